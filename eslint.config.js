@@ -69,6 +69,7 @@ const MAY_IMPORT = {
   collect: ["market", "quotes-api", "journal", "accounts", "schedule"],
   archive: ["config", "market", "quotes-api", "journal", "read"],
   export: ["journal", "archive"],
+  lake: ["market", "journal", "archive", "export"],
   serve: ["config", "market", "quotes-api", "journal", "read", "archive"],
   web: ["market", "quotes-api", "journal", "read", "archive"],
   backfill: [
@@ -92,6 +93,7 @@ const MAY_IMPORT = {
     "schedule",
     "collect",
     "archive",
+    "lake",
     "serve",
     "web",
   ],

@@ -406,12 +406,17 @@ const table = {
   LAKE_INVALID: {
     retryable: false,
     exitCode: 1,
-    hint: "Give --out the directory of this archive's lake, or one that is empty. If a manifest was damaged, bring that file back from a copy.",
+    hint: "Give --out the directory of this archive's lake; for its first lake, one that is empty. If a manifest was damaged, bring that file back from a copy.",
+  },
+  LAKE_MISSING: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Mount the disk of the archive's lake, or name its directory, or a whole copy of it. docs/lake.md says what to do when files of it are lost, and how to begin another lake.",
   },
   LAKE_UNPROVEN: {
     retryable: false,
     exitCode: 1,
-    hint: "Nothing was dropped, and no manifest names that file. Look at the disk; `quotekeeper lake verify` reads all files. If it happens again, report it.",
+    hint: "Nothing was written, dropped or brought back of it. Look at the disk; `quotekeeper lake verify` reads all files; `quotekeeper lake restore` takes a copy of the lake as well. If it happens again, report it.",
   },
   LAKE_WRITE_FAILED: {
     retryable: true,

@@ -27,6 +27,15 @@ create table archive_identity (
 comment on column archive_identity.id is 'A UUID by chance. Origin: the program.';
 comment on table archive_identity is 'One row: a name of chance, which tells this archive from others. A lake is of one archive.';
 
+create table archive_lake (
+  id uuid not null,
+  set_at timestamp with time zone not null,
+  constraint archive_lake_pkey PRIMARY KEY (id)
+);
+comment on column archive_lake.id is 'The lake''s id, as its file lake.json has it: a UUID by chance. Origin: the program.';
+comment on column archive_lake.set_at is 'Since when this is the archive''s lake. UTC. Origin: the program.';
+comment on table archive_lake is 'One row: the lake of this archive. None: no lake was begun.';
+
 create table backfill_positions (
   backfill_id integer not null,
   segment text not null,
@@ -173,10 +182,12 @@ comment on table dividends is 'A row when a dividend is first seen, or differs f
 create table dropped_days (
   date date not null,
   dropped_at timestamp with time zone not null,
+  files jsonb,
   constraint dropped_days_pkey PRIMARY KEY (date)
 );
 comment on column dropped_days.date is 'The date, New York. Origin: the program.';
 comment on column dropped_days.dropped_at is 'When the quotes were dropped. UTC. Origin: the program.';
+comment on column dropped_days.files is 'The lake''s files that have these quotes: for each the table, the path in the lake, the revision, the bytes and the SHA-256. NULL: dropped by a release that did not say; the next `quotekeeper lake` does. Origin: the program.';
 comment on table dropped_days is 'Exchange dates of which quotes and extended quotes were dropped: the lake has all of them.';
 
 create table due_sets (

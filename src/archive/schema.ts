@@ -348,6 +348,13 @@ export const lateDays = pgTable("late_days", {
 export const droppedDays = pgTable("dropped_days", {
   date: date("date", { mode: "string" }).primaryKey(),
   droppedAt: instant("dropped_at").notNull(),
+  files: jsonb("files"),
+});
+
+/** One row: the lake of this archive. */
+export const archiveLake = pgTable("archive_lake", {
+  id: uuid("id").primaryKey(),
+  setAt: instant("set_at").notNull(),
 });
 
 /** One row: the name that tells this archive from others. */

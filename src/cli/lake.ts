@@ -3,13 +3,16 @@ import { resolve } from "node:path";
 import { Option } from "commander";
 import { z } from "zod";
 import { HOT_DAYS } from "../config/environment.ts";
+import { readKnownLake } from "../archive/lake/lakeRows.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { dropHot } from "../lake/dropHot.ts";
 import { LakeFiles } from "../lake/lakeFiles.ts";
 import { restoreLake } from "../lake/restoreLake.ts";
 import { verifyLake } from "../lake/verifyLake.ts";
-import { withLake, writeLake } from "../lake/writeLake.ts";
+import { withLake, someOf } from "../lake/whichLake.ts";
+import { writeLake } from "../lake/writeLake.ts";
+import { noteLake } from "../run/lakeJob.ts";
 import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
 import { type Edges, endingAtInterrupt } from "../run/edges.ts";
 import { count } from "../run/jsonWords.ts";
@@ -33,6 +36,9 @@ export const lakeJson = z.strictObject({
   kept: z
     .array(date)
     .describe("Dates of which the archive has fewer quotes than the lake: those files stay as they are."),
+  missing: z
+    .array(date)
+    .describe("Dates of which quotes were dropped, and which the lake does not have; the exit code is 1."),
   files: count.describe("Files written."),
   rows: count.describe("Rows in them."),
   bytes: count.describe("Their bytes."),
@@ -52,6 +58,11 @@ export const lakeVerifyJson = z.strictObject({
   files: count.describe("Files read."),
   rows: count.describe("Rows that the manifests name."),
   bytes: count.describe("Bytes that the manifests name."),
+  unfinished: z
+    .array(date)
+    .describe(
+      "Dates of which a run was cut short. Nothing is wrong with them: the next `quotekeeper lake` goes on there.",
+    ),
   faults: z
     .array(z.strictObject({ path: z.string().describe("Below the directory."), what: z.string() }))
     .describe("What is not as the manifests have it; the exit code is 1 when there is any."),
@@ -61,6 +72,9 @@ export const lakeVerifyJson = z.strictObject({
 export const lakeRestoreJson = z.strictObject({
   out: z.string().describe("The lake's directory."),
   dates: z.array(date).describe("Exchange dates that are whole again."),
+  missing: z
+    .array(date)
+    .describe("Dates of which quotes were dropped, and which the lake does not have; the exit code is 1."),
   rows: z
     .strictObject({ quotes: count, extended_quotes: count })
     .describe("Rows that were not in the archive, by table."),
@@ -85,8 +99,13 @@ export const addLake: AddCommand = (lake, { run, edges }) => {
       "drop quotes from the database that are in proven files and older than QUOTEKEEPER_LAKE_HOT_DAYS",
       false,
     )
+    .option(
+      "--anew",
+      "make this directory's lake, or an empty directory, the archive's lake in place of the one that it knows; refused while quotes are in that one alone",
+      false,
+    )
     .option("--json", "print JSON", false)
-    .action((options: Common & { through?: string; dropHot: boolean }) =>
+    .action((options: Common & { through?: string; dropHot: boolean; anew: boolean }) =>
       run((config) => write(config, edges, { ...options, out: outOf(config, edges, options) })),
     );
   lake
@@ -130,73 +149,105 @@ function outOf({ lakeDir }: Config, { directory }: Edges, { out }: Common): stri
 
 const DAY_MS = 86_400_000;
 
-/** @returns 0; 1 when the lake has quotes that the archive has lost */
+/** @returns 0; 1 when the lake has quotes that the archive has lost, or has lost some itself */
 async function write(
   config: Config,
   edges: Edges,
-  { out, json, through, dropHot: drops }: Common & { out: string; through?: string; dropHot: boolean },
+  {
+    out,
+    json,
+    through,
+    anew,
+    dropHot: drops,
+  }: Common & { out: string; through?: string; dropHot: boolean; anew: boolean },
 ): Promise<number> {
   const line = new StatusLine(edges.stderr, edges.clock);
   const { report, dropped } = await withPool(config, edges, async (pool, signal) => {
-    const report = await writeLake({
-      ...{ pool, out, signal, through: through ?? null, program: `quotekeeper ${VERSION}` },
-      onProgress: ({ date: of, done, dates, table, rows }) =>
-        line.progress(
-          () => `${done} of ${dates} dates | ${[of, table].join(" ").trim()} | ${thousands(rows)} rows`,
-        ),
+    const program = `quotekeeper ${VERSION}`;
+    return withLake({ pool, out, begin: { program, anew } }, async (lake) => {
+      const report = await writeLake(lake, {
+        ...{ pool, signal, program, through: through ?? null },
+        onProgress: ({ date: of, done, dates, table, rows }) =>
+          line.progress(
+            () => `${done} of ${dates} dates | ${[of, table].join(" ").trim()} | ${thousands(rows)} rows`,
+          ),
+      });
+      const before = new Date(edges.clock.now().getTime() - (config.lakeHotDays ?? HOT_DAYS) * DAY_MS);
+      const dropped = drops
+        ? await dropHot(pool, { files: lake.files, before, signal })
+        : { dropped: [], kept: [] };
+      return { report, dropped };
     });
-    const before = new Date(edges.clock.now().getTime() - (config.lakeHotDays ?? HOT_DAYS) * DAY_MS);
-    const dropped = drops
-      ? await withLake({ pool, out }, ({ files }) => dropHot(pool, { files, before, signal }))
-      : { dropped: [], kept: [] };
-    return { report, dropped };
   }).finally(() => line.end());
+  const { kept, missing } = report;
+  if (config.lakeDir !== undefined && resolve(edges.directory, config.lakeDir) === out)
+    await noteLake(resolve(config.dataDir), {
+      ...{ at: edges.clock.now().toISOString(), through: report.through, kept, failed: null },
+    });
   if (json)
     printJson(edges.stdout, lakeJson, { out, ...report, dropped: dropped.dropped, notDropped: dropped.kept });
   else
     say(
       edges.stdout,
       report.files === 0
-        ? `Nothing to write: ${through === undefined && report.through === null ? "no day is over yet" : `the lake has all through ${report.through}`}.`
+        ? `Nothing to write: ${through === undefined && report.through === null ? "no day is over yet" : `the lake goes through ${report.through}`}.`
         : `${report.written.length} dates written and ${report.rewritten.length} written again, through ${report.through}: ${thousands(report.rows)} rows in ${report.files} files, ${(report.bytes / 1e6).toFixed(1)} MB: ${oneLine(out)}`,
-      ...report.kept.map(
+      ...kept.map(
         (of) =>
           `${of}: the archive has fewer quotes than the lake, so its files stay; \`quotekeeper lake restore\` brings them back`,
       ),
+      ...missingLine(missing),
       ...dropped.dropped.map(
         ({ from, to, quotes }) => `dropped ${thousands(quotes)} quotes from ${from} to ${to}`,
       ),
       ...dropped.kept.map(({ from, to, why }) => `kept ${from} to ${to} in the database: ${why}`),
     );
-  return report.kept.length > 0 ? 1 : 0;
+  return kept.length > 0 || missing.length > 0 ? 1 : 0;
 }
 
-/** @returns 1 when a file is not what its manifest says; else 0 */
+function missingLine(missing: readonly string[]): string[] {
+  return missing.length === 0
+    ? []
+    : [
+        `quotes of ${someOf(missing)} were dropped from the database, and their files are not in the lake: bring days/, quotes/ and extended_quotes/ of these dates from a copy`,
+      ];
+}
+
+/** Why a database is not asked: a copy of a lake is read where there is none, too. */
+const NOT_ASKED: readonly string[] = ["ARCHIVE_EMPTY", "DATABASE_UNREACHABLE"];
+
+/** @returns 1 when a file is not what its manifest says, or dropped quotes are not there; else 0 */
 async function verify(
   config: Config,
   edges: Edges,
   { out, json }: Common & { out: string },
 ): Promise<number> {
   const line = new StatusLine(edges.stderr, edges.clock);
-  const report = await endingAtInterrupt(edges, async (signal) => {
-    const files = new LakeFiles(out);
-    if ((await files.read()) === null) throw new QuotekeeperError("LAKE_INVALID", `${out} holds no lake`);
-    return verifyLake(files, {
-      signal,
+  const known = await withPool(config, edges, readKnownLake).catch((error: unknown) => {
+    if (!(error instanceof QuotekeeperError) || !NOT_ASKED.includes(error.code)) throw error;
+    say(edges.stderr, `The database is not asked whether it has dropped other quotes: ${error.message}`);
+    return null;
+  });
+  const report = await endingAtInterrupt(edges, (signal) =>
+    verifyLake(new LakeFiles(out), {
+      ...{ known, signal },
       onFile: (path, rows) => line.progress(() => `${path} | ${thousands(rows)} rows`),
-    });
-  }).finally(() => line.end());
+    }),
+  ).finally(() => line.end());
   if (json) printJson(edges.stdout, lakeVerifyJson, { out, ...report });
   else
     say(
       edges.stdout,
       ...report.faults.map(({ path, what }) => `${path}: ${what}`),
+      ...report.unfinished.map(
+        (of) => `${of}: a run was cut short; the next \`quotekeeper lake\` goes on there`,
+      ),
       `${report.dates} dates, ${report.files} files, ${thousands(report.rows)} rows, ${(report.bytes / 1e6).toFixed(1)} MB: ${report.faults.length === 0 ? "all as the manifests say" : `${report.faults.length} are not as the manifests say`}.`,
     );
   return report.faults.length > 0 ? 1 : 0;
 }
 
-/** @returns 0 */
+/** @returns 0; 1 when dropped quotes are not in the lake */
 async function restore(
   config: Config,
   edges: Edges,
@@ -204,9 +255,9 @@ async function restore(
 ): Promise<number> {
   const line = new StatusLine(edges.stderr, edges.clock);
   const report = await withPool(config, edges, (pool, signal) =>
-    withLake({ pool, out }, ({ files }) =>
+    withLake({ pool, out, begin: null }, (lake) =>
       restoreLake(pool, {
-        ...{ files, from, to, signal },
+        ...{ lake, from, to, signal },
         onDate: (of, rows) => line.progress(() => `${of} | ${thousands(rows)} quotes`),
       }),
     ),
@@ -216,8 +267,9 @@ async function restore(
     say(
       edges.stdout,
       `${report.dates.length} dates are whole again: ${thousands(report.rows.quotes)} quotes and ${thousands(report.rows.extended_quotes)} extended quotes came back.`,
+      ...missingLine(report.missing),
     );
-  return 0;
+  return report.missing.length > 0 ? 1 : 0;
 }
 
 async function withPool<T>(

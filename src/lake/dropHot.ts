@@ -7,8 +7,9 @@ import { readLateDays, type WrittenDay } from "../archive/lake/lakeRows.ts";
 import { dateOf, instantFromDate, microsOf } from "../clock.ts";
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import { fileDigests } from "./fileDigests.ts";
-import { type DayManifest, type LakeFiles, tableOf } from "./lakeFiles.ts";
-import { HOT_TABLES, isSame } from "./lakeTables.ts";
+import { type DayManifest, HOT_TABLES, type LakeFiles, tableOf } from "./lakeFiles.ts";
+import { isSame } from "./lakeTables.ts";
+import { hotFilesOf } from "./whichLake.ts";
 
 /** What was dropped. */
 type DropReport = {
@@ -34,7 +35,7 @@ export async function dropHot(
     const { from, to } = range;
     const days = await readDays(files, datesOf(range));
     const quotes = await dropRange(pool, range, {
-      dates: [...days.keys()],
+      days: Array.from(days.values(), (day) => ({ date: day.date, files: hotFilesOf(day) })),
       prove: (client) => proven(client, { files, range, days }),
     });
     if (typeof quotes === "number") {

@@ -8,9 +8,11 @@
  *
  * A file is named when it is on the disk and proven. One that takes another's place is named beside it first, then put there,
  * then named alone: wherever that was cut short, the file is one of both.
+ *
+ * A lake has an id, which the archive knows (whichLake.ts). A copy of a lake has the same id.
  */
 import { createHash } from "node:crypto";
-import { readdir, rename, rm } from "node:fs/promises";
+import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
@@ -68,10 +70,15 @@ export type DayManifest = z.infer<typeof dayManifest>;
 const lakeManifest = z.object({
   kind: z.literal("quotekeeper-lake"),
   version: z.literal(1),
+  id: z
+    .uuid()
+    .optional()
+    .describe("the lake's own, see the table archive_lake; absent: of an earlier program"),
   archive: z.uuid().describe("the archive's name, see the table archive_identity"),
   program: z.string(),
   writtenAt: z.string(),
   tables: z.array(table).describe("tables that have no date"),
+  replacing: z.array(table).default([]).describe("files that are about to take the place of some above"),
   decimals: z
     .record(z.string(), z.record(z.string(), z.object({ precision: z.int(), scale: z.int() })))
     .describe(
@@ -149,6 +156,12 @@ export class LakeFiles {
     await syncDirectory(dirname(path));
   }
 
+  /** Whether a file is there that has so many bytes. */
+  async has({ path, bytes }: Pick<LakeTable, "path" | "bytes">): Promise<boolean> {
+    const found = await lstat(this.pathOf({ path })).catch(() => null);
+    return found?.isFile() === true && found.size === bytes;
+  }
+
   /** Whether the file that is there is this one. */
   async is(file: Pick<LakeTable, "path" | "bytes" | "sha256">): Promise<boolean> {
     const hash = createHash("sha256");
@@ -187,6 +200,9 @@ export class LakeFiles {
     await syncDirectory(dirname(whole));
   }
 }
+
+/** Tables whose rows `--drop-hot` drops. */
+export const HOT_TABLES = ["quotes", "extended_quotes"] as const;
 
 /** The table of a date; undefined: it has no rows there. */
 export function tableOf({ tables }: Pick<DayManifest, "tables">, name: string): LakeTable | undefined {

@@ -3,7 +3,7 @@ import type { ColumnDigest } from "../archive/export/snapshot.ts";
 import { COMMON_DECIMAL, type DecimalType } from "../export/parquetDecimal.ts";
 import { QUOTIENTS } from "../export/parquetFile.ts";
 import { EXPORT_TABLES, type ExportColumn } from "../archive/export/tables.ts";
-import type { LakeTable } from "./lakeFiles.ts";
+import { HOT_TABLES, type LakeTable } from "./lakeFiles.ts";
 
 /** Left to the database: as many bars as quotes where these come once a minute, and what is made of other tables. */
 const LEFT_OUT = new Set(["bars_1m", "coverage_daily"]);
@@ -13,9 +13,6 @@ export const DAY_TABLES = EXPORT_TABLES.filter(({ name, partitioned }) => partit
 
 /** One file. */
 export const TABLES_WITHOUT_DATES = EXPORT_TABLES.filter(({ partitioned }) => !partitioned);
-
-/** Tables whose rows `--drop-hot` drops. */
-export const HOT_TABLES = ["quotes", "extended_quotes"] as const;
 
 /** What quotes begin with: most prices are cents. One that needs more places has all files of its table written again. */
 const NARROW: DecimalType = { precision: 18, scale: 4 };

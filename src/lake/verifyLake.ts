@@ -1,7 +1,10 @@
-/** Reads a lake from the disk, every byte of it, and says what is not as its manifests have it. */
+/** Reads a lake from the disk, every byte of it, and says what is not as its manifests, or the archive's database, have it. */
+import type { KnownLake } from "../archive/lake/lakeRows.ts";
+import { QuotekeeperError } from "../errors.ts";
 import { fileDigests } from "./fileDigests.ts";
-import type { LakeFiles, LakeTable } from "./lakeFiles.ts";
+import { type DayManifest, invalid, type LakeFiles, type LakeManifest, type LakeTable } from "./lakeFiles.ts";
 import { isSame } from "./lakeTables.ts";
+import { lackingDates, requireOwn } from "./whichLake.ts";
 
 /** What was found. */
 type VerifyReport = {
@@ -9,41 +12,77 @@ type VerifyReport = {
   files: number;
   rows: number;
   bytes: number;
-  /** Files that are missing, changed or do not hold what they should, and dates that were cut short. */
+  /** Dates of which a run was cut short. Nothing is wrong with them: the next run goes on there. */
+  unfinished: string[];
+  /** Files that are missing, changed or do not hold what they should, and dropped quotes that are not there. */
   faults: { path: string; what: string }[];
 };
 
-/** @throws QuotekeeperError LAKE_INVALID when a manifest cannot be read */
+/**
+ * @param options.known what the archive's database knows; null: it was not asked
+ * @throws QuotekeeperError LAKE_INVALID when there is no lake, or a manifest cannot be read
+ */
 export async function verifyLake(
   files: LakeFiles,
-  { signal, onFile }: { signal: AbortSignal; onFile: (path: string, rows: number) => void },
+  {
+    known,
+    signal,
+    onFile,
+  }: { known: KnownLake | null; signal: AbortSignal; onFile: (path: string, rows: number) => void },
 ): Promise<VerifyReport> {
-  const report: VerifyReport = { dates: 0, files: 0, rows: 0, bytes: 0, faults: [] };
-  const verify = async (file: LakeTable): Promise<void> => {
+  const report: VerifyReport = { dates: 0, files: 0, rows: 0, bytes: 0, unfinished: [], faults: [] };
+  const verify = async (file: LakeTable, other: LakeTable | null = null): Promise<void> => {
     signal.throwIfAborted();
     report.files += 1;
     report.rows += file.rows;
     report.bytes += file.bytes;
-    const what = await faultOf(files, file);
+    // While one file takes another's place, it is one of both.
+    const what = await faultOf(files, other && (await files.is(other)) ? other : file);
     if (what !== null) report.faults.push({ path: file.path, what });
     onFile(file.path, report.rows);
   };
-  for (const file of (await files.read())?.tables ?? []) await verify(file);
+  const lake = await files.read();
+  if (lake === null) throw invalid(`${files.dir} holds no lake`);
+  for (const file of lake.tables)
+    await verify(
+      file,
+      lake.replacing.find(({ name }) => name === file.name),
+    );
+  const days = new Map<string, DayManifest>();
   for (const date of await files.dates()) {
     const day = await files.readDay(date);
     if (!day) continue;
-    report.dates += 1;
-    if (!day.complete || day.replacing)
-      report.faults.push({
-        path: `days/${date}.json`,
-        what: "a run was cut short: run `quotekeeper lake` again",
-      });
-    for (const file of day.tables) await verify(file);
+    days.set(date, day);
+    if (!day.complete || day.replacing) report.unfinished.push(date);
+    for (const file of day.tables)
+      await verify(file, day.replacing?.name === file.name ? day.replacing : null);
   }
+  report.dates = days.size;
+  if (known) report.faults.push(...(await faultsKnown(known, { files, lake, days })));
   return report;
 }
 
-async function faultOf(files: LakeFiles, file: LakeTable): Promise<string | null> {
+/** What the archive knows of its lake, and this directory does not have. Another archive knows nothing of it. */
+async function faultsKnown(
+  known: KnownLake,
+  { files, lake, days }: { files: LakeFiles; lake: LakeManifest; days: ReadonlyMap<string, DayManifest> },
+): Promise<VerifyReport["faults"]> {
+  if (known.archive !== lake.archive) return [];
+  try {
+    requireOwn(files.dir, lake, known);
+  } catch (error) {
+    if (!(error instanceof QuotekeeperError)) throw error;
+    return [{ path: "lake.json", what: error.detail }];
+  }
+  const lacking = await lackingDates(files, known.dropped, days);
+  return lacking.map((date) => ({
+    path: `days/${date}.json`,
+    what: "quotes of this date were dropped from the database, and their files are not here",
+  }));
+}
+
+/** What is wrong with a file; null: it holds what its manifest says. */
+export async function faultOf(files: LakeFiles, file: LakeTable): Promise<string | null> {
   if (!(await files.is(file))) return "is missing, or its bytes are not those of the manifest";
   try {
     return isSame(file, await fileDigests(files.pathOf(file)))

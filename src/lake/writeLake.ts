@@ -4,28 +4,20 @@
  */
 import { join } from "node:path";
 import type pg from "pg";
-import {
-  hasQuotes,
-  readArchiveIdentity,
-  readDatesWithRows,
-  readDroppedDays,
-  readLateDays,
-  readToday,
-} from "../archive/lake/lakeRows.ts";
+import { hasQuotes, readDatesWithRows, readLateDays, readToday } from "../archive/lake/lakeRows.ts";
 import { type ArchiveSnapshot, type ColumnDigest, withSnapshot } from "../archive/export/snapshot.ts";
 import type { ExportColumn, ExportTable } from "../archive/export/tables.ts";
-import { isRetryable } from "../archive/databaseError.ts";
-import { withLakeLock } from "../archive/refill/runs.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { zstandard } from "../export/exportArchive.ts";
 import type { Compress } from "../export/parquetColumn.ts";
 import { writeTable } from "../export/writeTable.ts";
 import { addDays, exchangeInstant } from "../market/calendar/dates.ts";
+import { writtenOf } from "./dropHot.ts";
 import { fileDigests } from "./fileDigests.ts";
 import {
   type DayManifest,
-  invalid,
-  LakeFiles,
+  HOT_TABLES,
+  type LakeFiles,
   type LakeManifest,
   type LakeTable,
   tableOf,
@@ -34,13 +26,13 @@ import {
   DAY_TABLES,
   decimalsOf,
   hasDecimals,
-  HOT_TABLES,
   isSame,
   LAKE_GROUP_ROWS,
   TABLES_WITHOUT_DATES,
   writtenDecimals,
 } from "./lakeTables.ts";
 import { restoreDay } from "./restoreLake.ts";
+import type { OpenLake } from "./whichLake.ts";
 
 /** How far it is. */
 type LakeProgress = {
@@ -52,11 +44,9 @@ type LakeProgress = {
   rows: number;
 };
 
-/** What to write, and where to. */
+/** What to write. */
 type LakeOptions = {
   pool: pg.Pool;
-  /** The lake's directory, absolute. */
-  out: string;
   /** The last exchange date that is written; null: yesterday. */
   through: string | null;
   /** quotekeeper and its version. */
@@ -76,6 +66,8 @@ type LakeReport = {
   bytes: number;
   /** Dates of which the archive has fewer quotes than the lake: these files stay as they are. */
   kept: string[];
+  /** Dates of which quotes were dropped, and which the lake does not have. They are left alone until it has. */
+  missing: string[];
   /** The last date that the lake has; null: it has none. */
   through: string | null;
 };
@@ -83,61 +75,33 @@ type LakeReport = {
 /**
  * Writes what is not there. What was cut short before goes on where it was.
  *
- * @throws QuotekeeperError LAKE_INVALID, LAKE_UNPROVEN, LAKE_WRITE_FAILED, EXPORT_UNREPRESENTABLE, ARCHIVE_EMPTY, USAGE;
- *   the database's errors as they are. What is named in a manifest stays as it is.
+ * @throws QuotekeeperError LAKE_INVALID, LAKE_MISSING, LAKE_UNPROVEN, LAKE_WRITE_FAILED, EXPORT_UNREPRESENTABLE,
+ *   ARCHIVE_EMPTY, USAGE; the database's errors as they are. What is named in a manifest stays as it is.
  */
-export async function writeLake(options: LakeOptions): Promise<LakeReport> {
-  return withLake(options, (lake) => new LakeWriter(options, lake).write());
-}
-
-/**
- * Opens the lake of an archive, one program at a time.
- *
- * @throws QuotekeeperError LAKE_INVALID when the directory is another archive's lake, or none; LAKE_BUSY
- */
-export async function withLake<T>(
-  { pool, out }: Pick<LakeOptions, "pool" | "out">,
-  work: (lake: { files: LakeFiles; archive: string; known: LakeManifest | null }) => Promise<T>,
-): Promise<T> {
-  return withLakeLock(pool, async () => {
-    const files = new LakeFiles(out);
-    const archive = await readArchiveIdentity(pool);
-    const known = await files.read().catch(namingWrites(out));
-    if (known !== null && known.archive !== archive)
-      throw invalid(`${out} is the lake of another archive (${known.archive}; this one is ${archive})`);
-    return work({ files, archive, known }).catch(namingWrites(out));
-  });
+export async function writeLake(lake: OpenLake, options: LakeOptions): Promise<LakeReport> {
+  return new LakeWriter(options, lake).write();
 }
 
 class LakeWriter {
   readonly #options: LakeOptions;
   readonly #files: LakeFiles;
-  /** What `lake.json` says, or will. */
+  /** What `lake.json` says. */
   #lake: LakeManifest;
-  readonly #report: LakeReport = {
-    ...{ written: [], rewritten: [], kept: [], files: 0, rows: 0, bytes: 0, through: null },
-  };
+  readonly #report: LakeReport;
   #stage = "";
   #compress: Compress = (bytes) => bytes;
-  #dropped: ReadonlySet<string> = new Set();
+  readonly #dropped: OpenLake["dropped"];
+  #late: readonly string[] = [];
   #place = { done: 0, dates: 0 };
 
-  constructor(
-    options: LakeOptions,
-    { files, archive, known }: { files: LakeFiles; archive: string; known: LakeManifest | null },
-  ) {
+  constructor(options: LakeOptions, { files, manifest, dropped, lacking }: OpenLake) {
     this.#options = options;
     this.#files = files;
-    this.#lake = known ?? {
-      ...{
-        kind: "quotekeeper-lake",
-        version: 1,
-        archive,
-        program: options.program,
-        writtenAt: "",
-        tables: [],
-        decimals: {},
-      },
+    this.#lake = manifest;
+    this.#dropped = dropped;
+    this.#report = {
+      ...{ written: [], rewritten: [], kept: [], missing: [...lacking] },
+      ...{ files: 0, rows: 0, bytes: 0, through: null },
     };
   }
 
@@ -152,6 +116,7 @@ class LakeWriter {
       );
     this.#stage = await this.#files.stage();
     this.#compress = await zstandard();
+    await this.#settleWithoutDates();
     const known = new Map<string, DayManifest>();
     for (const date of await this.#files.dates()) {
       const day = await this.#files.readDay(date);
@@ -159,7 +124,6 @@ class LakeWriter {
     }
     const dates = await this.#due(known, through);
     if (dates.length > 0 || this.#lake.tables.length === 0) await this.#writeWithoutDates();
-    this.#dropped = await readDroppedDays(pool);
     // A type that has become wider has the days before written again.
     for (let due = dates; due.length > 0; due = this.#mistyped(known)) {
       this.#place.dates += due.length;
@@ -189,38 +153,49 @@ class LakeWriter {
   async #due(known: ReadonlyMap<string, DayManifest>, through: string): Promise<string[]> {
     const { pool } = this.#options;
     const last = [...known.keys()].sort().at(-1) ?? null;
-    const written = Array.from(known.values(), ({ date, source: { snapshot }, writtenAt }) => ({
-      ...{ date, snapshot, writtenAt },
-    }));
-    const late = await readLateDays(pool, written);
+    this.#late = await readLateDays(pool, Array.from(known.values(), writtenOf));
     // One of which only some files are named was cut short.
     const cut = [...known.values()].flatMap(({ date, complete }) => (complete ? [] : [date]));
-    const due = [...late, ...cut, ...this.#mistyped(known)].filter((date) => date <= through);
-    return [...new Set([...due, ...(await readDatesWithRows(pool, last, through))])].sort();
+    const due = [...this.#late, ...cut, ...this.#mistyped(known)].filter((date) => date <= through);
+    // Of a date whose quotes are not here nothing is written: its manifest would say that it had none.
+    return [...new Set([...due, ...(await readDatesWithRows(pool, last, through))])]
+      .filter((date) => !this.#report.missing.includes(date))
+      .sort();
   }
 
   /** Dates of which a file has other decimals than the lake. */
   #mistyped(known: ReadonlyMap<string, DayManifest>): string[] {
     const { decimals } = this.#lake;
     const isOther = (file: LakeTable): boolean => !hasDecimals(file, decimals[file.name] ?? {});
+    const left = [...this.#report.kept, ...this.#report.missing];
     return [...known.values()].flatMap(({ date, tables }) =>
-      tables.some(isOther) && !this.#report.kept.includes(date) ? [date] : [],
+      tables.some(isOther) && !left.includes(date) ? [date] : [],
     );
   }
 
   async #writeWithoutDates(): Promise<void> {
     const { pool, signal, program } = this.#options;
-    const tables: LakeTable[] = [];
-    const at = await withSnapshot(pool, signal, async (snapshot) => {
+    const { at, written } = await withSnapshot(pool, signal, async (snapshot) => {
+      const written: { from: string; file: LakeTable }[] = [];
       for (const table of TABLES_WITHOUT_DATES) {
         const before = this.#lake.tables.find(({ name }) => name === table.name);
-        const written = await this.#proven(snapshot, table, { date: null, before });
-        if (written) await this.#files.put(written.from, written.file);
-        tables.push(...(written ? [written.file] : before ? [before] : []));
+        const one = await this.#proven(snapshot, table, { date: null, before });
+        if (one) written.push(one);
       }
-      return (await snapshot.identity()).at;
+      return { at: (await snapshot.identity()).at, written };
     });
-    await this.#keep({ program, writtenAt: at, tables });
+    const files = written.map(({ file }) => file);
+    if (files.length > 0) await this.#keep({ replacing: files });
+    for (const { from, file } of written) await this.#files.put(from, file);
+    await this.#keep({ program, writtenAt: at, tables: withTables(this.#lake.tables, files), replacing: [] });
+  }
+
+  /** As `#settled` does it for a date. */
+  async #settleWithoutDates(): Promise<void> {
+    const there: LakeTable[] = [];
+    for (const file of this.#lake.replacing) if (await this.#files.is(file)) there.push(file);
+    if (this.#lake.replacing.length > 0)
+      await this.#keep({ tables: withTables(this.#lake.tables, there), replacing: [] });
   }
 
   async #keep(changed: Partial<LakeManifest>): Promise<void> {
@@ -234,7 +209,7 @@ class LakeWriter {
     // Rows of it may have come since they were dropped, and only all of them together are the date.
     const isDropped = known !== null && this.#dropped.has(date);
     if (isDropped && ((await hasQuotes(pool, date)) || this.#mistyped(new Map([[date, known]])).length > 0))
-      await restoreDay(pool, { files: this.#files, day: known });
+      await restoreDay(pool, { files: this.#files, day: known, changed: this.#late.includes(date) });
     const before = this.#report.files;
     const day = await withSnapshot(pool, signal, (snapshot) => this.#writeDayOf(snapshot, date, known));
     if (day && known === null) this.#report.written.push(date);
@@ -353,14 +328,9 @@ function described(
 }
 
 function withTable(day: DayManifest, file: LakeTable): DayManifest {
-  return { ...day, tables: [...day.tables.filter(({ name }) => name !== file.name), file], replacing: null };
+  return { ...day, tables: withTables(day.tables, [file]), replacing: null };
 }
 
-/** Errors of the file system carry the operation that failed, as a broken connection's do; the database's do not. */
-function namingWrites(out: string): (error: unknown) => never {
-  return (error) => {
-    const { syscall, code, message } = error as NodeJS.ErrnoException;
-    if (error instanceof QuotekeeperError || syscall === undefined || isRetryable(error)) throw error;
-    throw new QuotekeeperError("LAKE_WRITE_FAILED", `${out}: ${code ?? message}`, { cause: error });
-  };
+function withTables(tables: readonly LakeTable[], files: readonly LakeTable[]): LakeTable[] {
+  return [...tables.filter(({ name }) => !files.some((file) => file.name === name)), ...files];
 }

@@ -8,6 +8,7 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { readTextFile, replaceFile } from "../plainFiles.ts";
 import { runItself } from "../processes.ts";
+import type { LakeSight } from "../lake/lookAtLake.ts";
 import { inNewYork } from "./durations.ts";
 import type { Line } from "./statusTypes.ts";
 
@@ -65,7 +66,7 @@ export function keepLake({
     if (closing.signal.aborted || next === null) return;
     tell(log, state, next);
     state = next;
-    await replaceFile(join(dataDir, FILE), JSON.stringify(state)).catch(() => undefined);
+    await noteLake(dataDir, state);
   };
   const running = (async () => {
     state = await readLakeState(dataDir);
@@ -125,11 +126,21 @@ export async function readLakeState(dataDir: string): Promise<LakeState | null> 
   }
 }
 
-/** What `status` says of it. */
-export function lakeLine(state: LakeState | null): Line {
+/** Notes what came of a run in the data directory; without that, `status` knows less. */
+export async function noteLake(dataDir: string, state: LakeState): Promise<void> {
+  await replaceFile(join(dataDir, FILE), JSON.stringify(state)).catch(() => undefined);
+}
+
+/**
+ * What `status` says of the lake.
+ *
+ * @param state what came of the runs; null: none was noted
+ * @param sight what there is to see of the lake now
+ */
+export function lakeLine(state: LakeState | null, sight: LakeSight): Line {
   const line = (how: Line["state"], text: string): Line => ({ subject: "lake", state: how, text });
-  if (state === null) return line("idle", "nothing is written yet");
-  const { through, failed, kept } = state;
+  const { failed = null, kept = [] } = state ?? {};
+  if (sight.fault !== null) return line("attention", sight.fault);
   if (failed)
     return line("attention", `${failed.message} So it is since ${inNewYork(new Date(failed.since))}.`);
   if (kept.length > 0)
@@ -137,5 +148,6 @@ export function lakeLine(state: LakeState | null): Line {
       "attention",
       `the archive has fewer quotes of ${kept.slice(0, 3).join(", ")}${kept.length > 3 ? " and others" : ""} than the lake: \`quotekeeper lake restore\` brings them back`,
     );
-  return line("ok", through === null ? "no day is over yet" : `all days through ${through}`);
+  if (sight.through !== null) return line("ok", `all days through ${sight.through}`);
+  return state === null ? line("idle", "nothing is written yet") : line("ok", "no day is over yet");
 }

@@ -45,6 +45,7 @@ import {
   nextPollOf,
 } from "./statusFacts.ts";
 import { lakeLine, readLakeState } from "./lakeJob.ts";
+import { type LakeSight, lookAtLake } from "../lake/lookAtLake.ts";
 import { readLoaderState } from "./loaderState.ts";
 import { inNewYork } from "./durations.ts";
 import type { AccountStatus, Line, LineState, StatusReport } from "./statusTypes.ts";
@@ -95,7 +96,7 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
   if (health) lines.push(...answerLines(health, now, accounts.length > 1 ? found.answers : []));
   if (ledger) lines.push(...ledgerLines(ledger));
   lines.push(...clockLines(found.clockSteps, now));
-  if (config.lakeDir !== undefined) lines.push(lakeLine(await readLakeState(resolve(config.dataDir))));
+  lines.push(...(await lakeLines(config, found.lake)));
   lines.push({ subject: "journal", state: journal.state, text: journal.text });
   return {
     at: now.toISOString(),
@@ -124,6 +125,12 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     schemaVersion: found.version,
     tier: found.tier,
   };
+}
+
+async function lakeLines({ lakeDir, dataDir }: Config, seen: LakeSight | null): Promise<Line[]> {
+  if (lakeDir === undefined) return [];
+  const sight = seen ?? (await lookAtLake(resolve(lakeDir), null));
+  return [lakeLine(await readLakeState(resolve(dataDir)), sight)];
 }
 
 /** What the database says of itself, unless the loader of another process has met something worse. */
@@ -181,6 +188,8 @@ type Found = {
   clockSteps: Awaited<ReturnType<typeof readClockSteps>>;
   /** Null: there is one collector, or none. */
   fleet: FleetRows | null;
+  /** Null: none is named, or the database does not know. */
+  lake: LakeSight | null;
   version: number | null;
   tier: Tier | null;
   database: Line;
@@ -190,7 +199,7 @@ function nothing(state: LineState, text: string, version: number | null = null):
   const database: Line = { subject: "database", state, text };
   return {
     ...{ market: null, health: null, ledger: null, accounts: [], answers: [], clockSteps: [] },
-    ...{ fleet: null, version, tier: null, database },
+    ...{ fleet: null, lake: null, version, tier: null, database },
   };
 }
 
@@ -260,6 +269,7 @@ async function readArchive(
     answers,
     clockSteps,
     fleet: fleet.collectors.length > 1 ? fleet : null,
+    lake: config.lakeDir === undefined ? null : await lookAtLake(resolve(config.lakeDir), pool),
     version,
     tier,
     database: { subject: "database", state: "ok", text },

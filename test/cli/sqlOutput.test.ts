@@ -275,16 +275,22 @@ describe("where something is missing", () => {
     );
   });
 
-  test("the lake: the database alone is asked, which is said", async () => {
-    const { exitCode, stdout, stderr } = await run(["sql", "--csv", "select count(*) as n from quotes"], {
+  test("the lake: the database alone is asked, which is said, but not for dates whose quotes it has dropped", async () => {
+    const hot = "where observed_at >= '2026-11-19T05:00:00Z'";
+    const asked = await run(["sql", "--csv", `select count(*) as n from quotes ${hot}`], {
       DATABASE_URL: url,
     });
-    const { rows } = await pool.query<{ n: string }>("select count(*)::text as n from quotes");
+    const all = await run(["sql", "--csv", "select count(*) as n from quotes"], { DATABASE_URL: url });
+    const { rows } = await pool.query<{ n: string }>(`select count(*)::text as n from quotes ${hot}`);
 
-    expect([exitCode, stdout, stderr]).toEqual([
+    expect([asked.exitCode, asked.stdout, asked.stderr]).toEqual([
       0,
       `n\n${rows[0]?.n}\n`,
       "No lake is named (--lake, QUOTEKEEPER_LAKE_DIR): the database alone is asked.\n",
+    ]);
+    expect([all.exitCode, all.stderr]).toEqual([
+      1,
+      expect.stringContaining("LAKE_MISSING: quotes of 2026-11-18 were dropped from the database"),
     ]);
   });
 
@@ -325,7 +331,7 @@ describe("where something is missing", () => {
     const empty = await run(["sql", "--lake", tempDir(), "select count(*) from quotes"], env);
 
     expect([unnamed.exitCode, unnamed.stderr.split(":")[0]]).toEqual([2, "USAGE"]);
-    expect(empty.stderr).toMatch(/^LAKE_INVALID: .* holds no lake/u);
+    expect(empty.stderr).toMatch(/^LAKE_MISSING: .* holds no lake/u);
   });
 });
 

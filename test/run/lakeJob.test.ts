@@ -1,7 +1,8 @@
 /** The lake beside a collector: when it is written, and what is told of it. */
-import { writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { lookAtLake } from "../../src/lake/lookAtLake.ts";
 import { keepLake, lakeLine, readLakeState } from "../../src/run/lakeJob.ts";
 import { run } from "../cli/edges.ts";
 import { freshDatabase } from "../support/database.ts";
@@ -39,18 +40,19 @@ async function job(dropsHot = false) {
     stepped.step();
     await until(() => runs > before && stepped.asleep() > 0, "a run having ended");
   };
-  return { pool, out, dataDir, said, lake, look };
+  const line = async () => lakeLine(await readLakeState(dataDir), await lookAtLake(out, pool));
+  return { pool, out, said, lake, look, line };
 }
 
 test("days that are over are written, a failure is told once, and it is tried again", async () => {
-  const { out, dataDir, said, lake, look } = await job();
-  const nothing = lakeLine(await readLakeState(dataDir));
+  const { out, said, lake, look, line } = await job();
+  const nothing = await line();
 
   await look();
-  const written = lakeLine(await readLakeState(dataDir));
+  const written = await line();
   writeFileSync(join(out, "lake.json"), "{}");
   await look();
-  const failed = lakeLine(await readLakeState(dataDir));
+  const failed = await line();
   await look();
   const tellings = said.filter((line) => line.startsWith("the lake could not be written")).length;
   const since = lake.state()?.failed?.since;
@@ -68,8 +70,32 @@ test("days that are over are written, a failure is told once, and it is tried ag
   expect(lake.state()?.through).toBe("2026-01-05");
 });
 
+test("while its disk is not mounted nothing is written and dropped, which is told, and afterwards it goes on", async () => {
+  const { pool, out, lake, look, line } = await job(true);
+  await look();
+  renameSync(out, `${out}.disk`);
+  mkdirSync(out);
+  await see(pool, { at: "2026-01-12 10:00", bid: "1.5", ask: "1.6", last: "1.55" });
+
+  await look();
+  const away = await line();
+  const left = [readdirSync(out), (await pool.query("select from quotes")).rowCount];
+  rmdirSync(out);
+  renameSync(`${out}.disk`, out);
+  await look();
+  await lake.close();
+
+  expect(away).toMatchObject({
+    state: "attention",
+    text: expect.stringContaining("LAKE_MISSING: quotes of 2026-01-05 were dropped") as unknown,
+  });
+  expect(left).toEqual([[], 1]);
+  expect(await line()).toMatchObject({ state: "ok", text: "all days through 2026-01-12" });
+  expect((await pool.query("select from quotes")).rowCount).toBe(0);
+});
+
 test("quotes are dropped behind it where that is wanted, and quotes that the archive has lost are named", async () => {
-  const { pool, dataDir, lake, look } = await job(true);
+  const { pool, lake, look, line } = await job(true);
 
   await look();
   const left = (await pool.query("select from quotes")).rowCount;
@@ -79,7 +105,7 @@ test("quotes are dropped behind it where that is wanted, and quotes that the arc
   await lake.close();
 
   expect(left).toBe(0);
-  expect(lakeLine(await readLakeState(dataDir))).toMatchObject({
+  expect(await line()).toMatchObject({
     state: "attention",
     text: expect.stringContaining("fewer quotes of 2026-01-05 than the lake") as unknown,
   });

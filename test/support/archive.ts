@@ -26,6 +26,7 @@ export async function followOwnRows(pool: pg.Pool): Promise<void> {
 const WRITTEN = [
   ...["responses", "quotes", "extended_quotes", "dividends", "dead_letters", "session_bars", "intraday_bars"],
   ...["misses", "fills", "slots", "open_slots", "due_sets", "derived_closes", "dropped_days", "late_days"],
+  ...["archive_lake"],
   ...["clock_steps", "collectors", "epochs", "leases", "lease_history", "journal_positions"],
   ...["backfill_positions", "backfills", "instruments"],
   // The first two, the first, and the years around this one are there from the beginning.
@@ -78,7 +79,7 @@ async function tablesOf(pool: pg.Pool): Promise<string[]> {
     `select relname as name from pg_class
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
        and relname not in ('schema_migrations', 'migration_lock', 'collectors', 'leases', 'lease_history', 'epochs', 'archive_identity',
-         'late_days', 'dropped_days')
+         'archive_lake', 'late_days', 'dropped_days')
      order by relname`,
   );
   return rows.map(({ name }) => name);

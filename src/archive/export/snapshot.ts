@@ -4,7 +4,7 @@ import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import type { Instant } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { readArchiveIdentity, readDroppedDays, readLateDays, type WrittenDay } from "../lake/lakeRows.ts";
+import { type KnownLake, readKnownLake, readLateDays, type WrittenDay } from "../lake/lakeRows.ts";
 import { commitsSettled, isOnCitus } from "../tiers/citus.ts";
 import { type ExportColumn, readColumns, type ExportTable } from "./tables.ts";
 import {
@@ -50,9 +50,8 @@ export type ArchiveSnapshot = {
   unknownSymbols: (symbols: readonly string[]) => Promise<string[]>;
   /** What the archive knows for its lake: see lake/lakeRows.ts. */
   lake: {
-    identity: () => Promise<string>;
+    known: () => Promise<KnownLake>;
     lateDays: (written: readonly WrittenDay[]) => Promise<string[]>;
-    droppedDays: () => Promise<Set<string>>;
     isOnCitus: () => Promise<boolean>;
   };
 };
@@ -129,9 +128,8 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
     },
     digests: (table, columns, range) => digestsOf(client, { table, columns }, range),
     lake: {
-      identity: () => readArchiveIdentity(client),
+      known: () => readKnownLake(client),
       lateDays: (written) => readLateDays(client, written),
-      droppedDays: () => readDroppedDays(client),
       isOnCitus: () => isOnCitus(client),
     },
     unknownSymbols: async (symbols) => {

@@ -1,14 +1,16 @@
 /** Quotes as they lie in the database: stretches of time that can be dropped, and rows that are brought back. */
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type pg from "pg";
+import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-import { type Instant, instantOf } from "../../clock.ts";
+import type { Instant } from "../../clock.ts";
+import { type ColumnDigest, digestsOf } from "../export/snapshot.ts";
+import { type ExportTable, readColumns } from "../export/tables.ts";
 import { ensurePartitionsFor } from "../partitions.ts";
-import { droppedDays } from "../schema.ts";
-import { columnList, instantText } from "../tableRows.ts";
+import { instantText } from "../tableRows.ts";
 import { isOnCitus } from "../tiers/citus.ts";
 import { inTransaction } from "../transaction.ts";
+import { type DroppedFile, noteDropped } from "./lakeRows.ts";
 
 /** A stretch of time whose quotes are kept together: a partition, or chunks. Instants are UTC. */
 export type HotRange = { from: Instant; to: Instant; tables: { table: string; partition: string }[] };
@@ -49,13 +51,20 @@ export async function readHotRanges(pool: pg.Pool, before: Instant): Promise<Hot
 /**
  * Drops a stretch, in one transaction, once `prove` has found no reason against it. Meanwhile nobody can change its rows.
  *
+ * @param days the exchange dates of its rows, and the files that have them
  * @param prove gives the number of its quotes, or why they must stay
  * @throws the database's errors; nothing is dropped then
  */
 export async function dropRange(
   pool: pg.Pool,
   { from, to, tables }: HotRange,
-  { dates, prove }: { dates: readonly string[]; prove: (client: pg.ClientBase) => Promise<number | string> },
+  {
+    days,
+    prove,
+  }: {
+    days: readonly { date: string; files: readonly DroppedFile[] }[];
+    prove: (client: pg.ClientBase) => Promise<number | string>;
+  },
 ): Promise<number | string> {
   return inTransaction(pool, async (client) => {
     await client.query("set local statement_timeout = 0; set local lock_timeout = '10s'");
@@ -75,71 +84,121 @@ export async function dropRange(
           [table, from, to],
         );
       else await client.query(`drop table ${partition}`);
-    await client.query(
-      `insert into dropped_days (${columnList(droppedDays, "date", "droppedAt")})
-       select date, now() from unnest($1::date[]) as date on conflict do nothing`,
-      [dates],
-    );
+    await noteDropped(client, days);
     return quotes;
   });
 }
 
-/** Rows of a table as lines of COPY's text, and in which time they lie, which is known when all lines are read. */
-export type LinesBack = {
-  table: string;
+/** What a file has of a table, to be brought back. */
+export type FileRows = {
+  table: ExportTable;
+  rows: number;
+  /** The file's columns, and their digests. */
+  columns: readonly ColumnDigest[];
+  /** The values of columns as lines of COPY's text. */
   lines: (columns: readonly string[]) => AsyncIterable<string>;
-  span: () => { first: bigint; last: bigint } | null;
 };
 
 /**
- * Brings rows of an exchange date back, in one transaction; those that are there stay as they are.
+ * Brings rows of an exchange date back, in one transaction, which forgets that they were dropped. PostgreSQL's own digests of
+ * what it was given are held against the file's before the first row comes into the archive.
  *
- * @returns how many were not there, in the order of the tables
+ * @param options.changed whether rows that are there may have other values, which they keep: they came when the file was
+ *   written already
+ * @returns how many rows were not there, in the order of the tables; or why nothing came back
+ * @throws the database's errors; nothing came back then
  */
-export async function bringBack(pool: pg.Pool, date: string, all: readonly LinesBack[]): Promise<number[]> {
+export async function bringBack(
+  pool: pg.Pool,
+  date: string,
+  { all, changed }: { all: readonly FileRows[]; changed: boolean },
+): Promise<number[] | string> {
   return inTransaction(pool, async (client) => {
     await client.query("set local statement_timeout = 0");
     const counts: number[] = [];
-    for (const one of all) counts.push(await insertLines(client, one));
+    for (const one of all) counts.push(await insertLines(client, one, { date, changed }));
     await client.query("delete from dropped_days where date = $1", [date]);
     // Elsewhere the rows' triggers have seen to their bars.
     if (await isOnCitus(client)) await client.query("select recompute_session_bars($1, $1)", [date]);
     return counts;
+  }).catch((error: unknown) => {
+    if (error instanceof Unproven) return error.message;
+    throw error;
   });
 }
 
-/** Of rows that are there already Citus says that it has put them in. */
-async function countThere(client: pg.ClientBase, table: string): Promise<number> {
-  const { rows } = await client.query<{ n: number }>(
-    `select count(*)::int as n from pg_temp.brought_back b
-     join ${table} t on t.instrument_id = b.instrument_id and t.observed_at = b.observed_at and t.source_id = b.source_id`,
-  );
-  return rows[0]?.n ?? 0;
+/** Ends a transaction whose rows are not what they should be. */
+class Unproven extends Error {}
+
+/** The table's own columns that the file has, in the file's order. */
+async function readOwnColumns(client: pg.ClientBase, { table, columns }: FileRows) {
+  const all = await readColumns(client, table.name);
+  return columns.flatMap((digest) => {
+    // The words that an export adds to numbers, such as an instrument's name, are no values of the table.
+    const column = all.find(({ name, sql }) => name === digest.name && sql === `t.${name}`);
+    return column ? [{ column, digest }] : [];
+  });
 }
 
-async function insertLines(client: pg.ClientBase, { table, lines, span }: LinesBack): Promise<number> {
-  const { rows } = await client.query<{ name: string }>(
-    `select attname as name from pg_attribute
-     where attrelid = to_regclass($1) and attnum > 0 and not attisdropped order by attnum`,
-    [table],
-  );
-  const columns = rows.map(({ name }) => name);
+async function insertLines(
+  client: pg.ClientBase,
+  file: FileRows,
+  { date, changed }: { date: string; changed: boolean },
+): Promise<number> {
+  const table = file.table.name;
+  const own = await readOwnColumns(client, file);
+  const columns = own.map(({ column }) => column.name);
   const list = columns.join(", ");
   await client.query(
     `create temp table brought_back on commit drop as select ${list} from ${table} where false`,
   );
   await pipeline(
-    Readable.from(lines(columns)),
+    Readable.from(file.lines(columns)),
     client.query(copyFrom(`copy pg_temp.brought_back (${list}) from stdin`)),
   );
-  const times = span();
-  if (times === null) return 0;
-  await ensurePartitionsFor(client, [instantOf(times.first), instantOf(times.last)]);
-  const there = (await isOnCitus(client)) ? await countThere(client, table) : null;
+  const { rows } = await client.query<{ n: string; first: Instant | null; last: Instant | null }>(
+    `select count(*)::text as n, ${instantText("min(observed_at)")} as first, ${instantText("max(observed_at)")} as last
+     from pg_temp.brought_back`,
+  );
+  const { n = "", first = null, last = null } = rows[0] ?? {};
+  const found = await digestsOf(
+    client,
+    { table: { ...file.table, from: "pg_temp.brought_back" }, columns: own.map(({ column }) => column) },
+    { from: date, to: date, symbols: null },
+  );
+  const isFile = own.every(({ digest: { values, sum } }, place) => {
+    const other = found.columns[place];
+    return other?.values === values && other.sum === sum;
+  });
+  if (Number(n) !== file.rows || found.rows !== file.rows || !isFile)
+    throw new Unproven(`what was read of its ${table} is not what the manifest says of that date`);
+  if (first === null || last === null) return 0;
+  await ensurePartitionsFor(client, [first, last]);
+  // Of rows that are there already Citus says that it has put them in.
+  const there = (await isOnCitus(client))
+    ? await countThere(client, table, { first, last, equal: [] })
+    : null;
   const { rowCount } = await client.query(
     `insert into ${table} (${list}) select ${list} from pg_temp.brought_back
      order by instrument_id, observed_at, source_id on conflict do nothing`,
   );
+  if (!changed && (await countThere(client, table, { first, last, equal: columns })) !== file.rows)
+    throw new Unproven(`the archive has other ${table} of that date than the lake`);
   await client.query("drop table pg_temp.brought_back");
   return (rowCount ?? 0) - (there ?? 0);
+}
+
+/** How many rows that were read are in a table. @param equal columns whose values have to be the same */
+async function countThere(
+  client: pg.ClientBase,
+  table: string,
+  { first, last, equal }: { first: Instant; last: Instant; equal: readonly string[] },
+): Promise<number> {
+  const same = equal.map((column) => ` and t.${column} is not distinct from b.${column}`).join("");
+  const { rows } = await client.query<{ n: number }>(
+    `select count(*)::int as n from pg_temp.brought_back b
+     join ${table} t on t.instrument_id = b.instrument_id and t.observed_at = b.observed_at and t.source_id = b.source_id
+     where t.observed_at between ${pg.escapeLiteral(first)} and ${pg.escapeLiteral(last)}${same}`,
+  );
+  return rows[0]?.n ?? 0;
 }

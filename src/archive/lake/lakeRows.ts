@@ -1,9 +1,15 @@
-/** What the database knows for the lake: which archive it is, which exchange dates have rows, came late or were dropped. */
+/**
+ * What the database knows for the lake: which archive it is, which lake is its own, which exchange dates have rows, came late or
+ * were dropped.
+ */
 import type pg from "pg";
 import type { Instant } from "../../clock.ts";
+import { archiveLake, droppedDays } from "../schema.ts";
+import { columnList } from "../tableRows.ts";
+import { inTransaction } from "../transaction.ts";
 
 /** The archive's name of chance. */
-export async function readArchiveIdentity(db: Pick<pg.ClientBase, "query">): Promise<string> {
+async function readArchiveIdentity(db: Pick<pg.ClientBase, "query">): Promise<string> {
   const { rows } = await db.query<{ id: string }>("select id from archive_identity");
   return rows[0]?.id ?? "";
 }
@@ -73,10 +79,94 @@ export async function readLateDays(
   return rows.map(({ date }) => date);
 }
 
-/** Exchange dates of which quotes were dropped behind the lake's files. */
-export async function readDroppedDays(db: Pick<pg.ClientBase, "query">): Promise<Set<string>> {
-  const { rows } = await db.query<{ date: string }>("select date::text as date from dropped_days");
-  return new Set(rows.map(({ date }) => date));
+/** A file that quotes were dropped behind. */
+export type DroppedFile = { name: string; path: string; revision: number; bytes: number; sha256: string };
+
+/** An exchange date of which quotes were dropped. */
+export type DroppedDay = {
+  date: string;
+  /** The files that have its quotes and extended quotes; null: an earlier program dropped them, and did not say which. */
+  files: DroppedFile[] | null;
+  /** Where `files` is null: how many quotes were dropped at least. */
+  quotes: number;
+};
+
+async function readDroppedDays(db: Pick<pg.ClientBase, "query">): Promise<Map<string, DroppedDay>> {
+  const { rows } = await db.query<Omit<DroppedDay, "quotes">>(
+    "select date::text as date, files from dropped_days order by date",
+  );
+  const untold = rows.flatMap(({ date, files }) => (files === null ? [date] : []));
+  const quotes = untold.length === 0 ? new Map<string, number>() : await countDropped(db, untold);
+  return new Map(rows.map((day) => [day.date, { ...day, quotes: quotes.get(day.date) ?? 0 }]));
+}
+
+/** The bars of sessions know how many quotes there were. */
+async function countDropped(
+  db: Pick<pg.ClientBase, "query">,
+  dates: readonly string[],
+): Promise<Map<string, number>> {
+  const { rows } = await db.query<{ date: string; quotes: string }>(
+    `select date::text as date, sum(quote_count)::text as quotes from session_bars
+     where date = any ($1::date[]) and quotes_dropped group by date`,
+    [dates],
+  );
+  return new Map(rows.map(({ date, quotes }) => [date, Number(quotes)]));
+}
+
+/** Notes which files have an exchange date's quotes, which are dropped. */
+export async function noteDropped(
+  client: pg.ClientBase,
+  days: readonly { date: string; files: readonly DroppedFile[] }[],
+): Promise<void> {
+  await client.query(
+    `insert into dropped_days (${columnList(droppedDays, "date", "droppedAt", "files")})
+     select date, now(), files from jsonb_to_recordset($1) as d (date date, files jsonb)
+     on conflict (date) do update set files = excluded.files`,
+    [JSON.stringify(days)],
+  );
+}
+
+/** What an archive knows of its lake. */
+export type KnownLake = {
+  /** The archive's name of chance. */
+  archive: string;
+  /** The id of the archive's lake; null: no lake was begun. */
+  known: string | null;
+  /** Exchange dates of which quotes were dropped, by date, ascending. */
+  dropped: ReadonlyMap<string, DroppedDay>;
+};
+
+/** What an archive knows of its lake. */
+export async function readKnownLake(db: Pick<pg.ClientBase, "query"> | pg.Pool): Promise<KnownLake> {
+  const client = db as Pick<pg.ClientBase, "query">;
+  const { rows } = await client.query<{ id: string }>("select id from archive_lake");
+  return {
+    archive: await readArchiveIdentity(client),
+    known: rows[0]?.id ?? null,
+    dropped: await readDroppedDays(client),
+  };
+}
+
+/** Makes a lake the archive's, and notes which of its files quotes were dropped behind. */
+export async function setLake(
+  pool: pg.Pool,
+  id: string,
+  dropped: readonly { date: string; files: readonly DroppedFile[] }[],
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    await client.query("delete from archive_lake");
+    await client.query(
+      `insert into archive_lake (${columnList(archiveLake, "id", "setAt")}) values ($1, now())`,
+      [id],
+    );
+    await noteDropped(client, dropped);
+  });
+}
+
+/** A new name of chance. */
+export async function newLakeId(pool: pg.Pool): Promise<string> {
+  const { rows } = await pool.query<{ id: string }>("select gen_random_uuid() as id");
+  return rows[0]?.id ?? "";
 }
 
 /** Whether there are quotes of an exchange date. */

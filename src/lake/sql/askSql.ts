@@ -22,15 +22,17 @@ import { writeTable } from "../../export/writeTable.ts";
 import { writtenOf } from "../dropHot.ts";
 import {
   type DayManifest,
+  HOT_TABLES,
   invalid,
   type LakeFiles,
   type LakeManifest,
   type LakeTable,
   tableOf,
 } from "../lakeFiles.ts";
-import { decimalsOf, HOT_TABLES, writtenDecimals } from "../lakeTables.ts";
+import { decimalsOf, writtenDecimals } from "../lakeTables.ts";
 import { type Border, borderOf, type LakeDays } from "./border.ts";
 import { type Bounds, boundsOf, type PlanNode } from "./bounds.ts";
+import { lackingDates, requireOwn, withoutFiles } from "../whichLake.ts";
 import { duckError, openDuck } from "./duckdb.ts";
 import { readStatement } from "./statement.ts";
 
@@ -58,8 +60,8 @@ const INTERRUPT_EVERY_MS = 100;
  * Asks a statement.
  *
  * @param take is given the answer, of which nothing is read before it is asked for; no answer where it goes to a file
- * @throws QuotekeeperError DUCKDB_MISSING, SQL_WRONG, SQL_REFUSED, SQL_FAILED, LAKE_INVALID, EXPORT_UNREPRESENTABLE; the
- *   database's errors as they are
+ * @throws QuotekeeperError DUCKDB_MISSING, SQL_WRONG, SQL_REFUSED, SQL_FAILED, LAKE_INVALID, LAKE_MISSING,
+ *   EXPORT_UNREPRESENTABLE; the database's errors as they are
  */
 export async function askSql<T>(
   text: string,
@@ -149,6 +151,8 @@ class Filler {
   readonly files: string[] = [];
   #lake: LakeManifest | null = null;
   #days: LakeDays = { days: [], late: new Set(), gone: new Set() };
+  /** Dates of which quotes were dropped, and which the lake does not have. */
+  #lacking: readonly string[] = [];
   #compress: Compress = (bytes) => bytes;
   #written = 0;
 
@@ -176,28 +180,35 @@ class Filler {
 
   async #readLake(snapshot: ArchiveSnapshot | null): Promise<void> {
     const { lake } = this.#options;
-    if (!lake) return;
+    const known = snapshot && (await snapshot.lake.known());
+    if (!lake) {
+      if (known) this.#lacking = await lackingDates(null, known.dropped, null);
+      return;
+    }
     this.#lake = await lake.read();
-    if (!this.#lake) throw invalid(`${lake.dir} holds no lake`);
+    if (!known && !this.#lake) throw invalid(`${lake.dir} holds no lake`);
     const days: DayManifest[] = [];
     for (const date of await lake.dates()) {
       const day = await lake.readDay(date);
       if (day) days.push(day);
     }
-    if (!snapshot) {
+    if (!snapshot || !known) {
       this.#days = { ...this.#days, days: days.map((day) => ({ ...day, complete: true })) };
       return;
     }
-    const archive = await snapshot.lake.identity();
-    if (this.#lake.archive !== archive)
-      throw invalid(
-        `${lake.dir} is the lake of another archive (${this.#lake.archive}; this one is ${archive})`,
-      );
+    requireOwn(lake.dir, this.#lake, known);
+    this.#lacking = await lackingDates(lake, known.dropped, new Map(days.map((day) => [day.date, day])));
     const late = new Set(await snapshot.lake.lateDays(days.map(writtenOf)));
-    const gone = new Set(await snapshot.lake.droppedDays());
+    const gone = new Set(known.dropped.keys());
     for (const day of days)
       if ((late.has(day.date) || !day.complete) && (await this.#hasLost(day, snapshot))) gone.add(day.date);
     this.#days = { days, late, gone };
+  }
+
+  /** @throws QuotekeeperError LAKE_MISSING when quotes are asked for that neither the database nor the lake has */
+  #requireFiles(isAsked: (date: string) => boolean): void {
+    const lacking = this.#lacking.filter(isAsked);
+    if (lacking.length > 0) throw withoutFiles(this.#options.lake?.dir ?? null, lacking);
   }
 
   /** Whether the database has fewer quotes of a date than its files. */
@@ -214,6 +225,9 @@ class Filler {
   }
 
   async #fillTable(table: DuckTable, bounds: Bounds, snapshot: ArchiveSnapshot | null): Promise<void> {
+    const { from, to } = bounds.dates;
+    if (HOT_TABLES.some((name) => name === table.name))
+      this.#requireFiles((date) => (from === null || date >= from) && (to === null || date <= to));
     const border = this.#borderOf(table, bounds, snapshot);
     const columns = snapshot ? await hotColumns(snapshot, table) : [];
     const hot: HotFile[] = [];
@@ -249,6 +263,7 @@ class Filler {
       : [];
     const newest = gone ? sql.newestOf(gone.path) : snapshot ? null : sql.NEWEST_OF_LAKE;
     const dates = newest === null ? [] : await this.#datesOf(newest);
+    this.#requireFiles((date) => dates.includes(date));
     const days = this.#days.days.filter(({ date }) => dates.includes(date));
     const [quotes, extended] = HOT_TABLES.map((name) => days.flatMap((day) => tableOf(day, name) ?? []));
     const cold =

@@ -1,7 +1,6 @@
 /** Which exchange dates come from the lake, which from the database, and which from both. Pure. */
 import { addDays } from "../../market/calendar/dates.ts";
-import { type DayManifest, type LakeTable, tableOf } from "../lakeFiles.ts";
-import { HOT_TABLES } from "../lakeTables.ts";
+import { type DayManifest, HOT_TABLES, type LakeTable, tableOf } from "../lakeFiles.ts";
 import type { Bounds } from "./bounds.ts";
 
 /** What is known of the lake's dates at the database's one instant. */
