@@ -71,6 +71,20 @@ comment on column backfills.finished_at is 'When it ended; NULL: it has not, or 
 comment on column backfills.report is 'What it has done so far, in counts. Origin: the program.';
 comment on table backfills is 'One row for each backfill. One that was ended in its midst goes on when the same is asked again.';
 
+create table calendar_days (
+  date date not null,
+  kind text not null,
+  close text,
+  reason text,
+  constraint calendar_days_pkey PRIMARY KEY (date),
+  constraint calendar_days_kind_check CHECK (kind = ANY (ARRAY['closed'::text, 'early'::text, 'regular'::text]))
+);
+comment on column calendar_days.date is 'The exchange''s date, New York. Origin: calendar.yaml.';
+comment on column calendar_days.kind is 'closed: no session; early: one that ends at close; regular: 09:30 to 16:00. Origin: calendar.yaml.';
+comment on column calendar_days.close is 'When an early session ends, HH:MM in New York; NULL: 13:00. Origin: calendar.yaml.';
+comment on column calendar_days.reason is 'Why, in the operator''s words; NULL: not said. Origin: calendar.yaml.';
+comment on table calendar_days is 'Days on which the exchange differs from the program''s rules, as jobs/calendar.yaml said when a command read it last. sessions follow.';
+
 create table clock_steps (
   moved_at timestamp with time zone not null,
   step_ms bigint not null,
@@ -691,7 +705,8 @@ comment on table sources is 'Where rows come from. Simulated and real rows can n
 --   mean_spread numeric,
 --   quote_count bigint,
 --   volume bigint,
---   source_name text
+--   source_name text,
+--   close_session text
 comment on column bars_1d.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column bars_1d.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
 comment on column bars_1d.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
@@ -712,7 +727,45 @@ comment on column bars_1d.mean_spread is 'Mean of ask less bid, in dollars per s
 comment on column bars_1d.quote_count is 'How many quotes it is made of. Origin: the program.';
 comment on column bars_1d.volume is 'Shares traded on the date, of an option contracts: the last number shown; NULL: none. Origin: extended_quotes.volume.';
 comment on column bars_1d.source_name is 'Name of the source. Origin: sources.name.';
-comment on view bars_1d is 'One bar for each exchange date. session is regular, early, or closed; volume is the last one shown.';
+comment on column bars_1d.close_session is 'Part of the session that close is of: pre, regular, post, or closed for all other time; NULL: no close. Origin: sessions.';
+comment on view bars_1d is 'One bar for each exchange date, of all its hours; bars_1d_regular has those of regular hours alone. volume is the last one shown.';
+
+-- view bars_1d_regular, which reads bars_1h
+--   instrument_id integer,
+--   security_type text,
+--   symbol text,
+--   expiration date,
+--   option_type text,
+--   strike numeric,
+--   source text,
+--   delayed boolean,
+--   date date,
+--   bar_at timestamp with time zone,
+--   open numeric,
+--   high numeric,
+--   low numeric,
+--   close numeric,
+--   quote_count bigint,
+--   volume bigint,
+--   source_name text
+comment on column bars_1d_regular.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
+comment on column bars_1d_regular.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column bars_1d_regular.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
+comment on column bars_1d_regular.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
+comment on column bars_1d_regular.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column bars_1d_regular.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column bars_1d_regular.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
+comment on column bars_1d_regular.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
+comment on column bars_1d_regular.date is 'The exchange''s date, New York. Origin: the program.';
+comment on column bars_1d_regular.bar_at is 'When its first bar of an hour begins. UTC. Origin: bars_1h.bar_at.';
+comment on column bars_1d_regular.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1d_regular.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1d_regular.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1d_regular.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1d_regular.quote_count is 'How many quotes it is made of. Origin: the program.';
+comment on column bars_1d_regular.volume is 'Shares traded in regular hours, of an option contracts: the sum of the bars of an hour; NULL: none was shown. Origin: extended_quotes.volume.';
+comment on column bars_1d_regular.source_name is 'Name of the source. Origin: sources.name.';
+comment on view bars_1d_regular is 'One bar for each exchange date, of the quotes between open and close alone; bars_1d has those of all hours.';
 
 -- view bars_1h, which reads instruments, intraday_bars, session_bars, sessions, sources
 --   instrument_id integer,
@@ -932,7 +985,7 @@ comment on column latest_quotes.delta is 'Of an option: change of its price in d
 comment on column latest_quotes.source_name is 'Name of the source. Origin: sources.name.';
 comment on view latest_quotes is 'The newest quote of each instrument: one row per source, real-time and delayed apart.';
 
--- view option_chain_latest, which reads instruments, latest_quotes, sessions
+-- view option_chain_latest, which reads 
 --   underlying text,
 --   expiration date,
 --   strike numeric,
@@ -987,7 +1040,7 @@ comment on column option_chain_latest.put_volume is 'Of the put: shares traded, 
 comment on column option_chain_latest.source_name is 'Name of the source. Origin: sources.name.';
 comment on column option_chain_latest.underlying_last is 'Newest last price of the underlying, in dollars per share; NULL: not known; 0: sent so, and no trade. Origin: quotes.last.';
 comment on column option_chain_latest.moneyness is 'underlying_last by strike, a ratio; NULL: no price. Origin: quotes.last and instruments.strike.';
-comment on view option_chain_latest is 'One row per underlying, expiration and strike, until the expiration''s close; moneyness is the underlying''s last over the strike.';
+comment on view option_chain_latest is 'One row per underlying, expiration and strike, until the expiration''s close: now, or at the instant of the setting quotekeeper.as_of. moneyness is the underlying''s last over the strike.';
 
 -- view option_surface, which reads instruments
 --   instrument_id integer,
@@ -1044,29 +1097,35 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function add_bar_parts(parts bar_part[]) returns TABLE(instrument_id integer, source_id smallint, delayed boolean, written_by text), text d6727c6617968ba285eb6f457c163246
 
+-- function as_of() returns timestamp with time zone, text c299c10c53461fdcb526fbd32df22bcc
+
 -- function asof(at timestamp with time zone, symbols text[]) returns TABLE(instrument text, instrument_id integer, source text, source_name text, delayed boolean, observed_at timestamp with time zone, age interval, bid numeric, ask numeric, last numeric, volume bigint), text f10cef9f5bc16f1957f6d205e159d6e2
 
 -- function bar_beginning(at timestamp with time zone, width interval, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns timestamp with time zone, text c045b20211fd79a32098719cce840753
 
--- function bars(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 426ac4d3b39720946cb65c09a0e01a30
+-- function bars(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text fcbfcead51b2ef7079f61a3132d0c9de
 
 -- function chain_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric), text 8cf01b79dd837703e010109ff6547984
 
--- function expires_at(expiration date) returns timestamp with time zone, text 0ade1ba7ff99b85e0a9bd577d0e3be1b
+-- function expires_at(expiration date) returns timestamp with time zone, text f154643e3ddaeff858f8be609cd5579d
 
 -- function fill_log_returns() returns void, text 214c2f0556cf89ab6eb851e6835d149b
 
--- function follow_calendar() returns trigger, text f42d483c10841ba81ca7a94014843102
+-- function five_minutes(at timestamp with time zone, close_at timestamp with time zone) returns timestamp with time zone, text c2dfcb9574aebc9a90e4b184ccad38b5
+
+-- function follow_calendar() returns trigger, text b7b062d7b13655579343f59bdf27c2f7
 
 -- function follow_lost_quotes() returns trigger, text f56b7d08224516743002f58c85f34865
 
 -- function follow_lost_volumes() returns trigger, text 1e37e5e2c026d85c83e5765cf452aa2a
 
--- function implied_volatility(option_type text, price double precision, spot double precision, strike double precision, years double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0) returns double precision, text 04c2c0dca8495577dd9edd94f376995c
+-- function implied_volatility(option_type text, price double precision, spot double precision, strike double precision, years double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0) returns double precision, text 166db50bf7963563bbaf8b04e6ce6feb
 
 -- function instrument_name(symbol text, expiration date, option_type text, strike numeric) returns text, text 055a892498f241516d0446c92ca34ee8
 
 -- function instruments_named(name text) returns SETOF instruments, text feee03b617a0ab4946a0391d1b7c9c63
+
+-- function is_of_dates(width interval) returns boolean, text c23e80366cbb0faf6e3682a65cd7a63d
 
 -- function keep_bars() returns trigger, text 9791c796a7ff850979a44153693f21a9
 
@@ -1074,7 +1133,7 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function keep_ended_bars(from_date date, to_date date, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[], others_too boolean DEFAULT true) returns void, text a36fcda1fdf1b75474f47c54309cac54
 
--- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[]) returns void, text e19a869bde04906a1076c29e5c729883
+-- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[]) returns void, text 4a0283ea99ab443c8d474a9f6162b393
 
 -- function keep_session_bars() returns trigger, text 6ebdf13b7b328084f8ab6b48f8bf8237
 

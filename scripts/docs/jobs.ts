@@ -86,6 +86,8 @@ export function jobsPage(): string {
     yaml(JOB_EXAMPLES.listedChain),
     "## `calendar.yaml`: your own word on trading days",
     "The program knows the sessions, holidays and early closes of the exchange. When one is announced that it cannot know, write it into `calendar.yaml` in the jobs directory; that file wins.",
+    "",
+    "The archive goes by the same file: a running collector takes a change over within seconds, and so does every other command that writes to the archive (`migrate`, `poll`, `backfill`). `sessions` follows, and with it bars, surfaces and expirations, also of days that are long over. A machine without a jobs directory, or with a wrong file, changes nothing of what was said last. Keep the file the same on all machines of one archive: the last command wins.",
     optionsTable(itemsOf(optionSchema(calendarFileSchema), "overrides")),
     yaml(CALENDAR_EXAMPLE),
   );

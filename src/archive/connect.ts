@@ -25,11 +25,20 @@ const READ_TIMEOUT_MS = 5_000;
  * JIT: on a server built with LLVM the views' many small branches are compiled at each call, for seconds, because tables
  * that were never analyzed look large; the work itself takes milliseconds.
  *
+ * Those of the second line say what names, arrays and texts mean. Their defaults are the only ones the program was written for,
+ * and a database or a role may have others.
+ *
  * The last one is TimescaleDB's: it lets a statement change 100,000 compressed rows, and a rebuild or late bars of one day may be
  * more. Elsewhere nobody reads it.
  */
 const SETTINGS = {
-  ...{ TimeZone: "UTC", DateStyle: "ISO", jit: "off" },
+  ...{ TimeZone: "UTC", DateStyle: "ISO", IntervalStyle: "postgres", jit: "off" },
+  ...{
+    quote_all_identifiers: "off",
+    array_nulls: "on",
+    standard_conforming_strings: "on",
+    transform_null_equals: "off",
+  },
   "timescaledb.max_tuples_decompressed_per_dml_transaction": "0",
 };
 

@@ -5,8 +5,10 @@ import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { clean, instrumentColumns, SAID } from "./insert.ts";
 import { isDescribedAlike, type KnownInstruments } from "./knownInstruments.ts";
 import { accounts, instruments, sources } from "./schema.ts";
+import { ensureExpirations } from "./sessions.ts";
 import { columnList } from "./tableRows.ts";
 import { isOnCitus } from "./tiers/citus.ts";
+import { ADDING_LOCK } from "./transaction.ts";
 import type { InstrumentRow, QuoteUnit } from "../read/rowTypes.ts";
 
 /** The name of an instrument as the ledger writes it, `AAPL` or `AAPL:2026-12-18:CALL:150`: SQL of a row `i`. */
@@ -18,13 +20,6 @@ export type Seen = { row: InstrumentRow; first: Instant; last: Instant };
 
 /** What batches say of instruments, by number. */
 export type SeenInstruments = Map<number, Seen>;
-
-/**
- * Held until the transaction ends while instruments, accounts or partitions are added: two loaders that add some in different order
- * would wait for each other. A table that hardly changes stands for all; no reader can keep this lock of it from us, see
- * lockHistory in migrate.ts.
- */
-export const ADDING_LOCK = "lock table due_sets in share update exclusive mode";
 
 /** Numbers of a batch's instruments. */
 type PlacedInstruments = {
@@ -243,6 +238,10 @@ async function sayTypes(
 
 async function add(client: pg.ClientBase, seen: readonly Seen[]): Promise<void> {
   const rows = seen.map(({ row }) => row);
+  await ensureExpirations(
+    client,
+    rows.flatMap(({ expiration }) => expiration ?? []),
+  );
   await client.query(
     `insert into instruments (${columnList(instruments, ...SAID, "underlyingId", "firstSeenAt", "lastSeenAt", "typeAssumed")})
      select w.security_type, w.symbol, w.expiration, w.option_type, w.strike, w.exchange, w.description,

@@ -11,12 +11,13 @@ import type pg from "pg";
 import { transactionOn } from "./transaction.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Instant } from "../clock.ts";
+import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { PACKAGE_ROOT } from "../packageRoot.ts";
 import { connectBeside } from "./connect.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { endReaders, settleReader, watching } from "./readerRole.ts";
 import { schemaMigrations } from "./schema.ts";
-import { refreshSessions } from "./sessions.ts";
+import { refreshSessions, settleCalendarDays } from "./sessions.ts";
 import { tablesOn } from "./tableRows.ts";
 import { settleTier, type StorageWishes } from "./tiers/tier.ts";
 import { DatabaseProblem } from "./databaseError.ts";
@@ -58,14 +59,19 @@ export async function readMigrations(dir: string = MIGRATIONS_DIR): Promise<Migr
  * Brings the database to the newest version. Twenty at once are harmless: all but one wait, then find nothing to do.
  *
  * @param now partitions are made from the month of this time on
- * @param options what the operator wants of the storage besides; `files`: another history than the program's
+ * @param options what the operator wants of the storage besides; `calendar`: what the operator says of single days, null: what was
+ *   said last; `files`: another history than the program's
  * @throws QuotekeeperError DATABASE_NEWER, MIGRATION_CHANGED, DATABASE_REFUSED (a move to a TimescaleDB that is not
  *   there); DatabaseProblem when its names are taken; other errors of the database as they are
  */
 export async function migrate(
   pool: pg.Pool,
   now: Instant,
-  { files: given, ...wishes }: StorageWishes & { files?: Migration[] } = {},
+  {
+    files: given,
+    calendar = null,
+    ...wishes
+  }: StorageWishes & { calendar?: readonly CalendarOverride[] | null; files?: Migration[] } = {},
 ): Promise<MigrationReport> {
   const files = given ?? (await readMigrations());
   const client = await pool.connect();
@@ -80,6 +86,7 @@ export async function migrate(
     if (pending.length > 0) await requireFreeNames(client, files, applied);
     for (const file of pending) await applyOne(client, file);
     await settleTier(client, wishes);
+    if (calendar !== null) await transactionOn(client, () => settleCalendarDays(client, calendar));
     // Before the partitions, which would write the sessions of their years first, and so twice.
     await refreshSessions(client, Number(now.slice(0, 4)));
     await ensurePartitions(client, now, now);

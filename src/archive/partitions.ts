@@ -4,9 +4,9 @@
  */
 import type pg from "pg";
 import type { Instant } from "../clock.ts";
-import { ADDING_LOCK } from "./instruments.ts";
 import { ensureSessions, FIRST_YEAR } from "./sessions.ts";
 import { isOnCitus } from "./tiers/citus.ts";
+import { ADDING_LOCK } from "./transaction.ts";
 
 /** Tables that are partitioned by `observed_at`. */
 export const PARTITIONED_TABLES = ["responses", "quotes", "extended_quotes", "dividends"] as const;

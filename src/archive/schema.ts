@@ -273,6 +273,14 @@ export const sessions = pgTable("sessions", {
   reason: text("reason"),
 });
 
+/** Single days as the operator says they are: `jobs/calendar.yaml`, as a command read it last. */
+export const calendarDays = pgTable("calendar_days", {
+  date: date("date", { mode: "string" }).primaryKey(),
+  kind: text("kind", { enum: ["closed", "early", "regular"] }).notNull(),
+  close: text("close"),
+  reason: text("reason"),
+});
+
 /** One bar for each instrument, source, delayed and exchange date; given by loads, else kept by a trigger on `quotes`. */
 export const sessionBars = pgTable(
   "session_bars",
@@ -501,6 +509,7 @@ export const bars1d = pgView("bars_1d", {
   firstAt: instant("first_at").notNull(),
   lastAt: instant("last_at").notNull(),
   ...bar(),
+  closeSession: text("close_session", { enum: ["pre", "regular", "post", "closed"] }),
 }).existing();
 
 /** Calls and puts side by side. */

@@ -23,6 +23,7 @@ const COPIED = [
   "misses",
   "fills",
   "sessions",
+  "calendar_days",
   "derived_closes",
   "clock_steps",
   "journal_positions",

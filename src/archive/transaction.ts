@@ -20,6 +20,13 @@ export const BEGIN_STORING = `begin; ${LONGEST_PAUSE}; ${LOCK} key share`;
 /** Opens one that may change dividends, once no other one is open; none is opened until it ends. */
 export const BEGIN_STORING_ALONE = `begin; ${LONGEST_PAUSE}; ${LOCK} update`;
 
+/**
+ * Held until the transaction ends while instruments, accounts, partitions or sessions are added: two loaders that add some in
+ * different order would wait for each other. A table that hardly changes stands for all; no reader can keep this lock of it from
+ * us, see lockHistory in migrations.ts.
+ */
+export const ADDING_LOCK = "lock table due_sets in share update exclusive mode";
+
 /** 55P03 lock_not_available: other transactions store quotes. PostgreSQL Appendix A. */
 export const NOT_ALONE = "55P03";
 

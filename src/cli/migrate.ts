@@ -1,4 +1,5 @@
 /** `quotekeeper migrate`: brings the database's schema up to date, and its storage to what the server offers. */
+import { resolve } from "node:path";
 import { z } from "zod";
 import { count, storageTier } from "../run/jsonWords.ts";
 import type { AddCommand } from "./command.ts";
@@ -10,6 +11,7 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { instantFromDate } from "../clock.ts";
 import type { Edges } from "../run/edges.ts";
 import { withArchive } from "../run/archive.ts";
+import { readCalendarDays } from "../schedule/readJobs.ts";
 import { say } from "./terminal/harmless.ts";
 
 /** `migrate --json`. */
@@ -52,6 +54,7 @@ async function migrate(
       {
         ...(toTimescaledb && { toTimescaledb }),
         ...(toCitus && { toCitus }),
+        calendar: await readCalendarDays(resolve(config.jobsDir)),
         retentionDays: config.retentionDays ?? null,
       },
     );

@@ -32,6 +32,7 @@ import { type Account, accountKey } from "../accounts/account.ts";
 import { accountsToCall } from "../run/operatorsWord.ts";
 import type { OpenFeed } from "../run/feed.ts";
 import { type AccountStations, openStations } from "../run/stations.ts";
+import { readCalendarDays } from "../schedule/readJobs.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 
@@ -176,8 +177,9 @@ async function poll(
     await stations.close();
   }
   // The answers are on disk: from here on nothing can be lost, whatever the database says.
+  const calendar = await readCalendarDays(resolve(config.jobsDir));
   const lines = await withArchive(config, edges, (archive) =>
-    store(archive, { dir: stations.dir, edges, collected }),
+    store(archive, { dir: stations.dir, edges, collected, calendar }),
   );
   return report(lines, { collected, edges, json: request.json });
 }
@@ -237,12 +239,17 @@ class Budget {
   }
 }
 
-async function store(
-  archive: Archive,
-  { dir, edges, collected }: { dir: string; edges: Edges; collected: readonly Collected[] },
-): Promise<QuoteLine[]> {
+/** Where the journal is, what it was given, and what the operator says of single days, as far as he does. */
+type Stored = {
+  dir: string;
+  edges: Edges;
+  collected: readonly Collected[];
+  calendar: Awaited<ReturnType<typeof readCalendarDays>>;
+};
+
+async function store(archive: Archive, { dir, edges, collected, calendar }: Stored): Promise<QuoteLine[]> {
   const { clock, stderr } = edges;
-  await migrate(archive.pool, instantFromDate(clock.now()));
+  await migrate(archive.pool, instantFromDate(clock.now()), { calendar });
   // All of the journal: an earlier poll may have met a database that was down.
   await loadAll({
     pool: archive.pool,

@@ -192,8 +192,10 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
   const { config, archive, clock, log, calm } = options;
   const { stations, accounts, loading, notes, clocks, collector, first, run } = parts;
   const { loader, state, lag } = loading;
+  let { calendar } = first;
   const stopFollowingOperator = await followOperator({
     ...{ pool: archive.pool, dataDir: resolve(config.dataDir), accounts, collector, clock, log },
+    calendar: () => calendar,
   });
   const unsettled = await beginRun(resolve(config.dataDir), clock.now());
   const startedAt = collector.start(clocks.away);
@@ -210,6 +212,7 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
       const use = async (): Promise<void> => {
         await accounts.replace(now.accounts, collector);
         collector.replaceJobs(now.jobs, accounts.calendar(now.calendar), createCalendar(now.calendar));
+        calendar = now.calendar;
       };
       await (options.fleet ? options.fleet.fleet.useFiles(filesSaid(now), use) : use());
     },

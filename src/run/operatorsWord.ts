@@ -1,14 +1,19 @@
-/** What the operator wants of each account: it stands in the database, is done by the collector, and what is so is told there. */
+/**
+ * What the operator wants of each account: it stands in the database, is done by the collector, and what is so is told there. And
+ * what the operator says of single days of the calendar, which the database is told.
+ */
 import { join, resolve } from "node:path";
 import type pg from "pg";
 import { z } from "zod";
 import { type Account, accountNamed } from "../accounts/account.ts";
 import { requireAccounts } from "../accounts/accountsFile.ts";
 import { keepAccounts, type KeptAccount, readAccountRows } from "../archive/accountRows.ts";
+import { keepCalendarDays } from "../archive/sessions.ts";
 import { atMost, type Clock } from "../clock.ts";
 import type { Collector } from "../collect/collector.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
+import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { Log } from "../log.ts";
 import { readTextFile, replaceFile } from "../plainFiles.ts";
 import type { AccountsCalled } from "./accountsCalled.ts";
@@ -28,19 +33,25 @@ type Told = {
   dataDir: string;
   accounts: Pick<AccountsCalled, "all" | "sharing">;
   collector: Pick<Collector, "status" | "drain">;
+  /** What the job files in force say of single days. */
+  calendar: () => readonly CalendarOverride[];
   clock: Clock;
   log: Log;
 };
 
-/** Drains what the operator wants drained, and tells the database what is so, until it is stopped. A database that is away is asked again. */
+/** Drains what the operator wants drained, and tells the database what is so and its calendar, until it is stopped. A database that is away is asked again. */
 export async function followOperator(told: Told): Promise<() => void> {
   const { clock } = told;
   let drained = await readDrained(told.dataDir);
   let kept: KeptAccount[] = [];
+  let keptDays: readonly CalendarOverride[] | null = null;
   if (drained.length > 0) told.collector.drain(drained);
 
   const look = async (): Promise<void> => {
     const { pool, accounts, collector, log } = told;
+    const days = told.calendar();
+    if (days !== keptDays) await keepCalendarDays(pool, days);
+    keptDays = days;
     const wanted = drainedIn(await readAccountRows(pool));
     if (wanted.join() !== drained.join()) {
       drained = wanted;

@@ -106,7 +106,24 @@ async function yamlNames(dir: string): Promise<string[]> {
   }
 }
 
-function readCalendar(file: string, text: string, report: JobsReport): void {
+/**
+ * What the operator says of single days.
+ *
+ * @returns null where a jobs directory does not say so: there is none, or its file is wrong
+ */
+export async function readCalendarDays(dir: string): Promise<CalendarOverride[] | null> {
+  const names = await yamlNames(dir).catch(() => null);
+  if (names === null) return null;
+  if (!names.includes(CALENDAR_FILE)) return [];
+  const file = join(dir, CALENDAR_FILE);
+  const report: Pick<JobsReport, "calendar" | "problems"> = { calendar: [], problems: [] };
+  const text = await readTextFile(file).catch(() => null);
+  if (text === null) return null;
+  readCalendar(file, text, report);
+  return report.problems.length > 0 ? null : report.calendar;
+}
+
+function readCalendar(file: string, text: string, report: Pick<JobsReport, "calendar" | "problems">): void {
   const read = readYamlFile(file, text, { schema: calendarFileSchema, textKeys: NO_TEXT_KEYS });
   if (read.ok) report.calendar = read.value.overrides;
   else report.problems.push(...read.problems);

@@ -155,6 +155,37 @@ describe("bars of any width", () => {
     );
   });
 
+  test.each(["1 mon 15 days", "1 mon 1 hour", "30 hours", "36 hours", "1 year 1 day"])(
+    "of %s are no bars, and the error says which are",
+    async (width) => {
+      const pool = await archive("AAPL");
+
+      const failure: unknown = await pool
+        .query("select from bars('AAPL', $1, $2, $3)", [width, FROM, TO])
+        .catch((error: unknown) => error);
+
+      expect(failure).toMatchObject({
+        code: "22023",
+        message: expect.stringMatching(/^bars cannot be .* wide$/) as unknown,
+        hint: "From a day on a width is whole days, such as 7 days, or whole months, such as 3 mons.",
+      });
+      await expect(
+        pool.query("select from returns('AAPL', $1, $2, $3)", [width, FROM, TO]),
+      ).rejects.toThrow();
+    },
+  );
+
+  test.each(["24 hours", "48 hours", "3 mons", "1 year", "2 weeks", "23:59"])(
+    "can be %s wide",
+    async (width) => {
+      const pool = await archive("AAPL");
+
+      await expect(
+        pool.query("select from bars('AAPL', $1, $2, $3)", [width, FROM, TO]),
+      ).resolves.toMatchObject({ rowCount: 0 });
+    },
+  );
+
   test("of days and more come apart by source and kind of feed", async () => {
     const pool = await archive("AAPL");
     await see(
@@ -269,6 +300,63 @@ describe("bars of any width", () => {
     expect(found).toEqual(kept);
     expect(found.filter(({ log_return }) => log_return !== null).length).toBeGreaterThan(20);
   });
+});
+
+test("a day's bar says of which session its close is, and bars_1d_regular is of regular hours alone, as the raw rows have it", async () => {
+  const pool = await archive("AAPL");
+  await fc.assert(
+    fc.asyncProperty(fc.array(observation, { minLength: 1, maxLength: 40 }), async (seen) => {
+      await pool.query("truncate quotes, extended_quotes, session_bars, intraday_bars");
+      await see(pool, ...seen.map(seenOf));
+      const rows = await rawRows(pool);
+      // An hour's bars in the order of their times, with the volume that each has grown by.
+      type Bar = { session: string; at: number; n: number; volume: number | null } & Record<
+        Price,
+        number | null
+      >;
+      type Price = "open" | "high" | "low" | "close";
+      const hours = barsOf(rows, 3_600) as (Bar & { date: string; delayed: boolean; source: number })[];
+      const dates = new Map<string, typeof hours>();
+      for (const bar of hours) {
+        const key = `${bar.delayed} ${bar.source} ${bar.date}`;
+        dates.set(key, [...(dates.get(key) ?? []), bar]);
+      }
+      const days = [...dates.values()].map((bars) => ({
+        closed: bars.findLast(({ close }) => close !== null)?.session ?? null,
+        regular: bars.filter(({ session }) => session === "regular"),
+      }));
+
+      const closed = await rowsOfQuery(
+        pool,
+        "select close_session as closed from bars_1d b join sources s on s.name = b.source_name order by delayed, s.id, date",
+      );
+      const regular = await rowsOfQuery(
+        pool,
+        `select json_build_object('open', open, 'high', high, 'low', low, 'close', close, 'n', quote_count, 'volume', volume) as bar
+         from bars_1d_regular b join sources s on s.name = b.source_name order by delayed, s.id, date`,
+      );
+
+      expect(closed.map((row) => row["closed"])).toEqual(days.map((day) => day.closed));
+      const numbers = (values: (number | null)[]): number[] => values.flatMap((value) => value ?? []);
+      const most = (values: number[], of: (...values: number[]) => number): number | null =>
+        values.length > 0 ? of(...values) : null;
+      expect(regular.map(({ bar }) => bar)).toEqual(
+        days.flatMap(({ regular: bars }) => {
+          if (bars.length === 0) return [];
+          const volumes = numbers(bars.map(({ volume }) => volume));
+          return {
+            open: numbers(bars.map(({ open }) => open))[0] ?? null,
+            high: most(numbers(bars.map(({ high }) => high)), Math.max),
+            low: most(numbers(bars.map(({ low }) => low)), Math.min),
+            close: numbers(bars.map(({ close }) => close)).at(-1) ?? null,
+            n: bars.reduce((sum, { n }) => sum + n, 0),
+            volume: volumes.length > 0 ? volumes.reduce((sum, one) => sum + one) : null,
+          };
+        }),
+      );
+    }),
+    { numRuns: runs(10) },
+  );
 });
 
 test("spread_stats counts what has two sides, and passes over what has not", async () => {

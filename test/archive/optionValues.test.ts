@@ -109,9 +109,42 @@ describe("a European option", () => {
     );
   });
 
+  test("has no volatility at the price that is its upper bound, however that was rounded", async () => {
+    const some = fc.sample(
+      fc.record({
+        spot: numbers(0.01, 10_000),
+        apart: numbers(-1, 1),
+        years: numbers(1e-4, 10),
+        rate: numbers(-0.05, 0.2),
+        dividend_yield: numbers(-0.02, 0.08),
+      }),
+      1_000,
+    );
+    const bounds = some.flatMap(({ spot, apart, years, rate, dividend_yield }) => {
+      const strike = spot * Math.exp(apart);
+      const given = { spot, strike, years, rate, dividend_yield };
+      return [
+        { ...given, option_type: "CALL", price: spot * Math.exp(-dividend_yield * years) },
+        { ...given, option_type: "PUT", price: strike * Math.exp(-rate * years) },
+      ];
+    });
+
+    const found = await rowsOfQuery(
+      pool,
+      `select o.*, i.iv
+       from json_to_recordset($1) as o (option_type text, price float8, spot float8, strike float8, years float8, rate float8, dividend_yield float8)
+       cross join lateral (select implied_volatility(option_type, price, spot, strike, years, rate, dividend_yield) as iv) i
+       where i.iv is not null`,
+      [JSON.stringify(bounds)],
+    );
+
+    expect(found).toEqual([]);
+  });
+
   test.each([
     ["below what exercise is worth", "'CALL', 9.99, 110, 100, 0.5, 0, 0"],
     ["just what exercise is worth", "'PUT', 10, 90, 100, 0.5, 0, 0"],
+    ["just what the stock is worth", "'CALL', 110, 110, 100, 0.5, 0, 0"],
     ["more than the stock is worth", "'CALL', 111, 110, 100, 0.5, 0, 0"],
     ["nothing", "'CALL', 0, 110, 100, 0.5, 0, 0"],
     ["no price", "'CALL', null, 110, 100, 0.5, 0, 0"],

@@ -3,6 +3,7 @@ import { expect, test } from "@jest/globals";
 import { fillFixture } from "../../scripts/sql/fixture.ts";
 import { answer, ask, readQuestions } from "../../scripts/sql/page.ts";
 import { freshDatabase } from "../support/database.ts";
+import { see } from "../support/observations.ts";
 
 const page = readFileSync(new URL("../../docs/sql.md", import.meta.url), "utf8");
 const questions = readQuestions(page);
@@ -80,5 +81,32 @@ test("movers that nothing says the close before of rank last, also one that chan
     ["IBM", "0.19"],
     ["FROM0", null],
     ["NEW", null],
+  ]);
+});
+
+test("a contract's delta has the price of its underlying beside it where a file gives both times of their own", async () => {
+  const { pool: imported } = await freshDatabase();
+  await imported.query(
+    `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
+     values (1, 'CS', 'AAPL', null, null, null, null, now(), now()), (2, 'OPT', 'AAPL', 1, '2026-12-18', 'CALL', 150, now(), now())`,
+  );
+  await see(
+    imported,
+    { at: "2026-11-19 16:00", last: "149.00" },
+    ...["10:00", "11:00", "12:00"].map((time, n) => ({
+      ...{ at: `2026-11-20 ${time}`, last: n === 1 ? "0" : `15${n}.00` },
+    })),
+    ...["09:45", "10:45", "12:15"].map((time, n) => ({
+      ...{ at: `2026-11-20 ${time}`, id: 2, last: `${n + 2}.50`, delta: `0.5${n}` },
+    })),
+  );
+  const delta = questions.find(({ title }) => title.startsWith("15."));
+
+  const { rows } = await ask(imported, delta?.sql ?? "");
+
+  expect(rows).toEqual([
+    ["09:45", "149.00", "2.50", "0.50"],
+    ["10:45", "150.00", "3.50", "0.51"],
+    ["12:15", "152.00", "4.50", "0.52"],
   ]);
 });

@@ -409,6 +409,43 @@ test("option_chain_latest is as of now unless it is told a time, and passes over
   expect(await asOf(pool, "", chain)).toEqual([{ id: 3, ...passed }]);
 });
 
+test("quotekeeper.as_of means one thing: option_chain_latest and option_surface have the contracts and the quotes of that time", async () => {
+  const pool = await archive("AAPL");
+  await pool.query(
+    `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
+     select 1 + n, 'OPT', 'AAPL', 1, expiration, 'CALL', 100, now(), now()
+     from unnest('{2026-11-20,2026-12-18}'::date[]) with ordinality as e (expiration, n)`,
+  );
+  await see(
+    pool,
+    ...["10:00", "12:00"].flatMap((time, hour) => [
+      { at: `2026-11-19 ${time}`, bid: `${100 + hour}`, ask: `${100 + hour}`, last: `${100 + hour}` },
+      ...[2, 3].map((id) => ({ at: `2026-11-19 ${time}`, id, bid: `${id + hour}`, ask: `${id + hour}` })),
+    ]),
+    { at: "2026-11-23 10:00", last: "110" },
+    { at: "2026-11-23 10:00", id: 3, bid: "12", ask: "12" },
+  );
+  const both = async (time: string): Promise<unknown[]> => [
+    await asOf(
+      pool,
+      time,
+      "select expiration, call_bid as bid, underlying_last::int as spot from option_chain_latest order by 1",
+    ),
+    await asOf(pool, time, "select expiration, bid, spot::int from option_surface order by 1"),
+  ];
+
+  const before = [
+    { expiration: "2026-11-20", bid: "2", spot: 100 },
+    { expiration: "2026-12-18", bid: "3", spot: 100 },
+  ];
+  expect(await both("2026-11-19 11:00 America/New_York")).toEqual([before, before]);
+  const after = [{ expiration: "2026-12-18", bid: "4", spot: 101 }];
+  expect(await both("2026-11-20 16:00 America/New_York")).toEqual([after, after]);
+  const last = [{ expiration: "2026-12-18", bid: "12", spot: 110 }];
+  expect(await both("2026-11-24 00:00 America/New_York")).toEqual([last, last]);
+  expect(await both("2026-11-19 09:00 America/New_York")).toEqual([[], []]);
+});
+
 test("dividend_calendar lists ex-dates ahead, and every change with what was said before", async () => {
   const pool = await archive("AAPL", "MSFT");
   await pool.query(

@@ -38,6 +38,23 @@ describe("the questions of docs/sql.md", () => {
   );
 });
 
+test("--as-of shows the option chain of that time, as the setting quotekeeper.as_of does in PostgreSQL", async () => {
+  const statement =
+    "select * from option_chain_latest order by underlying, expiration, strike, source, delayed";
+  const of = async (time: string): Promise<unknown[][]> => {
+    const { stdout } = await world.askAsOf(time, statement, "--json");
+    const { columns, rows } = JSON.parse(stdout) as Answer;
+    return rows.map((row) => columns.map(({ name }) => plain(row[name])));
+  };
+
+  for (const time of ["2026-11-18T16:00:00Z", "2026-11-19T15:02:03Z", "2026-11-20T20:59:59Z"]) {
+    const { rows } = await askPostgres(world.alone, statement, time);
+
+    expect(rows.length).toBeGreaterThan(2);
+    expect(await of(time)).toEqual(rows.map((row) => row.map(plain)));
+  }
+});
+
 test("every table and view has the columns of PostgreSQL's, in their order, and their types", async () => {
   const { rows } = await answerOf("show tables");
   expect(rows).toHaveLength(DUCK_NAMES.length);

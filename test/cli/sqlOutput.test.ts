@@ -1,4 +1,5 @@
 /** What `sql` prints and writes, what it refuses, and the prompt. */
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +12,7 @@ import { runProgram } from "../../src/cli/program.ts";
 import { ERRORS, QuotekeeperError } from "../../src/errors.ts";
 import { askSql } from "../../src/lake/sql/askSql.ts";
 import { duckdbRows } from "../export/duckdb.ts";
+import { compileProgram } from "../support/compileProgram.ts";
 import { until } from "../support/until.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { capturedEdges, run } from "./edges.ts";
@@ -20,6 +22,8 @@ const { ask, pool, url, lake } = await acrossTheBorder();
 /** Files of another test's process lie in the same place. */
 const OWN_FILES = `quotekeeper-sql-${process.pid}-`;
 const env = { DATABASE_URL: url, QUOTEKEEPER_LAKE_DIR: lake };
+/** The program as it is installed: what the machine's zone is, a process knows from its beginning. */
+let program: string | undefined;
 
 describe("an answer", () => {
   test("is a table, with numbers below each other", async () => {
@@ -71,6 +75,27 @@ describe("an answer", () => {
       ],
     });
   });
+
+  test.each(["Asia/Tokyo", "America/St_Johns"])(
+    "has its instants in UTC, with a Z, on a machine whose zone is %s",
+    (zone) => {
+      program ??= compileProgram(tempDir());
+      const statement = `select timestamptz '2026-11-20 09:30:00 America/New_York' as at,
+        [timestamptz '2026-11-20 23:30:00.000001+00'] as list, timestamp '2026-11-20 09:30:00' as without`;
+      const answer = (...words: string[]): string =>
+        execFileSync(process.execPath, [program ?? "", "sql", statement, ...words], {
+          env: { ...process.env, ...env, TZ: zone },
+          encoding: "utf8",
+          stdio: ["ignore", "pipe", "ignore"],
+        });
+
+      const [at, list] = ["2026-11-20T14:30:00.000000Z", "2026-11-20T23:30:00.000001Z"];
+      const without = "2026-11-20T09:30:00.000000";
+      expect(answer("--csv")).toBe(`at,list,without\n${at},"[""${list}""]",${without}\n`);
+      expect(JSON.parse(answer("--json"))).toMatchObject({ rows: [{ at, list: [list], without }] });
+      expect(answer().split("\n")[1]).toMatch(new RegExp(`^${at}  \\["${list}"\\]  2026-11-20T09:30`));
+    },
+  );
 
   test("is CSV in which no spreadsheet finds a formula, unless it is raw", async () => {
     const statement = `select '=1+1' as text, -2.5 as number, '' as empty, null as "null", 'a "b", c' as "quoted"`;

@@ -72,6 +72,7 @@ export async function acrossTheBorder(): Promise<{
   url: string;
   lake: string;
   ask: AskSql;
+  askAsOf: (asOf: string, statement: string, ...words: string[]) => Promise<Outcome>;
 }> {
   const alone = (await freshDatabase()).pool;
   await fillFixture(alone);
@@ -85,8 +86,10 @@ export async function acrossTheBorder(): Promise<{
   if (written.exitCode !== 0) throw new Error(written.stderr);
   await pool.query(LATE_ROWS);
   await late(pool, "2026-11-19");
-  const ask: AskSql = (statement, ...words) => run(["sql", ...words, "--as-of", AS_OF, statement], env);
-  return { alone, pool, url, lake, ask };
+  const askAsOf = (asOf: string, statement: string, ...words: string[]): Promise<Outcome> =>
+    run(["sql", ...words, "--as-of", asOf, statement], env);
+  const ask: AskSql = (statement, ...words) => askAsOf(AS_OF, statement, ...words);
+  return { alone, pool, url, lake, ask, askAsOf };
 }
 
 /** Numbers as numbers, times as instants: whatever they look like. */

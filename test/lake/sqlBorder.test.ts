@@ -51,6 +51,7 @@ const VIEWS: readonly { view: string; order: string; without?: string }[] = [
   { view: "bars_5m", order: "instrument_id, delayed, bar_at", without: `date = '${LATE_AND_DROPPED}'` },
   { view: "bars_1h", order: "instrument_id, delayed, bar_at", without: `date = '${LATE_AND_DROPPED}'` },
   { view: "bars_1d", order: "instrument_id, delayed, date", without: `date = '${LATE_AND_DROPPED}'` },
+  { view: "bars_1d_regular", order: "instrument_id, delayed, date", without: `date = '${LATE_AND_DROPPED}'` },
   { view: "latest_quotes", order: "instrument_id, delayed" },
 ];
 

@@ -104,11 +104,31 @@ test("one whose limit changed comes anew; one that is as before is not touched, 
   expect(calledNow()).toEqual(["main", "second"]);
 });
 
+test("what the job files say of single days is told to the archive, and that it has changed", async () => {
+  const { dataDir, accounts, collector, log, clock } = await collecting(["main"]);
+  const told = { pool, dataDir, accounts, collector, log, clock };
+  const closes = async (): Promise<unknown[]> => {
+    const { rows } = await pool.query<{ at: string }>(
+      "select close_at as at from sessions where date between '2026-11-24' and '2026-11-25' order by 1",
+    );
+    return rows.map(({ at }) => at);
+  };
+
+  (
+    await followOperator({ ...told, calendar: () => [{ date: "2026-11-24", kind: "early", close: "13:03" }] })
+  )();
+  const early = await closes();
+  (await followOperator({ ...told, calendar: () => [{ date: "2026-11-25", kind: "closed" }] }))();
+
+  expect(early).toEqual(["2026-11-24 18:03:00+00", "2026-11-25 21:00:00+00"]);
+  expect(await closes()).toEqual(["2026-11-24 21:00:00+00"]);
+});
+
 test("the operator's word is taken up, told back, and known to the next run while the database is away", async () => {
   const { dataDir, accounts, collector, log, clock } = await collecting(["main", "second"]);
   await keepAccounts(pool, [{ name: "elsewhere", callLimit: 60, windowMs: 60_000, state: "active" }]);
   await wantAccount(pool, "second", "drained");
-  const told = { pool, dataDir, accounts, collector, clock, log };
+  const told = { pool, dataDir, accounts, collector, clock, log, calendar: () => [] };
 
   (await followOperator(told))();
   const away = (await freshDatabase({ migrated: false })).pool;

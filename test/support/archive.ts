@@ -26,8 +26,8 @@ export async function followOwnRows(pool: pg.Pool): Promise<void> {
 const WRITTEN = [
   ...["responses", "quotes", "extended_quotes", "dividends", "dead_letters", "session_bars", "intraday_bars"],
   ...["misses", "fills", "slots", "open_slots", "due_sets", "derived_closes", "dropped_days", "late_days"],
-  ...["archive_lake"],
-  ...["clock_steps", "collectors", "epochs", "leases", "lease_history", "journal_positions"],
+  ...["archive_lake", "clock_steps", "calendar_days"],
+  ...["collectors", "epochs", "leases", "lease_history", "journal_positions"],
   ...["backfill_positions", "backfills", "instruments"],
   // The first two, the first, and the years around this one are there from the beginning.
   ...["sources where id > 2", "accounts where id > 1"],

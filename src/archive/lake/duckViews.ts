@@ -59,7 +59,7 @@ function TO_CHAR(): string {
 /** All names that can be asked, in the order in which people read them. */
 export const DUCK_NAMES: readonly string[] = [
   ...DUCK_TABLES.map(({ name }) => name),
-  ...["bars_1m", "option_chain_latest", "dividend_calendar", "coverage_daily"],
+  ...["bars_1m", "bars_1d_regular", "option_chain_latest", "dividend_calendar", "coverage_daily"],
 ];
 
 /** A table that has no rows yet: what a statement reads of it can be found out with this. */
@@ -194,8 +194,7 @@ export function publicViews(asOf: Instant | null): string[] {
     const list = columns.map((column) => `"${column.name}"`).join(", ");
     return `create or replace view ${name} as select ${list} from parts.${name}`;
   });
-  const at = asOf === null ? "now()" : `timestamptz ${quoted(asOf)}`;
-  return [...tables, BARS_1M, chain(at), DIVIDEND_CALENDAR, COVERAGE_DAILY];
+  return [...tables, BARS_1M, BARS_1D_REGULAR, chain(asOf), DIVIDEND_CALENDAR, COVERAGE_DAILY];
 }
 
 /** As `quote_bars` of PostgreSQL's. The times at which a session's bars begin anew are whole minutes. */
@@ -246,6 +245,21 @@ from shown b
 join parts.instruments i on i.id = b.instrument_id
 join parts.sources s on s.id = b.source_id`;
 
+/** PostgreSQL's own text. */
+const BARS_1D_REGULAR = `create or replace view bars_1d_regular as
+select b.instrument_id, b.security_type, b.symbol, b.expiration, b.option_type, b.strike, b.source, b.delayed, b.date,
+       min(b.bar_at) as bar_at,
+       (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1] as open,
+       max(b.high) as high,
+       min(b.low) as low,
+       (array_agg(b.close order by b.bar_at desc) filter (where b.close is not null))[1] as close,
+       sum(b.quote_count)::bigint as quote_count,
+       sum(b.volume)::bigint as volume,
+       b.source_name
+from parts.bars_1h b
+where b.session = 'regular'
+group by b.instrument_id, b.security_type, b.symbol, b.expiration, b.option_type, b.strike, b.source, b.delayed, b.date, b.source_name`;
+
 /** The middle of two decimals is a decimal: half of their sum has one more place. */
 function side(type: "CALL" | "PUT"): string {
   const name = type.toLowerCase();
@@ -262,8 +276,22 @@ function side(type: "CALL" | "PUT"): string {
          ${of("q.volume")} as ${name}_volume`;
 }
 
-function chain(at: string): string {
-  const date = `(${at} at time zone 'America/New_York')::date`;
+/** The newest quotes at or before an instant, as far as the chain needs them; `parts.latest_quotes` has those of now. */
+const latestAt = (at: string): string => `(
+  select q.instrument_id, i.symbol, i.expiration, i.option_type, i.strike, s.kind as source, s.name as source_name, q.delayed,
+         q.observed_at, q.bid, q.ask, q."last", e.volume, e.delta
+  from parts.quotes q
+  join parts.instruments i on i.id = q.instrument_id
+  join parts.sources s on s.id = q.source_id
+  left join parts.extended_quotes e
+    on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id and e.date = q.date
+  where q.observed_at <= ${at}
+  qualify row_number() over (partition by q.instrument_id, q.source_id, q.delayed order by q.observed_at desc) = 1
+)`;
+
+function chain(asOf: Instant | null): string {
+  const at = asOf === null ? "now()" : `timestamptz ${quoted(asOf)}`;
+  const latest = asOf === null ? "parts.latest_quotes" : latestAt(at);
   return `create or replace view option_chain_latest as
 select c.underlying, c.expiration, c.strike, c.source, c.delayed, c.underlying_id,
        c.call_instrument_id, c.call_observed_at, c.call_bid, c.call_ask, c.call_mid, c.call_spread, c.call_last, c.call_delta,
@@ -278,16 +306,20 @@ from (
          ${side("CALL")},
          ${side("PUT")},
          q.source_name
-  from parts.latest_quotes q
+  from ${latest} q
   join parts.instruments i on i.id = q.instrument_id
-  where q.option_type is not null
-    and q.expiration >= coalesce(
-      (select min(t.date) from parts.sessions t where t.close_at > ${at} and t.date between ${date} and ${date} + 7),
-      ${date}
-    )
+  where q.option_type is not null and q.expiration in (
+    -- As expires_at of PostgreSQL's: of a year without sessions nothing is known.
+    select x.expiration
+    from (select distinct expiration from parts.instruments where option_type is not null) x
+    join parts.sessions t on t.date between x.expiration - 7 and x.expiration
+    where year(x.expiration) in (select year(date) from parts.sessions)
+    group by x.expiration
+    having max(t.close_at) > ${at}
+  )
   group by q.symbol, q.expiration, q.strike, q.source, q.source_name, q.delayed
 ) c
-left join parts.latest_quotes u
+left join ${latest} u
   on u.instrument_id = c.underlying_id and u.source = c.source and u.source_name = c.source_name and u.delayed = c.delayed`;
 }
 

@@ -6,7 +6,6 @@ import type pg from "pg";
 import { instrumentColumns, SAID } from "../insert.ts";
 import {
   addAllSeen,
-  ADDING_LOCK,
   placeInstruments,
   placeSources,
   refreshInstruments,
@@ -16,7 +15,8 @@ import {
 } from "../instruments.ts";
 import { dividends, instruments, sources } from "../schema.ts";
 import { columnList, insertAll } from "../tableRows.ts";
-import { storeAlone } from "../transaction.ts";
+import { ensureExpirations } from "../sessions.ts";
+import { ADDING_LOCK, storeAlone } from "../transaction.ts";
 import type { AnswerRows, Restored, RestoredInstrument, RestoredSource } from "../../read/rowTypes.ts";
 import { EXPORT_SOURCE, EXPORT_SOURCE_ID, isExportCall } from "../../read/exportRows.ts";
 
@@ -72,6 +72,10 @@ async function restoreInstruments(
 ): Promise<void> {
   if (restored.length === 0) return;
   const rows = restored.map(({ row }) => withWrittenStrike(row));
+  await ensureExpirations(
+    client,
+    rows.flatMap(({ expiration }) => expiration ?? []),
+  );
   const { rowCount } = await client.query(
     `insert into instruments (${columnList(instruments, ...SAID, "id", "underlyingId", "firstSeenAt", "lastSeenAt", "typeAssumed")})
      select w.security_type, w.symbol, w.expiration, w.option_type, w.strike, w.exchange, w.description,

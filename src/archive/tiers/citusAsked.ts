@@ -15,13 +15,18 @@ begin
 end
 $$`;
 
-const EXPIRES_AT = asking(
-  "expires_at(expiration date) returns timestamptz",
-  `coalesce(
-    (select s.close_at from sessions s where s.date between $1 - 7 and $1 order by s.date desc limit 1),
-    ($1 + time '16:00') at time zone 'America/New_York'
-  )`,
-);
+/** The close at which contracts of an expiration end; as `expires_at`, which workers do not have. */
+const closeOf = (expiration: string): string => `(
+    select s.close_at from sessions s
+    where s.date between ${expiration} - 7 and ${expiration} and exists (
+      select from sessions y
+      where y.date between date_trunc('year', ${expiration}::timestamp)::date
+        and date_trunc('year', ${expiration}::timestamp)::date + 10
+    )
+    order by s.date desc limit 1
+  )`;
+
+const EXPIRES_AT = asking("expires_at(expiration date) returns timestamptz", closeOf("$1"));
 
 const INSTRUMENTS_NAMED = asking(
   "instruments_named(name text) returns setof instruments",
@@ -129,10 +134,8 @@ const CHAIN_ROWS = asking(
          p.spot, p.spot / nullif(c.strike, 0)
   from c
   join p on p.instrument_id = c.instrument_id and p.source_id = c.source_id and p.delayed = c.delayed
-  left join lateral (
-    select t.close_at from sessions t where t.date between c.expiration - 7 and c.expiration order by t.date desc limit 1
-  ) t on true
-  where coalesce(t.close_at, (c.expiration + time '16:00') at time zone 'America/New_York') > $2`,
+  cross join lateral (select ${closeOf("c.expiration")} as close_at offset 0) t
+  where t.close_at > $2`,
 );
 
 /** PL/pgSQL has no argument and column of one name. */
@@ -176,7 +179,7 @@ declare
   -- A month is no number of days.
   months numeric := extract(year from $2) * 12 + extract(month from $2);
 begin
-  if $2 < interval '1 day' then
+  if not is_of_dates($2) then
     return query
     select d.instrument_id, s.kind, s.name, d.delayed, d.date, b.session, b.bar_at,
            b.open, b.high, b.low, b.close, b.mean_spread, b.quote_count, b.volume

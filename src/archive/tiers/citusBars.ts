@@ -19,6 +19,10 @@ export const hoursOf = (row: string): string =>
   `t.pre_at, case when ${row}.source_id = ${SIMULATED_SOURCE}
              then ${row}.date::timestamp at time zone 'America/New_York' else t.open_at end, t.close_at, t.post_at`;
 
+/** As `five_minutes`, which workers need not have: `t` are the hours. */
+const fiveMinutes = (at: string): string =>
+  `date_bin('5 minutes', ${at}, case when ${at} >= t.close_at then t.close_at else '2000-01-01 00:00+00' end)`;
+
 /** The bars of arrays, one for each place. */
 const ASKED =
   "unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)";
@@ -210,10 +214,10 @@ begin
   into asked
   from (
     select b.instrument_id, b.source_id, b.delayed, b.date, b.bars_to, b.first_at,
-           case when all_are_over or l.later then 'infinity' else date_bin('5 minutes', b.last_at, '2000-01-01 00:00+00') end
-             as until
+           case when all_are_over or l.later then 'infinity' else ${fiveMinutes("b.last_at")} end as until
     from session_bars b
     join ${ASKED} on ${IS_ASKED}
+    ${sessionsOf("b")}
     left join lateral (
       select true as later from session_bars l
       where l.instrument_id = b.instrument_id and l.source_id = b.source_id and l.delayed = b.delayed and l.date > b.date
@@ -237,9 +241,8 @@ begin
            when coalesce(lag(n.session) over closes, k.session) = n.session then coalesce(lag(n.close) over closes, k.close) end)
   from (
     select q.instrument_id, q.source_id, q.delayed, a.date,
-           date_bin('5 minutes', q.observed_at, '2000-01-01 00:00+00') as bar_at,
-           session_of(date_bin('5 minutes', q.observed_at, '2000-01-01 00:00+00'), ${hoursOf("a")})
-             as session,
+           ${fiveMinutes("q.observed_at")} as bar_at,
+           session_of(q.observed_at, ${hoursOf("a")}) as session,
            (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1] as open,
            ${highest("q.last", "q.observed_at", "q.last > 0")} as high,
            ${lowest("q.last", "q.observed_at", "q.last > 0")} as low,

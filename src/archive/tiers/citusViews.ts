@@ -197,7 +197,7 @@ ${OF_SESSION_BARS}
 cross join lateral (${made({ width: "interval '1 hour'", from: NEWEST_FROM, pieces: KEPT_PIECES, before: KEPT_BEFORE })}) b
 where d.bars_to is distinct from 'infinity'`;
 
-/** Of `latest_quotes` it reads the options' for their sides, and those of the underlyings beside them. */
+/** Of `quotes_at` it reads the options' for their sides, and those of the underlyings beside them. */
 const OPTION_CHAIN_LATEST = `
 create or replace view option_chain_latest as
 select c.*,
@@ -209,26 +209,15 @@ from (
          q.strike,
          q.source,
          q.delayed,
-         max(i.underlying_id) as underlying_id,
+         max(q.underlying_id) as underlying_id,
          ${sideOf("CALL")},
          ${sideOf("PUT")},
          q.source_name
-  from latest_quotes q
-  join instruments i on i.id = q.instrument_id
-  where q.option_type is not null
-    and q.expiration >= (
-      select coalesce(
-        (select min(t.date) from sessions t where t.close_at > n.at and t.date between n.date and n.date + 7),
-        n.date
-      )
-      from (
-        select at, (at at time zone 'America/New_York')::date as date
-        from (select coalesce(nullif(current_setting('quotekeeper.as_of', true), '')::timestamptz, now()) as at) a
-      ) n
-    )
+  from quotes_at(coalesce(as_of(), 'infinity')) q
+  where q.option_type is not null and expires_at(q.expiration) > coalesce(as_of(), now())
   group by q.symbol, q.expiration, q.strike, q.source, q.source_name, q.delayed
 ) c
-left join latest_quotes u
+left join quotes_at(coalesce(as_of(), 'infinity')) u
   on u.instrument_id = c.underlying_id and u.source = c.source and u.source_name = c.source_name and u.delayed = c.delayed`;
 
 function sideOf(type: "CALL" | "PUT"): string {

@@ -1,7 +1,7 @@
 /** The archive that a backfill works on: brought up to date, or copies of it for a trial. */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type pg from "pg";
 import { currentVersion, migrate } from "../../archive/migrations.ts";
 import type { Polled } from "../../archive/refill/fillSlots.ts";
@@ -12,7 +12,7 @@ import type { Edges } from "../../run/edges.ts";
 import { archiveExists, withArchive } from "../../run/archive.ts";
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { pastSlotEnds } from "../../schedule/pastSlots.ts";
-import { readJobs } from "../../schedule/readJobs.ts";
+import { readCalendarDays, readJobs } from "../../schedule/readJobs.ts";
 
 /** Runs `work` with the archive, migrated. */
 export async function withMigrated<T>(
@@ -21,7 +21,8 @@ export async function withMigrated<T>(
   work: (pool: pg.Pool) => Promise<T>,
 ): Promise<T> {
   return withArchive(config, { clock }, async ({ pool }) => {
-    await migrate(pool, instantFromDate(clock.now()));
+    const calendar = await readCalendarDays(resolve(config.jobsDir));
+    await migrate(pool, instantFromDate(clock.now()), { calendar });
     return work(pool);
   });
 }

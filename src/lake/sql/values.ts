@@ -60,11 +60,12 @@ function jsonOf(value: DuckDBValue): JsonValue {
   return String(value);
 }
 
-/** A time of day, or an instant. */
+/** A time of day, a time without a zone, or an instant. */
 function timeOf(value: { micros: bigint }): string {
   const text = String(value);
   // A time of day, and what no year of four digits has, such as infinity.
   if (!/^\d{4}-\d\d-\d\d /u.test(text)) return text;
   const instant = instantOf(value.micros);
-  return text.endsWith("+00") ? instant : instant.slice(0, -1);
+  // The package writes an instant in the machine's zone, with its offset behind it.
+  return /[+-]\d\d(:\d\d)*$/u.test(text) ? instant : instant.slice(0, -1);
 }

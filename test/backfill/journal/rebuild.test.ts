@@ -142,6 +142,7 @@ test("after collecting and whatever was done to the tables, a rebuild gives each
     [
       "accounts",
       "backfill_positions",
+      "calendar_days",
       "derived_closes",
       "fills",
       "journal_positions",

@@ -1,4 +1,5 @@
 /** The loading half of a sweep. The database may be away: the sweep goes on, and the journal keeps its answers. */
+import { resolve } from "node:path";
 import type pg from "pg";
 import { databaseError, isDatabaseError, isRetryable } from "../../../archive/databaseError.ts";
 import { type Loader, startLoader } from "../../../archive/loader.ts";
@@ -13,6 +14,7 @@ import { dateOf, type Instant, instantFromDate } from "../../../clock.ts";
 import type { Edges } from "../../../run/edges.ts";
 import { type Archive, openArchive } from "../../../run/archive.ts";
 import { journalDir } from "../../../run/stations.ts";
+import { readCalendarDays } from "../../../schedule/readJobs.ts";
 import { LONGEST_SLOT_MS } from "../../../schedule/slotEnd.ts";
 import { polledJobs } from "../archives.ts";
 import type { Display } from "../display.ts";
@@ -62,7 +64,7 @@ export async function openStore(config: Config, { clock }: Edges, options: Store
   const loader = startLoader({
     ...{ pool, journalDir: dir, clock, revive: archive.revive, ...telling.listeners },
     prepare: async () => {
-      await migrate(pool, now());
+      await migrate(pool, now(), { calendar: await readCalendarDays(resolve(config.jobsDir)) });
       begun = await beginRun(pool, asked, run.begunAt);
       if (!begun.resumed || run.resumed) return;
       // That one was ended in its midst, and is not gone on with.

@@ -1,0 +1,354 @@
+/** The exchange's calendar in the archive: when contracts end, what the operator says of single days, and closes of any minute. */
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import type pg from "pg";
+import { GivenBars } from "../../src/archive/givenBars.ts";
+import { placeInstruments } from "../../src/archive/instruments.ts";
+import { keepCalendarDays } from "../../src/archive/sessions.ts";
+import type { Instant } from "../../src/clock.ts";
+import { backfill, files } from "../backfill/csv/csvFiles.ts";
+import { backfillWorld } from "../backfill/world.ts";
+import { run } from "../cli/edges.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { freshDatabase, handOnDatabases } from "../support/database.ts";
+import { archive, load, see, type Seen } from "../support/observations.ts";
+import { runs } from "../support/runs.ts";
+import { tempDir } from "../support/tempDir.ts";
+
+handOnDatabases();
+
+/** Adds a stock and calls on it, as a load does. */
+async function addCalls(pool: pg.Pool, expirations: readonly string[], strike = "290"): Promise<number[]> {
+  const client = await pool.connect();
+  const described = { exchange: null, description: null, contractSize: null, assumedType: false };
+  const observedAt = "2019-12-27T20:45:00.000000Z" as Instant;
+  const stock = { securityType: "CS", symbol: "AAPL", expiration: null, optionType: null, strike: null };
+  const call = { ...stock, securityType: "OPT", optionType: "CALL" as const, strike };
+  await client.query("begin");
+  const { ids } = await placeInstruments(client, [
+    { observedAt, instrument: { ...stock, ...described, underlying: null } },
+    ...expirations.map((expiration) => ({
+      observedAt,
+      instrument: { ...call, ...described, expiration, underlying: "AAPL" },
+    })),
+  ]);
+  await client.query("commit");
+  client.release();
+  return ids;
+}
+
+/** An archive of these rows alone: symbol, expiration, type, strike, time, bid, ask. */
+async function imported(...lines: string[]): Promise<pg.Pool> {
+  const world = await backfillWorld();
+  const map = `
+timezone: America/New_York
+columns: { underlying: symbol, expiration: expires, type: type, strike: strike, time: time, bid: bid, ask: ask }
+`;
+  const csv = ["symbol,expires,type,strike,time,bid,ask", ...lines, ""].join("\n");
+  expect(await backfill(world, files(csv, map))).toMatchObject({ report: { stored: lines.length } });
+  return world.pool;
+}
+
+const DAY_MS = 86_400_000;
+const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** Closes in New York around New Year, where no early one is: the last weekday that is not New Year's Day, or the Monday after it. */
+function closeAtNewYear(expiration: string): string {
+  for (let ms = Date.parse(expiration); ; ms -= DAY_MS) {
+    const [weekday, date] = [new Date(ms).getUTCDay(), dateOf(ms)];
+    const isNewYear = date.endsWith("-01-01") || (date.endsWith("-01-02") && weekday === 1);
+    if (weekday !== 0 && weekday !== 6 && !isNewYear) return `${date} 21:00:00+00`;
+  }
+}
+
+/** Value of a call without a dividend, its normal distribution by Simpson's rule. */
+function callValue(spot: number, strike: number, years: number, volatility: number, rate: number): number {
+  const deviation = volatility * Math.sqrt(years);
+  const d1 = (Math.log(spot / strike) + rate * years) / deviation + deviation / 2;
+  return spot * normal(d1) - strike * Math.exp(-rate * years) * normal(d1 - deviation);
+}
+
+function normal(x: number): number {
+  const steps = 2_000;
+  const density = (at: number): number => Math.exp((-at * at) / 2) / Math.sqrt(2 * Math.PI);
+  let sum = density(0) + density(x);
+  for (let step = 1; step < steps; step++) sum += (step % 2 === 0 ? 2 : 4) * density((x * step) / steps);
+  return 0.5 + (sum * x) / steps / 3;
+}
+
+describe("a contract ends", () => {
+  test("at the close that plain arithmetic gives, over ten New Years and with Saturday expirations, whatever years have quotes", async () => {
+    const { pool } = await freshDatabase();
+    const dates = Array.from({ length: 10 }, (_, n) => Date.UTC(2010 + n, 11, 28)).flatMap((from) =>
+      Array.from({ length: 12 }, (_, day) => dateOf(from + day * DAY_MS)),
+    );
+    await addCalls(pool, dates);
+
+    const found = await rowsOfQuery(
+      pool,
+      "select expiration, expires_at(expiration) as at from instruments where expiration is not null order by 1",
+    );
+
+    expect(found).toEqual(dates.map((expiration) => ({ expiration, at: closeAtNewYear(expiration) })));
+    expect(await rowsOfQuery(pool, "select expires_at('2014-01-18') as at")).toEqual([
+      { at: "2014-01-17 21:00:00+00" },
+    ]);
+  });
+
+  test("in the next year although only this year was imported: its volatility is that of seven days, and not of four", async () => {
+    const pool = await imported(
+      "AAPL,,,,2019-12-27 15:59,289.79,289.81",
+      "AAPL,2020-01-03,C,290,2019-12-27 15:59,2.50,2.60",
+    );
+
+    const [row] = await rowsOfQuery(
+      pool,
+      "select years * 365 as days, iv_mid from surface_at('AAPL', '2019-12-31 16:30 America/New_York')",
+    );
+
+    const { days, iv_mid: volatility } = row as { days: number; iv_mid: number };
+    expect(days).toBeCloseTo(7 + 1 / 1440, 9);
+    expect(callValue(289.8, 290, days / 365, volatility, 0.04)).toBeCloseTo(2.55, 8);
+  });
+
+  test("at no known time where the calendar has nothing of its year, and is in no chain then", async () => {
+    const { pool } = await freshDatabase();
+
+    expect(
+      await rowsOfQuery(pool, "select expires_at('2031-01-03') as a, expires_at('1989-06-16') as b"),
+    ).toEqual([{ a: null, b: null }]);
+  });
+
+  test("for option_chain_latest as for chain_at: on the last session of the last year, after the close, those of that day are over", async () => {
+    const pool = await imported(
+      "AAPL,2019-12-31,C,290,2019-12-31 15:00,2,3",
+      "AAPL,2020-01-03,C,290,2019-12-31 15:00,2,3",
+    );
+    const client = await pool.connect();
+    await client.query("set quotekeeper.as_of = '2019-12-31 16:30 America/New_York'");
+
+    const { rows: latest } = await client.query<object>("select expiration from option_chain_latest");
+    const { rows: chain } = await client.query<object>(
+      "select expiration from chain_at('AAPL', '2019-12-31 16:30 America/New_York')",
+    );
+    client.release(true);
+
+    expect([latest, chain]).toEqual([[{ expiration: "2020-01-03" }], [{ expiration: "2020-01-03" }]]);
+  });
+});
+
+const hoursOf = (pool: pg.Pool, date: string): Promise<unknown[]> =>
+  rowsOfQuery(
+    pool,
+    `select kind, to_char(close_at at time zone 'America/New_York', 'HH24:MI') as close, reason from sessions where date = $1`,
+    [date],
+  );
+
+const barsOf = (pool: pg.Pool, view: string, date: string): Promise<unknown[]> =>
+  rowsOfQuery(
+    pool,
+    `select to_char(bar_at at time zone 'America/New_York', 'HH24:MI') as at, session, quote_count::int as n
+     from ${view} where date = $1 order by bar_at`,
+    [date],
+  );
+
+describe("jobs/calendar.yaml", () => {
+  test("reaches sessions, bars and expirations with the next command, and so do its changes", async () => {
+    const { pool, url } = await freshDatabase();
+    const jobs = join(tempDir(), "jobs");
+    mkdirSync(jobs);
+    const env = { DATABASE_URL: url, QUOTEKEEPER_JOBS_DIR: jobs };
+    const says = (...lines: string[]): void =>
+      writeFileSync(join(jobs, "calendar.yaml"), ["overrides:", ...lines].join("\n"));
+    await pool.query(
+      "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now())",
+    );
+    await see(pool, { at: "2024-11-20 12:00", last: "1" }, { at: "2024-11-20 14:00", last: "2" });
+    const state = async (): Promise<unknown[]> => [
+      await hoursOf(pool, "2024-11-20"),
+      (await barsOf(pool, "bars_5m", "2024-11-20")).map((bar) => (bar as { session: string }).session),
+      (await rowsOfQuery(pool, "select expires_at('2024-11-20') as at"))[0]?.["at"],
+      (await rowsOfQuery(pool, "select date from late_days")).length,
+    ];
+
+    const before = await state();
+    says("  - { date: 2024-11-20, kind: early, close: '13:00', reason: water }");
+    await run(["migrate"], env);
+    const early = await state();
+    says("  - { date: 2024-11-20, kind: closed }");
+    await run(["migrate"], env);
+    const closed = await state();
+    says("  - { date: 2024-11-20, kind: wrong }");
+    await run(["migrate"], env);
+    const wrong = await state();
+    rmSync(join(jobs, "calendar.yaml"));
+    await run(["migrate"], { ...env, QUOTEKEEPER_JOBS_DIR: join(jobs, "none") });
+    const without = await state();
+    await run(["migrate"], env);
+    const after = await state();
+
+    const usual = [{ kind: "regular", close: "16:00", reason: null }];
+    expect(before).toEqual([usual, ["regular", "regular"], "2024-11-20 21:00:00+00", 0]);
+    expect(early).toEqual([
+      [{ kind: "early", close: "13:00", reason: "water" }],
+      ...[["regular", "post"], "2024-11-20 18:00:00+00", 1],
+    ]);
+    expect(closed).toEqual([[], ["closed", "closed"], "2024-11-19 21:00:00+00", 1]);
+    // A file that is wrong, and a directory that is not there, say nothing: what was said last holds.
+    expect([wrong, without]).toEqual([closed, closed]);
+    expect(after).toEqual([usual, ["regular", "regular"], "2024-11-20 21:00:00+00", 1]);
+  });
+
+  test("reaches bars whose quotes are in the lake alone when they are restored", async () => {
+    const { pool, url } = await freshDatabase();
+    const dir = tempDir();
+    const env = {
+      DATABASE_URL: url,
+      QUOTEKEEPER_LAKE_DIR: join(dir, "lake"),
+      QUOTEKEEPER_LAKE_HOT_DAYS: "1",
+    };
+    await pool.query(
+      "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now())",
+    );
+    await see(pool, { at: "2026-02-18 12:00", last: "1" }, { at: "2026-02-18 14:00", last: "2" });
+    await run(["lake", "--through", "2026-03-31", "--drop-hot"], env);
+    const bars = (): Promise<unknown[]> =>
+      rowsOfQuery(
+        pool,
+        "select session, (select count(*)::int from quotes) as quotes from bars_5m order by bar_at",
+      );
+
+    const before = await bars();
+    await keepCalendarDays(pool, [{ date: "2026-02-18", kind: "early" }]);
+    const dropped = await bars();
+    await run(["lake", "restore", "--from", "2026-02-18", "--to", "2026-02-18"], env);
+
+    const of = (quotes: number, ...sessions: string[]): unknown[] =>
+      sessions.map((session) => ({ session, quotes }));
+    expect([before, dropped]).toEqual([of(0, "regular", "regular"), of(0, "regular", "regular")]);
+    expect(await bars()).toEqual(of(2, "regular", "post"));
+  });
+
+  test("holds for years that are loaded later", async () => {
+    const { pool } = await freshDatabase();
+    await keepCalendarDays(pool, [{ date: "2031-06-04", kind: "early", close: "13:03" }]);
+
+    expect(await hoursOf(pool, "2031-06-04")).toEqual([]);
+    await addCalls(pool, ["2031-06-20"]);
+    expect(await hoursOf(pool, "2031-06-04")).toEqual([{ kind: "early", close: "13:03", reason: null }]);
+  });
+});
+
+describe("bars of a session that closes at any minute", () => {
+  const AROUND = [
+    "15:50",
+    "15:54",
+    "15:55",
+    "15:55:59",
+    "15:56",
+    "15:59",
+    "16:00",
+    "16:01",
+    "16:54",
+    "16:56",
+  ];
+  const FIVE = [
+    { at: "15:50", session: "regular", n: 2 },
+    { at: "15:55", session: "regular", n: 2 },
+    { at: "15:56", session: "post", n: 3 },
+    { at: "16:01", session: "post", n: 1 },
+    { at: "16:51", session: "post", n: 1 },
+    { at: "16:56", session: "post", n: 1 },
+  ];
+  const HOURS = [
+    { at: "15:30", session: "regular", n: 4 },
+    { at: "15:56", session: "post", n: 5 },
+    { at: "16:56", session: "post", n: 1 },
+  ];
+
+  test.each(["by triggers", "as a load gives them", "as a load gives them, one by one"])(
+    "end at the close of 1 June 2005, 15:56: %s",
+    async (how) => {
+      const pool = await archive("AAPL");
+      const seen = AROUND.map((time): Seen => ({ at: `2005-06-01 ${time}`, last: "1", volume: "5" }));
+      const bars = new GivenBars();
+      if (how === "by triggers") await see(pool, ...seen);
+      else if (how === "as a load gives them") await load(pool, bars, seen);
+      else for (const one of seen) await load(pool, bars, [one]);
+
+      const asSeen = [
+        await barsOf(pool, "bars_5m", "2005-06-01"),
+        await barsOf(pool, "bars_1h", "2005-06-01"),
+      ];
+      await see(pool, { at: "2005-06-02 10:00", last: "1" });
+      const kept = [await barsOf(pool, "bars_5m", "2005-06-01"), await barsOf(pool, "bars_1h", "2005-06-01")];
+
+      expect(asSeen).toEqual([FIVE, HOURS]);
+      expect(kept).toEqual([FIVE, HOURS]);
+    },
+  );
+
+  test("are those that the raw times make, whatever the minute and however often it is changed", async () => {
+    const pool = await archive("AAPL");
+    const close = fc
+      .integer({ min: 9 * 60 + 31, max: 16 * 60 })
+      .map((minute) => new Date(minute * 60_000).toISOString().slice(11, 16));
+    const second = fc.integer({ min: 9 * 3_600, max: 20 * 3_600 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(close, { minLength: 1, maxLength: 3 }),
+        fc.uniqueArray(second, { minLength: 2, maxLength: 60 }),
+        async (closes, seconds) => {
+          await pool.query("delete from quotes; delete from extended_quotes");
+          const bars = new GivenBars();
+          const seen = seconds
+            .sort((a, b) => a - b)
+            .map((at): Seen => ({
+              at: `2026-11-18 ${new Date(at * 1_000).toISOString().slice(11, 19)}`,
+              last: "1",
+            }));
+          const half = Math.ceil(seen.length / 2);
+          await load(pool, bars, seen.slice(0, half));
+          for (const [n, one] of closes.entries()) {
+            await keepCalendarDays(pool, [{ date: "2026-11-18", kind: "early", close: one }]);
+            if (n === 0 && half < seen.length) await load(pool, bars, seen.slice(half));
+          }
+
+          const found = [
+            await barsOf(pool, "bars_5m", "2026-11-18"),
+            await barsOf(pool, "bars_1h", "2026-11-18"),
+          ];
+
+          const closing = closes.at(-1) ?? "";
+          const closesAt = 3_600 * Number(closing.slice(0, 2)) + 60 * Number(closing.slice(3));
+          expect(found).toEqual([300, 3_600].map((width) => barsOfTimes(seconds, { closesAt, width })));
+        },
+      ),
+      { numRuns: runs(10) },
+    );
+  });
+});
+
+/** Bars of seconds of a day, counted from 04:00, from 09:30, from the close, and from four hours behind it. */
+function barsOfTimes(
+  seconds: readonly number[],
+  { closesAt, width }: { closesAt: number; width: number },
+): unknown[] {
+  const parts = [
+    { from: 4 * 3_600, session: "pre" },
+    { from: 9.5 * 3_600, session: "regular" },
+    { from: closesAt, session: "post" },
+    { from: closesAt + 4 * 3_600, session: "closed" },
+  ];
+  const bars = new Map<string, { at: string; session: string; n: number }>();
+  for (const second of seconds) {
+    const { from, session } = parts.findLast((part) => second >= part.from) ?? { from: 0, session: "" };
+    const at = new Date(1_000 * (second - ((second - from) % width))).toISOString().slice(11, 16);
+    const bar = bars.get(`${at} ${session}`) ?? { at, session, n: 0 };
+    bar.n += 1;
+    bars.set(`${at} ${session}`, bar);
+  }
+  return [...bars.values()];
+}
