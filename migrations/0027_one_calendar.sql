@@ -210,8 +210,9 @@ $$;
 create or replace function follow_calendar() returns trigger language plpgsql as $$
 begin
   insert into late_days (date, changed_by, changed_at)
-  select distinct date, pg_current_xact_id(), clock_timestamp() from session_bars
-  where date = coalesce(new.date, old.date) and date < (clock_timestamp() at time zone 'America/New_York')::date
+  select b.date, pg_current_xact_id(), clock_timestamp()
+  from (select distinct date from session_bars where date = coalesce(new.date, old.date)) b
+  where b.date < (clock_timestamp() at time zone 'America/New_York')::date
   on conflict (date) do update set changed_by = excluded.changed_by, changed_at = excluded.changed_at;
   perform refresh_intraday_bars(array_agg(instrument_id), array_agg(source_id), array_agg(delayed), array_agg(date))
   from session_bars
@@ -238,7 +239,7 @@ begin
     return;
   end if;
   insert into late_days (date, changed_by, changed_at)
-  select distinct date, pg_current_xact_id(), clock_timestamp() from unnest(reaching.dates) date
+  select b.date, pg_current_xact_id(), clock_timestamp() from (select distinct date from unnest(reaching.dates) date) b
   on conflict (date) do update set changed_by = excluded.changed_by, changed_at = excluded.changed_at;
   perform refresh_intraday_bars(reaching.instrument_ids, reaching.source_ids, reaching.delayed_flags, reaching.dates);
 end

@@ -1113,7 +1113,7 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function five_minutes(at timestamp with time zone, close_at timestamp with time zone) returns timestamp with time zone, text c2dfcb9574aebc9a90e4b184ccad38b5
 
--- function follow_calendar() returns trigger, text b7b062d7b13655579343f59bdf27c2f7
+-- function follow_calendar() returns trigger, text ff05a3ae0570f9e6408a54d84ec3899e
 
 -- function follow_lost_quotes() returns trigger, text f56b7d08224516743002f58c85f34865
 

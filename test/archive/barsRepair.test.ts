@@ -161,3 +161,39 @@ test("bars of the simulated market become those of its own sessions, and all oth
   expect(await bars(pool, [1])).toEqual(real);
   expect(real.length).toBeGreaterThan(20);
 });
+
+test("bars that reach over a close at 15:56 end with it after migrating, and all others stay as they are", async () => {
+  const seen = [1, 2].flatMap((id) =>
+    ["2005-06-01", "2005-06-02", "2005-06-03"].flatMap((date) =>
+      Array.from({ length: 30 }, (_, n): Seen => ({
+        ...{ at: `${date} ${15 + Math.floor(n / 20)}:${String((n % 20) * 3).padStart(2, "0")}`, id },
+        ...{ bid: "9.5", ask: "10", last: String(10 + ((n * 7) % 5)), volume: String(10 * n) },
+      })),
+    ),
+  );
+  const filled = async (pool: pg.Pool): Promise<pg.Pool> => {
+    await pool.query(
+      "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now()), (2, 'CS', 'MSFT', now(), now())",
+    );
+    await see(pool, ...seen);
+    return pool;
+  };
+  const barsOf = (pool: pg.Pool, dates: string) =>
+    rowsOfQuery(pool, `select * from intraday_bars where ${dates} order by instrument_id, minutes, bar_at`);
+  const { pool } = await freshDatabase({ migrated: false });
+  const files = (await readMigrations()).filter(({ name }) => name < "0026");
+  await migrate(pool, NOW, { files, toTimescaledb: false });
+  await filled(pool);
+  const others = await barsOf(pool, "date > '2005-06-01'");
+  const before = await barsOf(pool, "date = '2005-06-01'");
+
+  await migrate(pool, NOW, { toTimescaledb: false });
+
+  const { pool: anew } = await freshDatabase();
+  const after = await barsOf(pool, "date = '2005-06-01'");
+  expect(after).not.toEqual(before);
+  expect(after).toEqual(await barsOf(await filled(anew), "date = '2005-06-01'"));
+  expect(await barsOf(pool, "date > '2005-06-01'")).toEqual(others);
+  expect(others.length).toBeGreaterThan(20);
+  expect(await rowsOfQuery(pool, "select date from late_days")).toEqual([{ date: "2005-06-01" }]);
+});

@@ -146,11 +146,16 @@ const hoursOf = (pool: pg.Pool, date: string): Promise<unknown[]> =>
     [date],
   );
 
-const barsOf = (pool: pg.Pool, view: string, date: string): Promise<unknown[]> =>
+const barsOf = (
+  pool: pg.Pool,
+  view: string,
+  date: string,
+  where = "true",
+): Promise<Record<string, unknown>[]> =>
   rowsOfQuery(
     pool,
     `select to_char(bar_at at time zone 'America/New_York', 'HH24:MI') as at, session, quote_count::int as n
-     from ${view} where date = $1 order by bar_at`,
+     from ${view} where date = $1 and ${where} order by bar_at`,
     [date],
   );
 
@@ -165,10 +170,11 @@ describe("jobs/calendar.yaml", () => {
     await pool.query(
       "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now())",
     );
-    await see(pool, { at: "2024-11-20 12:00", last: "1" }, { at: "2024-11-20 14:00", last: "2" });
+    const [noon, later] = ["2024-11-20 12:00", "2024-11-20 14:00"];
+    await see(pool, { at: noon, last: "1" }, { at: later, last: "2" }, { at: "2024-11-20 12:01", source: 2 });
     const state = async (): Promise<unknown[]> => [
       await hoursOf(pool, "2024-11-20"),
-      (await barsOf(pool, "bars_5m", "2024-11-20")).map((bar) => (bar as { session: string }).session),
+      (await barsOf(pool, "bars_5m", "2024-11-20", "source = 'account'")).map(({ session }) => session),
       (await rowsOfQuery(pool, "select expires_at('2024-11-20') as at"))[0]?.["at"],
       (await rowsOfQuery(pool, "select date from late_days")).length,
     ];
