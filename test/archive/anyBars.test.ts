@@ -2,6 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
+import { grouped } from "../../src/collect/asks.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { handOnDatabases } from "../support/database.ts";
 import { archive, see, type Seen } from "../support/observations.ts";
@@ -125,6 +126,18 @@ function barsOf(rows: readonly Row[], seconds: number): unknown[] {
   });
 }
 
+const barsFrom = (bars: string): string =>
+  `select json_build_object('at', extract(epoch from bar_at), 'date', date, 'delayed', delayed, 'source', s.id, 'session', session, 'n', quote_count,
+     'open', open, 'close', close, 'high', high, 'low', low, 'spread', round(mean_spread, 9), 'volume', volume) as bar
+   from ${bars} b join sources s on s.kind = b.source and s.name = b.source_name
+   order by delayed, s.id, bar_at`;
+
+/** The bars of a view, which knows one width. */
+async function viewed(pool: pg.Pool, view: string): Promise<unknown[]> {
+  const found = await rowsOfQuery(pool, barsFrom(view));
+  return found.map(({ bar }) => bar);
+}
+
 describe("bars of any width", () => {
   test("are those that the raw rows make, kept before or not", async () => {
     const pool = await archive("AAPL");
@@ -139,16 +152,14 @@ describe("bars of any width", () => {
           await pool.query("select keep_ended_bars('2026-11-01', '2026-11-30')");
           await see(pool, ...later.map(seenOf));
 
-          const found = await rowsOfQuery(
-            pool,
-            `select json_build_object('at', extract(epoch from bar_at), 'date', date, 'delayed', delayed, 'source', s.id, 'session', session, 'n', quote_count,
-               'open', open, 'close', close, 'high', high, 'low', low, 'spread', round(mean_spread, 9), 'volume', volume) as bar
-             from bars('AAPL', make_interval(secs => $1), $2, $3) b join sources s on s.kind = b.source and s.name = b.source_name
-             order by delayed, s.id, bar_at`,
-            [seconds, FROM, TO],
-          );
+          const found = await rowsOfQuery(pool, barsFrom("bars('AAPL', make_interval(secs => $1), $2, $3)"), [
+            ...[seconds, FROM, TO],
+          ]);
 
-          expect(found.map(({ bar }) => bar)).toEqual(barsOf(await rawRows(pool), seconds));
+          const raw = await rawRows(pool);
+          expect(found.map(({ bar }) => bar)).toEqual(barsOf(raw, seconds));
+          expect(await viewed(pool, "bars_5m")).toEqual(barsOf(raw, 300));
+          expect(await viewed(pool, "bars_1h")).toEqual(barsOf(raw, 3_600));
         },
       ),
       { numRuns: runs(10) },
@@ -156,7 +167,7 @@ describe("bars of any width", () => {
   });
 
   test.each(["1 mon 15 days", "1 mon 1 hour", "30 hours", "36 hours", "1 year 1 day"])(
-    "of %s are no bars, and the error says which are",
+    "bars of %s are refused, and the error says which widths there are",
     async (width) => {
       const pool = await archive("AAPL");
 
@@ -176,7 +187,7 @@ describe("bars of any width", () => {
   );
 
   test.each(["24 hours", "48 hours", "3 mons", "1 year", "2 weeks", "23:59"])(
-    "can be %s wide",
+    "bars can be %s wide",
     async (width) => {
       const pool = await archive("AAPL");
 
@@ -302,56 +313,64 @@ describe("bars of any width", () => {
   });
 });
 
-test("a day's bar says of which session its close is, and bars_1d_regular is of regular hours alone, as the raw rows have it", async () => {
+type Price = "open" | "high" | "low" | "close";
+/** A bar as `barsOf` makes it. */
+type Made = Record<Price | "volume", number | null> & {
+  at: number;
+  date: string;
+  delayed: boolean;
+  source: number;
+  session: string;
+  n: number;
+};
+
+const known = (values: (number | null)[]): number[] => values.filter((value) => value !== null);
+
+/** Bars in one. */
+function joined(bars: readonly Made[]): Record<Price | "n", number | null> {
+  const prices = (name: Price): number[] => known(bars.map((bar) => bar[name]));
+  const isTraded = prices("close").length > 0;
+  return {
+    ...{ open: prices("open")[0] ?? null, close: prices("close").at(-1) ?? null },
+    ...{
+      high: isTraded ? Math.max(...prices("high")) : null,
+      low: isTraded ? Math.min(...prices("low")) : null,
+    },
+    n: bars.reduce((sum, { n }) => sum + n, 0),
+  };
+}
+
+test("a day's bar is of all hours and says of which session its close is, bars_1d_regular is of regular hours alone, as the raw rows have it", async () => {
   const pool = await archive("AAPL");
+  const asked = async (view: string, more = ""): Promise<unknown[]> => {
+    const rows = await rowsOfQuery(
+      pool,
+      `select json_build_object('open', open, 'high', high, 'low', low, 'close', close, 'n', quote_count, 'volume', volume${more}) as bar
+       from ${view} b join sources s on s.name = b.source_name order by delayed, s.id, date`,
+    );
+    return rows.map(({ bar }) => bar);
+  };
   await fc.assert(
     fc.asyncProperty(fc.array(observation, { minLength: 1, maxLength: 40 }), async (seen) => {
       await pool.query("truncate quotes, extended_quotes, session_bars, intraday_bars");
       await see(pool, ...seen.map(seenOf));
       const rows = await rawRows(pool);
-      // An hour's bars in the order of their times, with the volume that each has grown by.
-      type Bar = { session: string; at: number; n: number; volume: number | null } & Record<
-        Price,
-        number | null
-      >;
-      type Price = "open" | "high" | "low" | "close";
-      const hours = barsOf(rows, 3_600) as (Bar & { date: string; delayed: boolean; source: number })[];
-      const dates = new Map<string, typeof hours>();
-      for (const bar of hours) {
-        const key = `${bar.delayed} ${bar.source} ${bar.date}`;
-        dates.set(key, [...(dates.get(key) ?? []), bar]);
-      }
-      const days = [...dates.values()].map((bars) => ({
-        closed: bars.findLast(({ close }) => close !== null)?.session ?? null,
-        regular: bars.filter(({ session }) => session === "regular"),
-      }));
+      const keyOf = ({ delayed, source, date }: Row | Made): string => [delayed, source, date].join();
+      const days = grouped(barsOf(rows, 3_600) as Made[], keyOf);
 
-      const closed = await rowsOfQuery(
-        pool,
-        "select close_session as closed from bars_1d b join sources s on s.name = b.source_name order by delayed, s.id, date",
+      expect(await asked("bars_1d", ", 'session', close_session")).toEqual(
+        [...days].map(([key, bars]) => ({
+          ...joined(bars),
+          volume: known(rows.filter((row) => keyOf(row) === key).map(({ volume }) => volume)).at(-1) ?? null,
+          session: bars.findLast(({ close }) => close !== null)?.session ?? null,
+        })),
       );
-      const regular = await rowsOfQuery(
-        pool,
-        `select json_build_object('open', open, 'high', high, 'low', low, 'close', close, 'n', quote_count, 'volume', volume) as bar
-         from bars_1d_regular b join sources s on s.name = b.source_name order by delayed, s.id, date`,
-      );
-
-      expect(closed.map((row) => row["closed"])).toEqual(days.map((day) => day.closed));
-      const numbers = (values: (number | null)[]): number[] => values.flatMap((value) => value ?? []);
-      const most = (values: number[], of: (...values: number[]) => number): number | null =>
-        values.length > 0 ? of(...values) : null;
-      expect(regular.map(({ bar }) => bar)).toEqual(
-        days.flatMap(({ regular: bars }) => {
-          if (bars.length === 0) return [];
-          const volumes = numbers(bars.map(({ volume }) => volume));
-          return {
-            open: numbers(bars.map(({ open }) => open))[0] ?? null,
-            high: most(numbers(bars.map(({ high }) => high)), Math.max),
-            low: most(numbers(bars.map(({ low }) => low)), Math.min),
-            close: numbers(bars.map(({ close }) => close)).at(-1) ?? null,
-            n: bars.reduce((sum, { n }) => sum + n, 0),
-            volume: volumes.length > 0 ? volumes.reduce((sum, one) => sum + one) : null,
-          };
+      expect(await asked("bars_1d_regular")).toEqual(
+        [...days.values()].flatMap((bars) => {
+          const regular = bars.filter(({ session }) => session === "regular");
+          const volumes = known(regular.map(({ volume }) => volume));
+          const volume = volumes.length > 0 ? volumes.reduce((sum, one) => sum + one) : null;
+          return regular.length > 0 ? [{ ...joined(regular), volume }] : [];
         }),
       );
     }),

@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
 import { rowsOfQuery } from "../support/archive.ts";
+import { deltaOf, valueOf } from "../support/blackScholes.ts";
 import { archive, see, type Seen } from "../support/observations.ts";
 import { runs } from "../support/runs.ts";
 
@@ -143,6 +144,64 @@ describe("at any instant", () => {
       { strike: "155", spot, hours: 245, in_order: null, unknown: 4, mid: null, ask: true, difference: null },
       { strike: "145", spot, hours: 77, in_order: null, unknown: 5, mid: null, ask: null, difference: null },
     ]);
+  });
+
+  test("surface_at is what plain arithmetic makes of the quotes: spot, time, volatilities at which the model gives bid, mid and ask, and delta", async () => {
+    const pool = await archive("AAPL");
+    // Fridays without and with an early close, a Saturday whose session is Friday's, a holiday whose session is Thursday's.
+    const closes = {
+      "2026-11-20": "2026-11-20T21:00Z",
+      "2026-11-27": "2026-11-27T18:00Z",
+      "2026-12-19": "2026-12-18T21:00Z",
+      "2027-03-26": "2027-03-25T20:00Z",
+    };
+    const contracts = Object.keys(closes).flatMap((expiration) =>
+      (["CALL", "PUT"] as const).flatMap((type) =>
+        [140, 150, 165].map((strike) => ({ expiration, type, strike })),
+      ),
+    );
+    for (const [n, { expiration, type, strike }] of contracts.entries())
+      await pool.query(
+        `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
+         values ($1, 'OPT', 'AAPL', 1, $2, $3, $4, now(), now())`,
+        [n + 2, expiration, type, strike],
+      );
+    const time = "2026-11-10 11:07:13";
+    const bidOf = (n: number): number => {
+      const { type, strike } = contracts[n] ?? { type: "CALL", strike: 0 };
+      return Math.max(type === "CALL" ? 151 - strike : strike - 151, 0) + 1.5 + (n % 5) / 4;
+    };
+    await see(
+      pool,
+      { at: time, bid: "150.95", ask: "151.05", last: "1" },
+      ...contracts.map((_, n): Seen => ({
+        at: time,
+        id: n + 2,
+        bid: `${bidOf(n)}`,
+        ask: `${bidOf(n) + 0.5}`,
+      })),
+    );
+
+    const rows = await rowsOfQuery(
+      pool,
+      `select instrument_id - 2 as n, spot::float8, years, iv_bid, iv_mid, iv_ask, delta
+       from surface_at('AAPL', '2026-11-10 12:00 America/New_York') order by 1`,
+    );
+
+    expect(rows.map(({ n }) => n)).toEqual(contracts.map((_, n) => n));
+    for (const [n, row] of (
+      rows as Record<"spot" | "years" | "iv_bid" | "iv_mid" | "iv_ask" | "delta", number>[]
+    ).entries()) {
+      const { expiration, type, strike } = contracts[n] ?? { expiration: "", type: "CALL", strike: 0 };
+      const seconds =
+        (Date.parse(closes[expiration as keyof typeof closes]) - Date.parse("2026-11-10T16:07:13Z")) / 1_000;
+      const option = { type, spot: 151, strike, years: seconds / (365 * 86_400), rate: 0.04 };
+      const { spot, years, iv_bid, iv_mid, iv_ask, delta } = row;
+      expect([spot, years]).toEqual([151, expect.closeTo(option.years, 12)]);
+      for (const [place, iv] of [iv_bid, iv_mid, iv_ask].entries())
+        expect([n, valueOf(option, iv)]).toEqual([n, expect.closeTo(bidOf(n) + place / 4, 8)]);
+      expect([n, delta]).toEqual([n, expect.closeTo(deltaOf(option, iv_mid), 6)]);
+    }
   });
 
   test("rate and dividend yield are settings, and option_surface is the surface of now or of quotekeeper.as_of", async () => {

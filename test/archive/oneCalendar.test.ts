@@ -12,6 +12,7 @@ import { backfill, files } from "../backfill/csv/csvFiles.ts";
 import { backfillWorld } from "../backfill/world.ts";
 import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
+import { type Option, valueOf } from "../support/blackScholes.ts";
 import { freshDatabase, handOnDatabases } from "../support/database.ts";
 import { archive, load, see, type Seen } from "../support/observations.ts";
 import { runs } from "../support/runs.ts";
@@ -63,21 +64,6 @@ function closeAtNewYear(expiration: string): string {
   }
 }
 
-/** Value of a call without a dividend, its normal distribution by Simpson's rule. */
-function callValue(spot: number, strike: number, years: number, volatility: number, rate: number): number {
-  const deviation = volatility * Math.sqrt(years);
-  const d1 = (Math.log(spot / strike) + rate * years) / deviation + deviation / 2;
-  return spot * normal(d1) - strike * Math.exp(-rate * years) * normal(d1 - deviation);
-}
-
-function normal(x: number): number {
-  const steps = 2_000;
-  const density = (at: number): number => Math.exp((-at * at) / 2) / Math.sqrt(2 * Math.PI);
-  let sum = density(0) + density(x);
-  for (let step = 1; step < steps; step++) sum += (step % 2 === 0 ? 2 : 4) * density((x * step) / steps);
-  return 0.5 + (sum * x) / steps / 3;
-}
-
 describe("a contract ends", () => {
   test("at the close that plain arithmetic gives, over ten New Years and with Saturday expirations, whatever years have quotes", async () => {
     const { pool } = await freshDatabase();
@@ -110,7 +96,8 @@ describe("a contract ends", () => {
 
     const { days, iv_mid: volatility } = row as { days: number; iv_mid: number };
     expect(days).toBeCloseTo(7 + 1 / 1440, 9);
-    expect(callValue(289.8, 290, days / 365, volatility, 0.04)).toBeCloseTo(2.55, 8);
+    const call: Option = { type: "CALL", spot: 289.8, strike: 290, years: days / 365, rate: 0.04 };
+    expect(valueOf(call, volatility)).toBeCloseTo(2.55, 8);
   });
 
   test("at no known time where the calendar has nothing of its year, and is in no chain then", async () => {
