@@ -51,6 +51,7 @@ const SHARED = [
   "clock.ts",
   "errors.ts",
   "log.ts",
+  "outsideText.ts",
   "packageRoot.ts",
   "plainFiles.ts",
   "processes.ts",

@@ -4,7 +4,6 @@ import {
   boolean,
   date,
   integer,
-  jsonb,
   numeric,
   pgTable,
   primaryKey,
@@ -12,7 +11,7 @@ import {
   text,
   timestamp,
 } from "drizzle-orm/pg-core";
-import { accountId, instruments, sources } from "./schema.ts";
+import { accountId, instruments, jsonb, sources } from "./schema.ts";
 
 const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "string" });
 

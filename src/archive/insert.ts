@@ -16,10 +16,11 @@ import { insertAll, insertArrays } from "./tableRows.ts";
 import { headerColumns } from "../read/answerToRows.ts";
 import type { ResponseRecord } from "../journal/record.ts";
 import type { AnswerRows, DeadLetter, InstrumentRow } from "../read/rowTypes.ts";
+import { cleanText } from "../outsideText.ts";
 
-/** Text for a `text` column, which cannot hold the character 0. */
+/** Text for a `text` column. */
 export function clean(text: string | null | undefined): string | null {
-  return text?.replaceAll("\u0000", "\u{FFFD}") ?? null;
+  return text == null ? null : cleanText(text);
 }
 
 /** An answer whose source is known to the archive. */

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Instant } from "../clock.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
+import { cleanText } from "../outsideText.ts";
 import { clean, instrumentColumns, SAID } from "./insert.ts";
 import { isDescribedAlike, type KnownInstruments } from "./knownInstruments.ts";
 import { accounts, instruments, sources } from "./schema.ts";
@@ -393,8 +394,9 @@ const RESTORE = (locked: string): string => `
 /** Numbers of sources by kind and name; a new one is added. */
 export async function placeSources(
   client: pg.ClientBase,
-  wanted: readonly { kind: string; name: string }[],
+  given: readonly { kind: string; name: string }[],
 ): Promise<number[]> {
+  const wanted = given.map(({ kind, name }) => ({ kind, name: cleanText(name) }));
   const distinct = [...new Map(wanted.map((source) => [sourceText(source), source])).values()];
   const values = [distinct.map(({ kind }) => kind), distinct.map(({ name }) => name)];
   const find = (): Promise<pg.QueryResult<typeof sources.$inferSelect>> =>

@@ -15,6 +15,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
+import { jsonText } from "../outsideText.ts";
 import { accounts, collectors, epochs, leaseHistory, leases } from "./schema.ts";
 import { columnList } from "./tableRows.ts";
 
@@ -374,23 +375,23 @@ export function leaseStore(pool: Pick<pg.Pool, "query">): LeaseStore {
         }
     },
     round: async ({ id, run }, telling, held) => {
-      const values = [id, run, JSON.stringify(held), ...columnsOf(telling)];
+      const values = [id, run, jsonText(held), ...columnsOf(telling)];
       const round = await asked<Awaited<ReturnType<LeaseStore["round"]>>>(ROUND, values);
       for (const collector of round.collectors) collector.files ??= telling.files;
       return round;
     },
     claim: async (claims, { id, run, host }, dead) => {
       const wanted = claims.map(({ account, seen }) => ({ account, fence: seen?.fence, beat: seen?.beat }));
-      const values = [JSON.stringify(wanted), id, run, host, dead];
+      const values = [jsonText(wanted), id, run, host, dead];
       return (await pool.query<{ granted: Granted[] }>(CLAIM, values)).rows[0]?.granted ?? [];
     },
     release: async ({ id, run }, held, stops) => {
-      const values = [id, run, JSON.stringify(held), stops !== null, stops?.journalLag];
+      const values = [id, run, jsonText(held), stops !== null, stops?.journalLag];
       const { rows } = await pool.query<{ name: string }>(RELEASE, values);
       return rows.map(({ name }) => name).toSorted();
     },
     propose: async (after, { fromMs, jobsDigest, accounts, prices }, by) => {
-      const values = [after + 1, fromMs, jobsDigest, accounts, JSON.stringify(prices), by];
+      const values = [after + 1, fromMs, jobsDigest, accounts, jsonText(prices), by];
       return (await pool.query(PROPOSE, values)).rowCount === 1;
     },
   };
@@ -402,5 +403,5 @@ const INTEGER_MAX = 2 ** 31 - 1;
 function columnsOf({ jobsDigest, files, knows, journalLag, clockOffsetMs }: Telling): unknown[] {
   const offset =
     clockOffsetMs === null ? null : Math.max(-INTEGER_MAX, Math.min(INTEGER_MAX, Math.round(clockOffsetMs)));
-  return [jobsDigest, JSON.stringify(files), JSON.stringify(knows), journalLag, offset];
+  return [jobsDigest, jsonText(files), jsonText(knows), journalLag, offset];
 }

@@ -1,5 +1,6 @@
 /** Dead letters, counted by why. Pure. */
 import type { DeadLetter } from "../read/rowTypes.ts";
+import { cutText } from "../outsideText.ts";
 
 /** Dead letters of one reason. */
 export type LetterCount = {
@@ -19,7 +20,7 @@ export function countLetters(
 ): LetterCount[] {
   const counts = letters.map(({ instrument, reason, detail }): LetterCount => {
     const text = instrument === null ? detail : `${instrument}: ${detail}`;
-    return { reason, count: 1, example: text.slice(0, EXAMPLE_CHARS) };
+    return { reason, count: 1, example: cutText(text, EXAMPLE_CHARS) };
   });
   return addLetterCounts([], counts);
 }

@@ -7,6 +7,7 @@ import type { SourcedLetter } from "./insert.ts";
 import { insertLedger, LEDGER_SOURCE_IDS, missRefused, type SettledSlot } from "./ledgerRows.ts";
 import { isOfItsRow, mayBeOfARow } from "./databaseError.ts";
 import { undo } from "./transaction.ts";
+import { cutText } from "../outsideText.ts";
 
 /** A note of the ledger as the journal has it: `at` is when it was written. */
 export type JournaledNote = { at: Instant; note: LedgerNote };
@@ -85,7 +86,7 @@ function refusedLetter({ at, note }: JournaledNote, why: string): SourcedLetter 
     instrument: null,
     reason: "refused_by_database",
     detail: `a note of the ledger: ${why}`,
-    fragment: text.slice(0, FRAGMENT_CHARS),
+    fragment: cutText(text, FRAGMENT_CHARS),
   };
 }
 

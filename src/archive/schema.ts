@@ -9,7 +9,6 @@ import {
   customType,
   date,
   integer,
-  jsonb,
   numeric,
   pgTable,
   pgView,
@@ -20,6 +19,7 @@ import {
   unique,
   uuid,
 } from "drizzle-orm/pg-core";
+import { jsonText } from "../outsideText.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS, type Field } from "../quotes-api/fields.ts";
 import { CLOCK_STEP_KINDS, type MissReason } from "../journal/ledger.ts";
 
@@ -27,6 +27,12 @@ const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "s
 
 /** `bigint` as text. */
 const bigintText = customType<{ data: string; driverData: string }>({ dataType: () => "bigint" });
+
+/** A value as JSON. Its texts may be of outside. */
+export const jsonb = customType<{ data: unknown; driverData: string }>({
+  dataType: () => "jsonb",
+  toDriver: jsonText,
+});
 
 /** The number of a transaction, as text. */
 const transactionText = customType<{ data: string; driverData: string }>({ dataType: () => "xid8" });

@@ -137,7 +137,7 @@ function unnestedType(column: PgColumn): string {
 
 /** Drizzle's own value of a column is what the driver takes, except for JSON, of which an array has text. */
 function unnestedValue(column: PgColumn, value: unknown): unknown {
-  return column.dataType === "json" && value !== null ? column.mapToDriverValue(value) : value;
+  return column.getSQLType() === "jsonb" && value !== null ? column.mapToDriverValue(value) : value;
 }
 
 function replacing(table: PgTable): string {

@@ -18,6 +18,7 @@ import {
 import type { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
 import { alternatives, plainError, problemsOf, sentence, yamlSentence } from "./wording.ts";
+import { inShort } from "../outsideText.ts";
 
 /** Something wrong at a place of a file. Lines count from 1. */
 export type FileProblem = { file: string; line: number; message: string };
@@ -247,5 +248,5 @@ function written({ there, node }: Place, text: string): string | undefined {
   const [start = 0, end = 0] = (isNode(node) ? node.range : null) ?? [];
   const source = text.slice(start, end).trim().replace(/\s+/g, " ");
   if (source === "") return "empty";
-  return source.length > SHOWN_LENGTH ? `${source.slice(0, SHOWN_LENGTH)}...` : source;
+  return inShort(source, SHOWN_LENGTH);
 }

@@ -102,7 +102,7 @@ export const CONTRACT_EXAMPLE = "AAPL:2026-12-18:CALL:150";
 
 /** Whether a text may be a strike: a decimal above 0, without a sign. */
 export function isStrike(text: string): boolean {
-  return /^\d{1,9}(\.\d{1,6})?$/.test(text) && /[1-9]/.test(text);
+  return /^\d{1,9}(\.\d{1,6}0*)?$/.test(text) && /[1-9]/.test(text);
 }
 
 /** A strike without leading or trailing zeros: `0285.50` becomes `285.5`. Other text is returned as it is. */

@@ -1,6 +1,7 @@
 /** What kind of answer came back, told from status, headers and body together. */
 import { QuotekeeperError } from "../errors.ts";
 import { type ReadDocument, readDocument } from "./readDocument.ts";
+import { cutText } from "../outsideText.ts";
 
 /**
  * - `quotes`: a whole quotes document
@@ -50,7 +51,7 @@ export function classifyAnswer(raw: RawAnswer): Answer {
   if (status < 200 || status >= 300) return failed("refused", `HTTP ${status}${saying(raw.body)}`);
   const encoding = (headers["content-encoding"] ?? "").trim();
   if (!/^(identity)?$/i.test(encoding))
-    return failed("malformed", `Content-Encoding ${encoding.slice(0, 40)}, and identity was asked for`);
+    return failed("malformed", `Content-Encoding ${cutText(encoding, 40)}, and identity was asked for`);
   try {
     const document = readDocument(raw.body);
     if (document.error === null) return { outcome: "quotes", document };
@@ -59,7 +60,7 @@ export function classifyAnswer(raw: RawAnswer): Answer {
       : QUOTA_WORDS.test(document.error)
         ? "quota_fault"
         : "refused";
-    return { outcome, responseId: document.id, detail: `the service says "${document.error.slice(0, 200)}"` };
+    return { outcome, responseId: document.id, detail: `the service says "${cutText(document.error, 200)}"` };
   } catch (error) {
     if (!(error instanceof QuotekeeperError)) throw error;
     const start = Buffer.from(raw.body.subarray(0, 4096)).toString("utf8");

@@ -1,5 +1,6 @@
 import { isDateText } from "../market/calendar/dates.ts";
 import { ABSENT_TEXTS, type Read } from "./decimal.ts";
+import { cutText } from "../outsideText.ts";
 
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
@@ -15,7 +16,7 @@ export function readDate(text: string | undefined): Read<string> {
   const date = DATE_TIME.exec(trimmed)?.[1] ?? "";
   // PostgreSQL's calendar, as people's, has no year 0.
   if (!isDateText(date) || date.startsWith("0000-")) {
-    return { ok: false, problem: `"${trimmed.slice(0, 40)}" is not a date` };
+    return { ok: false, problem: `"${cutText(trimmed, 40)}" is not a date` };
   }
   return { ok: true, value: date.startsWith("0001-") ? null : date };
 }

@@ -1,6 +1,7 @@
 /**
  * Numbers of the service stay decimal text from the wire to the `numeric` column; nothing here is a float.
  */
+import { cutText, inShort } from "../outsideText.ts";
 
 /**
  * Texts that stand for "no value". Empty, `null` and `na` are seen in samples (field notes, "Answers").
@@ -18,43 +19,111 @@ const MAX_EXPONENT = 400;
 /** Assumed: no number of the service has more digits than this; `numeric` would take 131,072. */
 const MAX_DIGITS = 400;
 
+/**
+ * Digits that a decimal has at most in the archive, before and behind the point: 38 together, as `DECIMAL(38,23)` has them in
+ * Parquet and in every engine that reads it.
+ *
+ * Assumed: a number with more digits before its point is no price, count or ratio, but damage or a sentinel such as
+ * `1.7976931348623157E308`. Digits further behind the point mean nothing: what is written so is a double.
+ */
+export const HELD_DIGITS = { whole: 15, fraction: 23 } as const;
+
+/** The smallest positive double: a yield of it means "no dividend" (field notes, "Answers"). It is no other value either. */
+const NO_VALUE = "4.9E-324";
+
 /** What became of a text: a value, nothing (null), or a problem in words. */
-export type Read<T> = { ok: true; value: T | null } | { ok: false; problem: string };
+export type Read<T> =
+  | { ok: true; value: T | null }
+  | {
+      ok: false;
+      problem: string;
+      /** It is a number all the same, but none that a column holds. */ isNumber?: true;
+    };
 
 const PLAIN = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d{1,6}))?$/;
 const GROUPED = /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?$/;
 
 /**
  * Reads decimal text as the service writes it: plain, with an exponent, with thousands separators
- * (`21,261,045`) or a percent sign (`2.00%`), which are dropped.
+ * (`21,261,045`) or a percent sign (`2.00%`), which are dropped. Digits beyond `HELD_DIGITS.fraction` are rounded, halves away
+ * from zero, as PostgreSQL rounds.
  *
- * @returns text that PostgreSQL's `numeric` reads to exactly the number written; null when absent
+ * @returns text that PostgreSQL's `numeric` reads to the number; null when absent; a problem for a number that is too large
  */
 export function readDecimal(text: string | undefined): Read<string> {
   if (!text) return ABSENT;
   if (isOrdinary(text)) return { ok: true, value: text };
-  const trimmed = text.trim();
-  if (ABSENT_TEXTS.has(trimmed.toLowerCase())) return { ok: true, value: null };
+  const written = readWritten(text);
+  return written.ok && written.value !== null ? heldDecimal(written.value) : written;
+}
+
+/**
+ * The same of a number as it is written, however large and however exact.
+ *
+ * @returns text without separators and percent sign; null when absent
+ */
+export function readWritten(text: string | undefined): Read<string> {
+  const trimmed = (text ?? "").trim();
+  if (ABSENT_TEXTS.has(trimmed.toLowerCase())) return ABSENT;
   const number = trimmed.endsWith("%") ? trimmed.slice(0, -1).trimEnd() : trimmed;
   if (number.length > MAX_DIGITS)
-    return { ok: false, problem: `"${number.slice(0, 40)}..." has ${number.length} characters` };
+    return { ok: false, problem: `"${inShort(number, SHOWN_LENGTH)}" has ${number.length} characters` };
   if (GROUPED.test(number)) return { ok: true, value: number.replaceAll(",", "") };
   const match = PLAIN.exec(number);
-  if (!match) return { ok: false, problem: `"${trimmed.slice(0, 40)}" is not a decimal number` };
+  if (!match) return { ok: false, problem: `"${cutText(trimmed, SHOWN_LENGTH)}" is not a decimal number` };
   if (Math.abs(Number(match[1] ?? 0)) > MAX_EXPONENT) {
     return { ok: false, problem: `"${trimmed}" has an exponent beyond ${MAX_EXPONENT}` };
   }
   return { ok: true, value: number };
 }
 
+/** A number as the archive holds it: rounded to `HELD_DIGITS.fraction` digits, or a problem when it is too large. */
+export function heldDecimal(number: string): Read<string> {
+  const canonical = canonicalDecimal(number);
+  if (isNoValue(canonical)) return unheld(number, "is the smallest double, which is no value");
+  const fraction = canonical.split(".")[1] ?? "";
+  const held = fraction.length > HELD_DIGITS.fraction ? rounded(canonical) : canonical;
+  const whole = held.replace(/^-|\..*/g, "");
+  if (whole.length > HELD_DIGITS.whole)
+    return unheld(number, `has more than ${HELD_DIGITS.whole} digits before the point`);
+  return { ok: true, value: held === canonical ? number : held };
+}
+
+function unheld(number: string, why: string): Read<never> {
+  return { ok: false, problem: `"${inShort(number, SHOWN_LENGTH)}" ${why}`, isNumber: true };
+}
+
+/** Whether a number stands for no value, in whatever form it is written. */
+export function isNoValue(number: string): boolean {
+  if (number.length < NO_VALUE.length && !/e/i.test(number)) return false;
+  return canonicalDecimal(number) === CANONICAL_NO_VALUE;
+}
+
+/** @param canonical with more digits behind the point than are held */
+function rounded(canonical: string): string {
+  const [signAndWhole = "", fraction = ""] = canonical.split(".");
+  const sign = signAndWhole.startsWith("-") ? "-" : "";
+  const kept = signAndWhole.slice(sign.length) + fraction.slice(0, HELD_DIGITS.fraction);
+  const isUp = (fraction[HELD_DIGITS.fraction] ?? "0") >= "5";
+  const digits = String(BigInt(kept) + (isUp ? 1n : 0n)).padStart(HELD_DIGITS.fraction + 1, "0");
+  const point = digits.length - HELD_DIGITS.fraction;
+  return canonicalDecimal(`${sign}${digits.slice(0, point)}.${digits.slice(point)}`);
+}
+
 const ABSENT: Read<string> = Object.freeze({ ok: true, value: null });
+
+/** Most characters of a text that a problem shows. */
+const SHOWN_LENGTH = 40;
 
 const [ZERO, NINE, MINUS, POINT] = [0x30, 0x39, 0x2d, 0x2e];
 
-/** Whether it is digits, perhaps with a minus before and a point behind one of them: as nearly every number is. */
+/**
+ * Whether it is digits, perhaps with a minus before and a point behind one of them, as nearly every number is; and so few
+ * characters that they are held as they stand there.
+ */
 function isOrdinary(text: string): boolean {
   const { length } = text;
-  if (length > MAX_DIGITS) return false;
+  if (length > HELD_DIGITS.whole) return false;
   const first = text.charCodeAt(0) === MINUS ? 1 : 0;
   let points = 0;
   for (let at = first; at < length; at++) {
@@ -88,7 +157,7 @@ const MAX_BIGINT = 9_223_372_036_854_775_807n;
  */
 export function readInteger(text: string | undefined): Read<string> {
   if (text !== undefined && isOrdinaryCount(text)) return { ok: true, value: text };
-  const decimal = readDecimal(text);
+  const decimal = readWritten(text);
   if (!decimal.ok || decimal.value === null) return decimal;
   const whole = wholeNumber(decimal.value);
   if (whole === null) return { ok: false, problem: `"${decimal.value}" is not a whole number` };
@@ -97,7 +166,7 @@ export function readInteger(text: string | undefined): Read<string> {
   return { ok: true, value: whole.toString() };
 }
 
-/** The whole number that a text of `readDecimal` stands for, or null when it has a fraction. */
+/** The whole number that a text of `readWritten` stands for, or null when it has a fraction. */
 function wholeNumber(decimal: string): bigint | null {
   const parts = /([+-]?)(\d*)\.?(\d*)(?:[eE](.*))?/.exec(decimal) ?? [];
   const [, sign, whole = "", fraction = "", exponent = "0"] = parts;
@@ -127,3 +196,5 @@ export function canonicalDecimal(text: string): string {
   const number = `${left || "0"}${right ? `.${right}` : ""}`;
   return sign === "-" && number !== "0" ? `-${number}` : number;
 }
+
+const CANONICAL_NO_VALUE = canonicalDecimal(NO_VALUE);

@@ -1,5 +1,6 @@
 /** Whether two quotes say the same, and where they do not. Pure. */
 import { canonicalDecimal } from "./decimal.ts";
+import { cutText } from "../outsideText.ts";
 
 /** Most differences that are told, and the most characters of each value. */
 const [MOST_TOLD, VALUE_LENGTH] = [3, 40];
@@ -39,7 +40,6 @@ function isSame(x: unknown, y: unknown): boolean {
   return x === y || canonicalDecimal(x) === canonicalDecimal(y);
 }
 
-/** By whole characters: half of one is no text that a database takes. */
 function shown(value: unknown): string {
-  return value === null ? "none" : [...String(value)].slice(0, VALUE_LENGTH).join("");
+  return value === null ? "none" : cutText(String(value), VALUE_LENGTH);
 }

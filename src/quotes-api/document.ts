@@ -3,13 +3,14 @@
  * (`askprice`, `strkpx`, `sectyp` ...) appear only in `fields.ts`, `leaves.ts` and
  * `writeDocument.ts`.
  *
- * Every price, size and ratio is decimal text, never a float: what the service sent is what is kept.
+ * Every price, size and ratio is decimal text, never a float: what the service sent is what is kept, as far as an archive
+ * holds it (`HELD_DIGITS` in `decimal.ts`).
  * `null` means that the element was missing, empty, `null` or `na` (field notes, "Answers").
  */
 import type { OptionType } from "../market/instrument.ts";
 import type { DividendField, ExtendedField, PriceField } from "./fields.ts";
 
-/** Decimal text such as `346.66`, `-4.0` or `4.9E-324`; null when the element is absent. */
+/** Decimal text such as `346.66`, `-4.0` or `1.2E-7`; null when the element is absent. */
 type DecimalText = string | null;
 
 /** `dividenddata`: the last or next dividend of an equity. A yield of `4.9E-324` means "no dividend" (field notes). */

@@ -3,6 +3,7 @@ import { isStrike, plainStrike, type OptionContract } from "../market/instrument
 import { parseQuery } from "./oauth/parameters.ts";
 import { isProtocol } from "./oauth/protocol.ts";
 import { isDateText } from "../market/calendar/dates.ts";
+import { cutText } from "../outsideText.ts";
 
 /** What is asked for. `symbols` may be the id of a watchlist: only the source knows. */
 export type QuoteRequest =
@@ -121,7 +122,7 @@ function readContract(parameters: ReadonlyMap<string, string>): QuoteRequest | s
 
 /** A caller's text in a message: short, and without anything that could not be printed. */
 function quoted(text: string): string {
-  return `"${text.replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "?").slice(0, 40)}"`;
+  return `"${cutText(text.replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "?"), 40)}"`;
 }
 
 function problem(text: string): ParsedRequest {

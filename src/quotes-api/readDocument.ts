@@ -9,6 +9,7 @@ import { type PlainXmlHandler, readOrdinaryItem, walkPlainXml } from "./fastRead
 import { ABSENT_TEXTS } from "./decimal.ts";
 import { isOption, type OddField, readLeaves } from "./readInstrument.ts";
 import { decodeBody, MAX_PIECE, PIECE_TOO_LONG, refused, walkXml } from "./strictXml.ts";
+import { cutText } from "../outsideText.ts";
 
 /**
  * One `instrumentquote` of an answer: read, with the fields of it that could not be, or set aside with the reason.
@@ -140,7 +141,7 @@ class Reading implements PlainXmlHandler {
 
   #openInside(item: ItemInProgress, name: string): boolean {
     const { leaf, children } = this.#node;
-    if (leaf !== null) damage(item, leaf, `holds an element ${name.slice(0, 40)} where text is expected`);
+    if (leaf !== null) damage(item, leaf, `holds an element ${cutText(name, 40)} where text is expected`);
     this.#nodes.push(this.#node);
     this.#node = children.get(name) ?? NOTHING;
     if (this.#node.leaf === null) return false;
@@ -186,8 +187,7 @@ class Reading implements PlainXmlHandler {
   }
 
   #finishItem(item: ItemInProgress, end: number): void {
-    const fragment = this.#text.slice(item.offset, Math.min(end, item.offset + MAX_FRAGMENT));
-    this.#document.items.push(finishItem(item, fragment));
+    this.#document.items.push(finishItem(item, this.#text.slice(item.offset, end)));
   }
 
   /** The document, once the walk has come to its end. */
@@ -206,7 +206,7 @@ class Reading implements PlainXmlHandler {
 const [MOST_NAMES, NAME_LENGTH] = [3, 40];
 
 function noteName(names: Set<string>, name: string): void {
-  if (names.size < MOST_NAMES) names.add([...name].slice(0, NAME_LENGTH).join(""));
+  if (names.size < MOST_NAMES) names.add(cutText(name, NAME_LENGTH));
 }
 
 /** A live service has such documents: its sibling calls answer `quotes` with `quote`, `accountbalance`, `putcalls`. */

@@ -5,9 +5,10 @@
 import type { OptionType } from "../market/instrument.ts";
 import type { DividendData, ExtendedQuote, InstrumentQuote, Quote, UnderlyingElement } from "./document.ts";
 import { readDate } from "./dateText.ts";
-import { ABSENT_TEXTS, readDecimal, readInteger, type Read } from "./decimal.ts";
+import { ABSENT_TEXTS, isNoValue, readDecimal, readInteger, type Read } from "./decimal.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS, quoteWrittenOut, valuesByName } from "./fields.ts";
 import { LEAF, LEAF_PATHS, type LeafTexts, type QuoteLeaves } from "./leaves.ts";
+import { cutText, inShort } from "../outsideText.ts";
 
 /** Thrown inside this file only, and caught in it: what an instrument is cannot be told. */
 class NamelessError extends Error {}
@@ -111,6 +112,12 @@ class Fields {
 
   date(leaf: number): string | null {
     return this.#value(leaf, readDate(this.#texts[leaf]));
+  }
+
+  /** A yield; the one of no value stays, for it says that there is no dividend. */
+  yield(leaf: number): string | null {
+    const text = this.text(leaf).trim();
+    return this.#value(leaf, isNoValue(text) ? { ok: true, value: text } : readDecimal(this.#texts[leaf]));
   }
 
   /** A description. */
@@ -290,14 +297,14 @@ function readDividend(fields: Fields, at: QuoteLeaves["dividend"]): DividendData
   return {
     amount: fields.decimal(at.amount),
     exDate: fields.date(at.exDate),
-    yield: fields.decimal(at.yield),
+    yield: fields.yield(at.yield),
   };
 }
 
 /** A symbol: only emptiness means absence, `NaN` and `null` can be names. */
 function readName(text: string): Read<string> {
   if (text.length > MAX_NAME)
-    return { ok: false, problem: `"${text.slice(0, 40)}..." has ${text.length} characters` };
+    return { ok: false, problem: `"${inShort(text, 40)}" has ${text.length} characters` };
   return { ok: true, value: text || null };
 }
 
@@ -311,7 +318,7 @@ function codeOf(text: string): string | null {
 }
 
 function quoted(text: string): string {
-  return `"${text.slice(0, 40)}"`;
+  return `"${cutText(text, 40)}"`;
 }
 
 function saysAny(fields: Fields, { first, end }: QuoteLeaves): boolean {

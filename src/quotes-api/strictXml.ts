@@ -5,6 +5,7 @@
 import { isAscii } from "node:buffer";
 import { SaxesParser } from "saxes";
 import { QuotekeeperError } from "../errors.ts";
+import { cutText } from "../outsideText.ts";
 
 /** Bytes beyond which a body is not read at all (design, section 8). */
 export const MAX_BODY_BYTES = 8 * 1024 * 1024;
@@ -122,12 +123,12 @@ function refuseFault(error: Error): never {
 
 function checkEncoding(encoding: string | undefined): void {
   if (encoding !== undefined && !/^(utf-?8|us-ascii)$/i.test(encoding))
-    throw refused(`it declares the encoding ${encoding.slice(0, 40)}; only UTF-8 is read`);
+    throw refused(`it declares the encoding ${cutText(encoding, 40)}; only UTF-8 is read`);
 }
 
 function checkPlace(name: string, depth: number, rootName: string): void {
   if (depth === 1 && name !== rootName)
-    throw refused(`its root element is ${name.slice(0, 40)}, not ${rootName}`);
+    throw refused(`its root element is ${cutText(name, 40)}, not ${rootName}`);
   if (depth > MAX_DEPTH) throw refused(`its elements nest deeper than ${MAX_DEPTH}`);
 }
 

@@ -5,7 +5,7 @@
 import { instrumentName, type InstrumentKey } from "../market/instrument.ts";
 import type { ResponseRecord } from "../journal/record.ts";
 import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";
-import { canonicalDecimal } from "../quotes-api/decimal.ts";
+import { canonicalDecimal, isNoValue } from "../quotes-api/decimal.ts";
 import type { DividendData, InstrumentQuote, Quote } from "../quotes-api/document.ts";
 import { matchAnswer, type Matched } from "../quotes-api/match.ts";
 import { readRateLimitHeaders } from "../quotes-api/rateLimit.ts";
@@ -15,6 +15,7 @@ import { isCsvCall } from "./csvCall.ts";
 import { csvRows } from "./csvRows.ts";
 import { isExportCall, exportRows } from "./exportRows.ts";
 import type { InstrumentIdentity, InstrumentRow, QuoteUnit, DeadLetter, AnswerRows } from "./rowTypes.ts";
+import { cutText } from "../outsideText.ts";
 
 /**
  * Assumed: the underlying of an option is a common stock unless the archive knows it as something else, or an answer says so
@@ -24,9 +25,6 @@ const ASSUMED_UNDERLYING_TYPE = "CS";
 
 /** Assumed: an instrument without `sectyp` that is not an option has this type until an answer says which it has. */
 export const UNKNOWN_SECURITY_TYPE = "UNKNOWN";
-
-/** The yield that means "no dividend" (field notes, "Answers"): the smallest positive Java double. */
-const NO_YIELD = canonicalDecimal("4.9E-324");
 
 /** A piece of a file is no answer of the service; its rows are quotes all the same. */
 const PIECE_ANSWER: Answer = {
@@ -72,8 +70,7 @@ const OF_UNDERLYING = /^(?:underlying|undlyquote)\//;
 function addOddFields(rows: AnswerRows, { name, item, oddFields }: Stored): void {
   for (const { element, text, problem } of oddFields) {
     const instrument = OF_UNDERLYING.test(element) ? (item.underlying?.symbol ?? name) : name;
-    const fragment = text.slice(0, MAX_FRAGMENT);
-    addDead(rows, { instrument, reason: "odd_field", detail: problem, fragment });
+    addDead(rows, { instrument, reason: "odd_field", detail: problem, fragment: text });
   }
 }
 
@@ -171,7 +168,7 @@ function addDead(
     instrument,
     reason,
     detail,
-    fragment,
+    fragment: fragment === null ? null : cutText(fragment, MAX_FRAGMENT),
   });
 }
 
@@ -185,19 +182,13 @@ function identityKey({ symbol, expiration, optionType, strike }: InstrumentIdent
   return { kind: "option", underlying: symbol, expiration, optionType: optionType as "CALL" | "PUT", strike };
 }
 
-/** The dividend to compare and store; null when the element says nothing. `4.9E-324` becomes null. */
+/** The dividend to compare and store; null when the element says nothing. The yield of no value becomes null. */
 export function dividendOf({ extended }: Quote): DividendData | null {
   const { dividend } = extended;
   if (dividend === null) return null;
   const { amount, exDate } = dividend;
-  const paid = dividend.yield !== null && !isNoYield(dividend.yield) ? dividend.yield : null;
+  const paid = dividend.yield !== null && !isNoValue(dividend.yield) ? dividend.yield : null;
   return amount === null && exDate === null && paid === null ? null : { amount, exDate, yield: paid };
-}
-
-/** Ordinary yields are told by their length and their letters alone: this is asked of every quote. */
-function isNoYield(text: string): boolean {
-  if (text.length < NO_YIELD.length && !/e/i.test(text)) return false;
-  return canonicalDecimal(text) === NO_YIELD;
 }
 
 /** The columns of `responses` that come from headers. */
@@ -215,7 +206,7 @@ export function headerColumns({ headers }: ResponseRecord): {
     rateLimitUsed: int4(used),
     rateLimitRemaining: int4(remaining),
     rateLimitLimit: int4(limit),
-    rateLimitExpire: /^-?\d{1,20}(\.\d{1,20})?$/.test(expire) ? expire : null,
+    rateLimitExpire: /^-?\d{1,15}(\.\d{1,20})?$/.test(expire) ? expire : null,
   };
 }
 

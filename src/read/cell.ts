@@ -1,5 +1,6 @@
 /** What a cell of a row may turn out to be. Pure. */
 import { canonicalDecimal } from "../quotes-api/decimal.ts";
+import { quotedText } from "../outsideText.ts";
 
 /**
  * A value, or what is wrong: the column, what it holds, and why that will not do. `cut` counts what the text says beyond
@@ -12,7 +13,7 @@ const SHOWN_LENGTH = 60;
 
 /** A value as a problem shows it. */
 export function shown(text: string): string {
-  return JSON.stringify(text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}...` : text);
+  return quotedText(text, SHOWN_LENGTH);
 }
 
 /** The product of two decimals, without a float between: `270000` by `0.001` is `270`. */

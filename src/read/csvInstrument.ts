@@ -2,7 +2,7 @@
 import { canonicalDecimal } from "../quotes-api/decimal.ts";
 import type { InstrumentRow } from "./rowTypes.ts";
 import { type CsvCall, type CsvField, NAME_FIELDS } from "./csvCall.ts";
-import { type Cell, scaledBy, shown } from "./cell.ts";
+import { type Cell, shown } from "./cell.ts";
 import { dateReader } from "./cellTime.ts";
 import type { TextOf } from "./rowReader.ts";
 import { CONTRACT_EXAMPLE, isStrike, type OptionContract, readContractName } from "../market/instrument.ts";
@@ -24,11 +24,12 @@ const MOST_REMEMBERED = 10_000;
 /** An instrument, and a text that no other one has. */
 type NamedInstrument = { row: InstrumentRow; key: string };
 
-/** What a row names, or what is wrong with that. */
+/** What a row names, or what is wrong with that. @param readStrike as the map says that numbers are written */
 export function createInstrumentReader(
-  call: Pick<CsvCall, "columns" | "expirationFormat" | "scale">,
+  call: Pick<CsvCall, "columns" | "expirationFormat">,
+  readStrike: (given: string) => Cell<string | null>,
 ): (text: TextOf) => Cell<NamedInstrument> {
-  const read = instrumentReader(call);
+  const read = instrumentReader(call, readStrike);
   const remembered = new Map<string, Cell<NamedInstrument>>();
   return (text) => {
     const named = NAME_FIELDS.map((field) => text(field) ?? "").join("\u0000");
@@ -48,11 +49,10 @@ function keyOf({ securityType, symbol, expiration, optionType, strike }: Instrum
   return JSON.stringify([securityType, symbol, expiration, optionType, strike]);
 }
 
-function instrumentReader({
-  columns,
-  expirationFormat,
-  scale = {},
-}: Pick<CsvCall, "columns" | "expirationFormat" | "scale">): (text: TextOf) => Cell<InstrumentRow> {
+function instrumentReader(
+  { columns, expirationFormat }: Pick<CsvCall, "columns" | "expirationFormat">,
+  readStrike: (given: string) => Cell<string | null>,
+): (text: TextOf) => Cell<InstrumentRow> {
   const readDate = dateReader(expirationFormat);
   const wrong = (field: CsvField, given: string | null, expected: string): Cell<never> => ({
     ok: false,
@@ -78,9 +78,10 @@ function instrumentReader({
     if (!date.ok) return wrong("expiration", expiration, date.problem);
     const optionType = optionTypeOf(type ?? "");
     if (optionType === null) return wrong("type", type, "expected CALL or PUT");
-    if (!isStrike(strike ?? "")) return wrong("strike", strike, "expected a strike");
-    const scaled = scale.strike === undefined ? (strike ?? "") : scaledBy(strike ?? "", scale.strike);
-    const parts = { underlying: symbol, expiration: date.value, optionType, strike: scaled };
+    const read = readStrike(strike ?? "");
+    const number = canonicalDecimal((read.ok && read.value) || "");
+    if (!isStrike(number)) return wrong("strike", strike, "expected a strike");
+    const parts = { underlying: symbol, expiration: date.value, optionType, strike: number };
     return { ok: true, value: { ...optionRow(parts), ...described } };
   };
 }

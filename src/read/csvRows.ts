@@ -7,7 +7,13 @@ import { type CsvCall, CUT_FIELDS, type CsvField, DECIMAL_FIELDS, INTEGER_FIELDS
 import { createInstrumentReader } from "./csvInstrument.ts";
 import { createRowReader, type RowReader, type TextOf } from "./rowReader.ts";
 import { type RawRow, RowSplitter } from "./splitRows.ts";
-import { canonicalDecimal, readDecimal, readInteger } from "../quotes-api/decimal.ts";
+import {
+  canonicalDecimal,
+  HELD_DIGITS,
+  readDecimal,
+  readInteger,
+  readWritten,
+} from "../quotes-api/decimal.ts";
 import { differences, someDifferences } from "../quotes-api/differences.ts";
 import { NUMBER_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
 import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
@@ -43,13 +49,14 @@ function readPiece(record: ResponseRecord): PieceRows {
       die(row, found.problem, { reason: "malformed", instrument: found.name });
       continue;
     }
-    const { unit } = found;
+    const { unit, odd } = found;
     const why = torn.get(placeOf(found));
     if (why !== undefined) {
       die(row, why, { reason: "answered_twice", instrument: unit.instrument.symbol });
       continue;
     }
     units.push(unit);
+    for (const problem of odd) die(row, problem, { reason: "odd_field", instrument: unit.instrument.symbol });
     cut.times += found.cut.times;
     cut.fractions += found.cut.fractions;
   }
@@ -61,17 +68,20 @@ function readPiece(record: ResponseRecord): PieceRows {
  * tells which is right. A row that says the same again is a repetition, for the database to pass over.
  */
 function contradictions(read: readonly UnitRead[]): Map<string, string> {
-  const kept = new Map<string, Quote>();
+  const kept = new Map<string, Extract<UnitRead, { ok: true }>>();
   const torn = new Map<string, string>();
   for (const found of read) {
     if (!found.ok) continue;
     const place = placeOf(found);
-    const { quote, observedAt } = found.unit;
-    const first = kept.get(place) ?? quote;
+    const first = kept.get(place) ?? found;
     kept.set(place, first);
-    const differing = first === quote ? [] : differences(first, quote, [false, false]);
+    const unreadable = [first.odd.length > 0, found.odd.length > 0] as const;
+    const differing = first === found ? [] : differences(first.unit.quote, found.unit.quote, unreadable);
     if (differing.length > 0)
-      torn.set(place, `rows with different values at ${observedAt}: ${someDifferences(differing)}`);
+      torn.set(
+        place,
+        `rows with different values at ${found.unit.observedAt}: ${someDifferences(differing)}`,
+      );
   }
   return torn;
 }
@@ -106,13 +116,21 @@ export function rowsOfBody(
 
 /** The unit of a row, or what is wrong with it. */
 type UnitRead =
-  | { ok: true; unit: QuoteUnit; /** Of its instrument. */ key: string; cut: Cut }
+  | {
+      ok: true;
+      unit: QuoteUnit;
+      /** Of its instrument. */
+      key: string;
+      cut: Cut;
+      /** What is wrong with values that could not be read: they are null. */
+      odd: readonly string[];
+    }
   | { ok: false; name: string | null; problem: string };
 
 /** Reads rows, each by itself. */
 export function createUnitReader(call: CsvCall, reader: RowReader): (row: RawRow) => UnitRead {
   const { file } = call;
-  const instrumentOf = createInstrumentReader(call);
+  const instrumentOf = createInstrumentReader(call, createValueReader(call, "strike"));
   const quoteOf = createQuoteReader(call);
   return ({ bytes, line }) => {
     const cells = reader.fieldsOf(bytes);
@@ -127,6 +145,9 @@ export function createUnitReader(call: CsvCall, reader: RowReader): (row: RawRow
     if (!time.ok) return failed(time);
     const quote = quoteOf(text);
     if (!quote.ok) return failed(quote);
+    // With a cell too many, one that cannot be read may be another column's, and so may its neighbours.
+    if (quote.odd.length > 0 && cells.value.length > reader.columns)
+      return failed({ problem: quote.odd.join("; ") });
     const delayed = delayedOf(call, text);
     if (!delayed.ok) return failed(delayed);
     const { row, key } = instrument.value;
@@ -137,8 +158,8 @@ export function createUnitReader(call: CsvCall, reader: RowReader): (row: RawRow
       quote: quote.value,
       fragment: `${file} line ${line}`,
     };
-    const cut = { times: time.cut ?? 0, fractions: quote.cut ?? 0 };
-    return { ok: true, unit, key, cut };
+    const cut = { times: time.cut ?? 0, fractions: quote.cut };
+    return { ok: true, unit, key, cut, odd: quote.odd };
   };
 }
 
@@ -164,23 +185,26 @@ const PRICES = new Set<CsvField>(PRICE_FIELDS.map(({ name }) => name));
 /** What may be below zero; any other field is a slip then, or stands for "no value", which the map can say. */
 const SIGNED = new Set<CsvField>(NUMBER_FIELDS.filter(({ signed }) => signed).map(({ name }) => name));
 
-/**
- * Assumed: no price, count or ratio of an import has more digits than this before its point; one that has is of
- * another column, or damage.
- */
-export const MAX_WHOLE_DIGITS = 15;
-
 /** What the reading of a row's values needs of its map. */
 type QuoteCall = Pick<CsvCall, "columns" | "constants" | "decimal" | "scale" | "wholePart">;
 
 /** A number as it is stored: null where there is none; `cut`: a fraction was left out. */
-type NumberRead = { ok: true; value: string | null; cut?: boolean } | { ok: false; problem: string };
+type NumberRead =
+  { ok: true; value: string | null; cut?: boolean } | { ok: false; problem: string; isNumber?: true };
 
 /** Any field of a quote. */
 export type NumberField = (typeof DECIMAL_FIELDS)[number] | (typeof INTEGER_FIELDS)[number];
 
-/** Reads the fields that the map gives a column or a constant. Its `cut` counts the counts that had a fraction. */
-function createQuoteReader(call: QuoteCall): (text: TextOf) => Cell<Quote> {
+/** The values of a row, or why it has none. `cut` counts the counts that had a fraction, `odd` says what could not be read. */
+type QuoteRead =
+  { ok: true; value: Quote; cut: number; odd: readonly string[] } | { ok: false; problem: string };
+
+/**
+ * Reads the fields that the map gives a column or a constant. A count that cannot be read costs itself, and so does a number
+ * that no column holds. What is no number where a price stands costs the row: the map may be wrong, or the cell another
+ * column's.
+ */
+function createQuoteReader(call: QuoteCall): (text: TextOf) => QuoteRead {
   const { columns, constants } = call;
   const isGiven = (field: CsvField): boolean =>
     columns[field] !== undefined || constants[field] !== undefined;
@@ -190,52 +214,66 @@ function createQuoteReader(call: QuoteCall): (text: TextOf) => Cell<Quote> {
   return (text) => {
     const prices: Record<string, string | null> = {};
     const extended: Record<string, string | null> = {};
+    const odd: string[] = [];
     let isEmpty = true;
     let cut = 0;
     for (const { field, read } of fields) {
       const given = text(field);
       if (given === null) continue;
       const value = read(given);
-      if (!value.ok) return value;
+      if (!value.ok) {
+        if (value.costsRow) return value;
+        odd.push(value.problem);
+        continue;
+      }
       (PRICES.has(field) ? prices : extended)[field] = value.value;
       if (value.value !== null && field !== "contractSize") isEmpty = false;
       cut += value.cut ?? 0;
     }
-    if (isEmpty) return { ok: false, problem: "it has no value" };
+    if (isEmpty) return { ok: false, problem: odd.join("; ") || "it has no value" };
     const quote = { ...NO_QUOTE, ...prices, extended: { ...NO_QUOTE.extended, ...extended } };
-    return { ok: true, value: quote as Quote, cut };
+    return { ok: true, value: quote as Quote, cut, odd };
   };
 }
 
-/** Reads what rows say of a field: null where that stands for no value. */
+/** What a row says of a field, or what is wrong with that, and whether it costs the whole row. */
+type ValueRead =
+  { ok: true; value: string | null; cut?: number } | { ok: false; problem: string; costsRow: boolean };
+
+/** Reads what rows say of a field: null where that stands for no value. Strikes are read as values are. */
 export function createValueReader(
   call: QuoteCall,
-  field: NumberField,
-): (given: string) => Cell<string | null> {
+  field: NumberField | "strike",
+): (given: string) => ValueRead {
   const read = numberReader(call, field);
+  const isCount = isCountField(field);
   return (given) => {
     const value = read(given);
     const problem = value.ok ? problemOf(field, value.value) : value.problem;
-    if (!value.ok || problem !== null)
-      return { ok: false, problem: `${call.columns[field] ?? field} is ${shown(given)}: ${problem}` };
-    return { ok: true, value: value.value, ...(value.cut === true && { cut: 1 }) };
+    if (value.ok && problem === null)
+      return { ok: true, value: value.value, ...(value.cut === true && { cut: 1 }) };
+    const costsRow = !isCount && (value.ok || value.isNumber !== true);
+    return { ok: false, problem: `${call.columns[field] ?? field} is ${shown(given)}: ${problem}`, costsRow };
   };
+}
+
+function isCountField(field: CsvField): boolean {
+  return INTEGER_FIELDS.some((count) => count === field);
 }
 
 /** Reads the numbers of a field: with the map's decimal sign, times its factor, whole where a count has to be. */
 function numberReader(
   { decimal, scale = {}, wholePart = [] }: QuoteCall,
-  field: NumberField,
+  field: NumberField | "strike",
 ): (given: string) => NumberRead {
   const factor = scale[field];
-  const isCount = INTEGER_FIELDS.some((count) => count === field);
   const isCut = CUT_FIELDS.some((count) => count === field && wholePart.includes(count));
-  const finish = isCount ? readInteger : readDecimal;
+  const finish = isCountField(field) ? readInteger : readDecimal;
   return (given) => {
     const text = decimal === "," ? withPoint(given) : given;
     if (text === null) return NO_COMMA;
     if (factor === undefined && !isCut) return finish(text);
-    const read = readDecimal(text);
+    const read = readWritten(text);
     if (!read.ok || read.value === null) return read;
     const scaled = factor === undefined ? read.value : scaledBy(read.value, factor);
     const [whole = "", fraction] = canonicalDecimal(scaled).split(".");
@@ -249,11 +287,8 @@ function problemOf(field: CsvField, value: string | null): string | null {
   if (value === null) return null;
   if (value.startsWith("-") && !SIGNED.has(field) && /[1-9]/u.test(value))
     return "it is below zero; list it under `absent` of the map if it stands for no value";
-  // As it is written, nearly every number is short: those need no closer look.
-  if (value.length <= MAX_WHOLE_DIGITS && !/e/iu.test(value)) return null;
-  const [whole = ""] = canonicalDecimal(value).replace("-", "").split(".");
-  return whole.length > MAX_WHOLE_DIGITS
-    ? `it has more than ${MAX_WHOLE_DIGITS} digits before the point`
+  return isCountField(field) && value.length > HELD_DIGITS.whole
+    ? `it has more than ${HELD_DIGITS.whole} digits`
     : null;
 }
 

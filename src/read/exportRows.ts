@@ -4,7 +4,8 @@
  */
 import { isDateText } from "../market/calendar/dates.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
-import { canonicalDecimal } from "../quotes-api/decimal.ts";
+import { cleanText } from "../outsideText.ts";
+import { canonicalDecimal, readDecimal } from "../quotes-api/decimal.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS, valuesByName, type Field } from "../quotes-api/fields.ts";
 import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
 import type {
@@ -31,22 +32,27 @@ export function exportRows(
   const units: QuoteUnit[] = [];
   const deadLetters: DeadLetter[] = [];
   const restored: Restored = { sources: [], instruments: [], dividends: [] };
-  const take: Record<ExportCall["table"], (row: PieceRow) => void> = {
+  const take: Record<ExportCall["table"], (row: PieceRow, odd: string[]) => void> = {
     sources: (row) => restored.sources.push(sourceOf(row)),
     instruments: (row) => restored.instruments.push(instrumentOf(row)),
-    quotes: (row) => units.push(unitOf(row)),
-    dividends: (row) => restored.dividends.push(dividendOf(row)),
+    quotes: (row, odd) => units.push(unitOf(row, odd)),
+    dividends: (row, odd) => restored.dividends.push(dividendOf(row, odd)),
   };
   for (const [place, line] of linesOf(record.body).entries()) {
+    const die = (problem: string, reason: "malformed" | "odd_field"): void => {
+      const detail = `${table} of an export, row ${place + 1} of its piece: ${problem}`;
+      const letter = { observedAt: record.observedAt, ordinal: deadLetters.length, detail, fragment: line };
+      deadLetters.push({ ...letter, instrument: null, reason });
+    };
     const read = rowOf(line, record.request as ExportCall);
     try {
       if (!read.ok) throw new Unfit(read.problem);
-      take[table](read.value);
+      const odd: string[] = [];
+      take[table](read.value, odd);
+      for (const problem of odd) die(problem, "odd_field");
     } catch (error) {
       if (!(error instanceof Unfit)) throw error;
-      const detail = `${table} of an export, row ${place + 1} of its piece: ${error.message}`;
-      const letter = { observedAt: record.observedAt, ordinal: deadLetters.length, detail, fragment: line };
-      deadLetters.push({ ...letter, instrument: null, reason: "malformed" });
+      die(error.message, "malformed");
     }
   }
   return { units, deadLetters, restored };
@@ -79,13 +85,13 @@ function sourceOf(row: PieceRow): RestoredSource {
 
 function recordSource(row: PieceRow, kind: string, name: string): RecordSource {
   const isKind = (text: string): boolean => ["account", "simulated", "import"].includes(text);
-  return { kind: given(row, kind, isKind) as RecordSource["kind"], name: given(row, name) };
+  return { kind: given(row, kind, isKind) as RecordSource["kind"], name: cleanText(given(row, name)) };
 }
 
 function identityOf(row: PieceRow): InstrumentRow {
   const expiration = maybe(row, "expiration", isDateText);
   const optionType = maybe(row, "option_type", (text) => text === "CALL" || text === "PUT");
-  const strike = maybe(row, "strike", isNumber);
+  const strike = maybe(row, "strike", (text) => heldNumber(text) !== null);
   const parts = [expiration, optionType, strike].filter((part) => part !== null).length;
   if (parts !== 0 && parts !== 3) throw new Unfit("expiration, option_type and strike go together");
   const symbol = given(row, "symbol");
@@ -112,9 +118,8 @@ function instrumentOf(row: PieceRow): RestoredInstrument {
   };
 }
 
-function unitOf(row: PieceRow): QuoteUnit {
-  const valueOf = ({ column, type }: Field): string | null =>
-    maybe(row, column, type === "integer" ? isInteger(2n ** 63n) : isNumber);
+function unitOf(row: PieceRow, odd: string[]): QuoteUnit {
+  const valueOf = (field: Field): string | null => numberOf(row, field, odd);
   const quote = {
     ...valuesByName(PRICE_FIELDS, valueOf),
     extended: { ...NO_QUOTE.extended, ...valuesByName(EXTENDED_FIELDS, valueOf) },
@@ -129,14 +134,14 @@ function unitOf(row: PieceRow): QuoteUnit {
   };
 }
 
-function dividendOf(row: PieceRow): RestoredDividend {
+function dividendOf(row: PieceRow, odd: string[]): RestoredDividend {
   return {
     observedAt: given(row, "observed_at", isTime),
     instrument: identityOf(row),
     source: recordSource(row, "source_kind", "source_name"),
     exDate: maybe(row, "ex_date", isDateText),
-    amount: maybe(row, "amount", isNumber),
-    yield: maybe(row, "yield", isNumber),
+    amount: numberOf(row, { column: "amount", type: "decimal" }, odd),
+    yield: numberOf(row, { column: "yield", type: "decimal" }, odd),
   };
 }
 
@@ -152,9 +157,23 @@ function maybe(row: PieceRow, name: string, is: (text: string) => boolean): stri
   return value;
 }
 
-/** What `numeric` holds, infinities and all: an archive's own values are nobody's slips. */
-function isNumber(text: string): boolean {
-  return /^(?:-?\d{1,1000}(?:\.\d{1,1000})?|NaN|-?Infinity)$/u.test(text);
+/** A value; null with what is wrong in `odd` where no archive holds it: archives of older releases held more. */
+function numberOf(
+  row: PieceRow,
+  { column, type }: Pick<Field, "column" | "type">,
+  odd: string[],
+): string | null {
+  const text = row[column] ?? null;
+  if (text === null) return null;
+  const value = type === "decimal" ? heldNumber(text) : isInteger(2n ** 63n)(text) ? text : null;
+  if (value === null) odd.push(`${column} is ${shown(text)}`);
+  return value;
+}
+
+/** A number as `numeric` writes it, as far as an archive holds it. */
+function heldNumber(text: string): string | null {
+  const read = /^-?\d+(?:\.\d+)?$/u.test(text) ? readDecimal(text) : null;
+  return read?.ok ? read.value : null;
 }
 
 function isInteger(bound: number | bigint): (text: string) => boolean {

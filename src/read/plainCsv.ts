@@ -6,6 +6,7 @@
  */
 import type { Instant } from "../clock.ts";
 import type { ResponseRecord } from "../journal/record.ts";
+import { HELD_DIGITS } from "../quotes-api/decimal.ts";
 import { EXTENDED_FIELDS, type Field, PRICE_FIELDS } from "../quotes-api/fields.ts";
 import type { Cell } from "./cell.ts";
 import { createTimeReader, EARLIEST } from "./cellTime.ts";
@@ -15,13 +16,12 @@ import {
   createUnitReader,
   createValueReader,
   letterOf,
-  MAX_WHOLE_DIGITS,
   type NumberField,
   readDelayed,
   rowsOfBody,
 } from "./csvRows.ts";
 import { createRowReader, type RowReader } from "./rowReader.ts";
-import type { Cut, InstrumentRow, PlainAnswer } from "./rowTypes.ts";
+import type { Cut, DeadLetter, InstrumentRow, PlainAnswer } from "./rowTypes.ts";
 import { MAX_ROW_BYTES, type RawRow } from "./splitRows.ts";
 
 /** An instrument, and from when to when the rows of a piece have it. */
@@ -127,7 +127,7 @@ class PieceReader {
     this.#unitOf = createUnitReader(call, reader);
     this.#timeOf = createTimeReader(call);
     this.#absent = new Set(call.absent);
-    this.#absentLengths = new Uint8Array(MAX_WHOLE_DIGITS + 1);
+    this.#absentLengths = new Uint8Array(HELD_DIGITS.whole + 1);
     for (const { length } of call.absent) this.#absentLengths[length] = 1;
   }
 
@@ -190,13 +190,15 @@ class PieceReader {
   /** Reads a row by itself, as `csvRows` does. @returns null when it is a dead letter */
   #addWhole(record: ResponseRecord, row: RawRow): Span | null {
     const read = this.#unitOf(row);
+    const { deadLetters } = this.#answer;
+    const die = (problem: string, letter: Pick<DeadLetter, "reason" | "instrument">): void =>
+      void deadLetters.push({ ...letterOf(record, row, problem), ordinal: deadLetters.length, ...letter });
     if (!read.ok) {
-      const { deadLetters } = this.#answer;
-      const [ordinal, letter] = [deadLetters.length, letterOf(record, row, read.problem)];
-      deadLetters.push({ ...letter, ordinal, instrument: read.name, reason: "malformed" });
+      die(read.problem, { reason: "malformed", instrument: read.name });
       return null;
     }
-    const { unit, cut, key } = read;
+    const { unit, cut, key, odd } = read;
+    for (const problem of odd) die(problem, { reason: "odd_field", instrument: unit.instrument.symbol });
     const { quotes, extended } = this.#lines;
     const ends = [quotes.end, extended.end] as const;
     const { delayed, quote, observedAt, instrument } = unit;
@@ -323,7 +325,7 @@ class PieceReader {
       return true;
     }
     const length = end - start;
-    if (!value.isBare || length > MAX_WHOLE_DIGITS || this.#absentLengths[length] === 1) return false;
+    if (!value.isBare || length > HELD_DIGITS.whole || this.#absentLengths[length] === 1) return false;
     const first = value.isSigned && from[start] === MINUS ? start + 1 : start;
     if (value.isCount && length > 1 && from[start] === ZERO) return false;
     if (first > start) to[into++] = MINUS;

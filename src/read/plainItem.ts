@@ -4,7 +4,7 @@
  * `fastReader.ts` has read, and then only compared. A stretch of names or of a dividend is the same in answer after
  * answer, and is compared whole. Everything is ASCII here: a byte is a character.
  */
-import { readDecimal, readInteger } from "../quotes-api/decimal.ts";
+import { HELD_DIGITS, readDecimal, readInteger } from "../quotes-api/decimal.ts";
 import { MAX_PLAIN_PIECE, placesInOrdinaryItem } from "../quotes-api/fastReader.ts";
 import { fieldNames } from "../quotes-api/fields.ts";
 import { LEAF, LEAF_PATHS, type QuoteLeaves } from "../quotes-api/leaves.ts";
@@ -55,8 +55,8 @@ const [FROM, TO, LENGTH, WORDS, FOLLOWERS, STRETCH] = [0, 1, 2, 3, 4, 8];
 /** Bytes that are compared at once. */
 const WORD = 8;
 
-/** Digits that certainly are a number, and those that certainly fit into 64 bits (`decimal.ts`). */
-const [MAX_DIGITS, SAFE_DIGITS] = [400, 18];
+/** Characters of a number that certainly is held as it is, and digits that certainly fit into 64 bits (`decimal.ts`). */
+const [MAX_DIGITS, SAFE_DIGITS] = [HELD_DIGITS.whole, 18];
 
 const [SPACE, AMPERSAND, MINUS, POINT, ZERO, LESS, GREATER] = [0x20, 0x26, 0x2d, 0x2e, 0x30, 0x3c, 0x3e];
 

@@ -23,6 +23,7 @@ import { problemOf } from "../web/live.ts";
 import { accountSharer } from "./accountsCalled.ts";
 import { signature } from "./followJobs.ts";
 import { type PlanRequest, planView } from "./planView.ts";
+import { cutText } from "../outsideText.ts";
 
 /** Chains whose underlyings have no price yet are looked at again after so many ms. */
 const PRICES_AGAIN_MS = 30_000;
@@ -157,6 +158,6 @@ async function linesAround(
   if (text === "") return [];
   return text.split("\n").flatMap((content, index) => {
     const near = problems.some(({ line }) => Math.abs(line - (index + 1)) <= AROUND);
-    return near ? [{ line: index + 1, text: content.slice(0, LINE_LENGTH) }] : [];
+    return near ? [{ line: index + 1, text: cutText(content, LINE_LENGTH) }] : [];
   });
 }

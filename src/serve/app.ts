@@ -18,6 +18,7 @@ import {
   type Refusal,
   refusalUnread,
 } from "./unreadable.ts";
+import { inShort } from "../outsideText.ts";
 
 /** What is read of line and headers together, bytes: enough that most over-long targets are met with 414, and counted. */
 const MAX_HEADER_BYTES = 32_768;
@@ -231,7 +232,7 @@ function formOf(request: IncomingMessage, response: ServerResponse): Promise<str
 function answerLog({ method, url = "" }: IncomingMessage, response: ServerResponse): () => object {
   const started = performance.now();
   const { path } = splitTarget(url);
-  const shown = path.length > LOGGED_PATH ? `${path.slice(0, LOGGED_PATH)}...` : path;
+  const shown = inShort(path, LOGGED_PATH);
   return () => {
     const ms = Math.round(performance.now() - started);
     return { method, path: shown, status: response.statusCode, ms };

@@ -125,9 +125,9 @@ describe("numbers", () => {
     "1E+3",
     "-3.0E-6",
     "2.68E0",
-    "123456789012345678901234567890.123456789",
+    "123456789012345.12345678901234567890123",
     "0.00",
-    "1E-320",
+    "1E-23",
   ])("%s comes out of numeric as the number that was sent", async (text) => {
     const { pool, append, load } = await world;
     const second = (clockSecond += 1);

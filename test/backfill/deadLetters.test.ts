@@ -14,7 +14,7 @@ import { type BackfillWorld, backfillWorld, equity } from "./world.ts";
 const INSTRUMENTS = [equity("IBM", "1O0.00"), equity("SIX", "66.00"), equity("AAPL", "150.00")];
 const ODD_AND_REFUSED =
   /^Dead +4: 3 odd_field \(IBM: .*"1O0(\.00)?".*\), 1 refused_by_database \(SIX: 23514: .*\); the table dead_letters has each$/m;
-/** A row of a file is a dead letter as a whole: a cell that cannot be read may be another column's. */
+/** A row of a file that says nothing else is a dead letter as a whole. */
 const MALFORMED_AND_REFUSED =
   /^Dead +2: 1 malformed \(.*IBM.*"1O0".*\), 1 refused_by_database \(SIX: 23514: .*\); the table dead_letters has each$/m;
 

@@ -91,7 +91,7 @@ describe("DuckDB reads an export in Parquet", () => {
     });
     expect(await types("bars_1d/*/*.parquet")).toMatchObject({
       volume: "BIGINT",
-      mean_spread: "DECIMAL(38,24)",
+      mean_spread: "DECIMAL(38,23)",
       date: "DATE",
     });
     expect(await types("bars_5m/*/*.parquet")).toMatchObject({ log_return: "DECIMAL(38,12)" });

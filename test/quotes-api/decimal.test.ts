@@ -13,11 +13,13 @@ describe("a decimal", () => {
     [".55", ".55"],
     ["8.", "8."],
     ["007", "007"],
-    ["4.9E-324", "4.9E-324"],
     ["-3.0E-6", "-3.0E-6"],
     ["2.68e0", "2.68e0"],
     ["  61.4 ", "61.4"],
-    ["123456789012345678901234567890.12", "123456789012345678901234567890.12"],
+    ["123456789012345.12345678901234567890123", "123456789012345.12345678901234567890123"],
+    ["1.7976931348623157E14", "1.7976931348623157E14"],
+    ["1.2345678901234567E-7", "1.2345678901234567E-7"],
+    ["00000000000000000001.50000000000000000000000000", "00000000000000000001.50000000000000000000000000"],
   ])("is kept as the text the service wrote: %s", (text, kept) => {
     expect(readDecimal(text)).toEqual({ ok: true, value: kept });
   });
@@ -30,6 +32,42 @@ describe("a decimal", () => {
   ])("loses its separators and its percent sign: %s", (text, kept) => {
     expect(readDecimal(text)).toEqual({ ok: true, value: kept });
   });
+
+  test.each([
+    ["3.4567890123456789E-30", "0"],
+    ["-3.4567890123456789E-30", "0"],
+    ["1E-400", "0"],
+    ["1.2345678901234567e-15", "0.00000000000000123456789"],
+    ["0.000000000000000000000005", "0.00000000000000000000001"],
+    ["-0.000000000000000000000005", "-0.00000000000000000000001"],
+    ["0.0000000000000000000000049", "0"],
+    ["149.999999999999999999999999", "150"],
+    ["0.123456789012345678901234", "0.12345678901234567890123"],
+  ])("has 23 digits behind its point at most, rounded as PostgreSQL rounds: %s", (text, held) => {
+    expect(readDecimal(text)).toEqual({ ok: true, value: held });
+  });
+
+  test.each([
+    "1.7976931348623157E308",
+    "1E15",
+    "-1E15",
+    "1234567890123456",
+    "123456789012345678901234567890.12",
+    "999999999999999.999999999999999999999999",
+  ])("that is too large for a column is no price, but damage: %s", (text) => {
+    expect(readDecimal(text)).toMatchObject({
+      ...{ ok: false, problem: expect.stringContaining("has more than 15 digits before the point") },
+    });
+  });
+
+  test.each(["4.9E-324", "4.9e-324", "49E-325", `0.${"0".repeat(323)}49`])(
+    "that is the smallest double is no value: %s",
+    (text) => {
+      expect(readDecimal(text)).toMatchObject({
+        ...{ ok: false, problem: expect.stringContaining("is the smallest double, which is no value") },
+      });
+    },
+  );
 
   test.each([undefined, "", "  ", "na", "NA", "n/a", "null", "NULL", "NaN"])(
     "that is %p is absent, which is not 0",
@@ -120,8 +158,9 @@ test("digits in any number, with a point or a sign anywhere, are the number they
     fc.property(text, (written) => {
       const isNumber = /^[-+]?(\d+\.?\d*|\.\d+)$/.test(written);
       const value = written === "" ? null : written;
+      const isHeld = written.replace(/^[-+]?0*|\..*/g, "").length <= 15;
       expect(readDecimal(written)).toEqual(
-        isNumber || value === null ? { ok: true, value } : expect.objectContaining({ ok: false }),
+        (isNumber && isHeld) || value === null ? { ok: true, value } : expect.objectContaining({ ok: false }),
       );
       const isCount = /^[-+]?\d+$/.test(written) && BigInt.asIntN(64, BigInt(written)) === BigInt(written);
       if (isCount) expect(readInteger(written)).toEqual({ ok: true, value: BigInt(written).toString() });

@@ -33,8 +33,11 @@ const TEXTS: [text: string, as: Record<Kind, string | null | "odd">][] = [
   ["1.5", { decimal: "15e-1", integer: "odd", date: "odd" }],
   ["1.5E0", { decimal: "15e-1", integer: "odd", date: "odd" }],
   ["1E-3", { decimal: "1e-3", integer: "odd", date: "odd" }],
-  ["9223372036854775808", { decimal: "9223372036854775808e0", integer: "odd", date: "odd" }],
-  ["-9223372036854775808", { decimal: "-9223372036854775808e0", integer: "odd", date: "odd" }],
+  ...["9223372036854775808", "-9223372036854775808", "1.7976931348623157E308"].map((text) =>
+    same(text, "odd"),
+  ),
+  ["999999999999999", { decimal: "999999999999999e0", integer: "999999999999999e0", date: "odd" }],
+  ["3.4567890123456789E-30", { decimal: "0", integer: "odd", date: "odd" }],
   ["1E3", { decimal: "1e3", integer: "1e3", date: "odd" }],
   ["+7", { decimal: "7e0", integer: "7e0", date: "odd" }],
   ["21,261,045", { decimal: "21261045e0", integer: "21261045e0", date: "odd" }],

@@ -157,8 +157,31 @@ describe("a contract", () => {
   test.each([
     ["0150.50", "150.5"],
     ["150.000", "150"],
-  ])("with a strike of %s has one of %s", (strike, stored) => {
+    ["150.0000000", "150"],
+    ["155.", "155"],
+    [".5", "0.5"],
+    ["+156", "156"],
+    ["6,050.00", "6050"],
+    ["6.05E3", "6050"],
+  ])("with a strike of %s has one of %s, as a price of that text is", (strike, stored) => {
     expect(named({ ...CONTRACT, strike })).toMatchObject({ strike: stored });
+  });
+
+  test.each([
+    ["6.050", "6050"],
+    ["6.050,00", "6050"],
+    ["152,5", "152.5"],
+    ["150", "150"],
+  ])("with a decimal comma and a strike of %s has one of %s", (strike, stored) => {
+    expect(named({ ...CONTRACT, strike }, { decimal: "," })).toMatchObject({ strike: stored });
+  });
+
+  test.each(["152.5", "6.05.0", "1.50"])("with a decimal comma has no strike of %s", (strike) => {
+    expect(named({ ...CONTRACT, strike }, { decimal: "," })).toBe(`strike is "${strike}": expected a strike`);
+  });
+
+  test.each(["na", "0.00", "1E10", "0.0000001", "$150"])("has no strike of %s", (strike) => {
+    expect(named({ ...CONTRACT, strike })).toBe(`strike is "${strike}": expected a strike`);
   });
 
   test("has a strike that is multiplied exactly by the factor of the map", () => {

@@ -171,6 +171,57 @@ describe("whether a row is delayed", () => {
   });
 });
 
+describe("a count that cannot be read, or a number that no column holds,", () => {
+  const columns = { symbol: "Symbol", bid: "Bid", last: "Last", bidSize: "Size" };
+  const piece = (...rows: string[]) =>
+    rowsOfPiece(`Symbol,Time,Bid,Last,Size\n${rows.join("\n")}\n`, { columns });
+
+  test("costs itself: its row is stored without it, and a dead letter says which it was", () => {
+    const rows = piece(`A,${TIME},1,2,9007199254740992.5`, `B,${TIME},4.9E-324,1.7976931348623157E308,3`);
+
+    expect(rows.units.map(({ quote }) => [quote.bid, quote.last, quote.extended.bidSize])).toEqual([
+      ["1", "2", null],
+      [null, null, "3"],
+    ]);
+    expect(rows.deadLetters).toMatchObject([
+      {
+        ...{ ordinal: 0, instrument: "A", reason: "odd_field", fragment: `A,${TIME},1,2,9007199254740992.5` },
+        detail: 'quotes.csv line 2: Size is "9007199254740992.5": "9007199254740992.5" is not a whole number',
+      },
+      { instrument: "B", reason: "odd_field", detail: expect.stringContaining("line 3: Bid is") },
+      { instrument: "B", reason: "odd_field", detail: expect.stringContaining("more than 15 digits before") },
+    ]);
+  });
+
+  test("costs its row where the row says nothing else, and all that is wrong with it is told once", () => {
+    const rows = piece(`A,${TIME},1E300,,x`);
+
+    expect(rows.units).toEqual([]);
+    expect(rows.deadLetters).toMatchObject([
+      { reason: "malformed", detail: expect.stringMatching(/Bid is "1E300": .*; Size is "x": "x" is not/) },
+    ]);
+  });
+
+  test("costs its row where the row has a cell too many: what stands in one column may be another's", () => {
+    const rows = piece(`A,${TIME},1,2,x`, `B,${TIME},1,2,x,5`, `C,${TIME},1,2,3,5`);
+
+    expect(rows.units.map(({ instrument }) => instrument.symbol)).toEqual(["A", "C"]);
+    expect(rows.deadLetters.map(({ instrument, reason }) => [instrument, reason])).toEqual([
+      ["A", "odd_field"],
+      ["B", "malformed"],
+    ]);
+  });
+
+  test("is no other value than the one that a row of the same instrument and time has in its place", () => {
+    const rows = piece(`A,${TIME},1,2,x`, `A,${TIME},1,2,3`, `B,${TIME},1,2,x`, `B,${TIME},1,3,x`);
+
+    expect(rows.units.map(({ instrument }) => instrument.symbol)).toEqual(["A", "A"]);
+    expect(rows.deadLetters.map(({ reason }) => reason)).toEqual([
+      ...["odd_field", "answered_twice", "answered_twice"],
+    ]);
+  });
+});
+
 describe("a row's values", () => {
   test("are needed: one without any is none, and the size of a contract alone is none", () => {
     expect(readRow({ symbol: "A", last: "", bid: "na" }).problem).toBe("it has no value");
@@ -220,7 +271,7 @@ describe("a row's values", () => {
     ["1E-20", true],
     ["0000000000000000001", true],
   ])("of %s has 15 digits before its point at most: %s", (text, fits) => {
-    expect(stored("last", text)).toBe(fits ? text : "it has more than 15 digits before the point");
+    expect(stored("last", text)).toBe(fits ? text : `"${text}" has more than 15 digits before the point`);
   });
 
   test("below zero have 15 digits before their point as well", () => {

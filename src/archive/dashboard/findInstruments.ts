@@ -1,5 +1,6 @@
 /** Finds instruments by what people type: a symbol, a contract, words of a description. */
 import type pg from "pg";
+import { cleanText, jsonText } from "../../outsideText.ts";
 import type { FoundInstrument } from "./dashboardTypes.ts";
 import { nameOf } from "./quotes.ts";
 
@@ -23,7 +24,7 @@ type ContractWord = { expiration: string | null; strike: string | null; optionTy
 
 /** Reads what was typed. */
 function askedFor(text: string): Asked {
-  const typed = text.trim().toUpperCase();
+  const typed = cleanText(text).trim().toUpperCase();
   const [underlying = "", ...rest] = typed.split(/[\s:]+/).filter(Boolean);
   const words = rest.map(contractWord);
   return {
@@ -85,7 +86,7 @@ export async function findInstruments(pool: pg.Pool, text: string): Promise<Foun
      where rank is not null
      order by rank, case when $1 <> '' then length(symbol) end, coalesce(expiration < current_date, false), expiration nulls first, symbol, strike, option_type
      limit ${MOST_FOUND}`,
-    [symbol, symbolPrefix, contract?.underlying ?? null, JSON.stringify(contract?.words ?? []), words],
+    [symbol, symbolPrefix, contract?.underlying ?? null, jsonText(contract?.words ?? []), words],
   );
   return rows.map((row) => ({ instrument: nameOf(row), description: row.description }));
 }

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import { isoOf } from "../queries.ts";
 import { instrumentName, readContractName } from "../../market/instrument.ts";
+import { jsonText } from "../../outsideText.ts";
 import type { QuoteRow, SourceKind } from "./dashboardTypes.ts";
 
 type Row = Named & {
@@ -65,7 +66,7 @@ async function readIds(pool: pg.Pool, names: readonly string[]): Promise<number[
      join json_to_recordset($1) as n (symbol text, expiration date, "optionType" text, strike numeric)
        on upper(i.symbol) = n.symbol and i.expiration is not distinct from n.expiration
        and i.option_type is not distinct from n."optionType" and i.strike is not distinct from n.strike`,
-    [JSON.stringify(parts)],
+    [jsonText(parts)],
   );
   return rows.map(({ id }) => id);
 }

@@ -9,6 +9,7 @@ import { type BackfillReport, NOTHING_DONE, withLoaded } from "./backfillReport.
 import { journalPositions } from "../schema.ts";
 import { type LoadPosition, lockPosition, type Part } from "../loadPosition.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { jsonText } from "../../outsideText.ts";
 import { transactionOn } from "../transaction.ts";
 
 /** What was asked: two runs with the same are the same backfill. Plain JSON, without secrets. */
@@ -27,7 +28,7 @@ export type Run = {
 
 /** Goes on with an unfinished backfill of the same, or begins one. */
 export async function beginRun(pool: pg.Pool, { kind, ...asked }: Asked, now: Instant): Promise<Run> {
-  const text = JSON.stringify(asked);
+  const text = jsonText(asked);
   const digest = createHash("sha256").update(`${kind} ${text}`).digest("hex");
   const { rows } = await pool.query<Run>(
     `with begun as (
@@ -40,7 +41,7 @@ export async function beginRun(pool: pg.Pool, { kind, ...asked }: Asked, now: In
      union all
      select id, true, began_empty, report from backfills where digest = $3 and finished_at is null
      limit 1`,
-    [kind, text, digest, now, JSON.stringify(NOTHING_DONE)],
+    [kind, text, digest, now, jsonText(NOTHING_DONE)],
   );
   const row = rows[0];
   if (row === undefined) return beginRun(pool, { kind, ...asked }, now);
@@ -66,7 +67,7 @@ export async function finishRun(pool: pg.Pool, { id, report }: Run, now: Instant
   await pool.query(
     `with gone as (delete from backfill_positions where backfill_id = $1)
      update backfills set finished_at = $2, report = $3 where id = $1`,
-    [id, now, JSON.stringify(report)],
+    [id, now, jsonText(report)],
   );
 }
 

@@ -14,6 +14,7 @@ import {
   sidecarPaths,
   type Way,
 } from "./savedTime.ts";
+import { cutText } from "../../outsideText.ts";
 
 /** What is looked for, and whom to tell. */
 type SearchOptions = {
@@ -144,7 +145,7 @@ const KEPT_CHARACTERS = 200;
 function kept(bytes: Buffer): Buffer {
   const start = bytes.subarray(0, 4_096).toString("utf8");
   if (/^\u{feff}?\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)*<response[\s/>]/u.test(start)) return bytes;
-  return Buffer.from([...start].slice(0, KEPT_CHARACTERS).join(""));
+  return Buffer.from(cutText(start, KEPT_CHARACTERS));
 }
 
 /** Whether a file that is not called XML begins like an answer. */

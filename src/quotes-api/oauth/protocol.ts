@@ -2,6 +2,7 @@
  * The protocol parameters of a request (RFC 5849 sections 3.1 and 3.5) and everything that is signed with them,
  * read strictly: what is missing, duplicated or unsupported is a 400 (section 3.2).
  */
+import { inShort } from "../../outsideText.ts";
 import { MAX_PARAMETERS, type Parameter } from "./parameters.ts";
 import { isProtocol, readParameters, type SignedTarget, unsigned } from "./signedTarget.ts";
 
@@ -21,6 +22,9 @@ export type RawRequest = {
   /** The body when it is `application/x-www-form-urlencoded`: its parameters are signed as well. */
   formBody?: string | undefined;
 };
+
+/** Most characters of a name of a parameter in a problem, however long somebody made it. */
+const NAME_LENGTH = 40;
 
 const REQUIRED = [
   "oauth_consumer_key",
@@ -81,7 +85,7 @@ export function readRequest(
     return header.isOAuth ? bad(`${REQUIRED[0]} is missing`) : unauthorized(header.problem);
   }
   const twice = repeatedName(elsewhere);
-  if (twice !== null) return bad(`${inShort(twice)} is given twice`);
+  if (twice !== null) return bad(`${inShort(twice, NAME_LENGTH)} is given twice`);
   const read = readProtocol(inHeader ? header.parameters : elsewhere);
   if (typeof read === "string") return bad(read);
   return { ok: true, protocol: read, signed: unsigned(header.parameters).concat(unsigned(body)) };
@@ -241,7 +245,7 @@ export function parseAuthorization(header: string): AuthorizationHeader {
     // By its places: taking a match apart by a pattern walks an iterator.
     const name = decode(match[1] ?? "");
     if (name === null) return { ok: false, problem: "a parameter's name is not percent-encoded UTF-8" };
-    if (seen.has(name)) return { ok: false, problem: `${inShort(name)} is given twice` };
+    if (seen.has(name)) return { ok: false, problem: `${inShort(name, NAME_LENGTH)} is given twice` };
     seen.add(name);
     if (seen.size > MAX_PARAMETERS)
       return { ok: false, problem: `the Authorization header has more than ${MAX_PARAMETERS} parameters` };
@@ -249,7 +253,8 @@ export function parseAuthorization(header: string): AuthorizationHeader {
     if (isRealm(name)) realm = rawValue;
     else {
       const value = decode(rawValue);
-      if (value === null) return { ok: false, problem: `${inShort(name)} is not percent-encoded UTF-8` };
+      if (value === null)
+        return { ok: false, problem: `${inShort(name, NAME_LENGTH)} is not percent-encoded UTF-8` };
       parameters.push([name, value]);
     }
     at = PARAMETER.lastIndex;
@@ -257,11 +262,6 @@ export function parseAuthorization(header: string): AuthorizationHeader {
   }
   if (openComma) return { ok: false, problem: "the Authorization header ends with a comma" };
   return { ok: true, parameters, realm };
-}
-
-/** A name of a parameter as a problem has it, however long somebody made it. */
-export function inShort(name: string): string {
-  return name.length <= 40 ? name : `${name.slice(0, 40)}...`;
 }
 
 /** In any case; the length is looked at first, for no other name of OAuth has it. */

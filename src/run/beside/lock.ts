@@ -29,6 +29,7 @@ import { errnoOf } from "../../journal/fs.ts";
 import { exchangeTime } from "../../market/calendar/dates.ts";
 import { inNewYork } from "../durations.ts";
 import { type Talk, talkOver, talkTo } from "./lines.ts";
+import { cutText } from "../../outsideText.ts";
 
 /** A lock that is held. */
 export type DataDirLock = {
@@ -385,7 +386,7 @@ function processInWords({ pid, host, since }: Answer): string {
 function minuteOf(since: string): string {
   const at = new Date(since);
   return Number.isNaN(at.getTime())
-    ? since.slice(0, 40)
+    ? cutText(since, 40)
     : exchangeTime(at).slice(0, "2026-11-22 00:49".length);
 }
 

@@ -3,6 +3,7 @@
  * `latency=200ms..2s,429=5%,truncate=2%,500=1%,skew=11s,reorder`. Pure.
  */
 import { chance, fork } from "../simulated/hash.ts";
+import { cutText } from "../../outsideText.ts";
 
 /** Ways in which a body arrives incomplete. */
 const TRUNCATIONS = ["truncate-silent", "truncate-early", "truncate-open", "truncate-length"] as const;
@@ -72,7 +73,7 @@ export function faultsOf(
   const problems: string[] = [];
   const values = new Map<string, string | null>();
   for (const [name, value] of entries) {
-    if (!Object.hasOwn(FAULT_TABLE, name)) problems.push(`there is no fault "${name.slice(0, 40)}"`);
+    if (!Object.hasOwn(FAULT_TABLE, name)) problems.push(`there is no fault "${cutText(name, 40)}"`);
     else if (values.has(name)) problems.push(`${name} is given twice`);
     values.set(name, value);
   }

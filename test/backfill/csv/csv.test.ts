@@ -93,7 +93,7 @@ test("a local time that clocks skip is set aside, one that they show twice is as
   ]);
 });
 
-test("a bad row costs itself alone, and its dead letter says line, column and value", async () => {
+test("a bad row costs itself alone, a bad count not even its row, and the dead letter says line, column and value", async () => {
   const world = await backfillWorld();
   const { exitCode, report } = await backfill(
     world,
@@ -119,10 +119,11 @@ test("a bad row costs itself alone, and its dead letter says line, column and va
 
   expect({ exitCode, report }).toMatchObject({
     exitCode: 1,
-    report: { read: 12, stored: 4, deadLettered: 8 },
+    report: { read: 12, stored: 5, deadLettered: 7 },
   });
   expect(await rows(world)).toEqual([
     "2026-11-18 14:30:00.000000 AAPL 1 1 1 1",
+    "2026-11-18 14:35:00.000000 AAPL 1 1 1",
     "2026-11-18 14:37:00.000000 AAPL 1 1 1 1",
     "2026-11-18 14:38:00.000000 AAPL 1 1 1 1",
     "2026-11-18 14:39:00.000000 AAPL 1 1 1 1",
@@ -133,7 +134,7 @@ test("a bad row costs itself alone, and its dead letter says line, column and va
     'AAPL | malformed | quotes.csv line 6: Time is "yesterday": expected ISO 8601',
     "malformed | quotes.csv line 7: it has 4 columns, and 6 are expected",
     expect.stringMatching(/^malformed \| quotes\.csv line 8: it is no row of CSV: Quote Not Closed/),
-    'AAPL | malformed | quotes.csv line 9: Volume is "1.5": "1.5" is not a whole number',
+    'AAPL | odd_field | quotes.csv line 9: Volume is "1.5": "1.5" is not a whole number',
     'AAPL | malformed | quotes.csv line 10: Time is "2026-02-30T09:35:00": there is no such time',
     "AAPL | malformed | quotes.csv line 11: it has no value",
   ]);

@@ -55,8 +55,8 @@ test("values that no market has are set aside: prices and counts below zero, abs
     [
       HEADER,
       `A,${AT},-1,2,1,1`,
-      `A,${AT},1,2,1e300,1`,
-      `A,${AT},1,2,1,-10`,
+      `A,2026-11-18T09:31:00,1,2,1e300,1`,
+      `A,2026-11-18T09:32:00,1,2,1,-10`,
       `A,${AT},1,2,Infinity,1`,
       `A B,${AT},1,2,1,1`,
       `A\u0000B,${AT},1,2,1,1`,
@@ -68,13 +68,17 @@ test("values that no market has are set aside: prices and counts below zero, abs
 
   const { report } = await backfill(world, given);
 
-  expect(report).toMatchObject({ read: 8, stored: 1, deadLettered: 7 });
-  expect(await rows(world)).toEqual(["2026-11-18 14:30:00.000000 B 0.00 2 100000"]);
+  expect(report).toMatchObject({ read: 8, stored: 3, deadLettered: 5 });
+  expect(await rows(world)).toEqual([
+    "2026-11-18 14:30:00.000000 B 0.00 2 100000",
+    "2026-11-18 14:31:00.000000 A 1 2 1",
+    "2026-11-18 14:32:00.000000 A 1 2 1",
+  ]);
   const lines = await letters(world);
   expect(lines.slice(0, 6)).toEqual([
     'A | malformed | quotes.csv line 2: Bid is "-1": it is below zero; list it under `absent` of the map if it stands for no value',
-    'A | malformed | quotes.csv line 3: Last is "1e300": it has more than 15 digits before the point',
-    expect.stringContaining('line 4: Volume is "-10": it is below zero'),
+    'A | odd_field | quotes.csv line 3: Last is "1e300": "1e300" has more than 15 digits before the point',
+    expect.stringMatching(/odd_field .*line 4: Volume is "-10": it is below zero/),
     expect.stringContaining('line 5: Last is "Infinity": "Infinity" is not a decimal number'),
     'A B | malformed | quotes.csv line 6: Symbol is "A B": expected a symbol',
     expect.stringContaining("line 7: Symbol is"),

@@ -8,7 +8,7 @@ import {
   parseQuery,
   type Parameter,
 } from "../../../src/quotes-api/oauth/parameters.ts";
-import { inShort, parseAuthorization, readRequest } from "../../../src/quotes-api/oauth/protocol.ts";
+import { parseAuthorization, readRequest } from "../../../src/quotes-api/oauth/protocol.ts";
 import { signedTarget } from "../../../src/quotes-api/oauth/signedTarget.ts";
 import { percentEncode } from "../../../src/quotes-api/percentEncode.ts";
 
@@ -59,11 +59,6 @@ test("a request whose query or form body cannot be decoded is refused with 400, 
     ok: false,
     status: 400,
   });
-});
-
-test("a name in a problem has 40 characters, and is cut behind them", () => {
-  expect(inShort("n".repeat(40))).toBe("n".repeat(40));
-  expect(inShort("n".repeat(41))).toBe(`${"n".repeat(40)}...`);
 });
 
 test("a header that is read in one step gives what it gives when it is read parameter by parameter", () => {
