@@ -396,7 +396,12 @@ const table = {
   EXPORT_UNREPRESENTABLE: {
     retryable: false,
     exitCode: 1,
-    hint: "A Parquet DECIMAL has at most 38 digits, and nothing is rounded: export that table with --format csv, which keeps every digit.",
+    hint: "An earlier release stored a value there that needs more than the 38 digits of a Parquet DECIMAL. Export that table with --format csv, which keeps every digit, or leave the date out that has it.",
+  },
+  PARQUET_INVALID: {
+    retryable: false,
+    exitCode: 1,
+    hint: "That file is damaged, or none that quotekeeper wrote, and nothing more of it is read. Copy it again from where it came.",
   },
   LAKE_BUSY: {
     retryable: true,

@@ -39,6 +39,15 @@ export const lakeJson = z.strictObject({
   missing: z
     .array(date)
     .describe("Dates of which quotes were dropped, and which the lake does not have; the exit code is 1."),
+  leftOut: z
+    .array(
+      z.strictObject({
+        date: date.nullable().describe("null: of a table that has no date."),
+        table: z.string(),
+        why: z.string(),
+      }),
+    )
+    .describe("Tables with a value that no file can have: that file was not written, and all others were."),
   files: count.describe("Files written."),
   rows: count.describe("Rows in them."),
   bytes: count.describe("Their bytes."),
@@ -149,7 +158,7 @@ function outOf({ lakeDir }: Config, { directory }: Edges, { out }: Common): stri
 
 const DAY_MS = 86_400_000;
 
-/** @returns 0; 1 when the lake has quotes that the archive has lost, or has lost some itself */
+/** @returns 0; 1 when the lake has quotes that the archive has lost, has lost some itself, or a table was left out */
 async function write(
   config: Config,
   edges: Edges,
@@ -197,12 +206,16 @@ async function write(
           `${of}: the archive has fewer quotes than the lake, so its files stay; \`quotekeeper lake restore\` brings them back`,
       ),
       ...missingLine(missing),
+      ...report.leftOut.map(
+        ({ date: of, table, why }) =>
+          `${of ?? table}: ${why}, which no file can have, so ${table} was left out; the database keeps it`,
+      ),
       ...dropped.dropped.map(
         ({ from, to, quotes }) => `dropped ${thousands(quotes)} quotes from ${from} to ${to}`,
       ),
       ...dropped.kept.map(({ from, to, why }) => `kept ${from} to ${to} in the database: ${why}`),
     );
-  return kept.length > 0 || missing.length > 0 ? 1 : 0;
+  return kept.length > 0 || missing.length > 0 || report.leftOut.length > 0 ? 1 : 0;
 }
 
 function missingLine(missing: readonly string[]): string[] {
@@ -240,7 +253,8 @@ async function verify(
       edges.stdout,
       ...report.faults.map(({ path, what }) => `${path}: ${what}`),
       ...report.unfinished.map(
-        (of) => `${of}: a run was cut short; the next \`quotekeeper lake\` goes on there`,
+        (of) =>
+          `${of}: a run was cut short, or left a table out; the next \`quotekeeper lake\` goes on there`,
       ),
       `${report.dates} dates, ${report.files} files, ${thousands(report.rows)} rows, ${(report.bytes / 1e6).toFixed(1)} MB: ${report.faults.length === 0 ? "all as the manifests say" : `${report.faults.length} are not as the manifests say`}.`,
     );

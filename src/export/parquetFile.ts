@@ -1,6 +1,6 @@
 /** One Parquet file of one table's rows, a row group at a time. */
 import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer";
-import type { ExportColumn } from "../archive/export/tables.ts";
+import { type ExportColumn, QUOTIENT_PLACES } from "../archive/export/tables.ts";
 import { type Digits, digitsOf, moreDigits, COMMON_DECIMAL, type DecimalType } from "./parquetDecimal.ts";
 import { type Compress, type CopiedRows, type ParquetColumn, ROW_GROUP_ROWS } from "./parquetColumn.ts";
 import { createColumn, DECIMAL_BYTES } from "./parquetValues.ts";
@@ -143,9 +143,9 @@ class FileBytes extends ByteWriter {
 /** Types of the decimal columns that need more than the common one, by column. */
 export type DecimalTypes = Readonly<Record<string, DecimalType>>;
 
-/** Columns that are quotients, of which PostgreSQL gives those of small numbers up to twenty-four places, and logarithms. */
+/** Columns that are quotients, of which PostgreSQL gives those of small numbers many places, and logarithms. */
 export const QUOTIENTS: DecimalTypes = {
-  mean_spread: { precision: 38, scale: 24 },
+  mean_spread: { precision: 38, scale: QUOTIENT_PLACES },
   log_return: { precision: 38, scale: 12 },
 };
 

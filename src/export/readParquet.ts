@@ -3,7 +3,9 @@ import type { FileHandle } from "node:fs/promises";
 import { Zstd } from "@hpcc-js/wasm-zstd";
 import { type FileMetaData, parquetMetadataAsync, parquetRead, type SchemaElement } from "hyparquet";
 import { instantOf } from "../clock.ts";
+import { QuotekeeperError } from "../errors.ts";
 import { openFile } from "../plainFiles.ts";
+import { requireFrame, requirePages, requireRows, type Slice } from "./parquetBounds.ts";
 
 /** What the reader gives once it converts nothing. */
 export type RawValue = bigint | number | boolean | string | Uint8Array | null | undefined;
@@ -14,25 +16,26 @@ export type RawColumns = { rows: number; columns: { element: SchemaElement; valu
 /**
  * The row groups of a file, in its order; one without rows where there is none.
  *
- * @throws the file system's errors; the reader's for a file that is no Parquet
+ * @param expected how many rows its manifest says it has: a file that asks for more than that, or for larger row groups
+ *   than ours, is refused before it is read
+ * @throws the file system's errors; QuotekeeperError PARQUET_INVALID
  */
-export async function* rawColumns(path: string): AsyncGenerator<RawColumns, void> {
+export async function* rawColumns(path: string, expected: number): AsyncGenerator<RawColumns, void> {
   const handle = await openFile(path, { links: false });
   try {
-    const { size } = await handle.stat();
-    const file = { byteLength: size, slice: (from: number, to = size) => readSlice(handle, from, to) };
-    const metadata = await parquetMetadataAsync(file);
+    const { metadata, file } = await bounded(handle, expected);
     const zstd = await Zstd.load();
     let rowStart = 0;
     if (metadata.row_groups.length === 0)
       yield { rows: 0, columns: metadata.schema.slice(1).map((element) => ({ element, values: [] })) };
-    for (const { num_rows } of metadata.row_groups) {
-      const rows = Number(num_rows);
+    for (const group of metadata.row_groups) {
+      await requirePages(group, file.slice);
+      const rows = Number(group.num_rows);
       const columns = metadata.schema.slice(1).map((element) => ({ element, values: [] as RawValue[] }));
       const byName = new Map(columns.map((column) => [column.element.name, column]));
       await parquetRead({
         ...{ file, metadata: unconverted(metadata), rowStart, rowEnd: rowStart + rows, utf8: true },
-        compressors: { ZSTD: (bytes) => zstd.decompress(bytes) },
+        compressors: { ZSTD: (bytes, size) => zstd.decompress(requireFrame(bytes, size)) },
         // The reader's own drops a byte order mark.
         parsers: { stringFromBytes: (bytes: Uint8Array) => Buffer.from(bytes).toString("utf8") } as never,
         onChunk: ({ columnName, columnData }) => {
@@ -50,9 +53,47 @@ export async function* rawColumns(path: string): AsyncGenerator<RawColumns, void
       yield { rows, columns };
       rowStart += rows;
     }
+  } catch (error) {
+    throw asInvalid(path, error);
   } finally {
     await handle.close();
   }
+}
+
+/**
+ * Whether a file asks for no more than `rawColumns` reads, as far as its end says so.
+ *
+ * @throws as `rawColumns`
+ */
+export async function requireParquet(path: string, expected: number): Promise<void> {
+  const handle = await openFile(path, { links: false });
+  try {
+    await bounded(handle, expected);
+  } catch (error) {
+    throw asInvalid(path, error);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function bounded(
+  handle: FileHandle,
+  expected: number,
+): Promise<{ metadata: FileMetaData; file: { byteLength: number; slice: Slice } }> {
+  const { size } = await handle.stat();
+  const slice = (from: number, to = size): Promise<ArrayBuffer> =>
+    readSlice(handle, from, Math.min(to, size));
+  const file = { byteLength: size, slice };
+  const metadata = await parquetMetadataAsync(file);
+  requireRows(metadata, expected);
+  return { metadata, file };
+}
+
+/** The reader has no error of its own kind; the file system's have the name of a call. */
+function asInvalid(path: string, error: unknown): unknown {
+  const { syscall, message } = error as NodeJS.ErrnoException;
+  if (syscall !== undefined || error instanceof QuotekeeperError) return error;
+  return new QuotekeeperError("PARQUET_INVALID", `${path}: ${message}`, { cause: error });
 }
 
 /**
@@ -60,8 +101,11 @@ export async function* rawColumns(path: string): AsyncGenerator<RawColumns, void
  *
  * @throws as `rawColumns`
  */
-export async function* parquetRows(path: string): AsyncGenerator<Record<string, string | null>[], void> {
-  for await (const { rows, columns } of rawColumns(path)) {
+export async function* parquetRows(
+  path: string,
+  expected: number,
+): AsyncGenerator<Record<string, string | null>[], void> {
+  for await (const { rows, columns } of rawColumns(path, expected)) {
     const texts = columns.map(({ element }) => textOf(element));
     yield Array.from({ length: rows }, (_, row) =>
       Object.fromEntries(
@@ -72,6 +116,7 @@ export async function* parquetRows(path: string): AsyncGenerator<Record<string, 
 }
 
 async function readSlice(handle: FileHandle, from: number, to: number): Promise<ArrayBuffer> {
+  if (!(from >= 0 && to >= from)) throw new RangeError(`bytes ${from} to ${to} are none of the file`);
   const bytes = new Uint8Array(to - from);
   let done = 0;
   while (done < bytes.length) {

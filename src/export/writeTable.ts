@@ -6,7 +6,7 @@ import type { ExportRange } from "../archive/export/exportQueries.ts";
 import type { ArchiveSnapshot } from "../archive/export/snapshot.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
-import { widened } from "./parquetDecimal.ts";
+import { type Digits, moreDigits, widened } from "./parquetDecimal.ts";
 import type { Compress } from "./parquetColumn.ts";
 import { type ExportedFile, type ExportedTable, createHashedFile, type FileFacts } from "./manifest.ts";
 import {
@@ -35,7 +35,9 @@ export type WriteOptions = {
   /** Whether texts of CSV stay as they are, formulas of a spreadsheet among them. */
   raw: boolean;
   compress: Compress;
-  /** Types of decimals to begin with, and rows of a row group; default: those of an export. */
+  /**
+   * Types of decimals to begin with, whose places other files use, and rows of a row group; default: those of an export.
+   */
   types?: DecimalTypes;
   groupRows?: number;
   signal: AbortSignal;
@@ -52,6 +54,12 @@ export type WriteOptions = {
 export async function writeTable(planned: PlannedTable, options: WriteOptions): Promise<ExportedTable> {
   const { table, columns } = planned;
   let types: DecimalTypes = options.types ?? QUOTIENTS;
+  const needed = new Map(
+    Object.entries(options.types ?? {}).map(([name, { scale }]): [string, Digits] => [
+      name,
+      { whole: 0, fraction: scale },
+    ]),
+  );
   for (;;) {
     let written = 0;
     const onRows = (date: string | null, count: number): void => {
@@ -73,7 +81,7 @@ export async function writeTable(planned: PlannedTable, options: WriteOptions): 
     } catch (error) {
       if (!(error instanceof DecimalsTooWide)) throw error;
       // All files of a table have one type: an engine reads them as one.
-      types = wider(table.name, types, error);
+      types = wider(table.name, { types, needed }, error);
       for (const name of error.needed.keys()) {
         const column = columns.find((one) => one.name === name);
         if (column) options.onWidened(table.name, name, sqlTypeOf(column, types));
@@ -132,13 +140,20 @@ async function writeFile(
   return facts;
 }
 
-function wider(table: string, types: DecimalTypes, { needed }: DecimalsTooWide): DecimalTypes {
-  const changed = [...needed].map(([name, digits]) => {
+/** @param before what was needed so far, of which one type holds all; it grows */
+function wider(
+  table: string,
+  { types, needed: before }: { types: DecimalTypes; needed: Map<string, Digits> },
+  { needed }: DecimalsTooWide,
+): DecimalTypes {
+  const changed = [...needed].map(([name, found]) => {
+    const digits = found && moreDigits(found, before.get(name) ?? found);
+    if (digits) before.set(name, digits);
     const type = digits && widened(decimalTypeOf(name, types), digits);
     if (!type)
       throw new QuotekeeperError(
         "EXPORT_UNREPRESENTABLE",
-        `${table}.${name} holds ${digits ? `${digits.whole} digits before and ${digits.fraction} behind the point` : "a value that is no number"}`,
+        `${table}.${name} holds ${digits ? `a value of ${found.whole} digits before and ${found.fraction} behind the point, and needs ${digits.whole} and ${digits.fraction}` : "a value that is no number"}`,
       );
     return [name, type] as const;
   });

@@ -91,7 +91,7 @@ async function proven(
       if (!day || !file) return `${date} is not in the lake`;
       if (late.includes(date)) return `${date} has changed since it was written`;
       if (!(await files.is(file))) return `${file.path} is not what its manifest says`;
-      const found = await fileDigests(files.pathOf(file), { column: "observed_at", from, to });
+      const found = await fileDigests(files.pathOf(file), file.rows, { column: "observed_at", from, to });
       if (
         !isSame(
           {

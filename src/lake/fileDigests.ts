@@ -19,16 +19,18 @@ const MAX_TEXTS = 100_000;
 /**
  * Reads all of a file.
  *
+ * @param expected how many rows its manifest says it has
  * @param within only rows whose time in this column, in µs since 1970, lies in it; numbered anew
- * @throws the file system's errors; the reader's for a file that is no Parquet
+ * @throws as `rawColumns`
  */
 export async function fileDigests(
   path: string,
+  expected: number,
   within?: { column: string; from: bigint; to: bigint },
 ): Promise<{ rows: number; columns: ColumnDigest[] }> {
   let digests: Digest[] = [];
   let rows = 0;
-  for await (const group of rawColumns(path)) {
+  for await (const group of rawColumns(path, expected)) {
     if (digests.length === 0) digests = group.columns.map(({ element }) => new Digest(element));
     const places = within ? placesWithin(group, within) : null;
     const count = places ? places.length : group.rows;
@@ -101,8 +103,12 @@ class Digest {
     if (typeof value === "boolean") return Number(value) + 1;
     if (typeof value === "string") return this.#textNumber(value) + 1;
     const whole = typeof value === "bigint" ? value : wholeOf(value);
-    const number = Number(whole) + this.#one;
-    return Number.isSafeInteger(number) ? number : whole + 10n ** BigInt(this.#scale);
+    const double = Number(whole);
+    const number = double + this.#one;
+    // Of a value of about -1 the sum is small, though neither of its parts is exact.
+    return Number.isSafeInteger(double) && Number.isSafeInteger(number)
+      ? number
+      : whole + 10n ** BigInt(this.#scale);
   }
 
   #textNumber(text: string): number {

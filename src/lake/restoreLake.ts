@@ -77,7 +77,9 @@ export async function restoreDay(
     const fault = await faultOf(files, file);
     if (fault !== null) throw unproven(`${files.pathOf(file)} ${fault}`);
     const { rows, columns } = file;
-    all.push({ table, rows, columns, lines: (wanted) => copyLines(files.pathOf(file), wanted) });
+    const lines = (wanted: readonly string[]): AsyncGenerator<string> =>
+      copyLines({ path: files.pathOf(file), rows }, wanted);
+    all.push({ table, rows, columns, lines });
   }
   const counts = await bringBack(pool, day.date, { all, changed });
   if (typeof counts === "string") throw unproven(`${files.dir}, ${day.date}: ${counts}`);
@@ -94,8 +96,11 @@ function unproven(detail: string): QuotekeeperError {
 const SPECIAL = /[\\\t\n\r]/gu;
 
 /** A file's rows as COPY's text. Files of ours have numbers, times and booleans there, and no text. */
-async function* copyLines(path: string, wanted: readonly string[]): AsyncGenerator<string> {
-  for await (const { rows, columns } of rawColumns(path)) {
+async function* copyLines(
+  file: { path: string; rows: number },
+  wanted: readonly string[],
+): AsyncGenerator<string> {
+  for await (const { rows, columns } of rawColumns(file.path, file.rows)) {
     const cells = wanted.map((name) => {
       const column = columns.find(({ element }) => element.name === name);
       if (!column) return () => null;

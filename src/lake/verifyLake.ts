@@ -85,10 +85,10 @@ async function faultsKnown(
 export async function faultOf(files: LakeFiles, file: LakeTable): Promise<string | null> {
   if (!(await files.is(file))) return "is missing, or its bytes are not those of the manifest";
   try {
-    return isSame(file, await fileDigests(files.pathOf(file)))
+    return isSame(file, await fileDigests(files.pathOf(file), file.rows))
       ? null
       : "does not hold what the manifest says";
   } catch (error) {
-    return `cannot be read: ${(error as Error).message}`;
+    return `cannot be read: ${error instanceof QuotekeeperError ? error.detail : (error as Error).message}`;
   }
 }

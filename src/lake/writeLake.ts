@@ -68,6 +68,8 @@ type LakeReport = {
   kept: string[];
   /** Dates of which quotes were dropped, and which the lake does not have. They are left alone until it has. */
   missing: string[];
+  /** Tables of a date, or of none, that hold a value no file can have: the rest of the date is written. */
+  leftOut: { date: string | null; table: string; why: string }[];
   /** The last date that the lake has; null: it has none. */
   through: string | null;
 };
@@ -75,8 +77,8 @@ type LakeReport = {
 /**
  * Writes what is not there. What was cut short before goes on where it was.
  *
- * @throws QuotekeeperError LAKE_INVALID, LAKE_MISSING, LAKE_UNPROVEN, LAKE_WRITE_FAILED, EXPORT_UNREPRESENTABLE,
- *   ARCHIVE_EMPTY, USAGE; the database's errors as they are. What is named in a manifest stays as it is.
+ * @throws QuotekeeperError LAKE_INVALID, LAKE_MISSING, LAKE_UNPROVEN, LAKE_WRITE_FAILED, ARCHIVE_EMPTY, USAGE;
+ *   the database's errors as they are. What is named in a manifest stays as it is.
  */
 export async function writeLake(lake: OpenLake, options: LakeOptions): Promise<LakeReport> {
   return new LakeWriter(options, lake).write();
@@ -100,7 +102,7 @@ class LakeWriter {
     this.#lake = manifest;
     this.#dropped = dropped;
     this.#report = {
-      ...{ written: [], rewritten: [], kept: [], missing: [...lacking] },
+      ...{ written: [], rewritten: [], kept: [], missing: [...lacking], leftOut: [] },
       ...{ files: 0, rows: 0, bytes: 0, through: null },
     };
   }
@@ -167,9 +169,10 @@ class LakeWriter {
   #mistyped(known: ReadonlyMap<string, DayManifest>): string[] {
     const { decimals } = this.#lake;
     const isOther = (file: LakeTable): boolean => !hasDecimals(file, decimals[file.name] ?? {});
-    const left = [...this.#report.kept, ...this.#report.missing];
+    const { kept, missing, leftOut } = this.#report;
+    const stays = new Set([...kept, ...missing, ...leftOut.map(({ date }) => date)]);
     return [...known.values()].flatMap(({ date, tables }) =>
-      tables.some(isOther) && !left.includes(date) ? [date] : [],
+      tables.some(isOther) && !stays.has(date) ? [date] : [],
     );
   }
 
@@ -179,7 +182,7 @@ class LakeWriter {
       const written: { from: string; file: LakeTable }[] = [];
       for (const table of TABLES_WITHOUT_DATES) {
         const before = this.#lake.tables.find(({ name }) => name === table.name);
-        const one = await this.#proven(snapshot, table, { date: null, before });
+        const one = await this.#written(snapshot, table, { date: null, before });
         if (one) written.push(one);
       }
       return { at: (await snapshot.identity()).at, written };
@@ -226,31 +229,44 @@ class LakeWriter {
     const { at, snapshot: seen } = await snapshot.identity();
     const begins = (of: string): string => exchangeInstant(of, "00:00").toISOString();
     const source = { from: begins(date), to: begins(addDays(date, 1)), snapshot: seen };
+    const begun: DayManifest = known ?? {
+      ...{ kind: "quotekeeper-lake-day", version: 1, date, program: this.#options.program },
+      ...{ writtenAt: at, source, complete: false, tables: [], replacing: null },
+    };
     let day: DayManifest | null = known && { ...known, complete: false };
     for (const table of DAY_TABLES) {
       this.#options.signal.throwIfAborted();
       const before = day && tableOf(day, table.name);
-      const written = await this.#proven(snapshot, table, { date, before });
+      const written = await this.#written(snapshot, table, { date, before });
       if (!written) continue;
       const { from, file } = written;
-      const base = day ?? {
-        ...{
-          kind: "quotekeeper-lake-day" as const,
-          version: 1 as const,
-          date,
-          program: this.#options.program,
-        },
-        ...{ writtenAt: at, source, complete: false, tables: [], replacing: null },
-      };
+      const base = day ?? begun;
       if (before) await this.#files.writeDay({ ...base, replacing: file });
       await this.#files.put(from, file);
       day = withTable(base, file);
       await this.#files.writeDay(day);
     }
-    if (!day) return null;
-    day = { ...day, program: this.#options.program, writtenAt: at, source, complete: true };
+    // A date of which a table was left out is looked at again by the next run.
+    const complete = !this.#report.leftOut.some((left) => left.date === date);
+    if (!day && complete) return null;
+    day = { ...(day ?? begun), program: this.#options.program, writtenAt: at, source, complete };
     await this.#files.writeDay(day);
     return day;
+  }
+
+  /** As `#proven`; null for a table with a value that no file can have as well, which is told. */
+  async #written(
+    snapshot: ArchiveSnapshot,
+    table: ExportTable,
+    of: { date: string | null; before: LakeTable | null | undefined },
+  ): Promise<{ from: string; file: LakeTable } | null> {
+    try {
+      return await this.#proven(snapshot, table, of);
+    } catch (error) {
+      if (!(error instanceof QuotekeeperError) || error.code !== "EXPORT_UNREPRESENTABLE") throw error;
+      this.#report.leftOut.push({ date: of.date, table: table.name, why: error.detail });
+      return null;
+    }
   }
 
   /**
@@ -284,7 +300,7 @@ class LakeWriter {
     const [made] = written.files;
     if (!made) throw new Error(`${name} has no file`);
     const from = join(this.#stage, made.path);
-    const found = await fileDigests(from);
+    const found = await fileDigests(from, made.rows);
     const file: LakeTable = {
       ...{ name, path: made.path, revision: (before?.revision ?? 0) + 1 },
       ...{ rows: made.rows, bytes: made.bytes, sha256: made.sha256 },

@@ -35,6 +35,7 @@ export type LakeState = z.infer<typeof stateSchema>;
 const reported = z.object({
   ...{ through: z.iso.date().nullable(), kept: z.array(z.iso.date()) },
   ...{ written: z.array(z.string()), rewritten: z.array(z.string()), dropped: z.array(z.unknown()) },
+  leftOut: z.array(z.object({ date: z.string().nullable(), why: z.string() })).default([]),
   notDropped: z.array(z.object({ from: z.string(), to: z.string(), why: z.string() })),
 });
 
@@ -90,14 +91,21 @@ function learn(
   { stdout, stderr }: { stdout: string; stderr: string },
   { before, at }: { before: LakeState | null; at: string },
 ): LakeState | null {
+  const since = before?.failed?.since ?? at;
   const report = reported.safeParse(json(stdout));
-  if (report.success) return { at, through: report.data.through, kept: report.data.kept, failed: null };
+  if (report.success) {
+    const [left] = report.data.leftOut;
+    const failed = left && {
+      since,
+      message: `${left.date ?? "A table"} is not whole in the lake: ${left.why}.`,
+    };
+    return { at, through: report.data.through, kept: report.data.kept, failed: failed ?? null };
+  }
   const line = stderr.trimEnd().split("\n").at(-1) ?? "";
   const error = refused.safeParse(json(line));
   if (error.success && error.data.error.code === "LAKE_BUSY") return null;
   const { code, detail } = error.success ? error.data.error : { code: "LAKE_WRITE_FAILED", detail: line };
   const message = `${code}: ${detail}`;
-  const since = before?.failed?.since ?? at;
   return { at, through: before?.through ?? null, kept: before?.kept ?? [], failed: { since, message } };
 }
 

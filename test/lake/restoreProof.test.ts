@@ -33,7 +33,8 @@ async function forged(world: World, rows: string, { agreeing = false } = {}): Pr
     if (table.name !== "quotes") tables.push(table);
     else if (!agreeing) tables.push({ ...table, ...named });
     else {
-      const { rows: count, columns } = await fileDigests(path);
+      const [counted] = await duckdbRows(`select count(*)::int as n from '${path}'`);
+      const { rows: count, columns } = await fileDigests(path, Number(counted?.["n"]));
       const described = columns.map((digest, place) => ({ ...table.columns[place], ...digest }));
       tables.push({ ...table, ...named, rows: count, columns: described, revision: table.revision + 1 });
     }

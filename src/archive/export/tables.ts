@@ -1,6 +1,7 @@
 /** The tables and views that `export` can write: how each is cut into days, ordered and narrowed to symbols. */
 import pg from "pg";
 import { QuotekeeperError } from "../../errors.ts";
+import { HELD_DIGITS } from "../../quotes-api/decimal.ts";
 import { EXPORT_SOURCE_ID } from "../../read/exportRows.ts";
 
 /** One table or view of the archive. Its columns are read from the database itself. */
@@ -201,12 +202,21 @@ export async function readColumns(client: pg.ClientBase, table: string): Promise
     ...(has("account_id") && { account_id: { name: "account", sql: await wordSql(client, "account_id") } }),
   };
   return rows.flatMap(({ name, type, required }): ExportColumn[] => {
-    const sql = type.startsWith("_") ? `to_jsonb(t.${name})` : `t.${name}`;
+    const sql = type.startsWith("_")
+      ? `to_jsonb(t.${name})`
+      : name === "mean_spread"
+        ? MEAN_SPREAD
+        : `t.${name}`;
     const column = { name, kind: KINDS[type] ?? "text", nullable: !required, sql };
     const word = told[name];
     return word ? [column, { kind: "text", nullable: true, ...word }] : [column];
   });
 }
+
+/** Places of a quotient in files: as many as those of a number that it is made of. */
+export const QUOTIENT_PLACES = HELD_DIGITS.fraction;
+
+const MEAN_SPREAD = `round(t.mean_spread, least(scale(t.mean_spread), ${QUOTIENT_PLACES}))`;
 
 /** What a number of a row stands for. There are a few of each: a join would be a third of the server's work on a row. */
 async function wordSql(client: pg.ClientBase, column: "source_id" | "account_id"): Promise<string> {

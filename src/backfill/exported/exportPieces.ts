@@ -119,7 +119,9 @@ class Progress {
     for (const file of table.files.filter((one) => one.date === date)) {
       const path = join(dir, file.path);
       const read =
-        manifest.format === "parquet" ? parquetRows(path) : exportedCsvRows(path, table, manifest.raw);
+        manifest.format === "parquet"
+          ? parquetRows(path, file.rows)
+          : exportedCsvRows(path, table, manifest.raw);
       if (name !== "extended_quotes") this.at = { ...this.at, doing: file.path };
       yield* read;
       this.at = { ...this.at, done: this.at.done + file.bytes };

@@ -9,6 +9,7 @@ import {
   MANIFEST,
   manifestSchema,
 } from "../../export/manifest.ts";
+import { requireParquet } from "../../export/readParquet.ts";
 import { openFile, readTextFile } from "../../plainFiles.ts";
 
 /** The tables that are taken back. What else an export holds is made from them, or is of the ledger. */
@@ -48,7 +49,10 @@ export async function openExport(dir: string, format: Manifest["format"]): Promi
     );
   const tables = Object.fromEntries(found) as OpenedExport["tables"];
   const files = TAKEN_BACK.flatMap((name) => tables[name].files);
-  for (const file of files) await verify(dir, file);
+  for (const file of files) {
+    await verify(dir, file);
+    if (format === "parquet") await requireParquet(join(dir, file.path), file.rows).catch(asInvalid);
+  }
   return { dir, manifest, tables, total: files.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
@@ -89,6 +93,10 @@ async function verify(dir: string, { path, sha256 }: ExportedFile): Promise<void
   }
   if (hash.digest("hex") !== sha256)
     throw invalid(`${join(dir, path)} is not what the manifest says: its SHA-256 differs`);
+}
+
+function asInvalid(error: unknown): never {
+  throw error instanceof QuotekeeperError ? invalid(error.detail, error) : error;
 }
 
 /** The error for an export that is not as `export` makes it. */

@@ -32,7 +32,7 @@ async function archiveToExport() {
   await pool.query("update instruments set type_assumed = true where id = 50");
   await pool.query(`
     insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last, change, pct_change) values
-      ('2026-11-20 21:00:00.000001+00', 40, 7, true, 12345678901234567890.123456789, 1e20, 0.000000001, -0.5, -0.5000),
+      ('2026-11-20 21:00:00.000001+00', 40, 7, true, 123456789012345.123456789, 1e14, 0.000000001, -0.5, -0.5000),
       ('2026-11-20 21:00:00.000001+00', 40, 1, false, 1.00, 1.10, 1.0500, null, null)`);
   await pool.query(`
     insert into extended_quotes (observed_at, instrument_id, source_id, bid_size, ask_size, open, high, low, previous_close, volume,
