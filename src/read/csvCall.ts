@@ -1,5 +1,8 @@
 /** How a piece of a CSV file is to be read: kept beside it in the journal, so that nothing else is needed to read it. */
 import { fieldNames } from "../quotes-api/fields.ts";
+import type { CalendarOverride } from "../market/calendar/overrides.ts";
+import type { DayVolumes } from "./dayVolumes.ts";
+import type { SymbolNames } from "./symbolNames.ts";
 import type { Ambiguous } from "./timePattern.ts";
 
 /** What names the instrument of a row. */
@@ -41,7 +44,7 @@ export type CsvField =
 export type Affixes = { prefix: string[]; suffix: string[] };
 
 /** How to read every piece of a file: all that a map says. */
-export type CsvReading = Omit<CsvCall, "firstLine" | "rows">;
+export type CsvReading = Omit<CsvCall, "firstLine" | "rows" | "dayVolumes">;
 
 /** A column: its name in the header, or its number, from 1 on. */
 export type CsvColumn = string | number;
@@ -70,15 +73,19 @@ export type CsvCall = {
   time: {
     /** Columns that make the time, joined by a space. */
     columns: CsvColumn[];
-    /** `iso`, a unit since 1970, or a pattern. */
+    /** `iso`, `excel`, a unit since 1970, or a pattern. */
     format: string;
     /** Of times without their offset; null where each has its own. */
     timezone: string | null;
     ambiguous: Ambiguous;
     /** Follows what the columns say, after a space: a time of day for files that have dates alone. */
     constant?: string;
+    /** When the values were known, as the map says it (knownAt.ts). Absent: at the time itself. */
+    knownAt?: string;
+    /** With `knownAt`: days that differ from the exchange's rules. Absent: none. */
+    calendar?: CalendarOverride[];
   };
-  /** `iso` or a pattern. */
+  /** `iso`, `excel` or a pattern. */
   expirationFormat: string;
   /** Whether an apostrophe before a formula belongs to the text (`exact` in cell.ts). Absent: it does not. */
   raw?: true;
@@ -87,6 +94,13 @@ export type CsvCall = {
   scale?: Partial<Record<(typeof NUMBER_FIELDS)[number], string>>;
   /** Counts of which the fraction is cut off. */
   wholePart?: (typeof CUT_FIELDS)[number][];
+  symbols?: SymbolNames;
+  /** Whether numbers may have the sign of a currency before them, and K, M, B or T behind. */
+  numberSigns?: true;
+  /** Whose the volume of a row is: its bar's own. Absent: the day's, so far. */
+  volumeOf?: "bar";
+  /** With `volumeOf`: what the rows before the piece have come to. */
+  dayVolumes?: DayVolumes;
 };
 
 /** Units since 1970 in which times may be given, in microseconds each; of `ns` three digits are cut, which `cut` says. */

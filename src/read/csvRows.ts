@@ -3,8 +3,16 @@ import type { ResponseRecord } from "../journal/record.ts";
 import type { Quote } from "../quotes-api/document.ts";
 import type { AnswerRows, Cut, DeadLetter, QuoteUnit } from "./rowTypes.ts";
 import { type Cell, shown, scaledBy } from "./cell.ts";
-import { type CsvCall, CUT_FIELDS, type CsvField, DECIMAL_FIELDS, INTEGER_FIELDS } from "./csvCall.ts";
+import {
+  type CsvCall,
+  type CsvReading,
+  CUT_FIELDS,
+  type CsvField,
+  DECIMAL_FIELDS,
+  INTEGER_FIELDS,
+} from "./csvCall.ts";
 import { createInstrumentReader } from "./csvInstrument.ts";
+import { DaySums } from "./dayVolumes.ts";
 import { createRowReader, type RowReader, type TextOf } from "./rowReader.ts";
 import { type RawRow, RowSplitter } from "./splitRows.ts";
 import {
@@ -37,7 +45,12 @@ function readPiece(record: ResponseRecord): PieceRows {
   const call = record.request as CsvCall;
   const { header, rows } = rowsOfBody(record.body, call);
   const readUnit = createUnitReader(call, createRowReader(call, header));
-  const read = rows.map((row) => ({ row, unit: readUnit(row) }));
+  const sums = call.volumeOf === "bar" ? new DaySums(call.dayVolumes) : null;
+  const read = rows.flatMap((row) => {
+    const unit = readUnit(row);
+    const units = sums !== null && unit.ok ? sums.add(unit) : [unit];
+    return units.map((one) => ({ row, unit: one }));
+  });
   const torn = contradictions(read.map(({ unit }) => unit));
   const units: QuoteUnit[] = [];
   const deadLetters: DeadLetter[] = [];
@@ -128,7 +141,7 @@ type UnitRead =
   | { ok: false; name: string | null; problem: string };
 
 /** Reads rows, each by itself. */
-export function createUnitReader(call: CsvCall, reader: RowReader): (row: RawRow) => UnitRead {
+export function createUnitReader(call: CsvReading, reader: RowReader): (row: RawRow) => UnitRead {
   const { file } = call;
   const instrumentOf = createInstrumentReader(call, createValueReader(call, "strike"));
   const quoteOf = createQuoteReader(call);
@@ -164,7 +177,7 @@ export function createUnitReader(call: CsvCall, reader: RowReader): (row: RawRow
 }
 
 /** Whether a row's quote is delayed, by itself or else by the map. */
-function delayedOf(call: CsvCall, text: TextOf): Cell<boolean> {
+function delayedOf(call: CsvReading, text: TextOf): Cell<boolean> {
   return readDelayed(call, text("delayed"));
 }
 

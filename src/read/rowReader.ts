@@ -4,8 +4,17 @@ import { parse } from "csv-parse/sync";
 import type { Instant } from "../clock.ts";
 import { type Cell, shown, exact } from "./cell.ts";
 import { createTimeReader } from "./cellTime.ts";
-import { type Affixes, type CsvColumn, type CsvField, type CsvReading } from "./csvCall.ts";
+import {
+  type Affixes,
+  type CsvColumn,
+  type CsvField,
+  type CsvReading,
+  NUMBER_FIELDS,
+  SYMBOL_FIELDS,
+} from "./csvCall.ts";
+import { withoutSigns } from "./numberSigns.ts";
 import { MAX_ROW_BYTES } from "./splitRows.ts";
+import { createRenamer } from "./symbolNames.ts";
 
 /** How the text of a file may be written. */
 export const ENCODINGS = ["utf-8", "windows-1252"] as const;
@@ -46,7 +55,7 @@ export function createRowReader(call: CsvReading, header: Buffer | null): RowRea
     column === undefined ? "" : textIn((fields[placeOf(column)] ?? "").trim());
   const absent = new Set(call.absent);
   const textIn = call.raw === true ? (text: string): string => text : exact;
-  const strip = stripper(call);
+  const plain = plainer(call);
   const timeTextOf = (fields: readonly string[]): string => {
     const text = call.time.columns
       .map((column) => valueOf(fields, column))
@@ -59,7 +68,7 @@ export function createRowReader(call: CsvReading, header: Buffer | null): RowRea
     placeOf,
     textOf: (fields) => (field) => {
       const text = valueOf(fields, call.columns[field]) || (call.constants[field] ?? "");
-      return text === "" || absent.has(text) ? null : strip(field, text);
+      return text === "" || absent.has(text) ? null : plain(field, text);
     },
     fieldsOf: (row) => {
       if (row.length > MAX_ROW_BYTES)
@@ -80,6 +89,20 @@ export function createRowReader(call: CsvReading, header: Buffer | null): RowRea
       if (!read.ok) return { ok: false, problem: `${name} is ${shown(text)}: ${read.problem}` };
       return read;
     },
+  };
+}
+
+/** What is said, without what a vendor has put around it. */
+function plainer(
+  call: Pick<CsvReading, "strip" | "symbols" | "numberSigns">,
+): (field: CsvField, text: string) => string {
+  const strip = stripper(call);
+  const rename = createRenamer(call.symbols ?? {});
+  const names = new Set<CsvField>(SYMBOL_FIELDS);
+  const numbers = new Set<CsvField>(call.numberSigns === true ? NUMBER_FIELDS : []);
+  return (field, text) => {
+    if (names.has(field)) return rename(strip(field, text));
+    return numbers.has(field) ? withoutSigns(text) : text;
   };
 }
 

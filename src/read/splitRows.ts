@@ -27,13 +27,14 @@ type RowEnd = { at: number; broken: boolean; cut: boolean };
 /** Rows out of stretches of bytes; empty lines are passed over. */
 export class RowSplitter {
   #rest: Buffer = Buffer.alloc(0);
-  #line = 1;
+  #line: number;
   #passingOver = false;
   readonly #delimiter: number;
 
-  /** @param delimiter one character of ASCII */
-  constructor(delimiter: string) {
+  /** @param delimiter one character of ASCII; `line` is that of the text's beginning */
+  constructor(delimiter: string, line = 1) {
     this.#delimiter = delimiter.charCodeAt(0);
+    this.#line = line;
   }
 
   /** The rows that are whole with these bytes. */

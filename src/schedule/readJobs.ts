@@ -32,7 +32,7 @@ export type JobsReport = {
 };
 
 /** The operator's own word on trading days; not a job. */
-const CALENDAR_FILE = "calendar.yaml";
+export const CALENDAR_FILE = "calendar.yaml";
 
 const NO_TEXT_KEYS: ReadonlySet<string> = new Set(["date", "close", "reason"]);
 

@@ -64,6 +64,8 @@ const NUMBERS = [
     "1e3",
     "1,234.5",
     "2.00%",
+    "$1.5",
+    "1.5K",
   ],
   ...[
     "1.5.2",
@@ -150,6 +152,12 @@ const change = fc.constantFrom<Partial<CsvCall>>(
   },
   { time: { ...CALL.time, columns: ["bidSize"], format: "s", constant: "1" } },
   { time: { ...CALL.time, timezone: "Nowhere/Land" } },
+  { time: { ...CALL.time, knownAt: "time + 1m" } },
+  { time: { ...CALL.time, knownAt: "close - 15m" } },
+  { time: { ...CALL.time, columns: ["bidSize"], format: "excel" } },
+  { symbols: { upper: true as const, classMark: "-", rename: { GE: "IBM" } } },
+  { numberSigns: true as const },
+  { volumeOf: "bar" as const },
 );
 
 const piece = (rows: readonly (readonly string[])[], changed: Partial<CsvCall> = {}) => {
@@ -221,10 +229,11 @@ describe("a piece is read plainly", () => {
     expect([isPlain(rows), isPlain(rows.toReversed())]).toEqual([true, true]);
   });
 
-  test("but not where two rows may stand for one instrument and time, or by a map that nobody can follow", () => {
+  test("but not where two rows may stand for one instrument and time, where volumes are added up, or by a map that nobody can follow", () => {
     const twice = ["2026-11-18T14:30:00,IBM,1,,,,", "2026-11-18T14:30:00Z, IBM,2,,,,"];
 
     expect(isPlain(twice)).toBe(false);
     expect(isPlain(twice.slice(0, 1), { time: { ...CALL.time, timezone: "Nowhere/Land" } })).toBe(false);
+    expect(isPlain(twice.slice(0, 1), { volumeOf: "bar" })).toBe(false);
   });
 });

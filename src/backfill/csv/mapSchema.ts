@@ -9,6 +9,7 @@ import {
   NUMBER_FIELDS,
   SYMBOL_FIELDS,
 } from "../../read/csvCall.ts";
+import { KNOWN_AT_EXAMPLE, readKnownAt } from "../../read/knownAt.ts";
 import { ENCODINGS } from "../../read/rowReader.ts";
 import { compilePattern } from "../../read/timePattern.ts";
 import { isTimeZone } from "../../schedule/jobSchema.ts";
@@ -21,9 +22,12 @@ const TIME = "expected a column, or a list of columns that make the time togethe
 const ZONE = "expected an IANA time zone, such as America/New_York or UTC";
 const DELIMITER = "expected one character, such as , or ; or |, or tab";
 const NAME = "expected a name of 1 to 64 characters";
-const FORMAT = "expected iso, s, ms, us, ns, or a pattern such as %m/%d/%Y %H:%M:%S";
+const FORMAT = "expected iso, excel, s, ms, us, ns, or a pattern such as %m/%d/%Y %H:%M:%S";
 
 const FACTOR = "expected a number above 0, such as 0.001";
+const KNOWN_AT = `expected ${KNOWN_AT_EXAMPLE}`;
+const MARK = "expected a character, such as -";
+const SKIP = "expected a number of lines, from 0 to 1000";
 const FLAG = "expected true or false";
 const AFFIX = "expected a text, or a list of texts";
 
@@ -87,10 +91,40 @@ const options = z.strictObject({
     .array(z.enum(CUT_FIELDS))
     .optional()
     .describe("Counts of which a fraction is cut off, such as volume; the report says of how many."),
+  volumeOf: z
+    .enum(["day", "bar"])
+    .default("day")
+    .describe("Whether volume is the day's so far, or the bar's own, which is added up."),
+  symbols: z
+    .strictObject({
+      upper: z.boolean(FLAG).default(false),
+      classMark: z
+        .string(MARK)
+        .regex(/^[^\sa-z0-9]$/iu, MARK)
+        .optional(),
+      rename: z.record(z.string(), z.string(TEXT).min(1, TEXT).max(32, TEXT)).optional(),
+    })
+    .optional()
+    .describe(
+      "How symbol and underlying become names of the archive, behind strip: in capitals, BRK-B as BRK.B, or by a list.",
+    ),
+  numberSigns: z
+    .boolean(FLAG)
+    .default(false)
+    .describe("Whether numbers may have a currency's sign, and K, M, B or T behind them: $150.11, 45.33M."),
   timeFormat: z
     .string(FORMAT)
     .default("iso")
-    .describe("How times are written: iso, a number since 1970 (s, ms, us, ns), or a pattern."),
+    .describe(
+      "How times are written: iso, a number since 1970 (s, ms, us, ns), a spreadsheet's number of a day (excel), or a pattern.",
+    ),
+  knownAt: z
+    .string(KNOWN_AT)
+    .refine((text) => readKnownAt(text) !== null, KNOWN_AT)
+    .optional()
+    .describe(
+      "When the values of a row were known, where its time does not say it: at the close of its date's session (close, close - 15m), or at the end of a bar that begins at its time (time + 1m).",
+    ),
   timezone: z
     .string(ZONE)
     .refine(isTimeZone, ZONE)
@@ -103,7 +137,7 @@ const options = z.strictObject({
   expirationFormat: z
     .string()
     .default("iso")
-    .describe("How expirations are written: iso, or a pattern such as %m/%d/%Y."),
+    .describe("How expirations are written: iso, excel, or a pattern such as %m/%d/%Y."),
   // Text here, as under `columns`: keys have one kind of value (MAP_TEXT_KEYS).
   delayed: flag
     .transform((text) => /^true$/iu.test(text))
@@ -115,6 +149,13 @@ const options = z.strictObject({
     .max(16, TEXT)
     .optional()
     .describe("Type of securities that are no options. Default: CS, or what the archive knows."),
+  skip: z
+    .number(SKIP)
+    .int(SKIP)
+    .min(0, SKIP)
+    .max(1_000, SKIP)
+    .default(0)
+    .describe("How many lines stand before the header, or before the first row where there is no header."),
   header: z.boolean().default(true).describe("Whether the first line names the columns."),
   delimiter: z
     .string(DELIMITER)
@@ -156,15 +197,20 @@ export const mapSchema = options.superRefine((map, context) => {
         fail(["columns", name], "expected a column's number, as the file has no header");
   const zoned = zoneOf(map.timeFormat);
   if (typeof zoned === "string") fail(["timeFormat"], `${FORMAT}: ${zoned}`);
-  else if (!zoned && map.timezone === undefined && map.timeFormat !== "iso") fail(["timezone"], ZONE);
-  if (map.expirationFormat === "iso") return;
+  else if (!zoned && map.timezone === undefined && map.timeFormat !== "iso" && !isOfDate(map.knownAt))
+    fail(["timezone"], ZONE);
+  if (isOfDate(map.knownAt) && constants.time !== undefined)
+    fail(["constants", "time"], "does not go with knownAt, which says the time of day");
+  if (map.volumeOf === "bar" && columns.volume === undefined)
+    fail(["volumeOf"], "needs columns.volume, whose numbers are added up");
+  if (map.expirationFormat === "iso" || map.expirationFormat === "excel") return;
   const pattern = compilePattern(map.expirationFormat, { whole: true });
   if (!pattern.ok) fail(["expirationFormat"], `expected iso, or a pattern: ${pattern.problem}`);
 });
 
 /** What holds of a map whatever else is wrong with it: enough to hold its columns against a header. */
 export const outlineSchema = options
-  .pick({ header: true, delimiter: true, encoding: true })
+  .pick({ header: true, delimiter: true, encoding: true, skip: true })
   .loose()
   .extend({ columns: z.record(z.string(), z.union([column, z.array(column)]).catch([])).catch({}) });
 
@@ -189,13 +235,20 @@ export const MAP_TEXT_KEYS: ReadonlySet<string> = new Set([
     "absent",
     "prefix",
     "suffix",
+    "knownAt",
+    "classMark",
   ],
 ]);
+
+/** Whether only the dates of rows matter. */
+export function isOfDate(knownAt: string | undefined): boolean {
+  return knownAt !== undefined && readKnownAt(knownAt)?.from === "close";
+}
 
 /** Whether each time of a format says its own offset; a text: what is wrong with the format. */
 function zoneOf(format: string): boolean | string {
   if (EPOCH_UNITS[format] !== undefined) return true;
-  if (format === "iso") return false;
+  if (format === "iso" || format === "excel") return false;
   const compiled = compilePattern(format, { whole: true });
   return compiled.ok ? compiled.pattern.saysZone : compiled.problem;
 }

@@ -10,6 +10,7 @@ import type { Instant } from "../../clock.ts";
 import { addPart, hashOf, uuidOf, type Piece, type PieceBatch } from "../files/piece.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
 import type { ReadRows } from "./readRows.ts";
+import { createVolumeMarker, type CutRow, volumesBefore } from "./rowVolumes.ts";
 
 /** Most rows of a piece, and bytes of them. */
 const PIECE_ROWS = 1_000;
@@ -41,17 +42,22 @@ export async function* cutPieces(
 ): AsyncGenerator<PieceBatch, void> {
   const cutter = new Cutter({ call, name, known, observe });
   let header: Buffer | null = null;
+  let mark: ReturnType<typeof createVolumeMarker> | null = null;
   let pieces: Piece[] = [];
   let done = 0;
   for await (const { rows, done: bytes } of read) {
     done = bytes;
+    if (rows.length === 0) continue;
     let given = rows;
-    if (call.header && header === null && rows.length > 0) {
+    if (call.header && header === null) {
       header = rows[0]?.bytes ?? null;
       cutter.begin(header);
       given = rows.slice(1);
     }
-    cutter.add(wanted === null ? given : given.filter((row) => wanted(row.bytes, header)));
+    mark ??= createVolumeMarker(call, header);
+    // Rows that are not wanted count as well.
+    const marked = given.map(mark);
+    cutter.add(wanted === null ? marked : marked.filter((row) => wanted(row.bytes, header)));
     for (let piece = cutter.take(false); piece !== null; piece = cutter.take(false)) {
       pieces.push(piece);
       if (pieces.length < BATCH_PIECES) continue;
@@ -66,7 +72,7 @@ export async function* cutPieces(
 class Cutter {
   readonly #options: Pick<CutOptions, "call" | "name" | "known" | "observe">;
   #header: Buffer | null = null;
-  #rows: RawRow[] = [];
+  #rows: CutRow[] = [];
   /** How many rows known pieces have: nearly all the same. */
   readonly #lengths: Set<number>;
 
@@ -79,7 +85,7 @@ class Cutter {
     this.#header = header;
   }
 
-  add(rows: readonly RawRow[]): void {
+  add(rows: readonly CutRow[]): void {
     for (const row of rows) this.#rows.push(row);
   }
 
@@ -97,7 +103,8 @@ class Cutter {
       known.set(requestId, { observedAt, segment: "", rows: count });
       this.#lengths.add(count);
     }
-    const request: CsvCall = { ...call, firstLine: rows[0]?.line ?? 1, rows: count };
+    const volumes = call.volumeOf === "bar" && { dayVolumes: volumesBefore(rows) };
+    const request: CsvCall = { ...call, firstLine: rows[0]?.line ?? 1, rows: count, ...volumes };
     const body = bodyOf(this.#header, rows);
     return { requestId, observedAt, knownIn: found?.segment ?? null, request, headers: {}, body };
   }
@@ -124,7 +131,10 @@ class Cutter {
     const hash: Hash = hashOf(["csv", name, mapText(call), this.#header ?? ""]);
     let chosen = { count: length, requestId: "" };
     for (let count = 1; count <= length; count++) {
-      addPart(hash, this.#rows[count - 1]?.bytes ?? "");
+      const { bytes = "", day } = this.#rows[count - 1] ?? {};
+      addPart(hash, bytes);
+      // The same rows behind other ones come to other sums.
+      if (day) addPart(hash, day.before?.join(" ") ?? "");
       if (count < length && !this.#lengths.has(count)) continue;
       const requestId = uuidOf(hash);
       if (known.has(requestId) || (count === length && chosen.requestId === ""))

@@ -6,24 +6,20 @@ import { readIso } from "../../read/timePattern.ts";
 import { describeProblem, type FileProblem, readYamlFile } from "../../config/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { readTextFile } from "../../plainFiles.ts";
-import { COLUMN_NAMES, type CsvMap, MAP_TEXT_KEYS, mapSchema, outlineSchema } from "./mapSchema.ts";
+import type { CalendarOverride } from "../../market/calendar/overrides.ts";
+import type { SymbolNames } from "../../read/symbolNames.ts";
+import { COLUMN_NAMES, type CsvMap, isOfDate, MAP_TEXT_KEYS, mapSchema, outlineSchema } from "./mapSchema.ts";
+import type { FileStart, RowsForm } from "./readRows.ts";
 import { shown } from "../../read/cell.ts";
 
-/** The beginning of a CSV file. */
-export type FileStart = { header: Buffer; first: Buffer | null };
-
-/** A map that fits its file: how to read every piece of it but for the line it begins at, and the map's own source. */
-export type ReadMap = { call: CsvReading; source: string | null };
+/** A map that fits its file: how to read every piece of it but for the line it begins at, the lines before, its source. */
+export type ReadMap = { call: CsvReading; skip: number; source: string | null };
 
 /**
- * @param startOf reads the file's first two rows, separated as the map says
+ * @param file.startOf reads its first two rows, found as the map says; `overrides` are those of jobs/calendar.yaml
  * @throws QuotekeeperError BACKFILL_MAP_INVALID
  */
-export async function readMap(
-  mapFile: string,
-  csvFile: string,
-  startOf: (delimiter: string) => Promise<FileStart>,
-): Promise<ReadMap> {
+export async function readMap(mapFile: string, { csvFile, startOf, overrides }: CsvSource): Promise<ReadMap> {
   const text = await readTextFile(mapFile).catch((cause: NodeJS.ErrnoException) => {
     throw invalid([{ file: mapFile, line: 1, message: `the file cannot be read (${cause.code})` }]);
   });
@@ -31,8 +27,9 @@ export async function readMap(
   const outline = readYamlFile(mapFile, text, { schema: outlineSchema, textKeys: MAP_TEXT_KEYS });
   // What separates columns must be known before a header can be held against anything.
   if (!outline.ok) throw invalid(read.ok ? outline.problems : read.problems);
-  const start = await startOf(outline.value.delimiter);
-  const names = outline.value.header ? splitHeader(start.header, outline.value) : null;
+  const start = await startOf(outline.value);
+  const encoding = start.isUtf16 ? "utf-8" : outline.value.encoding;
+  const names = outline.value.header ? splitHeader(start.header, { ...outline.value, encoding }) : null;
   const fit = fitColumns(outline.value.columns, names);
   const strange = fit.problems.map(({ path, message }): FileProblem => {
     return { file: mapFile, line: outline.lineOf(path), message };
@@ -43,19 +40,35 @@ export async function readMap(
   const columns = closeAsLast(
     Object.fromEntries(Object.entries(fields).map(([field, [only]]) => [field, only])),
   );
-  const call = callOf(map, basename(csvFile), { columns: columns as CsvCall["columns"], time });
+  const given = { ...map, encoding };
+  const call = callOf(given, {
+    file: basename(csvFile),
+    columns: columns as CsvCall["columns"],
+    time,
+    overrides,
+  });
   if (lacksZone(call, start, map.header)) {
     const message = "timezone is missing: the times of the file have no offset of their own";
     throw invalid([{ file: mapFile, line: lineOf(["columns", "time"]), message }]);
   }
-  return { call, source: map.source ?? null };
+  return { call, skip: map.skip, source: map.source ?? null };
 }
 
-function callOf(
-  map: CsvMap,
-  file: string,
-  { columns, time: timeColumns }: { columns: CsvCall["columns"]; time: CsvColumn[] },
-): CsvReading {
+/** A file, and what is outside of its map. */
+type CsvSource = {
+  csvFile: string;
+  startOf: (form: RowsForm) => Promise<FileStart>;
+  overrides: readonly CalendarOverride[];
+};
+
+/** What a map's options come to in a file. */
+type FittedFile = Pick<CsvSource, "overrides"> & {
+  file: string;
+  columns: CsvCall["columns"];
+  time: CsvColumn[];
+};
+
+function callOf(map: CsvMap, { file, columns, time: timeColumns, overrides }: FittedFile): CsvReading {
   const { delayed, header, delimiter, encoding, decimal, absent, ambiguous, expirationFormat } = map;
   const { time, ...constants } = map.constants;
   const type = map.securityType === undefined ? {} : { securityType: map.securityType };
@@ -66,12 +79,21 @@ function callOf(
     time: {
       ...{ columns: timeColumns, format: map.timeFormat, timezone: map.timezone ?? null, ambiguous },
       ...(time !== undefined && { constant: time }),
+      ...(map.knownAt !== undefined && { knownAt: map.knownAt }),
+      ...(map.knownAt?.includes("close") === true && overrides.length > 0 && { calendar: [...overrides] }),
     },
     // Absent where the map says nothing: a map of an earlier release is the same one still, and its pieces are known.
     ...(map.strip && { strip: withoutUndefined(map.strip) }),
     ...(map.scale && { scale: closeAsLast(withoutUndefined(map.scale)) }),
     ...(map.wholePart && { wholePart: map.wholePart }),
+    ...(map.symbols && { symbols: symbolNames(map.symbols) }),
+    ...(map.numberSigns && { numberSigns: true as const }),
+    ...(map.volumeOf === "bar" && { volumeOf: map.volumeOf }),
   };
+}
+
+function symbolNames({ upper, classMark, rename }: NonNullable<CsvMap["symbols"]>): SymbolNames {
+  return { ...(upper && { upper: true as const }), ...withoutUndefined({ classMark, rename }) };
 }
 
 function withoutUndefined<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], undefined> } {
@@ -85,7 +107,8 @@ function closeAsLast<T>({ close, ...fields }: Record<string, T>): Record<string,
 
 /** Whether the first row already tells that a zone is needed. */
 function lacksZone(call: CsvReading, { header, first }: FileStart, named: boolean): boolean {
-  if (call.time.timezone !== null || call.time.format !== "iso") return false;
+  // A date has no zone.
+  if (call.time.timezone !== null || call.time.format !== "iso" || isOfDate(call.time.knownAt)) return false;
   const row = named ? first : header;
   if (row === null) return false;
   const reader = createRowReader(call, named ? header : null);

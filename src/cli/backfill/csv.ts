@@ -10,6 +10,9 @@ import type { PieceBatch } from "../../backfill/files/piece.ts";
 import type { BackfillReport } from "../../archive/refill/backfillReport.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { jobsInvalid } from "../../config/yamlFile.ts";
+import type { CalendarOverride } from "../../market/calendar/overrides.ts";
+import { CALENDAR_FILE, readJobs } from "../../schedule/readJobs.ts";
 import { thousands } from "../terminal/table.ts";
 import { createObserver, type Instant } from "../../clock.ts";
 import { isDirectory } from "../../plainFiles.ts";
@@ -40,9 +43,11 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
   if (request.map === null)
     throw new QuotekeeperError("USAGE", "--csv needs --map, unless it is an export's directory");
   const total = await sizeOf(file);
-  const { call, source } = await readMap(resolve(edges.directory, request.map), file, (delimiter) =>
-    readStart(file, delimiter),
-  );
+  const { call, skip, source } = await readMap(resolve(edges.directory, request.map), {
+    csvFile: file,
+    startOf: (form) => readStart(file, form),
+    overrides: await calendarOverrides(config),
+  });
   const name = request.name ?? source ?? "csv";
   let outside = 0;
   const within = isWithin(call, { from, to });
@@ -57,7 +62,7 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
     const bounded = from === null && to === null ? null : wanted;
     const options = { call, name, known, observe, wanted: bounded, doing: basename(file) };
     let pieces = 0;
-    for await (const batch of cutPieces(options, readRows(file, call.delimiter))) {
+    for await (const batch of cutPieces(options, readRows(file, { ...call, skip }))) {
       pieces += batch.pieces.length;
       yield batch;
     }
@@ -74,6 +79,14 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
   ];
   printReport(edges, { kind: "csv", dryRun, resumed, report, remarks }, json);
   return report.deadLetters.length > 0 ? 1 : 0;
+}
+
+/** The days of jobs/calendar.yaml; none where there is no such file. @throws QuotekeeperError JOBS_INVALID when it is wrong */
+async function calendarOverrides({ jobsDir }: Config): Promise<CalendarOverride[]> {
+  const { calendar, problems } = await readJobs(jobsDir).catch(() => ({ calendar: [], problems: [] }));
+  const wrong = problems.filter(({ file }) => basename(file) === CALENDAR_FILE);
+  if (wrong.length > 0) throw jobsInvalid(wrong);
+  return calendar;
 }
 
 /** An export says by itself what it holds. */
@@ -105,6 +118,7 @@ function cutTexts({ cutTimes, cutFractions }: BackfillReport): string[] {
 }
 
 function zoneText({ time }: ReadMap["call"]): string {
+  if (time.knownAt?.startsWith("close") === true) return `known at ${time.knownAt} of each date's session`;
   if (time.timezone === null) return "each time has its own offset";
   return `times without an offset are taken for ${time.timezone}`;
 }

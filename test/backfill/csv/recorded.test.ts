@@ -2,8 +2,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { parse } from "csv-parse/sync";
-import { parse as parseYaml } from "yaml";
 import { handOnDatabases } from "../../support/database.ts";
 import { backfillWorld } from "../world.ts";
 import { backfill, letters, rows } from "./csvFiles.ts";
@@ -13,7 +11,12 @@ handOnDatabases();
 const RECORDED = join(import.meta.dirname, "recorded");
 
 /** What a file becomes: rows as below, dead letters, and of how many values something was cut. */
-type Expected = { rows: string[]; letters: string[]; cut: { times: number; fractions: number } };
+type Expected = {
+  rows: string[];
+  letters: string[];
+  cut: { times: number; fractions: number };
+  repeated?: number;
+};
 
 const VALUES = `q.delayed, q.bid, q.ask, e.open, e.high, e.low, q.last, e.volume, e.bid_size, e.ask_size,
   e.contract_size, e.delta`;
@@ -25,14 +28,13 @@ test.each(readdirSync(RECORDED))("a file in the shape of %s becomes its quotes",
 
   const { exitCode, report } = await backfill(world, { file: at("quotes.csv"), map: at("map.yaml") });
 
-  const inFile = (parse(readFileSync(at("quotes.csv"))) as string[][]).length - 1;
   expect({ rows: await rows(world, VALUES), letters: await letters(world) }).toEqual({
     rows: expected.rows,
     letters: expected.letters,
   });
   expect(report).toMatchObject({
-    read: inFile,
     stored: expected.rows.length,
+    repeated: expected.repeated ?? 0,
     deadLettered: expected.letters.length,
     cutTimes: expected.cut.times,
     cutFractions: expected.cut.fractions,
@@ -45,18 +47,13 @@ test.each(readdirSync(RECORDED))("a file in the shape of %s becomes its quotes",
   expect(stocks).toEqual([]);
 });
 
-test("the maps for vendors' files are those of the documentation", () => {
+test("the maps of the documentation are those that are tested here, and no others", () => {
   const page = readFileSync(new URL("../../../docs/vendor-maps.md", import.meta.url), "utf8");
-  const blocks = [...page.matchAll(/```yaml\n(.*?)```/gsu)].map(
-    ([, text = ""]) => parseYaml(text) as unknown,
+  const blocks = [...page.matchAll(/```yaml\n(.*?)```/gsu)].map(([, text = ""]) => text);
+
+  const tested = readdirSync(RECORDED).map((vendor) =>
+    readFileSync(join(RECORDED, vendor, "map.yaml"), "utf8"),
   );
 
-  for (const vendor of readdirSync(RECORDED)) {
-    const map = readFileSync(join(RECORDED, vendor, "map.yaml"), "utf8");
-    const { source, ...rest } = parseYaml(map) as { source: string };
-    expect({ source, documented: blocks }).toEqual({
-      source: vendor,
-      documented: expect.arrayContaining([rest]),
-    });
-  }
+  expect(new Set(blocks)).toEqual(new Set(tested));
 });
