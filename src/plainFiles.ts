@@ -14,6 +14,14 @@ const MAX_TEXT_BYTES = 10_000_000;
 const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
 
+/** What operating systems put beside files: resource forks, icons, how a window looked. Inside archives as well. */
+const HELPER_FILE = /(?:^|[\\/])(?:__MACOSX[\\/].*|\._[^\\/]*|\.DS_Store|Thumbs\.db|desktop\.ini)$/iu;
+
+/** Whether a path's name says that an operating system has put the file there, and nobody else. */
+export function isHelperFile(path: string): boolean {
+  return HELPER_FILE.test(path);
+}
+
 /** Why a file is not read. `code` says it in words, where the system's own errors have their errno. */
 class FileRefused extends Error {
   readonly code: string;

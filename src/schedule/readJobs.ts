@@ -10,7 +10,7 @@ import { QuotekeeperError } from "../errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import { inCapitals, isSymbol } from "../market/instrument.ts";
-import { readTextFile } from "../plainFiles.ts";
+import { isHelperFile, readTextFile } from "../plainFiles.ts";
 import { remembered } from "../remembered.ts";
 import { type Job, type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
 import { createSchedule } from "./slots.ts";
@@ -95,7 +95,8 @@ export function noJobs(dir: string): QuotekeeperError {
 async function yamlNames(dir: string): Promise<string[]> {
   try {
     const names = await readdir(dir);
-    return names.filter((name) => /\.ya?ml$/.test(name) && !ACCOUNTS_FILES.includes(name)).sort();
+    const others = (name: string): boolean => ACCOUNTS_FILES.includes(name) || isHelperFile(name);
+    return names.filter((name) => /\.ya?ml$/.test(name) && !others(name)).sort();
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     throw new QuotekeeperError(

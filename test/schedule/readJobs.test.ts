@@ -96,6 +96,16 @@ chains:
     ]);
   });
 
+  test("passes over files that an operating system has put beside the jobs", async () => {
+    const { jobs, problems } = await read({
+      "a.yaml": `${HEAD}symbols: [IBM]\n`,
+      "._a.yaml": "\u0000\u0005\u0016\u0007Mac OS X",
+    });
+
+    expect(jobs.map(({ symbols }) => symbols)).toEqual([["IBM"]]);
+    expect(problems).toEqual([]);
+  });
+
   test("keeps symbols as text in capitals, whatever they look like, each once and in order", async () => {
     const { jobs } = await read({
       "a.yaml": `${HEAD}symbols: [NaN, true, 1E5, 007, null, ~, .inf, 0x1F, 1_000, no, 2026-01-01, "007", brk.b, TRUE]\n`,

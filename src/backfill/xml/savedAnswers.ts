@@ -1,7 +1,7 @@
 /** Finds saved answers in files and archives, each with the time at which it was received. */
 import type { SavedCall } from "../../quotes-api/request.ts";
 import type { Instant } from "../../clock.ts";
-import { openFile } from "../../plainFiles.ts";
+import { isHelperFile, openFile } from "../../plainFiles.ts";
 import { hashOf, uuidOf } from "../files/piece.ts";
 import type { UnplacedPiece } from "../files/placeInTime.ts";
 import { type Content, archiveEntries, type Entry, isArchive, readFileContent } from "./packed.ts";
@@ -36,7 +36,7 @@ export type FileFate =
   | { fate: "outside"; path: string; way: Way; at: Instant }
   /** Says when the answer beside it was received. */
   | { fate: "sidecar"; path: string }
-  /** Something else altogether. */
+  /** Something else altogether, also a file that an operating system has put beside others. */
   | { fate: "foreign"; path: string }
   /** A link or a device. */
   | { fate: "passed"; path: string }
@@ -118,6 +118,7 @@ class Search {
     sidecar: () => Promise<Instant | null>,
   ): Promise<UnplacedPiece | null> {
     const { onFile, name, delayed, from, to } = this.#options;
+    if (!named && isHelperFile(entry.path)) return (onFile({ fate: "foreign", path }), null);
     if (isSidecar(entry.path)) return (onFile({ fate: "sidecar", path }), null);
     const content: Content = await entry.read();
     const called = named || /\.xml(\.gz)?$/iu.test(entry.path);

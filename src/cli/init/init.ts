@@ -5,6 +5,7 @@ import { Option } from "commander";
 import { type Config, loadConfig } from "../../config/loadEnvironment.ts";
 import { CREDENTIAL_NAMES } from "../../config/environment.ts";
 import { describeProblem } from "../../config/yamlFile.ts";
+import { isHelperFile } from "../../plainFiles.ts";
 import { type Edges, Interrupted, READER_GONE } from "../../run/edges.ts";
 import { readJobs } from "../../schedule/readJobs.ts";
 import { parseSymbols } from "../arguments.ts";
@@ -57,7 +58,9 @@ async function init(edges: Edges, { yes, ...given }: InitOptions): Promise<numbe
   const there = await thereAlready(Object.values(paths));
   if (there.length > 0) throw filesExist(there);
   const { answers, lines } = await askInTime(edges, { given, yes });
-  const beside = (await readdir(dir).catch((): string[] => [])).filter((name) => /\.ya?ml$/.test(name));
+  const beside = (await readdir(dir).catch((): string[] => [])).filter(
+    (name) => /\.ya?ml$/.test(name) && !isHelperFile(name),
+  );
   const files = filesOf(answers, lines, paths);
   // From here on a signal is too late: all of it is there in a moment.
   const stopListening = edges.onInterrupt(() => undefined);

@@ -57,6 +57,31 @@ test("plain files, .gz, .zip, .tar, .tar.gz and .xml.gz inside a zip give equal 
   for (const content of contents) expect(content).toEqual(contents[0]);
 });
 
+test("files that operating systems put beside answers are none, in a folder, a zip and a tar, and are named", async () => {
+  const helpers: [string, string][] = [
+    ["__MACOSX/._20261118T143000Z.xml", "\u0000\u0005\u0016\u0007"],
+    ["._20261118T143100Z.xml", "\u0000\u0005\u0016\u0007"],
+    [".DS_Store", "Bud1"],
+    ["Thumbs.db", "x"],
+    ["desktop.ini", "[.ShellClassInfo]"],
+  ];
+  for (const path of [
+    directoryOf([...MINUTES, ...helpers]),
+    await zipOf([...MINUTES, ...helpers]),
+    await tarOf([...MINUTES, ...helpers]),
+  ]) {
+    const world = await backfillWorld();
+
+    const { exitCode, report, remarks } = await backfill(world, "--xml", path);
+
+    expect({ path, exitCode, report }).toMatchObject({
+      exitCode: 0,
+      report: { answers: 3, stored: 6, deadLettered: 0 },
+    });
+    expect(remarks.find((line) => line.startsWith("Not XML   5: "))).toContain("._20261118T143100Z.xml");
+  }
+});
+
 test("the same files again add nothing, in whatever form, and nothing more goes to the journal", async () => {
   const world = await backfillWorld();
   const dir = directoryOf(MINUTES);
