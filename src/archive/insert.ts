@@ -77,7 +77,8 @@ export const mergeQuotes: InsertQuotes = async (client, units) => {
   return quotes;
 };
 
-function mergeInto(
+/** By `insert`, passing over rows that are there. @param units in the order of their keys; @returns how many were not */
+export function mergeInto(
   client: pg.ClientBase,
   { table, columns }: QuoteTable,
   units: readonly PlacedUnit[],

@@ -13,7 +13,9 @@ import {
   type SourcedAnswer,
   type SourcedLetter,
 } from "./insert.ts";
+import { isCsvCall } from "../read/csvCall.ts";
 import { isFileCall } from "../read/exportRows.ts";
+import { replaceQuotes, withoutReplaced } from "./replaceQuotes.ts";
 import { restoreDirectory, restoreDividends } from "./refill/restore.ts";
 import {
   addAllSeen,
@@ -30,7 +32,7 @@ import { EXTENDED_QUOTES, type PlacedUnit, type QuoteColumn, QUOTES } from "./qu
 import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./databaseError.ts";
 import { type FollowedRow, followRows, isOnCitus } from "./tiers/citus.ts";
 import { undo } from "./transaction.ts";
-import { countLetters, type LetterCount } from "./letterCounts.ts";
+import { addCounts, countLetters, type LetterCount } from "./letterCounts.ts";
 import { unitName } from "../read/answerToRows.ts";
 import type { AnswerRows, QuoteUnit } from "../read/rowTypes.ts";
 
@@ -43,6 +45,8 @@ type SourcedUnit = {
   observedAt: Instant;
   /** Whether it comes from a file in which others may stand for the same instrument and time. */
   fromFile: boolean;
+  /** Whether it takes the place of a row that says something else. */
+  replaces: boolean;
 };
 
 type LostUnit = SourcedUnit & { reason: "refused_by_database" | "answered_twice"; detail: string };
@@ -52,6 +56,8 @@ export type StoredAnswers = {
   responses: number;
   quotes: number;
   dividends: number;
+  /** Of them in the place of others. */
+  replaced: number;
   /** Quotes that were in the archive already. */
   repeated: number;
   deadLetters: number;
@@ -61,7 +67,7 @@ export type StoredAnswers = {
 
 /** Nothing stored. */
 const NOTHING_STORED: StoredAnswers = {
-  ...{ responses: 0, quotes: 0, dividends: 0, repeated: 0, deadLetters: 0 },
+  ...{ responses: 0, quotes: 0, replaced: 0, dividends: 0, repeated: 0, deadLetters: 0 },
   lost: [],
 };
 
@@ -95,9 +101,10 @@ export async function storeAnswers(
   const units = sourced.flatMap(({ record, units, deadLetters, sourceId }) => {
     const { observedAt, request } = record;
     const fromFile = isFileCall(request);
+    const replaces = isCsvCall(request) && request.replaces !== undefined;
     // Ordinals follow those of the reader's own dead letters, and are the same in whatever batch the answer comes.
     return units.map((unit, place): SourcedUnit => ({
-      ...{ unit, observedAt, fromFile },
+      ...{ unit, observedAt, fromFile, replaces },
       sourceId: unit.restored === undefined ? sourceId : sourceIdOf(unit.restored.source),
       ordinal: deadLetters.length + place,
     }));
@@ -105,7 +112,8 @@ export async function storeAnswers(
   const lost: LostUnit[] = [];
   // Quotes of answers that were not there are not there either, as a rule: COPY finds out, and mergeQuotes remains.
   const areNew = responses === answers.length;
-  const stored = await insertUnits({ client, lost, seen }, units, areNew ? "copy" : "merge");
+  const wanted = units.some(({ fromFile }) => fromFile) ? await withoutReplaced(client, units) : units;
+  const stored = await insertUnits({ client, lost, seen }, wanted, areNew ? "copy" : "merge");
   const restoredDividends = await restoreDividends(client, answers);
   const lostLetters = lost.map(lostLetter);
   const letters = [
@@ -144,7 +152,9 @@ type UnitsTarget = { client: pg.PoolClient; lost: LostUnit[]; seen: SeenInstrume
 /** COPY for units that are new, merging for those of which some may be there already. */
 type Way = "copy" | "merge";
 
-type Inserted = { quotes: number; dividends: number };
+type Inserted = { quotes: number; replaced: number; dividends: number };
+
+const NOTHING_INSERTED: Inserted = { quotes: 0, replaced: 0, dividends: 0 };
 
 /**
  * Inserts units in a savepoint. When COPY has met one that is there already they are merged. When one of them may be to
@@ -158,7 +168,7 @@ async function insertUnits(
   units: readonly SourcedUnit[],
   wanted: Way,
 ): Promise<Inserted> {
-  if (units.length === 0) return { quotes: 0, dividends: 0 };
+  if (units.length === 0) return NOTHING_INSERTED;
   const [only] = units.length === 1 ? units : [];
   // Of a unit alone COPY is asked first: it names the column whose value was refused.
   const way = only ? "copy" : wanted;
@@ -169,14 +179,14 @@ async function insertUnits(
   const { error } = tried;
   if (only && isOfItsRow(error)) {
     target.lost.push({ ...only, reason: "refused_by_database", detail: refusalOf(error) });
-    return { quotes: 0, dividends: 0 };
+    return NOTHING_INSERTED;
   }
   if (only || !mayBeOfARow(error)) throw error;
   const middle = Math.ceil(units.length / 2);
   const rest = isThere ? "merge" : way;
   const left = await insertUnits(target, units.slice(0, middle), rest);
   const right = await insertUnits(target, units.slice(middle), rest);
-  return { quotes: left.quotes + right.quotes, dividends: left.dividends + right.dividends };
+  return addCounts(left, right);
 }
 
 /** Inserts units in a savepoint, or undoes it all when it is worth trying another way. */
@@ -212,35 +222,47 @@ async function insertWhole(
     instrumentId: ids[index] ?? 0,
   }));
   const dividends = (await insertDividends(client, wordsOf(placed))) ?? 0;
-  const quotes = await insertQuotes(client, placed);
+  const inserted = await insertQuotes(client, placed);
+  const fromFiles = inserted === units.length ? [] : units.filter((unit) => unit.fromFile);
+  const contested =
+    fromFiles.length > 0 ? await contestedUnits(client, fromFiles, placed) : NOTHING_CONTESTED;
+  if (contested.replacing.length > 0) await replaceQuotes(client, contested.replacing);
   if (await isOnCitus(client)) await followRows(client, placed.map(rowOf));
   // Last, because it locks rows that other loaders want as well.
   await refreshInstruments(client, here);
   addAllSeen(seen, here);
-  const fromFiles = quotes === units.length ? [] : units.filter((unit) => unit.fromFile);
-  if (fromFiles.length > 0) lost.push(...(await contestedUnits(client, fromFiles, placed)));
-  return { quotes, dividends };
+  lost.push(...contested.lost);
+  const replaced = contested.replacing.length;
+  return { quotes: inserted + replaced, replaced, dividends };
 }
 
 function rowOf({ unit: { observedAt, delayed }, instrumentId, sourceId }: PlacedUnit): FollowedRow {
   return { instrumentId, sourceId, delayed, observedAt };
 }
 
-/** Rows of files that say something else than the row that is there: passed over, and not to be lost sight of. */
+/** What becomes of rows that say something else than the row that is there. */
+type Contested = { lost: LostUnit[]; replacing: PlacedUnit[] };
+
+const NOTHING_CONTESTED: Contested = { lost: [], replacing: [] };
+
+/** Rows of files that say something else than the row that is there: not to be lost sight of, or put in its place. */
 async function contestedUnits(
   client: pg.PoolClient,
   units: readonly SourcedUnit[],
   placed: readonly PlacedUnit[],
-): Promise<LostUnit[]> {
+): Promise<Contested> {
   const numbers = new Map(placed.map((one) => [one.unit, one]));
   const rows = units.flatMap(({ unit }) => numbers.get(unit) ?? []);
-  return (await findContested(client, rows)).flatMap((place) => {
-    const unit = units[place];
-    if (unit === undefined) return [];
+  const contested: Contested = { lost: [], replacing: [] };
+  for (const place of await findContested(client, rows)) {
+    const [unit, row] = [units[place], rows[place]];
+    if (unit === undefined || row === undefined) continue;
     const { fragment, observedAt } = unit.unit;
     const detail = `${fragment ?? "a row of an export"}: the archive has other values at ${observedAt}`;
-    return [{ ...unit, reason: "answered_twice" as const, detail }];
-  });
+    if (unit.replaces) contested.replacing.push(row);
+    else contested.lost.push({ ...unit, reason: "answered_twice", detail });
+  }
+  return contested;
 }
 
 function lostLetter(lost: LostUnit): SourcedLetter {

@@ -9,6 +9,7 @@ import { instrumentColumns } from "./insert.ts";
 import { readTier } from "./tiers/tier.ts";
 import type { Batch } from "./batch.ts";
 import { dividendOf } from "../read/answerToRows.ts";
+import { isCsvCall } from "../read/csvCall.ts";
 import { QuotekeeperError } from "../errors.ts";
 
 /** Tables that are copied with their rows: what is loaded depends on them. */
@@ -52,6 +53,7 @@ export class TempCopies {
   /** The archive's schema, quoted; null: the database was never migrated, and has nothing. */
   readonly #schema: string | null;
 
+  #hasReplacing = false;
   /** Whether its quotes are cut over nodes. */
   readonly #isCut: boolean;
 
@@ -110,10 +112,21 @@ export class TempCopies {
          on conflict do nothing`,
         [times],
       );
+    if (batch.answers.some(({ record }) => isCsvCall(record.request))) await this.#takeReplacing(client);
     if (!this.#isCut) await client.query(takeQuotes(this.#schema), unitColumns(batch));
     else
       for (const table of ["extended_quotes", "quotes"])
         await client.query(takeFromNodes(this.#schema, table), unitColumns(batch));
+  }
+
+  /** Copies, once, the pieces of imports whose rows take the place of others (replaceQuotes.ts). */
+  async #takeReplacing(client: Pick<pg.ClientBase, "query">): Promise<void> {
+    if (this.#hasReplacing) return;
+    this.#hasReplacing = true;
+    await client.query(
+      `insert into pg_temp.responses select r.* from ${this.#schema}.responses r where r.request ? 'replaces'
+       on conflict do nothing`,
+    );
   }
 
   /** Copies all that bears the times of a batch's answers, which a rebuild takes out. */

@@ -44,7 +44,7 @@ export type CsvField =
 export type Affixes = { prefix: string[]; suffix: string[] };
 
 /** How to read every piece of a file: all that a map says. */
-export type CsvReading = Omit<CsvCall, "firstLine" | "rows" | "dayVolumes">;
+export type CsvReading = Omit<CsvCall, "firstLine" | "rows" | "dayVolumes" | "replaces">;
 
 /** A column: its name in the header, or its number, from 1 on. */
 export type CsvColumn = string | number;
@@ -95,12 +95,16 @@ export type CsvCall = {
   /** Counts of which the fraction is cut off. */
   wholePart?: (typeof CUT_FIELDS)[number][];
   symbols?: SymbolNames;
+  /** Whether its rows take the place of earlier ones that say something else (`backfill --csv --replace`). Absent: they do not. */
+  replace?: true;
   /** Whether numbers may have the sign of a currency before them, and K, M, B or T behind. */
   numberSigns?: true;
   /** Whose the volume of a row is: its bar's own. Absent: the day's, so far. */
   volumeOf?: "bar";
   /** With `volumeOf`: what the rows before the piece have come to. */
   dayVolumes?: DayVolumes;
+  /** With `replace`: the rows of the piece, each by its time and the name of its instrument. */
+  replaces?: string[];
 };
 
 /** Units since 1970 in which times may be given, in microseconds each; of `ns` three digits are cut, which `cut` says. */

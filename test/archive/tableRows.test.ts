@@ -27,6 +27,7 @@ const WHOLE_ROWS = [
   ["tempCopies.ts", "insert into pg_temp.${table}", "a copy is made with the columns that the database has"],
   ["tempCopies.ts", "insert into pg_temp.extended_quotes", "so is this one"],
   ["tempCopies.ts", "insert into pg_temp.quotes", "so is this one"],
+  ["tempCopies.ts", "insert into pg_temp.responses", "so is this one"],
   ...["intraday_bars", "session_bars"].map(
     (table) =>
       [

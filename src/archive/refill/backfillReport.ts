@@ -26,7 +26,7 @@ export type BackfillReport = {
   slots: number;
   /** Instruments of slots that were missed before and are filled now. */
   filled: number;
-  /** Quotes that were taken out to be put in anew; only of a rebuild. */
+  /** Quotes that were taken out for others, or to be put in anew: of an import that replaces, of a rebuild. */
   replaced: number;
   /** Bytes of the journal, or of files, that could not be read. */
   damagedBytes: number;
@@ -65,6 +65,7 @@ export function withLoaded(report: BackfillReport, loaded: LoadReport): Backfill
     read: report.read + units + unreadableQuotes,
     stored: report.stored + quotes,
     repeated: report.repeated + repeated,
+    replaced: report.replaced + loaded.replaced,
     deadLettered: report.deadLettered + unreadableQuotes + units - quotes - repeated,
     deadLetters: addLetterCounts(addLetterCounts(report.deadLetters, unreadable), loaded.lost),
     missing: report.missing + loaded.missing,

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import { instrumentColumns } from "../insert.ts";
 import { sourceText } from "../instruments.ts";
+import { withoutReplaced } from "../replaceQuotes.ts";
 import { type Wanted, withNear } from "../tiers/near.ts";
 import type { AnswerRows, QuoteUnit } from "../../read/rowTypes.ts";
 import type { JournaledNote } from "../loadNotes.ts";
@@ -28,6 +29,8 @@ export async function removeAnswers(client: pg.ClientBase, answers: readonly Ans
   );
   const numbers = new Map(sources.rows.map((source) => [sourceText(source), source.id]));
   const there = answers.filter(({ record }) => numbers.has(sourceText(record.source)));
+  // Asked while the answers are still there: what a newer import has replaced is that one's.
+  const units = await unitsInForce(client, there, (source) => numbers.get(sourceText(source)) ?? 0);
   await client.query(
     `with given as (
        select * from unnest($1::timestamptz[], $2::smallint[], $3::uuid[]) as w (observed_at, source_id, request_id)
@@ -59,7 +62,7 @@ export async function removeAnswers(client: pg.ClientBase, answers: readonly Ans
     );
     if (table === "quotes") quotes = rowCount ?? 0;
   }
-  return quotes + (await removeUnits(client, answers));
+  return quotes + (await removeUnits(client, units));
 }
 
 /** Takes out dividends of the answers that were removed last and are stored anew: those that none of their quotes says. */
@@ -89,16 +92,28 @@ export async function removeStrayDividends(
   );
 }
 
-/** Rows of an import bear times of their own: they are taken out by their keys. */
-async function removeUnits(client: pg.ClientBase, answers: readonly AnswerRows[]): Promise<number> {
+/** A row of an import, and its source. */
+type ImportedUnit = { unit: QuoteUnit; source: RecordSource };
+
+/** Rows that bear times of their own, as those of imports do; without those that newer imports have replaced. */
+async function unitsInForce(
+  client: pg.ClientBase,
+  answers: readonly AnswerRows[],
+  numberOf: (source: RecordSource) => number,
+): Promise<readonly ImportedUnit[]> {
   const units = answers.flatMap(({ record, units: all }) =>
     all
       .filter(({ observedAt }) => observedAt !== record.observedAt)
-      .map((unit): { unit: QuoteUnit; source: RecordSource } => ({
-        unit,
-        source: unit.restored?.source ?? record.source,
+      .map((unit) => ({
+        ...{ unit, source: unit.restored?.source ?? record.source },
+        ...{ sourceId: numberOf(record.source), observedAt: record.observedAt },
       })),
   );
+  return units.length === 0 ? units : withoutReplaced(client, units);
+}
+
+/** Takes rows out by their keys. */
+async function removeUnits(client: pg.ClientBase, units: readonly ImportedUnit[]): Promise<number> {
   if (units.length === 0) return 0;
   const values = [
     ...instrumentColumns(units.map(({ unit }) => unit.instrument)).slice(0, 5),

@@ -5,9 +5,11 @@
  */
 import type { Hash } from "node:crypto";
 import type { CsvCall, CsvReading } from "../../read/csvCall.ts";
+import { csvRows } from "../../read/csvRows.ts";
+import { replacedName } from "../../archive/replaceQuotes.ts";
 import type { RawRow } from "../../read/splitRows.ts";
 import type { Instant } from "../../clock.ts";
-import { addPart, hashOf, uuidOf, type Piece, type PieceBatch } from "../files/piece.ts";
+import { addPart, hashOf, recordOf, uuidOf, type Piece, type PieceBatch } from "../files/piece.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
 import type { ReadRows } from "./readRows.ts";
 import { createVolumeMarker, type CutRow, volumesBefore } from "./rowVolumes.ts";
@@ -106,7 +108,15 @@ class Cutter {
     const volumes = call.volumeOf === "bar" && { dayVolumes: volumesBefore(rows) };
     const request: CsvCall = { ...call, firstLine: rows[0]?.line ?? 1, rows: count, ...volumes };
     const body = bodyOf(this.#header, rows);
-    return { requestId, observedAt, knownIn: found?.segment ?? null, request, headers: {}, body };
+    const piece = { requestId, observedAt, knownIn: found?.segment ?? null, request, headers: {}, body };
+    return call.replace === true
+      ? { ...piece, request: { ...request, replaces: this.#rowsOf(piece) } }
+      : piece;
+  }
+
+  /** The rows of a piece, as `replaces` names them. */
+  #rowsOf(piece: Piece): string[] {
+    return csvRows(recordOf(piece, this.#options.name)).units.map(replacedName);
   }
 
   /**

@@ -25,6 +25,7 @@ type Options = CommonRequest & {
   timePattern?: string;
   name?: string;
   delayed: boolean;
+  replace: boolean;
   restart: boolean;
   account?: string;
 };
@@ -63,7 +64,7 @@ const SOURCES: readonly Source[] = [
   {
     flag: "--csv",
     isChosen: ({ csv }) => csv !== undefined,
-    takes: ["map", "name", "from", "to"],
+    takes: ["map", "name", "replace", "from", "to"],
     refill: async (config, edges, { csv: file = "", ...given }) =>
       (await import("./csv.ts")).backfillCsv(config, edges, { ...given, file }),
   },
@@ -103,6 +104,7 @@ const SPECIAL: readonly [keyof Options, string][] = [
   ["timePattern", "--time-pattern"],
   ["name", "--name"],
   ["delayed", "--delayed"],
+  ["replace", "--replace"],
   ["restart", "--restart"],
   ["account", "--account"],
 ];
@@ -169,6 +171,11 @@ function addDetails(command: Command): Command {
       "with --xml: where the file's name has the time, such as %Y%m%d-%H%M%S",
     )
     .option("--name <name>", "with --xml and --csv: the source's name in the archive; default: xml or csv")
+    .option(
+      "--replace",
+      "with --csv: rows take the place of earlier ones of the same source, instrument and time",
+      false,
+    )
     .option("--delayed", "the quotes are delayed; with a sweep: ask for delayed ones", false)
     .option("--restart", "begin an interrupted sweep anew", false)
     .option("--account <name>", "with a sweep: the account that polls; default: all that are not drained")

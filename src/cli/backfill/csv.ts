@@ -1,6 +1,7 @@
 /** `quotekeeper backfill --csv`: quotes from elsewhere. */
 import { basename, resolve } from "node:path";
 import type pg from "pg";
+import type { CsvReading } from "../../read/csvCall.ts";
 import { createRowReader, type RowReader } from "../../read/rowReader.ts";
 import { readKnownPieces, timesBehind } from "../../archive/refill/knownPieces.ts";
 import { cutPieces } from "../../backfill/csv/pieces.ts";
@@ -30,6 +31,8 @@ type CsvRequest = CommonRequest & {
   map: string | null;
   /** The source's name in the archive; null: the map's, or else `csv`. */
   name: string | null;
+  /** Whether rows take the place of those of earlier imports that say something else. */
+  replace: boolean;
   from: Instant | null;
   to: Instant | null;
 };
@@ -43,11 +46,16 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
   if (request.map === null)
     throw new QuotekeeperError("USAGE", "--csv needs --map, unless it is an export's directory");
   const total = await sizeOf(file);
-  const { call, skip, source } = await readMap(resolve(edges.directory, request.map), {
+  const {
+    call: given,
+    skip,
+    source,
+  } = await readMap(resolve(edges.directory, request.map), {
     csvFile: file,
     startOf: (form) => readStart(file, form),
     overrides: await calendarOverrides(config),
   });
+  const call: CsvReading = { ...given, ...(request.replace && { replace: true as const }) };
   const name = request.name ?? source ?? "csv";
   let outside = 0;
   const within = isWithin(call, { from, to });
@@ -93,9 +101,11 @@ async function calendarOverrides({ jobsDir }: Config): Promise<CalendarOverride[
 function backfillDirectory(
   config: Config,
   edges: Edges,
-  { map, name, from, to, dryRun, json, directory }: CsvRequest & { directory: string },
+  { map, name, replace, from, to, dryRun, json, directory }: CsvRequest & { directory: string },
 ): Promise<number> {
-  const given = Object.entries({ map, name, from, to }).find(([, value]) => value !== null);
+  const given = Object.entries({ map, name, replace, from, to }).find(
+    ([, value]) => value !== null && value !== false,
+  );
   if (given !== undefined)
     throw new QuotekeeperError(
       "USAGE",
