@@ -125,7 +125,7 @@ test("a bar's volume needs a column, and a close needs no time of day", async ()
 
   expect(exitCode).toBe(2);
   expect(stderr).toContain("map.yaml:1: volumeOf is bar: needs columns.volume, whose numbers are added up");
-  expect(stderr).toContain("map.yaml:3: constants.time is 16:00: does not go with knownAt");
+  expect(stderr).toContain('map.yaml:3: constants.time is "16:00": does not go with knownAt');
 });
 
 test("the operator's calendar says when a day closed, and a calendar that is wrong is an error", async () => {
