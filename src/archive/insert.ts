@@ -20,7 +20,7 @@ import { cleanText } from "../outsideText.ts";
 
 /** Text for a `text` column. */
 export function clean(text: string | null | undefined): string | null {
-  return text == null ? null : cleanText(text);
+  return typeof text === "string" ? cleanText(text) : null;
 }
 
 /** An answer whose source is known to the archive. */

@@ -78,7 +78,7 @@ export function readWritten(text: string | undefined): Read<string> {
 }
 
 /** A number as the archive holds it: rounded to `HELD_DIGITS.fraction` digits, or a problem when it is too large. */
-export function heldDecimal(number: string): Read<string> {
+function heldDecimal(number: string): Read<string> {
   const canonical = canonicalDecimal(number);
   if (isNoValue(canonical)) return unheld(number, "is the smallest double, which is no value");
   const fraction = canonical.split(".")[1] ?? "";

@@ -1,5 +1,6 @@
 /** Reads a map and holds it against its file's header: all problems at once, each with its line. */
 import { basename } from "node:path";
+import { cleanText } from "../../outsideText.ts";
 import type { CsvCall, CsvColumn, CsvReading } from "../../read/csvCall.ts";
 import { createRowReader, splitHeader } from "../../read/rowReader.ts";
 import { readIso } from "../../read/timePattern.ts";
@@ -51,7 +52,7 @@ export async function readMap(mapFile: string, { csvFile, startOf, overrides }: 
     const message = "timezone is missing: the times of the file have no offset of their own";
     throw invalid([{ file: mapFile, line: lineOf(["columns", "time"]), message }]);
   }
-  return { call, skip: map.skip, source: map.source ?? null };
+  return { call, skip: map.skip, source: map.source === undefined ? null : cleanText(map.source) };
 }
 
 /** A file, and what is outside of its map. */

@@ -167,3 +167,54 @@ test("--csv without --map, and --map without --csv, are wrong usage", async () =
   expect(alone.stderr).toContain("--csv needs --map");
   expect(other.stderr).toContain("--map does not go with --journal");
 });
+
+test.each([
+  ["the character 0 in a price", "300\0", "MSFT"],
+  ["the character 0 in a symbol", "300", "MS\0FT"],
+  ["a price that is cut in the midst of a character", `${"9".repeat(39)}\u{1f600}zz`, "MSFT"],
+])(
+  "%s costs its row alone, and the journal of that import can be loaded again",
+  async (_name, last, symbol) => {
+    const world = await backfillWorld();
+    const given = files(
+      `Symbol,Time,Last\nAAPL,${AT},150.1\n${symbol},${AT},${last}\nGE,${AT},100\n`,
+      "timezone: UTC\ncolumns: { symbol: Symbol, time: Time, last: Last }\n",
+    );
+
+    const trial = await backfill(world, given, "--dry-run");
+    const { report, exitCode } = await backfill(world, given);
+    const told = await letters(world);
+    const again = { ...(await backfillWorld()), journalDir: world.journalDir };
+    const replayed = await run(["backfill", "--journal", world.journalDir], again.env);
+
+    expect([trial.exitCode, exitCode, replayed.exitCode]).toEqual([1, 1, 1]);
+    expect([trial.report, report]).toEqual(
+      [0, 1].map(() => expect.objectContaining({ read: 3, stored: 2, deadLettered: 1 })),
+    );
+    expect(told).toEqual([expect.stringMatching(/malformed \| quotes\.csv line 3: (Last|Symbol) is "/)]);
+    expect(await letters(again)).toEqual(told);
+    expect(await rows(again, "q.last")).toEqual(await rows(world, "q.last"));
+  },
+);
+
+test("a map whose texts hold the character 0 and half of a character is kept beside its rows as any other", async () => {
+  const world = await backfillWorld();
+  const map = String.raw`
+timezone: UTC
+source: "a\0b"
+absent: ["\0", "\ud83d"]
+constants: { description: "c\0d" }
+columns: { symbol: Symbol, time: Time, last: Last }
+`;
+
+  const { report, exitCode, stderr } = await backfill(world, files(`Symbol,Time,Last\nA,${AT},1\n`, map));
+
+  expect([exitCode, exitCode === 0 ? "" : stderr, report]).toEqual([
+    ...[0, "", expect.objectContaining({ stored: 1 })],
+  ]);
+  const { rows: found } = await world.pool.query(
+    `select s.name, i.description, r.request -> 'absent' ->> 0 as absent
+     from responses r join sources s on s.id = r.source_id, instruments i`,
+  );
+  expect(found).toEqual([{ name: "a\ufffdb", description: "c\ufffdd", absent: "\ufffd" }]);
+});
