@@ -429,7 +429,10 @@ describe("an archive from before there were accounts", () => {
     await migrate(old, now, { files });
 
     expect(before.every((rows) => rows.length > 0)).toBe(true);
-    expect(await answers()).toEqual(before);
+    // Views of today have more columns.
+    expect(await answers()).toEqual(
+      before.map((rows) => rows.map((row) => expect.objectContaining(row) as unknown)),
+    );
     expect(await fileNodes()).toEqual(written);
     for (const table of TABLES)
       expect(await rowsOfQuery(old, `select distinct account_id from ${table}`)).toEqual([{ account_id: 1 }]);
