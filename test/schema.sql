@@ -322,12 +322,17 @@ create table instruments (
   first_seen_at timestamp with time zone not null,
   last_seen_at timestamp with time zone not null,
   type_assumed boolean not null default false,
+  root text,
+  exchange_at timestamp with time zone,
+  description_at timestamp with time zone,
+  contract_size_at timestamp with time zone,
   constraint instruments_pkey PRIMARY KEY (id),
   constraint instruments_check CHECK ((expiration IS NULL) = (option_type IS NULL) AND (option_type IS NULL) = (strike IS NULL)),
-  constraint instruments_identity UNIQUE NULLS NOT DISTINCT (security_type, symbol, expiration, option_type, strike),
+  constraint instruments_identity UNIQUE NULLS NOT DISTINCT (security_type, symbol, expiration, option_type, strike, root),
   constraint instruments_option_type_check CHECK (option_type = ANY (ARRAY['CALL'::text, 'PUT'::text])),
   constraint instruments_underlying_id_fkey FOREIGN KEY (underlying_id) REFERENCES instruments(id)
 );
+CREATE INDEX instruments_contracts ON instruments USING btree (COALESCE(root, symbol), expiration, option_type, strike);
 CREATE INDEX instruments_securities ON instruments USING btree (symbol) WHERE (option_type IS NULL);
 CREATE INDEX instruments_symbol ON instruments USING btree (symbol);
 comment on column instruments.id is 'Number of the instrument. Origin: the program.';
@@ -335,7 +340,7 @@ comment on column instruments.security_type is 'Kind of security, such as CS (co
 comment on column instruments.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
 comment on column instruments.exchange is 'Code of the exchange, such as NSD or CMP, as sent last; NULL: never sent. Origin: exch of instrument or underlying.';
 comment on column instruments.description is 'Name for people, as sent last; NULL: never sent. Origin: desc of instrument or underlying.';
-comment on column instruments.underlying_id is 'Of an option: instruments.id of its underlying; else NULL. Origin: the program.';
+comment on column instruments.underlying_id is 'Of an option: instruments.id of its underlying, whichever of the two was there first; NULL: the archive has none. Else NULL. Origin: the program.';
 comment on column instruments.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
 comment on column instruments.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
 comment on column instruments.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
@@ -343,6 +348,10 @@ comment on column instruments.contract_size is 'Of an option: units of the under
 comment on column instruments.first_seen_at is 'observed_at of its oldest quote. UTC. Origin: the program.';
 comment on column instruments.last_seen_at is 'observed_at of its newest quote. UTC. Origin: the program.';
 comment on column instruments.type_assumed is 'Whether security_type is only assumed: of an underlying that came with its options, of a file without types. The first answer that says the type sets it. Origin: the program.';
+comment on column instruments.root is 'Of an option: the root of its OCC symbol where that is another than the underlying''s, such as SPXW of SPX; else NULL. Origin: an OCC symbol, sym of instrument beside underlying, or a column of an imported file.';
+comment on column instruments.exchange_at is 'When exchange was said last, UTC; NULL: at last_seen_at, or never. Origin: the program.';
+comment on column instruments.description_at is 'When description was said last, UTC; NULL: at last_seen_at, or never. Origin: the program.';
+comment on column instruments.contract_size_at is 'When contract_size was said last, UTC; NULL: at last_seen_at, or never. Origin: the program.';
 comment on table instruments is 'What is quoted. The symbol of an option is that of its underlying.';
 
 create table intraday_bars (
@@ -962,7 +971,8 @@ comment on view dividend_calendar is 'is_ahead: what is announced and to come. c
 --   ask_size bigint,
 --   volume bigint,
 --   delta numeric,
---   source_name text
+--   source_name text,
+--   root text
 comment on column latest_quotes.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column latest_quotes.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
 comment on column latest_quotes.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
@@ -983,9 +993,10 @@ comment on column latest_quotes.ask_size is 'Size at the ask, as sent: shares, o
 comment on column latest_quotes.volume is 'Shares traded, of an option contracts; NULL: not sent. The bars take it for the sum of the day so far. Origin: volume of extendedquote.';
 comment on column latest_quotes.delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
 comment on column latest_quotes.source_name is 'Name of the source. Origin: sources.name.';
+comment on column latest_quotes.root is 'As instruments.root: of an option the root of its OCC symbol where that is another than the underlying''s; else NULL. Origin: instruments.root.';
 comment on view latest_quotes is 'The newest quote of each instrument: one row per source, real-time and delayed apart.';
 
--- view option_chain_latest, which reads 
+-- view option_chain_latest, which reads instruments
 --   underlying text,
 --   expiration date,
 --   strike numeric,
@@ -1012,7 +1023,8 @@ comment on view latest_quotes is 'The newest quote of each instrument: one row p
 --   put_volume bigint,
 --   source_name text,
 --   underlying_last numeric,
---   moneyness numeric
+--   moneyness numeric,
+--   root text
 comment on column option_chain_latest.underlying is 'Symbol of the underlying. Origin: instruments.symbol.';
 comment on column option_chain_latest.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
 comment on column option_chain_latest.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
@@ -1040,6 +1052,7 @@ comment on column option_chain_latest.put_volume is 'Of the put: shares traded, 
 comment on column option_chain_latest.source_name is 'Name of the source. Origin: sources.name.';
 comment on column option_chain_latest.underlying_last is 'Newest last price of the underlying, in dollars per share; NULL: not known; 0: sent so, and no trade. Origin: quotes.last.';
 comment on column option_chain_latest.moneyness is 'underlying_last by strike, a ratio; NULL: no price. Origin: quotes.last and instruments.strike.';
+comment on column option_chain_latest.root is 'Root of the contracts'' OCC symbols where that is another than the underlying''s; else NULL: a strike has a row for each root. Origin: instruments.root.';
 comment on view option_chain_latest is 'One row per underlying, expiration and strike, until the expiration''s close: now, or at the instant of the setting quotekeeper.as_of. moneyness is the underlying''s last over the strike.';
 
 -- view option_surface, which reads instruments
@@ -1099,7 +1112,7 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function as_of() returns timestamp with time zone, text c299c10c53461fdcb526fbd32df22bcc
 
--- function asof(at timestamp with time zone, symbols text[]) returns TABLE(instrument text, instrument_id integer, source text, source_name text, delayed boolean, observed_at timestamp with time zone, age interval, bid numeric, ask numeric, last numeric, volume bigint), text f10cef9f5bc16f1957f6d205e159d6e2
+-- function asof(at timestamp with time zone, symbols text[]) returns TABLE(instrument text, instrument_id integer, source text, source_name text, delayed boolean, observed_at timestamp with time zone, age interval, bid numeric, ask numeric, last numeric, volume bigint), text bca59c506507d5dca8a55427a9e56613
 
 -- function bar_beginning(at timestamp with time zone, width interval, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns timestamp with time zone, text c045b20211fd79a32098719cce840753
 
@@ -1123,7 +1136,9 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function instrument_name(symbol text, expiration date, option_type text, strike numeric) returns text, text 055a892498f241516d0446c92ca34ee8
 
--- function instruments_named(name text) returns SETOF instruments, text feee03b617a0ab4946a0391d1b7c9c63
+-- function instrument_name(symbol text, expiration date, option_type text, strike numeric, root text) returns text, text 348f330e4a84a7126ada4549b8927937
+
+-- function instruments_named(name text) returns SETOF instruments, text 8fdd3037cdea040f3b7dbc1be54cf105
 
 -- function is_of_dates(width interval) returns boolean, text c23e80366cbb0faf6e3682a65cd7a63d
 

@@ -145,13 +145,22 @@ export function insertDeadLetters(client: pg.ClientBase, letters: readonly Sourc
   return insertAll(client, deadLetters, rows);
 }
 
-/** What an answer itself says of an instrument: its identity, and how it is described. */
-export const SAID = [
-  ...(["securityType", "symbol", "expiration", "optionType", "strike"] as const),
-  ...(["exchange", "description", "contractSize"] as const),
-] as const satisfies readonly (keyof InstrumentRow & keyof typeof instruments.$inferSelect)[];
+type InstrumentField = keyof InstrumentRow & keyof typeof instruments.$inferSelect;
 
-/** That as parallel arrays, for unnest. */
-export function instrumentColumns(rows: readonly InstrumentRow[]): (string | null)[][] {
-  return SAID.map((field) => rows.map((row) => clean(row[field])));
+/** What identifies an instrument. */
+export const IDENTITY = [
+  ...(["securityType", "symbol", "expiration", "optionType", "strike", "root"] as const),
+] as const satisfies readonly InstrumentField[];
+
+/** How an answer describes it. */
+export const DESCRIBED = [
+  ...(["exchange", "description", "contractSize"] as const),
+] as const satisfies readonly InstrumentField[];
+
+/** Fields of instruments as parallel arrays, for unnest. */
+export function instrumentColumns(
+  rows: readonly InstrumentRow[],
+  fields: readonly InstrumentField[] = IDENTITY,
+): (string | null)[][] {
+  return fields.map((field) => rows.map((row) => clean(row[field])));
 }

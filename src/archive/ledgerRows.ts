@@ -14,7 +14,7 @@ import {
 } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { clean } from "./insert.ts";
-import { INSTRUMENT_NAME, placeAccounts } from "./instruments.ts";
+import { isNamed, placeAccounts } from "./instruments.ts";
 import {
   accounts,
   clockSteps,
@@ -291,8 +291,6 @@ async function missAsMalformed(client: pg.ClientBase, settled: readonly SettledS
        from unnest($1::text[], $2::timestamptz[], $3::smallint[], $6::text[], $4::timestamptz[])
          as e (job, slot_at, source_id, account, settled_at)
        join accounts a on a.name = e.account
-     ), named as (
-       select i.id, ${INSTRUMENT_NAME} as name from instruments i
      ), lost as (
        select distinct s.job, s.slot_at, s.source_id, s.account_id, l.instrument
        from settled e join slots s using (job, slot_at, source_id, account_id)
@@ -300,8 +298,8 @@ async function missAsMalformed(client: pg.ClientBase, settled: readonly SettledS
        join dead_letters l on l.reason = 'refused_by_database' and l.source_id = s.source_id
          and l.observed_at between e.slot_at and e.settled_at and l.instrument = any (d.instruments)
        where not exists (
-         select from named join quotes q on q.instrument_id = named.id
-         where named.name = l.instrument and q.source_id = s.source_id and q.observed_at between e.slot_at and e.settled_at)
+         select from instruments i join quotes q on q.instrument_id = i.id
+         where ${isNamed("l.instrument")} and q.source_id = s.source_id and q.observed_at between e.slot_at and e.settled_at)
        union
        select s.job, s.slot_at, s.source_id, s.account_id, w.name
        from settled e join slots s using (job, slot_at, source_id, account_id)
@@ -563,12 +561,7 @@ export async function readStoredWithin(
   const onCitus = await isOnCitus(pool);
   const { rows: quoted } = await pool.query<{ place: number; name: string }>(
     onCitus ? QUOTED_ON_CITUS : QUOTED,
-    [
-      ...spans,
-      wanted.instruments,
-      [...new Set(wanted.instruments.map((name) => name.split(":")[0]))],
-      ...[wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], latest],
-    ],
+    [...spans, wanted.instruments, ...[wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], latest]],
   );
   const watchlists = wanted.instruments.filter(isWatchlist);
   const { rows: listed } =
@@ -583,18 +576,20 @@ export async function readStoredWithin(
   return stored;
 }
 
+const NAMED = `select i.id, n.name
+       from unnest($4::text[]) as n (name)
+       join instruments i on ${isNamed("n.name")}`;
+
 const QUOTED = `with wanted as (
-       select i.id, n.name
-       from (select i.id, ${INSTRUMENT_NAME} as name from instruments i where i.symbol = any ($5)) i
-       join unnest($4::text[]) as n (name) on n.name = i.name
+       ${NAMED}
      )
      select distinct w.place, wanted.name
      from unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
      cross join wanted
      where exists (
        select from quotes q join responses r on r.observed_at = q.observed_at and r.source_id = q.source_id
-       where q.instrument_id = wanted.id and q.delayed = $6 and q.source_id = $7
-       and q.observed_at >= w.since and q.observed_at < w.until + make_interval(secs => $8)
+       where q.instrument_id = wanted.id and q.delayed = $5 and q.source_id = $6
+       and q.observed_at >= w.since and q.observed_at < w.until + make_interval(secs => $7)
        and r.requested_at >= w.since and r.requested_at < w.until
      )`;
 
@@ -613,20 +608,18 @@ const LISTED = `select distinct w.place, n.name from ${LISTING}
 
 const QUOTED_ON_CITUS = `
   with wanted as materialized (
-    select i.id, n.name
-    from (select i.id, ${INSTRUMENT_NAME} as name from instruments i where i.symbol = any ($5)) i
-    join unnest($4::text[]) as n (name) on n.name = i.name
+    ${NAMED}
   ), answers as materialized (
     select w.place, r.observed_at
     from unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
-    join responses r on r.observed_at >= w.since and r.observed_at < w.until + make_interval(secs => $8)
-      and r.requested_at >= w.since and r.requested_at < w.until and r.source_id = $7
+    join responses r on r.observed_at >= w.since and r.observed_at < w.until + make_interval(secs => $7)
+      and r.requested_at >= w.since and r.requested_at < w.until and r.source_id = $6
   )
   select distinct a.place, w.name
   from quotes q
   join wanted w on w.id = q.instrument_id
   join answers a on a.observed_at = q.observed_at
-  where q.delayed = $6 and q.source_id = $7`;
+  where q.delayed = $5 and q.source_id = $6`;
 
 const LISTED_ON_CITUS = `
   with answers as materialized (

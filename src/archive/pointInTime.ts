@@ -45,6 +45,7 @@ export type PointInTimeRow = Columns<"q"> &
     state: string | null;
     security_type: string;
     symbol: string;
+    root: string | null;
     exchange: string | null;
     description: string | null;
     expiration: string | null;
@@ -75,6 +76,7 @@ export async function readPointInTime(
     questions.map(({ key }) => (key.kind === "option" ? key.expiration : null)),
     questions.map(({ key }) => (key.kind === "option" ? key.optionType : null)),
     questions.map(({ key }) => (key.kind === "option" ? key.strike : null)),
+    questions.map(({ key }) => (key.kind === "option" ? (key.root ?? null) : null)),
     questions.map(({ realTimeAt }) => realTimeAt),
     questions.map(({ delayedAt }) => delayedAt),
   ];
@@ -143,8 +145,8 @@ const KINDS_OF_QUOTES =
   "cross join lateral (values (false, f.real_time_at), (true, f.delayed_at)) as c (delayed, until)";
 
 /*
- * Instruments are found by their unique key, once for each security type there is (a handful, found by skipping through
- * the index): the symbol alone would find all of an underlying's thousands of options. session_bars says on which day an
+ * Contracts are found by their roots, with their underlying and without it. Securities are found by their unique key, once for each
+ * security type there is (a handful, found by skipping through the index): the symbol alone would find thousands of options. session_bars says on which day an
  * instrument was last seen, so that quotes are looked for between two times of one day, and servers pass over all
  * partitions but one. Where it names a day whose quotes have gone, nothing is said of a later quote: next_at is the
  * question's own instant.
@@ -156,12 +158,13 @@ const FOUND = `types (security_type) as (
   from types t where t.security_type is not null
 ),
 asked as (
-  select *, upper(symbol collate "C") as capitals from unnest($1::text[], $2::date[], $3::text[], $4::numeric[], $5::timestamptz[], $6::timestamptz[])
-    with ordinality as a (symbol, expiration, option_type, strike, real_time_at, delayed_at, place)
+  select *, upper(symbol collate "C") as capitals from unnest($1::text[], $2::date[], $3::text[], $4::numeric[], $5::text[], $6::timestamptz[], $7::timestamptz[])
+    with ordinality as a (symbol, expiration, option_type, strike, root, real_time_at, delayed_at, place)
 ),
 found as (
-  select a.place, a.real_time_at, a.delayed_at, i.* from asked a cross join types t join instruments i
-    on i.security_type = t.security_type and i.symbol = any (array[a.symbol, a.capitals])
+  select a.place, a.real_time_at, a.delayed_at, i.* from asked a join instruments i
+    on coalesce(i.root, i.symbol) = any (array[coalesce(a.root, a.symbol), upper(coalesce(a.root, a.symbol) collate "C")])
+   and (i.root is null or a.root is null or i.symbol = any (array[a.symbol, a.capitals]))
    and i.expiration = a.expiration and i.option_type = a.option_type and i.strike = a.strike
   union all
   select a.place, a.real_time_at, a.delayed_at, i.* from asked a cross join types t join instruments i
@@ -178,7 +181,7 @@ const STATEMENT = `
 with recursive ${FOUND},
 answered as (
 select distinct on (f.place)
-       f.place::int as place, f.security_type, f.symbol, f.exchange, f.description,
+       f.place::int as place, f.security_type, f.symbol, f.root, f.exchange, f.description,
        f.expiration, f.option_type, f.strike,
        w.symbol as underlying_symbol, w.exchange as underlying_exchange, w.description as underlying_description,
        true as q_found, qd.found as q_dividend_found, ${columnsOf("q")},
@@ -204,8 +207,8 @@ cross join lateral (
     order by q.observed_at desc
     limit 1
   ) q
-  where s.kind = any ($7::text[])
-  order by q.observed_at desc, array_position($7::text[], s.kind), s.id
+  where s.kind = any ($8::text[])
+  order by q.observed_at desc, array_position($8::text[], s.kind), s.id
   limit 1
 ) q
 cross join lateral (select q.*) qq
@@ -220,7 +223,7 @@ order by f.place, q.observed_at desc, f.id
 later as (
   select f.place, min(coalesce(f.delayed_at, f.real_time_at) + (coalesce(q.observed_at, c.until) - c.until)) as at
   from found f
-  join sources s on s.kind = any ($7::text[])
+  join sources s on s.kind = any ($8::text[])
   ${KINDS_OF_QUOTES}
   cross join lateral (
     select b.first_at, b.last_at

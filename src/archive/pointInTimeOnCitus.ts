@@ -84,7 +84,7 @@ later as materialized (
 
 /** @returns $1 to $5: what `found` gave; $6: kinds of sources; $7: how many questions there are */
 export const answered = ({ columnsOf, dividend }: Parts): string => `${STEPS}
-select i.security_type, i.symbol, i.exchange, i.description, i.expiration, i.option_type, i.strike,
+select i.security_type, i.symbol, i.root, i.exchange, i.description, i.expiration, i.option_type, i.strike,
        v.symbol as underlying_symbol, v.exchange as underlying_exchange, v.description as underlying_description,
        qq.found as q_found, qd.found as q_dividend_found, ${columnsOf("q")},
        uq.found as u_found, ud.found as u_dividend_found, ${columnsOf("u")},

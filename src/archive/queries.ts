@@ -3,7 +3,7 @@ import { and, asc, count, desc, eq, gt, gte, inArray, lte, max, ne, sql } from "
 import type pg from "pg";
 import type { QuoteLine } from "./dashboard/dashboardTypes.ts";
 import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
-import { type InstrumentKey, instrumentName } from "../market/instrument.ts";
+import { instrumentName, option } from "../market/instrument.ts";
 import {
   accounts,
   clockSteps,
@@ -20,6 +20,7 @@ import { tablesOn } from "./tableRows.ts";
 
 type Named = {
   symbol: string;
+  root: string | null;
   expiration: string | null;
   optionType: "CALL" | "PUT" | null;
   strike: string | null;
@@ -30,6 +31,7 @@ export async function readQuotesOf(pool: pg.Pool, observedAt: readonly string[])
   const rows = await tablesOn(pool)
     .select({
       symbol: instruments.symbol,
+      root: instruments.root,
       expiration: instruments.expiration,
       optionType: instruments.optionType,
       strike: instruments.strike,
@@ -64,6 +66,7 @@ export async function readQuotesOf(pool: pg.Pool, observedAt: readonly string[])
       sql`${instruments.expiration} nulls first`,
       asc(instruments.strike),
       asc(instruments.optionType),
+      sql`${instruments.root} nulls first`,
     );
   return rows.map(toLine);
 }
@@ -206,6 +209,7 @@ export async function readClockSteps(
 
 function toLine<R extends Named & { observedAt: string }>({
   symbol,
+  root,
   expiration,
   optionType,
   strike,
@@ -213,17 +217,16 @@ function toLine<R extends Named & { observedAt: string }>({
 }: R) {
   return {
     ...row,
-    instrument: nameOf({ symbol, expiration, optionType, strike }),
+    instrument: nameOf({ symbol, root, expiration, optionType, strike }),
     observedAt: isoOf(row.observedAt),
   };
 }
 
-function nameOf({ symbol, expiration, optionType, strike }: Named): string {
-  const key: InstrumentKey =
-    expiration !== null && optionType !== null && strike !== null
-      ? { kind: "option", underlying: symbol, expiration, optionType, strike }
-      : { kind: "security", symbol };
-  return instrumentName(key);
+function nameOf({ symbol, root, expiration, optionType, strike }: Named): string {
+  if (expiration === null || optionType === null || strike === null) return symbol;
+  return instrumentName(
+    option({ underlying: symbol, root: root ?? undefined, expiration, optionType, strike }),
+  );
 }
 
 /** `2026-11-20 22:50:00.123456+00` of PostgreSQL as ISO 8601 in UTC. */

@@ -100,10 +100,15 @@ export const instruments = pgTable(
     lastSeenAt: instant("last_seen_at").notNull(),
     /** No answer has said `securityType` yet. */
     typeAssumed: boolean("type_assumed").notNull().default(false),
+    root: text("root"),
+    /** When each was said last; null: when the instrument was seen last, or never. */
+    exchangeAt: instant("exchange_at"),
+    descriptionAt: instant("description_at"),
+    contractSizeAt: instant("contract_size_at"),
   },
   (table) => [
     unique("instruments_identity")
-      .on(table.securityType, table.symbol, table.expiration, table.optionType, table.strike)
+      .on(table.securityType, table.symbol, table.expiration, table.optionType, table.strike, table.root)
       .nullsNotDistinct(),
   ],
 );
@@ -469,6 +474,7 @@ export const latestQuotes = pgView("latest_quotes", {
   volume: bigintText("volume"),
   delta: numeric("delta"),
   sourceName: text("source_name").notNull(),
+  root: text("root"),
 }).existing();
 
 /** Price and count columns that all bars share. */
@@ -547,6 +553,7 @@ export const optionChainLatest = pgView("option_chain_latest", {
   sourceName: text("source_name").notNull(),
   underlyingLast: numeric("underlying_last"),
   moneyness: numeric("moneyness"),
+  root: text("root"),
 }).existing();
 
 /** What the service said of each dividend when, and what it had said before. */

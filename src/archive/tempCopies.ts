@@ -6,6 +6,7 @@
 import type pg from "pg";
 import { newestVersion, readMigrations } from "./migrations.ts";
 import { instrumentColumns } from "./insert.ts";
+import { IS_SAME_INSTRUMENT } from "./instruments.ts";
 import { readTier } from "./tiers/tier.ts";
 import type { Batch } from "./batch.ts";
 import { dividendOf } from "../read/answerToRows.ts";
@@ -221,10 +222,10 @@ async function makeCopy(
 /** The keys of a batch's quotes: `given`. */
 const GIVEN = `given as materialized (
       select distinct i.id as instrument_id, s.id as source_id, w.observed_at, w.says
-      from unnest($1::text[], $2::date[], $3::text[], $4::numeric[], $5::timestamptz[], $6::text[], $7::text[], $8::bool[])
-        as w (symbol, expiration, option_type, strike, observed_at, kind, name, says)
-      join pg_temp.instruments i on i.symbol = w.symbol
-        and (i.expiration, i.option_type, i.strike) is not distinct from (w.expiration, w.option_type, w.strike)
+      from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::text[], $7::timestamptz[], $8::text[],
+          $9::text[], $10::bool[])
+        as w (security_type, symbol, expiration, option_type, strike, root, observed_at, kind, name, says)
+      join pg_temp.instruments i on ${IS_SAME_INSTRUMENT}
       join pg_temp.sources s on s.kind = w.kind and s.name = w.name
     )`;
 
@@ -278,7 +279,7 @@ function unitColumns({ answers }: Batch): unknown[][] {
     all.map((unit) => ({ unit, source: unit.restored?.source ?? source })),
   );
   return [
-    ...instrumentColumns(units.map(({ unit }) => unit.instrument)).slice(1, 5),
+    ...instrumentColumns(units.map(({ unit }) => unit.instrument)),
     units.map(({ unit }) => unit.observedAt),
     units.map(({ source }) => source.kind),
     units.map(({ source }) => source.name),

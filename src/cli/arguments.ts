@@ -13,6 +13,7 @@ import {
   readContractName,
 } from "../market/instrument.ts";
 import { isDateText } from "../market/calendar/dates.ts";
+import { NO_OCC_SYMBOL, occSymbol } from "../market/occ.ts";
 
 /** The names between commas, each once, one at least. @param noun what one of them is */
 export function parseNames(text: string, noun: string, example: string): string[] {
@@ -30,11 +31,13 @@ export function parseSymbols(text: string): string[] {
   return symbols;
 }
 
-/** `AAPL:2026-12-18:CALL:150`. */
+/** `AAPL:2026-12-18:CALL:150`, or `SPX/SPXW:2026-12-18:CALL:5000`. */
 export function parseContract(text: string): OptionContract {
   const contract = readContractName(inCapitals(text));
   if (typeof contract === "string")
     throw new InvalidArgumentError(`${contract}; expected for example ${CONTRACT_EXAMPLE}.`);
+  if (contract.root !== undefined && occSymbol(contract) === null)
+    throw new InvalidArgumentError(`${text} ${NO_OCC_SYMBOL}.`);
   return contract;
 }
 

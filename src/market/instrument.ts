@@ -2,14 +2,13 @@
  * What is quoted. A symbol alone is no key: an option answers with the symbol of its underlying.
  */
 import { isDateText } from "./calendar/dates.ts";
+import { isRoot, type RootedSymbol, rootOf, withRoot } from "./root.ts";
 
 /** The two kinds of option contract the service knows (specification, option form). */
 export type OptionType = "CALL" | "PUT";
 
-/** One option contract, as the option form of the service names it. */
-export type OptionContract = {
-  /** Symbol of the underlying, for example `AAPL`. */
-  underlying: string;
+/** One option contract: as the option form of the service names it, and with its root where that is another than the underlying's. */
+export type OptionContract = RootedSymbol & {
   /** Calendar date of the expiration, `YYYY-MM-DD`. */
   expiration: string;
   optionType: OptionType;
@@ -49,7 +48,7 @@ export function looseName(key: InstrumentKey): string {
   const loose = (symbol: string): string => inCapitals(symbol).replace(/[^\p{L}\p{N}]/gu, "");
   return key.kind === "security"
     ? loose(key.symbol)
-    : instrumentName({ ...key, underlying: loose(key.underlying) });
+    : instrumentName(option({ ...key, underlying: loose(rootOf(key)), root: undefined }));
 }
 
 /** Whether a text may be the id of a watchlist: of one or several words, with single blanks between them. */
@@ -66,7 +65,7 @@ export function security(symbol: string): InstrumentKey {
 export function option(contract: OptionContract): InstrumentKey {
   return {
     kind: "option",
-    underlying: contract.underlying,
+    ...withRoot(contract.underlying, contract.root),
     expiration: contract.expiration,
     optionType: contract.optionType,
     strike: contract.strike,
@@ -74,12 +73,29 @@ export function option(contract: OptionContract): InstrumentKey {
 }
 
 /**
- * One text per instrument, the same for equal instruments: `AAPL`, or `AAPL:2026-12-18:CALL:150`.
+ * One text per instrument, the same for equal instruments: `AAPL`, or `AAPL:2026-12-18:CALL:150`; `SPX/SPXW:2026-12-18:CALL:5000`
+ * where the root is another than the underlying's.
  * The strike is written without trailing zeros, so 150, 150.0 and 150.00 are one contract.
  */
 export function instrumentName(key: InstrumentKey): string {
   if (key.kind === "security") return key.symbol;
-  return `${key.underlying}:${key.expiration}:${key.optionType}:${plainStrike(key.strike)}`;
+  return `${rootedName(key)}:${key.expiration}:${key.optionType}:${plainStrike(key.strike)}`;
+}
+
+/** What a contract's name begins with: `AAPL`, or `SPX/SPXW`. */
+export function rootedName({ underlying, root }: RootedSymbol): string {
+  return root === undefined ? underlying : `${underlying}/${root}`;
+}
+
+/**
+ * The underlying and the root that a contract's name begins with.
+ *
+ * Assumed: one letter behind a slash is a class of shares (`BRK/B`), and no root.
+ */
+export function readRootedName(text: string): RootedSymbol {
+  const slash = text.lastIndexOf("/");
+  const [underlying, root] = [text.slice(0, slash), text.slice(slash + 1)];
+  return slash > 0 && root.length > 1 && isRoot(root) ? withRoot(underlying, root) : { underlying: text };
 }
 
 /**
@@ -88,13 +104,15 @@ export function instrumentName(key: InstrumentKey): string {
  * @returns why it names none, in words that hold nothing of the text: it may be of a file of something else
  */
 export function readContractName(text: string): OptionContract | string {
-  const [underlying = "", expiration = "", type = "", strike = "", ...rest] = text.split(":");
+  const [symbol = "", expiration = "", type = "", strike = "", ...rest] = text.split(":");
   const optionType = type.toUpperCase();
-  if (!isSymbol(underlying) || strike === "" || rest.length > 0) return "the contract has not four parts";
+  const named = readRootedName(symbol);
+  if (!isSymbol(named.underlying) || strike === "" || rest.length > 0)
+    return "the contract has not four parts";
   if (!isDateText(expiration)) return "the expiration is not a date";
   if (optionType !== "CALL" && optionType !== "PUT") return "the type is neither CALL nor PUT";
   if (!isStrike(strike)) return "the strike is not a decimal above 0";
-  return { underlying, expiration, optionType, strike: plainStrike(strike) };
+  return { ...named, expiration, optionType, strike: plainStrike(strike) };
 }
 
 /** A contract's name, as messages show what is expected. */

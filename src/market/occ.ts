@@ -4,21 +4,26 @@
  */
 import { isDateText } from "./calendar/dates.ts";
 import { type OptionContract, plainStrike } from "./instrument.ts";
+import { isRoot, rootedSymbol, rootOf } from "./root.ts";
 
-const OCC_SYMBOL = /^([A-Z][A-Z0-9]{0,5})(\d{2})(\d{2})(\d{2})([CP])(\d{8})$/;
+const OCC_SYMBOL = /^([A-Z0-9]{1,6})(\d{2})(\d{2})(\d{2})([CP])(\d{8})$/;
 
 /** Assumed: two-digit years are of this century; no option with such a symbol expired before 2010. */
 const CENTURY = "20";
 
-/** The contract an OCC symbol names, or null when the text is no OCC symbol. The root is taken as the underlying. */
+/** What is wrong with a contract of a root that `occSymbol` has no symbol for: it cannot be asked for. */
+export const NO_OCC_SYMBOL =
+  "has no OCC symbol, by which a contract of another root is asked for: its date is of another century, or its strike is above 99999.999 or has over three decimals";
+
+/** The contract an OCC symbol names, or null when the text is no OCC symbol. The root tells the underlying (`rootedSymbol`). */
 export function parseOccSymbol(text: string): OptionContract | null {
   const match = OCC_SYMBOL.exec(text);
   if (!match) return null;
-  const [, underlying = "", year = "", month = "", day = "", type, strike = ""] = match;
+  const [, root = "", year = "", month = "", day = "", type, strike = ""] = match;
   const expiration = `${CENTURY}${year}-${month}-${day}`;
-  if (!isDateText(expiration) || !/[1-9]/.test(strike)) return null;
+  if (!isRoot(root) || !isDateText(expiration) || !/[1-9]/.test(strike)) return null;
   return {
-    underlying,
+    ...rootedSymbol(root),
     expiration,
     optionType: type === "C" ? "CALL" : "PUT",
     strike: plainStrike(`${strike.slice(0, 5)}.${strike.slice(5)}`),
@@ -26,15 +31,16 @@ export function parseOccSymbol(text: string): OptionContract | null {
 }
 
 /**
- * The OCC symbol of a contract, or null when it has none: an underlying that is no root (`BRK.B` is written `BRKB`
- * there), a date outside of this century, a strike of 0, of 100000 or more, or with over three decimals.
+ * The OCC symbol of a contract, or null when it has none: an underlying that is no root (such as `ABC.D`), a date outside of this
+ * century, a strike of 0, of 100000 or more, or with over three decimals.
  */
-export function occSymbol({ underlying, expiration, optionType, strike }: OptionContract): string | null {
+export function occSymbol(contract: OptionContract): string | null {
+  const { expiration, optionType, strike } = contract;
   const plain = plainStrike(strike);
   const [whole = "", fraction = ""] = plain.split(".");
   const date = expiration.slice(CENTURY.length).replaceAll("-", "");
   const thousandths = whole.padStart(5, "0") + fraction.padEnd(3, "0");
-  const symbol = `${underlying}${date}${optionType === "CALL" ? "C" : "P"}${thousandths}`;
+  const symbol = `${rootOf(contract)}${date}${optionType === "CALL" ? "C" : "P"}${thousandths}`;
   const read = parseOccSymbol(symbol);
   return read?.expiration === expiration && read.strike === plain ? symbol : null;
 }

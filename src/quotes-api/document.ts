@@ -33,6 +33,8 @@ type InstrumentElement = {
   securityType: string | null;
   /** For an option this is the symbol of the underlying. */
   symbol: string;
+  /** Options only: the root of the OCC symbol, absent where it is the underlying's own. The service writes it in place of the symbol. */
+  root?: string | undefined;
   /** Options only: the calendar date of `matdt`, `YYYY-MM-DD`. */
   expiration: string | null;
   /** Options only: `putcall` 1 is a call, 0 a put (field notes). */

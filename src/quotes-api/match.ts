@@ -7,6 +7,7 @@ import {
   option,
   security,
 } from "../market/instrument.ts";
+import { rootedSymbol, rootOf } from "../market/root.ts";
 import type { InstrumentQuote } from "./document.ts";
 import { canonicalDecimal } from "./decimal.ts";
 import { differences, someDifferences } from "./differences.ts";
@@ -44,7 +45,7 @@ type Claim = { key: string | null; matched: Matched; fragment: string; stranger?
  *   several entries of one name the first is its fate
  */
 export function matchAnswer(asked: readonly InstrumentKey[] | null, items: readonly ReadItem[]): Matched[] {
-  const wanted = asked && wantedOf(asked);
+  const wanted = asked && wantedOf(asked, items);
   const claims = items.map((item) => claimOf(item, wanted));
   const best = new Map<string, Claim>();
   for (const claim of claims) {
@@ -147,19 +148,68 @@ function withLikelyPairs(
 const NOT_ASKED = "the call did not ask for it";
 
 /** Names of what was asked for, by `keyText`. `inCapitals`: the same in capitals, made when an item is not found without. */
-type WantedNames = { names: ReadonlyMap<string, string>; inCapitals: () => ReadonlyMap<string, string> };
+type WantedNames = {
+  names: ReadonlyMap<string, string>;
+  inCapitals: () => ReadonlyMap<string, string>;
+  /** What was asked for, by name. */
+  keys: ReadonlyMap<string, InstrumentKey>;
+  /** Contracts whose root no item says, by the text of the same contract without it. Mostly there are none. */
+  rooted: ReadonlyMap<string, readonly string[]>;
+};
 
-function wantedOf(asked: readonly InstrumentKey[]): WantedNames {
+function wantedOf(asked: readonly InstrumentKey[], items: readonly ReadItem[]): WantedNames {
   const names = new Map(asked.map((key) => [keyText(key), instrumentName(key)]));
   let made: ReadonlyMap<string, string> | null = null;
   const make = () => new Map([...names].map(([text, name]) => [inCapitals(text), name]));
-  return { names, inCapitals: () => (made ??= make()) };
+  const keys = new Map(asked.map((key) => [instrumentName(key), key]));
+  return { names, inCapitals: () => (made ??= make()), keys, rooted: rootedNames(keys, items) };
+}
+
+function rootedNames(
+  keys: ReadonlyMap<string, InstrumentKey>,
+  items: readonly ReadItem[],
+): ReadonlyMap<string, readonly string[]> {
+  const rooted = new Map<string, string[]>();
+  const withRoots = [...keys].filter(([, key]) => key.kind === "option" && key.root !== undefined);
+  if (withRoots.length === 0) return rooted;
+  const said = new Set(items.flatMap((item) => (item.ok ? byRoot(keyOf(item.item)) : [])));
+  for (const [name, key] of withRoots) {
+    if (key.kind !== "option" || said.has(byRoot(key))) continue;
+    const text = inCapitals(keyText({ ...key, root: undefined }));
+    rooted.set(text, [...(rooted.get(text) ?? []), name]);
+  }
+  return rooted;
+}
+
+/** The text of a contract as its root alone names it. */
+function byRoot(key: InstrumentKey): string {
+  return inCapitals(key.kind === "option" ? keyText(byRootAlone(key)) : keyText(key));
+}
+
+function byRootAlone(key: Extract<InstrumentKey, { kind: "option" }>): InstrumentKey {
+  return option({ ...key, underlying: rootOf(key), root: undefined });
 }
 
 /** The asked name of an instrument: by its letters as they are, else whatever their case. */
 function nameOf(key: InstrumentKey, wanted: WantedNames): string | undefined {
   const text = keyText(key);
   return wanted.names.get(text) ?? wanted.inCapitals().get(inCapitals(text));
+}
+
+/**
+ * The asked name of an answered contract, and others that it may be as well: its answer does not say the root. A contract is also
+ * found by its root alone, and BRKB is BRK.B.
+ */
+function contractNames(key: Extract<InstrumentKey, { kind: "option" }>, wanted: WantedNames): string[] {
+  const others = key.root === undefined ? (wanted.rooted.get(inCapitals(keyText(key))) ?? []) : [];
+  const named = [nameOf(key, wanted), ...others].filter((name) => name !== undefined);
+  if (named.length > 0) return named;
+  const alias =
+    key.root === undefined
+      ? option({ ...key, ...rootedSymbol(inCapitals(key.underlying)) })
+      : byRootAlone(key);
+  const aliased = nameOf(alias, wanted);
+  return aliased === undefined ? [] : [aliased];
 }
 
 /** @param wanted null: everything is */
@@ -175,9 +225,19 @@ function claimOf(read: ReadItem, wanted: WantedNames | null): Claim {
     };
   }
   const answered = keyOf(read.item);
-  const name = wanted
-    ? (nameOf(answered, wanted) ?? onlyOptionOf(read.item, wanted))
-    : canonicalName(answered);
+  const [found, other] =
+    wanted && answered.kind === "option"
+      ? contractNames(answered, wanted)
+      : [wanted && nameOf(answered, wanted)];
+  if (other !== undefined) {
+    const detail = `it does not say whether it is of ${found} or of ${other}`;
+    return {
+      key: null,
+      fragment,
+      matched: { fate: "dead", name: null, reason: "malformed", detail, fragment },
+    };
+  }
+  const name = wanted ? (found ?? onlyOptionOf(read.item, wanted)) : canonicalName(answered);
   if (name === undefined) {
     const dead = { fate: "dead", name: canonicalName(answered), reason: "not_asked" } as const;
     return { key: null, fragment, stranger: answered, matched: { ...dead, detail: NOT_ASKED, fragment } };
@@ -185,7 +245,7 @@ function claimOf(read: ReadItem, wanted: WantedNames | null): Claim {
   const { oddFields } = read;
   const key = wanted ? name : keyText(answered);
   const isAsAsked = wanted === null || wanted.names.has(keyText(answered));
-  const item = isAsAsked ? read.item : withCapitals(read.item);
+  const item = isAsAsked ? read.item : namedAs(wanted.keys.get(name), withCapitals(read.item));
   return {
     ...{ key, fragment },
     matched: item.unknownSymbol ? { fate: "unknown", name } : { fate: "stored", name, item, oddFields },
@@ -202,6 +262,13 @@ function withCapitals(item: InstrumentQuote): InstrumentQuote {
   };
 }
 
+/** An item under the name that was asked for, unless the item says the root itself. */
+function namedAs(key: InstrumentKey | undefined, item: InstrumentQuote): InstrumentQuote {
+  if (key?.kind !== "option" || item.instrument.root !== undefined) return item;
+  const symbol = inCapitals(key.underlying);
+  return { ...item, instrument: { ...item.instrument, symbol, root: key.root } };
+}
+
 /**
  * A malformed item still tells its symbol, and mostly whether it is an option: that names what was asked for when it can
  * be nothing else, the security of this symbol or the only contract of it.
@@ -213,29 +280,30 @@ function nameOfMalformed(
   if (symbol === null) return null;
   const itself = isOption === true ? undefined : nameOf(security(symbol), wanted);
   if (itself !== undefined || isOption === false) return itself ?? null;
-  const contracts = [...new Set(wanted.names.values())].filter((name) => isContractOf(name, symbol));
-  return contracts.length === 1 ? (contracts[0] ?? null) : null;
+  const contracts = [...wanted.keys].filter(([, key]) => isContractOf(key, symbol));
+  return contracts.length === 1 ? (contracts[0]?.[0] ?? null) : null;
 }
 
 /**
  * An unknown contract may come back with nothing but its underlying's symbol; when one option alone was asked for,
  * that is it. A known quote is never matched so: a price must carry its contract's name.
  */
-function onlyOptionOf(item: InstrumentQuote, { names }: WantedNames): string | undefined {
-  if (!item.unknownSymbol || names.size !== 1) return undefined;
-  const [name = ""] = names.values();
-  return isContractOf(name, item.instrument.symbol) ? name : undefined;
+function onlyOptionOf(item: InstrumentQuote, { keys }: WantedNames): string | undefined {
+  const [asked] = keys;
+  if (!item.unknownSymbol || keys.size !== 1 || asked === undefined) return undefined;
+  return isContractOf(asked[1], item.instrument.symbol) ? asked[0] : undefined;
 }
 
-function isContractOf(name: string, symbol: string): boolean {
-  return inCapitals(name).startsWith(`${inCapitals(symbol)}:`);
+function isContractOf(key: InstrumentKey, symbol: string): boolean {
+  if (key.kind !== "option") return false;
+  return [key.underlying, rootOf(key)].some((name) => inCapitals(name) === inCapitals(symbol));
 }
 
 /** The key of an answered instrument. */
 export function keyOf({ instrument }: InstrumentQuote): InstrumentKey {
-  const { symbol, expiration, optionType, strike } = instrument;
+  const { symbol, root, expiration, optionType, strike } = instrument;
   if (expiration === null || optionType === null || strike === null) return security(symbol);
-  return option({ underlying: symbol, expiration, optionType, strike: canonicalDecimal(strike) });
+  return option({ underlying: symbol, root, expiration, optionType, strike: canonicalDecimal(strike) });
 }
 
 function canonicalName(key: InstrumentKey): string {

@@ -2,7 +2,8 @@
  * From the leaf texts of one `instrumentquote` to the words of `document.ts`. Together with `fields.ts`,
  * `leaves.ts` and `writeDocument.ts` this is the only place that knows the service's spellings.
  */
-import type { OptionType } from "../market/instrument.ts";
+import { inCapitals, type OptionType } from "../market/instrument.ts";
+import { isRoot, withRoot } from "../market/root.ts";
 import type { DividendData, ExtendedQuote, InstrumentQuote, Quote, UnderlyingElement } from "./document.ts";
 import { readDate } from "./dateText.ts";
 import { ABSENT_TEXTS, isNoValue, readDecimal, readInteger, type Read } from "./decimal.ts";
@@ -174,7 +175,7 @@ function instrumentQuote(fields: Fields): InstrumentQuote {
   // What an unknown item holds besides its name is not known: nothing else of it is read (field notes).
   if (unknownSymbol) return unknownItem(symbol, fields);
   const contract = contractFields(fields);
-  return {
+  const item = {
     instrument: {
       description: fields.name(LEAF.description),
       exchange: fields.code(LEAF.exchange),
@@ -188,6 +189,17 @@ function instrumentQuote(fields: Fields): InstrumentQuote {
     underlyingQuote: hasAny(fields, LEAF.underlyingQuote) ? readQuote(fields, LEAF.underlyingQuote) : null,
     unknownSymbol,
   };
+  return contract.optionType === null ? item : namedByUnderlying(item);
+}
+
+/** Assumed: an option whose `sym` is another than its underlying's has its root there, as SPXW of SPX. */
+function namedByUnderlying(item: InstrumentQuote): InstrumentQuote {
+  const { symbol } = item.instrument;
+  const underlying = item.underlying?.symbol ?? symbol;
+  if (inCapitals(underlying) === inCapitals(symbol) || !isRoot(symbol)) return item;
+  const { root } = withRoot(underlying, symbol);
+  if (root === undefined) return item;
+  return { ...item, instrument: { ...item.instrument, symbol: underlying, root } };
 }
 
 type ContractFields = { expiration: string | null; optionType: OptionType | null; strike: string | null };

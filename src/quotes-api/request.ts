@@ -6,7 +6,7 @@ import {
   type OptionContract,
   security,
 } from "../market/instrument.ts";
-import { parseOccSymbol } from "../market/occ.ts";
+import { occSymbol, parseOccSymbol } from "../market/occ.ts";
 import { percentEncode } from "./percentEncode.ts";
 
 /** One call of the service. */
@@ -45,6 +45,9 @@ function selector(call: QuoteCall): string[][] {
       // A parameter of its own, as the live service documents it; the specification folds it into `symbols`.
       return [["watchlist", call.watchlist]];
     case "option":
+      // The option form has no place for a root, and an OCC symbol says it.
+      if (call.contract.root !== undefined)
+        return [["symbols", occSymbol(call.contract) ?? instrumentName(option(call.contract))]];
       return [
         ["underlying", call.contract.underlying],
         ["expiration", call.contract.expiration],

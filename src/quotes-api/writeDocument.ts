@@ -128,7 +128,7 @@ function instrumentQuote(item: InstrumentQuote): Element {
 }
 
 function instrument({ instrument: named }: InstrumentQuote): Element {
-  const { description, exchange, securityType, symbol, expiration, optionType, strike } = named;
+  const { description, exchange, securityType, symbol, root, expiration, optionType, strike } = named;
   if (optionType === null) {
     return { desc: text(description), exch: text(exchange), sectyp: text(securityType), sym: symbol };
   }
@@ -140,7 +140,7 @@ function instrument({ instrument: named }: InstrumentQuote): Element {
     putcall: optionType === "CALL" ? "1" : "0",
     sectyp: text(securityType),
     strkpx: text(strike),
-    sym: symbol,
+    sym: root ?? symbol,
   };
 }
 

@@ -2,7 +2,7 @@
  * From one journaled answer to the rows it becomes. Pure: the same answer always gives the same rows, so that
  * loading it again adds nothing.
  */
-import { instrumentName, type InstrumentKey } from "../market/instrument.ts";
+import { instrumentName, type InstrumentKey, option } from "../market/instrument.ts";
 import type { ResponseRecord } from "../journal/record.ts";
 import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";
 import { canonicalDecimal, isNoValue } from "../quotes-api/decimal.ts";
@@ -106,6 +106,7 @@ function addOffers(
     instrument: {
       securityType: ASSUMED_UNDERLYING_TYPE,
       symbol: item.underlying.symbol,
+      root: undefined,
       expiration: null,
       optionType: null,
       strike: null,
@@ -123,10 +124,12 @@ function addOffers(
 }
 
 function instrumentRow(item: InstrumentQuote): InstrumentRow {
-  const { securityType, symbol, exchange, description, expiration, optionType, strike } = item.instrument;
+  const { securityType, symbol, root, exchange, description, expiration, optionType, strike } =
+    item.instrument;
   return {
     securityType: securityType ?? UNKNOWN_SECURITY_TYPE,
     symbol,
+    root,
     expiration,
     optionType,
     strike: strike === null ? null : canonicalDecimal(strike),
@@ -177,9 +180,12 @@ export function unitName({ instrument }: QuoteUnit): string {
   return instrumentName(identityKey(instrument));
 }
 
-function identityKey({ symbol, expiration, optionType, strike }: InstrumentIdentity): InstrumentKey {
+function identityKey({ symbol, root, expiration, optionType, strike }: InstrumentIdentity): InstrumentKey {
   if (expiration === null || optionType === null || strike === null) return { kind: "security", symbol };
-  return { kind: "option", underlying: symbol, expiration, optionType: optionType as "CALL" | "PUT", strike };
+  return option({
+    ...{ underlying: symbol, root: root ?? undefined },
+    ...{ expiration, optionType: optionType as "CALL" | "PUT", strike },
+  });
 }
 
 /** The dividend to compare and store; null when the element says nothing. The yield of no value becomes null. */

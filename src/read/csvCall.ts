@@ -10,6 +10,7 @@ export const NAME_FIELDS = [
   "symbol",
   "occ",
   "underlying",
+  "root",
   "expiration",
   "type",
   "strike",

@@ -5,8 +5,15 @@ import { type CsvCall, type CsvField, NAME_FIELDS } from "./csvCall.ts";
 import { type Cell, shown } from "./cell.ts";
 import { dateReader } from "./cellTime.ts";
 import type { TextOf } from "./rowReader.ts";
-import { CONTRACT_EXAMPLE, isStrike, type OptionContract, readContractName } from "../market/instrument.ts";
+import {
+  CONTRACT_EXAMPLE,
+  inCapitals,
+  isStrike,
+  type OptionContract,
+  readContractName,
+} from "../market/instrument.ts";
 import { parseOccSymbol } from "../market/occ.ts";
+import { isRoot, withRoot } from "../market/root.ts";
 
 /** Assumed: a security of a file that names no type is a common stock, unless the archive knows it as something else, or comes to. */
 const DEFAULT_TYPE = "CS";
@@ -45,8 +52,8 @@ export function createInstrumentReader(
   };
 }
 
-function keyOf({ securityType, symbol, expiration, optionType, strike }: InstrumentRow): string {
-  return JSON.stringify([securityType, symbol, expiration, optionType, strike]);
+function keyOf({ securityType, symbol, root, expiration, optionType, strike }: InstrumentRow): string {
+  return JSON.stringify([securityType, symbol, root, expiration, optionType, strike]);
 }
 
 function instrumentReader(
@@ -81,7 +88,10 @@ function instrumentReader(
     const read = readStrike(strike ?? "");
     const number = canonicalDecimal((read.ok && read.value) || "");
     if (!isStrike(number)) return wrong("strike", strike, "expected a strike");
-    const parts = { underlying: symbol, expiration: date.value, optionType, strike: number };
+    const root = text("root");
+    if (root !== null && !isRoot(inCapitals(root)))
+      return wrong("root", root, "expected the root of an OCC symbol, such as SPXW");
+    const parts = { ...withRoot(symbol, root), expiration: date.value, optionType, strike: number };
     return { ok: true, value: { ...optionRow(parts), ...described } };
   };
 }
@@ -93,10 +103,10 @@ function securityRow(symbol: string, securityType: string | null) {
   };
 }
 
-function optionRow(contract: { underlying: string; expiration: string; optionType: string; strike: string }) {
-  const { underlying, expiration, optionType, strike } = contract;
+function optionRow(contract: OptionContract) {
+  const { underlying, root, expiration, optionType, strike } = contract;
   return {
-    ...{ securityType: OPTION_TYPE, symbol: underlying, expiration, optionType, underlying },
+    ...{ securityType: OPTION_TYPE, symbol: underlying, root, expiration, optionType, underlying },
     ...{ strike: canonicalDecimal(strike), assumedType: false },
   };
 }
@@ -130,9 +140,20 @@ export function readContract(text: string): Cell<OptionContract> | null {
   const contract =
     typeof named === "string" ? parseOccSymbol(withoutPrefix(text).replaceAll(" ", "")) : named;
   if (contract !== null) return { ok: true, value: contract };
-  if (!CONTRACT_LIKE.some((like) => like.test(text))) return null;
+  if (isIsin(text) || !CONTRACT_LIKE.some((like) => like.test(text))) return null;
   const problem = `it looks like a contract and is none; expected ${CONTRACT_EXAMPLE} or AAPL261218C00150000`;
   return { ok: false, problem };
+}
+
+/** Whether a text is the ISIN of a security, with its check digit (ISO 6166): `US912828P469` only looks like a contract. */
+function isIsin(text: string): boolean {
+  if (!/^[A-Z]{2}[A-Z0-9]{9}\d$/u.test(text)) return false;
+  const digits = [...text].map((character) => Number.parseInt(character, 36)).join("");
+  const sum = [...digits].reverse().reduce((total, digit, place) => {
+    const value = Number(digit) * (place % 2 === 0 ? 1 : 2);
+    return total + (value > 9 ? value - 9 : value);
+  }, 0);
+  return sum % 10 === 0;
 }
 
 function withoutPrefix(text: string): string {

@@ -97,6 +97,8 @@ function identityOf(row: PieceRow): InstrumentRow {
   const symbol = given(row, "symbol");
   return {
     ...{ securityType: given(row, "security_type"), symbol, expiration, optionType },
+    // Exports of older versions have no roots.
+    root: row["root"] ?? undefined,
     strike: strike === null ? null : canonicalDecimal(strike),
     ...{ exchange: null, description: null, contractSize: null },
     // Exports of older versions do not say it: the types of theirs stay as they are.
@@ -109,12 +111,18 @@ function instrumentOf(row: PieceRow): RestoredInstrument {
   const described = { exchange: row["exchange"] ?? null, description: row["description"] ?? null };
   const contractSize = maybe(row, "contract_size", isInteger(2n ** 63n));
   const underlyingType = row["underlying_type"] ?? null;
+  const saidAt = {
+    exchange: maybe(row, "exchange_at", isTime),
+    description: maybe(row, "description_at", isTime),
+    contractSize: maybe(row, "contract_size_at", isTime),
+  };
   return {
     id: Number(given(row, "id", isInteger(2 ** 31))),
     row: { ...identityOf(row), ...described, contractSize, writtenStrike: row["strike"] ?? null },
     underlyingType,
     firstSeenAt: given(row, "first_seen_at", isTime),
     lastSeenAt: given(row, "last_seen_at", isTime),
+    ...(Object.values(saidAt).some((at) => at !== null) && { saidAt }),
   };
 }
 
@@ -205,7 +213,9 @@ export const EXPORT_SOURCE: RecordSource = { kind: "import", name: "quotekeeper 
 export const EXPORT_SOURCE_ID = 0;
 
 /** What a contract or a security is told by, without its number: archives number instruments differently. */
-const IDENTITY = ["security_type", "symbol", "expiration", "option_type", "strike", "type_assumed"] as const;
+const IDENTITY = [
+  ...["security_type", "symbol", "expiration", "option_type", "strike", "type_assumed", "root"],
+] as const;
 
 /** Which instrument, from which source, when. */
 const KEY = [...IDENTITY, "source_kind", "source_name", "observed_at"] as const;
@@ -217,6 +227,7 @@ export const PIECE_COLUMNS = {
     ...["id", ...IDENTITY, "exchange", "description", "contract_size"],
     // The type of the security that the option is on; null: the archive has none.
     ...["underlying_type", "first_seen_at", "last_seen_at"],
+    ...["exchange_at", "description_at", "contract_size_at"],
   ],
   quotes: [
     ...[...KEY, "delayed", ...PRICE_FIELDS.map(({ column }) => column)],

@@ -90,7 +90,7 @@ export class PlainReader {
   #paid: (DividendData | null | undefined)[] = [NO_DIVIDEND];
   /** By `keyText`, and by the symbols that were asked for. */
   readonly #names = new Map<string, Name>();
-  readonly #asked = new Map<string, Name>();
+  readonly #asked = new Map<string, Name | null>();
   /** The one object for all equal ones, by their text. */
   readonly #rows = new Map<string, InstrumentRow>();
   readonly #dividends = new Map<string, DividendData>();
@@ -159,22 +159,28 @@ export class PlainReader {
     const names =
       call.form === "symbols"
         ? call.symbols.map((symbol) => this.#nameOfSymbol(symbol))
-        : askedInstruments(call)?.map((key) => this.#nameOf(keyText(key)));
+        : askedInstruments(call)?.map((key) => this.#nameOfKey(key));
     let place = 0;
     for (const name of names ?? []) {
-      if (name.askedIn === this.#answer) return undefined;
+      // Answers need not say roots: `matchAnswer` then tells which contract is meant.
+      if (name === null || name.askedIn === this.#answer) return undefined;
       name.askedIn = this.#answer;
       name.place = place++;
     }
     return place;
   }
 
-  #nameOfSymbol(symbol: string): Name {
+  #nameOfSymbol(symbol: string): Name | null {
     const known = this.#asked.get(symbol);
     if (known !== undefined) return known;
-    const name = this.#nameOf(keyText(keyOfSymbol(symbol)));
+    const name = this.#nameOfKey(keyOfSymbol(symbol));
     this.#asked.set(symbol, name);
     return name;
+  }
+
+  /** Null: of a contract with a root. */
+  #nameOfKey(key: InstrumentKey): Name | null {
+    return key.kind === "option" && key.root !== undefined ? null : this.#nameOf(keyText(key));
   }
 
   #nameOf(text: string): Name {

@@ -9,6 +9,8 @@ import type { DeadReason, Matched } from "../quotes-api/match.ts";
 export type InstrumentIdentity = {
   securityType: string;
   symbol: string;
+  /** Root of an option's OCC symbol; absent where it is the underlying's own. */
+  root?: string | null | undefined;
   expiration: string | null;
   optionType: string | null;
   strike: string | null;
@@ -95,6 +97,8 @@ export type RestoredInstrument = {
   underlyingType: string | null;
   firstSeenAt: Instant;
   lastSeenAt: Instant;
+  /** When each word of its description was said last; null: when it was seen last, or never. */
+  saidAt?: { exchange: Instant | null; description: Instant | null; contractSize: Instant | null };
 };
 
 /** A row of `dividends`, which is stored as it is. */

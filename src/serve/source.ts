@@ -54,6 +54,7 @@ export function unknownQuote(key: InstrumentKey): InstrumentQuote {
       exchange: null,
       securityType: isOption ? "OPT" : null,
       symbol: isOption ? key.underlying : key.symbol,
+      root: isOption ? key.root : undefined,
       expiration: isOption ? key.expiration : null,
       optionType: isOption ? key.optionType : null,
       strike: isOption ? plainStrike(key.strike) : null,

@@ -18,7 +18,7 @@ const PRICES = new Set(Object.keys(QUOTE_COLUMNS));
 const DIVIDEND = new Set(Object.keys(DIVIDEND_COLUMNS));
 const ODD = ["1.5.", "--", "INF", "undefined", "Jun 24 2011", "9223372036854775808E401"];
 
-/** A stock, and an option, for each field, with every field in it and that one odd. */
+/** A stock, and an option, for each field, with every field in it and that one odd. The root `U1` would be of U. */
 function items(odd: (name: string, place: number) => string) {
   return NAMES.flatMap((bad, place) => {
     const texts = (wanted: (name: string) => boolean) =>
@@ -31,13 +31,15 @@ function items(odd: (name: string, place: number) => string) {
     const quote = texts((name) => PRICES.has(name));
     const extended = texts((name) => !PRICES.has(name) && !DIVIDEND.has(name));
     const stock = equityXml(`S${place}`, { quote, extended, dividend: texts((name) => DIVIDEND.has(name)) });
-    return DIVIDEND.has(bad) ? [stock] : [stock, optionXml({ underlying: `U${place}` }, { quote, extended })];
+    return DIVIDEND.has(bad)
+      ? [stock]
+      : [stock, optionXml({ underlying: `U${place}Q` }, { quote, extended })];
   });
 }
 
 /** Each field of each quote, by the letter before its symbol's number: the archive's own columns, and who has NULL. */
 const NULLS = `
-  select left(i.symbol, 1) as kind, substr(i.symbol, 2)::int as place, f.key as field
+  select left(i.symbol, 1) as kind, rtrim(substr(i.symbol, 2), 'Q')::int as place, f.key as field
   from quotes q join extended_quotes e using (instrument_id, observed_at, source_id)
   join instruments i on i.id = q.instrument_id
   left join dividends d using (instrument_id, observed_at, source_id)
@@ -51,7 +53,7 @@ test("each odd field is NULL in its own column and one dead letter; a replay giv
   const xml = answerXml(...items((_name, place) => ODD[place % ODD.length] ?? ""));
   const names = NAMES.flatMap((name, place) => [
     `S${place}`,
-    ...(DIVIDEND.has(name) ? [] : [`U${place}270115C00120000`]),
+    ...(DIVIDEND.has(name) ? [] : [`U${place}Q270115C00120000`]),
   ]);
   await append(answerRecord(at(0), xml, { request: symbolsCall(...names) }));
 
@@ -64,7 +66,7 @@ test("each odd field is NULL in its own column and one dead letter; a replay giv
   expect(await rowsOfQuery(pool, NULLS)).toEqual(odd);
   const letters = await rowsOfQuery(pool, "select instrument, reason, detail, fragment from dead_letters");
   expect(letters.map(({ instrument }) => instrument).sort()).toEqual(
-    odd.map(({ kind, place }) => (kind === "S" ? `S${place}` : `U${place}:2027-01-15:CALL:120`)).sort(),
+    odd.map(({ kind, place }) => (kind === "S" ? `S${place}` : `U${place}Q:2027-01-15:CALL:120`)).sort(),
   );
   for (const { instrument, reason, detail, fragment } of letters) {
     const place = Number(/\d+/.exec(String(instrument))?.[0]);

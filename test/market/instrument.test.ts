@@ -106,6 +106,18 @@ describe("an instrument's name", () => {
     );
   });
 
+  test("has the root behind the underlying only where it is another", () => {
+    const spx = { ...CALL, underlying: "SPX", strike: "5000" };
+
+    expect(instrumentName(option({ ...spx, root: "SPXW" }))).toBe("SPX/SPXW:2026-12-18:CALL:5000");
+    expect(instrumentName(option({ ...spx, root: "SPX" }))).toBe("SPX:2026-12-18:CALL:5000");
+    expect(instrumentName(option({ ...spx, underlying: "BRK.B", root: "BRKB" }))).toBe(
+      "BRK.B:2026-12-18:CALL:5000",
+    );
+    expect(readContractName("SPX/SPXW:2026-12-18:CALL:5000")).toStrictEqual({ ...spx, root: "SPXW" });
+    expect(readContractName("BRK/B:2026-12-18:CALL:5000")).toStrictEqual({ ...spx, underlying: "BRK/B" });
+  });
+
   test("is the same for strikes of the same number", () => {
     const names = ["150", "150.0", "150.00", "0150"].map((strike) =>
       instrumentName(option({ ...CALL, strike })),
@@ -142,7 +154,10 @@ test("names share a loose name when they are likely one instrument, however vend
 });
 
 describe("the name of a contract is read back", () => {
-  test.each(["AAPL:2026-12-18:CALL:150", "BRK.B:2027-01-15:PUT:0.5"])("%s", (name) => {
+  test.each([
+    ...["AAPL:2026-12-18:CALL:150", "BRK.B:2027-01-15:PUT:0.5", "BRK/B:2027-01-15:PUT:0.5"],
+    ...["SPX/SPXW:2026-12-18:CALL:5000", "AAPL/AAPL1:2026-12-18:CALL:150", "SPY/2SPY:2026-12-18:CALL:150"],
+  ])("%s", (name) => {
     const read = readContractName(name);
 
     expect(typeof read === "string" ? read : instrumentName(option(read))).toBe(name);

@@ -2,6 +2,7 @@ import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { plainStrike, type OptionContract } from "../../src/market/instrument.ts";
 import { occSymbol, parseOccSymbol } from "../../src/market/occ.ts";
+import { isRoot, rootedSymbol } from "../../src/market/root.ts";
 
 test("AAPL120721C00200000 is the AAPL call of 21 July 2012 at 200", () => {
   const contract = {
@@ -17,12 +18,37 @@ test("AAPL120721C00200000 is the AAPL call of 21 July 2012 at 200", () => {
 
 test("thousandths of a strike and digits in an adjusted root are kept", () => {
   expect(parseOccSymbol("SPY7260116P00412125")).toEqual({
-    underlying: "SPY7",
+    underlying: "SPY",
+    root: "SPY7",
     expiration: "2026-01-16",
     optionType: "PUT",
     strike: "412.125",
   });
 });
+
+test.each([
+  ["SPXW", { underlying: "SPX", root: "SPXW" }],
+  ["SPX", { underlying: "SPX" }],
+  ["AAPL1", { underlying: "AAPL", root: "AAPL1" }],
+  ["2SPY", { underlying: "SPY", root: "2SPY" }],
+  ["4SPXW", { underlying: "SPX", root: "4SPXW" }],
+  ["BRKB", { underlying: "BRK.B" }],
+  ["BRKB1", { underlying: "BRK.B", root: "BRKB1" }],
+  ["A1B2C3", { underlying: "A1B2C3" }],
+])("the root %s is of %j", (root, named) => {
+  const symbol = `${root}261218C05000000`;
+  const contract = { ...named, expiration: "2026-12-18", optionType: "CALL", strike: "5000" } as const;
+
+  expect(parseOccSymbol(symbol)).toStrictEqual(contract);
+  expect(occSymbol(contract)).toBe(symbol);
+});
+
+test.each(["US912828P469", "US0378331005", "912828P469", "123456261218C00150000"])(
+  "%s, a security's number or a root without letters, is no contract",
+  (text) => {
+    expect(parseOccSymbol(text)).toBeNull();
+  },
+);
 
 test.each([
   "AAPL",
@@ -41,7 +67,7 @@ test.each([
 });
 
 test.each([
-  { underlying: "BRK.B" },
+  { underlying: "ABC.D" },
   { strike: "100000" },
   { strike: "1.0625" },
   { strike: "0" },
@@ -66,7 +92,7 @@ test.each([
 
 test("every contract an OCC symbol can name comes back from it", () => {
   const contracts = fc.record({
-    underlying: fc.stringMatching(/^[A-Z][A-Z0-9]{0,5}$/),
+    root: fc.stringMatching(/^[A-Z0-9]{1,6}$/).filter(isRoot),
     expiration: fc
       .date({ min: new Date("2000-01-01"), max: new Date("2099-12-31"), noInvalidDate: true })
       .map((date) => date.toISOString().slice(0, 10)),
@@ -77,9 +103,10 @@ test("every contract an OCC symbol can name comes back from it", () => {
   });
 
   fc.assert(
-    fc.property(contracts, (contract) => {
+    fc.property(contracts, ({ root, ...rest }) => {
+      const contract = { ...rootedSymbol(root), ...rest };
       const symbol = occSymbol(contract);
-      expect(symbol).toHaveLength(contract.underlying.length + 15);
+      expect(symbol).toHaveLength(root.length + 15);
       expect(parseOccSymbol(symbol ?? "")).toEqual(contract);
     }),
   );

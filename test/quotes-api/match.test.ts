@@ -138,6 +138,68 @@ describe("symbols", () => {
   });
 });
 
+describe("a contract whose root is not its underlying's", () => {
+  const SPX = { underlying: "SPX", expiration: "2027-01-15", strike: "120" };
+  const plain = option({ ...contract, underlying: "SPX" });
+  const weekly = option({ ...contract, underlying: "SPX", root: "SPXW" });
+  const named = (symbol: string) =>
+    optionXml(SPX).replace("<sym>SPX</sym></instrument>", `<sym>${symbol}</sym></instrument>`);
+  const asOcc = (...symbols: string[]) => askedInstruments({ form: "symbols", symbols, delayed: false });
+
+  test("is matched by an answer that says its root, and by the only one that does not", () => {
+    const rooted = { symbol: "SPX", root: "SPXW" };
+
+    for (const answer of [optionXml(SPX), named("SPXW"), named("spxw")])
+      expect(matchAnswer([weekly], itemsOf(answer))).toMatchObject([
+        { fate: "stored", name: "SPX/SPXW:2027-01-15:CALL:120", item: { instrument: rooted } },
+      ]);
+    expect(matchAnswer(asOcc("SPXW270115C00120000"), itemsOf(named("SPXW")))).toMatchObject([
+      { fate: "stored", name: "SPX/SPXW:2027-01-15:CALL:120", item: { instrument: rooted } },
+    ]);
+    expect(matchAnswer(null, itemsOf(named("SPXW")))).toMatchObject([
+      { fate: "stored", name: "SPX/SPXW:2027-01-15:CALL:120", item: { instrument: rooted } },
+    ]);
+  });
+
+  test("is told from the one of the underlying's root where both are asked for, or neither is stored", () => {
+    const both = ["SPX:2027-01-15:CALL:120", "SPX/SPXW:2027-01-15:CALL:120"];
+
+    expect(fates([plain, weekly], named("SPXW"), optionXml(SPX))).toEqual(
+      both.map((name) => `${name} stored`),
+    );
+    expect(matchAnswer([plain, weekly], itemsOf(optionXml(SPX)))).toMatchObject([
+      ...both.map((name) => ({ fate: "absent", name })),
+      {
+        fate: "dead",
+        reason: "malformed",
+        detail: `it does not say whether it is of ${both[0]} or of ${both[1]}`,
+      },
+    ]);
+    expect(fates([plain], named("SPXW"))).toEqual([`${both[0]} absent`, `${both[1]} not_asked`]);
+  });
+
+  test("goes by the name that was asked for where that is its root alone", () => {
+    const alone = option({ ...contract, underlying: "SPXW" });
+
+    expect(matchAnswer([alone], itemsOf(named("SPXW")))).toMatchObject([
+      {
+        fate: "stored",
+        name: "SPXW:2027-01-15:CALL:120",
+        item: { instrument: { symbol: "SPX", root: "SPXW" } },
+      },
+    ]);
+  });
+
+  test("BRKB is BRK.B when an OCC symbol asks for it, however it is answered", () => {
+    const asked = asOcc("BRKB270115C00120000");
+
+    for (const underlying of ["BRK.B", "BRKB"])
+      expect(matchAnswer(asked, itemsOf(optionXml({ underlying })))).toMatchObject([
+        { fate: "stored", name: "BRK.B:2027-01-15:CALL:120", item: { instrument: { symbol: "BRK.B" } } },
+      ]);
+  });
+});
+
 describe("an option contract", () => {
   test("is matched by underlying, expiration, type and strike, however the strike is written", () => {
     for (const strike of ["120", "120.0", "1.2E2"])

@@ -110,6 +110,11 @@ describe("a security", () => {
   });
 });
 
+test("a security is named by its ISIN, which may look like a contract", () => {
+  expect(named({ symbol: "US912828P469" })).toMatchObject({ symbol: "US912828P469", optionType: null });
+  expect(named({ symbol: "US912828P460" })).toMatch(/it looks like a contract and is none/);
+});
+
 describe("a contract", () => {
   const CONTRACT = { underlying: "AAPL", expiration: "2026-12-18", type: "CALL", strike: "150" };
 
@@ -119,6 +124,30 @@ describe("a contract", () => {
       ...{ expiration: "2026-12-18", optionType: "CALL", strike: "150" },
       ...{ exchange: "OPR", description: null, contractSize: null },
     });
+  });
+
+  test.each([
+    ["SPX", "SPXW", { symbol: "SPX", root: "SPXW" }],
+    ["SPX", "SPX", { symbol: "SPX", root: undefined }],
+    ["SPX", "", { symbol: "SPX", root: undefined }],
+    ["AAPL", "AAPL1", { symbol: "AAPL", root: "AAPL1" }],
+    ["BRK.B", "BRKB", { symbol: "BRK.B", root: undefined }],
+    ["BRK/B", "BRKB", { symbol: "BRK/B", root: undefined }],
+  ])(
+    "on %s with %j in the column of roots has the root that the underlying does not say",
+    (underlying, root, told) => {
+      expect(named({ ...CONTRACT, underlying, root })).toMatchObject({ ...told, underlying });
+    },
+  );
+
+  test("has the root of its OCC symbol or of its name", () => {
+    const told = { symbol: "SPX", root: "SPXW", underlying: "SPX" };
+
+    for (const occ of ["SPXW261218C00150000", "SPXW  261218C00150000", "O:SPXW261218C00150000"])
+      expect(named({ occ })).toMatchObject(told);
+    expect(named({ symbol: "SPX/SPXW:2026-12-18:CALL:150" })).toMatchObject(told);
+    expect(named({ occ: "2SPY  261218C00150000" })).toMatchObject({ symbol: "SPY", root: "2SPY" });
+    expect(named({ occ: "BRKB261218C00150000" })).toMatchObject({ symbol: "BRK.B", root: undefined });
   });
 
   test("may have its underlying in the column of symbols", () => {
@@ -207,6 +236,7 @@ describe("a contract", () => {
     [{ type: "p." }, 'type is "p.": expected CALL or PUT'],
     [{ strike: "" }, 'strike is "": expected a strike'],
     [{ strike: "-5" }, 'strike is "-5": expected a strike'],
+    [{ root: "SPX.W" }, 'root is "SPX.W": expected the root of an OCC symbol, such as SPXW'],
     [{ underlying: "A B" }, 'underlying is "A B": expected a symbol'],
     [
       { underlying: "AAPL261218C00150000" },

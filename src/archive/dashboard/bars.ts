@@ -65,7 +65,7 @@ export async function readBars(pool: pg.Pool, of: Series, query: BarsQuery): Pro
 
 async function named(pool: pg.Pool, series: Series): Promise<NamedSeries> {
   const { rows } = await pool.query<Parameters<typeof nameOf>[0] & { kind: SourceKind; name: string }>(
-    `select i.symbol, i.expiration, i.option_type, i.strike, s.kind, s.name
+    `select i.symbol, i.root, i.expiration, i.option_type, i.strike, s.kind, s.name
      from instruments i, sources s where i.id = $1 and s.id = $2`,
     [series.instrumentId, series.sourceId],
   );

@@ -2,11 +2,13 @@
 import type pg from "pg";
 import { isoOf } from "../queries.ts";
 import type { ChainKey, ChainView, Contract, OptionRates, SourceKind, TermPoint } from "./dashboardTypes.ts";
+import { readRootedName } from "../../market/instrument.ts";
 import { isOnCitus } from "../tiers/citus.ts";
 import { isoOrNull, nameOf } from "./quotes.ts";
 
 /** Which chain, and when. */
 export type ChainQuery = {
+  /** Of the underlying; with a root, as the names of its contracts have it: `SPX/SPXW`. */
   symbol: string;
   expiration: string;
   sourceId: number;
@@ -47,12 +49,12 @@ export async function readChainKeys(pool: pg.Pool): Promise<ChainKey[]> {
     contracts: string;
     last_at: string;
   }>(
-    `select i.symbol, i.expiration, s.kind as source, s.id as source_id, s.name as source_name, d.delayed,
+    `select i.symbol || coalesce('/' || i.root, '') as symbol, i.expiration, s.kind as source, s.id as source_id, s.name as source_name, d.delayed,
             count(*) as contracts, max(b.last_at) as last_at
      ${(await isOnCitus(pool)) ? ALL_SERIES : SERIES}
      where i.option_type is not null
-     group by i.symbol, i.expiration, s.id, d.delayed
-     order by i.symbol, i.expiration, s.id, d.delayed`,
+     group by i.symbol, i.root, i.expiration, s.id, d.delayed
+     order by i.symbol, i.root nulls first, i.expiration, s.id, d.delayed`,
   );
   return rows.map(({ source_id, source_name, contracts, last_at, ...row }) => ({
     ...row,
@@ -64,13 +66,14 @@ export async function readChainKeys(pool: pg.Pool): Promise<ChainKey[]> {
 /** Calls and puts of one expiration, each as it was last observed at or before the instant, with its volatility. */
 export async function readChain(pool: pg.Pool, query: ChainQuery): Promise<ChainView> {
   const { symbol, expiration, sourceId, delayed, at } = query;
+  const { underlying: ofSymbol, root = null } = readRootedName(symbol);
   const until = at ?? "infinity";
   const contracts = await readContracts(pool, query);
   const underlying = await pool.query<{ last: string | null; observed_at: string }>(UNDERLYING, [
-    ...[symbol, sourceId, delayed, until],
+    ...[ofSymbol, sourceId, delayed, until],
   ]);
   const spans = await pool.query<{ date: string; from_at: string; to_at: string }>(SPANS, [
-    ...[symbol, expiration, sourceId, delayed, MOST_SPANS],
+    ...[ofSymbol, expiration, sourceId, delayed, MOST_SPANS, root],
   ]);
   return {
     ...(await readOptionRates(pool)),
@@ -94,7 +97,8 @@ export async function readOptionRates(pool: pg.Pool): Promise<OptionRates> {
 
 /** At the money, by expiration, at the instant at which the chain is shown. */
 export async function readTerm(pool: pg.Pool, query: ChainQuery): Promise<TermPoint[]> {
-  const { symbol, expiration, sourceId, delayed, at } = query;
+  const { expiration, sourceId, delayed, at } = query;
+  const { underlying, root = null } = readRootedName(query.symbol);
   const { rows } = await pool.query<{
     expiration: string;
     strike: string;
@@ -102,7 +106,7 @@ export async function readTerm(pool: pg.Pool, query: ChainQuery): Promise<TermPo
     iv_bid: number | null;
     iv_mid: number;
     iv_ask: number | null;
-  }>(TERM, [symbol, expiration, sourceId, delayed, at ?? "now"]);
+  }>(TERM, [underlying, expiration, sourceId, delayed, at ?? "now", root]);
   return rows.map(({ iv_bid, iv_mid, iv_ask, ...row }) => ({
     ...row,
     ...{ ivBid: iv_bid, ivMid: iv_mid, ivAsk: iv_ask },
@@ -112,6 +116,7 @@ export async function readTerm(pool: pg.Pool, query: ChainQuery): Promise<TermPo
 /** A contract as the database gives it; also what a file has of it. */
 export type ContractRow = {
   symbol: string;
+  root: string | null;
   expiration: string;
   option_type: "CALL" | "PUT";
   strike: string;
@@ -148,8 +153,10 @@ export async function readContracts(
     at,
   }: Omit<ChainQuery, "expiration"> & { expiration: string | null },
 ): Promise<ContractRow[]> {
-  const values = [symbol, expiration, sourceId, delayed, at ?? (expiration === null ? "now" : "infinity")];
-  return (await pool.query<ContractRow>(CONTRACTS, values)).rows;
+  const { underlying, root = null } = readRootedName(symbol);
+  const until = at ?? (expiration === null ? "now" : "infinity");
+  return (await pool.query<ContractRow>(CONTRACTS, [underlying, expiration, sourceId, delayed, until, root]))
+    .rows;
 }
 
 function toContract(row: ContractRow): Contract {
@@ -168,14 +175,14 @@ const INSTANT = "least($5::timestamptz, expires_at($2::date) - interval '1 micro
 /** Volatilities have one source, `surface_at`; what it leaves out of the quote is `chain_at`'s. */
 const CONTRACTS = `
   with c as materialized (
-    select * from chain_at($1, ${INSTANT}) c
-    where ($2::date is null or c.expiration = $2) and c.source_id = $3 and c.delayed = $4
+    select c.*, i.root from chain_at($1, ${INSTANT}) c join instruments i on i.id = c.instrument_id
+    where i.root is not distinct from $6 and ($2::date is null or c.expiration = $2) and c.source_id = $3 and c.delayed = $4
   ), s as materialized (
     select * from surface_at($1, ${INSTANT}) s
     where ($2::date is null or s.expiration = $2) and s.delayed = $4
       and (s.source, s.source_name) = (select kind, name from sources where id = $3)
   )
-  select c.underlying as symbol, c.expiration, c.option_type, trim_scale(c.strike) as strike, c.source, c.source_name, c.observed_at,
+  select c.underlying as symbol, c.root, c.expiration, c.option_type, trim_scale(c.strike) as strike, c.source, c.source_name, c.observed_at,
          c.bid, trim_scale(c.mid) as mid, c.ask, c.last, c.volume, trim_scale(c.spot) as spot, c.moneyness::double precision,
          s.years, s.iv_bid, s.iv_mid, s.iv_ask, s.delta, s.gamma, s.vega, s.theta, s.rho, c.delta as service_delta
   from c join s on s.instrument_id = c.instrument_id
@@ -185,8 +192,8 @@ const CONTRACTS = `
 const TERM = `
   with s as materialized (
     select s.expiration, s.strike, s.spot, s.years, s.iv_bid, s.iv_mid, s.iv_ask
-    from surface_at($1, ${INSTANT}) s
-    where s.delayed = $4 and s.moneyness between 0.9 and 1.1
+    from surface_at($1, ${INSTANT}) s join instruments i on i.id = s.instrument_id
+    where i.root is not distinct from $6 and s.delayed = $4 and s.moneyness between 0.9 and 1.1
       and (s.source, s.source_name) = (select kind, name from sources where id = $3)
   )
   select distinct on (p.expiration) p.expiration, trim_scale(p.strike) as strike, p.years, p.iv_bid, p.iv_mid, p.iv_ask
@@ -219,5 +226,5 @@ const UNDERLYING = `
 const SPANS = `
   select b.date, min(b.first_at) as from_at, max(b.last_at) as to_at
   from session_bars b join instruments i on i.id = b.instrument_id
-  where i.symbol = $1 and i.expiration = $2 and i.option_type is not null and b.source_id = $3 and b.delayed = $4
+  where i.symbol = $1 and i.root is not distinct from $6 and i.expiration = $2 and i.option_type is not null and b.source_id = $3 and b.delayed = $4
   group by b.date order by b.date desc limit $5`;

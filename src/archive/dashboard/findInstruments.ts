@@ -65,12 +65,12 @@ const literal = (text: string): string => text.replace(/[\\%_]/g, "\\$&");
 export async function findInstruments(pool: pg.Pool, text: string): Promise<FoundInstrument[]> {
   const { symbol, symbolPrefix, contract, words } = askedFor(text);
   const { rows } = await pool.query<Parameters<typeof nameOf>[0] & { description: string | null }>(
-    `select symbol, expiration, option_type, strike, description
+    `select symbol, root, expiration, option_type, strike, description
      from (
        select i.*, case
          when option_type is null and upper(symbol) = $1 then 0
          when option_type is null and upper(symbol) like $2 then 1
-         when option_type is not null and upper(symbol) = $3 and not exists (
+         when option_type is not null and $3 in (upper(symbol), root, upper(symbol) || '/' || root) and not exists (
            select from json_to_recordset($4) as w (expiration text, strike text, "optionType" text)
            where not coalesce(
              (w.expiration is null and w.strike is null
@@ -84,7 +84,7 @@ export async function findInstruments(pool: pg.Pool, text: string): Promise<Foun
        from instruments i
      ) found
      where rank is not null
-     order by rank, case when $1 <> '' then length(symbol) end, coalesce(expiration < current_date, false), expiration nulls first, symbol, strike, option_type
+     order by rank, case when $1 <> '' then length(symbol) end, coalesce(expiration < current_date, false), expiration nulls first, symbol, strike, option_type, root nulls first
      limit ${MOST_FOUND}`,
     [symbol, symbolPrefix, contract?.underlying ?? null, jsonText(contract?.words ?? []), words],
   );

@@ -20,7 +20,7 @@ export async function readMissedBars(
   { instrument, source, interval, from, to }: MissedQuery,
 ): Promise<MissedBars> {
   const named = await pool.query<Parameters<typeof nameOf>[0]>(
-    "select symbol, expiration, option_type, strike from instruments where id = $1",
+    "select symbol, root, expiration, option_type, strike from instruments where id = $1",
     [instrument],
   );
   const [key] = named.rows;

@@ -1,7 +1,7 @@
 /** The newest quote of each series, all of them or what has changed. */
 import type pg from "pg";
 import { isoOf } from "../queries.ts";
-import { instrumentName, readContractName } from "../../market/instrument.ts";
+import { instrumentName, option, readContractName, rootedName } from "../../market/instrument.ts";
 import { jsonText } from "../../outsideText.ts";
 import type { QuoteRow, SourceKind } from "./dashboardTypes.ts";
 
@@ -27,14 +27,15 @@ type Row = Named & {
     string | null
   >;
 
-const COLUMNS = `q.instrument_id, q.symbol, q.description, q.expiration, q.option_type, q.strike, q.source,
+const COLUMNS = `q.instrument_id, q.symbol, q.description, q.expiration, q.option_type, q.strike, q.root, q.source,
   s.id as source_id, q.source_name, q.delayed, q.observed_at, q.bid, q.ask,
   case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end as spread,
   case when q.last > 0 then q.last end as last, q.change, q.pct_change, q.bid_size, q.ask_size, q.volume, q.delta`;
 
 const FROM = "from latest_quotes q join sources s on s.kind = q.source and s.name = q.source_name";
 
-const ORDER = "order by q.expiration nulls first, q.symbol, q.strike, q.option_type, s.id, q.delayed";
+const ORDER =
+  "order by q.expiration nulls first, q.symbol, q.strike, q.option_type, q.root nulls first, s.id, q.delayed";
 
 /**
  * Them, securities before options.
@@ -63,9 +64,10 @@ async function readIds(pool: pg.Pool, names: readonly string[]): Promise<number[
   });
   const { rows } = await pool.query<{ id: number }>(
     `select distinct i.id from instruments i
-     join json_to_recordset($1) as n (symbol text, expiration date, "optionType" text, strike numeric)
+     join json_to_recordset($1) as n (symbol text, root text, expiration date, "optionType" text, strike numeric)
        on upper(i.symbol) = n.symbol and i.expiration is not distinct from n.expiration
-       and i.option_type is not distinct from n."optionType" and i.strike is not distinct from n.strike`,
+       and i.option_type is not distinct from n."optionType" and i.strike is not distinct from n.strike
+       and i.root is not distinct from n.root`,
     [jsonText(parts)],
   );
   return rows.map(({ id }) => id);
@@ -95,12 +97,13 @@ export async function readQuotesSince(pool: pg.Pool, since: string): Promise<Quo
 function toQuote(row: Row): QuoteRow {
   const { instrument_id, option_type, source_id, source_name, observed_at } = row;
   const { pct_change, bid_size, ask_size, ...same } = row;
-  const { symbol, description, expiration, strike, source, delayed } = same;
+  const { symbol, root, description, expiration, strike, source, delayed } = same;
   const { bid, ask, spread, last, change, volume, delta } = same;
   return {
     instrumentId: instrument_id,
     instrument: nameOf(row),
-    ...{ symbol, description, expiration, optionType: option_type, strike },
+    symbol: rootedName({ underlying: symbol, root: root ?? undefined }),
+    ...{ description, expiration, optionType: option_type, strike },
     ...{ source, sourceId: source_id, sourceName: source_name, delayed },
     observedAt: isoOf(observed_at),
     ...{ bid, ask, spread, last, change, pctChange: pct_change },
@@ -120,16 +123,18 @@ export async function readSourcesStored(pool: pg.Pool): Promise<{ kind: SourceKi
 /** What names an instrument in a row. */
 type Named = {
   symbol: string;
+  root: string | null;
   expiration: string | null;
   option_type: "CALL" | "PUT" | null;
   strike: string | null;
 };
 
 /** `AAPL` or `AAPL:2026-12-18:CALL:150`. */
-export function nameOf({ symbol, expiration, option_type: optionType, strike }: Named): string {
-  return expiration !== null && optionType !== null && strike !== null
-    ? instrumentName({ kind: "option", underlying: symbol, expiration, optionType, strike })
-    : symbol;
+export function nameOf({ symbol, root, expiration, option_type: optionType, strike }: Named): string {
+  if (expiration === null || optionType === null || strike === null) return symbol;
+  return instrumentName(
+    option({ underlying: symbol, root: root ?? undefined, expiration, optionType, strike }),
+  );
 }
 
 /** A `timestamptz` as ISO 8601, null where there is none. */

@@ -146,7 +146,9 @@ function narrowing({ symbol }: ExportTable, symbols: readonly string[] | null): 
       return [`${CAPITALS("t.symbol")} in ${list}`];
     case "name":
       // A downtime's `*` stands for these as well.
-      return [`(${CAPITALS("split_part(t.instrument, ':', 1)")} in ${list} or t.instrument = '*')`];
+      return [
+        `(${CAPITALS(`regexp_replace(t.instrument, '(/[A-Z0-9]{2,6})?:.*$', '')`)} in ${list} or t.instrument = '*')`,
+      ];
     default:
       return [];
   }

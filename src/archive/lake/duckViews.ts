@@ -156,7 +156,7 @@ export function coldLatest({
       : readParquet(extended, false);
   return `select i.id as instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, i.description,
       s.kind as source, n.delayed, q.observed_at, q.bid, q.ask, q."last", q.change, q.pct_change,
-      e.bid_size, e.ask_size, e.volume, e.delta, s.name as source_name
+      e.bid_size, e.ask_size, e.volume, e.delta, s.name as source_name, i.root
     from ${newest} n
     join parts.instruments i on i.id = n.instrument_id
     join parts.sources s on s.id = n.source_id
@@ -300,12 +300,14 @@ select c.underlying, c.expiration, c.strike, c.source, c.delayed, c.underlying_i
        c.put_volume,
        c.source_name,
        u."last" as underlying_last,
-       nullif(u."last", 0) / nullif(c.strike, 0) as moneyness
+       nullif(u."last", 0) / nullif(c.strike, 0) as moneyness,
+       c.root
 from (
   select q.symbol as underlying, q.expiration, q.strike, q.source, q.delayed, max(i.underlying_id) as underlying_id,
          ${side("CALL")},
          ${side("PUT")},
-         q.source_name
+         q.source_name,
+         i.root
   from ${latest} q
   join parts.instruments i on i.id = q.instrument_id
   where q.option_type is not null and q.expiration in (
@@ -317,7 +319,7 @@ from (
     group by x.expiration
     having max(t.close_at) > ${at}
   )
-  group by q.symbol, q.expiration, q.strike, q.source, q.source_name, q.delayed
+  group by q.symbol, i.root, q.expiration, q.strike, q.source, q.source_name, q.delayed
 ) c
 left join ${latest} u
   on u.instrument_id = c.underlying_id and u.source = c.source and u.source_name = c.source_name and u.delayed = c.delayed`;

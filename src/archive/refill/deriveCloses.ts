@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { derivedCloses } from "../backfillSchema.ts";
-import { INSTRUMENT_NAME } from "../instruments.ts";
+import { isNamed } from "../instruments.ts";
 import { markLate } from "../lateDays.ts";
 import { columnList } from "../tableRows.ts";
 import type { Instant } from "../../clock.ts";
@@ -37,8 +37,7 @@ const HOLES = `
   join due_sets d on d.id = l.due_set_id
   cross join lateral unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as name
   join instruments i
-    on i.symbol = split_part(name, ':', 1)
-   and name = ${INSTRUMENT_NAME}
+    on ${isNamed("name")}
   where m.slot_at >= coalesce($1::date, '1900-01-01'::date)::timestamp at time zone 'America/New_York'
     and m.slot_at < (coalesce($2::date, '9000-01-01'::date) + 1)::timestamp at time zone 'America/New_York'`;
 

@@ -1,7 +1,7 @@
 /** Marks slots as filled whose quotes came to the archive after they had been accounted for as missed. */
 import type pg from "pg";
 import { fills } from "../backfillSchema.ts";
-import { INSTRUMENT_NAME } from "../instruments.ts";
+import { isNamed, rootsOf } from "../instruments.ts";
 import { markLate } from "../lateDays.ts";
 import { LATEST_ANSWER_MS } from "../ledgerRows.ts";
 import { misses, type slots } from "../schema.ts";
@@ -75,9 +75,9 @@ const FOUND = `
     join due_sets d on d.id = o.due_set_id
     cross join lateral unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as name
   ), named as materialized (
-    select i.id, ${INSTRUMENT_NAME} as name
-    from instruments i
-    where i.symbol in (select split_part(name, ':', 1) from wanted)
+    select i.id, n.name
+    from (select distinct name from wanted) n
+    join instruments i on ${isNamed("n.name")}
   )
   select w.job, w.slot_at, w.source_id, w.name, w.reason, w.starred, f.observed_at, f.fill_source_id,
          $7, $8::timestamptz, w.account_id
@@ -128,8 +128,8 @@ async function fillDay(
       ...[missed.map(({ sourceId }) => sourceId), missed.map(({ accountId }) => accountId)],
       ...[missed.map(({ endsAt }) => endsAt), polled.delayedJobs, by, now],
     ];
-    const symbols = (await isOnCitus(client)) ? await missedSymbols(client, [day, dayEnds]) : [];
-    const { rowCount } = await withNear(client, quotesNear(symbols, [day, dayEnds]), () =>
+    const roots = (await isOnCitus(client)) ? await missedRoots(client, [day, dayEnds]) : [];
+    const { rowCount } = await withNear(client, quotesNear(roots, [day, dayEnds]), () =>
       client.query(`insert into found_fills ${FOUND}`, values),
     );
     if ((rowCount ?? 0) > 0) {
@@ -176,10 +176,10 @@ async function missedSlots(
 
 const DAY_MS = 86_400_000;
 
-/** The symbols of all that was missed between two times. */
-async function missedSymbols(client: pg.ClientBase, span: [string, string]): Promise<string[]> {
-  const { rows } = await client.query<{ symbol: string }>(
-    `select distinct split_part(name, ':', 1) as symbol
+/** The symbols and roots of all that was missed between two times. */
+async function missedRoots(client: pg.ClientBase, span: [string, string]): Promise<string[]> {
+  const { rows } = await client.query<{ root: string }>(
+    `select distinct unnest(${rootsOf("name")}) as root
      from misses m
      join slots s using (job, slot_at, source_id, account_id)
      join due_sets d on d.id = s.due_set_id
@@ -187,19 +187,19 @@ async function missedSymbols(client: pg.ClientBase, span: [string, string]): Pro
      where m.slot_at >= $1 and m.slot_at < $2`,
     span,
   );
-  return rows.map(({ symbol }) => symbol);
+  return rows.map(({ root }) => root);
 }
 
 /** What may fill slots between two times, which last a day at most. */
-function quotesNear(symbols: readonly string[], [from, to]: [string, string]): Wanted[] {
+function quotesNear(roots: readonly string[], [from, to]: [string, string]): Wanted[] {
   return [
     { table: "sources" },
-    { table: "instruments", rows: "where t.symbol = any ($1)", values: [symbols] },
+    { table: "instruments", rows: "where coalesce(t.root, t.symbol) = any ($1)", values: [roots] },
     {
       table: "quotes",
       rows: `join instruments i on i.id = t.instrument_id
-        where i.symbol = any ($1) and t.observed_at >= $2 and t.observed_at < $3::timestamptz + interval '1 day'`,
-      values: [symbols, from, to],
+        where coalesce(i.root, i.symbol) = any ($1) and t.observed_at >= $2 and t.observed_at < $3::timestamptz + interval '1 day'`,
+      values: [roots, from, to],
     },
   ];
 }
@@ -282,22 +282,22 @@ export async function restoreFills(client: pg.ClientBase, keys: readonly SlotKey
 
 /** What has filled shares of slots. The ledger is asked first, by itself: Citus crashes on a join of it with what is cut. */
 async function fillsNear(client: pg.ClientBase, keys: readonly SlotKey[]): Promise<Wanted[]> {
-  const { rows } = await client.query<{ symbol: string; observed_at: string; source_id: number }>(
-    `select split_part(f.instrument, ':', 1) as symbol, f.observed_at::text, f.fill_source_id as source_id
+  const { rows } = await client.query<{ root: string; observed_at: string; source_id: number }>(
+    `select unnest(${rootsOf("f.instrument")}) as root, f.observed_at::text, f.fill_source_id as source_id
      from fills f join ${SLOT_KEYS}
        on f.job = w.job and f.slot_at = w.slot_at and f.source_id = w.source_id and f.account_id = w.account_id`,
     slotKeyValues(keys),
   );
-  const symbols = rows.map(({ symbol }) => symbol);
+  const roots = rows.map(({ root }) => root);
   return [
-    { table: "instruments", rows: "where t.symbol = any ($1)", values: [symbols] },
+    { table: "instruments", rows: "where coalesce(t.root, t.symbol) = any ($1)", values: [roots] },
     {
       table: "quotes",
       rows: `join instruments i on i.id = t.instrument_id
-        join unnest($1::text[], $2::timestamptz[], $3::smallint[]) as f (symbol, observed_at, source_id)
-          on f.observed_at = t.observed_at and f.source_id = t.source_id and i.symbol = f.symbol
+        join unnest($1::text[], $2::timestamptz[], $3::smallint[]) as f (root, observed_at, source_id)
+          on f.observed_at = t.observed_at and f.source_id = t.source_id and coalesce(i.root, i.symbol) = f.root
         on conflict do nothing`,
-      values: [symbols, rows.map((row) => row.observed_at), rows.map((row) => row.source_id)],
+      values: [roots, rows.map((row) => row.observed_at), rows.map((row) => row.source_id)],
     },
   ];
 }
@@ -318,7 +318,7 @@ async function refind(client: pg.ClientBase, keys: readonly SlotKey[]): Promise<
      where exists (
        select from instruments i
        join quotes q on q.instrument_id = i.id and q.observed_at = g.observed_at and q.source_id = g.fill_source_id
-       where i.symbol = split_part(g.instrument, ':', 1) and ${INSTRUMENT_NAME} = g.instrument
+       where ${isNamed("g.instrument")}
      )`,
     slotKeyValues(keys),
   );

@@ -1,7 +1,7 @@
 /** Takes the rows of answers out of the archive, so that they can be put in anew in the same transaction. */
 import type pg from "pg";
 import { instrumentColumns } from "../insert.ts";
-import { sourceText } from "../instruments.ts";
+import { IS_SAME_INSTRUMENT, sourceText } from "../instruments.ts";
 import { withoutReplaced } from "../replaceQuotes.ts";
 import { type Wanted, withNear } from "../tiers/near.ts";
 import type { AnswerRows, QuoteUnit } from "../../read/rowTypes.ts";
@@ -116,7 +116,7 @@ async function unitsInForce(
 async function removeUnits(client: pg.ClientBase, units: readonly ImportedUnit[]): Promise<number> {
   if (units.length === 0) return 0;
   const values = [
-    ...instrumentColumns(units.map(({ unit }) => unit.instrument)).slice(0, 5),
+    ...instrumentColumns(units.map(({ unit }) => unit.instrument)),
     units.map(({ unit }) => unit.observedAt),
     units.map(({ source }) => source.kind),
     units.map(({ source }) => source.name),
@@ -126,12 +126,11 @@ async function removeUnits(client: pg.ClientBase, units: readonly ImportedUnit[]
   for (const table of ["quotes", "extended_quotes"]) {
     const { rowCount } = await client.query(
       `delete from ${table} t
-       using unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::timestamptz[], $7::text[],
-           $8::text[], $9::bool[])
-         as w (security_type, symbol, expiration, option_type, strike, observed_at, kind, name, assumed),
+       using unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::text[], $7::timestamptz[], $8::text[],
+           $9::text[], $10::bool[])
+         as w (security_type, symbol, expiration, option_type, strike, root, observed_at, kind, name, assumed),
          instruments i, sources s
-       where i.symbol = w.symbol and (i.security_type = w.security_type or w.assumed)
-         and (i.expiration, i.option_type, i.strike) is not distinct from (w.expiration, w.option_type, w.strike)
+       where ${IS_SAME_INSTRUMENT} and (i.security_type = w.security_type or w.assumed)
          and s.kind = w.kind and s.name = w.name
          and t.instrument_id = i.id and t.observed_at = w.observed_at and t.source_id = s.id`,
       values,

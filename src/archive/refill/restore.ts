@@ -3,9 +3,13 @@
  * In an archive that has nothing of them they get the numbers they had: exported again, it gives the same files.
  */
 import type pg from "pg";
-import { instrumentColumns, SAID } from "../insert.ts";
+import { DESCRIBED, IDENTITY, instrumentColumns } from "../insert.ts";
 import {
   addAllSeen,
+  DESCRIPTION,
+  descriptionTypes,
+  IS_SAME_INSTRUMENT,
+  linkContracts,
   placeInstruments,
   placeSources,
   refreshInstruments,
@@ -45,8 +49,8 @@ export function restoredSightings(answers: readonly AnswerRows[]): Sighting[] {
   return allRestored(answers).instruments.flatMap(sightingsOf);
 }
 
-function sightingsOf({ row: instrument, firstSeenAt, lastSeenAt }: RestoredInstrument): Sighting[] {
-  return [firstSeenAt, lastSeenAt].map((observedAt) => ({ instrument, observedAt }));
+function sightingsOf({ row: instrument, firstSeenAt, lastSeenAt, saidAt }: RestoredInstrument): Sighting[] {
+  return [firstSeenAt, lastSeenAt].map((observedAt) => ({ instrument, observedAt, saidAt }));
 }
 
 function allRestored(answers: readonly AnswerRows[]): Restored {
@@ -77,23 +81,26 @@ async function restoreInstruments(
     rows.flatMap(({ expiration }) => expiration ?? []),
   );
   const { rowCount } = await client.query(
-    `insert into instruments (${columnList(instruments, ...SAID, "id", "underlyingId", "firstSeenAt", "lastSeenAt", "typeAssumed")})
-     select w.security_type, w.symbol, w.expiration, w.option_type, w.strike, w.exchange, w.description,
-       w.contract_size, w.id,
+    `insert into instruments (${columnList(instruments, ...IDENTITY, ...DESCRIBED, "exchangeAt", "descriptionAt", "contractSizeAt", "id", "underlyingId", "firstSeenAt", "lastSeenAt", "typeAssumed")})
+     select w.security_type, w.symbol, w.expiration, w.option_type, w.strike, w.root, w.exchange, w.description, w.contract_size,
+       w.exchange_at, w.description_at, w.contract_size_at, w.id,
        (select u.id from instruments u
         where u.security_type = w.underlying_type and u.symbol = w.symbol and u.option_type is null),
        w.first_seen_at, w.last_seen_at, w.assumed
-     from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::text[], $7::text[], $8::bigint[],
-         $9::int[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::bool[])
-       as w (security_type, symbol, expiration, option_type, strike, exchange, description, contract_size, id,
+     from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::text[], ${descriptionTypes(7)},
+         $13::int[], $14::text[], $15::timestamptz[], $16::timestamptz[], $17::bool[])
+       as w (security_type, symbol, expiration, option_type, strike, root, ${DESCRIPTION}, id,
          underlying_type, first_seen_at, last_seen_at, assumed)
      where not exists (select from instruments i where i.id = w.id)
-       -- A security that one of the two only assumes the type of is found below.
+       -- A security that one of the two only assumes the type of is found below, and a contract that one of them names by its root.
        and not exists (select from instruments i where w.option_type is null and i.symbol = w.symbol
          and i.option_type is null and (w.assumed or i.type_assumed))
+       and not exists (select from instruments i where w.option_type is not null and ${IS_SAME_INSTRUMENT})
      on conflict do nothing`,
     [
       ...instrumentColumns(rows),
+      ...instrumentColumns(rows, DESCRIBED),
+      ...DESCRIBED.map((field) => restored.map(({ saidAt }) => saidAt?.[field] ?? null)),
       restored.map(({ id }) => id),
       restored.map(({ underlyingType }) => underlyingType),
       restored.map(({ firstSeenAt }) => firstSeenAt),
@@ -104,6 +111,10 @@ async function restoreInstruments(
   if ((rowCount ?? 0) > 0) await countOn(client, "instruments");
   // Those that the archive has, or whose number another one has: found or added, and as new as the newer word on them.
   const { seen: here } = await placeInstruments(client, restored.flatMap(sightingsOf));
+  await linkContracts(
+    client,
+    rows.flatMap(({ optionType, symbol }) => (optionType === null ? [symbol] : [])),
+  );
   await refreshInstruments(client, here);
   addAllSeen(seen, here);
 }

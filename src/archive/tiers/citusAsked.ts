@@ -33,7 +33,8 @@ const INSTRUMENTS_NAMED = asking(
   `query
   select i.*
   from instruments i
-  where i.symbol = split_part($1, ':', 1) and instrument_name(i.symbol, i.expiration, i.option_type, i.strike) = $1`,
+  where i.symbol = any (array[split_part($1, ':', 1), regexp_replace(split_part($1, ':', 1), '/[^/]*$', '')])
+    and instrument_name(i.symbol, i.expiration, i.option_type, i.strike, i.root) = $1`,
 );
 
 /** The newest quotes at or before an instant, of the instruments of which this holds; see `latest_quotes`. */
@@ -81,10 +82,10 @@ const ASOF = asking(
   bid numeric, ask numeric, last numeric, volume bigint
 )`,
   `query
-  select instrument_name(q.symbol, q.expiration, q.option_type, q.strike), q.instrument_id,
+  select instrument_name(q.symbol, q.expiration, q.option_type, q.strike, i.root), q.instrument_id,
          q.source, q.source_name, q.delayed, q.observed_at, $1 - q.observed_at, q.bid, q.ask, q.last, q.volume
-  from (${quotesAt("$1", "i.symbol = any (array(select split_part(s, ':', 1) from unnest($2) s))")}) q (${NAMES})
-  where instrument_name(q.symbol, q.expiration, q.option_type, q.strike) = any ($2)`,
+  from (${quotesAt("$1", `i.id = any (array(select n.id from unnest($2) s cross join lateral instruments_named(s) n))`)}) q (${NAMES})
+  join instruments i on i.id = q.instrument_id`,
 );
 
 const CHAIN = `returns table (

@@ -128,7 +128,8 @@ select i.id as instrument_id,
        e.ask_size,
        e.volume,
        e.delta,
-       s.name as source_name
+       s.name as source_name,
+       i.root
 from session_bars b
 join instruments i on i.id = b.instrument_id
 join sources s on s.id = b.source_id
@@ -197,12 +198,33 @@ ${OF_SESSION_BARS}
 cross join lateral (${made({ width: "interval '1 hour'", from: NEWEST_FROM, pieces: KEPT_PIECES, before: KEPT_BEFORE })}) b
 where d.bars_to is distinct from 'infinity'`;
 
+const SIDE_COLUMNS = [
+  "instrument_id",
+  "observed_at",
+  "bid",
+  "ask",
+  "mid",
+  "spread",
+  "last",
+  "delta",
+  "volume",
+];
+
+const CHAIN_COLUMNS = [
+  ...["underlying", "expiration", "strike", "source", "delayed", "underlying_id"],
+  ...["call", "put"].flatMap((side) => SIDE_COLUMNS.map((column) => `${side}_${column}`)),
+  "source_name",
+]
+  .map((column) => `c.${column}`)
+  .join(", ");
+
 /** Of `quotes_at` it reads the options' for their sides, and those of the underlyings beside them. */
 const OPTION_CHAIN_LATEST = `
 create or replace view option_chain_latest as
-select c.*,
+select ${CHAIN_COLUMNS},
        u.last as underlying_last,
-       nullif(u.last, 0) / nullif(c.strike, 0) as moneyness
+       nullif(u.last, 0) / nullif(c.strike, 0) as moneyness,
+       c.root
 from (
   select q.symbol as underlying,
          q.expiration,
@@ -212,10 +234,12 @@ from (
          max(q.underlying_id) as underlying_id,
          ${sideOf("CALL")},
          ${sideOf("PUT")},
-         q.source_name
+         q.source_name,
+         i.root
   from quotes_at(coalesce(as_of(), 'infinity')) q
+  join instruments i on i.id = q.instrument_id
   where q.option_type is not null and expires_at(q.expiration) > coalesce(as_of(), now())
-  group by q.symbol, q.expiration, q.strike, q.source, q.source_name, q.delayed
+  group by q.symbol, i.root, q.expiration, q.strike, q.source, q.source_name, q.delayed
 ) c
 left join quotes_at(coalesce(as_of(), 'infinity')) u
   on u.instrument_id = c.underlying_id and u.source = c.source and u.source_name = c.source_name and u.delayed = c.delayed`;

@@ -193,13 +193,12 @@ class Directory {
   placed(row: PieceRow): PieceRow {
     const source = this.#sources.get(row["source_id"] ?? null);
     if (source === undefined) throw invalid(`a row names source ${row["source_id"]}, and sources has none`);
-    const { security_type, symbol, expiration, option_type, strike, type_assumed } = this.#instrument(
+    const { security_type, symbol, expiration, option_type, strike, type_assumed, root } = this.#instrument(
       row["instrument_id"],
     );
-    const identity = { security_type, symbol, expiration, option_type, strike, type_assumed };
     return {
       ...row,
-      ...identity,
+      ...{ security_type, symbol, expiration, option_type, strike, type_assumed, root },
       source_kind: source["kind"] ?? null,
       source_name: source["name"] ?? null,
     } as PieceRow;

@@ -16,13 +16,15 @@ const NO_DIVIDEND_YIELD = "4.9E-324";
  */
 export function quoteFromRow(row: PointInTimeRow): InstrumentQuote {
   const isOption = row.option_type !== null;
-  const underlying = isOption ? row.underlying_symbol : null;
+  // A root says nothing without its underlying.
+  const underlying = isOption ? (row.underlying_symbol ?? (row.root === null ? null : row.symbol)) : null;
   return {
     instrument: {
       description: row.description,
       exchange: row.exchange,
       securityType: row.security_type === UNKNOWN_SECURITY_TYPE ? null : row.security_type,
       symbol: row.symbol,
+      root: row.root ?? undefined,
       expiration: row.expiration,
       optionType: row.option_type,
       strike: row.strike,

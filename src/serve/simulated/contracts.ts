@@ -44,8 +44,8 @@ const expirationOf = remembered(5_000, (date: string): Expiration | false => {
 });
 
 /**
- * The contract as it is listed at an instant (epoch ms); null when its expiration or strike is none of the market's,
- * when it has expired, or when it is not listed yet.
+ * The contract as it is listed at an instant (epoch ms); null when its expiration or strike is none of the market's, which has no
+ * roots besides those of the underlyings, when it has expired, or when it is not listed yet.
  *
  * @param baseCents the price the underlying's walk returns to: it never moves, so a strike once listed stays so
  */
@@ -54,6 +54,7 @@ export function listedContract(
   baseCents: number,
   atMs: number,
 ): ListedContract | null {
+  if (contract.root !== undefined) return null;
   const strikePrice = strikeOf(contract.strike, baseCents);
   const expiration = expirationOf(contract.expiration);
   if (strikePrice === null || !expiration) return null;

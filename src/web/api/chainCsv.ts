@@ -7,6 +7,7 @@ import {
   readOptionRates,
 } from "../../archive/dashboard/chainRows.ts";
 import { isoOf } from "../../archive/queries.ts";
+import { rootedName } from "../../market/instrument.ts";
 import { harmless } from "../../read/cell.ts";
 import { csvField, csvName } from "./csvText.ts";
 
@@ -37,7 +38,12 @@ function lineOf(row: ContractRow, delayed: boolean, given: readonly string[]): (
   const { moneyness, years, iv_bid, iv_mid, iv_ask, delta, gamma, vega, theta, rho } = row;
   const number = (value: number | null): string | null => (value === null ? null : String(value));
   return [
-    ...[harmless(row.symbol), row.expiration, row.option_type, row.strike],
+    ...[
+      harmless(rootedName({ underlying: row.symbol, root: row.root ?? undefined })),
+      row.expiration,
+      row.option_type,
+      row.strike,
+    ],
     ...[row.source, harmless(row.source_name), String(delayed), isoOf(row.observed_at)],
     ...[bid, mid, ask, last, volume, spot, number(moneyness), number(years), ...given],
     ...[iv_bid, iv_mid, iv_ask, delta, gamma, vega, theta, rho].map(number),
