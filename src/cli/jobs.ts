@@ -13,7 +13,6 @@ import { say } from "./terminal/harmless.ts";
 
 const contract = z.strictObject({
   underlying: z.string().describe("Symbol of the underlying."),
-  root: z.string().optional().describe("Root of its OCC symbol; absent: as the underlying."),
   expiration: z.iso.date().describe("Expiration date."),
   optionType: z.enum(["CALL", "PUT"]).describe("Kind of the contract."),
   strike: z.string().describe("Strike price, decimal text."),

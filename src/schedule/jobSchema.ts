@@ -11,8 +11,6 @@ import {
   plainStrike,
 } from "../market/instrument.ts";
 import { isDateText } from "../market/calendar/dates.ts";
-import { NO_OCC_SYMBOL, occSymbol } from "../market/occ.ts";
-import { isRoot, withRoot } from "../market/root.ts";
 
 const SYMBOL = "expected a symbol, 1 to 32 characters without spaces and commas";
 const symbol = z
@@ -32,31 +30,12 @@ const strike = z
   .refine((text) => /[1-9]/.test(text), DECIMAL)
   .transform(plainStrike);
 
-const ROOT = "expected the root of an OCC symbol, such as SPXW";
-
-const optionSchema = z
-  .strictObject({
-    underlying: symbol.describe("Symbol of the underlying."),
-    root: z
-      .string(ROOT)
-      .transform(inCapitals)
-      .refine(isRoot, ROOT)
-      .optional()
-      .describe(
-        "Root of the OCC symbol where it is another than the underlying's, such as SPXW of SPX; such a contract is asked for by that symbol.",
-      ),
-    expiration: z.string(DATE).refine(isDateText, DATE).describe("Expiration date, YYYY-MM-DD."),
-    type: z.enum(["CALL", "PUT"]).describe("Kind of the contract."),
-    strike: strike.describe("Strike price, a decimal above 0."),
-  })
-  .transform(({ type, root, ...contract }) => ({
-    ...contract,
-    ...withRoot(contract.underlying, root),
-    optionType: type,
-  }))
-  .refine((contract) => contract.root === undefined || occSymbol(contract) !== null, {
-    error: NO_OCC_SYMBOL,
-  });
+const optionSchema = z.strictObject({
+  underlying: symbol.describe("Symbol of the underlying."),
+  expiration: z.string(DATE).refine(isDateText, DATE).describe("Expiration date, YYYY-MM-DD."),
+  type: z.enum(["CALL", "PUT"]).describe("Kind of the contract."),
+  strike: strike.describe("Strike price, a decimal above 0."),
+});
 
 const CRON = 'expected a cron expression, such as "*/5 9-16 * * MON-FRI"';
 const PRIORITY = "expected a whole number from -1000 to 1000";

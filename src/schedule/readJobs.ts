@@ -271,7 +271,10 @@ function toJob(job: JobFile, file: string, symbols: string[]): Job {
     ...(job.account === undefined ? {} : { account: job.account }),
     symbolsFile: job.symbolsFile === undefined ? null : resolve(dirname(file), job.symbolsFile),
     watchlist: job.watchlist ?? null,
-    options: job.options ?? [],
+    options: (job.options ?? []).map(({ underlying, expiration, type, strike }) => ({
+      ...{ underlying, expiration, strike },
+      optionType: type,
+    })),
     chains: job.chains ?? [],
   };
 }

@@ -46,6 +46,11 @@ describe("wrong usage ends with exit code 2, names what is wrong, and prints no 
       /'--(symbols|watchlist).*cannot be used with option '--(symbols|watchlist)/,
     ],
     ["no symbol", ["poll", "--symbols", ","], /names no symbol; expected for example AAPL,MSFT/],
+    [
+      "a contract of another root that has no OCC symbol",
+      ["poll", "--option", "SPX/SPXW:2026-12-18:CALL:5000.1234"],
+      /has no OCC symbol/,
+    ],
     ["a symbol with a space", ["poll", "--symbols", "AAPL,BRK B"], /"BRK B" is not a symbol/],
     ["a watchlist without a name", ["poll", "--watchlist", ""], /Expected the id of a watchlist/],
     ["a contract of three parts", ["poll", "--option", "AAPL:2026-12-18:CALL"], /expected for example AAPL:/],

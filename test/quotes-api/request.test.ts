@@ -36,6 +36,20 @@ describe("the target of a call", () => {
       "/v1/market/quotes.xml?underlying=AAPL&expiration=2026-12-18&type=PUT&strike=150.50&delayed=false",
     );
   });
+
+  test("names a contract of another root by its OCC symbol", () => {
+    const spxw = {
+      underlying: "SPX",
+      root: "SPXW",
+      expiration: "2026-12-18",
+      optionType: "CALL",
+      strike: "5000",
+    } as const;
+
+    expect(requestTarget({ form: "option", contract: spxw, delayed: false })).toBe(
+      "/v1/market/quotes.xml?symbols=SPXW261218C05000000&delayed=false",
+    );
+  });
 });
 
 test("only the service knows what a watchlist asks for", () => {

@@ -71,7 +71,7 @@ const known = ({ answer }: Collected): Record<string, boolean> => {
 const lasts = async (pool: pg.Pool) =>
   (await rowsOfQuery(pool, "select last from quotes order by observed_at")).map(({ last }) => last);
 
-const NAME = "concat_ws(':', i.symbol, i.expiration, i.option_type, i.strike)";
+const NAME = "instrument_name(i.symbol, i.expiration, i.option_type, i.strike, i.root)";
 
 /** The newest rows of every table, by instrument's name; times and numbers of instruments and sources left out. */
 async function newestRows(pool: pg.Pool) {
@@ -129,6 +129,38 @@ describe("a round trip", () => {
     expect(first.quotes).toHaveLength(names.length + contracts.length + 1);
     expect(first.dividends.length).toBeGreaterThan(names.length);
     expect(again).toEqual(first);
+  });
+
+  test("contracts of one strike with different roots are told apart by OCC symbol, by name and in a watchlist", async () => {
+    const SPX = { underlying: "SPX", strike: "5000" };
+    const spxw = optionXml(SPX, { quote: { lastprice: "61" } }).replace(
+      "<sym>SPX</sym></instr",
+      "<sym>SPXW</sym></instr",
+    );
+    const world = await loadingWorld();
+    await loadXml(world, 0, answerXml(optionXml(SPX), spxw));
+    const watchlists = join(tempDir(), "watchlists.yaml");
+    writeFileSync(watchlists, 'DEFAULT: ["SPX:2027-01-15:CALL:5000", "SPX/SPXW:2027-01-15:CALL:5000"]\n');
+    const contract = { ...MRDN, ...SPX };
+    const calls: QuoteCall[][] = [
+      [{ form: "watchlist", watchlist: "DEFAULT", delayed: false }],
+      [symbols("SPX270115C05000000", "SPXW270115C05000000")],
+      ["SPXW", undefined].map((root) => ({
+        form: "option",
+        contract: { ...contract, root },
+        delayed: false,
+      })),
+    ];
+    const first = await newestRows(world.pool);
+
+    expect(first.quotes).toHaveLength(3);
+    for (const some of calls) {
+      const second = await collectingFrom(world.url, {
+        flags: ["--as-of", at(0), "--watchlists", watchlists],
+      });
+      for (const call of some) await second.collect(call);
+      expect(await newestRows(second.pool)).toEqual(first);
+    }
   });
 
   test("a symbol that is asked for in small letters is answered as the archive has it", async () => {

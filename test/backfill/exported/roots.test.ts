@@ -1,0 +1,208 @@
+/** Contracts of one underlying, expiration, type and strike that have different roots: every door tells them apart. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { findInstruments } from "../../../src/archive/dashboard/findInstruments.ts";
+import { readChain, readChainKeys } from "../../../src/archive/dashboard/chainRows.ts";
+import { migrate, readMigrations } from "../../../src/archive/migrations.ts";
+import { readQuotes } from "../../../src/archive/dashboard/quotes.ts";
+import { run } from "../../cli/edges.ts";
+import { contentOf, rowsOfQuery } from "../../support/archive.ts";
+import { freshDatabase, handOnDatabases } from "../../support/database.ts";
+import { at } from "../../support/journal.ts";
+import { tempDir } from "../../support/tempDir.ts";
+import { unlessOnCitus } from "../../support/unlessOnCitus.ts";
+import { type BackfillWorld, backfillWorld } from "../world.ts";
+
+handOnDatabases();
+
+const CSV = `underlying,root,expiration,type,strike,at,bid,ask
+^SPX,SPX,2026-12-18,C,6000,2026-11-18,51.5,52.5
+^SPX,SPXW,2026-12-18,C,6000,2026-11-18,53.5,54.5
+AAPL,AAPL,2026-12-18,C,160,2026-11-18,3.05,3.15
+AAPL,AAPL1,2026-12-18,C,160,2026-11-18,1.45,1.95
+`;
+
+const MAP = `source: vendor
+timezone: America/New_York
+columns: { underlying: underlying, root: root, expiration: expiration, type: type, strike: strike, time: at, bid: bid, ask: ask }
+constants: { time: "15:45" }
+strip: { underlying: { prefix: ^ } }
+`;
+
+const NAMES = [
+  "AAPL/AAPL1:2026-12-18:CALL:160",
+  "AAPL:2026-12-18:CALL:160",
+  "SPX/SPXW:2026-12-18:CALL:6000",
+  "SPX:2026-12-18:CALL:6000",
+];
+
+const STORED = `select instrument_name(i.symbol, i.expiration, i.option_type, i.strike, i.root) as name, q.bid
+  from quotes q join instruments i on i.id = q.instrument_id order by 1`;
+
+async function imported(
+  csv = CSV,
+): Promise<{ world: BackfillWorld; outcome: Awaited<ReturnType<typeof run>> }> {
+  const dir = tempDir();
+  writeFileSync(join(dir, "options.csv"), csv);
+  writeFileSync(join(dir, "map.yaml"), MAP);
+  const world = await backfillWorld();
+  const outcome = await run(
+    ["backfill", "--csv", join(dir, "options.csv"), "--map", join(dir, "map.yaml"), "--json"],
+    world.env,
+  );
+  return { world, outcome };
+}
+
+test("four contracts of a file with a column of roots are four instruments, and none is set aside", async () => {
+  const { world, outcome } = await imported();
+
+  expect(outcome).toMatchObject({ exitCode: 0 });
+  expect(await rowsOfQuery(world.pool, STORED)).toEqual(
+    ["1.45", "3.05", "53.5", "51.5"].map((bid, place) => ({ name: NAMES[place], bid })),
+  );
+  expect(await rowsOfQuery(world.pool, "select detail from dead_letters")).toEqual([]);
+});
+
+test("SQL finds each by its name, and a chain has a row for each root", async () => {
+  const { world } = await imported();
+
+  expect(
+    await rowsOfQuery(world.pool, "select instrument, bid from asof('2026-11-19', $1) order by 1", [
+      [NAMES[2], NAMES[3]],
+    ]),
+  ).toEqual([
+    { instrument: NAMES[2], bid: "53.5" },
+    { instrument: NAMES[3], bid: "51.5" },
+  ]);
+  expect(await rowsOfQuery(world.pool, "select root from instruments_named($1)", [NAMES[2]])).toEqual([
+    { root: "SPXW" },
+  ]);
+  await world.pool.query("set quotekeeper.as_of = '2026-11-19'");
+  expect(
+    await rowsOfQuery(
+      world.pool,
+      "select root, call_bid from option_chain_latest where underlying = 'SPX' order by 1",
+    ),
+  ).toEqual([
+    { root: "SPXW", call_bid: "53.5" },
+    { root: null, call_bid: "51.5" },
+  ]);
+});
+
+test("the dashboard has a chain for each root, and finds contracts by it", async () => {
+  const { world } = await imported();
+
+  const keys = await readChainKeys(world.pool);
+  const [key] = keys.filter(({ symbol }) => symbol === "SPX/SPXW");
+  const chain = await readChain(world.pool, {
+    ...{
+      symbol: "SPX/SPXW",
+      expiration: "2026-12-18",
+      sourceId: key?.sourceId ?? 0,
+      delayed: false,
+      at: null,
+    },
+  });
+
+  expect(keys.map(({ symbol, contracts }) => [symbol, contracts])).toEqual([
+    ["AAPL", 1],
+    ["AAPL/AAPL1", 1],
+    ["SPX", 1],
+    ["SPX/SPXW", 1],
+  ]);
+  expect(chain.contracts).toMatchObject([{ instrument: NAMES[2], bid: "53.5" }]);
+  expect(await findInstruments(world.pool, "spxw 2026-12")).toEqual([
+    { instrument: NAMES[2], description: null },
+  ]);
+  expect(await readQuotes(world.pool, [NAMES[0] ?? ""])).toMatchObject([
+    { instrument: NAMES[0], bid: "1.45" },
+  ]);
+});
+
+test.each(["csv", "parquet"])("an export in %s names them, and gives them back", async (format) => {
+  const { world } = await imported();
+  const out = join(tempDir(), "out");
+  await run(["export", "--format", format, "--out", out], world.env);
+  const other = await backfillWorld();
+
+  const outcome = await run(["backfill", `--${format}`, out, "--json"], other.env);
+
+  expect(outcome).toMatchObject({ exitCode: 0 });
+  expect(await rowsOfQuery(other.pool, STORED)).toEqual(await rowsOfQuery(world.pool, STORED));
+  if (format === "csv")
+    expect(readFileSync(join(out, "quotes/date=2026-11-18/quotes.csv"), "utf8")).toContain(`,${NAMES[2]},`);
+});
+
+test("an export of a version without roots is taken back, and its contracts are those of the underlying", async () => {
+  const { world } = await imported(CSV.replace(/.*,(SPXW|AAPL1),.*\n/g, ""));
+  const old = join(tempDir(), "out");
+  await run(["export", "--format", "csv", "--out", old], world.env);
+  const path = join(old, "instruments/instruments.csv");
+  const rows = readFileSync(path, "utf8").split("\r\n");
+  const added = /^(root|exchange_at|description_at|contract_size_at)$/;
+  const kept = (rows[0] ?? "").split(",").flatMap((name, place) => (added.test(name) ? [] : [place]));
+  writeFileSync(
+    path,
+    rows.map((row) => (row === "" ? "" : kept.map((place) => row.split(",")[place]).join(","))).join("\r\n"),
+  );
+  signAgain(old);
+  const other = await backfillWorld();
+
+  const outcome = await run(["backfill", "--csv", old, "--json"], other.env);
+
+  expect(outcome).toMatchObject({ exitCode: 0 });
+  expect(await rowsOfQuery(other.pool, STORED)).toEqual([
+    { name: NAMES[1], bid: "3.05" },
+    { name: NAMES[3], bid: "51.5" },
+  ]);
+});
+
+/** Writes into a manifest what its files are now. */
+function signAgain(dir: string): void {
+  const path = join(dir, "manifest.json");
+  const manifest = JSON.parse(readFileSync(path, "utf8")) as {
+    tables: { files: { path: string; bytes: number; sha256: string }[] }[];
+  };
+  for (const file of manifest.tables.flatMap(({ files }) => files)) {
+    const content = readFileSync(join(dir, file.path));
+    Object.assign(file, {
+      bytes: content.length,
+      sha256: createHash("sha256").update(content).digest("hex"),
+    });
+  }
+  writeFileSync(path, JSON.stringify(manifest));
+}
+
+unlessOnCitus("whose views are those of this version")(
+  "an archive of the version before keeps every row when it migrates",
+  async () => {
+    const { pool } = await freshDatabase({ migrated: false });
+    const before = (await readMigrations()).filter(({ version }) => version < 26);
+    await migrate(pool, at(0), { files: before });
+    await pool.query(`
+      insert into sources (kind, name) values ('import', 'vendor');
+      insert into instruments (id, security_type, symbol, description, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
+      overriding system value values
+        (11, 'CS', 'SPX', 'INDEX', null, null, null, null, '${at(0)}', '${at(9)}'),
+        (12, 'OPT', 'SPX', null, 11, '2026-12-18', 'CALL', 6000, '${at(0)}', '${at(9)}'),
+        (13, 'OPT', 'SPXW', 'WEEKLY', null, '2026-12-18', 'CALL', 6000.00, '${at(0)}', '${at(9)}');
+      select setval(pg_get_serial_sequence('instruments', 'id'), 13);
+      insert into quotes (observed_at, instrument_id, source_id, delayed, bid)
+      select '${at(9)}', id, (select id from sources where name = 'vendor'), false, id from instruments`);
+    const rows = await rowsOfQuery(pool, "select * from instruments order by id");
+    const content = await contentOf(pool);
+
+    await migrate(pool, at(0));
+
+    const added = { root: null, exchange_at: null, description_at: null, contract_size_at: null };
+    expect(await rowsOfQuery(pool, "select * from instruments order by id")).toEqual(
+      rows.map((row) => ({ ...row, ...added })),
+    );
+    expect({ ...(await contentOf(pool)), instruments: null }).toMatchObject({
+      ...content,
+      instruments: null,
+    });
+  },
+);
