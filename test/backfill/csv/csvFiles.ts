@@ -56,10 +56,10 @@ export async function rows(
 ) {
   const { rows: found } = await pool.query<{ line: string }>(
     `select concat_ws(' ', to_char(q.observed_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'),
-       i.symbol, i.expiration, i.option_type, trim_scale(i.strike), ${columns}) as line
+       i.symbol || coalesce('/' || i.root, ''), i.expiration, i.option_type, trim_scale(i.strike), ${columns}) as line
      from quotes q join instruments i on i.id = q.instrument_id
      join extended_quotes e using (instrument_id, observed_at, source_id)
-     order by q.observed_at, i.symbol, i.strike`,
+     order by q.observed_at, i.symbol, i.strike, i.root`,
   );
   return found.map(({ line }) => line);
 }
