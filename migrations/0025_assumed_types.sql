@@ -46,8 +46,9 @@ begin
       where a.instrument_id = pair.assumed and b.instrument_id = pair.said
     );
     insert into late_days (date, changed_by, changed_at)
-    select distinct date, pg_current_xact_id(), clock_timestamp() from session_bars
-    where instrument_id = pair.assumed and date < (clock_timestamp() at time zone 'America/New_York')::date
+    select b.date, pg_current_xact_id(), clock_timestamp()
+    from (select distinct date from session_bars where instrument_id = pair.assumed) b
+    where b.date < (clock_timestamp() at time zone 'America/New_York')::date
     on conflict (date) do update set changed_by = excluded.changed_by, changed_at = excluded.changed_at;
     select array_agg(i.id) as instrument_ids, array_agg(b.source_id) as source_ids,
            array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
