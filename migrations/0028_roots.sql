@@ -172,3 +172,11 @@ left join lateral (
     and q.delayed = c.delayed
 ) u on true;
 comment on column option_chain_latest.root is 'Root of the contracts'' OCC symbols where that is another than the underlying''s; else NULL: a strike has a row for each root. Origin: instruments.root.';
+
+create or replace view option_surface as
+select s.*, i.root
+from (select coalesce(as_of(), now()) as at) n
+cross join (select distinct symbol from instruments where option_type is not null) u
+cross join lateral surface_at(u.symbol, n.at) s
+join instruments i on i.id = s.instrument_id;
+comment on column option_surface.root is 'Root of the contract''s OCC symbol where that is another than the underlying''s; else NULL. Origin: instruments.root.';

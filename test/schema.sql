@@ -1080,7 +1080,8 @@ comment on view option_chain_latest is 'One row per underlying, expiration and s
 --   theta double precision,
 --   rho double precision,
 --   service_delta numeric,
---   delta_difference double precision
+--   delta_difference double precision,
+--   root text
 comment on column option_surface.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column option_surface.underlying is 'Symbol of the underlying. Origin: instruments.symbol.';
 comment on column option_surface.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
@@ -1106,6 +1107,7 @@ comment on column option_surface.theta is 'Change of the value in dollars per sh
 comment on column option_surface.rho is 'Change of the value in dollars per share when the interest rate rises by 1, as from 4 % to 104 %, at iv_mid; NULL without it. Origin: the program.';
 comment on column option_surface.service_delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
 comment on column option_surface.delta_difference is 'delta less service_delta, in dollars per dollar; NULL where one is missing. Origin: the program.';
+comment on column option_surface.root is 'Root of the contract''s OCC symbol where that is another than the underlying''s; else NULL. Origin: instruments.root.';
 comment on view option_surface is 'Implied volatilities and greeks of the contracts that have not expired: now, or at the instant of the setting quotekeeper.as_of.';
 
 -- function add_bar_parts(parts bar_part[]) returns TABLE(instrument_id integer, source_id smallint, delayed boolean, written_by text), text d6727c6617968ba285eb6f457c163246

@@ -153,10 +153,11 @@ const UNDERLYINGS = asking(
 
 const OPTION_SURFACE = `
 create or replace view option_surface as
-select s.*
-from (select coalesce(nullif(current_setting('quotekeeper.as_of', true), '')::timestamptz, now()) as at) n
+select s.*, i.root
+from (select coalesce(as_of(), now()) as at) n
 cross join underlyings() u (symbol)
-cross join lateral surface_at(u.symbol, n.at) s`;
+cross join lateral surface_at(u.symbol, n.at) s
+join instruments i on i.id = s.instrument_id`;
 
 const COMMENTS = `
 comment on function chain_rows(text, timestamptz) is 'The rows of chain_at, which has an argument and a column of one name.';
