@@ -1,6 +1,5 @@
 /** Job files that change while the program runs. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
@@ -54,8 +53,11 @@ async function follow(variables: Record<string, string> = {}): Promise<void> {
 /** The time of one look passes, and the files are read. */
 async function look(): Promise<void> {
   jest.advanceTimersByTime(LOOK_EVERY_MS);
-  // Files are read beside the clock, one operation after the other: after more operations than that it has been done.
-  for (let operation = 0; operation < 100; operation += 1) await stat(dir);
+  // Files are read beside the clock: it has been done once no operation is under way, nor follows on the one before.
+  for (let idle = 0; idle < 3; idle += 1) {
+    await new Promise(setImmediate);
+    if (process.getActiveResourcesInfo().some((name) => /^(FSReq|CloseReq)/.test(name))) idle = 0;
+  }
 }
 
 function symbolsTaken(): (readonly string[])[] {
