@@ -124,53 +124,66 @@ left join lateral (
 ) e on true;
 comment on column latest_quotes.root is 'As instruments.root: of an option the root of its OCC symbol where that is another than the underlying''s; else NULL. Origin: instruments.root.';
 
-create or replace view option_chain_latest as
-select c.underlying, c.expiration, c.strike, c.source, c.delayed, c.underlying_id,
-       c.call_instrument_id, c.call_observed_at, c.call_bid, c.call_ask, c.call_mid, c.call_spread, c.call_last, c.call_delta,
-       c.call_volume,
-       c.put_instrument_id, c.put_observed_at, c.put_bid, c.put_ask, c.put_mid, c.put_spread, c.put_last, c.put_delta, c.put_volume,
-       c.source_name,
-       u.last as underlying_last,
-       nullif(u.last, 0) / nullif(c.strike, 0) as moneyness,
-       c.root
-from (
-  select q.symbol as underlying,
-         q.expiration,
-         q.strike,
-         q.source,
-         q.delayed,
-         max(q.underlying_id) as underlying_id,
-         max(q.instrument_id) filter (where q.option_type = 'CALL') as call_instrument_id,
-         max(q.observed_at) filter (where q.option_type = 'CALL') as call_observed_at,
-         max(q.bid) filter (where q.option_type = 'CALL') as call_bid,
-         max(q.ask) filter (where q.option_type = 'CALL') as call_ask,
-         max((q.bid + q.ask) / 2) filter (where q.option_type = 'CALL' and q.ask > 0) as call_mid,
-         max(q.ask - q.bid) filter (where q.option_type = 'CALL' and q.ask > 0) as call_spread,
-         max(q.last) filter (where q.option_type = 'CALL') as call_last,
-         max(q.delta) filter (where q.option_type = 'CALL') as call_delta,
-         max(q.volume) filter (where q.option_type = 'CALL') as call_volume,
-         max(q.instrument_id) filter (where q.option_type = 'PUT') as put_instrument_id,
-         max(q.observed_at) filter (where q.option_type = 'PUT') as put_observed_at,
-         max(q.bid) filter (where q.option_type = 'PUT') as put_bid,
-         max(q.ask) filter (where q.option_type = 'PUT') as put_ask,
-         max((q.bid + q.ask) / 2) filter (where q.option_type = 'PUT' and q.ask > 0) as put_mid,
-         max(q.ask - q.bid) filter (where q.option_type = 'PUT' and q.ask > 0) as put_spread,
-         max(q.last) filter (where q.option_type = 'PUT') as put_last,
-         max(q.delta) filter (where q.option_type = 'PUT') as put_delta,
-         max(q.volume) filter (where q.option_type = 'PUT') as put_volume,
-         q.source_name,
-         i.root
-  from quotes_at(coalesce(as_of(), 'infinity')) q
-  join instruments i on i.id = q.instrument_id
-  where q.option_type is not null and expires_at(q.expiration) > coalesce(as_of(), now())
-  group by q.symbol, i.root, q.expiration, q.strike, q.source, q.source_name, q.delayed
-) c
-left join lateral (
-  select q.last
-  from quotes_at(coalesce(as_of(), 'infinity')) q
-  where q.instrument_id = c.underlying_id and q.source = c.source and q.source_name = c.source_name
-    and q.delayed = c.delayed
-) u on true;
+-- With the contracts and the quotes of an instant that is set, as option_surface has them. The type of a view's column stays: tables
+-- of TimescaleDB have another name for numeric.
+do $$
+begin
+  execute format($view$
+    create or replace view option_chain_latest as
+    select c.underlying, c.expiration, c.strike, c.source, c.delayed, c.underlying_id,
+           c.call_instrument_id, c.call_observed_at, c.call_bid, c.call_ask, c.call_mid, c.call_spread, c.call_last, c.call_delta,
+           c.call_volume,
+           c.put_instrument_id, c.put_observed_at, c.put_bid, c.put_ask, c.put_mid, c.put_spread, c.put_last, c.put_delta, c.put_volume,
+           c.source_name,
+           u.last::%s as underlying_last,
+           nullif(u.last, 0) / nullif(c.strike, 0) as moneyness,
+           c.root
+    from (
+      select q.symbol as underlying,
+             q.expiration,
+             q.strike,
+             q.source,
+             q.delayed,
+             max(q.underlying_id) as underlying_id,
+             max(q.instrument_id) filter (where q.option_type = 'CALL') as call_instrument_id,
+             max(q.observed_at) filter (where q.option_type = 'CALL') as call_observed_at,
+             max(q.bid) filter (where q.option_type = 'CALL') as call_bid,
+             max(q.ask) filter (where q.option_type = 'CALL') as call_ask,
+             max((q.bid + q.ask) / 2) filter (where q.option_type = 'CALL' and q.ask > 0) as call_mid,
+             max(q.ask - q.bid) filter (where q.option_type = 'CALL' and q.ask > 0) as call_spread,
+             max(q.last) filter (where q.option_type = 'CALL') as call_last,
+             max(q.delta) filter (where q.option_type = 'CALL') as call_delta,
+             max(q.volume) filter (where q.option_type = 'CALL') as call_volume,
+             max(q.instrument_id) filter (where q.option_type = 'PUT') as put_instrument_id,
+             max(q.observed_at) filter (where q.option_type = 'PUT') as put_observed_at,
+             max(q.bid) filter (where q.option_type = 'PUT') as put_bid,
+             max(q.ask) filter (where q.option_type = 'PUT') as put_ask,
+             max((q.bid + q.ask) / 2) filter (where q.option_type = 'PUT' and q.ask > 0) as put_mid,
+             max(q.ask - q.bid) filter (where q.option_type = 'PUT' and q.ask > 0) as put_spread,
+             max(q.last) filter (where q.option_type = 'PUT') as put_last,
+             max(q.delta) filter (where q.option_type = 'PUT') as put_delta,
+             max(q.volume) filter (where q.option_type = 'PUT') as put_volume,
+             q.source_name,
+             i.root
+      from quotes_at(coalesce(as_of(), 'infinity')) q
+      join instruments i on i.id = q.instrument_id
+      where q.option_type is not null and expires_at(q.expiration) > coalesce(as_of(), now())
+      group by q.symbol, i.root, q.expiration, q.strike, q.source, q.source_name, q.delayed
+    ) c
+    left join lateral (
+      select q.last
+      from quotes_at(coalesce(as_of(), 'infinity')) q
+      where q.instrument_id = c.underlying_id and q.source = c.source and q.source_name = c.source_name
+        and q.delayed = c.delayed
+    ) u on true
+  $view$, (
+    select format_type(atttypid, atttypmod) from pg_attribute
+    where attrelid = 'option_chain_latest'::regclass and attname = 'underlying_last'
+  ));
+end
+$$;
+comment on view option_chain_latest is
+  'One row per underlying, root, expiration and strike, until the expiration''s close: now, or at the instant of the setting quotekeeper.as_of. moneyness is the underlying''s last over the strike.';
 comment on column option_chain_latest.root is 'Root of the contracts'' OCC symbols where that is another than the underlying''s; else NULL: a strike has a row for each root. Origin: instruments.root.';
 
 create or replace view option_surface as

@@ -1053,7 +1053,7 @@ comment on column option_chain_latest.source_name is 'Name of the source. Origin
 comment on column option_chain_latest.underlying_last is 'Newest last price of the underlying, in dollars per share; NULL: not known; 0: sent so, and no trade. Origin: quotes.last.';
 comment on column option_chain_latest.moneyness is 'underlying_last by strike, a ratio; NULL: no price. Origin: quotes.last and instruments.strike.';
 comment on column option_chain_latest.root is 'Root of the contracts'' OCC symbols where that is another than the underlying''s; else NULL: a strike has a row for each root. Origin: instruments.root.';
-comment on view option_chain_latest is 'One row per underlying, expiration and strike, until the expiration''s close: now, or at the instant of the setting quotekeeper.as_of. moneyness is the underlying''s last over the strike.';
+comment on view option_chain_latest is 'One row per underlying, root, expiration and strike, until the expiration''s close: now, or at the instant of the setting quotekeeper.as_of. moneyness is the underlying''s last over the strike.';
 
 -- view option_surface, which reads instruments
 --   instrument_id integer,
