@@ -58,6 +58,11 @@ async function contentOf(pool: pg.Pool): Promise<unknown> {
 
 type Env = Record<string, string>;
 
+/** Hypertables have no trigger for rows that are changed by hand. */
+async function barsFollow(pool: pg.Pool): Promise<void> {
+  await pool.query("select recompute_session_bars('2026-01-01', '2026-02-01')");
+}
+
 async function ok(argv: readonly string[], env: Env, exitCode = 0): Promise<string> {
   const done = await run(argv, env);
   expect([argv.join(" "), done.exitCode, done.exitCode === exitCode ? "" : done.stderr]).toEqual([
@@ -176,6 +181,7 @@ describe("values that earlier releases have stored, and no file can have,", () =
     expect(await ok(["lake", "verify", "--out", out], env)).toContain("2026-01-06");
 
     await pool.query("update quotes set last = null where last > 1e15");
+    await barsFollow(pool);
     expect(await lake(0)).toMatchObject({ leftOut: [], rewritten: ["2026-01-06"] });
     await ok(["lake", "verify", "--out", out], env);
   });
@@ -183,7 +189,9 @@ describe("values that earlier releases have stored, and no file can have,", () =
   test("of one column, each of which a file can have and not all together, end no lake in writing dates over and over", async () => {
     const { pool, lake } = await old();
     await pool.query("update quotes set last = 1e29 where last > 1e15");
+    await barsFollow(pool);
     await pool.query("update quotes set last = 1e-20 where observed_at > '2026-01-07'");
+    await barsFollow(pool);
 
     expect(await lake(1)).toMatchObject({
       leftOut: expect.arrayContaining([expect.objectContaining({ table: "quotes" })]),
