@@ -55,8 +55,7 @@ function readPiece(record: ResponseRecord): PieceRows {
   const units: QuoteUnit[] = [];
   const deadLetters: DeadLetter[] = [];
   const cut = { times: 0, fractions: 0 };
-  const die = (row: RawRow, why: string, letter: Pick<DeadLetter, "reason" | "instrument">): void =>
-    void deadLetters.push({ ...letterOf(record, row, why), ordinal: deadLetters.length, ...letter });
+  const die = createLetterWriter(record, deadLetters);
   for (const { row, unit: found } of read) {
     if (!found.ok) {
       die(row, found.problem, { reason: "malformed", instrument: found.name });
@@ -103,14 +102,22 @@ function placeOf({ unit, key }: Extract<UnitRead, { ok: true }>): string {
   return `${unit.observedAt} ${key}`;
 }
 
-/** What the dead letter of a row says of it. */
-export function letterOf(
+/** Adds dead letters of a piece's rows to a list. */
+export function createLetterWriter(
   { observedAt, request }: ResponseRecord,
-  { bytes, line }: RawRow,
-  why: string,
-): Pick<DeadLetter, "observedAt" | "detail" | "fragment"> {
+  letters: DeadLetter[],
+): (row: RawRow, why: string, letter: Pick<DeadLetter, "reason" | "instrument">) => void {
   const { file } = request as CsvCall;
-  return { observedAt, detail: `${file} line ${line}: ${why}`, fragment: bytes.toString("utf8") };
+  return ({ bytes, line }, why, letter) => {
+    const detail = `${file} line ${line}: ${why}`;
+    letters.push({
+      observedAt,
+      ordinal: letters.length,
+      detail,
+      fragment: bytes.toString("utf8"),
+      ...letter,
+    });
+  };
 }
 
 /** The header and the rows of a piece, at their lines of the file. */

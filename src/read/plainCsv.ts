@@ -13,15 +13,15 @@ import { createTimeReader, EARLIEST } from "./cellTime.ts";
 import { CopyLines, HOLE_BYTES, type Lines } from "./copyLines.ts";
 import { type CsvCall, type CsvColumn, NAME_FIELDS } from "./csvCall.ts";
 import {
+  createLetterWriter,
   createUnitReader,
   createValueReader,
-  letterOf,
   type NumberField,
   readDelayed,
   rowsOfBody,
 } from "./csvRows.ts";
 import { createRowReader, type RowReader } from "./rowReader.ts";
-import type { Cut, DeadLetter, InstrumentRow, PlainAnswer } from "./rowTypes.ts";
+import type { Cut, InstrumentRow, PlainAnswer } from "./rowTypes.ts";
 import { MAX_ROW_BYTES, type RawRow } from "./splitRows.ts";
 
 /** An instrument, and from when to when the rows of a piece have it. */
@@ -195,15 +195,13 @@ class PieceReader {
   /** Reads a row by itself, as `csvRows` does. @returns null when it is a dead letter */
   #addWhole(record: ResponseRecord, row: RawRow): Span | null {
     const read = this.#unitOf(row);
-    const { deadLetters } = this.#answer;
-    const die = (problem: string, letter: Pick<DeadLetter, "reason" | "instrument">): void =>
-      void deadLetters.push({ ...letterOf(record, row, problem), ordinal: deadLetters.length, ...letter });
+    const die = createLetterWriter(record, this.#answer.deadLetters);
     if (!read.ok) {
-      die(read.problem, { reason: "malformed", instrument: read.name });
+      die(row, read.problem, { reason: "malformed", instrument: read.name });
       return null;
     }
     const { unit, cut, key, odd } = read;
-    for (const problem of odd) die(problem, { reason: "odd_field", instrument: unit.instrument.symbol });
+    for (const problem of odd) die(row, problem, { reason: "odd_field", instrument: unit.instrument.symbol });
     const { quotes, extended } = this.#lines;
     const ends = [quotes.end, extended.end] as const;
     const { delayed, quote, observedAt, instrument } = unit;
