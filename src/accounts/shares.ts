@@ -1,5 +1,5 @@
 /**
- * Which accounts take part, and whose each instrument is: settled before each slot, and the same as long as nothing changes.
+ * Which accounts take part, and the owner of each instrument: settled before each slot, and the same as long as nothing changes.
  *
  * An account is active -> refused, when it has been refused for `REFUSED_FOR_MS`, and active again with its first answer; or
  * drained, by the operator's word. One that is refused loses nothing meanwhile: who stands in for it asks again.

@@ -110,7 +110,7 @@ export const addLake: AddCommand = (lake, { run, edges }) => {
     )
     .option(
       "--anew",
-      "make this directory's lake, or an empty directory, the archive's lake in place of the one that it knows; refused while quotes are in that one alone",
+      "make the lake of this directory the archive's, or begin one there if it is empty. It is refused while the directory lacks dropped quotes",
       false,
     )
     .option("--json", "print JSON", false)

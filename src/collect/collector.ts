@@ -590,7 +590,7 @@ export class Collector {
     })).sort((one, other) => +one.at - +other.at);
   }
 
-  /** Before a slot is opened it is settled whose everything is that the jobs want now, at whatever slots. */
+  /** Settles, before a slot is opened, the owner of each instrument that the jobs want now, at whatever slots. */
   #share(today: string, at = this.#options.clock.now()): void {
     const { shares, agreedAt } = this.#options;
     if (!shares) return;
@@ -633,7 +633,7 @@ export class Collector {
   }
 
   /**
-   * Whose each instrument is, but that what waits at an account stays there when it has become another collector's: that one
+   * The owner of each instrument, but that what waits at an account stays there when it has become another collector's: that one
    * asks for it from the next slot on. By an agreement it stays in any case: whoever takes that account over within the slot asks
    * for all of its share.
    */
