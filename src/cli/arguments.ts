@@ -23,10 +23,10 @@ export function parseNames(text: string, noun: string, example: string): string[
   return names;
 }
 
-/** `AAPL,MSFT`: one symbol at least, each once, in capitals. */
-export function parseSymbols(text: string): string[] {
+/** `AAPL,MSFT`: one symbol at least, each once, in capitals. @param isRight what each has to be */
+export function parseSymbols(text: string, isRight: (symbol: string) => boolean = isSymbol): string[] {
   const symbols = parseNames(inCapitals(text), "symbol", "AAPL,MSFT");
-  const wrong = symbols.find((symbol) => !isSymbol(symbol));
+  const wrong = symbols.find((symbol) => !isRight(symbol));
   if (wrong !== undefined) throw new InvalidArgumentError(`${JSON.stringify(wrong)} is not a symbol.`);
   return symbols;
 }

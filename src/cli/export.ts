@@ -1,6 +1,7 @@
 /** `quotekeeper export`: the archive as files for other engines. */
 import { Option } from "commander";
 import { z } from "zod";
+import { isKeptSymbol } from "../market/instrument.ts";
 import { parseDate, parseNames, parseSymbols } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
@@ -56,7 +57,7 @@ export const addExport: AddCommand = (command, { run, edges }) => {
     )
     .addOption(
       new Option("--symbols <list>", "only these symbols and their options, separated by commas").argParser(
-        parseSymbols,
+        (text: string) => parseSymbols(text, isKeptSymbol),
       ),
     )
     .addOption(

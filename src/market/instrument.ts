@@ -20,13 +20,34 @@ export type OptionContract = RootedSymbol & {
 export type InstrumentKey = { kind: "security"; symbol: string } | ({ kind: "option" } & OptionContract);
 
 /**
- * What no symbol holds: blanks, commas, control characters, marks that change how text is shown (a terminal would follow
+ * What no name holds: blanks, commas, control characters, marks that change how text is shown (a terminal would follow
  * them), halves of characters, and what stands for an unreadable one.
  */
 const STRANGE = /[\s,\p{Cc}\p{Cf}\p{Cs}\u{fffd}]/u;
 
-/** Whether a text may be a symbol. @param most characters */
-export function isSymbol(text: string, most = 32): boolean {
+/**
+ * What lines of other files hold, and no symbol: what separates, quotes or encloses, and more than one character behind a `=`.
+ *
+ * Assumed: the service's symbols are of letters, digits and such signs as in BRK.B, BRK/B, ^SPX, $SPX, M&M, and ABC= for a unit.
+ * `root:x:0:0` and `KEY=abc` are none: the line of a wrong file is neither sent nor kept as a symbol.
+ */
+const FOREIGN = /[:;|?\\"'`<>(){}[\]]|=(?:=|..)/u;
+
+/** The form of a symbol, in words. */
+export const SYMBOL_FORM = "1 to 32 characters without blanks, commas, colons, quotes and brackets";
+
+/** Whether a text has the form of a symbol: nothing else is asked for. */
+export function isSymbol(text: string): boolean {
+  return isKeptSymbol(text) && !FOREIGN.test(text);
+}
+
+/**
+ * Whether a text may be the symbol of something that is kept. Imported files, and journals of older versions, have more of
+ * these than are asked for: `X:BTCUSD`.
+ *
+ * @param most characters
+ */
+export function isKeptSymbol(text: string, most = 32): boolean {
   return text.length > 0 && text.length <= most && !STRANGE.test(text);
 }
 
@@ -53,7 +74,7 @@ export function looseName(key: InstrumentKey): string {
 
 /** Whether a text may be the id of a watchlist: of one or several words, with single blanks between them. */
 export function isWatchlistId(text: string): boolean {
-  return text.length <= 64 && text.split(" ").every((word) => isSymbol(word, 64));
+  return text.length <= 64 && text.split(" ").every((word) => isKeptSymbol(word, 64));
 }
 
 /** The key of a security. */
@@ -101,13 +122,17 @@ export function readRootedName(text: string): RootedSymbol {
 /**
  * The contract that a text names as `instrumentName` does, `AAPL:2026-12-18:CALL:150`; CALL and PUT in any case.
  *
+ * @param isUnderlying what the underlying has to be: `isKeptSymbol` where the contract is not asked for, but kept
  * @returns why it names none, in words that hold nothing of the text: it may be of a file of something else
  */
-export function readContractName(text: string): OptionContract | string {
+export function readContractName(
+  text: string,
+  isUnderlying: (text: string) => boolean = isSymbol,
+): OptionContract | string {
   const [symbol = "", expiration = "", type = "", strike = "", ...rest] = text.split(":");
   const optionType = type.toUpperCase();
   const named = readRootedName(symbol);
-  if (!isSymbol(named.underlying) || strike === "" || rest.length > 0)
+  if (!isUnderlying(named.underlying) || strike === "" || rest.length > 0)
     return "the contract has not four parts";
   if (!isDateText(expiration)) return "the expiration is not a date";
   if (optionType !== "CALL" && optionType !== "PUT") return "the type is neither CALL nor PUT";

@@ -6,7 +6,14 @@ import { QuotekeeperError } from "../errors.ts";
 import type { Calendar } from "./calendar/tradingCalendar.ts";
 import { isDateText } from "./calendar/dates.ts";
 import { isExpired, nextExpirations } from "./expirations.ts";
-import { inCapitals, isStrike, isSymbol, type OptionContract, plainStrike } from "./instrument.ts";
+import {
+  inCapitals,
+  isStrike,
+  isSymbol,
+  type OptionContract,
+  plainStrike,
+  SYMBOL_FORM,
+} from "./instrument.ts";
 
 /** A positive decimal, as a number or as text; becomes text without needless zeros. */
 const decimal = z
@@ -21,7 +28,7 @@ const dateText = z.string().refine(isDateText, "expected a date that exists, YYY
 export const chainSchema = z.strictObject({
   underlying: z
     .string()
-    .refine((text) => isSymbol(text), "expected a symbol: 1 to 32 characters without spaces and commas")
+    .refine((text) => isSymbol(text), `expected a symbol: ${SYMBOL_FORM}`)
     .transform(inCapitals)
     .describe("Symbol of the underlying."),
   expirations: z

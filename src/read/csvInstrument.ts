@@ -8,6 +8,7 @@ import type { TextOf } from "./rowReader.ts";
 import {
   CONTRACT_EXAMPLE,
   inCapitals,
+  isKeptSymbol,
   isStrike,
   type OptionContract,
   readContractName,
@@ -137,7 +138,7 @@ const CONTRACT_LIKE: readonly RegExp[] = [
  * @returns a problem for what looks like a contract and is none; null for what does not look like one
  */
 export function readContract(text: string): Cell<OptionContract> | null {
-  const named = readContractName(text);
+  const named = readContractName(text, isKeptSymbol);
   const contract =
     typeof named === "string" ? parseOccSymbol(withoutPrefix(text).replaceAll(" ", "")) : named;
   if (contract !== null) return { ok: true, value: contract };

@@ -9,10 +9,11 @@ import {
   isWatchlistId,
   type OptionContract,
   plainStrike,
+  SYMBOL_FORM,
 } from "../market/instrument.ts";
 import { isDateText } from "../market/calendar/dates.ts";
 
-const SYMBOL = "expected a symbol, 1 to 32 characters without spaces and commas";
+const SYMBOL = `expected a symbol: ${SYMBOL_FORM}`;
 const symbol = z
   .string(SYMBOL)
   .refine((text) => isSymbol(text), SYMBOL)

@@ -9,7 +9,7 @@ import { readAccounts } from "../accounts/accountsFile.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
-import { inCapitals, isSymbol } from "../market/instrument.ts";
+import { inCapitals, isSymbol, SYMBOL_FORM } from "../market/instrument.ts";
 import { isHelperFile, readTextFile } from "../plainFiles.ts";
 import { remembered } from "../remembered.ts";
 import { type Job, type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
@@ -237,10 +237,14 @@ const MOST_WRONG = 20;
  * Symbols of a list: one a line or separated by commas. A `#` begins a comment at a line's start and behind white space;
  * elsewhere it belongs to the symbol, as in `ABC#` (when issued).
  *
+ * @param isRight whether a word, in capitals, may stand in the list
  * @returns each symbol once, in capitals, with its first line; what is wrong is told by its line alone, for the file may be one of
  *   somebody's secrets
  */
-export function readSymbols(text: string): {
+export function readSymbols(
+  text: string,
+  isRight: (word: string) => boolean = isSymbol,
+): {
   symbols: Map<string, number>;
   wrong: { line: number; message: string }[];
 } {
@@ -253,7 +257,7 @@ export function readSymbols(text: string): {
       const symbol = inCapitals(word.trim());
       if (symbol === "" || symbols.has(symbol)) continue;
       if (wrong.length === MOST_WRONG) return { symbols, wrong };
-      if (!isSymbol(symbol)) wrong.push({ line, message: NO_SYMBOL });
+      if (!isRight(symbol)) wrong.push({ line, message: NO_SYMBOL });
       else if (symbols.size < MAX_SYMBOLS) symbols.set(symbol, line);
       else return { symbols, wrong: [{ line, message: `here are more than ${MAX_SYMBOLS} symbols` }] };
     }
@@ -261,8 +265,7 @@ export function readSymbols(text: string): {
   return { symbols, wrong };
 }
 
-const NO_SYMBOL =
-  "this is no symbol: expected one a line, or commas between them, each of at most 32 characters without spaces";
+const NO_SYMBOL = `this is no symbol: expected one a line, or commas between them, each of ${SYMBOL_FORM}`;
 
 function toJob(job: JobFile, file: string, symbols: string[]): Job {
   const { name, schedule, timezone, session, delayed, priority } = job;

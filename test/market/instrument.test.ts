@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import {
   inCapitals,
   instrumentName,
+  isKeptSymbol,
   isStrike,
   isSymbol,
   isWatchlistId,
@@ -16,23 +17,34 @@ import {
 const CALL = { underlying: "AAPL", expiration: "2026-12-18", optionType: "CALL", strike: "150" } as const;
 
 describe("a symbol", () => {
-  test.each(["A", "BRK.B", "BF/B", "^SPX", "005930.KS", "Ünit", "\u{1f680}", "A".repeat(32)])(
-    "may be %j",
-    (text) => {
-      expect(isSymbol(text)).toBe(true);
-    },
-  );
+  test.each([
+    ...["A", "BRK.B", "BF/B", "BRK-B", "^SPX", "$SPX", "SPX.X", "/ES", "005930.KS", "M&M", "BTC_USD"],
+    ...["ABC+", "ABC=", "ABC-A", "ABC#", "ABC*", "ES=F", "SPXW1", "AAPL261218C00150000"],
+    ...["aapl", "Ünit", "\u{1f680}", "A".repeat(32)],
+  ])("may be %j", (text) => {
+    expect(isSymbol(text)).toBe(true);
+    expect(isKeptSymbol(text)).toBe(true);
+  });
 
   test.each([
     ...["", " ", "A B", "A,B", ",A", "A\t", "\nA", "A\u00a0B", "A".repeat(33)],
     ...["A\u0000", "\u001b[31mA", "A\u200b", "\u202eA", "A\ud800", "A\u{fffd}"],
   ])("is never %j", (text) => {
     expect(isSymbol(text)).toBe(false);
+    expect(isKeptSymbol(text)).toBe(false);
   });
 
-  test("may be as long as it is said to be", () => {
-    expect(isSymbol("A".repeat(64), 64)).toBe(true);
-    expect(isSymbol("A".repeat(65), 64)).toBe(false);
+  test.each([
+    ...["root:*:20228:0:99999:7:::", "KEY=abcd1234", "A=BC", "QQ==", '"AAPL"', "'AAPL'", "{A}", "[A]"],
+    ...["A;B", "A|B", "A\\B", "<A>", "A(B)", "A?B", "X:BTCUSD", "AAPL:2026-12-18:CALL:150"],
+  ])("is not asked for as %j; what is kept of that name stays", (text) => {
+    expect(isSymbol(text)).toBe(false);
+    expect(isKeptSymbol(text)).toBe(true);
+  });
+
+  test("of what is kept may be as long as it is said to be", () => {
+    expect(isKeptSymbol("A".repeat(64), 64)).toBe(true);
+    expect(isKeptSymbol("A".repeat(65), 64)).toBe(false);
   });
 });
 
@@ -115,6 +127,8 @@ describe("an instrument's name", () => {
       "BRK.B:2026-12-18:CALL:5000",
     );
     expect(readContractName("SPX/SPXW:2026-12-18:CALL:5000")).toStrictEqual({ ...spx, root: "SPXW" });
+    expect(readContractName("A;B:2026-12-18:CALL:5000")).toBe("the contract has not four parts");
+    expect(readContractName("A;B:2026-12-18:CALL:5000", isKeptSymbol)).toMatchObject({ underlying: "A;B" });
     expect(readContractName("BRK/B:2026-12-18:CALL:5000")).toStrictEqual({ ...spx, underlying: "BRK/B" });
   });
 

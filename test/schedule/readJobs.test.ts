@@ -266,10 +266,10 @@ symbols: AAPL
     "symbols that are none",
     `${HEAD}symbols:\n  - AAPL\n  - BRK B\n  - ""\n  - A,B\n  - [MSFT]\n`,
     [
-      "5: symbols[1] is BRK B: expected a symbol, 1 to 32 characters without spaces and commas",
-      '6: symbols[2] is "": expected a symbol, 1 to 32 characters without spaces and commas',
-      "7: symbols[3] is A,B: expected a symbol, 1 to 32 characters without spaces and commas",
-      "8: symbols[4] is a list: expected a symbol, 1 to 32 characters without spaces and commas",
+      "5: symbols[1] is BRK B: expected a symbol: 1 to 32 characters without blanks, commas, colons, quotes and brackets",
+      '6: symbols[2] is "": expected a symbol: 1 to 32 characters without blanks, commas, colons, quotes and brackets',
+      "7: symbols[3] is A,B: expected a symbol: 1 to 32 characters without blanks, commas, colons, quotes and brackets",
+      "8: symbols[4] is a list: expected a symbol: 1 to 32 characters without blanks, commas, colons, quotes and brackets",
     ],
   ],
   [
@@ -585,7 +585,7 @@ describe("a file of symbols", () => {
     [
       "with words that are no symbols",
       { "list.txt": "AAPL\nBERKSHIRE B\n" },
-      "list.txt:2: this is no symbol: expected one a line, or commas between them, each of at most 32 characters without spaces",
+      "list.txt:2: this is no symbol: expected one a line, or commas between them, each of 1 to 32 characters without blanks, commas, colons, quotes and brackets",
     ],
   ])("%s is named", async (_name, files: Record<string, string>, problem) => {
     expect(await problemsIn(jobsDir({ "a.yaml": JOB, ...files }))).toEqual([problem]);

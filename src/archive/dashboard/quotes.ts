@@ -1,7 +1,13 @@
 /** The newest quote of each series, all of them or what has changed. */
 import type pg from "pg";
 import { isoOf } from "../queries.ts";
-import { instrumentName, option, readContractName, rootedName } from "../../market/instrument.ts";
+import {
+  instrumentName,
+  isKeptSymbol,
+  option,
+  readContractName,
+  rootedName,
+} from "../../market/instrument.ts";
 import { jsonText } from "../../outsideText.ts";
 import type { QuoteRow, SourceKind } from "./dashboardTypes.ts";
 
@@ -57,7 +63,7 @@ export async function readQuotes(pool: pg.Pool, names?: readonly string[]): Prom
 /** Ids of instruments by their names; there may be several of one name, and none. */
 async function readIds(pool: pg.Pool, names: readonly string[]): Promise<number[]> {
   const parts = names.map((name) => {
-    const contract = readContractName(name.toUpperCase());
+    const contract = readContractName(name.toUpperCase(), isKeptSymbol);
     return typeof contract === "string"
       ? { symbol: name.toUpperCase() }
       : { ...contract, symbol: contract.underlying };

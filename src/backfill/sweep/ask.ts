@@ -6,6 +6,7 @@ import { type Chain, chainSchema } from "../../market/optionChain.ts";
 import {
   CONTRACT_EXAMPLE,
   instrumentName,
+  isSymbol,
   option,
   type OptionContract,
   readContractName,
@@ -31,7 +32,7 @@ export function readSymbolsFile(
 ): { symbols: string[]; contracts: OptionContract[]; problems: FileProblem[] } {
   const symbols: string[] = [];
   const contracts = new Map<string, OptionContract>();
-  const { symbols: words, wrong } = readSymbols(text);
+  const { symbols: words, wrong } = readSymbols(text, (word) => word.includes(":") || isSymbol(word));
   for (const [word, line] of words) {
     if (!word.includes(":")) symbols.push(word);
     else {

@@ -8,7 +8,7 @@ import {
   type SourceKind,
 } from "../../archive/pointInTime.ts";
 import { instantFromDate, instantOf, microsOf } from "../../clock.ts";
-import { type InstrumentKey, isSymbol, isWatchlistId } from "../../market/instrument.ts";
+import { type InstrumentKey, isKeptSymbol, isWatchlistId } from "../../market/instrument.ts";
 import type { InstrumentQuote } from "../../quotes-api/document.ts";
 import { type Playback, playedAt } from "../playback.ts";
 import { type Asked, DELAY_MS, type QuoteSource, unknownQuote } from "../source.ts";
@@ -114,7 +114,10 @@ export const NO_WATCHLISTS: Watchlists = new Map();
 
 const SYMBOL = z
   .string()
-  .refine((text) => isSymbol(text, 64), "a symbol is text without blanks; quote what looks like a number");
+  .refine(
+    (text) => isKeptSymbol(text, 64),
+    "a symbol is text without blanks; quote what looks like a number",
+  );
 
 /** `DEFAULT: [AAPL, MSFT]`, or `DEFAULT: AAPL, MSFT`. */
 const FILE = z.record(
