@@ -5,7 +5,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath, rename, stat, writeFile } from "node:fs/promises";
-import { dirname, join, sep } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 
 /** Longest text that is read whole, in bytes: settings, secrets, job files, lists of symbols. */
 const MAX_TEXT_BYTES = 10_000_000;
@@ -32,18 +32,34 @@ class FileRefused extends Error {
   }
 }
 
+/** Where a file may lie that another file names. Links are resolved first. */
+export type Bounds = {
+  /** Directories; the file has to lie below one of them. */
+  below: readonly string[];
+  /** Files and directories of our own: what lies there is refused all the same. */
+  own: readonly string[];
+  /** What is said of a file that lies elsewhere, for example how to mend that. */
+  outside: string;
+};
+
 /**
  * Opens a regular file for reading. A link is followed to a file of the directory it stands in, or of one below.
  *
  * @param options.links false: no link is followed
+ * @param options.bounds where the file may lie; a link is then followed wherever it leads inside of them
  * @throws an error whose `code` says why: an errno, or what stands there in place of a file
  */
-export async function openFile(path: string, { links = true } = {}): Promise<FileHandle> {
-  const file = await open(path, READ | NO_LINK).catch(async (error: NodeJS.ErrnoException) => {
-    if (!isLink(error)) throw plainly(path, error);
-    if (!links) throw new FileRefused(path, "a link, not a file");
-    return openBeside(path);
-  });
+export async function openFile(
+  path: string,
+  { links = true, bounds }: { links?: boolean; bounds?: Bounds } = {},
+): Promise<FileHandle> {
+  const file = bounds
+    ? await openWhere(path, (at) => refuseOutOfBounds(path, at, bounds))
+    : await open(path, READ | NO_LINK).catch(async (error: NodeJS.ErrnoException) => {
+        if (!isLink(error)) throw plainly(path, error);
+        if (!links) throw new FileRefused(path, "a link, not a file");
+        return openWhere(path, (at) => refuseOutside(path, at));
+      });
   try {
     refuseUnlessFile(path, await file.stat());
     return file;
@@ -53,13 +69,17 @@ export async function openFile(path: string, { links = true } = {}): Promise<Fil
   }
 }
 
-async function openBeside(path: string): Promise<FileHandle> {
+/** Opens what a path leads to, unless `refuse` throws for the place where that really lies. */
+async function openWhere(path: string, refuse: (at: string) => Promise<void>): Promise<FileHandle> {
+  // Before anything is opened: nobody learns from the error whether there is such a file elsewhere.
+  const dir = await realpath(dirname(path)).catch(() => resolve(dirname(path)));
+  await refuse(join(dir, basename(path)));
   const file = await open(path, READ).catch((error: unknown) => {
     throw plainly(path, error);
   });
   // Linux says where that lies which was opened, whatever the link has become since.
   const at = await readlink(`/proc/self/fd/${file.fd}`).catch(() => realpath(path));
-  await refuseOutside(path, at).catch(async (error: unknown) => {
+  await refuse(at).catch(async (error: unknown) => {
     await file.close();
     throw error;
   });
@@ -69,6 +89,23 @@ async function openBeside(path: string): Promise<FileHandle> {
 async function refuseOutside(link: string, at: string): Promise<void> {
   if (at.startsWith(join(await realpath(dirname(link)), sep))) return;
   throw new FileRefused(link, "a link that leads out of its directory");
+}
+
+async function refuseOutOfBounds(path: string, at: string, { below, own, outside }: Bounds): Promise<void> {
+  const isIn = (dir: string, one = at): boolean => one === dir || one.startsWith(join(dir, sep));
+  const roots = await bothWays(below);
+  const ours = await bothWays(own);
+  const holders = roots.filter((root) => isIn(root));
+  if (holders.length === 0) throw new FileRefused(path, outside);
+  // A data directory that holds the jobs directory bars nothing of it.
+  if (holders.every((root) => ours.some((one) => isIn(one) && !isIn(one, root))))
+    throw new FileRefused(path, "a file of the program's own: .env, its data, or a secret of its settings");
+}
+
+/** Paths as they are written, and as they are without links where they exist. */
+async function bothWays(paths: readonly string[]): Promise<string[]> {
+  const real = paths.map((path) => realpath(path).catch(() => []));
+  return [...paths.map((path) => resolve(path)), ...(await Promise.all(real)).flat()];
 }
 
 /**
@@ -82,11 +119,20 @@ export async function isDirectory(path: string): Promise<boolean> {
 }
 
 /** The text of a file that `openFile` opens. @throws as it does; also for more than MAX_TEXT_BYTES */
-export async function readTextFile(path: string): Promise<string> {
-  const file = await openFile(path);
+export async function readTextFile(path: string, bounds?: Bounds): Promise<string> {
+  return (await readTextAndMode(path, bounds)).text;
+}
+
+/** The same, and the file's mode. */
+export async function readTextAndMode(
+  path: string,
+  bounds: Bounds | undefined,
+): Promise<{ text: string; mode: number }> {
+  const file = await openFile(path, bounds ? { bounds } : {});
+  const { mode } = await file.stat();
   const chunks: Buffer[] = [];
   for await (const chunk of file.createReadStream({ end: MAX_TEXT_BYTES })) chunks.push(chunk as Buffer);
-  return textOf(path, Buffer.concat(chunks), MAX_TEXT_BYTES);
+  return { text: textOf(path, Buffer.concat(chunks), MAX_TEXT_BYTES), mode };
 }
 
 /**

@@ -13,7 +13,8 @@ export type Account = Readonly<{
   Pick<Config, "feed" | "limit" | "limitGiven" | "limitWindowMs">;
 
 /** What accounts hang on besides their file. */
-export type AccountSettings = Omit<Account, "name"> & Pick<Config, "simulatedAccounts" | "variable">;
+export type AccountSettings = Omit<Account, "name"> &
+  Pick<Config, "simulatedAccounts" | "variable" | "secretsDir" | "ownFiles">;
 
 /** The account of the environment's variables, or the simulated ones: what is polled where there is no accounts.yaml. */
 export function settingsAccounts({

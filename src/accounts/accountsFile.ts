@@ -5,10 +5,17 @@
 import { readdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { ACCOUNTS_FILES, baseUrl, plainName, staysPrivate, whole } from "../config/environment.ts";
+import {
+  ACCOUNT_VARIABLE,
+  ACCOUNTS_FILES,
+  baseUrl,
+  plainName,
+  staysPrivate,
+  whole,
+} from "../config/environment.ts";
 import { CONTAINER_SECRETS } from "../config/loadEnvironment.ts";
 import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
-import { openToOthers, readTextFile, readTextFileSync } from "../plainFiles.ts";
+import { type Bounds, openToOthers, readTextAndMode, readTextFile } from "../plainFiles.ts";
 import { type Account, type AccountSettings, settingsAccounts } from "./account.ts";
 
 const CREDENTIALS = ["consumerKey", "consumerSecret", "accessToken", "accessTokenSecret"] as const;
@@ -104,7 +111,7 @@ export async function readAccounts(dir: string, settings: AccountSettings): Prom
   if (text === null) return report;
   if (settings.simulatedAccounts > 1)
     told(file, "QUOTEKEEPER_SIMULATED_ACCOUNTS is for the simulated market: unset it, or remove this file");
-  const { accounts, problems, ...found } = accountsOf(file, text, settings);
+  const { accounts, problems, ...found } = await accountsOf(file, text, settings);
   report.problems.push(...problems);
   Object.assign(report, found);
   if (problems.length === 0 && !holdsFeed(accounts, settings))
@@ -122,7 +129,7 @@ export async function requireAccounts(dir: string, settings: AccountSettings): P
   return accounts;
 }
 
-function accountsOf(file: string, text: string, settings: AccountSettings): AccountsReport {
+async function accountsOf(file: string, text: string, settings: AccountSettings): Promise<AccountsReport> {
   const read = readYamlFile(file, text, { schema: accountsSchema, textKeys: TEXT_KEYS, hidden: true });
   const problems = read.ok ? [] : read.problems;
   const entries = looseSchema.parse(read.value).accounts;
@@ -130,7 +137,11 @@ function accountsOf(file: string, text: string, settings: AccountSettings): Acco
   const others = entries.flatMap((entry) =>
     CREDENTIALS.flatMap((what) => (entry[`${what}File`] ? [resolve(dir, entry[`${what}File`] ?? "")] : [])),
   );
-  const secrets = lookAt(entries, { dir, settings }, (index, option, message) => {
+  const bounds = boundsOf(dir, settings);
+  const files: SecretFiles = new Map(
+    await Promise.all(others.map(async (path) => [path, await secretInFile(path, bounds)] as const)),
+  );
+  const secrets = lookAt(entries, { dir, settings, files }, (index, option, message) => {
     const line = read.lineOf(["accounts", index, option]);
     problems.push({ file, line, message: `accounts[${index}]${message}` });
   });
@@ -157,7 +168,7 @@ function accountsOf(file: string, text: string, settings: AccountSettings): Acco
 /** What the schema of one account cannot say: of its secrets, of the settings, and of two accounts. */
 function lookAt(
   entries: readonly Entry[],
-  { dir, settings }: { dir: string; settings: AccountSettings },
+  { dir, settings, files }: { dir: string; settings: AccountSettings; files: SecretFiles },
   told: (index: number, option: string, message: string) => void,
 ): Partial<Secrets>[] {
   const allowsHttp = settings.variable("QUOTES_ALLOW_HTTP") === "true";
@@ -191,7 +202,9 @@ function lookAt(
         "baseUrl",
         `.baseUrl is not that of accounts[${service.index}]: all accounts are of one service, whose market the archive keeps`,
       );
-    const secrets = secretsOf(entry, { dir, settings }, (option, message) => told(index, option, message));
+    const secrets = secretsOf(entry, { dir, settings, files }, (option, message) =>
+      told(index, option, message),
+    );
     const keyed = twinOf(index, secrets.consumerKey, secrets.accessToken);
     if (keyed !== null)
       told(
@@ -206,7 +219,7 @@ function lookAt(
 /** The four credentials of an account; those with a problem, which is told, are missing. */
 function secretsOf(
   entry: Entry,
-  { dir, settings }: { dir: string; settings: AccountSettings },
+  { dir, settings, files }: { dir: string; settings: AccountSettings; files: SecretFiles },
   told: (option: string, message: string) => void,
 ): Partial<Secrets> {
   const secrets: Partial<Secrets> = {};
@@ -216,10 +229,16 @@ function secretsOf(
     if (byFile in entry && byVariable in entry)
       told(byVariable, ` has both ${byFile} and ${byVariable}: keep one of them`);
     else if (path) {
-      const found = secretInFile(resolve(dir, path));
-      if ("value" in found) secrets[what] = found.value;
-      else told(byFile, `.${byFile} names a file that ${found.problem}`);
-    } else if (variable) {
+      const found = files.get(resolve(dir, path));
+      if (found && "value" in found) secrets[what] = found.value;
+      else told(byFile, `.${byFile} names a file that ${found?.problem}`);
+    } else if (variable && !variable.startsWith(ACCOUNT_VARIABLE))
+      // Not which one: somebody may have put the secret itself here.
+      told(
+        byVariable,
+        `.${byVariable} names a variable that does not begin with ${ACCOUNT_VARIABLE}: rename it here and where it is set, for example SECOND_KEY to ${ACCOUNT_VARIABLE}SECOND_KEY`,
+      );
+    else if (variable) {
       const value = settings.variable(variable);
       if (value !== undefined) secrets[what] = value;
       else told(byVariable, `.${byVariable} names a variable that is not set`);
@@ -234,10 +253,22 @@ function secretsOf(
   return secrets;
 }
 
+/** What stands in each file of a secret, by its absolute path. */
+type SecretFiles = ReadonlyMap<string, { value: string } | { problem: string }>;
+
+/** Where the files of secrets may lie: whoever writes accounts.yaml gets at no others. */
+function boundsOf(dir: string, { secretsDir, ownFiles }: AccountSettings): Bounds {
+  const outside =
+    secretsDir === undefined
+      ? "outside the jobs directory: move it there, or set QUOTEKEEPER_SECRETS_DIR to the directory of the accounts' secrets"
+      : "outside the jobs directory and QUOTEKEEPER_SECRETS_DIR: move it to one of them";
+  return { below: [dir, ...(secretsDir === undefined ? [] : [secretsDir])], own: ownFiles, outside };
+}
+
 /** Others are kept out by the file's own mode, whatever its directory's: a directory is opened sooner than a file. */
-function secretInFile(path: string): { value: string } | { problem: string } {
+async function secretInFile(path: string, bounds: Bounds): Promise<{ value: string } | { problem: string }> {
   try {
-    const { text, mode } = readTextFileSync(path);
+    const { text, mode } = await readTextAndMode(path, bounds);
     if (openToOthers(mode, 0o004) !== 0 && !path.startsWith(CONTAINER_SECRETS))
       return { problem: "every user of this machine may read: take that right away (chmod o-r)" };
     const value = text.trim();

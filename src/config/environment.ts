@@ -68,6 +68,12 @@ export const HOT_DAYS = 90;
 /** Names of the file of accounts in that directory. */
 export const ACCOUNTS_FILES: readonly string[] = ["accounts.yaml", "accounts.yml"];
 
+/**
+ * What the names of variables begin with that accounts.yaml may name. So whoever writes that file does not get at the
+ * rest of the environment, such as DATABASE_URL.
+ */
+export const ACCOUNT_VARIABLE = "QUOTES_";
+
 /** Several values in one variable, between commas. */
 function list(one: z.ZodType<string, string>) {
   return text.transform((all) => all.split(",").map((value) => value.trim())).pipe(z.array(one));
@@ -168,6 +174,15 @@ export const environmentSchema = z.object({
     .describe(
       "Directory of the job files, which docs/jobs.md describes, and of accounts.yaml (docs/accounts.md). If ./jobs does not exist and no account is set, `start` writes the examples to it.",
     ),
+  QUOTEKEEPER_SECRETS_DIR: text
+    .optional()
+    .describe(
+      "A directory outside the jobs directory whose files accounts.yaml may name as secrets of accounts (docs/accounts.md), for example /run/secrets in a container. Whoever may write accounts.yaml can send its files to an address of his own, except those that other settings name (docs/security-jobs.md).",
+    )
+    .register(variableMeta, {
+      example: "/run/secrets",
+      shownDefault: "unset: only files below the jobs directory",
+    }),
   QUOTEKEEPER_HTTP_HOST: text
     .default("127.0.0.1")
     .describe(

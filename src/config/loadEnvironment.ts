@@ -47,6 +47,10 @@ export type Config = Readonly<{
   variable: (name: string) => string | undefined;
   dataDir: string;
   jobsDir: string;
+  /** Where secrets that `accounts.yaml` names may lie besides the jobs directory; undefined: nowhere. */
+  secretsDir?: string | undefined;
+  /** Files and directories of this program's own, which no file of the jobs directory may name. */
+  ownFiles: readonly string[];
   httpHost: string;
   httpPort: number;
   /** What the dashboard asks for; undefined: nothing. */
@@ -95,7 +99,30 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>, di
     limitGiven: isGiven(given, "QUOTES_LIMIT"),
     // What every object has, such as toString, is no variable.
     variable: (name) => (Object.hasOwn(given, name) ? textOf(given[name]) : undefined),
+    ownFiles: [
+      resolve(directory, ".env"),
+      resolve(parsed.data.QUOTEKEEPER_DATA_DIR),
+      ...secretFiles(
+        given,
+        directory,
+        VARIABLE_NAMES.filter(isSecret).filter((name) => !isCredential(name)),
+      ),
+    ],
   });
+}
+
+/** The files that the settings name for secrets of these names. */
+function secretFiles(
+  given: Readonly<Record<string, string | undefined>>,
+  directory: string,
+  names: readonly VariableName[],
+): string[] {
+  return names.flatMap((name) => textOf(given[`${name}_FILE`]) ?? []).map((file) => resolve(directory, file));
+}
+
+/** Whether a variable is one of an account's credentials, which accounts.yaml may name as well. */
+function isCredential(name: VariableName): boolean {
+  return (CREDENTIAL_NAMES as readonly VariableName[]).includes(name);
 }
 
 /** The variables of the environment and of `.env` that look like misspelt settings. Never throws. */
@@ -121,10 +148,10 @@ export function exposedSecrets(
   const inDotenv = dotenv(directory, []);
   const given: typeof env = { ...inDotenv, ...env };
   const secrets = VARIABLE_NAMES.filter(isSecret);
-  const files = secrets.flatMap((name) => textOf(given[`${name}_FILE`]) ?? []);
+  const files = secretFiles(given, directory, secrets);
   if ([...secrets, ...accountVariables(given)].some((name) => textOf(inDotenv[name]) !== undefined))
-    files.unshift(".env");
-  const exposed = files.map((file) => resolve(directory, file)).filter(isOpenToAll);
+    files.unshift(resolve(directory, ".env"));
+  const exposed = files.filter(isOpenToAll);
   if (exposed.length === 0) return null;
   return new QuotekeeperError(
     "SECRET_EXPOSED",
@@ -303,7 +330,10 @@ function describeIssue({ path, message }: z.core.$ZodIssue, settings: Settings):
 /** @param given.sslMode libpq's PGSSLMODE: TLS that an operator asked for so is not left out */
 function toConfig(
   values: Environment,
-  { sslMode, ...given }: { sslMode: string | undefined } & Pick<Config, "limitGiven" | "variable">,
+  {
+    sslMode,
+    ...given
+  }: { sslMode: string | undefined } & Pick<Config, "limitGiven" | "variable" | "ownFiles">,
 ): Config {
   return Object.freeze({
     databaseUrl: values.DATABASE_URL === undefined ? null : withSslMode(values.DATABASE_URL, sslMode),
@@ -315,6 +345,7 @@ function toConfig(
     simulatedAccounts: values.QUOTEKEEPER_SIMULATED_ACCOUNTS,
     dataDir: values.QUOTEKEEPER_DATA_DIR,
     jobsDir: values.QUOTEKEEPER_JOBS_DIR,
+    secretsDir: values.QUOTEKEEPER_SECRETS_DIR,
     httpHost: values.QUOTEKEEPER_HTTP_HOST,
     httpPort: values.QUOTEKEEPER_HTTP_PORT,
     webToken: values.QUOTEKEEPER_WEB_TOKEN,

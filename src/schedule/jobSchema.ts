@@ -94,7 +94,7 @@ export const jobSchema = z
       .min(1)
       .optional()
       .describe(
-        "Path of a file of symbols, relative to the job file: one a line or separated by commas, at most 100,000 in 10 MB; # begins a comment at a line's start and behind a blank. A link is followed within its own directory.",
+        "Path of a file of symbols, relative to the job file: one a line or separated by commas, at most 100,000 in 10 MB; # begins a comment at a line's start and behind a blank. The file has to lie in the jobs directory or below it, also when a link leads to it.",
       ),
     watchlist: z
       .string()

@@ -10,7 +10,7 @@ import { QuotekeeperError } from "../errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import { inCapitals, isSymbol, SYMBOL_FORM } from "../market/instrument.ts";
-import { isHelperFile, readTextFile } from "../plainFiles.ts";
+import { type Bounds, isHelperFile, readTextFile } from "../plainFiles.ts";
 import { remembered } from "../remembered.ts";
 import { type Job, type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
 import { createSchedule } from "./slots.ts";
@@ -49,7 +49,8 @@ export async function readJobs(dir: string, settings: AccountSettings | null = n
   };
   const { names: accounts, ...found } = settings ? await readAccounts(dir, settings) : { names: [] };
   Object.assign(report, found);
-  const known: Known = { names: new Map(), accounts, lines: new Map() };
+  const bounds = { below: [dir], own: settings?.ownFiles ?? [], outside: OUTSIDE };
+  const known: Known = { names: new Map(), accounts, lines: new Map(), bounds };
   for (const name of await yamlNames(dir)) {
     const file = join(dir, name);
     const text = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
@@ -138,6 +139,8 @@ type Known = {
   accounts: readonly string[];
   /** The line of each job's schedule. */
   lines: Map<Job, number>;
+  /** Where lists of symbols may lie. */
+  bounds: Bounds;
 };
 
 /** As much of a wrong file as is looked at all the same. */
@@ -168,7 +171,10 @@ async function readJob(
     const expected = report.accounts.length > 0 ? `: expected ${alternatives(known.accounts)}` : "";
     told("account", `account is ${account}, and there is none of that name${expected}`);
   }
-  const listed = symbolsFile === undefined ? null : await readList(resolve(dirname(file), symbolsFile), told);
+  const listed =
+    symbolsFile === undefined
+      ? null
+      : await readList(resolve(dirname(file), symbolsFile), known.bounds, told);
   if (listed) report.others.push(listed.path);
   report.problems.push(...inOrder(problems), ...(listed?.problems ?? []));
   const symbols = listed ? listed.symbols : read.ok ? [...new Set(read.value.symbols ?? [])] : null;
@@ -211,13 +217,17 @@ function dropNeverDue(report: JobsReport, { lines }: Known): void {
   report.problems.push(...report.neverDue);
 }
 
+/** Whoever writes job files gets at no files elsewhere: their lines would be polled, and kept. */
+const OUTSIDE = "outside the jobs directory: move it there";
+
 /** The symbols of a job's own file; null where something is wrong with it. */
 async function readList(
   path: string,
+  bounds: Bounds,
   told: (option: string, message: string) => void,
 ): Promise<{ path: string; symbols: string[] | null; problems: FileProblem[] }> {
   try {
-    const { symbols: placed, wrong } = readSymbols(await readTextFile(path));
+    const { symbols: placed, wrong } = readSymbols(await readTextFile(path, bounds));
     const symbols = [...placed.keys()];
     if (symbols.length === 0 && wrong.length === 0)
       told("symbolsFile", `symbolsFile ${path} holds no symbol`);

@@ -180,10 +180,10 @@ test.each([
     ["2: accounts[0] has no accessToken: give accessTokenFile or accessTokenVariable"],
   ],
   [
-    "a variable that is not set",
-    accountYaml("main", { accessTokenVariable: "NOWHERE", consumerKeyVariable: "constructor" }),
+    "a variable that is not set, or not an account's",
+    accountYaml("main", { accessTokenVariable: "QUOTES_NOWHERE", consumerKeyVariable: "constructor" }),
     [
-      "4: accounts[0].consumerKeyVariable names a variable that is not set",
+      "4: accounts[0].consumerKeyVariable names a variable that does not begin with QUOTES_: rename it here and where it is set, for example SECOND_KEY to QUOTES_SECOND_KEY",
       "6: accounts[0].accessTokenVariable names a variable that is not set",
     ],
   ],
@@ -218,7 +218,7 @@ test.each([
 });
 
 test("all problems are named at once: those of the options, of the secrets and between the accounts", async () => {
-  const text = `${accountYaml("main", { limit: "none", consumerKeyVariable: "NOWHERE" })}${accountYaml(
+  const text = `${accountYaml("main", { limit: "none", consumerKeyVariable: "QUOTES_NOWHERE" })}${accountYaml(
     "second",
     {
       ...{ name: "MAIN", baseUrl: "https://api.other.example", limt: "60" },

@@ -22,9 +22,12 @@ const SECRETS = [
   "QUOTES_ACCESS_TOKEN_SECRET",
 ];
 
-/** The settings without the way to look a variable up, which is like no other. */
-function load(env: Record<string, string | undefined>, directory = tempDir()): Omit<Config, "variable"> {
-  const { variable: _, ...settings } = loadConfig(env, directory);
+/** The settings without the way to look a variable up, and without our own files, which differ by directory. */
+function load(
+  env: Record<string, string | undefined>,
+  directory = tempDir(),
+): Omit<Config, "variable" | "ownFiles"> {
+  const { variable: _, ownFiles: __, ...settings } = loadConfig(env, directory);
   return Object.freeze(settings);
 }
 
@@ -84,6 +87,7 @@ test("every setting is taken from its variable", () => {
     QUOTES_LIMIT_WINDOW_MS: "30000",
     QUOTEKEEPER_DATA_DIR: "/srv/data",
     QUOTEKEEPER_JOBS_DIR: "/srv/jobs",
+    QUOTEKEEPER_SECRETS_DIR: "/srv/secrets",
     QUOTEKEEPER_HTTP_HOST: "0.0.0.0",
     QUOTEKEEPER_HTTP_PORT: "0",
     QUOTEKEEPER_WEB_HOSTS: "Quotes.example, desk",
@@ -111,6 +115,7 @@ test("every setting is taken from its variable", () => {
     simulatedAccounts: 1,
     dataDir: "/srv/data",
     jobsDir: "/srv/jobs",
+    secretsDir: "/srv/secrets",
     httpHost: "0.0.0.0",
     httpPort: 0,
     webHosts: ["quotes.example", "desk"],

@@ -20,7 +20,7 @@ let stop: () => void = () => undefined;
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ["nextTick", "queueMicrotask", "setImmediate", "clearImmediate"] });
   dir = join(tempDir(), "jobs");
-  mkdirSync(dir);
+  mkdirSync(join(dir, "below"), { recursive: true });
   taken = [];
   said = [];
 });
@@ -178,12 +178,12 @@ test("what cannot be taken up yet is tried at each look, and told once", async (
   expect(symbolsTaken()).toEqual([["KO"]]);
 });
 
-test("a list of symbols outside the directory is looked at as well", async () => {
-  write("list.yaml", 'name: list\nschedule: "* * * * *"\nsymbolsFile: ../symbols.txt\n');
-  write("../symbols.txt", "GE\n");
+test("a list of symbols in a directory below is looked at as well", async () => {
+  write("list.yaml", 'name: list\nschedule: "* * * * *"\nsymbolsFile: below/symbols.txt\n');
+  write("below/symbols.txt", "GE\n");
   await follow();
 
-  write("../symbols.txt", "GE\nKO\n");
+  write("below/symbols.txt", "GE\nKO\n");
   await look();
 
   expect(symbolsTaken()).toEqual([["GE", "KO"]]);
@@ -204,14 +204,14 @@ test("the operator's calendar counts as well", async () => {
 describe("accounts.yaml", () => {
   const VARIABLES = accountVariables("main", "second");
 
-  /** Two accounts, the token of the second in a file beside the directory. */
+  /** Two accounts, the token of the second in a file of a directory below. */
   function writeTwo(): void {
-    const second = accountYaml("second", { accessTokenVariable: null, accessTokenFile: "../token" });
+    const second = accountYaml("second", { accessTokenVariable: null, accessTokenFile: "below/token" });
     write("accounts.yaml", `accounts:\n${accountYaml("main")}${second}`);
   }
 
   function writeToken(token: string): void {
-    writeFileSync(join(dir, "..", "token"), token, { mode: 0o600 });
+    writeFileSync(join(dir, "below/token"), token, { mode: 0o600 });
   }
 
   function tokensTaken(): unknown[] {

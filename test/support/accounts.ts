@@ -6,7 +6,7 @@ import type { Credentials } from "../../src/quotes-api/oauth/signature.ts";
 /** The four credentials of an account. */
 export const CREDENTIALS = ["consumerKey", "consumerSecret", "accessToken", "accessTokenSecret"] as const;
 
-/** An account that is right, each secret of it in a variable of its name: `MAIN_CONSUMERKEY`. */
+/** An account that is right, each secret of it in a variable of its name: `QUOTES_MAIN_CONSUMERKEY`. */
 export function accountYaml(name: string, more: Record<string, string | null> = {}): string {
   const options: Record<string, string | null> = { name, baseUrl: "https://api.broker.example" };
   for (const what of CREDENTIALS) options[`${what}Variable`] = variableOf(name, what);
@@ -16,7 +16,7 @@ export function accountYaml(name: string, more: Record<string, string | null> = 
 
 /** The variable of a credential. */
 export function variableOf(name: string, what: string): string {
-  return `${name}_${what}`.toUpperCase();
+  return `quotes_${name}_${what}`.toUpperCase();
 }
 
 /** The variables of accounts of these names. */
