@@ -1,5 +1,5 @@
-# syntax=docker/dockerfile:1
-ARG NODE=node:24-bookworm-slim
+# A tag can be moved, a digest cannot. What it is now: docker buildx imagetools inspect node:24-bookworm-slim
+ARG NODE=node:24-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 
 FROM ${NODE} AS build
 WORKDIR /build

@@ -27,11 +27,12 @@ import { programIsThere, whyNotBuilt } from "../bin/whole.js";
  */
 export async function build(root, { again }) {
   const { compile } = await import("./compile.js");
+  const { billOfMaterials, librariesIn, thirdParty } = await import("./licences.js");
   const vite = await import("vite");
   sweep(root);
   const draft = join(root, `dist.new-${process.pid}`);
   try {
-    await compile(root, draft);
+    const program = await compile(root, draft);
     // Vite would write by itself, but a full disk is then an error without a code.
     const { output } = await vite.build({
       configFile: join(root, "vite.config.js"),
@@ -39,6 +40,10 @@ export async function build(root, { again }) {
     });
     cpSync(join(root, "src", "web", "app", "public"), join(draft, "dashboard"), { recursive: true });
     for (const file of output) write(join(draft, "dashboard", file.fileName), file.code ?? file.source);
+    const libraries = librariesIn([...program, ...output]);
+    writeFileSync(join(draft, "third-party.txt"), thirdParty(libraries));
+    const bom = billOfMaterials(root, libraries);
+    if (bom !== null) writeFileSync(join(draft, "sbom.json"), bom);
     for (const shell of ["bash", "zsh", "fish"]) {
       const command = [join(draft, "cli", "main.js"), "completion", shell];
       write(join(draft, "completion", shell), execFileSync(process.execPath, command));

@@ -3,13 +3,10 @@
  * together from hundreds of files. Commands load what is theirs alone. Types are taken away and not checked:
  * `npm run typecheck` does that, and nobody who installs the program waits for it.
  */
-import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
-
-/** Where the files of a library lie, and its name. */
-const LIBRARY = /^.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/;
 
 /** The program, and the threads that it starts. */
 const PROGRAM = ["cli/main", "archive/stretchThread", "run/planThread"];
@@ -18,6 +15,7 @@ const PROGRAM = ["cli/main", "archive/stretchThread", "run/planThread"];
  * @param root the checkout
  * @param target gets `cli/main.js` and what belongs to it
  * @param entries what is compiled, as paths below src/ without their ending; tests have some of its modules alone
+ * @returns Rolldown's output
  * @throws on a syntax error, and as `node:fs` does
  */
 export async function compile(root, target, entries = PROGRAM) {
@@ -33,26 +31,12 @@ export async function compile(root, target, entries = PROGRAM) {
   const { output } = await bundle.generate({ format: "esm", chunkFileNames: "cli/[name]-[hash].js" });
   await bundle.close();
   for (const { fileName, code } of output) write(join(target, fileName), code);
-  write(join(target, "third-party.txt"), licences(output.flatMap(({ moduleIds }) => moduleIds)));
+  return output;
 }
 
 function write(path, text) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
-}
-
-/** What the libraries inside ask to be passed on. */
-function licences(modules) {
-  const dirs = new Set(modules.flatMap((id) => LIBRARY.exec(id)?.[0] ?? []));
-  return [...dirs]
-    .sort()
-    .map((dir) => {
-      const { name, version, license } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
-      const file = readdirSync(dir).find((one) => /^licen[cs]e/i.test(one));
-      const text = file === undefined ? `License: ${license}` : readFileSync(join(dir, file), "utf8").trim();
-      return `${name} ${version}\n\n${text}\n`;
-    })
-    .join(`\n${"-".repeat(80)}\n\n`);
 }
 
 const self = fileURLToPath(import.meta.url);

@@ -21,6 +21,10 @@ type Service = {
   profiles?: string[];
   healthcheck?: object;
   read_only?: boolean;
+  tmpfs?: string[];
+  mem_limit?: string;
+  cap_drop?: string[];
+  security_opt?: string[];
 };
 type Compose = {
   services: Record<string, Service>;
@@ -93,6 +97,37 @@ describe("the services", () => {
     expect(fileText("Dockerfile")).toContain('ENTRYPOINT ["tini"');
     expect(compose.services["quotekeeper"]?.init).toBeUndefined();
     expect(compose.services["grafana"]?.init).toBe(true);
+  });
+
+  test("run images that cannot be exchanged behind their tags", () => {
+    const pinned = /^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/;
+    const { quotekeeper, ...others } = compose.services;
+
+    for (const { image = "" } of Object.values(others))
+      expect(/^\$\{\w+_IMAGE:-(.*)\}$/.exec(image)?.[1]).toMatch(pinned);
+    expect(quotekeeper?.image).toBe("quotekeeper:local");
+    const bases = [...fileText("Dockerfile").matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);
+    expect(new Set(bases)).toEqual(new Set(["${NODE}"]));
+    expect(/^ARG NODE=(\S+)$/m.exec(fileText("Dockerfile"))?.[1]).toMatch(pinned);
+  });
+
+  test("write into their volumes and into memory alone, and take no more memory than an operator has allowed", () => {
+    for (const [name, service] of Object.entries(compose.services)) {
+      const { read_only, tmpfs = [], volumes = [], mem_limit, security_opt } = service;
+      const writable = [...tmpfs, ...volumes.filter((mount) => !mount.endsWith(":ro"))].map(
+        (mount) => /\/[^:]*/.exec(mount)?.[0],
+      );
+
+      expect({ name, read_only, mem_limit, security_opt, writable: writable.sort() }).toEqual({
+        ...{ name, read_only: true, security_opt: ["no-new-privileges:true"] },
+        mem_limit: expect.stringMatching(/^\$\{\w+_MEMORY:-\dg\}$/),
+        writable: {
+          timescaledb: ["/tmp", "/var/lib/postgresql/data", "/var/run/postgresql"],
+          quotekeeper: ["/tmp", "/var/lib/quotekeeper"],
+          grafana: ["/tmp", "/var/lib/grafana"],
+        }[name],
+      });
+    }
   });
 
   test("are reached from this machine alone", () => {
