@@ -71,15 +71,22 @@ export function thirdParty(libraries) {
  * @param root the checkout
  * @param libraries as `librariesIn` has them
  * @param npm the file of npm's program; npm names it to what it runs
- * @returns JSON; null without npm, as where the first start builds
+ * @returns JSON; null without npm, as where the first start builds, and with an npm before 10
  */
 export function billOfMaterials(root, libraries, npm = process.env.npm_execpath ?? "") {
   if (!/[\\/]np[mx]-cli\.js$/.test(npm)) return null;
   const cli = npm.replace("npx-cli", "npm-cli");
   const args = ["sbom", "--package-lock-only", "--sbom-format=cyclonedx", "--include=dev"];
-  const printed = execFileSync(process.execPath, [cli, ...args], {
-    ...{ cwd: root, encoding: "utf8", maxBuffer: 64 << 20, stdio: ["ignore", "pipe", "inherit"] },
-  });
+  const how = { cwd: root, encoding: "utf8", maxBuffer: 64 << 20, stdio: ["ignore", "pipe", "ignore"] };
+  // The npm of the first releases of Node 20 knows no `sbom`; nothing that runs needs the bill.
+  const printed = (() => {
+    try {
+      return execFileSync(process.execPath, [cli, ...args], how);
+    } catch {
+      return null;
+    }
+  })();
+  if (printed === null) return null;
   const { serialNumber: _random, ...bom } = JSON.parse(printed);
   const { timestamp: _now, ...metadata } = bom.metadata;
   // npm names the whole by the checkout's directory.
