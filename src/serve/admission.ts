@@ -80,7 +80,7 @@ export function createAdmission(options: AdmissionOptions, fail: Fail, failed: F
       if (!verdict.ok) return refuse(call, verdict, fail);
       const { key } = verdict;
       // Named one by one: to spread an object and add to it takes as long as the whole counting.
-      const { request, response, path, form, refusal } = call;
+      const { request, response, absolute, path, form, refusal } = call;
       const counted = budgets.count(key, callClass, now.getTime());
       const { admitted, headers } = counted;
       atEndOfTurn((notKept) => {
@@ -89,7 +89,8 @@ export function createAdmission(options: AdmissionOptions, fail: Fail, failed: F
           return failed(response, notKept.error);
         }
         if (!admitted) return answerFault(response, { key, callClass, headers });
-        answerCounted({ request, response, path, form, refusal, key, headers }, answer, { fail, failed });
+        const within = { request, response, absolute, path, form, refusal, key, headers };
+        answerCounted(within, answer, { fail, failed });
       });
     },
     useUp: (key, response) => {

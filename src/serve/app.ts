@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { performance } from "node:perf_hooks";
 import { QuotekeeperError } from "../errors.ts";
+import { type AbsoluteTarget, absoluteTarget } from "../httpHead.ts";
 import { splitTarget } from "../quotes-api/oauth/protocol.ts";
 import { declaredBytes, type Fail, type Failed, MAX_BODY_BYTES } from "./answers.ts";
 import { STATUS } from "./httpStatus.ts";
@@ -14,7 +15,6 @@ import {
   answerUnreadable,
   MAX_HEADERS,
   MAX_TARGET_LENGTH,
-  originForm,
   type Refusal,
   refusalUnread,
 } from "./unreadable.ts";
@@ -61,6 +61,8 @@ export type ServiceLog = {
 export type Call = {
   request: IncomingMessage;
   response: ServerResponse;
+  /** The target as it came, when it had a scheme and a host of its own; `request.url` has them no more. */
+  absolute: AbsoluteTarget | null;
   /** The path, decoded. */
   path: string;
   /** The body when it is a form: its parameters are signed. */
@@ -112,10 +114,11 @@ export function createApp({ log, newId, fail, failed, patience, answer }: AppOpt
     }
     response.on("close", closeIdle);
     try {
-      request.url = originForm(request.url ?? "");
-      const unread = refusalUnread(request);
+      const absolute = httpTarget(request.url ?? "");
+      if (absolute) request.url = absolute.path;
+      const unread = refusalUnread(request, absolute);
       if (unread) return fail(response, unread.status, unread.problem);
-      const call = callOf(request, response, expectation);
+      const call = callOf({ request, response, absolute }, expectation);
       if (!(call instanceof Promise)) return answer(call);
       call.then((whole) => whole && answer(whole)).catch((error: unknown) => failed(response, error));
     } catch (error) {
@@ -161,18 +164,24 @@ function patientServer(patience: Patience): Server {
 
 /** The call that a request is, at once when it has no form; null when its caller left before it was whole. */
 function callOf(
-  request: IncomingMessage,
-  response: ServerResponse,
+  asked: Pick<Call, "request" | "response" | "absolute">,
   expectation: Refusal | null,
 ): Call | Promise<Call | null> {
+  const { request, response, absolute } = asked;
   const path = decodedPath(request.url ?? "");
   const refusal = expectation ?? refusalOf(request, path);
-  const call = { request, response, path: path ?? "", form: null, refusal };
+  const call = { request, response, absolute, path: path ?? "", form: null, refusal };
   if (refusal || !hasForm(request)) return call;
   return formOf(request, response).then((form) => {
     if (request.destroyed && !request.complete) return null;
     return form === null ? { ...call, refusal: BODY_TOO_LONG } : { ...call, form };
   });
+}
+
+/** A target that a client may send when it takes the service for a proxy (RFC 9112, 3.2.2); null for any other. */
+function httpTarget(target: string): AbsoluteTarget | null {
+  const absolute = absoluteTarget(target);
+  return absolute && /^https?$/.test(absolute.scheme) ? absolute : null;
 }
 
 const BODY_TOO_LONG: Refusal = {

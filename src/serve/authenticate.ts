@@ -1,5 +1,6 @@
 /** Authenticates the calls of a service: OAuth 1.0 over each request as it came over the wire. */
 import type { IncomingMessage } from "node:http";
+import type { AbsoluteTarget } from "../httpHead.ts";
 import { NonceMemory } from "../quotes-api/oauth/nonces.ts";
 import { signedTarget, type SignedTarget } from "../quotes-api/oauth/signedTarget.ts";
 import { TIMESTAMP_WINDOW_SECONDS, verifyRequest, type Verdict } from "../quotes-api/oauth/verifyRequest.ts";
@@ -15,14 +16,14 @@ const MAX_NONCES_PER_TOKEN = 250_000;
 export type PublicAddress = {
   /** `https` behind a proxy that ends TLS. */
   scheme: "http" | "https";
-  /** Host and port, when a proxy replaces the `Host` header that callers sent; null: the header holds. */
+  /** Host and port, when a proxy replaces those that callers sent; null: those of the request hold. */
   authority: string | null;
 };
 
 /** What calls are authenticated against. */
 export type AuthenticateOptions = {
   keys: Keys;
-  /** Default: the `Host` header over plain http. */
+  /** Default: scheme and host of the target, or else the `Host` header over plain http (RFC 9112, section 3.3). */
   address?: PublicAddress | undefined;
   /** How far a timestamp may be off, seconds; default: `TIMESTAMP_WINDOW_SECONDS`. */
   windowSeconds?: number | undefined;
@@ -30,26 +31,27 @@ export type AuthenticateOptions = {
   nonces?: NonceMemory | undefined;
 };
 
-/** A request, and its form body when it has one. */
-type SignedCall = { request: IncomingMessage; form: string | null };
+/** A request, what of its target came before the path, and its form body when it has one. */
+type SignedCall = { request: IncomingMessage; absolute: AbsoluteTarget | null; form: string | null };
 
 /** Who calls, or why the call is refused. @param now the clock that timestamps are held against */
 type Authenticate = (call: SignedCall, now: Date) => Verdict<ServiceKey>;
 
 /** Makes the check of a service. */
 export function authenticator(options: AuthenticateOptions): Authenticate {
-  const { address = { scheme: "http", authority: null } } = options;
+  const { address } = options;
   const windowSeconds = options.windowSeconds ?? TIMESTAMP_WINDOW_SECONDS;
   const nonces = options.nonces ?? newNonceMemory({ windowSeconds });
   const keyOf = keyFinder(options.keys);
-  const { scheme } = address;
   // Of genuine calls alone, or anybody could fill it with what he made up.
-  const genuine = createTargetMemory<{ host: string; read: SignedTarget }>();
-  return ({ request, form }, now) => {
+  const genuine = createTargetMemory<{ scheme: string; host: string; read: SignedTarget }>();
+  return ({ request, absolute, form }, now) => {
     const { method = "", url: target = "" } = request;
-    const host = address.authority ?? request.headers.host ?? "";
+    const { host: named, authorization } = request.headers;
+    const scheme = address?.scheme ?? absolute?.scheme ?? "http";
+    const host = address?.authority ?? absolute?.authority ?? named ?? "";
     const found = genuine.find(target);
-    const known = found?.host === host ? found.read : undefined;
+    const known = found?.scheme === scheme && found.host === host ? found.read : undefined;
     const read = known ?? signedTarget(scheme, host, target);
     const verdict = verifyRequest(
       {
@@ -57,7 +59,7 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
         scheme,
         host,
         target,
-        authorization: valuesOf(request, "authorization"),
+        authorization: authorization === undefined ? [] : [authorization],
         formBody: form ?? undefined,
       },
       {
@@ -68,20 +70,9 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
         targetOf: () => read,
       },
     );
-    if (verdict.ok && known === undefined) genuine.keep(target, { host, read });
+    if (verdict.ok && known === undefined) genuine.keep(target, { scheme, host, read });
     return verdict;
   };
-}
-
-/** Every value of a header, which `headers` would cut down to the first. @param name in lower case */
-export function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
-  const values: string[] = [];
-  for (let place = 0; place < rawHeaders.length; place += 2) {
-    const header = rawHeaders[place] ?? "";
-    if (header.length === name.length && header.toLowerCase() === name)
-      values.push(rawHeaders[place + 1] ?? "");
-  }
-  return values;
 }
 
 /** A memory with the bounds of the service. */

@@ -2,9 +2,9 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { type AbsoluteTarget, givenTwice, hostNameOf } from "../httpHead.ts";
 import { writeErrorDocument } from "../quotes-api/writeDocument.ts";
 import { type Fail, XML_TYPE } from "./answers.ts";
-import { valuesOf } from "./authenticate.ts";
 import { STATUS } from "./httpStatus.ts";
 
 /** Assumed: a longer request target, in characters, is refused with 414. */
@@ -18,15 +18,23 @@ export type Refusal = { status: number; problem: string };
 
 const NOTHING_HERE: Refusal = { status: STATUS.notFound, problem: "there is nothing at this path" };
 
-/** Why nothing of a request but its headers is looked at; null when it may be a call. */
-export function refusalUnread(request: IncomingMessage): Refusal | null {
+/**
+ * Why nothing of a request but its headers is looked at; null when it may be a call.
+ *
+ * @param absolute the target as it came, when it has a host of its own
+ */
+export function refusalUnread(request: IncomingMessage, absolute: AbsoluteTarget | null): Refusal | null {
   if (request.rawHeaders.length > 2 * MAX_HEADERS)
     return { status: STATUS.headersTooLong, problem: `the request has more than ${MAX_HEADERS} headers` };
-  // A caller signs the host: with two of them, or none, nobody could tell what it meant (RFC 9112, 3.2).
-  const hosts = valuesOf(request, "host");
-  if (hosts.length > 1) return { status: STATUS.malformed, problem: "the Host header is given twice" };
-  if (!hosts[0] && request.httpVersion !== "1.0")
+  const twice = givenTwice(request.rawHeaders);
+  if (twice !== null) return { status: STATUS.malformed, problem: `the ${twice} header is given twice` };
+  // A caller signs the host: without one nobody could tell what it meant (RFC 9112, 3.2).
+  const { host } = request.headers;
+  if (!host && request.httpVersion !== "1.0")
     return { status: STATUS.malformed, problem: "the Host header is missing" };
+  const called = absolute?.authority ?? host;
+  if (called !== undefined && hostNameOf(called) === null)
+    return { status: STATUS.malformed, problem: "the host is no name or address" };
   const coding = request.headers["transfer-encoding"] ?? "chunked";
   if (coding.toLowerCase() !== "chunked")
     return { status: STATUS.malformed, problem: "Transfer-Encoding is not chunked" };
@@ -88,13 +96,4 @@ function refusalOf({ code, rawPacket }: UnreadableRequest): Refusal {
   return lineEnd < 0 || lineEnd > MAX_TARGET_LENGTH
     ? { status: STATUS.lineTooLong, problem: "the request line is too long" }
     : { status: STATUS.headersTooLong, problem: "the request's headers are too long" };
-}
-
-/** The target without scheme and host, which a client may send when it takes the service for a proxy (RFC 9112, 3.2.2). */
-export function originForm(url: string): string {
-  if (url.startsWith("/")) return url;
-  const absolute = /^https?:\/\/[^/?#]*([^]*)$/i.exec(url);
-  if (!absolute) return url;
-  const [, rest = ""] = absolute;
-  return rest.startsWith("/") ? rest : `/${rest}`;
 }

@@ -65,17 +65,17 @@ async function running(options: Partial<QuoteServiceOptions> = {}) {
     return { socket, closed, ended, answers };
   };
 
+  /** The header that signs a call of an address. */
+  const sign = (method: string, url: string, consumerSecret = TEST_CREDENTIALS.consumerSecret) => {
+    const credentials = { ...TEST_CREDENTIALS, consumerSecret };
+    const timestamp = Math.floor(systemClock.now().getTime() / 1000);
+    return `Authorization: ${signRequest({ method, url, credentials, nonce: `n${++calls}`, timestamp })}`;
+  };
+
   /** The header that signs a call; `signed` is its query and its form. */
   const signature = (method: string, target: string, form = "", secret = TEST_CREDENTIALS.consumerSecret) => {
     const divider = form === "" ? "" : target.includes("?") ? "&" : "?";
-    const authorization = signRequest({
-      method,
-      url: `${baseUrl}${target}${divider}${form}`,
-      credentials: { ...TEST_CREDENTIALS, consumerSecret: secret },
-      nonce: `n${++calls}`,
-      timestamp: Math.floor(systemClock.now().getTime() / 1000),
-    });
-    return `Authorization: ${authorization}`;
+    return sign(method, `${baseUrl}${target}${divider}${form}`, secret);
   };
 
   /** The text of a request. */
@@ -88,7 +88,7 @@ async function running(options: Partial<QuoteServiceOptions> = {}) {
     if (!answer) throw new Error("no answer");
     return answer;
   };
-  return { host, open, signature, request, one };
+  return { host, open, sign, signature, request, one };
 }
 
 const problemOf = ({ body }: Answer) => readDocument(Buffer.from(body)).error;
@@ -183,6 +183,50 @@ describe("nothing is read of what nobody has signed for", () => {
   });
 });
 
+describe("a call is for the host that it names", () => {
+  test("which is that of an absolute target, whatever the Host header says, as its signature has to be", async () => {
+    const { host, request, one, sign } = await running();
+    const asked = async (target: string, signed: string): Promise<number> =>
+      (await one(request("GET", target, [sign("GET", signed)]))).status;
+
+    expect(await asked(`http://${host}${QUOTES}`, `http://${host}${QUOTES}`)).toBe(200);
+    expect(await asked(`HTTP://${host.toUpperCase()}${QUOTES}`, `http://${host}${QUOTES}`)).toBe(200);
+    expect(await asked(`http://quotes.example${QUOTES}`, `http://${host}${QUOTES}`)).toBe(401);
+    expect(await asked(`http://quotes.example${QUOTES}`, `http://quotes.example${QUOTES}`)).toBe(200);
+    expect(await asked(`https://${host}${QUOTES}`, `http://${host}${QUOTES}`)).toBe(401);
+    // The same target once more: what was found out about it counts for its own host alone.
+    expect(await asked(QUOTES, `http://quotes.example${QUOTES}`)).toBe(401);
+  });
+
+  test("or the public address, whatever the target says", async () => {
+    const address = { scheme: "https", authority: "quotes.example" } as const;
+    const { request, one, sign } = await running({ address });
+    const call = request("GET", `http://inside.example${QUOTES}`, [
+      sign("GET", `https://quotes.example${QUOTES}`),
+    ]);
+
+    expect((await one(call)).status).toBe(200);
+  });
+
+  test.each([
+    ["a user's name", `http://me@quotes.example${QUOTES}`, []],
+    ["no host", `http://${QUOTES}`, []],
+    ["two authorizations", QUOTES, ["Authorization: x", "Authorization: x"]],
+    ["two content types", QUOTES, [FORM, "content-type: text/xml"]],
+  ])("%s is refused", async (_what, target, headers) => {
+    const { request, one } = await running();
+
+    expect((await one(request("GET", target, headers))).status).toBe(400);
+  });
+
+  test("a realm may hold a comma and quotation marks behind backslashes", async () => {
+    const { request, one, signature } = await running();
+    const signed = signature("GET", QUOTES).replace("OAuth ", String.raw`OAuth realm="x,y=\"z\"", `);
+
+    expect((await one(request("GET", QUOTES, [signed]))).status).toBe(200);
+  });
+});
+
 describe("every error has a document", () => {
   test("whatever the HTTP parser or the service refuses, and with the status that docs/serve-protocol.md names", async () => {
     const { request, host, open } = await running({
@@ -194,6 +238,7 @@ describe("every error has a document", () => {
       [400, `GET ${QUOTES} HTTP/1.1\r\nHost:\r\n\r\n`],
       [400, request("GET", QUOTES, ["Host: other.example"])],
       [400, request("GET", QUOTES, [`host: ${host}`])],
+      [400, `GET ${QUOTES} HTTP/1.1\r\nHost: ${host}, other.example\r\n\r\n`],
       [400, `FETCH ${QUOTES} HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
       [400, `GET ${QUOTES} HTTP/9.9\r\nHost: ${host}\r\n\r\n`],
       [400, request("GET", "/v1/%ff")],

@@ -101,7 +101,7 @@ const USUAL_VALUES: Readonly<Record<string, string>> = {
   nonce: `(?<nonce>${PLAIN})`,
   timestamp: "(?<timestamp>[1-9]\\d{0,14})",
   signature_method: "HMAC-SHA1",
-  signature: '(?<signature>[^"]+)',
+  signature: '(?<signature>[^"\\\\]+)',
   version: "1\\.0",
 };
 
@@ -215,8 +215,11 @@ type AuthorizationHeader =
   { ok: true; parameters: Parameter[]; realm: string | null } | { ok: false; problem: string };
 
 const SCHEME = /^OAuth(?:[ \t]+|$)/i;
-/** Sticky: read from where the one before it ended. */
-const PARAMETER = /([^\s=",]+)="([^"]*)"[ \t]*(,[ \t]*|$)/y;
+/**
+ * Sticky: read from where the one before it ended. In a quoted string a backslash stands before a quotation mark
+ * (RFC 9110, section 5.6.4).
+ */
+const PARAMETER = /([^\s=",\\]+)="([^"\\]*(?:\\.[^"\\]*)*)"[ \t]*(,[ \t]*|$)/y;
 
 /** Whether the header is of the `OAuth` scheme at all; the scheme's case does not matter (RFC 5849 section 3.5.1). */
 export function isOAuthHeader(header: string): boolean {
@@ -224,8 +227,9 @@ export function isOAuthHeader(header: string): boolean {
 }
 
 /**
- * Reads the header: names and values are percent-decoded, values must be quoted, `realm` is set apart,
- * and a name may come only once (RFC 5849 section 3.1). Problems name parameters, never their values. There may be
+ * Reads the header: names and values are percent-decoded, values must be quoted, `realm`, a plain quoted string, is
+ * set apart, and a name may come only once (RFC 5849 section 3.1). A backslash in any other value is refused: it should
+ * have been percent-encoded (section 3.5.1). Problems name parameters, never their values. There may be
  * no more than `MAX_PARAMETERS`.
  *
  * Assumed: unquoted values, empty list elements and a trailing comma are refused; no known client sends them.
@@ -250,9 +254,9 @@ export function parseAuthorization(header: string): AuthorizationHeader {
     if (seen.size > MAX_PARAMETERS)
       return { ok: false, problem: `the Authorization header has more than ${MAX_PARAMETERS} parameters` };
     const rawValue = match[2] ?? "";
-    if (isRealm(name)) realm = rawValue;
+    if (isRealm(name)) realm = rawValue.replace(/\\(.)/g, "$1");
     else {
-      const value = decode(rawValue);
+      const value = rawValue.includes("\\") ? null : decode(rawValue);
       if (value === null)
         return { ok: false, problem: `${inShort(name, NAME_LENGTH)} is not percent-encoded UTF-8` };
       parameters.push([name, value]);

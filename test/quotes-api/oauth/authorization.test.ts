@@ -18,6 +18,15 @@ describe("a header that is well formed", () => {
     });
   });
 
+  test("a realm is a quoted string, in which a backslash stands before a quotation mark or itself", () => {
+    const realmOf = (text: string) => parseAuthorization(`OAuth realm="${text}", a="1"`);
+
+    expect(realmOf(String.raw`x,y=\"z\"`)).toEqual({ ok: true, realm: 'x,y="z"', parameters: [["a", "1"]] });
+    expect(realmOf(String.raw`C:\\`)).toMatchObject({ ok: true, realm: "C:\\" });
+    expect(realmOf(String.raw`\"`)).toMatchObject({ ok: true, realm: '"' });
+    expect(realmOf("\\").ok).toBe(false);
+  });
+
   test("the scheme is recognised in any case, another scheme is not", () => {
     for (const start of ["oauth ", "OAuth  ", "OAuth \t"])
       expect(parseAuthorization(`${start}a="1"`).ok).toBe(true);
@@ -66,6 +75,7 @@ describe("a header that is not", () => {
     ["a comma at the end", 'OAuth a="1",', "the Authorization header ends with a comma"],
     ["a broken encoding", 'OAuth a="%zz"', "a is not percent-encoded UTF-8"],
     ["bytes that are no UTF-8", 'OAuth a="%ff"', "a is not percent-encoded UTF-8"],
+    ["a value with a backslash", String.raw`OAuth a="\"1"`, "a is not percent-encoded UTF-8"],
     ["a broken name", 'OAuth %="1"', "a parameter's name is not percent-encoded UTF-8"],
   ])("%s is refused", (_what, header, problem) => {
     expect(parseAuthorization(header)).toEqual({ ok: false, problem });
