@@ -1,5 +1,5 @@
 /** The job files that come with the program, for whoever starts it where there are none. */
-import { cp, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { cp, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { DEFAULT_JOBS_DIR } from "../config/environment.ts";
 import type { Config } from "../config/loadEnvironment.ts";
@@ -50,7 +50,8 @@ export async function offerExampleJobs(
 }
 
 async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
+  // A link that leads nowhere is there, too.
+  return lstat(path).then(
     () => true,
     // What cannot be looked at is there.
     (error: NodeJS.ErrnoException) => error.code !== "ENOENT",

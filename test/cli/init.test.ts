@@ -1,6 +1,15 @@
 /** `init` as a newcomer meets it: the program itself, in a terminal where it asks; its files are read by the program. */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
@@ -348,6 +357,35 @@ describe("a file that is there", () => {
     for (const name of names) expect(stderr).toContain(join(at.cwd, name));
     expect(filesIn(at.cwd)).toEqual([...names].sort());
     for (const name of names) expect(text(at.cwd, name)).toBe("# mine\n");
+  });
+
+  test.each([
+    ["a .env that leads nowhere", ".env", "gone", ".env (a link that leads nowhere)"],
+    [
+      "a job file that leads nowhere",
+      "jobs/chains.yaml",
+      "gone",
+      "jobs/chains.yaml (a link that leads nowhere)",
+    ],
+    ["a .env that leads to a file", ".env", "other", ".env (a link)"],
+    ["a directory of jobs that leads nowhere", "jobs", "gone", "jobs (a link that leads nowhere)"],
+    ["a directory of jobs that is a file", "jobs", null, "jobs"],
+  ])("%s is named, and neither it nor where it leads is written", async (_what, name, target, named) => {
+    const at = place();
+    if (name !== "jobs") mkdirSync(join(at.cwd, "jobs"));
+    writeFileSync(join(at.cwd, "other"), "# mine\n");
+    if (target === null) writeFileSync(join(at.cwd, name), "# mine\n");
+    else symlinkSync(join(at.cwd, target), join(at.cwd, name));
+    const before = readdirSync(at.cwd, { recursive: true });
+
+    const { exitCode, stderr } = await run(at, "init", "--yes");
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(
+      `INIT_EXISTS: ${join(at.cwd, named)} is there already, and init never overwrites it. Edit what is there, or move it away`,
+    );
+    expect(readdirSync(at.cwd, { recursive: true })).toEqual(before);
+    expect(text(at.cwd, "other")).toBe("# mine\n");
   });
 
   test("a directory that cannot be made leaves nothing behind", async () => {

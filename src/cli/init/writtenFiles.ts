@@ -1,5 +1,5 @@
 /** What `quotekeeper init` writes: the texts of the files, and how they get to their places, all of them or none. */
-import { link, mkdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { link, lstat, mkdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { parse as parseDotenv } from "dotenv";
 import { QuotekeeperError } from "../../errors.ts";
@@ -64,21 +64,48 @@ export function environmentLine(name: string, value: string): string | null {
   return ways.find((line) => parseDotenv(line)[name] === value) ?? null;
 }
 
-/** Those of the paths at which there is something. @throws QuotekeeperError INIT_WRITE_FAILED when that cannot be told */
+/**
+ * Those of the paths at which there is something, if only a link that leads nowhere; and those of their directories in
+ * whose place there is something else.
+ *
+ * @returns each as a message names it
+ * @throws QuotekeeperError INIT_WRITE_FAILED when that cannot be told
+ */
 export async function thereAlready(paths: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
-  for (const path of paths) {
-    try {
-      await stat(path);
-      found.push(path);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw writeFailed(path, error);
-    }
-  }
-  return found;
+  const blocked: (string | null)[] = [];
+  for (const dir of new Set(paths.map((path) => dirname(path))))
+    if (!(await isDirectory(dir))) blocked.push(await foundAt(dir).catch(() => null));
+  const named = blocked.filter((each) => each !== null);
+  if (named.length > 0) return named;
+  const found = paths.map((path) =>
+    foundAt(path).catch((error: unknown) => {
+      throw writeFailed(path, error);
+    }),
+  );
+  return (await Promise.all(found)).filter((each) => each !== null);
 }
 
-/** INIT_EXISTS for files that are there. */
+/** A path at which there is something, and what it is unless it is a file; null: there is nothing. */
+async function foundAt(path: string): Promise<string | null> {
+  try {
+    const stats = await lstat(path);
+    if (stats.isDirectory()) return `${path} (a directory)`;
+    if (!stats.isSymbolicLink()) return path;
+    const leads = await stat(path).catch(() => null);
+    return `${path} (a link${leads === null ? " that leads nowhere" : ""})`;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return null;
+  }
+}
+
+const isDirectory = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+
+/** INIT_EXISTS for what `thereAlready` names. */
 export function filesExist(paths: readonly string[]): QuotekeeperError {
   const [is, it] = paths.length === 1 ? ["is", "it"] : ["are", "them"];
   return new QuotekeeperError(
@@ -114,9 +141,8 @@ export async function placeFiles(files: ReadonlyMap<string, string>): Promise<vo
     }
   } catch (error) {
     for (const path of placed) await rm(path, { force: true });
-    throw (await thereAlready([current]).catch(() => [])).length > 0
-      ? filesExist([current])
-      : writeFailed(current, error);
+    const there = await thereAlready([current]).catch(() => []);
+    throw there.length > 0 ? filesExist(there) : writeFailed(current, error);
   } finally {
     for (const path of files.keys()) await rm(draftOf(path), { force: true });
     // A jobs directory that stayed empty would keep `start` from writing its examples.
