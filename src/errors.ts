@@ -454,6 +454,11 @@ const table = {
     hint: "Stop the program that listens there, or choose another port: QUOTEKEEPER_HTTP_PORT for the dashboard, --port for serve.",
   },
   // The dashboard answers these; no command ends with them.
+  HEADER_TWICE: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Send it once. A proxy that sets a header has to replace the one it was sent.",
+  },
   HOST_REFUSED: {
     retryable: false,
     exitCode: 1,
@@ -463,6 +468,11 @@ const table = {
     retryable: false,
     exitCode: 1,
     hint: "Open the dashboard itself. Behind a proxy, add its name to QUOTEKEEPER_WEB_HOSTS.",
+  },
+  PAGES_FULL: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Close pages of the dashboard that nobody looks at. Until there is room again, this page is read anew once a minute.",
   },
   TOKEN_WANTED: {
     retryable: false,

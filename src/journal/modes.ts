@@ -16,7 +16,7 @@ export const MODES = {
 
 /** What a data directory holds besides the embedded database, which PostgreSQL wants its own way. */
 const OURS = [
-  ...["calls", "collector", "serve", "sweeps"],
+  ...["calls", "collector", "dashboard", "serve", "sweeps"],
   ...["clock.json", "loader.json", "service.json", "unaccounted.json"],
 ];
 

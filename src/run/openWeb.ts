@@ -1,5 +1,5 @@
 /** Starts the dashboard over an open archive. */
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { marketOf, settingsAccounts } from "../accounts/account.ts";
 import { readWithoutReader } from "../archive/readerRole.ts";
 import type { Log } from "../log.ts";
@@ -35,6 +35,7 @@ export async function openWeb(watched: Watched, log: Log): Promise<Web> {
     token: config.webToken ?? null,
     names: config.webHosts,
     proxies: config.webProxies,
+    sessionsDir: join(resolve(config.dataDir), "dashboard"),
     attribution: config.attribution ?? null,
     version: VERSION,
     address: archive.address,

@@ -10,6 +10,7 @@ import { addPacking } from "./api/packing.ts";
 import { addApi } from "./api/routes.ts";
 import { serveAssets } from "./assets.ts";
 import { installGuard } from "./guard/guard.ts";
+import { createRecords } from "./guard/session.ts";
 import { requireToken } from "./guard/hosts.ts";
 import { type NowSources, refusal } from "./live.ts";
 import { addMachines, type Machines } from "./monitoring/machineRoutes.ts";
@@ -32,6 +33,8 @@ export type WebOptions = {
   names?: readonly string[];
   /** Addresses and networks of proxies, whose word counts for where a request comes from. */
   proxies?: readonly string[];
+  /** Directory below the data directory in which logins outlive the process; default: none, and they do not. */
+  sessionsDir?: string;
   /** The provider's attribution line; null: none. */
   attribution: string | null;
   version: string;
@@ -57,7 +60,7 @@ export type Web = { address: string; close: () => Promise<void> };
  */
 export async function startWeb(options: WebOptions): Promise<Web> {
   const { pool, clock, log, host, port, token, address, calendar, sources } = options;
-  const { names = [], proxies = [] } = options;
+  const { names = [], proxies = [], sessionsDir = null } = options;
   requireToken(host, token);
   const app = Fastify({
     logger: false,
@@ -67,10 +70,11 @@ export async function startWeb(options: WebOptions): Promise<Web> {
     frameworkErrors: (_error, _request, reply: FastifyReply) => reply.code(400).send(UNREADABLE),
   });
   const now = createNowReader({ pool, clock, log, sources, calendar });
-  await installGuard(app, { token, names, clock });
+  const events = createEvents({ clock, log, now, quotesSince: (since) => readQuotesSince(pool, since) });
+  const records = createRecords(sessionsDir, log);
+  await installGuard(app, { token, names, records, loggedOut: events.endRefused, clock });
   addMachines(app, { machines: options.machines ?? null, log });
   addPacking(app);
-  const events = createEvents({ clock, log, now, quotesSince: (since) => readQuotesSince(pool, since) });
   const configured = sources.feed.simulated ? ("simulated" as const) : ("account" as const);
   const operator = { clock, configured, jobs: options.jobs ?? null };
   addApi(app, { pool, log, address, now, events, operator, meta: createMetaReader(options) });

@@ -1,11 +1,14 @@
-/** Who guesses at the dashboard's token gains nothing, and keeps nobody out. */
+/** Who guesses at the dashboard's token gains nothing, and keeps nobody out; a login ends where it is ended. */
 import { setMaxListeners } from "node:events";
+import { chownSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { Agent, request } from "undici";
 import type { Clock } from "../../src/clock.ts";
 import { AT_ONCE, MOST_WAITING, networkOf, PAUSE_MS } from "../../src/web/guard/tries.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
+import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { openDashboard } from "../web/dashboard.ts";
 
@@ -189,4 +192,100 @@ describe("a page of somebody else's in the operator's browser", () => {
     expect((await logIn(get, TOKEN, { origin: "https://quotes.example" })).status).toBe(200);
     expect((await logIn(get, TOKEN, { origin: "https://quotes.example:9000" })).status).toBe(403);
   });
+});
+
+describe("a login", () => {
+  const logOut = (get: Get, cookie: string) => get("/api/logout", { method: "POST", headers: { cookie } });
+
+  test("that is ended is refused from then on, after a restart and by a dashboard beside it too; another one goes on", async () => {
+    const sessionsDir = join(tempDir(), "dashboard");
+    const clock = createTestClock();
+    const start = (token = TOKEN) => openDashboard({ pool, token, clock, sessionsDir });
+    const { get } = await start();
+    const beside = await start();
+    const [ended, kept] = [cookieOf(await logIn(get, TOKEN)), cookieOf(await logIn(get, TOKEN))];
+    const before = [(await asCookie(get, ended)).status, (await asCookie(beside.get, ended)).status];
+
+    const logout = await logOut(get, ended);
+
+    const restarted = await start();
+    const renamed = await start("another-token-of-the-test-0123");
+    expect(before).toEqual([200, 200]);
+    expect(logout.status).toBe(200);
+    for (const dashboard of [get, beside.get, restarted.get]) {
+      expect((await asCookie(dashboard, ended)).status).toBe(401);
+      expect((await asCookie(dashboard, kept)).status).toBe(200);
+    }
+    expect((await asCookie(renamed.get, kept)).status).toBe(401);
+  });
+
+  test("that is ended in one tab ends the events of the others at once, and those of no other login", async () => {
+    const { get } = await openDashboard({ pool, token: TOKEN, clock: stoppedClock() });
+    const cookie = cookieOf(await logIn(get, TOKEN));
+    const leaving = new AbortController();
+    const other = await get("/api/events", {
+      ...{ headers: { authorization: `Bearer ${TOKEN}` }, signal: leaving.signal },
+    });
+    const goesOn = other.text().then(
+      () => false,
+      () => true,
+    );
+    const tab = await get("/api/events", { headers: { cookie } });
+
+    await logOut(get, cookie);
+    const after = (await asCookie(get, cookie)).status;
+
+    expect(after).toBe(401);
+    expect(await tab.text()).toMatch(/event: ended\ndata: \{"error":\{"code":"TOKEN_WANTED"[^\n]*\n\n$/);
+    leaving.abort();
+    expect(await goesOn).toBe(true);
+  });
+
+  test("tells nothing of the token: its cookie is the same whatever the token is", async () => {
+    const cookies = await Promise.all(
+      [TOKEN, "another-token-of-the-test-0123"].map(async (token) => {
+        const { get } = await openDashboard({ pool, token, clock: createTestClock() });
+        return cookieOf(await logIn(get, token));
+      }),
+    );
+
+    expect(cookies[0]).toMatch(/^quotekeeper_session=\d{13}-[0-9a-f]{64}$/);
+    expect(cookies[1]).toBe(cookies[0]);
+  });
+
+  test("is kept in a file of its owner's that does not hold the cookie, or in memory where it cannot be kept", async () => {
+    const dataDir = tempDir();
+    const sessionsDir = join(dataDir, "dashboard");
+    const { get } = await openDashboard({ pool, token: TOKEN, sessionsDir });
+
+    const cookie = cookieOf(await logIn(get, TOKEN));
+    const [name = ""] = readdirSync(sessionsDir);
+    const record = name + readFileSync(join(sessionsDir, name), "utf8");
+    const modes = [sessionsDir, join(sessionsDir, name)].map((path) => statSync(path).mode & 0o777);
+    rmSync(sessionsDir, { recursive: true });
+    writeFileSync(sessionsDir, "no directory");
+    const unkept = cookieOf(await logIn(get, TOKEN));
+
+    expect(modes).toEqual([0o700, 0o600]);
+    expect(record).not.toContain(cookie.split("-")[1]);
+    expect(record).not.toContain(TOKEN);
+    expect((await asCookie(get, cookie)).status).toBe(401);
+    expect((await asCookie(get, unkept)).status).toBe(200);
+    await logOut(get, unkept);
+    expect((await asCookie(get, unkept)).status).toBe(401);
+  });
+
+  (process.geteuid?.() === 0 ? test : test.skip)(
+    "leaves no file of root's in the data directory of another user, and is good as long as the process lives",
+    async () => {
+      const dataDir = tempDir();
+      chownSync(dataDir, 65_534, 65_534);
+      const { get } = await openDashboard({ pool, token: TOKEN, sessionsDir: join(dataDir, "dashboard") });
+
+      const cookie = cookieOf(await logIn(get, TOKEN));
+
+      expect((await asCookie(get, cookie)).status).toBe(200);
+      expect(readdirSync(dataDir)).toEqual([]);
+    },
+  );
 });

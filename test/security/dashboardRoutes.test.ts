@@ -74,12 +74,17 @@ function spellingsOf(path: string, host: string): string[] {
 }
 
 /** Status and text of the answer to a target exactly as it is written here. */
-async function ask(method: string, target: string, host: string): Promise<{ status: number; body: string }> {
+async function ask(
+  method: string,
+  target: string,
+  host: string,
+  more: readonly string[] = [],
+): Promise<{ status: number; body: string }> {
   const { hostname, port } = new URL(address);
   const socket = connect(Number(port), hostname);
-  socket.end(
-    `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
-  );
+  const head = [`Host: ${host}`, "Content-Length: 0", "Connection: close", ...more, "", ""].join("\r\n");
+  // Not ended: node answers nobody who has ended, unless at once.
+  socket.write(`${method} ${target} HTTP/1.1\r\n${head}`);
   const answer = await text(socket);
   return { status: Number(answer.split(" ")[1]), body: answer.slice(answer.indexOf("\r\n\r\n")) };
 }
@@ -130,6 +135,38 @@ describe("the routes of the dashboard", () => {
 
     expect(await ask("GET", "http://evil.example/healthz", host)).toMatchObject({ status: 421 });
     expect(await ask("GET", `http://${host}/healthz`, "evil.example")).toMatchObject({ status: 200 });
+  });
+
+  test("are for no page of the host that the Host header names, where an absolute address names another", async () => {
+    const { host } = new URL(address);
+    const origins = async (target: string, named: string, origin: string) =>
+      (await ask("GET", target, named, [`Origin: http://${origin}`])).status;
+
+    expect(await origins(`http://${host}/healthz`, "evil.example", "evil.example")).toBe(403);
+    expect(await origins(`http://${host}/healthz`, "evil.example", host)).toBe(200);
+  });
+
+  test("refuse a head that two readers may understand differently", async () => {
+    const { host } = new URL(address);
+    const bearer = `Authorization: Bearer ${TOKEN}`;
+    const status = async (...more: string[]) => (await ask("GET", "/api/meta", host, more)).status;
+    const many = Array.from({ length: 2_100 }, () => "a:");
+
+    expect(await status(bearer)).toBe(200);
+    expect(await status(bearer, `Host: ${host}`)).toBe(400);
+    expect(await status(bearer, "hOST: evil.example")).toBe(400);
+    // Node counts 2,000 headers unless it is told otherwise.
+    expect(await status(bearer, ...many)).toBe(200);
+    expect(await status(bearer, ...many, "Host: evil.example")).toBe(400);
+    expect(await status(bearer, "Authorization: Bearer x")).toBe(400);
+    expect(await status(bearer, `Origin: http://${host}`, `Origin: http://${host}`)).toBe(400);
+    expect(await status("Cookie: a=1", bearer, "Cookie: b=2")).toBe(400);
+    expect(await status("Content-Type: text/plain", bearer, "Content-Type: application/json")).toBe(400);
+    expect(await status(bearer, "Content-Length: 0")).toBe(400);
+    expect(await ask("GET", "/healthz", host, ["Host: evil.example"])).toMatchObject({
+      status: 400,
+      body: expect.stringContaining("HEADER_TWICE"),
+    });
   });
 
   test("do not repeat an address that cannot be decoded", async () => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import type { Clock } from "../../src/clock.ts";
 import { createEvents } from "../../src/web/api/events.ts";
+import { MOST_LISTENERS } from "../../src/web/api/listeners.ts";
 import { type QuoteTable, rowsOf } from "../../src/web/api/quoteTable.ts";
 import type { NowView, QuoteRow } from "../../src/web/api/types.ts";
 import { steppedClock } from "../support/steppedClock.ts";
@@ -42,7 +43,10 @@ async function serveEvents() {
   const server = createServer((asked, answer) => {
     const accepted = asked.headers["accept-encoding"] as string | undefined;
     const wanted = { names: "all", columns: ["last", "description"] } as const;
-    events.listen(answer, { wanted, headers: {}, accepted });
+    const { from = "127.0.0.1", yields } = asked.headers;
+    const who = { ip: String(from), yields: yields === "true", isStillAllowed: () => true };
+    const full = events.listen(answer, { wanted, headers: {}, accepted, ...who });
+    if (full) answer.writeHead(503).end(JSON.stringify(full));
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   closing.push(async () => {
@@ -60,7 +64,7 @@ async function serveEvents() {
     await until(looked, "the end of the next look");
     expect(other.destroyed).toBe(false);
   };
-  return { news, look, open: () => opened(options) };
+  return { news, look, open: (headers = {}) => opened({ ...options, headers }) };
 }
 
 /** A page that has not begun to read. */
@@ -120,5 +124,54 @@ describe("a page", () => {
     expect(before).toBe(false);
     expect(await gone).toBe(true);
     expect(page.complete).toBe(false);
+  });
+});
+
+describe("64 pages, and one more,", () => {
+  /** Opens pages of some addresses, one after the other. @returns the text that each was sent when it ended, by its address and place */
+  async function openPages(
+    open: (headers?: Record<string, string>) => Promise<IncomingMessage>,
+    froms: string[],
+  ) {
+    const ends = new Map<string, string>();
+    for (const [place, from] of froms.entries()) {
+      const page = await open({ from });
+      let text = "";
+      page.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+      page.on("end", () => ends.set(`${from} ${place}`, text)).on("error", none);
+    }
+    return ends;
+  }
+
+  test("end the oldest of the address that has the most, which is told why; the others go on", async () => {
+    const { open, look } = await serveEvents();
+    const greedy = (count: number): string[] => Array<string>(count).fill("192.0.2.9");
+    // One page more is open for the looks.
+    const ends = await openPages(open, [
+      "192.0.2.1",
+      ...greedy(MOST_LISTENERS - 2),
+      "192.0.2.2",
+      ...greedy(2),
+    ]);
+
+    await until(() => ends.size === 3, "three ends");
+    await look();
+
+    expect([...ends.keys()]).toEqual([1, 2, 3].map((place) => `192.0.2.9 ${place}`));
+    for (const text of ends.values())
+      expect(text).toMatch(/event: ended\ndata: \{"error":\{"code":"PAGES_FULL"[^\n]*\n\n$/);
+  });
+
+  test("end none of a network's that has fewer, and none for a page that yields", async () => {
+    const { open } = await serveEvents();
+    const networks = Array.from({ length: MOST_LISTENERS - 1 }, (_, place) => `2001:db8:0:${place + 1}::1`);
+    const ends = await openPages(open, networks);
+
+    const yielding = await open({ from: "192.0.2.9", yields: "true" });
+    await openPages(open, ["2001:db8:0:40::9", "2001:db8:0:7::2"]);
+    await until(() => ends.size === 2, "the ends of two");
+
+    expect(yielding.resume().statusCode).toBe(503);
+    expect([...ends.keys()]).toEqual(["2001:db8:0:40::1 39", "2001:db8:0:7::1 6"]);
   });
 });

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
 import { isLoopback } from "../../src/web/guard/hosts.ts";
-import { createSessions, sameText, SESSION_MS } from "../../src/web/guard/session.ts";
+import {
+  createRecords,
+  createSessions,
+  MOST_SESSIONS,
+  sameText,
+  SESSION_MS,
+} from "../../src/web/guard/session.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard, statusAs } from "./dashboard.ts";
@@ -129,37 +135,53 @@ describe("with a token", () => {
 });
 
 describe("a session", () => {
+  const inMemory = () => createRecords(null, { warn: () => undefined });
+
   test("lasts thirty days, and not a moment longer", () => {
     const clock = createTestClock();
-    const sessions = createSessions(TOKEN, clock);
+    const sessions = createSessions(TOKEN, inMemory(), clock);
     const session = sessions.issue();
-    const looks = () => [sessions.isGood(session), sessions.isKnown(session)];
 
     clock.advance(SESSION_MS - 1);
-    const atLast = looks();
+    const atLast = sessions.isGood(session);
     clock.advance(1);
 
-    expect(atLast).toEqual([true, true]);
-    expect(looks()).toEqual([false, false]);
+    expect(atLast).toBe(true);
+    expect(sessions.isGood(session)).toBe(false);
   });
 
-  test("outlives the process, and cannot be made longer, made up, or taken to another token", () => {
+  test("cannot be made longer, made up, or taken to another token", () => {
     const clock = createTestClock();
-    const session = createSessions(TOKEN, clock).issue();
+    const records = inMemory();
+    const sessions = createSessions(TOKEN, records, clock);
+    const session = sessions.issue();
     const [ends = "", rest = ""] = session.split(/(?<=^\d+)-/);
-    const restarted = createSessions(TOKEN, clock);
 
-    expect(restarted.isGood(session)).toBe(true);
-    expect(createSessions("another-token-0123456789", clock).isGood(session)).toBe(false);
+    expect(sessions.isGood(session)).toBe(true);
+    expect(createSessions("another-token-0123456789", records, clock).isGood(session)).toBe(false);
     for (const made of [
-      "",
-      ".",
-      "9999999999999.",
-      `NaN-${rest}`,
-      `${Number(ends) + 1}-${rest}`,
-      `${session}x`,
+      ...["", ".", "9999999999999.", `NaN-${rest}`, `${Number(ends) + 1}-${rest}`, `${session}x`],
+      ...[
+        records.names()[0] ?? "",
+        `../${session}`,
+        `${ends}-${"0".repeat(64)}`,
+        session.toUpperCase() + " ",
+      ],
     ])
-      expect([made, restarted.isGood(made), restarted.isKnown(made)]).toEqual([made, false, false]);
+      expect([made, sessions.isGood(made)]).toEqual([made, false]);
+  });
+
+  test("more than a thousand end the one that would end first, and those that have ended leave nothing", () => {
+    const clock = createTestClock();
+    const records = inMemory();
+    const sessions = createSessions(TOKEN, records, clock);
+    const issueLater = () => (clock.advance(1), sessions.issue());
+    const issued = Array.from({ length: MOST_SESSIONS + 1 }, issueLater);
+
+    expect(issued.map(sessions.isGood)).toEqual([false, ...Array<boolean>(MOST_SESSIONS).fill(true)]);
+    clock.advance(SESSION_MS);
+    sessions.issue();
+    expect(records.names()).toHaveLength(1);
   });
 });
 

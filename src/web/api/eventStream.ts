@@ -13,22 +13,30 @@ const STALLED_MS = 60_000;
 /** What is handed on at once, bytes: between two of them one sees that the page reads. */
 const PIECE_BYTES = 64 * 1024;
 
+/** How long a page has to read the last event of a stream that is ended, ms; then its connection is cut. */
+const LAST_EVENT_MS = 5_000;
+
 /** One page's. */
 export type EventStream = {
   /** Whether the page has read enough of what was written. Lets a page go that has read nothing for too long. */
   hasRoom: () => boolean;
   write: (text: Buffer) => void;
-  end: () => void;
+  /** @param last what the page is told before its stream ends; default: nothing */
+  end: (last?: Buffer) => void;
 };
 
 type StreamOptions = {
   headers: Record<string, string>;
   /** The request's `Accept-Encoding`. */
   accepted: string | undefined;
-  clock: Pick<Clock, "monotonicMs">;
+  clock: Pick<Clock, "monotonicMs" | "sleep">;
   /** The page has gone. */
   gone: () => void;
 };
+
+/** An event as a stream has it. */
+export const eventText = (event: string, data: unknown): Buffer =>
+  Buffer.from(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 
 /** Answers with a stream that stays open. */
 export function openStream(
@@ -47,7 +55,9 @@ export function openStream(
   });
   stream.pipe(raw);
   stream.write("retry: 2000\n\n");
+  const closed = new AbortController();
   raw.on("close", () => {
+    closed.abort();
     gone();
     stream.destroy();
   });
@@ -62,8 +72,15 @@ export function openStream(
       return waiting < ENOUGH_WAITING_BYTES;
     },
     write: (text) => {
+      // It may have been ended while what it is to be told was read.
+      if (stream.writableEnded) return;
       for (let at = 0; at < text.length; at += PIECE_BYTES) stream.write(text.subarray(at, at + PIECE_BYTES));
     },
-    end: () => stream.end(),
+    end: (last) => {
+      stream.end(last);
+      // Those who do not read would hold as many connections as they like.
+      const cut = (): void => void raw.destroy();
+      clock.sleep(LAST_EVENT_MS, closed.signal).then(cut, cut);
+    },
   };
 }

@@ -1,13 +1,14 @@
 /**
  * Server-sent events: what changed, to every open page. The archive is asked once for all of them, and only while
  * somebody looks; a page says which quotes it shows, and is sent no other. Events: `now` (a NowView), `quotes` (a
- * QuoteTable of the rows that are newer), `trouble` (an ApiError).
+ * QuoteTable of the rows that are newer), `trouble` (something could not be read), `ended` (an ApiError: why this side
+ * ends the stream).
  */
-import type { ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
-import { type EventStream, openStream } from "./eventStream.ts";
-import { type QuoteColumn, tableOf } from "./quoteTable.ts";
+import { eventText } from "./eventStream.ts";
+import { createListeners, type Listener, type Listeners, type WantedQuotes } from "./listeners.ts";
+import { tableOf } from "./quoteTable.ts";
 import type { NowView, QuoteRow } from "./types.ts";
 
 /** How often what changed is looked for, ms. */
@@ -15,12 +16,6 @@ const EVERY_MS = 1_000;
 
 /** How far back the first look reaches, ms: an answer is stored a little later than it arrives. */
 const BACK_MS = 5_000;
-
-/** Most pages that are kept up to date at once. */
-const MOST_LISTENERS = 64;
-
-/** Which quotes a page shows. `names` in capitals, or all of them; null: none. */
-type WantedQuotes = { names: readonly string[] | "all"; columns: readonly QuoteColumn[] } | null;
 
 /** Where the events come from. */
 type EventSources = {
@@ -31,24 +26,17 @@ type EventSources = {
   quotesSince: (since: string) => Promise<QuoteRow[]>;
 };
 
-/**
- * An open page. `key`: `wanted` as text, which pages that show the same have in common. `held`: the newest row of each
- * series that came while it had too much to read; it is told them when it has read.
- */
-type Listener = { stream: EventStream; wanted: WantedQuotes; key: string; held: Map<string, QuoteRow> };
-
 /** Opens streams on the route that `/api/events` is. */
 export type Events = {
-  /** @returns false: there are too many */
-  listen: (raw: ServerResponse, options: ListenOptions) => boolean;
+  /** @returns null; or why there is no stream, see `Listeners` */
+  listen: Listeners["add"];
+  endRefused: Listeners["endRefused"];
   end: () => Promise<void>;
 };
 
-type ListenOptions = { wanted: WantedQuotes; headers: Record<string, string>; accepted: string | undefined };
-
 /** Begins with nobody listening. */
 export function createEvents({ clock, log, now, quotesSince }: EventSources): Events {
-  const listeners = new Set<Listener>();
+  const { all: listeners, ...pages } = createListeners(clock);
   const stop = new AbortController();
   let running: Promise<void> | null = null;
   /** Null: nobody wants quotes. */
@@ -76,6 +64,7 @@ export function createEvents({ clock, log, now, quotesSince }: EventSources): Ev
   const run = async (): Promise<void> => {
     while (listeners.size > 0 && !stop.signal.aborted) {
       try {
+        pages.endRefused();
         send("now", await now());
         await sendQuotes();
       } catch (error) {
@@ -90,26 +79,20 @@ export function createEvents({ clock, log, now, quotesSince }: EventSources): Ev
 
   return {
     listen: (raw, options) => {
-      if (listeners.size >= MOST_LISTENERS) return false;
-      const { wanted } = options;
-      const stream = openStream(raw, { ...options, clock, gone: () => listeners.delete(listener) });
-      const listener: Listener = { stream, wanted, key: JSON.stringify(wanted), held: new Map() };
+      const refused = pages.add(raw, options);
+      if (refused) return refused;
       newcomer = true;
-      listeners.add(listener);
       running ??= run();
-      return true;
+      return null;
     },
+    endRefused: pages.endRefused,
     end: async () => {
       stop.abort();
-      for (const { stream } of listeners) stream.end();
-      listeners.clear();
+      pages.end();
       await running;
     },
   };
 }
-
-const eventText = (event: string, data: unknown): Buffer =>
-  Buffer.from(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 
 const seriesOf = ({ instrumentId, sourceId, delayed }: QuoteRow): string =>
   `${instrumentId}/${sourceId}/${delayed}`;

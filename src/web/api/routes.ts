@@ -87,12 +87,13 @@ function addEventsRoute(app: FastifyInstance, { listen }: Events): void {
   app.get("/api/events", async (request, reply) => {
     const query = eventsQuery.safeParse(request.query);
     if (!query.success) return reply.code(400).send(refused(query.error));
-    const { quotes, columns = QUOTE_COLUMNS } = query.data;
+    const { quotes, columns = QUOTE_COLUMNS, yields } = query.data;
     const wanted = quotes === undefined ? null : { names: quotes, columns };
     const headers = reply.getHeaders() as Record<string, string>;
-    if (!listen(reply.raw, { wanted, headers, accepted: request.headers["accept-encoding"] as string }))
-      return reply.code(503).send();
-    return reply.hijack();
+    const accepted = request.headers["accept-encoding"] as string | undefined;
+    const { ip, isStillAllowed } = request;
+    const full = listen(reply.raw, { wanted, headers, accepted, ip, yields, isStillAllowed });
+    return full ? reply.code(503).send(full) : reply.hijack();
   });
 }
 
@@ -137,10 +138,11 @@ const columns = z
 /** Which quotes; with columns the answer is a table. */
 const quotesQuery = z.object({ names: names.optional(), columns: columns.optional() });
 
-/** Which quotes come as events: those of some instruments, or `all`; default: none. */
+/** Which quotes come as events: those of some instruments, or `all`; default: none. Whether no other page gives way. */
 const eventsQuery = z.object({
   quotes: z.union([z.literal("all"), names]).optional(),
   columns: columns.optional(),
+  yields: flag,
 });
 
 /** What is searched for; nothing finds the first instruments. */

@@ -7,15 +7,20 @@ import cookie from "@fastify/cookie";
 import helmet, { type FastifyHelmetOptions } from "@fastify/helmet";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../clock.ts";
+import { absoluteTarget, givenTwice } from "../../httpHead.ts";
 import { refusal } from "../live.ts";
 import { isForeign, isOurName } from "./hosts.ts";
-import { COOKIE, createSessions, sameText, SESSION_MS } from "./session.ts";
+import { COOKIE, createSessions, type Records, sameText, SESSION_MS } from "./session.ts";
 import { type Tried, Tries } from "./tries.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     /** Answered without the token: it tells nothing of the archive. */
     open?: boolean;
+  }
+  interface FastifyRequest {
+    /** Whether it may still be answered: a login ends while a stream is open. */
+    isStillAllowed: () => boolean;
   }
 }
 
@@ -25,6 +30,10 @@ type GuardOptions = {
   token: string | null;
   /** Names of the dashboard besides this machine's own, in small letters. */
   names: readonly string[];
+  /** Where logins are kept. */
+  records: Records;
+  /** Told when a login has been ended. */
+  loggedOut: () => void;
   clock: Clock;
 };
 
@@ -48,15 +57,23 @@ const LOGIN_BYTES = 4_096;
 
 /** Puts the guard before all routes that come after, and adds the login. */
 export async function installGuard(app: FastifyInstance, options: GuardOptions): Promise<void> {
-  const { token, names, clock } = options;
-  const judge = token === null ? null : createJudge(token, clock);
+  const { token, names, loggedOut } = options;
+  const judge = token === null ? null : createJudge(token, options);
+  // Past Node's bound of 2,000 a second header would go unseen. Their bytes are bounded.
+  app.server.maxHeadersCount = 0;
+  app.decorateRequest("isStillAllowed", () => true);
   await app.register(helmet, HEADERS);
   await app.register(cookie);
 
   app.addHook("onRequest", async (request, reply) => {
-    const { host, origin } = request.headers;
+    const twice = givenTwice(request.raw.rawHeaders);
+    if (twice !== null)
+      return reply.code(400).send(refusal("HEADER_TWICE", `the ${twice} header is given twice`));
+    const { origin } = request.headers;
+    // The host of a target in absolute form counts in place of the header (RFC 9112, section 3.2.2).
+    const host = absoluteTarget(request.raw.url ?? "")?.authority ?? request.headers.host;
     // A name that was made to resolve to this machine is no address; but without a token only this machine is meant.
-    const ours = isOurName(hostOfTarget(request) ?? host, { names, addresses: token !== null });
+    const ours = isOurName(host, { names, addresses: token !== null });
     if (!ours) return reply.code(421).send(HOST_REFUSED);
     if (isForeign(origin, host, names)) return reply.code(403).send(ORIGIN_REFUSED);
     if (judge === null || request.routeOptions.config.open) return;
@@ -74,14 +91,16 @@ export async function installGuard(app: FastifyInstance, options: GuardOptions):
     if (verdict === "wrong") return reply.code(401).send(WRONG_TOKEN);
     return reply.setCookie(COOKIE, judge.issue(), cookieFlags(request)).send({ ok: true });
   });
-  app.post("/api/logout", async (request, reply) =>
-    reply.setCookie(COOKIE, "", { ...cookieFlags(request), maxAge: 0 }).send({ ok: true }),
-  );
+  app.post("/api/logout", async (request, reply) => {
+    judge?.end(request);
+    loggedOut();
+    return reply.setCookie(COOKIE, "", { ...cookieFlags(request), maxAge: 0 }).send({ ok: true });
+  });
 }
 
 /** Tells right tokens from wrong ones, whichever way they come, no faster than their source may try. */
-function createJudge(token: string, clock: Clock) {
-  const sessions = createSessions(token, clock);
+function createJudge(token: string, { records, clock }: Pick<GuardOptions, "records" | "clock">) {
+  const sessions = createSessions(token, records, clock);
   const tries = new Tries(clock);
   const take = ({ ip }: FastifyRequest, reply: FastifyReply, isRight: () => boolean): Promise<Tried> => {
     const gone = new AbortController();
@@ -90,6 +109,11 @@ function createJudge(token: string, clock: Clock) {
   };
   return {
     issue: sessions.issue,
+    /** Ends the login of a request, when it has one. */
+    end: ({ cookies }: FastifyRequest) => {
+      const session = cookies[COOKIE] ?? "";
+      if (sessions.isGood(session)) sessions.end(session);
+    },
     token: (given: string, request: FastifyRequest, reply: FastifyReply) =>
       take(request, reply, () => sameText(given, token)),
     /** By its bearer's token, else by its cookie. */
@@ -98,15 +122,11 @@ function createJudge(token: string, clock: Clock) {
       if (bearer !== undefined) return take(request, reply, () => sameText(bearer, token));
       const session = request.cookies[COOKIE];
       if (session === undefined) return "none";
+      request.isStillAllowed = () => sessions.isGood(session);
       // Whoever is logged in is not held up by who tries tokens from the same address, as behind a proxy.
-      return sessions.isKnown(session) ? "right" : take(request, reply, () => sessions.isGood(session));
+      return request.isStillAllowed() ? "right" : take(request, reply, () => false);
     },
   };
-}
-
-/** The host of a target in absolute form, which counts in place of the `Host` header (RFC 9112, section 3.2.2). */
-function hostOfTarget({ raw }: FastifyRequest): string | undefined {
-  return /^[a-z]+:\/\/([^/?#]*)/i.exec(raw.url ?? "")?.[1];
 }
 
 function cookieFlags({ protocol, headers }: FastifyRequest) {

@@ -1,6 +1,7 @@
 /** Which addresses are this machine's alone, and by which names and from which pages the dashboard may be asked. Pure. */
 import { isIP } from "node:net";
 import { QuotekeeperError } from "../../errors.ts";
+import { hostNameOf } from "../../httpHead.ts";
 
 /** Whether an address to listen on is reached from this machine alone. */
 export function isLoopback(host: string): boolean {
@@ -20,18 +21,18 @@ type Names = {
  * Whether a request calls the dashboard by a name of its own. A page of somebody else's, whose name was made to resolve
  * to this machine (DNS rebinding), sends its own name and is refused.
  *
- * @param host the `Host` header: a name or address, perhaps with a port
+ * @param host the host that counts: a name or address, perhaps with a port
  */
 export function isOurName(host: string | undefined, { names, addresses }: Names): boolean {
-  const name = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::\d{1,5})?$/i.exec(host ?? "")?.[1]?.toLowerCase();
-  if (name === undefined) return false;
+  const name = hostNameOf(host ?? "");
+  if (name === null) return false;
   return isLoopback(name) || names.includes(name) || (addresses && isIP(bare(name)) !== 0);
 }
 
 /**
  * Whether a page of another server makes the request: browsers name it in `Origin`, with every POST at least.
  *
- * @param host the `Host` header. A proxy may have put another in its place: then the page's own is one of `names`.
+ * @param host the host that counts. A proxy may have put another in its place: then the page's own is one of `names`.
  */
 export function isForeign(
   origin: string | undefined,

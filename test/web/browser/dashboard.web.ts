@@ -146,6 +146,27 @@ test("an archive that cannot be read says what to do, the mark SIMULATED stays, 
   expect(await page.locator(".note").count()).toBe(0);
 });
 
+test("a page whose events were ended for others says so, comes back in a minute, and ends no other page's", async () => {
+  const { page } = await openPage(world.browser);
+  const asked: string[] = [];
+  const error = { code: "PAGES_FULL", detail: "64 are open", hint: "Close some.", person: false };
+  await page.clock.install();
+  await page.route("**/api/events*", (route) => {
+    asked.push(route.request().url());
+    const body = `event: ended\ndata: ${JSON.stringify({ error })}\n\n`;
+    return asked.length === 1 ? route.fulfill({ contentType: "text/event-stream", body }) : route.continue();
+  });
+
+  await page.goto(`${world.address}/`);
+  await page.waitForSelector(".note");
+  const note = await page.locator(".note").textContent();
+  await page.clock.fastForward(61_000);
+  await page.waitForSelector(".note", { state: "detached" });
+
+  expect(note).toContain("Close some.");
+  expect(asked.map((url) => new URL(url).search)).toEqual(["", "?yields=true"]);
+});
+
 test("an error that needs a person is red, with its remedy; one that heals by itself is not", async () => {
   const { page } = await openPage(world.browser);
   const now = (await (await fetch(`${world.address}/api/now`)).json()) as { live: object };

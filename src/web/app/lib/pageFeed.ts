@@ -4,7 +4,7 @@
  */
 import { joinNames } from "../../api/nameList.ts";
 import { QUOTE_COLUMNS, type QuoteColumn, type QuoteTable, rowsOf } from "../../api/quoteTable.ts";
-import type { Meta, NowView, Problem, QuoteRow } from "../../api/types.ts";
+import type { ApiError, Meta, NowView, Problem, QuoteRow } from "../../api/types.ts";
 import { ApiProblem, ask, tokenWanted } from "./api.ts";
 import { setServerTime } from "./pageClock.ts";
 import { changed, connected, meta, now, seriesKey, trouble } from "./store.ts";
@@ -35,6 +35,8 @@ const followed = new Set<Following>();
 let stream: EventSource | null = null;
 let streamed = "";
 let opening = 0;
+/** Why the server ended the stream; null while it has not. Until there is room again everything is read anew from time to time. */
+let ended: Problem | null = null;
 
 /** Begins: reads, follows, and reads anew from time to time. */
 export function startFeed(): void {
@@ -67,7 +69,7 @@ async function readAll(): Promise<void> {
     read(ask<NowView>("/api/now").then(takeNow)),
     ...[...followed].filter(({ begun }) => begun).map(readQuotes),
   ]);
-  trouble.value = problems.find((problem) => problem !== null) ?? null;
+  trouble.value = problems.find((problem) => problem !== null) ?? ended;
 }
 
 async function readQuotes(of: Following): Promise<Problem | null> {
@@ -116,9 +118,12 @@ function streamQuery(): string {
 function open(): void {
   stream?.close();
   streamed = streamQuery();
-  const opened = new EventSource(`/api/events${streamed}`);
+  // One that was ended ends no other, or they would end each other in turn.
+  const yields = ended === null ? "" : `${streamed === "" ? "?" : "&"}yields=true`;
+  const opened = new EventSource(`/api/events${streamed}${yields}`);
   stream = opened;
   opened.addEventListener("open", () => {
+    ended = null;
     // What passed while nobody listened comes in no event.
     if (connected.value === "away") void readAll();
     readNew();
@@ -129,7 +134,15 @@ function open(): void {
     readNew();
     // The browser tries again by itself, unless the server had an answer that is no stream.
     if (opened === stream && opened.readyState === EventSource.CLOSED && !tokenWanted.value)
-      setTimeout(() => opened === stream && open(), AGAIN_MS);
+      setTimeout(() => opened === stream && open(), ended === null ? AGAIN_MS : ANEW_MS);
+  });
+  opened.addEventListener("ended", (event) => {
+    const { error } = JSON.parse(event.data as string) as ApiError;
+    opened.close();
+    connected.value = "away";
+    if (error.code === "TOKEN_WANTED") return void (tokenWanted.value = true);
+    trouble.value = ended = error;
+    setTimeout(() => opened === stream && open(), ANEW_MS);
   });
   opened.addEventListener("now", (event) => takeNews(JSON.parse(event.data as string) as NowView));
   opened.addEventListener("quotes", (event) => takeQuotes(JSON.parse(event.data as string) as QuoteTable));
