@@ -8,8 +8,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
-/** The program, and the threads that it starts. */
-const PROGRAM = ["cli/main", "archive/stretchThread", "run/planThread"];
+/** The program, and the threads and the process that it starts. */
+const PROGRAM = ["cli/main", "archive/stretchThread", "run/planThread", "lake/sql/duckChild"];
 
 /**
  * @param root the checkout

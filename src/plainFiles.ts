@@ -5,7 +5,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath, rename, stat, writeFile } from "node:fs/promises";
-import { basename, dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 
 /** Longest text that is read whole, in bytes: settings, secrets, job files, lists of symbols. */
 const MAX_TEXT_BYTES = 10_000_000;
@@ -42,16 +42,20 @@ export type Bounds = {
   outside: string;
 };
 
+/** How a file is opened, see `openFile`. */
+type OpenHow = { links?: boolean; below?: string; bounds?: Bounds | undefined };
+
 /**
  * Opens a regular file for reading. A link is followed to a file of the directory it stands in, or of one below.
  *
  * @param options.links false: no link is followed
  * @param options.bounds where the file may lie; a link is then followed wherever it leads inside of them
+ * @param options.below a directory above the path, from which on no directory is a link either; then no link is followed
  * @throws an error whose `code` says why: an errno, or what stands there in place of a file
  */
 export async function openFile(
   path: string,
-  { links = true, bounds }: { links?: boolean; bounds?: Bounds } = {},
+  { below, links = below === undefined, bounds }: OpenHow = {},
 ): Promise<FileHandle> {
   const file = bounds
     ? await openWhere(path, (at) => refuseOutOfBounds(path, at, bounds))
@@ -62,6 +66,7 @@ export async function openFile(
       });
   try {
     refuseUnlessFile(path, await file.stat());
+    if (below !== undefined) await refuseLinks(path, below, await placeOf(file, path));
     return file;
   } catch (error) {
     await file.close();
@@ -77,13 +82,29 @@ async function openWhere(path: string, refuse: (at: string) => Promise<void>): P
   const file = await open(path, READ).catch((error: unknown) => {
     throw plainly(path, error);
   });
-  // Linux says where that lies which was opened, whatever the link has become since.
-  const at = await readlink(`/proc/self/fd/${file.fd}`).catch(() => realpath(path));
-  await refuse(at).catch(async (error: unknown) => {
+  await refuse(await placeOf(file, path)).catch(async (error: unknown) => {
     await file.close();
     throw error;
   });
   return file;
+}
+
+/** Where an open file lies. Linux says it, whatever the path has become since, unless the file was replaced meanwhile. */
+async function placeOf({ fd }: FileHandle, path: string): Promise<string> {
+  const at = await readlink(`/proc/self/fd/${fd}`).catch(() => " (deleted)");
+  return at.endsWith(" (deleted)") ? realpath(path) : at;
+}
+
+/**
+ * Refuses a path that leads through a link.
+ *
+ * @param below a directory above it; links in this one's own path are its owner's
+ * @param at where it leads; default: looked up
+ * @throws an error whose `code` says so, or an errno
+ */
+export async function refuseLinks(path: string, below: string, at?: string): Promise<void> {
+  if ((at ?? (await realpath(path))) === join(await realpath(below), relative(below, path))) return;
+  throw new FileRefused(path, "behind a link");
 }
 
 async function refuseOutside(link: string, at: string): Promise<void> {
@@ -119,16 +140,13 @@ export async function isDirectory(path: string): Promise<boolean> {
 }
 
 /** The text of a file that `openFile` opens. @throws as it does; also for more than MAX_TEXT_BYTES */
-export async function readTextFile(path: string, bounds?: Bounds): Promise<string> {
-  return (await readTextAndMode(path, bounds)).text;
+export async function readTextFile(path: string, how: OpenHow = {}): Promise<string> {
+  return (await readTextAndMode(path, how)).text;
 }
 
 /** The same, and the file's mode. */
-export async function readTextAndMode(
-  path: string,
-  bounds: Bounds | undefined,
-): Promise<{ text: string; mode: number }> {
-  const file = await openFile(path, bounds ? { bounds } : {});
+export async function readTextAndMode(path: string, how: OpenHow): Promise<{ text: string; mode: number }> {
+  const file = await openFile(path, how);
   const { mode } = await file.stat();
   const chunks: Buffer[] = [];
   for await (const chunk of file.createReadStream({ end: MAX_TEXT_BYTES })) chunks.push(chunk as Buffer);

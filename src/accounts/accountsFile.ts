@@ -268,7 +268,7 @@ function boundsOf(dir: string, { secretsDir, ownFiles }: AccountSettings): Bound
 /** Others are kept out by the file's own mode, whatever its directory's: a directory is opened sooner than a file. */
 async function secretInFile(path: string, bounds: Bounds): Promise<{ value: string } | { problem: string }> {
   try {
-    const { text, mode } = await readTextAndMode(path, bounds);
+    const { text, mode } = await readTextAndMode(path, { bounds });
     if (openToOthers(mode, 0o004) !== 0 && !path.startsWith(CONTAINER_SECRETS))
       return { problem: "every user of this machine may read: take that right away (chmod o-r)" };
     const value = text.trim();

@@ -10,6 +10,8 @@ import type { Instant } from "../clock.ts";
 import { syncDirectory } from "../journal/fs.ts";
 import { LakeFiles } from "../lake/lakeFiles.ts";
 import { askSql } from "../lake/sql/askSql.ts";
+import type { Duck } from "../lake/sql/duckdb.ts";
+import { startDuck } from "../lake/sql/duckProcess.ts";
 import { readTextFile } from "../plainFiles.ts";
 import { isGone, PROCESSES } from "../processes.ts";
 import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
@@ -79,14 +81,16 @@ async function sql(
       );
     say(edges.stderr, "No lake is named (--lake, QUOTEKEEPER_LAKE_DIR): the database alone is asked.");
   }
-  const ask = (pool: pg.Pool | null): Promise<number> => askAll({ pool, lake, edges, options, text });
-  if (options.lakeOnly) return ask(null);
-  if (!(await archiveExists(config)))
-    throw new QuotekeeperError(
-      "ARCHIVE_EMPTY",
-      `${resolve(config.dataDir)} holds no archive${lake === null ? "" : "; with --lake-only the lake alone is asked"}`,
-    );
+  // It starts while the database is opened.
+  const duck = text === null ? null : startDuck();
+  const ask = (pool: pg.Pool | null): Promise<number> => askAll({ pool, lake, edges, options, text, duck });
   try {
+    if (options.lakeOnly) return await ask(null);
+    if (!(await archiveExists(config)))
+      throw new QuotekeeperError(
+        "ARCHIVE_EMPTY",
+        `${resolve(config.dataDir)} holds no archive${lake === null ? "" : "; with --lake-only the lake alone is asked"}`,
+      );
     return await withArchive(config, { clock: edges.clock }, async ({ pool, address }) => {
       await requireSchema(pool, address);
       return ask(pool);
@@ -97,6 +101,8 @@ async function sql(
         cause: error,
       });
     throw error;
+  } finally {
+    await duck?.close();
   }
 }
 
@@ -130,6 +136,8 @@ type Asked = {
   lake: LakeFiles | null;
   edges: Edges;
   options: Options;
+  /** null: at the prompt, where each statement has its own. */
+  duck: Duck | null;
   text: string | null;
 };
 
@@ -143,7 +151,10 @@ async function askAll({ text, ...asked }: Asked): Promise<number> {
 }
 
 /** @throws Interrupted after Ctrl-C; QuotekeeperError */
-async function askOne(text: string, { pool, lake, edges, options }: Omit<Asked, "text">): Promise<void> {
+async function askOne(
+  text: string,
+  { pool, lake, edges, options, duck }: Omit<Asked, "text">,
+): Promise<void> {
   const { json, csv, raw, parquet, asOf } = options;
   const ended = new AbortController();
   const stopListening = edges.onInterrupt((signal) => ended.abort(new Interrupted(signal)));
@@ -157,15 +168,8 @@ async function askOne(text: string, { pool, lake, edges, options }: Omit<Asked, 
     await askSql(
       text,
       {
-        ...{
-          pool,
-          lake,
-          dir,
-          asOf: asOf ?? null,
-          signal: ended.signal,
-          parquet: beside,
-          onRows: progress.rows,
-        },
+        ...{ duck: duck ?? startDuck(), pool, lake, dir, asOf: asOf ?? null },
+        ...{ signal: ended.signal, parquet: beside, onRows: progress.rows },
       },
       async (answer) => {
         progress.end();
@@ -174,7 +178,7 @@ async function askOne(text: string, { pool, lake, edges, options }: Omit<Asked, 
         await file.sync().finally(() => file.close());
         await rename(beside, out);
         await syncDirectory(dirname(out));
-        const rows = Number((await answer.getRows())[0]?.[0]);
+        const rows = Number((await answer.next())?.[0]?.[0]);
         say(edges.stdout, `${thousands(rows)} rows: ${oneLine(out)}`);
       },
     );

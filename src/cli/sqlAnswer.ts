@@ -1,7 +1,7 @@
 /** How the answer to a statement is shown: a table, JSON or CSV, a piece at a time. */
-import type { DuckDBResult } from "@duckdb/node-api";
 import { z } from "zod";
-import { columnOf, type JsonValue, type SqlColumn, textOf } from "../lake/sql/values.ts";
+import type { SqlAnswer } from "../lake/sql/askSql.ts";
+import { textOf } from "../lake/sql/values.ts";
 import { harmless } from "../read/cell.ts";
 import type { Edges } from "../run/edges.ts";
 import { count } from "../run/jsonWords.ts";
@@ -29,20 +29,17 @@ const MOST_IN_TABLE = 10_000;
 export type SqlFormat = "table" | "json" | "csv" | "raw csv";
 
 /** @param edges.drained resolves when what was written has left, so that it does not pile up */
-export async function showAnswer(answer: DuckDBResult, format: SqlFormat, edges: Edges): Promise<void> {
-  const types = answer.columnTypes();
-  const columns = answer
-    .deduplicatedColumnNames()
-    .map((name, place) => columnOf(name, types[place] as never));
-  if (format === "table") return showTable(answer, columns, edges);
+export async function showAnswer(answer: SqlAnswer, format: SqlFormat, edges: Edges): Promise<void> {
+  const { columns, next } = answer;
+  if (format === "table") return showTable(answer, edges);
   const write = async (text: string): Promise<void> => {
     edges.stdout.write(text);
     await edges.stdout.drained?.();
   };
-  if (format === "json") return writeJson(answer, columns, write);
+  if (format === "json") return writeJson(answer, write);
   const line = (texts: readonly (string | null)[]): string => `${texts.map(csvCell).join(",")}\n`;
   await write(line(columns.map(({ name }) => (format === "csv" ? oneLine(harmless(name)) : name))));
-  for await (const rows of pieces(answer, columns))
+  for (let rows = await next(); rows !== null; rows = await next())
     await write(
       rows
         .map((row) =>
@@ -64,27 +61,15 @@ function csvCell(text: string | null): string {
   return text === "" || /[",\r\n]/u.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-async function* pieces(
-  answer: DuckDBResult,
-  columns: readonly SqlColumn[],
-): AsyncGenerator<JsonValue[][], void> {
-  for (;;) {
-    const chunk = await answer.fetchChunk();
-    if (!chunk || chunk.rowCount === 0) return;
-    yield chunk.getRows().map((row) => columns.map(({ json }, place) => json(row[place] ?? null)));
-  }
-}
-
 /** One document, written as it comes. */
 async function writeJson(
-  answer: DuckDBResult,
-  columns: readonly SqlColumn[],
+  { columns, next }: SqlAnswer,
   write: (text: string) => Promise<void>,
 ): Promise<void> {
   const described = columns.map(({ name, type }) => ({ name, type }));
   await write(`{\n  "columns": ${JSON.stringify(described)},\n  "rows": [`);
   let rows = 0;
-  for await (const piece of pieces(answer, columns)) {
+  for (let piece = await next(); piece !== null; piece = await next()) {
     const texts = piece.map((row) =>
       JSON.stringify(Object.fromEntries(row.map((value, place) => [columns[place]?.name, value]))),
     );
@@ -94,14 +79,10 @@ async function writeJson(
   await write(`${rows === 0 ? "" : "\n  "}],\n  "count": ${rows}\n}\n`);
 }
 
-async function showTable(
-  answer: DuckDBResult,
-  columns: readonly SqlColumn[],
-  { stdout, stderr, env }: Edges,
-): Promise<void> {
+async function showTable({ columns, next }: SqlAnswer, { stdout, stderr, env }: Edges): Promise<void> {
   const shown: (string | null)[][] = [];
   let isWhole = true;
-  for await (const piece of pieces(answer, columns)) {
+  for (let piece = await next(); piece !== null; piece = await next()) {
     const room = MOST_IN_TABLE - shown.length;
     shown.push(
       ...piece.slice(0, room).map((row) => row.map((value) => (value === null ? null : textOf(value)))),

@@ -127,3 +127,11 @@ export function numericText(view: DataView, start: number): string {
   for (let group = first + 1; group < groups; group++) text += digits(group);
   return text;
 }
+
+/** A decimal without the zeros that its column's type adds. */
+export function decimalText(whole: bigint, scale: number): string {
+  const digits = (whole < 0n ? -whole : whole).toString().padStart(scale + 1, "0");
+  const point = digits.length - scale;
+  const fraction = digits.slice(point).replace(/0+$/u, "");
+  return `${whole < 0n ? "-" : ""}${digits.slice(0, point)}${fraction === "" ? "" : `.${fraction}`}`;
+}

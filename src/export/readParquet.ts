@@ -5,6 +5,7 @@ import { type FileMetaData, parquetMetadataAsync, parquetRead, type SchemaElemen
 import { instantOf } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { openFile } from "../plainFiles.ts";
+import { decimalText } from "./parquetDecimal.ts";
 import { requireFrame, requirePages, requireRows, type Slice } from "./parquetBounds.ts";
 
 /** What the reader gives once it converts nothing. */
@@ -157,12 +158,4 @@ export function wholeOf(value: RawValue): bigint {
   if (!(value instanceof Uint8Array)) return BigInt(value as bigint | number);
   const bits = BigInt(`0x${Buffer.from(value).toString("hex") || "0"}`);
   return BigInt.asIntN(value.length * 8, bits);
-}
-
-/** A decimal without the zeros that its column's type adds. */
-export function decimalText(whole: bigint, scale: number): string {
-  const digits = (whole < 0n ? -whole : whole).toString().padStart(scale + 1, "0");
-  const point = digits.length - scale;
-  const fraction = digits.slice(point).replace(/0+$/u, "");
-  return `${whole < 0n ? "-" : ""}${digits.slice(0, point)}${fraction === "" ? "" : `.${fraction}`}`;
 }

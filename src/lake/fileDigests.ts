@@ -5,7 +5,8 @@
 import { createHash } from "node:crypto";
 import type { SchemaElement } from "hyparquet";
 import type { ColumnDigest } from "../archive/export/snapshot.ts";
-import { decimalText, type RawColumns, type RawValue, rawColumns, wholeOf } from "../export/readParquet.ts";
+import { decimalText } from "../export/parquetDecimal.ts";
+import { type RawColumns, type RawValue, rawColumns, wholeOf } from "../export/readParquet.ts";
 
 /** Rows that are added up as doubles before a bigint takes the sum: so nothing is ever rounded. */
 const BLOCK_ROWS = 1_024;

@@ -19,7 +19,7 @@ import { QuotekeeperError } from "../errors.ts";
 import { syncDirectory } from "../journal/fs.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import { createHashedFile } from "../export/manifest.ts";
-import { openFile, readTextFile } from "../plainFiles.ts";
+import { openFile, readTextFile, refuseLinks } from "../plainFiles.ts";
 
 const LAKE = "lake.json";
 const DAYS = "days";
@@ -136,6 +136,14 @@ export class LakeFiles {
     return join(this.dir, path);
   }
 
+  /** The same, where a file of the lake stands: no pipe, and nothing behind a link. @throws QuotekeeperError LAKE_INVALID */
+  async checkedPathOf(file: Pick<LakeTable, "path">): Promise<string> {
+    const path = this.pathOf(file);
+    const handle = await openFile(path, { below: this.dir }).catch(unreadable(path));
+    await handle.close();
+    return path;
+  }
+
   /** A directory to write into, empty. */
   async stage(): Promise<string> {
     const dir = join(this.dir, STAGE);
@@ -151,7 +159,7 @@ export class LakeFiles {
   /** Puts a file that is on the disk at its place. */
   async put(from: string, file: Pick<LakeTable, "path">): Promise<void> {
     const path = this.pathOf(file);
-    await makeDirectories(dirname(path));
+    await this.#makeDirectory(dirname(path));
     await rename(from, path);
     await syncDirectory(dirname(path));
   }
@@ -166,7 +174,7 @@ export class LakeFiles {
   async is(file: Pick<LakeTable, "path" | "bytes" | "sha256">): Promise<boolean> {
     const hash = createHash("sha256");
     try {
-      const handle = await openFile(this.pathOf(file), { links: false });
+      const handle = await openFile(this.pathOf(file), { below: this.dir });
       const { size } = await handle.stat();
       if (size !== file.bytes) return await handle.close().then(() => false);
       for await (const chunk of handle.createReadStream()) hash.update(chunk as Buffer);
@@ -178,15 +186,24 @@ export class LakeFiles {
   }
 
   async #text(path: string): Promise<string | null> {
-    return readTextFile(join(this.dir, path)).catch((error: NodeJS.ErrnoException) => {
+    const whole = join(this.dir, path);
+    return readTextFile(whole, { below: this.dir }).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
-      throw invalid(`${join(this.dir, path)} cannot be read (${error.code ?? error.message})`);
+      return unreadable(whole)(error);
+    });
+  }
+
+  /** @throws the file system's errors; QuotekeeperError LAKE_INVALID where it lies behind a link */
+  async #makeDirectory(path: string): Promise<void> {
+    await makeDirectories(path);
+    await refuseLinks(path, this.dir).catch((error: NodeJS.ErrnoException) => {
+      throw invalid(`${path} cannot be written (${error.code ?? error.message})`);
     });
   }
 
   async #replace(path: string, manifest: object): Promise<void> {
     const whole = join(this.dir, path);
-    await makeDirectories(dirname(whole));
+    await this.#makeDirectory(dirname(whole));
     const beside = `${whole}.tmp`;
     await rm(beside, { force: true });
     const file = await createHashedFile(beside);
@@ -220,6 +237,12 @@ function parsed<T>(schema: z.ZodType<T>, text: string, path: string): T {
   if (read.success) return read.data;
   const [issue] = read.error.issues;
   throw invalid(`${path} is no manifest of a lake: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`);
+}
+
+function unreadable(path: string): (error: NodeJS.ErrnoException) => never {
+  return ({ code, message }) => {
+    throw invalid(`${path} cannot be read (${code ?? message})`);
+  };
 }
 
 /** The error for a lake that is not as the program writes it. */

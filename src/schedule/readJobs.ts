@@ -227,7 +227,7 @@ async function readList(
   told: (option: string, message: string) => void,
 ): Promise<{ path: string; symbols: string[] | null; problems: FileProblem[] }> {
   try {
-    const { symbols: placed, wrong } = readSymbols(await readTextFile(path, bounds));
+    const { symbols: placed, wrong } = readSymbols(await readTextFile(path, { bounds }));
     const symbols = [...placed.keys()];
     if (symbols.length === 0 && wrong.length === 0)
       told("symbolsFile", `symbolsFile ${path} holds no symbol`);

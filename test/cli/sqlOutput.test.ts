@@ -11,6 +11,7 @@ import { JSON_SCHEMAS } from "../../src/cli/jsonSchemas.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { ERRORS, QuotekeeperError } from "../../src/errors.ts";
 import { askSql } from "../../src/lake/sql/askSql.ts";
+import { ownDuck } from "../../src/lake/sql/duckdb.ts";
 import { duckdbRows } from "../export/duckdb.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { until } from "../support/until.ts";
@@ -281,8 +282,9 @@ describe("where something is missing", () => {
       {
         ...{ pool: null, lake: null, dir: tempDir(), asOf: null, parquet: null },
         ...{ signal: new AbortController().signal, onRows: () => undefined },
-        duckdb: () =>
+        duck: ownDuck(() =>
           Promise.reject(Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" })),
+        ),
       },
       async () => undefined,
     );

@@ -192,13 +192,13 @@ export function latestTable(table: DuckTable, rows: Rows, cold: string | null): 
 export function publicViews(asOf: Instant | null): string[] {
   const tables = DUCK_TABLES.map(({ name, columns }) => {
     const list = columns.map((column) => `"${column.name}"`).join(", ");
-    return `create or replace view ${name} as select ${list} from parts.${name}`;
+    return `create view ${name} as select ${list} from parts.${name}`;
   });
   return [...tables, BARS_1M, BARS_1D_REGULAR, chain(asOf), DIVIDEND_CALENDAR, COVERAGE_DAILY];
 }
 
 /** As `quote_bars` of PostgreSQL's. The times at which a session's bars begin anew are whole minutes. */
-const BARS_1M = `create or replace view bars_1m as
+const BARS_1M = `create view bars_1m as
 with seen as (
   select q.instrument_id, q.source_id, q.delayed, q.date, q.observed_at,
          case when q."last" > 0 then q."last" end as price,
@@ -246,7 +246,7 @@ join parts.instruments i on i.id = b.instrument_id
 join parts.sources s on s.id = b.source_id`;
 
 /** PostgreSQL's own text. */
-const BARS_1D_REGULAR = `create or replace view bars_1d_regular as
+const BARS_1D_REGULAR = `create view bars_1d_regular as
 select b.instrument_id, b.security_type, b.symbol, b.expiration, b.option_type, b.strike, b.source, b.delayed, b.date,
        min(b.bar_at) as bar_at,
        (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1] as open,
@@ -292,7 +292,7 @@ const latestAt = (at: string): string => `(
 function chain(asOf: Instant | null): string {
   const at = asOf === null ? "now()" : `timestamptz ${quoted(asOf)}`;
   const latest = asOf === null ? "parts.latest_quotes" : latestAt(at);
-  return `create or replace view option_chain_latest as
+  return `create view option_chain_latest as
 select c.underlying, c.expiration, c.strike, c.source, c.delayed, c.underlying_id,
        c.call_instrument_id, c.call_observed_at, c.call_bid, c.call_ask, c.call_mid, c.call_spread, c.call_last, c.call_delta,
        c.call_volume,
@@ -325,7 +325,7 @@ left join ${latest} u
   on u.instrument_id = c.underlying_id and u.source = c.source and u.source_name = c.source_name and u.delayed = c.delayed`;
 }
 
-const DIVIDEND_CALENDAR = `create or replace view dividend_calendar as
+const DIVIDEND_CALENDAR = `create view dividend_calendar as
 select d.instrument_id, i.security_type, i.symbol, s.kind as source, d.observed_at, d.ex_date, d.amount, d.yield,
        d.previous_ex_date, d.previous_amount, d.previous_yield,
        case
@@ -350,7 +350,7 @@ from (
 join parts.instruments i on i.id = d.instrument_id
 join parts.sources s on s.id = d.source_id`;
 
-const COVERAGE_DAILY = `create or replace view coverage_daily as
+const COVERAGE_DAILY = `create view coverage_daily as
 with expected as (
   select s.date, s.source_id, name as instrument, sum(s.n)::bigint as expected
   from (select date, source_id, due_set_id, count(*) as n from parts.slots group by 1, 2, 3) s
@@ -382,7 +382,7 @@ group by e.date, o.kind, e.instrument, e.expected`;
 
 /** A statement's tree as JSON, without running it. Only statements that give rows have one. */
 export function duckStatementTree(statement: string): string {
-  return `select json_serialize_sql(${quoted(statement)})`;
+  return `select json_serialize_sql(${quoted(statement)})::varchar`;
 }
 
 /** Optimizers that only move conditions to where the rows are read. Others go by rows that are not there yet. */
@@ -416,10 +416,14 @@ export function locked(paths: readonly string[]): string[] {
   ];
 }
 
-/** Writes what a statement gives to a file that is locked in. */
+/** A statement as a part of another: in lines of its own, for it may end with a comment. @param select without a semicolon behind it */
+export function inParentheses(select: string): string {
+  return `(\n${select}\n)`;
+}
+
+/** Writes what a statement gives to a file that is locked in. @param select as for `inParentheses` */
 export function copyToParquet(select: string, path: string): string {
-  // In lines of its own: the statement may end with a comment.
-  return `copy (\n${select.replace(/;(?:\s|--[^\n]*|\/\*[^]*?\*\/)*$/u, "")}\n) to ${quoted(path)} (format parquet, compression zstd)`;
+  return `copy ${inParentheses(select)} to ${quoted(path)} (format parquet, compression zstd)`;
 }
 
 /** Rows of a file of `newestGone`. */

@@ -3,7 +3,6 @@
  * are put into files of a temporary directory, all of one snapshot, and DuckDB reads them beside the lake's.
  */
 import { join } from "node:path";
-import type { DuckDBConnection, DuckDBResult } from "@duckdb/node-api";
 import type pg from "pg";
 import { type ArchiveSnapshot, withSnapshot } from "../../archive/export/snapshot.ts";
 import type { ExportColumn } from "../../archive/export/tables.ts";
@@ -15,6 +14,7 @@ import {
 } from "../../archive/lake/duckTables.ts";
 import * as sql from "../../archive/lake/duckViews.ts";
 import { type Instant, instantOf } from "../../clock.ts";
+import { QuotekeeperError } from "../../errors.ts";
 import { zstandard } from "../../export/exportArchive.ts";
 import type { Compress } from "../../export/parquetColumn.ts";
 import type { DecimalType } from "../../export/parquetDecimal.ts";
@@ -33,11 +33,17 @@ import { decimalsOf, writtenDecimals } from "../lakeTables.ts";
 import { type Border, borderOf, type LakeDays } from "./border.ts";
 import { type Bounds, boundsOf, type PlanNode } from "./bounds.ts";
 import { lackingDates, requireOwn, withoutFiles } from "../whichLake.ts";
-import { duckError, openDuck } from "./duckdb.ts";
-import { readStatement } from "./statement.ts";
+import { type Duck, duckError, rowsOf } from "./duckdb.ts";
+import { readStatement, withoutEnd } from "./statement.ts";
+import type { JsonValue, SqlColumn } from "./values.ts";
+
+/** An answer: its columns, and its rows, some at a time; null: there are no more. */
+export type SqlAnswer = { columns: readonly SqlColumn[]; next: () => Promise<JsonValue[][] | null> };
 
 /** What is asked, and of what. */
 type SqlOptions = {
+  /** What answers; it is closed in the end. */
+  duck: Duck;
   /** The archive's database; null: only the lake is asked. */
   pool: pg.Pool | null;
   /** null: there is none. */
@@ -51,71 +57,67 @@ type SqlOptions = {
   onRows: (table: string, rows: number) => void;
   /** A file that the answer is written to, as Parquet; null: it is given. */
   parquet: string | null;
-  duckdb?: Parameters<typeof openDuck>[1];
 };
 
-const INTERRUPT_EVERY_MS = 100;
-
 /**
- * Asks a statement.
+ * Asks a statement. It is read and planned in a database that may touch no file at all, and answered in another one, which
+ * may touch the files that the plan needs.
  *
- * @param take is given the answer, of which nothing is read before it is asked for; no answer where it goes to a file
+ * @param take is given the answer, of which nothing is read before it is asked for; where it goes to a file, the number of rows
  * @throws QuotekeeperError DUCKDB_MISSING, SQL_WRONG, SQL_REFUSED, SQL_FAILED, LAKE_INVALID, LAKE_MISSING,
  *   EXPORT_UNREPRESENTABLE; the database's errors as they are
  */
 export async function askSql<T>(
   text: string,
   options: SqlOptions,
-  take: (answer: DuckDBResult) => Promise<T>,
+  take: (answer: SqlAnswer) => Promise<T>,
 ): Promise<T> {
-  const { dir, asOf, signal, parquet, duckdb } = options;
-  const duck = await openDuck(join(dir, "spilled"), duckdb);
-  const { connection } = duck;
-  let again: NodeJS.Timeout | undefined;
-  // One that comes just before DuckDB begins with a statement is forgotten by it.
-  const interrupt = (): void => {
-    connection.interrupt();
-    again = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS);
-  };
-  signal.addEventListener("abort", interrupt);
-  const runAll = async (statements: readonly string[]): Promise<void> => {
-    for (const one of statements) await connection.run(one);
-  };
+  const { duck, dir, asOf, signal, parquet } = options;
+  const end = (): void => void duck.close();
+  signal.addEventListener("abort", end);
+  const tables = [...sql.DUCK_SETUP, ...DUCK_TABLES.map(sql.emptyTable)];
+  const views = sql.publicViews(asOf);
   try {
     signal.throwIfAborted();
-    await runAll([...sql.DUCK_SETUP, ...DUCK_TABLES.map(sql.emptyTable), ...sql.publicViews(asOf)]).catch(
-      asDefect,
-    );
-    const { select, explain } = await readStatement(connection, text);
-    const bounds = await boundsOfStatement(connection, select);
-    const files = await fill(connection, bounds, options);
-    if (files.length > 0) await runAll(sql.publicViews(asOf)).catch(asDefect);
+    await openLocked(duck, [...tables, ...views], dir);
+    const { select, explain } = await readStatement(duck, text);
+    const bounds = await boundsOfStatement(duck, select);
+    const asked =
+      parquet === null ? `${explain} ${select}` : sql.copyToParquet(await withoutEnd(duck, select), parquet);
+    await duck.open(join(dir, "spilled"));
+    await duck.run(tables.join(";\n")).catch(asDefect);
+    const files = await fill(duck, bounds, options);
+    await duck.run(views.join(";\n")).catch(asDefect);
     signal.throwIfAborted();
-    await runAll(sql.locked([...files, ...(parquet === null ? [] : [parquet])]));
-    if (parquet === null) return await take(await connection.stream(`${explain} ${select}`));
-    return await take(await connection.run(sql.copyToParquet(select, parquet)));
+    await duck.run(sql.locked([...files, ...(parquet === null ? [] : [parquet])]).join(";\n"));
+    return await take({ columns: await duck.begin(asked), next: () => duck.next() });
   } catch (error) {
     throw duckError(error);
   } finally {
-    signal.removeEventListener("abort", interrupt);
-    clearInterval(again);
-    duck.close();
+    signal.removeEventListener("abort", end);
+    await duck.close();
   }
 }
 
 /** Statements of our own are never wrong for what somebody asks. */
 function asDefect(error: unknown): never {
+  if (error instanceof QuotekeeperError) throw error;
   throw new Error(`DuckDB refuses a statement of quotekeeper's own: ${(error as Error).message}`, {
     cause: error,
   });
 }
 
-async function boundsOfStatement(connection: DuckDBConnection, select: string): Promise<Map<string, Bounds>> {
-  const optimizers = await connection.runAndReadAll(sql.PLAIN_PLANS);
-  await connection.run(sql.withoutOptimizers(String(optimizers.getRows()[0]?.[0])));
-  const reader = await connection.runAndReadAll(sql.planOf(select));
-  await connection.run(sql.withoutOptimizers(""));
-  const plan = JSON.parse(String(reader.getRows()[0]?.[1])) as PlanNode[];
+/** A database of empty tables whose plans say what a statement reads, and which touches nothing else. */
+async function openLocked(duck: Duck, setup: readonly string[], dir: string): Promise<void> {
+  await duck.open(join(dir, "spilled"));
+  await duck.run(setup.join(";\n")).catch(asDefect);
+  const optimizers = await rowsOf(duck, sql.PLAIN_PLANS);
+  await duck.run([sql.withoutOptimizers(String(optimizers[0]?.[0])), ...sql.locked([])].join(";\n"));
+}
+
+async function boundsOfStatement(duck: Duck, select: string): Promise<Map<string, Bounds>> {
+  const rows = await rowsOf(duck, sql.planOf(select));
+  const plan = JSON.parse(String(rows[0]?.[1])) as PlanNode[];
   return boundsOf(plan, (name) => {
     const day = DUCK_TABLES.find((table) => table.name === name)?.rows.day;
     return day?.kind === "time" ? day.column : null;
@@ -123,14 +125,10 @@ async function boundsOfStatement(connection: DuckDBConnection, select: string): 
 }
 
 /** Puts the rows there that the statement reads. @returns the files that they are in */
-async function fill(
-  connection: DuckDBConnection,
-  bounds: ReadonlyMap<string, Bounds>,
-  options: SqlOptions,
-): Promise<string[]> {
+async function fill(duck: Duck, bounds: ReadonlyMap<string, Bounds>, options: SqlOptions): Promise<string[]> {
   if (bounds.size === 0) return [];
   const { pool, signal, lake } = options;
-  const filler = new Filler(connection, bounds, options);
+  const filler = new Filler(duck, bounds, options);
   // The database is looked at first: what it has dropped since then is in the manifests that are read after that.
   if (pool) await withSnapshot(pool, signal, (snapshot) => filler.fill(snapshot));
   else if (lake) await filler.fill(null);
@@ -145,7 +143,7 @@ const NO_BOUNDS: Bounds = {
 type HotFile = { path: string; columns: readonly { name: string; type: string }[] };
 
 class Filler {
-  readonly #connection: DuckDBConnection;
+  readonly #duck: Duck;
   readonly #bounds: ReadonlyMap<string, Bounds>;
   readonly #options: SqlOptions;
   readonly files: string[] = [];
@@ -156,8 +154,8 @@ class Filler {
   #compress: Compress = (bytes) => bytes;
   #written = 0;
 
-  constructor(connection: DuckDBConnection, bounds: ReadonlyMap<string, Bounds>, options: SqlOptions) {
-    this.#connection = connection;
+  constructor(duck: Duck, bounds: ReadonlyMap<string, Bounds>, options: SqlOptions) {
+    this.#duck = duck;
     this.#bounds = bounds;
     this.#options = options;
   }
@@ -236,8 +234,8 @@ class Filler {
         hot.push(...(await this.#write(snapshot, { table, columns, bounds: { ...bounds, dates } })));
     const rows: sql.Rows = {
       decimals: decimals([...border.lake, ...border.both], hot),
-      lake: this.#groups(border.lake),
-      both: this.#groups(border.both),
+      lake: await this.#groups(border.lake),
+      both: await this.#groups(border.both),
       hot: hot.map(({ path }) => path),
     };
     await this.#run(sql.filledTable(table, rows));
@@ -269,7 +267,11 @@ class Filler {
     const cold =
       newest === null || !quotes || quotes.length === 0
         ? null
-        : sql.coldLatest({ newest, quotes: this.#paths(quotes), extended: this.#paths(extended ?? []) });
+        : sql.coldLatest({
+            newest,
+            quotes: await this.#paths(quotes),
+            extended: await this.#paths(extended ?? []),
+          });
     const rows: sql.Rows = {
       decimals: decimals([...(quotes ?? []), ...(extended ?? [])], hot),
       ...{ lake: [], both: [], hot: hot.map(({ path }) => path) },
@@ -278,8 +280,8 @@ class Filler {
   }
 
   async #datesOf(newest: string): Promise<string[]> {
-    const reader = await this.#connection.runAndReadAll(sql.datesOfNewest(newest));
-    return reader.getRows().map(([date]) => String(date));
+    const rows = await rowsOf(this.#duck, sql.datesOfNewest(newest));
+    return rows.map(([date]) => String(date));
   }
 
   /** The database's rows within bounds as a file; none where there are no rows. */
@@ -314,27 +316,33 @@ class Filler {
     });
   }
 
-  #paths(files: readonly LakeTable[]): string[] {
-    const paths = files.map((file) => (this.#options.lake as LakeFiles).pathOf(file));
+  /** @throws QuotekeeperError LAKE_INVALID when one is no file of the lake: DuckDB would wait for a pipe, and follow a link */
+  async #paths(files: readonly LakeTable[]): Promise<string[]> {
+    const lake = this.#options.lake as LakeFiles;
+    const paths: string[] = [];
+    for (const file of files) paths.push(await lake.checkedPathOf(file));
     this.files.push(...paths);
     return paths;
   }
 
   /** By what columns they have, and of which types: DuckDB takes the first file's for all that it reads together. */
-  #groups(files: readonly LakeTable[]): sql.FileGroup[] {
+  async #groups(files: readonly LakeTable[]): Promise<sql.FileGroup[]> {
     const groups = new Map<string, LakeTable[]>();
     for (const file of files) {
       const key = JSON.stringify(file.columns.map(({ name, type }) => [name, type]));
       groups.set(key, [...(groups.get(key) ?? []), file]);
     }
-    return Array.from(groups.values(), (group) => ({
-      paths: this.#paths(group),
-      columns: group[0]?.columns.map(({ name }) => name) ?? [],
-    }));
+    const all: sql.FileGroup[] = [];
+    for (const group of groups.values())
+      all.push({
+        paths: await this.#paths(group),
+        columns: group[0]?.columns.map(({ name }) => name) ?? [],
+      });
+    return all;
   }
 
   async #run(statements: readonly string[]): Promise<void> {
-    for (const one of statements) await this.#connection.run(one);
+    if (statements.length > 0) await this.#duck.run(statements.join(";\n"));
   }
 }
 

@@ -1,42 +1,110 @@
-/** DuckDB, which is an optional package: loaded when a statement is asked, and by nothing else. */
+/**
+ * DuckDB, which is an optional package: loaded when a statement is asked, and by nothing else. What goes in and comes out is
+ * plain values, for it runs in a process of its own (duckProcess.ts).
+ */
 import type * as DuckDb from "@duckdb/node-api";
 import { QuotekeeperError } from "../../errors.ts";
+import { columnOf, jsonOfType, type JsonValue, type SqlColumn } from "./values.ts";
 
-/** A database in memory, of one statement. */
-type Duck = {
-  connection: DuckDb.DuckDBConnection;
-  close: () => void;
+/** DuckDB with one database in memory. One thing is asked at a time. */
+export type Duck = {
+  /**
+   * Begins an empty database; the one before is gone.
+   *
+   * @param tempDir where DuckDB puts what does not fit into memory
+   * @throws QuotekeeperError DUCKDB_MISSING
+   */
+  open: (tempDir: string) => Promise<void>;
+  /** Runs statements, with semicolons between them. @throws DuckDB's errors */
+  run: (statements: string) => Promise<void>;
+  /** Begins with a statement whose rows `next` gives. @returns the answer's columns. @throws DuckDB's errors */
+  begin: (statement: string) => Promise<SqlColumn[]>;
+  /** Some rows of the answer; null: there are no more. @throws DuckDB's errors */
+  next: () => Promise<JsonValue[][] | null>;
+  /** Ends all of it, whatever it is at work on, and waits for that. Twice is once. */
+  close: () => Promise<void>;
 };
+
+/** What can be asked of a Duck from another process. */
+export type DuckRequest = { ask: "open" | "run" | "begin" | "next"; text: string };
 
 /** Memory that DuckDB takes before it goes to the disk. */
 const MEMORY = "1GB";
 
+const INTERRUPT_EVERY_MS = 100;
+
 /**
- * @param tempDir where it puts what does not fit into memory
+ * DuckDB in this process.
+ *
  * @param load gives the package; tests give another
- * @throws QuotekeeperError DUCKDB_MISSING
  */
-export async function openDuck(
-  tempDir: string,
+export function ownDuck(
   load: () => Promise<Pick<typeof DuckDb, "DuckDBInstance">> = () => import("@duckdb/node-api"),
-): Promise<Duck> {
-  const { DuckDBInstance } = await load().catch((error: unknown) => {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new QuotekeeperError(
-      "DUCKDB_MISSING",
-      `@duckdb/node-api cannot be loaded (${code ?? message.split("\n")[0]})`,
-      { cause: error },
-    );
-  });
-  const instance = await DuckDBInstance.create(":memory:", { memory_limit: MEMORY, temp_directory: tempDir });
-  const connection = await instance.connect();
+): Duck {
+  let database: { instance: DuckDb.DuckDBInstance; connection: DuckDb.DuckDBConnection } | null = null;
+  let answer: { result: DuckDb.DuckDBResult; json: ReturnType<typeof jsonOfType>[] } | null = null;
+  let pending: Promise<unknown> = Promise.resolve();
+  const letGo = (): void => {
+    answer = null;
+    database?.connection.closeSync();
+    database?.instance.closeSync();
+    database = null;
+  };
+  const asked = <T>(work: Promise<T>): Promise<T> => {
+    pending = work.catch(() => undefined);
+    return work;
+  };
+  const connection = (): DuckDb.DuckDBConnection => {
+    if (!database) throw new Error("no database is open");
+    return database.connection;
+  };
   return {
-    connection,
-    close: () => {
-      connection.closeSync();
-      instance.closeSync();
+    open: async (tempDir) => {
+      letGo();
+      const { DuckDBInstance } = await load().catch((error: unknown) => {
+        const { code, message } = error as NodeJS.ErrnoException;
+        throw new QuotekeeperError(
+          "DUCKDB_MISSING",
+          `@duckdb/node-api cannot be loaded (${code ?? message.split("\n")[0]})`,
+          { cause: error },
+        );
+      });
+      const settings = { memory_limit: MEMORY, temp_directory: tempDir };
+      const instance = await DuckDBInstance.create(":memory:", settings);
+      database = { instance, connection: await instance.connect() };
+    },
+    run: async (statements) => void (await asked(connection().run(statements))),
+    begin: async (statement) => {
+      const result = await asked(connection().stream(statement));
+      const types = result.columnTypes();
+      answer = { result, json: types.map(jsonOfType) };
+      return result.deduplicatedColumnNames().map((name, place) => columnOf(name, types[place] as never));
+    },
+    next: async () => {
+      if (!answer) throw new Error("nothing is asked");
+      const { result, json } = answer;
+      const chunk = await asked(result.fetchChunk());
+      if (!chunk || chunk.rowCount === 0) return null;
+      return chunk.getRows().map((row) => json.map((of, place) => of(row[place] ?? null)));
+    },
+    close: async () => {
+      // One that comes just before DuckDB begins with a statement is forgotten by it.
+      const interrupt = (): void => database?.connection.interrupt();
+      const again = setInterval(interrupt, INTERRUPT_EVERY_MS);
+      interrupt();
+      await pending;
+      clearInterval(again);
+      letGo();
     },
   };
+}
+
+/** All rows of a short answer. @throws as `begin` and `next` */
+export async function rowsOf(duck: Duck, statement: string): Promise<JsonValue[][]> {
+  await duck.begin(statement);
+  const all: JsonValue[][] = [];
+  for (let rows = await duck.next(); rows !== null; rows = await duck.next()) all.push(...rows);
+  return all;
 }
 
 /** What DuckDB says when the machine, and not the statement, is in the way. */

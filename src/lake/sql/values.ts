@@ -1,7 +1,7 @@
 /** DuckDB's values as JSON and as text: decimals digit by digit, times in UTC with microseconds. */
 import type { DuckDBType, DuckDBValue } from "@duckdb/node-api";
 import { instantOf } from "../../clock.ts";
-import { decimalText } from "../../export/readParquet.ts";
+import { decimalText } from "../../export/parquetDecimal.ts";
 
 /** What a value is in JSON. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [name: string]: JsonValue };
@@ -13,7 +13,6 @@ export type SqlColumn = {
   type: string;
   isNumber: boolean;
   isText: boolean;
-  json: (value: DuckDBValue) => JsonValue;
 };
 
 const NUMBER = /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|BIGNUM|FLOAT|DOUBLE|DECIMAL.*)$/u;
@@ -28,8 +27,12 @@ export function columnOf(name: string, type: DuckDBType): SqlColumn {
     type: word,
     isNumber,
     isText: !isNumber && !TIME.test(word),
-    json: word === "JSON" ? parsed : jsonOf,
   };
+}
+
+/** How a column's values become JSON. */
+export function jsonOfType(type: DuckDBType): (value: DuckDBValue) => JsonValue {
+  return type.alias === "JSON" ? parsed : jsonOf;
 }
 
 /** A value as text; what holds others is JSON. */
