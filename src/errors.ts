@@ -411,7 +411,7 @@ const table = {
   LAKE_INVALID: {
     retryable: false,
     exitCode: 1,
-    hint: "Give --out the directory of this archive's lake; for its first lake, one that is empty. If a manifest was damaged, bring that file back from a copy.",
+    hint: "Give --out the directory of this archive's lake; for its first lake, one that is empty. If a file was damaged, or a pipe or a link stands in its place, bring that file back from a copy.",
   },
   LAKE_MISSING: {
     retryable: false,
@@ -441,12 +441,12 @@ const table = {
   SQL_REFUSED: {
     retryable: false,
     exitCode: 2,
-    hint: "`quotekeeper sql` reads the archive and does nothing else: see docs/lake-sql.md.",
+    hint: "`quotekeeper sql` reads the archive and does nothing else: docs/lake-sql.md lists what can be asked.",
   },
   SQL_FAILED: {
     retryable: false,
     exitCode: 1,
-    hint: "Ask for fewer days or columns if memory or the disk is full; TMPDIR says where room is taken. `quotekeeper lake verify` looks for damaged files.",
+    hint: "Ask for fewer days or columns, or for shorter texts and lists, if memory or the disk is full; TMPDIR says where room is taken. `quotekeeper lake verify` looks for damaged files.",
   },
   PORT_IN_USE: {
     retryable: false,

@@ -85,7 +85,7 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
     load: async () => (await import("./lake.ts")).addLake,
   },
   sql: {
-    does: "asks the archive in SQL, lake and database as one, with DuckDB in the process; it only reads",
+    does: "asks the archive in SQL, lake and database as one, with DuckDB; it only reads",
     load: async () => (await import("./sql.ts")).addSql,
   },
   completion: {

@@ -124,15 +124,34 @@ describe("an answer", () => {
     expect(readdirSync(dir)).toEqual(["closes.parquet"]);
   });
 
+  test.each([
+    "select 'a;--b' as x",
+    "select 'a;--b' as x; -- the end; /*",
+    `select 'a;' as x, 1 as "--;" /* ; */ ; ;`,
+    "select $$a;--$$ as x -- ;",
+  ])(
+    "as Parquet ends at its own semicolon, and not at one in a text, a name or a comment: %s",
+    async (text) => {
+      const out = join(tempDir(), "texts.parquet");
+
+      const { stderr, stdout } = await ask(text, "--parquet", out);
+
+      expect(stderr).toBe("");
+      expect(stdout).toMatch(/^\d+ rows: /u);
+    },
+  );
+
   test("that fails leaves the file that was there, and nothing beside it", async () => {
     const dir = tempDir();
     const out = join(dir, "old.parquet");
     writeFileSync(out, "old");
 
     const failed = await ask("select 'x'::int", "--parquet", out);
+    const described = await ask("describe quotes;", "--parquet", out);
     const nowhere = await ask("select 1", "--parquet", join(dir, "no", "such.parquet"));
 
-    expect([failed.exitCode, failed.stderr.split(":")[0]]).toEqual([2, "SQL_WRONG"]);
+    for (const { exitCode, stderr } of [failed, described])
+      expect([exitCode, stderr.split(":")[0]]).toEqual([2, "SQL_WRONG"]);
     expect(nowhere.exitCode).not.toBe(0);
     expect([readdirSync(dir), readFileSync(out, "utf8")]).toEqual([["old.parquet"], "old"]);
   });

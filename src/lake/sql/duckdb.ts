@@ -111,10 +111,14 @@ export async function rowsOf(duck: Duck, statement: string): Promise<JsonValue[]
 const OF_THE_MACHINE =
   /^(Out of Memory|IO|Fatal|Internal|Invalid Input Error: No magic bytes|TransactionContext)/u;
 
+/** What the package puts before DuckDB's own words. */
+const OF_THE_PACKAGE = /^Failed to extract statements: /u;
+
 /** DuckDB's errors, by whose fault they are. Others are left as they are. */
 export function duckError(error: unknown): unknown {
   if (error instanceof QuotekeeperError || !(error instanceof Error)) return error;
-  const [first = "", ...more] = error.message.split("\n").filter((line) => line.trim() !== "");
+  const message = error.message.replace(OF_THE_PACKAGE, "");
+  const [first = "", ...more] = message.split("\n").filter((line) => line.trim() !== "");
   if (!/^[A-Z]\w*( \w+)* Error: /u.test(first)) return error;
   const code = /^Permission Error/u.test(first)
     ? "SQL_REFUSED"
