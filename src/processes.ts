@@ -1,5 +1,5 @@
 /** The only place that asks the machine about processes. */
-import { spawn } from "node:child_process";
+import { type ChildProcess, fork, spawn } from "node:child_process";
 
 /** What this process knows of processes. */
 export type Processes = {
@@ -81,5 +81,16 @@ export function runItself(
       if (child.pid === undefined) resolve(printed);
     });
     child.once("close", () => resolve(printed));
+  });
+}
+
+/** Starts a file of the program in a process of its own, which has no credentials; what both say are messages. */
+export function startBeside(file: URL, ...words: string[]): ChildProcess {
+  return fork(file, words, {
+    ...{
+      execArgv: [],
+      env: environmentOf(process.env, "other"),
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    },
   });
 }

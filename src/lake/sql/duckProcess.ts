@@ -1,8 +1,7 @@
 /** DuckDB in a process of its own, which can be killed: an interrupt does not reach it while it plans. */
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { type ErrorCode, QuotekeeperError } from "../../errors.ts";
-import { environmentOf } from "../../processes.ts";
+import { startBeside } from "../../processes.ts";
 import { type Duck, type DuckRequest, ownDuck } from "./duckdb.ts";
 
 /** Memory that the process may take, in bytes: twice what DuckDB's tables take before they go to the disk. */
@@ -25,13 +24,7 @@ export function startDuck({
   most = MOST_BYTES,
 }: { file?: URL | null; most?: number } = {}): Duck {
   if (file === null) return ownDuck();
-  const child = fork(file, [String(most)], {
-    ...{
-      execArgv: [],
-      env: environmentOf(process.env, "other"),
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
-    },
-  });
+  const child = startBeside(file, String(most));
   let waiting: { resolve: (value: unknown) => void; reject: (error: Error) => void } | null = null;
   let ended: Error | null = null;
   const settle = (how: (of: NonNullable<typeof waiting>) => void): void => {
@@ -54,6 +47,8 @@ export function startDuck({
     (error: NodeJS.ErrnoException) =>
       fail(`the statement's process cannot be started (${error.code ?? error.message})`),
   );
+  // One that comes later is of a process that has ended by then.
+  child.on("error", () => undefined);
   const ask = (of: DuckRequest["ask"], text = ""): Promise<never> =>
     new Promise((resolve, reject) => {
       if (ended) return reject(ended);
