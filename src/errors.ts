@@ -6,6 +6,8 @@
 type ErrorEntry = {
   /** Whether the same attempt may succeed later without anybody changing anything. */
   retryable: boolean;
+  /** Of a retryable one: the cause lasts until a person has seen to it. */
+  mended?: true;
   /** 1: something needs a person. 2: wrong usage or configuration. */
   exitCode: 1 | 2;
   /** What to do, in one to three short sentences; it names the thing, since the message may stand alone. */
@@ -295,11 +297,13 @@ const table = {
   },
   JOURNAL_WRITE_FAILED: {
     retryable: true,
+    mended: true,
     exitCode: 1,
     hint: "Free space, or correct the permissions of the data directory. Writing then continues by itself, in a new segment.",
   },
   JOURNAL_FULL: {
     retryable: true,
+    mended: true,
     exitCode: 1,
     hint: "Move old segments (*.journal.gz) to another disk and confirm that with `quotekeeper journal accept`, or raise QUOTEKEEPER_JOURNAL_MAX_MB.",
   },
@@ -315,6 +319,7 @@ const table = {
   },
   JOURNAL_UNREADABLE: {
     retryable: true,
+    mended: true,
     exitCode: 1,
     hint: "Correct the directory or its permissions, or restore the file from a copy.",
   },
@@ -350,6 +355,7 @@ const table = {
   },
   DISK_FULL: {
     retryable: true,
+    mended: true,
     exitCode: 1,
     hint: "Free space on that disk, or keep the data on a larger one (QUOTEKEEPER_DATA_DIR, DATABASE_URL). What is in the journal is loaded as soon as there is room.",
   },
@@ -360,6 +366,7 @@ const table = {
   },
   KEYS_UNWRITABLE: {
     retryable: true,
+    mended: true,
     exitCode: 1,
     hint: "Free space, or correct the permissions of the data directory. The keys are as they were before.",
   },
@@ -370,6 +377,7 @@ const table = {
   },
   NONCES_UNWRITABLE: {
     retryable: true,
+    mended: true,
     exitCode: 1,
     hint: "Free space, or correct the permissions of the data directory. A call whose nonce cannot be kept is refused, because it could be replayed.",
   },
@@ -380,6 +388,7 @@ const table = {
   },
   INIT_WRITE_FAILED: {
     retryable: true,
+    mended: true,
     exitCode: 1,
     hint: "Free space, or correct the permissions of that directory. Nothing was written.",
   },
@@ -390,6 +399,7 @@ const table = {
   },
   EXPORT_WRITE_FAILED: {
     retryable: true,
+    mended: true,
     exitCode: 1,
     hint: "Free space, or correct the permissions of --out. The unfinished export has been removed.",
   },
@@ -425,6 +435,7 @@ const table = {
   },
   LAKE_WRITE_FAILED: {
     retryable: true,
+    mended: true,
     exitCode: 1,
     hint: "Free space, or correct the permissions of --out, then run the same again: it goes on where it was.",
   },
@@ -511,6 +522,11 @@ export type ErrorCode = keyof typeof table;
 
 /** The table of all errors. */
 export const ERRORS: Readonly<Record<ErrorCode, ErrorEntry>> = table;
+
+/** Whether a person has to see to it; the others pass by themselves. */
+export function needsPerson(code: ErrorCode): boolean {
+  return !ERRORS[code].retryable || ERRORS[code].mended === true;
+}
 
 /** The one error class of this program. The message names the thing and the value, then says what to do. */
 export class QuotekeeperError extends Error {

@@ -13,6 +13,7 @@ import type { Collector, StoredIn } from "../collect/collector.ts";
 import { scheduleJob } from "../schedule/slots.ts";
 import { requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
+import { needsPerson } from "../errors.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { JournalFs } from "../journal/fs.ts";
 import type { JournalHealth } from "../journal/writer.ts";
@@ -334,8 +335,7 @@ function openLoading(
     onFailure: (error, waitMs) => {
       const problem = databaseError(error, archive.address);
       state.failed(problem);
-      // A disk that is full is waited for as well, but a person has to see to it.
-      const level = isRetryable(error) && problem.code !== "DISK_FULL" ? "warn" : "error";
+      const level = isRetryable(error) && !needsPerson(problem.code) ? "warn" : "error";
       calm[level]({ waitMs }, problem.message);
     },
     onRecovered: () => {

@@ -39,6 +39,7 @@ export function webSources(
   const door = { open: async () => watched, close: async () => undefined, readOnly: true };
   return {
     feed,
+    collects: meter !== null,
     live: () => {
       const running = collection();
       return running && liveOf(running, { archive, clock });

@@ -56,6 +56,7 @@ export function createNowReader({
     return {
       at: now.toISOString(),
       feed: sources.feed,
+      collects: sources.collects,
       live: sources.live(),
       market: marketAt(calendar, now),
       ...found,

@@ -22,6 +22,7 @@ const silent: Log = {
 /** A feed that is simulated, and nothing to tell of it. */
 export const SOURCES: NowSources = {
   feed: { simulated: true, address: null },
+  collects: false,
   live: () => null,
   status: async () => ({
     healthy: true,

@@ -173,7 +173,9 @@ export type NowView = {
   at: string;
   /** Whether the market that is polled is simulated, and its address where it is not. */
   feed: { simulated: boolean; address: string | null };
-  /** Null where no collector runs in this process. */
+  /** Whether this process collects, also while its collector starts. */
+  collects: boolean;
+  /** Null where no collector runs in this process, or not yet. */
   live: Live | null;
   market: MarketView;
   /** Null while it is being found out. */

@@ -4,9 +4,10 @@ import type { FunctionComponent } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Header } from "./parts/header.tsx";
 import { ProblemNote } from "./parts/notes.tsx";
-import { AWAY, tokenWanted } from "./lib/api.ts";
+import { tokenWanted } from "./lib/api.ts";
+import { comebacks, note } from "./lib/pageLine.ts";
 import { view } from "./lib/router.ts";
-import { meta, simulated, trouble } from "./lib/store.ts";
+import { isOld, meta, simulated, trouble } from "./lib/store.ts";
 import { AccountsPage } from "./views/accounts.tsx";
 import { ChainView } from "./views/chain.tsx";
 import { CoveragePage } from "./views/coverage.tsx";
@@ -32,7 +33,9 @@ export function App() {
       <Header />
       <main id="main" tabIndex={-1}>
         {trouble.value && <ProblemNote problem={trouble.value} />}
-        <View />
+        <div class="view" data-old={isOld.value ? "" : undefined}>
+          <View />
+        </div>
       </main>
       <Footer />
     </>
@@ -67,14 +70,12 @@ function View() {
 /** Loaded when it is opened. */
 function Help() {
   const [Loaded, setLoaded] = useState<FunctionComponent | null>(null);
-  const [away, setAway] = useState(false);
   useEffect(() => {
     import("./views/help.tsx").then(
       ({ HelpView }) => setLoaded(() => HelpView),
-      () => setAway(true),
+      () => note("broke"),
     );
-  }, []);
-  if (away) return <ProblemNote problem={AWAY} />;
+  }, [comebacks.value]);
   return Loaded ? <Loaded /> : <h1 tabIndex={-1}>Help</h1>;
 }
 
@@ -85,7 +86,7 @@ function Footer() {
       {known?.attribution && <p class="attribution">{known.attribution}</p>}
       {simulated.value && (
         <p>
-          <strong class="sim">SIMULATED</strong> prices are made up: they are nobody's market.
+          <strong class="sim">SIMULATED</strong> Prices are simulated.
         </p>
       )}
       <p>

@@ -70,7 +70,7 @@ export function busySources(): NowSources {
     ...{ fleet: null, unsureSince: null, uncalled: {} },
   };
   return {
-    ...{ feed: { simulated: true, address: null }, live, status: async () => status },
+    ...{ feed: { simulated: true, address: null }, collects: true, live, status: async () => status },
     journal: async () => ({ bytes: looks * 10_000, segments: 1 }),
   };
 }

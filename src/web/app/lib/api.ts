@@ -1,6 +1,7 @@
 /** Asks the server. An answer that is an error rejects with its problem. */
 import { signal } from "@preact/signals";
 import type { ApiError, Problem } from "../../api/types.ts";
+import { note } from "./pageLine.ts";
 
 /** What went wrong, with its remedy. */
 export class ApiProblem extends Error {
@@ -15,12 +16,23 @@ export class ApiProblem extends Error {
 /** Whether the server wants a token first. */
 export const tokenWanted = signal(false);
 
-/** Nobody answers. */
+/** An answer takes no longer, ms: the database has 5 s for each statement. What hangs would fill the browser's connections. */
+const DEADLINE_MS = 30_000;
+
+/** Nobody answers. The page's line tells of it, above every view. */
 export const AWAY: Problem = {
   code: "SERVER_AWAY",
   detail: "the dashboard's server does not answer",
   hint: "Is `quotekeeper start` or `quotekeeper web` still running? The page goes on by itself when it is back.",
   person: true,
+};
+
+/** The server is there, and has not answered in time. */
+const SLOW: Problem = {
+  code: "SERVER_SLOW",
+  detail: `the dashboard's server has not answered within ${DEADLINE_MS / 1_000} s`,
+  hint: "Choose a shorter time, or load the page again.",
+  person: false,
 };
 
 /** @throws ApiProblem; DOMException AbortError when it is no longer wanted */
@@ -30,8 +42,7 @@ export async function ask<T>(
   abort?: AbortSignal,
 ): Promise<T> {
   const search = new URLSearchParams(query).toString();
-  const response = await send(`${path}${search === "" ? "" : `?${search}`}`, { signal: abort ?? null });
-  return (await response.json()) as T;
+  return (await send(`${path}${search === "" ? "" : `?${search}`}`, {}, abort)) as T;
 }
 
 /** Gives the token. @throws ApiProblem when it is wrong */
@@ -47,16 +58,39 @@ export async function logOut(): Promise<void> {
   tokenWanted.value = true;
 }
 
-async function send(path: string, init: RequestInit): Promise<Response> {
+/** @returns the answer's JSON; null: it has none */
+async function send(path: string, init: RequestInit, abort?: AbortSignal): Promise<unknown> {
+  const deadline = AbortSignal.timeout(DEADLINE_MS);
   let response: Response;
+  let text: string;
   try {
-    response = await fetch(path, init);
+    response = await fetch(path, { ...init, signal: abort ? AbortSignal.any([abort, deadline]) : deadline });
+    text = await response.text();
   } catch (error) {
-    if ((error as Error).name === "AbortError") throw error;
+    if (abort?.aborted) throw error;
+    if (deadline.aborted) throw new ApiProblem(SLOW);
+    note("broke");
     throw new ApiProblem(AWAY);
   }
-  if (response.ok) return response;
-  const body = (await response.json().catch(() => null)) as ApiError | null;
-  if (response.status === 401 && body?.error.code === "TOKEN_WANTED") tokenWanted.value = true;
-  throw new ApiProblem(body?.error ?? { ...AWAY, detail: `the server answered ${response.status}` });
+  const body = jsonOf(text);
+  const problem = (body as Partial<ApiError> | null)?.error;
+  // Something between may have answered for the server: a proxy, or a network that wants a login.
+  if (body === undefined || (!response.ok && !problem))
+    throw new ApiProblem({
+      ...AWAY,
+      detail: `${location.host} answered ${response.status}, not the dashboard`,
+    });
+  note("answered");
+  if (response.ok) return body;
+  if (response.status === 401 && problem?.code === "TOKEN_WANTED") tokenWanted.value = true;
+  throw new ApiProblem(problem ?? AWAY);
+}
+
+/** Null: the text is empty; undefined: it is no JSON. */
+function jsonOf(text: string): unknown {
+  try {
+    return text === "" ? null : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -6,6 +6,11 @@ let offsetMs = 0;
 /** The server's time now, epoch ms; it changes every second. */
 export const nowMs = signal(Date.now());
 
+/** The server's time at an instant of the page's clock, ISO 8601. */
+export function serverTime(pageMs: number): string {
+  return new Date(pageMs + offsetMs).toISOString();
+}
+
 /** Takes the server's time over. */
 export function setServerTime(at: string): void {
   offsetMs = Date.parse(at) - Date.now();

@@ -1,13 +1,15 @@
 /**
  * What keeps the page up to date: the frame and the Now view for all views, and the quotes that the shown view wants. One
- * stream of events serves them all; it is asked for anew when something else is wanted.
+ * stream of events serves them all. It is opened again when something else is wanted, and when the line is lost.
  */
+import { effect } from "@preact/signals";
 import { joinNames } from "../../api/nameList.ts";
 import { QUOTE_COLUMNS, type QuoteColumn, type QuoteTable, rowsOf } from "../../api/quoteTable.ts";
 import type { ApiError, Meta, NowView, Problem, QuoteRow } from "../../api/types.ts";
-import { ApiProblem, ask, tokenWanted } from "./api.ts";
+import { ApiProblem, ask, AWAY, tokenWanted } from "./api.ts";
 import { setServerTime } from "./pageClock.ts";
-import { changed, connected, meta, now, seriesKey, trouble } from "./store.ts";
+import { comebacks, note, sight, watchLine } from "./pageLine.ts";
+import { changed, meta, now, readTrouble, seriesKey } from "./store.ts";
 
 /** Which quotes a view shows, and who takes them. */
 type Wanted = {
@@ -28,20 +30,21 @@ type Following = Wanted & {
 /** How often everything is read anew, ms: rows that arrive late, by import, come in no event. */
 const ANEW_MS = 60_000;
 
-/** After how long a stream that was refused is asked for again, ms. */
-const AGAIN_MS = 3_000;
-
 const followed = new Set<Following>();
 let stream: EventSource | null = null;
 let streamed = "";
 let opening = 0;
-/** Why the server ended the stream; null while it has not. Until there is room again everything is read anew from time to time. */
+/** Why the server ended the stream; null while it has not. */
 let ended: Problem | null = null;
 
 /** Begins: reads, follows, and reads anew from time to time. */
 export function startFeed(): void {
   readAndFollow();
-  setInterval(() => void readAll(), ANEW_MS);
+  // While the line is lost nothing is asked: what hangs would take the browser's connections.
+  setInterval(() => void ((sight.peek() === "live" || ended !== null) && readAll()), ANEW_MS);
+  watchLine(open);
+  // What passed while nobody listened came in no event.
+  effect(() => void (comebacks.value > 0 && readAll()));
 }
 
 /** Begins again, as after a login. */
@@ -69,7 +72,7 @@ async function readAll(): Promise<void> {
     read(ask<NowView>("/api/now").then(takeNow)),
     ...[...followed].filter(({ begun }) => begun).map(readQuotes),
   ]);
-  trouble.value = problems.find((problem) => problem !== null) ?? ended;
+  readTrouble.value = problems.find((problem) => problem !== null) ?? ended;
 }
 
 async function readQuotes(of: Following): Promise<Problem | null> {
@@ -82,7 +85,7 @@ async function readQuotes(of: Following): Promise<Problem | null> {
   );
 }
 
-/** What went wrong; null also for an answer that nobody waits for any more. */
+/** What went wrong; null also for an answer that nobody waits for any more, and where the line tells of it. */
 async function read(work: Promise<unknown>): Promise<Problem | null> {
   try {
     await work;
@@ -90,7 +93,7 @@ async function read(work: Promise<unknown>): Promise<Problem | null> {
   } catch (error) {
     if ((error as Error).name === "AbortError") return null;
     if (!(error instanceof ApiProblem)) throw error;
-    return error.problem;
+    return error.problem === AWAY ? null : error.problem;
   }
 }
 
@@ -114,39 +117,44 @@ function streamQuery(): string {
   return names === "" ? "" : `?${new URLSearchParams({ quotes: names, columns: columns.join() }).toString()}`;
 }
 
-/** A stream that breaks is taken up again by the browser. */
+/** The browser would open a stream that breaks again by itself, but not one that is silent: the page does both. */
 function open(): void {
   stream?.close();
+  if (tokenWanted.value) return;
   streamed = streamQuery();
   // One that was ended ends no other, or they would end each other in turn.
   const yields = ended === null ? "" : `${streamed === "" ? "?" : "&"}yields=true`;
   const opened = new EventSource(`/api/events${streamed}${yields}`);
   stream = opened;
+  note("opening");
   opened.addEventListener("open", () => {
     ended = null;
-    // What passed while nobody listened comes in no event.
-    if (connected.value === "away") void readAll();
+    note("answered");
     readNew();
-    connected.value = "live";
   });
   opened.addEventListener("error", () => {
-    connected.value = "away";
+    const isRefused = opened.readyState === EventSource.CLOSED;
+    opened.close();
+    note(isRefused && ended !== null ? "ended" : "broke");
     readNew();
-    // The browser tries again by itself, unless the server had an answer that is no stream.
-    if (opened === stream && opened.readyState === EventSource.CLOSED && !tokenWanted.value)
-      setTimeout(() => opened === stream && open(), ended === null ? AGAIN_MS : ANEW_MS);
+    // A stream that is refused does not say why; an answer does.
+    if (isRefused) void readAll();
   });
   opened.addEventListener("ended", (event) => {
     const { error } = JSON.parse(event.data as string) as ApiError;
     opened.close();
-    connected.value = "away";
     if (error.code === "TOKEN_WANTED") return void (tokenWanted.value = true);
-    trouble.value = ended = error;
-    setTimeout(() => opened === stream && open(), ANEW_MS);
+    readTrouble.value = ended = error;
+    note("ended");
   });
-  opened.addEventListener("now", (event) => takeNews(JSON.parse(event.data as string) as NowView));
-  opened.addEventListener("quotes", (event) => takeQuotes(JSON.parse(event.data as string) as QuoteTable));
-  opened.addEventListener("trouble", () => void readAll());
+  const on = <T>(event: string, take: (data: T) => void): void =>
+    opened.addEventListener(event, ({ data }: MessageEvent<string>) => {
+      note("heard");
+      take(JSON.parse(data) as T);
+    });
+  on("now", takeNews);
+  on("quotes", takeQuotes);
+  on("trouble", () => void readAll());
 }
 
 /** Reads quotes that were not read yet: after the stream is there, so that none is stored in between. */
@@ -155,7 +163,7 @@ function readNew(): void {
   for (const each of unread) each.begun = true;
   void Promise.all(unread.map(readQuotes)).then((problems) => {
     const problem = problems.find((each) => each !== null);
-    if (problem) trouble.value = problem;
+    if (problem) readTrouble.value = problem;
   });
 }
 
@@ -167,7 +175,7 @@ function takeNow(view: NowView): void {
 /** What could not be read before can be had as soon as the archive answers again. */
 function takeNews(view: NowView): void {
   takeNow(view);
-  if (trouble.value !== null && view.minutes !== null) void readAll();
+  if (readTrouble.value !== null && view.minutes !== null) void readAll();
 }
 
 function takeQuotes(table: QuoteTable): void {

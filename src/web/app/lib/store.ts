@@ -1,7 +1,8 @@
 /** What all views share: the frame, the Now view, and whether they can be had; `pageFeed.ts` keeps them up to date. */
 import { computed, signal } from "@preact/signals";
 import type { Meta, NowView, Problem, QuoteRow } from "../../api/types.ts";
-import { ApiProblem, ask } from "./api.ts";
+import { ApiProblem, ask, AWAY } from "./api.ts";
+import { comebacks, sight } from "./pageLine.ts";
 import { useEffect, useState } from "preact/hooks";
 
 /** What the page is of; null until it is known. */
@@ -10,10 +11,14 @@ export const meta = signal<Meta | null>(null);
 export const now = signal<NowView | null>(null);
 /** Keys of the quotes that the last event brought. */
 export const changed = signal<ReadonlySet<string>>(new Set());
-/** Whether events arrive. */
-export const connected = signal<"connecting" | "live" | "away">("connecting");
-/** Why the shared data could not be read; null when all is well. */
-export const trouble = signal<Problem | null>(null);
+/** Why the shared data could not be read when it was last tried; null: it was read. */
+export const readTrouble = signal<Problem | null>(null);
+/** What is wrong with the whole page; null when all is well. */
+export const trouble = computed(() => (sight.value === "away" ? AWAY : readTrouble.value));
+/** Whether the numbers that are shown are old. */
+export const isOld = computed(() => sight.value === "stale" || sight.value === "away");
+/** Whether something may be called well: not by old numbers, nor below a banner that needs a person. */
+export const mayBeWell = computed(() => !isOld.value && trouble.value?.person !== true);
 
 /** One series: an instrument, a source, real-time or delayed. */
 export function seriesKey({ instrumentId, sourceId, delayed }: QuoteRow): string {
@@ -32,7 +37,8 @@ export const several = computed(() => meta.value?.mixed === true);
 export type Loaded<T> = { data: T | null; problem: Problem | null; loading: boolean };
 
 /**
- * Reads from the API, again whenever the query changes or `version` does, and when the archive can be read again.
+ * Reads from the API, again whenever the query changes or `version` does, when the archive can be read again, and when the
+ * server is heard again.
  *
  * @param query null: nothing is read
  */
@@ -45,7 +51,7 @@ export function useApi<T>(
     ...{ data: null, problem: null, loading: true, key: "" },
   });
   const key = query === null ? "" : `${path}?${new URLSearchParams(query).toString()}`;
-  const well = trouble.value === null;
+  const well = readTrouble.value === null;
   useEffect(() => {
     if (query === null) return;
     const abort = new AbortController();
@@ -58,6 +64,6 @@ export function useApi<T>(
       },
     );
     return () => abort.abort();
-  }, [key, version, well]);
+  }, [key, version, well, comebacks.value]);
   return state;
 }

@@ -1,8 +1,9 @@
 /** Brand, views, marks and the theme's switch. */
 import { exchangeMoment, exchangeTime, ZONE_NAME } from "../lib/format.ts";
 import { logOut } from "../lib/api.ts";
-import { nowMs } from "../lib/pageClock.ts";
-import { connected, meta, now, simulated } from "../lib/store.ts";
+import { nowMs, serverTime } from "../lib/pageClock.ts";
+import { heardMs, sight } from "../lib/pageLine.ts";
+import { isOld, meta, now, simulated } from "../lib/store.ts";
 import { FindInstrument } from "./search.tsx";
 import { nextTheme, theme } from "../lib/theme.ts";
 import { ViewList } from "./viewList.tsx";
@@ -23,7 +24,7 @@ export function Header() {
       <ViewList />
       <FindInstrument />
       <div class="top-end">
-        <Market />
+        {!isOld.value && <Market />}
         <Connection />
         <button
           type="button"
@@ -72,7 +73,7 @@ function Market() {
   if (!market) return null;
   // The simulated market keeps no hours.
   if (now.value?.feed.simulated)
-    return <MarketMark phase="regular" names={["Never closes", "Open"]} more="" />;
+    return <MarketMark phase="regular" names={["Never closes", "24 h"]} more="" />;
   const { phase, opensAt, closesAt } = market;
   const until = closesAt ? `until ${exchangeTime(closesAt, { seconds: false })} ${ZONE_NAME}` : "";
   const next = opensAt ? `opens ${exchangeMoment(opensAt)}` : "";
@@ -96,21 +97,31 @@ function MarketMark({
   );
 }
 
-const CONNECTION = {
-  connecting: "connecting",
-  live: "live",
-  away: "not connected, trying again",
-};
-
+/** The clock while events arrive; since when none has. The words for ears change with the state alone. */
 function Connection() {
+  const since = heardMs.value === null ? "" : exchangeTime(serverTime(heardMs.value));
+  const old = since === "" ? "not live" : `not live since ${since} ${ZONE_NAME}`;
+  const words = isOld.value ? old : sight.value;
   const time = exchangeTime(new Date(nowMs.value).toISOString());
-  const title = `${CONNECTION[connected.value]}; ${time} ${ZONE_NAME}`;
   return (
-    <span class="connection" data-state={connected.value} title={title}>
+    <span
+      class="connection"
+      data-state={sight.value}
+      title={`${words}; ${isOld.value ? "trying again" : `${time} ${ZONE_NAME}`}`}
+    >
       <i aria-hidden="true" />
-      <span class="unseen">{CONNECTION[connected.value]}, </span>
-      {connected.value === "away" ? "offline" : now.value ? time : ""}
-      {connected.value !== "away" && now.value && <small> {ZONE_NAME}</small>}
+      <span class="unseen" role="status">
+        {words}
+      </span>
+      {isOld.value ? (
+        <span aria-hidden="true">
+          not live <span class="roomy">since </span>
+          {since}
+        </span>
+      ) : (
+        now.value && time
+      )}
+      {now.value && !isOld.value && <small> {ZONE_NAME}</small>}
     </span>
   );
 }

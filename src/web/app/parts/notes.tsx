@@ -1,18 +1,29 @@
 /** What stands where there is nothing, not yet, or something went wrong. */
 import type { ComponentChildren } from "preact";
 import type { Problem, SourceKind } from "../../api/types.ts";
+import { AWAY } from "../lib/api.ts";
 import { type Loaded, several, trouble } from "../lib/store.ts";
 
 /** An error, of which accounts it is, and what to do about it. Red only when a person is needed. */
 export function ProblemNote({
   problem: { code, detail, hint, person },
   accounts = [],
+  id,
 }: {
   problem: Problem;
   accounts?: readonly string[];
+  /** Where a link leads to it. */
+  id?: string;
 }) {
+  const [tone, role] = person ? ["alarm", "alert"] : ["calm", "status"];
   return (
-    <div class="note" data-tone={person ? "alarm" : "calm"} role={person ? "alert" : "status"}>
+    <div
+      class="note"
+      data-tone={tone}
+      role={role as "alert" | "status"}
+      id={id}
+      tabIndex={id ? -1 : undefined}
+    >
       <p>
         <code>{code}</code> {accounts.length > 0 && <b>{accounts.join(", ")}: </b>}
         {sentence(detail)}
@@ -45,10 +56,16 @@ export function Loading({ what }: { what: string }) {
   );
 }
 
-/**
- * Loading, failed or there. What is there stays while it is read anew or cannot be. A failure that stands above the view
- * already is not told twice.
- */
+/** What a view could not read. What stands above the view already is not told twice; that the server is away is told there alone. */
+export function ViewProblem({ problem }: { problem: Problem | null }) {
+  const isTold = problem === AWAY || trouble.value === AWAY || problem?.code === trouble.value?.code;
+  return problem && !isTold ? <ProblemNote problem={problem} /> : null;
+}
+
+/** Whether it is not clear yet that the server is away. */
+const waits = (problem: Problem): boolean => problem === AWAY && trouble.value === null;
+
+/** Loading, failed or there. What is there stays while it is read anew or cannot be. */
 export function Await<T>({
   loaded: { data, problem },
   what,
@@ -60,8 +77,8 @@ export function Await<T>({
 }) {
   return (
     <>
-      {problem && problem.code !== trouble.value?.code && <ProblemNote problem={problem} />}
-      {data !== null ? children(data) : !problem && <Loading what={what} />}
+      <ViewProblem problem={problem} />
+      {data !== null ? children(data) : (!problem || waits(problem)) && <Loading what={what} />}
     </>
   );
 }

@@ -7,7 +7,7 @@ import { Empty } from "./notes.tsx";
 
 /** How an account came to its collector. */
 export const HOW: Readonly<Record<TakeOver["how"], string>> = {
-  new: "nobody had it",
+  new: "was free",
   released: "given back",
   restarted: "started again",
   expired: "not heard of any more",
@@ -16,17 +16,23 @@ export const HOW: Readonly<Record<TakeOver["how"], string>> = {
 /** What has just happened is marked for so long, ms. */
 const FRESH_MS = 60_000;
 
-/** Whether an account has just come from another collector: at the first start of all nobody had any. */
-export function isFresh({ at, how }: Pick<TakeOver, "at" | "how">): boolean {
-  return how !== "new" && nowMs.value - Date.parse(at) < FRESH_MS;
+/** Whether an account has just come from another collector. At the first start of all nobody had it. */
+export function isFresh(row: TakeOver): boolean {
+  return row.how !== "new" && isTakeOver(row) && nowMs.value - Date.parse(row.at) < FRESH_MS;
+}
+
+/** Whether another collector has the account now: one that was started again takes its own account back. */
+function isTakeOver({ how, previous, collector }: TakeOver): boolean {
+  return how !== "restarted" && previous !== collector;
 }
 
 /** Newest first. */
-export function TakeOvers({ rows }: { rows: readonly TakeOver[] }) {
+export function TakeOvers({ rows: all }: { rows: readonly TakeOver[] }) {
+  const rows = all.filter(isTakeOver);
   if (rows.length === 0)
     return <Empty title="None in this time">Each account stayed with the collector that called it.</Empty>;
   return (
-    <div class="scroll tall" tabIndex={0} role="region" aria-label="Take-overs, newest first">
+    <div class="scroll tall" tabIndex={0} role="region" aria-label="Takeovers, newest first">
       <table class="taken stacks">
         <thead>
           <tr>

@@ -52,7 +52,7 @@ export function AccountsPage() {
               </section>
               <section class="panel half" aria-labelledby="taken">
                 <h2 id="taken">
-                  Changed hands <small>in the last week</small>
+                  Takeovers <small>in the last week</small>
                 </h2>
                 <TakeOvers rows={takeOvers} />
               </section>
@@ -62,7 +62,7 @@ export function AccountsPage() {
       </Await>
       <p class="after">
         <code>quotekeeper accounts drain NAME</code> lets an account make no more calls, <code>resume</code>{" "}
-        lets it take part again. What changed hands before:{" "}
+        lets it take part again. Earlier takeovers:{" "}
         <a href={href("/health", { span: "4 weeks" })}>Health</a>.
       </p>
     </div>
@@ -113,12 +113,12 @@ function Account({ account, taken }: { account: AccountView; taken: TakeOver | n
             {owner !== null && (
               <Fact name="Since" value={taken ? dayAndTime(taken.at) : "more than a week"} />
             )}
-            <Fact name="Fence" value={fence === null ? "–" : grouped(fence)} />
+            <Fact name="Times started or taken over" value={fence === null ? "–" : grouped(fence)} />
             <Fact
               name="Lease renewed"
               value={renewedAgoMs === null ? "never" : `${span(renewedAgoMs)} ago`}
             />
-            <Fact name="Take-overs in a day" value={grouped(takeOvers)} />
+            <Fact name="Takeovers in a day" value={grouped(takeOvers)} />
           </>
         ) : (
           <Fact name="Called by" value={live ? "this process" : "no collector has a lease"} />

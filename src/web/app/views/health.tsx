@@ -55,8 +55,8 @@ export function HealthPage() {
         {(view) => <Pictures view={view} />}
       </Await>
       <p class="after">
-        Alerts are Prometheus's and Grafana's: <code>deploy/prometheus/alerts.yml</code> has them. Any other
-        question of these figures: <code>quotekeeper sql</code>.
+        For alerts, load <code>deploy/prometheus/alerts.yml</code>. For other questions use{" "}
+        <code>quotekeeper sql</code>.
       </p>
     </div>
   );
@@ -133,7 +133,7 @@ function Pictures({ view }: { view: HealthView }) {
           <LateLegend view={view} />
         </Picture>
         <section class="panel half" aria-labelledby="taken">
-          <h2 id="taken">Accounts that changed hands</h2>
+          <h2 id="taken">Takeovers of accounts</h2>
           <TakeOvers rows={view.takeOvers} />
         </section>
       </div>
@@ -213,7 +213,7 @@ function Sums({ view: { calls, due, misses } }: { view: HealthView }) {
   );
 }
 
-function LateLegend({ view: { lateness } }: { view: HealthView }) {
+function LateLegend({ view: { lateness, step } }: { view: HealthView }) {
   const worst = lateness.reduce((most, each) => (each.p95Ms > most.p95Ms ? each : most));
   const last = Math.max(...lateness.map(({ mostMs }) => mostMs));
   const [looked, of] = lateness.reduce(([n, all], each) => [n + each.slots, all + each.of], [0, 0]);
@@ -223,10 +223,10 @@ function LateLegend({ view: { lateness } }: { view: HealthView }) {
         tones={[
           {
             tone: "median",
-            name: "half of the answers, at most",
+            name: `median, worst ${step}:`,
             text: late(Math.max(...lateness.map((each) => each.medianMs))),
           },
-          { tone: "p95", name: "95 % of them, at most", text: late(worst.p95Ms) },
+          { tone: "p95", name: `95th percentile, worst ${step}:`, text: late(worst.p95Ms) },
         ]}
       />
       <p class="dim">

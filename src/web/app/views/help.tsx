@@ -2,10 +2,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import "../style/help.css";
 import type { Problem } from "../../api/types.ts";
-import { ProblemNote } from "../parts/notes.tsx";
+import { ViewProblem } from "../parts/notes.tsx";
 import { ApiProblem, ask } from "../lib/api.ts";
 import { type HelpIndex, type HelpPage, type Hit, MOST_HITS, search, snippet } from "../lib/helpSearch.ts";
 import { go, heading, parameter, path, setParameters } from "../lib/router.ts";
+import { comebacks } from "../lib/pageLine.ts";
 import { meta } from "../lib/store.ts";
 
 /** The view. The address names the page and the heading, or holds what is searched for. */
@@ -18,7 +19,7 @@ export function HelpView() {
   return (
     <div class="help">
       <SearchField question={question} index={known} />
-      {index.problem && <ProblemNote problem={index.problem} />}
+      <ViewProblem problem={index.problem} />
       {question !== "" ? (
         known && <Hits index={known} question={question} />
       ) : missing ? (
@@ -128,7 +129,7 @@ function useFile<T>(name: string): { content: T | null; problem: Problem | null 
         wanted && error instanceof ApiProblem && setState({ name, content: null, problem: error.problem }),
     );
     return () => void (wanted = false);
-  }, [name]);
+  }, [name, comebacks.value]);
   return state?.name === name ? state : { content: null, problem: null };
 }
 
@@ -168,7 +169,7 @@ function Page({ slug }: { slug: string }) {
     target.scrollIntoView();
     target.focus({ preventScroll: true });
   }, [content, anchor]);
-  if (problem) return <ProblemNote problem={problem} />;
+  if (problem) return <ViewProblem problem={problem} />;
   return (
     <>
       <h1 tabIndex={-1}>{content?.title ?? "Help"}</h1>

@@ -1,12 +1,20 @@
 /** Now: the budget, what comes next, and what is wrong. Red only when a person is needed. */
 import { useEffect } from "preact/hooks";
-import type { JobView, Live, LiveAccount, NowView, StatusLine, StatusView } from "../../api/types.ts";
+import type {
+  JobView,
+  Live,
+  LiveAccount,
+  LiveProblem,
+  NowView,
+  StatusLine,
+  StatusView,
+} from "../../api/types.ts";
 import { Gauge, Minutes, UsedLine } from "../parts/budget.tsx";
 import { Code, Empty, Loading, ProblemNote } from "../parts/notes.tsx";
 import { MissedFor } from "../parts/why.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { age, bytes, countdown, exchangeMoment, grouped, span } from "../lib/format.ts";
-import { now, trouble } from "../lib/store.ts";
+import { isOld, mayBeWell, now, trouble } from "../lib/store.ts";
 
 /** Lets the tests measure how long the first figures took. */
 function markUseful(): void {
@@ -30,16 +38,20 @@ export function NowPage() {
 }
 
 function Panels({ view }: { view: NowView }) {
-  const { live } = view;
+  const { live, status } = view;
+  const problems = live?.problems ?? [];
+  const attended = status?.lines.filter(({ state }) => state === "attention") ?? [];
   return (
     <>
       <Verdict view={view} />
-      {live?.problems.map(({ accounts, ...problem }) => (
-        <ProblemNote key={[problem.code, ...accounts].join()} {...{ problem, accounts }} />
-      ))}
+      {problems.map(({ accounts, ...problem }) => {
+        const person = problem.person || attended.some((line) => boxOf(line, [{ ...problem, accounts }]));
+        const id = boxId({ ...problem, accounts });
+        return <ProblemNote key={id} {...{ id, problem: { ...problem, person }, accounts }} />;
+      })}
       <div class="panels">
         <Budget view={view} />
-        <NextPolls live={live} />
+        <NextPolls view={view} />
         <Keeping view={view} />
         <Calls view={view} />
         <Missed view={view} />
@@ -51,19 +63,61 @@ function Panels({ view }: { view: NowView }) {
   );
 }
 
-/** One sentence above all. */
-function Verdict({ view: { status, live, market, feed } }: { view: NowView }) {
-  const wrong = [
-    ...(status?.lines.filter(({ state }) => state === "attention").map(({ subject }) => subject) ?? []),
-    ...(live?.problems.filter(({ person }) => person).map(({ code }) => code) ?? []),
+const idOf = (...words: string[]): string => words.join("-").replaceAll(/[^\w-]+/g, "-");
+const boxId = ({ code, accounts }: LiveProblem): string => idOf("problem", code, ...accounts);
+const lineId = ({ subject }: StatusLine): string => idOf("status", subject);
+
+/** The box that says the same as a line of `status`; undefined: there is none. */
+function boxOf({ text }: StatusLine, problems: readonly LiveProblem[]): LiveProblem | undefined {
+  return problems.find(({ code }) => text.startsWith(`${code}:`));
+}
+
+/** What a person has to see to, each once, and where on the page the remedy stands. */
+function wrongOf({ status, live }: NowView): { name: string; id: string }[] {
+  const problems = live?.problems ?? [];
+  const lines = status?.lines.filter(({ state }) => state === "attention") ?? [];
+  const boxes = lines.map((line) => boxOf(line, problems));
+  return [
+    ...lines
+      .map((line, place) => ({ line, box: boxes[place] }))
+      .map(({ line, box }) => ({
+        ...{ name: line.subject, id: box ? boxId(box) : lineId(line) },
+      })),
+    ...problems
+      .filter((problem) => problem.person && !boxes.includes(problem))
+      .map((problem) => ({ name: problem.code, id: boxId(problem) })),
   ];
+}
+
+/** One sentence above all. */
+function Verdict({ view }: { view: NowView }) {
+  const { live, market, feed } = view;
+  const wrong = wrongOf(view);
   const halted = haltedInWords(live?.accounts ?? []);
   if (wrong.length > 0 || halted?.refused)
     return (
       <p class="verdict" data-tone="alarm" role="alert">
-        <b>Somebody is needed</b>{" "}
-        {wrong.length > 0 && `${[...new Set(wrong)].join(", ")}: the remedy stands below. `}
-        {halted?.words}
+        <b>Needs attention{wrong.length > 0 && ":"}</b>
+        <span>
+          {wrong.map(({ name, id }, place) => (
+            <span key={id}>
+              {place > 0 && ", "}
+              <a href={`#${id}`}>{name}</a>
+            </span>
+          ))}
+          {wrong[0] && (
+            <>
+              . What to do: <a href={`#${wrong[0].id}`}>see below</a>.
+            </>
+          )}{" "}
+          {halted?.words}
+        </span>
+      </p>
+    );
+  if (isOld.value)
+    return (
+      <p class="verdict" data-tone="calm">
+        <b>Not live</b> What stands here was so when the server was last heard.
       </p>
     );
   if (live && live.phase === "closed")
@@ -86,6 +140,7 @@ function Verdict({ view: { status, live, market, feed } }: { view: NowView }) {
         {market.opensAt ? `; it opens ${exchangeMoment(market.opensAt)}` : ""}. Nothing is wrong.
       </p>
     );
+  if (!mayBeWell.value) return null;
   return (
     <p class="verdict" data-tone="good">
       <b>All is well</b> {feed.simulated ? "The simulated market never closes." : (feed.address ?? "")}
@@ -111,15 +166,15 @@ function haltedInWords(accounts: readonly LiveAccount[]): { refused: boolean; wo
   return { refused: refused.length > 0, words: `${halted.join("; ")}. ${goOn}` };
 }
 
-function Budget({ view: { live, status } }: { view: NowView }) {
+function Budget({ view: { live, collects, status } }: { view: NowView }) {
   const budget = status?.budget ?? null;
   const serviceUsed = budget?.serviceUsed ?? null;
   if (live === null)
     return (
       <section class="panel budget" aria-labelledby="budget">
         <h2 id="budget">Budget</h2>
-        <Empty title="No collector runs in this process">
-          This is the dashboard alone, over the archive.
+        <Empty title={collects ? STARTING : "No collector runs in this process"}>
+          {!collects && "This is the dashboard alone, over the archive."}
           {budget && ` ${budget.calls} answers arrived in the last minute`}
           {budget && (serviceUsed === null ? "." : `; the service counts ${serviceUsed} calls.`)}
         </Empty>
@@ -152,6 +207,8 @@ function Budget({ view: { live, status } }: { view: NowView }) {
     </section>
   );
 }
+
+const STARTING = "The collector is starting";
 
 const lastWindow = (windowMs: number): string =>
   `the last ${windowMs === 60_000 ? "minute" : span(windowMs)}`;
@@ -254,12 +311,14 @@ function Fact({
   );
 }
 
-function NextPolls({ live }: { live: Live | null }) {
+function NextPolls({ view: { live, collects } }: { view: NowView }) {
   return (
     <section class="panel" aria-labelledby="next">
       <h2 id="next">Next polls</h2>
       {live === null ? (
-        <Empty title="Not known here">Only the process that collects knows its jobs.</Empty>
+        <Empty title={collects ? STARTING : "Not known here"}>
+          {!collects && "Only the process that collects knows its jobs."}
+        </Empty>
       ) : (
         <ol class="jobs">
           {[...live.jobs]
@@ -346,7 +405,7 @@ function Missed({ view: { status } }: { view: NowView }) {
   );
 }
 
-function Health({ view: { status } }: { view: NowView }) {
+function Health({ view: { status, live } }: { view: NowView }) {
   return (
     <section class="panel health" aria-labelledby="health">
       <h2 id="health">
@@ -360,7 +419,7 @@ function Health({ view: { status } }: { view: NowView }) {
       ) : (
         <ul class="lines">
           {status.lines.map((line) => (
-            <Line key={line.subject} line={line} />
+            <Line key={line.subject} line={line} box={boxOf(line, live?.problems ?? [])} id={lineId(line)} />
           ))}
         </ul>
       )}
@@ -368,15 +427,24 @@ function Health({ view: { status } }: { view: NowView }) {
   );
 }
 
-const STATES = { ok: "well", idle: "nothing to do", attention: "needs a person" };
+const STATES = { ok: "well", idle: "nothing to do", attention: "needs a person", was: "was well" };
 
-function Line({ line: { subject, state, text } }: { line: StatusLine }) {
+/** @param box what says the same above */
+function Line({ line, box, id }: { line: StatusLine; box?: LiveProblem | undefined; id?: string }) {
+  const { subject, text } = line;
+  const state = line.state === "ok" && !mayBeWell.value ? "was" : line.state;
   return (
-    <li data-state={state}>
+    <li data-state={state} id={id} tabIndex={id ? -1 : undefined}>
       <i role="img" aria-label={STATES[state]} />
       <b>{subject}</b>
       <span>
-        <Code text={text} />
+        {box ? (
+          <>
+            see <a href={`#${boxId(box)}`}>{box.code}</a> above
+          </>
+        ) : (
+          <Code text={text} />
+        )}
       </span>
     </li>
   );
