@@ -58,6 +58,11 @@ export function isRetryable(error: unknown): boolean {
   return CONNECTION_CODES.has(code) || /^(08|40|53|57|25P03)/.test(code);
 }
 
+/** Whether a server that runs has no disk, memory or connection left: SQLSTATE class 53. PostgreSQL Appendix A. */
+export function isOutOfResources(error: unknown): error is Error {
+  return error instanceof Error && sqlstateOf(error).startsWith("53");
+}
+
 /** What SQLSTATE says of a database that answers and cannot take the archive; null for any other error. */
 export function problemCodeOf(error: unknown): ProblemCode | null {
   if (error instanceof DatabaseProblem) return error.code;

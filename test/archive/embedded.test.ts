@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import pg from "pg";
 import { apartFromTerminal, FORM, type Machine, MACHINE } from "../../src/archive/embedded/cluster.ts";
 import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
 import { failure } from "../../src/archive/embedded/space.ts";
@@ -44,6 +45,28 @@ async function open(dir: string, machine: Partial<Machine> = {}): Promise<Embedd
 /** A process of that id, among those that run. */
 const processes = (pid: number, ...running: number[]): Partial<Machine> => ({
   processes: { pid, isRunning: (other) => running.includes(other) },
+});
+
+test("a server that runs and has no connection left is said to run, and not that it does not start", async () => {
+  const dir = openDir();
+  const { ownerUrl } = await open(dir);
+  const clients: pg.Client[] = [];
+  const connect = async (): Promise<boolean> => {
+    const client = new pg.Client({ connectionString: ownerUrl });
+    clients.push(client);
+    return client.connect().then(
+      () => true,
+      () => false,
+    );
+  };
+  while (await connect());
+
+  const second = open(dir);
+
+  await expect(second).rejects.toMatchObject({
+    detail: expect.stringMatching(/postgres, which runs: 53300 /),
+  });
+  for (const client of clients) await client.end().catch(() => undefined);
 });
 
 test("the server of a data directory is found under every name of it, and never by a copy", async () => {

@@ -291,7 +291,7 @@ describe("the heat map", () => {
 });
 
 describe("problems", () => {
-  test("come with their remedy; what heals by itself needs no person", () => {
+  test("come with their remedy; what heals by itself needs no person, and a full disk does", () => {
     const unauthorized = problemOf(new QuotekeeperError("SERVICE_UNAUTHORIZED", "the service said 401"));
     const away = problemOf(new QuotekeeperError("SERVICE_UNREACHABLE", "no route to 10.0.0.1"));
 
@@ -303,6 +303,9 @@ describe("problems", () => {
       ...{ code: "SERVICE_UNREACHABLE", detail: "no route to 10.0.0.1" },
       ...{ hint: "Check the network and QUOTES_BASE_URL.", person: false },
     });
+    // They are tried again as well, in vain until a person frees space.
+    for (const code of ["DISK_FULL", "JOURNAL_WRITE_FAILED", "JOURNAL_FULL"] as const)
+      expect([code, problemOf(new QuotekeeperError(code, "no space")).person]).toEqual([code, true]);
     expect(problemOf(new Error("something odd"))).toMatchObject({ code: "ERROR", detail: "something odd" });
   });
 

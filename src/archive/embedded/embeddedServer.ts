@@ -8,6 +8,7 @@ import type pg from "pg";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { addressOf, APPLICATION_NAME, ArchiveClient } from "../connect.ts";
+import { databaseError, isOutOfResources } from "../databaseError.ts";
 import { READER } from "../readerName.ts";
 import { settleReaderSettings } from "../readerRole.ts";
 import {
@@ -117,6 +118,12 @@ class SharedServer implements EmbeddedServer {
       const running = await runningPort(cluster.dir);
       const found = running === null ? "absent" : await this.#find(running);
       if (found === "found") return;
+      if (found instanceof Error) {
+        // It runs, and has no room for this session or what it does: a start in its place would fail.
+        if (attempt >= START_FAILURES) throw databaseError(found, `the server in ${cluster.dir}, which runs`);
+        await clock.sleep(WAIT_MS);
+        continue;
+      }
       if (found === "not yet") {
         // That takes as long as it takes.
         attempt = -1;
@@ -137,12 +144,12 @@ class SharedServer implements EmbeddedServer {
   }
 
   /** Connects to the server that should run at a port. */
-  async #find(port: number): Promise<"found" | "not yet" | "absent"> {
+  async #find(port: number): Promise<"found" | "not yet" | "absent" | Error> {
     const { cluster, clock } = this.#parts;
     // Another program may have given it a form, and passwords, meanwhile.
     this.#settings = { ...(await readSettings(cluster.dir)), port };
     const client = await connectOwner(this.ownerUrl, cluster.dir, clock);
-    if (client === "not yet") return client;
+    if (client === "not yet" || client instanceof Error) return client;
     if (client === null) return "absent";
     this.#holder = client;
     return "found";
@@ -193,12 +200,15 @@ async function runningPort(dir: string): Promise<number | null> {
   return Number.isInteger(port) && port > 0 ? port : null;
 }
 
-/** A connection that holds the in-use lock; null when no server of this very cluster answers. */
+/**
+ * A connection that holds the in-use lock; null when no server of this very cluster answers; the error of one that runs and
+ * is out of disk, memory or connections.
+ */
 async function connectOwner(
   connectionString: string,
   dir: string,
   clock: Clock,
-): Promise<pg.Client | "not yet" | null> {
+): Promise<pg.Client | "not yet" | Error | null> {
   const client = new ArchiveClient({ ...addressOf(connectionString), application_name: APPLICATION_NAME });
   try {
     await client.connect();
@@ -208,7 +218,8 @@ async function connectOwner(
     return client;
   } catch (error) {
     await client.end().catch(() => undefined);
-    return (error as { code?: string }).code === NOT_YET ? "not yet" : null;
+    if ((error as { code?: string }).code === NOT_YET) return "not yet";
+    return isOutOfResources(error) ? error : null;
   }
 }
 

@@ -169,7 +169,7 @@ test("a page whose events were ended for others says so, comes back in a minute,
 
 test("an error that needs a person is red, with its remedy; one that heals by itself is not", async () => {
   const { page } = await openPage(world.browser);
-  const now = (await (await fetch(`${world.address}/api/now`)).json()) as { live: object };
+  const now = (await (await fetch(`${world.address}/api/now`)).json()) as NowView & { live: Live };
   const problem = {
     code: "SERVICE_UNAUTHORIZED",
     detail: "401",
@@ -178,20 +178,44 @@ test("an error that needs a person is red, with its remedy; one that heals by it
     accounts: [],
   };
   const passing = { ...problem, code: "SERVICE_ERROR", person: false };
-  await page.route("**/api/events", (route) => route.abort());
-  await page.route("**/api/now", (route) =>
-    route.fulfill({
-      json: { ...now, live: { ...now.live, problems: [problem, passing], secondClient: 14 } },
-    }),
-  );
+  const line = {
+    subject: "service",
+    state: "attention",
+    text: "SERVICE_UNAUTHORIZED: the same in other words",
+  };
+  await tellNow(page, {
+    ...{ ...now, live: { ...now.live, problems: [problem, passing], secondClient: 14 } },
+    status: { ...now.status, lines: [line, { ...line, subject: "slots", text: "20 missed" }] },
+  });
 
   await show(page, "/", "[data-testid=calls-used]");
 
-  expect(await page.locator(".verdict").getAttribute("data-tone")).toBe("alarm");
+  const banner = page.locator(".verdict");
+  expect(await banner.getAttribute("data-tone")).toBe("alarm");
+  expect(await banner.innerText()).toMatch(/Needs attention:\s+service, slots\. What to do: see below\./);
+  // Told once: the line leads to the box, and the banner to both.
+  expect(await page.locator(".lines li").first().innerText()).toContain("see SERVICE_UNAUTHORIZED above");
+  for (const [name, led] of [
+    ["slots", "20 missed"],
+    ["see below", "Check the credentials."],
+  ] as const) {
+    await banner.getByRole("link", { name }).click();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain(led);
+    expect(await page.locator(":focus").evaluate((box) => box.getBoundingClientRect().top)).toBeGreaterThan(
+      40,
+    );
+  }
   expect(await page.locator(".note[data-tone=alarm]").textContent()).toContain("Check the credentials.");
   expect(await page.locator(".note[data-tone=calm]").textContent()).toContain("SERVICE_ERROR");
   expect(await page.locator(".gauge [data-of=them]").count()).toBe(14);
 });
+
+/** Has the page told this Now view alone, by its events as well: a stream that ends is opened again in a second. */
+async function tellNow(page: Page, view: object): Promise<void> {
+  const body = `event: now\ndata: ${JSON.stringify(view)}\n\n`;
+  await page.route("**/api/events", (route) => route.fulfill({ contentType: "text/event-stream", body }));
+  await page.route("**/api/now", (route) => route.fulfill({ json: view }));
+}
 
 /** The Now view of a collector with these accounts, and nothing else changed. */
 async function showAccounts(page: Page, accounts: readonly Partial<LiveAccount>[]): Promise<void> {
@@ -201,8 +225,7 @@ async function showAccounts(page: Page, accounts: readonly Partial<LiveAccount>[
   const problems = live.accounts.flatMap(({ name, problem }) =>
     problem ? [{ ...problem, accounts: [name] }] : [],
   );
-  await page.route("**/api/events", (route) => route.abort());
-  await page.route("**/api/now", (route) => route.fulfill({ json: { ...now, live: { ...live, problems } } }));
+  await tellNow(page, { ...now, live: { ...live, problems } });
   await show(page, "/", "[data-testid=calls-used]");
 }
 
@@ -225,7 +248,7 @@ test.each([{ width: 1280 }, { width: 360 }])(
     const banner = page.locator(".verdict");
     expect(await banner.getAttribute("data-tone")).toBe("alarm");
     expect(await banner.textContent()).toMatch(
-      /SERVICE_UNAUTHORIZED: .* second is refused by the service; third-\S+ waits for its budget: the service refused a call\. Going on: 1 of 4 accounts\./,
+      /SERVICE_UNAUTHORIZED.* second is refused by the service; third-\S+ waits for its budget: the service refused a call\. Going on: 1 of 4 accounts\./,
     );
     expect(await page.locator(".note").allTextContents()).toEqual([
       expect.stringMatching(/^SERVICE_UNAUTHORIZED second: 401\./),
@@ -267,6 +290,17 @@ test("of several accounts one that waits for its budget is named calmly, and one
   await show(alone, "/", "[data-testid=calls-used]");
 
   expect(await alone.locator(".accounts").count()).toBe(0);
+});
+
+test("while the collector starts Now says so, and not that none runs in this process", async () => {
+  const { page } = await openPage(world.browser);
+  const now = (await (await fetch(`${world.address}/api/now`)).json()) as NowView;
+  await tellNow(page, { ...now, live: null });
+
+  await show(page, "/", "text=The collector is starting");
+
+  expect(now.collects).toBe(true);
+  expect(await page.locator("main").textContent()).not.toMatch(/No collector runs|Not known here/);
 });
 
 test("an address of no view says so, with the way back", async () => {
@@ -317,13 +351,10 @@ test.each([320, 360, 480, 640, 641, 768, 1000, 1001, 1024, 1240, 1241, 1280, 140
       ["now", "meta"].map(async (each) => (await fetch(`${world.address}/api/${each}`)).json()),
     );
     const market = { phase: "closed", date: null, opensAt: "2026-11-30T14:30:00Z", closesAt: null };
-    await page.route("**/api/events", (route) => route.abort());
     await page.route("**/api/meta", (route) =>
       route.fulfill({ json: { ...(meta as object), protected: true } }),
     );
-    await page.route("**/api/now", (route) =>
-      route.fulfill({ json: { ...(now as object), market, feed: { simulated: false, address: "x" } } }),
-    );
+    await tellNow(page, { ...(now as object), market, feed: { simulated: false, address: "x" } });
 
     await show(page, "/coverage", ".market");
     await page.getByRole("button", { name: "Log out" }).waitFor();

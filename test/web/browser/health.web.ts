@@ -139,9 +139,18 @@ test("an account shows its budget, its collector and its jobs; what changes hand
     "insert into lease_history values (1, 999, clock_timestamp(), $1, 'quotes-b', 'expired', $2)",
     [collector?.id, collector?.name],
   );
+  // The same collector, started again: of that the account stays where it was.
+  await world.pool.query(
+    "insert into lease_history values (1, 998, clock_timestamp(), $1, 'quotes-c', 'released', 'quotes-c'), (1, 997, clock_timestamp(), $1, 'quotes-d', 'restarted', 'quotes-e')",
+    [collector?.id],
+  );
 
   await page.waitForSelector(".taken tr[data-how=expired][data-fresh]");
   expect(await page.locator(".taken tr[data-how=expired]").textContent()).toContain(
     `defaultquotes-b${collector?.name}not heard of any more`,
   );
+  await page.waitForResponse(/api\/accounts/);
+  expect(
+    await page.locator(".taken tbody tr").evaluateAll((rows) => rows.map((row) => row.dataset["how"])),
+  ).toEqual([...["expired", "new"]]);
 });

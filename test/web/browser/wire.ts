@@ -1,17 +1,27 @@
-/** Counts what a server sends, as it goes over the wire: the browser does not say it of streams. */
+/** A wire to a server that can be looked at: it counts what the server sends, and may swallow all that it carries. */
 import { connect, createServer } from "node:net";
 
-/** A way to the server on which bytes are counted. */
-export type Wire = { address: string; received: () => number; close: () => void };
+/** `swallow`: bytes go lost in both directions, and nothing is closed, as when a network is gone. */
+export type Wire = {
+  address: string;
+  received: () => number;
+  swallow: (lost: boolean) => void;
+  close: () => void;
+};
 
 /** @param target such as `http://127.0.0.1:8080` */
 export async function countedWire(target: string): Promise<Wire> {
   const { port, hostname } = new URL(target);
   let bytes = 0;
+  let isLost = false;
   const server = createServer((near) => {
     const far = connect(Number(port), hostname);
     far.on("data", (piece: Buffer) => (bytes += piece.length));
-    near.pipe(far).pipe(near);
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const)
+      one.on("data", (piece: Buffer) => void (isLost || other.write(piece)));
     for (const [one, other] of [
       [near, far],
       [far, near],
@@ -20,5 +30,10 @@ export async function countedWire(target: string): Promise<Wire> {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port: own } = server.address() as { port: number };
-  return { address: `http://127.0.0.1:${own}`, received: () => bytes, close: () => server.close() };
+  return {
+    address: `http://127.0.0.1:${own}`,
+    received: () => bytes,
+    swallow: (lost) => void (isLost = lost),
+    close: () => server.close(),
+  };
 }

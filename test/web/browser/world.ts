@@ -94,17 +94,26 @@ function writeJobs(dir: string, strikes: readonly number[]): void {
 /** What `start` and `web` say of their address. */
 export const DASHBOARD = /^Dashboard +(\S+)/m;
 
+type ProgramOptions = { directory: string; env: Record<string, string>; says: RegExp };
+
+/** As `startProcess`. @returns the program's address */
+export async function startProgram(
+  ...args: [bin: string, words: readonly string[], options: ProgramOptions]
+): Promise<string> {
+  return (await startProcess(...args)).address;
+}
+
 /**
  * Runs the program until the test file ends.
  *
  * @param options.says what it prints when it is ready
- * @returns the first group of that: its address
+ * @returns the first group of that, which is its address, and its process
  */
-export async function startProgram(
+export async function startProcess(
   bin: string,
   words: readonly string[],
-  { directory, env, says }: { directory: string; env: Record<string, string>; says: RegExp },
-): Promise<string> {
+  { directory, env, says }: ProgramOptions,
+): Promise<{ address: string; child: ChildProcess }> {
   const child = spawn(process.execPath, [bin, ...words], {
     cwd: directory,
     env: { PATH: process.env["PATH"] ?? "", QUOTEKEEPER_HTTP_PORT: "0", ...env },
@@ -114,14 +123,15 @@ export async function startProgram(
   let said = "";
   child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  return until(() => {
+  const address = await until(() => {
     if (child.exitCode !== null) throw new Error(`the program ended:\n${said}`);
     return says.exec(said)?.[1] ?? null;
   }, "the program's address");
+  return { address, child };
 }
 
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return;
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once("close", resolve));
   child.kill("SIGTERM");
   await ended;

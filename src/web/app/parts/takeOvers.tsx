@@ -44,22 +44,26 @@ export function TakeOvers({ rows: all }: { rows: readonly TakeOver[] }) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ at, account, collector, previous, how, fence }) => (
-            <tr key={`${account} ${fence}`} data-how={how} data-fresh={isFresh({ at, how }) ? "" : undefined}>
+          {rows.map((row) => (
+            <tr
+              key={`${row.account} ${row.fence}`}
+              data-how={row.how}
+              data-fresh={isFresh(row) ? "" : undefined}
+            >
               <td class="text" data-name="Time">
-                {dayAndTime(at)}
+                {dayAndTime(row.at)}
               </td>
               <td class="text" data-name="Account">
-                {account}
+                {row.account}
               </td>
               <td class="text" data-name="Now called by">
-                {collector}
+                {row.collector}
               </td>
               <td class="text dim" data-name="Before">
-                {previous ?? "nobody"}
+                {row.previous ?? "nobody"}
               </td>
               <td class="text" data-name="Why">
-                {HOW[how]}
+                {HOW[row.how]}
               </td>
             </tr>
           ))}

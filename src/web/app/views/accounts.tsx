@@ -62,8 +62,7 @@ export function AccountsPage() {
       </Await>
       <p class="after">
         <code>quotekeeper accounts drain NAME</code> lets an account make no more calls, <code>resume</code>{" "}
-        lets it take part again. Earlier takeovers:{" "}
-        <a href={href("/health", { span: "4 weeks" })}>Health</a>.
+        lets it take part again. Earlier takeovers: <a href={href("/health", { span: "4 weeks" })}>Health</a>.
       </p>
     </div>
   );

@@ -27,13 +27,11 @@ export function ChainView() {
   const loaded = useApi<ChainKey[]>("/api/chains", {}, minute.value);
   return (
     <div>
+      {!loaded.data?.length && <h1 tabIndex={-1}>Option chain</h1>}
       <Await loaded={loaded} what="the chains">
         {(keys) =>
           keys.length === 0 ? (
-            <>
-              <h1 tabIndex={-1}>Option chain</h1>
-              <Empty title="No options are stored">A job with `chains` or `options` collects them.</Empty>
-            </>
+            <Empty title="No options are stored">A job with `chains` or `options` collects them.</Empty>
           ) : (
             <Chains keys={keys} />
           )

@@ -169,9 +169,9 @@ function Page({ slug }: { slug: string }) {
     target.scrollIntoView();
     target.focus({ preventScroll: true });
   }, [content, anchor]);
-  if (problem) return <ViewProblem problem={problem} />;
   return (
     <>
+      <ViewProblem problem={problem} />
       <h1 tabIndex={-1}>{content?.title ?? "Help"}</h1>
       {content && <article class="doc" dangerouslySetInnerHTML={{ __html: content.html }} />}
     </>

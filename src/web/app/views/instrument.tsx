@@ -25,7 +25,15 @@ import { href, parameter, setParameters } from "../lib/router.ts";
 export function InstrumentView() {
   const wanted = parameter("name").toUpperCase();
   const rows = useSeries(wanted);
-  if (rows === null) return trouble.value ? null : <Loading what="the instrument" />;
+  if (rows === null)
+    return (
+      <>
+        <h1 tabIndex={-1} class={trouble.value ? undefined : "unseen"}>
+          {wanted === "" ? "Instrument" : wanted}
+        </h1>
+        {!trouble.value && <Loading what="the instrument" />}
+      </>
+    );
   const row = chosen(rows);
   return <Shown {...{ rows, row, wanted }} />;
 }
