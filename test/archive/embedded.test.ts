@@ -168,6 +168,17 @@ describe("a disk without room", () => {
     });
   });
 
+  test("is told of a server that runs and takes no connection, which is not said not to start", async () => {
+    const dir = broken();
+    writeFileSync(join(dir, "postgres", "postmaster.pid"), `4711\n${dir}/postgres\n0\n1\n`);
+    const machine = { ...processes(1, 4711), freeBytes: async () => 3e6 };
+
+    await expect(open(dir, machine)).rejects.toMatchObject({
+      code: "DISK_FULL",
+      detail: expect.stringContaining("runs, and takes no connection: the disk is full"),
+    });
+  });
+
   test.each([
     ["FATAL:  could not write to file: No space left on device", Infinity, "DISK_FULL"],
     // A quota is no matter of the disk's free bytes.

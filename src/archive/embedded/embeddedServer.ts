@@ -132,7 +132,9 @@ class SharedServer implements EmbeddedServer {
       }
       const started = await startServer(cluster, running ?? (await freePort(this.#settings.port)));
       if (!started.ok && attempt >= START_FAILURES) {
-        const what = `the server in ${cluster.dir} does not start`;
+        const pid = await runningPid(cluster.dir);
+        const isThere = pid !== null && machine.processes.isRunning(pid);
+        const what = `the server in ${cluster.dir} ${isThere ? "runs, and takes no connection" : "does not start"}`;
         throw await failure(what, { dir: cluster.dir, output: started.output, free: machine.freeBytes });
       }
       if (!started.ok) await clock.sleep(WAIT_MS);
@@ -194,10 +196,15 @@ async function readSettings(dir: string): Promise<ClusterSettings> {
 }
 
 /** The port of a server that is running, or was when the machine stopped, from its postmaster.pid (fourth line). */
-async function runningPort(dir: string): Promise<number | null> {
+const runningPort = (dir: string): Promise<number | null> => pidFileNumber(dir, 3);
+
+/** The same of its process (first line). */
+const runningPid = (dir: string): Promise<number | null> => pidFileNumber(dir, 0);
+
+async function pidFileNumber(dir: string, line: number): Promise<number | null> {
   const text = await readFile(join(dir, "postmaster.pid"), "utf8").catch(() => "");
-  const port = Number(text.split("\n")[3]);
-  return Number.isInteger(port) && port > 0 ? port : null;
+  const number = Number(text.split("\n")[line]);
+  return Number.isInteger(number) && number > 0 ? number : null;
 }
 
 /**

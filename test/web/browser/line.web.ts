@@ -7,7 +7,6 @@ import { compileProgram } from "../../support/compileProgram.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { see } from "../../support/observations.ts";
 import { tempDir } from "../../support/tempDir.ts";
-import { until } from "../../support/until.ts";
 import { faultsOf } from "./faults.ts";
 import { countedWire, type Wire } from "./wire.ts";
 import { DASHBOARD, openBrowser, openPage, startProcess } from "./world.ts";

@@ -1,6 +1,9 @@
 /** The page's clock: the server's time, told anew with each event, so that ages and countdowns agree with it. */
 import { signal } from "@preact/signals";
 
+/** The page's own clock, epoch ms: it goes on while the machine sleeps. */
+export const pageMs = (): number => Date.now();
+
 let offsetMs = 0;
 
 /** The server's time now, epoch ms; it changes every second. */

@@ -1,11 +1,12 @@
 /** The page's own line to its server: what is known of it now. `line.ts` decides, `pageFeed.ts` opens the stream. */
 import { computed, signal } from "@preact/signals";
+import { pageMs } from "./pageClock.ts";
 import { answered, beginLine, broke, ended, heard, type Line, look, opening } from "./line.ts";
 
 /** How often the page looks, ms. */
 const LOOK_EVERY_MS = 1_000;
 
-const line = signal(beginLine(Date.now()));
+const line = signal(beginLine(pageMs()));
 
 /** Whether events arrive. */
 export const sight = computed(() => line.value.sight);
@@ -24,14 +25,14 @@ const CHANGES = { heard, answered, broke, ended, opening } satisfies Record<
 /** Something happened on the line. */
 export function note(change: keyof typeof CHANGES): void {
   const { sight: before, brokeMs } = line.value;
-  line.value = CHANGES[change](line.value, Date.now());
+  line.value = CHANGES[change](line.value, pageMs());
   if (change === "heard" && (before === "stale" || before === "away" || brokeMs !== null)) comebacks.value++;
 }
 
 /** Looks every second, and when somebody turns to the page. @param reopen opens the stream again */
 export function watchLine(reopen: () => void): void {
   const lookNow = (woken: boolean): void => {
-    const looked = look(line.value, Date.now(), { woken });
+    const looked = look(line.value, pageMs(), { woken });
     line.value = looked.line;
     if (looked.reopen) reopen();
   };

@@ -1,14 +1,6 @@
 /** Now: the budget, what comes next, and what is wrong. Red only when a person is needed. */
 import { useEffect } from "preact/hooks";
-import type {
-  JobView,
-  Live,
-  LiveAccount,
-  LiveProblem,
-  NowView,
-  StatusLine,
-  StatusView,
-} from "../../api/types.ts";
+import type { JobView, LiveAccount, LiveProblem, NowView, StatusLine, StatusView } from "../../api/types.ts";
 import { Gauge, Minutes, UsedLine } from "../parts/budget.tsx";
 import { Code, Empty, Loading, ProblemNote } from "../parts/notes.tsx";
 import { MissedFor } from "../parts/why.tsx";
