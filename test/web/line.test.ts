@@ -1,5 +1,14 @@
 import { describe, expect, test } from "@jest/globals";
-import { answered, beginLine, broke, heard, type Line, look, opening } from "../../src/web/app/lib/line.ts";
+import {
+  answered,
+  beginLine,
+  broke,
+  ended,
+  heard,
+  type Line,
+  look,
+  opening,
+} from "../../src/web/app/lib/line.ts";
 
 const BEGAN = Date.parse("2026-11-20T15:00:00Z");
 const S = 1_000;
@@ -22,6 +31,7 @@ function pageAt(beginMs = BEGAN) {
     hears: () => void (line = heard(line, nowMs)),
     isAnswered: () => void (line = answered(line, nowMs)),
     breaks: () => void (line = broke(line, nowMs)),
+    isEnded: () => void (line = ended(line, nowMs)),
     /** @param atEach what comes each second, before the page looks */
     passes: (seconds: number, atEach: () => void = () => undefined) => {
       for (let second = 0; second < seconds; second++) {
@@ -205,5 +215,31 @@ describe("what the page knows of its line to the server", () => {
     page.looks();
 
     expect([slept, page.sight]).toEqual(["away", "live"]);
+  });
+
+  test("a page whose stream was ended for others shows old numbers, asks for a stream once a minute, and does not call its server away", () => {
+    const page = livePage();
+    page.isEnded();
+    const sights = new Set<string>();
+    let asked = 0;
+    page.passes(150, () => {
+      if (page.opened.length > asked) [asked] = [page.opened.length, page.isEnded()];
+      if (page.opened.length === 0) page.wakes();
+      sights.add(page.sight);
+    });
+    const before = page.opened;
+    page.hears();
+
+    expect([...sights]).toEqual(["stale"]);
+    expect(before).toEqual([70, 131]);
+    expect(page.sight).toBe("live");
+  });
+
+  test("a page whose stream was ended says that its server is away once that answers nothing any more", () => {
+    const page = livePage();
+    page.isEnded();
+    page.passes(80);
+
+    expect(page.sight).toBe("away");
   });
 });
