@@ -321,7 +321,7 @@ const table = {
     retryable: true,
     mended: true,
     exitCode: 1,
-    hint: "Correct the directory or its permissions, or restore the file from a copy.",
+    hint: "Correct its owner or permissions, or restore it from a copy. The other files are loaded meanwhile, and this one as soon as it can be read.",
   },
   JOURNAL_DAMAGED: {
     retryable: false,

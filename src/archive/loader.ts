@@ -28,7 +28,7 @@ export type LoaderOptions = {
   onBatch?: (batch: Batch) => Promise<void>;
   /** Called after each commit, with the time of the first record of what was loaded. */
   onLoaded?: (report: LoadReport, first: Instant | null) => void;
-  /** Called for bytes of the journal that hold no whole record; they are passed over. */
+  /** Called for bytes of the journal that hold no whole record, and once for a file that cannot be read; they are passed over. */
   onDamage?: (damage: DamagedBytes) => void;
   /** Called when a load failed; it is tried again after `waitMs`. */
   onFailure?: (error: unknown, waitMs: number) => void;
@@ -79,6 +79,8 @@ class JournalLoader {
   #hasFollowed = false;
   /** Segments that nobody writes to any more, and the database has all of. */
   #whole: ReadonlySet<string> = new Set();
+  /** Segments whose files could not be read to their ends. All others are loaded; these are tried again. */
+  readonly unreadable = new Set<string>();
   /** What was loaded since the beginning. */
   report = NOTHING_LOADED;
 
@@ -130,13 +132,19 @@ class JournalLoader {
   async loadSegment(segment: string, position: number): Promise<void> {
     const { pool, journalDir, onBatch, onDamage } = this.#options;
     for (let from = position; ;) {
+      let failed = false;
       try {
         // An import that was ended in its midst: as its own run would have loaded it, down to the numbers of instruments.
         const alone = onBatch === undefined ? "imports" : "all";
         const what = { journalDir, range: EVER, mayBeGone: true, alone } as const;
         for await (const read of readStretches({ ...what, parts: [{ name: segment, from }] }, this.#reader))
-          if ("damage" in read) onDamage?.(read.damage);
-          else await this.#stretches.add(read.stretch);
+          if ("stretch" in read) await this.#stretches.add(read.stretch);
+          else {
+            failed ||= read.damage.unreadable !== undefined;
+            if (!failed || !this.unreadable.has(segment)) onDamage?.(read.damage);
+          }
+        if (failed) this.unreadable.add(segment);
+        else this.unreadable.delete(segment);
         return await this.#stretches.finish();
       } catch (error) {
         await this.#stretches.abandon();
@@ -167,7 +175,7 @@ export class LoadCutShort extends Error {
 export type Loader = {
   /** Says that a segment of the journal has grown. Returns at once. */
   notify: (segment: string) => void;
-  /** Resolves when all that was in the journal at the call is loaded, or rejects with the error in the way. */
+  /** Resolves when all that was in the journal at the call and can be read is loaded, or rejects with the error in the way. */
   drain: () => Promise<void>;
   /** Bytes of the journal that the database has not taken; null when it cannot be asked. Cheap enough to be asked often. */
   behind: () => Promise<number | null>;
@@ -200,6 +208,7 @@ class LastingLoader implements Loader {
   #scannedAtMs = -Infinity;
   #wanted = true;
   #prepared = false;
+  #looksAgain = false;
   #failure: unknown = null;
   #waitMs = FIRST_WAIT_MS;
   #wake: () => void = () => undefined;
@@ -264,6 +273,19 @@ class LastingLoader implements Loader {
     this.#wake();
   }
 
+  /** A file that cannot be read may be one day, and nobody says so. */
+  #lookAgain(): void {
+    if (this.#looksAgain) return;
+    this.#looksAgain = true;
+    void this.#options.clock.sleep(SCAN_EVERY_MS, this.#stop.signal).then(
+      () => {
+        this.#looksAgain = false;
+        this.#want();
+      },
+      () => undefined,
+    );
+  }
+
   #takeWaiters(): Waiter[] {
     const waiters = this.#waiters;
     this.#waiters = [];
@@ -294,6 +316,7 @@ class LastingLoader implements Loader {
       if (scan) await this.#journal.loadAll();
       else await this.#journal.loadSegments(segments);
       if (scan) this.#scannedAtMs = clock.monotonicMs();
+      if (this.#journal.unreadable.size > 0) this.#lookAgain();
       if (this.#failure !== null) onRecovered?.();
       this.#failure = null;
       this.#waitMs = FIRST_WAIT_MS;

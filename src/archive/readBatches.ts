@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { readSegment } from "../journal/reader.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import { isLedgerNote } from "../journal/ledger.ts";
+import type { QuotekeeperError } from "../errors.ts";
 import type { Batch } from "./batch.ts";
 import { rowsOf } from "../read/answerToRows.ts";
 
@@ -16,7 +17,27 @@ export const BATCH_BYTES = 16 * 1024 * 1024;
 export const SMALL_BATCH_BYTES = 512 * 1024;
 
 /** Bytes of a segment that are no record, and why not. */
-export type DamagedBytes = { segment: string; offset: number; length: number; reason: string };
+export type DamagedBytes = {
+  segment: string;
+  offset: number;
+  length: number;
+  reason: string;
+  /** The message of JOURNAL_UNREADABLE where the file cannot be read from there on; a later load goes on there. */
+  unreadable?: string;
+};
+
+/** What is left of a segment whose file cannot be read from an offset on: at least a byte, for nobody knows how many. */
+export function unreadableBytes(
+  { segment, from }: { segment: string; from: number },
+  { message }: QuotekeeperError,
+): DamagedBytes {
+  return { segment, offset: from, length: 1, reason: "unreadable", unreadable: message };
+}
+
+/** What a log has of it: its fields, and a line for people. */
+export function damageSaid({ unreadable, ...facts }: DamagedBytes): [fields: object, line: string] {
+  return [facts, unreadable ?? "damaged bytes of the journal were passed over"];
+}
 
 /** What to read of a segment, and whom to tell. */
 type BatchOptions = {
@@ -59,6 +80,10 @@ export async function* readBatches(
       const { offset, length, reason } = item.damage;
       onDamage?.({ segment, offset, length, reason });
       continue;
+    }
+    if (item.kind === "unreadable") {
+      onDamage?.(unreadableBytes({ segment, from: batch.to }, item.error));
+      break;
     }
     if (item.kind === "record" && item.offset >= until) break;
     batch.to = item.end;

@@ -7,7 +7,7 @@ import { readSegment } from "../journal/reader.ts";
 import { isWithin, type ResponseRecord, type TimeRange } from "../journal/record.ts";
 import { PlainReader } from "../read/plainRows.ts";
 import { isExportCall } from "../read/exportRows.ts";
-import type { DamagedBytes } from "./readBatches.ts";
+import { type DamagedBytes, unreadableBytes } from "./readBatches.ts";
 import { Gathering, type Stretch } from "./stretch.ts";
 
 /** Bytes of a segment, uncompressed, that one transaction takes in: some 14,000 quotes. */
@@ -64,6 +64,10 @@ async function* readPart(
       const { offset, length, reason } = item.damage;
       yield { damage: { segment, offset, length, reason } };
       continue;
+    }
+    if (item.kind === "unreadable") {
+      yield { damage: unreadableBytes({ segment, from: gathering.to }, item.error) };
+      break;
     }
     if (item.kind === "record" && item.offset >= until) break;
     if (item.kind === "end") {

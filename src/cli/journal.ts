@@ -6,7 +6,7 @@ import { printJson } from "./terminal/printJson.ts";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Config } from "../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { ERRORS, QuotekeeperError } from "../errors.ts";
 import { acceptFindings, type Accepted, type Finding } from "../journal/completeness.ts";
 import { errnoOf, fileSystem } from "../journal/fs.ts";
 import { hourOf } from "../journal/segmentName.ts";
@@ -57,7 +57,9 @@ export const journalListJson = z
       state,
       bytes: count
         .nullable()
-        .describe("Uncompressed size; null when the end of a compressed file is damaged."),
+        .describe(
+          "Uncompressed size; null when the end of a compressed file is damaged, or the file cannot be read.",
+        ),
       fileBytes: count.describe("Size of the file."),
       writtenAt: instant.describe("When the file was last written."),
     }),
@@ -97,14 +99,20 @@ export const journalVerifyJson = z.strictObject({
   findings: z
     .array(
       z.strictObject({
-        segment: z.string().describe("Name of the segment; `segments.jsonl`: the list of segments."),
+        segment: z
+          .string()
+          .describe(
+            "Name of the segment; `segments.jsonl`: the list of segments; `damaged`: the folder of set aside damage.",
+          ),
         problem: z
-          .enum(["missing", "foreign", "reordered", "altered", "list_lost"])
+          .enum(["missing", "foreign", "reordered", "altered", "unreadable", "list_lost"])
           .describe("What is wrong, see docs/journal-damage.md."),
         detail: z.string().describe("What was expected or found."),
       }),
     )
-    .describe("Segments that are missing or should not be there; the exit code is 1 when there are any."),
+    .describe(
+      "Segments that are missing, cannot be read or should not be there; the exit code is 1 when there are any.",
+    ),
   listed: z
     .boolean()
     .describe("Whether the journal has a list of its segments; without one none of them can be missed."),
@@ -167,7 +175,7 @@ export const addJournal: AddCommand = (journal, { run, edges }) => {
   add("list", "its segments, oldest first", journalList);
   add(
     "verify",
-    "reads and checks every record, and names segments that are missing or do not belong here; exit code 1 when there is such a segment, or damage that has not been set aside",
+    "reads and checks every record, and names segments that are missing, cannot be read or do not belong here; exit code 1 when there is such a segment, or damage that has not been set aside",
     journalVerify,
   );
   journal
@@ -189,9 +197,14 @@ export const addJournal: AddCommand = (journal, { run, edges }) => {
   add("repair", "copies damaged bytes aside; harmless beside a running collector", journalRepair);
 };
 
-/** Lists the segments, oldest first. @returns 0 */
-async function journalList(config: Config, { stdout, env }: Edges, { json }: Output): Promise<number> {
+/** Lists the segments, oldest first. @returns 0; 1 when one of them cannot be read */
+async function journalList(
+  config: Config,
+  { stdout, stderr, env }: Edges,
+  { json }: Output,
+): Promise<number> {
   const segments = await listSegments(journalDir(config));
+  const unreadable = segments.flatMap((segment) => segment.unreadable ?? []);
   if (json) printJson(stdout, journalListJson, segments.map(toJson));
   else if (segments.length === 0) say(stdout, "The journal is empty.");
   else {
@@ -204,14 +217,15 @@ async function journalList(config: Config, { stdout, env }: Edges, { json }: Out
     ];
     stdout.write(table(columns, segments.map(toCells), { stdout, env }));
   }
-  return 0;
+  for (const { message } of unreadable) say(stderr, message);
+  return unreadable.length > 0 ? 1 : 0;
 }
 
 /**
  * Reads every record and proves it, and holds the segments against the journal's list.
  *
- * @returns 1 when there is damage that has not been set aside, a segment that is missing, foreign, reordered or altered, or a
- *   file that is no segment; else 0
+ * @returns 1 when there is damage that has not been set aside, a segment that is missing, foreign, reordered, altered or
+ *   unreadable, or a file that is no segment; else 0
  */
 async function journalVerify(config: Config, { clock, stdout }: Edges, { json }: Output): Promise<number> {
   const report = await verifyJournal(journalDir(config), { clock });
@@ -223,9 +237,13 @@ async function journalVerify(config: Config, { clock, stdout }: Edges, { json }:
 /**
  * Sets the bytes aside that hold no record. Nothing is deleted and no segment is changed.
  *
- * @returns 1 when a file is left that is no segment, which nobody but a person can judge; else 0
+ * @returns 1 when a file is left that is no segment, or cannot be read, for a person to see to; else 0
  */
-async function journalRepair(config: Config, { clock, stdout }: Edges, { json }: Output): Promise<number> {
+async function journalRepair(
+  config: Config,
+  { clock, stdout, stderr }: Edges,
+  { json }: Output,
+): Promise<number> {
   const dir = journalDir(config);
   const { found, setAside } = await repairJournal(dir, { clock, fs: fileSystem(config.journalReaders) });
   if (json) {
@@ -241,7 +259,10 @@ async function journalRepair(config: Config, { clock, stdout }: Edges, { json }:
     );
     say(stdout, ...found.strangers.map(describeStranger));
   }
-  return found.strangers.length > 0 ? 1 : 0;
+  const unreadable = found.findings.filter(({ problem }) => problem === "unreadable");
+  for (const { detail } of unreadable)
+    say(stderr, new QuotekeeperError("JOURNAL_UNREADABLE", detail).message);
+  return found.strangers.length + unreadable.length > 0 ? 1 : 0;
 }
 
 /** What `journal accept` is asked for. */
@@ -313,7 +334,9 @@ function describeReport(report: JournalReport): string[] {
     ...findings.map(({ segment, problem, detail }) => `${segment}: ${WORDS[problem]}: ${detail}`),
     summary,
   ];
-  if (findings.length > 0) lines.push(REMEDY);
+  const unreadable = findings.filter(({ problem }) => problem === "unreadable");
+  if (unreadable.length > 0) lines.push(ERRORS.JOURNAL_UNREADABLE.hint);
+  if (findings.length > unreadable.length) lines.push(REMEDY);
   if (!listed && segments.length > 0 && findings.length === 0) lines.push(UNLISTED);
   return lines;
 }
@@ -323,6 +346,7 @@ const WORDS: Readonly<Record<Finding["problem"], string>> = {
   foreign: "foreign",
   reordered: "reordered",
   altered: "altered",
+  unreadable: "unreadable",
   list_lost: "lost",
 };
 

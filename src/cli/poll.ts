@@ -255,8 +255,8 @@ async function store(archive: Archive, { dir, edges, collected, calendar }: Stor
     pool: archive.pool,
     journalDir: dir,
     clock,
-    onDamage: ({ segment, offset }) =>
-      say(stderr, `damaged bytes in the journal were passed over: ${segment} at ${offset}`),
+    onDamage: ({ segment, offset, unreadable }) =>
+      say(stderr, unreadable ?? `damaged bytes in the journal were passed over: ${segment} at ${offset}`),
   });
   return readQuotesOf(
     archive.pool,

@@ -2,7 +2,7 @@
 import { idOf } from "./frame.ts";
 import { nodeFs, type JournalFs, type Place } from "./fs.ts";
 import { saysListed, beginList } from "./listNewSegment.ts";
-import { readStart, readSegment } from "./reader.ts";
+import { namedError, readStart, readSegment } from "./reader.ts";
 import { segmentId, segmentHour } from "./segmentName.ts";
 import {
   readSegmentList,
@@ -25,13 +25,14 @@ import { QuotekeeperError } from "../errors.ts";
  * - `foreign`: a segment is not in the list
  * - `reordered`: a file has the name of another segment than the one it holds
  * - `altered`: a segment can be read, and is not what was written
+ * - `unreadable`: a file cannot be read
  * - `list_lost`: the list is not there, or was not there for a time: what went missing before it was begun anew nobody knows
  */
-export type FindingKind = "missing" | "foreign" | "reordered" | "altered" | "list_lost";
+export type FindingKind = "missing" | "foreign" | "reordered" | "altered" | "unreadable" | "list_lost";
 
 /** One thing that is wrong. */
 export type Finding = {
-  /** Name of the segment; `segments.jsonl` for the list. */
+  /** Name of the segment; `segments.jsonl` for the list, `damaged` for the folder of damage that was set aside. */
   segment: string;
   problem: FindingKind;
   /** What was expected or found, in words. */
@@ -45,16 +46,21 @@ type Completeness = { segments: SegmentInfo[]; list: SegmentList; findings: Find
  * Holds a journal's directory against its list. Safe beside writers: whatever is begun or compressed meanwhile is no
  * finding.
  *
- * @throws QuotekeeperError JOURNAL_UNREADABLE
+ * @throws QuotekeeperError JOURNAL_UNREADABLE when the directory cannot be read
  */
 export async function readCompleteness(dir: string, fs: JournalFs = nodeFs): Promise<Completeness> {
   // The list first: whatever is in it has had its file before.
-  const list = await readSegmentList(dir, fs);
+  const list = await readSegmentList(dir, fs).catch(namedError);
   const segments = await listSegments(dir, fs);
   const place = { dir, fs };
+  const unreadable = segments.flatMap((info) =>
+    info.unreadable ? [unreadableOf(info.name, info.unreadable)] : [],
+  );
+  if (list instanceof QuotekeeperError)
+    return { segments, list: NO_LIST, findings: [...unreadable, unreadableOf(SEGMENT_LIST, list)] };
   if (list.standing === null) {
-    const findings = (await saysListed(place, segments)) ? [listLost(`${SEGMENT_LIST} is not there`)] : [];
-    return { segments, list, findings };
+    const lost = (await saysListed(place, segments)) ? [listLost(`${SEGMENT_LIST} is not there`)] : [];
+    return { segments, list, findings: [...unreadable, ...lost] };
   }
   const reordered = await findReordered(place, segments, list);
   const foreign = await findForeign(place, segments, list);
@@ -65,6 +71,7 @@ export async function readCompleteness(dir: string, fs: JournalFs = nodeFs): Pro
     segments,
     list,
     findings: [
+      ...unreadable,
       ...(list.standing === "lost" ? [listLost(`${SEGMENT_LIST} was lost and begun anew`)] : []),
       // A file under another segment's name is neither foreign, nor is the segment missing that it holds.
       ...missing.filter((segment) => !held.has(segment)).map(missingOf),
@@ -74,6 +81,13 @@ export async function readCompleteness(dir: string, fs: JournalFs = nodeFs): Pro
       }),
     ],
   };
+}
+
+const NO_LIST: SegmentList = { segments: new Map(), standing: null };
+
+/** The finding of a file that cannot be read. */
+export function unreadableOf(segment: string, { detail }: QuotekeeperError): Finding {
+  return { segment, problem: "unreadable", detail };
 }
 
 function listLost(detail: string): Finding {
@@ -125,8 +139,10 @@ async function findReordered(
   const byId = new Map([...list.segments.keys()].map((name) => [segmentId(name)?.toString("hex"), name]));
   const found: { segment: string; holds: string }[] = [];
   for (const info of segments) {
-    if (isAsListed(info, list.segments.get(info.name))) continue;
-    const holds = byId.get(idOf(await readStart(dir, info.name, fs)) ?? "");
+    if (info.unreadable !== null || isAsListed(info, list.segments.get(info.name))) continue;
+    // What the file's start does not say nobody knows: it is named where it is read.
+    const start = await readStart(dir, info.name, fs).catch(namedError);
+    const holds = start instanceof QuotekeeperError ? undefined : byId.get(idOf(start) ?? "");
     if (holds !== undefined && holds !== info.name) found.push({ segment: info.name, holds });
   }
   return found;
@@ -221,7 +237,9 @@ async function factsOf(
   const hash = createHash("sha256");
   const onBytes = (bytes: Uint8Array): void => void hash.update(bytes);
   let bytes = 0;
-  for await (const item of readSegment(dir, name, { fs, onBytes })) if (item.kind === "end") bytes = item.end;
+  for await (const item of readSegment(dir, name, { fs, onBytes }))
+    if (item.kind === "end") bytes = item.end;
+    else if (item.kind === "unreadable") throw item.error;
   const facts = { bytes, sha256: hash.digest("hex") };
   return compressed ? { ...facts, fileBytes, mark } : facts;
 }

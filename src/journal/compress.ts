@@ -15,6 +15,7 @@ import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { compressMember, endMarker, GZIP_TRAILER_BYTES } from "./compressed.ts";
 import { errnoOf, reasonOf, readFully, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
+import { ownerNote } from "../users.ts";
 import { readSegment } from "./reader.ts";
 import { appendToList, readSegmentList } from "./segmentList.ts";
 import { hourOf, segmentFile, segmentHour, segmentOfFile, uuidBytes, uuidv7 } from "./segmentName.ts";
@@ -70,7 +71,8 @@ export async function compressClosed(options: CompressOptions): Promise<string[]
     } catch (cause) {
       // Gone under our hands: another process has compressed it.
       if (errnoOf(cause) === "ENOENT") continue;
-      const detail = `${join(dir, file)} cannot be compressed: ${reasonOf(cause)}`;
+      const path = join(dir, file);
+      const detail = `${path} cannot be compressed: ${reasonOf(cause)}${ownerNote(path, cause)}`;
       onProblem(new QuotekeeperError("JOURNAL_COMPRESSION_FAILED", detail, { cause }));
     }
   }
@@ -145,6 +147,7 @@ async function list(
 async function stretches(dir: string, name: string, { fs }: CompressOptions): Promise<number[]> {
   const ends: number[] = [];
   for await (const item of readSegment(dir, name, { fs })) {
+    if (item.kind === "unreadable") throw item.error;
     if (item.kind === "record") ends.push(item.end);
     if (item.kind !== "damage") continue;
     await setAside({ dir, fs }, name, item);

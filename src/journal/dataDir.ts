@@ -2,6 +2,7 @@
 import { QuotekeeperError } from "../errors.ts";
 import { reasonOf, nodeFs, type JournalFs } from "./fs.ts";
 import { makeDataDir } from "./modes.ts";
+import { ownerNote } from "../users.ts";
 
 /**
  * Makes the data directory if it is not there, for its owner alone, whatever the umask.
@@ -35,7 +36,6 @@ async function orUnwritable(dir: string, work: () => Promise<void>): Promise<voi
 
 /** The error for something below the data directory that cannot be written. */
 export function unwritable(path: string, cause: unknown): QuotekeeperError {
-  return new QuotekeeperError("DATA_DIR_UNWRITABLE", `${path} cannot be written: ${reasonOf(cause)}`, {
-    cause,
-  });
+  const why = `${reasonOf(cause)}${ownerNote(path, cause)}`;
+  return new QuotekeeperError("DATA_DIR_UNWRITABLE", `${path} cannot be written: ${why}`, { cause });
 }

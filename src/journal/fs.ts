@@ -7,6 +7,7 @@ import { dirname } from "node:path";
 import { QuotekeeperError } from "../errors.ts";
 import { openFile, openFileSync } from "../plainFiles.ts";
 import { makeDataDir, MODES, type Readers } from "./modes.ts";
+import { ownerNote } from "../users.ts";
 import { open } from "node:fs/promises";
 
 /** An open file. Positions and lengths in bytes; fewer bytes than asked may be read or written. */
@@ -125,7 +126,8 @@ export function reasonOf(error: unknown): string {
 
 /** The error for something of the journal that cannot be read. */
 export function unreadable(path: string, cause: unknown): QuotekeeperError {
-  return new QuotekeeperError("JOURNAL_UNREADABLE", `${path} cannot be read: ${errnoOf(cause)}`, { cause });
+  const why = `${errnoOf(cause)}${ownerNote(path, cause)}`;
+  return new QuotekeeperError("JOURNAL_UNREADABLE", `${path} cannot be read: ${why}`, { cause });
 }
 
 /** Writes all of the bytes at `position`, or behind the last ones where it is null, however many calls that takes. */

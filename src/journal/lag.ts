@@ -9,10 +9,10 @@ export type Lag = { bytes: number; oldestAt: Instant | null };
 
 /**
  * The lag of a reader that has read each segment up to a position. Bytes that hold no record, such as the torn end
- * that a killed writer left, are no lag.
+ * that a killed writer left, are no lag; nor is a file that cannot be read.
  *
  * @param readTo offsets by segment; a segment that is not in it was not begun
- * @throws QuotekeeperError JOURNAL_UNREADABLE
+ * @throws QuotekeeperError JOURNAL_UNREADABLE when the directory cannot be read
  */
 export async function journalLag(
   dir: string,
@@ -20,7 +20,8 @@ export async function journalLag(
   { segments, fs = nodeFs }: { segments?: readonly SegmentInfo[]; fs?: JournalFs } = {},
 ): Promise<Lag> {
   const lag: Lag = { bytes: 0, oldestAt: null };
-  for (const { name, bytes, fileBytes } of segments ?? (await listSegments(dir, fs))) {
+  for (const { name, bytes, fileBytes, unreadable } of segments ?? (await listSegments(dir, fs))) {
+    if (unreadable !== null) continue;
     const from = readTo.get(name) ?? 0;
     const behind = (bytes ?? fileBytes) - from;
     if (behind <= 0) continue;

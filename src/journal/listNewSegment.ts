@@ -1,7 +1,7 @@
 /** Puts new segments on the journal's list, and begins the list of a journal that has none. */
 import { frameSaysListed } from "./frame.ts";
 import type { Place } from "./fs.ts";
-import { readStart } from "./reader.ts";
+import { namedError, readStart } from "./reader.ts";
 import { appendToList, type ListLine, readSegmentList } from "./segmentList.ts";
 import { listSegments, type SegmentInfo } from "./segments.ts";
 
@@ -35,11 +35,12 @@ export async function beginList(place: Place, at: Date): Promise<void> {
   await appendToList(place, [...found, { at: now, event: "listed", again }]);
 }
 
-/** Whether the newest segment with anything in it was in a list. */
+/** Whether the newest segment that can be read and has anything in it was in a list. */
 export async function saysListed({ dir, fs }: Place, segments: readonly SegmentInfo[]): Promise<boolean> {
-  for (const { name, fileBytes, bytes } of segments.toReversed()) {
-    if (fileBytes === 0 || bytes === 0) continue;
-    return frameSaysListed(await readStart(dir, name, fs));
+  for (const { name, fileBytes, bytes, unreadable } of segments.toReversed()) {
+    if (fileBytes === 0 || bytes === 0 || unreadable !== null) continue;
+    const start = await readStart(dir, name, fs).catch(namedError);
+    if (start instanceof Buffer) return frameSaysListed(start);
   }
   return false;
 }

@@ -20,8 +20,11 @@ export type DamageItem = {
  */
 type EndItem = { kind: "end"; end: number; tail: Damage | null };
 
-/** What a segment holds, in its order; the `end` comes last and always. */
-export type JournalItem = Found | DamageItem | EndItem;
+/** In place of the end: the file cannot be read, or not from here on. What came before it is whole. */
+type UnreadableItem = { kind: "unreadable"; error: QuotekeeperError };
+
+/** What a segment holds, in its order; the `end` comes last, or `unreadable` in its place. */
+export type JournalItem = Found | DamageItem | EndItem | UnreadableItem;
 
 /** Which part of a segment to read. Offsets are uncompressed and mean the same in every state. */
 type ReadOptions = {
@@ -37,9 +40,10 @@ type ReadOptions = {
 };
 
 /**
- * Reads one segment, at most a few MB of it at a time; nothing is read while the caller is busy.
+ * Reads one segment, at most a few MB of it at a time; nothing is read while the caller is busy. A file that cannot be
+ * read is an item: like a damaged record it costs itself alone, and readers of many segments go on.
  *
- * @throws QuotekeeperError JOURNAL_UNREADABLE when there is no such segment and `mayBeGone` is false, or it cannot be read
+ * @throws QuotekeeperError JOURNAL_UNREADABLE when there is no such segment and `mayBeGone` is false
  */
 export async function* readSegment(
   dir: string,
@@ -47,7 +51,11 @@ export async function* readSegment(
   { from = 0, until = Number.MAX_SAFE_INTEGER, fs = nodeFs, mayBeGone = false, onBytes }: ReadOptions = {},
 ): AsyncGenerator<JournalItem, void, undefined> {
   const id = segmentId(name);
-  const opened = id === null ? null : await openSegment(dir, name, fs);
+  const opened = id === null ? null : await openSegment(dir, name, fs).catch(namedError);
+  if (opened instanceof QuotekeeperError) {
+    yield { kind: "unreadable", error: opened };
+    return;
+  }
   if (mayBeGone && id !== null && opened === null) {
     yield { kind: "end", end: from, tail: null };
     return;
@@ -82,10 +90,16 @@ export async function* readSegment(
     if (final && last.tail !== null) yield { kind: "damage", damage: last.tail, inFile: null };
     yield final ? { kind: "end", end, tail: null } : { kind: "end", end: last.end, tail: last.tail };
   } catch (error) {
-    throw error instanceof QuotekeeperError ? error : unreadable(opened.path, error);
+    yield { kind: "unreadable", error: unreadable(opened.path, error) };
   } finally {
     await opened.file.close();
   }
+}
+
+/** @returns an error of ours, for whoever goes on without the file. @throws any other */
+export function namedError(error: unknown): QuotekeeperError {
+  if (error instanceof QuotekeeperError) return error;
+  throw error;
 }
 
 function withPlace(item: Found | { kind: "damage"; damage: Damage }): Found | DamageItem {

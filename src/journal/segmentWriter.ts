@@ -2,10 +2,12 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { ownerNote } from "../users.ts";
 import { writeFrame, type Content } from "./frame.ts";
 import { errnoOf, writeAll, type JournalFs } from "./fs.ts";
 import { listNewSegment } from "./listNewSegment.ts";
-import { appendToList, readSegmentList } from "./segmentList.ts";
+import { appendToList, readSegmentList, SEGMENT_LIST } from "./segmentList.ts";
 import { newSegmentName, segmentFile, segmentHour, segmentId } from "./segmentName.ts";
 
 /** Where a record lies. Offsets are uncompressed and stay true when the segment is compressed. */
@@ -22,7 +24,13 @@ export type Position = {
 export class SegmentGone extends Error {}
 
 /** Where a segment is made, and when. */
-type SegmentPlace = { fs: JournalFs; dir: string; clock: Pick<Clock, "now" | "random"> };
+type SegmentPlace = {
+  fs: JournalFs;
+  dir: string;
+  clock: Pick<Clock, "now" | "random">;
+  /** Told of a list that is not the writer's to read or write: answers are kept all the same, in a segment that is not on it. */
+  onProblem: (problem: QuotekeeperError) => void;
+};
 
 /** A segment that takes records. */
 export type SegmentWriter = {
@@ -41,7 +49,7 @@ export type SegmentWriter = {
 };
 
 /** Creates a segment; resolves when its name is on disk, in the directory and in the journal's list. */
-export async function createSegment({ fs, dir, clock }: SegmentPlace): Promise<SegmentWriter> {
+export async function createSegment({ fs, dir, clock, onProblem }: SegmentPlace): Promise<SegmentWriter> {
   const name = newSegmentName(clock.now().getTime(), clock.random(10));
   const path = join(dir, segmentFile(name, "open"));
   const id = segmentId(name) ?? Buffer.alloc(16);
@@ -69,7 +77,9 @@ export async function createSegment({ fs, dir, clock }: SegmentPlace): Promise<S
 
   try {
     await fs.syncDirectory(dir);
-    await listNewSegment({ dir, fs }, name, clock.now());
+    await listNewSegment({ dir, fs }, name, clock.now()).catch((error: unknown) =>
+      onProblem(barred(error, dir)),
+    );
   } catch (error) {
     await abandon();
     throw error;
@@ -97,6 +107,15 @@ export async function createSegment({ fs, dir, clock }: SegmentPlace): Promise<S
       await appendToList({ dir, fs }, [{ at: now(), ...line }]);
     },
   };
+}
+
+/** What to say of a list that somebody else's rights keep from us. @throws the error when it is another one, such as a full disk */
+function barred(error: unknown, dir: string): QuotekeeperError {
+  if (error instanceof QuotekeeperError) return error;
+  if (!["EACCES", "EPERM", "EISDIR"].includes(errnoOf(error))) throw error;
+  const path = join(dir, SEGMENT_LIST);
+  const detail = `${path} cannot be written: ${errnoOf(error)}${ownerNote(path, error)}`;
+  return new QuotekeeperError("JOURNAL_WRITE_FAILED", detail, { cause: error });
 }
 
 function framesOf(

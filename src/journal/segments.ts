@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { endMarkerBytes, GZIP_TRAILER_BYTES, isGzip, isOwnMember, totalOfEndMarker } from "./compressed.ts";
 import { errnoOf, nodeFs, readFully, unreadable, type JournalFile, type JournalFs, type Peek } from "./fs.ts";
+import { QuotekeeperError } from "../errors.ts";
 import { readSegmentList, type SegmentList } from "./segmentList.ts";
 import { SEGMENT_STATES, segmentFile, segmentOfFile, type SegmentState } from "./segmentName.ts";
 
@@ -25,6 +26,8 @@ export type SegmentInfo = {
   fileBytes: number;
   /** When the file was last written, epoch ms of the file system's clock. */
   mtimeMs: number;
+  /** JOURNAL_UNREADABLE for a file that cannot be looked into, whose other facts are not known then; null: it can. */
+  unreadable: QuotekeeperError | null;
 };
 
 /** How many files are looked at before other work has its turn. */
@@ -39,11 +42,11 @@ const GZIP_START_BYTES = 16;
 /**
  * The segments of a journal, ordered by name, which is by time. A segment that lies there in two
  * states (a crash between two steps of its compression) is listed once, in the first of them: each
- * of the files is whole.
+ * of the files is whole. One that cannot be read is listed like the others.
  *
  * @param wanted which of them are; no file of the others is opened
  * @returns an empty list when the directory does not exist
- * @throws QuotekeeperError JOURNAL_UNREADABLE
+ * @throws QuotekeeperError JOURNAL_UNREADABLE when the directory cannot be read
  */
 export async function listSegments(
   dir: string,
@@ -128,7 +131,7 @@ async function infoIn(
     const end = compressed ? endOf(tail) : { bytes: size, mark: null };
     if (end === null && (await isPackedAnew(path, fs)))
       return {
-        ...{ name, path, state, compressed, fileBytes: size, mtimeMs, mark: null },
+        ...{ name, path, state, compressed, fileBytes: size, mtimeMs, mark: null, unreadable: null },
         bytes: (await list()).segments.get(name)?.bytes ?? null,
       };
     return {
@@ -138,11 +141,16 @@ async function infoIn(
       compressed,
       fileBytes: size,
       mtimeMs,
+      unreadable: null,
       ...(end ?? { bytes: null, mark: null }),
     };
   } catch (error) {
     if (errnoOf(error) === "ENOENT") return null;
-    throw unreadable(path, error);
+    const { size, mtimeMs } = await fs.stat(path).catch(() => ({ size: 0, mtimeMs: 0 }));
+    return {
+      ...{ name, path, state, compressed, bytes: null, mark: null, fileBytes: size, mtimeMs },
+      unreadable: error instanceof QuotekeeperError ? error : unreadable(path, error),
+    };
   }
 }
 

@@ -4,14 +4,15 @@
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
-import { type Finding, readCompleteness } from "./completeness.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { type Finding, readCompleteness, unreadableOf } from "./completeness.ts";
 import { nodeFs, type JournalFs } from "./fs.ts";
-import { readSegment, type DamageItem } from "./reader.ts";
+import { namedError, readSegment, type DamageItem } from "./reader.ts";
 import type { Damage } from "./scanner.ts";
 import { segmentOfFile, type SegmentState } from "./segmentName.ts";
 import type { ListedSegment } from "./segmentList.ts";
 import { filesOf, segmentInfo, type SegmentInfo } from "./segments.ts";
-import { knownDamage, type KnownDamage, type QuarantineNote, setAside } from "./quarantine.ts";
+import { DAMAGED_DIR, knownDamage, type KnownDamage, type QuarantineNote, setAside } from "./quarantine.ts";
 
 /** A damaged stretch, and whether a copy of it has been set aside. */
 type VerifiedDamage = Omit<DamageItem, "kind"> & { isSetAside: boolean };
@@ -57,22 +58,29 @@ type VerifyOptions = {
  */
 const QUIET_MS = 5_000;
 
-/** @throws QuotekeeperError JOURNAL_UNREADABLE */
+/**
+ * Reads all of it. A file that cannot be read is a finding, and the others are read.
+ *
+ * @throws QuotekeeperError JOURNAL_UNREADABLE when the directory cannot be read
+ */
 export async function verifyJournal(dir: string, options: VerifyOptions): Promise<JournalReport> {
   const fs = options.fs ?? nodeFs;
-  const known = await knownDamage(dir, fs);
+  const known = await knownDamage(dir, fs).catch(namedError);
   const strangers = (await filesOf(dir, fs)).filter(
     (file) => /\.journal(\.closed|\.gz)?$/.test(file) && segmentOfFile(file) === null,
   );
   const { segments: infos, list, findings } = await readCompleteness(dir, fs);
+  if (known instanceof QuotekeeperError) findings.push(unreadableOf(DAMAGED_DIR, known));
   const segments: SegmentReport[] = [];
   for (const info of infos) {
-    if (options.plainOnly && info.compressed) continue;
+    if (info.unreadable !== null || (options.plainOnly && info.compressed)) continue;
     const nowMs = options.clock.now().getTime();
-    const { altered, ...report } = await verifySegment(dir, info, {
-      ...{ known, fs, nowMs, listed: list.segments.get(info.name) },
+    const { altered, unreadable, ...report } = await verifySegment(dir, info, {
+      ...{ fs, nowMs, listed: list.segments.get(info.name) },
+      known: known instanceof QuotekeeperError ? () => false : known,
     });
     segments.push(report);
+    if (unreadable !== null) findings.push(unreadableOf(info.name, unreadable));
     if (altered !== null) findings.push({ segment: info.name, problem: "altered", detail: altered });
   }
   const damages = segments.flatMap((segment) => segment.damages);
@@ -99,7 +107,7 @@ async function verifySegment(
   dir: string,
   info: SegmentInfo,
   { known, fs, nowMs, listed }: VerifySegmentOptions,
-): Promise<SegmentReport & { altered: string | null }> {
+): Promise<SegmentReport & { altered: string | null; unreadable: QuotekeeperError | null }> {
   const { name, state } = info;
   const report: SegmentReport = { name, state, bytes: 0, records: 0, damages: [], unfinished: null };
   const add = (damage: Damage, inFile: DamageItem["inFile"]) =>
@@ -108,8 +116,9 @@ async function verifySegment(
   const hash = createHash("sha256");
   const onBytes = (bytes: Uint8Array): void => void hash.update(bytes);
   for await (const item of readSegment(dir, name, { fs, onBytes })) {
-    if (item.kind === "record") report.records += 1;
+    if (item.kind === "record") [report.records, report.bytes] = [report.records + 1, item.end];
     else if (item.kind === "damage") add(item.damage, item.inFile);
+    else if (item.kind === "unreadable") return { ...report, altered: null, unreadable: item.error };
     else {
       report.bytes = item.end + (item.tail?.length ?? 0);
       if (item.tail === null) continue;
@@ -118,7 +127,7 @@ async function verifySegment(
       else add(item.tail, null);
     }
   }
-  return { ...report, altered: alteredOf(report, hash.digest("hex"), listed) };
+  return { ...report, altered: alteredOf(report, hash.digest("hex"), listed), unreadable: null };
 }
 
 /** What a whole segment should hold and does not, in words. One that is damaged is known to hold something else. */

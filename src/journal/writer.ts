@@ -197,7 +197,7 @@ class JournalWriter {
     const { fs, dir, clock, onProblem } = this.#options;
     let doing = `${dir}: a new segment cannot be made`;
     try {
-      this.#segment ??= await createSegment({ fs, dir, clock });
+      this.#segment ??= await createSegment({ fs, dir, clock, onProblem });
       doing = `${this.#segment.path} cannot be written`;
       const positions = await this.#segment.write(group.map(({ content }) => content));
       this.#failure = null;

@@ -8,6 +8,7 @@ import { type LoadReport, NOTHING_LOADED } from "../archive/batch.ts";
 import { readStoredWithin } from "../archive/ledgerRows.ts";
 import { type Loader, startLoader } from "../archive/loader.ts";
 import { migrate } from "../archive/migrations.ts";
+import { damageSaid } from "../archive/readBatches.ts";
 import { atMost, type Clock, instantFromDate } from "../clock.ts";
 import type { Collector, StoredIn } from "../collect/collector.ts";
 import { scheduleJob } from "../schedule/slots.ts";
@@ -331,7 +332,7 @@ function openLoading(
       if (applied.length > 0) log.info({ applied }, "the database's schema is up to date");
       if (withoutReader !== null) log.warn(withoutReader);
     },
-    onDamage: (damage) => log.error(damage, "damaged bytes in the journal were passed over"),
+    onDamage: (damage) => log.error(...damageSaid(damage)),
     onFailure: (error, waitMs) => {
       const problem = databaseError(error, archive.address);
       state.failed(problem);

@@ -31,7 +31,7 @@ const FULL_WITHIN_BYTES = 1024 * 1024;
  *
  * @param loaded how far the database has loaded each segment; null when that is not known
  * @param options.maxBytes cap of the journal's size; undefined: none
- * @throws QuotekeeperError JOURNAL_UNREADABLE
+ * @throws QuotekeeperError JOURNAL_UNREADABLE when the directory cannot be read
  */
 export async function journalHealth(
   dir: string,
@@ -53,7 +53,7 @@ export async function journalHealth(
   if (unwritable instanceof QuotekeeperError)
     return { state: "attention", text: `${unwritable.message} (${text})`, lag };
   if (findings.length > 0)
-    return { state: "attention", text: `${incomplete(dir, findings).message} (${text})`, lag };
+    return { state: "attention", text: `${problemsOf(dir, findings).join(" ")} (${text})`, lag };
   if (segments.length === 0) return { state: "idle", text: "empty", lag };
   const late = lag !== null && (lag.bytes > MOST_LAG_BYTES || ageMs > MOST_LAG_MS);
   return { state: late ? "attention" : "ok", text, lag };
@@ -71,8 +71,21 @@ const WORDS: Readonly<Record<Finding["problem"], string>> = {
   foreign: "foreign",
   reordered: "under another segment's name",
   altered: "altered",
+  unreadable: "unreadable",
   list_lost: "lost",
 };
+
+/** A file that cannot be read has a remedy of its own; each of a kind has the same. */
+function problemsOf(dir: string, findings: readonly Finding[]): string[] {
+  const unreadable = findings.filter(({ problem }) => problem === "unreadable");
+  const others = findings.filter(({ problem }) => problem !== "unreadable");
+  const [first] = unreadable;
+  const more = unreadable.length > 1 ? ` (and ${unreadable.length - 1} more such files)` : "";
+  return [
+    ...(first ? [new QuotekeeperError("JOURNAL_UNREADABLE", `${first.detail}${more}`).message] : []),
+    ...(others.length > 0 ? [incomplete(dir, others).message] : []),
+  ];
+}
 
 function incomplete(dir: string, findings: readonly Finding[]): QuotekeeperError {
   const kinds = [...new Set(findings.map(({ problem }) => problem))].map((kind) => {

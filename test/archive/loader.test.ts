@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { abandonConnections } from "../../src/archive/connect.ts";
@@ -390,4 +391,37 @@ describe("a journal that is loaded again", () => {
 
     expect(await contentOf(pool)).toEqual(before);
   });
+});
+
+test("a file that cannot be read keeps no other segment back, is named once, and is loaded once it can be read", async () => {
+  const { pool, journalDir, append, load } = await loadingWorld();
+  for (const from of [0, 10, 20]) await append(...answers(2, from));
+  const [, middle] = await listSegments(journalDir);
+  const path = middle?.path ?? "";
+  renameSync(path, join(journalDir, "elsewhere"));
+  mkdirSync(path);
+  const told: (string | undefined)[] = [];
+  let pass: () => void = () => undefined;
+  const minute = new Promise<void>((resolve) => (pass = resolve));
+  const clock = createTestClock(undefined, { onSleep: () => minute });
+  const stored = () => rowsOfQuery(pool, "select observed_at::text as at from responses order by 1");
+
+  const { loader, failures } = started({
+    ...{ pool, journalDir, clock, onDamage: ({ unreadable }) => told.push(unreadable) },
+  });
+  await loader.drain();
+  await loader.drain();
+  const before = [(await stored()).length, await loader.behind(), loader.failure(), [...failures]];
+  // A process that is ended and started again meanwhile.
+  await load();
+  rmdirSync(path);
+  renameSync(join(journalDir, "elsewhere"), path);
+  pass();
+  await until(async () => (await stored()).length === 6, "the file that can be read again");
+  await loader.drain();
+
+  expect(before).toEqual([4, 0, null, []]);
+  expect(told).toEqual([expect.stringMatching(/^JOURNAL_UNREADABLE: .* cannot be read: EISDIR/)]);
+  expect(new Set((await stored()).map((row) => JSON.stringify(row))).size).toBe(6);
+  expect(loader.failure()).toBeNull();
 });

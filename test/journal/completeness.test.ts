@@ -1,17 +1,19 @@
 /** A journal misses its segments: which are gone, strange, or in the wrong place. */
 import { createHash } from "node:crypto";
-import { appendFile, copyFile, cp, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
+import { appendFile, copyFile, cp, mkdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { acceptFindings, readCompleteness, type FindingKind } from "../../src/journal/completeness.ts";
 import { compressClosed } from "../../src/journal/compress.ts";
 import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
 import { hourOf, segmentFile } from "../../src/journal/segmentName.ts";
+import { DAMAGED_DIR } from "../../src/journal/quarantine.ts";
 import { SEGMENT_LIST } from "../../src/journal/segmentList.ts";
 import type { Position } from "../../src/journal/segmentWriter.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
 import type { Journal } from "../../src/journal/writer.ts";
+import { journalHealth } from "../../src/run/journalHealth.ts";
 import {
   answer,
   answersAsText,
@@ -402,5 +404,47 @@ describe("what a person accepts", () => {
 
     await expect(accept(dir, ["20261120T22-nothing"])).rejects.toMatchObject({ code: "USAGE" });
     await expect(accept(dir, [moved])).rejects.toMatchObject({ code: "USAGE" });
+  });
+});
+
+describe("a file that cannot be read", () => {
+  test("is named, and all others are read and held against the list", async () => {
+    const dir = await copied();
+    const [gone = "", lost = ""] = names;
+    await rm(await fileOf(dir, gone));
+    await rename(await fileOf(dir, lost), join(dir, "elsewhere"));
+    await mkdir(join(dir, segmentFile(lost, "closed")));
+    await writeFile(join(dir, DAMAGED_DIR), "");
+
+    const { findings, records, segments } = await verifyJournal(dir, { clock: handClock(LATER) });
+
+    const cannot = expect.stringContaining("cannot be read: E");
+    expect(findings).toEqual([
+      { segment: lost, problem: "unreadable", detail: cannot },
+      { segment: gone, problem: "missing", detail: expect.anything() },
+      { segment: DAMAGED_DIR, problem: "unreadable", detail: cannot },
+    ]);
+    expect([records, segments.length]).toEqual([12, 4]);
+    expect(
+      await journalHealth(dir, new Map(), { clock: handClock(LATER), maxBytes: undefined }),
+    ).toMatchObject({
+      state: "attention",
+      text: expect.stringMatching(
+        /^JOURNAL_UNREADABLE: .* cannot be read: EISDIR.*JOURNAL_INCOMPLETE: .*missing: /,
+      ),
+    });
+  });
+
+  test("may be the list: it is named, and every segment is read", async () => {
+    const dir = await copied();
+    await rm(join(dir, SEGMENT_LIST));
+    await mkdir(join(dir, SEGMENT_LIST));
+
+    const { findings, records } = await verifyJournal(dir, { clock: handClock(LATER) });
+
+    expect([findings.map(({ segment, problem }) => `${segment} ${problem}`), records]).toEqual([
+      [`${SEGMENT_LIST} unreadable`],
+      18,
+    ]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { nodeFs } from "../../src/journal/fs.ts";
-import { readSegment } from "../../src/journal/reader.ts";
+import { type JournalItem, readSegment } from "../../src/journal/reader.ts";
 import { segmentFile } from "../../src/journal/segmentName.ts";
 import { CHUNK_BYTES } from "../../src/journal/byteRanges.ts";
 import {
@@ -16,6 +16,7 @@ import {
   HOUR,
   itemsOf,
   open,
+  plainFile,
   upTo,
 } from "./world.ts";
 
@@ -135,16 +136,31 @@ describe("a segment that cannot be read", () => {
     });
   });
 
-  test("is named with the errno when the disk fails", async () => {
-    const dir = freshDir();
-    const journal = await open(dir);
-    const { segment } = await journal.append(answer(1));
-    await journal.close();
-    const fs = fsWith({ open: () => Promise.reject(errno("EIO")) });
+  test.each([0, 1])(
+    "is named with the errno behind what of it could be read when read %d of the disk fails",
+    async (good) => {
+      const dir = freshDir();
+      const journal = await open(dir);
+      const { segment } = await journal.append(answer(1));
+      // The first piece that is read ends in the midst of the second.
+      await journal.append(answer(2, 100_000));
+      await journal.close();
+      let reads = 0;
+      const fs = fsWith({
+        open: async (path, flags) => {
+          const file = await nodeFs.open(path, flags);
+          const read: typeof file.read = (...given) =>
+            reads++ < good ? file.read(...given) : Promise.reject(errno("EIO"));
+          return { ...plainFile(file), read };
+        },
+      });
 
-    await expect(readSegment(dir, segment, { fs }).next()).rejects.toMatchObject({
-      code: "JOURNAL_UNREADABLE",
-      message: expect.stringContaining("EIO"),
-    });
-  });
+      const items: JournalItem[] = [];
+      for await (const item of readSegment(dir, segment, { fs })) items.push(item);
+
+      const error = { code: "JOURNAL_UNREADABLE", message: expect.stringContaining("EIO") };
+      const record = { kind: "record", offset: 0 };
+      expect(items).toMatchObject([...(good ? [record] : []), { kind: "unreadable", error }]);
+    },
+  );
 });

@@ -3,6 +3,7 @@ import { mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { readCompleteness } from "../../src/journal/completeness.ts";
 import { nodeFs, type JournalFile, type JournalFs } from "../../src/journal/fs.ts";
+import { SEGMENT_LIST } from "../../src/journal/segmentList.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import type { QuotekeeperError } from "../../src/errors.ts";
 import {
@@ -298,6 +299,19 @@ describe("the cap on the journal's size", () => {
     await expect(journal.append(answer(2, 1_000))).rejects.toMatchObject({ code: "JOURNAL_FULL" });
     await journal.close();
   });
+});
+
+test("answers are kept although the list of segments cannot be read, and that is told", async () => {
+  const dir = freshDir();
+  await mkdir(join(dir, SEGMENT_LIST), { recursive: true });
+  const problems: string[] = [];
+  const journal = await open(dir, { onProblem: ({ message }) => problems.push(message) });
+
+  await journal.append(answer(1));
+  await journal.close();
+
+  expect(asText(await recordsOf(dir))).toEqual(answersAsText([1]));
+  expect(problems[0]).toMatch(/^JOURNAL_UNREADABLE: .*segments\.jsonl cannot be read: EISDIR/);
 });
 
 describe("a power cut", () => {

@@ -3,8 +3,9 @@
  * enter the directories (a checkout below a directory of mode 700), it keeps one capability, to search and read.
  */
 import { spawn } from "node:child_process";
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { environmentOf } from "../../processes.ts";
+import { userNamed } from "../../users.ts";
 import { everyoneMayEnter } from "./reachable.ts";
 
 /** How to start a program so that PostgreSQL accepts it. */
@@ -43,15 +44,8 @@ export async function decideRunAs(uid: number | undefined, clusterDir: string): 
 async function chooseOwner(clusterDir: string): Promise<{ uid: number; gid: number } | null> {
   const existing = await stat(clusterDir).catch(() => null);
   if (existing && existing.uid !== 0) return { uid: existing.uid, gid: existing.gid };
-  const passwd = await readFile("/etc/passwd", "utf8").catch(() => "");
-  for (const name of CANDIDATES) {
-    const fields = passwd
-      .split("\n")
-      .find((line) => line.startsWith(`${name}:`))
-      ?.split(":");
-    if (fields?.[2] && fields[3]) return { uid: Number(fields[2]), gid: Number(fields[3]) };
-  }
-  return null;
+  const user = CANDIDATES.map(userNamed).find((found) => found !== null);
+  return user ? { uid: user.uid, gid: user.gid } : null;
 }
 
 async function succeeds([command = "", ...args]: string[]): Promise<boolean> {

@@ -1,5 +1,6 @@
 /** Shows how a backfill goes: a bar on a terminal, JSON lines elsewhere; on stderr, as stdout is for the result. */
 import type { Config } from "../../config/loadEnvironment.ts";
+import { damageSaid } from "../../archive/readBatches.ts";
 import type { ReplayOptions } from "../../backfill/journal/replay.ts";
 import type { BackfillProgress, OnProgress } from "../../backfill/progress.ts";
 import { type Edges, endingAtInterrupt } from "../../run/edges.ts";
@@ -60,7 +61,7 @@ export function createDisplay(config: Config, { clock, stderr, env }: Edges, tit
       if (stderr.isTTY) line.show(barText(progress, pace));
       else log.info({ ...progress, ...pace }, title);
     },
-    onDamage: (damage) => log.warn(damage, "damaged bytes of the journal were passed over"),
+    onDamage: (damage) => log.warn(...damageSaid(damage)),
     end: () => line.end(),
   };
 }

@@ -89,6 +89,7 @@ export class Auditor {
     let reached = from === position;
     for await (const item of readSegment(this.#journalDir, segment, { from, mayBeGone: true })) {
       if (item.kind === "damage") continue;
+      if (item.kind === "unreadable") throw item.error;
       reached ||= item.end === position;
       if (item.kind === "end") break;
       if (item.record.kind !== "response") continue;
