@@ -338,6 +338,11 @@ const table = {
     exitCode: 1,
     hint: "Nothing is lost: the segment stays uncompressed, and compressing it is tried again later. Free space if the disk is full.",
   },
+  OWNER_DIFFERS: {
+    retryable: false,
+    exitCode: 2,
+    hint: "One user owns a data directory or a lake and all its files. Nothing was written. docs/deploy.md shows how to run commands as that user, and how to give the files to another one.",
+  },
   DATA_DIR_EXPOSED: {
     retryable: false,
     exitCode: 1,

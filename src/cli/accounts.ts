@@ -60,7 +60,7 @@ export const addAccounts: AddCommand = (accounts, { run, edges }) => {
     .description("what each account may call and has called, what it does, and who collects it")
     .option("--json", "print JSON", false)
     .addHelpText("after", EXIT_CODES)
-    .action(({ json }: { json: boolean }) => run((config) => list(config, edges, json)));
+    .action(({ json }: { json: boolean }) => run((config) => list(config, edges, json), { readsOnly: true }));
   const descriptions = {
     drain: "an account makes no calls from the next slot on; others have its share",
     resume: "an account takes part again from the next slot on",

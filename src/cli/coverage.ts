@@ -66,7 +66,9 @@ export const addCoverage: AddCommand = (command, { run, edges }) => {
       ({ json, account, ...given }: { from?: string; to?: string; account?: string; json: boolean }) => {
         const to = given.to ?? exchangeDate(edges.clock.now());
         const dates = checkOrder({ from: given.from ?? addDays(to, -6), to }, command);
-        return run((config) => coverage(config, edges, { ...dates, account: account ?? null, json }));
+        return run((config) => coverage(config, edges, { ...dates, account: account ?? null, json }), {
+          readsOnly: true,
+        });
       },
     );
 };

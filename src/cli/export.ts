@@ -84,11 +84,13 @@ export const addExport: AddCommand = (command, { run, edges }) => {
         command.error("error: --raw is for --format csv; Parquet always has the exact texts", {
           exitCode: 2,
         });
-      return run((config) =>
-        exportFiles(config, edges, {
-          ...options,
-          ...{ from: from ?? null, to: to ?? null, symbols: symbols ?? null, tables: tables ?? null },
-        }),
+      return run(
+        (config) =>
+          exportFiles(config, edges, {
+            ...options,
+            ...{ from: from ?? null, to: to ?? null, symbols: symbols ?? null, tables: tables ?? null },
+          }),
+        { asCaller: true },
       );
     });
 };

@@ -93,7 +93,9 @@ export const addJobs: AddCommand = (jobs, { run, edges }) => {
     )
     .option("--json", "print JSON", false)
     .addHelpText("after", EXIT_CODES)
-    .action(({ json }: { json: boolean }) => run((config) => jobsCheck(config, edges, { json })));
+    .action(({ json }: { json: boolean }) =>
+      run((config) => jobsCheck(config, edges, { json }), { asCaller: true }),
+    );
 };
 
 /**

@@ -1,7 +1,7 @@
 /** `quotekeeper journal list|verify|repair|accept`: the journal's health for people. None of them changes a segment. */
 import { count, instant } from "../run/jsonWords.ts";
 import { parseDate } from "./arguments.ts";
-import { type AddCommand, EXIT_CODES } from "./command.ts";
+import { type AddCommand, EXIT_CODES, type Touches } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { join } from "node:path";
 import { z } from "zod";
@@ -165,18 +165,22 @@ type Output = { json: boolean };
 
 /** `journal`, with a command for each thing that is done with it. */
 export const addJournal: AddCommand = (journal, { run, edges }) => {
-  const add = (name: string, description: string, work: typeof journalList): void =>
+  const add = (
+    name: string,
+    description: string,
+    { work, ...touches }: Touches & { work: typeof journalList },
+  ): void =>
     void journal
       .command(name)
       .description(description)
       .option("--json", "print JSON", false)
       .addHelpText("after", EXIT_CODES)
-      .action(({ json }: Output) => run((config) => work(config, edges, { json })));
-  add("list", "its segments, oldest first", journalList);
+      .action(({ json }: Output) => run((config) => work(config, edges, { json }), touches));
+  add("list", "its segments, oldest first", { work: journalList, readsOnly: true });
   add(
     "verify",
     "reads and checks every record, and names segments that are missing, cannot be read or do not belong here; exit code 1 when there is such a segment, or damage that has not been set aside",
-    journalVerify,
+    { work: journalVerify, readsOnly: true },
   );
   journal
     .command("accept")
@@ -194,7 +198,7 @@ export const addJournal: AddCommand = (journal, { run, edges }) => {
     .action((names: string[], { before = null, json }: Output & { before?: string | null }) =>
       run((config) => journalAccept(config, edges, { names, before, json })),
     );
-  add("repair", "copies damaged bytes aside; harmless beside a running collector", journalRepair);
+  add("repair", "copies damaged bytes aside; harmless beside a running collector", { work: journalRepair });
 };
 
 /** Lists the segments, oldest first. @returns 0; 1 when one of them cannot be read */

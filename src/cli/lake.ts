@@ -115,7 +115,9 @@ export const addLake: AddCommand = (lake, { run, edges }) => {
     )
     .option("--json", "print JSON", false)
     .action((options: Common & { through?: string; dropHot: boolean; anew: boolean }) =>
-      run((config) => write(config, edges, { ...options, out: outOf(config, edges, options) })),
+      run((config) => write(config, edges, { ...options, out: outOf(config, edges, options) }), {
+        lake: (config) => outOf(config, edges, options),
+      }),
     );
   lake
     .command("verify")
@@ -126,7 +128,9 @@ export const addLake: AddCommand = (lake, { run, edges }) => {
     .option("--json", "print JSON", false)
     .addHelpText("after", EXIT_CODES)
     .action((options: Common) =>
-      run((config) => verify(config, edges, { ...options, out: outOf(config, edges, options) })),
+      run((config) => verify(config, edges, { ...options, out: outOf(config, edges, options) }), {
+        readsOnly: true,
+      }),
     );
   lake
     .command("restore")

@@ -114,7 +114,7 @@ export const addPlan: AddCommand = (command, { run, edges }) => {
     )
     .option("--json", "print JSON", false)
     .action(({ date = null, json }: { date?: string | null; json: boolean }) =>
-      run((config) => plan(config, edges, { date, json })),
+      run((config) => plan(config, edges, { date, json }), { readsOnly: true }),
     );
 };
 

@@ -3,8 +3,10 @@ import { resolve } from "node:path";
 import { Command } from "commander";
 import { exposedSecrets, loadConfig, misspeltSettings } from "../config/loadEnvironment.ts";
 import { describeUnknown } from "../config/unknownVariables.ts";
+import { QuotekeeperError } from "../errors.ts";
 import { closeToOthers } from "../journal/modes.ts";
 import type { Edges } from "../run/edges.ts";
+import { dataDirOwned, lakeOwned, workAsOwner } from "../run/oneOwner.ts";
 import { VERSION } from "../run/version.ts";
 import { type AddCommand, type Cli, EXIT_CODES } from "./command.ts";
 import { complain } from "./terminal/complain.ts";
@@ -99,15 +101,22 @@ export async function createProgram(edges: Edges, done: (exitCode: number) => vo
   return programWith(Object.keys(COMMANDS), edges, { done });
 }
 
-/**
- * @param loaded names of the commands whose options and arguments are wanted; of the others there is a line of help
- * @param options.asJson whether what is wrong is said as JSON, by whoever runs it
- */
+/** How a command line is run. */
+type Running = {
+  done: (exitCode: number) => void;
+  /** The command line; default: none. With `--json` what is wrong is said as JSON, by whoever runs it. */
+  argv?: readonly string[];
+  /** Told whose rights root has taken. */
+  onOwner?: (owner: Owner) => void;
+};
+
+/** @param loaded names of the commands whose options and arguments are wanted; of the others there is a line of help */
 async function programWith(
   loaded: readonly string[],
   edges: Edges,
-  { done, asJson = false }: { done: (exitCode: number) => void; asJson?: boolean },
+  { done, argv = [], onOwner = () => undefined }: Running,
 ): Promise<Command> {
+  const asJson = argv.includes("--json");
   const program = new Command("quotekeeper")
     .description(
       "Polls a brokerage's Market Quotes Service on a schedule, inside its call limit, and keeps every answer.",
@@ -129,14 +138,16 @@ async function programWith(
     // What stands behind `serve keys add` belongs to it, also where `serve` has an option of the same name.
     .enablePositionalOptions()
     .showHelpAfterError(!asJson && "(add --help for what is possible)");
-  const run: Cli["run"] = async (work) => {
+  const run: Cli["run"] = async (work, { readsOnly = false, asCaller = false, lake } = {}) => {
     for (const unknown of misspeltSettings(edges.env, edges.directory))
       say(edges.stderr, describeUnknown(unknown));
     const config = loadConfig(edges.env, edges.directory);
-    const exposed = [
-      exposedSecrets(edges.env, edges.directory),
-      await closeToOthers(resolve(config.dataDir), config.journalReaders),
-    ];
+    const secrets = exposedSecrets(edges.env, edges.directory);
+    const owned = [dataDirOwned(resolve(config.dataDir)), ...(lake ? [lakeOwned(lake(config))] : [])];
+    const { user } = edges;
+    const owner = user && !asCaller ? await workAsOwner(owned, { user, readsOnly, argv }) : null;
+    if (owner) onOwner(owner);
+    const exposed = [secrets, await closeToOthers(resolve(config.dataDir), config.journalReaders)];
     for (const problem of exposed) if (problem) say(edges.stderr, problem.message);
     done(await work(config));
   };
@@ -158,18 +169,31 @@ function namedIn(argv: readonly string[]): string[] {
   return [`${first} ${second}` in COMMANDS ? `${first} ${second}` : first];
 }
 
+type Owner = NonNullable<Awaited<ReturnType<typeof workAsOwner>>>;
+
+/** What whoever is root does not expect: a file that root could read, or a directory that root could write. */
+function ranAs({ name, dir }: Owner, error: unknown): string[] {
+  const said = error instanceof QuotekeeperError ? error.lines.join() : String(error);
+  return /\b(EACCES|EPERM)\b/.test(said)
+    ? [
+        `This ran with the rights of ${name}, who owns ${dir}, and not with root's: name files that ${name} may use.`,
+      ]
+    : [];
+}
+
 /** Runs one command line; never throws. */
 export async function runProgram(argv: readonly string[], outside: Edges): Promise<number> {
   const edges = harmlessEdges(outside);
   let exitCode = 0;
+  let owner: Owner | null = null;
   try {
     const program = await programWith(namedIn(argv), edges, {
-      done: (code) => (exitCode = code),
-      asJson: argv.includes("--json"),
+      ...{ argv, done: (code) => (exitCode = code), onOwner: (became) => (owner = became) },
     });
     await program.parseAsync([...argv], { from: "user" });
     return exitCode;
   } catch (error) {
+    if (owner) say(edges.stderr, ...ranAs(owner, error));
     return complain(error, argv, edges);
   }
 }

@@ -66,7 +66,9 @@ export const addServeKeys: AddCommand = (keys, cli) => {
     .description("the keys without their secrets, oldest first")
     .option("--json", "print JSON", false)
     .addHelpText("after", EXIT_CODES)
-    .action(({ json }: { json: boolean }) => run((config) => keysList(config, edges, { json })));
+    .action(({ json }: { json: boolean }) =>
+      run((config) => keysList(config, edges, { json }), { readsOnly: true }),
+    );
   keys
     .command("revoke")
     .description("removes a key; running services refuse it from the next call on")

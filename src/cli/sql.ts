@@ -60,7 +60,7 @@ export const addSql: AddCommand = (command, { run, edges }) => {
       if (statement !== undefined && options.file !== undefined)
         command.error("error: give the statement or --file, not both", { exitCode: 2 });
       if (options.raw && !options.csv) command.error("error: --raw is for --csv", { exitCode: 2 });
-      return run((config) => sql(config, edges, { ...options, statement }));
+      return run((config) => sql(config, edges, { ...options, statement }), { asCaller: true });
     });
 };
 

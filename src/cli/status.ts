@@ -27,7 +27,7 @@ export const addStatus: AddCommand = (command, { run, edges }) => {
     )
     .option("--json", "print JSON", false)
     .action(({ json, watch = null }: { json: boolean; watch?: number | null }) =>
-      run((config) => status(config, edges, { json, watchEverySeconds: watch })),
+      run((config) => status(config, edges, { json, watchEverySeconds: watch }), { readsOnly: true }),
     );
 };
 

@@ -13,7 +13,7 @@ import { say } from "./terminal/harmless.ts";
 
 /** The dashboard alone. */
 export const addWeb: AddCommand = (command, { run, edges }) => {
-  command.action(() => run((config) => web(config, edges)));
+  command.action(() => run((config) => web(config, edges), { readsOnly: true }));
 };
 
 /** Serves until Ctrl-C or SIGTERM. Nothing is polled, and nothing is written to the archive. */

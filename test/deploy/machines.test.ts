@@ -1,8 +1,11 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { METRICS, type MetricName } from "../../src/web/monitoring/definitions.ts";
 import { VARIABLE_NAMES } from "../../src/config/environment.ts";
+import { tempDir } from "../support/tempDir.ts";
 import { fileText, yamlOf } from "./files.ts";
 
 type Rule = {
@@ -91,4 +94,32 @@ test("the systemd unit sets variables that the program knows, each secret from a
     if (name.endsWith("_FILE")) expect(credentials).toContain(value.replace("%d/", ""));
   }
   expect(set.filter(({ name }) => name.endsWith("_FILE"))).toHaveLength(credentials.length);
+});
+
+test("the script for commands beside the unit gives them the unit's settings, and each secret as a file", () => {
+  const unit = fileText("deploy/systemd/quotekeeper.service");
+  const [home, script] = [tempDir(), fileText("deploy/systemd/quotekeeper")];
+  mkdirSync(join(home, "secrets"));
+  writeFileSync(join(home, "secrets", "database_url"), "");
+  writeFileSync(join(home, "env"), 'QUOTES_LIMIT=50\nQUOTEKEEPER_ATTRIBUTION="Quotes by Example"\n');
+  const moved = script
+    .replaceAll("/etc/quotekeeper/secrets", join(home, "secrets"))
+    .replaceAll("/etc/quotekeeper/env", join(home, "env"));
+  const program = "/usr/bin/node /opt/quotekeeper/bin/quotekeeper.js";
+
+  expect(unit).toContain(`ExecStart=${program} start`);
+  const printed = execFileSync("sh", ["-c", moved.replace(program, "printenv #")], {
+    env: {},
+    encoding: "utf8",
+  });
+
+  const plain = [...unit.matchAll(/^Environment=(?!.*%d)(.+)$/gm)].map(([, line]) => line);
+  expect(plain.length).toBeGreaterThan(2);
+  for (const line of [
+    ...plain,
+    `DATABASE_URL_FILE=${join(home, "secrets", "database_url")}`,
+    "QUOTES_LIMIT=50",
+  ])
+    expect(printed.split("\n")).toContain(line);
+  expect(printed).toContain("QUOTEKEEPER_ATTRIBUTION=Quotes by Example\n");
 });

@@ -178,7 +178,9 @@ async function replaceFile(
   const before = await readFile(file, "utf8").catch(() => "");
   await rm(draft, { force: true });
   await writeFile(draft, change(before), { mode: 0o600, flag: "wx", flush: true });
-  if (runAs.owner && name !== SETTINGS_FILE) await chown(draft, runAs.owner.uid, runAs.owner.gid);
+  // The program's passwords are for the owner of the data directory, who need not be the server's user.
+  const owner = name === SETTINGS_FILE ? await stat(dirname(dir)) : runAs.owner;
+  if (runAs.owner && owner) await chown(draft, owner.uid, owner.gid);
   await rename(draft, file);
 }
 

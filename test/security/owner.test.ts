@@ -1,0 +1,225 @@
+/** One user owns a data directory: what root and other users of the machine do beside the collector of that user. */
+import { spawn } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { runProgram } from "../../src/cli/program.ts";
+import { everyoneMayEnter } from "../../src/archive/embedded/reachable.ts";
+import { nameOf } from "../../src/users.ts";
+import { capturedEdges, type Outcome } from "../cli/edges.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { compileProgram } from "../support/compileProgram.ts";
+import { type TestDatabase, freshDatabase } from "../support/database.ts";
+import { answerRecord, appendAll, at } from "../support/journal.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { answerXml, equityXml } from "../support/xml.ts";
+
+// Programs are started, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
+
+/** Users of the machine without a name: none of them is anybody's. */
+const OWNER = 64_321;
+const OTHER = 64_322;
+
+// Another user has to be able to run the program where it lies.
+const reachable = await everyoneMayEnter(fileURLToPath(import.meta.url));
+const asRoot =
+  process.platform === "linux" && process.geteuid?.() === 0 && reachable ? describe : describe.skip;
+
+asRoot("beside the service of another user", () => {
+  let bin = "";
+  let home = "";
+  let database: TestDatabase;
+  let env: Record<string, string> = {};
+  const dataDir = (): string => join(home, "data");
+  const owners = (): number[] =>
+    readdirSync(dataDir(), { recursive: true, encoding: "utf8" }).map(
+      (name) => statSync(join(dataDir(), name)).uid,
+    );
+
+  beforeAll(async () => {
+    home = tempDir();
+    bin = compileProgram(home);
+    database = await freshDatabase();
+    for (const name of ["data", "jobs"]) mkdirSync(join(home, name));
+    writeFileSync(join(home, "jobs", "a.yaml"), 'name: a\nschedule: "* * * * *"\nsymbols: [AAPL]\n');
+    // Root alone may read the secret.
+    writeFileSync(join(home, "database_url"), database.url, { mode: 0o600 });
+    chmodSync(home, 0o755);
+    chownSync(dataDir(), OWNER, OWNER);
+    chmodSync(dataDir(), 0o700);
+    env = {
+      ...{ PATH: process.env["PATH"] ?? "", QUOTEKEEPER_DATA_DIR: dataDir(), QUOTEKEEPER_HTTP_PORT: "0" },
+      ...{ QUOTEKEEPER_JOBS_DIR: join(home, "jobs"), DATABASE_URL_FILE: join(home, "database_url") },
+    };
+  });
+
+  /** A program under way; `heard` resolves once it has printed something of that kind. */
+  function program(argv: readonly string[], uid = 0) {
+    const own = uid === 0 ? env : { ...env, DATABASE_URL_FILE: "", DATABASE_URL: database.url };
+    const child = spawn(process.execPath, [bin, ...argv], { cwd: home, env: own, uid, gid: uid });
+    const said = { stdout: "", stderr: "" };
+    let look: () => void = () => undefined;
+    for (const name of ["stdout", "stderr"] as const)
+      child[name].on("data", (text: Buffer) => {
+        said[name] += text.toString();
+        look();
+      });
+    const ended = new Promise<Outcome>((resolve) =>
+      child.once("close", (code) => resolve({ exitCode: code ?? -1, ...said })),
+    );
+    const heard = (pattern: RegExp) =>
+      new Promise<void>((resolve) => {
+        look = () => (pattern.test(said.stdout + said.stderr) ? resolve() : undefined);
+        look();
+      });
+    return { child, ended, heard };
+  }
+
+  test("root's commands become that user for good, with secrets that root alone may read, and leave no file of root's", async () => {
+    const [polled, added] = await Promise.all([
+      program(["poll", "--symbols", "AAPL"]).ended,
+      program(["serve", "keys", "add"]).ended,
+    ]);
+
+    expect([polled.exitCode, polled.stdout, added.exitCode]).toEqual([0, expect.stringContaining("AAPL"), 0]);
+    expect(new Set(owners())).toEqual(new Set([OWNER]));
+  });
+
+  test("a file of root's in the journal stops neither collecting nor `status`, and is loaded once it is given back", async () => {
+    const journal = join(dataDir(), "journal");
+    const before = new Set(existsSync(journal) ? readdirSync(journal) : []);
+    // What a release before left there when root polled.
+    await appendAll(journal, [answerRecord(at(1), answerXml(equityXml("MSFT")))]);
+    const foreign = readdirSync(journal).find((name) => !before.has(name) && name !== "segments.jsonl") ?? "";
+    const collecting = program(["collect"]);
+    await collecting.heard(/"started"/);
+    await collecting.heard(/JOURNAL_UNREADABLE/);
+
+    const ids = readFileSync(`/proc/${collecting.child.pid}/status`, "utf8");
+    const [status, other] = await Promise.all([
+      program(["status"]).ended,
+      program(["poll", "--symbols", "AAPL"], OTHER).ended,
+    ]);
+    collecting.child.kill("SIGTERM");
+    const collected = await collecting.ended;
+    chownSync(join(journal, foreign), OWNER, OWNER);
+    const polled = await program(["poll", "--symbols", "AAPL"]).ended;
+
+    for (const line of [
+      `Uid:${`\t${OWNER}`.repeat(4)}`,
+      `Gid:${`\t${OWNER}`.repeat(4)}`,
+      `Groups:\t${OWNER}`,
+    ])
+      expect(ids).toContain(line);
+    expect([status.exitCode, status.stdout]).toEqual([
+      1,
+      expect.stringMatching(
+        new RegExp(
+          `^journal +ATTENTION JOURNAL_UNREADABLE: \\S*${foreign} cannot be read: EACCES, it belongs to root: `,
+          "m",
+        ),
+      ),
+    ]);
+    expect([collected.exitCode, collected.stdout]).toEqual([0, expect.not.stringContaining("not taken all")]);
+    expect([other.exitCode, other.stderr]).toEqual([2, expect.stringContaining("OWNER_DIFFERS")]);
+    expect([polled.exitCode, new Set(owners())]).toEqual([0, new Set([OWNER])]);
+    const rows = await rowsOfQuery(
+      database.pool,
+      "select count(*)::int as count from quotes join instruments on id = instrument_id where symbol = 'MSFT'",
+    );
+    expect(rows).toEqual([{ count: 1 }]);
+  });
+});
+
+describe("another user", () => {
+  const KEY = "CK:hunter2:TK:hunter3";
+  const own = process.geteuid?.() ?? 0;
+  const sudo = own === 0 ? "sudo" : `sudo -u ${nameOf(own)}`;
+
+  /** A command line as a user who owns nothing here runs it. */
+  async function ran(argv: readonly string[], env: Record<string, string>): Promise<Outcome> {
+    const become = (): never => {
+      throw new Error("only root becomes another user");
+    };
+    const { edges, stdout, stderr } = capturedEdges({ env, user: { id: () => own + 1, become } });
+    const exitCode = await runProgram(argv, edges);
+    return { exitCode, stdout: stdout(), stderr: stderr() };
+  }
+
+  test.each([
+    [["start"]],
+    [["collect"]],
+    [["poll", "--symbols", "AAPL,MSFT"]],
+    [["backfill", "--journal"]],
+    [["backfill", "--symbols-file", "it's mine"], "backfill --symbols-file 'it'\\''s mine'"],
+    [["serve", "--source", "simulated", "--key", KEY], "serve --source simulated --key KEY"],
+    [["serve", "keys", "add", `--key=${KEY}`], "serve keys add --key=KEY"],
+    [["serve", "keys", "revoke", "TK"]],
+    [["migrate"]],
+    [["journal", "repair"]],
+    [["journal", "accept", "segments.jsonl"]],
+    [["accounts", "drain", "default"]],
+    [["accounts", "resume", "default"]],
+    [["accounts", "forget", "other"]],
+    [["lake", "--out", "lake"]],
+    [["lake", "restore", "--out", "lake", "--from", "2026-11-20", "--to", "2026-11-20"]],
+  ])(
+    "is told how to run %j as the owner, before anything is written",
+    async (argv: string[], shown = argv.join(" ")) => {
+      const dir = tempDir();
+      mkdirSync(join(dir, "journal"));
+
+      const { exitCode, stderr } = await ran(argv, { QUOTEKEEPER_DATA_DIR: dir });
+
+      expect([exitCode, stderr]).toEqual([
+        2,
+        expect.stringContaining(
+          `OWNER_DIFFERS: ${dir}/journal belongs to ${nameOf(own)}, and this command runs as `,
+        ),
+      ]);
+      expect(stderr).toContain(`: run \`${sudo} quotekeeper ${shown}\``);
+      expect(stderr).not.toContain("hunter");
+      expect(readdirSync(dir, { recursive: true })).toEqual(["journal"]);
+    },
+  );
+
+  test("reads what the modes let be read", async () => {
+    const dir = tempDir();
+    mkdirSync(join(dir, "journal"));
+
+    for (const argv of [
+      ["journal", "verify"],
+      ["journal", "list"],
+      ["serve", "keys", "list"],
+      ["jobs", "check"],
+    ])
+      expect((await ran(argv, { QUOTEKEEPER_DATA_DIR: dir })).stderr).not.toContain("OWNER_DIFFERS");
+  });
+
+  test("may begin in an empty directory that was made for everybody, such as a container's volume", async () => {
+    const dir = tempDir();
+
+    expect((await ran(["serve", "keys", "add"], { QUOTEKEEPER_DATA_DIR: dir })).exitCode).toBe(0);
+  });
+
+  test("does not write to a lake either", async () => {
+    const lake = tempDir();
+    writeFileSync(join(lake, "lake.json"), "{}");
+    const env = { QUOTEKEEPER_DATA_DIR: join(tempDir(), "data") };
+
+    const { stderr } = await ran(["lake", "--out", lake], env);
+
+    expect(stderr).toContain(`OWNER_DIFFERS: ${lake}/lake.json belongs to ${nameOf(own)}`);
+  });
+});
