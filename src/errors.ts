@@ -270,6 +270,11 @@ const table = {
     exitCode: 1,
     hint: "Ask an administrator to grant the missing right, or name a user in DATABASE_URL who has it. Answers stay in the journal until then.",
   },
+  DATABASE_STRANGERS: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Find out who put it there. Drop it, or move it with `alter function ... set schema ...`, then run `revoke create on schema public from public`. Answers stay in the journal until then; docs/database-server.md explains it.",
+  },
   DATABASE_NEWER: {
     retryable: false,
     exitCode: 1,

@@ -1110,7 +1110,7 @@ comment on column option_surface.delta_difference is 'delta less service_delta, 
 comment on column option_surface.root is 'Root of the contract''s OCC symbol where that is another than the underlying''s; else NULL. Origin: instruments.root.';
 comment on view option_surface is 'Implied volatilities and greeks of the contracts that have not expired: now, or at the instant of the setting quotekeeper.as_of.';
 
--- function add_bar_parts(parts bar_part[]) returns TABLE(instrument_id integer, source_id smallint, delayed boolean, written_by text), text d6727c6617968ba285eb6f457c163246
+-- function add_bar_parts(parts bar_part[]) returns TABLE(instrument_id integer, source_id smallint, delayed boolean, written_by text), text d6727c6617968ba285eb6f457c163246, set search_path=public
 
 -- function as_of() returns timestamp with time zone, text c299c10c53461fdcb526fbd32df22bcc
 
@@ -1124,17 +1124,17 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function expires_at(expiration date) returns timestamp with time zone, text f154643e3ddaeff858f8be609cd5579d
 
--- function fill_log_returns() returns void, text 214c2f0556cf89ab6eb851e6835d149b
+-- function fill_log_returns() returns void, text 214c2f0556cf89ab6eb851e6835d149b, set search_path=public
 
 -- function five_minutes(at timestamp with time zone, close_at timestamp with time zone) returns timestamp with time zone, text c2dfcb9574aebc9a90e4b184ccad38b5
 
--- function follow_calendar() returns trigger, text ff05a3ae0570f9e6408a54d84ec3899e
+-- function follow_calendar() returns trigger, text ff05a3ae0570f9e6408a54d84ec3899e, set search_path=public
 
--- function follow_lost_quotes() returns trigger, text f56b7d08224516743002f58c85f34865
+-- function follow_lost_quotes() returns trigger, text f56b7d08224516743002f58c85f34865, set search_path=public
 
--- function follow_lost_volumes() returns trigger, text 1e37e5e2c026d85c83e5765cf452aa2a
+-- function follow_lost_volumes() returns trigger, text 1e37e5e2c026d85c83e5765cf452aa2a, set search_path=public
 
--- function implied_volatility(option_type text, price double precision, spot double precision, strike double precision, years double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0) returns double precision, text 166db50bf7963563bbaf8b04e6ce6feb
+-- function implied_volatility(option_type text, price double precision, spot double precision, strike double precision, years double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0) returns double precision, text 166db50bf7963563bbaf8b04e6ce6feb, set search_path=public
 
 -- function instrument_name(symbol text, expiration date, option_type text, strike numeric) returns text, text 055a892498f241516d0446c92ca34ee8
 
@@ -1142,17 +1142,17 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function instruments_named(name text) returns SETOF instruments, text 8fdd3037cdea040f3b7dbc1be54cf105
 
--- function is_of_dates(width interval) returns boolean, text c23e80366cbb0faf6e3682a65cd7a63d
+-- function is_of_dates(width interval) returns boolean, text c23e80366cbb0faf6e3682a65cd7a63d, set search_path=public
 
--- function keep_bars() returns trigger, text 9791c796a7ff850979a44153693f21a9
+-- function keep_bars() returns trigger, text 9791c796a7ff850979a44153693f21a9, set search_path=public
 
--- function keep_bars_of_dropped(from_at timestamp with time zone, to_at timestamp with time zone) returns void, text e1a657e11ede1bb2aa94a331f12b88a6
+-- function keep_bars_of_dropped(from_at timestamp with time zone, to_at timestamp with time zone) returns void, text e1a657e11ede1bb2aa94a331f12b88a6, set search_path=public
 
--- function keep_ended_bars(from_date date, to_date date, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[], others_too boolean DEFAULT true) returns void, text a36fcda1fdf1b75474f47c54309cac54
+-- function keep_ended_bars(from_date date, to_date date, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[], others_too boolean DEFAULT true) returns void, text a36fcda1fdf1b75474f47c54309cac54, set search_path=public
 
--- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[]) returns void, text 4a0283ea99ab443c8d474a9f6162b393
+-- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[]) returns void, text 4a0283ea99ab443c8d474a9f6162b393, set search_path=public
 
--- function keep_session_bars() returns trigger, text 6ebdf13b7b328084f8ab6b48f8bf8237
+-- function keep_session_bars() returns trigger, text 6ebdf13b7b328084f8ab6b48f8bf8237, set search_path=public
 
 -- function log_return(close numeric, before numeric) returns numeric, text c55c5f51749857b57615c41affe85503
 
@@ -1168,19 +1168,19 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function option_rate() returns double precision, text 4310775eb27cb603b48afd9a5444aacb
 
--- function option_value(option_type text, spot double precision, strike double precision, years double precision, volatility double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0, OUT value double precision, OUT delta double precision, OUT gamma double precision, OUT vega double precision, OUT theta double precision, OUT rho double precision) returns record, text 6eb09c5af009444e17a546b4183c1fb2
+-- function option_value(option_type text, spot double precision, strike double precision, years double precision, volatility double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0, OUT value double precision, OUT delta double precision, OUT gamma double precision, OUT vega double precision, OUT theta double precision, OUT rho double precision) returns record, text 6eb09c5af009444e17a546b4183c1fb2, set search_path=public
 
 -- function quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 963c032a1eed05c2aa49d3c6df190c1c
 
 -- function quotes_at(at timestamp with time zone) returns TABLE(instrument_id integer, security_type text, symbol text, expiration date, option_type text, strike numeric, description text, underlying_id integer, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, last numeric, change numeric, pct_change numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric), text 843aedb7b3bcbe1010872ec8246b7c30
 
--- function recompute_session_bars(from_date date, to_date date) returns bigint, text 8944e7a7b1a086d0848e4590f78e6655
+-- function recompute_session_bars(from_date date, to_date date) returns bigint, text 8944e7a7b1a086d0848e4590f78e6655, set search_path=public
 
--- function refresh_daily_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text 0531a72f4164bf29b90a40c6ce6a3cd4
+-- function refresh_daily_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text 0531a72f4164bf29b90a40c6ce6a3cd4, set search_path=public
 
--- function refresh_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text 2d90d197b8a6f2dddd69bcac1e876fe7
+-- function refresh_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text 2d90d197b8a6f2dddd69bcac1e876fe7, set search_path=public
 
--- function refresh_session_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text a98f070667b023e9d5f65de1c6d506eb
+-- function refresh_session_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text a98f070667b023e9d5f65de1c6d506eb, set search_path=public
 
 -- function returns(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, close numeric, log_return numeric, percent numeric), text 2ca53e405c6b3fca11f34e78a957be80
 

@@ -62,7 +62,7 @@ order by c.relname`;
 
 const FUNCTIONS = `
 select c.proname as name, pg_get_function_arguments(c.oid) as arguments, pg_get_function_result(c.oid) as result,
-       md5(c.prosrc) as body
+       md5(c.prosrc) as body, array_to_string(c.proconfig, ', ') as settings
 from pg_proc c
 where c.pronamespace = 'public'::regnamespace and c.prokind = 'f'
   and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
@@ -71,7 +71,7 @@ order by c.proname, 2`;
 type Table = Record<"columns" | "constraints" | "indexes" | "triggers" | "comments", string[]> & Commented;
 type View = Record<"columns" | "reads" | "comments", string[]> & Commented;
 type Commented = { name: string; comment: string | null };
-type Function = Record<"name" | "arguments" | "result" | "body", string>;
+type Function = Record<"name" | "arguments" | "result" | "body", string> & { settings: string | null };
 
 /** @returns the text of `test/schema.sql` */
 export async function dumpSchema(pool: pg.Pool): Promise<string> {
@@ -117,8 +117,9 @@ function viewText({ name, comment, columns, reads, comments }: View): string {
   ].join("\n");
 }
 
-function functionText({ name, arguments: given, result, body }: Function): string {
-  return `\n-- function ${name}(${given}) returns ${result}, text ${body}`;
+function functionText({ name, arguments: given, result, body, settings }: Function): string {
+  const set = settings === null ? "" : `, set ${settings}`;
+  return `\n-- function ${name}(${given}) returns ${result}, text ${body}${set}`;
 }
 
 function commentText(kind: string, { name, comment }: Commented): string[] {

@@ -6,6 +6,7 @@ import pgPass from "pgpass";
 import { describeDatabase, SCRAM, withoutFiles } from "../config/databaseUrl.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { settleSession } from "./pooler.ts";
+import { applySettings } from "./searchPath.ts";
 import { settleTls, type Tls, tlsError, tlsOf } from "./tls.ts";
 
 // Where neither the address nor PGPASSWORD has a password, `~/.pgpass` may, as for psql. The driver would look there too,
@@ -20,7 +21,7 @@ export const APPLICATION_NAME = "quotekeeper";
 const READ_TIMEOUT_MS = 5_000;
 
 /**
- * What every session is told. Not at login (`options`), which pgbouncer refuses.
+ * What every session is told, besides where it looks names up (searchPath.ts). Not at login (`options`), which pgbouncer refuses.
  *
  * JIT: on a server built with LLVM the views' many small branches are compiled at each call, for seconds, because tables
  * that were never analyzed look large; the work itself takes milliseconds.
@@ -61,8 +62,9 @@ const TEXT_OIDS = new Set([20, 1082, 1114, 1184, 1700]);
 /**
  * A pool whose sessions speak UTC, and whose times, dates, `numeric` and `bigint` come back as text.
  *
- * Its connections fail with QuotekeeperError DATABASE_POOLED behind a pooler in transaction mode, and with
- * DATABASE_TLS_FAILED where the server has not the TLS that the address asks for.
+ * Its connections fail with QuotekeeperError DATABASE_POOLED behind a pooler in transaction mode, with DATABASE_TLS_FAILED where
+ * the server has not the TLS that the address asks for, and with DatabaseProblem DATABASE_STRANGERS where calls might reach
+ * somebody else's functions.
  *
  * @param connectionString of the database; never printed
  * @param options.plannedOnce for few statements asked again and again: each is planned once per session
@@ -107,8 +109,11 @@ export function createPool(
             : pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser,
       },
     },
-    tlsOf(connectionString, login.host || "localhost"),
-    describeDatabase(connectionString),
+    {
+      settings,
+      tls: tlsOf(connectionString, login.host || "localhost"),
+      shown: describeDatabase(connectionString),
+    },
   );
   // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
   pool.on("error", () => undefined);
@@ -221,15 +226,20 @@ type OnClient = (
 
 /** Settles with the server about TLS before its first connection, and names what TLS does not like of the others. */
 class ArchivePool extends pg.Pool {
+  readonly #settings: Readonly<Record<string, string>>;
   readonly #tls: Tls | null;
   readonly #shown: string;
   readonly #abandoned: AbortController;
   #settled: Promise<void> | null = null;
 
-  constructor(options: pg.PoolConfig, tls: Tls | null, shown: string) {
+  constructor(
+    options: pg.PoolConfig,
+    { settings, tls, shown }: { settings: Readonly<Record<string, string>>; tls: Tls | null; shown: string },
+  ) {
     const abandoned = new AbortController();
     super({ ...options, abandoned: abandoned.signal } as pg.PoolConfig);
     this.#abandoned = abandoned;
+    this.#settings = settings;
     this.#tls = tls;
     this.#shown = shown;
   }
@@ -246,11 +256,23 @@ class ArchivePool extends pg.Pool {
     );
   }
 
-  /** A connection beside the pool's, to the same place. */
+  /** A connection beside the pool's, to the same place, without settings. */
   async another(): Promise<pg.Client> {
     const client = new ArchiveClient(this.options as pg.ClientConfig);
     await client.connect();
     return client;
+  }
+
+  /** The same with settings. */
+  async beside(): Promise<pg.Client> {
+    const client = await this.another();
+    try {
+      await applySettings(client, this.#settings);
+      return client;
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
   }
 
   /** Cuts all connections, those too that are being made. */
@@ -284,7 +306,7 @@ class ArchivePool extends pg.Pool {
 
 /** A connection beside those of a pool of `createPool` that has connected before, to the same place; the caller ends it. */
 export function connectBeside(pool: pg.Pool): Promise<pg.Client> {
-  return (pool as ArchivePool).another();
+  return (pool as ArchivePool).beside();
 }
 
 /** Cuts all connections of a pool of `createPool`, those too that are being made: what waits for them fails at once. */

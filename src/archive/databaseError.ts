@@ -2,7 +2,8 @@
 import { type ErrorCode, QuotekeeperError } from "../errors.ts";
 
 /** Codes of what keeps a database that answers from taking the archive, and what a person can mend meanwhile. */
-type ProblemCode = "DATABASE_OCCUPIED" | "DATABASE_READ_ONLY" | "DATABASE_RIGHTS_MISSING";
+type ProblemCode =
+  "DATABASE_OCCUPIED" | "DATABASE_READ_ONLY" | "DATABASE_RIGHTS_MISSING" | "DATABASE_STRANGERS";
 
 /** A database that answers and cannot take the archive, in words that PostgreSQL's own message does not have. */
 export class DatabaseProblem extends Error {
@@ -113,6 +114,7 @@ const MENDABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "DATABASE_OCCUPIED",
   "DATABASE_READ_ONLY",
   "DATABASE_RIGHTS_MISSING",
+  "DATABASE_STRANGERS",
 ]);
 
 /** Whether collecting goes on into the journal meanwhile: docs/decisions/database-down-at-start.md. */

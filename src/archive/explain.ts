@@ -51,7 +51,7 @@ async function whyReadOnly(db: Queryable | pg.Pool): Promise<string | null> {
     role: string;
   }>(
     `select pg_is_in_recovery() as standby, setting = 'on' as read_only, source,
-            quote_ident(current_database()) as database, quote_ident(current_user) as role
+            quote_ident(current_database()::text) as database, quote_ident(current_user::text) as role
      from pg_settings where name = '${SETTING}'`,
   );
   const [found] = rows;
@@ -80,14 +80,14 @@ async function whichRight(db: Queryable, error: unknown): Promise<string> {
     foreign_tables: string[];
     owner: string | null;
   }>(
-    `select quote_ident(current_user) as role, quote_ident(current_database()) as database,
-            quote_ident(current_schema()) as schema,
+    `select quote_ident(current_user::text) as role, quote_ident(current_database()::text) as database,
+            quote_ident(current_schema()::text) as schema,
             has_schema_privilege(current_schema(), 'create') as may_create,
             coalesce(array_agg(relname::text order by relname) filter (where relname is not null), '{}')
               as foreign_tables,
             min(pg_get_userbyid(relowner)) as owner
      from (select) one
-     left join pg_class on relnamespace = to_regnamespace(quote_ident(current_schema()))
+     left join pg_class on relnamespace = to_regnamespace(quote_ident(current_schema()::text))
        and relkind in ('r', 'p', 'v', 'm', 'f') and not relispartition
        and not pg_has_role(current_user, relowner, 'usage')`,
   );

@@ -17,6 +17,7 @@ import { connectBeside } from "./connect.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { endReaders, settleReader, watching } from "./readerRole.ts";
 import { schemaMigrations } from "./schema.ts";
+import { isStranger, readSharedSchema, settlePaths } from "./searchPath.ts";
 import { refreshSessions, settleCalendarDays } from "./sessions.ts";
 import { tablesOn } from "./tableRows.ts";
 import { settleTier, type StorageWishes } from "./tiers/tier.ts";
@@ -29,8 +30,8 @@ type Migration = { version: number; name: string; sql: string; sha256: string };
 type MigrationReport = {
   version: number;
   applied: string[];
-  /** Why people's tools have no role `quotekeeper_reader`, and what to do; null when it can read the archive. */
-  withoutReader: string | null;
+  /** What a person should see to, and how: tools without the role `quotekeeper_reader`, a schema that strangers use too. */
+  warnings: string[];
 };
 
 /** How often readers that hold a migration up are ended: sooner than the server looks for deadlocks (1 s). */
@@ -89,16 +90,19 @@ export async function migrate(
     const applied = await appliedVersions(client);
     checkHistory(files, applied);
     const pending = files.filter(({ version }) => !applied.has(version));
-    if (pending.length > 0) await requireFreeNames(client, files, applied);
+    await requireFreeNames(client, files, applied);
     for (const file of pending) await applyOne(client, file);
     await settleTier(client, wishes);
+    await settlePaths(client, namesOf([...files.flatMap(madeBy), ...MADE_ELSEWHERE], "function"));
     if (calendar !== null) await transactionOn(client, () => settleCalendarDays(client, calendar));
     // Before the partitions, which would write the sessions of their years first, and so twice.
     await refreshSessions(client, Number(now.slice(0, 4)));
     await ensurePartitions(client, now, now);
-    const withoutReader = await settleReader(client);
+    const warnings = [await settleReader(client), await readSharedSchema(client)].filter(
+      (warning) => warning !== null,
+    );
     failed = false;
-    return { version: files.at(-1)?.version ?? 0, applied: pending.map(({ name }) => name), withoutReader };
+    return { version: files.at(-1)?.version ?? 0, applied: pending.map(({ name }) => name), warnings };
   } finally {
     await unlock();
     // A session keeps the settings it began with, such as being read only: what failed is tried on a new one.
@@ -132,18 +136,19 @@ async function newestApplied(pool: pg.Pool): Promise<number> {
 }
 
 /**
- * Whether there is a history of migrations. Other programs call theirs `schema_migrations` too, without our columns.
+ * Whether there is a history of migrations. Other programs call theirs `schema_migrations` too, without our columns. It is a
+ * table: what a view has in it, or a policy of rows, would run with our rights.
  *
  * @throws DatabaseProblem DATABASE_OCCUPIED when it is another program's
  */
 async function hasHistory(db: Pick<pg.ClientBase, "query"> | pg.Pool): Promise<boolean> {
-  const { rows } = await (db as Pick<pg.ClientBase, "query">).query<{ columns: number }>(
-    `select (select count(*) from pg_attribute where attrelid = c.oid and attname in ('version', 'name', 'sha256'))::int
-       as columns
+  const { rows } = await (db as Pick<pg.ClientBase, "query">).query<{ kind: string; ours: boolean }>(
+    `select ${KINDS} as kind, relkind = 'r' and not relrowsecurity and (
+              select count(*) from pg_attribute where attrelid = c.oid and attname in ('version', 'name', 'sha256')) = 3 as ours
      from pg_class c where oid = to_regclass('schema_migrations')`,
   );
   const [found] = rows;
-  if (found !== undefined && found.columns < 3) throw occupied(["a table called schema_migrations"]);
+  if (found?.ours === false) throw occupied([`${found.kind} called schema_migrations`]);
   return found !== undefined;
 }
 
@@ -258,8 +263,16 @@ async function applyOne(
 
 type Queryable = Pick<pg.ClientBase, "query">;
 
-/** What a migration makes: tables and views, whose names are those of types as well, indexes and functions. */
-const MADE = /^create (?:unique )?(table|view|index|function) (\w+)/gm;
+/** What a migration makes: tables and views, whose names are those of types as well, types, indexes and functions, also by renaming. */
+const MADE =
+  /^(?:create (?:unique )?|alter (?=.* rename to))(table|view|type|index|function) (?:.* rename to )?(\w+)/gm;
+
+/** What this file and the tiers make. */
+const MADE_ELSEWHERE: readonly Made[] = [
+  ...["schema_migrations", "migration_lock"].map((name) => ({ kind: "table", name })),
+  ...["admit_quotes", "drop_old_quotes", "follow_rows"].map((name) => ({ kind: "function", name })),
+  { kind: "type", name: "dictionary_numeric" },
+];
 
 const KINDS = `case relkind when 'v' then 'a view' when 'm' then 'a materialized view' when 'f' then 'a foreign table'
   when 'S' then 'a sequence' when 'c' then 'a type' when 'i' then 'an index' when 'I' then 'an index' else 'a table' end`;
@@ -269,9 +282,11 @@ const MOST_THINGS = 3;
 
 type Script = { sql: string };
 
+type Made = { kind: string; name: string };
+
 /**
  * Looks whether the names that migrations need are free. What those that were applied have made is ours, and may be
- * made anew.
+ * made anew, unless it is a stranger's: replaced by us, a function would stay its owner's, who could change it again.
  *
  * @returns null when they are free
  */
@@ -279,26 +294,44 @@ async function findOccupied(
   db: Queryable | pg.Pool,
   { pending, applied = [] }: { pending: readonly Script[]; applied?: readonly Script[] },
 ): Promise<DatabaseProblem | null> {
-  const ours = new Set(applied.flatMap(madeBy).map(({ name }) => name));
-  const made = pending.flatMap(madeBy).filter(({ name }) => !ours.has(name));
-  const namesOf = (...kinds: string[]): string[] =>
-    made.flatMap(({ kind, name }) => (kinds.includes(kind) ? [name] : []));
+  const ours = [...applied.flatMap(madeBy), ...MADE_ELSEWHERE];
+  const known = new Set(ours.map(({ name }) => name));
+  const needed = pending.flatMap(madeBy).filter(({ name }) => !known.has(name));
   const { rows } = await (db as Queryable).query<{ kind: string; name: string }>(
-    `select ${KINDS} as kind, quote_ident(relname) as name from pg_class
-     where relnamespace = to_regnamespace(quote_ident(current_schema())) and relname = any ($1)
-     union all
-     select 'a type', quote_ident(typname) from pg_type
-     where typnamespace = to_regnamespace(quote_ident(current_schema())) and typname = any ($2) and typrelid = 0
-     union all
-     select 'a function', quote_ident(proname) from pg_proc
-     where pronamespace = to_regnamespace(quote_ident(current_schema())) and proname = any ($3)
+    `select kind, quote_ident(name) as name
+     from (
+       select 'relation' as space, ${KINDS} as kind, relname::text as name, relowner as owner
+       from pg_class where relnamespace = to_regnamespace(quote_ident(current_schema()::text))
+       union all
+       select 'type', 'a type', typname::text, typowner
+       from pg_type where typnamespace = to_regnamespace(quote_ident(current_schema()::text)) and typrelid = 0
+       union all
+       select 'function', 'a function', proname::text, proowner
+       from pg_proc where pronamespace = to_regnamespace(quote_ident(current_schema()::text))
+     ) there
+     where space || ' ' || name = any ($1) or space || ' ' || name = any ($2) and ${isStranger("owner")}
+       -- Of an archive that is there, whoever has made it is none.
+       and not ($3 and owner = (select relowner from pg_class where oid = to_regclass('schema_migrations')))
      order by 2`,
-    [namesOf("table", "view", "index"), namesOf("table", "view"), namesOf("function")],
+    [spaced(needed), spaced(ours), applied.length > 0],
   );
   return rows.length === 0 ? null : occupied(rows.map(({ kind, name }) => `${kind} called ${name}`));
 }
 
-function madeBy({ sql }: Script): { kind: string; name: string }[] {
+/** Names with what their like share them with: `relation quotes`. */
+function spaced(made: readonly Made[]): string[] {
+  return [
+    ...namesOf(made, "table", "view", "index", "type").map((name) => `relation ${name}`),
+    ...namesOf(made, "table", "view", "type").map((name) => `type ${name}`),
+    ...namesOf(made, "function").map((name) => `function ${name}`),
+  ];
+}
+
+function namesOf(made: readonly Made[], ...kinds: string[]): string[] {
+  return made.flatMap(({ kind, name }) => (kinds.includes(kind) ? [name] : []));
+}
+
+function madeBy({ sql }: Script): Made[] {
   return [...sql.matchAll(MADE)].map(([, kind = "", name = ""]) => ({ kind, name }));
 }
 

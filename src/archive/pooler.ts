@@ -5,6 +5,7 @@
  */
 import type pg from "pg";
 import { QuotekeeperError } from "../errors.ts";
+import { applySettings } from "./searchPath.ts";
 
 /** SQLSTATE of a pooler in statement mode, asked for a transaction: protocol violation. */
 const NO_TRANSACTIONS = "08P01";
@@ -17,32 +18,23 @@ const OTHERS = 2;
  *
  * @param settings names and values, as of SET
  * @param open makes another connection to the same address
- * @throws QuotekeeperError DATABASE_POOLED behind a pooler in transaction or statement mode
+ * @throws QuotekeeperError DATABASE_POOLED behind a pooler in transaction or statement mode; DatabaseProblem DATABASE_STRANGERS
  */
 export async function settleSession(
   client: pg.ClientBase,
   settings: Readonly<Record<string, string>>,
   open: () => Promise<pg.Client>,
 ): Promise<void> {
-  const names = Object.keys(settings);
   // A server tells its process id at login; a pooler tells a number of its own.
   const { processID } = client as unknown as { processID: number | null };
-  const apply = async (onlyProcess: number | null): Promise<number> => {
-    const { rowCount } = await client.query(
-      `select set_config(name, value, false) from unnest($1::text[], $2::text[]) as s (name, value)
-       where $3::int is null or pg_backend_pid() = $3`,
-      [names, Object.values(settings), onlyProcess],
-    );
-    return rowCount ?? 0;
-  };
-  if ((await apply(processID ?? 0)) === names.length) return;
+  if (await applySettings(client, settings, processID ?? 0)) return;
   if (await sharesProcesses(client, open)) {
     throw new QuotekeeperError(
       "DATABASE_POOLED",
       "a pooler in transaction mode answers there: it keeps nothing of a session from one transaction to the next",
     );
   }
-  await apply(null);
+  await applySettings(client, settings);
 }
 
 /**
@@ -73,6 +65,6 @@ async function sharesProcesses(first: pg.ClientBase, open: () => Promise<pg.Clie
 }
 
 async function processOf(client: pg.ClientBase): Promise<number | undefined> {
-  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const { rows } = await client.query<{ pid: number }>("select pg_catalog.pg_backend_pid() as pid");
   return rows[0]?.pid;
 }

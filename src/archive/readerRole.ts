@@ -118,7 +118,7 @@ async function assumeReader(client: pg.ClientBase): Promise<void> {
 async function readStanding(client: Pick<pg.ClientBase | pg.Pool, "query">): Promise<Standing> {
   // An archive that is not there yet comes with the reader's rights. The word `set` is known since PostgreSQL 16.
   const { rows } = await client.query<Standing>(
-    `select quote_ident(session_user) as owner, r.oid is not null as there,
+    `select quote_ident(session_user::text) as owner, r.oid is not null as there,
             coalesce(pg_has_role(session_user, r.oid, case when current_setting('server_version_num')::int < 160000
                                                            then 'member' else 'set' end)
                      and (sources is null or has_table_privilege(r.oid, sources, 'select')), false) as assumable,
@@ -136,7 +136,7 @@ async function readStanding(client: Pick<pg.ClientBase | pg.Pool, "query">): Pro
  */
 export async function settleReader(client: pg.ClientBase): Promise<string | null> {
   const { rows } = await client.query<{ role: string; may_make: boolean }>(
-    "select quote_ident(rolname) as role, rolcreaterole or rolsuper as may_make from pg_roles where rolname = current_user",
+    "select quote_ident(rolname::text) as role, rolcreaterole or rolsuper as may_make from pg_roles where rolname = current_user",
   );
   const { role, may_make: mayMake } = rows[0] ?? { role: "?", may_make: false };
   const { there, owner } = await readStanding(client);
@@ -157,9 +157,9 @@ async function limitReader(client: pg.ClientBase): Promise<void> {
        case when not pg_has_role(oid, 'usage') then '${grant("current_user")}' end,
        case when rolconnlimit = -1 and not exists (select from pg_db_role_setting where setrole = oid) then $1 end,
        case when has_database_privilege(oid, current_database(), 'temporary')
-         then format('revoke temporary on database %I from public', current_database()) end,
+         then pg_catalog.format('revoke temporary on database %I from public', current_database()) end,
        case when has_schema_privilege(oid, current_schema(), 'create')
-         then format('revoke create on schema %I from public', current_schema()) end
+         then pg_catalog.format('revoke create on schema %I from public', current_schema()) end
      ], null) as statements
      from pg_roles where rolname = '${READER}'`,
     [[`alter role ${READER} connection limit ${READER_CONNECTIONS}`, ...givenSettings()].join("; ")],
@@ -204,9 +204,9 @@ async function makeReader(client: pg.ClientBase): Promise<boolean> {
 /** Once, when it can read nothing yet: what an operator took from it later stays taken. */
 async function grantReading(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ schema: string; relations: string | null }>(
-    `select quote_ident(current_schema()) as schema, string_agg(oid::regclass::text, ', ') as relations
+    `select quote_ident(current_schema()::text) as schema, string_agg(oid::regclass::text, ', ') as relations
      from pg_class
-     where relnamespace = to_regnamespace(quote_ident(current_schema())) and relkind in ('r', 'p', 'v', 'm')
+     where relnamespace = to_regnamespace(quote_ident(current_schema()::text)) and relkind in ('r', 'p', 'v', 'm')
        and pg_has_role(current_user, relowner, 'usage')
        and not has_table_privilege('${READER}', 'sources', 'select')`,
   );

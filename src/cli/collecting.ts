@@ -87,8 +87,8 @@ export async function prepareSchema(
 
 async function schemaOf(archive: Archive, clock: Edges["clock"], log: Log): Promise<boolean> {
   try {
-    const { withoutReader } = await migrate(archive.pool, instantFromDate(clock.now()));
-    if (withoutReader !== null) log.warn({}, withoutReader);
+    const { warnings } = await migrate(archive.pool, instantFromDate(clock.now()));
+    for (const warning of warnings) log.warn({}, warning);
     await currentVersion(archive.pool);
     return true;
   } catch (error) {

@@ -48,19 +48,15 @@ async function migrate(
   { json, toTimescaledb = false, toCitus = false }: MigrateOptions,
 ): Promise<number> {
   return withArchive(config, edges, async ({ pool, address }) => {
-    const { version, applied, withoutReader } = await migrateDatabase(
-      pool,
-      instantFromDate(edges.clock.now()),
-      {
-        ...(toTimescaledb && { toTimescaledb }),
-        ...(toCitus && { toCitus }),
-        calendar: await readCalendarDays(resolve(config.jobsDir)),
-        retentionDays: config.retentionDays ?? null,
-      },
-    );
+    const { version, applied, warnings } = await migrateDatabase(pool, instantFromDate(edges.clock.now()), {
+      ...(toTimescaledb && { toTimescaledb }),
+      ...(toCitus && { toCitus }),
+      calendar: await readCalendarDays(resolve(config.jobsDir)),
+      retentionDays: config.retentionDays ?? null,
+    });
     const tier = await readTier(pool);
     const retentionDays = tier.name === "community" ? await readRetention(pool) : null;
-    if (withoutReader !== null) say(edges.stderr, withoutReader);
+    for (const warning of warnings) say(edges.stderr, warning);
     if (json) {
       const result = { database: address, version, applied, tier, retentionDays };
       printJson(edges.stdout, migrateJson, result);

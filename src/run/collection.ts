@@ -328,9 +328,9 @@ function openLoading(
     },
     prepare: async () => {
       if (await schemaReady) return;
-      const { applied, withoutReader } = await migrate(archive.pool, instantFromDate(clock.now()));
+      const { applied, warnings } = await migrate(archive.pool, instantFromDate(clock.now()));
       if (applied.length > 0) log.info({ applied }, "the database's schema is up to date");
-      if (withoutReader !== null) log.warn(withoutReader);
+      for (const warning of warnings) log.warn(warning);
     },
     onDamage: (damage) => log.error(...damageSaid(damage)),
     onFailure: (error, waitMs) => {

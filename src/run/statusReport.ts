@@ -17,6 +17,7 @@ import {
   readPolledMarket,
 } from "../archive/queries.ts";
 import { readWithoutReader } from "../archive/readerRole.ts";
+import { readSharedSchema } from "../archive/searchPath.ts";
 import { describeTier, readTier, type Tier } from "../archive/tiers/tier.ts";
 import type { Clock } from "../clock.ts";
 import { type Job, noJobs, readJobs } from "../schedule/readJobs.ts";
@@ -253,7 +254,10 @@ async function readArchive(
   const sources = health.sources.length > 0 ? `, ${health.sources.join(" and ")}` : "";
   const about = `schema version ${version}, ${health.instruments} instruments${sources}`;
   const withoutReader = config.databaseReaderUrl ? null : await readWithoutReader(pool);
-  const text = [address, describeTier(tier), about, ...(withoutReader ? [withoutReader] : [])].join(", ");
+  const shared = await readSharedSchema(pool);
+  const text = [address, describeTier(tier), about, withoutReader, shared]
+    .filter((part) => part !== null)
+    .join(", ");
   // The program's own simulated market runs only while `start` does, and is never late.
   const calendar: Calendar | null = simulated ? null : createCalendar(overrides);
   const ledger = await readLedgerStatus(pool, jobs, { source: market.slots, calendar, now });

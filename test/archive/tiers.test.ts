@@ -131,8 +131,11 @@ describe("the storage tier", () => {
 });
 
 // Everywhere: what stands in for TimescaleDB leaves the new tables as they are, and all else is exchanged as on a server with it.
-test("the exchange of tables keeps every column of tables and views, and what is said of it", async () => {
+test("the exchange of tables keeps every column of tables and views, what is said of it, and whose it is", async () => {
   const { pool } = await plainDatabase();
+  await pool.query(
+    "create view not_ours as select rolpassword from pg_authid; alter view not_ours owner to quotekeeper_reader",
+  );
   const relations = await readRelations(pool);
   await pool.query(
     `create schema stand_in;
@@ -147,6 +150,10 @@ test("the exchange of tables keeps every column of tables and views, and what is
   });
 
   expect(await readRelations(pool)).toEqual(relations);
+  // It reads with the rights of its owner.
+  expect(
+    await rowsOfQuery(pool, "select relowner::regrole::text from pg_class where relname = 'not_ours'"),
+  ).toEqual([{ relowner: "quotekeeper_reader" }]);
   expect(await rowsOfQuery(pool, "select relkind from pg_class where oid = 'quotes'::regclass")).toEqual([
     { relkind: "r" },
   ]);

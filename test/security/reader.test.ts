@@ -70,7 +70,7 @@ describe("a reader of the embedded database", () => {
     ["a table", "create table public.t (x int)"],
     ["a loop", "do $$ begin loop perform pg_current_xact_id(); end loop; end $$"],
     ["the server's log of changes", "select pg_logical_emit_message(false, 'x', repeat('x', 1000000))"],
-    ["a message", "select pg_notify('x', 'x')"],
+    ["a message by the function for it", "select pg_notify('x', 'x')"],
     ["others' sessions", "select pg_terminate_backend(pid) from pg_stat_activity"],
     ["more room for sorting", "set temp_file_limit = -1"],
     ["that for sessions to come", "alter role quotekeeper_reader set temp_file_limit = -1"],
@@ -85,6 +85,30 @@ describe("a reader of the embedded database", () => {
 
     // 42501 insufficient_privilege.
     await expect(reader.query(statement)).rejects.toMatchObject({ code: "42501" });
+  });
+
+  test("sends messages that nobody of the program hears, and whose queue holds up nothing when it is full", async () => {
+    const [holder, sender] = [await hostileReader(), await hostileReader()];
+    // Who listens and does not end a transaction keeps all that is sent from then on.
+    await holder.query("listen a");
+    await holder.query("begin; select 1");
+    await expect(sender.query("notify a")).resolves.toMatchObject({ command: "NOTIFY" });
+    const page = `notify a, '${"x".repeat(7_900)}'`;
+    let full: unknown = null;
+    // 64 pages of 8 kB, one a message.
+    for (let sent = 0; full === null && sent <= 64; sent++)
+      await sender.query(page).catch((error: unknown) => (full = error));
+
+    // 54000 program_limit_exceeded.
+    expect(full).toMatchObject({ code: "54000" });
+    const heard: unknown[] = [];
+    const client = await owner.connect();
+    client.on("notification", (message) => heard.push(message));
+    await client.query("insert into late_days values ('1999-01-04', pg_current_xact_id(), now())");
+    await client.query("delete from late_days where date = '1999-01-04'");
+    client.release();
+    expect((await migrate(owner, NOW)).applied).toEqual([]);
+    expect(heard).toEqual([]);
   });
 
   test("reads what is there", async () => {

@@ -192,6 +192,7 @@ async function runAlone(
 ): Promise<{ code: number; output: string }> {
   const settings = [
     `exit_on_error=${stopAtErrors ? "on" : "off"}`,
+    "search_path=pg_catalog",
     // The statement has passwords in it.
     "log_min_error_statement=panic",
     "log_checkpoints=off",

@@ -219,6 +219,8 @@ async function connectOwner(
   const client = new ArchiveClient({ ...addressOf(connectionString), application_name: APPLICATION_NAME });
   try {
     await client.connect();
+    // It needs no name but PostgreSQL's own.
+    await client.query("set search_path = pg_catalog");
     if (!(await worksIn(dir, client, clock))) throw new Error("another server's port");
     await client.query("select pg_advisory_lock_shared($1)", [IN_USE_LOCK]);
     await settleReaderSettings(client);

@@ -18,6 +18,8 @@ export const TAKEN_FROM_EVERYBODY = String.raw`do $$
 declare
   taken text;
 begin
+  -- Whatever others have put into public is passed by.
+  perform pg_catalog.set_config('search_path', 'pg_catalog', true);
   -- Locks of others, large objects, messages, the log of the server, and the sessions of those with the same role.
   for taken in
     select oid::regprocedure from pg_proc

@@ -30,7 +30,7 @@ export async function readHotRanges(pool: pg.Pool, before: Instant): Promise<Hot
            substring(pg_get_expr(c.relpartbound, c.oid) from 'TO \\(''([^'']*)''\\)')::timestamptz as to_at
          from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
          where i.inhparent in ('quotes'::regclass, 'extended_quotes'::regclass)`
-      : `select hypertable_name as "table", format('%I.%I', chunk_schema, chunk_name) as partition,
+      : `select hypertable_name as "table", pg_catalog.format('%I.%I', chunk_schema, chunk_name) as partition,
            range_start as from_at, range_end as to_at
          from timescaledb_information.chunks
          where hypertable_schema = current_schema() and hypertable_name in ('quotes', 'extended_quotes')`;

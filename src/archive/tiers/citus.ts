@@ -230,7 +230,7 @@ async function countRows(client: pg.ClientBase): Promise<{ table: string; rows: 
 /** Triggers follow rows on other tiers. A partition that has none of its own has its table's, which goes with that. */
 async function dropTriggers(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ statement: string }>(
-    `select format('drop trigger %I on %s', t.tgname, t.tgrelid::regclass) as statement
+    `select pg_catalog.format('drop trigger %I on %s', t.tgname, t.tgrelid::regclass) as statement
      from pg_trigger t
      where not t.tgisinternal and t.tgparentid = 0
        and (t.tgrelid = any ($1::regclass[]) or exists (
@@ -243,7 +243,7 @@ async function dropTriggers(client: pg.ClientBase): Promise<void> {
 /** A table of the coordinator alone cannot refer to one that all nodes have. Nobody deletes what they referred to. */
 async function dropReferences(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ statement: string }>(
-    `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as statement
+    `select pg_catalog.format('alter table %s drop constraint %I', conrelid::regclass, conname) as statement
      from pg_constraint
      where contype = 'f' and confrelid = any ($1::regclass[]) and conrelid <> confrelid and conparentid = 0`,
     [[...COPIED]],

@@ -76,7 +76,7 @@ async function compress(
  */
 async function openCompressed(client: pg.ClientBase): Promise<void> {
   await client.query(`
-    create or replace function admit_quotes() returns trigger language plpgsql as $$
+    create or replace function admit_quotes() returns trigger language plpgsql set search_path from current as $$
     begin
       -- Its own statement puts in no row and ends here.
       if exists (select from inserted) then
@@ -166,7 +166,7 @@ drop materialized view volume_pieces`;
 
 /** The job of retention. Before the quotes go, what their rows alone knew of bars is kept. */
 export const RETENTION = `
-create or replace procedure drop_old_quotes(job_id integer, config jsonb) language plpgsql as $$
+create or replace procedure drop_old_quotes(job_id integer, config jsonb) language plpgsql set search_path from current as $$
 declare
   boundary timestamptz := now() - make_interval(days => (config->>'days')::int);
   dropped_to timestamptz;

@@ -75,7 +75,7 @@ const CREATE_DICTIONARY_NUMERIC = `
 /** Has the decimals of a new table compressed so, but for `change`: hardly one of its values comes twice, and a list of them is smaller. */
 async function compressAsDictionary(client: pg.ClientBase, table: string): Promise<void> {
   const { rows } = await client.query<Restoring>(
-    `select format('alter table %s %s', attrelid::regclass, string_agg(format('alter %I type dictionary_numeric', attname), ', ')) as statement
+    `select pg_catalog.format('alter table %s %s', attrelid::regclass, string_agg(pg_catalog.format('alter %I type dictionary_numeric', attname), ', ')) as statement
      from pg_attribute where attrelid = $1::regclass and atttypid = 'numeric'::regtype and not attisdropped and attname <> 'change' group by attrelid`,
     [table],
   );
@@ -95,21 +95,21 @@ async function takeIndexes(client: pg.ClientBase, table: string): Promise<Restor
 
 /**
  * The schema's views, which hold on to the tables they were made on, and the triggers, grants and comments; in an order
- * in which they can be made again: a view is younger than those it reads. Without the triggers that follow lost quotes:
+ * in which they can be made again: a view is younger than those it reads. Each stays its owner's, with whose rights it reads. Without the triggers that follow lost quotes:
  * TimescaleDB refuses transition tables of deleted rows where it compresses (timescale/timescaledb#7574).
  */
 async function readDependents(client: pg.ClientBase): Promise<{ names: string[]; restoring: Restoring[] }> {
   const views = await client.query<{ name: string } & Restoring>(
     `select c.oid::regclass::text as name,
-            format('create view %s as %s', c.oid::regclass, pg_get_viewdef(c.oid)) as statement
+            pg_catalog.format('create view %s as %s alter view %1$s owner to %3$I', c.oid::regclass, pg_get_viewdef(c.oid), pg_get_userbyid(c.relowner)) as statement
      from pg_class c
      where c.relkind = 'v' and c.relnamespace = current_schema()::regnamespace and not ${OF_AN_EXTENSION}
      order by c.oid`,
   );
   const comments = await client.query<Restoring>(
-    `select format('comment on %s %s is %L',
+    `select pg_catalog.format('comment on %s %s is %L',
                    case when d.objsubid > 0 then 'column' when c.relkind = 'v' then 'view' else 'table' end,
-                   c.oid::regclass || coalesce('.' || quote_ident(a.attname), ''), d.description) as statement
+                   c.oid::regclass || coalesce('.' || quote_ident(a.attname::text), ''), d.description) as statement
      from pg_class c
      join pg_description d on d.objoid = c.oid and d.classoid = 'pg_class'::regclass
      left join pg_attribute a on a.attrelid = c.oid and a.attnum = d.objsubid and d.objsubid > 0
@@ -123,8 +123,8 @@ async function readDependents(client: pg.ClientBase): Promise<{ names: string[];
     [PARTITIONED_TABLES],
   );
   const grants = await client.query<Restoring>(
-    `select format('grant %s on %s to %s', a.privilege_type, c.oid::regclass,
-                   case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end) as statement
+    `select pg_catalog.format('grant %s on %s to %s', a.privilege_type, c.oid::regclass,
+                   case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)::text) end) as statement
      from pg_class c cross join aclexplode(c.relacl) a
      where a.grantee <> c.relowner and c.relnamespace = current_schema()::regnamespace
        and (c.relkind = 'v' and not ${OF_AN_EXTENSION} or c.oid = any ($1::regclass[]))`,

@@ -19,7 +19,9 @@ export async function withNear<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   if (!(await isOnCitus(client))) return work();
-  const { rows } = await client.query<{ schema: string }>("select quote_ident(current_schema()) as schema");
+  const { rows } = await client.query<{ schema: string }>(
+    "select quote_ident(current_schema()::text) as schema",
+  );
   const schema = rows[0]?.schema ?? "public";
   for (const { table } of wanted)
     await client.query(`create temp table near_${table} (like ${schema}.${table} including indexes)`);
