@@ -15,9 +15,9 @@ import { DatabaseProblem } from "./databaseError.ts";
 /** Here every name and operator is qualified: these statements come before a session has its path, and before anything was looked at. */
 const IS = "operator(pg_catalog.=)";
 
-/** Whether a role, by its number, has no business in the archive: no superuser, not the database's owner, not who logged in. */
+/** Whether a role, by its number, has no business in the archive: no superuser, not the database's owner, neither who logged in nor the role of that login. */
 export const isStranger = (owner: string): string => `not exists (
-    select from pg_catalog.pg_roles r where r.oid ${IS} ${owner} and (r.rolsuper or r.rolname ${IS} session_user or r.oid ${IS} (
+    select from pg_catalog.pg_roles r where r.oid ${IS} ${owner} and (r.rolsuper or r.rolname ${IS} session_user or r.rolname ${IS} current_user or r.oid ${IS} (
       select d.datdba from pg_catalog.pg_database d where d.datname ${IS} pg_catalog.current_database())))`;
 
 const isOfExtension = (object: string, catalog: string): string => `exists (
