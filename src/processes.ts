@@ -31,15 +31,6 @@ export function isGone(pid: number, { pid: own, isRunning }: Processes): boolean
   return pid === own || !isRunning(pid);
 }
 
-/**
- * Whether a file that this process makes would be root's in a directory of another user, who could not read it.
- *
- * @param uid the directory's owner
- */
-export function leavesRootsFiles(uid: number): boolean {
-  return uid !== 0 && process.geteuid?.() === 0;
-}
-
 /** What programs need of our environment to be found, to find their libraries and to have room for their files. */
 const NEEDED =
   /^(PATH|PATHEXT|LD_LIBRARY_PATH|DYLD_\w+|TMPDIR|TEMP|TMP|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC)$/i;

@@ -24,7 +24,7 @@ type Owned = {
 
 /** A data directory. The embedded server's files are not among it: root's belong to another user. */
 export function dataDirOwned(dir: string): Owned {
-  return { dir, parts: ["journal", "collector", "serve", "sweeps", "calls"] };
+  return { dir, parts: ["journal", "collector", "serve", "sweeps", "calls", "dashboard"] };
 }
 
 /** A lake. */

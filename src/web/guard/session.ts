@@ -9,7 +9,6 @@ import { dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { readTextFileSync } from "../../plainFiles.ts";
-import { leavesRootsFiles } from "../../processes.ts";
 
 /** Name of the cookie. */
 export const COOKIE = "quotekeeper_session";
@@ -91,7 +90,7 @@ export type Records = {
 
 /**
  * Records in files that only their owner may read. What cannot be kept there is kept in memory, and lives as long as the
- * process: where there is no data directory, where it is another user's, where the disk is full.
+ * process: where there is no data directory, or none that may be written to.
  *
  * @param dir directory below the data directory, made when it is needed; null: all of them are kept in memory
  */
@@ -146,9 +145,8 @@ function namesIn(dir: string): string[] {
   }
 }
 
-/** @throws an error where there is no directory above it, or root would leave its files in another user's */
+/** @throws an error where there is no directory above it */
 function makeOwnDir(dir: string): void {
-  const { uid } = statSync(dirname(dir));
-  if (leavesRootsFiles(uid)) throw new Error(`${dirname(dir)} belongs to another user`);
+  statSync(dirname(dir));
   mkdirSync(dir, { recursive: true, mode: 0o700 });
 }
