@@ -1,9 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { ACCOUNTS_EXAMPLE } from "../scripts/docs/accounts.ts";
 import { CALENDAR_EXAMPLE, JOB_EXAMPLES } from "../scripts/docs/jobs.ts";
 import { generatePages, type Page } from "../scripts/docs/pages.ts";
+import { readPages } from "../scripts/help/plugin.ts";
 import { readAccounts } from "../src/accounts/accountsFile.ts";
 import { createProgram } from "../src/cli/program.ts";
 import { VARIABLE_NAMES } from "../src/config/environment.ts";
@@ -14,6 +16,7 @@ import { ERRORS } from "../src/errors.ts";
 import { capturedEdges } from "./cli/edges.ts";
 import { tempDir } from "./support/tempDir.ts";
 
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const pages = await generatePages();
 
 function page(path: string): string {
@@ -55,6 +58,22 @@ test("the page of commands shows the help of every command", async () => {
 
   for (const command of (await createProgram(edges, () => undefined)).commands)
     expect(page("docs/cli.md")).toContain(`## quotekeeper ${command.name()}\n`);
+});
+
+test("every statement that a page shows ends with a semicolon: psql waits for it", () => {
+  const open = [...readPages(ROOT)].flatMap(([file, text]) =>
+    [...text.matchAll(/^( *)```sql\n([^]*?)^\1```$/gm)].flatMap(([, indent = "", block = ""]) =>
+      block
+        .replaceAll(new RegExp(`^${indent}`, "gm"), "")
+        // A comment at the margin, or an empty line, stands between two statements.
+        .split(/^(?:--.*)?\n/m)
+        .map((statement) => statement.replaceAll(/ *--.*$/gm, "").trim())
+        .filter((statement) => statement !== "" && !statement.endsWith(";"))
+        .map((statement) => `${file}: ${statement.split("\n").at(-1)}`),
+    ),
+  );
+
+  expect(open).toEqual([]);
 });
 
 describe("the page of job files", () => {

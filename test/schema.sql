@@ -467,6 +467,7 @@ comment on table leases is 'Which collector calls an account. It renews this eve
 create table migration_lock (
 
 );
+comment on table migration_lock is 'Internal: a table without columns. quotekeeper migrate locks it, so that one migration runs at a time.';
 
 create table misses (
   job text not null,

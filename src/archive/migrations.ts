@@ -202,6 +202,18 @@ async function lockHistory(pool: pg.Pool): Promise<() => Promise<void>> {
       );
       if ((rows[0]?.there ?? null) === null) throw error;
     });
+    // No migration can say it: it would wait for the lock.
+    await keeper.query(
+      `do $$ begin
+         if exists (
+           select from pg_class where oid = 'migration_lock'::regclass and obj_description(oid, 'pg_class') is null
+             and pg_has_role(relowner, 'usage')
+         ) then
+           comment on table migration_lock is
+             'Internal: a table without columns. quotekeeper migrate locks it, so that one migration runs at a time.';
+         end if;
+       end $$`,
+    );
     await keeper.query("begin");
     await keeper.query("lock table migration_lock in share update exclusive mode");
   } catch (error) {
