@@ -28,7 +28,7 @@ const table = {
   JOBS_UNREADABLE: {
     retryable: false,
     exitCode: 2,
-    hint: "Set QUOTEKEEPER_JOBS_DIR to a directory that holds job files; there are examples in jobs/ of the program's own directory.",
+    hint: "`quotekeeper init` asks what to poll and writes job files; `quotekeeper start` without an account writes examples where there is no directory jobs/. Set QUOTEKEEPER_JOBS_DIR if yours are elsewhere.",
   },
   ACCOUNT_UNKNOWN: {
     retryable: false,

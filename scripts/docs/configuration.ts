@@ -17,7 +17,7 @@ export function configurationPage(): string {
     GENERATED,
     "# Configuration",
     "Source: `src/config/environment.ts`. What is polled, and when, is said in job files: [jobs.md](jobs.md).",
-    "Every setting is a variable of the environment. The program also reads the file `.env` in the directory in which it is started; the environment wins over that file. A variable that is set to nothing counts as not set. You need not set any: the program then polls a simulated market and keeps its quotes in a database of its own.",
+    "Every setting is a variable of the environment. The program also reads the file `.env` in the directory in which it is started; the environment wins over that file. An empty variable counts as unset. You need not set any: the program then polls a simulated market and keeps its quotes in a database of its own.",
     markdownTable(["Variable", "Type", "Default", "Meaning"], rows),
     "All settings are checked at the start. If something is wrong, the program names every problem at once, starts nothing, and ends with exit code 2.",
     "## A real account",

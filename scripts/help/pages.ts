@@ -6,25 +6,33 @@ import { type HelpIndex, type HelpPage, wordsOf } from "../../src/web/app/lib/he
 /** The page from which all others are found. */
 export const FIRST_PAGE = "docs/README.md";
 
+/** The page whose tables explain terms, one in each first cell. */
+const GLOSSARY = "docs/glossary.md";
+
 /** Pages by slug, and what is known of them all. */
 export type Help = { pages: Map<string, HelpPage>; index: HelpIndex };
 
-/** A text below a heading. */
-type Section = { anchor: string; heading: string; text: string };
+/** A text below a heading; `terms` are the first cells of its tables. */
+type Section = { anchor: string; heading: string; text: string; terms: string[] };
 
 /** @param sources Markdown by the file's path from the top of the checkout */
 export function helpOf(sources: ReadonlyMap<string, string>): Help {
   const pages = new Map<string, HelpPage>();
-  const index: HelpIndex = { pages: [], sections: [], words: Object.create(null) as HelpIndex["words"] };
+  const index: HelpIndex = {
+    ...{ pages: [], sections: [] },
+    words: Object.create(null) as HelpIndex["words"],
+    terms: Object.create(null) as HelpIndex["terms"],
+  };
   for (const file of inOrder(sources)) {
     const { title, html, sections } = render(file, sources);
     const slug = slugOf(file);
     pages.set(slug, { title, html });
     const page = index.pages.push({ slug, title }) - 1;
-    for (const { anchor, heading, text } of sections) {
+    for (const { anchor, heading, text, terms } of sections) {
       const place = index.sections.push({ page, anchor, heading }) - 1;
       for (const word of new Set(wordsOf(`${title} ${heading} ${text}`)))
         (index.words[word] ??= []).push(place);
+      if (file === GLOSSARY) for (const term of terms) index.terms[wordsOf(term).join(" ")] ??= place;
     }
   }
   return { pages, index };
@@ -48,7 +56,7 @@ function inOrder(sources: ReadonlyMap<string, string>): string[] {
 }
 
 function render(file: string, sources: ReadonlyMap<string, string>): HelpPage & { sections: Section[] } {
-  const sections: Section[] = [{ anchor: "", heading: "", text: "" }];
+  const sections: Section[] = [{ anchor: "", heading: "", text: "", terms: [] }];
   const marked = markedOf(file, sources);
   const tokens = marked.lexer(sources.get(file) ?? "");
   const anchors = new Map<string, number>();
@@ -63,10 +71,14 @@ function render(file: string, sources: ReadonlyMap<string, string>): HelpPage & 
       const heading = textOf(token);
       const anchor = anchorOf(heading, anchors);
       (token as Tokens.Heading & { anchor: string }).anchor = anchor;
-      sections.push({ anchor, heading, text: "" });
+      sections.push({ anchor, heading, text: "", terms: [] });
     }
     const section = sections.at(-1);
     if (section) section.text += ` ${textOf(token)}`;
+    if (section && token.type === "table")
+      section.terms.push(
+        ...(token as Tokens.Table).rows.map(([first]) => first?.tokens.map(textOf).join("") ?? ""),
+      );
     below.push(token);
   }
   return { title, html: marked.parser(below), sections };

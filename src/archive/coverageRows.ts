@@ -124,6 +124,12 @@ export async function readUnknownInstruments(
   return rows.map(({ instrument }) => instrument);
 }
 
+/** Symbols of which the archive has a quote. */
+export async function readSymbols(pool: pg.Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ symbol: string }>("select distinct symbol from instruments");
+  return rows.map(({ symbol }) => symbol);
+}
+
 /** How often a job missed for one reason in the shares of an account, and the newest slot at which it did. */
 export type JobMisses = { job: string; reason: string; account: string; count: number; lastAt: Date };
 

@@ -27,7 +27,10 @@ export function parseNames(text: string, noun: string, example: string): string[
 export function parseSymbols(text: string, isRight: (symbol: string) => boolean = isSymbol): string[] {
   const symbols = parseNames(inCapitals(text), "symbol", "AAPL,MSFT");
   const wrong = symbols.find((symbol) => !isRight(symbol));
-  if (wrong !== undefined) throw new InvalidArgumentError(`${JSON.stringify(wrong)} is not a symbol.`);
+  if (wrong !== undefined) {
+    const remedy = /\S\s+\S/.test(wrong) ? ": put commas between symbols" : "";
+    throw new InvalidArgumentError(`${JSON.stringify(wrong)} is not a symbol${remedy}.`);
+  }
   return symbols;
 }
 

@@ -40,7 +40,7 @@ export const addCalendar: AddCommand = (command, { run, edges }) => {
         parseDate,
       ),
     )
-    .option("--closed", "list the days without a session as well", false)
+    .option("--closed", "list weekends as well, and with --json every day without a session", false)
     .option("--json", "print JSON", false)
     .action(({ closed, json, ...given }: { from?: string; to?: string; closed: boolean; json: boolean }) => {
       const from = given.from ?? exchangeDate(edges.clock.now());
@@ -68,7 +68,10 @@ async function calendar(
       return [];
     },
   );
-  const rows = calendarRows(createCalendar(overrides), { from, to, closed });
+  // Who reads the table asks why a day is missing; of a weekend everybody knows.
+  const all = calendarRows(createCalendar(overrides), { from, to, closed: closed || !json });
+  const rows =
+    closed || json ? all : all.filter(({ kind, reason }) => kind !== "closed" || reason !== "weekend");
   if (json) printJson(stdout, calendarJson, rows.map(toJson));
   else {
     const columns = ["Date", "Kind", "Pre (New York)", "Open", "Close", "Post", "Reason"].map((heading) => ({

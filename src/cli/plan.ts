@@ -6,6 +6,7 @@ import { parseDate } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
+import { marketOf } from "../accounts/account.ts";
 import { readLastPrices } from "../archive/lastPrices.ts";
 import { grouped } from "../collect/asks.ts";
 import { GOVERNOR_REACH } from "../collect/budgetPlan.ts";
@@ -124,17 +125,19 @@ async function plan(
   edges: Edges,
   { json, date }: { json: boolean; date: string | null },
 ): Promise<number> {
-  const { day, calendar, budget, priceless, problem } = await planJobs(config, edges, date);
+  const { day, calendar, budget, priceless, problem, simulated } = await planJobs(config, edges, date);
   if (json) printJson(edges.stdout, planJson, { date: day, ...budget, priceless });
   else if (budget.slots.length === 0) {
     const reason = calendar.closedReason(day);
     say(edges.stdout, `No job is due on ${day}${reason === null ? "" : ` (closed: ${reason})`}.`);
   } else say(edges.stdout, ...describe(budget, day, edges).replace(/\n$/, "").split("\n"));
+  if (!json && simulated)
+    say(edges.stdout, "The simulated market never closes; the plan is that of the exchange's hours.");
   if (priceless.length > 0) {
-    const why = problem ?? "the archive has no price yet";
+    const why = problem === null ? "that is not stored yet" : `that could not be read (${problem})`;
     say(
       edges.stderr,
-      `Not counted: the chains of ${priceless.join(", ")}, whose strikes hang on a last price (${why}). Poll them once: quotekeeper poll --symbols ${priceless.join(",")}`,
+      `Not counted: the chains of ${priceless.join(", ")}, whose strikes depend on a last price ${why}. Poll them once: quotekeeper poll --symbols ${priceless.join(",")}`,
     );
   }
   return budget.fits ? 0 : 1;
@@ -144,7 +147,7 @@ async function plan(
  * What the job files cost on an exchange date.
  *
  * @param date null: of the session under way, or the next
- * @returns `priceless`: underlyings whose chains were not counted, since no price of theirs is stored; `problem` says why
+ * @returns `simulated`: whether the market that is polled is; `priceless`: underlyings whose chains were not counted, since no price of theirs is stored; `problem` says why
  *   the prices could not be read, where they could not
  * @throws QuotekeeperError JOBS_INVALID, JOBS_UNREADABLE; Interrupted
  */
@@ -167,7 +170,7 @@ export async function planJobs(config: Config, edges: Edges, date: string | null
     due,
     accounts.map(({ name, limit, limitWindowMs }) => ({ name, limit, windowMs: limitWindowMs })),
   );
-  return { day, calendar, budget, priceless, problem };
+  return { day, calendar, budget, priceless, problem, simulated: marketOf(accounts).simulated };
 }
 
 /** The most calls of one minute of a day. */

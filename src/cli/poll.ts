@@ -24,6 +24,7 @@ import { type Collected, collectCall } from "../run/pipeline.ts";
 import { mayBeRefusedForTheClock } from "../quotes-api/clockSkew.ts";
 import { matchAnswer, type Matched } from "../quotes-api/match.ts";
 import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/request.ts";
+import { readGuesses } from "../run/didYouMean.ts";
 import { thisProcess } from "../run/beside/lock.ts";
 import { askForCall, type Permit, withPermit } from "../run/beside/permits.ts";
 import type { Edges } from "../run/edges.ts";
@@ -178,10 +179,11 @@ async function poll(
   }
   // The answers are on disk: from here on nothing can be lost, whatever the database says.
   const calendar = await readCalendarDays(resolve(config.jobsDir));
-  const lines = await withArchive(config, edges, (archive) =>
-    store(archive, { dir: stations.dir, edges, collected, calendar }),
-  );
-  return report(lines, { collected, edges, json: request.json });
+  const { lines, guesses } = await withArchive(config, edges, async (archive) => ({
+    lines: await store(archive, { dir: stations.dir, edges, collected, calendar }),
+    guesses: await readGuesses(archive.pool, collected.flatMap(unknownIn)),
+  }));
+  return report(lines, { collected, guesses, edges, json: request.json });
 }
 
 /** The leave of a collector that runs beside; null: none does. */
@@ -264,15 +266,20 @@ async function store(archive: Archive, { dir, edges, collected, calendar }: Stor
   );
 }
 
-function report(
-  lines: readonly QuoteLine[],
-  { collected, edges, json }: { collected: readonly Collected[]; edges: Edges; json: boolean },
-): number {
+/** What was collected, and what stands behind names that the service does not know. */
+type Reported = {
+  collected: readonly Collected[];
+  guesses: ReadonlyMap<string, string>;
+  edges: Edges;
+  json: boolean;
+};
+
+function report(lines: readonly QuoteLine[], { collected, guesses, edges, json }: Reported): number {
   const stored = new Set(lines.map(({ instrument }) => instrument));
   const matched = collected.map(matchedOf);
   const problems = [
     ...collected.flatMap(({ answer }) => (answer.outcome === "quotes" ? [] : [answerError(answer)])),
-    ...collected.flatMap((one, place) => problemsOf(one, matched[place] ?? null, stored)),
+    ...collected.flatMap((one, place) => problemsOf(one, matched[place] ?? null, { stored, guesses })),
   ];
   if (json) {
     const errors = problems.map(({ code, message, detail }) => ({
@@ -292,6 +299,11 @@ function matchedOf({ record, answer }: Collected): Matched[] | null {
   return matchAnswer(askedInstruments(record.request as QuoteCall), answer.document.items);
 }
 
+/** Names that the service does not know. */
+function unknownIn(collected: Collected): string[] {
+  return matchedOf(collected)?.flatMap((match) => (match.fate === "unknown" ? [match.name] : [])) ?? [];
+}
+
 /** What of a stored quote could not be read: a line each. */
 function oddFieldsOf(match: Matched): string[] {
   if (match.fate !== "stored") return [];
@@ -300,19 +312,21 @@ function oddFieldsOf(match: Matched): string[] {
   );
 }
 
-/** @param stored names of what the database has taken */
+/** `stored`: names of what the database has taken. */
+type Known = { stored: ReadonlySet<string>; guesses: ReadonlyMap<string, string> };
+
 function problemsOf(
   { record }: Collected,
   matched: readonly Matched[] | null,
-  stored: ReadonlySet<string>,
+  known: Known,
 ): QuotekeeperError[] {
   if (matched === null) return [];
-  if (matched.length > 0) return matched.flatMap((match) => problemOf(match, stored));
+  if (matched.length > 0) return matched.flatMap((match) => problemOf(match, known));
   const call = describeCall(record.request as QuoteCall);
   return [new QuotekeeperError("NO_QUOTE", `the answer holds nothing for ${call}`)];
 }
 
-function problemOf(match: Matched, stored: ReadonlySet<string>): QuotekeeperError[] {
+function problemOf(match: Matched, { stored, guesses }: Known): QuotekeeperError[] {
   switch (match.fate) {
     case "stored":
       if (stored.has(match.name)) return [];
@@ -323,7 +337,12 @@ function problemOf(match: Matched, stored: ReadonlySet<string>): QuotekeeperErro
         ),
       ];
     case "unknown":
-      return [new QuotekeeperError("UNKNOWN_SYMBOL", `the service does not know ${match.name}`)];
+      return [
+        new QuotekeeperError(
+          "UNKNOWN_SYMBOL",
+          `the service does not know ${match.name}${guesses.get(match.name) ?? ""}`,
+        ),
+      ];
     case "absent":
       return [
         new QuotekeeperError(

@@ -1,6 +1,7 @@
 /** The command line: names the commands, and loads the file of the one that is given. */
 import { resolve } from "node:path";
 import { Command } from "commander";
+import { closest, distance } from "fastest-levenshtein";
 import { exposedSecrets, loadConfig, misspeltSettings } from "../config/loadEnvironment.ts";
 import { describeUnknown } from "../config/unknownVariables.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -122,6 +123,7 @@ async function programWith(
       "Polls a brokerage's Market Quotes Service on a schedule, inside its call limit, and keeps every answer.",
     )
     .version(VERSION, "-V, --version")
+    .addHelpText("beforeAll", ({ command }: { command: Command }) => refuseUnknown(command))
     .addHelpText(
       "after",
       `\nSettings come from the environment and from .env: see docs/configuration.md.${EXIT_CODES}`,
@@ -160,6 +162,18 @@ async function programWith(
     command.addHelpText("after", EXIT_CODES);
   }
   return program;
+}
+
+/** Before help is shown: a word that names no command is wrong usage, and the help of what stands above it is no answer. */
+function refuseUnknown(command: Command): string {
+  const names = command.commands.map((one) => one.name());
+  const [first, second] = command.args;
+  const word = first === "help" ? second : first;
+  if (names.length === 0 || word === undefined || word.startsWith("-") || [...names, "help"].includes(word))
+    return "";
+  const near = closest(word, names);
+  const meant = distance(word, near) <= 2 ? `\n(Did you mean ${near}?)` : "";
+  return command.error(`error: unknown command '${word}'${meant}`, { exitCode: 2 });
 }
 
 /** The command that a line is about, by its first words that name one. */

@@ -79,7 +79,7 @@ async function sql(
         "USAGE",
         "--lake-only: name the lake's directory, by --lake or QUOTEKEEPER_LAKE_DIR",
       );
-    say(edges.stderr, "No lake is named (--lake, QUOTEKEEPER_LAKE_DIR): the database alone is asked.");
+    say(edges.stderr, "No lake: only the database is queried (--lake or QUOTEKEEPER_LAKE_DIR adds one).");
   }
   // It starts while the database is opened.
   const duck = text === null ? null : startDuck();

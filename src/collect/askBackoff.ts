@@ -1,5 +1,5 @@
 /**
- * Instruments that the service does not know, or that make a whole call fail, are asked more and more seldom:
+ * Instruments that the service does not know, or that make a whole call fail, are retried less and less often:
  * after 1 slot, 2, 4 ... until it is once a day. A symbol that is listed tomorrow is found tomorrow.
  */
 import type { MissReason } from "../journal/ledger.ts";

@@ -102,7 +102,7 @@ type CollectorStatus = {
   queued: number;
   /** Slots' instruments missed since the start. */
   missed: number;
-  /** Instruments that the service does not know, and is asked for more and more seldom. */
+  /** Instruments that the service does not know, and is asked for less and less often. */
   unknown: string[];
   /** The next slot of any job; null when there is none within a year. */
   nextPollAt: Date | null;

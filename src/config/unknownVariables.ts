@@ -32,6 +32,6 @@ export function unknownVariables(names: readonly string[]): UnknownVariable[] {
 
 /** A sentence for people. */
 export function describeUnknown({ name, meant }: UnknownVariable): string {
-  const remedy = meant === null ? "docs/configuration.md lists them all." : `did you mean ${meant}?`;
-  return `${name} is ignored, for it is no setting of quotekeeper: ${remedy}`;
+  const remedy = meant === null ? "docs/configuration.md lists them all." : `Did you mean ${meant}?`;
+  return `${name} is not a setting of quotekeeper and is ignored. ${remedy}`;
 }

@@ -13,7 +13,7 @@ export const MISS_REASONS = [
   "overrun",
   /** The service refused the call. */
   "refused",
-  /** The service does not know the instrument, or has not lately and is asked again more and more seldom. */
+  /** The service does not know the instrument, or did not lately and is retried less and less often. */
   "unknown_symbol",
   /** The answer was whole, and did not hold it. */
   "absent_from_answer",

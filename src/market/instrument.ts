@@ -133,7 +133,7 @@ export function readContractName(
   const optionType = type.toUpperCase();
   const named = readRootedName(symbol);
   if (!isUnderlying(named.underlying) || strike === "" || rest.length > 0)
-    return "the contract has not four parts";
+    return "the contract needs four parts";
   if (!isDateText(expiration)) return "the expiration is not a date";
   if (optionType !== "CALL" && optionType !== "PUT") return "the type is neither CALL nor PUT";
   if (!isStrike(strike)) return "the strike is not a decimal above 0";

@@ -5,6 +5,7 @@ import { scheduleJob, createSchedule } from "../schedule/slots.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
+import { readGuesses } from "./didYouMean.ts";
 import { inNewYork, roughly } from "./durations.ts";
 import type { AccountStatus, Line, StatusReport } from "./statusTypes.ts";
 import type pg from "pg";
@@ -130,7 +131,7 @@ function accountsLine(accounts: readonly AccountStatus[]): Line {
 const MENDABLE = ["budget", "refused", "malformed", "unauthorized"];
 
 /** The slots of the last day, and what the service does not know. */
-export function ledgerLines({ due, missed, late, unknown }: LedgerStatus): Line[] {
+export function ledgerLines({ due, missed, late, unknown, guesses }: LedgerStatus): Line[] {
   if (due === 0 && late.length === 0)
     return [{ subject: "slots", state: "idle", text: "none in the last day" }];
   const mendable = missed.filter(({ reason }) => MENDABLE.includes(reason));
@@ -144,7 +145,9 @@ export function ledgerLines({ due, missed, late, unknown }: LedgerStatus): Line[
   const text = late.length > 0 ? `${lateText}: is \`quotekeeper start\` running? ${counts}` : counts;
   const lines: Line[] = [{ subject: "slots", state: needsPerson ? "attention" : "ok", text }];
   if (unknown.length > 0) {
-    lines.push({ subject: "unknown", state: "attention", text: `${someOf(unknown)}: mend the job files` });
+    const names = someOf(unknown.map((name) => `${name}${guesses?.get(name) ?? ""}`));
+    const says = `the service does not know ${names}: correct the job files`;
+    lines.push({ subject: "unknown", state: "attention", text: says });
   }
   return lines;
 }
@@ -259,6 +262,8 @@ export type LedgerStatus = {
   late: { job: string; since: Date }[];
   /** Instruments that the service did not know when it was last asked. */
   unknown: string[];
+  /** What stands behind their names, as `readGuesses` has it. */
+  guesses?: ReadonlyMap<string, string>;
 };
 
 /**
@@ -293,7 +298,8 @@ export async function readLedgerStatus(
       misses.filter((miss) => miss.account === account),
       newest,
     );
-  return { due, missed: missedBy(misses, newest), missedOf, late, unknown };
+  const guesses = await readGuesses(pool, unknown);
+  return { due, missed: missedBy(misses, newest), missedOf, late, unknown, guesses };
 }
 
 /**

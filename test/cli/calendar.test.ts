@@ -1,6 +1,24 @@
 import { expect, test } from "@jest/globals";
 import { calendarRows } from "../../src/cli/calendar.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
+import { run } from "./edges.ts";
+
+test("the listing says why a day is closed, and leaves weekends out; --json has sessions alone", async () => {
+  const dates = ["--from", "2026-11-25", "--to", "2026-11-30"];
+  const listed = await run(["calendar", ...dates]);
+  const json = await run(["calendar", ...dates, "--json"]);
+  const all = await run(["calendar", ...dates, "--closed"]);
+
+  expect(listed.stdout).toMatch(/^2026-11-26 +closed +Thanksgiving Day$/m);
+  const datesOf = (text: string): string[] => text.match(/2026-11-\d\d/g) ?? [];
+  expect(datesOf(listed.stdout)).toEqual(["2026-11-25", "2026-11-26", "2026-11-27", "2026-11-30"]);
+  expect((JSON.parse(json.stdout) as { date: string }[]).map(({ date }) => date)).toEqual([
+    "2026-11-25",
+    "2026-11-27",
+    "2026-11-30",
+  ]);
+  expect(datesOf(all.stdout)).toHaveLength(6);
+});
 
 test("the table lists sessions, and closed days when asked", () => {
   const calendar = createCalendar();

@@ -159,16 +159,20 @@ describe("without a terminal", () => {
   });
 
   test.each([
-    ["--symbols", "A B", '"A B" is not a symbol'],
+    ["--symbols", "NFLX AMD", '"NFLX AMD" is not a symbol: put commas between symbols.'],
     ["--symbols", ",", "It names no symbol"],
     ["--chains", "AAPL", '"AAPL" is not a chain: expected UNDERLYING:EXPIRATIONS:PERCENT:STEP'],
     ["--chains", "AAPL:2:4:5:6", "is not a chain: expected UNDERLYING"],
-    ["--chains", "AAPL:61:4:5", "expirations.next: expected at most 60"],
-    ["--chains", "AAPL:two:4:5", "expirations.next: expected a whole number"],
-    ["--chains", "AAPL:2:101:5", "strikes.percent: expected at most 100"],
-    ["--chains", "AAPL:2:4:0", "strikes.step: expected a decimal above 0"],
+    ["--chains", "AAPL:61:4:5", "EXPIRATIONS: expected at most 60"],
+    ["--chains", "AAPL:two:4:5", "EXPIRATIONS: expected a whole number"],
+    ["--chains", "AAPL:2:101:5", "PERCENT: expected at most 100"],
+    ["--chains", "AAPL:2:4:0", "STEP: expected a decimal above 0"],
     ["--chains", "AAPL:2:100:0.01", "the chain of AAPL stands for more than 2000 contracts"],
-    ["--account", "broker", 'QUOTES_BASE_URL is "broker": expected an http or https address'],
+    ["--chains", "AAPL:0:4:5", '"AAPL:0:4:5" is not a chain: EXPIRATIONS: expected 1 or more'],
+    ["--account", "broker", '"broker" is no address: expected simulated, or an address with ://'],
+    ["--account", "simulatd", '"simulatd" is no address: did you mean simulated?'],
+    ["--account", "ftp://broker.example", "expected an http or https address"],
+    ["--database", "Embeded", '"Embeded" is no address: did you mean embedded?'],
     ["--account", "http://broker.example", "expected https, or QUOTES_ALLOW_HTTP=true"],
     [
       "--account",
@@ -440,8 +444,8 @@ inATerminal("in a terminal", () => {
     await new Promise((resolve) => closed.close(resolve));
 
     for (const [name, wrong, complaint, right] of [
-      ["symbols", "A B", /"A B" is not a symbol/, "IBM, GE"],
-      ["chains", "IBM:0:4:5", /expirations\.next: expected 1 or more/, "IBM:1:4:5"],
+      ["symbols", "A B", /"A B" is not a symbol: put commas/, "ibm, GE"],
+      ["chains", "IBM:0:4:5", /EXPIRATIONS: expected 1 or more/, "IBM:1:4:5"],
       ["hours", "noon", /"noon" is none of these: expected regular, extended or always/, "always"],
       ["account", "https://u:p@x.example", /address\s+without user name and password/, "simulated"],
       ["database", `postgresql://me@127.0.0.1:${port}/x`, /connect ECONNREFUSED/, "embedded"],
@@ -451,6 +455,7 @@ inATerminal("in a terminal", () => {
       await answer(terminal, [[name, right]]);
     }
 
+    await terminal.said(/Capitals +ibm: symbols are written in capitals, IBM/);
     expect((await terminal.ended).exitCode).toBe(0);
     expect(parse(text(at.cwd, "jobs", "symbols.yaml"))).toMatchObject({
       session: "always",

@@ -122,7 +122,9 @@ test("a directory that is not there, or holds no job, ends with exit code 2 and 
   const empty = await check(jobsDir({ "calendar.yaml": "overrides: []\n" }));
 
   expect(missing).toMatchObject({ exitCode: 2, stdout: "" });
-  expect(missing.stderr).toMatch(/^JOBS_UNREADABLE: .*\/nowhere\/jobs.*Set QUOTEKEEPER_JOBS_DIR/);
+  expect(missing.stderr).toMatch(
+    /^JOBS_UNREADABLE: .*\/nowhere\/jobs.*`quotekeeper init` .*Set QUOTEKEEPER_JOBS_DIR/,
+  );
   expect(empty).toMatchObject({ exitCode: 2, stdout: "" });
   expect(empty.stderr).toMatch(/^JOBS_UNREADABLE: .* holds no job file .*Set QUOTEKEEPER_JOBS_DIR/);
 });

@@ -179,12 +179,13 @@ test("a flag that there is not is one line of JSON at every command, and nothing
 });
 
 test("what poll asked for and did not get is in its document, with code, detail and hint, and on stderr no more", async () => {
-  const { exitCode, stdout, stderr } = await quotekeeper("poll", "--symbols", "AAPL,NOSUCH", "--json");
+  const { exitCode, stdout, stderr } = await quotekeeper("poll", "--symbols", "AAPL,NFXL,NOSUCH", "--json");
 
   expect(exitCode).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({
     quotes: [{ instrument: "AAPL" }],
     errors: [
+      { code: "UNKNOWN_SYMBOL", detail: "the service does not know NFXL (did you mean NFLX?)" },
       {
         code: "UNKNOWN_SYMBOL",
         detail: "the service does not know NOSUCH",

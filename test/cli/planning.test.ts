@@ -67,6 +67,9 @@ describe("plan", () => {
     expect(stdout).toContain("The fullest slot makes 3 calls, a pass of 3 s:\n  AAPL, GE, KO\n");
     expect(stdout).toMatch(/equities +390 +3 +1170 +0 +0\.0 %/);
     expect(stdout).toContain("It fits. The shortest interval at which it would: 3 s.");
+    expect(stdout).toMatch(
+      /The simulated market never closes; the plan is that of the exchange's hours\.\n$/,
+    );
     expect(widest(stdout)).toBeLessThanOrEqual(100);
   });
 
@@ -113,7 +116,9 @@ describe("plan", () => {
 
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
-      stdout: expect.stringMatching(/^No job is due on 2026-11-26 \(closed: .*Thanksgiving.*\)\.\n$/),
+      stdout: expect.stringMatching(
+        /^No job is due on 2026-11-26 \(closed: .*Thanksgiving.*\)\.\nThe simulated market never closes;.*\n$/,
+      ),
     });
   });
 
@@ -124,7 +129,9 @@ describe("plan", () => {
     const { exitCode, stderr } = await run(["plan"], { "c.yaml": chain });
 
     expect(exitCode).toBe(0);
-    expect(stderr).toContain("Not counted: the chains of ZION");
+    expect(stderr).toContain(
+      "Not counted: the chains of ZION, whose strikes depend on a last price that is not stored yet.",
+    );
   });
 });
 

@@ -332,7 +332,7 @@ describe("where something is missing", () => {
     expect([asked.exitCode, asked.stdout, asked.stderr]).toEqual([
       0,
       `n\n${rows[0]?.n}\n`,
-      "No lake is named (--lake, QUOTEKEEPER_LAKE_DIR): the database alone is asked.\n",
+      "No lake: only the database is queried (--lake or QUOTEKEEPER_LAKE_DIR adds one).\n",
     ]);
     expect([all.exitCode, all.stderr]).toEqual([
       1,

@@ -108,8 +108,11 @@ test("an instrument that the service does not know shows by name, and an account
         {
           job: "good",
           slotAt: "2026-11-20T14:40:00.000000Z",
-          due: ["AAPL", "NOPE"],
-          misses: [["NOPE", "unknown_symbol"]],
+          due: ["AAPL", "NOPE", "AMDX"],
+          misses: [
+            ["NOPE", "unknown_symbol"],
+            ["AMDX", "unknown_symbol"],
+          ],
         },
       ],
     },
@@ -126,9 +129,11 @@ test("an instrument that the service does not know shows by name, and an account
   const { exitCode, stdout } = await run(["status"], { ...settings(), ...account, DATABASE_URL: url }, clock);
 
   expect(exitCode).toBe(1);
-  expect(stdout).toMatch(/^unknown +ATTENTION +NOPE: mend the job files$/m);
   expect(stdout).toMatch(
-    /^slots +ATTENTION +good is late since 2026-11-20 09:41:00 New York: .* 2 due .* 1 unknown_symbol$/m,
+    /^unknown +ATTENTION +the service does not know AMDX \(did you mean AMD\?\), NOPE: correct the job files$/m,
+  );
+  expect(stdout).toMatch(
+    /^slots +ATTENTION +good is late since 2026-11-20 09:41:00 New York: .* 3 due .* 2 unknown_symbol$/m,
   );
 });
 

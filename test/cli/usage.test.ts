@@ -37,6 +37,17 @@ test("without a command the help is shown, as wrong usage", async () => {
 describe("wrong usage ends with exit code 2, names what is wrong, and prints no result", () => {
   test.each([
     ["an unknown command", ["pol"], /unknown command 'pol'.*Did you mean poll\?/s],
+    [
+      "an unknown command whose help is asked for",
+      ["pol", "--help"],
+      /unknown command 'pol'.*Did you mean poll\?/s,
+    ],
+    ["an unknown command behind help", ["help", "nosuch"], /unknown command 'nosuch'/],
+    [
+      "an unknown command of a group, and its help",
+      ["jobs", "chek", "-h"],
+      /unknown command 'chek'.*Did you mean check/s,
+    ],
     ["an unknown option", ["status", "--jsn"], /unknown option '--jsn'.*Did you mean --json\?/s],
     ["a value that is missing", ["poll", "--symbols"], /option '--symbols <list>' argument missing/],
     ["nothing to poll", ["poll"], /give one of --symbols, --watchlist or --option/],
@@ -51,7 +62,11 @@ describe("wrong usage ends with exit code 2, names what is wrong, and prints no 
       ["poll", "--option", "SPX/SPXW:2026-12-18:CALL:5000.1234"],
       /has no OCC symbol/,
     ],
-    ["a symbol with a space", ["poll", "--symbols", "AAPL,BRK B"], /"BRK B" is not a symbol/],
+    [
+      "a symbol with a space",
+      ["poll", "--symbols", "AAPL,BRK B"],
+      /"BRK B" is not a symbol: put commas between symbols/,
+    ],
     ["a watchlist without a name", ["poll", "--watchlist", ""], /Expected the id of a watchlist/],
     ["a contract of three parts", ["poll", "--option", "AAPL:2026-12-18:CALL"], /expected for example AAPL:/],
     [

@@ -49,7 +49,7 @@ test("a command says so on stderr, without the value, and goes on", async () => 
   expect(exitCode).toBe(0);
   expect(stdout).toContain("2026-11-20");
   expect(stderr).toContain(
-    "QUOTES_CONSUMER_SECERT is ignored, for it is no setting of quotekeeper: did you mean QUOTES_CONSUMER_SECRET?\n",
+    "QUOTES_CONSUMER_SECERT is not a setting of quotekeeper and is ignored. Did you mean QUOTES_CONSUMER_SECRET?\n",
   );
   expect(stderr).not.toContain("canary");
 });

@@ -127,7 +127,7 @@ describe("an instrument's name", () => {
       "BRK.B:2026-12-18:CALL:5000",
     );
     expect(readContractName("SPX/SPXW:2026-12-18:CALL:5000")).toStrictEqual({ ...spx, root: "SPXW" });
-    expect(readContractName("A;B:2026-12-18:CALL:5000")).toBe("the contract has not four parts");
+    expect(readContractName("A;B:2026-12-18:CALL:5000")).toBe("the contract needs four parts");
     expect(readContractName("A;B:2026-12-18:CALL:5000", isKeptSymbol)).toMatchObject({ underlying: "A;B" });
     expect(readContractName("BRK/B:2026-12-18:CALL:5000")).toStrictEqual({ ...spx, underlying: "BRK/B" });
   });
@@ -182,10 +182,10 @@ describe("the name of a contract is read back", () => {
   });
 
   test.each([
-    ["AAPL", "the contract has not four parts"],
-    ["AAPL:2026-12-18:CALL:", "the contract has not four parts"],
-    ["AAPL:2026-12-18:CALL:150:1", "the contract has not four parts"],
-    [":2026-12-18:CALL:150", "the contract has not four parts"],
+    ["AAPL", "the contract needs four parts"],
+    ["AAPL:2026-12-18:CALL:", "the contract needs four parts"],
+    ["AAPL:2026-12-18:CALL:150:1", "the contract needs four parts"],
+    [":2026-12-18:CALL:150", "the contract needs four parts"],
     ["AAPL:2026-02-30:CALL:150", "the expiration is not a date"],
     ["AAPL:2026-12-18:CALLS:150", "the type is neither CALL nor PUT"],
     ["AAPL:2026-12-18:PUT:0", "the strike is not a decimal above 0"],

@@ -50,6 +50,13 @@ describe("the project's own documentation", () => {
 
     expect(hits.slice(0, 5).map((hit) => [hit.slug, hit.anchor])).toContainEqual([slug, anchor]);
   });
+
+  test.each(["budget", "Slot", "dead letter", "requested_at", "sweep"])(
+    "answers “%s”, a term of the glossary, there before anywhere else",
+    (term) => {
+      expect(search(index, term)[0]?.slug).toBe("glossary");
+    },
+  );
 });
 
 const SOURCES = new Map([

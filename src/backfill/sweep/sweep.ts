@@ -4,7 +4,7 @@
  * It goes in passes over one slot that has no end. What a pass leaves, because calls failed or the price of a chain came,
  * is the next one's. It is over when nothing is left, or a pass brought nothing while the service answers: what still
  * fails then was not polled, and the next run goes on with it. While nothing at all is answered the service is in doubt:
- * calls are made one by one, more and more seldom, and when that lasts the sweep ends with the last error.
+ * calls are made one by one, less and less often, and when that lasts the sweep ends with the last error.
  */
 import { Shares } from "../../accounts/shares.ts";
 import type { Clock } from "../../clock.ts";

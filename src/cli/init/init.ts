@@ -5,6 +5,7 @@ import { Option } from "commander";
 import { type Config, loadConfig } from "../../config/loadEnvironment.ts";
 import { CREDENTIAL_NAMES } from "../../config/environment.ts";
 import { describeProblem } from "../../config/yamlFile.ts";
+import { inCapitals } from "../../market/instrument.ts";
 import { isHelperFile } from "../../plainFiles.ts";
 import { type Edges, Interrupted, READER_GONE } from "../../run/edges.ts";
 import { readJobs } from "../../schedule/readJobs.ts";
@@ -66,9 +67,24 @@ async function init(edges: Edges, { yes, ...given }: InitOptions): Promise<numbe
   const stopListening = edges.onInterrupt(() => undefined);
   await placeFiles(files).finally(stopListening);
   say(edges.stdout, "", ...[...files.keys()].map((path) => `Wrote      ${path}`));
+  const small = inSmallLetters(answers);
+  if (small.length > 0)
+    say(
+      edges.stdout,
+      `Capitals   ${small.join(", ")}: symbols are written in capitals, ${inCapitals(small.join(", "))}`,
+    );
   if (beside.length > 0)
     say(edges.stdout, `Beside     ${beside.sort().join(", ")} in ${dir}, which count too.`);
   return tellCost(edges);
+}
+
+/** Symbols that were typed in small letters. */
+function inSmallLetters({ symbols, chains }: Answers): string[] {
+  const underlyings = (chains ?? "none") === "none" ? [] : (chains?.split(",") ?? []);
+  const typed = [...(symbols?.split(",") ?? []), ...underlyings].map(
+    (one) => one.split(":")[0]?.trim() ?? "",
+  );
+  return [...new Set(typed)].filter((symbol) => symbol !== inCapitals(symbol));
 }
 
 /** The answers, unless somebody ends it before. @throws as `answersTo` */

@@ -1,5 +1,6 @@
 /** The five questions of `quotekeeper init`, what Enter answers, and what is wrong with an answer. */
 import { InvalidArgumentError } from "commander";
+import { distance } from "fastest-levenshtein";
 import { parameter } from "../../config/databaseUrl.ts";
 import { CREDENTIAL_NAMES } from "../../config/environment.ts";
 import { loadConfig } from "../../config/loadEnvironment.ts";
@@ -9,7 +10,7 @@ import { type Chain, chainSchema, expandChain } from "../../market/optionChain.t
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../../run/edges.ts";
-import { parseSymbols } from "../arguments.ts";
+import { parseNames, parseSymbols } from "../arguments.ts";
 
 /** The questions, in their order; each is also the name of a flag. */
 export const NAMES = ["symbols", "chains", "hours", "account", "database"] as const;
@@ -26,6 +27,14 @@ export const SESSIONS = { regular: "regular", extended: "any", always: "always" 
 /** How a chain is given. */
 export const CHAIN = "UNDERLYING:EXPIRATIONS:PERCENT:STEP";
 
+/** Its parts, by the options of a job file that they stand for. */
+const PARTS: Readonly<Record<string, string>> = {
+  underlying: "UNDERLYING",
+  "expirations.next": "EXPIRATIONS",
+  "strikes.percent": "PERCENT",
+  "strikes.step": "STEP",
+};
+
 /** A question. */
 type Question = {
   words: string;
@@ -39,7 +48,7 @@ type Question = {
 export function questionsOf(edges: Edges): Record<Name, Question> {
   return {
     symbols: {
-      words: "Which symbols? Commas stand between them; up to 100 are one call.",
+      words: "Which symbols? Put commas between them; up to 100 are one call.",
       otherwise: "AAPL,MSFT,SPY",
       problem: (answer) => complaintOf(() => parseSymbols(answer)),
     },
@@ -73,7 +82,9 @@ export function questionsOf(edges: Edges): Record<Name, Question> {
       problem: (answer) =>
         answer === "embedded"
           ? null
-          : (passwordProblem(answer) ?? settingsProblem({ DATABASE_URL: answer }, edges)),
+          : (wordProblem(answer, "embedded") ??
+            passwordProblem(answer) ??
+            settingsProblem({ DATABASE_URL: answer }, edges)),
     },
   };
 }
@@ -89,8 +100,7 @@ export function callsOf(chain: Chain, last: string, now: Date): number {
 /** `AAPL:2:4:5,MSFT:1:5:10`, or `none`. @throws InvalidArgumentError */
 export function readChains(answer: string): Chain[] {
   if (answer === "none") return [];
-  return answer.split(",").map((piece) => {
-    const text = piece.trim();
+  return parseNames(answer, "chain", "AAPL:2:4:5, or none").map((text) => {
     const [underlying = "", next = "", percent = "", step = "", ...more] = text.split(":");
     const wrong = (what: string): InvalidArgumentError =>
       new InvalidArgumentError(`${JSON.stringify(text)} is not a chain: ${what}.`);
@@ -105,14 +115,30 @@ export function readChains(answer: string): Chain[] {
     );
     if (read.success) return read.data;
     const problems = read.error.issues.flatMap(problemsOf);
-    throw wrong(problems.map(({ path, message }) => `${optionName(path)}: ${message}`).join("; "));
+    const part = (path: string): string => PARTS[path] ?? path;
+    throw wrong(problems.map(({ path, message }) => `${part(optionName(path))}: ${message}`).join("; "));
   });
 }
 
 function accountProblem(answer: string, edges: Edges): string | null {
   if (answer === "simulated") return settingsProblem({}, edges);
+  const word = wordProblem(answer, "simulated");
+  if (word !== null) return word;
   const credentials = missingCredentials(edges).map((name) => [name, "given"]);
   return settingsProblem({ QUOTES_BASE_URL: answer, ...Object.fromEntries(credentials) }, edges);
+}
+
+/** Letters that may differ in a word that was meant. */
+const NEAR = 3;
+
+/** What is wrong with an answer that is no address, where a word may be given in place of one; null: it is an address. */
+function wordProblem(answer: string, word: string): string | null {
+  if (answer.includes("://")) return null;
+  const remedy =
+    distance(answer.toLowerCase(), word) <= NEAR
+      ? `did you mean ${word}?`
+      : `expected ${word}, or an address with ://`;
+  return `${JSON.stringify(answer)} is no address: ${remedy}`;
 }
 
 /** The credentials that the environment has neither as a value nor as a file. */

@@ -11,6 +11,8 @@ export type HelpIndex = {
   sections: { page: number; anchor: string; heading: string }[];
   /** By word, in small letters: places in `sections`, ascending. */
   words: Record<string, number[]>;
+  /** Terms of the glossary, each as its words in small letters: the place in `sections` that explains it. */
+  terms: Record<string, number>;
 };
 
 /** A section that answers; `heading` is empty at a page's beginning. */
@@ -34,16 +36,25 @@ export function wordsOf(text: string): string[] {
   return (text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? []).filter((word) => !COMMON.has(word));
 }
 
-/** Sections that hold every word, the likeliest first: a heading says more than a text, a whole word more than a piece. */
-export function search({ pages, sections, words }: HelpIndex, question: string): Hit[] {
+/**
+ * Sections that hold every word, the likeliest first: a heading says more than a text, a whole word more than a piece. A
+ * question that is a term of the glossary is answered there first.
+ */
+export function search({ pages, sections, words, terms }: HelpIndex, question: string): Hit[] {
   const asked = [...new Set(wordsOf(question))];
+  const explained = Object.hasOwn(terms, asked.join(" ")) ? terms[asked.join(" ")] : undefined;
   if (asked.length === 0) return [];
   const scores = asked.map((word) => scoresOf(word, { pages, sections, words }));
   const found = [...(scores[0]?.keys() ?? [])].filter((place) => scores.every((each) => each.has(place)));
   const total = (place: number): number => scores.reduce((sum, each) => sum + (each.get(place) ?? 0), 0);
   return found
     .map((place) => ({ place, score: total(place) }))
-    .sort((a, b) => b.score - a.score || a.place - b.place)
+    .sort(
+      (a, b) =>
+        Number(b.place === explained) - Number(a.place === explained) ||
+        b.score - a.score ||
+        a.place - b.place,
+    )
     .slice(0, MOST_HITS)
     .flatMap(({ place }) => {
       const section = sections[place];
@@ -53,7 +64,10 @@ export function search({ pages, sections, words }: HelpIndex, question: string):
 }
 
 /** By section: how well it answers one word. */
-function scoresOf(asked: string, { pages, sections, words }: HelpIndex): Map<number, number> {
+function scoresOf(
+  asked: string,
+  { pages, sections, words }: Pick<HelpIndex, "pages" | "sections" | "words">,
+): Map<number, number> {
   const scores = new Map<number, number>();
   for (const [word, places] of Object.entries(words)) {
     const like = likeness(word, asked);

@@ -1,0 +1,34 @@
+/** What a symbol that nobody knows was perhaps meant to be: a guess for messages, by which nothing is asked or stored. */
+import { distance } from "fastest-levenshtein";
+import { inCapitals } from "./instrument.ts";
+
+/** Shorter symbols are one letter away from too many others. */
+const SHORTEST = 3;
+
+/**
+ * The known symbol that is the same in capitals, or else the only one that is a letter away or has two letters exchanged.
+ *
+ * @param symbol that is not known
+ * @returns null when none is near, or several are
+ */
+export function likelySymbol(symbol: string, known: Iterable<string>): string | null {
+  const typed = inCapitals(symbol);
+  const near = new Set<string>();
+  for (const one of known) {
+    if (one === symbol) continue;
+    if (one === typed) return one;
+    if (typed.length >= SHORTEST && one.length >= SHORTEST && isNear(typed, one)) near.add(one);
+  }
+  const [only] = near;
+  return near.size === 1 && only !== undefined ? only : null;
+}
+
+function isNear(one: string, other: string): boolean {
+  if (Math.abs(one.length - other.length) > 1) return false;
+  const away = distance(one, other);
+  return away === 1 || (away === 2 && sorted(one) === sorted(other));
+}
+
+function sorted(text: string): string {
+  return [...text].sort().join("");
+}
