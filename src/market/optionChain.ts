@@ -82,7 +82,7 @@ const MAX_CHAIN_CONTRACTS = 2_000;
 
 /**
  * The contracts a chain stands for today, by expiration, strike (ascending) and type, each once; expired ones
- * are left out. None when the strikes hang on a last price of 0.
+ * are left out. None when the strikes depend on a last price of 0.
  *
  * @param last the underlying's last price, decimal text
  * @param today exchange date, `YYYY-MM-DD`
