@@ -225,6 +225,11 @@ const table = {
     exitCode: 1,
     hint: "Read postgres/server.log in the data directory, or set DATABASE_URL to a PostgreSQL server of your own.",
   },
+  EMBEDDED_COPIED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "The tables of such a copy may be half copied, and its journal is whole. Remove the directory `postgres` of the copy, and run `quotekeeper backfill --journal`: it makes the archive from the journal beside it. If the server had ended before the copy was made, remove `postgres/postmaster.pid` alone, and start.",
+  },
   EMBEDDED_AS_ROOT: {
     retryable: false,
     exitCode: 1,

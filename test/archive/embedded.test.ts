@@ -6,6 +6,8 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
+  renameSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -81,7 +83,18 @@ test("the server of a data directory is found under every name of it, and never 
 
   expect(second.readerUrl).toBe(first.readerUrl);
   // The copy says that the first server is its own, and has its password.
-  await expect(open(copy)).rejects.toMatchObject({ code: "EMBEDDED_FAILED" });
+  await expect(open(copy)).rejects.toMatchObject({
+    code: "EMBEDDED_COPIED",
+    detail: `${join(copy, "postgres")} was copied while the server of ${join(dir, "postgres")} ran`,
+  });
+
+  // What a kill leaves is no copy, whatever the directory is called afterwards.
+  const note = readFileSync(join(dir, "postgres", "postmaster.pid"));
+  for (const server of opened.splice(0).reverse()) await server.close();
+  writeFileSync(join(dir, "postgres", "postmaster.pid"), note);
+  const moved = join(openDir(), "moved");
+  renameSync(dir, moved);
+  await open(moved);
 });
 
 describe("what a kill in the first initdb left", () => {

@@ -23,6 +23,7 @@ import {
   startServer,
   stopServer,
 } from "./cluster.ts";
+import { refuseCopy } from "./copied.ts";
 import { newPasswords, prepareCluster } from "./prepareCluster.ts";
 import { cachesOf } from "./reachable.ts";
 import { OWNER, VIEWER } from "./roles.ts";
@@ -60,7 +61,7 @@ const NOT_YET = "57P03";
  * Finds or starts the server of a data directory.
  *
  * @param options.preparing what `prepareCluster` gave, where it was called before
- * @throws QuotekeeperError EMBEDDED_UNAVAILABLE, EMBEDDED_FAILED, EMBEDDED_AS_ROOT, DISK_FULL, DATA_DIR_UNWRITABLE
+ * @throws QuotekeeperError EMBEDDED_UNAVAILABLE, EMBEDDED_FAILED, EMBEDDED_COPIED, EMBEDDED_AS_ROOT, DISK_FULL, DATA_DIR_UNWRITABLE
  */
 export async function openEmbedded(
   dataDir: string,
@@ -130,6 +131,7 @@ class SharedServer implements EmbeddedServer {
         await clock.sleep(WAIT_MS);
         continue;
       }
+      await refuseCopy(cluster.dir);
       const started = await startServer(cluster, running ?? (await freePort(this.#settings.port)));
       if (!started.ok && attempt >= START_FAILURES) {
         const pid = await runningPid(cluster.dir);

@@ -1,0 +1,34 @@
+/** A cluster that was copied while its server ran, and whose tables may therefore be half copied. */
+import { readFile, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { QuotekeeperError } from "../../errors.ts";
+
+/** Lines of postmaster.pid, counted from 0 (PostgreSQL: miscadmin.h): the directory of the data, and the key of the shared memory. */
+const DIRECTORY_LINE = 1;
+const KEY_LINE = 6;
+
+/** Assumed: a server finds a key that nobody has within a thousand from its directory's inode on. */
+const MOST_TAKEN_KEYS = 1_000;
+
+/**
+ * Refuses a copy. A directory that was renamed after its server was killed is none: PostgreSQL takes the key of its
+ * shared memory from the inode of its directory (sysv_shmem.c), and a rename keeps the inode. Windows notes no key, so
+ * a copy is not known there.
+ *
+ * @throws QuotekeeperError EMBEDDED_COPIED
+ */
+export async function refuseCopy(dir: string): Promise<void> {
+  const lines = (await readFile(join(dir, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
+  const servedDir = lines[DIRECTORY_LINE]?.trim() ?? "";
+  const [keyText = ""] = lines[KEY_LINE]?.trim().split(/\s+/) ?? [];
+  if (servedDir === "" || keyText === "") return;
+  const { ino } = await stat(dir);
+  const passedKeys = (Number(keyText) - ino) >>> 0;
+  if (passedKeys < MOST_TAKEN_KEYS || (await isSamePath(servedDir, dir))) return;
+  throw new QuotekeeperError("EMBEDDED_COPIED", `${dir} was copied while the server of ${servedDir} ran`);
+}
+
+async function isSamePath(one: string, other: string): Promise<boolean> {
+  const [first, second] = await Promise.all([one, other].map((path) => realpath(path).catch(() => path)));
+  return first === second;
+}
