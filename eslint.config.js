@@ -50,6 +50,7 @@ const PURE = [
 const SHARED = [
   "clock.ts",
   "errors.ts",
+  "figures.ts",
   "httpHead.ts",
   "log.ts",
   "outsideText.ts",

@@ -16,6 +16,7 @@ import { type AddCommand, EXIT_CODES } from "./command.ts";
 import { say } from "./terminal/harmless.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { table } from "./terminal/table.ts";
+import { thousands } from "../figures.ts";
 
 /** `accounts drain --json` and `accounts resume --json`. */
 export const accountJson = z.strictObject({
@@ -101,7 +102,7 @@ async function list(config: Config, edges: Edges, json: boolean): Promise<number
       }),
     );
     const cells = shown.map(({ name, state, callsUsed, limit, windowMs, owner, fence }) => [
-      ...[name, state, String(callsUsed), String(limit), `${windowMs / 1_000} s`],
+      ...[name, state, thousands(callsUsed), thousands(limit), `${windowMs / 1_000} s`],
       ...[owner ?? "nobody", fence === null ? "" : String(fence)],
     ]);
     edges.stdout.write(table(columns, cells, edges));

@@ -24,6 +24,7 @@ import { type Account, accountKey, marketOf } from "../accounts/account.ts";
 import type { StatusLine } from "./terminal/statusLine.ts";
 import { VERSION } from "../run/version.ts";
 import { say } from "./terminal/harmless.ts";
+import { counted, thousands } from "../figures.ts";
 
 /** How often the live line counts down. */
 const LINE_EVERY_MS = 1_000;
@@ -183,7 +184,7 @@ function banner(config: Config, { archive, web }: Opened, { accounts }: Collecti
 
 /** `main 60 calls a minute`. */
 function limitInWords({ name, limit, limitWindowMs }: Account): string {
-  return `${name} ${limit} calls ${limitWindowMs === 60_000 ? "a minute" : `in ${limitWindowMs / 1_000} s`}`;
+  return `${name} ${counted(limit, "call")} ${limitWindowMs === 60_000 ? "a minute" : `in ${limitWindowMs / 1_000} s`}`;
 }
 
 /** `main is called by quotes-1`, of a collector that calls no account; null: it calls one. */
@@ -205,8 +206,8 @@ function statusText({ accounts, collector, loader, loaded, fleet }: Collection, 
   const seconds = nextPollAt ? Math.max(0, Math.ceil((nextPollAt.getTime() - now.getTime()) / 1000)) : null;
   return [
     ...(marketOf(accounts.sharing).simulated ? ["SIMULATED"] : []),
-    waitingText(fleet()) ?? `${callsUsed}/${limit} calls this minute`,
-    `${quotes} rows stored`,
+    waitingText(fleet()) ?? `${thousands(callsUsed)}/${counted(limit, "call")} this minute`,
+    `${counted(quotes, "row")} stored`,
     seconds === null ? "no poll ahead" : `next poll in ${duration(seconds)}`,
     ...(queued > 0 ? [`${queued} queued`] : []),
     ...(states.length > 1
@@ -246,10 +247,6 @@ export function farewell(collection: Collection | null, { stdout }: Edges): numb
       : "The database has not taken all of it: the rest";
   say(stdout, `${what} is safe in the journal and is loaded at the next start.`);
   return 1;
-}
-
-function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
 }
 
 /** The same, when the event loop comes round: at a slot's start a thousand calls may end at once. */

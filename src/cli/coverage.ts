@@ -22,6 +22,7 @@ import type { Edges } from "../run/edges.ts";
 import { type Archive, requireArchive, requireSchema, withArchive } from "../run/archive.ts";
 import { table } from "./terminal/table.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
+import { counted, percent, thousands } from "../figures.ts";
 
 const counts = {
   expected: count.describe("Slots at which it was due; `stored` + `missed`."),
@@ -148,7 +149,7 @@ function accountsTable(accounts: readonly AccountCoverage[], { stdout, env }: Ed
     ...(heading === "Why" && { wrap: "" }),
   }));
   const cells = accounts.map(({ account, expected, stored, missed, reasons }) => [
-    ...[oneLine(account), String(expected), String(stored), String(missed), why(reasons)],
+    ...[oneLine(account), ...[expected, stored, missed].map(thousands), why(reasons)],
   ]);
   return table(columns, cells, { stdout, env });
 }
@@ -163,10 +164,12 @@ function worstTable(worst: readonly CoverageRow[], { stdout, env }: Edges): stri
   const cells = worst
     .slice(0, MOST_ROWS)
     .map(({ date, instrument, stored, expected, reasons }) => [
-      ...[date, oneLine(instrument), `${stored} of ${expected}`, why(reasons)],
+      ...[date, oneLine(instrument), `${thousands(stored)} of ${thousands(expected)}`, why(reasons)],
     ]);
   const rest =
-    worst.length > MOST_ROWS ? `and ${worst.length - MOST_ROWS} more rows; --json lists all.\n` : "";
+    worst.length > MOST_ROWS
+      ? `and ${counted(worst.length - MOST_ROWS, "more row")}; --json lists all.\n`
+      : "";
   return `${table(columns, cells, { stdout, env })}${rest}`;
 }
 
@@ -174,7 +177,7 @@ function worstTable(worst: readonly CoverageRow[], { stdout, env }: Edges): stri
 function why(reasons: CoverageRow["reasons"]): string {
   return Object.entries(reasons)
     .sort(([, a], [, b]) => b - a)
-    .map(([reason, count]) => `${reason} ${count}`)
+    .map(([reason, count]) => `${reason} ${thousands(count)}`)
     .join(", ");
 }
 
@@ -193,7 +196,7 @@ function heatLines(rows: readonly CoverageRow[], columns: number): string[] {
   const names = [...new Set(rows.map(({ instrument }) => instrument))].sort();
   const dates = [...new Set(rows.map(({ date }) => date))].sort();
   const days = dates.map((date) => ({ date, ofDay: rows.filter((row) => row.date === date) }));
-  const room = columns - AROUND_HEAT - Math.max(...days.map(({ ofDay }) => percent(ofDay).length));
+  const room = columns - AROUND_HEAT - Math.max(...days.map(({ ofDay }) => shareOf(ofDay).length));
   const perCell = Math.ceil(names.length / Math.max(LEAST_HEAT, Math.min(HEAT_WIDTH, room)));
   return days.map(({ date, ofDay }) => {
     const byName = new Map(ofDay.map((row) => [row.instrument, row]));
@@ -201,7 +204,7 @@ function heatLines(rows: readonly CoverageRow[], columns: number): string[] {
     for (let start = 0; start < names.length; start += perCell) {
       cells.push(shade(names.slice(start, start + perCell).flatMap((name) => byName.get(name) ?? [])));
     }
-    return `${date} [${cells.join("")}] ${percent(ofDay)}`;
+    return `${date} [${cells.join("")}] ${shareOf(ofDay)}`;
   });
 }
 
@@ -214,10 +217,10 @@ function shade(rows: readonly CoverageRow[]): string {
   return SHADES[index] ?? " ";
 }
 
-function percent(rows: readonly CoverageRow[]): string {
+function shareOf(rows: readonly CoverageRow[]): string {
   const { expected, stored } = totals(rows);
   const share = (100 * stored) / Math.max(1, expected);
-  return `${stored === expected ? "100" : Math.min(share, 99.9).toFixed(1)} % of ${expected}`;
+  return `${percent(stored === expected ? 100 : Math.min(share, 99.9), 1)} of ${thousands(expected)}`;
 }
 
 function totals(rows: readonly CoverageRow[]): { expected: number; stored: number } {

@@ -18,8 +18,9 @@ import { PROCESSES } from "../processes.ts";
 import { createLogger } from "./terminal/logger.ts";
 import { roughly } from "../run/durations.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
-import { table, thousands } from "./terminal/table.ts";
+import { table } from "./terminal/table.ts";
 import { VERSION } from "../run/version.ts";
+import { bytes, counted, thousands } from "../figures.ts";
 
 /** `export --json`: the manifest, and where it lies. */
 export const exportJson = z.strictObject({
@@ -203,26 +204,26 @@ function progressText({ table: name, date, rows, expected }: ExportProgress, ela
   return [
     `${Math.floor(share * 100)} %`,
     [name, date].filter((part) => part !== null).join(" "),
-    `${thousands(rows)} of ${thousands(expected)} rows`,
+    `${thousands(rows)} of ${counted(expected, "row")}`,
     `${thousands(perSecond)}/s`,
     ...(rows > 0 && rows < expected ? [`${roughly((elapsedMs * (expected - rows)) / rows)} left`] : []),
   ].join(" | ");
 }
 
 function report(out: string, { tables, format, symbols }: Manifest, { stdout, env }: Edges): string {
-  const columns = ["Table", "Rows", "Files", "MB"].map((heading, index) => ({ heading, right: index > 0 }));
+  const columns = ["Table", "Rows", "Files", "Size"].map((heading, index) => ({ heading, right: index > 0 }));
   const cells = tables.map(({ name, rows, files }) => [
     name,
     thousands(rows),
-    String(files.length),
-    megabytes(files),
+    thousands(files.length),
+    sizeOf(files),
   ]);
   const files = tables.flatMap((one) => one.files);
   const rows = tables.reduce((sum, one) => sum + one.rows, 0);
   const narrowed = symbols === null ? "" : ` of ${symbols.join(", ")}`;
-  return `${table(columns, cells, { stdout, env })}\n${thousands(rows)} rows${narrowed} in ${files.length} ${format} files, ${megabytes(files)} MB: ${oneLine(out)}\n`;
+  return `${table(columns, cells, { stdout, env })}\n${counted(rows, "row")}${narrowed} in ${counted(files.length, `${format} file`)}, ${sizeOf(files)}: ${oneLine(out)}\n`;
 }
 
-function megabytes(files: readonly { bytes: number }[]): string {
-  return (files.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6).toFixed(1);
+function sizeOf(files: readonly { bytes: number }[]): string {
+  return bytes(files.reduce((sum, file) => sum + file.bytes, 0));
 }

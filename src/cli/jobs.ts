@@ -10,6 +10,7 @@ import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges } from "../run/edges.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
+import { counted, thousands } from "../figures.ts";
 
 const contract = z.strictObject({
   underlying: z.string().describe("Symbol of the underlying."),
@@ -122,9 +123,9 @@ async function jobsCheck(
       job.session,
       job.account ?? "any",
       String(job.priority),
-      String(job.symbols.length + (job.watchlist === null ? 0 : 1)),
-      String(job.options.length),
-      String(job.chains.length),
+      thousands(job.symbols.length + (job.watchlist === null ? 0 : 1)),
+      thousands(job.options.length),
+      thousands(job.chains.length),
     ]);
     const columns = ["Job", "Schedule", "Session", "Account", "Priority", "Symbols", "Options", "Chains"];
     if (rows.length > 0) {
@@ -147,15 +148,15 @@ async function jobsCheck(
             { heading: "Window", right: true },
           ],
           accounts.map(({ name, baseUrl, limit, windowMs }) => [
-            ...[name, baseUrl ?? "simulated", String(limit), `${windowMs / 1_000} s`],
+            ...[name, baseUrl ?? "simulated", thousands(limit), `${windowMs / 1_000} s`],
           ]),
           { stdout, env },
         )}\n`,
       );
     }
     for (const problem of problems) say(stderr, describeProblem(problem));
-    const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-    say(stdout, `${jobs.length} ${jobs.length === 1 ? "job is" : "jobs are"} right, ${count} found.`);
+    const count = counted(problems.length, "problem");
+    say(stdout, `${counted(jobs.length, "job is", "jobs are")} right, ${count} found.`);
   }
   return problems.length > 0 ? 2 : 0;
 }

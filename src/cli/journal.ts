@@ -19,6 +19,7 @@ import type { Edges } from "../run/edges.ts";
 import { journalDir } from "../run/stations.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
+import { bytes, counted } from "../figures.ts";
 
 const state = z
   .enum(["open", "closed", "compressed"])
@@ -215,7 +216,7 @@ async function journalList(
     const columns = [
       { heading: "Segment" },
       { heading: "State" },
-      { heading: "Bytes", right: true },
+      { heading: "Size", right: true },
       { heading: "On disk", right: true },
       { heading: "Last written (New York)" },
     ];
@@ -320,18 +321,18 @@ function toJson({
   return { name, state, bytes, fileBytes, writtenAt: new Date(mtimeMs).toISOString() };
 }
 
-function toCells({ name, state, bytes, fileBytes, mtimeMs }: SegmentInfo): string[] {
+function toCells({ name, state, bytes: size, fileBytes, mtimeMs }: SegmentInfo): string[] {
   // The end of a compressed file that was cut off says no longer how much it held.
-  const held = bytes === null ? "?" : String(bytes);
-  return [name, state, held, String(fileBytes), exchangeTime(new Date(mtimeMs))];
+  const held = size === null ? "?" : bytes(size);
+  return [name, state, held, bytes(fileBytes), exchangeTime(new Date(mtimeMs))];
 }
 
 function describeReport(report: JournalReport): string[] {
   const { damages, segments, strangers, findings, listed } = report;
   const summary =
     damages.fresh === 0
-      ? `${counts(report)}, all whole${damages.setAside > 0 ? `; ${damages.setAside} damaged stretches were set aside before` : ""}.`
-      : `${counts(report)} are whole; ${damages.fresh} damaged stretches are new: \`quotekeeper journal repair\` sets them aside.`;
+      ? `${counts(report)}, all whole${damages.setAside > 0 ? `; ${counted(damages.setAside, "damaged stretch was", "damaged stretches were")} set aside before` : ""}.`
+      : `Whole: ${counts(report)}. New: ${counted(damages.fresh, "damaged stretch", "damaged stretches")}. \`quotekeeper journal repair\` sets aside what is damaged.`;
   const lines = [
     ...segments.flatMap(describeDamages),
     ...strangers.map(describeStranger),
@@ -363,14 +364,14 @@ const UNLISTED =
 function describeDamages({ name, damages, unfinished }: SegmentReport): string[] {
   const lines = damages.map(({ damage: { offset, length, reason }, isSetAside }) => {
     const known = isSetAside ? " (set aside)" : "";
-    return `${name} at ${offset}: ${length} bytes, ${reason}${known}`;
+    return `${name} at ${offset}: ${counted(length, "byte")}, ${reason}${known}`;
   });
   if (unfinished) lines.push(`${name} at ${unfinished.offset}: a record is being written`);
   return lines;
 }
 
 function describeNote({ segment, offset, length, reason, file }: QuarantineNote): string {
-  return `${segment} at ${offset}: ${length} bytes, ${reason}, copied to ${DAMAGED_DIR}/${file}`;
+  return `${segment} at ${offset}: ${counted(length, "byte")}, ${reason}, copied to ${DAMAGED_DIR}/${file}`;
 }
 
 function describeStranger(file: string): string {
@@ -378,5 +379,5 @@ function describeStranger(file: string): string {
 }
 
 function counts({ records, segments }: JournalReport): string {
-  return `${records} records in ${segments.length} segments`;
+  return `${counted(records, "record")} in ${counted(segments.length, "segment")}`;
 }

@@ -22,8 +22,8 @@ import { type AddCommand, EXIT_CODES } from "./command.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
-import { thousands } from "./terminal/table.ts";
 import type pg from "pg";
+import { bytes, counted, thousands } from "../figures.ts";
 
 const date = z.iso.date();
 const stretch = { from: z.string().describe("UTC"), to: z.string().describe("UTC") };
@@ -182,7 +182,8 @@ async function write(
         ...{ pool, signal, program, through: through ?? null },
         onProgress: ({ date: of, done, dates, table, rows }) =>
           line.progress(
-            () => `${done} of ${dates} dates | ${[of, table].join(" ").trim()} | ${thousands(rows)} rows`,
+            () =>
+              `${done} of ${counted(dates, "date")} | ${[of, table].join(" ").trim()} | ${counted(rows, "row")}`,
           ),
       });
       const before = new Date(edges.clock.now().getTime() - (config.lakeHotDays ?? HOT_DAYS) * DAY_MS);
@@ -204,7 +205,7 @@ async function write(
       edges.stdout,
       report.files === 0
         ? `Nothing to write: ${through === undefined && report.through === null ? "no day is over yet" : `the lake goes through ${report.through}`}.`
-        : `${report.written.length} dates written and ${report.rewritten.length} written again, through ${report.through}: ${thousands(report.rows)} rows in ${report.files} files, ${(report.bytes / 1e6).toFixed(1)} MB: ${oneLine(out)}`,
+        : `${counted(report.written.length, "date")} written and ${thousands(report.rewritten.length)} written again, through ${report.through}: ${counted(report.rows, "row")} in ${counted(report.files, "file")}, ${bytes(report.bytes)}: ${oneLine(out)}`,
       ...kept.map(
         (of) =>
           `${of}: the archive has fewer quotes than the lake, so its files stay; \`quotekeeper lake restore\` brings them back`,
@@ -215,7 +216,7 @@ async function write(
           `${of ?? table}: ${why}, which no file can have, so ${table} was left out; the database keeps it`,
       ),
       ...dropped.dropped.map(
-        ({ from, to, quotes }) => `dropped ${thousands(quotes)} quotes from ${from} to ${to}`,
+        ({ from, to, quotes }) => `dropped ${counted(quotes, "quote")} from ${from} to ${to}`,
       ),
       ...dropped.kept.map(({ from, to, why }) => `kept ${from} to ${to} in the database: ${why}`),
     );
@@ -248,7 +249,7 @@ async function verify(
   const report = await endingAtInterrupt(edges, (signal) =>
     verifyLake(new LakeFiles(out), {
       ...{ known, signal },
-      onFile: (path, rows) => line.progress(() => `${path} | ${thousands(rows)} rows`),
+      onFile: (path, rows) => line.progress(() => `${path} | ${counted(rows, "row")}`),
     }),
   ).finally(() => line.end());
   if (json) printJson(edges.stdout, lakeVerifyJson, { out, ...report });
@@ -260,7 +261,7 @@ async function verify(
         (of) =>
           `${of}: a run was cut short, or left a table out; the next \`quotekeeper lake\` goes on there`,
       ),
-      `${report.dates} dates, ${report.files} files, ${thousands(report.rows)} rows, ${(report.bytes / 1e6).toFixed(1)} MB: ${report.faults.length === 0 ? "all as the manifests say" : `${report.faults.length} are not as the manifests say`}.`,
+      `${counted(report.dates, "date")}, ${counted(report.files, "file")}, ${counted(report.rows, "row")}, ${bytes(report.bytes)}: ${report.faults.length === 0 ? "all as the manifests say" : `${report.faults.length} are not as the manifests say`}.`,
     );
   return report.faults.length > 0 ? 1 : 0;
 }
@@ -276,7 +277,7 @@ async function restore(
     withLake({ pool, out, begin: null }, (lake) =>
       restoreLake(pool, {
         ...{ lake, from, to, signal },
-        onDate: (of, rows) => line.progress(() => `${of} | ${thousands(rows)} quotes`),
+        onDate: (of, rows) => line.progress(() => `${of} | ${counted(rows, "quote")}`),
       }),
     ),
   ).finally(() => line.end());
@@ -284,7 +285,7 @@ async function restore(
   else
     say(
       edges.stdout,
-      `${report.dates.length} dates are whole again: ${thousands(report.rows.quotes)} quotes and ${thousands(report.rows.extended_quotes)} extended quotes came back.`,
+      `${counted(report.dates.length, "date is", "dates are")} whole again: ${counted(report.rows.quotes, "quote")} and ${counted(report.rows.extended_quotes, "extended quote")} came back.`,
       ...missingLine(report.missing),
     );
   return report.missing.length > 0 ? 1 : 0;

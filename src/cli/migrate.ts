@@ -13,6 +13,7 @@ import type { Edges } from "../run/edges.ts";
 import { withArchive } from "../run/archive.ts";
 import { readCalendarDays } from "../schedule/readJobs.ts";
 import { say } from "./terminal/harmless.ts";
+import { counted } from "../figures.ts";
 
 /** `migrate --json`. */
 export const migrateJson = z.strictObject({
@@ -78,5 +79,5 @@ async function migrate(
 }
 
 function keeping(retentionDays: number | null): string {
-  return retentionDays === null ? "" : `, quotes kept for ${retentionDays} days`;
+  return retentionDays === null ? "" : `, quotes kept for ${counted(retentionDays, "day")}`;
 }

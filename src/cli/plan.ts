@@ -20,6 +20,8 @@ import { type Edges, Interrupted } from "../run/edges.ts";
 import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
 import { table } from "./terminal/table.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
+import { counted, thousands, percent } from "../figures.ts";
+import { exchangeTime } from "../market/calendar/dates.ts";
 
 const together = {
   callsPerPass: countJson.describe("Calls of the fullest slot."),
@@ -211,7 +213,7 @@ function describe(budget: Plan, date: string, { stdout, env }: Edges): string {
       { heading: "Hour" },
       ...["Slots", "Calls", "Most a minute"].map((heading) => ({ heading, right: true })),
     ],
-    hoursOf(budget).map(({ hour, slots, calls, most }) => [hour, String(slots), String(calls), String(most)]),
+    hoursOf(budget).map(({ hour, slots, calls, most }) => [hour, ...[slots, calls, most].map(thousands)]),
     { stdout, env },
   );
   const jobs = table(
@@ -221,17 +223,17 @@ function describe(budget: Plan, date: string, { stdout, env }: Edges): string {
     })),
     budget.jobs.map(({ job, slots, instruments, due, starved }) => [
       job,
-      ...[slots, instruments, due, starved].map(String),
-      `${((100 * starved) / Math.max(1, due)).toFixed(1)} %`,
+      ...[slots, instruments, due, starved].map(thousands),
+      percent((100 * starved) / Math.max(1, due), 1),
     ]),
     { stdout, env },
   );
   return [
-    `${date}, hours of New York. ${several ? `The limits of ${accounts.length} accounts are` : "The limit is"} ${limit} calls in ${windowMs / 1000} s.\n`,
+    `${date}, hours of New York. ${several ? `The limits of ${accounts.length} accounts are` : "The limit is"} ${counted(limit, "call")} in ${windowMs / 1000} s.\n`,
     hours,
-    `The fullest slot makes ${count(callsPerPass, "call")}, a pass of ${duration(passMs)}${several ? "." : ":"}`,
+    `The fullest slot makes ${counted(callsPerPass, "call")}, a pass of ${duration(passMs)}${several ? "." : ":"}`,
     ...batches.slice(0, MOST_BATCHES).map((text) => oneLine(`  ${text}`)),
-    ...(batches.length > MOST_BATCHES ? [`  and ${batches.length - MOST_BATCHES} more`] : []),
+    ...(batches.length > MOST_BATCHES ? [`  and ${thousands(batches.length - MOST_BATCHES)} more`] : []),
     `To ask everything once ${fullPass}.\n`,
     jobs,
     ...(several ? [accountsTable(accounts, { stdout, env })] : []),
@@ -253,7 +255,8 @@ function accountsTable(accounts: Plan["accounts"], edges: Pick<Edges, "stdout" |
     }),
   );
   const cells = accounts.map(({ name, limit, windowMs, callsPerPass, passMs, callsADay, starving }) => [
-    ...[name, `${limit} in ${windowMs / 1000} s`, String(callsPerPass), duration(passMs), String(callsADay)],
+    ...[name, `${thousands(limit)} in ${windowMs / 1000} s`, thousands(callsPerPass), duration(passMs)],
+    thousands(callsADay),
     starving.map(oneLine).join(", "),
   ]);
   return table(columns, cells, edges);
@@ -271,7 +274,7 @@ function verdict({ fits, fitsEveryMs, starving, missedAtReach, jobs }: Plan): st
     const due = jobs.reduce((sum, job) => sum + job.due, 0);
     return [
       "It fits on paper alone, with no call to spare. Of the calls that a limit allows",
-      `${100 * GOVERNOR_REACH} % are reached: about ${missedAtReach} of ${due} instruments would be missed over the day.`,
+      `${100 * GOVERNOR_REACH} % are reached: about ${thousands(missedAtReach)} of ${counted(due, "quote")} would be missed over the day.`,
       "Leave a call or two of each window free: poll fewer instruments, or less often.",
     ].join("\n");
   }
@@ -300,14 +303,8 @@ function hoursOf({ slots }: Plan): { hour: string; slots: number; calls: number;
   });
 }
 
-const NEW_YORK = new Intl.DateTimeFormat("en-GB", {
-  timeZone: "America/New_York",
-  hour: "2-digit",
-  minute: "2-digit",
-});
-
 function newYorkTime(at: Date): string {
-  return NEW_YORK.format(at);
+  return exchangeTime(at).slice(11, 16);
 }
 
 function duration(ms: number): string {
@@ -315,8 +312,4 @@ function duration(ms: number): string {
   return seconds < 120
     ? `${seconds} s`
     : `${Math.floor(seconds / 60)} min${seconds % 60 === 0 ? "" : ` ${seconds % 60} s`}`;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

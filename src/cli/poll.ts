@@ -36,6 +36,7 @@ import { type AccountStations, openStations } from "../run/stations.ts";
 import { readCalendarDays } from "../schedule/readJobs.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
+import { price as priceText, pricePlaces, signed, thousands } from "../figures.ts";
 
 const price = decimalText.nullable();
 
@@ -377,12 +378,16 @@ function quoteTable(lines: readonly QuoteLine[], { stdout, env }: Edges): string
   ];
   const rows = lines.map((line) => [
     line.instrument,
-    line.last,
-    line.change,
-    line.bid,
-    line.ask,
-    line.volume,
+    ...pricesOf(line),
+    line.volume && thousands(line.volume),
     `${exchangeTime(new Date(line.observedAt)).slice(11)}${line.delayed ? " delayed" : ""}`,
   ]);
   return table(columns, rows, { stdout, env });
+}
+
+/** Last, change, bid and ask, with the decimals of their instrument; null where the service sent none. */
+function pricesOf({ last, change, bid, ask }: QuoteLine): (string | null)[] {
+  const places = pricePlaces([last, change, bid, ask]);
+  const shown = (text: string | null): string | null => text && priceText(text, places);
+  return [shown(last), change && signed(priceText(change, places)), shown(bid), shown(ask)];
 }

@@ -21,7 +21,7 @@ import type { AddCommand } from "./command.ts";
 import { showAnswer, type SqlFormat } from "./sqlAnswer.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 import { SHOW_EVERY_MS, StatusLine } from "./terminal/statusLine.ts";
-import { thousands } from "./terminal/table.ts";
+import { counted } from "../figures.ts";
 
 type Options = {
   file?: string;
@@ -179,7 +179,7 @@ async function askOne(
         await rename(beside, out);
         await syncDirectory(dirname(out));
         const rows = Number((await answer.next())?.[0]?.[0]);
-        say(edges.stdout, `${thousands(rows)} rows: ${oneLine(out)}`);
+        say(edges.stdout, `${counted(rows, "row")}: ${oneLine(out)}`);
       },
     );
   } catch (error) {
@@ -231,7 +231,7 @@ function createProgress({ stderr, clock }: Edges): {
       // What is done at once leaves no line behind.
       if (!stderr.isTTY || clock.monotonicMs() - startedAtMs < SHOW_EVERY_MS) return;
       shown = true;
-      line.progress(() => `reading the database's ${table} | ${thousands(sum)} rows`);
+      line.progress(() => `reading the database's ${table} | ${counted(sum, "row")}`);
     },
     end: () => {
       if (shown) line.end();

@@ -6,7 +6,8 @@ import { harmless } from "../read/cell.ts";
 import type { Edges } from "../run/edges.ts";
 import { count } from "../run/jsonWords.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
-import { table, thousands } from "./terminal/table.ts";
+import { table } from "./terminal/table.ts";
+import { counted } from "../figures.ts";
 
 /** `sql --json`. */
 export const sqlJson = z.strictObject({
@@ -96,6 +97,6 @@ async function showTable({ columns, next }: SqlAnswer, { stdout, stderr, env }: 
   if (columns[0]?.name === "explain_key") stdout.write(shown.map((row) => `${row.join("\n")}\n`).join(""));
   else stdout.write(table(headed, shown, { stdout, env }));
   if (!isWhole)
-    say(stderr, `the first ${thousands(shown.length)} rows; --csv, --json and --parquet write all of them`);
-  else if (stdout.isTTY) say(stderr, `${thousands(shown.length)} ${shown.length === 1 ? "row" : "rows"}`);
+    say(stderr, `the first ${counted(shown.length, "row")}; --csv, --json and --parquet write all of them`);
+  else if (stdout.isTTY) say(stderr, counted(shown.length, "row"));
 }

@@ -18,6 +18,7 @@ import {
   type VariableName,
 } from "./environment.ts";
 import { type UnknownVariable, unknownVariables } from "./unknownVariables.ts";
+import { counted } from "../figures.ts";
 
 /** The four credentials of an account, in OAuth's words. */
 type AccountCredentials = {
@@ -183,7 +184,7 @@ function givenSettings(
 
 /** CONFIG_INVALID with a line for each problem. */
 function configInvalid(problems: readonly string[]): QuotekeeperError {
-  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  const count = counted(problems.length, "problem");
   return new QuotekeeperError("CONFIG_INVALID", `${count} in the settings:`, { problems });
 }
 

@@ -19,6 +19,7 @@ import type { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
 import { alternatives, plainError, problemsOf, sentence, yamlSentence } from "./wording.ts";
 import { inShort } from "../outsideText.ts";
+import { counted } from "../figures.ts";
 
 /** Something wrong at a place of a file. Lines count from 1. */
 export type FileProblem = { file: string; line: number; message: string };
@@ -30,7 +31,7 @@ export function describeProblem({ file, line, message }: FileProblem): string {
 
 /** JOBS_INVALID with a line for each problem. */
 export function jobsInvalid(problems: readonly FileProblem[]): QuotekeeperError {
-  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  const count = counted(problems.length, "problem");
   return new QuotekeeperError("JOBS_INVALID", `${count} in the files of the jobs directory:`, {
     problems: problems.map(describeProblem),
   });

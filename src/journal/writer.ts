@@ -19,6 +19,7 @@ import { hourOf } from "./segmentName.ts";
 import { createSegment, SegmentGone, type Position, type SegmentWriter } from "./segmentWriter.ts";
 import { journalBytes } from "./segments.ts";
 import { createUpkeep, inBackground, type Upkeep } from "./upkeep.ts";
+import { bytes } from "../figures.ts";
 
 /** What `openJournal` needs. */
 export type JournalOptions = {
@@ -221,8 +222,8 @@ class JournalWriter {
   }
 
   #full(frameBytes: number, maxTotalBytes: number): QuotekeeperError {
-    const detail = `${this.#options.dir} holds ${this.#totalBytes} of at most ${maxTotalBytes} bytes`;
-    return new QuotekeeperError("JOURNAL_FULL", `${detail}; a record of ${frameBytes} bytes was refused`);
+    const detail = `${this.#options.dir} holds ${bytes(this.#totalBytes)} of at most ${bytes(maxTotalBytes)}`;
+    return new QuotekeeperError("JOURNAL_FULL", `${detail}; a record of ${bytes(frameBytes)} was refused`);
   }
 
   /** Finishes the segment when its hour is over or `nextBytes` more would make it too large. */

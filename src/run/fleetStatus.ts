@@ -3,6 +3,7 @@ import type { CollectorRow, FleetRows, OwnedAccount } from "../archive/fleetType
 import { inNewYork, roughly } from "./durations.ts";
 import type { KnownLeases } from "./leaseFile.ts";
 import type { Line } from "./statusTypes.ts";
+import { bytes, thousands } from "../figures.ts";
 
 /** Clocks of running collectors that are farther apart, in ms, need a person. */
 const CLOCKS_APART_MS = 5_000;
@@ -62,14 +63,12 @@ function collectorText(collector: CollectorRow): Told {
   const behind = journalLag ?? 0;
   if (state === "stopped" && behind > 0)
     return {
-      text: `${name} has stopped, and ${behind} bytes of its journal are answers that the archive has not: ${remedy}`,
+      text: `${name} has stopped, and ${bytes(behind)} of its journal are answers that the archive has not: ${remedy}`,
       troubled: true,
     };
   if (state === "stopped") return { text: `${name} stopped ${roughly(seenAgoMs)} ago`, troubled: false };
   const notes = [
-    ...(behind > BEHIND_BYTES
-      ? [`${Math.round(behind / 1_000_000)} MB of its journal are not loaded yet`]
-      : []),
+    ...(behind > BEHIND_BYTES ? [`${bytes(behind)} of its journal are not loaded yet`] : []),
     ...(filesDiffer ? ["its job files or accounts are others than those in force: give all the same"] : []),
   ];
   const told = notes.length > 0 ? ` (${notes.join("; ")})` : "";
@@ -93,7 +92,9 @@ function ownerText(
   someRun: boolean,
 ): Told {
   const times =
-    takeOvers === 0 ? "" : `, taken over ${takeOvers === 1 ? "once" : `${takeOvers} times`} in the last day`;
+    takeOvers === 0
+      ? ""
+      : `, taken over ${takeOvers === 1 ? "once" : `${thousands(takeOvers)} times`} in the last day`;
   const renewed = renewedAgoMs === null ? "" : `renewed ${roughly(renewedAgoMs)} ago`;
   if (owner !== null)
     return { text: `${account} by ${owner} (fence ${fence ?? 0}, ${renewed}${times})`, troubled: false };

@@ -24,6 +24,7 @@ import { accountSharer } from "./accountsCalled.ts";
 import { signature } from "./followJobs.ts";
 import { type PlanRequest, planView } from "./planView.ts";
 import { cutText } from "../outsideText.ts";
+import { counted } from "../figures.ts";
 
 /** Chains whose underlyings have no price yet are looked at again after so many ms. */
 const PRICES_AGAIN_MS = 30_000;
@@ -128,7 +129,7 @@ function chainWords({ underlying, expirations, strikes, types }: Chain): string 
   const kinds = types.map((type) => `${type.toLowerCase()}s`).join(" and ");
   const dates = Array.isArray(expirations)
     ? expirations.join(", ")
-    : `the next ${expirations.next} ${expirations.kind} expirations`;
+    : `the next ${counted(expirations.next, `${expirations.kind} expiration`)}`;
   const prices = Array.isArray(strikes)
     ? `strikes ${strikes.join(", ")}`
     : `strikes within ${strikes.percent} % of the last price, every ${strikes.step}`;

@@ -7,6 +7,7 @@ import { QuotekeeperError } from "../errors.ts";
 import { join } from "node:path";
 import { type JournalFs, nodeFs, reasonOf, writeAll } from "../journal/fs.ts";
 import { uuidv7 } from "../journal/segmentName.ts";
+import { bytes, counted } from "../figures.ts";
 
 /** What the journal is like, in words and as data. */
 export type JournalHealth = {
@@ -43,8 +44,8 @@ export async function journalHealth(
     return { state: "idle", text: "empty", lag: null };
   const lag = loaded && (await journalLag(dir, loaded, { segments }));
   const total = segments.reduce((sum, { fileBytes }) => sum + fileBytes, 0);
-  const cap = maxBytes === undefined ? "" : ` of at most ${maxBytes / 1e6} MB`;
-  const size = `${segments.length} ${segments.length === 1 ? "segment" : "segments"}, ${(total / 1e6).toFixed(1)} MB${cap}`;
+  const cap = maxBytes === undefined ? "" : ` of at most ${bytes(maxBytes)}`;
+  const size = `${counted(segments.length, "segment")}, ${bytes(total)}${cap}`;
   const ageMs = lag?.oldestAt ? Math.max(0, clock.now().getTime() - dateOf(lag.oldestAt).getTime()) : 0;
   const text = [size, ...(lag ? [describe(lag, ageMs)] : [])].join(", ");
   if (maxBytes !== undefined && total + FULL_WITHIN_BYTES > maxBytes)
@@ -60,7 +61,7 @@ export async function journalHealth(
 }
 
 function full(dir: string, total: number, maxBytes: number): QuotekeeperError {
-  return new QuotekeeperError("JOURNAL_FULL", `${dir} holds ${total} of at most ${maxBytes} bytes`);
+  return new QuotekeeperError("JOURNAL_FULL", `${dir} holds ${bytes(total)} of at most ${bytes(maxBytes)}`);
 }
 
 /** Segments that a message names of each kind. */
@@ -100,11 +101,11 @@ async function exists(dir: string): Promise<boolean> {
   return (await stat(dir).catch(() => null)) !== null;
 }
 
-function describe({ bytes, oldestAt }: Lag, ageMs: number): string {
-  if (oldestAt === null) return "all loaded";
+function describe(lag: Lag, ageMs: number): string {
+  if (lag.oldestAt === null) return "all loaded";
   const seconds = Math.round(ageMs / 1_000);
   const age = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
-  return `${bytes} bytes not loaded yet, the oldest from ${age} ago`;
+  return `${bytes(lag.bytes)} not loaded yet, the oldest from ${age} ago`;
 }
 
 /** Bytes tried: room for an answer of a few hundred quotes. */

@@ -10,6 +10,7 @@ import { inNewYork, roughly } from "./durations.ts";
 import type { AccountStatus, Line, StatusReport } from "./statusTypes.ts";
 import type pg from "pg";
 import { type JobMisses, readSlotsSince, readUnknownInstruments } from "../archive/coverageRows.ts";
+import { counted, thousands } from "../figures.ts";
 
 /** The job that is due next, and when. */
 type NextPoll = { job: string; at: Date };
@@ -88,11 +89,13 @@ export function budgetLine({
   const later = (serviceUsed ?? calls) < calls ? " in a window of its own, which may have begun later" : "";
   const every = windowMs === 60_000 ? "a minute" : `in ${roughly(windowMs)}`;
   const others =
-    otherCalls === 0 ? "" : `; another program uses about ${otherCalls} calls ${every} on this account`;
+    otherCalls === 0
+      ? ""
+      : `; another program uses about ${counted(otherCalls, "call")} ${every} on this account`;
   return {
     subject: "budget",
     state: calls === 0 ? "idle" : "ok",
-    text: `${calls} of ${limit} calls in ${window}${theirs && `; the service ${theirs}`}${later}${others}`,
+    text: `${thousands(calls)} of ${counted(limit, "call")} in ${window}${theirs && `; the service ${theirs}`}${later}${others}`,
   };
 }
 
@@ -116,7 +119,7 @@ function accountsLine(accounts: readonly AccountStatus[]): Line {
       ...(markets.size > 1 && account.market === "simulated"
         ? ["answers for a SIMULATED market, unlike others"]
         : []),
-      ...(otherCalls > 0 ? [`another program uses about ${otherCalls} calls ${every} on it`] : []),
+      ...(otherCalls > 0 ? [`another program uses about ${counted(otherCalls, "call")} ${every} on it`] : []),
     ];
     const notes = [...(state === "drained" ? ["drained"] : []), ...troubles];
     const text = `${name} ${calls} of ${limit}${notes.length > 0 ? ` (${notes.join("; ")})` : ""}`;
@@ -137,9 +140,9 @@ export function ledgerLines({ due, missed, late, unknown, guesses }: LedgerStatu
   const mendable = missed.filter(({ reason }) => MENDABLE.includes(reason));
   const reasons = missed.map((miss) => {
     const { reason, count, lastAt, goesOn } = miss;
-    return `${count} ${reason}${mendable.includes(miss) ? when(lastAt, goesOn) : ""}`;
+    return `${thousands(count)} ${reason}${mendable.includes(miss) ? when(lastAt, goesOn) : ""}`;
   });
-  const counts = `${due} due in the last day, ${reasons.length > 0 ? `missed: ${reasons.join(", ")}` : "none missed"}`;
+  const counts = `${thousands(due)} due in the last day, ${reasons.length > 0 ? `missed: ${reasons.join(", ")}` : "none missed"}`;
   const lateText = late.map(({ job, since }) => `${job} is late since ${inNewYork(since)}`).join(", ");
   const needsPerson = late.length > 0 || mendable.some(({ goesOn }) => goesOn);
   const text = late.length > 0 ? `${lateText}: is \`quotekeeper start\` running? ${counts}` : counts;
@@ -215,11 +218,11 @@ export function answerLines(health: Health, now: Date, ofAccounts: readonly Acco
   const ago = minutes < 1 ? "under a minute" : minutes < 120 ? `${minutes} min` : roughly(minutes * 60_000);
   const wrong = NEEDS_A_PERSON.filter((outcome) => goesOn(lastOfOutcome[outcome], lastAnswerAt));
   const counts = Object.entries(lastHour).map(([outcome, count]) => {
-    if (outcome === "quotes") return `${count} ${count === 1 ? "answer" : "answers"} with quotes`;
+    if (outcome === "quotes") return `${counted(count, "answer")} with quotes`;
     const last = NEEDS_A_PERSON.includes(outcome) ? lastOfOutcome[outcome] : undefined;
     const whose = ofAccounts.filter((one) => one.outcome === outcome).map(({ account }) => account);
     const of = last === undefined || whose.length === 0 ? "" : ` of ${someOf([...new Set(whose)].sort())}`;
-    return `${count} ${outcome}${of}${last === undefined ? "" : when(new Date(last), wrong.includes(outcome))}`;
+    return `${thousands(count)} ${outcome}${of}${last === undefined ? "" : when(new Date(last), wrong.includes(outcome))}`;
   });
   return [
     {
@@ -235,7 +238,7 @@ function rowsLine({ deadLettersToday, lastDeadLetterAt, lastAnswerAt }: Health):
   if (lastDeadLetterAt === null)
     return { subject: "rows", state: "ok", text: "no dead letters in the last day" };
   const going = goesOn(lastDeadLetterAt, lastAnswerAt ?? lastDeadLetterAt);
-  const letters = deadLettersToday === 1 ? "1 dead letter" : `${deadLettersToday} dead letters`;
+  const letters = counted(deadLettersToday, "dead letter");
   return {
     subject: "rows",
     state: going ? "attention" : "ok",

@@ -50,6 +50,7 @@ import { type LakeSight, lookAtLake } from "../lake/lookAtLake.ts";
 import { readLoaderState } from "./loaderState.ts";
 import { inNewYork } from "./durations.ts";
 import type { AccountStatus, Line, LineState, StatusReport } from "./statusTypes.ts";
+import { counted } from "../figures.ts";
 
 /** Gives the archive to look into, and is told when that was not possible, so that the next look opens it anew. */
 export type ArchiveDoor = {
@@ -252,7 +253,7 @@ async function readArchive(
   const health = await readHealth(pool, market.answers, now);
   const tier = await readTier(pool);
   const sources = health.sources.length > 0 ? `, ${health.sources.join(" and ")}` : "";
-  const about = `schema version ${version}, ${health.instruments} instruments${sources}`;
+  const about = `schema version ${version}, ${counted(health.instruments, "instrument")}${sources}`;
   const withoutReader = config.databaseReaderUrl ? null : await readWithoutReader(pool);
   const shared = await readSharedSchema(pool);
   const text = [address, describeTier(tier), about, withoutReader, shared]

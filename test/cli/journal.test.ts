@@ -58,7 +58,7 @@ describe("an undamaged journal", () => {
 
     const { exitCode, stdout, json } = await journal("verify", env);
 
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "10 records in 1 segments, all whole.\n" });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "10 records in 1 segment, all whole.\n" });
     expect(json).toMatchObject({ records: 10, damages: { fresh: 0, setAside: 0 } });
   });
 
@@ -70,7 +70,7 @@ describe("an undamaged journal", () => {
 
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
-      stdout: "Nothing to do: 10 records in 1 segments.\n",
+      stdout: "Nothing to do: 10 records in 1 segment.\n",
     });
     expect(readFileSync(path)).toEqual(before);
     expect(readdirSync(dir)).toEqual([basename(path), "segments.jsonl"]);
@@ -88,14 +88,14 @@ describe("damage in a journal", () => {
 
     expect([before.exitCode, before.jsonExitCode]).toEqual([1, 1]);
     expect(before.stdout).toMatch(new RegExp(`^${name} at \\d+: \\d+ bytes, damaged_body$`, "m"));
-    expect(before.stdout).toMatch(/^9 records in 1 segments are whole; 1 damaged stretches are new/m);
+    expect(before.stdout).toMatch(/^Whole: 9 records in 1 segment\. New: 1 damaged stretch\./m);
     expect(before.json).toMatchObject({ records: 9, damages: { fresh: 1, setAside: 0 } });
     expect(repair.exitCode).toBe(0);
     expect(repair.stdout).toMatch(/, damaged_body, copied to damaged\/.*\.bin$/m);
     expect(readdirSync(join(dir, "damaged"))).toHaveLength(2);
     expect(after.exitCode).toBe(0);
     expect(after.stdout).toMatch(
-      /damaged_body \(set aside\)\n9 records .* 1 damaged stretches were set aside before\.\n$/,
+      /damaged_body \(set aside\)\n9 records .* 1 damaged stretch was set aside before\.\n$/,
     );
   });
 
@@ -134,7 +134,7 @@ describe("a segment that is gone", () => {
       new RegExp(`^journal +ATTENTION +JOURNAL_INCOMPLETE: .*missing: ${name}.*journal verify`, "m"),
     );
     expect(accept).toMatchObject({ exitCode: 0, stdout: `${name}: may be elsewhere from now on\n` });
-    expect(after).toMatchObject({ exitCode: 0, stdout: "1 records in 1 segments, all whole.\n" });
+    expect(after).toMatchObject({ exitCode: 0, stdout: "1 record in 1 segment, all whole.\n" });
     expect(green.stdout).toMatch(/^journal +ok /m);
   });
 

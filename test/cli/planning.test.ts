@@ -65,7 +65,7 @@ describe("plan", () => {
     expect(stdout).toMatch(/^2026-11-20, hours of New York\. The limit is 60 calls in 60 s\./);
     expect(stdout).toMatch(/09:00 +30 +90 +3\n10:00 +60 +180 +3/);
     expect(stdout).toContain("The fullest slot makes 3 calls, a pass of 3 s:\n  AAPL, GE, KO\n");
-    expect(stdout).toMatch(/equities +390 +3 +1170 +0 +0\.0 %/);
+    expect(stdout).toMatch(/equities +390 +3 +1,170 +0 +0\.0 %/);
     expect(stdout).toContain("It fits. The shortest interval at which it would: 3 s.");
     expect(stdout).toMatch(
       /The simulated market never closes; the plan is that of the exchange's hours\.\n$/,
@@ -78,7 +78,7 @@ describe("plan", () => {
 
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/equities .* 0\.0 %/);
-    expect(stdout).toMatch(/options +390 +118 +46020 +23010 +50\.0 %/);
+    expect(stdout).toMatch(/options +390 +118 +46,020 +23,010 +50\.0 %/);
     expect(stdout).toContain("To ask everything once takes 119 s");
     expect(stdout).toContain(
       "OVER BUDGET: options would starve. The shortest interval that fits: a slot every 2 min.",
@@ -100,7 +100,7 @@ describe("plan", () => {
     const { exitCode, stdout } = await run(["plan"], { "b.yaml": optionsJob(60) });
 
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/It fits on paper alone.*\n99 % are reached: about \d+ of 23400 instruments/s);
+    expect(stdout).toMatch(/It fits on paper alone.*\n99 % are reached: about \d+ of 23,400 quotes/s);
     expect(stdout).toMatch(/would be missed over the day\.\nLeave a call or two of each window free/);
     expect(widest(stdout)).toBeLessThanOrEqual(80);
   });
@@ -153,7 +153,7 @@ describe("plan of several accounts", () => {
       /^2026-11-20, hours of New York\. The limits of 3 accounts are 180 calls in 60 s\./,
     );
     expect(stdout).toContain("The fullest slot makes 191 calls, a pass of 64 s.\n");
-    expect(stdout).toMatch(/^simulated-3 +60 in 60 s +6\d +6\d s +2\d{4} +options$/m);
+    expect(stdout).toMatch(/^simulated-3 +60 in 60 s +6\d +6\d s +2\d,\d{3} +options$/m);
     expect(stdout).toContain("\nWith one more account of 60 calls a minute it would fit.\n");
     expect(json.withOneMore).toMatchObject({ fits: true, starving: [] });
     const sum = (counts: number[]): number => counts.reduce((total, each) => total + each, 0);
@@ -278,7 +278,7 @@ describe("coverage", () => {
 
     const lines = stdout.split("\n");
     expect(exitCode).toBe(1);
-    expect(lines[0]).toBe("2026-11-19 [@@@@] 100 % of 4");
+    expect(lines[0]).toBe("2026-11-19 [@@@@] 100.0 % of 4");
     expect(lines[1]).toBe("2026-11-20 [@ *@] 66.7 % of 12");
     expect(lines[4]).toMatch(/^2026-11-20 +BRK\.B:2026-12-18:CALL:1500\.5 +0 of 3 +\w+ 1/);
     expect(lines.slice(4).join(" ").replace(/\s+/g, " ")).toMatch(
@@ -334,7 +334,7 @@ describe("coverage", () => {
 
     const { stdout } = await run(["coverage", ...range], {}, columns);
 
-    expect(stdout).toMatch(/^2026-11-20 \[@+\] 100 % of 60$/m);
+    expect(stdout).toMatch(/^2026-11-20 \[@+\] 100\.0 % of 60$/m);
     expect(widest(stdout)).toBeLessThanOrEqual(columns);
   });
 

@@ -231,7 +231,7 @@ describe("holes", () => {
       "1m",
     );
 
-    expect(known && holeText(known)).toBe("3 missing: not running (job us, Fri 20 Nov 09:30 New York)");
+    expect(known && holeText(known)).toBe("3 missing: not running (job us, 2026-11-20 09:30 New York)");
     expect(unknown && holeText(unknown)).toContain("the ledger has no entry");
   });
 });
@@ -255,12 +255,12 @@ describe("a drawing", () => {
 
     const [first, second] = [readoutOf(drawing, 0), readoutOf(drawing, newestPlace(drawing))];
 
-    expect(first.time).toBe("Fri 20 Nov 09:30 New York");
+    expect(first.time).toBe("2026-11-20 09:30 New York");
     expect(first.facts.map(({ value }) => value)).toEqual([
-      ...["10.00", "10.50", "9.95", "10.00", "–", "1\u202f200", "0.0212"],
+      ...["10.00", "10.50", "9.95", "10.00", "–", "1,200", "0.0212"],
     ]);
     expect(second.facts.slice(4)).toEqual([
-      { name: "Change", value: "-0.25 (-2.50 %)", tone: "down" },
+      { name: "Change", value: "\u22120.25 (\u22122.50 %)", tone: "down" },
       { name: "Volume", value: "–" },
       { name: "Spread", value: "–" },
     ]);

@@ -1,6 +1,7 @@
 /** What a backfill did, in numbers that add up. Pure. */
 import { addLetterCounts, type LetterCount } from "../letterCounts.ts";
 import type { LoadReport } from "../batch.ts";
+import { thousands } from "../../figures.ts";
 
 /** Counts of one backfill, over all its runs when it was ended in its midst: `read = stored + repeated + deadLettered`. */
 export type BackfillReport = {
@@ -80,8 +81,6 @@ export function withLoaded(report: BackfillReport, loaded: LoadReport): Backfill
 export function deadLettersText(letters: readonly LetterCount[]): string | null {
   if (letters.length === 0) return null;
   const all = letters.reduce((sum, { count }) => sum + count, 0);
-  const reasons = letters.map(
-    ({ reason, count, example }) => `${count.toLocaleString("en-US")} ${reason} (${example})`,
-  );
-  return `${all.toLocaleString("en-US")}: ${reasons.join(", ")}`;
+  const reasons = letters.map(({ reason, count, example }) => `${thousands(count)} ${reason} (${example})`);
+  return `${thousands(all)}: ${reasons.join(", ")}`;
 }

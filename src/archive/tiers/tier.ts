@@ -8,6 +8,7 @@ import { QuotekeeperError } from "../../errors.ts";
 import { moveToCitus, readCitus, settleCitus } from "./citus.ts";
 import { settleCommunity } from "./community.ts";
 import { holdsNothing, moveToHypertables } from "./hypertables.ts";
+import { counted } from "../../figures.ts";
 
 /** `plain`: native range partitions; `apache`: hypertables; `community`: also compression and aggregates; `citus`: cut over nodes. */
 type TierName = "plain" | "apache" | "community" | "citus";
@@ -63,7 +64,7 @@ const unknownServer = { postgres: "?", installed: null, loaded: false, license: 
 /** The tier in words, for people: `PostgreSQL 18.4` or `TimescaleDB 2.24.1 Community on PostgreSQL 15.18`. */
 export function describeTier({ name, postgres, timescaledb, citus, canMove }: Tier): string {
   if (citus !== null)
-    return `Citus ${citus.version} on PostgreSQL ${postgres}, ${citus.workers} ${citus.workers === 1 ? "node holds" : "nodes hold"} the quotes`;
+    return `Citus ${citus.version} on PostgreSQL ${postgres}, ${counted(citus.workers, "node holds", "nodes hold")} the quotes`;
   if (name !== "plain")
     return `TimescaleDB ${timescaledb} ${name === "apache" ? "Apache" : "Community"} on PostgreSQL ${postgres}`;
   return `plain PostgreSQL ${postgres}${canMove ? " (TimescaleDB is there: `quotekeeper migrate --to-timescaledb` moves to it)" : ""}`;

@@ -12,6 +12,7 @@ import type { SymbolNames } from "../../read/symbolNames.ts";
 import { COLUMN_NAMES, type CsvMap, isOfDate, MAP_TEXT_KEYS, mapSchema, outlineSchema } from "./mapSchema.ts";
 import type { FileStart, RowsForm } from "./readRows.ts";
 import { shown } from "../../read/cell.ts";
+import { counted } from "../../figures.ts";
 
 /** A map that fits its file: how to read every piece of it but for the line it begins at, the lines before, its source. */
 export type ReadMap = { call: CsvReading; skip: number; source: string | null };
@@ -122,7 +123,7 @@ function lacksZone(call: CsvReading, { header, first }: FileStart, named: boolea
 
 function invalid(unsorted: readonly FileProblem[]): QuotekeeperError {
   const problems = [...unsorted].sort((a, b) => a.line - b.line);
-  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  const count = counted(problems.length, "problem");
   return new QuotekeeperError("BACKFILL_MAP_INVALID", `${count} in the map:`, {
     problems: problems.map(describeProblem),
   });

@@ -1,6 +1,7 @@
 /** What a sweep says to people. Pure. */
 import { describeCall, type QuoteCall } from "../../quotes-api/request.ts";
 import type { SweepFate, SweepPlan } from "./sweepPlan.ts";
+import { counted } from "../../figures.ts";
 
 /** Names that are listed; more are counted. */
 const MOST_NAMES = 12;
@@ -42,9 +43,4 @@ export function callLines(calls: readonly QuoteCall[], most = MOST_CALLS): strin
 function someNames(names: readonly string[]): string {
   const rest = names.length - MOST_NAMES;
   return `${names.slice(0, MOST_NAMES).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
-}
-
-/** `1 call`, `1,200 calls`. */
-export function counted(number: number, noun: string): string {
-  return `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -1,6 +1,7 @@
 /** What was found, in numbers and names, for the end of the report. */
 import type { FileFate } from "./savedAnswers.ts";
 import { type Way, WAY_TEXTS, WAYS } from "./savedTime.ts";
+import { thousands } from "../../figures.ts";
 
 /** Most names that a remark has; the log has all. */
 const MOST_NAMES = 10;
@@ -62,19 +63,19 @@ export class FileTally {
     const { outside, foreign, passed, unreadable } = this.#counts;
     const ways = WAYS.filter((way) => this.#ways.has(way));
     return [
-      ...ways.map((way) => `Times     ${count(this.#ways.get(way) ?? 0)} ${WAY_TEXTS[way]}`),
+      ...ways.map((way) => `Times     ${thousands(this.#ways.get(way) ?? 0)} ${WAY_TEXTS[way]}`),
       ...(this.#withPattern && this.#unmatched !== null
         ? [
-            `Pattern   ${count(this.answers - (this.#ways.get("pattern") ?? 0))} do not fit --time-pattern, such as ${this.#unmatched}`,
+            `Pattern   ${thousands(this.answers - (this.#ways.get("pattern") ?? 0))} do not fit --time-pattern, such as ${this.#unmatched}`,
           ]
         : []),
-      ...(outside > 0 ? [`Outside   ${count(outside)} were received outside --from and --to`] : []),
-      ...(foreign > 0 ? [`Not XML   ${count(foreign)}: ${listed(this.#names.foreign, foreign)}`] : []),
+      ...(outside > 0 ? [`Outside   ${thousands(outside)} were received outside --from and --to`] : []),
+      ...(foreign > 0 ? [`Not XML   ${thousands(foreign)}: ${listed(this.#names.foreign, foreign)}`] : []),
       ...(passed > 0
-        ? [`Passed    ${count(passed)} links or devices: ${listed(this.#names.passed, passed)}`]
+        ? [`Passed    ${thousands(passed)} links or devices: ${listed(this.#names.passed, passed)}`]
         : []),
       ...(unreadable > 0
-        ? [`Unread    ${count(unreadable)}: ${listed(this.#names.unreadable, unreadable)}`]
+        ? [`Unread    ${thousands(unreadable)}: ${listed(this.#names.unreadable, unreadable)}`]
         : []),
     ];
   }
@@ -82,9 +83,5 @@ export class FileTally {
 
 function listed(names: readonly string[], all: number): string {
   const further = all - names.length;
-  return `${names.join(", ")}${further > 0 ? ` and ${count(further)} more` : ""}`;
-}
-
-function count(value: number): string {
-  return value.toLocaleString("en-US");
+  return `${names.join(", ")}${further > 0 ? ` and ${thousands(further)} more` : ""}`;
 }

@@ -14,7 +14,6 @@ import { QuotekeeperError } from "../../errors.ts";
 import { jobsInvalid } from "../../config/yamlFile.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
 import { CALENDAR_FILE, readJobs } from "../../schedule/readJobs.ts";
-import { thousands } from "../terminal/table.ts";
 import { createObserver, type Instant } from "../../clock.ts";
 import { isDirectory } from "../../plainFiles.ts";
 import type { Edges } from "../../run/edges.ts";
@@ -22,6 +21,7 @@ import { backfilling } from "./display.ts";
 import { backfillExported } from "./exported.ts";
 import { runImport } from "./importing.ts";
 import { type CommonRequest, printReport } from "./report.ts";
+import { counted } from "../../figures.ts";
 
 /** What was asked for. */
 type CsvRequest = CommonRequest & {
@@ -83,7 +83,7 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
   const remarks = [
     `Source    ${name}, of kind import; ${zoneText(call)}`,
     ...cutTexts(report),
-    ...(outside > 0 ? [`Outside   ${thousands(outside)} rows outside --from and --to`] : []),
+    ...(outside > 0 ? [`Outside   ${counted(outside, "row")} outside --from and --to`] : []),
   ];
   printReport(edges, { kind: "csv", dryRun, resumed, report, remarks }, json);
   return report.deadLetters.length > 0 ? 1 : 0;
@@ -118,11 +118,11 @@ function cutTexts({ cutTimes, cutFractions }: BackfillReport): string[] {
   return [
     ...(cutTimes > 0
       ? [
-          `Cut       ${thousands(cutTimes)} times to microseconds: what they say beyond that is in the journal`,
+          `Cut       ${counted(cutTimes, "time")} to microseconds: what they say beyond that is in the journal`,
         ]
       : []),
     ...(cutFractions > 0
-      ? [`Cut       the fractions of ${thousands(cutFractions)} counts, as wholePart of the map says`]
+      ? [`Cut       the fractions of ${counted(cutFractions, "count")}, as wholePart of the map says`]
       : []),
   ];
 }

@@ -5,9 +5,9 @@ import type { ReplayOptions } from "../../backfill/journal/replay.ts";
 import type { BackfillProgress, OnProgress } from "../../backfill/progress.ts";
 import { type Edges, endingAtInterrupt } from "../../run/edges.ts";
 import { createLogger } from "../terminal/logger.ts";
-import { thousands } from "../terminal/table.ts";
 import { roughly } from "../../run/durations.ts";
 import { StatusLine } from "../terminal/statusLine.ts";
+import { counted, thousands } from "../../figures.ts";
 
 /** How often the bar moves, and how often a line is written where no person looks, in ms. */
 const BAR_EVERY_MS = 200;
@@ -91,7 +91,7 @@ export function barText(
   const full = Math.floor(share * BAR_CHARACTERS);
   return [
     `[${"#".repeat(full)}${".".repeat(BAR_CHARACTERS - full)}] ${String(Math.floor(share * 100)).padStart(3)} %`,
-    `${thousands(quotes)} quotes`,
+    counted(quotes, "quote"),
     `${thousands(quotesPerSecond)}/s`,
     ...(leftMs === null || share === 1 ? [] : [`${roughly(leftMs)} left`]),
     doing,

@@ -20,10 +20,11 @@ import { dateOf, type Instant, instantFromDate } from "../../clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../../run/edges.ts";
 import { journalDir } from "../../run/stations.ts";
-import { table, thousands } from "../terminal/table.ts";
+import { table } from "../terminal/table.ts";
 import { polledJobs, withMigrated, withTrial } from "./archives.ts";
 import { type Backfilling, backfilling } from "./display.ts";
 import { type CommonRequest, deadLetterLines, deadLettersJson } from "./report.ts";
+import { counted, thousands } from "../../figures.ts";
 
 const hole = z.strictObject({
   job: z.string().describe("Name of the job."),
@@ -157,9 +158,9 @@ function text(
     ...(dryRun ? ["Nothing was changed. This is what would be:"] : []),
     ...(holes.length === 0 ? ["The ledger has no holes."] : [table(columns, cells, edges).trimEnd()]),
     ...(further > 0 ? [`and ${thousands(further)} further; --from and --to narrow it, --json has all`] : []),
-    `${thousands(missesOf(holes))} missed = ${thousands(filled)} filled + ${thousands(missesOf(holes) - filled)} left; ${thousands(stored)} quotes came from the journal`,
+    `${thousands(missesOf(holes))} missed = ${thousands(filled)} filled + ${thousands(missesOf(holes) - filled)} left; ${counted(stored, "quote")} came from the journal`,
     ...deadLetterLines({ deadLetters }),
-    `${thousands(derived)} closes derived from the next session, in derived_closes`,
+    `${counted(derived, "close")} derived from the next session, in derived_closes`,
   ];
   return `${lines.join("\n")}\n`;
 }

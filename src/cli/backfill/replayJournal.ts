@@ -26,6 +26,7 @@ import type { Edges } from "../../run/edges.ts";
 import { polledJobs, withMigrated, withTrial } from "./archives.ts";
 import { type Backfilling, backfilling } from "./display.ts";
 import { type CommonRequest, type Finished, printReport } from "./report.ts";
+import { counted, thousands } from "../../figures.ts";
 
 /** What was asked for. */
 type JournalRequest = CommonRequest & {
@@ -166,7 +167,9 @@ async function tryRebuild(
   const come = report.stored - (report.replaced - gone);
   return {
     report,
-    remarks: [`Rebuilt   ${changed} quotes would have other values, ${gone} would go, ${come} would come`],
+    remarks: [
+      `Rebuilt   ${counted(changed, "quote")} would have other values, ${thousands(gone)} would go, ${thousands(come)} would come`,
+    ],
   };
 }
 

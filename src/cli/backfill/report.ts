@@ -5,7 +5,7 @@ import { printJson } from "../terminal/printJson.ts";
 import { type BackfillReport, deadLettersText } from "../../archive/refill/backfillReport.ts";
 import type { Edges } from "../../run/edges.ts";
 import { say } from "../terminal/harmless.ts";
-import { thousands } from "../terminal/table.ts";
+import { bytes, counted, thousands } from "../../figures.ts";
 
 /** Dead letters, by reason. */
 export const deadLettersJson = z
@@ -68,13 +68,13 @@ function reportLines({ dryRun, resumed, report, remarks = [] }: Finished): strin
   const lines = [
     `Answers   ${thousands(answers)} read: ${thousands(newAnswers)} new, ${thousands(answers - newAnswers)} there already`,
     `Quotes    ${thousands(read)} read = ${thousands(stored)} stored + ${thousands(repeated)} repeated + ${thousands(deadLettered)} dead-lettered`,
-    ...(report.replaced > 0 ? [`Replaced  ${thousands(report.replaced)} quotes were taken out first`] : []),
-    `Missing   ${thousands(missing)} asked for, and not in their answers`,
-    `Besides   ${thousands(report.dividends)} dividends, ${thousands(report.slots)} slots of the ledger, ${thousands(report.filled)} missed ones filled`,
-    ...deadLetterLines(report),
-    ...(report.damagedBytes > 0
-      ? [`Damaged   ${thousands(report.damagedBytes)} bytes could not be read`]
+    ...(report.replaced > 0
+      ? [`Replaced  ${counted(report.replaced, "quote was", "quotes were")} taken out first`]
       : []),
+    `Missing   ${thousands(missing)} asked for, and not in their answers`,
+    `Besides   ${counted(report.dividends, "dividend")}, ${counted(report.slots, "slot")} of the ledger, ${thousands(report.filled)} missed filled`,
+    ...deadLetterLines(report),
+    ...(report.damagedBytes > 0 ? [`Damaged   ${bytes(report.damagedBytes)} could not be read`] : []),
     ...remarks,
   ];
   if (resumed) lines.unshift("Went on where an earlier run was ended; the numbers are of both.");

@@ -24,6 +24,7 @@ import {
   symbolsFile,
   thereAlready,
 } from "./writtenFiles.ts";
+import { counted, thousands } from "../../figures.ts";
 
 /** What the command was given. */
 type InitOptions = Partial<Record<Name, string>> & { yes: boolean };
@@ -157,7 +158,7 @@ async function tellCost(edges: Edges): Promise<number> {
   const over = budget.fits ? "" : ": OVER BUDGET";
   say(
     edges.stdout,
-    `Plan       at most ${calls} ${calls === 1 ? "call" : "calls"} a minute; the limit is ${budget.limit} in ${budget.windowMs / 1_000} s${over}`,
+    `Plan       at most ${counted(calls, "call")} a minute; the limit is ${thousands(budget.limit)} in ${budget.windowMs / 1_000} s${over}`,
   );
   const now = edges.clock.now();
   for (const chain of jobs
@@ -165,7 +166,7 @@ async function tellCost(edges: Edges): Promise<number> {
     .filter((one) => priceless.includes(one.underlying)))
     say(
       edges.stdout,
-      `           and the chain of ${chain.underlying}, as soon as its price is stored: ${callsOf(chain, LOW_PRICE, now)} calls at a price of ${LOW_PRICE}, ${callsOf(chain, HIGH_PRICE, now)} at ${HIGH_PRICE}`,
+      `           and the chain of ${chain.underlying}, as soon as its price is stored: ${counted(callsOf(chain, LOW_PRICE, now), "call")} at a price of ${LOW_PRICE}, ${callsOf(chain, HIGH_PRICE, now)} at ${HIGH_PRICE}`,
     );
   for (const line of nextSteps(config)) say(edges.stdout, line);
   return budget.fits ? 0 : 1;

@@ -155,8 +155,3 @@ function tailOf(cell: string): number {
   const point = cell.indexOf(".");
   return point < 0 ? 0 : cell.length - point;
 }
-
-/** A count as people read it: `12,300`. */
-export function thousands(value: number): string {
-  return value.toLocaleString("en-US");
-}

@@ -5,7 +5,7 @@ import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../../archive/refill/backfillReport.ts";
 import { findRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { Room } from "../../../backfill/sweep/room.ts";
-import { callLines, counted, fateLines } from "../../../backfill/sweep/sweepWords.ts";
+import { callLines, fateLines } from "../../../backfill/sweep/sweepWords.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { instantFromDate } from "../../../clock.ts";
 import { QuotekeeperError } from "../../../errors.ts";
@@ -14,10 +14,10 @@ import type { Edges } from "../../../run/edges.ts";
 import { archiveExists, openArchive } from "../../../run/archive.ts";
 import { journalDir } from "../../../run/stations.ts";
 import { printReport } from "../report.ts";
-import { thousands } from "../../terminal/table.ts";
 import { inNewYork, roughly } from "../../../run/durations.ts";
 import { callsOf, lastPrices, planOf, roomOf, takeJournaled, type SweepRequest } from "./planning.ts";
 import { say } from "../../terminal/harmless.ts";
+import { counted, thousands } from "../../../figures.ts";
 
 /** Sends nothing and keeps nothing. @returns 0 */
 export async function forecast(
@@ -144,7 +144,7 @@ function overview(
   const window = limitWindowMs === 60_000 ? "a minute" : `in ${roughly(limitWindowMs)}`;
   return [
     `Sweep     ${counted(plan.left.length, "instrument")} in ${counted(calls.length, "call")}: ${what}${later}`,
-    `Time      ${time}: ${limit} calls ${window}${collecting ? `, ${kept} of them kept free for the running schedule` : ""}`,
+    `Time      ${time}: ${counted(limit, "call")} ${window}${collecting ? `, ${kept} of them kept free for the running schedule` : ""}`,
   ];
 }
 

@@ -19,7 +19,7 @@ import type { Archive } from "../../../run/archive.ts";
 import { thisProcess, talkToCollector } from "../../../run/beside/lock.ts";
 import { governorOf } from "../../../run/callHistory.ts";
 import { type JobsReport, readJobs } from "../../../schedule/readJobs.ts";
-import { counted } from "../../../backfill/sweep/sweepWords.ts";
+import { counted } from "../../../figures.ts";
 import { describeProblem, type FileProblem } from "../../../config/yamlFile.ts";
 import { QuotekeeperError } from "../../../errors.ts";
 import { instrumentName, option } from "../../../market/instrument.ts";

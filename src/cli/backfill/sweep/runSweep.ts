@@ -5,7 +5,7 @@ import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
 import { closeRun, openRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { Room } from "../../../backfill/sweep/room.ts";
 import { sweep, type SweepOptions } from "../../../backfill/sweep/sweep.ts";
-import { counted, fateLines, leftLine } from "../../../backfill/sweep/sweepWords.ts";
+import { fateLines, leftLine } from "../../../backfill/sweep/sweepWords.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { type CallPath, collectCall } from "../../../run/pipeline.ts";
 import { type AccountStations, openStations } from "../../../run/stations.ts";
@@ -33,6 +33,7 @@ import { openStore, type Settled } from "./sweepStore.ts";
 import { say } from "../../terminal/harmless.ts";
 import { instantFromDate } from "../../../clock.ts";
 import { PROCESSES } from "../../../processes.ts";
+import { counted, thousands } from "../../../figures.ts";
 
 /** A sweep that is to be done. */
 export type Work = {
@@ -137,7 +138,7 @@ async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
     display.end();
     say(
       stderr,
-      `${counted(plan.size - plan.left.length, "instrument")} of ${plan.size.toLocaleString("en-US")} are polled and kept; the same command goes on with the rest.`,
+      `${counted(plan.size - plan.left.length, "instrument")} of ${thousands(plan.size)} are polled and kept; the same command goes on with the rest.`,
     );
     throw error;
   }
@@ -172,7 +173,7 @@ async function conclude(
   const stored = plan.namesOf("stored").length;
   const without = plan.size - stored;
   const remarks = [
-    `Swept     ${counted(plan.size, "instrument")}: ${stored.toLocaleString("en-US")} with a quote, ${without.toLocaleString("en-US")} without`,
+    `Swept     ${counted(plan.size, "instrument")}: ${thousands(stored)} with a quote, ${thousands(without)} without`,
     ...fateLines(plan),
     ...leftLine(plan),
     ...(loaded ? [] : [notLoaded(waiting, problem)]),

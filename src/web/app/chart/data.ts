@@ -13,6 +13,7 @@ import type {
 import type { BarsView, Interval } from "../../api/types.ts";
 import { isOfDates, WIDTH_MS } from "../../../archive/dashboard/widths.ts";
 import { numberOf } from "../../api/indicators.ts";
+import { thousands, percent, price } from "../../../figures.ts";
 import { exchangeSeconds } from "../lib/format.ts";
 import type { Slot } from "../lib/chartGaps.ts";
 import { type Drawing, type Line, percentOf } from "../lib/drawing.ts";
@@ -119,16 +120,15 @@ export function layer(
   return points;
 }
 
-/** As many decimals as the prices have; two of percent. */
-export function priceFormat({ slots, base }: Drawing): PriceFormat {
-  if (base !== null)
-    return { type: "custom", minMove: 0.01, formatter: (value: number) => `${value.toFixed(2)} %` };
-  const precision = slots.reduce((most, { bar }) => {
-    const decimals = /\.(\d+?)0*$/.exec(bar?.close ?? "")?.[1]?.length ?? 0;
-    return Math.max(most, decimals);
-  }, 2);
-  const capped = Math.min(precision, 6);
-  return { type: "price", precision: capped, minMove: 10 ** -capped };
+/** Most decimals of a price on the axis. */
+const MOST_PLACES = 6;
+
+/** Prices with their decimals, percent with two. */
+export function priceFormat({ places, base }: Pick<Drawing, "places" | "base">): PriceFormat {
+  const shown = base === null ? Math.min(places, MOST_PLACES) : 2;
+  const formatter = (value: number): string =>
+    base === null ? thousands(value.toFixed(shown)) : percent(value, shown);
+  return { type: "custom", minMove: 10 ** -shown, formatter };
 }
 
 /** A mark at the first bar of each ex-date. */
@@ -146,7 +146,7 @@ export function dividendMarkers(
         position: "belowBar",
         shape: "circle",
         color: colors.accent,
-        text: `D ${amount ?? ""}`,
+        text: `D ${amount === null ? "" : price(amount)}`,
       },
     ];
   });

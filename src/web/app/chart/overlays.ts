@@ -6,6 +6,9 @@ import { type ChartColors, lineData, type Place, priceFormat, type Scale, spread
 /** How high the pane of the spread is, of the bars' height. */
 const SPREAD_HEIGHT = 0.3;
 
+/** Decimals of a mean spread. */
+const SPREAD_PLACES = 4;
+
 const PLAIN = { priceLineVisible: false, lastValueVisible: false };
 
 /** Dashed, as the library numbers styles. */
@@ -62,7 +65,7 @@ export class Overlays {
     }
     this.#spread.applyOptions({
       color: colors.volume,
-      priceFormat: { type: "price", precision: 4, minMove: 0.0001 },
+      priceFormat: priceFormat({ places: SPREAD_PLACES, base: null }),
     });
     this.#spread.setData(spreads(places));
   }

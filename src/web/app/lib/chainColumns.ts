@@ -1,6 +1,6 @@
 /** What a chain's table can show of a contract, and what it shows unless other columns are chosen. Pure. */
 import type { Contract } from "../../api/types.ts";
-import { decimal, grouped } from "./format.ts";
+import { thousands, NOTHING } from "../../../figures.ts";
 
 /** A column. `text` is what stands in its cells; `price`: the value is the service's text, point below point. */
 export type Column = {
@@ -12,7 +12,7 @@ export type Column = {
   text: (contract: Contract) => string;
 };
 
-const percent = (value: number | null): string => rounded(value === null ? null : 100 * value, 2);
+const volatility = (value: number | null): string => rounded(value === null ? null : 100 * value, 2);
 
 /** Days of a year, as the volatilities have them. */
 const YEAR_DAYS = 365;
@@ -21,23 +21,23 @@ const YEAR_DAYS = 365;
 export const COLUMNS: readonly Column[] = [
   {
     ...{ key: "volume", name: "Volume", title: "Contracts traded in the session", look: "dim" },
-    text: ({ volume }) => grouped(volume),
+    text: ({ volume }) => thousands(volume),
   },
   {
     ...{ key: "last", name: "Last", title: "Price of the last trade", price: true },
-    text: ({ last }) => decimal(last),
+    text: ({ last }) => last ?? NOTHING,
   },
   {
     ...{ key: "iv-bid", name: "IV bid", title: "Implied volatility at the bid, percent a year", look: "dim" },
-    text: ({ ivBid }) => percent(ivBid),
+    text: ({ ivBid }) => volatility(ivBid),
   },
   {
     ...{ key: "iv", name: "IV", title: "Implied volatility at the middle of bid and ask, percent a year" },
-    text: ({ ivMid }) => percent(ivMid),
+    text: ({ ivMid }) => volatility(ivMid),
   },
   {
     ...{ key: "iv-ask", name: "IV ask", title: "Implied volatility at the ask, percent a year", look: "dim" },
-    text: ({ ivAsk }) => percent(ivAsk),
+    text: ({ ivAsk }) => volatility(ivAsk),
   },
   {
     ...{ key: "delta", name: "Delta", title: "Change of the price for 1 of the underlying" },
@@ -70,15 +70,15 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     ...{ key: "bid", name: "Bid", title: "Bid", price: true },
-    text: ({ bid }) => decimal(bid),
+    text: ({ bid }) => bid ?? NOTHING,
   },
   {
     ...{ key: "mid", name: "Mid", title: "The middle of bid and ask", price: true, look: "strong" },
-    text: ({ mid }) => decimal(mid),
+    text: ({ mid }) => mid ?? NOTHING,
   },
   {
     ...{ key: "ask", name: "Ask", title: "Ask", price: true },
-    text: ({ ask }) => decimal(ask),
+    text: ({ ask }) => ask ?? NOTHING,
   },
 ];
 
@@ -95,5 +95,5 @@ export function columnsOf(chosen: string, layout: "wide" | "narrow"): Column[] {
 }
 
 function rounded(value: number | null, places: number): string {
-  return value === null ? decimal(null) : value.toFixed(places);
+  return value === null ? NOTHING : thousands(value.toFixed(places));
 }

@@ -3,16 +3,8 @@ import { barKey, isOfDates } from "../../../archive/dashboard/widths.ts";
 import { type Indicator, indicatorKey, indicatorLabel, numberOf, valuesOf } from "../../api/indicators.ts";
 import type { BarsView, MissRow } from "../../api/types.ts";
 import { type Slot, withGaps } from "./chartGaps.ts";
-import {
-  decimal,
-  exchangeMoment,
-  exchangeTime,
-  expirationDate,
-  grouped,
-  signed,
-  span,
-  ZONE_NAME,
-} from "./format.ts";
+import { direction, thousands, NOTHING, percent, price, pricePlaces, signed } from "../../../figures.ts";
+import { span, exchangeTime, exchangeMoment, ZONE_NAME } from "./format.ts";
 import { type Hole, holesOf } from "./holes.ts";
 import { reasonOf } from "./reasons.ts";
 
@@ -33,6 +25,8 @@ export type Drawing = {
   view: BarsView;
   slots: Slot[];
   lines: Line[];
+  /** Decimals of the prices. */
+  places: number;
   /** Whether the spread has a pane. */
   spread: boolean;
   /** The close that percents are of; null: prices are drawn. */
@@ -54,13 +48,14 @@ export function drawingOf(
 ): Drawing {
   const { interval, sessions, compared } = view;
   const slots = withGaps(view.bars, { interval, sessions, nowMs });
-  const bars = slots.map(({ bar, date }) => bar ?? { ...NOTHING, date });
+  const bars = slots.map(({ bar, date }) => bar ?? { ...EMPTY, date });
   const averages = indicators.filter(
     // Of a single bar a volume-weighted price says nothing.
     ({ name }) => name !== "spread" && !(name === "vwap" && isOfDates(interval)),
   );
   const drawing: Drawing = {
     ...{ view, slots, spread: indicators.some(({ name }) => name === "spread"), base: null },
+    places: pricePlaces(view.bars.flatMap(({ open, high, low, close }) => [open, high, low, close])),
     lines: [
       ...compared.map(({ instrument, closes: of }, index) => ({
         ...{ key: instrument, label: instrument, unit: "percent" as const, color: 1 + index, values: [] },
@@ -77,7 +72,7 @@ export function drawingOf(
   return basedOn(drawing, 0);
 }
 
-const NOTHING = { high: null, low: null, close: null, volume: null, meanSpread: null };
+const EMPTY = { high: null, low: null, close: null, volume: null, meanSpread: null };
 
 /** The same drawing with its percents from another place on: of each instrument's first close there. */
 export function basedOn(drawing: Drawing, place: number): Drawing {
@@ -126,21 +121,21 @@ export function newestPlace({ slots }: Drawing): number {
 
 /** @param place of `drawing.slots` */
 export function readoutOf(drawing: Drawing, place: number): Readout {
-  const { slots, lines, holes } = drawing;
+  const { slots, lines, holes, places } = drawing;
   const slot = slots[place];
   const hole = holes.find(({ from, to }) => place >= from && place <= to);
   return {
     time: slot ? timeOf(slot, drawing) : "",
-    facts: slot?.bar ? factsOf(slot.bar, closeBefore(slots, place)) : [],
-    lines: lines.map(({ unit, values }) => shown(values[place] ?? null, unit)),
+    facts: slot?.bar ? factsOf(slot.bar, { before: closeBefore(slots, place), places }) : [],
+    lines: lines.map(({ unit, values }) => shown(values[place] ?? null, unit, places)),
     hole: hole ? holeText(hole) : null,
   };
 }
 
 /** When a place is. */
 function timeOf({ at, date }: Slot, { view: { interval } }: Drawing): string {
-  if (interval === "1w") return `Week of ${expirationDate(date)}`;
-  return isOfDates(interval) ? expirationDate(date) : exchangeMoment(at);
+  if (interval === "1w") return `Week of ${date}`;
+  return isOfDates(interval) ? date : exchangeMoment(at);
 }
 
 function closeBefore(slots: readonly Slot[], place: number): string | null {
@@ -150,41 +145,37 @@ function closeBefore(slots: readonly Slot[], place: number): string | null {
   );
 }
 
-function factsOf(bar: NonNullable<Slot["bar"]>, before: string | null): Readout["facts"] {
+function factsOf(
+  bar: NonNullable<Slot["bar"]>,
+  { before, places }: { before: string | null; places: number },
+): Readout["facts"] {
   const { open, high, low, close, volume, meanSpread } = bar;
   const [now, then] = [numberOf(close), numberOf(before)];
-  const percent = percentOf(now, then);
-  const change = now === null || then === null ? null : (now - then).toFixed(decimalsOf(close, before));
+  const part = percentOf(now, then);
+  const change = now === null || then === null ? null : (now - then).toFixed(places);
   return [
-    { name: "Open", value: decimal(open) },
-    { name: "High", value: decimal(high) },
-    { name: "Low", value: decimal(low) },
-    { name: "Close", value: decimal(close) },
+    { name: "Open", value: price(open, places) },
+    { name: "High", value: price(high, places) },
+    { name: "Low", value: price(low, places) },
+    { name: "Close", value: price(close, places) },
     {
       name: "Change",
-      value:
-        change === null
-          ? decimal(null)
-          : `${signed(change)}${percent === null ? "" : ` (${shown(percent, "percent")})`}`,
-      tone: change === null || Number(change) === 0 ? "" : change.startsWith("-") ? "down" : "up",
+      value: `${signed(price(change, places))}${part === null ? "" : ` (${shown(part, "percent", places)})`}`,
+      tone: direction(change),
     },
-    { name: "Volume", value: grouped(volume) },
-    { name: "Spread", value: shortSpread(meanSpread) },
+    { name: "Volume", value: thousands(volume) },
+    { name: "Spread", value: price(shortSpread(meanSpread), places) },
   ];
 }
 
 /** A mean has as many digits as division gives; four decimals are what people compare. */
-export function shortSpread(meanSpread: string | null): string {
-  return meanSpread === null ? decimal(null) : meanSpread.replace(/(\.\d{4})\d+$/, "$1");
+export function shortSpread(meanSpread: string | null): string | null {
+  return meanSpread?.replace(/(\.\d{4})\d+$/, "$1") ?? null;
 }
 
-function decimalsOf(...texts: (string | null)[]): number {
-  return Math.max(...texts.map((text) => text?.split(".")[1]?.length ?? 0));
-}
-
-function shown(value: number | null, unit: Line["unit"]): string {
-  if (value === null) return decimal(null);
-  return unit === "percent" ? `${signed(value.toFixed(2))} %` : value.toFixed(Math.abs(value) < 10 ? 4 : 2);
+function shown(value: number | null, unit: Line["unit"], places: number): string {
+  if (value === null) return NOTHING;
+  return unit === "percent" ? signed(percent(value)) : thousands(value.toFixed(places));
 }
 
 /** How many quotes are missing in a hole, whose and why. */
@@ -196,7 +187,7 @@ export function holeText({ missed }: Hole): string {
       const lasted = Date.parse(lastAt) - Date.parse(firstAt);
       const when =
         firstAt === lastAt ? exchangeMoment(firstAt) : `${exchangeMoment(firstAt)}, for ${span(lasted)}`;
-      return `${grouped(count)} missing: ${reasonOf(reason).title} (job ${job}, ${when})`;
+      return `${thousands(count)} missing: ${reasonOf(reason).title} (job ${job}, ${when})`;
     })
     .join("; ");
 }

@@ -1,53 +1,9 @@
-/** Values as people read them. Prices stay the text they came as: no digit is added or dropped. Pure. */
+/** Times as people read them: the exchange's. Numbers are in src/figures.ts. Pure. */
 
 const ZONE = "America/New_York";
 
 /** Stands behind every time that is shown by itself; in a column, in its heading. */
 export const ZONE_NAME = "New York";
-
-/** Shown where the service sent nothing. */
-const NOTHING = "–";
-
-/** Decimal text, or the sign for nothing. */
-export function decimal(text: string | null): string {
-  return text ?? NOTHING;
-}
-
-/** Decimals of the longest of some values, at most 4. */
-export function placesOf(texts: readonly (string | null)[]): number {
-  return Math.min(4, Math.max(0, ...texts.map((text) => (text === null ? 0 : decimalsOf(text)))));
-}
-
-/** The same text, followed by as much room as puts its point below those of its column. */
-export function padded(text: string, places: number): string {
-  if (!/\d/.test(text)) return text;
-  const missing = places - decimalsOf(text) + (places > 0 && !text.includes(".") ? 1 : 0);
-  return text + "\u2007".repeat(Math.max(0, missing));
-}
-
-function decimalsOf(text: string): number {
-  const point = text.indexOf(".");
-  return point < 0 ? 0 : text.length - point - 1;
-}
-
-/** A change with its sign: `+1.25`. */
-export function signed(text: string | null): string {
-  if (text === null) return NOTHING;
-  return text.startsWith("-") || Number(text) === 0 ? text : `+${text}`;
-}
-
-/** `up`, `down` or neither. */
-export function direction(text: string | null): "up" | "down" | "" {
-  const value = Number(text ?? 0);
-  return value > 0 ? "up" : value < 0 ? "down" : "";
-}
-
-/** Whole numbers grouped by thousands: `1 234 567` with thin spaces; text that is none as it is. */
-export function grouped(text: string | number | null): string {
-  if (text === null) return NOTHING;
-  const digits = String(text);
-  return /^-?\d+$/.test(digits) ? digits.replace(/\B(?=(\d{3})+$)/g, "\u202f") : digits;
-}
 
 /** How long ago, for a column: `4 s`, `12 min`, `3 h`, `5 d`. */
 export function age(iso: string, nowMs: number): string {
@@ -72,13 +28,6 @@ export function countdown(ms: number): string {
   return `${Math.floor(seconds / 3_600)} h ${pad(Math.floor((seconds % 3_600) / 60))} min`;
 }
 
-/** Bytes in decimal units. */
-export function bytes(count: number): string {
-  if (count < 1_000) return `${count} B`;
-  if (count < 1e6) return `${(count / 1e3).toFixed(1)} kB`;
-  return count < 1e9 ? `${(count / 1e6).toFixed(1)} MB` : `${(count / 1e9).toFixed(2)} GB`;
-}
-
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function inNewYork(iso: string, options: Intl.DateTimeFormatOptions): string {
@@ -93,36 +42,21 @@ export function exchangeTime(iso: string, { seconds = true } = {}): string {
   return inNewYork(iso, { hour: "2-digit", minute: "2-digit", ...(seconds && { second: "2-digit" }) });
 }
 
-/** Day and time at the exchange, `Fri 20 Nov 09:31 New York`. */
+/** A day and time of the exchange, for a column that says the zone in its heading: `2026-11-20 09:31:05`. */
+export function dayAndTime(iso: string, { seconds = true } = {}): string {
+  return `${exchangeDateOf(Date.parse(iso))} ${exchangeTime(iso, { seconds })}`;
+}
+
+/** Day and time at the exchange, `2026-11-20 09:31 New York`, as a terminal has them too. */
 export function exchangeMoment(iso: string): string {
-  const day = inNewYork(iso, { weekday: "short", day: "numeric", month: "short" }).replace(",", "");
-  return `${day} ${exchangeTime(iso, { seconds: false })} ${ZONE_NAME}`;
+  return `${dayAndTime(iso, { seconds: false })} ${ZONE_NAME}`;
 }
 
-/** The map of Coverage says a date in each of its fields, and to format one takes long. */
-const shortDates = new Map<string, string>();
-
-/** An exchange date, `Fri 20 Nov`. */
-export function shortDate(date: string): string {
-  const known = shortDates.get(date);
-  if (known !== undefined) return known;
-  const options = { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" } as const;
-  const text = new Intl.DateTimeFormat("en-GB", options)
-    .format(new Date(`${date}T00:00:00Z`))
-    .replace(",", "");
-  shortDates.set(date, text);
-  return text;
-}
-
-/** An expiration with its year, `18 Dec 2026`. */
-export function expirationDate(date: string): string {
-  const options = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" } as const;
-  return new Intl.DateTimeFormat("en-GB", options).format(new Date(`${date}T00:00:00Z`));
-}
+const DATES = new Intl.DateTimeFormat("en-CA", { timeZone: ZONE });
 
 /** The calendar date at the exchange, `YYYY-MM-DD`. */
 export function exchangeDateOf(ms: number): string {
-  return new Intl.DateTimeFormat("en-CA", { timeZone: ZONE }).format(new Date(ms));
+  return DATES.format(new Date(ms));
 }
 
 /**

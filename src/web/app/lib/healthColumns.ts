@@ -1,6 +1,7 @@
 /** The figures of Health as columns of its pictures. Pure. */
 import type { HealthView } from "../../api/operatorTypes.ts";
-import { exchangeMoment, exchangeTime, grouped, shortDate, exchangeDateOf } from "./format.ts";
+import { counted, thousands } from "../../../figures.ts";
+import { exchangeMoment, exchangeDateOf } from "./format.ts";
 import { reasonOf } from "./reasons.ts";
 
 /** One column; parts without a value are left out. */
@@ -63,7 +64,7 @@ export function lateColumns({ lateness, step }: HealthView): Column[] {
       { tone: "median", value: medianMs },
       { tone: "p95", value: p95Ms - medianMs },
     ],
-    title: `${columnName(at, step)}: half within ${late(medianMs)}, 95 % within ${late(p95Ms)}, the last ${late(mostMs)} after its slot; measured at ${grouped(slots)} of ${grouped(of)} slots`,
+    title: `${columnName(at, step)}: half within ${late(medianMs)}, 95 % within ${late(p95Ms)}, the last ${late(mostMs)} after its slot; measured at ${thousands(slots)} of ${counted(of, "slot")}`,
   }));
 }
 
@@ -89,20 +90,15 @@ function stacked(
     .sort(([a], [b]) => Date.parse(a) - Date.parse(b))
     .map(([at, of]) => {
       const sorted = of.toSorted((a, b) => order.indexOf(a.tone) - order.indexOf(b.tone));
-      const text = sorted.map(({ tone, value }) => `${grouped(value)} ${how.nameOf(tone)}`).join(", ");
+      const text = sorted.map(({ tone, value }) => `${thousands(value)} ${how.nameOf(tone)}`).join(", ");
       return { at, parts: sorted, title: `${columnName(at, how.step)}: ${text}` };
     });
-  const tones = order.map((tone) => ({ tone, name: how.nameOf(tone), text: grouped(sums.get(tone) ?? 0) }));
+  const tones = order.map((tone) => ({ tone, name: how.nameOf(tone), text: thousands(sums.get(tone) ?? 0) }));
   return { columns, tones };
 }
 
 /** What a column is called: its day, or its day and time. */
 export function columnName(at: string, step: HealthView["step"]): string {
-  if (step === "day") return shortDate(exchangeDateOf(Date.parse(at)));
+  if (step === "day") return exchangeDateOf(Date.parse(at));
   return exchangeMoment(at);
-}
-
-/** A day and time without the zone, for a column that says it in its heading. */
-export function dayAndTime(iso: string): string {
-  return `${shortDate(exchangeDateOf(Date.parse(iso)))} ${exchangeTime(iso)}`;
 }

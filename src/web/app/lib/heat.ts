@@ -1,5 +1,6 @@
 /** Cells of Coverage: what they hold, how they are coloured, and which rows are shown. Pure. */
 import type { CoverageRow, CoverageView, PackedCell } from "../../api/types.ts";
+import { percent } from "../../../figures.ts";
 
 /** An instrument's day. expected = stored + missed. */
 export type HeatCell = { expected: number; stored: number; missed: number };
@@ -26,7 +27,7 @@ export function sumOf({ cells }: CoverageRow): HeatCell {
 /** How much of it is stored, `99.2 %`; never 100 where something is missing. */
 export function storedShare({ expected, stored }: HeatCell): string {
   const share = expected === 0 ? 100 : (100 * stored) / expected;
-  return `${(stored < expected ? Math.min(99.9, share) : share).toFixed(1)} %`;
+  return percent(stored < expected ? Math.min(99.9, share) : share, 1);
 }
 
 /** Levels of a cell, best first. */

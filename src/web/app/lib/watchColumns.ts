@@ -1,6 +1,7 @@
 /** The columns of the watch table, and which rows stand in it, in which order. Pure. */
 import type { QuoteColumn } from "../../api/quoteTable.ts";
 import type { QuoteRow } from "../../api/types.ts";
+import { pricePlaces } from "../../../figures.ts";
 
 /** One column. */
 export type WatchColumn = {
@@ -145,4 +146,9 @@ export function asListed(rows: readonly QuoteRow[], instruments: readonly string
   const places = new Map(instruments.map((name, place) => [name.toUpperCase(), place]));
   const place = ({ instrument }: QuoteRow): number => places.get(instrument.toUpperCase()) ?? Infinity;
   return [...rows].sort((a, b) => place(a) - place(b));
+}
+
+/** Decimals of all prices of a row: its instrument's. */
+export function placesOfRow({ last, change, bid, ask, spread }: QuoteRow): number {
+  return pricePlaces([last, change, bid, ask, spread]);
 }

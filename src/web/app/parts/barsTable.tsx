@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import { isOfDates } from "../../../archive/dashboard/widths.ts";
 import type { Bar, BarsView } from "../../api/types.ts";
 import { shortSpread } from "../lib/drawing.ts";
-import { decimal, exchangeTime, grouped, padded, placesOf, shortDate, ZONE_NAME } from "../lib/format.ts";
+import { counted, thousands, NOTHING, price, pricePlaces } from "../../../figures.ts";
+import { exchangeTime, ZONE_NAME } from "../lib/format.ts";
 
 /** Rows of the table at once. */
 const ROWS = 120;
@@ -13,10 +14,10 @@ export function BarsTable({ view: { bars, interval, more } }: { view: BarsView }
   const [shown, setShown] = useState(ROWS);
   const newest = [...bars].reverse();
   const places = {
-    price: placesOf(
+    price: pricePlaces(
       bars.flatMap(({ open, high, low, close, bid, ask }) => [open, high, low, close, bid, ask]),
     ),
-    spread: placesOf(bars.map(({ meanSpread }) => meanSpread)),
+    spread: pricePlaces(bars.map(({ meanSpread }) => shortSpread(meanSpread))),
   };
   return (
     <>
@@ -28,7 +29,7 @@ export function BarsTable({ view: { bars, interval, more } }: { view: BarsView }
               <th scope="col" class="text">
                 Date
               </th>
-              {!isOfDates(interval) && <th scope="col">Time, {ZONE_NAME}</th>}
+              {!isOfDates(interval) && <th scope="col">Time ({ZONE_NAME})</th>}
               <th scope="col" class="text session">
                 Session
               </th>
@@ -49,7 +50,8 @@ export function BarsTable({ view: { bars, interval, more } }: { view: BarsView }
         </table>
       </div>
       <p class="after">
-        {bars.length} bars{more ? "; older sessions are stored as well: choose a longer range" : ""}.{" "}
+        {counted(bars.length, "bar")}
+        {more ? "; older sessions are stored as well: choose a longer range" : ""}.{" "}
         {newest.length > shown && (
           <button type="button" onClick={() => setShown(shown + 10 * ROWS)}>
             Show more
@@ -69,21 +71,21 @@ function BarRow({
   daily: boolean;
   places: { price: number; spread: number };
 }) {
-  const price = (text: string | null): string => padded(decimal(text), places.price);
+  const ofPrice = (text: string | null): string => price(text, places.price);
   return (
     <tr data-session={bar.session}>
-      <td class="text">{shortDate(bar.date)}</td>
+      <td class="text">{bar.date}</td>
       {!daily && <td>{exchangeTime(bar.at, { seconds: false })}</td>}
-      <td class="text dim session">{bar.session ?? "–"}</td>
-      <td>{price(bar.open)}</td>
-      <td>{price(bar.high)}</td>
-      <td>{price(bar.low)}</td>
-      <td class="strong">{price(bar.close)}</td>
-      <td>{price(bar.bid)}</td>
-      <td>{price(bar.ask)}</td>
-      <td class="dim">{padded(shortSpread(bar.meanSpread), places.spread)}</td>
-      <td class="dim">{grouped(bar.quoteCount)}</td>
-      <td>{grouped(bar.volume)}</td>
+      <td class="text dim session">{bar.session ?? NOTHING}</td>
+      <td>{ofPrice(bar.open)}</td>
+      <td>{ofPrice(bar.high)}</td>
+      <td>{ofPrice(bar.low)}</td>
+      <td class="strong">{ofPrice(bar.close)}</td>
+      <td>{ofPrice(bar.bid)}</td>
+      <td>{ofPrice(bar.ask)}</td>
+      <td class="dim">{price(shortSpread(bar.meanSpread), places.spread)}</td>
+      <td class="dim">{thousands(bar.quoteCount)}</td>
+      <td>{thousands(bar.volume)}</td>
     </tr>
   );
 }

@@ -1,5 +1,6 @@
 /** Answers of the last half hour, a column for each minute, under the limit's line. */
 import type { MinuteCalls } from "../../api/types.ts";
+import { counted } from "../../../figures.ts";
 import { exchangeTime, ZONE_NAME } from "../lib/format.ts";
 
 const MINUTES = 30;
@@ -27,7 +28,7 @@ export function Minutes({
         viewBox={`0 0 ${MINUTES * STEP} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${total} answers in the last ${MINUTES} minutes`}
+        aria-label={`${counted(total, "answer")} in the last ${MINUTES} minutes`}
       >
         <line
           class="limit"

@@ -1,7 +1,7 @@
 /** A chain's pictures: the smile of its expiration, and volatility at the money by expiration. */
 import type { Contract, TermPoint } from "../../api/types.ts";
 import { smileLines, type SmileAxis, termLine } from "../lib/smile.ts";
-import { expirationDate } from "../lib/format.ts";
+import { thousands, percent } from "../../../figures.ts";
 import { setParameters } from "../lib/router.ts";
 import type { PlotLine, PlotPoint } from "../lib/plot.ts";
 import type { Loaded } from "../lib/store.ts";
@@ -36,10 +36,10 @@ export function ChainPictures({
 
 function Smile({ contracts, axis }: { contracts: readonly Contract[]; axis: SmileAxis }) {
   const lines = smileLines(contracts, axis);
-  const place = (x: number): string => (axis === "strike" ? String(x) : x.toFixed(2));
+  const place = (x: number): string => thousands(axis === "strike" ? x : x.toFixed(2));
   const tell = (x: number): string =>
     [
-      `${axis === "strike" ? "Strike" : "S/K"} ${axis === "strike" ? x : x.toFixed(3)}`,
+      `${axis === "strike" ? "Strike" : "S/K"} ${thousands(axis === "strike" ? x : x.toFixed(3))}`,
       ...lines.flatMap((line) => toldOf(line, x)),
     ].join(", ");
   return (
@@ -74,8 +74,7 @@ function Term({ points }: { points: readonly TermPoint[] }) {
   const line = termLine(points);
   const [unit, days] = (line.points.at(-1)?.x ?? 0) > 3 ? ["d", 1] : ["h", 1 / 24];
   const told = points.map(
-    ({ expiration, strike, ivMid }) =>
-      `${expirationDate(expiration)}, strike ${strike}: ${(100 * ivMid).toFixed(2)} %`,
+    ({ expiration, strike, ivMid }) => `${expiration}, strike ${thousands(strike)}: ${percent(100 * ivMid)}`,
   );
   return (
     <Plot
@@ -105,6 +104,5 @@ function toldOf({ name, points }: PlotLine, x: number): string[] {
 }
 
 function bandOf({ y, low, high }: PlotPoint): string {
-  const side = (value: number | null): string => value?.toFixed(2) ?? "–";
-  return `${y.toFixed(2)} % (${side(low)} to ${side(high)})`;
+  return `${percent(y)} (${percent(low)} to ${percent(high)})`;
 }

@@ -1,8 +1,10 @@
 /** The table of a chain: calls on the left and puts on the right of each strike, or below each other where it is narrow. */
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ChainView, Contract } from "../../api/types.ts";
 import type { Column } from "../lib/chainColumns.ts";
 import { atTheMoney, type StrikeRow, strikeRows } from "../lib/strikes.ts";
-import { exchangeMoment, padded, placesOf } from "../lib/format.ts";
+import { placesOf, price, pricePlaces } from "../../../figures.ts";
+import { exchangeMoment } from "../lib/format.ts";
 import { href } from "../lib/router.ts";
 
 /** A contract that was observed this much before the newest one is dimmed, ms. */
@@ -10,6 +12,8 @@ const STALE_MS = 15 * 60_000;
 
 /** What is shown of a chain. */
 type Shown = {
+  /** Of the underlying. */
+  symbol: string;
   chain: ChainView;
   /** Those that pass the filter. */
   contracts: readonly Contract[];
@@ -22,6 +26,7 @@ type Shown = {
 /** What each row is drawn with: decimals of the prices, so that points stand below each other, and the newest quote's time. */
 type OfChain = Pick<Shown, "columns" | "sourceId" | "delayed"> & {
   places: ReadonlyMap<string, number>;
+  strikePlaces: number;
   newestMs: number;
   last: number | null;
   money: string | null;
@@ -31,9 +36,10 @@ function ofChain({ chain, columns, sourceId, delayed }: Shown): OfChain {
   const { contracts, underlyingLast } = chain;
   const places = columns
     .filter(({ price }) => price)
-    .map(({ key, text }) => [key, placesOf(contracts.map(text))] as const);
+    .map(({ key, text }) => [key, pricePlaces(contracts.map(text))] as const);
   return {
     ...{ columns, sourceId, delayed, places: new Map(places) },
+    strikePlaces: placesOf(contracts.map(({ strike }) => strike)),
     newestMs: Math.max(...contracts.map(({ observedAt }) => Date.parse(observedAt))),
     last: underlyingLast === null ? null : Number(underlyingLast),
     money: atTheMoney(strikeRows(contracts), underlyingLast),
@@ -45,8 +51,10 @@ export function ChainTable(shown: Shown) {
   const { columns } = shown;
   const each = ofChain(shown);
   const mirrored = [...columns].reverse();
+  const box = useRef<HTMLDivElement>(null);
+  const fits = useFits(box);
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Calls and puts">
+    <div class="scroll" ref={box} data-fits={fits} tabIndex={0} role="region" aria-label="Calls and puts">
       <table class="chain">
         <caption class="unseen">Calls on the left, puts on the right of each strike</caption>
         <thead>
@@ -54,7 +62,9 @@ export function ChainTable(shown: Shown) {
             <th colSpan={columns.length} scope="colgroup" class="side">
               Calls
             </th>
-            <td />
+            <th class="strike">
+              <Underlying {...shown} />
+            </th>
             <th colSpan={columns.length} scope="colgroup" class="side">
               Puts
             </th>
@@ -80,7 +90,7 @@ export function ChainTable(shown: Shown) {
             <tr key={strike} data-strike={strike} data-money={strike === each.money ? "at" : undefined}>
               <Cells of={each} contract={call} inside={isInside(each, strike, "CALL")} linked />
               <th scope="row" class="strike">
-                {strike}
+                {price(strike, each.strikePlaces)}
                 {strike === each.money && <AtTheMoney />}
               </th>
               <Cells
@@ -97,6 +107,30 @@ export function ChainTable(shown: Shown) {
   );
 }
 
+/** Whether a table is no wider than its box: its head stays in sight then, which a box that scrolls sideways would not let it. */
+function useFits(box: { current: HTMLElement | null }): boolean {
+  const [fits, setFits] = useState(false);
+  useLayoutEffect(() => {
+    const table = box.current?.querySelector("table");
+    if (!box.current || !table) return;
+    const look = (): void => setFits(table.scrollWidth <= (box.current?.clientWidth ?? 0));
+    const observer = new ResizeObserver(look);
+    observer.observe(box.current);
+    observer.observe(table);
+    return () => observer.disconnect();
+  }, []);
+  return fits;
+}
+
+/** The underlying and its price, in a head that stays in sight. */
+function Underlying({ symbol, chain: { underlyingLast } }: Pick<Shown, "symbol" | "chain">) {
+  return (
+    <span class="at-price">
+      {symbol} <b>{price(underlyingLast)}</b>
+    </span>
+  );
+}
+
 /** Which sides are shown where only one of them has room. */
 export type Side = "both" | "calls" | "puts";
 
@@ -109,6 +143,7 @@ export function ChainList({ side, ...shown }: Shown & { side: Side }) {
       <thead role="rowgroup">
         <tr role="row">
           <th role="columnheader" scope="col" class="strike">
+            <Underlying {...shown} />
             Strike
           </th>
           {shown.columns.map(({ key, name, title }) => (
@@ -131,7 +166,8 @@ export function ChainList({ side, ...shown }: Shown & { side: Side }) {
             >
               <th role="rowheader" scope="row" class="strike">
                 <a href={addressOf(contract, each)}>
-                  {row.strike} <small>{contract.optionType === "CALL" ? "C" : "P"}</small>
+                  {price(row.strike, each.strikePlaces)}{" "}
+                  <small>{contract.optionType === "CALL" ? "C" : "P"}</small>
                 </a>
                 {row.strike === each.money && <AtTheMoney />}
               </th>
@@ -190,7 +226,7 @@ function Cells({
     <>
       {columns.map((column) => {
         const { key, look = "", text } = column;
-        const shown = contract === null ? "" : padded(text(contract), places.get(key) ?? 0);
+        const shown = contract === null ? "" : shownOf(text(contract), places.get(key));
         return (
           <td
             key={key}
@@ -206,4 +242,9 @@ function Cells({
       })}
     </>
   );
+}
+
+/** @param places of the column, where it holds prices */
+function shownOf(text: string, places: number | undefined): string {
+  return places === undefined ? text : price(text, places);
 }

@@ -3,7 +3,7 @@ import { Component } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { CoverageRow, CoverageView } from "../../api/types.ts";
 import { type HeatCell, heatLevel, storedShare, sumOf, unpacked } from "../lib/heat.ts";
-import { shortDate } from "../lib/format.ts";
+import { thousands } from "../../../figures.ts";
 import { pieces, slotOf, useRowWindow } from "../lib/rowWindow.ts";
 import { SourceTag } from "./notes.tsx";
 import type { Field } from "./why.tsx";
@@ -153,7 +153,7 @@ function Head({ dates }: { dates: Dates }) {
             data-session={session ? "" : undefined}
             title={session ? undefined : "no session of the exchange"}
           >
-            <span>{shortDate(date)}</span>
+            <span>{date}</span>
           </th>
         ))}
         <th scope="col">Stored</th>
@@ -215,13 +215,14 @@ class Row extends Component<RowOptions> {
   }
 }
 
-/** What a field says: `Fri 20 Nov: −42, 348 of 390 stored`. */
+/** What a field says: `2026-11-20: −42, 348 of 390 stored`. */
 export function labelOf(date: string, cell: HeatCell | null): string {
-  if (cell === null) return `${shortDate(date)}: nothing was due`;
+  if (cell === null) return `${date}: nothing was due`;
   const missed = cell.missed > 0 ? `${compact(cell.missed)}, ` : "";
-  return `${shortDate(date)}: ${missed}${cell.stored} of ${cell.expected} stored`;
+  return `${date}: ${missed}${thousands(cell.stored)} of ${thousands(cell.expected)} stored`;
 }
 
+/** A number of misses, short enough for a field: `−42`, `−12k`. */
 function compact(count: number): string {
-  return count < 1_000 ? `−${count}` : `−${Math.round(count / 1_000)}k`;
+  return count < 1_000 ? thousands(-count) : `${thousands(-Math.round(count / 1_000))}k`;
 }

@@ -1,7 +1,8 @@
 /** The slots at which something was missed, and of one of them what was asked and what the service answered. */
 import type { HoleRow, HolesView, SlotCall, SlotView } from "../../api/operatorTypes.ts";
-import { dayAndTime, late } from "../lib/healthColumns.ts";
-import { bytes, exchangeMoment, exchangeTime, grouped, ZONE_NAME } from "../lib/format.ts";
+import { bytes, thousands } from "../../../figures.ts";
+import { exchangeTime, dayAndTime, exchangeMoment, ZONE_NAME } from "../lib/format.ts";
+import { late } from "../lib/healthColumns.ts";
 import { reasonOf } from "../lib/reasons.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 import { useApi } from "../lib/store.ts";
@@ -75,7 +76,7 @@ function HoleTable({ holes, total }: HolesView) {
           <thead>
             <tr>
               <th scope="col" class="text">
-                Slot, {ZONE_NAME}
+                Slot ({ZONE_NAME})
               </th>
               <th scope="col" class="text">
                 Job
@@ -101,7 +102,7 @@ function HoleTable({ holes, total }: HolesView) {
       </div>
       {total > holes.length && (
         <p class="after">
-          The newest {holes.length} of {grouped(total)}: choose a column, or a shorter time.
+          The newest {holes.length} of {thousands(total)}: choose a column, or a shorter time.
         </p>
       )}
     </div>
@@ -133,11 +134,11 @@ function Hole({ hole, several }: { hole: HoleRow; several: boolean }) {
         </td>
       )}
       <td data-name="Stored">
-        {grouped(stored)} <span class="dim">of {grouped(due)}</span>
+        {thousands(stored)} <span class="dim">of {thousands(due)}</span>
       </td>
-      <td data-name="Missed">{grouped(missed)}</td>
+      <td data-name="Missed">{thousands(missed)}</td>
       <td class="text" data-name="Why">
-        {why.map(([reason, n]) => `${reasonOf(reason).title} ${grouped(n)}`).join(", ")}
+        {why.map(([reason, n]) => `${reasonOf(reason).title} ${thousands(n)}`).join(", ")}
       </td>
     </tr>
   );
@@ -166,7 +167,7 @@ function SlotFacts({ slot: { at, until, shares, reasons, calls } }: { slot: Slot
       {shares.map(({ account, due, stored, missed }) => (
         <p key={account}>
           {several && `${account}: `}
-          <b>{grouped(due)}</b> due, <b>{grouped(stored)}</b> stored, <b>{grouped(missed)}</b> missed.
+          <b>{thousands(due)}</b> due, <b>{thousands(stored)}</b> stored, <b>{thousands(missed)}</b> missed.
         </p>
       ))}
       <ul class="missed">
@@ -192,7 +193,7 @@ function SlotFacts({ slot: { at, until, shares, reasons, calls } }: { slot: Slot
 function named(instruments: readonly string[], count: number): string {
   if (instruments.includes("*")) return "all that was due";
   const more = count - instruments.length;
-  return `${instruments.join(", ")}${more > 0 ? ` and ${grouped(more)} more` : ""}`;
+  return `${instruments.join(", ")}${more > 0 ? ` and ${thousands(more)} more` : ""}`;
 }
 
 const HEADINGS = [

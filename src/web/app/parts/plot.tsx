@@ -1,6 +1,7 @@
 /** A picture of lines with bands around them, and what stands below the pointer. */
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { bandPath, linePath, MARGIN, nearest, type PlotLine, scalesOf, ticksOf } from "../lib/plot.ts";
+import { thousands } from "../../../figures.ts";
 
 const HEIGHT = 230;
 
@@ -82,7 +83,7 @@ function Axes({
         <g key={tick}>
           <line x1={MARGIN.left} x2={width - MARGIN.right} y1={y.at(tick)} y2={y.at(tick)} />
           <text class="y" x={MARGIN.left - 6} y={y.at(tick)} data-tick={tick}>
-            {tick} %
+            {thousands(tick)} %
           </text>
         </g>
       ))}

@@ -3,21 +3,28 @@ import type { RefObject } from "preact";
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { QuoteRow } from "../../api/types.ts";
 import { SourceTag } from "./notes.tsx";
-import { age, decimal, direction, grouped, padded, placesOf, signed } from "../lib/format.ts";
+import { aligned, direction, thousands, price, pricePlaces, signed } from "../../../figures.ts";
+import { age } from "../lib/format.ts";
 import { slim } from "../lib/narrow.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { href, setParameters } from "../lib/router.ts";
 import { pieces, slotOf, useRowWindow } from "../lib/rowWindow.ts";
 import { changed, seriesKey } from "../lib/store.ts";
-import { type FurtherPlace, furtherPlaces, INSTRUMENT, type WatchColumn } from "../lib/watchColumns.ts";
+import {
+  type FurtherPlace,
+  furtherPlaces,
+  INSTRUMENT,
+  placesOfRow,
+  type WatchColumn,
+} from "../lib/watchColumns.ts";
 
-/** Decimals of each column of prices, so that points stand below each other. */
+/** The most decimals in each column of prices, so that points stand below each other. */
 type Places = Record<PriceColumn, number>;
 type PriceColumn = (typeof PRICES)[number];
 const PRICES = ["last", "change", "pctChange", "bid", "ask", "spread"] as const;
 
 const placesIn = (rows: readonly QuoteRow[]): Places =>
-  Object.fromEntries(PRICES.map((name) => [name, placesOf(rows.map((row) => row[name]))])) as Places;
+  Object.fromEntries(PRICES.map((name) => [name, pricePlaces(rows.map((row) => row[name]))])) as Places;
 
 type TableProps = {
   rows: readonly QuoteRow[];
@@ -216,18 +223,18 @@ function toneOf(column: string, { change, pctChange }: QuoteRow): string {
 function Cell({ column, row, places }: { column: string; row: QuoteRow; places: Places }) {
   switch (column) {
     case "change":
-      return padded(signed(row.change), places.change);
+      return aligned(signed(price(row.change, placesOfRow(row))), places.change);
     case "pct":
-      return padded(signed(row.pctChange), places.pctChange);
+      return aligned(signed(price(row.pctChange)), places.pctChange);
     case "last":
     case "bid":
     case "ask":
     case "spread":
-      return padded(decimal(row[column]), places[column]);
+      return aligned(price(row[column], placesOfRow(row)), places[column]);
     case "bidSize":
     case "askSize":
     case "volume":
-      return grouped(row[column]);
+      return thousands(row[column]);
     case "age":
       return age(row.observedAt, nowMs.value);
     case "source":
@@ -235,7 +242,7 @@ function Cell({ column, row, places }: { column: string; row: QuoteRow; places: 
     case "description":
       return row.description ?? "";
     default:
-      return decimal(row.delta);
+      return thousands(row.delta);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Around the chart: what stands under the crosshair, the lines and their colours, and the holes. */
 import { type Drawing, holeText, holeTime, type Line, type Readout } from "../lib/drawing.ts";
-import { grouped } from "../lib/format.ts";
+import { counted } from "../../../figures.ts";
 import type { Hole } from "../lib/holes.ts";
 
 /** Holes of the list at once. */
@@ -61,8 +61,8 @@ export function Holes({ drawing, show }: { drawing: Drawing; show: (hole: Hole) 
   return (
     <details class="holes">
       <summary>
-        {holes.length === 1 ? "1 hole" : `${grouped(holes.length)} holes`}
-        {missing > 0 && `: ${grouped(missing)} quotes missing`}
+        {counted(holes.length, "hole")}
+        {missing > 0 && `: ${counted(missing, "quote")} missing`}
       </summary>
       <ul>
         {newest.map((hole) => (

@@ -1,7 +1,6 @@
 /** Which collector took which account, and when. */
 import type { TakeOver } from "../../api/operatorTypes.ts";
-import { dayAndTime } from "../lib/healthColumns.ts";
-import { ZONE_NAME } from "../lib/format.ts";
+import { dayAndTime, ZONE_NAME } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { Empty } from "./notes.tsx";
 
@@ -36,7 +35,7 @@ export function TakeOvers({ rows: all }: { rows: readonly TakeOver[] }) {
       <table class="taken stacks">
         <thead>
           <tr>
-            {[`Time, ${ZONE_NAME}`, "Account", "Now called by", "Before", "Why"].map((name) => (
+            {[`Time (${ZONE_NAME})`, "Account", "Now called by", "Before", "Why"].map((name) => (
               <th key={name} scope="col" class="text">
                 {name}
               </th>

@@ -2,7 +2,8 @@
 import type { ComponentChildren } from "preact";
 import type { MissRow, SourceKind } from "../../api/types.ts";
 import type { HeatCell } from "../lib/heat.ts";
-import { exchangeTime, grouped, shortDate, ZONE_NAME } from "../lib/format.ts";
+import { counted, thousands } from "../../../figures.ts";
+import { exchangeTime, ZONE_NAME } from "../lib/format.ts";
 import { href } from "../lib/router.ts";
 import { useApi } from "../lib/store.ts";
 import { reasonOf } from "../lib/reasons.ts";
@@ -30,7 +31,7 @@ export function Why({
       ) : (
         <>
           <h2>
-            {field.instrument}, {shortDate(field.date)}
+            {field.instrument}, {field.date}
           </h2>
           <FieldFacts {...{ field, cell, sourceId }} />
         </>
@@ -55,8 +56,8 @@ export function FieldFacts({
   return (
     <>
       <p class="why-sum">
-        <b>{grouped(cell.stored)}</b> of {grouped(cell.expected)} quotes stored, <b>{grouped(cell.missed)}</b>{" "}
-        missing.
+        <b>{thousands(cell.stored)}</b> of {counted(cell.expected, "quote")} stored,{" "}
+        <b>{thousands(cell.missed)}</b> missing.
       </p>
       {cell.missed === 0 ? (
         <p class="dim">Every quote that was due is there.</p>
@@ -105,7 +106,7 @@ export function MissedFor({
   const { title, text, person } = reasonOf(reason);
   return (
     <li data-tone={person && !passed ? "alarm" : "calm"}>
-      <b>{grouped(count)}</b> {title}
+      <b>{thousands(count)}</b> {title}
       <small>{children}</small>
       <small>
         <Code text={text} />

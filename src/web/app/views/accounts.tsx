@@ -4,8 +4,8 @@ import type { LiveAccount } from "../../api/types.ts";
 import { UsedLine } from "../parts/budget.tsx";
 import { Await, Empty, ProblemNote } from "../parts/notes.tsx";
 import { HOW, isFresh, TakeOvers } from "../parts/takeOvers.tsx";
-import { bytes, grouped, span } from "../lib/format.ts";
-import { dayAndTime } from "../lib/healthColumns.ts";
+import { bytes, thousands } from "../../../figures.ts";
+import { span, dayAndTime } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { href } from "../lib/router.ts";
 import { now, useApi } from "../lib/store.ts";
@@ -99,25 +99,25 @@ function Account({ account, taken }: { account: AccountView; taken: TakeOver | n
       )}
       <UsedLine used={used} left={live?.secondClient ?? 0} {...{ limit, label }} />
       <dl class="facts">
-        <Fact name="Used" value={`${grouped(used)} of ${grouped(limit)} in ${span(windowMs)}`} />
+        <Fact name="Used" value={`${thousands(used)} of ${thousands(limit)} in ${span(windowMs)}`} />
         <Fact
           name="The service's own count"
           value={serviceUsed === null ? "not said" : `${serviceUsed} of ${serviceLimit ?? "–"}`}
         />
-        {live && <Fact name="Second client" value={grouped(live.secondClient)} />}
-        {live && <Fact name="Queue" value={grouped(live.queued)} />}
+        {live && <Fact name="Second client" value={thousands(live.secondClient)} />}
+        {live && <Fact name="Queue" value={thousands(live.queued)} />}
         {owner !== null || fence !== null ? (
           <>
             <Fact name="Called by" value={owner ?? "nobody"} />
             {owner !== null && (
               <Fact name="Since" value={taken ? dayAndTime(taken.at) : "more than a week"} />
             )}
-            <Fact name="Times started or taken over" value={fence === null ? "–" : grouped(fence)} />
+            <Fact name="Times started or taken over" value={fence === null ? "–" : thousands(fence)} />
             <Fact
               name="Lease renewed"
               value={renewedAgoMs === null ? "never" : `${span(renewedAgoMs)} ago`}
             />
-            <Fact name="Takeovers in a day" value={grouped(takeOvers)} />
+            <Fact name="Takeovers in a day" value={thousands(takeOvers)} />
           </>
         ) : (
           <Fact name="Called by" value={live ? "this process" : "no collector has a lease"} />
@@ -158,9 +158,9 @@ function Shares({ account: { shares, name } }: { account: AccountView }) {
         {shares.map(({ job, slots, due, missed }) => (
           <tr key={job}>
             <td class="text">{job}</td>
-            <td>{grouped(slots)}</td>
-            <td>{grouped(due)}</td>
-            <td>{grouped(missed)}</td>
+            <td>{thousands(slots)}</td>
+            <td>{thousands(due)}</td>
+            <td>{thousands(missed)}</td>
           </tr>
         ))}
       </tbody>

@@ -12,9 +12,12 @@ import { passes } from "../lib/strikes.ts";
 import { isMixed } from "../lib/mixed.ts";
 import { narrow } from "../lib/narrow.ts";
 import { nowMs } from "../lib/pageClock.ts";
-import { decimal, exchangeDateOf, expirationDate } from "../lib/format.ts";
+import { counted, thousands, percent } from "../../../figures.ts";
+import { exchangeDateOf } from "../lib/format.ts";
 import { useApi } from "../lib/store.ts";
 import { href, parameter, path, setParameters } from "../lib/router.ts";
+
+const DAY_MS = 86_400_000;
 
 const keyOf = ({ symbol, sourceId, delayed }: ChainKey): string => `${symbol}/${sourceId}/${delayed}`;
 
@@ -117,6 +120,13 @@ function contractsOf(keys: readonly ChainKey[], of: ChainKey): number {
   return keys.filter((key) => keyOf(key) === keyOf(of)).reduce((sum, { contracts }) => sum + contracts, 0);
 }
 
+/** Days until an expiration, from the date that is shown: `22 d`. */
+function daysTo(expiration: string): string {
+  const at = parameter("at");
+  const shown = exchangeDateOf(at === "" ? nowMs.value : Date.parse(at));
+  return `${thousands((Date.parse(expiration) - Date.parse(shown)) / DAY_MS)} d`;
+}
+
 function Tabs({ expirations, chosen }: { expirations: readonly ChainKey[]; chosen: ChainKey }) {
   const choose = (key: ChainKey | undefined): void => {
     if (!key) return;
@@ -141,10 +151,11 @@ function Tabs({ expirations, chosen }: { expirations: readonly ChainKey[]; chose
           aria-selected={key === chosen}
           aria-controls="chain"
           tabIndex={key === chosen ? 0 : -1}
+          title={counted(key.contracts, "contract")}
           onClick={() => choose(key)}
         >
-          {expirationDate(key.expiration)}
-          <small>{key.contracts}</small>
+          {key.expiration}
+          <small>{daysTo(key.expiration)}</small>
         </button>
       ))}
     </div>
@@ -166,9 +177,6 @@ function OneChain({ of }: { of: ChainKey }) {
           <>
             <div class="bar time">
               <TimeSlider spans={chain.spans} />
-              <span class="underlying">
-                {symbol} <b>{decimal(chain.underlyingLast)}</b>
-              </span>
             </div>
             {chain.contracts.length === 0 ? (
               <Empty title="Nothing was stored by then">Move the slider to a later time.</Empty>
@@ -187,7 +195,7 @@ function OneChain({ of }: { of: ChainKey }) {
 
 /** What the filter leaves, as pictures and as a table. @param files addresses of the expiration's and of all contracts */
 function Shown({
-  of: { sourceId, delayed },
+  of: { symbol, sourceId, delayed },
   chain,
   term,
   pictures,
@@ -203,16 +211,10 @@ function Shown({
   const contracts = chain.contracts.filter((contract) => passes(contract, filter));
   const columns = columnsOf(parameter("columns"), narrow.value ? "narrow" : "wide");
   const side = (["calls", "puts"] as const).find((each) => each === parameter("side")) ?? "both";
-  const shown = { chain, contracts, columns, sourceId, delayed };
+  const shown = { symbol, chain, contracts, columns, sourceId, delayed };
   return (
     <>
       <Choices {...{ columns, side, pictures, files }} />
-      {pictures && (
-        <ChainPictures
-          {...{ contracts, term }}
-          axis={parameter("x") === "moneyness" ? "moneyness" : "strike"}
-        />
-      )}
       {contracts.length === 0 ? (
         <Empty title="No contract passes the filter">Choose another moneyness or volume above.</Empty>
       ) : narrow.value ? (
@@ -221,11 +223,17 @@ function Shown({
         <ChainTable {...shown} />
       )}
       <p class="after">
-        {contracts.length} of {chain.contracts.length} contracts. Volatilities of Black, Scholes and Merton,
-        percent a year, with a rate of {percent(chain.rate)} and a dividend yield of{" "}
-        {percent(chain.dividendYield)} a year: the settings <code>quotekeeper.rate</code> and{" "}
+        {thousands(contracts.length)} of {counted(chain.contracts.length, "contract")}. Volatilities of Black,
+        Scholes and Merton, percent a year, with a rate of {share(chain.rate)} and a dividend yield of{" "}
+        {share(chain.dividendYield)} a year: the settings <code>quotekeeper.rate</code> and{" "}
         <code>quotekeeper.dividend_yield</code> of the database.
       </p>
+      {pictures && (
+        <ChainPictures
+          {...{ contracts, term }}
+          axis={parameter("x") === "moneyness" ? "moneyness" : "strike"}
+        />
+      )}
     </>
   );
 }
@@ -272,6 +280,6 @@ function Choices({
   );
 }
 
-function percent(share: number): string {
-  return `${Number((100 * share).toPrecision(6))} %`;
+function share(of: number): string {
+  return percent(String(Number((100 * of).toPrecision(6))));
 }

@@ -7,6 +7,7 @@ import { HeatMap } from "../parts/heatMap.tsx";
 import { Await, Empty, OfOneSource, SourceTag } from "../parts/notes.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { type Field, Why } from "../parts/why.tsx";
+import { thousands } from "../../../figures.ts";
 import { exchangeDateOf } from "../lib/format.ts";
 import { foundRows, unpacked } from "../lib/heat.ts";
 import { isMixed } from "../lib/mixed.ts";
@@ -32,7 +33,7 @@ export function CoveragePage() {
   const loaded = useApi<CoverageView>("/api/coverage", { from, to: today }, minute.value);
   const missing = parameter("missing") === "true";
   return (
-    <div>
+    <div class="fills">
       <div class="bar">
         <h1 tabIndex={-1}>Coverage</h1>
         <input
@@ -98,12 +99,12 @@ function Accounts({ accounts }: Pick<CoverageView, "accounts">) {
               <th scope="row" class="text">
                 {account} {mixed && <SourceTag source={source} name={source} />}
               </th>
-              <td>{expected}</td>
-              <td>{stored}</td>
-              <td>{missed}</td>
+              <td>{thousands(expected)}</td>
+              <td>{thousands(stored)}</td>
+              <td>{thousands(missed)}</td>
               <td class="text">
                 {Object.entries(reasons)
-                  .map(([reason, count]) => `${reason} ${count}`)
+                  .map(([reason, count]) => `${reason} ${thousands(count)}`)
                   .join(", ")}
               </td>
             </tr>

@@ -15,7 +15,8 @@ import {
   missColumns,
 } from "../lib/healthColumns.ts";
 import { columnEnd, exchangeField, HEALTH_SPANS, healthRange, instantOfField } from "../lib/healthRange.ts";
-import { grouped, ZONE_NAME } from "../lib/format.ts";
+import { counted, thousands, NOTHING, percent } from "../../../figures.ts";
+import { ZONE_NAME } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { parameter, setParameters } from "../lib/router.ts";
 import { useApi } from "../lib/store.ts";
@@ -121,8 +122,8 @@ function Pictures({ view }: { view: HealthView }) {
           />
           {misses.undrawn > 0 && (
             <p class="dim">
-              {grouped(misses.undrawn)} misses of unknown symbols are not drawn: they are counted at each slot
-              until the job file is corrected.
+              Not drawn: {counted(misses.undrawn, "miss", "misses")} of unknown symbols, which are counted at
+              each slot until the job file is corrected.
             </p>
           )}
         </Picture>
@@ -198,11 +199,11 @@ function Sums({ view: { calls, due, misses } }: { view: HealthView }) {
   return (
     <dl class="ticker">
       {[
-        { name: "Answers", value: grouped(sum(calls.map((each) => each.calls))) },
-        { name: "Refused for the limit", value: grouped(refused) },
-        { name: "Quotes due", value: grouped(dueAll) },
-        { name: "Missed", value: grouped(sum(misses.map(({ missed }) => missed))) },
-        { name: "Stored", value: dueAll === 0 ? "–" : `${((100 * stored) / dueAll).toFixed(2)} %` },
+        { name: "Answers", value: thousands(sum(calls.map((each) => each.calls))) },
+        { name: "Refused for the limit", value: thousands(refused) },
+        { name: "Quotes due", value: thousands(dueAll) },
+        { name: "Missed", value: thousands(sum(misses.map(({ missed }) => missed))) },
+        { name: "Stored", value: dueAll === 0 ? NOTHING : percent((100 * stored) / dueAll) },
       ].map(({ name, value }) => (
         <div key={name}>
           <dt>{name}</dt>
@@ -231,7 +232,7 @@ function LateLegend({ view: { lateness, step } }: { view: HealthView }) {
       />
       <p class="dim">
         The last answer came {late(last)} after its slot.{" "}
-        {looked < of && `Measured at ${grouped(looked)} of ${grouped(of)} slots.`}
+        {looked < of && `Measured at ${thousands(looked)} of ${counted(of, "slot")}.`}
       </p>
     </>
   );

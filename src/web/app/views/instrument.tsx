@@ -15,10 +15,12 @@ import {
 import { Await, Empty, Loading, OfOneSource } from "../parts/notes.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { type Drawing, drawingOf } from "../lib/drawing.ts";
-import { age, decimal, direction, exchangeDateOf, grouped, signed } from "../lib/format.ts";
+import { direction, thousands, percent, price, signed } from "../../../figures.ts";
+import { age, exchangeDateOf } from "../lib/format.ts";
 import { useSeries } from "../lib/series.ts";
 import { type Loaded, useApi, changed, seriesKey, several, trouble } from "../lib/store.ts";
 import { intervalOf, rangeLabel, rangeOf } from "../lib/ranges.ts";
+import { placesOfRow } from "../lib/watchColumns.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 
 /** The view. */
@@ -235,42 +237,44 @@ function Key() {
 
 function Header({ row }: { row: QuoteRow }) {
   const { last, change, pctChange, bid, ask, bidSize, askSize, spread, volume, observedAt, delta } = row;
+  const places = placesOfRow(row);
   return (
     <dl class="ticker">
       <div class="ticker-last">
         <dt>Last</dt>
-        <dd>{decimal(last)}</dd>
+        <dd>{price(last, places)}</dd>
       </div>
       <div>
         <dt>Change</dt>
         <dd class={direction(change)}>
-          {signed(change)} <small>{pctChange === null ? "" : `${signed(pctChange)} %`}</small>
+          {signed(price(change, places))}{" "}
+          <small>{pctChange === null ? "" : signed(percent(pctChange))}</small>
         </dd>
       </div>
       <div>
         <dt>Bid × size</dt>
         <dd>
-          {decimal(bid)} <small>× {grouped(bidSize)}</small>
+          {price(bid, places)} <small>× {thousands(bidSize)}</small>
         </dd>
       </div>
       <div>
         <dt>Ask × size</dt>
         <dd>
-          {decimal(ask)} <small>× {grouped(askSize)}</small>
+          {price(ask, places)} <small>× {thousands(askSize)}</small>
         </dd>
       </div>
       <div>
         <dt>Spread</dt>
-        <dd>{decimal(spread)}</dd>
+        <dd>{price(spread, places)}</dd>
       </div>
       <div>
         <dt>Volume</dt>
-        <dd>{grouped(volume)}</dd>
+        <dd>{thousands(volume)}</dd>
       </div>
       {delta !== null && (
         <div>
           <dt>Delta</dt>
-          <dd>{delta}</dd>
+          <dd>{thousands(delta)}</dd>
         </div>
       )}
       <div>

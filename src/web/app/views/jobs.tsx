@@ -2,7 +2,8 @@
 import type { BrokenFile, JobAsk, JobsView, PlanView } from "../../api/operatorTypes.ts";
 import { Columns } from "../parts/columns.tsx";
 import { Await, Code, Empty, ProblemNote } from "../parts/notes.tsx";
-import { exchangeMoment, grouped, shortDate, span } from "../lib/format.ts";
+import { counted, thousands, percent } from "../../../figures.ts";
+import { span, exchangeMoment } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { now, useApi } from "../lib/store.ts";
 
@@ -61,8 +62,7 @@ function Broken({ file: { file, problems, lines } }: { file: BrokenFile }) {
     <section class="panel broken" aria-label={`Mistakes of ${file}`}>
       <h2>{file}</h2>
       <p role="alert">
-        {problems.length === 1 ? "One mistake" : `${problems.length} mistakes`}. A collector that runs goes on
-        with the jobs it had.
+        {counted(problems.length, "mistake")}. A collector that runs goes on with the jobs it had.
       </p>
       {lines.length === 0 ? (
         <ul>
@@ -100,13 +100,13 @@ function Verdict({
   const tone = !fits ? "alarm" : missedAtReach > 0 ? "calm" : undefined;
   return (
     <p class="verdict" data-tone={tone}>
-      <b>{!fits ? "Over budget" : missedAtReach > 0 ? "It fits on paper alone" : "It fits"}</b>{" "}
-      {shortDate(date)}: the fullest minute makes {grouped(mostAMinute)} calls, the limit is {grouped(limit)}{" "}
-      in {span(windowMs)}.{" "}
+      <b>{!fits ? "Over budget" : missedAtReach > 0 ? "It fits on paper alone" : "It fits"}</b> {date}: the
+      fullest minute makes {counted(mostAMinute, "call")}, the limit is {thousands(limit)} in {span(windowMs)}
+      .{" "}
       {!fits &&
         `${starving.join(", ")} would starve${fitsEveryMs === null ? ", even with a slot an hour" : `; a slot every ${span(fitsEveryMs)} would fit`}. `}
       {missedAtReach > 0 &&
-        `About ${grouped(missedAtReach)} instruments would be missed over the day: leave a call or two free. `}
+        `About ${counted(missedAtReach, "quote")} would be missed over the day: leave a call or two free. `}
       {priceless.length > 0 &&
         `Not counted: the chains of ${priceless.join(", ")}, of which the archive has no price yet. `}
       {now.value?.feed.simulated &&
@@ -122,7 +122,7 @@ function Minutes({ plan: { minutes, date, limit, windowMs } }: { plan: PlanView 
   const aMinute = Math.round((limit * MINUTE_MS) / windowMs);
   return (
     <section class="panel wide" aria-labelledby="by-minute">
-      <h2 id="by-minute">Calls by the minute, {shortDate(date)}</h2>
+      <h2 id="by-minute">Calls by the minute, {date}</h2>
       {!first || !last ? (
         <Empty title="No job is due on that day" />
       ) : (
@@ -134,7 +134,7 @@ function Minutes({ plan: { minutes, date, limit, windowMs } }: { plan: PlanView 
               { tone: "quotes", value: Math.min(calls, aMinute) },
               { tone: "quota_fault", value: calls - Math.min(calls, aMinute) },
             ],
-            title: `${exchangeMoment(at)}: ${grouped(calls)} calls`,
+            title: `${exchangeMoment(at)}: ${counted(calls, "call")}`,
           }))}
           span={{
             from: first.at,
@@ -153,7 +153,7 @@ function Fullest({ plan: { batches, callsPerPass, passMs, accounts } }: { plan: 
     <section class="panel half" aria-labelledby="fullest">
       <h2 id="fullest">The fullest slot, the most urgent first</h2>
       <p>
-        {grouped(callsPerPass)} calls, which take {span(passMs)}.
+        {counted(callsPerPass, "call")}, sent over {span(passMs)}.
         {accounts.length > 1 &&
           ` By account: ${accounts.map(({ name, callsPerPass: calls, limit }) => `${name} ${calls} of ${limit}`).join(", ")}.`}
       </p>
@@ -162,7 +162,7 @@ function Fullest({ plan: { batches, callsPerPass, passMs, accounts } }: { plan: 
           <li key={`${place} ${batch}`}>{batch}</li>
         ))}
         {callsPerPass > batches.length && accounts.length === 1 && (
-          <li class="dim">and {grouped(callsPerPass - batches.length)} more</li>
+          <li class="dim">and {thousands(callsPerPass - batches.length)} more</li>
         )}
       </ol>
     </section>
@@ -181,8 +181,8 @@ function Starving({ plan: { jobs, hungriest } }: { plan: PlanView }) {
           <ul>
             {starved.map((job) => (
               <li key={job.job}>
-                <b>{job.job}</b> {grouped(job.starved)} of {grouped(job.due)} quotes of the day (
-                {((100 * job.starved) / job.due).toFixed(1)} %)
+                <b>{job.job}</b> {thousands(job.starved)} of {counted(job.due, "quote")} of the day (
+                {percent((100 * job.starved) / job.due, 1)})
               </li>
             ))}
           </ul>
@@ -190,7 +190,7 @@ function Starving({ plan: { jobs, hungriest } }: { plan: PlanView }) {
           <ol class="batches" tabIndex={0} aria-label="Instruments that starve">
             {hungriest.map(({ instrument, slots }) => (
               <li key={instrument}>
-                {instrument} <span class="dim">{grouped(slots)} slots</span>
+                {instrument} <span class="dim">{counted(slots, "slot")}</span>
               </li>
             ))}
           </ol>
@@ -216,7 +216,7 @@ function Ask({ job, plan }: { job: JobAsk; plan: PlanView | null }) {
       ? ([
           [
             "That day",
-            `${grouped(cost.slots)} slots, ${grouped(cost.instruments)} instruments at the fullest`,
+            `${counted(cost.slots, "poll")}, at most ${counted(cost.instruments, "instrument")} each`,
           ],
         ] as [string, string][])
       : []),
@@ -237,8 +237,10 @@ function Ask({ job, plan }: { job: JobAsk; plan: PlanView | null }) {
       <AskedFor job={job} />
       {plan && more && (
         <p class="after">
-          One symbol more: {grouped(plan.mostAMinute)} → <b>{grouped(more.mostAMinute)}</b> calls in the
-          fullest minute{more.mostAMinute > plan.mostAMinute ? "" : ", no call more"}.
+          {more.mostAMinute > plan.mostAMinute
+            ? `One more symbol costs ${counted(more.mostAMinute - plan.mostAMinute, "call")}`
+            : "One more symbol costs no extra call"}{" "}
+          ({thousands(more.mostAMinute)} in the fullest minute).
         </p>
       )}
     </li>
@@ -248,14 +250,12 @@ function Ask({ job, plan }: { job: JobAsk; plan: PlanView | null }) {
 function AskedFor({ job }: { job: JobAsk }) {
   const { symbols, symbolCount, symbolsFile, watchlist, options, optionCount, chains } = job;
   const more = (count: number, shown: readonly string[]): string =>
-    count > shown.length ? ` and ${grouped(count - shown.length)} more` : "";
+    count > shown.length ? ` and ${thousands(count - shown.length)} more` : "";
   return (
     <div class="asked" tabIndex={0} role="region" aria-label={`What ${job.name} asks for`}>
       {symbolCount > 0 && (
         <p>
-          <b>
-            {grouped(symbolCount)} symbol{symbolCount === 1 ? "" : "s"}
-          </b>
+          <b>{counted(symbolCount, "symbol")}</b>
           {symbolsFile && ` of ${symbolsFile}`}: {symbols.join(", ")}
           {more(symbolCount, symbols)}
         </p>
@@ -267,10 +267,7 @@ function AskedFor({ job }: { job: JobAsk }) {
       )}
       {optionCount > 0 && (
         <p>
-          <b>
-            {grouped(optionCount)} contract{optionCount === 1 ? "" : "s"}
-          </b>
-          : {options.join(", ")}
+          <b>{counted(optionCount, "contract")}</b>: {options.join(", ")}
           {more(optionCount, options)}
         </p>
       )}

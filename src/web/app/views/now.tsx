@@ -5,7 +5,8 @@ import { Gauge, Minutes, UsedLine } from "../parts/budget.tsx";
 import { Code, Empty, Loading, ProblemNote } from "../parts/notes.tsx";
 import { MissedFor } from "../parts/why.tsx";
 import { nowMs } from "../lib/pageClock.ts";
-import { age, bytes, countdown, exchangeMoment, grouped, span } from "../lib/format.ts";
+import { bytes, counted, thousands } from "../../../figures.ts";
+import { age, countdown, exchangeMoment, span } from "../lib/format.ts";
 import { isOld, mayBeWell, now, trouble } from "../lib/store.ts";
 
 /** Lets the tests measure how long the first figures took. */
@@ -167,8 +168,8 @@ function Budget({ view: { live, collects, status } }: { view: NowView }) {
         <h2 id="budget">Budget</h2>
         <Empty title={collects ? STARTING : "No collector runs in this process"}>
           {!collects && "This is the dashboard alone, over the archive."}
-          {budget && ` ${budget.calls} answers arrived in the last minute`}
-          {budget && (serviceUsed === null ? "." : `; the service counts ${serviceUsed} calls.`)}
+          {budget && ` Answers in the last minute: ${thousands(budget.calls)}`}
+          {budget && (serviceUsed === null ? "." : `; the service counts ${counted(serviceUsed, "call")}.`)}
         </Empty>
       </section>
     );
@@ -191,7 +192,7 @@ function Budget({ view: { live, collects, status } }: { view: NowView }) {
       )}
       {secondClient > 0 && (
         <p>
-          Another program uses about {secondClient} calls{" "}
+          Another program uses about {counted(secondClient, "call")}{" "}
           {windowMs === 60_000 ? "a minute" : `in ${span(windowMs)}`} on{" "}
           {live.accounts.length > 1 ? "these accounts" : "this account"}.
         </p>
@@ -298,7 +299,7 @@ function Fact({
   return (
     <div data-alarm={alarm ? "" : undefined}>
       <dt data-swatch={swatch}>{name}</dt>
-      <dd>{typeof value === "number" ? grouped(value) : value}</dd>
+      <dd>{typeof value === "number" ? thousands(value) : value}</dd>
     </div>
   );
 }
@@ -350,7 +351,7 @@ function Keeping({ view: { status, journal, live } }: { view: NowView }) {
           name="Journal"
           value={
             journal
-              ? `${bytes(journal.bytes)} in ${journal.segments} segment${journal.segments === 1 ? "" : "s"}`
+              ? `${bytes(journal.bytes)} in ${counted(journal.segments, "segment")}`
               : "none on this machine"
           }
         />
@@ -382,7 +383,7 @@ function Missed({ view: { status } }: { view: NowView }) {
       <h2 id="missed">Missed in the last day</h2>
       {lastDay === null || lastDay.missed.length === 0 ? (
         <Empty title={lastDay ? "Nothing" : "Not known"}>
-          {lastDay ? `${grouped(lastDay.due)} quotes were due, and none is missing.` : ""}
+          {lastDay ? `Due: ${counted(lastDay.due, "quote")}. None is missing.` : ""}
         </Empty>
       ) : (
         <ul class="missed">

@@ -25,7 +25,7 @@ export function QuotesView() {
   const list = watchlists.value.find(({ name }) => name === wanted) ?? null;
   const [editing, setEditing] = useState(false);
   return (
-    <div>
+    <div class="fills">
       <div class="bar">
         <h1 tabIndex={-1}>Quotes</h1>
         <select
