@@ -47,7 +47,8 @@ describe("an undamaged journal", () => {
     // Swedish dates are ISO's.
     const written = statSync(path).mtime.toLocaleString("sv-SE", { timeZone: "America/New_York" });
     expect(stdout).toMatch(/ Last written \(New York\)$/m);
-    expect(stdout).toMatch(new RegExp(`^${name} +closed +${bytes} +${bytes} +${written}$`, "m"));
+    const size = `${(bytes / 1_000).toFixed(1)} kB`;
+    expect(stdout).toMatch(new RegExp(`^${name} +closed +${size} +${size} +${written}$`, "m"));
     expect(json).toEqual([
       { name, state: "closed", bytes, fileBytes: bytes, writtenAt: expect.stringMatching(/Z$/) },
     ]);

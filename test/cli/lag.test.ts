@@ -32,7 +32,7 @@ test("an answer that has just come is named with the bytes that wait, and needs 
   const json = await run(["status", "--json"], env, createTestClock("2026-11-20T22:50:30Z"));
 
   expect(stdout).toMatch(
-    /^journal +ok +1 segment, .* MB, \d+ bytes not loaded yet, the oldest from 30 s ago$/m,
+    /^journal +ok +1 segment, [\d.]+ kB, [\d.]+ k?B not loaded yet, the oldest from 30 s ago$/m,
   );
   expect(JSON.parse(json.stdout)).toMatchObject({
     lag: { bytes: expect.any(Number), oldestAt: "2026-11-20T22:50:00.000000Z" },
@@ -61,5 +61,5 @@ test("a journal that has reached its size cap needs a person, and is told how to
 
   expect(exitCode).toBe(1);
   expect(stdout).toMatch(/^journal +ATTENTION +JOURNAL_FULL: .*QUOTEKEEPER_JOURNAL_MAX_MB/m);
-  expect(stdout).toContain("of at most 128 MB");
+  expect(stdout).toContain("of at most 128.0 MB");
 });

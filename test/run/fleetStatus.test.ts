@@ -47,7 +47,7 @@ describe("a person is needed where", () => {
     });
     expect(beside(collector("quotes-2", { state: "stopped", journalLag: 812 }))).toEqual({
       ...{ subject: "collectors", state: "attention" },
-      text: `quotes-1 runs 0.1.0; quotes-2 has stopped, and 812 bytes of its journal are answers that the archive has not: ${remedy}`,
+      text: `quotes-1 runs 0.1.0; quotes-2 has stopped, and 812 B of its journal are answers that the archive has not: ${remedy}`,
     });
   });
 
@@ -99,7 +99,7 @@ test("what is in order needs nobody: one that stopped with all loaded, clocks th
     ...{ state: "ok", text: "quotes-1 runs 0.1.0; quotes-2 runs 0.1.0" },
   });
   expect(beside(collector("quotes-2", { journalLag: 3_400_000 }))?.text).toContain(
-    "quotes-2 runs 0.1.0 (3 MB of its journal are not loaded yet)",
+    "quotes-2 runs 0.1.0 (3.4 MB of its journal are not loaded yet)",
   );
 });
 

@@ -21,6 +21,7 @@ import {
   exchangeTime,
   placeLabel,
 } from "../../src/web/app/lib/format.ts";
+import { heightsOf, timesOf } from "../../src/web/app/lib/columnAxes.ts";
 import { withGaps } from "../../src/web/app/lib/chartGaps.ts";
 import { missColumns } from "../../src/web/app/lib/healthColumns.ts";
 import type { HealthView } from "../../src/web/api/operatorTypes.ts";
@@ -145,6 +146,35 @@ describe("times as people read them", () => {
     expect(exchangeMoment("2026-11-20T14:30:00Z")).toBe("2026-11-20 09:30 New York");
     expect(placeLabel(exchangeSeconds("2026-07-20T13:31:00Z"), false)).toBe("2026-07-20 09:31 New York");
     expect(placeLabel(Date.parse("2026-07-20T00:00:00Z") / 1_000, true)).toBe("2026-07-20");
+  });
+});
+
+describe("axes of Health's pictures", () => {
+  test("have round whole heights, of a single miss as well as of thousands of answers", () => {
+    expect([1, 3, 60, 2_031].map(heightsOf)).toEqual([
+      ...[
+        [0, 1],
+        [0, 1, 2, 3],
+        [0, 20, 40, 60],
+        [0, 500, 1_000, 1_500, 2_000],
+      ],
+    ]);
+  });
+
+  test("name times of the exchange, a date at its midnight, also over the end of summer time", () => {
+    const day = timesOf({ from: "2026-11-20T04:30:00Z", to: "2026-11-21T04:30:00Z" }, 4);
+    const weeks = timesOf({ from: "2026-10-31T04:00:00Z", to: "2026-11-03T05:00:00Z" }, 4);
+
+    expect(day.map(({ name }) => name)).toEqual(["2026-11-20", "06:00", "12:00", "18:00"]);
+    expect(day[0]?.share).toBeCloseTo(0.5 / 24, 9);
+    expect(weeks.map(({ name, share }) => [name, Math.round(share * 73)])).toEqual([
+      ...[
+        ["2026-10-31", 0],
+        ["2026-11-01", 24],
+        ["2026-11-02", 49],
+        ["2026-11-03", 73],
+      ],
+    ]);
   });
 });
 

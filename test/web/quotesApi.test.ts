@@ -4,7 +4,7 @@ import { createGunzip, gunzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { systemClock } from "../../src/clock.ts";
 import { type QuoteTable, rowsOf } from "../../src/web/api/quoteTable.ts";
-import type { FoundInstrument, Meta, QuoteRow } from "../../src/web/api/types.ts";
+import type { FoundInstruments, Meta, QuoteRow } from "../../src/web/api/types.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard, SOURCES } from "./dashboard.ts";
@@ -43,10 +43,10 @@ async function ask<T>(path: string): Promise<T> {
   return (await response.json()) as T;
 }
 
+const found = (text: string): Promise<FoundInstruments> =>
+  ask<FoundInstruments>(`/api/instruments?search=${encodeURIComponent(text)}`);
 const find = async (text: string): Promise<string[]> =>
-  (await ask<FoundInstrument[]>(`/api/instruments?search=${encodeURIComponent(text)}`)).map(
-    ({ instrument }) => instrument,
-  );
+  (await found(text)).instruments.map(({ instrument }) => instrument);
 
 describe("quotes", () => {
   test("of some instruments are theirs alone, however their names are written", async () => {
@@ -131,14 +131,17 @@ describe("the search for an instrument", () => {
     expect(await find("'; select 1 --")).toEqual([]);
   });
 
-  test("for nothing finds the archive's first, twenty at most", async () => {
+  test("for nothing finds the archive's first, twenty at most, and says how many there are", async () => {
     await pool.query(`insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at)
       select 100 + n, 'CS', 'ZZ' || n, now(), now() from generate_series(1, 30) n`);
 
     const first = await find("");
+    const { instruments, total } = await found("zz");
     await pool.query("delete from instruments where symbol like 'ZZ%'");
 
     expect(first).toHaveLength(20);
+    expect([instruments.length, total]).toEqual([20, 30]);
+    expect(await found("zz")).toEqual({ instruments: [], total: 0 });
     expect(first.every((name) => !name.includes(":"))).toBe(true);
   });
 });

@@ -6,7 +6,7 @@ import { isoOf } from "../queries.ts";
 import { SIMULATED_SOURCE } from "../schema.ts";
 import type { Bar, BarsView, ComparedView, DividendView, SessionView, SourceKind } from "./dashboardTypes.ts";
 import { nameOf } from "./quotes.ts";
-import { barKey, type Interval, isOfDates, mondayOf, WIDTH_MS, widthFor } from "./widths.ts";
+import { barKey, type Interval, isOfDates, MOST_BARS, mondayOf, WIDTH_MS, widthFor } from "./widths.ts";
 
 /** An instrument as one source gave it, real-time or delayed. */
 type Series = { instrumentId: number; sourceId: number; delayed: boolean };
@@ -22,9 +22,6 @@ type BarsQuery = {
   /** Names of instruments whose closes are wanted beside. */
   compare?: readonly string[];
 };
-
-/** Most bars of one answer, those of other instruments counted: more than a screen has columns, few enough to be drawn at once. */
-const MOST_BARS = 10_000;
 
 /** Midnight in New York at which a date begins, of a parameter. */
 const beginning = (parameter: string, days = 0): string =>

@@ -46,6 +46,9 @@ export type QuoteRow = QuoteLine & {
 /** An instrument that a search finds. */
 export type FoundInstrument = { instrument: string; description: string | null };
 
+/** The best matches of a search, and how many instruments match in all. */
+export type FoundInstruments = { instruments: FoundInstrument[]; total: number };
+
 /** Answers of one minute by outcome. */
 export type MinuteCalls = { at: string; outcome: string; calls: number };
 

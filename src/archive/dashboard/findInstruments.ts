@@ -1,7 +1,7 @@
 /** Finds instruments by what people type: a symbol, a contract, words of a description. */
 import type pg from "pg";
 import { cleanText, jsonText } from "../../outsideText.ts";
-import type { FoundInstrument } from "./dashboardTypes.ts";
+import type { FoundInstruments } from "./dashboardTypes.ts";
 import { nameOf } from "./quotes.ts";
 
 /** How many are found at most. */
@@ -62,10 +62,12 @@ const literal = (text: string): string => text.replace(/[\\%_]/g, "\\$&");
  *
  * @param text empty: the archive's first instruments, by symbol
  */
-export async function findInstruments(pool: pg.Pool, text: string): Promise<FoundInstrument[]> {
+export async function findInstruments(pool: pg.Pool, text: string): Promise<FoundInstruments> {
   const { symbol, symbolPrefix, contract, words } = askedFor(text);
-  const { rows } = await pool.query<Parameters<typeof nameOf>[0] & { description: string | null }>(
-    `select symbol, root, expiration, option_type, strike, description
+  const { rows } = await pool.query<
+    Parameters<typeof nameOf>[0] & { description: string | null; total: string }
+  >(
+    `select symbol, root, expiration, option_type, strike, description, count(*) over () as total
      from (
        select i.*, case
          when option_type is null and upper(symbol) = $1 then 0
@@ -88,5 +90,8 @@ export async function findInstruments(pool: pg.Pool, text: string): Promise<Foun
      limit ${MOST_FOUND}`,
     [symbol, symbolPrefix, contract?.underlying ?? null, jsonText(contract?.words ?? []), words],
   );
-  return rows.map((row) => ({ instrument: nameOf(row), description: row.description }));
+  return {
+    total: Number(rows[0]?.total ?? 0),
+    instruments: rows.map((row) => ({ instrument: nameOf(row), description: row.description })),
+  };
 }

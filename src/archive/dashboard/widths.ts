@@ -43,6 +43,9 @@ export function barKey({ at, date }: { at: string; date: string }, interval: Int
   return isOfDates(interval) ? date : at;
 }
 
+/** Most bars of one answer, those of other instruments counted: more than a screen has columns, few enough to be drawn at once. */
+export const MOST_BARS = 10_000;
+
 /** A date of a series: its quotes, and how long they reach. */
 type DayOfQuotes = { quotes: number; spanMs: number };
 

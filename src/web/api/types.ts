@@ -8,6 +8,7 @@ export type {
   SourceKind,
   QuoteRow,
   FoundInstrument,
+  FoundInstruments,
   MinuteCalls,
   Interval,
   Bar,

@@ -88,8 +88,8 @@ test("a slot whose quote another machine's journal brings is filled, with its so
   const { exitCode, stdout } = await run(["backfill", "--journal", other.journalDir], world.env);
 
   expect(exitCode).toBe(0);
-  expect(trial.stdout).toMatch(/2 missed ones filled$/m);
-  expect(stdout).toMatch(/2 missed ones filled$/m);
+  expect(trial.stdout).toMatch(/2 missed filled$/m);
+  expect(stdout).toMatch(/2 missed filled$/m);
   expect(await ledgerOf(world)).toEqual([
     {
       slot: "14:30",
@@ -261,8 +261,8 @@ test("a close that nobody saw is derived from the next session's previous close,
   const trial = await run(["backfill", "--gaps", "--dry-run"], world.env);
   const { stdout } = await run(["backfill", "--gaps"], world.env);
 
-  expect(trial.stdout).toMatch(/^1 closes derived/m);
-  expect(stdout).toMatch(/^1 closes derived from the next session, in derived_closes$/m);
+  expect(trial.stdout).toMatch(/^1 close derived/m);
+  expect(stdout).toMatch(/^1 close derived from the next session, in derived_closes$/m);
   const { rows } = await world.pool.query(
     "select i.symbol, date, source_id, close, derived_from from derived_closes d join instruments i on i.id = d.instrument_id",
   );

@@ -321,7 +321,7 @@ test("damaged bytes cost themselves alone, and are counted", async () => {
 
   expect(exitCode).toBe(1);
   expect(stdout).toMatch(/^Answers +2 read: 2 new/m);
-  expect(stdout).toMatch(/^Damaged +[\d,]+ bytes could not be read$/m);
+  expect(stdout).toMatch(/^Damaged +[\d.,]+ k?B could not be read$/m);
   expect(stderr).toContain("damaged bytes of the journal were passed over");
 });
 

@@ -58,6 +58,21 @@ async function show({ page, settled }: Opened, path: string): Promise<void> {
   await settled();
 }
 
+/** In the page: what is taller than it need be, or scrolls within a page that scrolls too. */
+function scrollersOf(): string[] {
+  const root = document.documentElement;
+  const below = document.querySelector(".foot")?.getBoundingClientRect().bottom ?? 0;
+  // The footer ends the page: no empty room is below it, and none is scrolled to.
+  const spare = root.scrollHeight - Math.max(innerHeight, Math.round(below + scrollY));
+  const long = [...document.querySelectorAll(".watch, .heat-scroll")].filter(
+    (box) => box.scrollHeight > box.clientHeight + 1 && getComputedStyle(box).overflowY !== "visible",
+  );
+  return [
+    ...(spare > 1 ? [`${spare} px of empty room`] : []),
+    ...(root.scrollHeight > innerHeight + 1 ? long.map((box) => `the page, and ${box.className} in it`) : []),
+  ];
+}
+
 /** When each view was first painted, ms: the quickest of the looks. */
 const painted = new Map<string, number>();
 afterAll(() => {
@@ -66,7 +81,7 @@ afterAll(() => {
 });
 
 test.each(LOOKS)(
-  "every view, $width pixels wide, dark: $dark, is without fault and complaint, asks no other server, moves sideways in its tables alone, and says when it was first painted",
+  "every view, $width pixels wide, dark: $dark, is without fault and complaint, asks no other server, moves sideways in its tables alone, scrolls either as a page or in its table, has the menu of views in one place, and says when it was first painted",
   async ({ width, dark }) => {
     const opened = await openPage(world.browser, { dark, width });
     const { page, complaints } = opened;
@@ -76,10 +91,12 @@ test.each(LOOKS)(
     });
     const found: Record<string, unknown> = {};
     const expected: Record<string, unknown> = {};
+    const menus = new Set<number>();
 
     for (const view of views) {
       await show(opened, view);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      const scrolls = await page.evaluate(scrollersOf);
       // Told some frames later, on a busy machine after what is waited for above.
       const first = await page.waitForFunction(
         () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
@@ -87,12 +104,17 @@ test.each(LOOKS)(
       const firstMs = (await first.jsonValue()) ?? Infinity;
       painted.set(view, Math.min(firstMs, painted.get(view) ?? Infinity));
       const isPainted = Number.isFinite(firstMs);
-      found[view] = { faults: await faultsOf(page), sideways: Math.max(0, wide - width), isPainted };
-      expected[view] = { faults: [], sideways: 0, isPainted: true };
+      const menu = await page
+        .locator(".views-button")
+        .evaluate((button) => button.getBoundingClientRect().top);
+      menus.add(Math.round(menu));
+      found[view] = { faults: await faultsOf(page), sideways: Math.max(0, wide - width), scrolls, isPainted };
+      expected[view] = { faults: [], sideways: 0, scrolls: [], isPainted: true };
     }
 
     expect(views.length).toBeGreaterThan(MORE.length + 4);
     expect(found).toEqual(expected);
+    expect(menus.size).toBe(1);
     expect({ complaints, strangers }).toEqual({ complaints: [], strangers: [] });
   },
 );
@@ -112,9 +134,20 @@ async function tabThrough(page: Page): Promise<{ passedOver: string[]; unseen: s
       if (element.hasAttribute("data-reached") && !within) return null;
       document.querySelector("[data-reached=last]")?.setAttribute("data-reached", "");
       element.setAttribute("data-reached", "last");
-      const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element);
+      const { outlineStyle, outlineWidth, outlineOffset, boxShadow } = getComputedStyle(element);
       const seen = (outlineStyle !== "none" && outlineWidth !== "0px") || boxShadow !== "none";
-      return { seen: seen || within, html: element.outerHTML.slice(0, 120) };
+      // A ring around an element that fills its box is cut off by the box.
+      const around = parseFloat(outlineOffset) + parseFloat(outlineWidth);
+      const box = element.parentElement?.closest(".scroll, .tabs, .tall, .heat-scroll");
+      const [inner, outer] = [element.getBoundingClientRect(), box?.getBoundingClientRect()];
+      const isCut =
+        seen &&
+        outer !== undefined &&
+        element.matches("button") &&
+        (inner.left - around < outer.left - 0.5 ||
+          inner.right + around > outer.right + 0.5 ||
+          inner.top - around < outer.top - 0.5);
+      return { seen: (seen || within) && !isCut, html: element.outerHTML.slice(0, 120) };
     });
     if (at === null) break;
     if (!at.seen) unseen.push(at.html);

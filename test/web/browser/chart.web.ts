@@ -44,7 +44,7 @@ async function readout(page: Page): Promise<Record<string, string>> {
         ["time", element.querySelector("b")?.textContent ?? ""],
         ...[...element.querySelectorAll("dl div")].map((fact) => [
           fact.querySelector("dt")?.textContent ?? "",
-          (fact.querySelector("dd")?.textContent ?? "").replace(/\u202f/g, ""),
+          (fact.querySelector("dd")?.textContent ?? "").replaceAll(",", "").replaceAll("\u2212", "-"),
         ]),
         ["hole", element.querySelector(".hole")?.textContent ?? ""],
       ]),
@@ -165,14 +165,19 @@ test("each choice is a step for Back, and the address opens the same elsewhere",
     await page.keyboard.press("Enter");
   };
 
+  const fillDate = async (label: string, text: string): Promise<void> => {
+    await page.getByLabel(label, { exact: true }).fill(text);
+    await page.keyboard.press("Enter");
+  };
+
   await take(() => search("Find an instrument", "MSFT"));
   await take(() => page.getByRole("button", { name: "5D", exact: true }).click());
   await take(() => page.getByLabel("Interval").selectOption("15m"));
   await take(() => search("Compare with an instrument", "KO"));
   await take(() => page.getByRole("button", { name: "VWAP" }).click());
   await take(() => page.getByRole("button", { name: "Add" }).click());
-  await take(() => page.getByLabel("From", { exact: true }).fill(date));
-  await take(() => page.getByLabel("To", { exact: true }).fill(date));
+  await take(() => fillDate("From", date));
+  await take(() => fillDate("To", date));
   const { page: other } = await openPage(world.browser);
   await other.goto(page.url());
   await drawn(other, `MSFT ${date} to ${date} 15m`);
@@ -245,6 +250,40 @@ test("percents are of the first bar in view, and follow where one scrolls", asyn
   expect(whole).toBe(possible[0]);
   expect(possible.slice(1)).toContain(near);
   await page.getByText("In percent from the first bar in view").waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test("older bars come as one moves the chart to before its first bar, and the bars in view stay", async () => {
+  const { page, complaints } = await openPage(world.browser);
+  await show(page, { name: "MSFT", interval: "15m" });
+  await drawn(page, "MSFT 1D 15m");
+  const chart = page.getByRole("slider", { name: /MSFT/ });
+  const last = async (): Promise<number> => Number(await chart.getAttribute("aria-valuemax"));
+  const few = await last();
+  const box = await chart.boundingBox();
+  const [x, y] = [(box?.x ?? 0) + 100, (box?.y ?? 0) + 100];
+
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x + 500, y, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForFunction(
+    (before) => Number(document.querySelector(".chart")?.getAttribute("aria-valuemax")) > before,
+    few,
+  );
+  const dates = await page.locator("table.bars tbody td:first-child").allTextContents();
+  // The first bar by the keys, and on from there.
+  await chart.focus();
+  await page.keyboard.press("Home");
+  const before = await last();
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForFunction(
+    (count) => Number(document.querySelector(".chart")?.getAttribute("aria-valuemax")) > count,
+    before,
+  );
+
+  expect(new Set(dates).size).toBe(2);
+  expect(Number(await chart.getAttribute("aria-valuenow"))).toBeGreaterThan(0);
   expect(complaints).toEqual([]);
 });
 

@@ -98,6 +98,29 @@ test("a column is reached with the keys, and leads to its slots; the hour alone 
   expect(counted?.n).toBeLessThanOrEqual(HOLE.to - HOLE.from);
 });
 
+test("answers and misses have axes of their own, and a column that is pointed at says its figures", async () => {
+  const { page } = await openPage(world.browser);
+  await show(page, "/health?span=4+weeks", ".columns rect[data-tone=down]");
+  const [answers, missed] = [page.locator(".columns").nth(0), page.locator(".columns").nth(1)];
+  const axis = async (of: typeof answers): Promise<number[]> =>
+    (await of.locator(".heights span").allTextContents()).map((text) => Number(text.replace(",", "")));
+  const [{ most } = { most: 0 }] = await rowsOf<{ most: number }>(
+    "select max(n)::int as most from (select sum(missed) as n from slots where missed > 0 group by date_trunc('hour', slot_at)) h",
+  );
+
+  const heights = await axis(missed);
+  // The highest column is the hour with the most misses.
+  expect(heights.length).toBeGreaterThan(2);
+  expect(heights.at(-1)).toBeLessThanOrEqual(most);
+  expect(heights.at(-1)).toBeGreaterThan(most / 2);
+  expect(await missed.locator("line.grid").count()).toBe(heights.length);
+  expect(await axis(answers)).not.toEqual(heights);
+  const column = missed.locator("[data-at]").last();
+  const name = await column.getAttribute("aria-label");
+  await column.hover();
+  expect(await missed.locator(".told").textContent()).toBe(name);
+});
+
 test("the jobs that run are shown with what the plan says, and a broken file with its mistakes at their lines", async () => {
   const { page } = await openPage(world.browser);
   await show(page, "/jobs", ".asks .facts");

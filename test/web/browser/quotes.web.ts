@@ -59,7 +59,7 @@ describe("five thousand instruments", () => {
     expect(drawn).toBeGreaterThan(15);
     expect(drawn).toBeLessThan(MOST_DRAWN);
     expect(await table.getAttribute("aria-rowcount")).toBe(String(CROWD + 1));
-    expect(await page.locator(".found-of").textContent()).toContain(`${CROWD} of ${CROWD}`);
+    expect(await page.locator(".found-of").textContent()).toContain("5,008 of 5,008");
     expect(await page.evaluate(() => document.querySelectorAll("*").length)).toBeLessThan(2_500);
     expect(complaints).toEqual([]);
   });
@@ -421,6 +421,20 @@ describe("the search for an instrument", () => {
     expect([still, expanded, await page.locator(field).inputValue()]).toEqual(["/", "false", ""]);
   });
 
+  test("says how many more there are, and shows names to their ends, where they differ", async () => {
+    const { page } = await show("/", { drawn: ".connection[data-state=live]" });
+    await page.keyboard.press("/");
+    await page.keyboard.type("company number 29");
+
+    await page.getByText("The best 20 of 111: type more to find fewer.").waitFor();
+    const cut = await page
+      .locator(".top [role=option] span")
+      .evaluateAll((all) => all.filter((each) => each.scrollWidth > each.clientWidth).length);
+
+    expect(await page.locator(".top [role=option]").count()).toBe(20);
+    expect(cut).toBe(0);
+  });
+
   test("has those used last, also after the page is opened anew", async () => {
     const { page } = await show("/", { drawn: ".connection[data-state=live]" });
     for (const name of ["msft", "tsla"]) {
@@ -544,6 +558,6 @@ describe("a watchlist", () => {
     expect(await other.locator(".lists .note").count()).toBe(0);
     expect(await names(other)).toEqual(["MSFT", "TSLA"]);
     await other.goBack();
-    await other.waitForFunction(() => document.querySelector(".found-of")?.textContent?.includes("5008"));
+    await other.waitForFunction(() => document.querySelector(".found-of")?.textContent?.includes("5,008"));
   });
 });

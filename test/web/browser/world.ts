@@ -184,8 +184,8 @@ function followAnswers(page: Page): () => Promise<void> {
   };
 }
 
-/** The text of cells as people read it: without the room behind short decimals. */
+/** Numbers of cells as the archive has them: without commas between thousands, and without the room behind short decimals. */
 export async function texts(page: Page, selector: string): Promise<string[]> {
   const found = await page.locator(selector).allTextContents();
-  return found.map((text) => text.replace(/[\u2007\u202f\s]+/g, ""));
+  return found.map((text) => text.replace(/[\u2007\s,]+/g, "").replace("\u2212", "-"));
 }

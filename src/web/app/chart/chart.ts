@@ -5,6 +5,7 @@ import {
   createSeriesMarkers,
   createTextWatermark,
   HistogramSeries,
+  LineSeries,
   type IChartApi,
   type ISeriesApi,
   type ISeriesMarkersPluginApi,
@@ -15,9 +16,11 @@ import { isOfDates } from "../../../archive/dashboard/widths.ts";
 import { captionOf, type Drawing } from "../lib/drawing.ts";
 import { placeLabel } from "../lib/format.ts";
 import {
+  axisTime,
   type ChartColors,
   readColors,
   candles,
+  closeLine,
   columns,
   dividendMarkers,
   layer,
@@ -32,6 +35,12 @@ import { download, pictureOf } from "./picture.ts";
 
 const FONT = '"IBM Plex Mono", ui-monospace, monospace';
 
+/** Widest place of a bar, px: of few bars too a candle is no block. */
+const WIDEST = 18;
+
+/** Places between the newest bar and the right edge. */
+const RIGHT_ROOM = 2;
+
 const FRAME = {
   autoSize: true,
   // Its logo brings an inline style, which the security policy refuses; the footer names and links it instead.
@@ -40,17 +49,25 @@ const FRAME = {
     timeVisible: true,
     secondsVisible: false,
     minBarSpacing: 0.1,
-    maxBarSpacing: 18,
-    rightOffset: 2,
+    maxBarSpacing: WIDEST,
+    rightOffset: RIGHT_ROOM,
+    tickMarkFormatter: axisTime,
   },
-  rightPriceScale: { scaleMargins: { top: 0.08, bottom: 0.24 } },
+  rightPriceScale: { scaleMargins: { top: 0.14, bottom: 0.24 } },
   crosshair: { mode: 0 },
 };
+
+/** Half the height of a tag on the price axis, and of a name that it would cover, px. */
+const TAG = 16;
+
+/** How far into the empty room before the first bar one scrolls until older bars are asked for, in places. */
+const BEFORE_FIRST = 3;
 
 /** Puts a chart into an element. */
 export class Chart {
   readonly #element: HTMLElement;
   readonly #chart: IChartApi;
+  readonly #line: ISeriesApi<"Line">;
   readonly #bars: ISeriesApi<"Candlestick">;
   readonly #volume: ISeriesApi<"Histogram">;
   readonly #behind = new BehindBars();
@@ -60,18 +77,32 @@ export class Chart {
   #drawn: Drawing | null = null;
   #places: readonly Place[] = [];
   #pointed: number | null = null;
+  /** Whether somebody has moved the chart: it is brought to where it begins by itself. */
+  #isMoved = false;
 
   /**
    * @param element what it fills
    * @param told.pointAt is told the place below a mouse or a finger; null: none
    * @param told.beginAt is told the first place in view
+   * @param told.wantOlder is called when one scrolls to before the first bar
    */
   constructor(
     element: HTMLElement,
-    { pointAt, beginAt }: { pointAt: (place: number | null) => void; beginAt: (place: number) => void },
+    {
+      pointAt,
+      beginAt,
+      wantOlder,
+    }: {
+      pointAt: (place: number | null) => void;
+      beginAt: (place: number) => void;
+      wantOlder: () => void;
+    },
   ) {
     this.#element = element;
     this.#chart = createChart(element, FRAME);
+    this.#line = this.#chart.addSeries(LineSeries, {
+      ...{ lineWidth: 2, priceLineVisible: false, lastValueVisible: false, crosshairMarkerVisible: false },
+    });
     this.#bars = this.#chart.addSeries(CandlestickSeries, { priceLineVisible: true });
     this.#volume = this.#chart.addSeries(HistogramSeries, {
       priceScaleId: "volume",
@@ -90,7 +121,10 @@ export class Chart {
     this.#chart.timeScale().subscribeVisibleLogicalRangeChange((seen) => {
       const place = seen && this.#within(seen.from);
       if (place !== null) beginAt(place);
+      if (seen && this.#isMoved && seen.from < -BEFORE_FIRST) wantOlder();
     });
+    for (const act of ["wheel", "pointerdown", "touchstart"])
+      element.addEventListener(act, () => (this.#isMoved = true), { capture: true, passive: true });
     this.repaint();
   }
 
@@ -98,9 +132,18 @@ export class Chart {
   show(drawing: Drawing, { fit }: { fit: boolean }): void {
     this.#drawn = drawing;
     this.repaint();
-    if (fit) this.#chart.timeScale().fitContent();
+    if (fit) this.#isMoved = false;
+    if (fit) this.#fit();
     // Percents may be of another base now, and the crosshair stands at a percent.
     if (this.#pointed !== null) this.point(this.#pointed);
+  }
+
+  /** All bars in view; few of them begin at the left edge, and what is to come has the room at their right. */
+  #fit(): void {
+    const scale = this.#chart.timeScale();
+    const room = Math.floor(scale.width() / WIDEST);
+    if (this.#places.length + RIGHT_ROOM >= room) scale.fitContent();
+    else scale.setVisibleLogicalRange({ from: -0.5, to: room - 0.5 });
   }
 
   /** Draws again, in the colours that the theme has now. */
@@ -158,24 +201,42 @@ export class Chart {
     const toScale = scaleOf(base);
     const { data, scale } = columns(places, colors);
     const daily = isOfDates(view.interval);
-    this.#chart.timeScale().applyOptions({ timeVisible: !daily });
+    const seen = this.#chart.timeScale().getVisibleLogicalRange();
+    // Where there is room for new bars, they take it, and nothing moves.
+    const isFull = seen === null || seen.to <= places.length + RIGHT_ROOM;
+    this.#chart.timeScale().applyOptions({ timeVisible: !daily, shiftVisibleRangeOnNewBar: isFull });
     this.#chart.applyOptions({ localization: { timeFormatter: (time: number) => placeLabel(time, daily) } });
-    this.#bars.applyOptions({ priceFormat: priceFormat(drawing) });
+    const last = toScale(places.findLast(({ slot }) => slot.bar?.close)?.slot.bar?.close);
+    const format = priceFormat(drawing, (value) => this.#isAtTag(value, last));
+    this.#bars.applyOptions({ priceFormat: format });
     this.#bars.setData(candles(places, toScale));
+    // The first series is the one whose format the axis has.
+    this.#line.applyOptions({ color: colors.ink, priceFormat: format });
+    this.#line.setData(closeLine(places, toScale));
     this.#volume.applyOptions({ autoscaleInfoProvider: () => scale });
     this.#volume.setData(data);
     this.#overlays.draw(drawing, { places, scale: toScale, colors });
     this.#behind.show(layer(places, drawing, toScale), colors);
     this.#markers.setMarkers(dividendMarkers(view, places, colors));
     const lines = [
-      { text: "SIMULATED", color: colors["sim-faint"], fontSize: 54, fontFamily: FONT, fontStyle: "500" },
+      { text: " ", fontSize: 8 },
+      { text: "SIMULATED", color: colors["sim-faint"], fontSize: 22, fontFamily: FONT, fontStyle: "500" },
     ];
     this.#watermark.applyOptions({
       visible: simulated,
-      horzAlign: "center",
-      vertAlign: "center",
+      // In the room above the bars: none is drawn over it.
+      horzAlign: "left",
+      vertAlign: "top",
       lines: simulated ? lines : [],
     });
+  }
+
+  /** Whether the tag of the last price covers a value of the axis. */
+  #isAtTag(value: number, last: number | null): boolean {
+    const [at, tag] = [value, last].map((each) =>
+      each === null ? null : this.#bars.priceToCoordinate(each),
+    );
+    return typeof at === "number" && typeof tag === "number" && Math.abs(at - tag) < TAG;
   }
 
   #style(colors: ChartColors): void {
@@ -189,14 +250,14 @@ export class Chart {
       rightPriceScale: { borderColor: colors.line },
       timeScale: { borderColor: colors.line },
       crosshair: {
-        vertLine: { color: colors.dim, labelBackgroundColor: colors.accent },
-        horzLine: { color: colors.dim, labelBackgroundColor: colors.accent },
+        // No colour that a line has.
+        vertLine: { color: colors.dim, labelBackgroundColor: colors.dim },
+        horzLine: { color: colors.dim, labelBackgroundColor: colors.dim },
       },
     });
     const { up, down } = colors;
     this.#bars.applyOptions({
       ...{ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down, borderVisible: false },
-      priceLineColor: colors.accent,
     });
   }
 }

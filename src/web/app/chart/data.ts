@@ -43,6 +43,19 @@ export function placed(slots: readonly Slot[], interval: Interval): Place[] {
   });
 }
 
+/** Kinds of names on the time axis, as the library numbers them. */
+const OF_A_YEAR = 0;
+const OF_A_MONTH = 1;
+const OF_A_DAY = 2;
+
+/** A name of the time axis, as short as it can be told from its neighbours. @param time as `placed` gives it */
+export function axisTime(time: Time, kind: number): string {
+  const shown = new Date(Number(time) * 1_000).toISOString();
+  if (kind === OF_A_YEAR) return shown.slice(0, 4);
+  if (kind === OF_A_MONTH) return shown.slice(0, 7);
+  return kind === OF_A_DAY ? shown.slice(5, 10) : shown.slice(11, 16);
+}
+
 /** Candles; empty places where there is no price. */
 export function candles(places: readonly Place[], scale: Scale): (CandlestickData | WhitespaceData)[] {
   return places.map(({ time, slot: { bar } }) => {
@@ -55,10 +68,22 @@ export function candles(places: readonly Place[], scale: Scale): (CandlestickDat
   });
 }
 
+/** Shares of bars above which candles are joined by a line: more than half of them are dashes. */
+const MOST_FLAT = 0.5;
+
+/** The closes as a line, where most bars have one price: a candle of one price is a dash. Empty where they have not. */
+export function closeLine(places: readonly Place[], scale: Scale): (LineData | WhitespaceData)[] {
+  const bars = places.flatMap(({ slot }) => slot.bar ?? []);
+  const flat = bars.filter(({ high, low }) => high !== null && high === low).length;
+  if (flat <= MOST_FLAT * bars.length) return [];
+  const values = places.map(({ slot }) => numberOf(slot.bar?.close));
+  return lineData(places, { unit: "price", values }, scale);
+}
+
 /** A line; where it has no value it is broken. */
 export function lineData(
   places: readonly Place[],
-  { unit, values }: Line,
+  { unit, values }: Pick<Line, "unit" | "values">,
   scale: Scale,
 ): (LineData | WhitespaceData)[] {
   return places.map(({ time }, index) => {
@@ -123,12 +148,21 @@ export function layer(
 /** Most decimals of a price on the axis. */
 const MOST_PLACES = 6;
 
-/** Prices with their decimals, percent with two. */
-export function priceFormat({ places, base }: Pick<Drawing, "places" | "base">): PriceFormat {
+/**
+ * Prices with their decimals, percent with two.
+ *
+ * @param isHidden whether something else stands where the axis would name a value
+ */
+export function priceFormat(
+  { places, base }: Pick<Drawing, "places" | "base">,
+  isHidden: (value: number) => boolean = () => false,
+): PriceFormat {
   const shown = base === null ? Math.min(places, MOST_PLACES) : 2;
   const formatter = (value: number): string =>
     base === null ? thousands(value.toFixed(shown)) : percent(value, shown);
-  return { type: "custom", minMove: 10 ** -shown, formatter };
+  const tickmarksFormatter = (values: number[]): string[] =>
+    values.map((value) => (isHidden(value) ? "" : formatter(value)));
+  return { type: "custom", minMove: 10 ** -shown, formatter, tickmarksFormatter };
 }
 
 /** A mark at the first bar of each ex-date. */

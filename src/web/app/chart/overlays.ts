@@ -1,5 +1,13 @@
 /** What is drawn over the bars and below them: lines of other instruments and of averages, and the pane of the spread. */
-import { HistogramSeries, type IChartApi, type ISeriesApi, LineSeries } from "lightweight-charts";
+import {
+  createTextWatermark,
+  HistogramSeries,
+  type IChartApi,
+  type ISeriesApi,
+  type ITextWatermarkPluginApi,
+  LineSeries,
+  type Time,
+} from "lightweight-charts";
 import type { Drawing, Line } from "../lib/drawing.ts";
 import { type ChartColors, lineData, type Place, priceFormat, type Scale, spreads } from "./data.ts";
 
@@ -8,6 +16,9 @@ const SPREAD_HEIGHT = 0.3;
 
 /** Decimals of a mean spread. */
 const SPREAD_PLACES = 4;
+
+/** Room for the name of the pane above its bars. */
+const NAME_ABOVE = { top: 0.3, bottom: 0 };
 
 const PLAIN = { priceLineVisible: false, lastValueVisible: false };
 
@@ -19,6 +30,7 @@ export class Overlays {
   readonly #chart: IChartApi;
   readonly #lines = new Map<string, ISeriesApi<"Line">>();
   #spread: ISeriesApi<"Histogram"> | null = null;
+  #name: ITextWatermarkPluginApi<Time> | null = null;
 
   constructor(chart: IChartApi) {
     this.#chart = chart;
@@ -60,9 +72,14 @@ export class Overlays {
       return;
     }
     if (!this.#spread) {
-      this.#spread = this.#chart.addSeries(HistogramSeries, { ...PLAIN, title: "Spread" }, 1);
-      this.#chart.panes()[1]?.setStretchFactor(SPREAD_HEIGHT);
+      this.#spread = this.#chart.addSeries(HistogramSeries, PLAIN, 1);
+      const [, pane] = this.#chart.panes();
+      pane?.setStretchFactor(SPREAD_HEIGHT);
+      this.#spread.priceScale().applyOptions({ scaleMargins: NAME_ABOVE });
+      // At the left, where the oldest bars are: a series' own title covers the newest ones.
+      if (pane) this.#name = createTextWatermark(pane, { horzAlign: "left", vertAlign: "top", lines: [] });
     }
+    this.#name?.applyOptions({ lines: [{ text: "Spread", color: colors.dim, fontSize: 11 }] });
     this.#spread.applyOptions({
       color: colors.volume,
       priceFormat: priceFormat({ places: SPREAD_PLACES, base: null }),

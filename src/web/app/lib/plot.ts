@@ -56,7 +56,7 @@ function usualBand(points: readonly PlotPoint[]): number {
 }
 
 /** Round values on a scale: steps of 1, 2 or 5 times a power of ten. @param most how many fit */
-export function ticksOf({ from, to }: Scale, most: number): number[] {
+export function ticksOf({ from, to }: Pick<Scale, "from" | "to">, most: number): number[] {
   const least = (to - from) / Math.max(1, most);
   const power = 10 ** Math.floor(Math.log10(least));
   const step = power * ([1, 2, 5].find((times) => times * power >= least) ?? 10);

@@ -1,6 +1,6 @@
 /** Ranges of the instrument's chart, and how the address holds them. Pure. */
-import { INTERVALS } from "../../../archive/dashboard/widths.ts";
-import type { Interval } from "../../api/types.ts";
+import { INTERVALS, MOST_BARS } from "../../../archive/dashboard/widths.ts";
+import type { BarsView, Interval } from "../../api/types.ts";
 
 /** The ranges, as sessions with quotes. */
 export const RANGES = [
@@ -18,7 +18,7 @@ export type ChosenRange =
 
 /** The range that an address holds: dates come before names. */
 export function rangeOf({ range, from, to }: { range: string; from: string; to: string }): ChosenRange {
-  const dates = { from: isDate(from) ? from : "", to: isDate(to) ? to : "" };
+  const dates = { from: isDateText(from) ? from : "", to: isDateText(to) ? to : "" };
   if (dates.from !== "" || dates.to !== "")
     return dates.from !== "" && dates.to !== "" && dates.to < dates.from ? { from: to, to: from } : dates;
   return RANGES.find(({ name }) => name === range) ?? RANGES[0];
@@ -31,12 +31,27 @@ export function rangeLabel(range: ChosenRange): string {
   return range.to === "" ? `since ${range.from}` : `${range.from} to ${range.to}`;
 }
 
+/**
+ * How many sessions are read when one scrolls to before the first bar: twice as many, as far as a chart draws as many bars. Null:
+ * no older ones are stored, or they would be too many bars.
+ */
+export function olderSessions(
+  { more, bars, compared }: Pick<BarsView, "more" | "bars" | "compared">,
+  sessions: number,
+): number | null {
+  if (!more) return null;
+  const most = Math.floor((MOST_BARS / (1 + compared.length) / Math.max(1, bars.length)) * sessions);
+  const next = Math.min(2 * sessions, most);
+  return next > sessions ? next : null;
+}
+
 /** The width that an address holds. */
 export function intervalOf(text: string): Interval {
   return INTERVALS.find((name) => name === text) ?? "1m";
 }
 
-function isDate(text: string): boolean {
+/** Whether it is `YYYY-MM-DD` and a day that exists. */
+export function isDateText(text: string): boolean {
   return (
     /^\d{4}-\d\d-\d\d$/.test(text) &&
     !Number.isNaN(Date.parse(text)) &&

@@ -1,7 +1,7 @@
 /** The newest quotes of instruments, live: one of each source, real-time and delayed ones apart. */
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { QUOTE_COLUMNS, type QuoteColumn } from "../../api/quoteTable.ts";
-import type { FoundInstrument, QuoteRow } from "../../api/types.ts";
+import type { FoundInstruments, QuoteRow } from "../../api/types.ts";
 import { followQuotes } from "./pageFeed.ts";
 import { useApi } from "./store.ts";
 
@@ -35,8 +35,8 @@ export function useQuotes(
  * @returns null until they are known; none where nothing is stored
  */
 export function useSeries(name: string): readonly QuoteRow[] | null {
-  const first = useApi<FoundInstrument[]>("/api/instruments", name === "" ? { search: "" } : null);
-  const wanted = name === "" ? first.data?.[0]?.instrument : name.toUpperCase();
+  const first = useApi<FoundInstruments>("/api/instruments", name === "" ? { search: "" } : null);
+  const wanted = name === "" ? first.data?.instruments[0]?.instrument : name.toUpperCase();
   const names = useMemo(() => (wanted === undefined ? [] : [wanted]), [wanted]);
   const rows = useQuotes(names, QUOTE_COLUMNS);
   return name === "" && first.data === null ? null : rows;

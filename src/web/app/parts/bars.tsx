@@ -24,23 +24,29 @@ const STEPS: Readonly<Record<string, number>> = {
  * @param name of what is drawn; another one, another range or width begins anew
  * @param chart is given the chart when it is there
  * @param remove takes a line away, by its key
+ * @param wantOlder is called when one goes on to before the first bar
  */
 export function BarsChart({
   drawing: whole,
   name,
   chart,
   remove,
+  wantOlder,
 }: {
   drawing: Drawing;
   name: string;
   chart: ChartRef;
   remove: (key: string) => void;
+  wantOlder: () => void;
 }) {
   const element = useRef<HTMLDivElement>(null);
   const [pointed, setPointed] = useState<number | null>(null);
   const [first, setFirst] = useState(0);
   const drawing = useMemo(() => basedOn(whole, first), [whole, first]);
-  useChart({ element, chart, setPointed, setFirst }, { drawing, name });
+  const older = useRef(wantOlder);
+  older.current = wantOlder;
+  useChart({ element, chart, setPointed, setFirst, older }, { drawing, name });
+  useSamePlace(whole, setPointed);
   const last = drawing.slots.length - 1;
   const place = Math.min(pointed ?? newestPlace(drawing), last);
   const readout = useMemo(() => readoutOf(drawing, place), [drawing, place]);
@@ -66,6 +72,7 @@ export function BarsChart({
           const step = STEPS[event.key];
           if (step === undefined && event.key !== "Escape") return;
           event.preventDefault();
+          if (place === 0 && step !== undefined && step < 0) wantOlder();
           point(step === undefined ? null : Math.max(0, Math.min(last, place + step)));
         }}
       />
@@ -80,6 +87,20 @@ export function BarsChart({
   );
 }
 
+/** The crosshair stays at its bar when older ones come before it. */
+function useSamePlace(
+  { slots }: Drawing,
+  setPointed: (change: (place: number | null) => number | null) => void,
+): void {
+  const before = useRef(slots);
+  useEffect(() => {
+    const [was] = before.current;
+    before.current = slots;
+    const moved = was ? slots.findIndex(({ at }) => at === was.at) : 0;
+    if (moved > 0) setPointed((place) => place && place + moved);
+  }, [slots]);
+}
+
 /** Opens the chart once, and draws whatever there is to draw. */
 function useChart(
   {
@@ -87,11 +108,13 @@ function useChart(
     chart,
     setPointed,
     setFirst,
+    older,
   }: {
     element: { current: HTMLDivElement | null };
     chart: ChartRef;
     setPointed: (place: number | null) => void;
     setFirst: (place: number) => void;
+    older: { current: () => void };
   },
   { drawing, name }: { drawing: Drawing; name: string },
 ): void {
@@ -101,7 +124,11 @@ function useChart(
     const host = element.current;
     if (!host) return;
     const opened = import("../chart/chart.ts").then(
-      (drawn) => new drawn.Chart(host, { pointAt: setPointed, beginAt: setFirst }),
+      (drawn) =>
+        new drawn.Chart(host, {
+          ...{ pointAt: setPointed, beginAt: setFirst },
+          wantOlder: () => older.current(),
+        }),
     );
     chart.current = opened;
     return () => void opened.then((each) => each.remove());

@@ -51,7 +51,8 @@ export function BarsTable({ view: { bars, interval, more } }: { view: BarsView }
       </div>
       <p class="after">
         {counted(bars.length, "bar")}
-        {more ? "; older sessions are stored as well: choose a longer range" : ""}.{" "}
+        {". "}
+        {more && "Older ones are stored: scroll the chart to its left, or choose a longer range."}{" "}
         {newest.length > shown && (
           <button type="button" onClick={() => setShown(shown + 10 * ROWS)}>
             Show more

@@ -11,8 +11,9 @@ import {
 } from "../../api/indicators.ts";
 import { joinNames } from "../../api/nameList.ts";
 import type { Interval } from "../../api/types.ts";
-import { type ChosenRange, RANGES } from "../lib/ranges.ts";
+import { type ChosenRange, isDateText, RANGES } from "../lib/ranges.ts";
 import { setParameters } from "../lib/router.ts";
+import { DateField } from "./dateField.tsx";
 import { InstrumentSearch } from "./search.tsx";
 import { Segments } from "./segments.tsx";
 
@@ -113,18 +114,17 @@ function Dates({ range }: { range: ChosenRange }) {
   return (
     <>
       {(["from", "to"] as const).map((end) => (
-        <label key={end} class="date">
-          {end === "from" ? "From" : "To"}
-          <input
-            type="date"
-            min={EARLIEST}
-            value={dates[end]}
-            onChange={({ currentTarget: { validity, value } }) => {
-              // A year is typed digit by digit, and 0020 is no choice.
-              if (validity.valid) setParameters({ ...dates, [end]: value, range: "" });
-            }}
-          />
-        </label>
+        <DateField
+          key={end}
+          label={end === "from" ? "From" : "To"}
+          form="date"
+          value={dates[end]}
+          choose={(typed) => {
+            const isDate = typed === "" || (isDateText(typed) && typed >= EARLIEST);
+            if (isDate) setParameters({ ...dates, [end]: typed, range: "" });
+            return isDate;
+          }}
+        />
       ))}
     </>
   );

@@ -1,87 +1,176 @@
-/** Columns over time, each of several parts, for figures that the ledger and the answers add up to. */
-import { useState } from "preact/hooks";
-import { exchangeMoment } from "../lib/format.ts";
+/** Columns over time, each of several parts, with axes and the figures of the column that is pointed at. */
+import { useMemo, useState } from "preact/hooks";
+import { thousands } from "../../../figures.ts";
+import { heightsOf, timesOf } from "../lib/columnAxes.ts";
 import type { Column } from "../lib/healthColumns.ts";
+import { narrow } from "../lib/narrow.ts";
 
 const HEIGHT = 100;
 
 /** More columns than these stand without a gap: of a pixel nothing can be spared. */
 const MOST_APART = 200;
 
-/**
- * The picture. Columns stand where their time is, so that a time without one is a hole.
- *
- * @param limit drawn as a line; null: none
- * @param choose what a click on a column does; the arrow keys go from one to the next
- */
+/** Columns this near to the pointer are pointed at, px. */
+const NEAR = 6;
+
+/** Most times that are named below, and on a phone. */
+const MOST_TIMES = 7;
+const MOST_TIMES_NARROW = 3;
+
+type Props = {
+  label: string;
+  columns: readonly Column[];
+  span: { from: string; to: string; widthMs: number };
+  /** A height as its axis says it. */
+  figure?: (value: number) => string;
+  /** Drawn as a line; null: none. */
+  limit?: number | null;
+  /** What a click on a column does; the arrow keys go from one to the next. */
+  choose?: (at: string) => void;
+  chosen?: string;
+};
+
+/** The picture. Columns stand where their time is, so that a time without one is a hole. */
 export function Columns({
   label,
   columns,
   span,
+  figure = thousands,
   limit = null,
   choose,
   chosen = "",
-}: {
-  label: string;
-  columns: readonly Column[];
-  span: { from: string; to: string; widthMs: number };
-  limit?: number | null;
-  choose?: (at: string) => void;
-  chosen?: string;
-}) {
+}: Props) {
   const [focus, setFocus] = useState("");
+  const [pointed, setPointed] = useState<Column | null>(null);
   const fromMs = Math.floor(Date.parse(span.from) / span.widthMs) * span.widthMs;
   const width = Math.max(1, Math.ceil((Date.parse(span.to) - fromMs) / span.widthMs));
+  const placeOf = ({ at }: Column): number => (Date.parse(at) - fromMs) / span.widthMs;
   const sums = columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0));
-  const scale = (HEIGHT - 6) / Math.max(1, limit ?? 0, ...sums);
+  const most = Math.max(1, limit ?? 0, ...sums);
+  const scale = (HEIGHT - 6) / most;
+  const heights = heightsOf(most);
   const first = columns.some(({ at }) => at === focus) ? focus : columns.at(-1)?.at;
+  // Pointing at a column draws none of them anew.
+  const drawn = useMemo(
+    () =>
+      columns.map((column) => (
+        <g
+          key={column.at}
+          data-at={column.at}
+          data-chosen={column.at === chosen ? "" : undefined}
+          {...(choose && {
+            role: "button",
+            "aria-label": column.title,
+            tabIndex: column.at === first ? 0 : -1,
+            onFocus: () => (setFocus(column.at), setPointed(column)),
+            onClick: () => choose(column.at),
+          })}
+        >
+          <Stack
+            {...{ column, scale }}
+            x={placeOf(column)}
+            gap={width > MOST_APART ? 0 : 0.08}
+            pressed={choose !== undefined}
+          />
+        </g>
+      )),
+    [columns, first, chosen, scale, width],
+  );
+  const told = pointed ?? columns.find(({ at }) => at === chosen);
   return (
     <figure class="columns">
-      <svg
-        viewBox={`0 0 ${width} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        role={choose ? "group" : "img"}
-        aria-label={label}
-        onKeyDown={(event) => moveFocus(event, columns, setFocus)}
-      >
-        {limit !== null && (
-          <line class="limit" x1="0" x2={width} y1={HEIGHT - limit * scale} y2={HEIGHT - limit * scale} />
-        )}
-        {columns.map((column) => (
-          <g
-            key={column.at}
-            data-at={column.at}
-            data-chosen={column.at === chosen ? "" : undefined}
-            {...(choose && {
-              role: "button",
-              "aria-label": column.title,
-              tabIndex: column.at === first ? 0 : -1,
-              onFocus: () => setFocus(column.at),
-              onClick: () => choose(column.at),
-            })}
-          >
-            <title>{column.title}</title>
-            <Stack
-              {...{ column, scale }}
-              x={(Date.parse(column.at) - fromMs) / span.widthMs}
-              gap={width > MOST_APART ? 0 : 0.08}
-              pressed={choose !== undefined}
-            />
-          </g>
-        ))}
-      </svg>
-      <Ends span={span} limit={limit} />
+      <div class="drawn">
+        <Heights heights={heights} of={(value) => (value * scale) / HEIGHT} figure={figure} />
+        <svg
+          viewBox={`0 0 ${width} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role={choose ? "group" : "img"}
+          aria-label={label}
+          onKeyDown={(event) => moveFocus(event, columns, setFocus)}
+          onPointerMove={(event) => setPointed(columnAt(event, { columns, placeOf, width }))}
+          onPointerLeave={() => setPointed(null)}
+        >
+          {heights.map((value) => (
+            <Across key={value} name="grid" width={width} y={HEIGHT - value * scale} />
+          ))}
+          {drawn}
+          {limit !== null && <Across name="limit" width={width} y={HEIGHT - limit * scale} />}
+        </svg>
+        <Times
+          span={{
+            from: new Date(fromMs).toISOString(),
+            to: new Date(fromMs + width * span.widthMs).toISOString(),
+          }}
+        />
+      </div>
+      <figcaption class="told">
+        {told?.title ??
+          (limit === null
+            ? "Point at a column for its figures."
+            : `The line is the limit of ${thousands(limit)}.`)}
+      </figcaption>
     </figure>
   );
 }
 
-function Ends({ span, limit }: { span: { from: string; to: string }; limit: number | null }) {
+/** The column below the pointer, or very near to it. */
+function columnAt(
+  { clientX, currentTarget }: PointerEvent,
+  {
+    columns,
+    placeOf,
+    width,
+  }: { columns: readonly Column[]; placeOf: (column: Column) => number; width: number },
+): Column | null {
+  const box = (currentTarget as Element).getBoundingClientRect();
+  const place = ((clientX - box.left) / box.width) * width - 0.5;
+  const away = (column: Column): number => Math.abs(placeOf(column) - place);
+  const best = columns.reduce<Column | null>(
+    (near, column) => (near && away(near) <= away(column) ? near : column),
+    null,
+  );
+  return best && away(best) <= Math.max(0.5, (NEAR / box.width) * width) ? best : null;
+}
+
+function Across({ name, width, y }: { name: string; width: number; y: number }) {
+  return <line class={name} x1="0" x2={width} y1={y} y2={y} />;
+}
+
+/** The figures of the heights. @param options.of from a height to its share of the picture */
+function Heights({
+  heights,
+  of,
+  figure,
+}: {
+  heights: readonly number[];
+  of: (value: number) => number;
+  figure: (value: number) => string;
+}) {
   return (
-    <figcaption>
-      <span>{exchangeMoment(span.from)}</span>
-      {limit !== null && <span>line: the limit of {limit}</span>}
-      <span>{exchangeMoment(span.to)}</span>
-    </figcaption>
+    <div class="heights" aria-hidden="true">
+      {heights.map((value) => (
+        <span key={value} style={{ bottom: `${100 * of(value)}%` }}>
+          {figure(value)}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** Names nearer than this to the right end would stand out over it, share of the width. */
+const RIGHT_END = 0.95;
+
+function Times({ span }: { span: { from: string; to: string } }) {
+  return (
+    <div class="times" aria-hidden="true">
+      {timesOf(span, narrow.value ? MOST_TIMES_NARROW : MOST_TIMES)
+        .filter(({ share }) => share < RIGHT_END)
+        .map(({ name, share }) => (
+          <span key={share} style={{ left: `${100 * share}%` }}>
+            {name}
+          </span>
+        ))}
+    </div>
   );
 }
 

@@ -1,37 +1,45 @@
 /** A field that finds an instrument of the archive as one types: by symbol, contract or description. */
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import type { FoundInstrument } from "../../api/types.ts";
+import type { FoundInstrument, FoundInstruments } from "../../api/types.ts";
+import { thousands } from "../../../figures.ts";
 import { ask } from "../lib/api.ts";
 import { recent, remember } from "../lib/recent.ts";
 import { href, path, setParameters, visit } from "../lib/router.ts";
 
-type Found = { text: string; options: readonly FoundInstrument[] };
+type Found = { text: string; options: readonly FoundInstrument[]; total: number };
 
 /** What stands below a field in which nothing is typed. */
-const lastUsed = (): FoundInstrument[] =>
-  recent.value.map((instrument) => ({ instrument, description: null }));
+const lastUsed = (): FoundInstruments => ({
+  instruments: recent.value.map((instrument) => ({ instrument, description: null })),
+  total: recent.value.length,
+});
 
 /** The best matches of what was typed. A server that is away finds nothing: its note stands above the view. */
-async function search(text: string, abort?: AbortSignal): Promise<readonly FoundInstrument[]> {
-  if (text === "") return lastUsed();
-  return ask<FoundInstrument[]>("/api/instruments", { search: text }, abort).catch(() => []);
+async function search(text: string, abort?: AbortSignal): Promise<Found> {
+  const { instruments: options, total } =
+    text === ""
+      ? lastUsed()
+      : await ask<FoundInstruments>("/api/instruments", { search: text }, abort).catch(() => NONE);
+  return { text, options, total };
 }
+
+const NONE: FoundInstruments = { instruments: [], total: 0 };
 
 /** What is found of what is typed, anew with each sign; `search` finds it at once. */
 function useFound(typed: string, open: boolean) {
-  const [found, setFound] = useState<Found>({ text: "", options: [] });
+  const [found, setFound] = useState<Found>({ text: "", options: [], total: 0 });
   useEffect(() => {
     if (!open) return;
     const abort = new AbortController();
-    void search(typed, abort.signal).then((options) => {
-      if (!abort.signal.aborted) setFound({ text: typed, options });
+    void search(typed, abort.signal).then((next) => {
+      if (!abort.signal.aborted) setFound(next);
     });
     return () => abort.abort();
   }, [typed, open]);
   const searchNow = async (): Promise<readonly FoundInstrument[]> => {
-    const options = await search(typed);
-    setFound({ text: typed, options });
-    return options;
+    const next = await search(typed);
+    setFound(next);
+    return next.options;
   };
   return { found, search: searchNow };
 }
@@ -126,7 +134,7 @@ type OptionsProps = {
   found: Found;
 };
 
-function Options({ list, label, at, take, open, typed, found: { text, options } }: OptionsProps) {
+function Options({ list, label, at, take, open, typed, found: { text, options, total } }: OptionsProps) {
   const chosen = useRef<HTMLLIElement>(null);
   useEffect(() => chosen.current?.scrollIntoView({ block: "nearest" }), [at]);
   const none = text === typed && options.length === 0;
@@ -137,7 +145,9 @@ function Options({ list, label, at, take, open, typed, found: { text, options } 
         : "Last used"
       : none
         ? `Nothing matches ${typed}.`
-        : "";
+        : total > options.length
+          ? `The best ${options.length} of ${thousands(total)}: type more to find fewer.`
+          : "";
   return (
     <div class="found" hidden={!open}>
       {heading !== "" && (

@@ -2,6 +2,7 @@
 import type { HealthView } from "../../api/operatorTypes.ts";
 import type { ComponentChildren } from "preact";
 import { Columns, ToneLegend } from "../parts/columns.tsx";
+import { DateField } from "../parts/dateField.tsx";
 import { Holes } from "../parts/holes.tsx";
 import { Await, Empty } from "../parts/notes.tsx";
 import { Segments } from "../parts/segments.tsx";
@@ -65,27 +66,26 @@ export function HealthPage() {
 
 /** Both ends, as exchange clocks show them. */
 function Range({ from, to }: { from: string; to: string }) {
-  const change = (ends: { from?: string; to?: string }): void => {
+  const change = (ends: { from?: string; to?: string }): boolean => {
     const [begin, end] = [ends.from ?? from, ends.to ?? to];
-    if (Date.parse(begin) < Date.parse(end))
-      setParameters({ ...NOTHING_CHOSEN, span: "", from: begin, to: end });
+    const isRange = Date.parse(begin) < Date.parse(end);
+    if (isRange) setParameters({ ...NOTHING_CHOSEN, span: "", from: begin, to: end });
+    return isRange;
   };
   const field = (name: "from" | "to", label: string, value: string) => (
-    <label>
-      {label}{" "}
-      <input
-        type="datetime-local"
-        value={exchangeField(value)}
-        onChange={(event) => {
-          const chosen = instantOfField(event.currentTarget.value);
-          if (chosen !== null) change({ [name]: chosen });
-        }}
-      />
-    </label>
+    <DateField
+      label={label}
+      form="moment"
+      value={exchangeField(value).replace("T", " ")}
+      choose={(typed) => {
+        const chosen = instantOfField(typed.replace(" ", "T"));
+        return chosen !== null && change({ [name]: chosen });
+      }}
+    />
   );
   return (
     <span class="range">
-      {field("from", "From", from)} {field("to", "to", to)} <small class="dim">{ZONE_NAME}</small>
+      {field("from", "From", from)} {field("to", "To", to)} <small class="dim">{ZONE_NAME}</small>
     </span>
   );
 }
@@ -128,7 +128,13 @@ function Pictures({ view }: { view: HealthView }) {
           )}
         </Picture>
         <Picture
-          {...{ view, id: "lateness", title: "Lateness, from slot to answer", columns: lateColumns(view) }}
+          {...{
+            view,
+            id: "lateness",
+            title: "Lateness, from slot to answer",
+            columns: lateColumns(view),
+            figure: late,
+          }}
           empty="No slot with an answer in this time"
         >
           <LateLegend view={view} />
@@ -156,6 +162,7 @@ function Picture({
   title,
   empty,
   columns,
+  figure,
   children,
 }: {
   view: HealthView;
@@ -163,6 +170,7 @@ function Picture({
   title: string;
   empty: string;
   columns: readonly Column[];
+  figure?: (value: number) => string;
   children: ComponentChildren;
 }) {
   const chosen = parameter("column");
@@ -179,7 +187,7 @@ function Picture({
             label={`${title} by the ${step}`}
             span={{ from, to, widthMs: WIDTHS[step] }}
             choose={(at) => setParameters({ column: at === chosen ? "" : at, job: "", slot: "" })}
-            {...{ columns, chosen }}
+            {...{ columns, chosen, figure }}
           />
           {children}
         </>

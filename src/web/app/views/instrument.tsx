@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { indicatorKey, indicatorsOf } from "../../api/indicators.ts";
 import { joinNames, splitNames } from "../../api/nameList.ts";
-import type { BarsView, MissedBars, QuoteRow } from "../../api/types.ts";
+import type { BarsView, Interval, MissedBars, QuoteRow } from "../../api/types.ts";
 import { BarsChart, type ChartRef } from "../parts/bars.tsx";
 import { BarsTable } from "../parts/barsTable.tsx";
 import {
@@ -19,7 +19,7 @@ import { direction, thousands, percent, price, signed } from "../../../figures.t
 import { age, exchangeDateOf } from "../lib/format.ts";
 import { useSeries } from "../lib/series.ts";
 import { type Loaded, useApi, changed, seriesKey, several, trouble } from "../lib/store.ts";
-import { intervalOf, rangeLabel, rangeOf } from "../lib/ranges.ts";
+import { type ChosenRange, intervalOf, olderSessions, rangeLabel, rangeOf } from "../lib/ranges.ts";
 import { placesOfRow } from "../lib/watchColumns.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 
@@ -100,9 +100,10 @@ function Series({ row }: { row: QuoteRow }) {
   const { range, interval, compare, indicators } = choice;
   const version = useVersion(row, "name" in range ? "" : range.to);
   const series = { instrument: String(row.instrumentId), source: String(row.sourceId) };
+  const { sessions, setSessions } = useSessions(range, interval);
   const query: Record<string, string> = {
     ...{ ...series, delayed: String(row.delayed), interval },
-    ...("name" in range ? { sessions: String(range.sessions) } : withoutEmpty(range)),
+    ...("name" in range ? { sessions: String(sessions) } : withoutEmpty(range)),
     ...withoutEmpty({ compare: joinNames(compare) }),
   };
   const loaded = useApi<BarsView>("/api/bars", query, version);
@@ -113,6 +114,11 @@ function Series({ row }: { row: QuoteRow }) {
     [view, missed.data, indicators.map(indicatorKey).join()],
   );
   const chart: ChartRef = useRef(null);
+  const wantOlder = (): void => {
+    // One question at a time.
+    const more = view && !loaded.loading ? olderSessions(view, sessions) : null;
+    if (more !== null) setSessions(more);
+  };
   return (
     <>
       <Header row={row} />
@@ -136,6 +142,7 @@ function Series({ row }: { row: QuoteRow }) {
                 {...{ drawing, chart }}
                 name={`${row.instrument} ${rangeLabel(range)} ${drawing.view.interval}`}
                 remove={(key) => removeLine(choice, key)}
+                wantOlder={wantOlder}
               />
               {missed.data?.more && <p class="after">Older holes than these are not told.</p>}
               <Key />
@@ -146,6 +153,17 @@ function Series({ row }: { row: QuoteRow }) {
       </Await>
     </>
   );
+}
+
+/** How many sessions are read: those of the range, and older ones as one scrolls to them, until another range or width is chosen. */
+function useSessions(range: ChosenRange, interval: Interval) {
+  const of = `${rangeLabel(range)} ${interval}`;
+  const [older, setOlder] = useState({ of: "", sessions: 0 });
+  const chosenSessions = "name" in range ? range.sessions : 0;
+  return {
+    sessions: older.of === of ? older.sessions : chosenSessions,
+    setSessions: (sessions: number): void => setOlder({ of, sessions }),
+  };
 }
 
 /** What the ledger says of the time that is drawn: a reading of its own, so that it holds up no bar. */

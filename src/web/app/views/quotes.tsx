@@ -5,6 +5,7 @@ import { Empty, Loading, OfOneSource } from "../parts/notes.tsx";
 import { QuotesTable } from "../parts/quotesTable.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { WatchlistEditor } from "../parts/watchlistEditor.tsx";
+import { thousands } from "../../../figures.ts";
 import { isMixed } from "../lib/mixed.ts";
 import { parameter, setParameters } from "../lib/router.ts";
 import { useQuotes } from "../lib/series.ts";
@@ -105,7 +106,7 @@ function Quotes({ list }: { list: Watchlist | null }) {
     <>
       <p class="found-of dim">
         <span role="status">
-          {found.length} of {rows.length}
+          {thousands(found.length)} of {thousands(rows.length)}
         </span>{" "}
         {first && !areMixed && <OfOneSource source={first.source} name={first.sourceName} />}
       </p>
