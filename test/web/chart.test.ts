@@ -14,7 +14,8 @@ import {
   readoutOf,
 } from "../../src/web/app/lib/drawing.ts";
 import { holesOf } from "../../src/web/app/lib/holes.ts";
-import { rangeLabel, rangeOf } from "../../src/web/app/lib/ranges.ts";
+import { olderSessions, rangeLabel, rangeOf } from "../../src/web/app/lib/ranges.ts";
+import { axisTime, closeLine, placed, priceFormat, scaleOf } from "../../src/web/app/chart/data.ts";
 
 /** A bar of the regular session of Friday 20 November, 09:30 New York being 14:30 UTC. */
 function bar(time: string, fields: Partial<Bar> = {}): Bar {
@@ -351,5 +352,62 @@ describe("a drawing", () => {
       ["3", "us down 1; us budget 2", "", "10.15", ""],
       ["1", "us down 1", "9.875", "10.15", "51"],
     ]);
+  });
+});
+
+describe("what a chart draws", () => {
+  const lineOf = (bars: Bar[]) => {
+    const { slots } = drawingOf(view(bars), { misses: [], indicators: [], nowMs: NOW });
+    return closeLine(placed(slots, "1m"), scaleOf(null)).map((point) =>
+      "value" in point ? point.value : null,
+    );
+  };
+
+  test("joins closes by a line where most bars have one price, and is broken where bars are missing", () => {
+    const wide = { high: "2", close: "2" };
+
+    expect(lineOf([bar("14:30"), bar("14:31"), bar("14:32", wide)])).toEqual([1, 1, 2]);
+    expect(lineOf([bar("14:30"), bar("14:31", wide), bar("14:32", wide)])).toEqual([]);
+    expect(lineOf([bar("14:30"), bar("14:31"), bar("14:34"), bar("14:35")])).toEqual([
+      1,
+      1,
+      null,
+      null,
+      1,
+      1,
+    ]);
+  });
+
+  test("names prices and percents as the tables do, and no value that a tag covers", () => {
+    const prices = priceFormat({ places: 3, base: null });
+    const percents = priceFormat({ places: 3, base: 10 }, (value) => value === 0);
+
+    expect(
+      [prices, percents].map((format) => format.type === "custom" && format.formatter(-1_234.5 as never)),
+    ).toEqual([...["\u22121,234.500", "\u22121,234.50 %"]]);
+    expect(percents.type === "custom" && percents.tickmarksFormatter?.([0, 1] as never)).toEqual([
+      "",
+      "1.00 %",
+    ]);
+  });
+
+  test("has dates of one form on its axis", () => {
+    const time = (Date.parse("2026-11-20T09:31:00Z") / 1_000) as never;
+
+    expect([0, 1, 2, 3].map((kind) => axisTime(time, kind))).toEqual(["2026", "2026-11", "11-20", "09:31"]);
+  });
+
+  test("reads twice as many sessions when one goes on to before its first bar, as long as they can be drawn", () => {
+    const of = (bars: number, fields: Partial<BarsView> = {}) =>
+      view(
+        Array.from({ length: bars }, () => bar("14:30")),
+        { more: true, ...fields },
+      );
+
+    expect(olderSessions(of(390), 1)).toBe(2);
+    expect(olderSessions(of(6_240), 16)).toBe(25);
+    expect(olderSessions(of(9_750), 25)).toBeNull();
+    expect(olderSessions(of(5_000, { compared: [{ instrument: "KO", closes: {} }] }), 12)).toBeNull();
+    expect(olderSessions(of(390, { more: false }), 1)).toBeNull();
   });
 });

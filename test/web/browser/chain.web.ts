@@ -85,10 +85,13 @@ const callsOf = (page: Page, key: string): Promise<string[]> =>
     .evaluateAll(
       (rows, name) =>
         rows.map(
-          (row) => row.querySelector(`[data-cell=${name}]`)?.textContent?.replace(/[\u2007\s]/g, "") ?? "",
+          (row) => row.querySelector(`[data-cell=${name}]`)?.textContent?.replace("\u2212", "-") ?? "",
         ),
       key,
     );
+
+/** A number without zeros at its end. */
+const trimmed = (text: string): string => text.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 
 describe("chain", () => {
   test("every number of a past instant is what SQL says; the strike nearest to the underlying is marked", async () => {
@@ -111,6 +114,12 @@ describe("chain", () => {
 
     expect(calls.length).toBe(13);
     expect(calls.filter(({ iv_mid }) => iv_mid !== null).length).toBeGreaterThan(8);
+    const prices = shown.splice(-3).map((column) => column.map(trimmed));
+    expect(prices).toEqual([
+      calls.map(({ bid }) => trimmed(bid)),
+      calls.map(({ mid }) => trimmed(mid)),
+      calls.map(({ ask }) => trimmed(ask)),
+    ]);
     expect(shown).toEqual([
       calls.map((row) => fixed(row.iv_bid === null ? null : 100 * row.iv_bid, 2)),
       calls.map((row) => fixed(row.iv_mid === null ? null : 100 * row.iv_mid, 2)),
@@ -120,7 +129,6 @@ describe("chain", () => {
       calls.map((row) => fixed(row.gamma, 4)),
       calls.map((row) => fixed(row.vega === null ? null : row.vega / 100, 3)),
       calls.map((row) => fixed(row.theta === null ? null : row.theta / 365, 3)),
-      ...[calls.map(({ bid }) => bid), calls.map(({ mid }) => mid), calls.map(({ ask }) => ask)],
     ]);
     expect(Number(await page.locator("tr[data-money=at]").getAttribute("data-strike"))).toBe(Number(strike));
     expect(await page.locator("main .after").textContent()).toContain(
@@ -140,7 +148,7 @@ describe("chain", () => {
       );
       const [mids, deltas] = [await callsOf(page, "mid"), await callsOf(page, "service-delta")];
       return (
-        JSON.stringify([mids, deltas.map(Number)]) ===
+        JSON.stringify([mids.map(trimmed), deltas.map(Number)]) ===
         JSON.stringify([
           expected.map(({ call_mid }) => call_mid),
           expected.map(({ call_delta }) => Number(call_delta)),
@@ -173,12 +181,10 @@ describe("chain", () => {
        from instruments i where i.symbol = 'AAPL' and i.expiration = '${FAR}' order by i.strike, i.option_type`,
       [at],
     );
-    const bids = JSON.stringify(expected.map(({ bid }) => bid));
+    const bids = JSON.stringify(expected.map(({ bid }) => Number(bid)));
     const drawn = (wanted: string): boolean =>
       JSON.stringify(
-        [...document.querySelectorAll("td[data-cell=bid]")].map((cell) =>
-          cell.textContent?.replace(/[\u2007\s]/g, ""),
-        ),
+        [...document.querySelectorAll("td[data-cell=bid]")].map((cell) => Number(cell.textContent)),
       ) === wanted;
     await page.waitForFunction(drawn, bids);
     expect(await page.locator("output").textContent()).not.toContain("now");
@@ -291,11 +297,33 @@ describe("chain", () => {
         ).length,
       );
 
+    await page.locator("[data-picture=smile] .told").scrollIntoViewIfNeeded();
     const box = await place.boundingBox();
     await page.mouse.move((box?.x ?? 0) + 2, (box?.y ?? 0) + 40);
 
     const told = await page.locator("[data-picture=smile] .told").textContent();
     expect(told).toContain(`Strike 390, calls ${(100 * (row?.iv_mid ?? 0)).toFixed(2)} %`);
+  });
+
+  test("the table stands before the pictures, the underlying's price stays in sight in its head, and tabs say how many days are left", async () => {
+    const { page } = await openPage(world.browser, { height: 500 });
+    await show(page, `${CHAIN}&at=${noon}`, "[data-picture=smile] circle");
+    const [{ last, days } = { last: "", days: 0 }] = await rowsOf<{ last: string; days: number }>(
+      `select round(q.last, greatest(2, scale(q.last))) as last,
+         '${FAR}'::date - ($1::timestamptz at time zone 'America/New_York')::date as days
+       from quotes q join instruments i on i.id = q.instrument_id
+       where i.symbol = 'AAPL' and i.option_type is null and q.observed_at <= $1 order by q.observed_at desc limit 1`,
+      [noon],
+    );
+
+    await page.locator(TABLE).last().scrollIntoViewIfNeeded();
+
+    const price = page.locator("table.chain thead .at-price");
+    expect(await price.textContent()).toBe(`AAPL ${last}`);
+    expect((await price.boundingBox())?.y).toBeGreaterThan(0);
+    expect(await page.locator(`#tab-${FAR}`).textContent()).toBe(`${FAR}${days} d`);
+    const [table, smile] = [page.locator("table.chain"), page.locator("[data-picture=smile]")];
+    expect((await smile.boundingBox())?.y).toBeGreaterThan((await table.boundingBox())?.y ?? Infinity);
   });
 
   test("filters and columns stand in the address, and both table and picture follow", async () => {
@@ -372,7 +400,9 @@ describe("chain", () => {
     expect(names.map((name) => name.replace("ATM", ""))).toEqual(
       rows.map(({ strike, option_type }) => `${strike}${option_type.slice(0, 1)}`),
     );
-    expect(puts).toEqual(rows.filter(({ option_type }) => option_type === "PUT").map(({ bid }) => bid));
+    expect(puts.map(trimmed)).toEqual(
+      rows.filter(({ option_type }) => option_type === "PUT").map(({ bid }) => trimmed(bid)),
+    );
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
     expect(
       await page

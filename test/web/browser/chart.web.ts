@@ -27,6 +27,10 @@ async function rowsOf<Row extends object>(sql: string, values: unknown[] = []): 
   return (await world.pool.query<Row>(sql, values)).rows;
 }
 
+/** A price with at least two decimals, as the page shows it. */
+const shown = (text: string): string =>
+  text.replace(/^(-?\d+)(\.\d*)?$/, (_, whole: string, rest = ".") => whole + rest.padEnd(3, "0"));
+
 /** The date before the last: it is over, and has a hole. */
 const holed = (): string => world.dates.at(-2) ?? "";
 
@@ -96,7 +100,8 @@ test("what stands under the crosshair is the bar's, by key and by mouse, and wit
   await show(page, { name: "MSFT", interval: "15m", from: date, to: date });
   const bars = await barsOf("MSFT", date, 15);
   const fact = ({ open, high, low, close, volume, spread }: DayBar) => ({
-    ...{ Open: open, High: high, Low: low, Close: close, Volume: volume, Spread: spread },
+    ...{ Open: shown(open), High: shown(high), Low: shown(low), Close: shown(close), Volume: volume },
+    Spread: shown(spread),
   });
   const chart = page.getByRole("slider", { name: /MSFT/ });
 
@@ -122,10 +127,10 @@ test("what stands under the crosshair is the bar's, by key and by mouse, and wit
     Number(bars[1]?.close) - Number(bars[0]?.close),
     6,
   );
-  expect(heard).toContain(`close ${bars[1]?.close}`);
+  expect(heard).toContain(`close ${shown(bars[1]?.close ?? "")}`);
   expect(after).toEqual(newest);
   expect(pointed["time"]).not.toBe(newest["time"]);
-  expect(bars.map(({ close }) => close)).toContain(pointed["Close"]);
+  expect(bars.map(({ close }) => shown(close))).toContain(pointed["Close"]);
   expect(complaints).toEqual([]);
 });
 
@@ -143,7 +148,7 @@ test.each([
   while (await more.isVisible()) await more.click();
   const closes = await page.locator("table.bars tbody tr td:nth-child(7)").allTextContents();
 
-  const expected = (await barsOf("KO", date, minutes)).map(({ close }) => close);
+  const expected = (await barsOf("KO", date, minutes)).map(({ close }) => shown(close));
   expect(expected.length).toBeGreaterThan(4);
   expect(closes.map((text) => text.trim()).reverse()).toEqual(expected);
 });
@@ -211,14 +216,14 @@ test("compared instruments are drawn in percent from the first bar in view, and 
   await page.waitForSelector(".lines-shown li:nth-child(5)");
   const value = (name: string): Promise<string | null> => page.locator(`[data-line=${name}] b`).textContent();
 
-  const shown = await value("KO");
+  const seen = await value("KO");
   const full = await page.getByText("5 are compared").isVisible();
   await page.getByRole("button", { name: "Remove KO" }).click();
   await page.waitForSelector("[data-line=KO]", { state: "detached" });
   const bars = await barsOf("KO", date, 5);
 
   const percent = (Number(bars.at(-1)?.close) / Number(bars[0]?.close) - 1) * 100;
-  expect(shown).toBe(`${percent > 0 ? "+" : ""}${percent.toFixed(2)} %`);
+  expect(seen).toBe(`${percent > 0 ? "+" : "\u2212"}${Math.abs(percent).toFixed(2)} %`);
   expect(full).toBe(true);
   expect(parametersOf(page)["compare"]).toBe("GE,IBM,JPM,PFE");
   expect(complaints).toEqual([]);
@@ -229,9 +234,9 @@ test("percents are of the first bar in view, and follow where one scrolls", asyn
   const date = holed();
   await show(page, { name: "MSFT", interval: "5m", from: date, to: date, compare: "KO" });
   await page.waitForSelector("[data-line=KO]");
-  const shown = async (): Promise<number> =>
-    Number((await page.locator("[data-line=KO] b").textContent())?.replace(" %", ""));
-  const [bars, whole] = [await barsOf("KO", date, 5), await shown()];
+  const seen = async (): Promise<number> =>
+    Number((await page.locator("[data-line=KO] b").textContent())?.replace(" %", "").replace("\u2212", "-"));
+  const [bars, whole] = [await barsOf("KO", date, 5), await seen()];
   const box = await page.locator(".chart").boundingBox();
   const last = Number(bars.at(-1)?.close);
   // To two decimals, as it is shown.
@@ -242,10 +247,13 @@ test("percents are of the first bar in view, and follow where one scrolls", asyn
   for (let turn = 0; turn < 6; turn++) await page.mouse.wheel(0, -400);
   await page.mouse.move(2, 2);
   await page.waitForFunction(
-    (before) => Number(document.querySelector("[data-line=KO] b")?.textContent?.replace(" %", "")) !== before,
+    (before) =>
+      Number(
+        document.querySelector("[data-line=KO] b")?.textContent?.replace(" %", "").replace("\u2212", "-"),
+      ) !== before,
     whole,
   );
-  const near = await shown();
+  const near = await seen();
 
   expect(whole).toBe(possible[0]);
   expect(possible.slice(1)).toContain(near);

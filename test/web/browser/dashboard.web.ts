@@ -60,7 +60,10 @@ test("now: the answers of the last half hour, the tier and the rows are those of
 
 type Latest = { name: string; last: string; bid: string; ask: string; volume: string };
 
-const LATEST = `select concat_ws(':', symbol, expiration, option_type, trim_scale(strike)) as name, last, bid, ask, volume
+// A price has two decimals, and all that it has.
+const LATEST = `select concat_ws(':', symbol, expiration, option_type, trim_scale(strike)) as name,
+  round(last, greatest(2, scale(last))) as last, round(bid, greatest(2, scale(bid))) as bid,
+  round(ask, greatest(2, scale(ask))) as ask, volume
   from latest_quotes where source = 'simulated' order by expiration nulls first, symbol, strike, option_type`;
 
 test("quotes: every price and volume is the database's, digit for digit", async () => {
@@ -96,7 +99,7 @@ test("quotes: a new quote appears by itself", async () => {
   );
 
   await page.waitForFunction(
-    () => document.querySelector("tr[data-instrument=GE] td")?.textContent?.trim() === "87654.32",
+    () => document.querySelector("tr[data-instrument=GE] td")?.textContent?.trim() === "87,654.32",
   );
 });
 

@@ -97,7 +97,7 @@ function useSamePlace(
     const [was] = before.current;
     before.current = slots;
     const moved = was ? slots.findIndex(({ at }) => at === was.at) : 0;
-    if (moved > 0) setPointed((place) => place && place + moved);
+    if (moved > 0) setPointed((place) => (place === null ? null : place + moved));
   }, [slots]);
 }
 

@@ -31,52 +31,30 @@ type Props = {
 };
 
 /** The picture. Columns stand where their time is, so that a time without one is a hole. */
-export function Columns({
-  label,
-  columns,
-  span,
-  figure = thousands,
-  limit = null,
-  choose,
-  chosen = "",
-}: Props) {
+export function Columns(props: Props) {
+  const { label, columns, figure = thousands, limit = null, choose, chosen = "" } = props;
   const [focus, setFocus] = useState("");
-  const [pointed, setPointed] = useState<Column | null>(null);
-  const fromMs = Math.floor(Date.parse(span.from) / span.widthMs) * span.widthMs;
-  const width = Math.max(1, Math.ceil((Date.parse(span.to) - fromMs) / span.widthMs));
-  const placeOf = ({ at }: Column): number => (Date.parse(at) - fromMs) / span.widthMs;
-  const sums = columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0));
-  const most = Math.max(1, limit ?? 0, ...sums);
-  const scale = (HEIGHT - 6) / most;
-  const heights = heightsOf(most);
+  const [pointed, setPointed] = useState<string | null>(null);
+  const drawing = drawingOf(props);
+  const { width, scale, heights, span } = drawing;
   const first = columns.some(({ at }) => at === focus) ? focus : columns.at(-1)?.at;
+  const focusAt = (at: string): void => {
+    setFocus(at);
+    setPointed(at);
+  };
   // Pointing at a column draws none of them anew.
   const drawn = useMemo(
     () =>
       columns.map((column) => (
-        <g
+        <Group
           key={column.at}
-          data-at={column.at}
-          data-chosen={column.at === chosen ? "" : undefined}
-          {...(choose && {
-            role: "button",
-            "aria-label": column.title,
-            tabIndex: column.at === first ? 0 : -1,
-            onFocus: () => (setFocus(column.at), setPointed(column)),
-            onClick: () => choose(column.at),
-          })}
-        >
-          <Stack
-            {...{ column, scale }}
-            x={placeOf(column)}
-            gap={width > MOST_APART ? 0 : 0.08}
-            pressed={choose !== undefined}
-          />
-        </g>
+          {...{ column, drawing, chosen, choose, focusAt }}
+          tabbed={column.at === first}
+        />
       )),
     [columns, first, chosen, scale, width],
   );
-  const told = pointed ?? columns.find(({ at }) => at === chosen);
+  const told = columns.find(({ at }) => at === (pointed ?? chosen));
   return (
     <figure class="columns">
       <div class="drawn">
@@ -87,7 +65,7 @@ export function Columns({
           role={choose ? "group" : "img"}
           aria-label={label}
           onKeyDown={(event) => moveFocus(event, columns, setFocus)}
-          onPointerMove={(event) => setPointed(columnAt(event, { columns, placeOf, width }))}
+          onPointerMove={(event) => setPointed(columnAt(event, columns, drawing)?.at ?? null)}
           onPointerLeave={() => setPointed(null)}
         >
           {heights.map((value) => (
@@ -96,12 +74,7 @@ export function Columns({
           {drawn}
           {limit !== null && <Across name="limit" width={width} y={HEIGHT - limit * scale} />}
         </svg>
-        <Times
-          span={{
-            from: new Date(fromMs).toISOString(),
-            to: new Date(fromMs + width * span.widthMs).toISOString(),
-          }}
-        />
+        <Times span={span} />
       </div>
       <figcaption class="told">
         {told?.title ??
@@ -113,14 +86,69 @@ export function Columns({
   );
 }
 
+/** Where columns stand, in columns from the left, and how high they are. `span`: what all of the width stands for. */
+type Drawing = {
+  width: number;
+  placeOf: (column: Column) => number;
+  scale: number;
+  heights: readonly number[];
+  span: { from: string; to: string };
+};
+
+function drawingOf({ columns, span: { from, to, widthMs }, limit = null }: Props): Drawing {
+  const fromMs = Math.floor(Date.parse(from) / widthMs) * widthMs;
+  const width = Math.max(1, Math.ceil((Date.parse(to) - fromMs) / widthMs));
+  const sums = columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0));
+  const most = Math.max(1, limit ?? 0, ...sums);
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  return {
+    ...{ width, scale: (HEIGHT - 6) / most, heights: heightsOf(most) },
+    placeOf: ({ at }) => (Date.parse(at) - fromMs) / widthMs,
+    span: { from: iso(fromMs), to: iso(fromMs + width * widthMs) },
+  };
+}
+
+/** One column, which may be a button. @param options.tabbed whether the Tab key leads to it */
+function Group({
+  column,
+  drawing: { scale, width, placeOf },
+  chosen,
+  choose,
+  focusAt,
+  tabbed,
+}: {
+  column: Column;
+  drawing: Drawing;
+  chosen: string;
+  choose: Props["choose"];
+  focusAt: (at: string) => void;
+  tabbed: boolean;
+}) {
+  const { at, title } = column;
+  return (
+    <g
+      data-at={at}
+      data-chosen={at === chosen ? "" : undefined}
+      {...(choose && {
+        ...{ role: "button", "aria-label": title, tabIndex: tabbed ? 0 : -1 },
+        ...{ onFocus: () => focusAt(at), onClick: () => choose(at) },
+      })}
+    >
+      <Stack
+        {...{ column, scale }}
+        x={placeOf(column)}
+        gap={width > MOST_APART ? 0 : 0.08}
+        pressed={choose !== undefined}
+      />
+    </g>
+  );
+}
+
 /** The column below the pointer, or very near to it. */
 function columnAt(
   { clientX, currentTarget }: PointerEvent,
-  {
-    columns,
-    placeOf,
-    width,
-  }: { columns: readonly Column[]; placeOf: (column: Column) => number; width: number },
+  columns: readonly Column[],
+  { placeOf, width }: Drawing,
 ): Column | null {
   const box = (currentTarget as Element).getBoundingClientRect();
   const place = ((clientX - box.left) / box.width) * width - 0.5;

@@ -73,7 +73,7 @@ function Market() {
   if (!market) return null;
   // The simulated market keeps no hours.
   if (now.value?.feed.simulated)
-    return <MarketMark phase="regular" names={["Never closes", "24 h"]} more="" />;
+    return <MarketMark phase="regular" names={["Never closes", "Never closes"]} more="" />;
   const { phase, opensAt, closesAt } = market;
   const until = closesAt ? `until ${exchangeTime(closesAt, { seconds: false })} ${ZONE_NAME}` : "";
   const next = opensAt ? `opens ${exchangeMoment(opensAt)}` : "";

@@ -281,5 +281,5 @@ function Choices({
 }
 
 function share(of: number): string {
-  return percent(String(Number((100 * of).toPrecision(6))));
+  return percent(String(Number((100 * of).toPrecision(6))), 0);
 }

@@ -127,18 +127,7 @@ function Pictures({ view }: { view: HealthView }) {
             </p>
           )}
         </Picture>
-        <Picture
-          {...{
-            view,
-            id: "lateness",
-            title: "Lateness, from slot to answer",
-            columns: lateColumns(view),
-            figure: late,
-          }}
-          empty="No slot with an answer in this time"
-        >
-          <LateLegend view={view} />
-        </Picture>
+        <Lateness view={view} />
         <section class="panel half" aria-labelledby="taken">
           <h2 id="taken">Takeovers of accounts</h2>
           <TakeOvers rows={view.takeOvers} />
@@ -152,6 +141,18 @@ function Pictures({ view }: { view: HealthView }) {
         closer={column === "" || step === "minute" ? null : holes}
       />
     </>
+  );
+}
+
+function Lateness({ view }: { view: HealthView }) {
+  return (
+    <Picture
+      {...{ view, id: "lateness", title: "Lateness, from slot to answer" }}
+      {...{ columns: lateColumns(view), figure: late }}
+      empty="No slot with an answer in this time"
+    >
+      <LateLegend view={view} />
+    </Picture>
   );
 }
 

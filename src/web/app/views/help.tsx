@@ -8,6 +8,7 @@ import { type HelpIndex, type HelpPage, type Hit, MOST_HITS, search, snippet } f
 import { go, heading, parameter, path, setParameters } from "../lib/router.ts";
 import { comebacks } from "../lib/pageLine.ts";
 import { meta } from "../lib/store.ts";
+import { counted } from "../../../figures.ts";
 
 /** The view. The address names the page and the heading, or holds what is searched for. */
 export function HelpView() {
@@ -105,7 +106,7 @@ function Hits({ index, question }: { index: HelpIndex; question: string }) {
 
 function found(count: number): string {
   if (count === 1) return "Found in one place";
-  return count < MOST_HITS ? `Found in ${count} places` : `The likeliest ${count} places`;
+  return count < MOST_HITS ? `Found in ${counted(count, "place")}` : `Best ${count} matches`;
 }
 
 /** Files that were loaded: hits show pieces of pages, and whoever goes back does not wait. */

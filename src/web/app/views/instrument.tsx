@@ -234,8 +234,8 @@ const KEY = [
   ["key-band", "bid to ask"],
   ["key-shade", "outside regular hours"],
   ["key-hole", "no quotes"],
-  ["key-known", "the ledger says why"],
-  ["key-unknown", "it does not"],
+  ["key-known", "gap, reason known"],
+  ["key-unknown", "gap, reason unknown"],
 ] as const;
 
 function Key() {
