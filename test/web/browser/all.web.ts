@@ -61,9 +61,11 @@ async function show({ page, settled }: Opened, path: string): Promise<void> {
 /** In the page: what is taller than it need be, or scrolls within a page that scrolls too. */
 function scrollersOf(): string[] {
   const root = document.documentElement;
-  const below = document.querySelector(".foot")?.getBoundingClientRect().bottom ?? 0;
-  // The footer ends the page: no empty room is below it, and none is scrolled to.
-  const spare = root.scrollHeight - Math.max(innerHeight, Math.round(below + scrollY));
+  const content = [...document.querySelectorAll("main > *")].map((one) => one.getBoundingClientRect().bottom);
+  const footer = document.querySelector(".foot")?.getBoundingClientRect().height ?? 0;
+  // The content, some margins and the footer are the page, or the window is: nothing empty is scrolled to.
+  const needed = Math.max(...content) + scrollY + 40 + footer;
+  const spare = Math.round(root.scrollHeight - Math.max(innerHeight, needed));
   const long = [...document.querySelectorAll(".watch, .heat-scroll")].filter(
     (box) => box.scrollHeight > box.clientHeight + 1 && getComputedStyle(box).overflowY !== "visible",
   );
