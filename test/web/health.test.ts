@@ -122,8 +122,11 @@ async function ask<T>(path: string, status = 200): Promise<T> {
   const sources = { ...SOURCES, feed: { simulated: false, address: "https://broker.example" } };
   const { get } = await openDashboard({ pool: reader, sources });
   const response = await get(path);
-  expect(response.status).toBe(status);
-  return (await response.json()) as T;
+  const text = await response.text();
+  expect({ path, status: response.status, refused: response.status === status ? null : text }).toEqual({
+    ...{ path, status, refused: null },
+  });
+  return JSON.parse(text) as T;
 }
 
 const health = (fromMs: number, toMs: number, more = ""): Promise<HealthView> =>

@@ -32,7 +32,7 @@ export type Line = {
 };
 
 /** Without an event for so long the numbers are old, ms: the server sends one every second. */
-export const STALE_MS = 5_000;
+const STALE_MS = 5_000;
 
 /** Without a sign of life for so long the server is away, ms. */
 const AWAY_MS = 15_000;
