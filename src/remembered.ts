@@ -16,3 +16,15 @@ export function remembered<Key extends string | number, Value>(
     return value;
   };
 }
+
+/** As `remembered`, by the identity of a value that never changes; what is let go of elsewhere is forgotten here. */
+export function rememberedOf<Key extends object, Value>(answer: (key: Key) => Value): (key: Key) => Value {
+  const answers = new WeakMap<Key, Value>();
+  return (key) => {
+    const known = answers.get(key);
+    if (known !== undefined) return known;
+    const value = answer(key);
+    answers.set(key, value);
+    return value;
+  };
+}

@@ -21,8 +21,9 @@ import { LONGEST_WAIT_WINDOWS, reopensAtMs } from "./fault.ts";
 import { roomAtMs, withFinished, withoutInFlight } from "./ownCalls.ts";
 import { burstAfterSending, largestBurst, paceAtMs } from "./pace.ts";
 import { aroundRefusalsMs, withRefusal } from "./refusals.ts";
+import { capChangesAtMs } from "./samples.ts";
 import { besideSecondClientAtMs } from "./secondClientRoom.ts";
-import { capChangesAtMs, learn, ownCap, reckoned, withSuspicion } from "./secondClient.ts";
+import { learn, ownCap, reckoned, withSuspicion } from "./secondClient.ts";
 import type {
   Admission,
   CallEnd,

@@ -4,19 +4,20 @@
  * reading can explain. Neither ever speaks of a second client where there is none, under any rule.
  */
 import { possiblyCounted, possiblyCountedBetween, surelyCounted } from "./ownCalls.ts";
+import {
+  appearedAtOnce,
+  AT_ONCE_SHARE,
+  mostAtOnce,
+  REMEMBERED_WINDOWS,
+  seenAt,
+  type Appearance,
+  type Seen,
+} from "./samples.ts";
 import type { FinishedCall, GovernorConfig, GovernorState, Reading, SecondClientSample } from "./state.ts";
 import type { RateLimit } from "../../quotes-api/rateLimit.ts";
 
 /** Assumed: a second client seen is reckoned with for two windows; a fixed window shows it whole only at its end. */
 const HOLD_WINDOWS = 2;
-
-/**
- * Assumed: a client seen in four of fifteen windows comes each minute; seen less often it is a chance visit. It takes
- * what a quarter of those windows showed: few of many, because a client that we crowd out shows less than it asks for.
- */
-const REMEMBERED_WINDOWS = 15;
-const REGULAR_WINDOWS = 4;
-const REGULAR_SHARE = 0.25;
 
 /** Assumed: right after a restart, calls that nobody explains are our own that the journal lost; they do not
  * come back, and a full count gives way within two calls' share of the window. */
@@ -56,23 +57,8 @@ const SPARE_COUNT = 1;
 /** Assumed: one of fewer than twenty calls is more than the twentieth that a spare one may cost. */
 const FEW_COUNT = 20;
 
-/**
- * Assumed: a client of which half the calls appear between two answers, less than a quarter of the window apart, makes
- * them all at once. After a longer silence so many appear of a client that comes evenly, too.
- */
-const AT_ONCE_SHARE = 0.5;
-const AT_ONCE_SPAN = 0.25;
-
-/** Calls that appeared between two readings. */
-type Appearance = Pick<SecondClientSample, "atMs" | "spanMs" | "appearedCount">;
-
 /** What is reckoned with. */
-export type Reckoned = {
-  /** Calls a window of other programs, and those of them that come each window. */
-  readonly secondCount: number;
-  readonly regularCount: number;
-  /** Whether they come all at once. */
-  readonly comeAtOnce: boolean;
+export type Reckoned = Seen & {
   /** Calls that stay unsent beside them. */
   readonly spareCount: number;
 };
@@ -84,24 +70,10 @@ export function secondClientCount(state: GovernorState, atMs: number): number {
 
 const NOBODY: Reckoned = { secondCount: 0, regularCount: 0, comeAtOnce: true, spareCount: 0 };
 
-/** What is reckoned with at `atMs`: what was seen lately, or in so many windows that it will come again. */
+/** What is reckoned with at `atMs`. */
 export function reckoned(state: GovernorState, atMs: number): Reckoned {
   if (state.samples.length === 0) return NOBODY;
-  const { windowMs } = state.config;
-  let latelyCount = 0;
-  let atOnceCount = state.samples.at(-1)?.atOnceCount ?? 0;
-  const mostOfWindow = Array<number>(REMEMBERED_WINDOWS).fill(0);
-  for (const sample of state.samples) {
-    const { windowCount } = sample;
-    if (sample.holdsUntilMs > atMs) latelyCount = Math.max(latelyCount, windowCount);
-    atOnceCount = Math.max(atOnceCount, appearedAtOnce(sample, windowMs));
-    const age = Math.floor((atMs - sample.atMs) / windowMs);
-    if (age < REMEMBERED_WINDOWS) mostOfWindow[age] = Math.max(mostOfWindow[age] ?? 0, windowCount);
-  }
-  const regularCount = regular(mostOfWindow);
-  const secondCount = Math.max(latelyCount, regularCount);
-  const comeAtOnce = atOnceCount >= AT_ONCE_SHARE * secondCount;
-  const seen = { secondCount, regularCount, comeAtOnce };
+  const seen = seenAt(state, atMs);
   return { ...seen, spareCount: spareBeside(state, seen) };
 }
 
@@ -110,29 +82,6 @@ export function burstsAtMs({ samples, config }: GovernorState, { secondCount }: 
   return samples
     .filter((sample) => appearedAtOnce(sample, config.windowMs) >= AT_ONCE_SHARE * secondCount)
     .map(({ atMs }) => atMs);
-}
-
-/** Calls that appeared between two answers close to each other. */
-function appearedAtOnce({ spanMs, appearedCount }: Appearance, windowMs: number): number {
-  return spanMs < AT_ONCE_SPAN * windowMs ? appearedCount : 0;
-}
-
-function mostAtOnce(samples: readonly Appearance[], windowMs: number): number {
-  return Math.max(...samples.map((sample) => appearedAtOnce(sample, windowMs)));
-}
-
-/** What other programs took in so many windows that they will take it again. */
-function regular(mostOfWindow: readonly number[]): number {
-  const seen = mostOfWindow.filter((count) => count > 0).sort((a, b) => b - a);
-  return seen.length < REGULAR_WINDOWS ? 0 : (seen[Math.floor(REGULAR_SHARE * seen.length)] ?? 0);
-}
-
-/** When the calls a window that are ours next become more, if nothing new is learnt: when a sample is held no longer. */
-export function capChangesAtMs(state: GovernorState, atMs: number): number {
-  return state.samples.reduce(
-    (next, { holdsUntilMs }) => (holdsUntilMs > atMs ? Math.min(next, holdsUntilMs) : next),
-    Infinity,
-  );
 }
 
 /**
@@ -169,10 +118,7 @@ export function perhapsLost({ continued, startedAtMs, config }: GovernorState, a
  * window and either it comes all at once, so that our next answer shows what it asks for, or few calls are ours.
  * Where the server never forgot, what it takes once beyond that, at the window's edge, is what the spare call was for.
  */
-function spareBeside(
-  state: GovernorState,
-  { secondCount, regularCount, comeAtOnce }: Omit<Reckoned, "spareCount">,
-): number {
+function spareBeside(state: GovernorState, { secondCount, regularCount, comeAtOnce }: Seen): number {
   if (secondCount === 0) return 0;
   if (state.config.evenly) return WAITING_SPARE_COUNT;
   const beyondCount = secondCount - regularCount;
@@ -236,7 +182,8 @@ function withSample(state: GovernorState, reading: Reading): readonly SecondClie
   const { windowMs } = state.config;
   const { lastReading: last } = state;
   const atMs = reading.answeredAtMs;
-  const kept = state.samples.filter((sample) => sample.atMs > atMs - REMEMBERED_WINDOWS * windowMs);
+  const oldest = state.samples.findIndex((sample) => sample.atMs > atMs - REMEMBERED_WINDOWS * windowMs);
+  const kept = oldest === -1 ? [] : state.samples.slice(oldest);
   const rise =
     last === null ? 0 : reading.usedCount - last.usedCount - possiblyCountedBetween(state, last, reading);
   const latest = {
@@ -276,7 +223,7 @@ export function appearedLately({ samples, config: { windowMs } }: GovernorState,
 }
 
 function latelyOf<T extends Appearance>(samples: readonly T[], atMs: number, windowMs: number): T[] {
-  return samples.filter((sample) => sample.atMs > atMs - RISE_SPAN * windowMs);
+  return samples.slice(samples.findLastIndex((sample) => sample.atMs <= atMs - RISE_SPAN * windowMs) + 1);
 }
 
 function sumAppeared(samples: readonly Appearance[], sinceMs: number): number {

@@ -169,6 +169,7 @@ export type GovernorState = {
   readonly burstCount: number;
   readonly burstAtMs: number;
   readonly lastReading: Reading | null;
+  /** By their time. */
   readonly samples: readonly SecondClientSample[];
   /** When an answer last showed that the server had forgotten calls younger than a window. */
   readonly forgotAtMs: number | null;

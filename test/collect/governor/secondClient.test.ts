@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
+import { capChangesAtMs } from "../../../src/collect/governor/samples.ts";
 import {
   burstsAtMs,
-  capChangesAtMs,
   learn,
   ownCap,
   perhapsLost,
@@ -205,8 +205,8 @@ describe("a refusal", () => {
   });
 
   test("guesses nothing where more was counted of it before, or it comes from window to window", () => {
-    const regularly = [0, 1, 2, 3].map((window) => sampleAt(AT_MS - window * MINUTE_MS - 1, 10));
-    const twoMore = [...regularly.slice(1), sampleAt(AT_MS - 2, 12, { mostCount: 10 })];
+    const regularly = [3, 2, 1, 0].map((window) => sampleAt(AT_MS - window * MINUTE_MS - 1, 10));
+    const twoMore = [...regularly.slice(0, -1), sampleAt(AT_MS - 2, 12, { mostCount: 10 })];
     const threeMore = [...twoMore, sampleAt(AT_MS - 1, 13, { mostCount: 10 })];
 
     expect(suspected(lately(10, { mostCount: 25 }), again)).toEqual({ count: 25, windows: 2 });
