@@ -68,7 +68,7 @@ test("what a trial of --replace says is what the import does, and both say it in
   const tried = await run([...command, "--dry-run"], world.env);
   const done = await run(command, world.env);
 
-  expect(done.stdout).toContain("Replaced  1 quotes were taken out first\n");
+  expect(done.stdout).toContain("Replaced  1 quote was taken out first\n");
   expect(tried.stdout).toBe(`Nothing was changed. This is what would be:\n${done.stdout}`);
 });
 

@@ -113,9 +113,10 @@ test("the dashboard has a chain for each root, and finds contracts by it", async
     ["SPX/SPXW", 1],
   ]);
   expect(chain.contracts).toMatchObject([{ instrument: NAMES[2], bid: "53.5" }]);
-  expect(await findInstruments(world.pool, "spxw 2026-12")).toEqual([
-    { instrument: NAMES[2], description: null },
-  ]);
+  expect(await findInstruments(world.pool, "spxw 2026-12")).toEqual({
+    instruments: [{ instrument: NAMES[2], description: null }],
+    total: 1,
+  });
   expect(await readQuotes(world.pool, [NAMES[0] ?? ""])).toMatchObject([
     { instrument: NAMES[0], bid: "1.45" },
   ]);
