@@ -122,7 +122,7 @@ describe("columns of a chain", () => {
     const text = (key: string): string | undefined => COLUMNS.find((each) => each.key === key)?.text(of);
 
     expect(["theta", "vega", "service-delta", "iv", "delta"].map(text)).toEqual([
-      ...["-0.100", "0.123", "0.500", "31.42", "–"],
+      ...["−0.100", "0.123", "0.500", "31.42", "–"],
     ]);
   });
 });

@@ -90,7 +90,7 @@ test("numbers are multiplied exactly, and a count of which a fraction is left is
   ]);
   expect(await rows(cut)).toEqual(["2026-11-18 09:30:00.000000 A 100.0000000000000000001 1234"]);
   expect(report).toMatchObject({ cutTimes: 0, cutFractions: 1 });
-  expect(remarks).toContain("Cut       the fractions of 1 counts, as wholePart of the map says");
+  expect(remarks).toContain("Cut       the fractions of 1 count, as wholePart of the map says");
 });
 
 test("what is cut from nanoseconds is said, by a number since 1970, ISO 8601 and a pattern alike", async () => {
@@ -109,7 +109,7 @@ test("what is cut from nanoseconds is said, by a number since 1970, ISO 8601 and
     told.push([report?.["cutTimes"], remarks.filter((line) => line.startsWith("Cut"))]);
   }
 
-  const said = [1, ["Cut       1 times to microseconds: what they say beyond that is in the journal"]];
+  const said = [1, ["Cut       1 time to microseconds: what they say beyond that is in the journal"]];
   expect(told).toEqual([said, said, said, said, [0, []]]);
 });
 

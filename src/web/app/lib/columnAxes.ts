@@ -20,7 +20,7 @@ const STEPS_S = [
 ] as const;
 
 /** A named time: `12:00`, or at midnight the date that begins. `share` is its place, from 0 at the left to 1. */
-export type NamedTime = { name: string; share: number };
+type NamedTime = { name: string; share: number };
 
 /** @param span.from ISO 8601, as `to` @param most how many have room */
 export function timesOf({ from, to }: { from: string; to: string }, most: number): NamedTime[] {

@@ -68,8 +68,9 @@ export function lateColumns({ lateness, step }: HealthView): Column[] {
   }));
 }
 
-/** A lateness: `340 ms`, `12.3 s`, `4 min`. */
+/** A lateness: `0 s`, `340 ms`, `12.3 s`, `4 min`. */
 export function late(ms: number): string {
+  if (ms === 0) return "0 s";
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   return ms < 100_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
 }
