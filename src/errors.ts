@@ -498,7 +498,7 @@ const table = {
   PAGES_FULL: {
     retryable: true,
     exitCode: 1,
-    hint: "Close pages of the dashboard that nobody looks at. Until there is room again, this page is read anew once a minute.",
+    hint: "Close pages of the dashboard that nobody looks at. Until there is room again, this page is read again once a minute.",
   },
   TOKEN_WANTED: {
     retryable: false,

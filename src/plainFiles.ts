@@ -76,7 +76,7 @@ export async function openFile(
 
 /** Opens what a path leads to, unless `refuse` throws for the place where that really lies. */
 async function openWhere(path: string, refuse: (at: string) => Promise<void>): Promise<FileHandle> {
-  // Before anything is opened: nobody learns from the error whether there is such a file elsewhere.
+  // Before anything is opened: the error does not tell whether there is such a file elsewhere.
   const dir = await realpath(dirname(path)).catch(() => resolve(dirname(path)));
   await refuse(join(dir, basename(path)));
   const file = await open(path, READ).catch((error: unknown) => {

@@ -256,7 +256,7 @@ function secretsOf(
 /** What stands in each file of a secret, by its absolute path. */
 type SecretFiles = ReadonlyMap<string, { value: string } | { problem: string }>;
 
-/** Where the files of secrets may lie: whoever writes accounts.yaml gets at no others. */
+/** Where the files of secrets may lie. accounts.yaml can name no others. */
 function boundsOf(dir: string, { secretsDir, ownFiles }: AccountSettings): Bounds {
   const outside =
     secretsDir === undefined

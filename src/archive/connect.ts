@@ -21,7 +21,7 @@ export const APPLICATION_NAME = "quotekeeper";
 const READ_TIMEOUT_MS = 5_000;
 
 /**
- * What every session is told, besides where it looks names up (searchPath.ts). Not at login (`options`), which pgbouncer refuses.
+ * The settings of every session but its search path (searchPath.ts). Not at login (`options`), which pgbouncer refuses.
  *
  * JIT: on a server built with LLVM the views' many small branches are compiled at each call, for seconds, because tables
  * that were never analyzed look large; the work itself takes milliseconds.

@@ -273,7 +273,7 @@ class LastingLoader implements Loader {
     this.#wake();
   }
 
-  /** A file that cannot be read may be one day, and nobody says so. */
+  /** A file that cannot be read may become readable, and no event says so. */
   #lookAgain(): void {
     if (this.#looksAgain) return;
     this.#looksAgain = true;

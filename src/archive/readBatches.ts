@@ -26,7 +26,7 @@ export type DamagedBytes = {
   unreadable?: string;
 };
 
-/** What is left of a segment whose file cannot be read from an offset on: at least a byte, for nobody knows how many. */
+/** The rest of a segment whose file cannot be read from an offset on: at least a byte. */
 export function unreadableBytes(
   { segment, from }: { segment: string; from: number },
   { message }: QuotekeeperError,

@@ -105,7 +105,7 @@ export async function createProgram(edges: Edges, done: (exitCode: number) => vo
 /** How a command line is run. */
 type Running = {
   done: (exitCode: number) => void;
-  /** The command line; default: none. With `--json` what is wrong is said as JSON, by whoever runs it. */
+  /** The command line; default: none. With `--json` the caller prints what is wrong as JSON. */
   argv?: readonly string[];
   /** Told whose rights root has taken. */
   onOwner?: (owner: Owner) => void;
@@ -185,7 +185,7 @@ function namedIn(argv: readonly string[]): string[] {
 
 type Owner = NonNullable<Awaited<ReturnType<typeof workAsOwner>>>;
 
-/** What whoever is root does not expect: a file that root could read, or a directory that root could write. */
+/** An operator who is root does not expect it: a file that root could read, or a directory that root could write. */
 function ranAs({ name, dir }: Owner, error: unknown): string[] {
   const said = error instanceof QuotekeeperError ? error.lines.join() : String(error);
   return /\b(EACCES|EPERM)\b/.test(said)

@@ -69,7 +69,7 @@ export const HOT_DAYS = 90;
 export const ACCOUNTS_FILES: readonly string[] = ["accounts.yaml", "accounts.yml"];
 
 /**
- * What the names of variables begin with that accounts.yaml may name. So whoever writes that file does not get at the
+ * The prefix of variables that accounts.yaml may name. So a writer of that file does not get at the
  * rest of the environment, such as DATABASE_URL.
  */
 export const ACCOUNT_VARIABLE = "QUOTES_";
@@ -177,7 +177,7 @@ export const environmentSchema = z.object({
   QUOTEKEEPER_SECRETS_DIR: text
     .optional()
     .describe(
-      "A directory outside the jobs directory whose files accounts.yaml may name as secrets of accounts (docs/accounts.md), for example /run/secrets in a container. Whoever may write accounts.yaml can send its files to an address of his own, except those that other settings name (docs/security-jobs.md).",
+      "A directory outside the jobs directory whose files accounts.yaml may name as secrets of accounts (docs/accounts.md), for example /run/secrets in a container. A writer of accounts.yaml can send its files to an address of his own, except those that other settings name (docs/security-jobs.md).",
     )
     .register(variableMeta, {
       example: "/run/secrets",

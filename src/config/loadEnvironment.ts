@@ -48,7 +48,7 @@ export type Config = Readonly<{
   variable: (name: string) => string | undefined;
   dataDir: string;
   jobsDir: string;
-  /** Where secrets that `accounts.yaml` names may lie besides the jobs directory; undefined: nowhere. */
+  /** A second place for secrets that `accounts.yaml` names, beside the jobs directory; undefined: there is none. */
   secretsDir?: string | undefined;
   /** Files and directories of this program's own, which no file of the jobs directory may name. */
   ownFiles: readonly string[];

@@ -140,7 +140,7 @@ async function findReordered(
   const found: { segment: string; holds: string }[] = [];
   for (const info of segments) {
     if (info.unreadable !== null || isAsListed(info, list.segments.get(info.name))) continue;
-    // What the file's start does not say nobody knows: it is named where it is read.
+    // The file's start may be silent about it: then the file is named where it is read.
     const start = await readStart(dir, info.name, fs).catch(namedError);
     const holds = start instanceof QuotekeeperError ? undefined : byId.get(idOf(start) ?? "");
     if (holds !== undefined && holds !== info.name) found.push({ segment: info.name, holds });

@@ -96,7 +96,7 @@ export async function* readSegment(
   }
 }
 
-/** @returns an error of ours, for whoever goes on without the file. @throws any other */
+/** @returns an error of ours: the caller goes on without the file. @throws any other */
 export function namedError(error: unknown): QuotekeeperError {
   if (error instanceof QuotekeeperError) return error;
   throw error;

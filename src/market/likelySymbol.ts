@@ -1,4 +1,4 @@
-/** What a symbol that nobody knows was perhaps meant to be: a guess for messages, by which nothing is asked or stored. */
+/** The symbol that an unknown one was perhaps meant to be: a guess for messages. Nothing is asked or stored by it. */
 import { distance } from "fastest-levenshtein";
 import { inCapitals } from "./instrument.ts";
 

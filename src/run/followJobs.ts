@@ -113,7 +113,7 @@ export const LOOK_EVERY_MS = 2_000;
  * Calls `onChange` at the first look, and when a file of the directory, or one of the others, was added, removed or
  * written since the last one. The first call makes up for changes between reading the files and beginning to watch.
  *
- * @param options.others files in directories below, or elsewhere, to look at as well (symbol lists, secrets), asked anew each time
+ * @param options.others files in directories below, or elsewhere, to look at as well (symbol lists, secrets), asked again each time
  * @param options.onError what `onChange` threw, which is called again at the next look
  * @returns how to stop
  */

@@ -15,7 +15,7 @@ import { reasonOf } from "../journal/fs.ts";
 import { nameOf, shellWord, userOf } from "../users.ts";
 import type { ProcessUser } from "./edges.ts";
 
-/** A directory that one user owns: what is in it says who, and until something is, the directory itself. */
+/** A directory that one user owns. Its content says which user; an empty one has the user of the directory itself. */
 type Owned = {
   dir: string;
   /** Names in it that programs of ours make, the one that says most first. */

@@ -217,7 +217,7 @@ function dropNeverDue(report: JobsReport, { lines }: Known): void {
   report.problems.push(...report.neverDue);
 }
 
-/** Whoever writes job files gets at no files elsewhere: their lines would be polled, and kept. */
+/** A list elsewhere is refused: its lines would be polled and kept, and the writer of a job file may have no right to it. */
 const OUTSIDE = "outside the jobs directory: move it there";
 
 /** The symbols of a job's own file; null where something is wrong with it. */

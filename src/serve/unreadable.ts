@@ -28,7 +28,7 @@ export function refusalUnread(request: IncomingMessage, absolute: AbsoluteTarget
     return { status: STATUS.headersTooLong, problem: `the request has more than ${MAX_HEADERS} headers` };
   const twice = givenTwice(request.rawHeaders);
   if (twice !== null) return { status: STATUS.malformed, problem: `the ${twice} header is given twice` };
-  // A caller signs the host: without one nobody could tell what it meant (RFC 9112, 3.2).
+  // A caller signs the host: without one its meaning is unknown (RFC 9112, 3.2).
   const { host } = request.headers;
   if (!host && request.httpVersion !== "1.0")
     return { status: STATUS.malformed, problem: "the Host header is missing" };

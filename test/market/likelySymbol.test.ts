@@ -13,6 +13,6 @@ test.each([
   ["G", null, "it is too short to tell"],
   ["TSLA", null, "nothing is near"],
   ["AAPL", null, "it is the symbol itself"],
-])("a symbol that nobody knows, %s, was perhaps meant to be %s: %s", (symbol, meant, _why) => {
+])("an unknown symbol, %s, was perhaps meant to be %s: %s", (symbol, meant, _why) => {
   expect(likelySymbol(symbol, KNOWN)).toBe(meant);
 });

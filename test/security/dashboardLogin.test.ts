@@ -1,4 +1,4 @@
-/** Who guesses at the dashboard's token gains nothing, and keeps nobody out; a login ends where it is ended. */
+/** A guess at the dashboard's token gains nothing and keeps no user out; a login that is ended is refused. */
 import { setMaxListeners } from "node:events";
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

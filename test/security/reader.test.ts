@@ -87,7 +87,7 @@ describe("a reader of the embedded database", () => {
     await expect(reader.query(statement)).rejects.toMatchObject({ code: "42501" });
   });
 
-  test("sends messages that nobody of the program hears, and whose queue holds up nothing when it is full", async () => {
+  test("sends messages that the program does not hear; their queue holds up nothing when it is full", async () => {
     const [holder, sender] = [await hostileReader(), await hostileReader()];
     // Who listens and does not end a transaction keeps all that is sent from then on.
     await holder.query("listen a");

@@ -82,7 +82,7 @@ describe("the name of a file in place of a table's", () => {
     expect(stderr).not.toContain("hunter2");
   });
 
-  test("may stand in WITH, and a table that nobody has is told by its name", async () => {
+  test("may stand in WITH, and an unknown table is named", async () => {
     const named = await ask(ownDuck(), `with "secret.csv" as (select 7 as n) select n from "secret.csv"`);
 
     expect(named).toEqual([[7]]);

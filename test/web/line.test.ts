@@ -168,7 +168,7 @@ describe("what the page knows of its line to the server", () => {
     expect([page.sight, page.opened]).toEqual(["live", []]);
   });
 
-  test("a page that nobody has looked at for an hour tries a silent line at once when somebody does", () => {
+  test("a page that was hidden for an hour tries a silent line at once when it is shown", () => {
     const page = livePage();
     for (let minute = 0; minute < 60; minute++) {
       page.jumps(60);

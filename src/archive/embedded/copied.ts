@@ -7,7 +7,7 @@ import { QuotekeeperError } from "../../errors.ts";
 const DIRECTORY_LINE = 1;
 const KEY_LINE = 6;
 
-/** Assumed: a server finds a key that nobody has within a thousand from its directory's inode on. */
+/** Assumed: a server finds a free key among the thousand from its directory's inode on. */
 const MOST_TAKEN_KEYS = 1_000;
 
 /**

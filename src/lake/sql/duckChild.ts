@@ -9,7 +9,7 @@ const WATCH_EVERY_MS = 25;
 
 /** Bytes that this process may have in memory. */
 const most = Number(process.argv[2]);
-// It is loaded while the parent opens the archive's database; what is wrong with it is told to whoever asks.
+// It is loaded while the parent opens the archive's database; a request is answered with what is wrong with it.
 const loaded = import("@duckdb/node-api");
 loaded.catch(() => undefined);
 const duck = ownDuck(() => loaded);

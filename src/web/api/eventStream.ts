@@ -72,13 +72,13 @@ export function openStream(
       return waiting < ENOUGH_WAITING_BYTES;
     },
     write: (text) => {
-      // It may have been ended while what it is to be told was read.
+      // It may have been ended while its news was read.
       if (stream.writableEnded) return;
       for (let at = 0; at < text.length; at += PIECE_BYTES) stream.write(text.subarray(at, at + PIECE_BYTES));
     },
     end: (last) => {
       stream.end(last);
-      // Those who do not read would hold as many connections as they like.
+      // A page that does not read would keep its connection for ever.
       const cut = (): void => void raw.destroy();
       clock.sleep(LAST_EVENT_MS, closed.signal).then(cut, cut);
     },

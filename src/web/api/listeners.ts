@@ -96,7 +96,7 @@ const PAGES_FULL: ApiError = {
 
 const LOGGED_OUT = refusal("TOKEN_WANTED", "this login has ended");
 
-/** The oldest of the address that has the most, the one that comes counted: nobody gives way to an address that has more. */
+/** The oldest page of the address that has the most pages, the new page counted: no page gives way to an address that has more. */
 function oldestOfMost(listeners: Iterable<Listener>, coming: string): Listener {
   const counts = new Map([[coming, 1]]);
   for (const { network } of listeners) counts.set(network, (counts.get(network) ?? 0) + 1);

@@ -136,7 +136,7 @@ function readRecord(path: string): string | null {
   }
 }
 
-/** Files of other names are nobody's records, and stay. */
+/** Files of other names are no records, and stay. */
 function namesIn(dir: string): string[] {
   try {
     return readdirSync(dir).filter((name) => /^\d{13}-[0-9a-f]{64}$/.test(name));

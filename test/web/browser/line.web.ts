@@ -1,4 +1,4 @@
-/** A page whose server is frozen, gone or out of reach. The page's clock is the test's: nobody waits for it. */
+/** A page whose server is frozen, gone or out of reach. The test moves the page's clock. */
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";

@@ -19,7 +19,7 @@ export const tokenWanted = signal(false);
 /** An answer takes no longer, ms: the database has 5 s for each statement. What hangs would fill the browser's connections. */
 const DEADLINE_MS = 30_000;
 
-/** Nobody answers. The page's line tells of it, above every view. */
+/** The server does not answer. The page's line tells of it, above every view. */
 export const AWAY: Problem = {
   code: "SERVER_AWAY",
   detail: "the dashboard's server does not answer",

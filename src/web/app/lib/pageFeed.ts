@@ -43,7 +43,7 @@ export function startFeed(): void {
   // While the line is lost nothing is asked: what hangs would take the browser's connections.
   setInterval(() => void ((sight.peek() === "live" || ended !== null) && readAll()), ANEW_MS);
   watchLine(open);
-  // What passed while nobody listened came in no event.
+  // The events of the time without a stream are lost.
   effect(() => void (comebacks.value > 0 && readAll()));
 }
 
@@ -85,7 +85,7 @@ async function readQuotes(of: Following): Promise<Problem | null> {
   );
 }
 
-/** What went wrong; null also for an answer that nobody waits for any more, and where the line tells of it. */
+/** What went wrong; null also for an answer that no view waits for any more, and where the line tells of it. */
 async function read(work: Promise<unknown>): Promise<Problem | null> {
   try {
     await work;

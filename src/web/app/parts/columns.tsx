@@ -42,7 +42,7 @@ export function Columns(props: Props) {
     setFocus(at);
     setPointed(at);
   };
-  // Pointing at a column draws none of them anew.
+  // Pointing at a column draws no column again.
   const drawn = useMemo(
     () =>
       columns.map((column) => (

@@ -65,7 +65,7 @@ export function ViewProblem({ problem }: { problem: Problem | null }) {
 /** Whether it is not clear yet that the server is away. */
 const waits = (problem: Problem): boolean => problem === AWAY && trouble.value === null;
 
-/** Loading, failed or there. What is there stays while it is read anew or cannot be. */
+/** Loading, failed or there. What is there stays while it is read again, or cannot be read. */
 export function Await<T>({
   loaded: { data, problem },
   what,

@@ -15,7 +15,7 @@ export const HOW: Readonly<Record<TakeOver["how"], string>> = {
 /** What has just happened is marked for so long, ms. */
 const FRESH_MS = 60_000;
 
-/** Whether an account has just come from another collector. At the first start of all nobody had it. */
+/** Whether an account has just come from another collector. At the very first start no collector had it. */
 export function isFresh(row: TakeOver): boolean {
   return row.how !== "new" && isTakeOver(row) && nowMs.value - Date.parse(row.at) < FRESH_MS;
 }
