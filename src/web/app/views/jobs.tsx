@@ -214,10 +214,8 @@ function Ask({ job, plan }: { job: JobAsk; plan: PlanView | null }) {
     ...(next ? ([["Next poll", exchangeMoment(next)]] as [string, string][]) : []),
     ...(cost
       ? ([
-          [
-            "That day",
-            `${counted(cost.slots, "poll")}, at most ${counted(cost.instruments, "instrument")} each`,
-          ],
+          ["That day", counted(cost.slots, "poll")],
+          ["The fullest one", counted(cost.instruments, "instrument")],
         ] as [string, string][])
       : []),
   ];
