@@ -58,8 +58,9 @@ test("all works without the role, what to do is said by migrate, status and coll
   const polled = await run(["poll", "--symbols", "AAPL"], env);
   const status = await run(["status"], env);
   const { edges, stderr, stdout, interrupt } = capturedEdges({ env });
-  const ended = runProgram(["collect"], edges);
-  while (!REMEDY.test(stderr())) await new Promise(setImmediate);
+  let isOver = false;
+  const ended = runProgram(["collect"], edges).finally(() => (isOver = true));
+  while (!REMEDY.test(stderr()) && !isOver) await new Promise(setImmediate);
   interrupt();
   const collected = await ended;
 

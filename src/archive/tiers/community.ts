@@ -87,7 +87,9 @@ async function openCompressed(client: pg.ClientBase): Promise<void> {
       end if;
       return null;
     end
-    $$`);
+    $$;
+    comment on function admit_quotes() is
+      'Internal, a trigger of quotes: lets the bars see quotes that come into a compressed chunk.'`);
   const { rowCount } = await client.query(
     "select from pg_trigger where tgrelid = 'quotes'::regclass and tgname = 'admit_quotes'",
   );
@@ -177,4 +179,6 @@ begin
   perform keep_bars_of_dropped('-infinity', dropped_to);
 ${RETAINED_TABLES.map((table) => `  perform drop_chunks('${table}', older_than => boundary);`).join("\n")}
 end
-$$`;
+$$;
+comment on procedure drop_old_quotes(integer, jsonb) is
+  'Internal, the job of retention: keeps what quotes alone know of bars, then drops quotes that are too old.'`;
