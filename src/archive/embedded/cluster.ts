@@ -11,6 +11,7 @@ import { environmentOf, type Processes, PROCESSES } from "../../processes.ts";
 import { READER } from "../readerName.ts";
 import type { PostgresBinaries } from "./binaries.ts";
 import { draftOf, sweepDeadDrafts } from "./drafts.ts";
+import { readPidFile } from "./pidFile.ts";
 import { OWNER, rolesSql, SUPERUSER, VIEWER } from "./roles.ts";
 import { failure, freeBytes, type FreeBytes, requireRoom } from "./space.ts";
 import type { RunAs } from "./unprivileged.ts";
@@ -207,9 +208,6 @@ async function runAlone(
 const START_WITHIN_S = 3_600;
 const LOOK_EVERY_MS = 20;
 
-/** The line of postmaster.pid that says how far the start has come, counted from 0; its words are padded to eight letters. */
-const STATUS_LINE = 7;
-
 /** Starts the server. @returns whether it runs, and if not, the last lines of its log */
 export async function startServer(
   cluster: Cluster,
@@ -243,8 +241,8 @@ async function startAlone(cluster: Cluster, port: number, log: string): Promise<
     child.once("exit", () => (gone = true)).once("error", () => (gone = true));
     child.unref();
     for (let waitedMs = 0; !gone && waitedMs < START_WITHIN_S * 1_000; waitedMs += LOOK_EVERY_MS) {
-      const lines = (await readFile(join(cluster.dir, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
-      if (lines[0] === String(child.pid) && lines[STATUS_LINE]?.trim() === "ready") return true;
+      const { pid, status } = await readPidFile(cluster.dir);
+      if (pid === String(child.pid) && status === "ready") return true;
       await delay(LOOK_EVERY_MS);
     }
     return false;

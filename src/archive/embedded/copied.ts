@@ -1,11 +1,7 @@
 /** A cluster that was copied while its server ran, and whose tables may therefore be half copied. */
-import { readFile, realpath, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { realpath, stat } from "node:fs/promises";
 import { QuotekeeperError } from "../../errors.ts";
-
-/** Lines of postmaster.pid, counted from 0 (PostgreSQL: miscadmin.h): the directory of the data, and the key of the shared memory. */
-const DIRECTORY_LINE = 1;
-const KEY_LINE = 6;
+import { readPidFile } from "./pidFile.ts";
 
 /** Assumed: a server finds a free key among the thousand from its directory's inode on. */
 const MOST_TAKEN_KEYS = 1_000;
@@ -18,12 +14,10 @@ const MOST_TAKEN_KEYS = 1_000;
  * @throws QuotekeeperError EMBEDDED_COPIED
  */
 export async function refuseCopy(dir: string): Promise<void> {
-  const lines = (await readFile(join(dir, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
-  const servedDir = lines[DIRECTORY_LINE]?.trim() ?? "";
-  const [keyText = ""] = lines[KEY_LINE]?.trim().split(/\s+/) ?? [];
-  if (servedDir === "" || keyText === "") return;
+  const { dir: servedDir, key } = await readPidFile(dir);
+  if (servedDir === "" || key === "") return;
   const { ino } = await stat(dir);
-  const passedKeys = (Number(keyText) - ino) >>> 0;
+  const passedKeys = (Number(key) - ino) >>> 0;
   if (passedKeys < MOST_TAKEN_KEYS || (await isSamePath(servedDir, dir))) return;
   throw new QuotekeeperError("EMBEDDED_COPIED", `${dir} was copied while the server of ${servedDir} ran`);
 }

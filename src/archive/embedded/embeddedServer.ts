@@ -25,6 +25,7 @@ import {
 } from "./cluster.ts";
 import { refuseCopy } from "./copied.ts";
 import { newPasswords, prepareCluster } from "./prepareCluster.ts";
+import { readPidFile } from "./pidFile.ts";
 import { cachesOf } from "./reachable.ts";
 import { OWNER, VIEWER } from "./roles.ts";
 import { socketDir } from "./socketDir.ts";
@@ -134,8 +135,8 @@ class SharedServer implements EmbeddedServer {
       await refuseCopy(cluster.dir);
       const started = await startServer(cluster, running ?? (await freePort(this.#settings.port)));
       if (!started.ok && attempt >= START_FAILURES) {
-        const pid = await runningPid(cluster.dir);
-        const isThere = pid !== null && machine.processes.isRunning(pid);
+        const pid = Number((await readPidFile(cluster.dir)).pid);
+        const isThere = Number.isInteger(pid) && pid > 0 && machine.processes.isRunning(pid);
         const what = `the server in ${cluster.dir} ${isThere ? "runs, and takes no connection" : "does not start"}`;
         throw await failure(what, { dir: cluster.dir, output: started.output, free: machine.freeBytes });
       }
@@ -197,16 +198,10 @@ async function readSettings(dir: string): Promise<ClusterSettings> {
   }
 }
 
-/** The port of a server that is running, or was when the machine stopped, from its postmaster.pid (fourth line). */
-const runningPort = (dir: string): Promise<number | null> => pidFileNumber(dir, 3);
-
-/** The same of its process (first line). */
-const runningPid = (dir: string): Promise<number | null> => pidFileNumber(dir, 0);
-
-async function pidFileNumber(dir: string, line: number): Promise<number | null> {
-  const text = await readFile(join(dir, "postmaster.pid"), "utf8").catch(() => "");
-  const number = Number(text.split("\n")[line]);
-  return Number.isInteger(number) && number > 0 ? number : null;
+/** The port of a server that is running, or was when the machine stopped. */
+async function runningPort(dir: string): Promise<number | null> {
+  const port = Number((await readPidFile(dir)).port);
+  return Number.isInteger(port) && port > 0 ? port : null;
 }
 
 /**
