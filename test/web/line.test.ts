@@ -242,4 +242,15 @@ describe("what the page knows of its line to the server", () => {
 
     expect(page.sight).toBe("away");
   });
+
+  test("a page that is shown while its first stream is being opened opens no second one, and tries again once that is late", () => {
+    const page = pageAt();
+    page.wakes();
+    page.passes(1, page.wakes);
+    const atOnce = [...page.opened];
+    page.passes(4, page.wakes);
+
+    expect(atOnce).toEqual([]);
+    expect(page.opened.length).toBeGreaterThan(0);
+  });
 });

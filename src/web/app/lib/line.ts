@@ -102,10 +102,9 @@ export function look(before: Line, nowMs: number, { woken = false } = {}): { lin
   const isAway = line.sight === "away" || isBroken || nowMs - line.aliveMs >= quietMs;
   const sight = isAway ? "away" : nowMs - line.newsMs >= STALE_MS ? "stale" : line.sight;
   const isWell = sight === "live" && line.brokeMs === null;
-  return {
-    line: { ...line, sight },
-    reopen: !isWell && ((woken && !line.isEnded) || nowMs >= line.reopenMs),
-  };
+  // A page that has just begun to listen, or was sent away, does not try again because somebody looks.
+  const triesAtOnce = woken && !line.isEnded && sight !== "connecting";
+  return { line: { ...line, sight }, reopen: !isWell && (triesAtOnce || nowMs >= line.reopenMs) };
 }
 
 /** The same line at a clock that was set back, or after time in which the page did not look. */
