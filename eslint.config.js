@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from "node:fs";
 import importX from "eslint-plugin-import-x";
 import { createTypeScriptImportResolver } from "eslint-import-resolver-typescript";
 import tseslint from "typescript-eslint";
@@ -32,14 +33,14 @@ const PURE = [
   "src/quotes-api/**/*.ts",
   "src/read/**/*.ts",
   "src/config/{wording,yamlFile}.ts",
-  "src/schedule/{clockSteps,jobSchedule,jobSchema,slots}.ts",
-  "src/accounts/{account,partition,shares}.ts",
+  "src/schedule/{clockSteps,cronWords,jobSchema,pastSlots,slotEnd,slots}.ts",
+  "src/accounts/{account,lease,leaseTrust,partition,shares}.ts",
   "src/collect/governor/**/*.ts",
-  "src/collect/{askBackoff,badSymbolSearch,batchSize,budgetPlan,budgetWalk,callEnds,callPlan,chainBook,dayPlan,downtime}.ts",
-  "src/collect/{earlierRuns,grouped,outcomes,reserve,slotBook}.ts",
+  "src/collect/{askBackoff,asks,badSymbolSearch,batchSize,budgetPlan,callEnds,callPlan,chainBook,dayPlan,downtime}.ts",
+  "src/collect/{earlierRuns,outcomes,reserve,slotBook}.ts",
   "src/backfill/progress.ts",
   "src/backfill/csv/{mapSchema,pieces}.ts",
-  "src/backfill/files/{identity,piece}.ts",
+  "src/backfill/files/piece.ts",
   "src/backfill/journal/restoring.ts",
   "src/backfill/sweep/{ask,room,serviceHealth,sweepPlan,sweepWords}.ts",
   "src/backfill/xml/{savedTime,tally}.ts",
@@ -59,6 +60,22 @@ const SHARED = [
   "processes.ts",
   "remembered.ts",
   "users.ts",
+];
+
+/** Files with a clock of their own; the page's is the server's. */
+const OWN_CLOCKS = ["src/clock.ts", "src/web/app/lib/pageClock.ts"];
+
+/** What knows the process. */
+const KNOW_THE_PROCESS = [
+  "src/config/**",
+  "src/cli/**",
+  "src/archive/embedded/**",
+  "src/processes.ts",
+  "src/users.ts",
+  "src/run/beside/lock.ts",
+  "src/run/edges.ts",
+  "src/run/exampleJobs.ts",
+  "src/lake/sql/duckChild.ts",
 ];
 
 /** The rooms from the ground up, and what each imports besides itself: never a room that stands above it. */
@@ -103,6 +120,22 @@ const MAY_IMPORT = {
   ],
 };
 
+/** The rooms of `archive/`, and what each imports of the others. */
+const ARCHIVE_MAY_IMPORT = {
+  connect: [],
+  tiers: ["connect"],
+  schema: ["connect", "tiers"],
+  embedded: ["connect", "schema"],
+  ledger: ["connect", "tiers", "schema"],
+  export: ["connect", "tiers", "schema"],
+  load: ["connect", "tiers", "schema", "ledger"],
+  ask: ["connect", "tiers", "schema", "ledger"],
+  refill: ["connect", "tiers", "schema", "ledger", "load"],
+};
+
+/** Rooms that join the others, and so import all of them. */
+const JOINING = ["cli"];
+
 const OWN_TIME = {
   selector: "NewExpression[callee.name='Date'][arguments.length=0]",
   message: "Take a Clock as an argument (src/clock.ts).",
@@ -119,6 +152,12 @@ const zones = [
     except: [room, ...others, ...SHARED].map((path) => `./${path}`),
     message: `${room}/ imports only what stands below it: see MAY_IMPORT in eslint.config.js and CONTRIBUTING.md.`,
   })),
+  ...Object.entries(ARCHIVE_MAY_IMPORT).map(([room, others]) => ({
+    target: `./src/archive/${room}`,
+    from: "./src/archive",
+    except: [room, ...others].map((path) => `./${path}`),
+    message: `archive/${room}/ imports only what stands below it: see ARCHIVE_MAY_IMPORT in eslint.config.js.`,
+  })),
   ...SHARED.map((file) => ({
     target: `./src/${file}`,
     from: "./src",
@@ -126,6 +165,43 @@ const zones = [
     message: "What every room may import imports no room (CONTRIBUTING.md).",
   })),
 ];
+
+/** Lists that name what is not there guard nothing, and a folder that no list names is not guarded. */
+function checkLists() {
+  const src = `${import.meta.dirname ?? "."}/src`;
+  const foldersIn = (path) =>
+    readdirSync(path, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  const sameNames = (list, listed, there) => {
+    const wrong = [
+      ...listed.filter((name) => !there.includes(name)).map((name) => `${name} does not exist`),
+      ...there.filter((name) => !listed.includes(name)).map((name) => `${name} is missing`),
+    ];
+    if (wrong.length > 0) throw new Error(`${list} in eslint.config.js: ${wrong.join(", ")}.`);
+  };
+  sameNames("MAY_IMPORT", [...Object.keys(MAY_IMPORT), ...JOINING], foldersIn(src));
+  sameNames("ARCHIVE_MAY_IMPORT", Object.keys(ARCHIVE_MAY_IMPORT), foldersIn(`${src}/archive`));
+  const named = [
+    ...PURE.flatMap(alternatives),
+    ...SHARED.map((file) => `src/${file}`),
+    ...KNOW_THE_PROCESS,
+    ...OWN_CLOCKS,
+  ];
+  const missing = named
+    .map((path) => path.replace("/**/*.ts", "").replace("/**", ""))
+    .filter((path) => !existsSync(`${src}/../${path}`));
+  if (missing.length > 0)
+    throw new Error(`eslint.config.js names ${missing.join(", ")}, which is not there.`);
+}
+
+/** `a/{b,c}.ts` as `a/b.ts` and `a/c.ts`. */
+function alternatives(path) {
+  const [, before, names, after] = /^(.*)\{(.*)\}(.*)$/.exec(path) ?? [];
+  return names === undefined ? [path] : names.split(",").map((name) => `${before}${name}${after}`);
+}
+
+checkLists();
 
 export default tseslint.config(
   { ignores: ["dist/", "dist.*/", "node_modules/", "data/", "coverage/", "reports/", ".stryker-tmp/"] },
@@ -166,8 +242,7 @@ export default tseslint.config(
   },
   {
     files: ["src/**/*.ts", "src/**/*.tsx"],
-    // The page's clock is the server's.
-    ignores: ["src/clock.ts", "src/web/app/lib/pageClock.ts"],
+    ignores: OWN_CLOCKS,
     rules: {
       "no-restricted-properties": [
         "error",
@@ -184,11 +259,7 @@ export default tseslint.config(
   },
   {
     files: ["src/**/*.ts"],
-    ignores: [
-      ...["src/config/**", "src/cli/**", "src/archive/embedded/**", "src/processes.ts", "src/users.ts"],
-      ...["src/run/beside/lock.ts", "src/run/edges.ts", "src/run/exampleJobs.ts"],
-      "src/lake/sql/duckChild.ts",
-    ],
+    ignores: KNOW_THE_PROCESS,
     rules: {
       "no-restricted-globals": [
         "error",

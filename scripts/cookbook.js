@@ -4,8 +4,8 @@ import { allowTypescript } from "../test/support/postgres/typescript.js";
 
 allowTypescript();
 const { startTestServer } = await import("../test/support/postgres/server.ts");
-const { createPool } = await import("../src/archive/connect.ts");
-const { migrate } = await import("../src/archive/migrations.ts");
+const { createPool } = await import("../src/archive/connect/connect.ts");
+const { migrate } = await import("../src/archive/schema/migrations.ts");
 const { fillCookbook } = await import("./cookbook/archive.ts");
 const { answerTask, readTasks } = await import("./cookbook/page.ts");
 const { withResult } = await import("./sql/page.ts");

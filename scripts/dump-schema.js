@@ -7,8 +7,8 @@ import { allowTypescript } from "../test/support/postgres/typescript.js";
 
 allowTypescript();
 const { startTestServer } = await import("../test/support/postgres/server.ts");
-const { createPool } = await import("../src/archive/connect.ts");
-const { migrate } = await import("../src/archive/migrations.ts");
+const { createPool } = await import("../src/archive/connect/connect.ts");
+const { migrate } = await import("../src/archive/schema/migrations.ts");
 const { dumpSchema } = await import("./schema/dump.ts");
 
 const file = new URL("../test/schema.sql", import.meta.url);

@@ -8,8 +8,8 @@ import { allowTypescript } from "../test/support/postgres/typescript.js";
 allowTypescript();
 const { databasePage, generatePages } = await import("./docs/pages.ts");
 const { startTestServer } = await import("../test/support/postgres/server.ts");
-const { createPool } = await import("../src/archive/connect.ts");
-const { migrate } = await import("../src/archive/migrations.ts");
+const { createPool } = await import("../src/archive/connect/connect.ts");
+const { migrate } = await import("../src/archive/schema/migrations.ts");
 
 const root = new URL("../", import.meta.url);
 const check = process.argv.includes("--check");

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "@jest/globals";
 import { fillFixture } from "../scripts/sql/fixture.ts";
-import { READER } from "../src/archive/readerName.ts";
+import { READER } from "../src/archive/connect/fixedNames.ts";
 import { run } from "./cli/edges.ts";
 import { rowsOfQuery } from "./support/archive.ts";
 import { freshDatabase, type TestDatabase } from "./support/database.ts";

@@ -1,5 +1,5 @@
 /** Where the time goes: the stages of a backfill one after the other, each alone, over some of the journal. */
-import { readBatches } from "../../src/archive/readBatches.ts";
+import { readBatches } from "../../src/archive/load/readBatches.ts";
 import { openSegment, type SegmentInfo } from "../../src/journal/segments.ts";
 import { nodeFs } from "../../src/journal/fs.ts";
 import { compressedRanges } from "../../src/journal/byteRanges.ts";

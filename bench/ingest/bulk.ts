@@ -1,12 +1,12 @@
 /** Bulk loading: the limit, our loader and Drizzle in turn, on the same server, the same rows, in emptied tables. */
 import { drizzle } from "drizzle-orm/node-postgres";
 import type pg from "pg";
-import { StretchLoader } from "../../src/archive/stretchLoader.ts";
-import { stretchOf } from "../../src/archive/stretch.ts";
-import { JOURNAL_POSITION } from "../../src/archive/loadPosition.ts";
-import type { Batch } from "../../src/archive/batch.ts";
-import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/archive/quoteColumns.ts";
-import { extendedQuotes, quotes } from "../../src/archive/schema.ts";
+import { StretchLoader } from "../../src/archive/load/stretchLoader.ts";
+import { stretchOf } from "../../src/archive/load/stretch.ts";
+import { JOURNAL_POSITION } from "../../src/archive/load/loadPosition.ts";
+import type { Batch } from "../../src/archive/load/batch.ts";
+import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/archive/schema/quoteColumns.ts";
+import { extendedQuotes, quotes } from "../../src/archive/schema/schema.ts";
 import { chooseLimit, prepareText } from "./limit.ts";
 import { batchesOf, records } from "./sample.ts";
 import type { BenchServer } from "./server.ts";

@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { from } from "pg-copy-streams";
 import type pg from "pg";
-import { EXTENDED_QUOTES, QUOTES, type QuoteTable } from "../../src/archive/quoteColumns.ts";
+import { EXTENDED_QUOTES, QUOTES, type QuoteTable } from "../../src/archive/schema/quoteColumns.ts";
 import type { BenchServer } from "./server.ts";
 
 const TABLES = [QUOTES, EXTENDED_QUOTES];

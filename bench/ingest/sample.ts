@@ -1,6 +1,6 @@
 /** Answers of a made-up market, as the journal holds them: the same ones from the same seed. */
-import type { Batch } from "../../src/archive/batch.ts";
-import { BATCH_BYTES, BATCH_RECORDS } from "../../src/archive/readBatches.ts";
+import type { Batch } from "../../src/archive/load/batch.ts";
+import { BATCH_BYTES, BATCH_RECORDS } from "../../src/archive/load/readBatches.ts";
 import { rowsOf } from "../../src/read/answerToRows.ts";
 import { instantOf, type Instant } from "../../src/clock.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";

@@ -2,8 +2,8 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type pg from "pg";
-import { createPool } from "../../src/archive/connect.ts";
-import { migrate, readMigrations } from "../../src/archive/migrations.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
+import { migrate, readMigrations } from "../../src/archive/schema/migrations.ts";
 import { systemClock, instantFromDate } from "../../src/clock.ts";
 import { makeServerDir, openOwnServer } from "../../test/support/postgres/server.ts";
 

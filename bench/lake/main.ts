@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type pg from "pg";
-import { createPool } from "../../src/archive/connect.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
 import { psql } from "../backfill/limit.ts";
 import { runProgram } from "../backfill/program.ts";
 import { seeded } from "../governor/random.ts";

@@ -1,6 +1,6 @@
 /** Sessions of a made-up market, made inside the database: 250 stocks and a call on each, one quote a minute. */
 import type pg from "pg";
-import { ensurePartitions } from "../../src/archive/partitions.ts";
+import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
 import { instantFromDate } from "../../src/clock.ts";
 
 /** Stocks, and as many contracts. */

@@ -4,8 +4,8 @@
  */
 import { performance } from "node:perf_hooks";
 import type pg from "pg";
-import { readHealth } from "../../src/archive/dashboard/healthRows.ts";
-import { ensurePartitions } from "../../src/archive/partitions.ts";
+import { readHealth } from "../../src/archive/ask/healthRows.ts";
+import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
 import { instantFromDate } from "../../src/clock.ts";
 
 const DAY_MS = 86_400_000;

@@ -9,8 +9,8 @@
 import { parseArgs } from "node:util";
 import { performance } from "node:perf_hooks";
 import type pg from "pg";
-import { migrate } from "../../src/archive/migrations.ts";
-import { createPool } from "../../src/archive/connect.ts";
+import { migrate } from "../../src/archive/schema/migrations.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";
 import { instantFromDate } from "../../src/clock.ts";

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { exchangeDate } from "../../src/market/calendar/dates.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
-import { ensurePartitions } from "../../src/archive/partitions.ts";
+import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
 import { type Instant, instantFromDate } from "../../src/clock.ts";
 
 /** Instruments that are quoted. */

@@ -1,8 +1,8 @@
 /** An archive under load: the same calls answered from rows of a real PostgreSQL. */
 import { join } from "node:path";
-import { loadAll } from "../../src/archive/loader.ts";
-import { createPool } from "../../src/archive/connect.ts";
-import { migrate } from "../../src/archive/migrations.ts";
+import { loadAll } from "../../src/archive/load/loader.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
+import { migrate } from "../../src/archive/schema/migrations.ts";
 import { systemClock, createObserver, instantFromDate } from "../../src/clock.ts";
 import { uuidv7 } from "../../src/journal/segmentName.ts";
 import { openJournal } from "../../src/journal/writer.ts";

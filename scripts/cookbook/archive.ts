@@ -4,7 +4,7 @@
  * looks for are this file's. Nothing in it is chance: every run makes the same rows.
  */
 import type pg from "pg";
-import { ensurePartitions } from "../../src/archive/partitions.ts";
+import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
 import { isOnCitus } from "../../src/archive/tiers/citus.ts";
 import { optionValue } from "../../src/serve/simulated/blackScholes.ts";
 import { chance, seedOf } from "../../src/serve/simulated/hash.ts";

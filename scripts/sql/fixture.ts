@@ -3,7 +3,7 @@
  * option contracts every half hour. Whole numbers alone, so that every server has the same rows.
  */
 import type pg from "pg";
-import { ensurePartitions } from "../../src/archive/partitions.ts";
+import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
 import { isOnCitus } from "../../src/archive/tiers/citus.ts";
 
 const INSTRUMENTS = `

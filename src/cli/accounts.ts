@@ -3,10 +3,15 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { type Account, accountNamed } from "../accounts/account.ts";
 import { requireAccounts } from "../accounts/accountsFile.ts";
-import { accountState, forgetCollector, readAccountRows, wantAccount } from "../archive/accountRows.ts";
-import { readBudgetUse } from "../archive/budgetUse.ts";
-import { readFleet } from "../archive/fleetRows.ts";
-import { currentVersion } from "../archive/migrations.ts";
+import {
+  accountState,
+  forgetCollector,
+  readAccountRows,
+  wantAccount,
+} from "../archive/ledger/accountRows.ts";
+import { readBudgetUse } from "../archive/ledger/budgetUse.ts";
+import { readFleet } from "../archive/ledger/fleetRows.ts";
+import { currentVersion } from "../archive/schema/migrations.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { type Archive, archiveExists, requireArchive, requireSchema, withArchive } from "../run/archive.ts";
 import type { Edges } from "../run/edges.ts";

@@ -1,9 +1,9 @@
 /** What `start` and `collect` do once the archive is open: schema, account, dashboard, collection, and what is shown of them. */
 import { resolve } from "node:path";
-import { collectingGoesOn, databaseError, isDatabaseError } from "../archive/databaseError.ts";
-import { explain } from "../archive/explain.ts";
-import { LoadCutShort } from "../archive/loader.ts";
-import { currentVersion, migrate } from "../archive/migrations.ts";
+import { collectingGoesOn, databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
+import { explain } from "../archive/connect/explain.ts";
+import { LoadCutShort } from "../archive/load/loader.ts";
+import { currentVersion, migrate } from "../archive/schema/migrations.ts";
 import { atMost, instantFromDate } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";

@@ -6,7 +6,7 @@ import { count, countsByName, exchangeDay } from "../run/jsonWords.ts";
 import { checkOrder, parseDate } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
-import { readAccountRows } from "../archive/accountRows.ts";
+import { readAccountRows } from "../archive/ledger/accountRows.ts";
 import {
   type AccountCoverage,
   type CoverageRow,
@@ -14,7 +14,7 @@ import {
   readCoverage,
   readCoverageShares,
   sumByAccount,
-} from "../archive/coverageRows.ts";
+} from "../archive/ledger/coverageRows.ts";
 import { grouped } from "../collect/asks.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Config } from "../config/loadEnvironment.ts";

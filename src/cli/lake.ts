@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { Option } from "commander";
 import { z } from "zod";
 import { HOT_DAYS } from "../config/environment.ts";
-import { readKnownLake } from "../archive/lake/lakeRows.ts";
+import { readKnownLake } from "../archive/export/lakeRows.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { dropHot } from "../lake/dropHot.ts";

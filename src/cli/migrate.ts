@@ -4,7 +4,7 @@ import { z } from "zod";
 import { count, storageTier } from "../run/jsonWords.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
-import { migrate as migrateDatabase } from "../archive/migrations.ts";
+import { migrate as migrateDatabase } from "../archive/schema/migrations.ts";
 import { readRetention } from "../archive/tiers/community.ts";
 import { describeTier, readTier } from "../archive/tiers/tier.ts";
 import type { Config } from "../config/loadEnvironment.ts";

@@ -7,7 +7,7 @@ import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
 import { marketOf } from "../accounts/account.ts";
-import { readLastPrices } from "../archive/lastPrices.ts";
+import { readLastPrices } from "../archive/ask/lastPrices.ts";
 import { grouped } from "../collect/asks.ts";
 import { GOVERNOR_REACH } from "../collect/budgetPlan.ts";
 import { ChainBook, underlyingsOf } from "../collect/chainBook.ts";

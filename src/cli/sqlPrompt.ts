@@ -1,6 +1,6 @@
 /** The prompt of `quotekeeper sql`: statements of several lines that end with `;`, one after the other. */
 import { createInterface, type Interface } from "node:readline";
-import { DUCK_NAMES } from "../archive/lake/duckViews.ts";
+import { DUCK_NAMES } from "../archive/export/duckViews.ts";
 import { type Edges, Interrupted } from "../run/edges.ts";
 import { keysOutput } from "./terminal/asker.ts";
 import { complain } from "./terminal/complain.ts";

@@ -5,7 +5,7 @@
 import { join, basename, dirname } from "node:path";
 import { Zstd } from "@hpcc-js/wasm-zstd";
 import type pg from "pg";
-import { isRetryable } from "../archive/databaseError.ts";
+import { isRetryable } from "../archive/connect/databaseError.ts";
 import type { ExportRange } from "../archive/export/exportQueries.ts";
 import { type ArchiveSnapshot, withSnapshot } from "../archive/export/snapshot.ts";
 import type { ExportTable } from "../archive/export/tables.ts";

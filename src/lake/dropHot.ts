@@ -2,8 +2,8 @@
 import type pg from "pg";
 import { digestsOf } from "../archive/export/snapshot.ts";
 import { EXPORT_TABLES, readColumns } from "../archive/export/tables.ts";
-import { dropRange, type HotRange, readHotRanges } from "../archive/lake/hotRows.ts";
-import { readLateDays, type WrittenDay } from "../archive/lake/lakeRows.ts";
+import { dropRange, type HotRange, readHotRanges } from "../archive/export/hotRows.ts";
+import { readLateDays, type WrittenDay } from "../archive/export/lakeRows.ts";
 import { dateOf, instantFromDate, microsOf } from "../clock.ts";
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import { fileDigests } from "./fileDigests.ts";

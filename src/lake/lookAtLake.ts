@@ -1,6 +1,6 @@
 /** A look at a lake for `status`: no file of it is read but its manifests. */
 import type pg from "pg";
-import { readKnownLake } from "../archive/lake/lakeRows.ts";
+import { readKnownLake } from "../archive/export/lakeRows.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { LakeFiles } from "./lakeFiles.ts";
 import { lackingDates, requireOwn, withoutFiles } from "./whichLake.ts";

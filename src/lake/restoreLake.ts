@@ -1,8 +1,8 @@
 /** Brings rows of the lake back into the archive: quotes and extended quotes of whole exchange dates. */
 import type pg from "pg";
 import { EXPORT_TABLES } from "../archive/export/tables.ts";
-import { bringBack, type FileRows } from "../archive/lake/hotRows.ts";
-import { readLateDays } from "../archive/lake/lakeRows.ts";
+import { bringBack, type FileRows } from "../archive/export/hotRows.ts";
+import { readLateDays } from "../archive/export/lakeRows.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { rawColumns, textOf } from "../export/readParquet.ts";
 import { writtenOf } from "./dropHot.ts";

@@ -20,8 +20,8 @@ import {
   newLakeId,
   readKnownLake,
   setLake,
-} from "../archive/lake/lakeRows.ts";
-import { isRetryable } from "../archive/databaseError.ts";
+} from "../archive/export/lakeRows.ts";
+import { isRetryable } from "../archive/connect/databaseError.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { type DayManifest, HOT_TABLES, invalid, LakeFiles, type LakeManifest, tableOf } from "./lakeFiles.ts";
 

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import type pg from "pg";
-import { hasQuotes, readDatesWithRows, readLateDays, readToday } from "../archive/lake/lakeRows.ts";
+import { hasQuotes, readDatesWithRows, readLateDays, readToday } from "../archive/export/lakeRows.ts";
 import { type ArchiveSnapshot, type ColumnDigest, withSnapshot } from "../archive/export/snapshot.ts";
 import type { ExportColumn, ExportTable } from "../archive/export/tables.ts";
 import { QuotekeeperError } from "../errors.ts";

@@ -1,5 +1,5 @@
 /** What a collector says of the accounts that it does not call: who does, since when nobody does, and what keeps it from them. */
-import type { SeenLease, Self } from "../archive/leaseRows.ts";
+import type { SeenLease, Self } from "../archive/ledger/leaseRows.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 

@@ -2,13 +2,18 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type pg from "pg";
-import { abandonConnections, createPool } from "../archive/connect.ts";
-import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
-import { explain } from "../archive/explain.ts";
-import { currentVersion } from "../archive/migrations.ts";
+import { abandonConnections, createPool } from "../archive/connect/connect.ts";
+import { databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
+import { explain } from "../archive/connect/explain.ts";
+import { currentVersion } from "../archive/schema/migrations.ts";
 import { type EmbeddedServer, openEmbedded } from "../archive/embedded/embeddedServer.ts";
 import type { prepareCluster } from "../archive/embedded/prepareCluster.ts";
-import { createReaderPool, endReaders, settleReaderSettings, watching } from "../archive/readerRole.ts";
+import {
+  createReaderPool,
+  endReaders,
+  settleReaderSettings,
+  watching,
+} from "../archive/schema/readerRole.ts";
 import { atMost, type Clock } from "../clock.ts";
 import { describeDatabase, withoutPassword } from "../config/databaseUrl.ts";
 import type { Config } from "../config/loadEnvironment.ts";

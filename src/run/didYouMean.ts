@@ -1,6 +1,6 @@
 /** What is said behind the names of instruments that the service does not know. */
 import type pg from "pg";
-import { readSymbols } from "../archive/coverageRows.ts";
+import { readSymbols } from "../archive/ledger/coverageRows.ts";
 import { underlyingOfPending } from "../collect/outcomes.ts";
 import { likelySymbol } from "../market/likelySymbol.ts";
 import { LISTED_SYMBOLS } from "../serve/simulated/companies.ts";

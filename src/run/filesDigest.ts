@@ -1,7 +1,7 @@
 /** What a collector's files say, as digests: all collectors of an archive are to have the same. */
 import { createHash } from "node:crypto";
 import { accountKey } from "../accounts/account.ts";
-import type { FilesDigest } from "../archive/leaseRows.ts";
+import type { FilesDigest } from "../archive/ledger/leaseRows.ts";
 import type { JobSet } from "./followJobs.ts";
 
 /** It, and the accounts that share the jobs. */

@@ -36,7 +36,7 @@ import type {
   SeenLease,
   Self,
   Telling,
-} from "../archive/leaseRows.ts";
+} from "../archive/ledger/leaseRows.ts";
 import { atMost, type Clock, settledOrAborted } from "../clock.ts";
 import type { Agreed } from "../collect/collector.ts";
 import { QuotekeeperError } from "../errors.ts";

@@ -1,5 +1,5 @@
 /** What `status` says of several collectors on one archive: what was read, as lines with a verdict. Pure. */
-import type { CollectorRow, FleetRows, OwnedAccount } from "../archive/fleetTypes.ts";
+import type { CollectorRow, FleetRows, OwnedAccount } from "../archive/ledger/fleetTypes.ts";
 import { inNewYork, roughly } from "./durations.ts";
 import type { KnownLeases } from "./leaseFile.ts";
 import type { Line } from "./statusTypes.ts";

@@ -1,6 +1,6 @@
 /** This process as a collector of its archive's fleet. */
 import { resolve } from "node:path";
-import { leaseStore } from "../archive/leaseRows.ts";
+import { leaseStore } from "../archive/ledger/leaseRows.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Log } from "../log.ts";

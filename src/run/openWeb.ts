@@ -1,7 +1,7 @@
 /** Starts the dashboard over an open archive. */
 import { join, resolve } from "node:path";
 import { marketOf, settingsAccounts } from "../accounts/account.ts";
-import { readWithoutReader } from "../archive/readerRole.ts";
+import { readWithoutReader } from "../archive/schema/readerRole.ts";
 import type { Log } from "../log.ts";
 import { readJobs } from "../schedule/readJobs.ts";
 import { addDays, exchangeInstant } from "../market/calendar/dates.ts";
@@ -10,8 +10,8 @@ import { startWeb, type Web } from "../web/server.ts";
 import { createJobsReader } from "./jobsView.ts";
 import { VERSION } from "./version.ts";
 import { type Watched, webSources } from "./webSources.ts";
-import { readLag } from "../archive/loadPosition.ts";
-import { readMigrations } from "../archive/migrations.ts";
+import { readLag } from "../archive/load/loadPosition.ts";
+import { readMigrations } from "../archive/schema/migrations.ts";
 import type { NowSources } from "../web/live.ts";
 import { createMetrics, type MetricSources } from "../web/monitoring/metrics.ts";
 import { createReadiness } from "../web/monitoring/ready.ts";

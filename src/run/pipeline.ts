@@ -8,7 +8,7 @@
 import type { Account } from "../accounts/account.ts";
 import type { Sharer } from "../accounts/partition.ts";
 import { Shares } from "../accounts/shares.ts";
-import type { Loader } from "../archive/loader.ts";
+import type { Loader } from "../archive/load/loader.ts";
 import type { Arrived } from "../collect/callEnds.ts";
 import { type CalledAccount, Collector, type CollectorOptions, sharerOf } from "../collect/collector.ts";
 import type { Send } from "../collect/dispatcher.ts";

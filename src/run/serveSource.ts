@@ -1,7 +1,7 @@
 /** Opens what `serve` answers from: the archive, or a simulated market. */
-import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
-import { explain } from "../archive/explain.ts";
-import { type Extent, readExtent } from "../archive/pointInTime.ts";
+import { databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
+import { explain } from "../archive/connect/explain.ts";
+import { type Extent, readExtent } from "../archive/ask/pointInTime.ts";
 import { isOnCitus } from "../archive/tiers/citus.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";

@@ -4,7 +4,7 @@
  * it accounts for itself, whoever has called the account since.
  */
 import type pg from "pg";
-import type { Loader } from "../archive/loader.ts";
+import type { Loader } from "../archive/load/loader.ts";
 import {
   isAnyOpen,
   isWatchlist,
@@ -13,8 +13,8 @@ import {
   readLostShares,
   readSlotsWithin,
   readStoredWithin,
-} from "../archive/ledgerRows.ts";
-import { readSharing, type Sharing } from "../archive/fleetRows.ts";
+} from "../archive/ledger/ledgerRows.ts";
+import { readSharing, type Sharing } from "../archive/ledger/fleetRows.ts";
 import { type Clock, dateOf } from "../clock.ts";
 import type { Collector, ScheduledJob } from "../collect/collector.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";

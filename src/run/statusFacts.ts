@@ -1,6 +1,6 @@
 /** The sentences of `status`: what was read, as lines with a verdict. Pure. */
 import type { marketOf } from "../accounts/account.ts";
-import type { AccountAnswers, Health } from "../archive/queries.ts";
+import type { AccountAnswers, Health } from "../archive/ask/queries.ts";
 import { scheduleJob, createSchedule } from "../schedule/slots.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
@@ -9,7 +9,7 @@ import { readGuesses } from "./didYouMean.ts";
 import { inNewYork, roughly } from "./durations.ts";
 import type { AccountStatus, Line, StatusReport } from "./statusTypes.ts";
 import type pg from "pg";
-import { type JobMisses, readSlotsSince, readUnknownInstruments } from "../archive/coverageRows.ts";
+import { type JobMisses, readSlotsSince, readUnknownInstruments } from "../archive/ledger/coverageRows.ts";
 import { counted, thousands } from "../figures.ts";
 
 /** The job that is due next, and when. */

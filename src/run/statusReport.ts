@@ -1,13 +1,13 @@
 /** What `status` finds out: a line for each subject, ten at most while nothing needs a person, and the same as data. It reads, and makes nothing. */
 import { resolve } from "node:path";
 import { type Account, marketOf, settingsAccounts } from "../accounts/account.ts";
-import { type AccountRow, accountState, readAccountRows } from "../archive/accountRows.ts";
-import { readBudgetUse, readOtherCalls } from "../archive/budgetUse.ts";
-import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
-import { explain, findReadOnly } from "../archive/explain.ts";
-import { readFleet } from "../archive/fleetRows.ts";
-import type { FleetRows } from "../archive/fleetTypes.ts";
-import { currentVersion, readMigrations } from "../archive/migrations.ts";
+import { type AccountRow, accountState, readAccountRows } from "../archive/ledger/accountRows.ts";
+import { readBudgetUse, readOtherCalls } from "../archive/ledger/budgetUse.ts";
+import { databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
+import { explain, findReadOnly } from "../archive/connect/explain.ts";
+import { readFleet } from "../archive/ledger/fleetRows.ts";
+import type { FleetRows } from "../archive/ledger/fleetTypes.ts";
+import { currentVersion, readMigrations } from "../archive/schema/migrations.ts";
 import {
   type AccountAnswers,
   type Health,
@@ -15,9 +15,9 @@ import {
   readClockSteps,
   readHealth,
   readPolledMarket,
-} from "../archive/queries.ts";
-import { readWithoutReader } from "../archive/readerRole.ts";
-import { readSharedSchema } from "../archive/searchPath.ts";
+} from "../archive/ask/queries.ts";
+import { readWithoutReader } from "../archive/schema/readerRole.ts";
+import { readSharedSchema } from "../archive/connect/searchPath.ts";
 import { describeTier, readTier, type Tier } from "../archive/tiers/tier.ts";
 import type { Clock } from "../clock.ts";
 import { type Job, noJobs, readJobs } from "../schedule/readJobs.ts";

@@ -1,7 +1,7 @@
 /** The Now view's facts, from the collection under way, from what `status` finds, and from the journal's directory. */
 import type pg from "pg";
 import type { Account } from "../accounts/account.ts";
-import { databaseError } from "../archive/databaseError.ts";
+import { databaseError } from "../archive/connect/databaseError.ts";
 import { describeTier } from "../archive/tiers/tier.ts";
 import type { Clock } from "../clock.ts";
 import type { AccountStatus } from "../collect/collector.ts";

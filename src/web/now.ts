@@ -7,7 +7,7 @@ import { exchangeDate } from "../market/calendar/dates.ts";
 import { rememberAnswers } from "./api/rememberAnswers.ts";
 import type { MarketView, NowView } from "./api/types.ts";
 import type { NowSources } from "./live.ts";
-import { readMinutes } from "../archive/dashboard/coverageView.ts";
+import { readMinutes } from "../archive/ask/coverageView.ts";
 
 /** How old what `status` and the archive say may be, ms: the disk and the database are not asked every second. */
 const FRESH_MS = 5_000;

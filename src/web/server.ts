@@ -15,7 +15,7 @@ import { requireToken } from "./guard/hosts.ts";
 import { type NowSources, refusal } from "./live.ts";
 import { addMachines, type Machines } from "./monitoring/machineRoutes.ts";
 import { createNowReader } from "./now.ts";
-import { readQuotesSince, readSourcesStored } from "../archive/dashboard/quotes.ts";
+import { readQuotesSince, readSourcesStored } from "../archive/ask/quotes.ts";
 import type { JobsView } from "./api/operatorTypes.ts";
 import type { Meta } from "./api/types.ts";
 

@@ -7,10 +7,10 @@ import {
   keepAccounts,
   readAccountRows,
   wantAccount,
-} from "../../src/archive/accountRows.ts";
-import { readBudgetUse } from "../../src/archive/budgetUse.ts";
-import { placeAccounts } from "../../src/archive/instruments.ts";
-import { inTransaction } from "../../src/archive/transaction.ts";
+  placeAccounts,
+} from "../../src/archive/ledger/accountRows.ts";
+import { readBudgetUse } from "../../src/archive/ledger/budgetUse.ts";
+import { inTransaction } from "../../src/archive/connect/transaction.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 

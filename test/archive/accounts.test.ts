@@ -1,22 +1,22 @@
 /** Which account did what: of answers, and of the shares that accounts have of a slot. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { readOtherCalls } from "../../src/archive/budgetUse.ts";
+import { readOtherCalls } from "../../src/archive/ledger/budgetUse.ts";
 import {
   readCoverage,
   readCoverageShares,
   readSlotsSince,
   readUnknownInstruments,
   sumByAccount,
-} from "../../src/archive/coverageRows.ts";
-import { readMisses } from "../../src/archive/dashboard/coverageView.ts";
-import { placeAccounts } from "../../src/archive/instruments.ts";
-import { insertLedger } from "../../src/archive/ledgerRows.ts";
-import { loadAll } from "../../src/archive/loader.ts";
-import { migrate, readMigrations } from "../../src/archive/migrations.ts";
-import { ensurePartitions } from "../../src/archive/partitions.ts";
+} from "../../src/archive/ledger/coverageRows.ts";
+import { readMisses } from "../../src/archive/ask/coverageView.ts";
+import { placeAccounts } from "../../src/archive/ledger/accountRows.ts";
+import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
+import { loadAll } from "../../src/archive/load/loader.ts";
+import { migrate, readMigrations } from "../../src/archive/schema/migrations.ts";
+import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
 import { fillSlots } from "../../src/archive/refill/fillSlots.ts";
 import { listHoles } from "../../src/archive/refill/listHoles.ts";
-import { inTransaction } from "../../src/archive/transaction.ts";
+import { inTransaction } from "../../src/archive/connect/transaction.ts";
 import type { LedgerNote, MissReason } from "../../src/journal/ledger.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";

@@ -1,7 +1,7 @@
 /** What is assumed of an instrument, and what a later answer says of it. */
 import type pg from "pg";
 import { describe, expect, test } from "@jest/globals";
-import { migrate } from "../../src/archive/migrations.ts";
+import { migrate } from "../../src/archive/schema/migrations.ts";
 import { readTier } from "../../src/archive/tiers/tier.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { contentOf, rowsOfQuery } from "../support/archive.ts";

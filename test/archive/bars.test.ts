@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
-import { GivenBars } from "../../src/archive/givenBars.ts";
+import { GivenBars } from "../../src/archive/load/givenBars.ts";
 import { readTier } from "../../src/archive/tiers/tier.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { archive, load, see, type Seen } from "../support/observations.ts";

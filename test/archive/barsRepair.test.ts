@@ -1,7 +1,7 @@
 /** An archive of the release before, whose bars count rows twice and take 0 for a price, after it is migrated. */
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
-import { migrate, readMigrations } from "../../src/archive/migrations.ts";
+import { migrate, readMigrations } from "../../src/archive/schema/migrations.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 import { see, type Seen } from "../support/observations.ts";

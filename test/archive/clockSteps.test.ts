@@ -1,6 +1,6 @@
 /** Steps of the machine's clock on their way from the journal to SQL. */
 import { expect, test } from "@jest/globals";
-import { readClockSteps } from "../../src/archive/queries.ts";
+import { readClockSteps } from "../../src/archive/ask/queries.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { at } from "../support/journal.ts";

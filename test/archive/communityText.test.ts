@@ -4,7 +4,7 @@
  */
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
-import { migrate } from "../../src/archive/migrations.ts";
+import { migrate } from "../../src/archive/schema/migrations.ts";
 import { RETENTION, TAKE_PIECES } from "../../src/archive/tiers/community.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, jest, test } from "@jest/globals";
-import { createPool } from "../../src/archive/connect.ts";
-import { databaseError } from "../../src/archive/databaseError.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
+import { databaseError } from "../../src/archive/connect/databaseError.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";

@@ -1,7 +1,7 @@
 /** Coverage: expected against stored, by instrument and day of the exchange. */
 import { beforeEach, expect, test } from "@jest/globals";
-import { readCoverage } from "../../src/archive/coverageRows.ts";
-import { insertLedger } from "../../src/archive/ledgerRows.ts";
+import { readCoverage } from "../../src/archive/ledger/coverageRows.ts";
+import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { instantFromDate } from "../../src/clock.ts";
 import type { MissReason } from "../../src/journal/ledger.ts";
 import { freshDatabase } from "../support/database.ts";

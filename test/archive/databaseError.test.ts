@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { describe, expect, test } from "@jest/globals";
-import { createPool } from "../../src/archive/connect.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
 import {
   collectingGoesOn,
   databaseError,
   isDatabaseError,
   isRetryable,
-} from "../../src/archive/databaseError.ts";
+} from "../../src/archive/connect/databaseError.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { describeDatabase } from "../../src/config/databaseUrl.ts";
 import { ERRORS } from "../../src/errors.ts";

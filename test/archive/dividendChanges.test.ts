@@ -6,7 +6,7 @@ import {
   type DividendWord,
   type KeptDividend,
   sameText,
-} from "../../src/archive/dividendChanges.ts";
+} from "../../src/archive/load/dividendChanges.ts";
 import type { DividendData } from "../../src/quotes-api/document.ts";
 import { at } from "../support/journal.ts";
 

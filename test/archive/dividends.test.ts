@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { loadAll } from "../../src/archive/loader.ts";
+import { loadAll } from "../../src/archive/load/loader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { DividendData } from "../../src/quotes-api/document.ts";
 import { run } from "../cli/edges.ts";

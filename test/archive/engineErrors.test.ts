@@ -1,6 +1,6 @@
 /** An error of the engine's never becomes a dead letter: it stops the load, and all is loaded when it is gone. */
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { startLoader, type Loader } from "../../src/archive/loader.ts";
+import { startLoader, type Loader } from "../../src/archive/load/loader.ts";
 import { type InjectedBatch, injectedBatch, RECORDS, ROWS } from "../fuzz/engineErrors.ts";
 import { isOnCitus } from "../../src/archive/tiers/citus.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";

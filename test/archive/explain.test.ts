@@ -2,11 +2,11 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { createPool } from "../../src/archive/connect.ts";
-import { databaseError } from "../../src/archive/databaseError.ts";
-import { explain } from "../../src/archive/explain.ts";
-import { loadAll, startLoader } from "../../src/archive/loader.ts";
-import { migrate } from "../../src/archive/migrations.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
+import { databaseError } from "../../src/archive/connect/databaseError.ts";
+import { explain } from "../../src/archive/connect/explain.ts";
+import { loadAll, startLoader } from "../../src/archive/load/loader.ts";
+import { migrate } from "../../src/archive/schema/migrations.ts";
 import { countsOf } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";

@@ -1,8 +1,8 @@
 /** Collectors and owners as the tables have them, by the database's clock. */
 import { beforeEach, expect, test } from "@jest/globals";
-import { readFleet } from "../../src/archive/fleetRows.ts";
-import { placeAccounts } from "../../src/archive/instruments.ts";
-import { inTransaction } from "../../src/archive/transaction.ts";
+import { readFleet } from "../../src/archive/ledger/fleetRows.ts";
+import { placeAccounts } from "../../src/archive/ledger/accountRows.ts";
+import { inTransaction } from "../../src/archive/connect/transaction.ts";
 import { freshDatabase } from "../support/database.ts";
 import { joinFleet } from "../support/fleetRows.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
-import { loadBatch } from "../../src/archive/loadBatch.ts";
-import { loadSegment, startLoader } from "../../src/archive/loader.ts";
-import type { LoadReport } from "../../src/archive/batch.ts";
+import { loadBatch } from "../../src/archive/load/loadBatch.ts";
+import { loadSegment, startLoader } from "../../src/archive/load/loader.ts";
+import type { LoadReport } from "../../src/archive/load/batch.ts";
 import { rowsOf } from "../../src/read/answerToRows.ts";
 import type { AnswerRows, QuoteUnit } from "../../src/read/rowTypes.ts";
 import { listSegments } from "../../src/journal/segments.ts";

@@ -1,7 +1,7 @@
 /** Dates whose rows came when the date was over are noted, whichever way the rows came. */
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
-import { DatesOf } from "../../src/archive/lateDays.ts";
+import { DatesOf } from "../../src/archive/schema/lateDays.ts";
 import { fillSlots } from "../../src/archive/refill/fillSlots.ts";
 import { deriveCloses } from "../../src/archive/refill/deriveCloses.ts";
 import { rowsOfQuery } from "../support/archive.ts";

@@ -11,7 +11,7 @@ import {
   type Look,
   type Self,
   type Telling,
-} from "../../src/archive/leaseRows.ts";
+} from "../../src/archive/ledger/leaseRows.ts";
 import { freshDatabase } from "../support/database.ts";
 import { expectSame } from "../support/expectSame.ts";
 import { type LeaseFaults, memoryLeases } from "../support/memoryLeases.ts";

@@ -5,9 +5,9 @@ import {
   MAX_DOWN_ROWS,
   readLastShares,
   readStoredWithin,
-} from "../../src/archive/ledgerRows.ts";
-import { loadAll } from "../../src/archive/loader.ts";
-import { readCoverage, readUnknownInstruments } from "../../src/archive/coverageRows.ts";
+} from "../../src/archive/ledger/ledgerRows.ts";
+import { loadAll } from "../../src/archive/load/loader.ts";
+import { readCoverage, readUnknownInstruments } from "../../src/archive/ledger/coverageRows.ts";
 import { accountForDowntime, accountForLeftOpen } from "../../src/run/settleDowntime.ts";
 import { downtimeNotes } from "../../src/collect/downtime.ts";
 import { scheduleJob } from "../../src/schedule/slots.ts";

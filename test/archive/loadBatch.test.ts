@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { readPositions } from "../../src/archive/loadPosition.ts";
-import { loadBatch } from "../../src/archive/loadBatch.ts";
+import { readPositions } from "../../src/archive/load/loadPosition.ts";
+import { loadBatch } from "../../src/archive/load/loadBatch.ts";
 import { MAX_NAME } from "../../src/quotes-api/readInstrument.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
 import { handOnDatabases, poolOn } from "../support/database.ts";

@@ -2,17 +2,17 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, writeFileS
 import { join } from "node:path";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { abandonConnections } from "../../src/archive/connect.ts";
-import { isRetryable } from "../../src/archive/databaseError.ts";
-import type { LoadReport } from "../../src/archive/batch.ts";
+import { abandonConnections } from "../../src/archive/connect/connect.ts";
+import { isRetryable } from "../../src/archive/connect/databaseError.ts";
+import type { LoadReport } from "../../src/archive/load/batch.ts";
 import {
   loadAll,
   LoadCutShort,
   startLoader,
   type Loader,
   type LoaderOptions,
-} from "../../src/archive/loader.ts";
-import { migrate } from "../../src/archive/migrations.ts";
+} from "../../src/archive/load/loader.ts";
+import { migrate } from "../../src/archive/schema/migrations.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";

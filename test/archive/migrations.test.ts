@@ -2,7 +2,12 @@ import { createHash } from "node:crypto";
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { currentVersion, migrate, MIGRATIONS_DIR, readMigrations } from "../../src/archive/migrations.ts";
+import {
+  currentVersion,
+  migrate,
+  MIGRATIONS_DIR,
+  readMigrations,
+} from "../../src/archive/schema/migrations.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 

@@ -1,8 +1,8 @@
 /** A database in which something stands that is not quotekeeper's. */
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { databaseError } from "../../src/archive/databaseError.ts";
-import { currentVersion, migrate, readMigrations } from "../../src/archive/migrations.ts";
+import { databaseError } from "../../src/archive/connect/databaseError.ts";
+import { currentVersion, migrate, readMigrations } from "../../src/archive/schema/migrations.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 import { at } from "../support/journal.ts";

@@ -8,7 +8,7 @@ import { contentOf, rowsOfQuery } from "../support/archive.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 import { run } from "../cli/edges.ts";
-import { loadAll } from "../../src/archive/loader.ts";
+import { loadAll } from "../../src/archive/load/loader.ts";
 
 const { delta: _, ...EXTENDED } = EXTENDED_COLUMNS;
 const COLUMNS: Record<string, string> = { ...QUOTE_COLUMNS, ...EXTENDED, ...DIVIDEND_COLUMNS };

@@ -1,6 +1,6 @@
 /** What another program uses, against a service in memory that knows who called: its own log is the truth. */
 import { afterEach, expect, test } from "@jest/globals";
-import { readOtherCalls } from "../../src/archive/budgetUse.ts";
+import { readOtherCalls } from "../../src/archive/ledger/budgetUse.ts";
 import { freshDatabase } from "../support/database.ts";
 
 const { pool } = await freshDatabase();

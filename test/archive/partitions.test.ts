@@ -1,13 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
-import { migrate } from "../../src/archive/migrations.ts";
+import { migrate } from "../../src/archive/schema/migrations.ts";
 import {
   ensurePartitions,
   ensurePartitionsFor,
   MONTHS_AHEAD,
   monthOf,
   monthStart,
-  PARTITIONED_TABLES,
-} from "../../src/archive/partitions.ts";
+} from "../../src/archive/schema/partitions.ts";
+import { PARTITIONED_TABLES } from "../../src/archive/tiers/hypertables.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
 

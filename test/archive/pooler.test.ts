@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { createPool } from "../../src/archive/connect.ts";
-import { migrate } from "../../src/archive/migrations.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
+import { migrate } from "../../src/archive/schema/migrations.ts";
 import { freshDatabase } from "../support/database.ts";
 import { type Pooler, startPooler } from "../support/pooler.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { createPool } from "../../src/archive/connect.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { capturedEdges, run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";

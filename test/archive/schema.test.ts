@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
 import { is } from "drizzle-orm";
 import { getTableConfig, getViewConfig, PgTable, PgView, type PgColumn } from "drizzle-orm/pg-core";
-import * as backfillSchema from "../../src/archive/backfillSchema.ts";
-import * as mainSchema from "../../src/archive/schema.ts";
+import * as backfillSchema from "../../src/archive/schema/backfillSchema.ts";
+import * as mainSchema from "../../src/archive/schema/schema.ts";
 import { TYPE } from "../../scripts/schema/dump.ts";
 import { EMPTIED, rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";

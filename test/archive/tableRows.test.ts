@@ -5,9 +5,9 @@ import { fileURLToPath } from "node:url";
 import { beforeEach, expect, test } from "@jest/globals";
 import { eq, is } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
-import * as backfillSchema from "../../src/archive/backfillSchema.ts";
-import * as mainSchema from "../../src/archive/schema.ts";
-import { insertAll, tablesOn, upsertAll } from "../../src/archive/tableRows.ts";
+import * as backfillSchema from "../../src/archive/schema/backfillSchema.ts";
+import * as mainSchema from "../../src/archive/schema/schema.ts";
+import { insertAll, tablesOn, upsertAll } from "../../src/archive/schema/tableRows.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 

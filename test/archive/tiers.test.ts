@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { readRelations } from "../../scripts/docs/columns.ts";
-import { migrate } from "../../src/archive/migrations.ts";
+import { migrate } from "../../src/archive/schema/migrations.ts";
 import { moveToHypertables } from "../../src/archive/tiers/hypertables.ts";
-import { inTransaction } from "../../src/archive/transaction.ts";
+import { inTransaction } from "../../src/archive/connect/transaction.ts";
 import { readRetention } from "../../src/archive/tiers/community.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
-import { loadAll } from "../../src/archive/loader.ts";
+import { loadAll } from "../../src/archive/load/loader.ts";
 import { run } from "../cli/edges.ts";
 import { contentOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals
 import { chownSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { createPool } from "../../src/archive/connect.ts";
-import { tlsOf } from "../../src/archive/tls.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
+import { tlsOf } from "../../src/archive/connect/tls.ts";
 import { describeDatabase } from "../../src/config/databaseUrl.ts";
 import { freshDatabase } from "../support/database.ts";
 import { selfSigned } from "../support/selfSigned.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { expect, test } from "@jest/globals";
-import { isRetryable } from "../../src/archive/databaseError.ts";
-import { BEGIN_STORING } from "../../src/archive/transaction.ts";
+import { isRetryable } from "../../src/archive/connect/databaseError.ts";
+import { BEGIN_STORING } from "../../src/archive/connect/transaction.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { answerRecord, at } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";

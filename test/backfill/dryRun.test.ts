@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
-import { loadAll } from "../../src/archive/loader.ts";
+import { loadAll } from "../../src/archive/load/loader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { MissReason } from "../../src/journal/ledger.ts";
 import { writeDocument } from "../../src/quotes-api/writeDocument.ts";

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { keepAccounts } from "../../src/archive/accountRows.ts";
+import { keepAccounts } from "../../src/archive/ledger/accountRows.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, handOnDatabases } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { createPool } from "../../src/archive/connect.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { patientClock } from "../support/clock.ts";

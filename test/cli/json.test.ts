@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type { Command } from "commander";
-import { insertLedger } from "../../src/archive/ledgerRows.ts";
+import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { errorJson } from "../../src/cli/terminal/complain.ts";
 import { JSON_SCHEMAS } from "../../src/cli/jsonSchemas.ts";
 import { createProgram } from "../../src/cli/program.ts";

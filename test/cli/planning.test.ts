@@ -2,8 +2,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { insertLedger } from "../../src/archive/ledgerRows.ts";
-import { inTransaction } from "../../src/archive/transaction.ts";
+import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
+import { inTransaction } from "../../src/archive/connect/transaction.ts";
 import type { z } from "zod";
 import type { coverageJson } from "../../src/cli/coverage.ts";
 import type { planJson } from "../../src/cli/plan.ts";

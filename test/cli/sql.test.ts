@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { ask as askPostgres, readQuestions } from "../../scripts/sql/page.ts";
-import { DUCK_NAMES } from "../../src/archive/lake/duckViews.ts";
+import { DUCK_NAMES } from "../../src/archive/export/duckViews.ts";
 import { acrossTheBorder, plain } from "./sqlWorld.ts";
 
 const world = await acrossTheBorder();

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { createPool } from "../../src/archive/connect.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { patientClock } from "../support/clock.ts";

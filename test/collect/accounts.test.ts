@@ -5,8 +5,17 @@ import { PROBED_EVERY_MS, REFUSED_FOR_MS, Shares } from "../../src/accounts/shar
 import type { SlotEntry } from "../../src/journal/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { contractsOf, symbolsNamed } from "./due.ts";
-import { entriesOf, failure, jobOf, mostInWindow, quotesFor, startWorld } from "./world.ts";
-import type { SeenCall, World, WorldOptions } from "./world.ts";
+import {
+  entriesOf,
+  failure,
+  jobOf,
+  mostInWindow,
+  quotesFor,
+  startWorld,
+  type SeenCall,
+  type World,
+  type WorldOptions,
+} from "./world.ts";
 import { runs } from "../support/runs.ts";
 
 const START = "2026-11-20T14:30:00Z";

@@ -1,5 +1,5 @@
 /** A small archive to export, with what makes exports go wrong: borders of days, wide numbers, absent values. */
-import { ensurePartitions } from "../../src/archive/partitions.ts";
+import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, type TestDatabase } from "../support/database.ts";
 

@@ -1,6 +1,6 @@
 /** That the audit finds what it is there to find: an audit that is blind proves nothing. */
 import { expect, test } from "@jest/globals";
-import { keepAccounts } from "../../src/archive/accountRows.ts";
+import { keepAccounts } from "../../src/archive/ledger/accountRows.ts";
 import { freshDatabase, handOnDatabases } from "../support/database.ts";
 import { answerRecord, at } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";

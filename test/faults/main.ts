@@ -7,8 +7,8 @@
  * anything does not hold. The instants are random: the seed makes a run similar, not the same.
  */
 import { parseArgs } from "node:util";
-import { createPool } from "../../src/archive/connect.ts";
-import { migrate } from "../../src/archive/migrations.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
+import { migrate } from "../../src/archive/schema/migrations.ts";
 import { instantFromDate, systemClock } from "../../src/clock.ts";
 import { seeded } from "../../bench/governor/random.ts";
 import { DEMANDS, FLEET_LOAD, FLEET_RULES, MOVABLE, SATURATED_FLEET, SPARSE } from "./kit/demands.ts";

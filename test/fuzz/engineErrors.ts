@@ -1,9 +1,9 @@
 /** A batch with every kind of row, into which an error of the engine's is put at each of its statements. */
 import { EVER } from "../../src/journal/record.ts";
 import type pg from "pg";
-import { isPassing, loadBatch } from "../../src/archive/loadBatch.ts";
-import { readBatches } from "../../src/archive/readBatches.ts";
-import { mayBeOfARow, mayBeThereAlready } from "../../src/archive/databaseError.ts";
+import { isPassing, loadBatch } from "../../src/archive/load/loadBatch.ts";
+import { readBatches } from "../../src/archive/load/readBatches.ts";
+import { mayBeOfARow, mayBeThereAlready } from "../../src/archive/connect/databaseError.ts";
 import { replay } from "../../src/backfill/journal/replay.ts";
 import { NOTHING_DONE } from "../../src/archive/refill/backfillReport.ts";
 import { listSegments } from "../../src/journal/segments.ts";

@@ -1,5 +1,5 @@
 /** What `PlainReader` makes of an answer beside the truth: the units of `rowsOf`, written by the columns of the tables. */
-import { EXTENDED_QUOTES, QUOTES, type QuoteTable } from "../../src/archive/quoteColumns.ts";
+import { EXTENDED_QUOTES, QUOTES, type QuoteTable } from "../../src/archive/schema/quoteColumns.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { dividendOf, rowsOf } from "../../src/read/answerToRows.ts";
 import { CopyLines, copyText } from "../../src/read/copyLines.ts";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type pg from "pg";
-import { markLate } from "../../src/archive/lateDays.ts";
+import { markLate } from "../../src/archive/schema/lateDays.ts";
 import type { DayManifest } from "../../src/lake/lakeFiles.ts";
 import { run } from "../cli/edges.ts";
 import { freshDatabase } from "../support/database.ts";

@@ -12,7 +12,7 @@ export default {
     "src/quotes-api/**/*.ts",
     "src/market/**/*.ts",
     "src/read/*.ts",
-    "src/archive/dividendChanges.ts",
+    "src/archive/load/dividendChanges.ts",
   ],
   // The wording of messages is held by no test on purpose; what a text decides (a phase, a form) is a type.
   mutator: { excludedMutations: ["StringLiteral"] },

@@ -1,7 +1,7 @@
 /** The accounts that a collector calls: they come and go with their leases, and with the files. */
 import { afterEach, expect, test } from "@jest/globals";
 import type { Account } from "../../src/accounts/account.ts";
-import { keepAccounts, wantAccount } from "../../src/archive/accountRows.ts";
+import { keepAccounts, wantAccount } from "../../src/archive/ledger/accountRows.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { accountSharer, AccountsCalled } from "../../src/run/accountsCalled.ts";

@@ -1,7 +1,7 @@
 /** Several collectors in virtual time: who calls which account, whatever happens to them. The tables are in memory. */
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { Epoch, LeaseStore } from "../../src/archive/leaseRows.ts";
+import type { Epoch, LeaseStore } from "../../src/archive/ledger/leaseRows.ts";
 import type { Clock } from "../../src/clock.ts";
 import { filesSaid } from "../../src/run/filesDigest.ts";
 import { Fleet, type Holder } from "../../src/run/fleet.ts";

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import type { CollectorRow, OwnedAccount } from "../../src/archive/fleetTypes.ts";
+import type { CollectorRow, OwnedAccount } from "../../src/archive/ledger/fleetTypes.ts";
 import { fleetLines } from "../../src/run/fleetStatus.ts";
 import type { StatusReport } from "../../src/run/statusTypes.ts";
 import { run } from "../cli/edges.ts";

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "@jest/globals";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type pg from "pg";
-import { insertLedger } from "../../src/archive/ledgerRows.ts";
+import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { accountForDowntime } from "../../src/run/settleDowntime.ts";
 import { beginRun } from "../../src/run/lastRun.ts";
 import { scheduleJob } from "../../src/schedule/slots.ts";

@@ -1,8 +1,8 @@
 /** The ledger of accounts that one collector takes over from another, on Postgres: each has a journal of its own. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { readCoverage } from "../../src/archive/coverageRows.ts";
-import { loadAll, type Loader, startLoader } from "../../src/archive/loader.ts";
+import { readCoverage } from "../../src/archive/ledger/coverageRows.ts";
+import { loadAll, type Loader, startLoader } from "../../src/archive/load/loader.ts";
 import { instantFromDate, systemClock } from "../../src/clock.ts";
 import type { LedgerNote, MissReason, Share } from "../../src/journal/ledger.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
@@ -14,8 +14,8 @@ import { scheduleJob } from "../../src/schedule/slots.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { emptyArchive, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
-import { inTransaction } from "../../src/archive/transaction.ts";
-import { placeAccounts } from "../../src/archive/instruments.ts";
+import { inTransaction } from "../../src/archive/connect/transaction.ts";
+import { placeAccounts } from "../../src/archive/ledger/accountRows.ts";
 import { freshDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
 import { tempDir } from "../support/tempDir.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import type { AccountStatus } from "../../src/run/statusTypes.ts";
-import type { Health } from "../../src/archive/queries.ts";
+import type { Health } from "../../src/archive/ask/queries.ts";
 import {
   type LedgerStatus,
   missedBy,

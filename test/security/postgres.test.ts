@@ -5,13 +5,13 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import pg from "pg";
-import { createPool } from "../../src/archive/connect.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
 import { findBinaries, fetchPackage } from "../../src/archive/embedded/binaries.ts";
 import { startServer } from "../../src/archive/embedded/cluster.ts";
 import { cachesOf, reachableBinaries } from "../../src/archive/embedded/reachable.ts";
 import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
 import { decideRunAs } from "../../src/archive/embedded/unprivileged.ts";
-import { currentVersion, migrate } from "../../src/archive/migrations.ts";
+import { currentVersion, migrate } from "../../src/archive/schema/migrations.ts";
 import { systemClock } from "../../src/clock.ts";
 import { tempDir } from "../support/tempDir.ts";
 

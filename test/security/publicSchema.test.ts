@@ -1,10 +1,10 @@
 /** What somebody else has put where quotekeeper looks names up, and with whose rights it runs: with none of quotekeeper's. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
-import { connectBeside } from "../../src/archive/connect.ts";
-import { databaseError } from "../../src/archive/databaseError.ts";
-import { currentVersion, migrate } from "../../src/archive/migrations.ts";
-import { readSharedSchema } from "../../src/archive/searchPath.ts";
+import { connectBeside } from "../../src/archive/connect/connect.ts";
+import { databaseError } from "../../src/archive/connect/databaseError.ts";
+import { currentVersion, migrate } from "../../src/archive/schema/migrations.ts";
+import { readSharedSchema } from "../../src/archive/connect/searchPath.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
 import { at } from "../support/journal.ts";

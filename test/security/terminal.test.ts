@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { insertLedger } from "../../src/archive/ledgerRows.ts";
+import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import type { Sink } from "../../src/run/edges.ts";
 import { harmlessSink, oneLine, own, say } from "../../src/cli/terminal/harmless.ts";
 import { createLogger } from "../../src/cli/terminal/logger.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { PointInTimeRow } from "../../src/archive/pointInTime.ts";
+import type { PointInTimeRow } from "../../src/archive/ask/pointInTime.ts";
 import { instrumentName, type InstrumentKey, option, security } from "../../src/market/instrument.ts";
 import { type Moment, type ReadRows, type Rows, sharedLookups } from "../../src/serve/archive/lookups.ts";
 

@@ -1,7 +1,7 @@
 /** The whole data path with real parts: a socket, OAuth, a journal on disk, a loader, PostgreSQL. */
 import { afterAll } from "@jest/globals";
 import type pg from "pg";
-import { startLoader, type Loader } from "../../src/archive/loader.ts";
+import { startLoader, type Loader } from "../../src/archive/load/loader.ts";
 import { NO_CALL_LOG } from "../../src/collect/callLog.ts";
 import { openFetchQuotes } from "../../src/collect/fetchQuotes.ts";
 import { createObserver, instantFromDate } from "../../src/clock.ts";

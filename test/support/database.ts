@@ -1,7 +1,7 @@
 /** A PostgreSQL database for one test file. */
 import { afterAll, afterEach, beforeEach } from "@jest/globals";
 import type pg from "pg";
-import { createPool } from "../../src/archive/connect.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
 import { emptyArchive } from "./archive.ts";
 
 /** A database of one's own on the run's server. */

@@ -1,7 +1,7 @@
 /** A migrated database and a journal, and loading the one from the other. */
 import type pg from "pg";
-import type { LoadReport } from "../../src/archive/batch.ts";
-import { loadAll, type LoaderOptions } from "../../src/archive/loader.ts";
+import type { LoadReport } from "../../src/archive/load/batch.ts";
+import { loadAll, type LoaderOptions } from "../../src/archive/load/loader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { createTestClock } from "./clock.ts";
 import { freshDatabase } from "./database.ts";

@@ -1,5 +1,5 @@
 /**
- * The fleet's tables in memory, for time that a test moves: does what src/archive/leaseRows.ts does in a database, and a
+ * The fleet's tables in memory, for time that a test moves: does what src/archive/ledger/leaseRows.ts does in a database, and a
  * property (test/archive/leaseRows.test.ts) holds the two together. Each client has a way of its own to the database, which
  * can be cut.
  */
@@ -16,7 +16,7 @@ import type {
   SeenLease,
   Self,
   Telling,
-} from "../../src/archive/leaseRows.ts";
+} from "../../src/archive/ledger/leaseRows.ts";
 import type { Clock } from "../../src/clock.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 

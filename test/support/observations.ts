@@ -1,9 +1,9 @@
 /** Quotes put straight into an archive, one line each. */
 import type pg from "pg";
-import { barPartsOf } from "../../src/archive/barParts.ts";
-import { copyLines, type SeriesLines } from "../../src/archive/copyQuotes.ts";
-import { BEGIN_WITH_BARS, type GivenBars } from "../../src/archive/givenBars.ts";
-import { ensurePartitions } from "../../src/archive/partitions.ts";
+import { barPartsOf } from "../../src/archive/load/barParts.ts";
+import { copyLines, type SeriesLines } from "../../src/archive/load/copyQuotes.ts";
+import { BEGIN_WITH_BARS, type GivenBars } from "../../src/archive/load/givenBars.ts";
+import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
 import { isOnCitus } from "../../src/archive/tiers/citus.ts";
 import { CopyLines } from "../../src/read/copyLines.ts";
 import { freshDatabase } from "./database.ts";

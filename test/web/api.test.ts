@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { createPool } from "../../src/archive/connect.ts";
+import { createPool } from "../../src/archive/connect/connect.ts";
 import { systemClock } from "../../src/clock.ts";
 import type {
   BarsView,
@@ -11,9 +11,9 @@ import type {
   QuoteRow,
 } from "../../src/web/api/types.ts";
 import { type QuoteTable, rowsOf } from "../../src/web/api/quoteTable.ts";
-import { readBars } from "../../src/archive/dashboard/bars.ts";
-import { readChain } from "../../src/archive/dashboard/chainRows.ts";
-import { readQuotes } from "../../src/archive/dashboard/quotes.ts";
+import { readBars } from "../../src/archive/ask/bars.ts";
+import { readChain } from "../../src/archive/ask/chainRows.ts";
+import { readQuotes } from "../../src/archive/ask/quotes.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard, SOURCES } from "./dashboard.ts";

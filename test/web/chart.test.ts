@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { barsCsv } from "../../src/web/api/barsFile.ts";
 import { indicatorKey, indicatorsOf, valuesOf } from "../../src/web/api/indicators.ts";
-import { INTERVALS, WIDTH_MS, widthFor } from "../../src/archive/dashboard/widths.ts";
+import { INTERVALS, WIDTH_MS, widthFor } from "../../src/archive/ask/widths.ts";
 import type { Bar, BarsView, MissRow } from "../../src/web/api/types.ts";
 import { joinNames, splitNames } from "../../src/web/api/nameList.ts";
 import {

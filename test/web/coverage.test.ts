@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "@jest/globals";
-import { readCoverage, readCoverageShares, sumByAccount } from "../../src/archive/coverageRows.ts";
+import { readCoverage, readCoverageShares, sumByAccount } from "../../src/archive/ledger/coverageRows.ts";
 import type { CoverageView, PackedCell } from "../../src/web/api/types.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard } from "./dashboard.ts";

@@ -1,6 +1,6 @@
 /** Health over weeks: every figure is counted again from the rows themselves, one by one. */
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { ensurePartitions } from "../../src/archive/partitions.ts";
+import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
 import type { Instant } from "../../src/clock.ts";
 import type { HealthView, HolesView, SlotView } from "../../src/web/api/operatorTypes.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";

@@ -8,7 +8,7 @@ import { QuotekeeperError } from "../../errors.ts";
 import { unwritable } from "../../journal/dataDir.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { environmentOf, type Processes, PROCESSES } from "../../processes.ts";
-import { READER } from "../readerName.ts";
+import { READER } from "../connect/fixedNames.ts";
 import type { PostgresBinaries } from "./binaries.ts";
 import { draftOf, sweepDeadDrafts } from "./drafts.ts";
 import { readPidFile } from "./pidFile.ts";

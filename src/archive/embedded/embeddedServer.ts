@@ -7,10 +7,10 @@ import { join, resolve } from "node:path";
 import type pg from "pg";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { addressOf, APPLICATION_NAME, ArchiveClient } from "../connect.ts";
-import { databaseError, isOutOfResources } from "../databaseError.ts";
-import { READER } from "../readerName.ts";
-import { settleReaderSettings } from "../readerRole.ts";
+import { addressOf, APPLICATION_NAME, ArchiveClient } from "../connect/connect.ts";
+import { databaseError, isOutOfResources } from "../connect/databaseError.ts";
+import { READER } from "../connect/fixedNames.ts";
+import { settleReaderSettings } from "../schema/readerRole.ts";
 import {
   type Cluster,
   type ClusterSettings,

@@ -1,5 +1,5 @@
 /** The roles of the embedded database, as one transaction of its superuser. */
-import { READER, READER_CONNECTIONS } from "../readerName.ts";
+import { READER, READER_CONNECTIONS } from "../connect/fixedNames.ts";
 
 /** Made by initdb. It has no password, and nothing lets it in: only PostgreSQL without a server runs as it. */
 export const SUPERUSER = "quotekeeper_superuser";

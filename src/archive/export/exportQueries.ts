@@ -3,8 +3,8 @@ import pg from "pg";
 import type { ExportColumn, ExportTable } from "./tables.ts";
 import type { Instant } from "../../clock.ts";
 import { harmlessSql } from "../../read/cell.ts";
-import { INSTRUMENT_NAME } from "../instruments.ts";
-import { instantText } from "../tableRows.ts";
+import { INSTRUMENT_NAME } from "../schema/instrumentNames.ts";
+import { instantText } from "../schema/tableRows.ts";
 
 /** What is exported of a table. Dates are the exchange's, both included; null: no bound. */
 export type ExportRange = {

@@ -4,7 +4,7 @@ import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import type { Instant } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { type KnownLake, readKnownLake, readLateDays, type WrittenDay } from "../lake/lakeRows.ts";
+import { type KnownLake, readKnownLake, readLateDays, type WrittenDay } from "./lakeRows.ts";
 import { commitsSettled, isOnCitus } from "../tiers/citus.ts";
 import { type ExportColumn, readColumns, type ExportTable } from "./tables.ts";
 import {
@@ -15,7 +15,7 @@ import {
   type RowFormat,
   rowsQuery,
 } from "./exportQueries.ts";
-import { instantText } from "../tableRows.ts";
+import { instantText } from "../schema/tableRows.ts";
 
 /** Rows on their way out. */
 type RowStream = {

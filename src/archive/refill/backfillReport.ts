@@ -1,6 +1,6 @@
 /** What a backfill did, in numbers that add up. Pure. */
-import { addLetterCounts, type LetterCount } from "../letterCounts.ts";
-import type { LoadReport } from "../batch.ts";
+import { addLetterCounts, type LetterCount } from "../load/letterCounts.ts";
+import type { LoadReport } from "../load/batch.ts";
 import { thousands } from "../../figures.ts";
 
 /** Counts of one backfill, over all its runs when it was ended in its midst: `read = stored + repeated + deadLettered`. */

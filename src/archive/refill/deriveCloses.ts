@@ -3,14 +3,14 @@
  * their previous close (specification, `prevclose`). It goes to `derived_closes`, never to `quotes`.
  */
 import type pg from "pg";
-import { derivedCloses } from "../backfillSchema.ts";
-import { isNamed } from "../instruments.ts";
-import { markLate } from "../lateDays.ts";
-import { columnList } from "../tableRows.ts";
+import { derivedCloses } from "../schema/backfillSchema.ts";
+import { isNamed } from "../schema/instrumentNames.ts";
+import { markLate } from "../schema/lateDays.ts";
+import { columnList } from "../schema/tableRows.ts";
 import type { Instant } from "../../clock.ts";
 import { isOnCitus } from "../tiers/citus.ts";
 import { type Wanted, withNear } from "../tiers/near.ts";
-import { inTransaction } from "../transaction.ts";
+import { inTransaction } from "../connect/transaction.ts";
 
 /** A quote this long before the close, or later on the same date, shows the close; earlier ones do not. */
 const NEAR_CLOSE = "15 minutes";

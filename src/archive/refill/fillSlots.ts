@@ -1,15 +1,15 @@
 /** Marks slots as filled whose quotes came to the archive after they had been accounted for as missed. */
 import type pg from "pg";
-import { fills } from "../backfillSchema.ts";
-import { isNamed, rootsOf } from "../instruments.ts";
-import { markLate } from "../lateDays.ts";
-import { LATEST_ANSWER_MS } from "../ledgerRows.ts";
-import { misses, type slots } from "../schema.ts";
-import { columnList } from "../tableRows.ts";
+import { fills } from "../schema/backfillSchema.ts";
+import { isNamed, rootsOf } from "../schema/instrumentNames.ts";
+import { markLate } from "../schema/lateDays.ts";
+import { LATEST_ANSWER_MS } from "../ledger/ledgerRows.ts";
+import { misses, type slots } from "../schema/schema.ts";
+import { columnList } from "../schema/tableRows.ts";
 import { isOnCitus } from "../tiers/citus.ts";
 import { type Wanted, withNear } from "../tiers/near.ts";
 import type { Instant } from "../../clock.ts";
-import { inTransaction } from "../transaction.ts";
+import { inTransaction } from "../connect/transaction.ts";
 
 /** A slot with misses, and the ones of its job beside it in the ledger; epoch ms UTC. */
 type MissedSlot = {

@@ -1,8 +1,8 @@
 /** The pieces of files that a source has already. */
 import type pg from "pg";
 import { type Instant, instantOf, microsOf } from "../../clock.ts";
-import type { LetterCount } from "../letterCounts.ts";
-import { instantText } from "../tableRows.ts";
+import type { LetterCount } from "../load/letterCounts.ts";
+import { instantText } from "../schema/tableRows.ts";
 
 /** Where a piece is, and how many rows it has. */
 export type KnownPiece = { observedAt: Instant; segment: string; rows: number };

@@ -1,7 +1,7 @@
 /** The holes of the ledger, as people ask for them: by job, day and reason. */
 import type pg from "pg";
 import type { Instant } from "../../clock.ts";
-import { instantText } from "../tableRows.ts";
+import { instantText } from "../schema/tableRows.ts";
 
 /** Misses of one job on one exchange date for one reason. */
 export type Hole = {

@@ -1,11 +1,12 @@
 /** Takes the rows of answers out of the archive, so that they can be put in anew in the same transaction. */
 import type pg from "pg";
-import { instrumentColumns } from "../insert.ts";
-import { IS_SAME_INSTRUMENT, sourceText } from "../instruments.ts";
-import { withoutReplaced } from "../replaceQuotes.ts";
+import { instrumentColumns } from "../load/instrumentColumns.ts";
+import { IS_SAME_INSTRUMENT } from "../schema/instrumentNames.ts";
+import { sourceText } from "../load/sources.ts";
+import { withoutReplaced } from "../load/replaceQuotes.ts";
 import { type Wanted, withNear } from "../tiers/near.ts";
 import type { AnswerRows, QuoteUnit } from "../../read/rowTypes.ts";
-import type { JournaledNote } from "../loadNotes.ts";
+import type { JournaledNote } from "../load/loadNotes.ts";
 import { SLOT_KEYS, type SlotKey, slotKeyValues } from "./fillSlots.ts";
 import type { RecordSource } from "../../journal/record.ts";
 

@@ -2,15 +2,15 @@
 import { createHash } from "node:crypto";
 import { eq, and, between, sql, type SQL } from "drizzle-orm";
 import type pg from "pg";
-import { backfills, backfillPositions } from "../backfillSchema.ts";
-import { columnList, tablesOn, insertAll } from "../tableRows.ts";
+import { backfills, backfillPositions } from "../schema/backfillSchema.ts";
+import { columnList, tablesOn, insertAll } from "../schema/tableRows.ts";
 import type { Instant } from "../../clock.ts";
 import { type BackfillReport, NOTHING_DONE, withLoaded } from "./backfillReport.ts";
-import { journalPositions } from "../schema.ts";
-import { type LoadPosition, lockPosition, type Part } from "../loadPosition.ts";
+import { journalPositions } from "../schema/schema.ts";
+import { type LoadPosition, lockPosition, type Part } from "../load/loadPosition.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { jsonText } from "../../outsideText.ts";
-import { transactionOn } from "../transaction.ts";
+import { transactionOn } from "../connect/transaction.ts";
 
 /** What was asked: two runs with the same are the same backfill. Plain JSON, without secrets. */
 export type Asked = { kind: "journal" | "xml" | "csv" | "parquet" | "sweep"; [detail: string]: unknown };

@@ -8,7 +8,7 @@
  * also waits for transactions that are committed here and not yet on their workers, so that what is read next has their rows.
  */
 
-import { SIMULATED_SOURCE } from "../schema.ts";
+import { SIMULATED_SOURCE } from "../connect/fixedNames.ts";
 
 /** Joins the hours `t` of a row's date: the simulated market has none of the exchange's. */
 export const sessionsOf = (row: string): string =>

@@ -1,6 +1,6 @@
 /** What TimescaleDB Community adds: compression, and retention if it is wanted. */
 import type pg from "pg";
-import { SIMULATED_SOURCE } from "../schema.ts";
+import { SIMULATED_SOURCE } from "../connect/fixedNames.ts";
 
 /** Rows of a chunk are compressed when all of them are older than this. */
 const COMPRESS_AFTER = "7 days";

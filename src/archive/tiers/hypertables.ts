@@ -1,6 +1,8 @@
 /** From native partitions to hypertables, every row kept: for an empty database at once, for a filled one when asked. */
 import type pg from "pg";
-import { PARTITIONED_TABLES } from "../partitions.ts";
+
+/** Tables that are partitioned by `observed_at`. */
+export const PARTITIONED_TABLES = ["responses", "quotes", "extended_quotes", "dividends"] as const;
 
 /**
  * How much time one chunk holds. What is written lately should fit into memory, indexes included; and every chunk costs

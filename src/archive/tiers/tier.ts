@@ -3,7 +3,7 @@
  * out. The database itself says which one it is, nothing is configured.
  */
 import type pg from "pg";
-import { transactionOn } from "../transaction.ts";
+import { transactionOn } from "../connect/transaction.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { moveToCitus, readCitus, settleCitus } from "./citus.ts";
 import { settleCommunity } from "./community.ts";

@@ -6,7 +6,7 @@
 import type { Hash } from "node:crypto";
 import type { CsvCall, CsvReading } from "../../read/csvCall.ts";
 import { csvRows } from "../../read/csvRows.ts";
-import { replacedName } from "../../archive/replaceQuotes.ts";
+import { replacedName } from "../../archive/load/replaceQuotes.ts";
 import type { RawRow } from "../../read/splitRows.ts";
 import type { Instant } from "../../clock.ts";
 import { addPart, hashOf, recordOf, uuidOf, type Piece, type PieceBatch } from "../files/piece.ts";

@@ -1,10 +1,10 @@
 /** What loading some batches would change: exactly, and without changing it. */
-import { createMemory, loadBatch } from "../../archive/loadBatch.ts";
-import type { Batch } from "../../archive/batch.ts";
-import { loadAll, type LoaderOptions } from "../../archive/loader.ts";
+import { createMemory, loadBatch } from "../../archive/load/loadBatch.ts";
+import type { Batch } from "../../archive/load/batch.ts";
+import { loadAll, type LoaderOptions } from "../../archive/load/loader.ts";
 import { NO_POSITION } from "../../archive/refill/runs.ts";
 import { type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/backfillReport.ts";
-import type { TempCopies } from "../../archive/tempCopies.ts";
+import type { TempCopies } from "../../archive/load/tempCopies.ts";
 
 /**
  * @param onBatch called after each batch, with the report so far

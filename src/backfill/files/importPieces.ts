@@ -5,13 +5,13 @@
  * A run that was ended in its midst, at whatever instant, has left pieces in one of three states: not journaled (they
  * come now), journaled and not loaded (`catchUp` loads them first), loaded (the archive knows their request ids).
  */
-import { addCounts } from "../../archive/letterCounts.ts";
+import { addCounts } from "../../archive/load/letterCounts.ts";
 import type pg from "pg";
-import { createMemory, loadBatch, type LoadMemory } from "../../archive/loadBatch.ts";
-import type { Batch, LoadReport } from "../../archive/batch.ts";
-import { type DamagedBytes, readBatches } from "../../archive/readBatches.ts";
-import { readStretches } from "../../archive/readStretches.ts";
-import { StretchLoader } from "../../archive/stretchLoader.ts";
+import { createMemory, loadBatch, type LoadMemory } from "../../archive/load/loadBatch.ts";
+import type { Batch, LoadReport } from "../../archive/load/batch.ts";
+import { type DamagedBytes, readBatches } from "../../archive/load/readBatches.ts";
+import { readStretches } from "../../archive/load/readStretches.ts";
+import { StretchLoader } from "../../archive/load/stretchLoader.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
 import { PlainReader } from "../../read/plainRows.ts";
 import type { AnswerRows } from "../../read/rowTypes.ts";
@@ -22,8 +22,8 @@ import { NO_POSITION, positionOfRun, readReadPositions, type Run } from "../../a
 import type { OnProgress } from "../progress.ts";
 import { type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/backfillReport.ts";
 import { type Piece, type PieceBatch, recordOf } from "./piece.ts";
-import { JOURNAL_POSITION, type Part, readPositions } from "../../archive/loadPosition.ts";
-import { loadSegment } from "../../archive/loader.ts";
+import { JOURNAL_POSITION, type Part, readPositions } from "../../archive/load/loadPosition.ts";
+import { loadSegment } from "../../archive/load/loader.ts";
 import { listSegments } from "../../journal/segments.ts";
 
 type ImportOptions = {

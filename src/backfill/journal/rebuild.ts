@@ -3,17 +3,19 @@
  * or the new ones, and never a hole.
  */
 import type pg from "pg";
-import { addAllSeen, findSeen, restoreInstruments } from "../../archive/instruments.ts";
-import { restoredSightings } from "../../archive/refill/restore.ts";
-import { markLate } from "../../archive/lateDays.ts";
+import { findSeen } from "../../archive/load/instruments.ts";
+import { addAllSeen } from "../../archive/load/seen.ts";
+import { restoreInstruments } from "../../archive/load/refreshInstruments.ts";
+import { restoredSightings } from "../../archive/load/restore.ts";
+import { markLate } from "../../archive/schema/lateDays.ts";
 import {
   createMemory,
   datesOf as datesTouchedBy,
   ensureRoom,
   monthsOf,
   storeBatch,
-} from "../../archive/loadBatch.ts";
-import type { Batch } from "../../archive/batch.ts";
+} from "../../archive/load/loadBatch.ts";
+import type { Batch } from "../../archive/load/batch.ts";
 import { dateOf } from "../../clock.ts";
 import { segmentHour } from "../../journal/segmentName.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
@@ -29,8 +31,8 @@ import {
   removeStrayDividends,
 } from "../../archive/refill/removeAnswers.ts";
 import { oneConnectionEach } from "../../archive/tiers/citus.ts";
-import { BEGIN_STORING_ALONE, inTransaction } from "../../archive/transaction.ts";
-import type { LoadPosition } from "../../archive/loadPosition.ts";
+import { BEGIN_STORING_ALONE, inTransaction } from "../../archive/connect/transaction.ts";
+import type { LoadPosition } from "../../archive/load/loadPosition.ts";
 import { overtaken } from "../../archive/refill/runs.ts";
 import { batchesOf, type ReplayOptions } from "./replay.ts";
 import { Restoring } from "./restoring.ts";

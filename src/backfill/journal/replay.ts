@@ -3,11 +3,11 @@
  * loaded the next one is read.
  */
 import type pg from "pg";
-import { LoadedByAnother, StretchLoader } from "../../archive/stretchLoader.ts";
-import type { LoadPosition, Part } from "../../archive/loadPosition.ts";
-import type { Batch } from "../../archive/batch.ts";
-import { type DamagedBytes, readBatches, SMALL_BATCH_BYTES } from "../../archive/readBatches.ts";
-import { stretchesOfThread, type StretchRequest } from "../../archive/readStretches.ts";
+import { LoadedByAnother, StretchLoader } from "../../archive/load/stretchLoader.ts";
+import type { LoadPosition, Part } from "../../archive/load/loadPosition.ts";
+import type { Batch } from "../../archive/load/batch.ts";
+import { type DamagedBytes, readBatches, SMALL_BATCH_BYTES } from "../../archive/load/readBatches.ts";
+import { stretchesOfThread, type StretchRequest } from "../../archive/load/readStretches.ts";
 import type { JournalRecord, TimeRange } from "../../journal/record.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import type { OnProgress } from "../progress.ts";

@@ -6,9 +6,9 @@ import {
   type SlotsNote,
   sharesIn,
 } from "../../journal/ledger.ts";
-import { LEDGER_SOURCE_IDS } from "../../archive/ledgerRows.ts";
-import type { SeenInstruments } from "../../archive/instruments.ts";
-import type { JournaledNote } from "../../archive/loadNotes.ts";
+import { LEDGER_SOURCE_IDS } from "../../archive/ledger/ledgerRows.ts";
+import type { SeenInstruments } from "../../archive/load/seen.ts";
+import type { JournaledNote } from "../../archive/load/loadNotes.ts";
 import { dateOf } from "../../clock.ts";
 import type { SlotKey } from "../../archive/refill/fillSlots.ts";
 import { DEFAULT_ACCOUNT, type TimeRange } from "../../journal/record.ts";

@@ -1,7 +1,7 @@
 /** What a sweep has brought: its answers in the journal, and the rows of them in the archive. */
 import { setImmediate } from "node:timers/promises";
 import type pg from "pg";
-import { addLetterCounts, countLetters, isOfQuote } from "../../archive/letterCounts.ts";
+import { addLetterCounts, countLetters, isOfQuote } from "../../archive/load/letterCounts.ts";
 import { type AskedAnswer, readStoredAnswers, type StoredAnswer } from "../../archive/refill/knownPieces.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
 import type { DeadLetter } from "../../read/rowTypes.ts";

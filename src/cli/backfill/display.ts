@@ -1,6 +1,6 @@
 /** Shows how a backfill goes: a bar on a terminal, JSON lines elsewhere; on stderr, as stdout is for the result. */
 import type { Config } from "../../config/loadEnvironment.ts";
-import { damageSaid } from "../../archive/readBatches.ts";
+import { damageSaid } from "../../archive/load/readBatches.ts";
 import type { ReplayOptions } from "../../backfill/journal/replay.ts";
 import type { BackfillProgress, OnProgress } from "../../backfill/progress.ts";
 import { type Edges, endingAtInterrupt } from "../../run/edges.ts";

@@ -2,7 +2,7 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import type pg from "pg";
-import type { Batch } from "../../archive/batch.ts";
+import type { Batch } from "../../archive/load/batch.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/backfillReport.ts";
 import {
@@ -12,7 +12,7 @@ import {
   beginRun,
   finishRun,
 } from "../../archive/refill/runs.ts";
-import type { TempCopies } from "../../archive/tempCopies.ts";
+import type { TempCopies } from "../../archive/load/tempCopies.ts";
 import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
 import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";

@@ -1,5 +1,5 @@
 /** The lines of `.env` that follow from an account and from a database: secrets are asked for, a server is tried. */
-import { currentVersion } from "../../archive/migrations.ts";
+import { currentVersion } from "../../archive/schema/migrations.ts";
 import { CREDENTIAL_NAMES } from "../../config/environment.ts";
 import { loadConfig } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";

@@ -11,8 +11,8 @@ import {
   type DuckTable,
   newestGone,
   NEWEST_GONE_COLUMNS,
-} from "../../archive/lake/duckTables.ts";
-import * as sql from "../../archive/lake/duckViews.ts";
+} from "../../archive/export/duckTables.ts";
+import * as sql from "../../archive/export/duckViews.ts";
 import { type Instant, instantOf } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { zstandard } from "../../export/exportArchive.ts";

@@ -3,8 +3,8 @@
  * of two locks: the databases in which it is planned and answered touch no other file (`locked` of duckViews.ts).
  */
 import { closest, distance } from "fastest-levenshtein";
-import { DUCK_TABLES } from "../../archive/lake/duckTables.ts";
-import { DUCK_NAMES, duckStatementTree, inParentheses } from "../../archive/lake/duckViews.ts";
+import { DUCK_TABLES } from "../../archive/export/duckTables.ts";
+import { DUCK_NAMES, duckStatementTree, inParentheses } from "../../archive/export/duckViews.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { type Duck, rowsOf } from "./duckdb.ts";
 

@@ -6,7 +6,7 @@ import {
   readPointInTime,
   readState,
   type SourceKind,
-} from "../../archive/pointInTime.ts";
+} from "../../archive/ask/pointInTime.ts";
 import { instantFromDate, instantOf, microsOf } from "../../clock.ts";
 import { type InstrumentKey, isKeptSymbol, isWatchlistId } from "../../market/instrument.ts";
 import type { InstrumentQuote } from "../../quotes-api/document.ts";

@@ -1,5 +1,5 @@
 /** From a row of the archive back to the `instrumentquote` it was made of, element by element. Pure. */
-import type { PointInTimeRow } from "../../archive/pointInTime.ts";
+import type { PointInTimeRow } from "../../archive/ask/pointInTime.ts";
 import { UNKNOWN_SECURITY_TYPE } from "../../read/answerToRows.ts";
 import type { DividendData, InstrumentQuote, Quote } from "../../quotes-api/document.ts";
 import { quoteWrittenOut } from "../../quotes-api/fields.ts";

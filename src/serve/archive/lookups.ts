@@ -7,7 +7,7 @@
  * quote, and for as long as the database's state is the one in which it was read. So all that a call has to ask for what
  * is known is whether anything was committed since, which costs a tenth of reading it, and calls share that as well.
  */
-import type { PointInTimeRow } from "../../archive/pointInTime.ts";
+import type { PointInTimeRow } from "../../archive/ask/pointInTime.ts";
 import type { Instant } from "../../clock.ts";
 import { instrumentName, type InstrumentKey } from "../../market/instrument.ts";
 

@@ -1,6 +1,6 @@
 /** Bars as a CSV file: what the chart draws, in numbers. Pure. */
 import { harmless } from "../../read/cell.ts";
-import { barKey } from "../../archive/dashboard/widths.ts";
+import { barKey } from "../../archive/ask/widths.ts";
 import { type Indicator, indicatorKey, valuesOf } from "./indicators.ts";
 import { csvField } from "./csvText.ts";
 import type { Bar, BarsView, MissRow } from "./types.ts";

@@ -1,9 +1,9 @@
 /** The routes that the instrument's chart is drawn from: bars, what is missing between them, and both as a file. */
 import type pg from "pg";
 import { z } from "zod";
-import { readBars } from "../../archive/dashboard/bars.ts";
-import { readMissedBars } from "../../archive/dashboard/missedBars.ts";
-import { INTERVALS } from "../../archive/dashboard/widths.ts";
+import { readBars } from "../../archive/ask/bars.ts";
+import { readMissedBars } from "../../archive/ask/missedBars.ts";
+import { INTERVALS } from "../../archive/ask/widths.ts";
 import { barsCsv } from "./barsFile.ts";
 import { csvName } from "./csvText.ts";
 import { INDICATORS, indicatorsOf } from "./indicators.ts";

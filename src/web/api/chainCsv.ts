@@ -5,8 +5,8 @@ import {
   type ContractRow,
   readContracts,
   readOptionRates,
-} from "../../archive/dashboard/chainRows.ts";
-import { isoOf } from "../../archive/queries.ts";
+} from "../../archive/ask/chainRows.ts";
+import { isoOf } from "../../archive/ask/queries.ts";
 import { rootedName } from "../../market/instrument.ts";
 import { harmless } from "../../read/cell.ts";
 import { csvField, csvName } from "./csvText.ts";

@@ -1,9 +1,9 @@
 /** The routes of an operator's views: Health and its holes, Jobs, Accounts. Each reads; none writes. */
 import type pg from "pg";
 import { z } from "zod";
-import { readAccountsView } from "../../archive/dashboard/accountsView.ts";
-import { readHealth } from "../../archive/dashboard/healthRows.ts";
-import { readHoles, readSlot } from "../../archive/dashboard/holeRows.ts";
+import { readAccountsView } from "../../archive/ask/accountsView.ts";
+import { readHealth } from "../../archive/ask/healthRows.ts";
+import { readHoles, readSlot } from "../../archive/ask/holeRows.ts";
 import type { Clock } from "../../clock.ts";
 import type { LedgerSource } from "../../journal/ledger.ts";
 import { refusal } from "../live.ts";

@@ -9,9 +9,9 @@ export type {
   HolesView,
   SlotCall,
   SlotView,
-} from "../../archive/dashboard/healthTypes.ts";
-export type { AccountView, AccountsView } from "../../archive/dashboard/accountsTypes.ts";
-export type { CollectorRow } from "../../archive/fleetTypes.ts";
+} from "../../archive/ask/healthTypes.ts";
+export type { AccountView, AccountsView } from "../../archive/ask/accountsTypes.ts";
+export type { CollectorRow } from "../../archive/ledger/fleetTypes.ts";
 
 /** What a job file asks for. */
 export type JobAsk = {

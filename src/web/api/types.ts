@@ -2,7 +2,7 @@
  * What the dashboard's JSON API answers: shared by the server and the page, types alone. Prices, sizes and volumes are
  * decimal text, null when the service sent none; times are ISO 8601 in UTC.
  */
-import type { MinuteCalls } from "../../archive/dashboard/dashboardTypes.ts";
+import type { MinuteCalls } from "../../archive/ask/dashboardTypes.ts";
 
 export type {
   SourceKind,
@@ -25,7 +25,7 @@ export type {
   AccountCoverage,
   CoverageView,
   MissRow,
-} from "../../archive/dashboard/dashboardTypes.ts";
+} from "../../archive/ask/dashboardTypes.ts";
 
 /** What the page is of. */
 export type Meta = {

@@ -3,7 +3,7 @@
  * work now: reads the archive, and where it collects, keeps answers. Whether a person is needed is for `status`.
  */
 import type pg from "pg";
-import { currentVersion } from "../../archive/migrations.ts";
+import { currentVersion } from "../../archive/schema/migrations.ts";
 import { atMost, type Clock } from "../../clock.ts";
 
 /** One thing that has to be there. */

@@ -3,7 +3,7 @@ import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { loadAll } from "../../../src/archive/loader.ts";
+import { loadAll } from "../../../src/archive/load/loader.ts";
 import type { Manifest } from "../../../src/export/manifest.ts";
 import { run } from "../../cli/edges.ts";
 import { duckdbRows } from "../../export/duckdb.ts";

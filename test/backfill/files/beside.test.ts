@@ -1,6 +1,6 @@
 /** An import while a collector loads whatever the journal holds. */
 import { expect, test } from "@jest/globals";
-import { loadAll } from "../../../src/archive/loader.ts";
+import { loadAll } from "../../../src/archive/load/loader.ts";
 import { importPieces } from "../../../src/backfill/files/importPieces.ts";
 import type { Piece } from "../../../src/backfill/files/piece.ts";
 import { beginRun } from "../../../src/archive/refill/runs.ts";

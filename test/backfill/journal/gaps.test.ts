@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { loadAll } from "../../../src/archive/loader.ts";
+import { loadAll } from "../../../src/archive/load/loader.ts";
 import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
 import type { MissReason, SlotEntry } from "../../../src/journal/ledger.ts";
 import type { JournalRecord } from "../../../src/journal/record.ts";

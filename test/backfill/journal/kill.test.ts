@@ -1,7 +1,7 @@
 /** A backfill that is killed at any moment loses nothing, doubles nothing, and goes on. */
 import { expect, test } from "@jest/globals";
 import { writeSample } from "../../../bench/backfill/sample.ts";
-import { loadAll } from "../../../src/archive/loader.ts";
+import { loadAll } from "../../../src/archive/load/loader.ts";
 import { contentOf } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { compileProgram } from "../../support/compileProgram.ts";

@@ -1,7 +1,7 @@
 /** A rebuild against what live collecting made: recounted by digests of whole tables, in the text of their rows. */
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
-import { loadAll } from "../../../src/archive/loader.ts";
+import { loadAll } from "../../../src/archive/load/loader.ts";
 import type { Instant } from "../../../src/clock.ts";
 import type { JournalRecord } from "../../../src/journal/record.ts";
 import type { LedgerNote, MissReason } from "../../../src/journal/ledger.ts";

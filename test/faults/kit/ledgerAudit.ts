@@ -1,7 +1,7 @@
 /** Whether the ledger adds up: due = stored + missed at every slot, and what it calls stored is there. */
 import type pg from "pg";
 import { withNear } from "../../../src/archive/tiers/near.ts";
-import { inTransaction } from "../../../src/archive/transaction.ts";
+import { inTransaction } from "../../../src/archive/connect/transaction.ts";
 import type { DueJob } from "./jobs.ts";
 
 /** What the ledger holds, and what is wrong with it. */

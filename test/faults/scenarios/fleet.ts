@@ -3,7 +3,7 @@
  * recounted from the journals' bytes and the service's own log, which knows whose each call was.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { loadAll } from "../../../src/archive/loader.ts";
+import { loadAll } from "../../../src/archive/load/loader.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { listSegments } from "../../../src/journal/segments.ts";
 import { until } from "../../support/until.ts";

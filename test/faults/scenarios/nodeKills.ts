@@ -1,7 +1,7 @@
 /** kill -9 of the nodes of a Citus cluster at random instants, under full load; the collector stays. */
 import { setTimeout as delay } from "node:timers/promises";
-import { isRetryable } from "../../../src/archive/databaseError.ts";
-import { readPositions } from "../../../src/archive/loadPosition.ts";
+import { isRetryable } from "../../../src/archive/connect/databaseError.ts";
+import { readPositions } from "../../../src/archive/load/loadPosition.ts";
 import { commitsSettled } from "../../../src/archive/tiers/citus.ts";
 import { until } from "../../support/until.ts";
 import type { CitusCluster, CitusNode } from "../kit/citusCluster.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type pg from "pg";
-import { loadAll } from "../../../src/archive/loader.ts";
+import { loadAll } from "../../../src/archive/load/loader.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { answerRecord, appendAll, at } from "../../support/journal.ts";
 import { answerXml, equityXml } from "../../support/xml.ts";

@@ -1,6 +1,6 @@
 /** kill -9 of PostgreSQL at random instants, under full load; the collector stays. */
 import { setTimeout as delay } from "node:timers/promises";
-import { isRetryable } from "../../../src/archive/databaseError.ts";
+import { isRetryable } from "../../../src/archive/connect/databaseError.ts";
 import { until } from "../../support/until.ts";
 import type { CollectorProcess } from "../kit/collector.ts";
 import type { World } from "../kit/world.ts";

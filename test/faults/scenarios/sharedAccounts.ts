@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { wantAccount } from "../../../src/archive/accountRows.ts";
+import { wantAccount } from "../../../src/archive/ledger/accountRows.ts";
 import { readSegment } from "../../../src/journal/reader.ts";
 import { listSegments } from "../../../src/journal/segments.ts";
 import type { Credentials } from "../../../src/quotes-api/oauth/signature.ts";

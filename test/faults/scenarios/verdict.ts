@@ -1,7 +1,7 @@
 /** What a scenario gives back, and the parts that several of them share. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { loadAll } from "../../../src/archive/loader.ts";
+import { loadAll } from "../../../src/archive/load/loader.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { auditLedger } from "../kit/ledgerAudit.ts";
 import { recount } from "../kit/recount.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { OWNER, SUPERUSER } from "../../../src/archive/embedded/roles.ts";
 import { openEmbedded } from "../../../src/archive/embedded/embeddedServer.ts";
-import { READER } from "../../../src/archive/readerName.ts";
+import { READER } from "../../../src/archive/connect/fixedNames.ts";
 import { systemClock } from "../../../src/clock.ts";
 
 /** A server that tests may make databases on. */

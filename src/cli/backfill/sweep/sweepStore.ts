@@ -1,9 +1,9 @@
 /** The loading half of a sweep. The database may be away: the sweep goes on, and the journal keeps its answers. */
 import { resolve } from "node:path";
 import type pg from "pg";
-import { databaseError, isDatabaseError, isRetryable } from "../../../archive/databaseError.ts";
-import { type Loader, startLoader } from "../../../archive/loader.ts";
-import { migrate } from "../../../archive/migrations.ts";
+import { databaseError, isDatabaseError, isRetryable } from "../../../archive/connect/databaseError.ts";
+import { type Loader, startLoader } from "../../../archive/load/loader.ts";
+import { migrate } from "../../../archive/schema/migrations.ts";
 import { beginRun, finishRun, type Asked, type Run } from "../../../archive/refill/runs.ts";
 import { fillSlots } from "../../../archive/refill/fillSlots.ts";
 import { countSweep, type SweepCount } from "../../../backfill/sweep/count.ts";

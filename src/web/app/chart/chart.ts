@@ -12,7 +12,7 @@ import {
   type ITextWatermarkPluginApi,
   type Time,
 } from "lightweight-charts";
-import { isOfDates } from "../../../archive/dashboard/widths.ts";
+import { isOfDates } from "../../../archive/ask/widths.ts";
 import { captionOf, type Drawing } from "../lib/drawing.ts";
 import { placeLabel } from "../lib/format.ts";
 import {

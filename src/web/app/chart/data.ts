@@ -11,7 +11,7 @@ import type {
   WhitespaceData,
 } from "lightweight-charts";
 import type { BarsView, Interval } from "../../api/types.ts";
-import { isOfDates, WIDTH_MS } from "../../../archive/dashboard/widths.ts";
+import { isOfDates, WIDTH_MS } from "../../../archive/ask/widths.ts";
 import { numberOf } from "../../api/indicators.ts";
 import { thousands, percent, price } from "../../../figures.ts";
 import { exchangeSeconds } from "../lib/format.ts";

@@ -1,5 +1,5 @@
 /** Where bars are missing although quotes were due: there a chart shows a gap, and closed hours none. Pure. */
-import { mondayOf, WIDTH_MS } from "../../../archive/dashboard/widths.ts";
+import { mondayOf, WIDTH_MS } from "../../../archive/ask/widths.ts";
 import type { Bar, Interval, SessionView } from "../../api/types.ts";
 
 /** A place of a chart: a bar, or an empty one. */

@@ -1,5 +1,5 @@
 /** What a chart draws: the places of its axis, lines over them, and holes; and what stands at one place. Pure. */
-import { barKey, isOfDates } from "../../../archive/dashboard/widths.ts";
+import { barKey, isOfDates } from "../../../archive/ask/widths.ts";
 import { type Indicator, indicatorKey, indicatorLabel, numberOf, valuesOf } from "../../api/indicators.ts";
 import type { BarsView, MissRow } from "../../api/types.ts";
 import { type Slot, withGaps } from "./chartGaps.ts";

@@ -1,6 +1,6 @@
 /** Where quotes are missing in a chart, and what the ledger says of it. Pure. */
 import type { Interval, MissRow } from "../../api/types.ts";
-import { isOfDates } from "../../../archive/dashboard/widths.ts";
+import { isOfDates } from "../../../archive/ask/widths.ts";
 import type { Slot } from "./chartGaps.ts";
 import { exchangeDateOf } from "./format.ts";
 

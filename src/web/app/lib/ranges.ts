@@ -1,5 +1,5 @@
 /** Ranges of the instrument's chart, and how the address holds them. Pure. */
-import { INTERVALS, MOST_BARS } from "../../../archive/dashboard/widths.ts";
+import { INTERVALS, MOST_BARS } from "../../../archive/ask/widths.ts";
 import type { BarsView, Interval } from "../../api/types.ts";
 
 /** The ranges, as sessions with quotes. */

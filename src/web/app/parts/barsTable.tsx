@@ -1,6 +1,6 @@
 /** Bars of an instrument as a table. */
 import { useState } from "preact/hooks";
-import { isOfDates } from "../../../archive/dashboard/widths.ts";
+import { isOfDates } from "../../../archive/ask/widths.ts";
 import type { Bar, BarsView } from "../../api/types.ts";
 import { shortSpread } from "../lib/drawing.ts";
 import { counted, thousands, NOTHING, price, pricePlaces } from "../../../figures.ts";

@@ -1,6 +1,6 @@
 /** What a chart is chosen with. The address holds every choice, and each is a step for Back. */
 import { useState } from "preact/hooks";
-import { INTERVALS } from "../../../archive/dashboard/widths.ts";
+import { INTERVALS } from "../../../archive/ask/widths.ts";
 import {
   type Indicator,
   indicatorKey,

@@ -1,0 +1,223 @@
+/** Bars of one series, with the bid and ask at their ends, the calendar, the dividends and other instruments beside them. */
+import type pg from "pg";
+import { instantFromDate } from "../../clock.ts";
+import { alwaysOpen } from "../../market/calendar/tradingCalendar.ts";
+import { isoOf } from "./queries.ts";
+import { SIMULATED_SOURCE } from "../connect/fixedNames.ts";
+import type { Bar, BarsView, ComparedView, DividendView, SessionView, SourceKind } from "./dashboardTypes.ts";
+import { nameOf } from "./quotes.ts";
+import { barKey, type Interval, isOfDates, MOST_BARS, mondayOf, WIDTH_MS, widthFor } from "./widths.ts";
+
+/** An instrument as one source gave it, real-time or delayed. */
+type Series = { instrumentId: number; sourceId: number; delayed: boolean };
+
+/** The same with its names; `key` is empty where nobody knows it. */
+type NamedSeries = Series & { instrument: string; source: SourceKind; sourceName: string };
+
+/** Which bars: those of the newest exchange dates with quotes, or of the dates from one to another, both included. */
+type BarsQuery = {
+  interval: Interval;
+  sessions: number;
+  dates?: { from: string; to: string } | null;
+  /** Names of instruments whose closes are wanted beside. */
+  compare?: readonly string[];
+};
+
+/** Midnight in New York at which a date begins, of a parameter. */
+const beginning = (parameter: string, days = 0): string =>
+  `(${parameter}::date + ${days})::timestamp at time zone 'America/New_York'`;
+
+/** Reads them, in the width that was asked for, or in the next one that gives no more than MOST_BARS. */
+export async function readBars(pool: pg.Pool, of: Series, query: BarsQuery): Promise<BarsView> {
+  const { compare = [] } = query;
+  const series = await named(pool, of);
+  const { days, more } = await daysOf(pool, series, query);
+  const [from, to] = [days[0]?.date, days.at(-1)?.date];
+  const { instrument, source, delayed } = series;
+  const about = { instrument, source, delayed, asked: query.interval, more };
+  if (from === undefined || to === undefined)
+    return { ...about, interval: query.interval, bars: [], sessions: [], dividends: [], compared: [] };
+  const sessions =
+    series.sourceId === SIMULATED_SOURCE
+      ? simulatedSessions(from, to)
+      : await sessionsBetween(pool, from, to);
+  const dates = new Set(days.map(({ date }) => date));
+  const interval = widthFor(
+    query.interval,
+    { withQuotes: days, empty: sessions.filter(({ date }) => !dates.has(date)).length },
+    Math.floor(MOST_BARS / (1 + compare.length)),
+  );
+  const stretch =
+    interval === "1w" ? { interval, from: mondayOf(from), to: sundayOf(to) } : { interval, from, to };
+  const compared: ComparedView[] = [];
+  for (const name of compare) compared.push(await closesOf(pool, { ...series, instrument: name }, stretch));
+  return {
+    ...{ ...about, interval, compared },
+    bars: await barsOf(pool, series, { ...stretch, sessions }),
+    // From midnight to the first quote of the simulated market nothing is missing: it has no hours within dates.
+    sessions: series.sourceId === SIMULATED_SOURCE && !isOfDates(interval) ? [] : sessions,
+    dividends: await dividendsOf(pool, series, from),
+  };
+}
+
+async function named(pool: pg.Pool, series: Series): Promise<NamedSeries> {
+  const { rows } = await pool.query<Parameters<typeof nameOf>[0] & { kind: SourceKind; name: string }>(
+    `select i.symbol, i.root, i.expiration, i.option_type, i.strike, s.kind, s.name
+     from instruments i, sources s where i.id = $1 and s.id = $2`,
+    [series.instrumentId, series.sourceId],
+  );
+  const [row] = rows;
+  return row
+    ? { ...series, instrument: nameOf(row), source: row.kind, sourceName: row.name }
+    : { ...series, instrument: String(series.instrumentId), source: "import", sourceName: "" };
+}
+
+/** Dates with quotes, ascending. */
+async function daysOf(
+  pool: pg.Pool,
+  { instrumentId, sourceId, delayed }: Series,
+  { sessions, dates = null }: BarsQuery,
+): Promise<{ days: { date: string; quotes: number; spanMs: number }[]; more: boolean }> {
+  const { rows } = await pool.query<{ date: string; quotes: string; ms: string }>(
+    `select date, quote_count as quotes, ceil(extract(epoch from last_at - first_at) * 1000) as ms
+     from session_bars
+     where instrument_id = $1 and source_id = $2 and delayed = $3
+       and ($4::date is null or date >= $4) and ($5::date is null or date <= $5)
+     order by date desc limit $6`,
+    [instrumentId, sourceId, delayed, dates?.from, dates?.to, dates ? null : sessions + 1],
+  );
+  const wanted = dates ? rows : rows.slice(0, sessions);
+  return {
+    days: wanted
+      .map(({ date, quotes, ms }) => ({ date, quotes: Number(quotes), spanMs: Number(ms) }))
+      .reverse(),
+    more: rows.length > wanted.length,
+  };
+}
+
+/** Until the Sunday after or on a date: bars of weeks are of whole ones. */
+function sundayOf(date: string): string {
+  return new Date(Date.parse(mondayOf(date)) + 6 * WIDTH_MS["1d"]).toISOString().slice(0, 10);
+}
+
+type Stretch = { interval: Interval; from: string; to: string };
+
+type Row = Omit<Bar, "at" | "bid" | "ask" | "meanSpread" | "quoteCount"> & {
+  bar_at: string;
+  mean_spread: string | null;
+  quote_count: string;
+};
+
+async function barsOf(
+  pool: pg.Pool,
+  series: NamedSeries,
+  { interval, from, to, sessions }: Stretch & { sessions: readonly SessionView[] },
+): Promise<Bar[]> {
+  const { rows } = await pool.query<Row>(
+    `select date, session, bar_at, open, high, low, close, trim_scale(round(mean_spread, 6)) as mean_spread, quote_count, volume
+     from bars($1, $2::interval, ${beginning("$3")}, ${beginning("$4", 1)})
+     where source = $5 and source_name = $6 and delayed = $7 and instrument_id = $8
+     order by bar_at`,
+    [
+      series.instrument,
+      interval,
+      from,
+      to,
+      series.source,
+      series.sourceName,
+      series.delayed,
+      series.instrumentId,
+    ],
+  );
+  const ends = await endsOf(pool, series, { interval, to, at: rows.map(({ bar_at }) => bar_at) });
+  const kinds = new Map(sessions.map(({ date, kind }) => [date, kind]));
+  return rows.map(({ bar_at, mean_spread, quote_count, ...row }, index) => ({
+    ...row,
+    // A bar of a date is of its session; one of a week is of several.
+    session: interval === "1d" ? (kinds.get(row.date) ?? "closed") : row.session,
+    at: isoOf(bar_at),
+    ...(ends.get(index + 1) ?? { bid: null, ask: null }),
+    ...{ meanSpread: mean_spread, quoteCount: quote_count },
+  }));
+}
+
+type Ends = Pick<Bar, "bid" | "ask">;
+
+/** By the bar's place, from 1. A bar ends where the next one begins: one that the open or the close cuts short does not reach over it. */
+async function endsOf(
+  pool: pg.Pool,
+  { instrumentId, sourceId, delayed }: Series,
+  { interval, to, at }: { interval: Interval; to: string; at: readonly string[] },
+): Promise<Map<number, Ends>> {
+  const { rows } = await pool.query<Ends & { place: number }>(
+    `select e.place::int as place, q.bid, q.ask
+     from (
+       select at, place, least(at + $5::interval, lead(at, 1, 'infinity') over (order by place), ${beginning("$6", 1)}) as until_at
+       from unnest($4::timestamptz[]) with ordinality as a (at, place)
+     ) e
+     cross join lateral (
+       select q.bid, q.ask from quotes q
+       where q.instrument_id = $1 and q.source_id = $2 and q.delayed = $3
+         and q.observed_at >= e.at and q.observed_at < e.until_at and q.bid > 0 and q.ask > 0
+       order by q.observed_at desc limit 1
+     ) q`,
+    [instrumentId, sourceId, delayed, at, interval, to],
+  );
+  return new Map(rows.map(({ place, bid, ask }) => [place, { bid, ask }]));
+}
+
+/** Closes of another instrument from the same source; of several of one name, those of the first. */
+async function closesOf(
+  pool: pg.Pool,
+  { instrument, source, sourceName, delayed }: NamedSeries,
+  { interval, from, to }: Stretch,
+): Promise<ComparedView> {
+  const { rows } = await pool.query<{ instrument_id: number; date: string; bar_at: string; close: string }>(
+    `select instrument_id, date, bar_at, close
+     from bars($1, $2::interval, ${beginning("$3")}, ${beginning("$4", 1)})
+     where source = $5 and source_name = $6 and delayed = $7 and close is not null
+     order by instrument_id, bar_at`,
+    [instrument, interval, from, to, source, sourceName, delayed],
+  );
+  const own = rows.filter((row) => row.instrument_id === rows[0]?.instrument_id);
+  const closes = own.map(({ bar_at, date, close }) => [barKey({ at: isoOf(bar_at), date }, interval), close]);
+  return { instrument, closes: Object.fromEntries(closes) as ComparedView["closes"] };
+}
+
+/** Each date is one. */
+function simulatedSessions(from: string, to: string): SessionView[] {
+  return alwaysOpen.sessions(from, to).map(({ date, kind, open, close }) => ({
+    ...{ date, kind, openAt: instantFromDate(open), closeAt: instantFromDate(close) },
+  }));
+}
+
+async function sessionsBetween(pool: pg.Pool, from: string, to: string): Promise<SessionView[]> {
+  const { rows } = await pool.query<{
+    date: string;
+    kind: "regular" | "early";
+    open_at: string;
+    close_at: string;
+  }>("select date, kind, open_at, close_at from sessions where date between $1 and $2 order by date", [
+    from,
+    to,
+  ]);
+  return rows.map(({ date, kind, open_at, close_at }) => ({
+    ...{ date, kind },
+    ...{ openAt: isoOf(open_at), closeAt: isoOf(close_at) },
+  }));
+}
+
+/** What the service said last of each ex-date. */
+async function dividendsOf(
+  pool: pg.Pool,
+  { instrumentId, sourceId }: Series,
+  from: string,
+): Promise<DividendView[]> {
+  const { rows } = await pool.query<{ ex_date: string; amount: string | null; yield: string | null }>(
+    `select distinct on (ex_date) ex_date, amount, yield from dividends
+     where instrument_id = $1 and source_id = $2 and ex_date >= $3
+     order by ex_date, observed_at desc`,
+    [instrumentId, sourceId, from],
+  );
+  return rows.map(({ ex_date, amount, yield: paid }) => ({ exDate: ex_date, amount, yield: paid }));
+}

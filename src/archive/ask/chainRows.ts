@@ -1,0 +1,230 @@
+/** Option chains: which there are, and one of them as it was at an instant. */
+import type pg from "pg";
+import { isoOf } from "./queries.ts";
+import type { ChainKey, ChainView, Contract, OptionRates, SourceKind, TermPoint } from "./dashboardTypes.ts";
+import { readRootedName } from "../../market/instrument.ts";
+import { isOnCitus } from "../tiers/citus.ts";
+import { isoOrNull, nameOf } from "./quotes.ts";
+
+/** Which chain, and when. */
+export type ChainQuery = {
+  /** Of the underlying; with a root, as the names of its contracts have it: `SPX/SPXW`. */
+  symbol: string;
+  expiration: string;
+  sourceId: number;
+  delayed: boolean;
+  /** ISO 8601; null: the newest. */
+  at: string | null;
+};
+
+/** Exchange dates of the time slider. */
+const MOST_SPANS = 60;
+
+/** The series of options, and when each was seen last. */
+const SERIES = `from instruments i
+     cross join sources s
+     cross join (values (false), (true)) as d (delayed)
+     cross join lateral (
+       select b.last_at from session_bars b
+       where b.instrument_id = i.id and b.source_id = s.id and b.delayed = d.delayed
+       order by b.date desc limit 1
+     ) b`;
+
+const ALL_SERIES = `from (
+       select b.instrument_id, b.source_id, b.delayed, max(b.last_at) as last_at from session_bars b group by 1, 2, 3
+     ) b
+     join instruments i on i.id = b.instrument_id
+     join sources s on s.id = b.source_id
+     cross join lateral (select b.delayed) d`;
+
+/** Every expiration that has quotes, by underlying. */
+export async function readChainKeys(pool: pg.Pool): Promise<ChainKey[]> {
+  const { rows } = await pool.query<{
+    symbol: string;
+    expiration: string;
+    source: SourceKind;
+    source_id: number;
+    source_name: string;
+    delayed: boolean;
+    contracts: string;
+    last_at: string;
+  }>(
+    `select i.symbol || coalesce('/' || i.root, '') as symbol, i.expiration, s.kind as source, s.id as source_id, s.name as source_name, d.delayed,
+            count(*) as contracts, max(b.last_at) as last_at
+     ${(await isOnCitus(pool)) ? ALL_SERIES : SERIES}
+     where i.option_type is not null
+     group by i.symbol, i.root, i.expiration, s.id, d.delayed
+     order by i.symbol, i.root nulls first, i.expiration, s.id, d.delayed`,
+  );
+  return rows.map(({ source_id, source_name, contracts, last_at, ...row }) => ({
+    ...row,
+    ...{ sourceId: source_id, sourceName: source_name },
+    ...{ contracts: Number(contracts), lastAt: isoOf(last_at) },
+  }));
+}
+
+/** Calls and puts of one expiration, each as it was last observed at or before the instant, with its volatility. */
+export async function readChain(pool: pg.Pool, query: ChainQuery): Promise<ChainView> {
+  const { symbol, expiration, sourceId, delayed, at } = query;
+  const { underlying: ofSymbol, root = null } = readRootedName(symbol);
+  const until = at ?? "infinity";
+  const contracts = await readContracts(pool, query);
+  const underlying = await pool.query<{ last: string | null; observed_at: string }>(UNDERLYING, [
+    ...[ofSymbol, sourceId, delayed, until],
+  ]);
+  const spans = await pool.query<{ date: string; from_at: string; to_at: string }>(SPANS, [
+    ...[ofSymbol, expiration, sourceId, delayed, MOST_SPANS, root],
+  ]);
+  return {
+    ...(await readOptionRates(pool)),
+    underlyingLast: underlying.rows[0]?.last ?? null,
+    underlyingObservedAt: isoOrNull(underlying.rows[0]?.observed_at ?? null),
+    contracts: contracts.map(toContract),
+    spans: spans.rows
+      .map(({ date, from_at, to_at }) => ({ date, from: isoOf(from_at), to: isoOf(to_at) }))
+      .reverse(),
+  };
+}
+
+/** What the volatilities rest on. */
+export async function readOptionRates(pool: pg.Pool): Promise<OptionRates> {
+  const { rows } = await pool.query<{ rate: number; yield: number }>(
+    "select option_rate() as rate, option_dividend_yield() as yield",
+  );
+  const [{ rate, yield: dividendYield } = { rate: 0, yield: 0 }] = rows;
+  return { rate, dividendYield };
+}
+
+/** At the money, by expiration, at the instant at which the chain is shown. */
+export async function readTerm(pool: pg.Pool, query: ChainQuery): Promise<TermPoint[]> {
+  const { expiration, sourceId, delayed, at } = query;
+  const { underlying, root = null } = readRootedName(query.symbol);
+  const { rows } = await pool.query<{
+    expiration: string;
+    strike: string;
+    years: number;
+    iv_bid: number | null;
+    iv_mid: number;
+    iv_ask: number | null;
+  }>(TERM, [underlying, expiration, sourceId, delayed, at ?? "now", root]);
+  return rows.map(({ iv_bid, iv_mid, iv_ask, ...row }) => ({
+    ...row,
+    ...{ ivBid: iv_bid, ivMid: iv_mid, ivAsk: iv_ask },
+  }));
+}
+
+/** A contract as the database gives it; also what a file has of it. */
+export type ContractRow = {
+  symbol: string;
+  root: string | null;
+  expiration: string;
+  option_type: "CALL" | "PUT";
+  strike: string;
+  source: SourceKind;
+  source_name: string;
+  observed_at: string;
+  bid: string | null;
+  mid: string | null;
+  ask: string | null;
+  last: string | null;
+  volume: string | null;
+  spot: string | null;
+  moneyness: number | null;
+  years: number | null;
+  iv_bid: number | null;
+  iv_mid: number | null;
+  iv_ask: number | null;
+  delta: number | null;
+  gamma: number | null;
+  vega: number | null;
+  theta: number | null;
+  rho: number | null;
+  service_delta: string | null;
+};
+
+/** @param query.expiration null: all that had not expired at the instant */
+export async function readContracts(
+  pool: pg.Pool,
+  {
+    symbol,
+    expiration,
+    sourceId,
+    delayed,
+    at,
+  }: Omit<ChainQuery, "expiration"> & { expiration: string | null },
+): Promise<ContractRow[]> {
+  const { underlying, root = null } = readRootedName(symbol);
+  const until = at ?? (expiration === null ? "now" : "infinity");
+  return (await pool.query<ContractRow>(CONTRACTS, [underlying, expiration, sourceId, delayed, until, root]))
+    .rows;
+}
+
+function toContract(row: ContractRow): Contract {
+  const { option_type, observed_at, strike, bid, ask, mid, last, volume } = row;
+  const { spot, moneyness, iv_bid, iv_mid, iv_ask, delta, gamma, vega, theta, service_delta } = row;
+  return {
+    ...{ instrument: nameOf(row), strike, optionType: option_type, observedAt: isoOf(observed_at) },
+    ...{ bid, ask, mid, last, volume, spot, moneyness, ivBid: iv_bid, ivMid: iv_mid, ivAsk: iv_ask },
+    ...{ delta, gamma, vega, theta, serviceDelta: service_delta },
+  };
+}
+
+/** What has expired is shown as it was at its last moment. */
+const INSTANT = "least($5::timestamptz, expires_at($2::date) - interval '1 microsecond')";
+
+/** Volatilities have one source, `surface_at`; what it leaves out of the quote is `chain_at`'s. */
+const CONTRACTS = `
+  with c as materialized (
+    select c.*, i.root from chain_at($1, ${INSTANT}) c join instruments i on i.id = c.instrument_id
+    where i.root is not distinct from $6 and ($2::date is null or c.expiration = $2) and c.source_id = $3 and c.delayed = $4
+  ), s as materialized (
+    select * from surface_at($1, ${INSTANT}) s
+    where ($2::date is null or s.expiration = $2) and s.delayed = $4
+      and (s.source, s.source_name) = (select kind, name from sources where id = $3)
+  )
+  select c.underlying as symbol, c.root, c.expiration, c.option_type, trim_scale(c.strike) as strike, c.source, c.source_name, c.observed_at,
+         c.bid, trim_scale(c.mid) as mid, c.ask, c.last, c.volume, trim_scale(c.spot) as spot, c.moneyness::double precision,
+         s.years, s.iv_bid, s.iv_mid, s.iv_ask, s.delta, s.gamma, s.vega, s.theta, s.rho, c.delta as service_delta
+  from c join s on s.instrument_id = c.instrument_id
+  order by c.expiration, c.strike, c.option_type`;
+
+/** Far from the money a volatility need not be found. */
+const TERM = `
+  with s as materialized (
+    select s.expiration, s.strike, s.spot, s.years, s.iv_bid, s.iv_mid, s.iv_ask
+    from surface_at($1, ${INSTANT}) s join instruments i on i.id = s.instrument_id
+    where i.root is not distinct from $6 and s.delayed = $4 and s.moneyness between 0.9 and 1.1
+      and (s.source, s.source_name) = (select kind, name from sources where id = $3)
+  )
+  select distinct on (p.expiration) p.expiration, trim_scale(p.strike) as strike, p.years, p.iv_bid, p.iv_mid, p.iv_ask
+  from (
+    select expiration, strike, avg(years) as years, avg(iv_bid) as iv_bid, avg(iv_mid) as iv_mid, avg(iv_ask) as iv_ask,
+           min(abs(strike - spot)) as away
+    from s group by expiration, strike having count(iv_mid) > 0
+  ) p
+  order by p.expiration, p.away, p.strike`;
+
+/** session_bars says on which day its newest quote was, so that servers pass over the others. */
+const UNDERLYING = `
+  select q.last, q.observed_at
+  from session_bars b
+  join instruments i on i.id = b.instrument_id
+  cross join lateral (
+    select q.* from quotes q
+    where q.instrument_id = b.instrument_id and q.source_id = b.source_id and q.delayed = b.delayed
+      and q.observed_at between b.first_at and least(b.last_at, $4::timestamptz) and q.last > 0
+    order by q.observed_at desc limit 1
+  ) q
+  where i.symbol = $1 and i.option_type is null and b.source_id = $2 and b.delayed = $3 and b.first_at <= $4::timestamptz
+    and not exists (
+      select from session_bars l
+      where l.instrument_id = b.instrument_id and l.source_id = b.source_id and l.delayed = b.delayed and l.date > b.date
+        and l.first_at <= $4::timestamptz
+    )
+  order by q.observed_at desc limit 1`;
+
+const SPANS = `
+  select b.date, min(b.first_at) as from_at, max(b.last_at) as to_at
+  from session_bars b join instruments i on i.id = b.instrument_id
+  where i.symbol = $1 and i.root is not distinct from $6 and i.expiration = $2 and i.option_type is not null and b.source_id = $3 and b.delayed = $4
+  group by b.date order by b.date desc limit $5`;

@@ -1,0 +1,181 @@
+/** What became of the schedule: calls by the minute, expected against stored by session, and why something is missing. */
+import type pg from "pg";
+import { isoOf, readPolledMarket } from "./queries.ts";
+import { LEDGER_SOURCE_IDS } from "../ledger/ledgerRows.ts";
+import type { LedgerSource } from "../../journal/ledger.ts";
+import type {
+  AccountCoverage,
+  CoverageView,
+  MinuteCalls,
+  MissRow,
+  PackedCell,
+  SourceKind,
+} from "./dashboardTypes.ts";
+
+/** Coverage of exchange dates, both ends included. */
+export async function readCoverageView(pool: pg.Pool, from: string, to: string): Promise<CoverageView> {
+  const open = await pool.query<{ date: string }>("select date from sessions where date between $1 and $2", [
+    ...[from, to],
+  ]);
+  const found = await pool.query<{ instrument: string; source: SourceKind; days: string }>(ROWS, [from, to]);
+  const rows = found.rows.map(({ days, ...row }) => ({ ...row, days: days.split(" ").map(dayOf) }));
+  // The simulated market never closes.
+  const simulated = rows.filter(({ source }) => source === "simulated").flatMap(({ days }) => days);
+  const sessions = new Set([...open.rows, ...simulated].map(({ date }) => date));
+  const dates = [
+    ...new Set([...sessions, ...rows.flatMap(({ days }) => days.map(({ date }) => date))]),
+  ].sort();
+  const places = new Map(dates.map((date, place) => [date, place]));
+  return {
+    dates: dates.map((date) => ({ date, session: sessions.has(date) })),
+    rows: rows.map(({ days, ...row }) => {
+      const cells: PackedCell[] = dates.map(() => null);
+      for (const { date, expected, missed } of days)
+        cells[places.get(date) ?? 0] = missed === 0 ? expected : [expected, missed];
+      return { ...row, cells };
+    }),
+    sourceIds: LEDGER_SOURCE_IDS,
+    accounts: await readAccounts(pool, from, to),
+  };
+}
+
+/** @param text as ROWS writes it, `2026-11-20:390:2` */
+function dayOf(text: string): { date: string; expected: number; missed: number } {
+  const [date = "", expected, missed] = text.split(":");
+  return { date, expected: Number(expected), missed: Number(missed) };
+}
+
+/**
+ * What coverage_daily counts, without its reasons: these alone take seconds where thousands of instruments are due. The worst first;
+ * securities before options where both are as bad. A miss of `*` is one of all that was due.
+ */
+const ROWS = `
+  with s as materialized (
+    select (slot_at at time zone 'America/New_York')::date as date, job, slot_at, source_id, account_id, due_set_id
+    from slots
+    where slot_at >= $1::date::timestamp at time zone 'America/New_York'
+      and slot_at < ($2::date + 1)::timestamp at time zone 'America/New_York'
+  ), m as materialized (
+    select * from misses
+    where slot_at >= $1::date::timestamp at time zone 'America/New_York'
+      and slot_at < ($2::date + 1)::timestamp at time zone 'America/New_York'
+  ), sets as (
+    select s.date, s.source_id, s.due_set_id, count(*) as expected, count(m.job) as missed
+    from s left join m on m.instrument = '*'
+     and (m.job, m.slot_at, m.source_id, m.account_id) = (s.job, s.slot_at, s.source_id, s.account_id)
+    group by 1, 2, 3
+  ), days as (
+    select date, source_id, instrument, sum(expected) as expected, sum(missed) as missed
+    from (
+      select date, source_id, unnest(instruments) as instrument, expected, missed
+      from sets join due_sets d on d.id = due_set_id
+      union all
+      select s.date, source_id, m.instrument, 0, count(*)
+      from m join s using (job, slot_at, source_id, account_id)
+      where m.instrument <> '*'
+      group by 1, 2, 3
+    ) parts
+    group by 1, 2, 3
+  )
+  select instrument, o.kind as source, string_agg(concat_ws(':', date, expected, missed), ' ') as days
+  from days join sources o on o.id = source_id
+  group by instrument, o.kind
+  order by sum(missed) / sum(expected) desc, instrument like '%:%', instrument, o.kind`;
+
+/** What was due to each account; none where all was due to one. */
+async function readAccounts(pool: pg.Pool, from: string, to: string): Promise<AccountCoverage[]> {
+  const { rows } = await pool.query<
+    Omit<AccountCoverage, "expected" | "missed"> & { expected: string; missed: string }
+  >(ACCOUNTS, [from, to]);
+  if (new Set(rows.map(({ account }) => account)).size < 2) return [];
+  return rows.map(({ account, source, expected, missed, reasons }) => ({
+    ...{ account, source, expected: Number(expected), stored: Number(expected) - Number(missed) },
+    ...{ missed: Number(missed), reasons },
+  }));
+}
+
+/** A slot of which nothing was stored is one miss, whose instrument is `*`: it counts for all that was due. */
+const ACCOUNTS = `
+  with s as (
+    select job, slot_at, source_id, account_id, due, missed from slots
+    where slot_at >= $1::date::timestamp at time zone 'America/New_York'
+      and slot_at < ($2::date + 1)::timestamp at time zone 'America/New_York'
+  ), lost as (
+    select source_id, account_id, jsonb_object_agg(reason, n) as reasons
+    from (
+      select source_id, account_id, m.reason, sum(case when m.instrument = '*' then s.due else 1 end) as n
+      from misses m join s using (job, slot_at, source_id, account_id)
+      group by 1, 2, 3
+    ) l
+    group by 1, 2
+  ), sums as (
+    select source_id, account_id, sum(due) as expected, sum(missed) as missed from s group by 1, 2
+  )
+  select a.name as account, o.kind as source, expected, missed, coalesce(reasons, '{}') as reasons
+  from sums
+  join accounts a on a.id = account_id
+  join sources o on o.id = source_id
+  left join lost using (source_id, account_id)
+  where expected > 0
+  order by a.name, o.kind`;
+
+/** Which cell of the heat map. */
+type MissQuery = { date: string; instrument: string; source: SourceKind };
+
+/** By job and reason, most frequent first. */
+export async function readMisses(pool: pg.Pool, { date, instrument, source }: MissQuery): Promise<MissRow[]> {
+  const { rows } = await pool.query<CountedMisses>(
+    `select m.job, m.reason, count(*) as count, min(m.slot_at) as first_at, max(m.slot_at) as last_at
+     from misses m
+     join slots s using (job, slot_at, source_id, account_id)
+     join due_sets d on d.id = s.due_set_id
+     join sources o on o.id = m.source_id
+     where o.kind = $3
+       and m.slot_at >= $1::date::timestamp at time zone 'America/New_York'
+       and m.slot_at < ($1::date + 1)::timestamp at time zone 'America/New_York'
+       and (m.instrument = $2 or (m.instrument = '*' and $2 = any (d.instruments)))
+     group by m.job, m.reason
+     order by count(*) desc, m.job, m.reason`,
+    [date, instrument, source],
+  );
+  return rows.map(missRow);
+}
+
+/** Misses of a job for a reason, as SQL counts them. */
+export type CountedMisses = {
+  job: string;
+  reason: string;
+  count: string;
+  first_at: string;
+  last_at: string;
+};
+
+/** They, as the page shows them. */
+export function missRow({ job, reason, count, first_at, last_at }: CountedMisses): MissRow {
+  return { job, reason, count: Number(count), firstAt: isoOf(first_at), lastAt: isoOf(last_at) };
+}
+
+/** How far back minutes are shown, ms. */
+const MINUTES_SHOWN_MS = 30 * 60_000;
+
+/**
+ * Answers of the market that is polled, by the minute in which their calls were sent. What was imported was no call.
+ *
+ * @param configured which market the configuration names
+ */
+export async function readMinutes(
+  pool: pg.Pool,
+  configured: LedgerSource,
+  now: Date,
+): Promise<MinuteCalls[]> {
+  const { answers } = await readPolledMarket(pool, configured);
+  const { rows } = await pool.query<{ at: string; outcome: string; calls: string }>(
+    `select date_trunc('minute', requested_at) as at, outcome, count(*) as calls
+     from responses join sources on sources.id = source_id
+     where observed_at >= date_trunc('minute', $1::timestamptz) and requested_at >= date_trunc('minute', $1::timestamptz)
+       and kind = $2
+     group by 1, 2 order by 1, 2`,
+    [new Date(now.getTime() - MINUTES_SHOWN_MS).toISOString(), answers],
+  );
+  return rows.map(({ at, outcome, calls }) => ({ at: isoOf(at), outcome, calls: Number(calls) }));
+}

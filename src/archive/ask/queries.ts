@@ -1,0 +1,235 @@
+/** What the command line and the dashboard ask of the archive. Reads only. */
+import { and, asc, count, desc, eq, gt, gte, inArray, lte, max, ne, sql } from "drizzle-orm";
+import type pg from "pg";
+import type { QuoteLine } from "./dashboardTypes.ts";
+import type { ClockStep, LedgerSource } from "../../journal/ledger.ts";
+import { instrumentName, option } from "../../market/instrument.ts";
+import {
+  accounts,
+  clockSteps,
+  deadLetters,
+  extendedQuotes,
+  instruments,
+  journalPositions,
+  quotes,
+  responses,
+  slots,
+  sources,
+} from "../schema/schema.ts";
+import { tablesOn } from "../schema/tableRows.ts";
+
+type Named = {
+  symbol: string;
+  root: string | null;
+  expiration: string | null;
+  optionType: "CALL" | "PUT" | null;
+  strike: string | null;
+};
+
+/** The quotes of the answers that arrived at the given instants. */
+export async function readQuotesOf(pool: pg.Pool, observedAt: readonly string[]): Promise<QuoteLine[]> {
+  const rows = await tablesOn(pool)
+    .select({
+      symbol: instruments.symbol,
+      root: instruments.root,
+      expiration: instruments.expiration,
+      optionType: instruments.optionType,
+      strike: instruments.strike,
+      description: instruments.description,
+      source: sources.kind,
+      delayed: quotes.delayed,
+      observedAt: quotes.observedAt,
+      bid: quotes.bid,
+      ask: quotes.ask,
+      last: quotes.last,
+      change: quotes.change,
+      pctChange: quotes.pctChange,
+      bidSize: extendedQuotes.bidSize,
+      askSize: extendedQuotes.askSize,
+      volume: extendedQuotes.volume,
+      delta: extendedQuotes.delta,
+    })
+    .from(quotes)
+    .innerJoin(instruments, eq(instruments.id, quotes.instrumentId))
+    .innerJoin(sources, eq(sources.id, quotes.sourceId))
+    .leftJoin(
+      extendedQuotes,
+      and(
+        eq(extendedQuotes.instrumentId, quotes.instrumentId),
+        eq(extendedQuotes.observedAt, quotes.observedAt),
+        eq(extendedQuotes.sourceId, quotes.sourceId),
+      ),
+    )
+    .where(inArray(quotes.observedAt, [...observedAt]))
+    .orderBy(
+      asc(instruments.symbol),
+      sql`${instruments.expiration} nulls first`,
+      asc(instruments.strike),
+      asc(instruments.optionType),
+      sql`${instruments.root} nulls first`,
+    );
+  return rows.map(toLine);
+}
+
+/**
+ * Which market is polled. A service at an account's address may call itself a simulated market, and then its answers and
+ * slots are kept as such: the newest answer and the newest slot tell, each for itself, since a poll by hand of another
+ * market has no slots. What was imported was not polled.
+ *
+ * @param configured what the configuration says; the program's own simulated market is never anything else
+ */
+export async function readPolledMarket(
+  pool: pg.Pool,
+  configured: LedgerSource,
+): Promise<{ answers: LedgerSource; slots: LedgerSource }> {
+  if (configured === "simulated") return { answers: configured, slots: configured };
+  const db = tablesOn(pool);
+  const answers = await db
+    .select({ kind: sources.kind })
+    .from(responses)
+    .innerJoin(sources, eq(sources.id, responses.sourceId))
+    .where(ne(sources.kind, "import"))
+    .orderBy(desc(responses.observedAt))
+    .limit(1);
+  const settled = await db
+    .select({ kind: sources.kind })
+    .from(slots)
+    .innerJoin(sources, eq(sources.id, slots.sourceId))
+    .orderBy(desc(slots.slotAt))
+    .limit(1);
+  const marketOf = ([newest]: { kind: string }[]): LedgerSource =>
+    newest?.kind === "simulated" ? "simulated" : configured;
+  return { answers: marketOf(answers), slots: marketOf(settled) };
+}
+
+/** Answers of the last hour, of an account, a market and an outcome: when the newest of them arrived, UTC. */
+export type AccountAnswers = { account: string; market: string; outcome: string; lastAt: string };
+
+/** @param configured which market the configuration says; a service may call itself a simulated one, see `readPolledMarket` */
+export async function readAccountAnswers(
+  pool: pg.Pool,
+  configured: LedgerSource,
+  now: Date,
+): Promise<AccountAnswers[]> {
+  const { observedAt, outcome } = responses;
+  const rows = await tablesOn(pool)
+    .select({ account: accounts.name, market: sources.kind, outcome, lastAt: max(observedAt) })
+    .from(responses)
+    .innerJoin(sources, eq(sources.id, responses.sourceId))
+    .innerJoin(accounts, eq(accounts.id, responses.accountId))
+    .where(
+      and(
+        gte(observedAt, new Date(now.getTime() - 3_600_000).toISOString()),
+        inArray(sources.kind, ["simulated", configured]),
+      ),
+    )
+    .groupBy(accounts.name, sources.kind, outcome);
+  return rows.map(({ lastAt, ...row }) => ({ ...row, lastAt: isoOf(lastAt ?? "") }));
+}
+
+/** How the collection has been going. Answers are those of one market: what was imported is no answer to a call. */
+export type Health = {
+  /** Arrival of the newest answer, UTC; null when there is none. */
+  lastAnswerAt: string | null;
+  /** Answers of the last hour by outcome. */
+  lastHour: Record<string, number>;
+  /** Arrival of the newest answer of each outcome, of the last hour, UTC. */
+  lastOfOutcome: Record<string, string>;
+  instruments: number;
+  /** Kinds of source that any answer came from. */
+  sources: string[];
+  deadLettersToday: number;
+  /** When the newest dead letter of the last day arrived, UTC; null when there is none. */
+  lastDeadLetterAt: string | null;
+  /** How far each journal segment is loaded, in bytes. */
+  loaded: Map<string, number>;
+};
+
+/**
+ * @param market whose answers are told of; dead letters are those of all sources
+ * @param now the hour and the day are counted back from it
+ */
+export async function readHealth(pool: pg.Pool, market: LedgerSource, now: Date): Promise<Health> {
+  const db = tablesOn(pool);
+  const hourAgo = new Date(now.getTime() - 3_600_000).toISOString();
+  const dayAgo = new Date(now.getTime() - 86_400_000).toISOString();
+  const ofMarket = inArray(
+    responses.sourceId,
+    db.select({ id: sources.id }).from(sources).where(eq(sources.kind, market)),
+  );
+  const [newest] = await db
+    .select({ at: responses.observedAt })
+    .from(responses)
+    .where(ofMarket)
+    .orderBy(desc(responses.observedAt))
+    .limit(1);
+  const outcomes = await db
+    .select({ outcome: responses.outcome, count: count(), last: max(responses.observedAt) })
+    .from(responses)
+    .where(and(gte(responses.observedAt, hourAgo), ofMarket))
+    .groupBy(responses.outcome);
+  const [known] = await db.select({ count: count() }).from(instruments);
+  const kinds = await db
+    .selectDistinct({ kind: sources.kind })
+    .from(sources)
+    .where(sql`exists (select from ${responses} where ${responses.sourceId} = ${sources.id})`);
+  const [dead] = await db
+    .select({ count: count(), last: max(deadLetters.observedAt) })
+    .from(deadLetters)
+    .where(gte(deadLetters.observedAt, dayAgo));
+  const positions = await db
+    .select({ segment: journalPositions.segment, loadedTo: max(journalPositions.loadedTo) })
+    .from(journalPositions)
+    .groupBy(journalPositions.segment);
+  return {
+    lastAnswerAt: newest ? isoOf(newest.at) : null,
+    lastHour: Object.fromEntries(outcomes.map(({ outcome, count }) => [outcome, Number(count)])),
+    lastOfOutcome: Object.fromEntries(outcomes.map(({ outcome, last }) => [outcome, isoOf(last ?? "")])),
+    instruments: Number(known?.count ?? 0),
+    sources: kinds.map(({ kind }) => kind),
+    deadLettersToday: Number(dead?.count ?? 0),
+    lastDeadLetterAt: dead?.last ? isoOf(dead.last) : null,
+    loaded: new Map(positions.map(({ segment, loadedTo }) => [segment, Number(loadedTo)])),
+  };
+}
+
+/** The steps of the machine's clock that were noticed in (since, until], by what the clock said then; the newest first. */
+export async function readClockSteps(
+  pool: Pick<pg.Pool, "query">,
+  since: Date,
+  until: Date,
+): Promise<(ClockStep & { movedAt: Date })[]> {
+  const rows = await tablesOn(pool)
+    .select()
+    .from(clockSteps)
+    .where(and(gt(clockSteps.movedAt, since.toISOString()), lte(clockSteps.movedAt, until.toISOString())))
+    .orderBy(desc(clockSteps.movedAt));
+  return rows.map((row) => ({ ...row, movedAt: new Date(isoOf(row.movedAt)) }));
+}
+
+function toLine<R extends Named & { observedAt: string }>({
+  symbol,
+  root,
+  expiration,
+  optionType,
+  strike,
+  ...row
+}: R) {
+  return {
+    ...row,
+    instrument: nameOf({ symbol, root, expiration, optionType, strike }),
+    observedAt: isoOf(row.observedAt),
+  };
+}
+
+function nameOf({ symbol, root, expiration, optionType, strike }: Named): string {
+  if (expiration === null || optionType === null || strike === null) return symbol;
+  return instrumentName(
+    option({ underlying: symbol, root: root ?? undefined, expiration, optionType, strike }),
+  );
+}
+
+/** `2026-11-20 22:50:00.123456+00` of PostgreSQL as ISO 8601 in UTC. */
+export function isoOf(timestamptz: string): string {
+  return timestamptz.replace(" ", "T").replace(/\+00(:00)?$/, "Z");
+}

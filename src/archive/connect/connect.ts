@@ -1,0 +1,328 @@
+/** Connections to the archive's database. */
+import type { Duplex } from "node:stream";
+import pg from "pg";
+import { parse, toClientConfig } from "pg-connection-string";
+import pgPass from "pgpass";
+import { describeDatabase, SCRAM, withoutFiles } from "../../config/databaseUrl.ts";
+import { QuotekeeperError } from "../../errors.ts";
+import { settleSession } from "./pooler.ts";
+import { applySettings } from "./searchPath.ts";
+import { settleTls, type Tls, tlsError, tlsOf } from "./tls.ts";
+
+// Where neither the address nor PGPASSWORD has a password, `~/.pgpass` may, as for psql. The driver would look there too,
+// and warn on the terminal that it does.
+pg.defaults.password = (login?: object) =>
+  new Promise<string>((resolve) => pgPass(login ?? {}, (password) => resolve(password ?? "")));
+
+/** How connections are named in pg_stat_activity. */
+export const APPLICATION_NAME = "quotekeeper";
+
+/** Longest statement of a reader: a slow page must not slow a poll. */
+const READ_TIMEOUT_MS = 5_000;
+
+/**
+ * The settings of every session but its search path (searchPath.ts). Not at login (`options`), which pgbouncer refuses.
+ *
+ * JIT: on a server built with LLVM the views' many small branches are compiled at each call, for seconds, because tables
+ * that were never analyzed look large; the work itself takes milliseconds.
+ *
+ * Those of the second line say what names, arrays and texts mean. Their defaults are the only ones the program was written for,
+ * and a database or a role may have others.
+ *
+ * The last one is TimescaleDB's: it lets a statement change 100,000 compressed rows, and a rebuild or late bars of one day may be
+ * more. Elsewhere nobody reads it.
+ */
+const SETTINGS = {
+  ...{ TimeZone: "UTC", DateStyle: "ISO", IntervalStyle: "postgres", jit: "off" },
+  ...{
+    quote_all_identifiers: "off",
+    array_nulls: "on",
+    standard_conforming_strings: "on",
+    transform_null_equals: "off",
+  },
+  "timescaledb.max_tuples_decompressed_per_dml_transaction": "0",
+};
+
+const READ_ONLY = { default_transaction_read_only: "on", statement_timeout: String(READ_TIMEOUT_MS) };
+
+const PLANNED_ONCE = { plan_cache_mode: "force_generic_plan" };
+
+/**
+ * How long the network and a busy server may take until a connection stands, in ms. Waiting for a turn in the pool has no
+ * limit.
+ */
+const CONNECT_TIMEOUT_MS = 15_000;
+
+/** How long a connection is silent before the machine asks whether the other end is still there, in ms. */
+const KEEP_ALIVE_AFTER_MS = 10_000;
+
+/** OIDs whose values stay text: a Date would lose the microseconds, a number the digits. */
+const TEXT_OIDS = new Set([20, 1082, 1114, 1184, 1700]);
+
+/**
+ * A pool whose sessions speak UTC, and whose times, dates, `numeric` and `bigint` come back as text.
+ *
+ * Its connections fail with QuotekeeperError DATABASE_POOLED behind a pooler in transaction mode, with DATABASE_TLS_FAILED where
+ * the server has not the TLS that the address asks for, and with DatabaseProblem DATABASE_STRANGERS where calls might reach
+ * somebody else's functions.
+ *
+ * @param connectionString of the database; never printed
+ * @param options.plannedOnce for few statements asked again and again: each is planned once per session
+ * @param options.lasting one connection that stays open however long it is idle, and is never replaced by another:
+ *   something of its session is needed on
+ * @param options.answerMs how long a statement may take before its connection is cut; connections stay open however long they are
+ *   idle, because a far database takes seconds for a login
+ * @param options.readOnly sessions that cannot write, and whose statements end after READ_TIMEOUT_MS
+ * @param options.settle what else each session is told before its first use
+ * @throws QuotekeeperError CONFIG_INVALID when a file of certificates cannot be read
+ */
+export function createPool(
+  connectionString: string,
+  { max = 4, readOnly = false, plannedOnce = false, lasting = false, answerMs = 0, settle = doNothing } = {},
+): pg.Pool {
+  const address = addressOf(connectionString);
+  const login: pg.ClientConfig = {
+    application_name: APPLICATION_NAME,
+    ...address,
+    // Said always: the driver would look at PGSSLMODE.
+    ssl: false,
+    // A server that vanished without a word (its power, a firewall) would hold a silent connection for ever.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+  };
+  const settings = { ...SETTINGS, ...(readOnly && READ_ONLY), ...(plannedOnce && PLANNED_ONCE) };
+  const pool = new ArchivePool(
+    {
+      ...login,
+      max,
+      ...(answerMs > 0 ? { idleTimeoutMillis: 0 } : {}),
+      ...(lasting ? { idleTimeoutMillis: 0, verify: onlyOnce() } : {}),
+      Client: ArchiveClient as unknown as new () => pg.ClientBase,
+      onConnect: async (client) => {
+        await settleSession(client, settings, () => pool.another());
+        await settle(client);
+      },
+      types: {
+        getTypeParser: ((oid: number, format?: "text" | "binary") =>
+          TEXT_OIDS.has(oid)
+            ? (text: string) => text
+            : pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser,
+      },
+    },
+    {
+      settings,
+      tls: tlsOf(connectionString, login.host || "localhost"),
+      shown: describeDatabase(connectionString),
+    },
+  );
+  // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
+  pool.on("error", () => undefined);
+  if (answerMs > 0) limitUse(pool, answerMs);
+  return pool;
+}
+
+/**
+ * Cuts connections that are in use for longer. Timers run before sockets are read: what has arrived while the process stood still
+ * is read first, and keeps the connection.
+ */
+function limitUse(pool: pg.Pool, ms: number): void {
+  const ends = new WeakMap<pg.PoolClient, () => void>();
+  pool.on("acquire", (client) => {
+    let last: NodeJS.Immediate | undefined;
+    const timer = setTimeout(() => (last = setImmediate(() => cut(client))), ms);
+    ends.set(client, () => {
+      clearTimeout(timer);
+      clearImmediate(last);
+    });
+  });
+  pool.on("release", (_error, client) => ends.get(client)?.());
+}
+
+function cut(client: unknown): void {
+  (client as Login).connection.stream.destroy();
+}
+
+async function doNothing(_client: pg.ClientBase): Promise<void> {}
+
+/** What the driver does not declare: what arrives at login, each message an event, and how it answers with a password. */
+type Login = { connection: NodeJS.EventEmitter & { password: () => void; stream: Duplex } };
+
+/**
+ * One connection. With `require_auth=scram-sha-256` in its address, libpq's word (PostgreSQL documentation, section
+ * 34.1.2), a server that asks for the password in any other way gets nothing, and one that lets us in without having
+ * proved that it knows the password is left before the first statement.
+ *
+ * Given to the pool, the limit of time would also hold for who waits until one of its few connections is free.
+ */
+export class ArchiveClient extends pg.Client {
+  /** Whether the server has yet to prove itself. */
+  #unproven: boolean;
+
+  constructor(config: pg.ClientConfig & { require_auth?: string; abandoned?: AbortSignal }) {
+    // Not a copy: the pool hides the password from those.
+    super(
+      Object.create(config, { connectionTimeoutMillis: { value: CONNECT_TIMEOUT_MS } }) as pg.ClientConfig,
+    );
+    // What is asked of one that breaks rejects, and then it says so once more: without a listener that would end the process.
+    // The server's goodbye can come with the end of the login, before a pool listens.
+    this.on("error", () => undefined);
+    this.#endWith(config.abandoned);
+    this.#unproven = config.require_auth === SCRAM;
+    if (this.#unproven) this.#sayNothingButProofs();
+  }
+
+  /** Cut, not ended: a server that is silent would not answer the goodbye either. */
+  #endWith(abandoned: AbortSignal | undefined): void {
+    const onAbandoned = (): void => cut(this);
+    abandoned?.addEventListener("abort", onAbandoned);
+    this.once("end", () => abandoned?.removeEventListener("abort", onAbandoned));
+  }
+
+  #sayNothingButProofs(): void {
+    const { connection } = this as unknown as Login;
+    // The one message that holds a password, or its MD5. SCRAM has others.
+    connection.password = () => connection.emit("error", impostor());
+    // The driver compares what this message says, and ends the connection where the server's proof is wrong.
+    connection.on("authenticationSASLFinal", () => (this.#unproven = false));
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: (error: Error) => void): void;
+  override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
+    const connecting = super.connect().then(
+      () => {
+        if (!this.#unproven) return this as pg.Client;
+        void this.end().catch(() => undefined);
+        throw impostor();
+      },
+      (error: unknown) => {
+        // Without the password that the server asks for, the driver gives up and leaves the connection open.
+        void this.end().catch(() => undefined);
+        throw error;
+      },
+    );
+    if (callback === undefined) return connecting;
+    connecting.then(() => callback(null as unknown as Error), callback);
+  }
+}
+
+function impostor(): QuotekeeperError {
+  return new QuotekeeperError(
+    "DATABASE_REFUSED",
+    `the server does not prove that it knows the password, as require_auth=${SCRAM} asks: it may be another program`,
+  );
+}
+
+/** An address in the driver's words. */
+export function addressOf(connectionString: string): pg.ClientConfig {
+  return toClientConfig(parse(withoutFiles(connectionString), { useLibpqCompat: true }));
+}
+
+type OnClient = (
+  error: Error | undefined,
+  client: pg.PoolClient | undefined,
+  done: (release?: unknown) => void,
+) => void;
+
+/** Settles with the server about TLS before its first connection, and names what TLS does not like of the others. */
+class ArchivePool extends pg.Pool {
+  readonly #settings: Readonly<Record<string, string>>;
+  readonly #tls: Tls | null;
+  readonly #shown: string;
+  readonly #abandoned: AbortController;
+  #settled: Promise<void> | null = null;
+
+  constructor(
+    options: pg.PoolConfig,
+    { settings, tls, shown }: { settings: Readonly<Record<string, string>>; tls: Tls | null; shown: string },
+  ) {
+    const abandoned = new AbortController();
+    super({ ...options, abandoned: abandoned.signal } as pg.PoolConfig);
+    this.#abandoned = abandoned;
+    this.#settings = settings;
+    this.#tls = tls;
+    this.#shown = shown;
+  }
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: OnClient): void;
+  override connect(callback?: OnClient): Promise<pg.PoolClient> | void {
+    if (this.#tls === null) return callback ? super.connect(callback) : super.connect();
+    const client = this.#connectSafely(this.#tls);
+    if (callback === undefined) return client;
+    client.then(
+      (found) => callback(undefined, found, (release) => found.release(release as Error)),
+      (error: Error) => callback(error, undefined, () => undefined),
+    );
+  }
+
+  /** A connection beside the pool's, to the same place, without settings. */
+  async another(): Promise<pg.Client> {
+    const client = new ArchiveClient(this.options as pg.ClientConfig);
+    await client.connect();
+    return client;
+  }
+
+  /** The same with settings. */
+  async beside(): Promise<pg.Client> {
+    const client = await this.another();
+    try {
+      await applySettings(client, this.#settings);
+      return client;
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Cuts all connections, those too that are being made. */
+  abandon(): void {
+    this.#abandoned.abort();
+  }
+
+  async #connectSafely(tls: Tls): Promise<pg.PoolClient> {
+    this.#settled ??= this.#settle(tls);
+    try {
+      await this.#settled;
+    } catch (error) {
+      // Next time the server may be there.
+      this.#settled = null;
+      throw error;
+    }
+    return super.connect().catch((error: unknown) => {
+      throw tlsError(error, tls, this.#shown);
+    });
+  }
+
+  async #settle(tls: Tls): Promise<void> {
+    const { host, port = 5432 } = this.options;
+    this.options.ssl = await settleTls(
+      tls,
+      { host: host || "localhost", port, shown: this.#shown },
+      { timeoutMs: CONNECT_TIMEOUT_MS, signal: this.#abandoned.signal },
+    );
+  }
+}
+
+/** A connection beside those of a pool of `createPool` that has connected before, to the same place; the caller ends it. */
+export function connectBeside(pool: pg.Pool): Promise<pg.Client> {
+  return (pool as ArchivePool).beside();
+}
+
+/** Cuts all connections of a pool of `createPool`, those too that are being made: what waits for them fails at once. */
+export function abandonConnections(pool: pg.Pool): void {
+  (pool as ArchivePool).abandon();
+}
+
+/** Lets the first connection pass; what a second one finds is not what the first one left. */
+function onlyOnce(): NonNullable<pg.PoolConfig["verify"]> {
+  let connections = 0;
+  return (_client, done) => {
+    connections += 1;
+    done(
+      connections === 1
+        ? undefined
+        : new QuotekeeperError("DATABASE_UNREACHABLE", "the connection that held temporary tables broke"),
+    );
+  };
+}

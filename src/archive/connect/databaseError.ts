@@ -1,0 +1,210 @@
+/** What the database's errors mean: their code of ours, and whether trying again can help. */
+import { type ErrorCode, QuotekeeperError } from "../../errors.ts";
+
+/** Codes of what keeps a database that answers from taking the archive, and what a person can mend meanwhile. */
+type ProblemCode =
+  "DATABASE_OCCUPIED" | "DATABASE_READ_ONLY" | "DATABASE_RIGHTS_MISSING" | "DATABASE_STRANGERS";
+
+/** A database that answers and cannot take the archive, in words that PostgreSQL's own message does not have. */
+export class DatabaseProblem extends Error {
+  override readonly name = "DatabaseProblem";
+  readonly code: ProblemCode;
+
+  /** @param message what is in the way, by its name, and what to do about it; no secret */
+  constructor(code: ProblemCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** 25006 read_only_sql_transaction. PostgreSQL Appendix A. */
+export const READ_ONLY = "25006";
+
+/** 42501 insufficient_privilege; 3F000 invalid_schema_name: no schema of the search path may be used. */
+const RIGHTS_MISSING = new Set(["42501", "3F000"]);
+
+/** Errors of a connection that never was or broke; node and pg report them without SQLSTATE. */
+const CONNECTION_CODES = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EAI_AGAIN",
+]);
+
+/** What pg says of a connection that broke or does not answer, without a code. */
+const CONNECTION_WORDS = /connection terminated|timeout|client (has encountered|was closed)/i;
+
+/** What pg says, without a code, where the two ends do not agree about a password: none of ours is one such case. */
+const LOGIN_WORDS = /^SASL: /;
+const NO_PASSWORD = /^SASL: .*client password must be/;
+
+/** Errors of pg carry an SQLSTATE, those of its sockets an errno, and pg's own about a connection only words. */
+export function isDatabaseError(error: unknown): boolean {
+  const { code, message = "" } = error as { code?: unknown; message?: string };
+  return typeof code === "string" || CONNECTION_WORDS.test(message) || LOGIN_WORDS.test(message);
+}
+
+/**
+ * Whether trying again can help: connection errors, and the SQLSTATE classes 08 (connection), 40 (rollback),
+ * 53 (resources), 57 (operator intervention), and 25P03 (a transaction paused for too long). PostgreSQL Appendix A.
+ */
+export function isRetryable(error: unknown): boolean {
+  const { code, message, syscall } = error as { code?: string; message?: string; syscall?: string };
+  // Where a server listens on a socket of the file system, that file comes and goes with it.
+  if (code === "ENOENT") return syscall === "connect";
+  if (code === undefined) return CONNECTION_WORDS.test(message ?? "");
+  return CONNECTION_CODES.has(code) || /^(08|40|53|57|25P03)/.test(code);
+}
+
+/** Whether a server that runs has no disk, memory or connection left: SQLSTATE class 53. PostgreSQL Appendix A. */
+export function isOutOfResources(error: unknown): error is Error {
+  return error instanceof Error && sqlstateOf(error).startsWith("53");
+}
+
+/** What SQLSTATE says of a database that answers and cannot take the archive; null for any other error. */
+export function problemCodeOf(error: unknown): ProblemCode | null {
+  if (error instanceof DatabaseProblem) return error.code;
+  if (sqlstateOf(error) === READ_ONLY) return "DATABASE_READ_ONLY";
+  return RIGHTS_MISSING.has(sqlstateOf(error)) ? "DATABASE_RIGHTS_MISSING" : null;
+}
+
+/** An error of the database under its code of ours, naming the address but no password. */
+export function databaseError(error: unknown, address: string): QuotekeeperError {
+  if (error instanceof QuotekeeperError) return error;
+  const { code, message } = error as { code?: string; message?: string };
+  const text = NO_PASSWORD.test(message ?? "")
+    ? "the server wants a password, and there is none in DATABASE_URL, PGPASSWORD and ~/.pgpass"
+    : message || (error as AggregateError).errors?.[0]?.message;
+  // Node's own messages name their code.
+  const named = error instanceof DatabaseProblem || text?.includes(code ?? "");
+  const detail = [named ? undefined : code, text].filter(Boolean).join(" ");
+  return new QuotekeeperError(databaseErrorCode(error), `${address}: ${detail}`, { cause: error });
+}
+
+/** Refusals that DATABASE_URL is to blame for: 28 login, 3D no such database. */
+const REFUSALS = /^(28|3D)/;
+
+/**
+ * 42P05 duplicate_prepared_statement, 26000 invalid_sql_statement_name: a statement that we prepared stands in another
+ * server process than before. A pooler in transaction mode was not recognised by pooler.ts.
+ */
+const POOLED = new Set(["42P05", "26000"]);
+
+/** 53100 disk_full, of the server's disk. */
+const NO_SPACE = "53100";
+
+function databaseErrorCode(error: unknown): ErrorCode {
+  if (sqlstateOf(error) === NO_SPACE) return "DISK_FULL";
+  if (POOLED.has(sqlstateOf(error))) return "DATABASE_POOLED";
+  if (isRetryable(error)) return "DATABASE_UNREACHABLE";
+  const problem = problemCodeOf(error);
+  if (problem !== null) return problem;
+  const code = sqlstateOf(error);
+  // Whatever has no SQLSTATE is of the network or of TLS, such as a name that does not resolve.
+  return REFUSALS.test(code) || !/^[0-9A-Z]{5}$/.test(code) ? "DATABASE_REFUSED" : "DATABASE_FAILED";
+}
+
+/** Codes that a database which cannot take the archive now may lose while polls go on. */
+const MENDABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "DATABASE_UNREACHABLE",
+  "DISK_FULL",
+  "DATABASE_OCCUPIED",
+  "DATABASE_READ_ONLY",
+  "DATABASE_RIGHTS_MISSING",
+  "DATABASE_STRANGERS",
+]);
+
+/** Whether collecting goes on into the journal meanwhile: docs/decisions/database-down-at-start.md. */
+export function collectingGoesOn({ code }: QuotekeeperError): boolean {
+  return MENDABLE.has(code);
+}
+
+// Which of the database's errors blame the data of a row, and not the database. A row's SQLSTATE does not tell: the same
+// ones come out of the statements and functions around it. What counts is where the error happened, and that the row
+// meets it alone (storeAnswers.ts, loadNotes.ts). docs/decisions/whose-fault.md
+
+/** SQLSTATE classes a row may be to blame for: 22 (data exception), 23 (integrity constraint), 54 (limit). Appendix A. */
+const MAY_BE_OF_A_ROW = /^(22|23|54)/;
+
+/** COPY meets it before it has cut its line into columns. */
+const NO_SUCH_CHARACTER = "22021";
+const NOT_NULL_VIOLATION = "23502";
+const UNIQUE_VIOLATION = "23505";
+const CHECK_VIOLATION = "23514";
+const INTERNAL_ERROR = "XX000";
+
+/** What PostgreSQL says of an error besides its words. Protocol, "Error and Notice Message Fields". */
+type Fields = { constraint?: string; column?: string; where?: string };
+
+/** Whether some row may be to blame: then storing them one by one tells whether one is. */
+export function mayBeOfARow(error: unknown): error is { code: string; message: string } {
+  return MAY_BE_OF_A_ROW.test(sqlstateOf(error)) && !isWithoutPartition(error);
+}
+
+/**
+ * Whether the error that a row has met alone is of this row: its own text was no value of the type of its column or
+ * parameter, or a constraint or an index of its table refused it. Whatever happened within a function, a trigger or an
+ * expression is not.
+ */
+export function isOfItsRow(error: unknown): error is { code: string; message: string } {
+  if (!mayBeOfARow(error)) return false;
+  const { where } = error as Fields;
+  const { constraint, column } = namesIn(error);
+  // The innermost place comes first: a trigger's function before the COPY that fired it. Citus says on which node it was.
+  const [place = ""] = (where ?? "").replace(ON_A_NODE, "").split("\n");
+  const ofValue = COPIED_COLUMN.test(place) || PARAMETER.test(place);
+  const inCopy = place.startsWith("COPY ");
+  if (error.code === NO_SUCH_CHARACTER) return ofValue || inCopy;
+  if (error.code.startsWith("22")) return ofValue;
+  if (place !== "" && !inCopy && !ofValue) return false;
+  if (error.code === NOT_NULL_VIOLATION) return column !== undefined;
+  return (error.code === CHECK_VIOLATION || error.code.startsWith("54")) && constraint !== undefined;
+}
+
+/**
+ * Code and words of a refusal, for a dead letter. TimescaleDB makes a chunk for the row it then refuses, and takes it back
+ * with the row: its number would be another at each load, and the letter a new one. Nor is a shard's number of Citus the row's.
+ */
+export function refusalOf({ code, message }: { code: string; message: string }): string {
+  return `${code}: ${message.replaceAll(/_hyper_\d+_\d+_chunk/g, "chunk").replaceAll(/"(\w+_\d{4}_\d\d)_\d{6,}"/g, '"$1"')}`;
+}
+
+/** The first line of the place of an error on another node. */
+const ON_A_NODE = /^while executing command on [^\n]*\n?/;
+
+/** What an error names. Of one on another node Citus hands on the words alone. */
+function namesIn(error: unknown): Pick<Fields, "constraint" | "column"> {
+  const { constraint, column, where = "" } = error as Fields;
+  if (!ON_A_NODE.test(where)) return { ...(constraint && { constraint }), ...(column && { column }) };
+  const { message = "" } = error as { message?: string };
+  const [, named] = /constraint "([^"]+)"$/.exec(message) ?? [];
+  const [, of] = /column "([^"]+)"/.exec(message) ?? [];
+  return { ...(named && { constraint: named }), ...(of && { column: of }) };
+}
+
+/** `COPY quotes, line 3, column bid: "x"`; the words between are the server's language. */
+const COPIED_COLUMN = /^COPY [^,]+, [^,:]*\d[^,:]*, [^:]+: /;
+
+/** `unnamed portal parameter $3 = '...'`, and nothing of a statement or function. */
+const PARAMETER = /^(?!.*\bSQL\b)[^:"]*(?:"[^"]*"[^:"]*)?\$\d+(?: = .*)?$/;
+
+/**
+ * Whether COPY may have met a row that is there already: 23505, or XX000, which is what a distributed database makes of
+ * an error of one of its workers.
+ */
+export function mayBeThereAlready(error: unknown): boolean {
+  return [UNIQUE_VIOLATION, INTERNAL_ERROR].includes(sqlstateOf(error));
+}
+
+/** 23514 without a constraint's name: a partition was taken away meanwhile. That is no fault of the row. */
+export function isWithoutPartition(error: unknown): boolean {
+  return sqlstateOf(error) === CHECK_VIOLATION && namesIn(error).constraint === undefined;
+}
+
+/** The SQLSTATE of an error; empty when it has none. */
+export function sqlstateOf(error: unknown): string {
+  return (error as { code?: string }).code ?? "";
+}

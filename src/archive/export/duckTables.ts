@@ -1,0 +1,129 @@
+/** The archive's tables as DuckDB has them in `quotekeeper sql`: the columns of PostgreSQL's, and where their rows are from. */
+import { type Column, getTableColumns, is, type View } from "drizzle-orm";
+import { getViewConfig, PgTable, type PgView } from "drizzle-orm/pg-core";
+import { derivedCloses, fills } from "../schema/backfillSchema.ts";
+import { EXPORT_TABLES, type ExportTable } from "./tables.ts";
+import * as schema from "../schema/schema.ts";
+
+/** A column, and its type in PostgreSQL's words. */
+export type DuckColumn = { name: string; type: string };
+
+/** Rows that DuckDB is given: of files, of the database, or both. */
+export type DuckTable = {
+  name: string;
+  columns: readonly DuckColumn[];
+  /** Whether the lake has a file of each exchange date. */
+  isDated: boolean;
+  /** How the database gives its rows. */
+  rows: ExportTable;
+};
+
+const OF: Readonly<Record<string, PgTable | PgView>> = {
+  sources: schema.sources,
+  instruments: schema.instruments,
+  sessions: schema.sessions,
+  due_sets: schema.dueSets,
+  accounts: schema.accounts,
+  quotes: schema.quotes,
+  extended_quotes: schema.extendedQuotes,
+  dividends: schema.dividends,
+  bars_1d: schema.bars1d,
+  bars_1h: schema.bars1h,
+  bars_5m: schema.bars5m,
+  slots: schema.slots,
+  misses: schema.misses,
+  fills,
+  derived_closes: derivedCloses,
+  responses: schema.responses,
+  dead_letters: schema.deadLetters,
+  clock_steps: schema.clockSteps,
+  latest_quotes: schema.latestQuotes,
+};
+
+/** What no export has. */
+const MORE: readonly ExportTable[] = [
+  {
+    ...{ name: "clock_steps", about: "", byDefault: false, day: null, partitioned: false, counted: true },
+    ...{ order: ["moved_at"], symbol: null },
+  },
+  {
+    ...{ name: "latest_quotes", about: "", byDefault: false, day: null, partitioned: false, counted: false },
+    ...{ order: ["instrument_id", "source_name", "delayed"], symbol: "symbol" },
+  },
+];
+
+/** Every table that DuckDB is given rows of. */
+export const DUCK_TABLES: readonly DuckTable[] = Object.entries(OF).map(([name, of]) => {
+  const rows = [...EXPORT_TABLES, ...MORE].find((one) => one.name === name);
+  if (!rows) throw new Error(`nothing says how the rows of ${name} are read`);
+  // One file has all rows of a stretch, and each row its date.
+  const { leftOut: _, ...all } = rows;
+  return { name, columns: columnsOf(of), isDated: rows.partitioned, rows: { ...all, partitioned: false } };
+});
+
+function columnsOf(of: PgTable | PgView): DuckColumn[] {
+  const columns = is(of, PgTable) ? getTableColumns(of) : getViewConfig(of as PgView & View).selectedFields;
+  return Object.values(columns as Record<string, Column>).map((column) => ({
+    name: column.name,
+    type: column.getSQLType(),
+  }));
+}
+
+/** One look for each series: as `not exists` servers read all quotes. */
+const NEWEST_GONE = `
+    select i.id as instrument_id, i.symbol, s.id as source_id, d.delayed, b.last_at
+    from instruments i
+    cross join sources s
+    cross join (values (false), (true)) as d (delayed)
+    cross join lateral (
+      select b.last_at
+      from session_bars b
+      where b.instrument_id = i.id and b.source_id = s.id and b.delayed = d.delayed
+      order by b.date desc
+      limit 1
+    ) b
+    left join lateral (
+      select true as is_there
+      from quotes q
+      where q.instrument_id = i.id and q.observed_at = b.last_at and q.source_id = s.id
+      limit 1
+    ) q on true
+    where q.is_there is null`;
+
+/** The same, begun at the bars: a worker looks for rows of its own series alone. */
+const NEWEST_GONE_ON_CITUS = `
+    select b.instrument_id, i.symbol, b.source_id, b.delayed, b.last_at
+    from session_bars b
+    join instruments i on i.id = b.instrument_id
+    left join lateral (
+      select true as is_there
+      from quotes q
+      where q.instrument_id = b.instrument_id and q.observed_at = b.last_at and q.source_id = b.source_id
+      limit 1
+    ) q on true
+    where q.is_there is null and not exists (
+      select from session_bars l
+      where l.instrument_id = b.instrument_id and l.source_id = b.source_id and l.delayed = b.delayed and l.date > b.date
+    )`;
+
+/**
+ * Series whose newest quote is not in the database any more, and when that was; rows for COPY. The bars of sessions know of
+ * all quotes that there ever were.
+ */
+export function newestGone(onCitus: boolean): ExportTable {
+  return {
+    ...{ about: "", byDefault: false, day: null, partitioned: false, counted: false, symbol: "symbol" },
+    name: "newest_gone",
+    from: `(${onCitus ? NEWEST_GONE_ON_CITUS : NEWEST_GONE}
+  )`,
+    order: ["instrument_id", "source_id", "delayed"],
+  };
+}
+
+/** The columns of `newestGone`. */
+export const NEWEST_GONE_COLUMNS = [
+  { name: "instrument_id", kind: "integer", nullable: false, sql: "t.instrument_id" },
+  { name: "source_id", kind: "integer", nullable: false, sql: "t.source_id" },
+  { name: "delayed", kind: "boolean", nullable: false, sql: "t.delayed" },
+  { name: "last_at", kind: "time", nullable: false, sql: "t.last_at" },
+] as const;

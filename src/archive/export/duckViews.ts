@@ -1,0 +1,437 @@
+/**
+ * DuckDB's SQL of `quotekeeper sql`: the rows of files as tables in the schema `parts`, above them the archive's tables and
+ * views by their own names, and what PostgreSQL's functions are called there. The views are those of the migrations, in
+ * DuckDB's words.
+ */
+import type { Instant } from "../../clock.ts";
+import { SIMULATED_SOURCE } from "../connect/fixedNames.ts";
+import { DUCK_TABLES, type DuckColumn, type DuckTable } from "./duckTables.ts";
+
+/** A DECIMAL's digits, and how many of them are behind the point. */
+type Digits = { precision: number; scale: number };
+
+/** The decimals of a table by column, where they are not the usual ones. */
+export type Decimals = Readonly<Record<string, Digits>>;
+
+/** What a decimal is where nothing says what it needs. */
+const USUAL: Digits = { precision: 18, scale: 8 };
+
+/** Files that have the same columns of the same types. */
+export type FileGroup = { paths: readonly string[]; columns: readonly string[] };
+
+/** Where the rows of a table are. */
+export type Rows = {
+  decimals: Decimals;
+  /** Files of whole exchange dates, in a directory of the date; of a table without dates, its file. */
+  lake: readonly FileGroup[];
+  /** Rows of the database. */
+  hot: readonly string[];
+  /** Files of dates of which the database has rows as well: those come first. */
+  both: readonly FileGroup[];
+};
+
+/** Whether an exchange date is added to each row, to find files by. */
+function hasAddedDate({ rows: { day } }: DuckTable): boolean {
+  return day?.kind === "time";
+}
+
+/** Statements that every instance begins with. */
+export const DUCK_SETUP: readonly string[] = [
+  "set TimeZone = 'UTC'",
+  "set autoinstall_known_extensions = false",
+  "set autoload_known_extensions = false",
+  "create schema parts",
+  // What a format's letters mean in strftime; the longer ones first.
+  `create macro to_char(value, format) as strftime(value, ${TO_CHAR()})`,
+  "create macro date_bin(width, at_time, origin) as time_bucket(width, at_time, origin)",
+];
+
+function TO_CHAR(): string {
+  const letters = [
+    ...[["YYYY", "%Y"] as const, ["YY", "%y"] as const, ["HH24", "%H"] as const, ["HH12", "%I"] as const],
+    ...[["Month", "%B"] as const, ["Mon", "%b"] as const, ["MM", "%m"] as const, ["MI", "%M"] as const],
+    ...[["Day", "%A"] as const, ["Dy", "%a"] as const, ["DDD", "%j"] as const, ["DD", "%d"] as const],
+    ...[["SS", "%S"] as const, ["US", "%f"] as const, ["MS", "%g"] as const, ["AM", "%p"] as const],
+  ];
+  return letters.reduce((sql, [from, to]) => `replace(${sql}, '${from}', '${to}')`, "format");
+}
+
+/** All names that can be asked, in the order in which people read them. */
+export const DUCK_NAMES: readonly string[] = [
+  ...DUCK_TABLES.map(({ name }) => name),
+  ...["bars_1m", "bars_1d_regular", "option_chain_latest", "dividend_calendar", "coverage_daily"],
+];
+
+/** A table that has no rows yet: what a statement reads of it can be found out with this. */
+export function emptyTable(table: DuckTable): string {
+  const columns = table.columns.map((column) => `"${column.name}" ${duckType(column, {})}`);
+  const date = hasAddedDate(table) ? ["date date"] : [];
+  return `create table parts.${table.name} (${[...columns, ...date].join(", ")})`;
+}
+
+/** The table with its rows, which are read when they are asked for. */
+export function filledTable(table: DuckTable, rows: Rows): string[] {
+  const { name } = table;
+  const hot = rows.hot.length === 0 ? [] : [hotRows(table, rows)];
+  const both = rows.both.map(
+    (group) =>
+      `${lakeRows(table, group, rows)} where not exists (
+         select 1 from ${readParquet(rows.hot, false)} h
+         where h.instrument_id = r.instrument_id and h.observed_at = r.observed_at and h.source_id = r.source_id
+       )`,
+  );
+  const all = [
+    ...rows.lake.map((group) => lakeRows(table, group, rows)),
+    ...(hot.length === 0 ? rows.both.map((group) => lakeRows(table, group, rows)) : both),
+    ...hot,
+  ];
+  if (all.length === 0) return [];
+  return [`drop table parts.${name}`, `create view parts.${name} as ${all.join(" union all ")}`];
+}
+
+function lakeRows(table: DuckTable, { paths, columns }: FileGroup, { decimals }: Rows): string {
+  const { isDated } = table;
+  const list = table.columns.map((column) => {
+    const isThere = columns.includes(column.name) || (isDated && column.name === "date");
+    return isThere
+      ? `${read(column, decimals)} as "${column.name}"`
+      : `null::${duckType(column, decimals)} as "${column.name}"`;
+  });
+  if (hasAddedDate(table)) list.push("date");
+  return `select ${list.join(", ")} from ${readParquet(paths, isDated)} r`;
+}
+
+function hotRows(table: DuckTable, { hot, decimals }: Rows): string {
+  const list = table.columns.map((column) => `${read(column, decimals)} as "${column.name}"`);
+  const { day } = table.rows;
+  if (hasAddedDate(table)) list.push(`("${day?.column}" at time zone 'America/New_York')::date as date`);
+  return `select ${list.join(", ")} from ${readParquet(hot, false)}`;
+}
+
+function read(column: DuckColumn, decimals: Decimals): string {
+  if (column.type.endsWith("[]")) return `from_json("${column.name}", '["VARCHAR"]')`;
+  return `"${column.name}"::${duckType(column, decimals)}`;
+}
+
+function readParquet(paths: readonly string[], dated: boolean): string {
+  const list = paths.map(quoted).join(", ");
+  const dates = dated
+    ? ", hive_partitioning = true, hive_types = {'date': date}"
+    : ", hive_partitioning = false";
+  return `read_parquet([${list}]${dates})`;
+}
+
+/** A text as a literal, which PostgreSQL and DuckDB write alike. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+function duckType({ name, type }: DuckColumn, decimals: Decimals): string {
+  if (type === "numeric") {
+    const { precision, scale } = decimals[name] ?? USUAL;
+    return `decimal(${precision},${scale})`;
+  }
+  if (type === "timestamp with time zone") return "timestamptz";
+  if (type === "jsonb") return "json";
+  return type.endsWith("[]") ? "varchar[]" : type;
+}
+
+/**
+ * Rows of `latest_quotes` whose quotes are in files alone.
+ *
+ * @param newest SQL of a table that says which: instrument_id, source_id, delayed, last_at
+ */
+export function coldLatest({
+  newest,
+  quotes,
+  extended,
+}: {
+  newest: string;
+  quotes: readonly string[];
+  extended: readonly string[];
+}): string {
+  const volumes =
+    extended.length === 0
+      ? "(select null::integer as instrument_id, null::timestamptz as observed_at, null::smallint as source_id, null::bigint as bid_size, null::bigint as ask_size, null::bigint as volume, null::decimal(18,8) as delta where false)"
+      : readParquet(extended, false);
+  return `select i.id as instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, i.description,
+      s.kind as source, n.delayed, q.observed_at, q.bid, q.ask, q."last", q.change, q.pct_change,
+      e.bid_size, e.ask_size, e.volume, e.delta, s.name as source_name, i.root
+    from ${newest} n
+    join parts.instruments i on i.id = n.instrument_id
+    join parts.sources s on s.id = n.source_id
+    join ${readParquet(quotes, false)} q
+      on q.instrument_id = n.instrument_id and q.observed_at = n.last_at and q.source_id = n.source_id
+    left join ${volumes} e
+      on e.instrument_id = n.instrument_id and e.observed_at = n.last_at and e.source_id = n.source_id`;
+}
+
+/** The same of a lake alone: its bars of sessions know when each series was quoted last. */
+export const NEWEST_OF_LAKE = `(
+  select b.instrument_id, s.id as source_id, b.delayed, arg_max(b.last_at, b.date) as last_at
+  from parts.bars_1d b join parts.sources s on s.kind = b.source and s.name = b.source_name
+  group by b.instrument_id, s.id, b.delayed
+)`;
+
+/** `parts.latest_quotes` made of rows of the database, and of `cold`. */
+export function latestTable(table: DuckTable, rows: Rows, cold: string | null): string[] {
+  const parts = [
+    ...(rows.hot.length > 0 ? [hotRows(table, rows)] : []),
+    ...(cold === null
+      ? []
+      : [`select ${table.columns.map(({ name }) => `"${name}"`).join(", ")} from (${cold})`]),
+  ];
+  if (parts.length === 0) return [];
+  return [
+    "drop table parts.latest_quotes",
+    `create view parts.latest_quotes as ${parts.join(" union all ")}`,
+  ];
+}
+
+/** The archive's tables and views by their own names. @param asOf see `quotekeeper.as_of`; null: now */
+export function publicViews(asOf: Instant | null): string[] {
+  const tables = DUCK_TABLES.map(({ name, columns }) => {
+    const list = columns.map((column) => `"${column.name}"`).join(", ");
+    return `create view ${name} as select ${list} from parts.${name}`;
+  });
+  return [...tables, BARS_1M, BARS_1D_REGULAR, chain(asOf), DIVIDEND_CALENDAR, COVERAGE_DAILY];
+}
+
+/** As `quote_bars` of PostgreSQL's. The times at which a session's bars begin anew are whole minutes. */
+const BARS_1M = `create view bars_1m as
+with seen as (
+  select q.instrument_id, q.source_id, q.delayed, q.date, q.observed_at,
+         case when q."last" > 0 then q."last" end as price,
+         case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end as spread,
+         e.volume,
+         case
+           when q.source_id = ${SIMULATED_SOURCE} then 'regular'
+           when q.observed_at >= t.post_at then 'closed'
+           when q.observed_at >= t.close_at then 'post'
+           when q.observed_at >= t.open_at then 'regular'
+           when q.observed_at >= t.pre_at then 'pre'
+           else 'closed'
+         end as session,
+         date_trunc('minute', q.observed_at) as bar_at
+  from parts.quotes q
+  left join parts.extended_quotes e
+    on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id and e.date = q.date
+  left join parts.sessions t on t.date = q.date
+), bars as (
+  select instrument_id, source_id, delayed, date, session, bar_at,
+         arg_min(price, observed_at) filter (where price is not null) as open,
+         max(price) as high,
+         min(price) as low,
+         arg_max(price, observed_at) filter (where price is not null) as close,
+         avg(spread) as mean_spread,
+         count(*) as quote_count,
+         arg_min(volume, observed_at) filter (where volume is not null) as first_shown,
+         arg_max(volume, observed_at) filter (where volume is not null) as shown
+  from seen
+  group by instrument_id, source_id, delayed, date, session, bar_at
+), shown as (
+  select *,
+         coalesce(
+           lag(shown) over (partition by instrument_id, source_id, delayed, date, shown is null order by bar_at),
+           first_shown
+         ) as before
+  from bars
+)
+select b.instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, s.kind as source, b.delayed, b.date,
+       b.session, b.bar_at, b.open, b.high, b.low, b.close, b.mean_spread, b.quote_count,
+       case when b.shown < b.before then b.shown else b.shown - b.before end as volume,
+       s.name as source_name
+from shown b
+join parts.instruments i on i.id = b.instrument_id
+join parts.sources s on s.id = b.source_id`;
+
+/** PostgreSQL's own text. */
+const BARS_1D_REGULAR = `create view bars_1d_regular as
+select b.instrument_id, b.security_type, b.symbol, b.expiration, b.option_type, b.strike, b.source, b.delayed, b.date,
+       min(b.bar_at) as bar_at,
+       (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1] as open,
+       max(b.high) as high,
+       min(b.low) as low,
+       (array_agg(b.close order by b.bar_at desc) filter (where b.close is not null))[1] as close,
+       sum(b.quote_count)::bigint as quote_count,
+       sum(b.volume)::bigint as volume,
+       b.source_name
+from parts.bars_1h b
+where b.session = 'regular'
+group by b.instrument_id, b.security_type, b.symbol, b.expiration, b.option_type, b.strike, b.source, b.delayed, b.date, b.source_name`;
+
+/** The middle of two decimals is a decimal: half of their sum has one more place. */
+function side(type: "CALL" | "PUT"): string {
+  const name = type.toLowerCase();
+  const of = (value: string, more = ""): string =>
+    `max(${value}) filter (where q.option_type = '${type}'${more})`;
+  return `${of("q.instrument_id")} as ${name}_instrument_id,
+         ${of("q.observed_at")} as ${name}_observed_at,
+         ${of("q.bid")} as ${name}_bid,
+         ${of("q.ask")} as ${name}_ask,
+         ${of("(q.bid + q.ask) * 0.5", " and q.ask > 0")} as ${name}_mid,
+         ${of("q.ask - q.bid", " and q.ask > 0")} as ${name}_spread,
+         ${of(`q."last"`)} as ${name}_last,
+         ${of("q.delta")} as ${name}_delta,
+         ${of("q.volume")} as ${name}_volume`;
+}
+
+/** The newest quotes at or before an instant, as far as the chain needs them; `parts.latest_quotes` has those of now. */
+const latestAt = (at: string): string => `(
+  select q.instrument_id, i.symbol, i.expiration, i.option_type, i.strike, s.kind as source, s.name as source_name, q.delayed,
+         q.observed_at, q.bid, q.ask, q."last", e.volume, e.delta
+  from parts.quotes q
+  join parts.instruments i on i.id = q.instrument_id
+  join parts.sources s on s.id = q.source_id
+  left join parts.extended_quotes e
+    on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id and e.date = q.date
+  where q.observed_at <= ${at}
+  qualify row_number() over (partition by q.instrument_id, q.source_id, q.delayed order by q.observed_at desc) = 1
+)`;
+
+function chain(asOf: Instant | null): string {
+  const at = asOf === null ? "now()" : `timestamptz ${quoted(asOf)}`;
+  const latest = asOf === null ? "parts.latest_quotes" : latestAt(at);
+  return `create view option_chain_latest as
+select c.underlying, c.expiration, c.strike, c.source, c.delayed, c.underlying_id,
+       c.call_instrument_id, c.call_observed_at, c.call_bid, c.call_ask, c.call_mid, c.call_spread, c.call_last, c.call_delta,
+       c.call_volume,
+       c.put_instrument_id, c.put_observed_at, c.put_bid, c.put_ask, c.put_mid, c.put_spread, c.put_last, c.put_delta,
+       c.put_volume,
+       c.source_name,
+       u."last" as underlying_last,
+       nullif(u."last", 0) / nullif(c.strike, 0) as moneyness,
+       c.root
+from (
+  select q.symbol as underlying, q.expiration, q.strike, q.source, q.delayed, max(i.underlying_id) as underlying_id,
+         ${side("CALL")},
+         ${side("PUT")},
+         q.source_name,
+         i.root
+  from ${latest} q
+  join parts.instruments i on i.id = q.instrument_id
+  where q.option_type is not null and q.expiration in (
+    -- As expires_at of PostgreSQL's: of a year without sessions nothing is known.
+    select x.expiration
+    from (select distinct expiration from parts.instruments where option_type is not null) x
+    join parts.sessions t on t.date between x.expiration - 7 and x.expiration
+    where year(x.expiration) in (select year(date) from parts.sessions)
+    group by x.expiration
+    having max(t.close_at) > ${at}
+  )
+  group by q.symbol, i.root, q.expiration, q.strike, q.source, q.source_name, q.delayed
+) c
+left join ${latest} u
+  on u.instrument_id = c.underlying_id and u.source = c.source and u.source_name = c.source_name and u.delayed = c.delayed`;
+}
+
+const DIVIDEND_CALENDAR = `create view dividend_calendar as
+select d.instrument_id, i.security_type, i.symbol, s.kind as source, d.observed_at, d.ex_date, d.amount, d.yield,
+       d.previous_ex_date, d.previous_amount, d.previous_yield,
+       case
+         when d.previous_at is null then 'first'
+         when d.ex_date is not distinct from d.previous_ex_date and d.amount is not distinct from d.previous_amount then 'yield'
+         when d.ex_date is not distinct from d.previous_ex_date then 'amount'
+         else 'ex_date'
+       end as change,
+       d.is_newest,
+       d.is_newest and d.ex_date >= (now() at time zone 'America/New_York')::date as is_ahead,
+       s.name as source_name
+from (
+  select *,
+         lag(observed_at) over seen as previous_at,
+         lag(ex_date) over seen as previous_ex_date,
+         lag(amount) over seen as previous_amount,
+         lag(yield) over seen as previous_yield,
+         lead(observed_at) over seen is null as is_newest
+  from parts.dividends
+  window seen as (partition by instrument_id, source_id order by observed_at)
+) d
+join parts.instruments i on i.id = d.instrument_id
+join parts.sources s on s.id = d.source_id`;
+
+const COVERAGE_DAILY = `create view coverage_daily as
+with expected as (
+  select s.date, s.source_id, name as instrument, sum(s.n)::bigint as expected
+  from (select date, source_id, due_set_id, count(*) as n from parts.slots group by 1, 2, 3) s
+  join (select id, unnest(instruments) as name from parts.due_sets) d on d.id = s.due_set_id
+  group by 1, 2, 3
+), lost as (
+  select m.date, m.source_id, name as instrument, m.reason, count(*) as n
+  from (
+    select m.date, m.source_id, m.reason,
+           unnest(case when m.instrument = '*' then d.instruments else [m.instrument] end) as name
+    from parts.misses m
+    join parts.slots s
+      on s.job = m.job and s.slot_at = m.slot_at and s.source_id = m.source_id and s.account_id = m.account_id and s.date = m.date
+    join parts.due_sets d on d.id = s.due_set_id
+  ) m
+  group by 1, 2, 3, 4
+)
+select e.date, o.kind as source, e.instrument, e.expected,
+       e.expected - coalesce(sum(l.n), 0)::bigint as stored,
+       coalesce(sum(l.n), 0)::bigint as missed,
+       coalesce(to_json(map(
+         list(l.reason order by length(l.reason), l.reason) filter (where l.reason is not null),
+         list(l.n order by length(l.reason), l.reason) filter (where l.reason is not null)
+       )), '{}'::json) as reasons
+from expected e
+join parts.sources o on o.id = e.source_id
+left join lost l on l.date = e.date and l.source_id = e.source_id and l.instrument = e.instrument
+group by e.date, o.kind, e.instrument, e.expected`;
+
+/** A statement's tree as JSON, without running it. Only statements that give rows have one. */
+export function duckStatementTree(statement: string): string {
+  return `select json_serialize_sql(${quoted(statement)})::varchar`;
+}
+
+/** Optimizers that only move conditions to where the rows are read. Others go by rows that are not there yet. */
+const OF_CONDITIONS = [
+  "expression_rewriter",
+  "filter_pullup",
+  "filter_pushdown",
+  "cte_filter_pusher",
+  "cte_inlining",
+];
+
+/** Has plans say what a statement reads, whatever the tables hold. */
+export const PLAIN_PLANS = `select string_agg(name, ',') from duckdb_optimizers() where name not in (${OF_CONDITIONS.map(quoted).join(", ")})`;
+
+/** @param optimizers names, from `PLAIN_PLANS`; empty: all are used again */
+export function withoutOptimizers(optimizers: string): string {
+  return `set disabled_optimizers = ${quoted(optimizers)}`;
+}
+
+/** The plan of a statement, as JSON. */
+export function planOf(select: string): string {
+  return `explain (format json) ${select}`;
+}
+
+/** Nothing but these files is touched from here on, and no setting changes any more. */
+export function locked(paths: readonly string[]): string[] {
+  return [
+    `set allowed_paths = [${paths.map(quoted).join(", ")}]`,
+    "set enable_external_access = false",
+    "set lock_configuration = true",
+  ];
+}
+
+/** A statement as a part of another: in lines of its own, for it may end with a comment. @param select without a semicolon behind it */
+export function inParentheses(select: string): string {
+  return `(\n${select}\n)`;
+}
+
+/** Writes what a statement gives to a file that is locked in. @param select as for `inParentheses` */
+export function copyToParquet(select: string, path: string): string {
+  return `copy ${inParentheses(select)} to ${quoted(path)} (format parquet, compression zstd)`;
+}
+
+/** Rows of a file of `newestGone`. */
+export function newestOf(path: string): string {
+  return readParquet([path], false);
+}
+
+/** The exchange dates of newest quotes. */
+export function datesOfNewest(newest: string): string {
+  return `select distinct (last_at at time zone 'America/New_York')::date::varchar from ${newest}`;
+}

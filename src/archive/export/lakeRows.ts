@@ -1,0 +1,183 @@
+/**
+ * What the database knows for the lake: which archive it is, which lake is its own, which exchange dates have rows, came late or
+ * were dropped.
+ */
+import type pg from "pg";
+import type { Instant } from "../../clock.ts";
+import { archiveLake, droppedDays } from "../schema/schema.ts";
+import { columnList } from "../schema/tableRows.ts";
+import { inTransaction } from "../connect/transaction.ts";
+
+/** The archive's name of chance. */
+async function readArchiveIdentity(db: Pick<pg.ClientBase, "query">): Promise<string> {
+  const { rows } = await db.query<{ id: string }>("select id from archive_identity");
+  return rows[0]?.id ?? "";
+}
+
+/** Assumed: a load that began when a date was not over is committed a quarter of an hour after its end. */
+const LOADS_END_AFTER = "15 minutes";
+
+/** The exchange date that is not over by the database's clock, or has been for a moment only. */
+export async function readToday(pool: pg.Pool): Promise<string> {
+  const { rows } = await pool.query<{ today: string }>(
+    "select ((now() - $1::interval) at time zone 'America/New_York')::date::text as today",
+    [LOADS_END_AFTER],
+  );
+  return rows[0]?.today ?? "";
+}
+
+/**
+ * Exchange dates of which there are rows, ascending. Whatever has quotes has bars of their session, wherever they came from.
+ *
+ * @param after the dates behind this one; null: all. The last one is `through`.
+ */
+export async function readDatesWithRows(
+  pool: pg.Pool,
+  after: string | null,
+  through: string,
+): Promise<string[]> {
+  const dates = (table: string, column: string): string =>
+    `select (${column} at time zone 'America/New_York')::date as date from ${table}
+     where ${column} >= ($1::date + 1)::timestamp at time zone 'America/New_York'
+       and ${column} < ($2::date + 1)::timestamp at time zone 'America/New_York'`;
+  const { rows } = await pool.query<{ date: string }>(
+    `select distinct date::text as date from (
+       select date from session_bars where date > $1::date and date <= $2::date
+       union all select date from derived_closes where date > $1::date and date <= $2::date
+       union all ${dates("responses", "observed_at")}
+       union all ${dates("slots", "slot_at")}
+       union all ${dates("dead_letters", "observed_at")}
+     ) d order by 1`,
+    [after ?? "0001-01-01", through],
+  );
+  return rows.map(({ date }) => date);
+}
+
+/** What a day's files were made of: see the manifests. */
+export type WrittenDay = { date: string; snapshot: string; writtenAt: Instant };
+
+/**
+ * Exchange dates whose rows came, or were changed, when the date was over, and when it was not written yet, or after that.
+ * What a snapshot has not seen counts, and by the clock as well: a restored database begins to number its transactions anew.
+ */
+export async function readLateDays(
+  db: Pick<pg.ClientBase, "query">,
+  written: readonly WrittenDay[],
+): Promise<string[]> {
+  const { rows } = await db.query<{ date: string }>(
+    `select l.date::text as date
+     from late_days l
+     left join unnest($1::date[], $2::text[], $3::timestamptz[]) as w (date, snapshot, at) using (date)
+     where w.date is null or l.changed_at >= w.at or not pg_visible_in_snapshot(l.changed_by, w.snapshot::pg_snapshot)
+     order by 1`,
+    [
+      written.map(({ date }) => date),
+      written.map(({ snapshot }) => snapshot),
+      written.map(({ writtenAt }) => writtenAt),
+    ],
+  );
+  return rows.map(({ date }) => date);
+}
+
+/** A file that quotes were dropped behind. */
+export type DroppedFile = { name: string; path: string; revision: number; bytes: number; sha256: string };
+
+/** An exchange date of which quotes were dropped. */
+export type DroppedDay = {
+  date: string;
+  /** The files that have its quotes and extended quotes; null: an earlier program dropped them, and did not say which. */
+  files: DroppedFile[] | null;
+  /** Where `files` is null: how many quotes were dropped at least. */
+  quotes: number;
+};
+
+async function readDroppedDays(db: Pick<pg.ClientBase, "query">): Promise<Map<string, DroppedDay>> {
+  const { rows } = await db.query<Omit<DroppedDay, "quotes">>(
+    "select date::text as date, files from dropped_days order by date",
+  );
+  const untold = rows.flatMap(({ date, files }) => (files === null ? [date] : []));
+  const quotes = untold.length === 0 ? new Map<string, number>() : await countDropped(db, untold);
+  return new Map(rows.map((day) => [day.date, { ...day, quotes: quotes.get(day.date) ?? 0 }]));
+}
+
+/** The bars of sessions know how many quotes there were. */
+async function countDropped(
+  db: Pick<pg.ClientBase, "query">,
+  dates: readonly string[],
+): Promise<Map<string, number>> {
+  const { rows } = await db.query<{ date: string; quotes: string }>(
+    `select date::text as date, sum(quote_count)::text as quotes from session_bars
+     where date = any ($1::date[]) and quotes_dropped group by date`,
+    [dates],
+  );
+  return new Map(rows.map(({ date, quotes }) => [date, Number(quotes)]));
+}
+
+/** Notes which files have an exchange date's quotes, which are dropped. */
+export async function noteDropped(
+  client: pg.ClientBase,
+  days: readonly { date: string; files: readonly DroppedFile[] }[],
+): Promise<void> {
+  await client.query(
+    `insert into dropped_days (${columnList(droppedDays, "date", "droppedAt", "files")})
+     select date, now(), files from jsonb_to_recordset($1) as d (date date, files jsonb)
+     on conflict (date) do update set files = excluded.files`,
+    [JSON.stringify(days)],
+  );
+}
+
+/** What an archive knows of its lake. */
+export type KnownLake = {
+  /** The archive's name of chance. */
+  archive: string;
+  /** The id of the archive's lake; null: no lake was begun. */
+  known: string | null;
+  /** Exchange dates of which quotes were dropped, by date, ascending. */
+  dropped: ReadonlyMap<string, DroppedDay>;
+};
+
+/** What an archive knows of its lake. */
+export async function readKnownLake(db: Pick<pg.ClientBase, "query"> | pg.Pool): Promise<KnownLake> {
+  const client = db as Pick<pg.ClientBase, "query">;
+  const { rows } = await client.query<{ id: string }>("select id from archive_lake");
+  return {
+    archive: await readArchiveIdentity(client),
+    known: rows[0]?.id ?? null,
+    dropped: await readDroppedDays(client),
+  };
+}
+
+/** Makes a lake the archive's, and notes which of its files quotes were dropped behind. */
+export async function setLake(
+  pool: pg.Pool,
+  id: string,
+  dropped: readonly { date: string; files: readonly DroppedFile[] }[],
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    await client.query("delete from archive_lake");
+    await client.query(
+      `insert into archive_lake (${columnList(archiveLake, "id", "setAt")}) values ($1, now())`,
+      [id],
+    );
+    await noteDropped(client, dropped);
+  });
+}
+
+/** A new name of chance. */
+export async function newLakeId(pool: pg.Pool): Promise<string> {
+  const { rows } = await pool.query<{ id: string }>("select gen_random_uuid() as id");
+  return rows[0]?.id ?? "";
+}
+
+/** Whether there are quotes of an exchange date. */
+export async function hasQuotes(pool: pg.Pool, date: string): Promise<boolean> {
+  const { rows } = await pool.query<{ there: boolean }>(
+    `select exists (
+       select 1 from quotes
+       where observed_at >= $1::date::timestamp at time zone 'America/New_York'
+         and observed_at < ($1::date + 1)::timestamp at time zone 'America/New_York'
+     ) as there`,
+    [date],
+  );
+  return rows[0]?.there === true;
+}

@@ -1,0 +1,243 @@
+/** Dividends, of which a row is kept for each change. */
+import type pg from "pg";
+import type { Instant } from "../../clock.ts";
+import { dividendChanges, type DividendWord, type KeptDividend, sameText } from "./dividendChanges.ts";
+import { compareKeys, inTimeOrder, type Key, type PlacedUnit } from "../schema/quoteColumns.ts";
+import { dividends } from "../schema/schema.ts";
+import { instantText, upsertAll } from "../schema/tableRows.ts";
+import { storeAlone } from "../connect/transaction.ts";
+import { isOnCitus } from "../tiers/citus.ts";
+import { dividendOf } from "../../read/answerToRows.ts";
+
+/** What the quotes of one series, an instrument from a source, say of its dividend. */
+export type DividendSeries = {
+  instrumentId: number;
+  sourceId: number;
+  /** Ascending, each time once. */
+  words: Pick<DividendWord, "observedAt" | "dividend">[];
+  /** Time of its newest quote, whose word may have been left out. */
+  lastAt: Instant;
+  /** Whether words are left out that say nothing, or what the one before them says. */
+  sparse: boolean;
+};
+
+/** More than there are numbers of sources: with it, instrument and source are one number. */
+const SOURCES = 2 ** 16;
+
+/** What units say, every word of them. */
+export function wordsOf(units: readonly PlacedUnit[]): DividendSeries[] {
+  const all = new Map<number, DividendSeries>();
+  for (const { unit, instrumentId, sourceId } of inTimeOrder(units)) {
+    const number = instrumentId * SOURCES + sourceId;
+    const series = all.get(number) ?? { instrumentId, sourceId, words: [], lastAt: "", sparse: false };
+    all.set(number, series);
+    const { observedAt, quote } = unit;
+    // Of two quotes of one time the first is stored.
+    if (series.words.at(-1)?.observedAt === observedAt) continue;
+    series.words.push({ observedAt, dividend: dividendOf(quote) });
+    series.lastAt = observedAt;
+  }
+  return [...all.values()];
+}
+
+/**
+ * Sparse series that turn out to be of the same instrument and source as one: an answer may not tell its type.
+ *
+ * @returns null when they do not all say the same: words that were left out may be wanted then
+ */
+export function joinSeries(all: readonly DividendSeries[]): DividendSeries[] | null {
+  const joined = new Map<number, DividendSeries>();
+  for (const one of all) {
+    const number = one.instrumentId * SOURCES + one.sourceId;
+    const other = joined.get(number);
+    const words = [...(other?.words ?? []), ...one.words];
+    const [first] = words.sort((a, b) => (a.observedAt < b.observedAt ? -1 : 1));
+    const says = first?.dividend ?? null;
+    if (other !== undefined && words.some(({ dividend }) => !says || !dividend || !sameText(says, dividend)))
+      return null;
+    const lastAt = other !== undefined && other.lastAt > one.lastAt ? other.lastAt : one.lastAt;
+    joined.set(number, { ...one, words: other && first ? [first] : words, lastAt });
+  }
+  return [...joined.values()];
+}
+
+/**
+ * Brings the table up to quotes that are about to be stored, before they are: then it is as if all quotes of the series
+ * had come in the order of their times (`dividendChanges`).
+ *
+ * @param client in a transaction that began with `BEGIN_STORING`, or alone
+ * @returns how many rows are new; null when quotes of the archive lie among those of a sparse series, and nothing was done
+ * @throws 55P03 when the table has to change and another transaction stores quotes: it may go well alone
+ */
+export async function insertDividends(
+  client: pg.ClientBase,
+  all: readonly DividendSeries[],
+): Promise<number | null> {
+  const changing = (await readKept(client, all)).filter(mayChange);
+  if (changing.length === 0) return 0;
+  await storeAlone(client);
+  const beside = await readBeside(
+    client,
+    changing.map(({ one }) => one),
+  );
+  const isCrossed = changing.some(
+    ({ one }, place) => one.sparse && beside[place]?.some(({ next }) => next !== null && next <= one.lastAt),
+  );
+  return isCrossed ? null : change(client, changing, beside);
+}
+
+/** A series, and the rows of the table that it is held against: the last one before its first word, and all from there on. */
+type Held = { one: DividendSeries; rows: KeptDividend[] };
+
+/** Whether the rows of a series change, or may, as another quote's row lies among its words. */
+function mayChange({ one: { words, lastAt }, rows }: Held): boolean {
+  const first = words[0]?.observedAt ?? "";
+  const times = new Set(words.map(({ observedAt }) => observedAt));
+  if (rows.some(({ observedAt: at }) => at > first && at <= lastAt && !times.has(at))) return true;
+  const alone = words.map((word) => ({ ...word, next: null, isNew: false }));
+  const { put, drop } = dividendChanges(alone, rows);
+  return put.length > 0 || drop.length > 0;
+}
+
+async function change(
+  client: pg.ClientBase,
+  changing: readonly Held[],
+  beside: readonly Beside[][],
+): Promise<number> {
+  const put: (typeof dividends.$inferSelect)[] = [];
+  const drop: Key[] = [];
+  let made = 0;
+  changing.forEach(({ one: { words, instrumentId, sourceId }, rows }, place) => {
+    const changes = dividendChanges(
+      words.map((word, index) => ({ ...word, ...(beside[place]?.[index] ?? { next: null, isNew: true }) })),
+      rows,
+    );
+    const there = new Set(rows.map(({ observedAt }) => observedAt));
+    made += changes.put.filter(({ observedAt }) => !there.has(observedAt)).length;
+    put.push(
+      ...changes.put.map(({ observedAt, dividend }) => ({ observedAt, instrumentId, sourceId, ...dividend })),
+    );
+    drop.push(...changes.drop.map((observedAt) => ({ observedAt, instrumentId, sourceId })));
+  });
+  await dropRows(client, drop);
+  await upsertAll(client, dividends, put.sort(compareKeys));
+  return made;
+}
+
+/** Whether the table is as sparse series have it whose quotes are all there: each row between theirs is a word of theirs. */
+export async function areDividendsThere(
+  client: pg.ClientBase,
+  all: readonly DividendSeries[],
+): Promise<boolean> {
+  return !(await readKept(client, all)).some(mayChange);
+}
+
+function saysAnything({ words }: DividendSeries): boolean {
+  return words.some(({ dividend }) => dividend !== null);
+}
+
+/** What the table has of each series that says anything. */
+async function readKept(client: pg.ClientBase, all: readonly DividendSeries[]): Promise<Held[]> {
+  const series = all.filter(saysAnything);
+  if (series.length === 0) return [];
+  const { rows } = await client.query<{
+    place: number;
+    at: Instant;
+    ex_date: string | null;
+    amount: string | null;
+    yield: string | null;
+  }>({
+    name: "read kept dividends",
+    text: `select (w.place - 1)::int as place, ${instantText("d.observed_at")} as at, d.ex_date::text, d.amount, d.yield
+      from unnest($1::int[], $2::smallint[], $3::timestamptz[])
+        with ordinality as w (instrument_id, source_id, first, place)
+      cross join lateral (
+        (select * from dividends b
+         where b.instrument_id = w.instrument_id and b.source_id = w.source_id and b.observed_at < w.first
+         order by b.observed_at desc limit 1)
+        union all
+        (select * from dividends a
+         where a.instrument_id = w.instrument_id and a.source_id = w.source_id and a.observed_at >= w.first)
+      ) d
+      order by w.place, d.observed_at`,
+    values: [
+      series.map(({ instrumentId }) => instrumentId),
+      series.map(({ sourceId }) => sourceId),
+      series.map(({ words }) => words[0]?.observedAt),
+    ],
+  });
+  const kept = series.map((one): Held => ({ one, rows: [] }));
+  for (const { place, at, ex_date, amount, yield: part } of rows)
+    kept[place]?.rows.push({ observedAt: at, dividend: { exDate: ex_date, amount, yield: part } });
+  return kept;
+}
+
+/** What the archive has beside a word. */
+type Beside = Pick<DividendWord, "next" | "isNew">;
+
+/** Of each word of each series. */
+async function readBeside(client: pg.ClientBase, series: readonly DividendSeries[]): Promise<Beside[][]> {
+  const words = series.flatMap((one, place) =>
+    one.words.map(({ observedAt }) => ({ one, place, observedAt })),
+  );
+  const { rows } = await client.query<{ next: Instant | null; is_new: boolean }>({
+    ...((await isOnCitus(client))
+      ? { text: BESIDE_ON_CITUS }
+      : {
+          name: "read quotes beside dividends",
+          text: `select ${instantText("n.observed_at")} as next, not exists (
+        select from quotes q
+        where q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at = w.observed_at
+      ) as is_new
+      from unnest($1::int[], $2::smallint[], $3::timestamptz[])
+        with ordinality as w (instrument_id, source_id, observed_at, place)
+      left join lateral (
+        select q.observed_at from quotes q
+        where q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at > w.observed_at
+        order by q.observed_at limit 1
+      ) n on true
+      order by w.place`,
+        }),
+    values: [
+      words.map(({ one }) => one.instrumentId),
+      words.map(({ one }) => one.sourceId),
+      words.map(({ observedAt }) => observedAt),
+    ],
+  });
+  const beside = series.map((): Beside[] => []);
+  words.forEach(({ place }, index) => {
+    const { next = null, is_new = true } = rows[index] ?? {};
+    beside[place]?.push({ next, isNew: is_new });
+  });
+  return beside;
+}
+
+/** The same with one look for all words: a worker can be asked for the first row of each of its own alone. */
+const BESIDE_ON_CITUS = `
+  with w as materialized (
+    select * from unnest($1::int[], $2::smallint[], $3::timestamptz[])
+      with ordinality as w (instrument_id, source_id, observed_at, place)
+  ), found as materialized (
+    select w.place, min(q.observed_at) filter (where q.observed_at > w.observed_at) as next,
+           bool_or(q.observed_at = w.observed_at) as is_there
+    from w join quotes q
+      on q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at >= w.observed_at
+    group by w.place
+  )
+  select ${instantText("f.next")} as next, f.is_there is not true as is_new
+  from w left join found f on f.place = w.place
+  order by w.place`;
+
+async function dropRows(client: pg.ClientBase, keys: readonly Key[]): Promise<void> {
+  if (keys.length === 0) return;
+  await client.query(
+    `delete from dividends d using unnest($1::timestamptz[], $2::int[], $3::smallint[])
+       as w (observed_at, instrument_id, source_id)
+     where d.instrument_id = w.instrument_id and d.observed_at = w.observed_at and d.source_id = w.source_id`,
+    [
+      keys.map(({ observedAt }) => observedAt),
+      keys.map(({ instrumentId }) => instrumentId),
+      keys.map(({ sourceId }) => sourceId),
+    ],
+  );
+}

@@ -1,0 +1,140 @@
+/**
+ * What answers become, on its way into the archive. Quotes that are new go by COPY (copyQuotes.ts). Rows come in the order of
+ * their keys, so that two loaders at once never wait for each other crosswise.
+ */
+import type pg from "pg";
+import {
+  EXTENDED_QUOTES,
+  hasExtended,
+  inKeyOrder,
+  type PlacedUnit,
+  QUOTES,
+  type QuoteTable,
+} from "../schema/quoteColumns.ts";
+import { deadLetters, responses } from "../schema/schema.ts";
+import { clean, insertAll, insertArrays } from "../schema/tableRows.ts";
+import { headerColumns } from "../../read/answerToRows.ts";
+import type { ResponseRecord } from "../../journal/record.ts";
+import type { AnswerRows, DeadLetter } from "../../read/rowTypes.ts";
+
+/** An answer whose source is known to the archive. */
+export type SourcedAnswer = AnswerRows & { sourceId: number };
+
+/** A row of `responses`. */
+export type ResponseRow = typeof responses.$inferSelect;
+
+/** What the row of an answer says besides its record. */
+type AnswerSummary = { outcome: string; responseId: string | null; position: AnswerRows["position"] };
+
+/** That of an answer that was read. */
+export function summaryOf({ answer, position }: Pick<AnswerRows, "answer" | "position">): AnswerSummary {
+  const responseId = answer.outcome === "quotes" ? answer.document.id : answer.responseId;
+  return { outcome: answer.outcome, responseId, position };
+}
+
+/** The row of an answer; it does not hold on to the answer's body. */
+export function responseRow(
+  record: ResponseRecord,
+  { outcome, responseId, position }: AnswerSummary,
+): Omit<ResponseRow, "sourceId" | "accountId"> {
+  const { observedAt, requestId, requestedAt, jobs, request, status, body } = record;
+  return {
+    ...{ observedAt, requestId, requestedAt, request, httpStatus: status },
+    job: clean(jobs.join(",")) || null,
+    outcome,
+    responseId: clean(responseId),
+    ...headerColumns(record),
+    bodyBytes: body.byteLength,
+    journalSegment: position.segment,
+    journalOffset: position.offset,
+  };
+}
+
+/** @returns how many answers were not there before */
+export function insertResponses(client: pg.ClientBase, rows: readonly ResponseRow[]): Promise<number> {
+  const ordered = rows.toSorted((a, b) => (responseKey(a) < responseKey(b) ? -1 : 1));
+  return insertAll(client, responses, ordered);
+}
+
+function responseKey({ observedAt, sourceId, requestId }: ResponseRow): string {
+  return `${observedAt} ${sourceId} ${requestId}`;
+}
+
+/** A way of putting units into `quotes` and `extended_quotes`; gives how many were not there before. */
+export type InsertQuotes = (client: pg.ClientBase, units: readonly PlacedUnit[]) => Promise<number>;
+
+/** By `insert`, passing over those that are there. */
+export const mergeQuotes: InsertQuotes = async (client, units) => {
+  const ordered = inKeyOrder(units);
+  const quotes = await mergeInto(client, QUOTES, ordered);
+  await mergeInto(client, EXTENDED_QUOTES, ordered.filter(hasExtended));
+  return quotes;
+};
+
+/** By `insert`, passing over rows that are there. @param units in the order of their keys; @returns how many were not */
+export function mergeInto(
+  client: pg.ClientBase,
+  { table, columns }: QuoteTable,
+  units: readonly PlacedUnit[],
+): Promise<number> {
+  return insertArrays(
+    client,
+    table,
+    columns.map(({ text }) => units.map(text)),
+  );
+}
+
+/** A dead letter whose source is known to the archive. */
+export type SourcedLetter = DeadLetter & { sourceId: number };
+
+/**
+ * Takes out what an earlier load of these answers has set aside and this one has not: what could not be stored then is
+ * stored now, or is set aside for another reason. Letters of another answer that bears the same time stay.
+ *
+ * @param answers their rows of `responses`
+ * @param letters all that is set aside now
+ */
+export async function dropOldLetters(
+  client: pg.ClientBase,
+  answers: readonly ResponseRow[],
+  letters: readonly SourcedLetter[],
+): Promise<void> {
+  await client.query(
+    `delete from dead_letters d
+     using unnest($1::timestamptz[], $2::smallint[], $3::uuid[]) as a (observed_at, source_id, request_id)
+     where d.observed_at = a.observed_at and d.source_id = a.source_id and d.ordinal >= 0
+       and not exists (
+         select from responses r
+         where r.observed_at = a.observed_at and r.source_id = a.source_id and r.request_id <> a.request_id)
+       and (d.observed_at, d.source_id, d.ordinal, coalesce(d.instrument, ''), d.reason, d.detail) not in (
+         select * from unnest($4::timestamptz[], $5::smallint[], $6::int[], $7::text[], $8::text[], $9::text[]))`,
+    [
+      answers.map(({ observedAt }) => observedAt),
+      answers.map(({ sourceId }) => sourceId),
+      answers.map(({ requestId }) => requestId),
+      letters.map(({ observedAt }) => observedAt),
+      letters.map(({ sourceId }) => sourceId),
+      letters.map(({ ordinal }) => ordinal),
+      letters.map(({ instrument }) => clean(instrument) ?? ""),
+      letters.map(({ reason }) => reason),
+      letters.map(({ detail }) => clean(detail)),
+    ],
+  );
+}
+
+/** @returns how many dead letters were not there before */
+export function insertDeadLetters(client: pg.ClientBase, letters: readonly SourcedLetter[]): Promise<number> {
+  const ordered = letters.toSorted(
+    (a, b) =>
+      (a.observedAt < b.observedAt ? -1 : a.observedAt > b.observedAt ? 1 : 0) ||
+      a.sourceId - b.sourceId ||
+      a.ordinal - b.ordinal,
+  );
+  const rows = ordered.map((letter) => ({
+    ...letter,
+    instrument: clean(letter.instrument),
+    detail: clean(letter.detail) ?? "",
+    fragment: clean(letter.fragment),
+  }));
+  return insertAll(client, deadLetters, rows);
+}

@@ -1,0 +1,165 @@
+/** One transaction: a batch of journaled answers becomes rows, and the journal position moves with them. */
+import type pg from "pg";
+import { ensurePartitionsFor } from "../schema/partitions.ts";
+import { type LoadPosition, JOURNAL_POSITION } from "./loadPosition.ts";
+import { READ_ONLY, isWithoutPartition, sqlstateOf } from "../connect/databaseError.ts";
+import { insertDeadLetters } from "./insert.ts";
+import type { SeenInstruments } from "./seen.ts";
+import { addLetterCounts, countLetters } from "./letterCounts.ts";
+import { DatesOf, markLate } from "../schema/lateDays.ts";
+import { loadNotes } from "./loadNotes.ts";
+import type { Instant } from "../../clock.ts";
+import type { AnswerRows } from "../../read/rowTypes.ts";
+import { storeAnswers } from "./storeAnswers.ts";
+import { monthText } from "./stretch.ts";
+import { oneConnectionEach } from "../tiers/citus.ts";
+import { BEGIN_STORING, BEGIN_STORING_ALONE, NOT_ALONE } from "../connect/transaction.ts";
+import { type Batch, countsOf, type LoadReport } from "./batch.ts";
+
+/**
+ * SQLSTATEs of two transactions in each other's way: 40001 (serialization failure), 40P01 (deadlock). The loader's
+ * own locks have one order; those of other programs, and of halves after a refused row, may not.
+ */
+const IN_EACH_OTHERS_WAY = new Set(["40001", "40P01"]);
+
+/** Whether the same may go well when it is tried again at once. */
+export function isPassing(error: unknown): boolean {
+  const state = sqlstateOf(error);
+  return IN_EACH_OTHERS_WAY.has(state) || state === NOT_ALONE || isWithoutPartition(error);
+}
+
+/** How often a batch is tried at once when another transaction is in its way. */
+const ATTEMPTS = 4;
+
+/** What a loader remembers between batches, to ask the database less: months whose partitions it has seen. */
+export type LoadMemory = { months: Set<string> };
+
+/** Nothing remembered. */
+export function createMemory(): LoadMemory {
+  return { months: new Set() };
+}
+
+/** What a load may be given. */
+type LoadBatchOptions = {
+  /** Of a loader that loads one batch after another. */
+  memory?: LoadMemory;
+  /** How far this load has come; default: the journal's position. */
+  position?: LoadPosition;
+};
+
+/**
+ * Loads a batch, whatever is in it, or finds that another program has done so. Of a journal `StretchLoader` loads what is
+ * as expected in fewer statements, and leaves the rest to this.
+ *
+ * @returns null when the position is no longer at `batch.from`: read it again from there
+ * @throws the database's errors as they are; nothing of the batch is stored then
+ */
+export async function loadBatch(
+  pool: pg.Pool,
+  batch: Batch,
+  { memory = createMemory(), position = JOURNAL_POSITION }: LoadBatchOptions = {},
+): Promise<LoadReport | null> {
+  let alone = false;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await loadOnce(pool, batch, { memory, position, alone });
+    } catch (error) {
+      memory.months.clear();
+      if (attempt === ATTEMPTS || !isPassing(error)) throw error;
+      alone ||= sqlstateOf(error) === NOT_ALONE;
+    }
+  }
+}
+
+async function loadOnce(
+  pool: pg.Pool,
+  batch: Batch,
+  { memory, position, alone }: Required<LoadBatchOptions> & { alone: boolean },
+): Promise<LoadReport | null> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
+    await ensureRoom(client, monthsOf(batch.answers), memory);
+    await client.query(alone ? BEGIN_STORING_ALONE : BEGIN_STORING);
+    await oneConnectionEach(client);
+    if (!(await position.take(client, batch))) {
+      await client.query("rollback");
+      return null;
+    }
+    const report = await storeBatch(client, batch);
+    await position.move(client, batch, report);
+    await markLate(client, datesOf(batch));
+    await client.query("commit");
+    return report;
+  } catch (error) {
+    await client.query("rollback").catch(() => (broken = error as Error));
+    // A session stays read only when its database no longer is: the next attempt gets a new one.
+    if (sqlstateOf(error) === READ_ONLY) broken = error as Error;
+    throw error;
+  } finally {
+    // A connection that failed is closed, never handed out again half-way through a transaction.
+    client.release(broken);
+  }
+}
+
+/** Makes what rows of some months need before they can be inserted; `months` as `monthsOf` gives them. */
+export async function ensureRoom(
+  client: pg.ClientBase,
+  months: ReadonlyMap<string, Instant>,
+  memory: LoadMemory,
+): Promise<void> {
+  const strange = strangeMonths(months, memory);
+  if (strange.length === 0) return;
+  await ensurePartitionsFor(
+    client,
+    strange.map(([, time]) => time),
+  );
+  for (const [month] of strange) memory.months.add(month);
+}
+
+/** Those of some months that are not remembered. */
+export function strangeMonths(
+  months: ReadonlyMap<string, Instant>,
+  memory: LoadMemory,
+): (readonly [string, Instant])[] {
+  return [...months].filter(([month]) => !memory.months.has(month));
+}
+
+/** A time in each month of these answers' rows, by `2026-11`. */
+export function monthsOf(answers: readonly AnswerRows[]): Map<string, Instant> {
+  const months = new Map<string, Instant>();
+  const look = (time: Instant): void => {
+    if (!months.has(monthText(time))) months.set(monthText(time), time);
+  };
+  for (const { record, units, restored } of answers) {
+    look(record.observedAt);
+    for (const { observedAt } of units) look(observedAt);
+    for (const { observedAt } of restored?.dividends ?? []) look(observedAt);
+  }
+  return months;
+}
+
+/** Exchange dates of a batch's rows, and of the slots that its notes tell of. */
+export function datesOf({ answers, notes }: Pick<Batch, "answers" | "notes">): string[] {
+  const dates = new DatesOf();
+  for (const { record, units } of answers) {
+    dates.add(record.observedAt);
+    for (const { observedAt } of units) dates.add(observedAt);
+  }
+  for (const { note } of notes) dates.addNote(note);
+  return dates.all;
+}
+
+/** Stores a batch's answers and notes, inside a transaction of the caller's. `seen` as in `storeAnswers`. */
+export async function storeBatch(
+  client: pg.PoolClient,
+  { answers, notes }: Pick<Batch, "answers" | "notes">,
+  seen?: SeenInstruments,
+): Promise<LoadReport> {
+  const stored = await storeAnswers(client, answers, seen);
+  const { slots, refused } = await loadNotes(client, notes);
+  const deadLetters = stored.deadLetters + (await insertDeadLetters(client, refused));
+  const lost = addLetterCounts(stored.lost, countLetters(refused));
+  return { ...countsOf(answers), ...stored, slots, deadLetters, lost };
+}

@@ -1,0 +1,80 @@
+/** How far the journal has been loaded: written down in the transaction of the rows, and locked while they go in. */
+import { eq, sql } from "drizzle-orm";
+import type pg from "pg";
+import { nodeFs } from "../../journal/fs.ts";
+import { journalLag, type Lag } from "../../journal/lag.ts";
+import { listSegments } from "../../journal/segments.ts";
+import { journalPositions } from "../schema/schema.ts";
+import { tablesOn } from "../schema/tableRows.ts";
+import type { Batch, LoadReport } from "./batch.ts";
+
+/** A part of a segment, bytes of the uncompressed stream. */
+export type Part = Pick<Batch, "segment" | "from" | "to">;
+
+/** Where it is written down how far a load has come. */
+export type LoadPosition = {
+  /** Locks it until the transaction ends. False: the batch does not begin where it stands. */
+  take: (client: pg.PoolClient, batch: Pick<Batch, "segment" | "from">) => Promise<boolean>;
+  /** Moves it behind what was loaded. */
+  move: (client: pg.PoolClient, part: Part, report: LoadReport) => Promise<void>;
+};
+
+/** The loader's own: two programs never load the same stretch, and a stretch is never left out. */
+export const JOURNAL_POSITION: LoadPosition = {
+  take: async (client, { segment, from }) => (await lockPosition(client, segment)) === from,
+  move: async (client, { segment, to }) => {
+    await tablesOn(client)
+      .update(journalPositions)
+      .set({ loadedTo: to, loadedAt: sql`now()` })
+      .where(eq(journalPositions.segment, segment))
+      .prepare("move position")
+      .execute();
+  },
+};
+
+/** How far each segment has been loaded; of all that were begun, or of the ones given. */
+export async function readPositions(
+  pool: pg.Pool,
+  segments: readonly string[] | null = null,
+): Promise<Map<string, number>> {
+  const rows = await tablesOn(pool)
+    .select({ segment: journalPositions.segment, loadedTo: journalPositions.loadedTo })
+    .from(journalPositions)
+    // One value, not one for each name: a journal has a segment an hour.
+    .where(
+      segments === null ? undefined : sql`${journalPositions.segment} = any (${sql.param(segments)}::text[])`,
+    );
+  return new Map(rows.map(({ segment, loadedTo }) => [segment, loadedTo]));
+}
+
+/**
+ * How far the database lies behind the journal of a directory; other machines' are not looked at.
+ *
+ * @param wanted the segments that count
+ */
+export async function readLag(
+  pool: pg.Pool,
+  journalDir: string,
+  wanted: (segment: string) => boolean = () => true,
+): Promise<Lag> {
+  const segments = await listSegments(journalDir, nodeFs, wanted);
+  const names = segments.map(({ name }) => name);
+  return journalLag(journalDir, await readPositions(pool, names), { segments });
+}
+
+/** The segment's position, begun at 0 where there is none, locked until the transaction ends. */
+export async function lockPosition(client: pg.PoolClient, segment: string): Promise<number> {
+  const tables = tablesOn(client);
+  const lock = tables
+    .select({ loadedTo: journalPositions.loadedTo })
+    .from(journalPositions)
+    .where(eq(journalPositions.segment, segment))
+    .for("update")
+    .prepare("lock position");
+  const [known] = await lock.execute();
+  if (known) return known.loadedTo;
+  const begun = { segment, loadedTo: 0, loadedAt: sql`now()` };
+  await tables.insert(journalPositions).values(begun).onConflictDoNothing();
+  const [position] = await lock.execute();
+  return position?.loadedTo ?? 0;
+}

@@ -1,0 +1,108 @@
+/** Cuts a segment of the journal into batches that are ready to be loaded. */
+import { setImmediate } from "node:timers/promises";
+import { readSegment } from "../../journal/reader.ts";
+import type { JournalRecord } from "../../journal/record.ts";
+import { isLedgerNote } from "../../journal/ledger.ts";
+import type { QuotekeeperError } from "../../errors.ts";
+import type { Batch } from "./batch.ts";
+import { rowsOf } from "../../read/answerToRows.ts";
+
+/** Most records of a batch. Larger ones load no faster; live, a batch is the one answer that has just come. */
+export const BATCH_RECORDS = 5_000;
+
+/** Most bytes of their bodies: what one transaction holds, and memory with it, about five times as much. */
+export const BATCH_BYTES = 16 * 1024 * 1024;
+
+/** The same where the batch is a part of a stretch. */
+export const SMALL_BATCH_BYTES = 512 * 1024;
+
+/** Bytes of a segment that are no record, and why not. */
+export type DamagedBytes = {
+  segment: string;
+  offset: number;
+  length: number;
+  reason: string;
+  /** The message of JOURNAL_UNREADABLE where the file cannot be read from there on; a later load goes on there. */
+  unreadable?: string;
+};
+
+/** The rest of a segment whose file cannot be read from an offset on: at least a byte. */
+export function unreadableBytes(
+  { segment, from }: { segment: string; from: number },
+  { message }: QuotekeeperError,
+): DamagedBytes {
+  return { segment, offset: from, length: 1, reason: "unreadable", unreadable: message };
+}
+
+/** What a log has of it: its fields, and a line for people. */
+export function damageSaid({ unreadable, ...facts }: DamagedBytes): [fields: object, line: string] {
+  return [facts, unreadable ?? "damaged bytes of the journal were passed over"];
+}
+
+/** What to read of a segment, and whom to tell. */
+type BatchOptions = {
+  journalDir: string;
+  /** Where to begin: 0 or a batch's `to`. */
+  from: number;
+  /** Where to end at the latest: a batch's `to`, or where a loader stands; default: at the segment's end. */
+  until?: number | undefined;
+  maxBytes?: number;
+  /** Whether a segment that is gone holds nothing: of those listed, a writer may take one back. Default: an error. */
+  mayBeGone?: boolean;
+  /** Records for which it is false are passed over; default: none is. */
+  wanted?: (record: JournalRecord) => boolean;
+  /** Called for bytes that hold no whole record; they are passed over. */
+  onDamage?: ((damage: DamagedBytes) => void) | undefined;
+};
+
+/**
+ * The batches of a segment, in its order; the last one may hold nothing and ends where a later read may go on. Between
+ * records whatever else waits has its turn: a load under way goes on while the next batch is read.
+ *
+ * @throws QuotekeeperError JOURNAL_UNREADABLE
+ */
+export async function* readBatches(
+  segment: string,
+  {
+    journalDir,
+    from,
+    until = Infinity,
+    maxBytes = BATCH_BYTES,
+    mayBeGone = false,
+    wanted = () => true,
+    onDamage,
+  }: BatchOptions,
+): AsyncGenerator<Batch, void, undefined> {
+  let batch: Batch = emptyBatch(segment, from);
+  let bytes = 0;
+  for await (const item of readSegment(journalDir, segment, { from, mayBeGone })) {
+    if (item.kind === "damage") {
+      const { offset, length, reason } = item.damage;
+      onDamage?.({ segment, offset, length, reason });
+      continue;
+    }
+    if (item.kind === "unreadable") {
+      onDamage?.(unreadableBytes({ segment, from: batch.to }, item.error));
+      break;
+    }
+    if (item.kind === "record" && item.offset >= until) break;
+    batch.to = item.end;
+    if (item.kind === "end") break;
+    const { record } = item;
+    if (!wanted(record)) continue;
+    if (record.kind === "response") {
+      bytes += record.body.byteLength;
+      batch.answers.push(rowsOf(record, { segment, offset: item.offset }));
+      await setImmediate();
+    } else if (isLedgerNote(record.note)) batch.notes.push({ at: record.at, note: record.note });
+    if (batch.answers.length + batch.notes.length < BATCH_RECORDS && bytes < maxBytes) continue;
+    yield batch;
+    batch = emptyBatch(segment, batch.to);
+    bytes = 0;
+  }
+  yield batch;
+}
+
+function emptyBatch(segment: string, from: number): Batch {
+  return { segment, from, to: from, answers: [], notes: [] };
+}

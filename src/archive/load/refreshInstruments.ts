@@ -1,0 +1,153 @@
+/** Keeps the directory of instruments current: descriptions, and when each instrument was seen. */
+import type pg from "pg";
+import { isOnCitus } from "../tiers/citus.ts";
+import { clean } from "../schema/tableRows.ts";
+import {
+  DESCRIPTION,
+  descriptions,
+  descriptionTypes,
+  instrumentColumns,
+  securityOf,
+  WORDS,
+} from "./instrumentColumns.ts";
+import { otherUnderlying, type SeenInstruments, withWrittenStrike } from "./seen.ts";
+
+/**
+ * Descriptions and `last_seen_at` follow the newest answer, `first_seen_at` the oldest. Only rows that change are
+ * written: an older answer, replayed, changes no description. Rows are locked in the order of their numbers.
+ */
+export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstruments): Promise<void> {
+  if (seen.size === 0) return;
+  const entries = [...seen.values()];
+  const rows = entries.map(({ row }) => row);
+  const onCitus = await isOnCitus(client);
+  await client.query({
+    name: `refresh instruments${onCitus ? " on nodes" : ""}`,
+    text: `${onCitus ? "" : REFRESHED_IN_ORDER}
+     update instruments i
+     set first_seen_at = least(i.first_seen_at, w.first_seen_at),
+         last_seen_at = greatest(i.last_seen_at, w.last_seen_at),
+         ${WORDS_SAID_LAST},
+         underlying_id = ${UNDERLYING}
+     from ${onCitus ? `${REFRESHED} where w.id = i.id and ${IS_NEWS}` : "w where i.id = w.id"}`,
+    values: [
+      [...seen.keys()],
+      ...descriptions(entries),
+      rows.map((row) => clean(otherUnderlying(row))),
+      entries.map(({ first }) => first),
+      entries.map(({ last }) => last),
+    ],
+  });
+}
+
+/**
+ * What an option `i` is on, where a row `w` may give an underlying of another symbol: that one, or the one that another answer gave;
+ * else the security of its own symbol.
+ */
+const UNDERLYING = `case when i.option_type is not null then coalesce(
+    ${securityOf("(u.symbol = w.underlying or u.id = i.underlying_id and u.symbol <> i.symbol)")},
+    ${securityOf("u.symbol = i.symbol")}) end`;
+
+const REFRESHED = `unnest($1::int[], ${descriptionTypes(2)}, $8::text[], $9::timestamptz[], $10::timestamptz[])
+  as w (id, ${DESCRIPTION}, underlying, first_seen_at, last_seen_at)`;
+
+/** When a word of a row `i` was said: when it was seen last, unless another time is kept. */
+const saidAtOf = (word: string): string => `coalesce(i.${word}_at, i.last_seen_at)`;
+
+/** Whether a row `w` says a word later than `i`; of one time the greater one counts as later. */
+const isLater = (word: string): string =>
+  `(w.${word} is not null and (i.${word} is null
+     or (w.${word}_at, w.${word}::text collate "C") > (${saidAtOf(word)}, i.${word}::text collate "C")))`;
+
+const laterAt = (word: string): string =>
+  `case when ${isLater(word)} then w.${word}_at when i.${word} is not null then ${saidAtOf(word)} end`;
+
+const WORDS_SAID_LAST = WORDS.map(
+  (word) => `${word} = case when ${isLater(word)} then w.${word} else i.${word} end,
+         ${word}_at = nullif(${laterAt(word)}, greatest(i.last_seen_at, w.last_seen_at))`,
+).join(",\n         ");
+
+const IS_NEWS = `(w.last_seen_at > i.last_seen_at or w.first_seen_at < i.first_seen_at or ${WORDS.map(isLater).join(" or ")})`;
+
+/** Of a table that all nodes have Citus locks the whole for whoever writes, and knows no `for update` in a statement's part. */
+const REFRESHED_IN_ORDER = `with w as materialized (
+    select w.* from instruments i join ${REFRESHED} on w.id = i.id and ${IS_NEWS}
+    order by i.id
+    for no key update of i
+  )`;
+
+/** Days before the last load of which bars are looked at: more than a load and what follows it ever take. */
+const FOLLOWED_DAYS = 3;
+
+/**
+ * Brings `last_seen_at` up to the quotes: a loader of live answers that was killed between the two may not have come to
+ * it. Looks at the bars of the last days that were loaded, which are kept with the quotes.
+ */
+export async function followSightings(pool: pg.Pool): Promise<void> {
+  const locked = (await isOnCitus(pool)) ? "" : "order by i.id for no key update of i";
+  await pool.query(`
+    with newest as materialized (
+      select b.instrument_id as id, max(b.last_at) as last_at
+      from session_bars b
+      where b.date >= (select max(loaded_at) from journal_positions)::date - ${FOLLOWED_DAYS}
+      group by b.instrument_id
+    ), w as materialized (
+      select i.id, n.last_at from instruments i join newest n on n.id = i.id and n.last_at > i.last_seen_at ${locked}
+    )
+    update instruments i set last_seen_at = greatest(i.last_seen_at, w.last_at) from w where i.id = w.id`);
+}
+
+/** Instruments that one statement restores. */
+const RESTORED_TOGETHER = 5_000;
+
+/**
+ * Gives instruments back what answers say of them, whatever was made of it since.
+ *
+ * @param seen what a journal's answers say, all of them together
+ * @param whole whether the archive has nothing but that journal: what no answer says was never known then
+ */
+export async function restoreInstruments(
+  client: Pick<pg.ClientBase, "query">,
+  seen: SeenInstruments,
+  whole: boolean,
+): Promise<void> {
+  const all = [...seen].sort(([a], [b]) => a - b);
+  const restore = RESTORE((await isOnCitus(client)) ? "" : "order by i.id for no key update of i");
+  for (let from = 0; from < all.length; from += RESTORED_TOGETHER) {
+    const some = all.slice(from, from + RESTORED_TOGETHER);
+    const rows = some.map(([, { row }]) => withWrittenStrike(row));
+    await client.query(restore, [
+      some.map(([id]) => id),
+      ...instrumentColumns(rows, ["strike"]),
+      ...descriptions(some.map(([, entry]) => entry)),
+      rows.map((row) => clean(otherUnderlying(row))),
+      some.map(([, { first }]) => first),
+      some.map(([, { last }]) => last),
+      whole,
+    ]);
+  }
+}
+
+const RESTORE = (locked: string): string => `
+  with w as materialized (
+    select i.id, w.strike,
+      ${WORDS.map(
+        (word) => `case when $12 or ${isLater(word)} then w.${word} else i.${word} end as ${word},
+      nullif(case when $12 then w.${word}_at else ${laterAt(word)} end, n.last) as ${word}_at`,
+      ).join(",\n      ")},
+      case when $12 then w.first else least(i.first_seen_at, w.first) end as first_seen_at,
+      n.last as last_seen_at,
+      ${UNDERLYING} as underlying_id
+    from unnest($1::int[], $2::numeric[], ${descriptionTypes(3)}, $9::text[], $10::timestamptz[], $11::timestamptz[])
+      as w (id, strike, ${DESCRIPTION}, underlying, first, last)
+    join instruments i on i.id = w.id
+    cross join lateral (select case when $12 then w.last else greatest(i.last_seen_at, w.last) end as last) n
+    ${locked}
+  )
+  update instruments i
+  set strike = w.strike, ${RESTORED.map((column) => `${column} = w.${column}`).join(", ")}
+  from w
+  where i.id = w.id and (i.strike::text, ${RESTORED.map((column) => `i.${column}`).join(", ")})
+    is distinct from (w.strike::text, ${RESTORED.map((column) => `w.${column}`).join(", ")})`;
+
+const RESTORED = [...DESCRIPTION.split(", "), "first_seen_at", "last_seen_at", "underlying_id"];

@@ -1,0 +1,65 @@
+/**
+ * Rows that an import with `--replace` corrects. A piece of such an import says which rows it has. Of all pieces of a source with
+ * a row of one instrument and time the newest of these counts, in whatever order they are loaded: so a journal that is read
+ * again changes nothing.
+ */
+import type pg from "pg";
+import type { Instant } from "../../clock.ts";
+import { unitName } from "../../read/answerToRows.ts";
+import type { QuoteUnit } from "../../read/rowTypes.ts";
+import { mergeInto } from "./insert.ts";
+import { EXTENDED_QUOTES, hasExtended, inKeyOrder, type PlacedUnit, QUOTES } from "../schema/quoteColumns.ts";
+import { instantText } from "../schema/tableRows.ts";
+
+/** A unit, its source, and the time of its answer. */
+type Offered = { unit: QuoteUnit; sourceId: number; observedAt: Instant };
+
+/** A row as a piece names it in `replaces`. */
+export function replacedName(unit: QuoteUnit): string {
+  return `${unit.observedAt} ${unitName(unit)}`;
+}
+
+/** Those of units of imports for which no newer piece that the archive has, replaces them. */
+export async function withoutReplaced<U extends Offered>(
+  client: pg.ClientBase,
+  units: readonly U[],
+): Promise<readonly U[]> {
+  const first = units.reduce((least, { observedAt }) => (observedAt < least ? observedAt : least), "9");
+  const sources = [...new Set(units.map(({ sourceId }) => sourceId))];
+  const { rows: pieces } = await client.query<{ id: number; at: Instant; names: string[] }>(
+    `select source_id as id, ${instantText("observed_at")} as at, request -> 'replaces' as names from responses
+     where source_id = any ($1) and observed_at > $2 and request ? 'replaces'`,
+    [sources, first],
+  );
+  if (pieces.length === 0) return units;
+  const newest = new Map<string, Instant>();
+  for (const { id, at, names } of pieces)
+    for (const name of names) {
+      const key = `${id} ${name}`;
+      if (at > (newest.get(key) ?? "")) newest.set(key, at);
+    }
+  return units.filter(
+    ({ unit, sourceId, observedAt }) => observedAt >= (newest.get(`${sourceId} ${replacedName(unit)}`) ?? ""),
+  );
+}
+
+/**
+ * Puts units in place of the rows that bear their keys. What a bar is told by stands in `extended_quotes` first: the
+ * triggers of `quotes` make the bars anew.
+ */
+export async function replaceQuotes(client: pg.ClientBase, units: readonly PlacedUnit[]): Promise<void> {
+  const ordered = inKeyOrder(units);
+  for (const { name } of [EXTENDED_QUOTES, QUOTES])
+    await client.query(
+      `delete from ${name} t
+       using unnest($1::int[], $2::timestamptz[], $3::smallint[]) as w (instrument_id, observed_at, source_id)
+       where t.instrument_id = w.instrument_id and t.observed_at = w.observed_at and t.source_id = w.source_id`,
+      [
+        ordered.map(({ instrumentId }) => instrumentId),
+        ordered.map(({ unit }) => unit.observedAt),
+        ordered.map(({ sourceId }) => sourceId),
+      ],
+    );
+  await mergeInto(client, EXTENDED_QUOTES, ordered.filter(hasExtended));
+  await mergeInto(client, QUOTES, ordered);
+}

@@ -1,0 +1,42 @@
+/** The numbers of sources. */
+import type pg from "pg";
+import { cleanText } from "../../outsideText.ts";
+import { sources } from "../schema/schema.ts";
+import { columnList } from "../schema/tableRows.ts";
+
+/** Numbers of sources by kind and name; a new one is added. */
+export async function placeSources(
+  client: pg.ClientBase,
+  given: readonly { kind: string; name: string }[],
+): Promise<number[]> {
+  const wanted = given.map(({ kind, name }) => ({ kind, name: cleanText(name) }));
+  const distinct = [...new Map(wanted.map((source) => [sourceText(source), source])).values()];
+  const values = [distinct.map(({ kind }) => kind), distinct.map(({ name }) => name)];
+  const find = (): Promise<pg.QueryResult<typeof sources.$inferSelect>> =>
+    client.query({
+      name: "find sources",
+      text: `select s.id, s.kind, s.name from sources s
+        join unnest($1::text[], $2::text[]) as w (kind, name) on s.kind = w.kind and s.name = w.name`,
+      values,
+    });
+  let { rows } = await find();
+  if (rows.length < distinct.length) {
+    await client.query(
+      `insert into sources (${columnList(sources, "kind", "name")})
+       select w.kind, w.name from unnest($1::text[], $2::text[]) as w (kind, name)
+       left join sources s on s.kind = w.kind and s.name = w.name
+       where s.id is null
+       order by w.kind, w.name
+       on conflict do nothing`,
+      values,
+    );
+    ({ rows } = await find());
+  }
+  const ids = new Map(rows.map((row) => [sourceText(row), row.id]));
+  return wanted.map((source) => ids.get(sourceText(source)) ?? 0);
+}
+
+/** A text for each source. */
+export function sourceText({ kind, name }: { kind: string; name: string }): string {
+  return `${kind} ${name}`;
+}

@@ -1,0 +1,301 @@
+/** Journaled answers become rows, inside a transaction of the caller's; a row the database refuses costs itself alone. */
+import type pg from "pg";
+import { copyQuotes } from "./copyQuotes.ts";
+import { insertDividends, wordsOf } from "./dividends.ts";
+import {
+  dropOldLetters,
+  insertDeadLetters,
+  type InsertQuotes,
+  insertResponses,
+  mergeQuotes,
+  responseRow,
+  summaryOf,
+  type SourcedAnswer,
+  type SourcedLetter,
+} from "./insert.ts";
+import { isCsvCall } from "../../read/csvCall.ts";
+import { isFileCall } from "../../read/exportRows.ts";
+import { replaceQuotes, withoutReplaced } from "./replaceQuotes.ts";
+import { restoreDirectory, restoreDividends } from "./restore.ts";
+import { placeInstruments } from "./instruments.ts";
+import { addAllSeen, type SeenInstruments } from "./seen.ts";
+import { placeAccounts } from "../ledger/accountRows.ts";
+import { placeSources, sourceText } from "./sources.ts";
+import { refreshInstruments } from "./refreshInstruments.ts";
+import type { Instant } from "../../clock.ts";
+import { DEFAULT_ACCOUNT, type RecordSource } from "../../journal/record.ts";
+import { EXTENDED_QUOTES, type PlacedUnit, type QuoteColumn, QUOTES } from "../schema/quoteColumns.ts";
+import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "../connect/databaseError.ts";
+import { type FollowedRow, followRows, isOnCitus } from "../tiers/citus.ts";
+import { undo } from "../connect/transaction.ts";
+import { addCounts, countLetters, type LetterCount } from "./letterCounts.ts";
+import { unitName } from "../../read/answerToRows.ts";
+import type { AnswerRows, QuoteUnit } from "../../read/rowTypes.ts";
+
+/** A unit with its source, and the time and ordinal of its dead letter should it become one. */
+type SourcedUnit = {
+  unit: QuoteUnit;
+  sourceId: number;
+  ordinal: number;
+  /** Its answer's. */
+  observedAt: Instant;
+  /** Whether it comes from a file in which others may stand for the same instrument and time. */
+  fromFile: boolean;
+  /** Whether it takes the place of a row that says something else. */
+  replaces: boolean;
+};
+
+type LostUnit = SourcedUnit & { reason: "refused_by_database" | "answered_twice"; detail: string };
+
+/** What became of some answers; all counts are of this time alone. */
+export type StoredAnswers = {
+  responses: number;
+  quotes: number;
+  dividends: number;
+  /** Of them in the place of others. */
+  replaced: number;
+  /** Quotes that were in the archive already. */
+  repeated: number;
+  deadLetters: number;
+  /** What was read and could not be stored. */
+  lost: LetterCount[];
+};
+
+/** Nothing stored. */
+const NOTHING_STORED: StoredAnswers = {
+  ...{ responses: 0, quotes: 0, replaced: 0, dividends: 0, repeated: 0, deadLetters: 0 },
+  lost: [],
+};
+
+/**
+ * Stores answers; those that are there already add nothing.
+ *
+ * @param seen grows by what the quotes that are stored, or there already, say of their instruments
+ * @throws the database's errors that are not about a row's data
+ */
+export async function storeAnswers(
+  client: pg.PoolClient,
+  answers: readonly AnswerRows[],
+  seen: SeenInstruments = new Map(),
+): Promise<StoredAnswers> {
+  if (answers.length === 0) return NOTHING_STORED;
+  await restoreDirectory(client, answers, seen);
+  const sourceIdOf = await placeAllSources(client, answers);
+  const accountIds = await placeAccounts(
+    client,
+    answers.map(({ record }) => record.account ?? DEFAULT_ACCOUNT),
+  );
+  const sourced = answers.map((answer): SourcedAnswer => ({
+    ...answer,
+    sourceId: sourceIdOf(answer.record.source),
+  }));
+  const rows = sourced.map((answer, place) => ({
+    ...responseRow(answer.record, summaryOf(answer)),
+    ...{ sourceId: answer.sourceId, accountId: accountIds[place] ?? 0 },
+  }));
+  const responses = await insertResponses(client, rows);
+  const units = sourced.flatMap(({ record, units, deadLetters, sourceId }) => {
+    const { observedAt, request } = record;
+    const fromFile = isFileCall(request);
+    const replaces = isCsvCall(request) && request.replaces !== undefined;
+    // Ordinals follow those of the reader's own dead letters, and are the same in whatever batch the answer comes.
+    return units.map((unit, place): SourcedUnit => ({
+      ...{ unit, observedAt, fromFile, replaces },
+      sourceId: unit.restored === undefined ? sourceId : sourceIdOf(unit.restored.source),
+      ordinal: deadLetters.length + place,
+    }));
+  });
+  const lost: LostUnit[] = [];
+  // Quotes of answers that were not there are not there either, as a rule: COPY finds out, and mergeQuotes remains.
+  const areNew = responses === answers.length;
+  const wanted = units.some(({ fromFile }) => fromFile) ? await withoutReplaced(client, units) : units;
+  const stored = await insertUnits({ client, lost, seen }, wanted, areNew ? "copy" : "merge");
+  const restoredDividends = await restoreDividends(client, answers);
+  const lostLetters = lost.map(lostLetter);
+  const letters = [
+    ...sourced.flatMap(({ deadLetters, sourceId }) => deadLetters.map((letter) => ({ ...letter, sourceId }))),
+    ...lostLetters,
+  ];
+  if (!areNew) await dropOldLetters(client, rows, letters);
+  const deadLetters = await insertDeadLetters(client, letters);
+  return {
+    responses,
+    ...stored,
+    dividends: stored.dividends + restoredDividends,
+    repeated: units.length - lost.length - stored.quotes,
+    deadLetters,
+    lost: countLetters(lostLetters),
+  };
+}
+
+/** The numbers of all sources that answers name. */
+async function placeAllSources(
+  client: pg.ClientBase,
+  answers: readonly AnswerRows[],
+): Promise<(source: RecordSource) => number> {
+  const named = answers.flatMap(({ record, units }) => [
+    record.source,
+    ...units.flatMap(({ restored }) => restored?.source ?? []),
+  ]);
+  const sources = [...new Map(named.map((source) => [sourceText(source), source])).values()];
+  const ids = await placeSources(client, sources);
+  const byText = new Map(sources.map((source, place) => [sourceText(source), ids[place] ?? 0]));
+  return (source) => byText.get(sourceText(source)) ?? 0;
+}
+
+type UnitsTarget = { client: pg.PoolClient; lost: LostUnit[]; seen: SeenInstruments };
+
+/** COPY for units that are new, merging for those of which some may be there already. */
+type Way = "copy" | "merge";
+
+type Inserted = { quotes: number; replaced: number; dividends: number };
+
+const NOTHING_INSERTED: Inserted = { quotes: 0, replaced: 0, dividends: 0 };
+
+/**
+ * Inserts units in a savepoint. When COPY has met one that is there already they are merged. When one of them may be to
+ * blame for an error, halves are inserted until that one stands alone; if it is to blame it is set aside, and the others
+ * land.
+ *
+ * @throws whatever is no fault of a row; nothing may be committed then
+ */
+async function insertUnits(
+  target: UnitsTarget,
+  units: readonly SourcedUnit[],
+  wanted: Way,
+): Promise<Inserted> {
+  if (units.length === 0) return NOTHING_INSERTED;
+  const [only] = units.length === 1 ? units : [];
+  // Of a unit alone COPY is asked first: it names the column whose value was refused.
+  const way = only ? "copy" : wanted;
+  let tried = await tryWay(target, units, way);
+  const isThere = way === "copy" && "error" in tried && mayBeThereAlready(tried.error);
+  if (isThere) tried = await tryWay(target, units, "merge");
+  if ("inserted" in tried) return tried.inserted;
+  const { error } = tried;
+  if (only && isOfItsRow(error)) {
+    target.lost.push({ ...only, reason: "refused_by_database", detail: refusalOf(error) });
+    return NOTHING_INSERTED;
+  }
+  if (only || !mayBeOfARow(error)) throw error;
+  const middle = Math.ceil(units.length / 2);
+  const rest = isThere ? "merge" : way;
+  const left = await insertUnits(target, units.slice(0, middle), rest);
+  const right = await insertUnits(target, units.slice(middle), rest);
+  return addCounts(left, right);
+}
+
+/** Inserts units in a savepoint, or undoes it all when it is worth trying another way. */
+async function tryWay(
+  target: UnitsTarget,
+  units: readonly SourcedUnit[],
+  way: Way,
+): Promise<{ inserted: Inserted } | { error: unknown }> {
+  const { client } = target;
+  await client.query("savepoint units");
+  try {
+    // The savepoint stays until the commit; one inside it has its name and goes before it.
+    return { inserted: await insertWhole(target, units, way === "copy" ? copyQuotes : mergeQuotes) };
+  } catch (error) {
+    if (!mayBeOfARow(error) && !mayBeThereAlready(error)) throw error;
+    await undo(client, "units", error);
+    return { error };
+  }
+}
+
+async function insertWhole(
+  { client, lost, seen }: UnitsTarget,
+  units: readonly SourcedUnit[],
+  insertQuotes: InsertQuotes,
+): Promise<Inserted> {
+  const { ids, seen: here } = await placeInstruments(
+    client,
+    units.map(({ unit }) => unit),
+  );
+  const placed = units.map(({ unit, sourceId }, index): PlacedUnit => ({
+    unit,
+    sourceId,
+    instrumentId: ids[index] ?? 0,
+  }));
+  const dividends = (await insertDividends(client, wordsOf(placed))) ?? 0;
+  const inserted = await insertQuotes(client, placed);
+  const fromFiles = inserted === units.length ? [] : units.filter((unit) => unit.fromFile);
+  const contested =
+    fromFiles.length > 0 ? await contestedUnits(client, fromFiles, placed) : NOTHING_CONTESTED;
+  if (contested.replacing.length > 0) await replaceQuotes(client, contested.replacing);
+  if (await isOnCitus(client)) await followRows(client, placed.map(rowOf));
+  // Last, because it locks rows that other loaders want as well.
+  await refreshInstruments(client, here);
+  addAllSeen(seen, here);
+  lost.push(...contested.lost);
+  const replaced = contested.replacing.length;
+  return { quotes: inserted + replaced, replaced, dividends };
+}
+
+function rowOf({ unit: { observedAt, delayed }, instrumentId, sourceId }: PlacedUnit): FollowedRow {
+  return { instrumentId, sourceId, delayed, observedAt };
+}
+
+/** What becomes of rows that say something else than the row that is there. */
+type Contested = { lost: LostUnit[]; replacing: PlacedUnit[] };
+
+const NOTHING_CONTESTED: Contested = { lost: [], replacing: [] };
+
+/** Rows of files that say something else than the row that is there: not to be lost sight of, or put in its place. */
+async function contestedUnits(
+  client: pg.PoolClient,
+  units: readonly SourcedUnit[],
+  placed: readonly PlacedUnit[],
+): Promise<Contested> {
+  const numbers = new Map(placed.map((one) => [one.unit, one]));
+  const rows = units.flatMap(({ unit }) => numbers.get(unit) ?? []);
+  const contested: Contested = { lost: [], replacing: [] };
+  for (const place of await findContested(client, rows)) {
+    const [unit, row] = [units[place], rows[place]];
+    if (unit === undefined || row === undefined) continue;
+    const { fragment, observedAt } = unit.unit;
+    const detail = `${fragment ?? "a row of an export"}: the archive has other values at ${observedAt}`;
+    if (unit.replaces) contested.replacing.push(row);
+    else contested.lost.push({ ...unit, reason: "answered_twice", detail });
+  }
+  return contested;
+}
+
+function lostLetter(lost: LostUnit): SourcedLetter {
+  const { unit, sourceId, ordinal, observedAt, reason, detail } = lost;
+  const instrument = unitName(unit);
+  return { observedAt, sourceId, ordinal, instrument, reason, detail, fragment: JSON.stringify(unit.quote) };
+}
+
+/** The columns of a table's values, without its key. */
+function valuesOf(columns: readonly QuoteColumn[]): QuoteColumn[] {
+  return columns.slice(3);
+}
+
+const COLUMNS = [...QUOTES.columns, ...valuesOf(EXTENDED_QUOTES.columns)];
+
+const SQL = `
+  select w.place::int as place
+  from unnest(${COLUMNS.map(({ type }, index) => `$${index + 1}::${type}[]`).join(", ")})
+    with ordinality as w (${COLUMNS.map(({ name }) => name).join(", ")}, place)
+  join quotes q on q.instrument_id = w.instrument_id and q.observed_at = w.observed_at and q.source_id = w.source_id
+  left join extended_quotes e
+    on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
+  where (${names("w", QUOTES)}) is distinct from (${names("q", QUOTES)})
+     or (e.instrument_id is not null and (${names("w", EXTENDED_QUOTES)}) is distinct from (${names("e", EXTENDED_QUOTES)}))`;
+
+function names(alias: string, { columns }: { columns: readonly QuoteColumn[] }): string {
+  return valuesOf(columns)
+    .map(({ name }) => `${alias}.${name}`)
+    .join(", ");
+}
+
+/** Which of the units say something else than the archive's row of their instrument, time and source: their places. */
+async function findContested(client: pg.ClientBase, units: readonly PlacedUnit[]): Promise<number[]> {
+  const { rows } = await client.query<{ place: number }>({
+    name: "find contested",
+    text: SQL,
+    values: COLUMNS.map(({ text }) => units.map(text)),
+  });
+  return rows.map(({ place }) => place - 1);
+}

@@ -1,0 +1,91 @@
+/**
+ * The columns of `quotes` and `extended_quotes`, each with what it holds of a quote: for every way in.
+ * Prices go as the service's text to `numeric`, without a float between.
+ */
+import { getTableColumns, getTableName } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import type { Instant } from "../../clock.ts";
+import { writtenOut } from "../../quotes-api/fields.ts";
+import type { QuoteUnit } from "../../read/rowTypes.ts";
+import { extendedQuotes, quotes } from "./schema.ts";
+
+/** A unit whose instrument and source are known to the archive. */
+export type PlacedUnit = { unit: QuoteUnit; instrumentId: number; sourceId: number };
+
+/** Whether a unit has a row of `extended_quotes`: all have, but for what an export had none of. */
+export function hasExtended({ unit }: PlacedUnit): boolean {
+  return unit.restored?.extended !== false;
+}
+
+/** The primary key of both tables. */
+export type Key = { instrumentId: number; observedAt: Instant; sourceId: number };
+
+/** A column of a table of quotes, and what it holds of a unit, as text; `expression` says the same of `placed`. */
+export type QuoteColumn = {
+  name: string;
+  type: string;
+  text: (placed: PlacedUnit) => string | null;
+  expression: string;
+};
+
+/** A table of quotes; its key comes first. */
+export type QuoteTable = { table: PgTable; name: string; columns: readonly QuoteColumn[] };
+
+/** What is not of the quote itself. */
+const BESIDE_THE_QUOTE: Readonly<Record<string, string>> = {
+  observedAt: "placed.unit.observedAt",
+  instrumentId: "String(placed.instrumentId)",
+  sourceId: "String(placed.sourceId)",
+  delayed: 'placed.unit.delayed ? "t" : "f"',
+};
+
+/** @param quote where the values of its fields are; made of names alone */
+function quoteTable(table: PgTable, quote: string): QuoteTable {
+  const columns = Object.entries(getTableColumns(table)).map(([field, column]) => {
+    // The delta of `greeks` stands in where the element lacks its own.
+    const value = `${quote}.${field}${field === "delta" ? " ?? placed.unit.greeksDelta" : ""}`;
+    const expression = BESIDE_THE_QUOTE[field] ?? value;
+    const text = writtenOut<QuoteColumn["text"]>(["placed"], expression);
+    return { name: column.name, type: column.getSQLType(), text, expression };
+  });
+  return { table, name: getTableName(table), columns };
+}
+
+/** Prices. */
+export const QUOTES = quoteTable(quotes, "placed.unit.quote");
+
+/** The fields of `extendedquote`. */
+export const EXTENDED_QUOTES = quoteTable(extendedQuotes, "placed.unit.quote.extended");
+
+/**
+ * Units in the order of the tables' primary key: neighbours in the index are written together, and two loaders that
+ * write the same rows never wait for each other crosswise.
+ */
+export function inKeyOrder(placed: readonly PlacedUnit[]): PlacedUnit[] {
+  return placed.toSorted(
+    (a, b) =>
+      a.instrumentId - b.instrumentId ||
+      compareText(a.unit.observedAt, b.unit.observedAt) ||
+      a.sourceId - b.sourceId,
+  );
+}
+
+/** The same order, of keys. */
+export function compareKeys(a: Key, b: Key): number {
+  return (
+    a.instrumentId - b.instrumentId || compareText(a.observedAt, b.observedAt) || a.sourceId - b.sourceId
+  );
+}
+
+/** Units by `observed_at`; most batches come so, and are given back as they are. */
+export function inTimeOrder(placed: readonly PlacedUnit[]): readonly PlacedUnit[] {
+  const comesLate = (a: PlacedUnit | undefined, b: PlacedUnit) =>
+    a !== undefined && a.unit.observedAt > b.unit.observedAt;
+  return placed.some((one, index) => comesLate(placed[index - 1], one))
+    ? placed.toSorted((a, b) => compareText(a.unit.observedAt, b.unit.observedAt))
+    : placed;
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
