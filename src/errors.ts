@@ -285,6 +285,11 @@ const table = {
     exitCode: 1,
     hint: "Use the version of quotekeeper that migrated this database, or a newer one.",
   },
+  DATABASE_TOO_OLD: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Run `quotekeeper migrate` of a release that knows schema versions 24 to 29, then this one. Or load the journal into an empty database: `quotekeeper backfill --journal`.",
+  },
   MIGRATION_CHANGED: {
     retryable: false,
     exitCode: 1,

@@ -592,6 +592,17 @@ comment on column schema_migrations.sha256 is 'SHA-256 of that file. Origin: the
 comment on column schema_migrations.applied_at is 'When it was applied, by the database''s clock. UTC. Origin: the program.';
 comment on table schema_migrations is 'The migrations that this database has had.';
 
+create table schema_texts (
+  name text not null,
+  sha256 text not null,
+  applied_at timestamp with time zone not null default now(),
+  constraint schema_texts_pkey PRIMARY KEY (name)
+);
+comment on column schema_texts.name is 'Name of the file in migrations/repeat/. Origin: the program.';
+comment on column schema_texts.sha256 is 'Its SHA-256 in hex. Origin: the program.';
+comment on column schema_texts.applied_at is 'When it was applied. UTC. Origin: the program.';
+comment on table schema_texts is 'The texts of functions, views and comments in force.';
+
 create table session_bars (
   instrument_id integer not null,
   source_id smallint not null,
@@ -1111,82 +1122,1077 @@ comment on column option_surface.delta_difference is 'delta less service_delta, 
 comment on column option_surface.root is 'Root of the contract''s OCC symbol where that is another than the underlying''s; else NULL. Origin: instruments.root.';
 comment on view option_surface is 'Implied volatilities and greeks of the contracts that have not expired: now, or at the instant of the setting quotekeeper.as_of.';
 
--- function add_bar_parts(parts bar_part[]) returns TABLE(instrument_id integer, source_id smallint, delayed boolean, written_by text), text d6727c6617968ba285eb6f457c163246, set search_path=public
+-- function add_bar_parts(parts bar_part[]) returns TABLE(instrument_id integer, source_id smallint, delayed boolean, written_by text), set search_path=public
+#variable_conflict use_column
+declare
+  late record;
+  before record;
+begin
+  select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
+         array_agg(b.delayed) as delayed_flags, array_agg(b.xmin::text) as xids
+  into before
+  from (
+    select b.*, b.xmin
+    from (
+      select distinct instrument_id, source_id, delayed, (first_at at time zone 'America/New_York')::date as date from unnest(parts)
+    ) p
+    join session_bars b using (instrument_id, source_id, delayed, date)
+    order by instrument_id, source_id, delayed, date
+    for update of b
+  ) b;
+  with fresh as materialized (
+    select p.instrument_id, p.source_id, p.delayed, (p.first_at at time zone 'America/New_York')::date as date,
+           min(p.first_at) as first_at, max(p.last_at) as last_at,
+           (array_agg(p.open order by p.open_at) filter (where p.open is not null))[1] as open,
+           max(p.high) as high, min(p.low) as low,
+           (array_agg(p.close order by p.close_at desc) filter (where p.close is not null))[1] as close,
+           min(p.open_at) as open_at, max(p.close_at) as close_at,
+           sum(p.spread_sum) as spread_sum, sum(p.spread_count) as spread_count, sum(p.quote_count) as quote_count
+    from unnest(parts) p
+    group by 1, 2, 3, 4
+  ), added as (
+    insert into session_bars as kept (instrument_id, source_id, delayed, date, first_at, last_at, open, high, low,
+      close, open_at, close_at, spread_sum, spread_count, quote_count)
+    select n.*
+    from fresh n
+    order by n.instrument_id, n.source_id, n.delayed, n.date
+    on conflict (instrument_id, source_id, delayed, date) do update set
+      last_at = excluded.last_at,
+      open = coalesce(kept.open, excluded.open),
+      close = coalesce(excluded.close, kept.close),
+      open_at = coalesce(kept.open_at, excluded.open_at),
+      close_at = coalesce(excluded.close_at, kept.close_at),
+      -- Of two that are equal and written otherwise the newer one, as in one batch.
+      high = greatest(excluded.high, kept.high),
+      low = least(excluded.low, kept.low),
+      spread_sum = kept.spread_sum + excluded.spread_sum,
+      spread_count = kept.spread_count + excluded.spread_count,
+      quote_count = kept.quote_count + excluded.quote_count
+    where kept.last_at < excluded.first_at and kept.bars_to is distinct from 'infinity'
+    returning instrument_id, source_id, delayed, date
+  )
+  select array_agg(f.instrument_id) as instrument_ids, array_agg(f.source_id) as source_ids,
+         array_agg(f.delayed) as delayed_flags, array_agg(f.date) as dates
+  into late
+  from fresh f
+  where not exists (
+    select from added a
+    where a.instrument_id = f.instrument_id and a.source_id = f.source_id and a.delayed = f.delayed and a.date = f.date
+  );
+  if late.dates is not null then
+    perform refresh_session_bars(late.instrument_ids, late.source_ids, late.delayed_flags, late.dates);
+  end if;
+  return query
+    select l.*, null
+    from unnest(late.instrument_ids, late.source_ids, late.delayed_flags) as l (instrument_id, source_id, delayed)
+    union all
+    select * from unnest(before.instrument_ids, before.source_ids, before.delayed_flags, before.xids);
+end
 
--- function as_of() returns timestamp with time zone, text c299c10c53461fdcb526fbd32df22bcc
+-- function as_of() returns timestamp with time zone
+select nullif(current_setting('quotekeeper.as_of', true), '')::timestamptz
 
--- function asof(at timestamp with time zone, symbols text[]) returns TABLE(instrument text, instrument_id integer, source text, source_name text, delayed boolean, observed_at timestamp with time zone, age interval, bid numeric, ask numeric, last numeric, volume bigint), text bca59c506507d5dca8a55427a9e56613
+-- function asof(at timestamp with time zone, symbols text[]) returns TABLE(instrument text, instrument_id integer, source text, source_name text, delayed boolean, observed_at timestamp with time zone, age interval, bid numeric, ask numeric, last numeric, volume bigint)
+select instrument_name(q.symbol, q.expiration, q.option_type, q.strike, i.root), q.instrument_id,
+         q.source, q.source_name, q.delayed, q.observed_at, $1 - q.observed_at, q.bid, q.ask, q.last, q.volume
+  from quotes_at($1) q
+  join instruments i on i.id = q.instrument_id
+  where q.symbol = any (array(
+      select unnest(array[split_part(s, ':', 1), regexp_replace(split_part(s, ':', 1), '/[^/]*$', '')]) from unnest($2) s
+    ))
+    and instrument_name(q.symbol, q.expiration, q.option_type, q.strike, i.root) = any ($2)
 
--- function bar_beginning(at timestamp with time zone, width interval, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns timestamp with time zone, text c045b20211fd79a32098719cce840753
+-- function bar_beginning(at timestamp with time zone, width interval, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns timestamp with time zone
+select date_bin($2, $1, case
+           when $1 >= $6 then $6
+           when $1 >= $5 then $5
+           when $1 >= $4 then $4
+           else coalesce($3, '2000-01-01 00:00+00')
+         end)
 
--- function bars(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text fcbfcead51b2ef7079f61a3132d0c9de
+-- function bars(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint)
+select d.instrument_id, s.kind, s.name, d.delayed, d.date, b.session, b.bar_at,
+         b.open, b.high, b.low, b.close, b.mean_spread, b.quote_count,
+         case when b.shown < b.before then b.shown else b.shown - b.before end
+  from instruments_named($1) i
+  join session_bars d on d.instrument_id = i.id
+  left join sources s on s.id = d.source_id
+  left join sessions t on t.date = d.date and d.source_id <> 2
+  cross join lateral (
+    select kept_to, greatest(kept_to, d.first_at) as quotes_from
+    from (select case when extract(epoch from $2) % 300 = 0 then coalesce(d.bars_to, '-infinity') else '-infinity' end as kept_to) k
+    offset 0
+  ) k
+  cross join lateral (
+    select p.*, coalesce(lag(p.shown) over (partition by p.shown is null order by p.bar_at), p.first_shown) as before
+    from (
+      select session_of(r.at, t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at) as session,
+             bar_beginning(r.at, $2, t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at) as bar_at,
+             (array_agg(r.open order by r.at) filter (where r.open is not null))[1] as open,
+             max(r.high) as high,
+             min(r.low) as low,
+             (array_agg(r.close order by r.at desc) filter (where r.close is not null))[1] as close,
+             sum(r.spread_sum) / nullif(sum(r.spread_count), 0) as mean_spread,
+             sum(r.quote_count)::bigint as quote_count,
+             (array_agg(r.first_shown order by r.at) filter (where r.first_shown is not null))[1] as first_shown,
+             (array_agg(r.shown order by r.at desc) filter (where r.shown is not null))[1] as shown
+      from (
+        select n.bar_at as at, n.open, n.high, n.low, n.close, n.spread_sum, n.spread_count, n.quote_count,
+               n.volume_before as first_shown, n.volume as shown
+        from intraday_bars n
+        where n.instrument_id = d.instrument_id and n.date = d.date and n.source_id = d.source_id and n.delayed = d.delayed
+          and n.minutes = 5 and n.bar_at < k.kept_to
+        union all
+        select q.observed_at, p.price, p.price, p.price, p.price,
+               case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end,
+               case when q.bid > 0 and q.ask > 0 then 1 else 0 end, 1, e.volume, e.volume
+        from quotes q
+        cross join lateral (select case when q.last > 0 then q.last end as price) p
+        left join (
+          select e.observed_at, e.volume from extended_quotes e
+          where e.instrument_id = d.instrument_id and e.source_id = d.source_id
+            and e.observed_at between k.quotes_from and d.last_at
+          offset 0
+        ) e on e.observed_at = q.observed_at
+        where q.instrument_id = d.instrument_id and q.source_id = d.source_id and q.delayed = d.delayed
+          and q.observed_at between k.quotes_from and d.last_at
+      ) r
+      group by 1, 2
+    ) p
+  ) b
+  where not is_of_dates($2) and d.date between ($3 at time zone 'America/New_York')::date and ($4 at time zone 'America/New_York')::date
+    and b.bar_at >= $3 and b.bar_at < $4
+  union all
+  select d.instrument_id, b.source, b.source_name, d.delayed, min(d.date), null, min(d.first_at),
+         (array_agg(d.open order by d.date) filter (where d.open is not null))[1], max(d.high), min(d.low),
+         (array_agg(d.close order by d.date desc) filter (where d.close is not null))[1],
+         sum(d.spread_sum) / nullif(sum(d.spread_count), 0), sum(d.quote_count)::bigint, sum(b.volume)::bigint
+  from instruments_named($1) i
+  -- Planned for itself: as one statement with all that the view joins, planning took longer than reading.
+  cross join lateral (
+    select b.date, b.source, b.source_name, b.delayed, b.volume
+    from bars_1d b
+    where b.instrument_id = i.id
+      and b.date between ($3 at time zone 'America/New_York')::date and ($4 at time zone 'America/New_York')::date
+    offset 0
+  ) b
+  join sources s on s.kind = b.source and s.name = b.source_name
+  join session_bars d on d.instrument_id = i.id and d.date = b.date and d.source_id = s.id and d.delayed = b.delayed
+  cross join lateral (
+    select extract(year from d.date) * 12 + extract(month from d.date) - 1 as month,
+           extract(year from $2) * 12 + extract(month from $2) as months
+  ) m
+  where is_of_dates($2) and d.first_at >= $3 and d.first_at < $4
+  group by d.instrument_id, b.source, b.source_name, d.delayed,
+           case when m.months > 0 then m.month - m.month % m.months
+                else extract(epoch from date_bin($2, d.date::timestamp, '2000-01-03')) end
 
--- function chain_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric), text 8cf01b79dd837703e010109ff6547984
+-- function chain_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric)
+select q.instrument_id, q.underlying_id, q.symbol, q.expiration, q.option_type, q.strike,
+         q.source, q.source_name, q.source_id, q.delayed, q.observed_at,
+         q.bid, q.ask, case when q.ask > 0 then (q.bid + q.ask) / 2 end, nullif(q.last, 0), q.volume, q.delta,
+         u.spot, u.spot / nullif(q.strike, 0)
+  from quotes_at($2) q
+  left join lateral (
+    select case when u.bid > 0 and u.ask > 0 then (u.bid + u.ask) / 2 else u.last end as spot
+    from quotes u
+    where u.instrument_id = q.underlying_id and u.source_id = q.source_id and u.delayed = q.delayed
+      and u.observed_at <= q.observed_at and u.observed_at > q.observed_at - interval '1 day'
+      and (u.last > 0 or u.bid > 0 and u.ask > 0)
+    order by u.observed_at desc
+    limit 1
+  ) u on true
+  where q.symbol = $1 and q.option_type is not null and expires_at(q.expiration) > $2
 
--- function expires_at(expiration date) returns timestamp with time zone, text f154643e3ddaeff858f8be609cd5579d
+-- function expires_at(expiration date) returns timestamp with time zone
+select (
+    select s.close_at
+    from sessions s
+    where s.date between $1 - 7 and $1
+      and exists (
+        select from sessions y
+        where y.date between date_trunc('year', $1::timestamp)::date and date_trunc('year', $1::timestamp)::date + 10
+      )
+    order by s.date desc
+    limit 1
+  )
 
--- function fill_log_returns() returns void, text 214c2f0556cf89ab6eb851e6835d149b, set search_path=public
+-- function fill_log_returns() returns void, set search_path=public
+update intraday_bars b set log_return = n.log_return
+  from (
+    select instrument_id, source_id, delayed, date, minutes, bar_at,
+           case when lag(session) over closes = session then log_return(close, lag(close) over closes) end as log_return
+    from intraday_bars
+    where minutes = 5 and close is not null
+    window closes as (partition by instrument_id, source_id, delayed, date order by bar_at)
+  ) n
+  where b.instrument_id = n.instrument_id and b.source_id = n.source_id and b.delayed = n.delayed and b.date = n.date
+    and b.minutes = n.minutes and b.bar_at = n.bar_at and b.log_return is distinct from n.log_return
 
--- function five_minutes(at timestamp with time zone, close_at timestamp with time zone) returns timestamp with time zone, text c2dfcb9574aebc9a90e4b184ccad38b5
+-- function five_minutes(at timestamp with time zone, close_at timestamp with time zone) returns timestamp with time zone
+select date_bin('5 minutes', $1, case when $1 >= $2 then $2 else '2000-01-01 00:00+00' end)
 
--- function follow_calendar() returns trigger, text ff05a3ae0570f9e6408a54d84ec3899e, set search_path=public
+-- function follow_calendar() returns trigger, set search_path=public
+begin
+  insert into late_days (date, changed_by, changed_at)
+  select b.date, pg_current_xact_id(), clock_timestamp()
+  from (select distinct date from session_bars where date = coalesce(new.date, old.date)) b
+  where b.date < (clock_timestamp() at time zone 'America/New_York')::date
+  on conflict (date) do update set changed_by = excluded.changed_by, changed_at = excluded.changed_at;
+  perform refresh_intraday_bars(array_agg(instrument_id), array_agg(source_id), array_agg(delayed), array_agg(date))
+  from session_bars
+  where date = coalesce(new.date, old.date)
+  having count(*) > 0;
+  return null;
+end
 
--- function follow_lost_quotes() returns trigger, text f56b7d08224516743002f58c85f34865, set search_path=public
+-- function follow_lost_quotes() returns trigger, set search_path=public
+declare
+  touched record;
+begin
+  if tg_op = 'DELETE' then
+    -- Bars that are there alone: who rebuilds them takes them away first.
+    select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
+           array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
+    into touched
+    from (
+      select distinct instrument_id, source_id, delayed, (observed_at at time zone 'America/New_York')::date as date
+      from gone
+    ) g
+    join session_bars b using (instrument_id, source_id, delayed, date);
+  elsif tg_op = 'UPDATE' then
+    select array_agg(g.instrument_id) as instrument_ids, array_agg(g.source_id) as source_ids,
+           array_agg(g.delayed) as delayed_flags, array_agg(g.date) as dates
+    into touched
+    from (
+      select instrument_id, source_id, delayed, (observed_at at time zone 'America/New_York')::date as date from gone
+      union
+      select instrument_id, source_id, delayed, (observed_at at time zone 'America/New_York')::date from inserted
+    ) g;
+  else
+    -- A partition holds whole bars or one end of them.
+    select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
+           array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
+    into touched
+    from session_bars b
+    where not exists (
+        select from quotes q
+        where q.instrument_id = b.instrument_id and q.observed_at = b.first_at and q.source_id = b.source_id
+      ) or not exists (
+        select from quotes q
+        where q.instrument_id = b.instrument_id and q.observed_at = b.last_at and q.source_id = b.source_id
+      );
+  end if;
+  if touched.dates is null then
+    return null;
+  end if;
+  perform from session_bars b
+  join unnest(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates)
+    as a (instrument_id, source_id, delayed, date) using (instrument_id, source_id, delayed, date)
+  order by b.instrument_id, b.source_id, b.delayed, b.date
+  for update of b;
+  perform refresh_session_bars(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates);
+  return null;
+end
 
--- function follow_lost_volumes() returns trigger, text 1e37e5e2c026d85c83e5765cf452aa2a, set search_path=public
+-- function follow_lost_volumes() returns trigger, set search_path=public
+declare
+  touched record;
+begin
+  if tg_op = 'DELETE' then
+    select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
+           array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
+    into touched
+    from (
+      select distinct instrument_id, source_id, (observed_at at time zone 'America/New_York')::date as date from gone
+    ) g
+    join session_bars b using (instrument_id, source_id, date);
+  elsif tg_op = 'UPDATE' then
+    select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
+           array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
+    into touched
+    from (
+      select instrument_id, source_id, (observed_at at time zone 'America/New_York')::date as date from gone
+      union
+      select instrument_id, source_id, (observed_at at time zone 'America/New_York')::date from inserted
+    ) g
+    join session_bars b using (instrument_id, source_id, date);
+  else
+    select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
+           array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
+    into touched
+    from (
+      select distinct instrument_id, source_id, date from intraday_bars where volume is not null
+    ) g
+    join session_bars b using (instrument_id, source_id, date);
+  end if;
+  if touched.dates is null then
+    return null;
+  end if;
+  perform from session_bars b
+  join unnest(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates)
+    as a (instrument_id, source_id, delayed, date) using (instrument_id, source_id, delayed, date)
+  order by b.instrument_id, b.source_id, b.delayed, b.date
+  for update of b;
+  perform refresh_intraday_bars(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates);
+  return null;
+end
 
--- function implied_volatility(option_type text, price double precision, spot double precision, strike double precision, years double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0) returns double precision, text 166db50bf7963563bbaf8b04e6ce6feb, set search_path=public
+-- function implied_volatility(option_type text, price double precision, spot double precision, strike double precision, years double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0) returns double precision, set search_path=public
+declare
+  forward double precision;
+  x double precision;
+  wanted double precision;
+  least_s double precision := 0;
+  most_s double precision;
+  s double precision;
+  next_s double precision;
+  b double precision;
+  slope double precision;
+  half_down double precision;
+  half_up double precision;
+  bend double precision;
+  is_below boolean;
+begin
+  if option_type not in ('CALL', 'PUT') or not (price > 0 and spot > 0 and strike > 0 and years > 0)
+    or 'Infinity' in (price, spot, strike, years) or 'NaN' in (price, spot, strike, years) then
+    return null;
+  end if;
+  forward := spot * exp((rate - dividend_yield) * years);
+  wanted := price * exp(rate * years)
+    - greatest(case option_type when 'CALL' then forward - strike else strike - forward end, 0);
+  -- At or below what exercise is worth, or at or above what the share or the strike itself is, up to rounding: no volatility gives
+  -- this.
+  if least(wanted, least(forward, strike) - wanted) <= 1e-12 * greatest(forward, strike) then
+    return null;
+  end if;
+  wanted := wanted / sqrt(forward * strike);
+  x := abs(ln(forward / strike));
+  half_down := exp(-x / 2);
+  half_up := exp(x / 2);
+  bend := sqrt(2 * x);
+  if bend > 0 then
+    b := half_down * normal_cdf(bend / 2 - x / bend) - half_up * normal_cdf(-bend / 2 - x / bend);
+    is_below := wanted < b;
+  else
+    is_below := false;
+  end if;
+  s := greatest(bend, 1e-8);
+  most_s := case when is_below then bend else 76 end;
+  if not is_below then
+    least_s := bend;
+  end if;
+  for step in 1..100 loop
+    b := half_down * normal_cdf(s / 2 - x / s) - half_up * normal_cdf(-s / 2 - x / s);
+    if b > wanted then
+      most_s := s;
+    else
+      least_s := s;
+    end if;
+    -- exp complains where a number is too small for its type.
+    slope := exp(greatest(-700, -(x / s) * (x / s) / 2 - s * s / 8)) * 0.3989422804014327;
+    next_s := case
+                when b <= 0 or slope <= 0 then (least_s + most_s) / 2
+                when is_below then s - ln(b / wanted) * b / slope
+                else s - (b - wanted) / slope
+              end;
+    if next_s <= least_s or next_s >= most_s then
+      next_s := (least_s + most_s) / 2;
+    end if;
+    if abs(next_s - s) <= 1e-12 * s then
+      return next_s / sqrt(years);
+    end if;
+    s := next_s;
+  end loop;
+  return s / sqrt(years);
+end
 
--- function instrument_name(symbol text, expiration date, option_type text, strike numeric) returns text, text 055a892498f241516d0446c92ca34ee8
+-- function instrument_name(symbol text, expiration date, option_type text, strike numeric) returns text
+select $1 || coalesce(':' || to_char($2, 'YYYY-MM-DD') || ':' || $3 || ':' || trim_scale($4), '')
 
--- function instrument_name(symbol text, expiration date, option_type text, strike numeric, root text) returns text, text 348f330e4a84a7126ada4549b8927937
+-- function instrument_name(symbol text, expiration date, option_type text, strike numeric, root text) returns text
+select $1 || coalesce('/' || $5, '') || coalesce(':' || to_char($2, 'YYYY-MM-DD') || ':' || $3 || ':' || trim_scale($4), '')
 
--- function instruments_named(name text) returns SETOF instruments, text 8fdd3037cdea040f3b7dbc1be54cf105
+-- function instruments_named(name text) returns SETOF instruments
+select i.*
+  from instruments i
+  where i.symbol = any (array[split_part($1, ':', 1), regexp_replace(split_part($1, ':', 1), '/[^/]*$', '')])
+    and instrument_name(i.symbol, i.expiration, i.option_type, i.strike, i.root) = $1
 
--- function is_of_dates(width interval) returns boolean, text c23e80366cbb0faf6e3682a65cd7a63d, set search_path=public
+-- function is_of_dates(width interval) returns boolean, set search_path=public
+declare
+  months integer := extract(year from width) * 12 + extract(month from width);
+begin
+  if width < interval '1 day' then
+    return false;
+  elsif months = 0 and extract(epoch from width) % 86400 = 0 or months > 0 and width = make_interval(months => months) then
+    return true;
+  end if;
+  raise exception using errcode = 'invalid_parameter_value', message = format('bars cannot be %s wide', width),
+    hint = 'From a day on a width is whole days, such as 7 days, or whole months, such as 3 mons.';
+end
 
--- function keep_bars() returns trigger, text 9791c796a7ff850979a44153693f21a9, set search_path=public
+-- function keep_bars() returns trigger, set search_path=public
+declare
+  from_date date;
+  to_date date;
+  volumes_from timestamptz;
+  touched record;
+begin
+  if current_setting('quotekeeper.bars_given', true) = 'on' then
+    return null;
+  end if;
+  select least(nullif(current_setting('quotekeeper.bars_from', true), '')::date, min(observed_at)::date - 1),
+         greatest(nullif(current_setting('quotekeeper.bars_to', true), '')::date, max(observed_at)::date),
+         min(observed_at) filter (where volume is not null)
+  into from_date, to_date, volumes_from
+  from inserted;
+  if from_date is null then
+    return null;
+  end if;
+  -- Volumes of quotes that another transaction brought: nobody else makes their bars meanwhile, and whoever remembers these
+  -- quotes sees it.
+  update session_bars b set bars_to = b.bars_to
+  from (
+    select b.instrument_id, b.source_id, b.delayed, b.date
+    from (
+      select distinct instrument_id, source_id, (observed_at at time zone 'America/New_York')::date as date from inserted
+      where volume is not null
+    ) n
+    join session_bars b using (instrument_id, source_id, date)
+    where b.xmin::text <> pg_current_xact_id()::xid::text
+    order by b.instrument_id, b.source_id, b.delayed, b.date
+    for update of b
+  ) n
+  where b.instrument_id = n.instrument_id and b.source_id = n.source_id and b.delayed = n.delayed and b.date = n.date;
+  if coalesce(current_setting('quotekeeper.bars_to', true), '') = '' or exists (
+    select from session_bars
+    where date between from_date and to_date and bars_to > volumes_from
+  ) then
+    select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
+           array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
+    into touched
+    from (
+      select instrument_id, source_id, (observed_at at time zone 'America/New_York')::date as date, min(observed_at) as volumes_from
+      from inserted
+      where volume is not null
+      group by 1, 2, 3
+    ) n
+    join session_bars b using (instrument_id, source_id, date)
+    where b.bars_to > n.volumes_from;
+    if touched.dates is not null then
+      perform refresh_intraday_bars(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates);
+    end if;
+  end if;
+  perform keep_ended_bars(from_date, to_date);
+  return null;
+end
 
--- function keep_bars_of_dropped(from_at timestamp with time zone, to_at timestamp with time zone) returns void, text e1a657e11ede1bb2aa94a331f12b88a6, set search_path=public
+-- function keep_bars_of_dropped(from_at timestamp with time zone, to_at timestamp with time zone) returns void, set search_path=public
+declare
+  of_date date;
+begin
+  for of_date in
+    select distinct date from session_bars where not quotes_dropped and first_at < to_at and last_at >= from_at order by 1
+  loop
+    perform from session_bars
+    where date = of_date and not quotes_dropped and first_at < to_at and last_at >= from_at
+    order by instrument_id, source_id, delayed
+    for update;
+    perform keep_intraday_bars(array_agg(instrument_id), array_agg(source_id), array_agg(delayed), array_agg(date), true)
+    from session_bars
+    where date = of_date and not quotes_dropped and first_at < to_at and last_at >= from_at;
+  end loop;
+  update session_bars b
+  set quotes_dropped = true,
+      volume = coalesce(b.volume, (
+        select e.volume
+        from extended_quotes e
+        join quotes q
+          on q.instrument_id = e.instrument_id and q.observed_at = e.observed_at and q.source_id = e.source_id
+        where e.instrument_id = b.instrument_id and e.source_id = b.source_id and e.volume is not null
+          and e.observed_at between b.first_at and b.last_at and q.delayed = b.delayed
+        order by e.observed_at desc
+        limit 1
+      ))
+  where not b.quotes_dropped and b.first_at < to_at and b.last_at >= from_at;
+end
 
--- function keep_ended_bars(from_date date, to_date date, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[], others_too boolean DEFAULT true) returns void, text a36fcda1fdf1b75474f47c54309cac54, set search_path=public
+-- function keep_ended_bars(from_date date, to_date date, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[], others_too boolean DEFAULT true) returns void, set search_path=public
+declare
+  touched record;
+begin
+  select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
+         array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
+  into touched
+  from (
+    select b.instrument_id, b.source_id, b.delayed, b.date
+    from session_bars b
+    where b.date between from_date and to_date
+      and (b.bars_to is null or date_bin('5 minutes', b.last_at, '2000-01-01 00:00+00') > b.bars_to)
+      and (others_too or b.xmin::text = any(written))
+    for update of b skip locked
+  ) b;
+  if touched.dates is null then
+    return;
+  end if;
+  -- A date that begins ends the one before.
+  select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
+         array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
+  into touched
+  from (
+    select a.* from unnest(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates) as a
+    union
+    select p.instrument_id, p.source_id, p.delayed, p.date
+    from unnest(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates)
+      as a (instrument_id, source_id, delayed, date)
+    cross join lateral (
+      select * from session_bars b
+      where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date < a.date
+      order by b.date desc
+      limit 1
+    ) p
+    where p.bars_to is distinct from 'infinity'
+  ) b (instrument_id, source_id, delayed, date);
+  perform keep_intraday_bars(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates, false,
+                             parts, written);
+end
 
--- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[]) returns void, text 4a0283ea99ab443c8d474a9f6162b393, set search_path=public
+-- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[]) returns void, set search_path=public
+declare
+  -- Of all of them, so that servers pass over the partitions of other times.
+  day_from timestamptz := (select min(d)::timestamp at time zone 'America/New_York' from unnest(dates) d);
+  day_to timestamptz := (select (max(d) + 1)::timestamp at time zone 'America/New_York' from unnest(dates) d);
+  asked record;
+begin
+  select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
+         array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates, array_agg(b.bars_to) as froms,
+         array_agg(b.until) as untils, array_agg(b.xmin::text = any(written) and b.is_in_clock) as are_given
+  into asked
+  from (
+    select b.*, coalesce(extract(epoch from t.close_at)::bigint % 300 = 0, true) as is_in_clock, case
+             when all_are_over or exists (
+               select from session_bars l
+               where l.instrument_id = b.instrument_id and l.source_id = b.source_id and l.delayed = b.delayed and l.date > b.date
+             ) then 'infinity'
+             else five_minutes(b.last_at, t.close_at)
+           end as until
+    from unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)
+    cross join lateral (
+      select b.*, b.xmin from session_bars b
+      where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date
+      limit 1
+    ) b
+    left join sessions t on t.date = b.date and b.source_id <> 2
+    where not b.quotes_dropped
+  ) b
+  where b.until > coalesce(b.bars_to, b.first_at);
+  if asked.dates is null then
+    return;
+  end if;
 
--- function keep_session_bars() returns trigger, text 6ebdf13b7b328084f8ab6b48f8bf8237, set search_path=public
+  insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
+    spread_sum, spread_count, quote_count, volume, volume_before, log_return)
+  with a as materialized (
+    select a.*, t.pre_at, opens_at(a.source_id, a.date, t.open_at) as open_at, t.close_at, t.post_at
+    from unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.froms, asked.untils,
+      asked.are_given) with ordinality as a (instrument_id, source_id, delayed, date, from_at, until, is_given, place)
+    left join sessions t on t.date = a.date and a.source_id <> 2
+  ), given as materialized (
+    select a.place, g.*
+    from unnest(parts) g
+    join a on a.instrument_id = g.instrument_id and a.source_id = g.source_id and a.delayed = g.delayed
+          and a.date = (g.first_at at time zone 'America/New_York')::date
+    where a.is_given and g.first_at < a.until and (a.from_at is null or g.first_at >= a.from_at)
+  ), kept as materialized (
+    -- Once for each series, and not for each of its bars.
+    select a.place, v.volume, c.close, c.session
+    from a
+    left join lateral (
+      select b.volume from intraday_bars b
+      where b.instrument_id = a.instrument_id and b.date = a.date and b.source_id = a.source_id and b.delayed = a.delayed
+        and b.minutes = 5 and b.volume is not null
+      order by b.bar_at desc
+      limit 1
+    ) v on true
+    left join lateral (
+      select b.close, b.session from intraday_bars b
+      where b.instrument_id = a.instrument_id and b.date = a.date and b.source_id = a.source_id and b.delayed = a.delayed
+        and b.minutes = 5 and b.close is not null
+      order by b.bar_at desc
+      limit 1
+    ) c on true
+    where a.from_at is not null
+  )
+  select a.instrument_id, a.source_id, a.delayed, a.date, 5, n.bar_at, o.session, n.open, n.high, n.low, n.close,
+         n.spread_sum, n.spread_count, n.quote_count, n.volume,
+         case when n.volume is not null then coalesce(
+           lag(n.volume) over (partition by a.place, n.volume is null order by n.bar_at), k.volume, n.first_volume) end,
+         log_return(n.close, case
+           when coalesce(lag(o.session) over closes, k.session) = o.session then coalesce(lag(n.close) over closes, k.close) end)
+  from (
+    select p.place, five_minutes(p.first_at, p.close_at) as bar_at,
+           (array_agg(p.open order by p.first_at) filter (where p.open is not null))[1] as open,
+           max(p.high) as high, min(p.low) as low,
+           (array_agg(p.close order by p.first_at desc) filter (where p.close is not null))[1] as close,
+           sum(p.spread_sum) as spread_sum, sum(p.spread_count) as spread_count, sum(p.quote_count) as quote_count,
+           (array_agg(p.first_volume order by p.first_at) filter (where p.first_volume is not null))[1] as first_volume,
+           (array_agg(p.volume order by p.first_at desc) filter (where p.volume is not null))[1] as volume
+    from (
+      -- They are of the clock's five minutes, as all bars of their dates are.
+      select place, null::timestamptz as close_at, first_at, open, high, low, close, spread_sum, spread_count, quote_count,
+             first_volume, volume
+      from given
+      union all
+      -- What nobody has given, the rows tell.
+      select a.place, a.close_at, r.*
+      from a
+      left join (select place, min(first_at) as at from given group by 1) g on g.place = a.place
+      cross join lateral (
+        select min(q.observed_at),
+               (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1],
+               max(q.last) filter (where q.last > 0),
+               min(q.last) filter (where q.last > 0),
+               (array_agg(q.last order by q.observed_at desc) filter (where q.last > 0))[1],
+               coalesce(sum(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0), 0),
+               count(*) filter (where q.bid > 0 and q.ask > 0),
+               count(*),
+               (array_agg(e.volume order by q.observed_at) filter (where e.volume is not null))[1],
+               (array_agg(e.volume order by q.observed_at desc) filter (where e.volume is not null))[1]
+        from quotes q
+        left join lateral (
+          select e.volume from extended_quotes e
+          where e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
+            and e.observed_at >= day_from and e.observed_at < day_to
+          limit 1
+        ) e on true
+        where q.instrument_id = a.instrument_id and q.source_id = a.source_id and q.delayed = a.delayed
+          and q.observed_at >= coalesce(a.from_at, a.date::timestamp at time zone 'America/New_York')
+          and q.observed_at < least(a.until, g.at, (a.date + 1)::timestamp at time zone 'America/New_York')
+          and q.observed_at >= day_from and q.observed_at < day_to
+        group by five_minutes(q.observed_at, a.close_at)
+      ) r
+    ) p
+    group by 1, 2
+  ) n
+  join a using (place)
+  left join kept k using (place)
+  cross join lateral (select session_of(n.bar_at, a.pre_at, a.open_at, a.close_at, a.post_at) as session) o
+  window closes as (partition by a.place, n.close is null order by n.bar_at)
+  -- Somebody has emptied session_bars alone: what was kept then is made anew, and no load is held up by it.
+  on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
+    session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
+    spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
+    volume = excluded.volume, volume_before = excluded.volume_before, log_return = excluded.log_return;
 
--- function log_return(close numeric, before numeric) returns numeric, text c55c5f51749857b57615c41affe85503
+  insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
+    spread_sum, spread_count, quote_count, volume, volume_before)
+  select a.instrument_id, a.source_id, a.delayed, a.date, 60, n.*
+  from unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.froms, asked.untils)
+    as a (instrument_id, source_id, delayed, date, from_at, until)
+  left join sessions t on t.date = a.date and a.source_id <> 2
+  cross join lateral (
+    select bar_beginning(b.bar_at, interval '1 hour', t.pre_at, opens_at(a.source_id, a.date, t.open_at), t.close_at, t.post_at) as hour_at, b.session,
+           (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1], max(b.high), min(b.low),
+           (array_agg(b.close order by b.bar_at desc) filter (where b.close is not null))[1],
+           sum(b.spread_sum), sum(b.spread_count), sum(b.quote_count),
+           (array_agg(b.volume order by b.bar_at desc) filter (where b.volume is not null))[1],
+           (array_agg(b.volume_before order by b.bar_at) filter (where b.volume is not null))[1]
+    from intraday_bars b
+    where b.instrument_id = a.instrument_id and b.date = a.date and b.source_id = a.source_id and b.delayed = a.delayed
+      and b.minutes = 5
+      and b.bar_at >= coalesce(bar_beginning(a.from_at, interval '1 hour', t.pre_at, opens_at(a.source_id, a.date, t.open_at), t.close_at, t.post_at), '-infinity')
+      and (a.until = 'infinity'
+        or b.bar_at < bar_beginning(a.until, interval '1 hour', t.pre_at, opens_at(a.source_id, a.date, t.open_at), t.close_at, t.post_at))
+    group by 1, 2
+  ) n
+  -- Of the others no hour is over.
+  where a.until = 'infinity' or a.from_at is null
+     or bar_beginning(a.until, interval '1 hour', t.pre_at, opens_at(a.source_id, a.date, t.open_at), t.close_at, t.post_at)
+        > bar_beginning(a.from_at, interval '1 hour', t.pre_at, opens_at(a.source_id, a.date, t.open_at), t.close_at, t.post_at)
+  on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
+    session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
+    spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
+    volume = excluded.volume, volume_before = excluded.volume_before;
 
--- function newest_bars(of_instrument integer, of_source smallint, of_delayed boolean, of_date date, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text cc6c372f94a4cc84a484e2b236781c31
+  update session_bars b set bars_to = a.until
+  from unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.untils)
+    as a (instrument_id, source_id, delayed, date, until)
+  where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date;
+end
 
--- function normal_cdf(x double precision) returns double precision, text df1acf81fb19a116bb8a2baae6f9a812
+-- function keep_session_bars() returns trigger, set search_path=public
+declare
+  parts bar_part[];
+begin
+  if current_setting('quotekeeper.bars_given', true) = 'on' then
+    return null;
+  end if;
+  with fresh as materialized (
+    select instrument_id, source_id, delayed, (observed_at at time zone 'America/New_York')::date as date,
+           min(observed_at) as first_at, max(observed_at) as last_at,
+           max(last) filter (where last > 0) as high, min(last) filter (where last > 0) as low,
+           min(observed_at) filter (where last > 0) as open_at,
+           max(observed_at) filter (where last > 0) as close_at,
+           coalesce(sum(ask - bid) filter (where bid > 0 and ask > 0), 0) as spread_sum,
+           count(*) filter (where bid > 0 and ask > 0) as spread_count,
+           count(*) as quote_count
+    from inserted
+    group by 1, 2, 3, 4
+  )
+  select array_agg(row(n.instrument_id, n.source_id, n.delayed, n.first_at, n.last_at, n.open_at, n.close_at, o.last, n.high,
+           n.low, c.last, n.spread_sum, n.spread_count, n.quote_count, null, null)::bar_part)
+  into parts
+  from fresh n
+  left join inserted o
+    on o.instrument_id = n.instrument_id and o.source_id = n.source_id and o.observed_at = n.open_at
+  left join inserted c
+    on c.instrument_id = n.instrument_id and c.source_id = n.source_id and c.observed_at = n.close_at;
+  if parts is null then
+    return null;
+  end if;
+  perform add_bar_parts(parts);
+  -- Whoever loads inserts extended quotes next: their trigger keeps the bars of these dates.
+  perform set_config('quotekeeper.bars_from',
+                     least(nullif(current_setting('quotekeeper.bars_from', true), '')::date, min(first_at)::date - 1)::text, true),
+          set_config('quotekeeper.bars_to',
+                     greatest(nullif(current_setting('quotekeeper.bars_to', true), '')::date, max(last_at)::date)::text, true)
+  from unnest(parts);
+  return null;
+end
 
--- function normal_tail(z double precision) returns double precision, text 8f842902825a9079ddae616104fd2283
+-- function log_return(close numeric, before numeric) returns numeric
+select case
+           when $1 between 1e-300 and 1e300 and $2 between 1e-300 and 1e300
+             then round((ln($1::double precision) - ln($2::double precision))::numeric, 12)
+         end
 
--- function opens_at(source_id smallint, date date, open_at timestamp with time zone) returns timestamp with time zone, text 566a683e8d8639f629039b4f0037676b
+-- function newest_bars(of_instrument integer, of_source smallint, of_delayed boolean, of_date date, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint)
+select p.session, p.bar_at, p.open, p.high, p.low, p.close, p.mean_spread, p.quote_count,
+         case when p.shown < p.before then p.shown else p.shown - p.before end
+  from (
+    select b.*, coalesce(
+             lag(b.shown) over (partition by b.shown is null order by b.bar_at),
+             (
+               select k.volume from intraday_bars k
+               where k.instrument_id = $1 and k.date = $4 and k.source_id = $2 and k.delayed = $3 and k.minutes = 5
+                 and k.volume is not null and k.bar_at < b.bar_at
+               order by k.bar_at desc
+               limit 1
+             ),
+             b.first_shown
+           ) as before
+    from (
+      select session_of(r.at, $7, $8, $9, $10) as session, bar_beginning(r.at, $11, $7, $8, $9, $10) as bar_at,
+             (array_agg(r.open order by r.at) filter (where r.open is not null))[1] as open,
+             max(r.high) as high,
+             min(r.low) as low,
+             (array_agg(r.close order by r.at desc) filter (where r.close is not null))[1] as close,
+             sum(r.spread_sum) / nullif(sum(r.spread_count), 0) as mean_spread,
+             sum(r.quote_count)::bigint as quote_count,
+             (array_agg(r.first_shown order by r.at) filter (where r.first_shown is not null))[1] as first_shown,
+             (array_agg(r.shown order by r.at desc) filter (where r.shown is not null))[1] as shown
+      from (
+        select k.bar_at as at, k.open, k.high, k.low, k.close, k.spread_sum, k.spread_count, k.quote_count,
+               k.volume_before as first_shown, k.volume as shown
+        from intraday_bars k
+        where $11 > interval '5 minutes' and k.instrument_id = $1 and k.date = $4 and k.source_id = $2 and k.delayed = $3
+          and k.minutes = 5 and k.bar_at >= bar_beginning($5, $11, $7, $8, $9, $10)
+        union all
+        select q.observed_at, p.price, p.price, p.price, p.price,
+               case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end,
+               case when q.bid > 0 and q.ask > 0 then 1 else 0 end, 1, e.volume, e.volume
+        from quotes q
+        cross join lateral (select case when q.last > 0 then q.last end as price) p
+        left join (
+          select e.observed_at, e.volume from extended_quotes e
+          where e.instrument_id = $1 and e.source_id = $2 and e.observed_at between $5 and $6
+          offset 0
+        ) e on e.observed_at = q.observed_at
+        where q.instrument_id = $1 and q.source_id = $2 and q.delayed = $3 and q.observed_at between $5 and $6
+      ) r
+      group by 1, 2
+    ) b
+  ) p
 
--- function option_dividend_yield() returns double precision, text f52f1d88253f4f43a056cb408a439506
+-- function normal_cdf(x double precision) returns double precision
+select case when x > 0 then 1 - normal_tail(x) else normal_tail(-x) end
 
--- function option_rate() returns double precision, text 4310775eb27cb603b48afd9a5444aacb
+-- function normal_tail(z double precision) returns double precision
+select case
+           when z > 37 then 0
+           when z < 7.07106781186547 then
+             exp(-z * z / 2)
+             * ((((((0.0352624965998911 * z + 0.700383064443688) * z + 6.37396220353165) * z + 33.912866078383) * z
+                  + 112.079291497871) * z + 221.213596169931) * z + 220.206867912376)
+             / (((((((0.0883883476483184 * z + 1.75566716318264) * z + 16.064177579207) * z + 86.7807322029461) * z
+                   + 296.564248779674) * z + 637.333633378831) * z + 793.826512519948) * z + 440.413735824752)
+           else exp(-z * z / 2) / (z + 1 / (z + 2 / (z + 3 / (z + 4 / (z + 0.65))))) / 2.506628274631
+         end
 
--- function option_value(option_type text, spot double precision, strike double precision, years double precision, volatility double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0, OUT value double precision, OUT delta double precision, OUT gamma double precision, OUT vega double precision, OUT theta double precision, OUT rho double precision) returns record, text 6eb09c5af009444e17a546b4183c1fb2, set search_path=public
+-- function opens_at(source_id smallint, date date, open_at timestamp with time zone) returns timestamp with time zone
+select case when $1 = 2 then $2::timestamp at time zone 'America/New_York' else $3 end
 
--- function quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 963c032a1eed05c2aa49d3c6df190c1c
+-- function option_dividend_yield() returns double precision
+select coalesce(nullif(current_setting('quotekeeper.dividend_yield', true), ''), '0')::double precision
 
--- function quotes_at(at timestamp with time zone) returns TABLE(instrument_id integer, security_type text, symbol text, expiration date, option_type text, strike numeric, description text, underlying_id integer, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, last numeric, change numeric, pct_change numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric), text 843aedb7b3bcbe1010872ec8246b7c30
+-- function option_rate() returns double precision
+select coalesce(nullif(current_setting('quotekeeper.rate', true), ''), '0.04')::double precision
 
--- function recompute_session_bars(from_date date, to_date date) returns bigint, text 8944e7a7b1a086d0848e4590f78e6655, set search_path=public
+-- function option_value(option_type text, spot double precision, strike double precision, years double precision, volatility double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0, OUT value double precision, OUT delta double precision, OUT gamma double precision, OUT vega double precision, OUT theta double precision, OUT rho double precision) returns record, set search_path=public
+declare
+  sign integer := case option_type when 'CALL' then 1 when 'PUT' then -1 end;
+  deviation double precision;
+  d1 double precision;
+  d2 double precision;
+  of_spot double precision;
+  of_strike double precision;
+  density double precision;
+begin
+  if sign is null or not (spot > 0 and strike > 0 and years > 0 and volatility > 0) then
+    return;
+  end if;
+  deviation := volatility * sqrt(years);
+  d1 := (ln(spot / strike) + (rate - dividend_yield) * years) / deviation + deviation / 2;
+  d2 := d1 - deviation;
+  of_spot := spot * exp(-dividend_yield * years);
+  of_strike := strike * exp(-rate * years);
+  density := case when abs(d1) < 37 then exp(-d1 * d1 / 2) * 0.3989422804014327 else 0 end;
+  delta := sign * exp(-dividend_yield * years) * normal_cdf(sign * d1);
+  rho := sign * years * of_strike * normal_cdf(sign * d2);
+  value := spot * delta - rho / years;
+  gamma := exp(-dividend_yield * years) * density / (spot * deviation);
+  vega := of_spot * density * sqrt(years);
+  theta := -of_spot * density * volatility / (2 * sqrt(years)) - rate * rho / years + dividend_yield * spot * delta;
+end
 
--- function refresh_daily_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text 0531a72f4164bf29b90a40c6ce6a3cd4, set search_path=public
+-- function quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint)
+select p.session, p.bar_at, p.open, p.high, p.low, p.close, p.mean_spread, p.quote_count,
+         case when p.shown < p.before then p.shown else p.shown - p.before end
+  from (
+    select b.*,
+           coalesce(lag(b.shown) over (partition by b.shown is null order by b.bar_at), b.first_shown) as before
+    from (
+      select case
+               when q.observed_at >= $9 then 'closed'
+               when q.observed_at >= $8 then 'post'
+               when q.observed_at >= $7 then 'regular'
+               when q.observed_at >= $6 then 'pre'
+               else 'closed'
+             end as session,
+             date_bin($10, q.observed_at, case
+               when q.observed_at >= $9 then $9
+               when q.observed_at >= $8 then $8
+               when q.observed_at >= $7 then $7
+               else coalesce($6, '2000-01-01 00:00+00')
+             end) as bar_at,
+             (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1] as open,
+             max(q.last) filter (where q.last > 0) as high,
+             min(q.last) filter (where q.last > 0) as low,
+             (array_agg(q.last order by q.observed_at desc) filter (where q.last > 0))[1] as close,
+             avg(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0) as mean_spread,
+             count(*) as quote_count,
+             (array_agg(e.volume order by q.observed_at) filter (where e.volume is not null))[1] as first_shown,
+             (array_agg(e.volume order by q.observed_at desc) filter (where e.volume is not null))[1] as shown
+      from quotes q
+      left join extended_quotes e
+        on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
+       and e.instrument_id = $1 and e.source_id = $2 and e.observed_at between $4 and $5
+      where q.instrument_id = $1 and q.source_id = $2 and q.delayed = $3 and q.observed_at between $4 and $5
+      group by 1, 2
+    ) b
+  ) p
 
--- function refresh_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text 2d90d197b8a6f2dddd69bcac1e876fe7, set search_path=public
+-- function quotes_at(at timestamp with time zone) returns TABLE(instrument_id integer, security_type text, symbol text, expiration date, option_type text, strike numeric, description text, underlying_id integer, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, last numeric, change numeric, pct_change numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric)
+select i.id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, i.description,
+         i.underlying_id, s.kind, s.name, s.id, d.delayed, q.observed_at,
+         q.bid, q.ask, q.last, q.change, q.pct_change, e.bid_size, e.ask_size, e.volume, e.delta
+  from instruments i
+  cross join sources s
+  cross join (values (false), (true)) as d (delayed)
+  cross join lateral (
+    select b.first_at, b.last_at
+    from session_bars b
+    where b.instrument_id = i.id and b.source_id = s.id and b.delayed = d.delayed and b.first_at <= $1
+      and b.date <= ($1 at time zone 'America/New_York')::date
+    order by b.date desc
+    limit 1
+  ) b
+  cross join lateral (
+    select q.*
+    from quotes q
+    where q.instrument_id = i.id and q.source_id = s.id and q.delayed = d.delayed
+      and q.observed_at between b.first_at and b.last_at and q.observed_at <= $1
+    order by q.observed_at desc
+    limit 1
+  ) q
+  left join lateral (
+    select e.*
+    from extended_quotes e
+    where e.instrument_id = i.id and e.source_id = s.id and e.observed_at = q.observed_at
+    limit 1
+  ) e on true
 
--- function refresh_session_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text a98f070667b023e9d5f65de1c6d506eb, set search_path=public
+-- function recompute_session_bars(from_date date, to_date date) returns bigint, set search_path=public
+declare
+  asked record;
+begin
+  -- Every bar is there and locked before its rows are read: what others add meanwhile is added to the new bar.
+  insert into session_bars as kept (instrument_id, source_id, delayed, date, first_at, last_at, spread_sum,
+    spread_count, quote_count)
+  select instrument_id, source_id, delayed, (observed_at at time zone 'America/New_York')::date,
+         min(observed_at), max(observed_at), 0, 0, 0
+  from quotes
+  where observed_at >= from_date::timestamp at time zone 'America/New_York'
+    and observed_at < (to_date + 1)::timestamp at time zone 'America/New_York'
+  group by 1, 2, 3, 4
+  order by 1, 2, 3, 4
+  on conflict (instrument_id, source_id, delayed, date) do update set quote_count = kept.quote_count where false;
+  perform from session_bars where date between from_date and to_date
+  order by instrument_id, source_id, delayed, date
+  for update;
+  select array_agg(instrument_id) as instrument_ids, array_agg(source_id) as source_ids,
+         array_agg(delayed) as delayed_flags, array_agg(date) as dates
+  into asked
+  from session_bars where date between from_date and to_date;
+  if asked.dates is not null then
+    perform refresh_session_bars(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates);
+  end if;
+  return (select count(*) from session_bars where date between from_date and to_date);
+end
 
--- function returns(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, close numeric, log_return numeric, percent numeric), text 2ca53e405c6b3fca11f34e78a957be80
+-- function refresh_daily_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, set search_path=public
+declare
+  -- Of all of them, so that servers pass over the partitions of other times.
+  from_at timestamptz := (select min(d)::timestamp at time zone 'America/New_York' from unnest(dates) d);
+  to_at timestamptz := (select (max(d) + 1)::timestamp at time zone 'America/New_York' from unnest(dates) d);
+begin
+  insert into session_bars as kept (instrument_id, source_id, delayed, date, first_at, last_at, open, high, low, close,
+    open_at, close_at, spread_sum, spread_count, quote_count)
+  select a.instrument_id, a.source_id, a.delayed, a.date, n.first_at, n.last_at, o.last, n.high, n.low, c.last,
+         n.open_at, n.close_at, n.spread_sum, n.spread_count, n.quote_count
+  from unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)
+  cross join lateral (
+    select min(q.observed_at) as first_at, max(q.observed_at) as last_at,
+           max(q.last) filter (where q.last > 0) as high, min(q.last) filter (where q.last > 0) as low,
+           min(q.observed_at) filter (where q.last > 0) as open_at,
+           max(q.observed_at) filter (where q.last > 0) as close_at,
+           coalesce(sum(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0), 0) as spread_sum,
+           count(*) filter (where q.bid > 0 and q.ask > 0) as spread_count,
+           count(*) as quote_count
+    from quotes q
+    where q.instrument_id = a.instrument_id and q.source_id = a.source_id and q.delayed = a.delayed
+      and q.observed_at >= a.date::timestamp at time zone 'America/New_York'
+      and q.observed_at < (a.date + 1)::timestamp at time zone 'America/New_York'
+      and q.observed_at >= from_at and q.observed_at < to_at
+  ) n
+  left join lateral (
+    select q.last from quotes q
+    where q.instrument_id = a.instrument_id and q.source_id = a.source_id and q.observed_at = n.open_at
+      and q.observed_at >= from_at and q.observed_at < to_at
+    limit 1
+  ) o on true
+  left join lateral (
+    select q.last from quotes q
+    where q.instrument_id = a.instrument_id and q.source_id = a.source_id and q.observed_at = n.close_at
+      and q.observed_at >= from_at and q.observed_at < to_at
+    limit 1
+  ) c on true
+  where n.quote_count > 0
+  order by 1, 2, 3, 4
+  on conflict (instrument_id, source_id, delayed, date) do update set
+    first_at = excluded.first_at, last_at = excluded.last_at, open = excluded.open, high = excluded.high,
+    low = excluded.low, close = excluded.close, open_at = excluded.open_at, close_at = excluded.close_at,
+    spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
+    volume = null, quotes_dropped = false
+  where not kept.quotes_dropped or excluded.quote_count >= kept.quote_count;
 
--- function session_of(at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns text, text b1b0965e0f24d0035ce9296a1c86a689
+  delete from session_bars b
+  using unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)
+  where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date
+    and not b.quotes_dropped
+    and not exists (
+      select from quotes q
+      where q.instrument_id = a.instrument_id and q.source_id = a.source_id and q.delayed = a.delayed
+        and q.observed_at >= a.date::timestamp at time zone 'America/New_York'
+        and q.observed_at < (a.date + 1)::timestamp at time zone 'America/New_York'
+        and q.observed_at >= from_at and q.observed_at < to_at
+    );
+end
 
--- function spread_stats(instrument text, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, session text, quotes bigint, two_sided bigint, crossed bigint, narrowest numeric, median numeric, p95 numeric, widest numeric, mean numeric, mean_basis_points numeric), text e26b9a1b5e2e28773472a2e9c0db730f
+-- function refresh_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, set search_path=public
+begin
+  delete from intraday_bars b
+  using unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)
+  where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date
+    and not exists (
+      select from session_bars s
+      where s.instrument_id = a.instrument_id and s.source_id = a.source_id and s.delayed = a.delayed and s.date = a.date
+        and s.quotes_dropped
+    );
+  update session_bars b set bars_to = null
+  from unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)
+  where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date
+    and not b.quotes_dropped;
+  perform keep_intraday_bars(instrument_ids, source_ids, delayed_flags, dates);
+end
 
--- function surface_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, delayed boolean, observed_at timestamp with time zone, spot numeric, moneyness numeric, years double precision, bid numeric, mid numeric, ask numeric, iv_bid double precision, iv_mid double precision, iv_ask double precision, delta double precision, gamma double precision, vega double precision, theta double precision, rho double precision, service_delta numeric, delta_difference double precision), text ea5dd5afb9668cac40d510e31553e739
+-- function refresh_session_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, set search_path=public
+begin
+  perform refresh_daily_bars(instrument_ids, source_ids, delayed_flags, dates);
+  perform refresh_intraday_bars(instrument_ids, source_ids, delayed_flags, dates);
+end
+
+-- function returns(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, close numeric, log_return numeric, percent numeric)
+select b.instrument_id, b.source, b.source_name, b.delayed, b.date, b.session, b.bar_at, b.close,
+         log_return(b.close, lag(b.close) over before), round(100 * (b.close / lag(b.close) over before - 1), 6)
+  from bars($1, $2, $3, $4) b
+  where b.close is not null
+  window before as (
+    partition by b.instrument_id, b.source_name, b.source, b.delayed, case when $2 < interval '1 day' then b.date end, b.session
+    order by b.bar_at
+  )
+
+-- function session_of(at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns text
+select case
+           when $1 >= $5 then 'closed'
+           when $1 >= $4 then 'post'
+           when $1 >= $3 then 'regular'
+           when $1 >= $2 then 'pre'
+           else 'closed'
+         end
+
+-- function spread_stats(instrument text, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, session text, quotes bigint, two_sided bigint, crossed bigint, narrowest numeric, median numeric, p95 numeric, widest numeric, mean numeric, mean_basis_points numeric)
+select q.instrument_id, s.kind, s.name, q.delayed, e.session, count(*), count(p.spread), count(*) filter (where p.spread <= 0),
+         min(p.spread), percentile_disc(0.5) within group (order by p.spread), percentile_disc(0.95) within group (order by p.spread),
+         max(p.spread), trim_scale(round(avg(p.spread), 8)), round(avg(10000 * p.spread / ((q.ask + q.bid) / 2)), 4)
+  from instruments_named($1) i
+  join quotes q on q.instrument_id = i.id
+  join sources s on s.id = q.source_id
+  cross join lateral (select (q.observed_at at time zone 'America/New_York')::date as date) d
+  left join sessions t on t.date = d.date and q.source_id <> 2
+  cross join lateral (select session_of(q.observed_at, t.pre_at, opens_at(q.source_id, d.date, t.open_at), t.close_at, t.post_at) as session) e
+  cross join lateral (select case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end as spread) p
+  where q.observed_at >= $2 and q.observed_at < $3
+  group by q.instrument_id, s.kind, s.name, q.delayed, e.session
+
+-- function surface_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, delayed boolean, observed_at timestamp with time zone, spot numeric, moneyness numeric, years double precision, bid numeric, mid numeric, ask numeric, iv_bid double precision, iv_mid double precision, iv_ask double precision, delta double precision, gamma double precision, vega double precision, theta double precision, rho double precision, service_delta numeric, delta_difference double precision)
+select c.instrument_id, c.underlying, c.expiration, c.option_type, c.strike, c.source, c.source_name, c.delayed,
+         c.observed_at, c.spot, c.moneyness, y.years, c.bid, c.mid, c.ask,
+         implied_volatility(c.option_type, nullif(c.bid, 0), c.spot, c.strike, y.years, y.rate, y.yield),
+         v.iv,
+         implied_volatility(c.option_type, nullif(c.ask, 0), c.spot, c.strike, y.years, y.rate, y.yield),
+         g.delta, g.gamma, g.vega, g.theta, g.rho, c.delta, g.delta - c.delta
+  from chain_at($1, $2) c
+  cross join lateral (
+    select extract(epoch from expires_at(c.expiration) - c.observed_at)::double precision / (365 * 86400) as years,
+           option_rate() as rate, option_dividend_yield() as yield
+    offset 0
+  ) y
+  cross join lateral (
+    select case when c.bid > 0 then
+      implied_volatility(c.option_type, c.mid, c.spot, c.strike, y.years, y.rate, y.yield)
+    end as iv
+    offset 0
+  ) v
+  cross join lateral option_value(c.option_type, c.spot, c.strike, y.years, v.iv, y.rate, y.yield) g

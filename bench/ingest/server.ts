@@ -3,7 +3,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type pg from "pg";
 import { createPool } from "../../src/archive/connect/connect.ts";
-import { migrate, readMigrations } from "../../src/archive/schema/migrations.ts";
+import { readHistory } from "../../src/archive/schema/history.ts";
+import { migrate } from "../../src/archive/schema/migrations.ts";
 import { systemClock, instantFromDate } from "../../src/clock.ts";
 import { makeServerDir, openOwnServer } from "../../test/support/postgres/server.ts";
 
@@ -33,7 +34,7 @@ export async function openBenchServer(): Promise<BenchServer> {
   try {
     // npm runs scripts in the project's directory; the compiled files lie elsewhere than the program's.
     await migrate(pool, instantFromDate(systemClock.now()), {
-      files: await readMigrations(join(process.cwd(), "migrations")),
+      files: await readHistory(join(process.cwd(), "migrations")),
     });
     return { pool, url: server.url, dir, close };
   } catch (error) {

@@ -62,7 +62,7 @@ order by c.relname`;
 
 const FUNCTIONS = `
 select c.proname as name, pg_get_function_arguments(c.oid) as arguments, pg_get_function_result(c.oid) as result,
-       md5(c.prosrc) as body, array_to_string(c.proconfig, ', ') as settings
+       c.prosrc as body, array_to_string(c.proconfig, ', ') as settings
 from pg_proc c
 where c.pronamespace = 'public'::regnamespace and c.prokind = 'f'
   and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
@@ -119,7 +119,7 @@ function viewText({ name, comment, columns, reads, comments }: View): string {
 
 function functionText({ name, arguments: given, result, body, settings }: Function): string {
   const set = settings === null ? "" : `, set ${settings}`;
-  return `\n-- function ${name}(${given}) returns ${result}, text ${body}${set}`;
+  return `\n-- function ${name}(${given}) returns ${result}${set}\n${body.trim()}`;
 }
 
 function commentText(kind: string, { name, comment }: Commented): string[] {

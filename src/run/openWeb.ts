@@ -11,7 +11,7 @@ import { createJobsReader } from "./jobsView.ts";
 import { VERSION } from "./version.ts";
 import { type Watched, webSources } from "./webSources.ts";
 import { readLag } from "../archive/load/loadPosition.ts";
-import { readMigrations } from "../archive/schema/migrations.ts";
+import { newestVersion } from "../archive/schema/history.ts";
 import type { NowSources } from "../web/live.ts";
 import { createMetrics, type MetricSources } from "../web/monitoring/metrics.ts";
 import { createReadiness } from "../web/monitoring/ready.ts";
@@ -55,7 +55,7 @@ async function openMonitoring(
   { config, reader, clock, collection, meter = null }: Watched,
   { now, calendar }: { now: NowSources; calendar: Calendar },
 ): Promise<Machines> {
-  const schemaVersion = (await readMigrations()).at(-1)?.version ?? 0;
+  const schemaVersion = await newestVersion();
   const failing = (): boolean => (collection()?.journalHealth().failure ?? null) !== null;
   const ready = createReadiness({
     ...{ pool: reader, clock, schemaVersion },

@@ -7,7 +7,8 @@ import { databaseError, isDatabaseError } from "../archive/connect/databaseError
 import { explain, findReadOnly } from "../archive/connect/explain.ts";
 import { readFleet } from "../archive/ledger/fleetRows.ts";
 import type { FleetRows } from "../archive/ledger/fleetTypes.ts";
-import { currentVersion, readMigrations } from "../archive/schema/migrations.ts";
+import { newestVersion } from "../archive/schema/history.ts";
+import { currentVersion } from "../archive/schema/migrations.ts";
 import {
   type AccountAnswers,
   type Health,
@@ -239,7 +240,7 @@ async function readArchive(
   { jobs, calendar: overrides, accounts }: Scheduled,
 ): Promise<Found> {
   const version = await currentVersion(pool);
-  const newest = (await readMigrations()).at(-1)?.version ?? 0;
+  const newest = await newestVersion();
   if (version === 0) return nothing("idle", `${address} is empty: run \`quotekeeper migrate\``, version);
   if (version !== newest) {
     const remedy = version < newest ? "run `quotekeeper migrate`" : "use a newer quotekeeper";

@@ -12,8 +12,6 @@ import { readMisses } from "../../src/archive/ask/coverageView.ts";
 import { placeAccounts } from "../../src/archive/ledger/accountRows.ts";
 import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { loadAll } from "../../src/archive/load/loader.ts";
-import { migrate, readMigrations } from "../../src/archive/schema/migrations.ts";
-import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
 import { fillSlots } from "../../src/archive/refill/fillSlots.ts";
 import { listHoles } from "../../src/archive/refill/listHoles.ts";
 import { inTransaction } from "../../src/archive/connect/transaction.ts";
@@ -401,64 +399,4 @@ test("a row that the database refuses is missed in the share in which it was due
     "22:50 first 2=1+1: watchlist MINE malformed",
     "22:50 second 3=2+1: BAD malformed",
   ]);
-});
-
-describe("an archive from before there were accounts", () => {
-  const VIEWS = `select relname as name from pg_class
-    where relkind = 'v' and relnamespace = 'public'::regnamespace and relname not like 'citus%' order by 1`;
-  const TABLES = ["responses", "slots", "open_slots", "misses", "fills"];
-
-  test("is the default account's, rewrites no table, and answers every view as before", async () => {
-    const { pool: old } = await freshDatabase({ migrated: false });
-    const files = await readMigrations();
-    const now = "2026-11-20T22:50:00.000000Z";
-    await migrate(old, now, { files: files.filter(({ version }) => version < 15) });
-    await inTransaction(old, (client) => ensurePartitions(client, now, now));
-    await old.query(OLD_ROWS);
-    const names = (await rowsOfQuery(old, VIEWS)).map(({ name }) => String(name));
-    const answers = () =>
-      Promise.all(names.map((name) => rowsOfQuery(old, `select * from ${name} v order by v::text`)));
-    const fileNodes = () =>
-      rowsOfQuery(
-        old,
-        `select relname, pg_relation_filenode(oid) as file from pg_class
-         where relkind = 'r' and relname ~ '^(responses|slots|open_slots|misses|fills|_hyper)' order by 1`,
-      );
-    const [before, written] = [await answers(), await fileNodes()];
-
-    await migrate(old, now, { files });
-
-    expect(before.every((rows) => rows.length > 0)).toBe(true);
-    // Views of today have more columns.
-    expect(await answers()).toEqual(
-      before.map((rows) => rows.map((row) => expect.objectContaining(row) as unknown)),
-    );
-    expect(await fileNodes()).toEqual(written);
-    for (const table of TABLES)
-      expect(await rowsOfQuery(old, `select distinct account_id from ${table}`)).toEqual([{ account_id: 1 }]);
-    await expect(old.query("insert into slots select * from slots")).rejects.toMatchObject({ code: "23505" });
-  });
-
-  const OLD_ROWS = `
-    insert into instruments (id, security_type, symbol, expiration, option_type, strike, underlying_id, first_seen_at, last_seen_at) values
-      (1, 'Stock', 'AAPL', null, null, null, null, '2026-11-20 15:00+00', '2026-11-20 15:00+00'),
-      (2, 'Option', 'AAPL', '2099-12-18', 'CALL', 150, 1, '2026-11-20 15:00+00', '2026-11-20 15:00+00');
-    insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last) values
-      ('2026-11-20 15:00+00', 1, 1, false, 149, 151, 150), ('2026-11-20 15:01+00', 2, 1, false, 1, 2, 1.5);
-    insert into extended_quotes (observed_at, instrument_id, source_id, volume) values ('2026-11-20 15:00+00', 1, 1, 7);
-    insert into dividends (observed_at, instrument_id, source_id, ex_date, amount) values
-      ('2026-11-20 15:00+00', 1, 1, '2026-11-25', 0.26);
-    insert into responses (observed_at, source_id, request_id, requested_at, request, http_status, outcome, body_bytes,
-      journal_segment, journal_offset)
-    values ('2026-11-20 15:00+00', 1, gen_random_uuid(), '2026-11-20 15:00+00', '{}', 200, 'quotes', 1, 'a', 0);
-    insert into due_sets (id, digest, instruments) values (1, 'd', '{AAPL,MSFT}');
-    insert into slots (job, slot_at, source_id, due, stored, missed, due_set_id) values
-      ('us', '2026-11-20 15:00+00', 1, 2, 1, 1, 1), ('us', '2026-11-20 15:01+00', 1, 2, 0, 2, 1),
-      ('us', '2026-11-20 15:00+00', 2, 2, 2, 0, 1);
-    insert into misses (job, slot_at, source_id, instrument, reason) values
-      ('us', '2026-11-20 15:00+00', 1, 'MSFT', 'transport'), ('us', '2026-11-20 15:01+00', 1, '*', 'down');
-    insert into fills (job, slot_at, source_id, instrument, reason, observed_at, fill_source_id, filled_by, filled_at) values
-      ('us', '2026-11-20 15:00+00', 1, 'AAPL', 'down', '2026-11-20 15:00+00', 1, 'journal', '2026-11-21 01:00+00');
-    insert into open_slots (job, slot_at, source_id, due_set_id, run) values
-      ('us', '2026-11-20 15:02+00', 1, 1, gen_random_uuid())`;
 });

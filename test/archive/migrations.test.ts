@@ -1,15 +1,13 @@
-import { createHash } from "node:crypto";
-import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "@jest/globals";
-import {
-  currentVersion,
-  migrate,
-  MIGRATIONS_DIR,
-  readMigrations,
-} from "../../src/archive/schema/migrations.ts";
+import { MIGRATIONS_DIR, readHistory } from "../../src/archive/schema/history.ts";
+import { currentVersion, migrate } from "../../src/archive/schema/migrations.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
-import { tempDir } from "../support/tempDir.ts";
+import { dumpSchema } from "../../scripts/schema/dump.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { unlessOnCitus } from "../support/unlessOnCitus.ts";
 
 const NOW = "2026-11-20T22:50:00.000000Z";
 const empty = () => freshDatabase({ migrated: false });
@@ -31,13 +29,13 @@ async function shapeOf({ pool }: { pool: Awaited<ReturnType<typeof empty>>["pool
 describe("migrating", () => {
   test("brings an empty database to the newest version", async () => {
     const { pool } = await empty();
-    const files = await readMigrations();
+    const { migrations, repeated } = await readHistory();
 
     expect(await currentVersion(pool)).toBe(0);
     const report = await migrate(pool, NOW);
 
-    const applied = files.map(({ name }) => name);
-    expect(report).toEqual({ version: files.at(-1)?.version, applied, warnings: [] });
+    const applied = [...migrations, ...repeated].map(({ name }) => name);
+    expect(report).toEqual({ version: migrations.at(-1)?.version, applied, warnings: [] });
     expect(await currentVersion(pool)).toBe(report.version);
   });
 
@@ -90,100 +88,123 @@ describe("a migration is refused", () => {
   });
 
   test("when a file was edited after it was applied, and the file is named", async () => {
-    const { pool } = await freshDatabase();
-    const dir = tempDir();
-    cpSync(MIGRATIONS_DIR, dir, { recursive: true });
-    const [first = ""] = readdirSync(dir)
-      .filter((name) => name.endsWith(".sql"))
-      .sort();
-    writeFileSync(join(dir, first), `${readFileSync(join(dir, first), "utf8")}-- edited\n`);
+    const { pool } = await empty();
+    const history = await readHistory();
+    const next = { version: 5000, name: "5000_next.sql", sha256: "next", sql: "select 1" };
+    const withNext = (sha256: string) => ({
+      ...history,
+      migrations: [...history.migrations, { ...next, sha256 }],
+    });
+    await migrate(pool, NOW, { files: withNext("next") });
 
-    await expect(migrate(pool, NOW, { files: await readMigrations(dir) })).rejects.toMatchObject({
+    await expect(migrate(pool, NOW, { files: withNext("edited") })).rejects.toMatchObject({
       code: "MIGRATION_CHANGED",
-      message: expect.stringContaining(first),
+      message: expect.stringContaining("5000_next.sql"),
     });
   });
 
-  test("not by a text of migration 25 that failed in some archives and did the same in others", async () => {
+  test("when the database is older than version 24, and nothing is changed", async () => {
     const { pool } = await freshDatabase();
-    await pool.query(
-      "update schema_migrations set sha256 = 'e8b4ff2ba215532952c0aecabee5b0638c52ab523c5c2a895f6e60d47ac85b2f' where version = 25",
-    );
+    await pool.query("delete from schema_migrations");
+    await pool.query("insert into schema_migrations (version, name, sha256) values (23, '0023_old.sql', '')");
 
-    await expect(migrate(pool, NOW)).resolves.toMatchObject({ applied: [] });
+    await expect(migrate(pool, NOW)).rejects.toMatchObject({
+      code: "DATABASE_TOO_OLD",
+      message: expect.stringContaining(
+        "is at schema version 23, this program takes over databases from version 24 on",
+      ),
+    });
+    expect(await currentVersion(pool)).toBe(23);
   });
 
   test("as a whole when one of its statements fails: the files before it stay, it is tried again the next time", async () => {
     const { pool } = await empty();
-    const files = await readMigrations();
+    const history = await readHistory();
     const next = { version: 5000, name: "5000_half.sql", sha256: "half" };
-    const half = { ...next, sql: "create table half (id int); select 1 / 0" };
+    const withNext = (sql: string) => ({
+      ...history,
+      migrations: [...history.migrations, { ...next, sql }],
+    });
 
-    await expect(migrate(pool, NOW, { files: [...files, half] })).rejects.toMatchObject({ code: "22012" });
+    await expect(
+      migrate(pool, NOW, { files: withNext("create table half (id int); select 1 / 0") }),
+    ).rejects.toMatchObject({ code: "22012" });
 
-    expect(await currentVersion(pool)).toBe(files.at(-1)?.version);
+    expect(await currentVersion(pool)).toBe(history.migrations.at(-1)?.version);
     expect((await pool.query("select to_regclass('half') as there")).rows).toEqual([{ there: null }]);
-    const whole = { ...next, sql: "create table half (id int)" };
-    expect((await migrate(pool, NOW, { files: [...files, whole] })).applied).toEqual(["5000_half.sql"]);
+    const { applied } = await migrate(pool, NOW, { files: withNext("create table half (id int)") });
+    expect(applied).toContain("5000_half.sql");
   });
 });
 
-describe("the files of the history", () => {
-  const sqlFiles = readdirSync(MIGRATIONS_DIR).filter((name) => name.endsWith(".sql"));
+test("a text of repeat/ that was changed is applied by the next migration, and by no other", async () => {
+  const { pool } = await freshDatabase();
+  const history = await readHistory();
+  const sql =
+    "create or replace function log_return(close numeric, before numeric) returns numeric language sql immutable parallel safe as 'select 7.0'";
+  const repeated = history.repeated.map((text) =>
+    text.name === "10_time_and_names.sql" ? { ...text, sql, sha256: "changed" } : text,
+  );
 
-  test("are the ones whose SHA-256 stands in migrations/checksums.txt: a merged file is never edited", () => {
-    const kept = readFileSync(join(MIGRATIONS_DIR, "checksums.txt"), "utf8").trim().split("\n");
+  const first = await migrate(pool, NOW, { files: { ...history, repeated } });
+  const second = await migrate(pool, NOW, { files: { ...history, repeated } });
 
-    const found = sqlFiles.sort().map((name) => {
-      const sha256 = createHash("sha256")
-        .update(readFileSync(join(MIGRATIONS_DIR, name)))
-        .digest("hex");
-      return `${sha256}  ${name}`;
-    });
-
-    expect(found).toEqual(kept);
-  });
-
-  test("are numbered from 1 without a gap, and each says in its first line why it is there", async () => {
-    const files = await readMigrations();
-
-    expect(files).toHaveLength(sqlFiles.length);
-    expect(files.map(({ version }) => version)).toEqual(files.map((_, index) => index + 1));
-    for (const { sql } of files) expect(sql).toMatch(/^-- \S.{10,}\n/);
-  });
+  expect([first.applied, second.applied]).toEqual([["10_time_and_names.sql"], []]);
+  expect((await pool.query("select log_return(1, 2) as value")).rows).toEqual([{ value: "7.0" }]);
 });
 
-describe("to several collectors", () => {
-  /** A database of the version before, with a collector that has just renewed; `onWait` happens in each second of waiting. */
-  async function before(onWait: string) {
-    const { pool, url } = await empty();
-    const files = await readMigrations();
-    await migrate(pool, NOW, { files: files.filter(({ version }) => version < 16) });
+unlessOnCitus("whose tables a plain archive of version 24 does not have")(
+  "a database of version 24 is taken over: its schema becomes that of an empty one, and every row stays",
+  async () => {
+    const { pool } = await empty();
+    const text = gunzipSync(readFileSync(new URL("earlier/version24.sql.gz", import.meta.url)));
     await pool.query(
-      `insert into collectors (account, holder, fence, beat, pid, host, granted_at, renewed_at, released)
-       values ('key', 'run', 1, 1, 4711, 'quotes-1', now(), clock_timestamp(), false);
-       create function pg_sleep(integer) returns void language sql as
-         $$update public.collectors set renewed_at = ${onWait}$$`,
+      `set check_function_bodies = off; ${text.toString("utf8")}; reset check_function_bodies`,
     );
-    return poolOn(url);
-  }
+    const tables = [
+      "quotes",
+      "extended_quotes",
+      "dividends",
+      "session_bars",
+      "intraday_bars",
+      "slots",
+      "responses",
+    ];
+    const rows = () =>
+      Promise.all(tables.map((table) => rowsOfQuery(pool, `select * from ${table} t order by t::text`)));
+    const before = await rows();
+    const names = await rowsOfQuery(
+      pool,
+      "select id, symbol, expiration, strike from instruments order by id",
+    );
 
-  test("waits for one of an older version that was killed", async () => {
-    const pool = await before("renewed_at - interval '1 second'");
+    const { version, applied } = await migrate(pool, NOW);
 
-    await migrate(pool, NOW);
+    expect(applied.filter((name) => name < "0029")).toHaveLength(4);
+    expect(version).toBe((await readHistory()).migrations.at(-1)?.version);
+    const now = await rows();
+    expect(before.every((some) => some.length > 0)).toBe(true);
+    expect(now).toEqual(before.map((some) => some.map((row) => expect.objectContaining(row) as unknown)));
+    expect(
+      await rowsOfQuery(pool, "select id, symbol, expiration, strike from instruments order by id"),
+    ).toEqual(names);
+    expect(await dumpSchema(pool)).toBe(readFileSync(new URL("../schema.sql", import.meta.url), "utf8"));
+  },
+);
 
-    expect(await currentVersion(pool)).toBeGreaterThanOrEqual(16);
-  });
+test("files that are applied once are the ones whose SHA-256 stands in migrations/checksums.txt: none is ever edited", async () => {
+  const kept = readFileSync(join(MIGRATIONS_DIR, "checksums.txt"), "utf8").trim().split("\n");
+  const { migrations, earlier } = await readHistory();
 
-  test("is refused as long as one of an older version goes on, which is named", async () => {
-    const pool = await before("clock_timestamp()");
+  const found = [...earlier, ...migrations].map(({ name, sha256 }) => `${sha256}  ${name}`);
 
-    await expect(migrate(pool, NOW)).rejects.toMatchObject({
-      message: "a collector of an older version is running: process 4711 on quotes-1",
-      hint: "End it, then start this version.",
-    });
+  expect(found).toEqual(kept);
+});
 
-    expect(await currentVersion(pool)).toBe(15);
-  });
+test("files that are applied once are numbered without a gap, and each says in its first line why it is there", async () => {
+  const { migrations, earlier } = await readHistory();
+  const files = [...earlier, ...migrations];
+
+  expect(files.map(({ version }) => version)).toEqual(files.map((_, place) => 25 + place));
+  for (const { sql } of files) expect(sql).toMatch(/^-- \S.{10,}\n/);
 });

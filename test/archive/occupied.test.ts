@@ -2,7 +2,8 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { databaseError } from "../../src/archive/connect/databaseError.ts";
-import { currentVersion, migrate, readMigrations } from "../../src/archive/schema/migrations.ts";
+import { readHistory } from "../../src/archive/schema/history.ts";
+import { currentVersion, migrate } from "../../src/archive/schema/migrations.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 import { at } from "../support/journal.ts";
@@ -16,9 +17,9 @@ const IN_THE_WAY: [thing: string, sql: string, undo: string, named: string][] = 
   ["sequence", "create sequence misses", "drop sequence misses", "a sequence called misses that is not"],
   [
     "function",
-    "create function keep_session_bars() returns int language sql as 'select 1'",
-    "drop function keep_session_bars",
-    "a function called keep_session_bars that is not",
+    "create function recompute_session_bars() returns int language sql as 'select 1'",
+    "drop function recompute_session_bars",
+    "a function called recompute_session_bars that is not",
   ],
   [
     "index",
@@ -87,7 +88,10 @@ describe("what is not in the way", () => {
     const sql = "drop view dividend_calendar;\ncreate view dividend_calendar as select 1 as one";
     const next = { version: 5000, name: "5000_anew.sql", sha256: "anew", sql };
 
-    const report = await migrate(pool, at(0), { files: [...(await readMigrations()), next] });
+    const history = await readHistory();
+    const report = await migrate(pool, at(0), {
+      files: { ...history, migrations: [...history.migrations, next] },
+    });
 
     expect(report.applied).toEqual(["5000_anew.sql"]);
   });

@@ -7,7 +7,8 @@ import pg from "pg";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import { TAKEN_FROM_EVERYBODY } from "../../src/archive/embedded/roles.ts";
 import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
-import { migrate, readMigrations } from "../../src/archive/schema/migrations.ts";
+import { readHistory } from "../../src/archive/schema/history.ts";
+import { migrate } from "../../src/archive/schema/migrations.ts";
 import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
 import { endReaders, settleReaderSettings } from "../../src/archive/schema/readerRole.ts";
 import { withSourceLock } from "../../src/archive/refill/runs.ts";
@@ -128,17 +129,20 @@ describe("a reader of the embedded database", () => {
   ])("is ended with a transaction %s, when a migration waits for it", async (_what, statements) => {
     const reader = await hostileReader();
     await reader.query(statements);
-    const files = await readMigrations();
-    const version = files.length + 1 + (await added());
+    const history = await readHistory();
+    const first = (history.migrations.at(-1)?.version ?? 0) + 1;
+    const version = first + (await added());
     const sql = `-- One more.\nalter table quotes add column added_${version} int`;
-    const more = Array.from({ length: version - files.length }, (_, index) => ({
-      version: files.length + 1 + index,
-      name: `added_${files.length + 1 + index}.sql`,
-      sql: index + files.length + 1 === version ? sql : "",
-      sha256: String(index),
+    const more = Array.from({ length: version - first + 1 }, (_, place) => ({
+      version: first + place,
+      name: `added_${first + place}.sql`,
+      sql: first + place === version ? sql : "",
+      sha256: String(place),
     }));
 
-    const { applied } = await migrate(owner, NOW, { files: [...files, ...more] });
+    const { applied } = await migrate(owner, NOW, {
+      files: { ...history, migrations: [...history.migrations, ...more] },
+    });
 
     expect(applied).toEqual([`added_${version}.sql`]);
     await expect(reader.query("select 1")).rejects.toThrow();

@@ -4,7 +4,7 @@
  * finds what that would find.
  */
 import type pg from "pg";
-import { newestVersion, readMigrations } from "../schema/migrations.ts";
+import { newestVersion, readHistory } from "../schema/history.ts";
 import { instrumentColumns } from "./instrumentColumns.ts";
 import { IS_SAME_INSTRUMENT } from "../schema/instrumentNames.ts";
 import { readTier } from "../tiers/tier.ts";
@@ -321,7 +321,7 @@ async function readDefinitions(client: pg.ClientBase, tables: readonly string[])
 
 /** Of the archive that the first migration of a database would make: it is made, looked at and undone in one transaction. */
 async function foreseeDefinitions(client: pg.ClientBase, tables: readonly string[]): Promise<Definition[]> {
-  const migrations = await readMigrations();
+  const { migrations } = await readHistory();
   await client.query("begin");
   try {
     for (const { sql } of migrations) await client.query(sql);

@@ -1,30 +1,24 @@
 /**
- * The schema's history: numbered SQL files, applied once each, in order, under a lock. A file that was
- * applied is never edited: its SHA-256 is kept with it in the database. Afterwards the storage is brought to the tier
- * that the server offers (tiers/tier.ts); the history is the same for all of them.
+ * Brings a database to the newest schema, under a lock: tables by numbered files, each once; then functions, views and comments,
+ * each file when its text is not the one in force (history.ts). Afterwards the storage is brought to the tier that the server
+ * offers (tiers/tier.ts); the files are the same for all of them.
  */
-import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { max, sql } from "drizzle-orm";
 import type pg from "pg";
 import { transactionOn } from "../connect/transaction.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Instant } from "../../clock.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
-import { PACKAGE_ROOT } from "../../packageRoot.ts";
 import { connectBeside } from "../connect/connect.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { endReaders, settleReader, watching } from "./readerRole.ts";
-import { schemaMigrations } from "./schema.ts";
-import { isStranger, readSharedSchema, settlePaths } from "../connect/searchPath.ts";
+import { type History, type Migration, readHistory, type Script } from "./history.ts";
+import { findOccupied, KINDS, MADE_ELSEWHERE, madeBy, namesOf, occupied } from "./occupied.ts";
+import { schemaMigrations, schemaTexts } from "./schema.ts";
+import { readSharedSchema, settlePaths } from "../connect/searchPath.ts";
 import { refreshSessions, settleCalendarDays } from "./sessions.ts";
-import { tablesOn } from "./tableRows.ts";
+import { tablesOn, upsertAll } from "./tableRows.ts";
 import { settleTier, type StorageWishes } from "../tiers/tier.ts";
-import { DatabaseProblem } from "../connect/databaseError.ts";
-
-/** One file of the history. */
-type Migration = { version: number; name: string; sql: string; sha256: string };
 
 /** What a run did. */
 type MigrationReport = {
@@ -37,63 +31,40 @@ type MigrationReport = {
 /** How often readers that hold a migration up are ended: sooner than the server looks for deadlocks (1 s). */
 const END_READERS_EVERY_MS = 500;
 
-/** The files that ship with the program. */
-export const MIGRATIONS_DIR = join(PACKAGE_ROOT, "migrations");
-
-/** Reads `NNNN_name.sql` files, ascending. */
-export async function readMigrations(dir: string = MIGRATIONS_DIR): Promise<Migration[]> {
-  const names = (await readdir(dir)).filter((name) => /^\d{4}_.*\.sql$/.test(name)).sort();
-  return Promise.all(
-    names.map(async (name) => {
-      const sql = await readFile(`${dir}/${name}`, "utf8");
-      return {
-        version: Number(name.slice(0, 4)),
-        name,
-        sql,
-        sha256: createHash("sha256").update(sql).digest("hex"),
-      };
-    }),
-  );
-}
-
-/** SHA-256 of earlier texts, never released, which did the same wherever they did not fail. */
-const FORMER: ReadonlySet<string> = new Set([
-  // 0025_assumed_types.sql, which ended with 21000 where an instrument had two series on one date.
-  "e8b4ff2ba215532952c0aecabee5b0638c52ab523c5c2a895f6e60d47ac85b2f",
-]);
-
 /**
  * Brings the database to the newest version. Twenty at once are harmless: all but one wait, then find nothing to do.
  *
  * @param now partitions are made from the month of this time on
  * @param options what the operator wants of the storage besides; `calendar`: what the operator says of single days, null: what was
  *   said last; `files`: another history than the program's
- * @throws QuotekeeperError DATABASE_NEWER, MIGRATION_CHANGED, DATABASE_REFUSED (a move to a TimescaleDB that is not
+ * @throws QuotekeeperError DATABASE_NEWER, DATABASE_TOO_OLD, MIGRATION_CHANGED, DATABASE_REFUSED (a move to a TimescaleDB that is not
  *   there); DatabaseProblem when its names are taken; other errors of the database as they are
  */
 export async function migrate(
   pool: pg.Pool,
   now: Instant,
   {
-    files: given,
+    files,
     calendar = null,
     ...wishes
-  }: StorageWishes & { calendar?: readonly CalendarOverride[] | null; files?: Migration[] } = {},
+  }: StorageWishes & { calendar?: readonly CalendarOverride[] | null; files?: History } = {},
 ): Promise<MigrationReport> {
-  const files = given ?? (await readMigrations());
+  const history = files ?? (await readHistory());
   const client = await pool.connect();
   let failed = true;
   let unlock = (): Promise<void> => Promise.resolve();
   try {
-    await prepareHistory(client, files);
+    await prepareHistory(client, history);
     unlock = await lockHistory(pool);
     const applied = await appliedVersions(client);
-    checkHistory(files, applied);
-    const pending = files.filter(({ version }) => !applied.has(version));
-    await requireFreeNames(client, files, applied);
+    const pending = pendingOf(history, applied);
+    const texts = await appliedTexts(client);
+    const changed = history.repeated.filter(({ name, sha256 }) => texts.get(name) !== sha256);
+    await requireFreeNames(client, history, applied.size > 0);
     for (const file of pending) await applyOne(client, file);
+    if (changed.length > 0) await transactionOn(client, () => applyTexts(client, changed));
     await settleTier(client, wishes);
-    await settlePaths(client, namesOf([...files.flatMap(madeBy), ...MADE_ELSEWHERE], "function"));
+    await settlePaths(client, namesOf([...history.repeated.flatMap(madeBy), ...MADE_ELSEWHERE], "function"));
     if (calendar !== null) await transactionOn(client, () => settleCalendarDays(client, calendar));
     // Before the partitions, which would write the sessions of their years first, and so twice.
     await refreshSessions(client, Number(now.slice(0, 4)));
@@ -102,7 +73,11 @@ export async function migrate(
       (warning) => warning !== null,
     );
     failed = false;
-    return { version: files.at(-1)?.version ?? 0, applied: pending.map(({ name }) => name), warnings };
+    return {
+      version: newestOf(history),
+      applied: [...pending, ...changed].map(({ name }) => name),
+      warnings,
+    };
   } finally {
     await unlock();
     // A session keeps the settings it began with, such as being read only: what failed is tried on a new one.
@@ -118,14 +93,10 @@ export async function migrate(
 export async function currentVersion(pool: pg.Pool): Promise<number> {
   const version = (await hasHistory(pool)) ? await newestApplied(pool) : 0;
   if (version > 0) return version;
-  const problem = await findOccupied(pool, { pending: await readMigrations() });
+  const { migrations, repeated } = await readHistory();
+  const problem = await findOccupied(pool, { pending: [...migrations, ...repeated].flatMap(madeBy) });
   if (problem !== null) throw problem;
   return 0;
-}
-
-/** The version that this program brings a database to. */
-export async function newestVersion(): Promise<number> {
-  return (await readMigrations()).at(-1)?.version ?? 0;
 }
 
 async function newestApplied(pool: pg.Pool): Promise<number> {
@@ -160,10 +131,13 @@ async function appliedVersions(client: pg.PoolClient): Promise<Map<number, strin
 }
 
 /** Makes the table of the history. Before it, room for everything is looked for: another program's database gets nothing. */
-async function prepareHistory(client: pg.PoolClient, files: readonly Migration[]): Promise<void> {
-  if (await hasHistory(client)) return;
+async function prepareHistory(client: pg.PoolClient, history: History): Promise<void> {
+  if (await hasHistory(client)) {
+    await client.query(TEXTS);
+    return;
+  }
   try {
-    await requireFreeNames(client, files, new Map());
+    await requireFreeNames(client, history, false);
   } catch (error) {
     // Another program of ours is at it: what is there is its work.
     if (await hasHistory(client)) return;
@@ -176,7 +150,8 @@ async function prepareHistory(client: pg.PoolClient, files: readonly Migration[]
         name       text not null,
         sha256     text not null,
         applied_at timestamptz not null default now()
-      )`,
+      );
+      ${TEXTS}`,
     )
     .catch(async (error: unknown) => {
       // Made at the same moment elsewhere: PostgreSQL has several words for that.
@@ -227,36 +202,50 @@ async function lockHistory(pool: pg.Pool): Promise<() => Promise<void>> {
   };
 }
 
+/** @param isThere whether the archive was migrated before: then what its files make is ours, unless it is a stranger's */
 async function requireFreeNames(
   client: pg.PoolClient,
-  files: readonly Migration[],
-  applied: ReadonlyMap<number, string>,
+  { migrations, repeated }: History,
+  isThere: boolean,
 ): Promise<void> {
-  const problem = await findOccupied(client, {
-    pending: files.filter(({ version }) => !applied.has(version)),
-    applied: files.filter(({ version }) => applied.has(version)),
-  });
+  const made = [...migrations, ...repeated].flatMap(madeBy);
+  const problem = await findOccupied(client, isThere ? { pending: [], applied: made } : { pending: made });
   if (problem !== null) throw problem;
 }
 
-function checkHistory(files: Migration[], applied: ReadonlyMap<number, string>): void {
-  const newest = files.at(-1)?.version ?? 0;
-  const unknown = Math.max(0, ...applied.keys());
-  if (unknown > newest) {
+function newestOf({ migrations }: History): number {
+  return migrations.at(-1)?.version ?? 0;
+}
+
+/** The files that a database still needs, in order. Throws DATABASE_NEWER, DATABASE_TOO_OLD, MIGRATION_CHANGED. */
+function pendingOf(history: History, applied: ReadonlyMap<number, string>): Migration[] {
+  const { migrations, earlier } = history;
+  const at = Math.max(0, ...applied.keys());
+  if (at > newestOf(history)) {
     throw new QuotekeeperError(
       "DATABASE_NEWER",
-      `the database is at schema version ${unknown}, this program knows ${newest}`,
+      `the database is at schema version ${at}, this program knows ${newestOf(history)}`,
     );
   }
-  for (const { version, name, sha256 } of files) {
+  const [baseline, ...later] = migrations;
+  if (baseline === undefined || at === 0) return [...migrations];
+  for (const { version, name, sha256 } of later) {
     const kept = applied.get(version);
-    if (kept !== undefined && kept !== sha256 && !FORMER.has(kept)) {
+    if (kept !== undefined && kept !== sha256) {
       throw new QuotekeeperError(
         "MIGRATION_CHANGED",
         `${name} differs from the file that this database was migrated with`,
       );
     }
   }
+  const oldest = (earlier[0] ?? baseline).version - 1;
+  if (at < oldest) {
+    throw new QuotekeeperError(
+      "DATABASE_TOO_OLD",
+      `the database is at schema version ${at}, this program takes over databases from version ${oldest} on`,
+    );
+  }
+  return [...earlier, ...later].filter(({ version }) => version > at);
 }
 
 async function applyOne(
@@ -271,88 +260,24 @@ async function applyOne(
   });
 }
 
-// What stands in a database under the names that the archive needs, and is not quotekeeper's.
+/** The texts of `repeat/` in force. */
+const TEXTS = `create table if not exists schema_texts (
+  name       text primary key,
+  sha256     text not null,
+  applied_at timestamptz not null default now()
+)`;
 
-type Queryable = Pick<pg.ClientBase, "query">;
-
-/** What a migration makes: tables and views, whose names are those of types as well, types, indexes and functions, also by renaming. */
-const MADE =
-  /^(?:create (?:unique )?|alter (?=.* rename to))(table|view|type|index|function) (?:.* rename to )?(\w+)/gm;
-
-/** What this file and the tiers make. */
-const MADE_ELSEWHERE: readonly Made[] = [
-  ...["schema_migrations", "migration_lock"].map((name) => ({ kind: "table", name })),
-  ...["admit_quotes", "drop_old_quotes", "follow_rows"].map((name) => ({ kind: "function", name })),
-  { kind: "type", name: "dictionary_numeric" },
-];
-
-const KINDS = `case relkind when 'v' then 'a view' when 'm' then 'a materialized view' when 'f' then 'a foreign table'
-  when 'S' then 'a sequence' when 'c' then 'a type' when 'i' then 'an index' when 'I' then 'an index' else 'a table' end`;
-
-/** Things in the way are listed up to this many. */
-const MOST_THINGS = 3;
-
-type Script = { sql: string };
-
-type Made = { kind: string; name: string };
-
-/**
- * Looks whether the names that migrations need are free. What those that were applied have made is ours, and may be
- * made anew, unless it is a stranger's: replaced by us, a function would stay its owner's, who could change it again.
- *
- * @returns null when they are free
- */
-async function findOccupied(
-  db: Queryable | pg.Pool,
-  { pending, applied = [] }: { pending: readonly Script[]; applied?: readonly Script[] },
-): Promise<DatabaseProblem | null> {
-  const ours = [...applied.flatMap(madeBy), ...MADE_ELSEWHERE];
-  const known = new Set(ours.map(({ name }) => name));
-  const needed = pending.flatMap(madeBy).filter(({ name }) => !known.has(name));
-  const { rows } = await (db as Queryable).query<{ kind: string; name: string }>(
-    `select kind, quote_ident(name) as name
-     from (
-       select 'relation' as space, ${KINDS} as kind, relname::text as name, relowner as owner
-       from pg_class where relnamespace = to_regnamespace(quote_ident(current_schema()::text))
-       union all
-       select 'type', 'a type', typname::text, typowner
-       from pg_type where typnamespace = to_regnamespace(quote_ident(current_schema()::text)) and typrelid = 0
-       union all
-       select 'function', 'a function', proname::text, proowner
-       from pg_proc where pronamespace = to_regnamespace(quote_ident(current_schema()::text))
-     ) there
-     where space || ' ' || name = any ($1) or space || ' ' || name = any ($2) and ${isStranger("owner")}
-       -- Of an archive that is there, whoever has made it is none.
-       and not ($3 and owner = (select relowner from pg_class where oid = to_regclass('schema_migrations')))
-     order by 2`,
-    [spaced(needed), spaced(ours), applied.length > 0],
-  );
-  return rows.length === 0 ? null : occupied(rows.map(({ kind, name }) => `${kind} called ${name}`));
+/** @returns SHA-256 by name */
+async function appliedTexts(client: pg.PoolClient): Promise<Map<string, string>> {
+  const rows = await tablesOn(client).select().from(schemaTexts);
+  return new Map(rows.map(({ name, sha256 }) => [name, sha256]));
 }
 
-/** Names with what their like share them with: `relation quotes`. */
-function spaced(made: readonly Made[]): string[] {
-  return [
-    ...namesOf(made, "table", "view", "index", "type").map((name) => `relation ${name}`),
-    ...namesOf(made, "table", "view", "type").map((name) => `type ${name}`),
-    ...namesOf(made, "function").map((name) => `function ${name}`),
-  ];
-}
-
-function namesOf(made: readonly Made[], ...kinds: string[]): string[] {
-  return made.flatMap(({ kind, name }) => (kinds.includes(kind) ? [name] : []));
-}
-
-function madeBy({ sql }: Script): Made[] {
-  return [...sql.matchAll(MADE)].map(([, kind = "", name = ""]) => ({ kind, name }));
-}
-
-/** @param things each with its kind and name: `a table called quotes` */
-function occupied(things: readonly string[]): DatabaseProblem {
-  const rest = things.length > MOST_THINGS ? ` and ${things.length - MOST_THINGS} more` : "";
-  const are = things.length === 1 ? "is" : "are";
-  return new DatabaseProblem(
-    "DATABASE_OCCUPIED",
-    `${things.slice(0, MOST_THINGS).join(", ")}${rest} that ${are} not quotekeeper's ${are} in the way`,
-  );
+async function applyTexts(client: pg.PoolClient, texts: readonly Script[]): Promise<void> {
+  // A function may call one that comes later.
+  await client.query("set local check_function_bodies = off");
+  for (const { name, sql: text, sha256 } of texts) {
+    await client.query(text);
+    await upsertAll(client, schemaTexts, [{ name, sha256, appliedAt: "now" }]);
+  }
 }

@@ -353,6 +353,13 @@ export const schemaMigrations = pgTable("schema_migrations", {
   appliedAt: instant("applied_at").notNull(),
 });
 
+/** The texts of `migrations/repeat/` in force. */
+export const schemaTexts = pgTable("schema_texts", {
+  name: text("name").primaryKey(),
+  sha256: text("sha256").notNull(),
+  appliedAt: instant("applied_at").notNull(),
+});
+
 /** Exchange dates whose rows came or were changed when the date was over. */
 export const lateDays = pgTable("late_days", {
   date: date("date", { mode: "string" }).primaryKey(),

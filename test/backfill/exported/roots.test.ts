@@ -5,14 +5,10 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { findInstruments } from "../../../src/archive/ask/findInstruments.ts";
 import { readChain, readChainKeys } from "../../../src/archive/ask/chainRows.ts";
-import { migrate, readMigrations } from "../../../src/archive/schema/migrations.ts";
 import { readQuotes } from "../../../src/archive/ask/quotes.ts";
 import { run } from "../../cli/edges.ts";
-import { contentOf, rowsOfQuery } from "../../support/archive.ts";
-import { freshDatabase, handOnDatabases } from "../../support/database.ts";
-import { at } from "../../support/journal.ts";
+
 import { tempDir } from "../../support/tempDir.ts";
-import { unlessOnCitus } from "../../support/unlessOnCitus.ts";
 import { type BackfillWorld, backfillWorld } from "../world.ts";
 
 handOnDatabases();
@@ -175,35 +171,3 @@ function signAgain(dir: string): void {
   }
   writeFileSync(path, JSON.stringify(manifest));
 }
-
-unlessOnCitus("whose views are those of this version")(
-  "an archive of the version before keeps every row when it migrates",
-  async () => {
-    const { pool } = await freshDatabase({ migrated: false });
-    const before = (await readMigrations()).filter(({ version }) => version < 26);
-    await migrate(pool, at(0), { files: before });
-    await pool.query(`
-      insert into sources (kind, name) values ('import', 'vendor');
-      insert into instruments (id, security_type, symbol, description, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
-      overriding system value values
-        (11, 'CS', 'SPX', 'INDEX', null, null, null, null, '${at(0)}', '${at(9)}'),
-        (12, 'OPT', 'SPX', null, 11, '2026-12-18', 'CALL', 6000, '${at(0)}', '${at(9)}'),
-        (13, 'OPT', 'SPXW', 'WEEKLY', null, '2026-12-18', 'CALL', 6000.00, '${at(0)}', '${at(9)}');
-      select setval(pg_get_serial_sequence('instruments', 'id'), 13);
-      insert into quotes (observed_at, instrument_id, source_id, delayed, bid)
-      select '${at(9)}', id, (select id from sources where name = 'vendor'), false, id from instruments`);
-    const rows = await rowsOfQuery(pool, "select * from instruments order by id");
-    const content = await contentOf(pool);
-
-    await migrate(pool, at(0));
-
-    const added = { root: null, exchange_at: null, description_at: null, contract_size_at: null };
-    expect(await rowsOfQuery(pool, "select * from instruments order by id")).toEqual(
-      rows.map((row) => ({ ...row, ...added })),
-    );
-    expect({ ...(await contentOf(pool)), instruments: null }).toMatchObject({
-      ...content,
-      instruments: null,
-    });
-  },
-);

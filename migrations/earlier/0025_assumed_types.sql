@@ -2,11 +2,6 @@
 -- symbol becomes two instruments by an assumption.
 
 alter table instruments add column type_assumed boolean not null default false;
-comment on column instruments.type_assumed is
-  'Whether security_type is only assumed: of an underlying that came with its options, of a file without types. The first answer that says the type sets it. Origin: the program.';
-
-comment on column dead_letters.reason is
-  'malformed: not to be read; not_asked: of an instrument nobody asked for; answered_twice: its answer or file has other values of it, and neither is stored; odd_field: one field could not be read and is NULL; refused_by_database: the database did not take it. Origin: the program.';
 
 -- Securities are few beside the options of their symbols.
 create index instruments_securities on instruments (symbol) where option_type is null;

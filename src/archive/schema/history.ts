@@ -1,0 +1,57 @@
+/**
+ * The SQL that ships with the program. `NNNN_name.sql` makes or changes tables: each is applied once, in the order of its number, and
+ * is never edited. `repeat/` has functions, views and comments: one text in force, applied when it changes. `earlier/` brings
+ * databases of the versions before the baseline to it.
+ */
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PACKAGE_ROOT } from "../../packageRoot.ts";
+
+/** A file of SQL. */
+export type Script = { name: string; sql: string; sha256: string };
+
+/** A file that is applied once; the number is the version of the schema behind it. */
+export type Migration = Script & { version: number };
+
+/** All files; each list in the order of its names. */
+export type History = {
+  /** The first is the baseline: the tables of its version, for an empty database. */
+  migrations: readonly Migration[];
+  /** From versions before the baseline to it. */
+  earlier: readonly Migration[];
+  repeated: readonly Script[];
+};
+
+/** The files that ship with the program. */
+export const MIGRATIONS_DIR = join(PACKAGE_ROOT, "migrations");
+
+/** Reads the files of a directory that is laid out as `migrations/` is. */
+export async function readHistory(dir: string = MIGRATIONS_DIR): Promise<History> {
+  const [migrations, earlier, repeated] = await Promise.all([
+    readScripts(dir),
+    readScripts(join(dir, "earlier")),
+    readScripts(join(dir, "repeat")),
+  ]);
+  return { migrations: migrations.map(numbered), earlier: earlier.map(numbered), repeated };
+}
+
+/** The version that this program brings a database to. */
+export async function newestVersion(): Promise<number> {
+  const { migrations } = await readHistory();
+  return migrations.at(-1)?.version ?? 0;
+}
+
+async function readScripts(dir: string): Promise<Script[]> {
+  const names = (await readdir(dir)).filter((name) => name.endsWith(".sql")).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const sql = await readFile(join(dir, name), "utf8");
+      return { name, sql, sha256: createHash("sha256").update(sql).digest("hex") };
+    }),
+  );
+}
+
+function numbered(script: Script): Migration {
+  return { ...script, version: Number(script.name.slice(0, 4)) };
+}

@@ -1,0 +1,89 @@
+/** What stands in a database under the names that the archive needs, and is not quotekeeper's. */
+import type pg from "pg";
+import { DatabaseProblem } from "../connect/databaseError.ts";
+import { isStranger } from "../connect/searchPath.ts";
+import type { Script } from "./history.ts";
+
+type Queryable = Pick<pg.ClientBase, "query">;
+
+/** What a file makes: tables and views, whose names are those of types as well, types, indexes and functions, also by renaming. */
+const MADE =
+  /^(?:create (?:or replace )?(?:unique )?|alter (?=.* rename to))(table|view|type|index|function) (?:.* rename to )?(\w+)/gm;
+
+/** What `migrate` itself and the tiers make. */
+export const MADE_ELSEWHERE: readonly Made[] = [
+  ...["schema_migrations", "schema_texts", "migration_lock"].map((name) => ({ kind: "table", name })),
+  ...["admit_quotes", "drop_old_quotes", "follow_rows"].map((name) => ({ kind: "function", name })),
+  { kind: "type", name: "dictionary_numeric" },
+];
+
+export const KINDS = `case relkind when 'v' then 'a view' when 'm' then 'a materialized view' when 'f' then 'a foreign table'
+  when 'S' then 'a sequence' when 'c' then 'a type' when 'i' then 'an index' when 'I' then 'an index' else 'a table' end`;
+
+/** Things in the way are listed up to this many. */
+const MOST_THINGS = 3;
+
+type Made = { kind: string; name: string };
+
+/**
+ * Looks whether the names that migrations need are free. What those that were applied have made is ours, and may be
+ * made anew, unless it is a stranger's: replaced by us, a function would stay its owner's, who could change it again.
+ *
+ * @returns null when they are free
+ */
+export async function findOccupied(
+  db: Queryable | pg.Pool,
+  { pending, applied = [] }: { pending: readonly Made[]; applied?: readonly Made[] },
+): Promise<DatabaseProblem | null> {
+  const ours = [...applied, ...MADE_ELSEWHERE];
+  const known = new Set(ours.map(({ name }) => name));
+  const needed = pending.filter(({ name }) => !known.has(name));
+  const { rows } = await (db as Queryable).query<{ kind: string; name: string }>(
+    `select kind, quote_ident(name) as name
+     from (
+       select 'relation' as space, ${KINDS} as kind, relname::text as name, relowner as owner
+       from pg_class where relnamespace = to_regnamespace(quote_ident(current_schema()::text))
+       union all
+       select 'type', 'a type', typname::text, typowner
+       from pg_type where typnamespace = to_regnamespace(quote_ident(current_schema()::text)) and typrelid = 0
+       union all
+       select 'function', 'a function', proname::text, proowner
+       from pg_proc where pronamespace = to_regnamespace(quote_ident(current_schema()::text))
+     ) there
+     where space || ' ' || name = any ($1) or space || ' ' || name = any ($2) and ${isStranger("owner")}
+       -- Of an archive that is there, whoever has made it is none.
+       and not ($3 and owner = (select relowner from pg_class where oid = to_regclass('schema_migrations')))
+     order by 2`,
+    [spaced(needed), spaced(ours), applied.length > 0],
+  );
+  return rows.length === 0 ? null : occupied(rows.map(({ kind, name }) => `${kind} called ${name}`));
+}
+
+/** Names with what their like share them with: `relation quotes`. */
+function spaced(made: readonly Made[]): string[] {
+  return [
+    ...namesOf(made, "table", "view", "index", "type").map((name) => `relation ${name}`),
+    ...namesOf(made, "table", "view", "type").map((name) => `type ${name}`),
+    ...namesOf(made, "function").map((name) => `function ${name}`),
+  ];
+}
+
+/** The names of things of some kinds. */
+export function namesOf(made: readonly Made[], ...kinds: string[]): string[] {
+  return made.flatMap(({ kind, name }) => (kinds.includes(kind) ? [name] : []));
+}
+
+/** What a file makes. */
+export function madeBy({ sql }: Pick<Script, "sql">): Made[] {
+  return [...sql.matchAll(MADE)].map(([, kind = "", name = ""]) => ({ kind, name }));
+}
+
+/** @param things each with its kind and name: `a table called quotes` */
+export function occupied(things: readonly string[]): DatabaseProblem {
+  const rest = things.length > MOST_THINGS ? ` and ${things.length - MOST_THINGS} more` : "";
+  const are = things.length === 1 ? "is" : "are";
+  return new DatabaseProblem(
+    "DATABASE_OCCUPIED",
+    `${things.slice(0, MOST_THINGS).join(", ")}${rest} that ${are} not quotekeeper's ${are} in the way`,
+  );
+}
