@@ -1,5 +1,14 @@
 import { availableParallelism } from "node:os";
 
+/**
+ * A test that hangs is red after so long, ms. No test depends on a machine's speed: the few that may take longer on a slow
+ * machine set 300 s at the top of their file, with the reason.
+ */
+const HANGS_AFTER_MS = 60_000;
+
+/** How many times as long the tests may take: properties are tried RUNS times as often, and on Citus each answer is stored by several servers. */
+const LONGER = Number(process.env.RUNS || 1) * (process.env.TEST_CITUS_URL ? 5 : 1);
+
 /** @type {import("jest").Config} */
 export default {
   // Without contexts: see there. So nothing is for jest to transform.
@@ -18,6 +27,5 @@ export default {
   maxWorkers: availableParallelism() + 2,
   // Modules of a test file are never let go of: a worker that has run many is slowed down by its own memory.
   workerIdleMemoryLimit: "700MB",
-  // It ends a test that hangs, and is no bound on anything: a machine may be slow, and busy with other things.
-  testTimeout: 600_000,
+  testTimeout: HANGS_AFTER_MS * LONGER,
 };

@@ -1,15 +1,14 @@
 /**
- * The only place that reads the machine's clock or its randomness. Everything that decides takes
- * these as arguments, so a test moves time instead of waiting for it.
+ * The only place that reads the machine's clock or its randomness. Everything that decides takes these as arguments, so
+ * a test moves time instead of waiting for it.
  *
- * UTC times with microseconds. A `Date` has milliseconds, too few to name every answer of a second
- * apart, so receive times travel as text of fixed width: it sorts as text and is a `timestamptz` as it is.
+ * A `Date` has milliseconds, too few to tell the answers of a second apart. Receive times are text with microseconds
+ * and of fixed width, which sorts as text and is a `timestamptz` as it is.
  */
 import { randomBytes } from "node:crypto";
 import { uptime } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** What a station may know of time and chance. */
 export type Clock = {
   /** The wall clock, UTC. */
   now: () => Date;
@@ -19,11 +18,9 @@ export type Clock = {
   uptimeMs: () => number;
   /** Waits `ms` milliseconds, or rejects with an AbortError as soon as `signal` is aborted. */
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** `length` random bytes. */
   random: (length: number) => Uint8Array;
 };
 
-/** The machine's own clock and randomness. */
 export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),
@@ -59,16 +56,12 @@ export async function settledOrAborted(work: Promise<unknown>, signal?: AbortSig
   await Promise.race([settled, aborted]).finally(() => signal.removeEventListener("abort", release));
 }
 
-/** A UTC time with microseconds, `2026-11-20T22:50:00.123456Z`, always 27 characters. */
+/** A UTC time with microseconds, always 27 characters: `2026-11-20T22:50:00.123456Z`. */
 export type Instant = string;
 
 const PATTERN = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
-/**
- * @param epochMicros microseconds since 1970-01-01T00:00:00Z
- * @returns the same time as text
- * @throws RangeError outside the years 0000 to 9999, which the fixed width cannot hold
- */
+/** @throws RangeError outside the years 0000 to 9999, which the fixed width cannot hold */
 export function instantOf(epochMicros: bigint): Instant {
   const micros = ((epochMicros % 1_000n) + 1_000n) % 1_000n;
   const text = new Date(Number((epochMicros - micros) / 1_000n)).toISOString();
@@ -76,29 +69,24 @@ export function instantOf(epochMicros: bigint): Instant {
   return `${text.slice(0, -1)}${micros.toString().padStart(3, "0")}Z`;
 }
 
-/**
- * @param instant a time as `instantOf` writes it
- * @returns microseconds since 1970-01-01T00:00:00Z
- * @throws RangeError when the text has another form or names no day of the calendar
- */
+/** @throws RangeError when the text has another form or names no day of the calendar */
 export function microsOf(instant: Instant): bigint {
   const date = dateOf(instant);
   return BigInt(date.getTime()) * 1_000n + BigInt(instant.slice(23, 26));
 }
 
-/** The instant of a `Date`; its last three digits are 0. */
 export function instantFromDate(date: Date): Instant {
   return instantOf(BigInt(date.getTime()) * 1_000n);
 }
 
 /**
- * The `Date` of an instant, microseconds cut off.
+ * Cuts the microseconds off.
  *
  * @throws RangeError when the text has another form or names no day of the calendar
  */
 export function dateOf(instant: Instant): Date {
   const date = new Date(PATTERN.test(instant) ? `${instant.slice(0, 23)}Z` : NaN);
-  // 2026-02-30 parses as 2 March: a time that does not come back as written never was one.
+  // 2026-02-30 parses as 2 March, so a time is right only if it comes back as it was written.
   if (Number.isNaN(date.getTime()) || date.toISOString().slice(0, 23) !== instant.slice(0, 23))
     throw new RangeError(`"${instant}" is not a UTC time with microseconds`);
   return date;
@@ -107,21 +95,20 @@ export function dateOf(instant: Instant): Date {
 /** How far the monotonic clock may run from the wall clock before the wall clock is believed again, in µs. */
 const DRIFT_MICROS = 2_000n;
 
-/** Numbers of collectors that are told apart by their receive times: they are at most a quarter of a millisecond late. */
+/** Collectors with numbers of their own. A receive time is at most so many µs late because of its collector's number. */
 const OBSERVERS = 256n;
 
 /**
  * Receive times, strictly increasing for as long as the process lives.
  *
- * The wall clock gives the millisecond, the monotonic clock the microseconds since the two were last
- * joined; they are joined anew when they run apart (the wall clock was set, or slewed). When the wall
- * clock was set back, times go on from the last one by 1 µs each until it has caught up.
+ * The wall clock gives the millisecond, the monotonic clock the microseconds since the two were last joined. They are
+ * joined again when they run apart (the wall clock was set, or slewed). When the wall clock was set back, times go on
+ * from the last one by 1 µs each until it has caught up.
  *
- * Collectors on one database each have a number of their own: the microseconds of one leave that number when they are
- * divided by `OBSERVERS`, so that two of them never give the same instant.
+ * Collectors on one database each have a number, which is the remainder of their microseconds by `OBSERVERS`: so two of
+ * them never give the same instant.
  *
  * @param numberOf the number, as soon as it is known; null until then
- * @returns a function that gives the present instant, later than every instant it gave before
  */
 export function createObserver(clock: Clock, numberOf: () => number | null = () => null): () => Instant {
   let anchorWall = 0n;

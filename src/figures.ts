@@ -1,15 +1,16 @@
-/** Numbers as people read them, on the page and on a terminal: one form for each kind. Files and JSON keep exact digits instead. Pure. */
+/**
+ * Numbers as people read them, on the page and on a terminal: one form for each kind. Files and JSON keep exact digits.
+ * Pure.
+ */
 
-/** Stands where there is no value. */
+/** Stands for an absent value. */
 export const NOTHING = "–";
 
-/** Decimals that a price has at least. */
 const PRICE_PLACES = 2;
 
-/** A decimal number as text: sign, whole part, the point and what follows. */
 const DECIMAL = /^([-+]?)(\d+)(\.\d+)?$/;
 
-/** A number with a comma between thousands and a true minus: `1,234,567`, `−0.47`. Text that is no decimal number stays as it is. */
+/** A comma between thousands and a true minus: `1,234,567`, `−0.47`. Text that is no decimal number stays as it is. */
 export function thousands(value: string | number | null): string {
   if (value === null) return NOTHING;
   const text = String(value);
@@ -19,45 +20,49 @@ export function thousands(value: string | number | null): string {
   return `${minus}${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${rest}`;
 }
 
-/** Decimals of the longest of some numbers. */
+/** The decimals of the text that has most. */
 export function placesOf(texts: readonly (string | null)[]): number {
   return texts.reduce((most, text) => Math.max(most, decimalsOf(text ?? "")), 0);
 }
 
-/** Decimals that prices are shown with which belong together: of one instrument, or in one column. At least 2. */
+/** The decimals that prices of one instrument, or of one column, are shown with: at least 2. */
 export function pricePlaces(texts: readonly (string | null)[]): number {
   return Math.max(PRICE_PLACES, placesOf(texts));
 }
 
-/** A price with so many decimals: `382.20`. Zeros are added; a digit that was sent is never cut. */
+/** `382.20`. Zeros are added; a digit that was sent is never cut. */
 export function price(text: string | null, places = PRICE_PLACES): string {
   if (text === null || !DECIMAL.test(text)) return thousands(text);
   const missing = Math.max(0, places - decimalsOf(text));
   return thousands(`${text}${missing > 0 && !text.includes(".") ? "." : ""}${"0".repeat(missing)}`);
 }
 
-/** A change as it is shown, with its sign: `+1.25`, `−0.30 %`, `0.00`. */
+/** A shown change with its sign: `+1.25`, `−0.30 %`, `0.00`. */
 export function signed(shown: string): string {
   return /^\d/.test(shown) && /[1-9]/.test(shown) ? `+${shown}` : shown;
 }
 
-/** `up`, `down` or neither. */
 export function direction(text: string | null): "up" | "down" | "" {
   const value = Number(text ?? 0);
   return value > 0 ? "up" : value < 0 ? "down" : "";
 }
 
+/** A number with so many decimals: `−0.230`. */
+export function fixed(value: number | null, places: number): string {
+  return thousands(value === null ? null : value.toFixed(places));
+}
+
 /** `99.20 %`. */
 export function percent(value: string | number | null, places = 2): string {
   if (value === null) return NOTHING;
-  return `${typeof value === "number" ? thousands(value.toFixed(places)) : price(value, places)} %`;
+  return `${typeof value === "number" ? fixed(value, places) : price(value, places)} %`;
 }
 
-/** The text, followed by as much room as puts its point below those of its column. */
-export function aligned(text: string, places: number): string {
+/** Pads the text so that its point stands below those of its column. @param places most decimals of the column */
+export function aligned(text: string, places: number, blank = "\u2007"): string {
   if (!/\d/.test(text)) return text;
   const missing = places - decimalsOf(text) + (places > 0 && !text.includes(".") ? 1 : 0);
-  return text + "\u2007".repeat(Math.max(0, missing));
+  return text + blank.repeat(Math.max(0, missing));
 }
 
 function decimalsOf(text: string): number {
@@ -65,7 +70,7 @@ function decimalsOf(text: string): number {
   return point < 0 ? 0 : text.length - point - 1;
 }
 
-/** A count and what is counted: `1 instrument`, `1,440 instruments`. @param many where more than one is not called so with an s */
+/** `1 instrument`, `1,440 instruments`. @param many the plural, where it is not formed with an s */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${thousands(count)} ${count === 1 ? one : many}`;
 }
@@ -73,7 +78,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 /** A size in decimal units: `512 B`, `147.7 kB`, `3.4 GB`. */
 export function bytes(count: number): string {
   if (count < 1_000) return `${count} B`;
-  const [unit, name] =
-    count < 1e6 ? ([1e3, "kB"] as const) : count < 1e9 ? ([1e6, "MB"] as const) : ([1e9, "GB"] as const);
-  return `${thousands((count / unit).toFixed(1))} ${name}`;
+  const inUnit = (unit: number, name: string): string => `${fixed(count / unit, 1)} ${name}`;
+  if (count < 1e6) return inUnit(1e3, "kB");
+  return count < 1e9 ? inUnit(1e6, "MB") : inUnit(1e9, "GB");
 }

@@ -1,18 +1,17 @@
 /**
- * What every server of ours reads of a request's head in the same way. A head that two readers could understand
- * differently, such as a proxy and the server behind it, is refused. Pure.
+ * How every server of ours reads the head of a request. A head that two readers could understand differently, such as a
+ * proxy and the server behind it, is refused. Pure.
  */
 
-/** Headers that have one value, and that decide who asks, for whom, or what the body means. */
+/** Single-valued headers that say who asks, for whom, or what the body means. */
 const SINGLE = ["Host", "Origin", "Authorization", "Cookie", "Content-Type"];
 const SINGLE_LOWER = SINGLE.map((name) => name.toLowerCase());
 
 /**
- * A header that may be given once and is given twice. Node keeps the first value of most of them, another reader
- * perhaps the last (RFC 9110, section 5.3). Two lengths never come so far: the HTTP parser refuses them.
+ * The name of a single-valued header that is given twice; null when there is none. Node keeps the first value of most
+ * of them, another reader perhaps the last (RFC 9110, section 5.3). The HTTP parser itself refuses two lengths.
  *
  * @param rawHeaders names and values in turn, as Node has them
- * @returns its name; null when there is none
  */
 export function givenTwice(rawHeaders: readonly string[]): string | null {
   let seen = 0;
@@ -25,9 +24,8 @@ export function givenTwice(rawHeaders: readonly string[]): string | null {
   return null;
 }
 
-/** A request target in absolute form, taken apart. */
 export type AbsoluteTarget = {
-  /** In small letters. */
+  /** Lower case. */
   scheme: string;
   /** Counts in place of the `Host` header (RFC 9112, section 3.2.2). */
   authority: string;
@@ -48,7 +46,7 @@ export function absoluteTarget(target: string): AbsoluteTarget | null {
  * The name or address in a `Host` header, or in the authority of a target.
  *
  * @param authority perhaps with a port
- * @returns in small letters, IPv6 in its brackets; null when the text is anything else, such as two hosts or a user's name
+ * @returns lower case, IPv6 in its brackets; null for any other text, such as two hosts or a user's name
  */
 export function hostNameOf(authority: string): string | null {
   return /^(\[[0-9a-f:.]+\]|[^\s,@/?#\\:[\]]+)(?::\d{0,5})?$/i.exec(authority)?.[1]?.toLowerCase() ?? null;

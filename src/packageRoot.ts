@@ -1,8 +1,8 @@
-/** Where the program's package is: its files are found from there, from the sources as from what is built of them. */
+/** The directory of this program's package: files are found from there, by the sources and by the built program alike. */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** The directory of package.json, with `/` at its end. */
+/** Ends with `/`. */
 export const PACKAGE_ROOT: string = fileURLToPath(findUpwards(new URL("./", import.meta.url)));
 
 function findUpwards(dir: URL): URL {

@@ -1,28 +1,27 @@
 /**
- * Files that somebody else may have put where they are read. Only a regular file is read: opening a pipe would wait
- * for its writer, and a device may act. It is what was opened that is asked, for a path may be another file by then.
- * Small files of our own are written here, too.
+ * Files that somebody else may have put where they are read. Only a regular file is read: opening a pipe would wait for
+ * its writer, and a device may act. The open file is checked, not the path, which may be another file by then. Small
+ * files of our own are written here, too.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath, rename, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 
-/** Longest text that is read whole, in bytes: settings, secrets, job files, lists of symbols. */
+/** Of settings, secrets, job files and lists of symbols. */
 const MAX_TEXT_BYTES = 10_000_000;
 
-// Windows has none of the three, and no such files.
+// Windows has none of the three flags, and no such files.
 const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
 
-/** What operating systems put beside files: resource forks, icons, how a window looked. Inside archives as well. */
+/** What operating systems put beside files, also inside archives: resource forks, icons, how a window looked. */
 const HELPER_FILE = /(?:^|[\\/])(?:__MACOSX[\\/].*|\._[^\\/]*|\.DS_Store|Thumbs\.db|desktop\.ini)$/iu;
 
-/** Whether a path's name says that an operating system has put the file there, and nobody else. */
 export function isHelperFile(path: string): boolean {
   return HELPER_FILE.test(path);
 }
 
-/** Why a file is not read. `code` says it in words, where the system's own errors have their errno. */
+/** `code` is the reason in words, where the system's own errors have their errno. */
 class FileRefused extends Error {
   readonly code: string;
 
@@ -36,13 +35,12 @@ class FileRefused extends Error {
 export type Bounds = {
   /** Directories; the file has to lie below one of them. */
   below: readonly string[];
-  /** Files and directories of our own: what lies there is refused all the same. */
+  /** Our own files and directories, which are refused below those as well. */
   own: readonly string[];
-  /** What is said of a file that lies elsewhere, for example how to mend that. */
+  /** The message about a file elsewhere, for example how to mend that. */
   outside: string;
 };
 
-/** How a file is opened, see `openFile`. */
 type OpenHow = { links?: boolean; below?: string; bounds?: Bounds | undefined };
 
 /**
@@ -76,7 +74,7 @@ export async function openFile(
 
 /** Opens what a path leads to, unless `refuse` throws for the place where that really lies. */
 async function openWhere(path: string, refuse: (at: string) => Promise<void>): Promise<FileHandle> {
-  // Before anything is opened: the error does not tell whether there is such a file elsewhere.
+  // Before anything is opened: the error does not say whether there is such a file elsewhere.
   const dir = await realpath(dirname(path)).catch(() => resolve(dirname(path)));
   await refuse(join(dir, basename(path)));
   const file = await open(path, READ).catch((error: unknown) => {
@@ -89,7 +87,7 @@ async function openWhere(path: string, refuse: (at: string) => Promise<void>): P
   return file;
 }
 
-/** Where an open file lies. Linux says it, whatever the path has become since, unless the file was replaced meanwhile. */
+/** Where an open file lies. Linux knows it although the path may lead elsewhere by now, unless the file was replaced. */
 async function placeOf({ fd }: FileHandle, path: string): Promise<string> {
   const at = await readlink(`/proc/self/fd/${fd}`).catch(() => " (deleted)");
   return at.endsWith(" (deleted)") ? realpath(path) : at;
@@ -118,12 +116,12 @@ async function refuseOutOfBounds(path: string, at: string, { below, own, outside
   const ours = await bothWays(own);
   const holders = roots.filter((root) => isIn(root));
   if (holders.length === 0) throw new FileRefused(path, outside);
-  // A data directory that holds the jobs directory bars nothing of it.
+  // A data directory around the jobs directory bars nothing of it.
   if (holders.every((root) => ours.some((one) => isIn(one) && !isIn(one, root))))
     throw new FileRefused(path, "a file of the program's own: .env, its data, or a secret of its settings");
 }
 
-/** Paths as they are written, and as they are without links where they exist. */
+/** Paths as they are written, and without links where they exist. */
 async function bothWays(paths: readonly string[]): Promise<string[]> {
   const real = paths.map((path) => realpath(path).catch(() => []));
   return [...paths.map((path) => resolve(path)), ...(await Promise.all(real)).flat()];
@@ -139,12 +137,11 @@ export async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path)).isDirectory();
 }
 
-/** The text of a file that `openFile` opens. @throws as it does; also for more than MAX_TEXT_BYTES */
+/** @throws as `openFile` does, and for more than MAX_TEXT_BYTES */
 export async function readTextFile(path: string, how: OpenHow = {}): Promise<string> {
   return (await readTextAndMode(path, how)).text;
 }
 
-/** The same, and the file's mode. */
 export async function readTextAndMode(path: string, how: OpenHow): Promise<{ text: string; mode: number }> {
   const file = await openFile(path, how);
   const { mode } = await file.stat();
@@ -154,7 +151,7 @@ export async function readTextAndMode(path: string, how: OpenHow): Promise<{ tex
 }
 
 /**
- * Opens a regular file for reading, and says what the system knows of it. To be closed with `closeSync`.
+ * Opens a regular file and returns its stats. The caller closes it with `closeSync`.
  *
  * @param options.links false: a link is not followed; default: wherever it leads
  * @throws an error whose `code` says why, as `openFile`
@@ -180,7 +177,6 @@ export function openFileSync(path: string, { links = true } = {}): { fd: number;
  * The text of a regular file, and its mode.
  *
  * @param options.links false: a link is not followed; default: wherever it leads, for settings are the operator's own
- * @param options.most bytes that it may have
  * @throws an error whose `code` says why, as `openFile`; also for a longer text
  */
 export function readTextFileSync(
@@ -189,7 +185,7 @@ export function readTextFileSync(
 ): { text: string; mode: number } {
   const { fd, stats } = openFileSync(path, { links });
   try {
-    // One byte more than there is: a file that grows meanwhile is read on.
+    // One byte more than there is, so that a file that grows meanwhile is read on.
     let bytes = Buffer.alloc(Math.min(stats.size, most) + 1);
     let length = 0;
     for (;;) {
@@ -215,7 +211,7 @@ function refuseUnlessFile(path: string, stats: Stats): void {
   throw new FileRefused(path, stats.isFIFO() ? "a pipe, not a file" : "a device, not a file");
 }
 
-/** What O_NOFOLLOW says of a link: POSIX's word, and FreeBSD's. */
+/** The error of O_NOFOLLOW at a link: POSIX's, and FreeBSD's. */
 function isLink(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === "ELOOP" || code === "EMLINK";
@@ -230,15 +226,14 @@ function plainly(path: string, error: unknown): unknown {
 /**
  * The bits of a file's mode that let others in.
  *
- * @param bits those that are asked about, such as 0o022: who may write besides the owner
- * @param separator of the system's paths; default: this one's
+ * @param bits the ones in question, such as 0o022: who may write besides the owner
  * @returns 0 on Windows, which has no such modes and shows every file as open to everybody
  */
 export function openToOthers(mode: number, bits: number, separator: string = sep): number {
   return separator === "/" ? mode & bits & 0o077 : 0;
 }
 
-/** Writes a small file of our own, for its owner alone. Whoever reads it finds the old text or the new one, after a kill as well. */
+/** Writes a small file of our own, for its owner alone. A reader finds the old text or the new one, after a kill as well. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await writeFile(`${path}.tmp`, text, { mode: 0o600 });
   await rename(`${path}.tmp`, path);

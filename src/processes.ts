@@ -1,15 +1,12 @@
 /** The only place that asks the machine about processes. */
 import { type ChildProcess, fork, spawn } from "node:child_process";
 
-/** What this process knows of processes. */
 export type Processes = {
-  /** Its own id. */
   pid: number;
-  /** Whether a process of that id runs, whoever's it is. */
+  /** Whoever's process it is. */
   isRunning: (pid: number) => boolean;
 };
 
-/** The machine's own. */
 export const PROCESSES: Processes = {
   pid: process.pid,
   isRunning: (pid) => {
@@ -24,14 +21,14 @@ export const PROCESSES: Processes = {
 };
 
 /**
- * Whether what a process left under its id is nobody's any more. In a container each run may have the same id, so what
- * bears one's own is of an earlier run.
+ * Whether nobody holds any more what a process left under its id. In a container each run may have the same id, so our
+ * own id means an earlier run.
  */
 export function isGone(pid: number, { pid: own, isRunning }: Processes): boolean {
   return pid === own || !isRunning(pid);
 }
 
-/** What programs need of our environment to be found, to find their libraries and to have room for their files. */
+/** What programs need of our environment: to be found, to find their libraries, and to have room for their files. */
 const NEEDED =
   /^(PATH|PATHEXT|LD_LIBRARY_PATH|DYLD_\w+|TMPDIR|TEMP|TMP|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC)$/i;
 
@@ -41,7 +38,10 @@ const NEEDED_BY_NPM =
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The environment of a program that we start: a list, for ours has credentials, and a process's environment can be read. */
+/**
+ * The environment of a program that we start. It is an allow-list: ours has credentials, and a process's environment
+ * can be read.
+ */
 export function environmentOf(env: Environment, program: "npm" | "other"): NodeJS.ProcessEnv {
   const isNeeded = (name: string): boolean =>
     NEEDED.test(name) || (program === "npm" && NEEDED_BY_NPM.test(name));
@@ -49,10 +49,10 @@ export function environmentOf(env: Environment, program: "npm" | "other"): NodeJ
 }
 
 /**
- * Runs this very program, as it was started, with other words.
+ * Runs this program with other arguments.
  *
  * @param signal ends it as Ctrl-C does
- * @returns what it printed, once it has ended; how, stands there
+ * @returns what it printed, once it has ended
  */
 export function runItself(
   words: readonly string[],
@@ -61,12 +61,14 @@ export function runItself(
   return new Promise((resolve) => {
     const argv = [...process.execArgv, process.argv[1] ?? "", ...words];
     const child = spawn(process.execPath, argv, {
-      ...{ signal, killSignal: "SIGINT" as const, stdio: ["ignore", "pipe", "pipe"] as const },
+      signal,
+      killSignal: "SIGINT",
+      stdio: ["ignore", "pipe", "pipe"],
     });
     const printed = { stdout: "", stderr: "" };
     child.stdout.on("data", (text: Buffer) => (printed.stdout += text.toString()));
     child.stderr.on("data", (text: Buffer) => (printed.stderr += text.toString()));
-    // One that could not be started says so, and never closes.
+    // A program that could not be started says so, and never closes.
     child.once("error", (error) => {
       printed.stderr += error.message;
       if (child.pid === undefined) resolve(printed);
@@ -75,13 +77,11 @@ export function runItself(
   });
 }
 
-/** Starts a file of the program in a process of its own, which has no credentials; what both say are messages. */
+/** Starts a file of the program in a process of its own, without credentials; the two exchange messages. */
 export function startBeside(file: URL, ...words: string[]): ChildProcess {
   return fork(file, words, {
-    ...{
-      execArgv: [],
-      env: environmentOf(process.env, "other"),
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
-    },
+    execArgv: [],
+    env: environmentOf(process.env, "other"),
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
 }

@@ -1,6 +1,6 @@
 /**
- * A pure function with a memory of its answers, which changes how fast it answers and nothing else. The memory is
- * emptied when it holds `most` answers, so it stays bounded.
+ * Remembers the answers of a pure function, which changes its speed and nothing else. The memory is emptied when it
+ * holds `most` answers.
  */
 export function remembered<Key extends string | number, Value>(
   most: number,
@@ -17,7 +17,7 @@ export function remembered<Key extends string | number, Value>(
   };
 }
 
-/** As `remembered`, by the identity of a value that never changes; what is let go of elsewhere is forgotten here. */
+/** Like `remembered`, by the identity of a value that never changes. An answer is forgotten together with its value. */
 export function rememberedOf<Key extends object, Value>(answer: (key: Key) => Value): (key: Key) => Value {
   const answers = new WeakMap<Key, Value>();
   return (key) => {

@@ -1,7 +1,6 @@
 /** The users of this machine, by /etc/passwd. A user of a directory service alone is known by number. */
 import { readFileSync, type Stats, statSync } from "node:fs";
 
-/** A user of the machine. */
 export type User = { name: string; uid: number; gid: number; home: string };
 
 /** @returns null where /etc/passwd has no such user */

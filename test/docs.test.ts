@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { ACCOUNTS_EXAMPLE } from "../scripts/docs/accounts.ts";
 import { CALENDAR_EXAMPLE, JOB_EXAMPLES } from "../scripts/docs/jobs.ts";
 import { generatePages, type Page } from "../scripts/docs/pages.ts";
@@ -76,23 +76,21 @@ test("every statement that a page shows ends with a semicolon: psql waits for it
   expect(open).toEqual([]);
 });
 
-describe("the page of job files", () => {
-  test("names every option of a job", () => {
-    for (const name of Object.keys(jobSchema.shape)) expect(page("docs/jobs.md")).toContain(`| \`${name}\``);
-  });
+test("the page of job files names every option of a job", () => {
+  for (const name of Object.keys(jobSchema.shape)) expect(page("docs/jobs.md")).toContain(`| \`${name}\``);
+});
 
-  test("shows examples that are right", async () => {
-    const dir = tempDir();
-    for (const [name, text] of Object.entries(JOB_EXAMPLES)) writeFileSync(join(dir, `${name}.yaml`), text);
-    writeFileSync(join(dir, "calendar.yaml"), CALENDAR_EXAMPLE);
-    writeFileSync(join(dir, "watched.txt"), "AAPL\nMSFT\n");
+test("the page of job files shows examples that are right", async () => {
+  const dir = tempDir();
+  for (const [name, text] of Object.entries(JOB_EXAMPLES)) writeFileSync(join(dir, `${name}.yaml`), text);
+  writeFileSync(join(dir, "calendar.yaml"), CALENDAR_EXAMPLE);
+  writeFileSync(join(dir, "watched.txt"), "AAPL\nMSFT\n");
 
-    const { jobs, calendar, problems } = await readJobs(dir);
+  const { jobs, calendar, problems } = await readJobs(dir);
 
-    expect(problems).toEqual([]);
-    expect(jobs).toHaveLength(Object.keys(JOB_EXAMPLES).length);
-    expect(calendar).toHaveLength(2);
-  });
+  expect(problems).toEqual([]);
+  expect(jobs).toHaveLength(Object.keys(JOB_EXAMPLES).length);
+  expect(calendar).toHaveLength(2);
 });
 
 test("the page of accounts shows a file that is right, once its secrets are there", async () => {

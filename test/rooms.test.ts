@@ -1,8 +1,10 @@
 /** The house as `src/` draws it: who imports whom, types included. What stands below what is lint's (eslint.config.js). */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
+import { tempDir } from "./support/tempDir.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
@@ -21,7 +23,17 @@ const sources = ["test", "bench", "scripts"].reduce(
   files,
 );
 
+/** What is written in JavaScript: it needs no compiler, or starts one. */
+const SCRIPTS = readdirSync(join(ROOT, "scripts")).flatMap((name) =>
+  name.endsWith(".js") ? [join("scripts", name)] : [],
+);
+
 const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
+
+/** The texts of comments; one behind code counts too, an address in a string does not. */
+function commentsOf(text: string): string[] {
+  return [...text.matchAll(/(?<=^|\s)(?:\/\*[^]*?\*\/|\/\/ .*)/gm)].map(([comment]) => comment);
+}
 
 /** The files that a file imports, at its start or when it runs. */
 function importsOf(file: string): string[] {
@@ -98,4 +110,68 @@ test.each(["CONTRIBUTING.md", "docs/glossary.md"])("every file that %s names is 
 
   expect(named.length).toBeGreaterThan(60);
   expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
+test("every file that a comment of src/, test/, bench/ or scripts/ names is there", () => {
+  const there = ["src", "test", "bench", "scripts", "docs", "migrations"].flatMap((dir) =>
+    readdirSync(join(ROOT, dir), { recursive: true, encoding: "utf8" }).map((name) => `/${dir}/${name}`),
+  );
+  const named = [...sources, ...SCRIPTS].flatMap((file) =>
+    commentsOf(read(file))
+      .flatMap((comment) => comment.match(/(?<![\w./*-])[a-z0-9][\w/-]*\.(?:tsx?|css|sql|md)\b/g) ?? [])
+      .map((path) => ({ file, path })),
+  );
+
+  expect(named.length).toBeGreaterThan(60);
+  expect(named.filter(({ path }) => !there.some((one) => one.endsWith(`/${path}`)))).toEqual([]);
+});
+
+test("scripts/house.js measures a tree: its lines, long files, titles, exports, spreads, floors and circles", () => {
+  const tree = tempDir();
+  const lines = (number: number): string => "// one of many\n".repeat(number);
+  const made: Record<string, string> = {
+    "src/long.ts": `${lines(299)}/** Told. */\nexport const long = 1;\n`,
+    "src/used.ts":
+      'import { long } from "./long.ts";\n\n// A second idea.\n\nexport const used = { ...{ long } };\n',
+    "src/archive/top/high.ts":
+      'import { low } from "../low/low.ts";\n/** Asks. */\nexport const high = low;\n',
+    "src/archive/low/low.ts":
+      '/** @see import("../../used.ts") */\nexport const low = [...(["a"] as const)];\n',
+    "src/round.ts": 'import type { Back } from "./back.ts";\n/** R. */\nexport type Round = Back | null;\n',
+    "src/back.ts": 'import type { Round } from "./round.ts";\n/** B. */\nexport type Back = Round[];\n',
+    "src/page.css": lines(7),
+    "migrations/0001_first.sql": lines(5),
+    "test/used.test.ts":
+      'import { used } from "../src/used.ts";\nimport { long } from "../src/long.ts";\n' +
+      'describe("a sum", () => {\n  test("is told", () => {});\n  test.each([1])("its %s is kept", () => {});\n' +
+      "  test(`keeps ${used}`, () => {});\n" +
+      '});\ntest("is no part of another", () => long);\n',
+  };
+  for (const [file, text] of Object.entries(made)) {
+    mkdirSync(dirname(join(tree, file)), { recursive: true });
+    writeFileSync(join(tree, file), text);
+  }
+
+  const table = execFileSync(process.execPath, [join(ROOT, "scripts", "house.js"), tree], {
+    encoding: "utf8",
+  });
+
+  const now = table
+    .trimEnd()
+    .split("\n")
+    .map((row) => row.split(/ {2,}/).slice(0, 2));
+  expect(now).toEqual([
+    ["measure", "now"],
+    ["lines of src/ (ts, tsx, css)", "324"],
+    ["lines of migrations and SQL in force", "5"],
+    ["lines of test/ (all files)", "8"],
+    ["files of src/ over 300 lines", "1"],
+    ["exports with tests alone as users", "1"],
+    ["titles that need their describe", "50 %"],
+    ["floors of src/archive/", "2"],
+    ["spreads of literals inside literals", "2"],
+    ["files with a second idea behind a // paragraph", "1"],
+    ["exports without a docstring", "1"],
+    ["files in a circle of imports", "2"],
+  ]);
 });

@@ -2,7 +2,7 @@
 import { type Clock, instantOf } from "../../src/clock.ts";
 import { type Journal, openJournal } from "../../src/journal/writer.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
-import { uuidv7 } from "../../src/journal/segmentName.ts";
+import { uuidv7 } from "../../src/journal/uuid.ts";
 import { type Random, seeded } from "../governor/random.ts";
 
 /** Quotes of an answer: the largest list reported of the live service (field notes, "Requests"). */

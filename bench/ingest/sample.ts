@@ -4,7 +4,7 @@ import { BATCH_BYTES, BATCH_RECORDS } from "../../src/archive/load/readBatches.t
 import { rowsOf } from "../../src/read/answerToRows.ts";
 import { instantOf, type Instant } from "../../src/clock.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
-import { uuidv7 } from "../../src/journal/segmentName.ts";
+import { uuidv7 } from "../../src/journal/uuid.ts";
 import type { InstrumentQuote, Quote } from "../../src/quotes-api/document.ts";
 import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
 import { type Random, seeded } from "../governor/random.ts";

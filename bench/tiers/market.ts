@@ -2,7 +2,7 @@
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 import { instantOf } from "../../src/clock.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
-import { uuidv7 } from "../../src/journal/segmentName.ts";
+import { uuidv7 } from "../../src/journal/uuid.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { writeDocumentBytes } from "../../src/quotes-api/writeDocument.ts";
 import { openSampleJournal, randomBytes } from "../backfill/sample.ts";

@@ -37,7 +37,7 @@ export function accountsPage(): string {
     "## Secrets",
     "No secret stands in `accounts.yaml`. Each of the four is named once, in one of two ways:",
     "- `...File`: a file with the secret in it and nothing else; white space around it is dropped. A relative path begins at the directory of `accounts.yaml`. The file has to lie below the jobs directory, or below the directory that the variable `QUOTEKEEPER_SECRETS_DIR` names, also when a link leads to it: `QUOTEKEEPER_SECRETS_DIR=/run/secrets` in a container, `%d` in a systemd unit. If every user of the machine may read the file, it is refused, whatever the mode of its directory: `chmod 600` it. A group may read it (`chmod 640`). The files below `/run/secrets/` are a container's own and may have any mode.\n- `...Variable`: the name of a variable, in the environment or in `.env`. It begins with `QUOTES_`, so that this file can name no other part of the environment.",
-    "A writer of `accounts.yaml` chooses the address that the credentials are sent to. [What that means](security-jobs.md), and how `QUOTES_BASE_URL` settles the address.",
+    "A writer of `accounts.yaml` chooses the address that the credentials are sent to. [What that means](security.md#what-can-somebody-do-who-may-write-job-files), and how `QUOTES_BASE_URL` settles the address.",
     "A running collector follows the files too: a new secret is used within seconds. Variables are read at the start alone.",
     "Messages show nothing that stands in `accounts.yaml` but the names of accounts, in case a secret was written there by mistake: look at the line that they name.",
     "The secrets stay in the process that polls. The database, the journal and the dashboard know names and limits.",

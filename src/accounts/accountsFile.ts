@@ -13,7 +13,7 @@ import {
   staysPrivate,
   whole,
 } from "../config/environment.ts";
-import { CONTAINER_SECRETS } from "../config/loadEnvironment.ts";
+import { CONTAINER_SECRETS } from "../config/settingSources.ts";
 import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
 import { type Bounds, openToOthers, readTextAndMode, readTextFile } from "../plainFiles.ts";
 import { type Account, type AccountSettings, settingsAccounts } from "./account.ts";

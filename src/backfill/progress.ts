@@ -1,17 +1,16 @@
-/** How far a backfill has come. */
 export type BackfillProgress = {
-  /** What is done at the moment, in words: `reading 20261120T14-...`. */
+  /** The work at the moment, in words: `reading 20261120T14-...`. */
   doing: string;
-  /** How much is done, and of how much; of the whole backfill, also what earlier runs did. */
+  /** How much of the whole backfill is done, earlier runs included. */
   done: number;
   total: number;
   /** What `done` and `total` count. */
   unit: "bytes" | "files" | "rows" | "calls";
   /** Quotes read so far. */
   quotes: number;
-  /** Time left, in ms, where something better is known than the rate so far: a budget of calls. */
+  /** Time left, in ms, if a budget of calls says it better than the rate so far. */
   leftMs?: number;
 };
 
-/** Told often; whoever shows it decides how often. */
+/** Called often; the display decides how often to show it. */
 export type OnProgress = (progress: BackfillProgress) => void;

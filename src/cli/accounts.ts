@@ -1,4 +1,4 @@
-/** `quotekeeper accounts list|drain|resume|forget`: the accounts that share the jobs, which of them take part, and who collects them. */
+/** `quotekeeper accounts list|drain|resume|forget`: which accounts share the jobs, and which collector calls each. */
 import { resolve } from "node:path";
 import { z } from "zod";
 import { type Account, accountNamed } from "../accounts/account.ts";
@@ -13,14 +13,15 @@ import { readBudgetUse } from "../archive/ledger/budgetUse.ts";
 import { readFleet } from "../archive/ledger/fleetRows.ts";
 import { currentVersion } from "../archive/schema/migrations.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { type Archive, archiveExists, requireArchive, requireSchema, withArchive } from "../run/archive.ts";
+import { type Archive, archiveExists, requireArchive, withArchive, withSchema } from "../run/archive.ts";
 import type { Edges } from "../run/edges.ts";
 import { drainedIn, keepDrained } from "../run/operatorsWord.ts";
 import { count } from "../run/jsonWords.ts";
-import { type AddCommand, EXIT_CODES } from "./command.ts";
+import type { AddCommand } from "./command.ts";
 import { say } from "./terminal/harmless.ts";
 import { printJson } from "./terminal/printJson.ts";
-import { table } from "./terminal/table.ts";
+import { inSeconds } from "../run/durations.ts";
+import { right, table } from "./terminal/table.ts";
 import { thousands } from "../figures.ts";
 
 /** `accounts drain --json` and `accounts resume --json`. */
@@ -54,18 +55,16 @@ export const accountsForgetJson = z.strictObject({
 
 type ShownAccount = z.infer<typeof accountJson>;
 
-/** What the two commands that change something keep in the archive. */
+/** The state that each command writes to the archive. */
 const WANTED = { drain: "drained", resume: "active" } as const;
 
 type Change = { verb: keyof typeof WANTED; name: string; json: boolean };
 
-/** `accounts`, with its commands. */
 export const addAccounts: AddCommand = (accounts, { run, edges }) => {
   accounts
     .command("list")
     .description("what each account may call and has called, what it does, and who collects it")
     .option("--json", "print JSON", false)
-    .addHelpText("after", EXIT_CODES)
     .action(({ json }: { json: boolean }) => run((config) => list(config, edges, json), { readsOnly: true }));
   const descriptions = {
     drain: "an account makes no calls from the next slot on; others have its share",
@@ -77,7 +76,6 @@ export const addAccounts: AddCommand = (accounts, { run, edges }) => {
       .description(descriptions[verb])
       .argument("<name>", "the account's name")
       .option("--json", "print JSON", false)
-      .addHelpText("after", EXIT_CODES)
       .action((name: string, { json }: { json: boolean }) =>
         run((config) => change(config, edges, { verb, name, json })),
       );
@@ -86,13 +84,11 @@ export const addAccounts: AddCommand = (accounts, { run, edges }) => {
     .description("a collector will not come back: its name and its number are free for another one")
     .argument("<collector>", "the collector's name or id")
     .option("--json", "print JSON", false)
-    .addHelpText("after", EXIT_CODES)
     .action((collector: string, { json }: { json: boolean }) =>
       run((config) => forget(config, edges, { collector, json })),
     );
 };
 
-/** @returns 0 */
 async function list(config: Config, edges: Edges, json: boolean): Promise<number> {
   const accounts = await requireAccounts(resolve(config.jobsDir), config);
   const shown = (await archiveExists(config))
@@ -100,28 +96,33 @@ async function list(config: Config, edges: Edges, json: boolean): Promise<number
     : accounts.map(unseen);
   if (json) printJson(edges.stdout, accountsListJson, { accounts: shown });
   else {
-    const columns = ["Account", "State", "Calls", "Limit", "Window", "Collected by", "Fence"].map(
-      (heading) => ({
-        heading,
-        right: ["Calls", "Limit", "Window", "Fence"].includes(heading),
-      }),
-    );
+    const columns = [
+      "Account",
+      "State",
+      ...right("Calls", "Limit", "Window"),
+      "Collected by",
+      ...right("Fence"),
+    ];
     const cells = shown.map(({ name, state, callsUsed, limit, windowMs, owner, fence }) => [
-      ...[name, state, thousands(callsUsed), thousands(limit), `${windowMs / 1_000} s`],
-      ...[owner ?? "nobody", fence === null ? "" : String(fence)],
+      name,
+      state,
+      thousands(callsUsed),
+      thousands(limit),
+      inSeconds(windowMs),
+      owner ?? "nobody",
+      fence === null ? null : String(fence),
     ]);
     edges.stdout.write(table(columns, cells, edges));
   }
   return 0;
 }
 
-/** @returns 0, also where it is so already */
+/** @returns 0, also when the account is in that state already */
 async function change(config: Config, edges: Edges, { verb, name, json }: Change): Promise<number> {
   const accounts = await requireAccounts(resolve(config.jobsDir), config);
   accountNamed(name, accounts);
   await requireArchive(config);
-  const shown = await withArchive(config, edges, async (archive) => {
-    await requireSchema(archive.pool, archive.address);
+  const shown = await withSchema(config, edges, async (archive) => {
     await wantAccount(archive.pool, name, WANTED[verb]);
     await keepDrained(resolve(config.dataDir), drainedIn(await readAccountRows(archive.pool)));
     return show(archive, accounts, edges);
@@ -143,17 +144,13 @@ async function change(config: Config, edges: Edges, { verb, name, json }: Change
   return 0;
 }
 
-/** @returns 0 */
 async function forget(
   config: Config,
   edges: Edges,
   given: { collector: string; json: boolean },
 ): Promise<number> {
   await requireArchive(config);
-  const forgotten = await withArchive(config, edges, async ({ pool, address }) => {
-    await requireSchema(pool, address);
-    return forgetCollector(pool, given.collector);
-  });
+  const forgotten = await withSchema(config, edges, ({ pool }) => forgetCollector(pool, given.collector));
   if (given.json) printJson(edges.stdout, accountsForgetJson, forgotten);
   else say(edges.stdout, `${forgotten.name} is forgotten; what it has collected stays.`);
   return 0;
@@ -175,7 +172,7 @@ async function show(
   });
 }
 
-/** An account of which nobody has said anything. */
+/** An account that the archive does not know. */
 function unseen({ name, limit, limitWindowMs }: Account): ShownAccount {
   return { name, limit, windowMs: limitWindowMs, state: "active", owner: null, fence: null, callsUsed: 0 };
 }

@@ -1,4 +1,4 @@
-/** Option values of the command line: each parser gives the value, or throws what commander shows with exit code 2. */
+/** Parsers of option values. Each throws what commander shows with exit code 2. */
 import { type Command, InvalidArgumentError } from "commander";
 import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
@@ -15,7 +15,7 @@ import {
 import { isDateText } from "../market/calendar/dates.ts";
 import { NO_OCC_SYMBOL, occSymbol } from "../market/occ.ts";
 
-/** The names between commas, each once, one at least. @param noun what one of them is */
+/** The names between commas, each once, at least one. @param noun what a name names */
 export function parseNames(text: string, noun: string, example: string): string[] {
   const names = [...new Set(text.split(",").map((name) => name.trim()))].filter((name) => name !== "");
   if (names.length === 0)
@@ -23,7 +23,7 @@ export function parseNames(text: string, noun: string, example: string): string[
   return names;
 }
 
-/** `AAPL,MSFT`: one symbol at least, each once, in capitals. @param isRight what each has to be */
+/** `AAPL,MSFT`: at least one symbol, each once, in capitals. @param isRight whether a symbol is one */
 export function parseSymbols(text: string, isRight: (symbol: string) => boolean = isSymbol): string[] {
   const symbols = parseNames(inCapitals(text), "symbol", "AAPL,MSFT");
   const wrong = symbols.find((symbol) => !isRight(symbol));
@@ -44,7 +44,6 @@ export function parseContract(text: string): OptionContract {
   return contract;
 }
 
-/** The id of a watchlist. */
 export function parseWatchlist(text: string): string {
   if (!isWatchlistId(text))
     throw new InvalidArgumentError(
@@ -54,9 +53,9 @@ export function parseWatchlist(text: string): string {
 }
 
 /**
- * `consumerKey:consumerSecret:token:tokenSecret`, after the ones given before.
+ * Adds `consumerKey:consumerSecret:token:tokenSecret` to the keys given before.
  *
- * @throws QuotekeeperError USAGE; an InvalidArgumentError would make commander show the value, which is a secret
+ * @throws QuotekeeperError USAGE, because commander would show the value of an InvalidArgumentError, which is a secret
  */
 export function parseKey(text: string, before: Credentials[]): Credentials[] {
   const [consumerKey, consumerSecret, accessToken, accessTokenSecret, ...rest] = text.split(":");
@@ -69,7 +68,6 @@ export function parseKey(text: string, before: Credentials[]): Credentials[] {
   return [...before, { consumerKey, consumerSecret, accessToken, accessTokenSecret }];
 }
 
-/** A whole number within bounds. */
 export function parseWhole(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -79,7 +77,6 @@ export function parseWhole(min: number, max: number): (text: string) => number {
   };
 }
 
-/** A date that exists, `YYYY-MM-DD`. */
 export function parseDate(text: string): string {
   if (!isDateText(text)) throw new InvalidArgumentError("Expected a date that exists, YYYY-MM-DD.");
   return text;
@@ -96,7 +93,7 @@ export function parseInstant(text: string): Instant {
   }
 }
 
-/** How fast time is played: a number from 0 to 1,000,000. */
+/** Played seconds a second: a number from 0 to 1,000,000. */
 export function parseSpeed(text: string): number {
   const speed = Number(text);
   if (!/^\d{1,7}(\.\d{1,6})?$/.test(text) || speed > 1_000_000)
@@ -104,7 +101,7 @@ export function parseSpeed(text: string): number {
   return speed;
 }
 
-/** `https://quotes.example`, perhaps with a port: scheme, host and port alone. */
+/** `https://quotes.example`, with or without a port, and nothing more. */
 export function parsePublicUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || `${url.origin}/` !== url.href)
@@ -114,7 +111,7 @@ export function parsePublicUrl(text: string): URL {
   return url;
 }
 
-/** Dates as they were given, unless the first is later than the last: then the command ends. */
+/** The dates as given; the command ends with wrong usage when the first is later than the last. */
 export function checkOrder(
   { from, to }: { from: string; to: string },
   command: Command,

@@ -1,5 +1,4 @@
-/** `quotekeeper calendar`: the sessions the program believes in. */
-import { Option } from "commander";
+/** `quotekeeper calendar`: the sessions that the program knows. */
 import { z } from "zod";
 import { addDays, exchangeDate, exchangeTime } from "../market/calendar/dates.ts";
 import { date, exchangeDay } from "../run/jsonWords.ts";
@@ -29,17 +28,10 @@ export const calendarJson = z
   )
   .describe("A row for each session, with `--closed` for each day.");
 
-/** Exchange dates, a month by default. */
 export const addCalendar: AddCommand = (command, { run, edges }) => {
   command
-    .addOption(
-      new Option("--from <date>", "first exchange date, YYYY-MM-DD; default: today").argParser(parseDate),
-    )
-    .addOption(
-      new Option("--to <date>", "last exchange date, YYYY-MM-DD; default: 30 days after the first").argParser(
-        parseDate,
-      ),
-    )
+    .option("--from <date>", "first exchange date, YYYY-MM-DD; default: today", parseDate)
+    .option("--to <date>", "last exchange date, YYYY-MM-DD; default: 30 days after the first", parseDate)
     .option("--closed", "list weekends as well, and with --json every day without a session", false)
     .option("--json", "print JSON", false)
     .action(({ closed, json, ...given }: { from?: string; to?: string; closed: boolean; json: boolean }) => {
@@ -49,10 +41,9 @@ export const addCalendar: AddCommand = (command, { run, edges }) => {
     });
 };
 
-/** Exchange dates, both included; `closed` also lists the days without a session. */
+/** Exchange dates, both included; `closed`: also the days without a session. */
 type CalendarRequest = { from: string; to: string; closed: boolean; json: boolean };
 
-/** Lists each session: date, kind, and pre, open, close and post; with the operator's own overrides. */
 async function calendar(
   config: Config,
   { stdout, stderr, env }: Edges,
@@ -68,16 +59,14 @@ async function calendar(
       return [];
     },
   );
-  // Who reads the table asks why a day is missing; of a weekend everybody knows.
+  // The table gives the reason of a missing day, but not of a weekend.
   const all = calendarRows(createCalendar(overrides), { from, to, closed: closed || !json });
   const rows =
     closed || json ? all : all.filter(({ kind, reason }) => kind !== "closed" || reason !== "weekend");
   if (json) printJson(stdout, calendarJson, rows.map(toJson));
   else {
-    const columns = ["Date", "Kind", "Pre (New York)", "Open", "Close", "Post", "Reason"].map((heading) => ({
-      heading,
-      ...(heading === "Reason" && { wrap: "" }),
-    }));
+    const reason = { heading: "Reason", wrap: "" };
+    const columns = ["Date", "Kind", "Pre (New York)", "Open", "Close", "Post", reason];
     stdout.write(table(columns, rows.map(toCells), { stdout, env }));
   }
   return 0;
@@ -92,7 +81,7 @@ function toCells({ date, kind, pre, open, close, post, reason }: CalendarRow): (
   return [date, kind, ...times, reason];
 }
 
-/** One day of the table; instants in UTC, null on a closed day. */
+/** A day; instants in UTC, null on a closed day. */
 type CalendarRow = {
   /** Exchange date, `YYYY-MM-DD`. */
   date: string;
@@ -105,14 +94,10 @@ type CalendarRow = {
   reason: string | null;
 };
 
-/**
- * The days from one exchange date to another, both included.
- *
- * @param dates.closed also the days without a session; default false
- */
-export function calendarRows(
+/** The days from one exchange date to another, both included. */
+function calendarRows(
   calendar: Calendar,
-  { from, to, closed = false }: { from: string; to: string; closed?: boolean },
+  { from, to, closed }: { from: string; to: string; closed: boolean },
 ): CalendarRow[] {
   if (!closed) return calendar.sessions(from, to);
   return datesBetween(from, to).map(

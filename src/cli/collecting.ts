@@ -1,4 +1,4 @@
-/** What `start` and `collect` do once the archive is open: schema, account, dashboard, collection, and what is shown of them. */
+/** What `start` and `collect` do once the archive is open: schema, dashboard, collection, and what the terminal shows. */
 import { resolve } from "node:path";
 import { collectingGoesOn, databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
 import { explain } from "../archive/connect/explain.ts";
@@ -24,12 +24,12 @@ import { type Account, accountKey, marketOf } from "../accounts/account.ts";
 import type { StatusLine } from "./terminal/statusLine.ts";
 import { VERSION } from "../run/version.ts";
 import { say } from "./terminal/harmless.ts";
+import { inHours, inSeconds } from "../run/durations.ts";
 import { counted, thousands } from "../figures.ts";
 
-/** How often the live line counts down. */
+/** How often the live line is drawn. */
 const LINE_EVERY_MS = 1_000;
 
-/** What is open of it. */
 export type Opened = {
   archive: Archive;
   reader: ReturnType<Archive["openReader"]>;
@@ -40,30 +40,28 @@ export type Opened = {
 type Collecting = {
   opened: Opened;
   lock: DataDirLock;
-  /** This collector among others. */
   fleet: NonNullable<Parameters<typeof startCollection>[0]["fleet"]>;
-  /** What the files say. */
   jobs: JobSet;
-  /** Whether the database has its schema, once that is known. */
+  /** Whether the database has its schema; resolves when that is known. */
   schemaReady: Promise<boolean>;
   /** Null: without the dashboard. */
   openWeb: typeof openWeb | null;
   line: StatusLine;
   log: ReturnType<typeof createLogger>;
   calm: CalmLog;
-  /** The signal, or the code of the error, that ends it. */
+  /** The signal or the error code that ends the collection. */
   ending: Promise<string>;
 };
 
-/** How long a start waits for the schema, in ms: what is not polled meanwhile is gone. */
+/** How long a start waits for the schema, in ms. Polls that fall into the wait are lost. */
 const SCHEMA_MS = 5_000;
 
 /**
- * The schema now, if the database takes it soon; if it can later, the loader sees to it.
+ * Migrates the schema, and waits a few seconds for it. After that the loader waits for the schema.
  *
- * @param ending what else ends the wait
- * @returns `isReady`: whether it is there, null: the database has not said so yet; `settled`: the same, once it has
- * @throws QuotekeeperError what no waiting mends; `onLate` is told of it where that comes after the wait
+ * @param ending ends the wait too
+ * @returns `isReady`: whether the database has its schema, null: unknown yet; `settled`: the same, once it is known
+ * @throws QuotekeeperError when waiting does not help; after the wait `onLate` is called with the error instead
  */
 export async function prepareSchema(
   archive: Archive,
@@ -81,7 +79,7 @@ export async function prepareSchema(
   if (isReady === null)
     log.warn(
       { address: archive.address },
-      `the database has not had its schema looked at within ${SCHEMA_MS / 1_000} s: collecting begins meanwhile`,
+      `the database has not had its schema looked at within ${inSeconds(SCHEMA_MS)}: collecting begins meanwhile`,
     );
   return { isReady, settled };
 }
@@ -101,7 +99,7 @@ async function schemaOf(archive: Archive, clock: Edges["clock"], log: Log): Prom
   }
 }
 
-/** Opens the dashboard and the collection, and shows how it goes until its end. */
+/** Opens the dashboard and the collection, and shows the collection until its end. */
 export async function collect(
   config: Config,
   { clock, bootId, stdout, stderr }: Edges,
@@ -118,13 +116,22 @@ export async function collect(
     look(opened.collection);
   };
   const started = await startCollection({
-    ...{ config, archive, clock, bootId, log, calm, meter, fleet, jobs, schemaReady },
+    config,
+    archive,
+    clock,
+    bootId,
+    log,
+    calm,
+    meter,
+    fleet,
+    jobs,
+    schemaReady,
     onChange: oncePerTurn(refresh),
   });
   opened.collection = started;
   lock.serve(lendCalls((key) => lenderOf(started, key), clock));
   say(stdout, ...banner(config, opened, started));
-  // A terminal has the banner; a log that is collected needs a line of its own.
+  // A terminal shows the banner; a collected log needs a line with the same facts.
   const machine = !stderr.isTTY;
   if (machine) log.info(startFacts(config, opened, started), "started");
   const signal = await ticking(refresh, ending);
@@ -133,7 +140,7 @@ export async function collect(
   say(stdout, "Ending: finishing the calls under way and storing their answers.");
 }
 
-/** Who lends the calls of the account with this key. */
+/** Lends calls of the account with this key; null: the collector has no such account. */
 function lenderOf({ accounts, collector }: Collection, key: string) {
   const found = accounts.all.find(({ account }) => accountKey(account) === key);
   return found
@@ -148,7 +155,7 @@ async function ticking(refresh: () => void, interrupted: Promise<string>): Promi
   return signal;
 }
 
-/** What an operator wants to find in a log of yesterday; no secret is among it. */
+/** The facts that an operator looks for in an old log; no secret. */
 function startFacts(config: Config, { archive, web }: Opened, { accounts }: Collection): object {
   const called = accounts.sharing;
   const { simulated, address } = marketOf(called);
@@ -184,10 +191,10 @@ function banner(config: Config, { archive, web }: Opened, { accounts }: Collecti
 
 /** `main 60 calls a minute`. */
 function limitInWords({ name, limit, limitWindowMs }: Account): string {
-  return `${name} ${counted(limit, "call")} ${limitWindowMs === 60_000 ? "a minute" : `in ${limitWindowMs / 1_000} s`}`;
+  return `${name} ${counted(limit, "call")} ${limitWindowMs === 60_000 ? "a minute" : `in ${inSeconds(limitWindowMs)}`}`;
 }
 
-/** `main is called by quotes-1`, of a collector that calls no account; null: it calls one. */
+/** Which collectors call the accounts, for a collector that calls none; null: it calls one. */
 function waitingText(fleet: ReturnType<Collection["fleet"]>): string | null {
   if (!fleet || fleet.accounts.length === 0 || fleet.accounts.some(({ held }) => held)) return null;
   const callers = fleet.accounts.map(({ name, caller }) =>
@@ -203,12 +210,11 @@ function statusText({ accounts, collector, loader, loaded, fleet }: Collection, 
   const failure = loader.failure();
   const corrections = accounts.all.map(({ feed }) => feed.clockCorrectionMs());
   const correctionMs = corrections.find((ms) => ms !== 0) ?? 0;
-  const seconds = nextPollAt ? Math.max(0, Math.ceil((nextPollAt.getTime() - now.getTime()) / 1000)) : null;
   return [
     ...(marketOf(accounts.sharing).simulated ? ["SIMULATED"] : []),
     waitingText(fleet()) ?? `${thousands(callsUsed)}/${counted(limit, "call")} this minute`,
     `${counted(quotes, "row")} stored`,
-    seconds === null ? "no poll ahead" : `next poll in ${duration(seconds)}`,
+    nextPollAt ? `next poll in ${inHours(nextPollAt.getTime() - now.getTime())}` : "no poll ahead",
     ...(queued > 0 ? [`${queued} queued`] : []),
     ...(states.length > 1
       ? states.flatMap(({ name, state }) => (state === "active" ? [] : [`${name} is ${state}`]))
@@ -223,13 +229,7 @@ function statusText({ accounts, collector, loader, loaded, fleet }: Collection, 
   ].join(" | ");
 }
 
-/** `45 s`, `12 min` or `17 h`. */
-function duration(seconds: number): string {
-  if (seconds < 120) return `${seconds} s`;
-  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
-}
-
-/** Says what was stored, and whether answers are left. @returns the exit code */
+/** Says what was stored, and whether the database lacks answers. @returns the exit code */
 export function farewell(collection: Collection | null, { stdout }: Edges): number {
   if (!collection) return 0;
   const { quotes, responses } = collection.loaded();
@@ -249,7 +249,7 @@ export function farewell(collection: Collection | null, { stdout }: Edges): numb
   return 1;
 }
 
-/** The same, when the event loop comes round: at a slot's start a thousand calls may end at once. */
+/** Acts once a turn of the event loop: at a slot's start a thousand calls may end at once. */
 function oncePerTurn(act: () => void): () => void {
   let coming = false;
   return () => {

@@ -12,13 +12,10 @@ const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const 
   (places: readonly Place[]) => string
 >;
 
-/** A shell that completion is made for. */
 type Shell = keyof typeof SCRIPTS;
 
-/** All of them. */
-export const SHELLS = Object.keys(SCRIPTS) as Shell[];
+const SHELLS = Object.keys(SCRIPTS) as Shell[];
 
-/** The shell is its argument. */
 export const addCompletion: AddCommand = (command, { edges, done, whole }) => {
   command
     .addArgument(new Argument("<shell>", "the shell").choices(SHELLS))
@@ -36,7 +33,7 @@ export const addCompletion: AddCommand = (command, { edges, done, whole }) => {
     });
 };
 
-/** What the build has made (scripts/build.js): shells ask for it at every start. @throws where there is no build */
+/** The script that the build has made (scripts/build.js): shells ask for it at every start. @throws without a build */
 async function builtScript(shell: Shell): Promise<string> {
   return readFile(new URL(`../completion/${shell}`, import.meta.url), "utf8");
 }

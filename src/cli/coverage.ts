@@ -1,5 +1,4 @@
-/** `quotekeeper coverage`: expected against stored, per instrument and session, and why not. */
-import { Option } from "commander";
+/** `quotekeeper coverage`: what was due and what is stored, by instrument and session, and why the rest is missing. */
 import { z } from "zod";
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import { count, countsByName, exchangeDay } from "../run/jsonWords.ts";
@@ -19,8 +18,8 @@ import { grouped } from "../collect/asks.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges } from "../run/edges.ts";
-import { type Archive, requireArchive, requireSchema, withArchive } from "../run/archive.ts";
-import { table } from "./terminal/table.ts";
+import { type Archive, requireArchive, withSchema } from "../run/archive.ts";
+import { right, table } from "./terminal/table.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 import { counted, percent, thousands } from "../figures.ts";
 
@@ -49,18 +48,10 @@ export const coverageJson = z
   )
   .describe("A row for each instrument and day, the worst first.");
 
-/** Exchange dates, the newest week by default. */
 export const addCoverage: AddCommand = (command, { run, edges }) => {
   command
-    .addOption(
-      new Option(
-        "--from <date>",
-        "first exchange date, YYYY-MM-DD; default: six days before the last",
-      ).argParser(parseDate),
-    )
-    .addOption(
-      new Option("--to <date>", "last exchange date, YYYY-MM-DD; default: today").argParser(parseDate),
-    )
+    .option("--from <date>", "first exchange date, YYYY-MM-DD; default: six days before the last", parseDate)
+    .option("--to <date>", "last exchange date, YYYY-MM-DD; default: today", parseDate)
     .option("--account <name>", "only what was due to this account; default: all")
     .option("--json", "print JSON", false)
     .action(
@@ -77,17 +68,14 @@ export const addCoverage: AddCommand = (command, { run, edges }) => {
 /** Exchange dates, both included. */
 type CoverageRequest = { from: string; to: string; account: string | null; json: boolean };
 
-/** Instruments that are listed; the rest is counted. */
+/** Rows that are listed; the rest is counted. */
 const MOST_ROWS = 40;
 
 /** @returns 0; 1 when something that was due is not stored */
 async function coverage(config: Config, edges: Edges, request: CoverageRequest): Promise<number> {
   const { from, to, json } = request;
   await requireArchive(config);
-  const { rows, shares } = await withArchive(config, edges, async ({ pool, address }) => {
-    await requireSchema(pool, address);
-    return readRows(pool, request);
-  });
+  const { rows, shares } = await withSchema(config, edges, ({ pool }) => readRows(pool, request));
   const { stdout } = edges;
   if (json) printJson(stdout, coverageJson, withShares(rows, shares));
   else if (rows.length === 0)
@@ -118,7 +106,7 @@ async function readRows(
   return { rows: shares.map(({ account: _account, ...row }) => row), shares: [] };
 }
 
-/** Rows with the parts of each account, where several have any. */
+/** Rows with the share of each account, where several accounts have one. */
 function withShares(
   rows: readonly CoverageRow[],
   shares: readonly CoverageShare[],
@@ -128,13 +116,16 @@ function withShares(
   const parts = grouped(shares, keyOf);
   return rows.map((row) => ({
     ...row,
-    accounts: (parts.get(keyOf(row)) ?? []).map(({ account, expected, stored, missed, reasons }) => ({
-      ...{ name: account, expected, stored, missed, reasons },
+    accounts: (parts.get(keyOf(row)) ?? []).map(({ account: name, expected, stored, missed, reasons }) => ({
+      name,
+      expected,
+      stored,
+      missed,
+      reasons,
     })),
   }));
 }
 
-/** Simulated slots are told apart from an account's, and say so. */
 function report(rows: readonly CoverageRow[], accounts: readonly AccountCoverage[], edges: Edges): string {
   const worst = rows.filter(({ missed }) => missed > 0);
   const heading = rows[0]?.source === "simulated" ? "SIMULATED market\n" : "";
@@ -142,29 +133,29 @@ function report(rows: readonly CoverageRow[], accounts: readonly AccountCoverage
   return `${heading}${heatLines(rows, edges.stdout.columns).join("\n")}\n\n${accounts.length > 0 ? `${accountsTable(accounts, edges)}\n` : ""}${details}`;
 }
 
+const WHY = { heading: "Why", wrap: "" };
+
 function accountsTable(accounts: readonly AccountCoverage[], { stdout, env }: Edges): string {
-  const columns = ["Account", "Due", "Stored", "Missed", "Why"].map((heading, index) => ({
-    heading,
-    right: index > 0 && index < 4,
-    ...(heading === "Why" && { wrap: "" }),
-  }));
+  const columns = ["Account", ...right("Due", "Stored", "Missed"), WHY];
   const cells = accounts.map(({ account, expected, stored, missed, reasons }) => [
-    ...[oneLine(account), ...[expected, stored, missed].map(thousands), why(reasons)],
+    oneLine(account),
+    thousands(expected),
+    thousands(stored),
+    thousands(missed),
+    why(reasons),
   ]);
   return table(columns, cells, { stdout, env });
 }
 
 function worstTable(worst: readonly CoverageRow[], { stdout, env }: Edges): string {
-  const columns = ["Date", "Instrument", "Stored", "Why"].map((heading, index) => ({
-    heading,
-    right: index === 2,
-    ...(index === 1 && { wrap: ":" }),
-    ...(index === 3 && { wrap: "" }),
-  }));
+  const columns = ["Date", { heading: "Instrument", wrap: ":" }, ...right("Stored"), WHY];
   const cells = worst
     .slice(0, MOST_ROWS)
     .map(({ date, instrument, stored, expected, reasons }) => [
-      ...[date, oneLine(instrument), `${thousands(stored)} of ${thousands(expected)}`, why(reasons)],
+      date,
+      oneLine(instrument),
+      `${thousands(stored)} of ${thousands(expected)}`,
+      why(reasons),
     ]);
   const rest =
     worst.length > MOST_ROWS
@@ -181,17 +172,17 @@ function why(reasons: CoverageRow["reasons"]): string {
     .join(", ");
 }
 
-/** Shares of what was due, from nothing to all, as one character each. */
+/** What is stored of what was due, from nothing to all. */
 const SHADES = [..." .:-=+*#%@"];
 
-/** Cells of a day's heat line, at most and at least; more instruments than that share cells. */
+/** Most and least cells of a day's heat line. More instruments than cells share cells. */
 const HEAT_WIDTH = 48;
 const LEAST_HEAT = 8;
 
-/** What the date, the brackets and the blanks of a heat line take. */
+/** Width of a heat line's date, brackets and blanks. */
 const AROUND_HEAT = "2026-11-20 [] ".length;
 
-/** A line a day: each character is some of the instruments, by name, dark where they are all there. */
+/** A line a day. Each character stands for some instruments, in the order of names; the darker, the more is stored. */
 function heatLines(rows: readonly CoverageRow[], columns: number): string[] {
   const names = [...new Set(rows.map(({ instrument }) => instrument))].sort();
   const dates = [...new Set(rows.map(({ date }) => date))].sort();
@@ -224,8 +215,6 @@ function shareOf(rows: readonly CoverageRow[]): string {
 }
 
 function totals(rows: readonly CoverageRow[]): { expected: number; stored: number } {
-  return rows.reduce(
-    (sum, row) => ({ expected: sum.expected + row.expected, stored: sum.stored + row.stored }),
-    { expected: 0, stored: 0 },
-  );
+  const sumOf = (name: "expected" | "stored"): number => rows.reduce((sum, row) => sum + row[name], 0);
+  return { expected: sumOf("expected"), stored: sumOf("stored") };
 }

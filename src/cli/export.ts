@@ -12,13 +12,13 @@ import { QuotekeeperError } from "../errors.ts";
 import { exportArchive, type ExportProgress } from "../export/exportArchive.ts";
 import { type Manifest, manifestSchema } from "../export/manifest.ts";
 import { type Edges, endingAtInterrupt } from "../run/edges.ts";
-import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
+import { archiveExists, withSchema } from "../run/archive.ts";
 import { oneLine } from "./terminal/harmless.ts";
 import { PROCESSES } from "../processes.ts";
 import { createLogger } from "./terminal/logger.ts";
 import { roughly } from "../run/durations.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
-import { table } from "./terminal/table.ts";
+import { right, table } from "./terminal/table.ts";
 import { VERSION } from "../run/version.ts";
 import { bytes, counted, thousands } from "../figures.ts";
 
@@ -35,7 +35,6 @@ type ExportOptions = Pick<ExportRequest, "format" | "out" | "raw" | "replace" | 
   tables?: string[];
 };
 
-/** Format and place, and which tables, dates and symbols. */
 export const addExport: AddCommand = (command, { run, edges }) => {
   const named = (wanted: boolean): string =>
     EXPORT_TABLES.filter(({ byDefault }) => byDefault === wanted)
@@ -46,26 +45,15 @@ export const addExport: AddCommand = (command, { run, edges }) => {
       new Option("--format <format>", "what to write").choices(["parquet", "csv"]).makeOptionMandatory(),
     )
     .requiredOption("--out <directory>", "directory to make; it appears when all files are written")
-    .addOption(
-      new Option("--from <date>", "first exchange date, YYYY-MM-DD; default: the first there is").argParser(
-        parseDate,
-      ),
+    .option("--from <date>", "first exchange date, YYYY-MM-DD; default: the first there is", parseDate)
+    .option("--to <date>", "last exchange date, YYYY-MM-DD; default: the last there is", parseDate)
+    .option("--symbols <list>", "only these symbols and their options, separated by commas", (text: string) =>
+      parseSymbols(text, isKeptSymbol),
     )
-    .addOption(
-      new Option("--to <date>", "last exchange date, YYYY-MM-DD; default: the last there is").argParser(
-        parseDate,
-      ),
-    )
-    .addOption(
-      new Option("--symbols <list>", "only these symbols and their options, separated by commas").argParser(
-        (text: string) => parseSymbols(text, isKeptSymbol),
-      ),
-    )
-    .addOption(
-      new Option(
-        "--tables <list>",
-        `tables, separated by commas, or all; default: ${named(true)}; further: ${named(false)}`,
-      ).argParser((text: string) => parseNames(text, "table", "quotes,bars_1d")),
+    .option(
+      "--tables <list>",
+      `tables, separated by commas, or all; default: ${named(true)}; further: ${named(false)}`,
+      (text: string) => parseNames(text, "table", "quotes,bars_1d"),
     )
     .option(
       "--replace",
@@ -89,14 +77,17 @@ export const addExport: AddCommand = (command, { run, edges }) => {
         (config) =>
           exportFiles(config, edges, {
             ...options,
-            ...{ from: from ?? null, to: to ?? null, symbols: symbols ?? null, tables: tables ?? null },
+            from: from ?? null,
+            to: to ?? null,
+            symbols: symbols ?? null,
+            tables: tables ?? null,
           }),
         { asCaller: true },
       );
     });
 };
 
-/** What was asked for; dates are the exchange's, both included, null: no bound. */
+/** Dates are the exchange's, both included; null: no bound. */
 type ExportRequest = {
   format: "parquet" | "csv";
   out: string;
@@ -106,36 +97,38 @@ type ExportRequest = {
   /** Names of tables; null: the usual ones. */
   tables: string[] | null;
   replace: boolean;
-  /** Texts of CSV as they are, whatever a spreadsheet makes of them. */
+  /** CSV texts exactly as they are, even if a spreadsheet would run one as a formula. */
   raw: boolean;
   json: boolean;
 };
 
-/** @returns 0; whatever is in the way throws, and then nothing is at `out` that was not there before */
+/** @returns 0. An error leaves everything at `out` as it was. */
 async function exportFiles(config: Config, edges: Edges, request: ExportRequest): Promise<number> {
   const tables = chosenTables(request);
   if (!(await archiveExists(config)))
     throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive`);
   const out = resolve(edges.directory, request.out);
+  const { json, ...wanted } = request;
   const show = createDisplay(config, edges);
   try {
     const manifest = await endingAtInterrupt(edges, (signal) =>
-      withArchive(config, { clock: edges.clock }, async ({ pool, address }) => {
-        await requireSchema(pool, address);
-        return exportArchive({
-          ...{ pool, out, tables, format: request.format, raw: request.raw, replace: request.replace },
-          ...{ from: request.from, to: request.to, symbols: request.symbols },
+      withSchema(config, { clock: edges.clock }, ({ pool }) =>
+        exportArchive({
+          ...wanted,
+          pool,
+          out,
+          tables,
           program: `quotekeeper ${VERSION}`,
           writtenAt: edges.clock.now().toISOString(),
           processes: PROCESSES,
           signal,
           onProgress: show.progress,
           onWidened: show.widened,
-        });
-      }),
+        }),
+      ),
     );
     show.end();
-    if (request.json) printJson(edges.stdout, exportJson, { out, ...manifest });
+    if (json) printJson(edges.stdout, exportJson, { out, ...manifest });
     else edges.stdout.write(report(out, manifest, edges));
     return 0;
   } catch (error) {
@@ -172,7 +165,7 @@ type Display = {
   end: () => void;
 };
 
-/** A live line on a terminal, elsewhere log lines; on stderr, as stdout is for the result. */
+/** A live line on a terminal, elsewhere log lines; on stderr, because stdout has the result. */
 function createDisplay(config: Config, { clock, stderr, env }: Edges): Display {
   const line = new StatusLine(stderr, clock);
   const log = createLogger(config.logLevel, line.above(stderr), env);
@@ -211,7 +204,7 @@ function progressText({ table: name, date, rows, expected }: ExportProgress, ela
 }
 
 function report(out: string, { tables, format, symbols }: Manifest, { stdout, env }: Edges): string {
-  const columns = ["Table", "Rows", "Files", "Size"].map((heading, index) => ({ heading, right: index > 0 }));
+  const columns = ["Table", ...right("Rows", "Files", "Size")];
   const cells = tables.map(({ name, rows, files }) => [
     name,
     thousands(rows),

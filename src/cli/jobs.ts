@@ -1,14 +1,15 @@
 /** `quotekeeper jobs check`: every problem of every job file at once. */
 import { z } from "zod";
 import { count, exchangeDay } from "../run/jsonWords.ts";
-import { type AddCommand, EXIT_CODES } from "./command.ts";
+import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
 import { noJobs, readJobs } from "../schedule/readJobs.ts";
 import { describeProblem } from "../config/yamlFile.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges } from "../run/edges.ts";
-import { table } from "./terminal/table.ts";
+import { inSeconds } from "../run/durations.ts";
+import { right, table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 import { counted, thousands } from "../figures.ts";
 
@@ -85,7 +86,6 @@ export const jobsCheckJson = z.strictObject({
     .describe("Everything that is wrong; the exit code is 2 when there is any."),
 });
 
-/** `jobs`, whose one command checks them. */
 export const addJobs: AddCommand = (jobs, { run, edges }) => {
   jobs
     .command("check")
@@ -93,7 +93,6 @@ export const addJobs: AddCommand = (jobs, { run, edges }) => {
       "validates the job files, all problems at once with file and line; exit code 2 when there are any",
     )
     .option("--json", "print JSON", false)
-    .addHelpText("after", EXIT_CODES)
     .action(({ json }: { json: boolean }) =>
       run((config) => jobsCheck(config, edges, { json }), { asCaller: true }),
     );
@@ -112,7 +111,10 @@ async function jobsCheck(
   const { calendar, problems, ...read } = await readJobs(dir, config);
   const jobs = read.jobs.map((job) => ({ ...job, account: job.account ?? null }));
   const accounts = read.accounts.map(({ name, feed, limit, limitWindowMs: windowMs }) => ({
-    ...{ name, baseUrl: feed.kind === "account" ? feed.baseUrl : null, limit, windowMs },
+    name,
+    baseUrl: feed.kind === "account" ? feed.baseUrl : null,
+    limit,
+    windowMs,
   }));
   if (jobs.length === 0 && problems.length === 0) throw noJobs(dir);
   if (json) printJson(stdout, jobsCheckJson, { jobs, calendar, accounts, problems });
@@ -127,28 +129,19 @@ async function jobsCheck(
       thousands(job.options.length),
       thousands(job.chains.length),
     ]);
-    const columns = ["Job", "Schedule", "Session", "Account", "Priority", "Symbols", "Options", "Chains"];
-    if (rows.length > 0) {
-      stdout.write(
-        table(
-          columns.map((heading, index) => ({ heading, right: index > 3 })),
-          rows,
-          { stdout, env },
-        ),
-      );
-    }
-    // Whoever has set no more than the variables of one account knows it.
+    const counts = right("Priority", "Symbols", "Options", "Chains");
+    const columns = ["Job", "Schedule", "Session", "Account", ...counts];
+    if (rows.length > 0) stdout.write(table(columns, rows, { stdout, env }));
+    // An operator with the variables of one account knows that account.
     if (accounts.length > 1 || read.accounts.some(({ feed }) => feed !== config.feed)) {
       stdout.write(
         `\n${table(
-          [
-            { heading: "Account" },
-            { heading: "Service" },
-            { heading: "Limit", right: true },
-            { heading: "Window", right: true },
-          ],
+          ["Account", "Service", ...right("Limit", "Window")],
           accounts.map(({ name, baseUrl, limit, windowMs }) => [
-            ...[name, baseUrl ?? "simulated", thousands(limit), `${windowMs / 1_000} s`],
+            name,
+            baseUrl ?? "simulated",
+            thousands(limit),
+            inSeconds(windowMs),
           ]),
           { stdout, env },
         )}\n`,

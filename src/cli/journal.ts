@@ -1,13 +1,13 @@
-/** `quotekeeper journal list|verify|repair|accept`: the journal's health for people. None of them changes a segment. */
-import { count, instant } from "../run/jsonWords.ts";
+/** `quotekeeper journal list|verify|repair|accept`: the journal's health. No command changes a segment. */
 import { parseDate } from "./arguments.ts";
-import { type AddCommand, EXIT_CODES, type Touches } from "./command.ts";
+import type { AddCommand, Touches } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { join } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import type { Config } from "../config/loadEnvironment.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
-import { acceptFindings, type Accepted, type Finding } from "../journal/completeness.ts";
+import { type Finding } from "../journal/completeness.ts";
+import { acceptFindings, type Accepted } from "../journal/acceptFindings.ts";
 import { errnoOf, fileSystem } from "../journal/fs.ts";
 import { hourOf } from "../journal/segmentName.ts";
 import { SEGMENT_LIST } from "../journal/segmentList.ts";
@@ -17,154 +17,13 @@ import { repairJournal, type JournalReport, type SegmentReport, verifyJournal } 
 import { exchangeTime } from "../market/calendar/dates.ts";
 import type { Edges } from "../run/edges.ts";
 import { journalDir } from "../run/stations.ts";
-import { table } from "./terminal/table.ts";
+import { journalAcceptJson, journalListJson, journalRepairJson, journalVerifyJson } from "./journalJson.ts";
+import { right, table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 import { bytes, counted } from "../figures.ts";
 
-const state = z
-  .enum(["open", "closed", "compressed"])
-  .describe("`open`: may still be written. `closed`: no longer. `compressed`: proved and compressed.");
-
-const reason = z.enum([
-  "torn_tail",
-  "bad_header",
-  "bad_length",
-  "bad_checksum",
-  "damaged_body",
-  "zeroed",
-  "foreign",
-  "unknown_version",
-  "unknown_record",
-  "damaged_compression",
-  "behind_end",
-]);
-
-const place = z.strictObject({
-  at: count.describe("Offset in the file."),
-  length: count.describe("Length there."),
-});
-
-const damage = z.strictObject({
-  offset: count.describe("Offset in the uncompressed segment."),
-  length: count.describe("Length in bytes."),
-  reason: reason.describe("What is wrong, see docs/journal-damage.md."),
-});
-
-/** `journal list --json`. */
-export const journalListJson = z
-  .array(
-    z.strictObject({
-      name: z.string().describe("Name of the segment."),
-      state,
-      bytes: count
-        .nullable()
-        .describe(
-          "Uncompressed size; null when the end of a compressed file is damaged, or the file cannot be read.",
-        ),
-      fileBytes: count.describe("Size of the file."),
-      writtenAt: instant.describe("When the file was last written."),
-    }),
-  )
-  .describe("The segments, oldest first.");
-
-/** `journal verify --json`. */
-export const journalVerifyJson = z.strictObject({
-  segments: z
-    .array(
-      z.strictObject({
-        name: z.string().describe("Name of the segment."),
-        state,
-        bytes: count.describe("Uncompressed bytes read."),
-        records: count.describe("Whole records."),
-        damages: z
-          .array(
-            z.strictObject({
-              damage: damage.describe("The stretch."),
-              inFile: place.nullable().describe("Where it lies in a compressed file that cannot be read."),
-              isSetAside: z.boolean().describe("Whether a copy of it has been set aside."),
-            }),
-          )
-          .describe("Stretches that hold no record."),
-        unfinished: damage.nullable().describe("What a writer seems to be writing just now; no damage."),
-      }),
-    )
-    .describe("The segments, oldest first."),
-  records: count.describe("Whole records of all segments."),
-  bytes: count.describe("Uncompressed bytes of all segments."),
-  damages: z
-    .strictObject({
-      setAside: count.describe("Those that have been set aside."),
-      fresh: count.describe("Those that have not; the exit code is 1 then."),
-    })
-    .describe("Damaged stretches of all segments."),
-  findings: z
-    .array(
-      z.strictObject({
-        segment: z
-          .string()
-          .describe(
-            "Name of the segment; `segments.jsonl`: the list of segments; `damaged`: the folder of set aside damage.",
-          ),
-        problem: z
-          .enum(["missing", "foreign", "reordered", "altered", "unreadable", "list_lost"])
-          .describe("What is wrong, see docs/journal-damage.md."),
-        detail: z.string().describe("What was expected or found."),
-      }),
-    )
-    .describe(
-      "Segments that are missing, cannot be read or should not be there; the exit code is 1 when there are any.",
-    ),
-  listed: z
-    .boolean()
-    .describe("Whether the journal has a list of its segments; without one none of them can be missed."),
-  strangers: z
-    .array(z.string())
-    .describe("Files that look like segments and are none; the exit code is 1 when there are any."),
-});
-
-/** `journal accept --json`. */
-export const journalAcceptJson = z.strictObject({
-  accepted: z
-    .array(
-      z.strictObject({
-        segment: z.string().describe("Name of the segment; `segments.jsonl`: the list of segments."),
-        as: z
-          .enum(["away", "here", "begun"])
-          .describe(
-            "`away`: its file may be elsewhere. `here`: it belongs to this journal as it is. `begun`: the list was begun anew.",
-          ),
-      }),
-    )
-    .describe("What was accepted."),
-});
-
-/** `journal repair --json`. */
-export const journalRepairJson = z.strictObject({
-  records: count.describe("Whole records of all segments."),
-  setAside: z
-    .array(
-      z.strictObject({
-        segment: z.string().describe("Name of the segment."),
-        offset: count.describe("Offset of the stretch in the uncompressed segment."),
-        length: count.describe("Its length in bytes."),
-        reason: reason.describe("What is wrong, see docs/journal-damage.md."),
-        file: z.string().describe("File name of the copy."),
-        fileBytes: count.describe("Size of the copy."),
-        sha256: z.string().describe("SHA-256 of the copy."),
-        inCompressedFile: place
-          .nullable()
-          .describe("Where it lies in a compressed file that cannot be read."),
-      }),
-    )
-    .describe("What was set aside in this run."),
-  strangers: z
-    .array(z.string())
-    .describe("Files that look like segments but are not; the exit code is 1 when there are any."),
-});
-
 type Output = { json: boolean };
 
-/** `journal`, with a command for each thing that is done with it. */
 export const addJournal: AddCommand = (journal, { run, edges }) => {
   const add = (
     name: string,
@@ -175,7 +34,6 @@ export const addJournal: AddCommand = (journal, { run, edges }) => {
       .command(name)
       .description(description)
       .option("--json", "print JSON", false)
-      .addHelpText("after", EXIT_CODES)
       .action(({ json }: Output) => run((config) => work(config, edges, { json }), touches));
   add("list", "its segments, oldest first", { work: journalList, readsOnly: true });
   add(
@@ -195,14 +53,13 @@ export const addJournal: AddCommand = (journal, { run, edges }) => {
       parseDate,
     )
     .option("--json", "print JSON", false)
-    .addHelpText("after", EXIT_CODES)
     .action((names: string[], { before = null, json }: Output & { before?: string | null }) =>
       run((config) => journalAccept(config, edges, { names, before, json })),
     );
   add("repair", "copies damaged bytes aside; harmless beside a running collector", { work: journalRepair });
 };
 
-/** Lists the segments, oldest first. @returns 0; 1 when one of them cannot be read */
+/** @returns 0; 1 when a segment cannot be read */
 async function journalList(
   config: Config,
   { stdout, stderr, env }: Edges,
@@ -213,13 +70,7 @@ async function journalList(
   if (json) printJson(stdout, journalListJson, segments.map(toJson));
   else if (segments.length === 0) say(stdout, "The journal is empty.");
   else {
-    const columns = [
-      { heading: "Segment" },
-      { heading: "State" },
-      { heading: "Size", right: true },
-      { heading: "On disk", right: true },
-      { heading: "Last written (New York)" },
-    ];
+    const columns = ["Segment", "State", ...right("Size", "On disk"), "Last written (New York)"];
     stdout.write(table(columns, segments.map(toCells), { stdout, env }));
   }
   for (const { message } of unreadable) say(stderr, message);
@@ -227,7 +78,7 @@ async function journalList(
 }
 
 /**
- * Reads every record and proves it, and holds the segments against the journal's list.
+ * Reads and proves every record, and compares the segments with the journal's list.
  *
  * @returns 1 when there is damage that has not been set aside, a segment that is missing, foreign, reordered, altered or
  *   unreadable, or a file that is no segment; else 0
@@ -240,9 +91,9 @@ async function journalVerify(config: Config, { clock, stdout }: Edges, { json }:
 }
 
 /**
- * Sets the bytes aside that hold no record. Nothing is deleted and no segment is changed.
+ * Copies the bytes that hold no record aside. Nothing is deleted and no segment is changed.
  *
- * @returns 1 when a file is left that is no segment, or cannot be read, for a person to see to; else 0
+ * @returns 1 when a person has to look at a file that is no segment or cannot be read; else 0
  */
 async function journalRepair(
   config: Config,
@@ -270,16 +121,15 @@ async function journalRepair(
   return found.strangers.length + unreadable.length > 0 ? 1 : 0;
 }
 
-/** What `journal accept` is asked for. */
 type AcceptArguments = Output & {
   /** Segments by name, or `segments.jsonl`. */
   names: string[];
-  /** Everything missing or foreign that was begun before this day (UTC) as well, `YYYY-MM-DD`; null: nothing. */
+  /** Also everything missing or foreign that was begun before this day (UTC), `YYYY-MM-DD`; null: nothing more. */
   before: string | null;
 };
 
 /**
- * Writes down that what `verify` names is meant to be so.
+ * Writes down that segments which `verify` names are as the operator wants them.
  *
  * @returns 0
  * @throws QuotekeeperError USAGE when nothing is named
@@ -322,7 +172,7 @@ function toJson({
 }
 
 function toCells({ name, state, bytes: size, fileBytes, mtimeMs }: SegmentInfo): string[] {
-  // The end of a compressed file that was cut off says no longer how much it held.
+  // The size stands at the end of a compressed file, which a cut-off file lacks.
   const held = size === null ? "?" : bytes(size);
   return [name, state, held, bytes(fileBytes), exchangeTime(new Date(mtimeMs))];
 }

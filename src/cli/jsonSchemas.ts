@@ -1,4 +1,4 @@
-/** The JSON of every command that prints any: `docs/json.md` is generated from this table. */
+/** The schema of every command's JSON; `docs/json.md` is generated from this table. */
 import { z } from "zod";
 import { gapsJson } from "./backfill/gaps.ts";
 import { backfillJson } from "./backfill/report.ts";
@@ -7,8 +7,8 @@ import { calendarJson } from "./calendar.ts";
 import { coverageJson } from "./coverage.ts";
 import { exportJson } from "./export.ts";
 import { jobsCheckJson } from "./jobs.ts";
-import { journalAcceptJson, journalListJson, journalRepairJson, journalVerifyJson } from "./journal.ts";
-import { lakeJson, lakeRestoreJson, lakeVerifyJson } from "./lake.ts";
+import { journalAcceptJson, journalListJson, journalRepairJson, journalVerifyJson } from "./journalJson.ts";
+import { lakeJson, lakeRestoreJson, lakeVerifyJson } from "./lakeJson.ts";
 import { migrateJson } from "./migrate.ts";
 import { planJson } from "./plan.ts";
 import { pollJson } from "./poll.ts";
@@ -16,7 +16,7 @@ import { keysAddJson, keysListJson, keysRevokeJson } from "./serveKeys.ts";
 import { sqlJson } from "./sqlAnswer.ts";
 import { statusJson } from "../run/statusJson.ts";
 
-/** By the command's words behind `quotekeeper`, in the order in which people read them. */
+/** By the command's words behind `quotekeeper`, in the order of the page. */
 export const JSON_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   status: statusJson,
   poll: pollJson,

@@ -1,7 +1,5 @@
-/** `quotekeeper lake`: whole days of the archive as proven Parquet files, and quotes that only these keep. */
+/** `quotekeeper lake`: whole days of the archive as proven Parquet files, and quotes that only the lake has. */
 import { resolve } from "node:path";
-import { Option } from "commander";
-import { z } from "zod";
 import { HOT_DAYS } from "../config/environment.ts";
 import { readKnownLake } from "../archive/export/lakeRows.ts";
 import type { Config } from "../config/loadEnvironment.ts";
@@ -13,96 +11,27 @@ import { verifyLake } from "../lake/verifyLake.ts";
 import { withLake, someOf } from "../lake/whichLake.ts";
 import { writeLake } from "../lake/writeLake.ts";
 import { noteLake } from "../run/lakeJob.ts";
-import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
+import { archiveExists, withSchema } from "../run/archive.ts";
 import { type Edges, endingAtInterrupt } from "../run/edges.ts";
-import { count } from "../run/jsonWords.ts";
 import { VERSION } from "../run/version.ts";
 import { parseDate } from "./arguments.ts";
-import { type AddCommand, EXIT_CODES } from "./command.ts";
+import { lakeJson, lakeRestoreJson, lakeVerifyJson } from "./lakeJson.ts";
+import type { AddCommand } from "./command.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
 import type pg from "pg";
 import { bytes, counted, thousands } from "../figures.ts";
 
-const date = z.iso.date();
-const stretch = { from: z.string().describe("UTC"), to: z.string().describe("UTC") };
-
-/** `lake --json`. */
-export const lakeJson = z.strictObject({
-  out: z.string().describe("The lake's directory."),
-  written: z.array(date).describe("Exchange dates written for the first time."),
-  rewritten: z.array(date).describe("Dates written again, because rows came late or were changed."),
-  kept: z
-    .array(date)
-    .describe("Dates of which the archive has fewer quotes than the lake: those files stay as they are."),
-  missing: z
-    .array(date)
-    .describe("Dates of which quotes were dropped, and which the lake does not have; the exit code is 1."),
-  leftOut: z
-    .array(
-      z.strictObject({
-        date: date.nullable().describe("null: of a table that has no date."),
-        table: z.string(),
-        why: z.string(),
-      }),
-    )
-    .describe("Tables with a value that no file can have: that file was not written, and all others were."),
-  files: count.describe("Files written."),
-  rows: count.describe("Rows in them."),
-  bytes: count.describe("Their bytes."),
-  through: date.nullable().describe("The last date that the lake has; null: it has none."),
-  dropped: z
-    .array(z.strictObject({ ...stretch, quotes: count.describe("Quotes in it.") }))
-    .describe("Stretches of time whose quotes only the lake has from now on."),
-  notDropped: z
-    .array(z.strictObject({ ...stretch, why: z.string() }))
-    .describe("Stretches that are old enough and stay in the database, and why."),
-});
-
-/** `lake verify --json`. */
-export const lakeVerifyJson = z.strictObject({
-  out: z.string().describe("The lake's directory."),
-  dates: count.describe("Exchange dates that have a manifest."),
-  files: count.describe("Files read."),
-  rows: count.describe("Rows that the manifests name."),
-  bytes: count.describe("Bytes that the manifests name."),
-  unfinished: z
-    .array(date)
-    .describe(
-      "Dates of which a run was cut short. Nothing is wrong with them: the next `quotekeeper lake` goes on there.",
-    ),
-  faults: z
-    .array(z.strictObject({ path: z.string().describe("Below the directory."), what: z.string() }))
-    .describe("What is not as the manifests have it; the exit code is 1 when there is any."),
-});
-
-/** `lake restore --json`. */
-export const lakeRestoreJson = z.strictObject({
-  out: z.string().describe("The lake's directory."),
-  dates: z.array(date).describe("Exchange dates that are whole again."),
-  missing: z
-    .array(date)
-    .describe("Dates of which quotes were dropped, and which the lake does not have; the exit code is 1."),
-  rows: z
-    .strictObject({ quotes: count, extended_quotes: count })
-    .describe("Rows that were not in the archive, by table."),
-});
-
 type Common = { out?: string; json: boolean };
 
 const OUT = "--out <directory>";
 const OUT_HELP = "the lake's directory; default: QUOTEKEEPER_LAKE_DIR";
 
-/** `lake`, with `verify` and `restore`. */
 export const addLake: AddCommand = (lake, { run, edges }) => {
   lake
     .option(OUT, OUT_HELP)
-    .addOption(
-      new Option("--through <date>", "last exchange date to write, YYYY-MM-DD; default: yesterday").argParser(
-        parseDate,
-      ),
-    )
+    .option("--through <date>", "last exchange date to write, YYYY-MM-DD; default: yesterday", parseDate)
     .option(
       "--drop-hot",
       "drop quotes from the database that are in proven files and older than QUOTEKEEPER_LAKE_HOT_DAYS",
@@ -126,7 +55,6 @@ export const addLake: AddCommand = (lake, { run, edges }) => {
     )
     .option(OUT, OUT_HELP)
     .option("--json", "print JSON", false)
-    .addHelpText("after", EXIT_CODES)
     .action((options: Common) =>
       run((config) => verify(config, edges, { ...options, out: outOf(config, edges, options) }), {
         readsOnly: true,
@@ -136,16 +64,9 @@ export const addLake: AddCommand = (lake, { run, edges }) => {
     .command("restore")
     .description("brings quotes back that were dropped from the database")
     .option(OUT, OUT_HELP)
-    .addOption(
-      new Option("--from <date>", "first exchange date, YYYY-MM-DD")
-        .argParser(parseDate)
-        .makeOptionMandatory(),
-    )
-    .addOption(
-      new Option("--to <date>", "last exchange date, YYYY-MM-DD").argParser(parseDate).makeOptionMandatory(),
-    )
+    .requiredOption("--from <date>", "first exchange date, YYYY-MM-DD", parseDate)
+    .requiredOption("--to <date>", "last exchange date, YYYY-MM-DD", parseDate)
     .option("--json", "print JSON", false)
-    .addHelpText("after", EXIT_CODES)
     .action((options: Common & { from: string; to: string }) => {
       if (options.from > options.to)
         lake.error(`error: --from ${options.from} is later than --to ${options.to}`, { exitCode: 2 });
@@ -162,7 +83,7 @@ function outOf({ lakeDir }: Config, { directory }: Edges, { out }: Common): stri
 
 const DAY_MS = 86_400_000;
 
-/** @returns 0; 1 when the lake has quotes that the archive has lost, has lost some itself, or a table was left out */
+/** @returns 0; 1 when the archive or the lake has lost quotes that the other has, or a table was left out */
 async function write(
   config: Config,
   edges: Edges,
@@ -179,7 +100,10 @@ async function write(
     const program = `quotekeeper ${VERSION}`;
     return withLake({ pool, out, begin: { program, anew } }, async (lake) => {
       const report = await writeLake(lake, {
-        ...{ pool, signal, program, through: through ?? null },
+        pool,
+        signal,
+        program,
+        through: through ?? null,
         onProgress: ({ date: of, done, dates, table, rows }) =>
           line.progress(
             () =>
@@ -196,31 +120,46 @@ async function write(
   const { kept, missing } = report;
   if (config.lakeDir !== undefined && resolve(edges.directory, config.lakeDir) === out)
     await noteLake(resolve(config.dataDir), {
-      ...{ at: edges.clock.now().toISOString(), through: report.through, kept, failed: null },
+      at: edges.clock.now().toISOString(),
+      through: report.through,
+      kept,
+      failed: null,
     });
   if (json)
     printJson(edges.stdout, lakeJson, { out, ...report, dropped: dropped.dropped, notDropped: dropped.kept });
-  else
-    say(
-      edges.stdout,
-      report.files === 0
-        ? `Nothing to write: ${through === undefined && report.through === null ? "no day is over yet" : `the lake goes through ${report.through}`}.`
-        : `${counted(report.written.length, "date")} written and ${thousands(report.rewritten.length)} written again, through ${report.through}: ${counted(report.rows, "row")} in ${counted(report.files, "file")}, ${bytes(report.bytes)}: ${oneLine(out)}`,
-      ...kept.map(
-        (of) =>
-          `${of}: the archive has fewer quotes than the lake, so its files stay; \`quotekeeper lake restore\` brings them back`,
-      ),
-      ...missingLine(missing),
-      ...report.leftOut.map(
-        ({ date: of, table, why }) =>
-          `${of ?? table}: ${why}, which no file can have, so ${table} was left out; the database keeps it`,
-      ),
-      ...dropped.dropped.map(
-        ({ from, to, quotes }) => `dropped ${counted(quotes, "quote")} from ${from} to ${to}`,
-      ),
-      ...dropped.kept.map(({ from, to, why }) => `kept ${from} to ${to} in the database: ${why}`),
-    );
+  else say(edges.stdout, ...writtenLines(report, { out, through }), ...droppedLines(dropped));
   return kept.length > 0 || missing.length > 0 || report.leftOut.length > 0 ? 1 : 0;
+}
+
+function writtenLines(
+  report: Awaited<ReturnType<typeof writeLake>>,
+  { out, through }: { out: string; through: string | undefined },
+): string[] {
+  const nothing =
+    through === undefined && report.through === null
+      ? "no day is over yet"
+      : `the lake goes through ${report.through}`;
+  return [
+    report.files === 0
+      ? `Nothing to write: ${nothing}.`
+      : `${counted(report.written.length, "date")} written and ${thousands(report.rewritten.length)} written again, through ${report.through}: ${counted(report.rows, "row")} in ${counted(report.files, "file")}, ${bytes(report.bytes)}: ${oneLine(out)}`,
+    ...report.kept.map(
+      (of) =>
+        `${of}: the archive has fewer quotes than the lake, so its files stay; \`quotekeeper lake restore\` brings them back`,
+    ),
+    ...missingLine(report.missing),
+    ...report.leftOut.map(
+      ({ date: of, table, why }) =>
+        `${of ?? table}: ${why}, which no file can have, so ${table} was left out; the database keeps it`,
+    ),
+  ];
+}
+
+function droppedLines({ dropped, kept }: Awaited<ReturnType<typeof dropHot>>): string[] {
+  return [
+    ...dropped.map(({ from, to, quotes }) => `dropped ${counted(quotes, "quote")} from ${from} to ${to}`),
+    ...kept.map(({ from, to, why }) => `kept ${from} to ${to} in the database: ${why}`),
+  ];
 }
 
 function missingLine(missing: readonly string[]): string[] {
@@ -231,10 +170,10 @@ function missingLine(missing: readonly string[]): string[] {
       ];
 }
 
-/** Why a database is not asked: a copy of a lake is read where there is none, too. */
+/** Errors after which the lake is verified without the database: a copy of a lake may have none. */
 const NOT_ASKED: readonly string[] = ["ARCHIVE_EMPTY", "DATABASE_UNREACHABLE"];
 
-/** @returns 1 when a file is not what its manifest says, or dropped quotes are not there; else 0 */
+/** @returns 0; 1 when a file differs from its manifest, or dropped quotes are missing */
 async function verify(
   config: Config,
   edges: Edges,
@@ -248,7 +187,8 @@ async function verify(
   });
   const report = await endingAtInterrupt(edges, (signal) =>
     verifyLake(new LakeFiles(out), {
-      ...{ known, signal },
+      known,
+      signal,
       onFile: (path, rows) => line.progress(() => `${path} | ${counted(rows, "row")}`),
     }),
   ).finally(() => line.end());
@@ -266,7 +206,7 @@ async function verify(
   return report.faults.length > 0 ? 1 : 0;
 }
 
-/** @returns 0; 1 when dropped quotes are not in the lake */
+/** @returns 0; 1 when the lake lacks dropped quotes */
 async function restore(
   config: Config,
   edges: Edges,
@@ -276,7 +216,10 @@ async function restore(
   const report = await withPool(config, edges, (pool, signal) =>
     withLake({ pool, out, begin: null }, (lake) =>
       restoreLake(pool, {
-        ...{ lake, from, to, signal },
+        lake,
+        from,
+        to,
+        signal,
         onDate: (of, rows) => line.progress(() => `${of} | ${counted(rows, "quote")}`),
       }),
     ),
@@ -299,9 +242,6 @@ async function withPool<T>(
   if (!(await archiveExists(config)))
     throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive`);
   return endingAtInterrupt(edges, (signal) =>
-    withArchive(config, { clock: edges.clock }, async ({ pool, address }) => {
-      await requireSchema(pool, address);
-      return work(pool, signal);
-    }),
+    withSchema(config, { clock: edges.clock }, ({ pool }) => work(pool, signal)),
   );
 }

@@ -1,4 +1,4 @@
-/** `quotekeeper migrate`: brings the database's schema up to date, and its storage to what the server offers. */
+/** `quotekeeper migrate`: brings the database's schema up to date, and on request moves its storage. */
 import { resolve } from "node:path";
 import { z } from "zod";
 import { count, storageTier } from "../run/jsonWords.ts";
@@ -24,7 +24,6 @@ export const migrateJson = z.strictObject({
   retentionDays: count.nullable().describe("Days of quotes that are kept; null: all."),
 });
 
-/** The schema, and on request the move to TimescaleDB or Citus. */
 export const addMigrate: AddCommand = (command, { run, edges }) => {
   command
     .option("--json", "print JSON", false)
@@ -33,16 +32,8 @@ export const addMigrate: AddCommand = (command, { run, edges }) => {
     .action((options: MigrateOptions) => run((config) => migrate(config, edges, options)));
 };
 
-/** What the command was given. */
-type MigrateOptions = {
-  json: boolean;
-  /** Moves a database that holds rows to TimescaleDB as well. */
-  toTimescaledb?: boolean;
-  /** Moves the database to Citus. */
-  toCitus?: boolean;
-};
+type MigrateOptions = { json: boolean; toTimescaledb?: boolean; toCitus?: boolean };
 
-/** @returns 0; a database that cannot be migrated, or moved as asked, throws */
 async function migrate(
   config: Config,
   edges: Edges,

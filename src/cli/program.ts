@@ -1,8 +1,9 @@
-/** The command line: names the commands, and loads the file of the one that is given. */
+/** The command line: names the commands, and loads the file of the given one. */
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { closest, distance } from "fastest-levenshtein";
-import { exposedSecrets, loadConfig, misspeltSettings } from "../config/loadEnvironment.ts";
+import { loadConfig } from "../config/loadEnvironment.ts";
+import { exposedSecrets, misspeltSettings } from "../config/settingSources.ts";
 import { describeUnknown } from "../config/unknownVariables.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { closeToOthers } from "../journal/modes.ts";
@@ -13,7 +14,7 @@ import { type AddCommand, type Cli, EXIT_CODES } from "./command.ts";
 import { complain } from "./terminal/complain.ts";
 import { harmlessEdges, say } from "./terminal/harmless.ts";
 
-/** What each command does in a line, and where the rest of it stands: nothing is loaded that a command does not need. */
+/** What each command does in a line, and its file. Only the given command's file is loaded. */
 const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddCommand> }>> = {
   start: {
     does: "everything in one process: migrate, collect, load, dashboard; with nothing configured also an embedded database and a simulated market",
@@ -102,16 +103,15 @@ export async function createProgram(edges: Edges, done: (exitCode: number) => vo
   return programWith(Object.keys(COMMANDS), edges, { done });
 }
 
-/** How a command line is run. */
 type Running = {
   done: (exitCode: number) => void;
-  /** The command line; default: none. With `--json` the caller prints what is wrong as JSON. */
+  /** The command line; default: none. With `--json` the caller prints errors as JSON. */
   argv?: readonly string[];
-  /** Told whose rights root has taken. */
+  /** Called when root has taken the rights of an owner. */
   onOwner?: (owner: Owner) => void;
 };
 
-/** @param loaded names of the commands whose options and arguments are wanted; of the others there is a line of help */
+/** @param loaded commands with options and arguments; the others have a line of help only */
 async function programWith(
   loaded: readonly string[],
   edges: Edges,
@@ -131,13 +131,13 @@ async function programWith(
     .configureOutput({
       writeOut: (text) => edges.stdout.write(text),
       writeErr: (text) => edges.stderr.write(text),
-      // It repeats what was given, which may come from a file; only its own advice stands in a line of its own.
+      // The text repeats what was given, so its line ends are escaped; only commander's advice gets its own line.
       outputError: (text) => asJson || say(edges.stderr, ...text.trimEnd().split(/\n(?=\(Did you mean )/)),
       getOutHelpWidth: () => edges.stdout.columns,
       getErrHelpWidth: () => edges.stderr.columns,
     })
     .exitOverride()
-    // What stands behind `serve keys add` belongs to it, also where `serve` has an option of the same name.
+    // An option behind `serve keys add` belongs to `add`, even if `serve` has an option of the same name.
     .enablePositionalOptions()
     .showHelpAfterError(!asJson && "(add --help for what is possible)");
   const run: Cli["run"] = async (work, { readsOnly = false, asCaller = false, lake } = {}) => {
@@ -159,12 +159,12 @@ async function programWith(
     const above = below === undefined ? program : program.commands.find((one) => one.name() === name);
     const command = (above ?? program).command(below ?? name).description(does);
     if (loaded.includes(path)) (await load())(command, { edges, run, done, whole });
-    command.addHelpText("after", EXIT_CODES);
+    for (const one of [command, ...command.commands]) one.addHelpText("after", EXIT_CODES);
   }
   return program;
 }
 
-/** Before help is shown: a word that names no command is wrong usage, and the help of what stands above it is no answer. */
+/** Ends with wrong usage, before help is shown, when a word names no command. @returns an empty text to put before the help */
 function refuseUnknown(command: Command): string {
   const names = command.commands.map((one) => one.name());
   const [first, second] = command.args;
@@ -176,7 +176,7 @@ function refuseUnknown(command: Command): string {
   return command.error(`error: unknown command '${word}'${meant}`, { exitCode: 2 });
 }
 
-/** The command that a line is about, by its first words that name one. */
+/** The command that the first words of a line name. */
 function namedIn(argv: readonly string[]): string[] {
   const words = argv.filter((word) => !word.startsWith("-"));
   const [first = "", second = ""] = words[0] === "help" ? words.slice(1) : words;
@@ -185,7 +185,7 @@ function namedIn(argv: readonly string[]): string[] {
 
 type Owner = NonNullable<Awaited<ReturnType<typeof workAsOwner>>>;
 
-/** An operator who is root does not expect it: a file that root could read, or a directory that root could write. */
+/** Explains a refused file to root, whose command ran with the rights of another user. */
 function ranAs({ name, dir }: Owner, error: unknown): string[] {
   const said = error instanceof QuotekeeperError ? error.lines.join() : String(error);
   return /\b(EACCES|EPERM)\b/.test(said)
@@ -202,7 +202,9 @@ export async function runProgram(argv: readonly string[], outside: Edges): Promi
   let owner: Owner | null = null;
   try {
     const program = await programWith(namedIn(argv), edges, {
-      ...{ argv, done: (code) => (exitCode = code), onOwner: (became) => (owner = became) },
+      argv,
+      done: (code) => (exitCode = code),
+      onOwner: (became) => (owner = became),
     });
     await program.parseAsync([...argv], { from: "user" });
     return exitCode;

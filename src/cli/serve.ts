@@ -10,7 +10,8 @@ import type { Config } from "../config/loadEnvironment.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import { listKeys } from "../serve/keys/keyStore.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
-import { createFaults, readFaults } from "../serve/faults/edge.ts";
+import { createFaults } from "../serve/faults/edge.ts";
+import { readFaults } from "../serve/faults/readFaults.ts";
 import type { FaultConfig } from "../serve/faults/faults.ts";
 import type { PublicAddress } from "../serve/authenticate.ts";
 import { createQuoteService } from "../serve/quoteService.ts";
@@ -23,7 +24,7 @@ import { type OpenSource, openSource, type SourceRequest } from "../run/serveSou
 import { keyPlace, openServeState } from "../run/serveState.ts";
 import { say } from "./terminal/harmless.ts";
 
-/** Port where none is given; beside the dashboard's. */
+/** Default of `--port`; the dashboard has another one. */
 const SERVE_PORT = 8090;
 
 type ServeOptions = {
@@ -42,7 +43,6 @@ type ServeOptions = {
   publicUrl?: URL;
 };
 
-/** The service; who may call it is a command below. */
 export const addServe: AddCommand = (command, { run, edges }) => {
   command.enablePositionalOptions();
   addSource(command);
@@ -53,27 +53,24 @@ export const addServe: AddCommand = (command, { run, edges }) => {
   });
 };
 
-/** Where quotes come from, and what is wrong with them on purpose. */
 function addSource(command: Command): Command {
   return command
     .addOption(
-      // Asked for in the action: commander would ask `serve keys` for it as well.
+      // The action requires it: commander would require it of `serve keys` too.
       new Option("--source <source>", "where its quotes come from; required").choices([
         "archive",
         "simulated",
       ]),
     )
-    .addOption(
-      new Option(
-        "--as-of <time>",
-        "the time to begin at, with its offset, such as 2026-11-17T10:00:00-05:00; default: now",
-      ).argParser(parseInstant),
+    .option(
+      "--as-of <time>",
+      "the time to begin at, with its offset, such as 2026-11-17T10:00:00-05:00; default: now",
+      parseInstant,
     )
-    .addOption(
-      new Option(
-        "--speed <number>",
-        "seconds played in a second: 60 makes a minute of an hour, 0 stands still; default: 1",
-      ).argParser(parseSpeed),
+    .option(
+      "--speed <number>",
+      "seconds played in a second: 60 makes a minute of an hour, 0 stands still; default: 1",
+      parseSpeed,
     )
     .option("--loop", "when the archive ends, begin again at --as-of (or at the archive's beginning)", false)
     .addOption(
@@ -89,20 +86,11 @@ function addSource(command: Command): Command {
     );
 }
 
-/** Where it listens, and to whom. */
 function addCallers(command: Command): Command {
   return command
     .option("--host <address>", "address to listen on", "127.0.0.1")
-    .addOption(
-      new Option("--port <number>", "port to listen on; 0 takes any free one")
-        .default(SERVE_PORT)
-        .argParser(parseWhole(0, 65_535)),
-    )
-    .addOption(
-      new Option("--seed <number>", "seed of the simulated market and of --faults")
-        .default(1)
-        .argParser(parseWhole(0, 2 ** 31 - 1)),
-    )
+    .option("--port <number>", "port to listen on; 0 takes any free one", parseWhole(0, 65_535), SERVE_PORT)
+    .option("--seed <number>", "seed of the simulated market and of --faults", parseWhole(0, 2 ** 31 - 1), 1)
     .addOption(
       new Option(
         "--key <key>",
@@ -111,16 +99,16 @@ function addCallers(command: Command): Command {
         .default([], "none")
         .argParser(parseKey),
     )
-    .addOption(
-      new Option("--timestamp-window <seconds>", "how far the timestamp of a call may be off")
-        .default(TIMESTAMP_WINDOW_SECONDS)
-        .argParser(parseWhole(1, 86_400)),
+    .option(
+      "--timestamp-window <seconds>",
+      "how far the timestamp of a call may be off",
+      parseWhole(1, 86_400),
+      TIMESTAMP_WINDOW_SECONDS,
     )
-    .addOption(
-      new Option(
-        "--public-url <url>",
-        "how callers reach it, when a proxy stands before it; it is part of what they sign; default: http and the Host header",
-      ).argParser(parsePublicUrl),
+    .option(
+      "--public-url <url>",
+      "how callers reach it, when a proxy stands before it; it is part of what they sign; default: http and the Host header",
+      parsePublicUrl,
     );
 }
 
@@ -136,17 +124,16 @@ function requestOf({ key, ...options }: ServeOptions): ServeRequest {
   return { ...options, asOf, speed, rows, watchlists, faults, publicUrl, keys: key };
 }
 
-/** What to serve, and to whom. */
 type ServeRequest = SourceRequest & {
   host: string;
   port: number;
-  /** Keys of this run. When neither these nor stored ones are there, one is made for the run and shown. */
+  /** Keys of this run. Without them and without stored keys, a key is made for the run and shown. */
   keys: Credentials[];
-  /** How far the timestamp of a call may be off, seconds. */
+  /** Most difference of a call's timestamp, seconds. */
   timestampWindow: number;
-  /** How callers reach it through a proxy; null: directly. */
+  /** The public address of a proxy before the service; null: no proxy. */
   publicUrl: URL | null;
-  /** Faults to make, or the file with them; null: none. */
+  /** A list of faults, or the path of a file of them; null: none. */
   faults: string | null;
 };
 
@@ -188,8 +175,7 @@ async function serveFrom(
   { config, edges, request, faults, log }: Serving,
 ): Promise<number> {
   const { host, port, keys, timestampWindow: windowSeconds, publicUrl, seed } = request;
-  const { clock } = edges;
-  const { stdout } = edges;
+  const { clock, stdout } = edges;
   const interrupted = new Promise<string>((resolve) => void edges.onInterrupt(resolve));
   const made =
     keys.length === 0 && listKeys(keyPlace(config, edges)).length === 0 ? randomCredentials(clock) : null;
@@ -199,7 +185,7 @@ async function serveFrom(
     keys: state.keys,
     nonces: state.nonces,
     budgets: state.budgets,
-    keepUsed: state.keepUsed,
+    persistUsed: state.persistUsed,
     windowSeconds,
     ...(publicUrl && { address: addressOf(publicUrl) }),
     clock,

@@ -1,19 +1,20 @@
-/** `quotekeeper serve keys add|list|revoke`: who may call the service. A service that runs follows each change at once. */
+/** `quotekeeper serve keys add|list|revoke`: who may call the service. A running service follows each change at once. */
 import { InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import { count, instant } from "../run/jsonWords.ts";
 import type { AccessLevel } from "../serve/keys/key.ts";
 import { parseKey, parseWhole } from "./arguments.ts";
-import { type AddCommand, EXIT_CODES } from "./command.ts";
+import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
-import { type StoredKey, addKey, listKeys, type NewKey, revokeKey } from "../serve/keys/keyStore.ts";
+import { addKey, listKeys, type NewKey, revokeKey } from "../serve/keys/keyStore.ts";
+import { type StoredKey } from "../serve/keys/keyFile.ts";
 import type { Edges } from "../run/edges.ts";
 import { keyLines } from "./terminal/keyLines.ts";
 import { keyPlace } from "../run/serveState.ts";
-import { table } from "./terminal/table.ts";
+import { right, table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 
 type Output = { json: boolean };
@@ -57,7 +58,6 @@ type AddOptions = {
   json: boolean;
 };
 
-/** `serve keys`, with its commands. */
 export const addServeKeys: AddCommand = (keys, cli) => {
   const { run, edges } = cli;
   addAdd(keys, cli);
@@ -65,7 +65,6 @@ export const addServeKeys: AddCommand = (keys, cli) => {
     .command("list")
     .description("the keys without their secrets, oldest first")
     .option("--json", "print JSON", false)
-    .addHelpText("after", EXIT_CODES)
     .action(({ json }: { json: boolean }) =>
       run((config) => keysList(config, edges, { json }), { readsOnly: true }),
     );
@@ -74,7 +73,6 @@ export const addServeKeys: AddCommand = (keys, cli) => {
     .description("removes a key; running services refuse it from the next call on")
     .argument("<token>", "its token, or its label")
     .option("--json", "print JSON", false)
-    .addHelpText("after", EXIT_CODES)
     .action((which: string, { json }: { json: boolean }) =>
       run((config) => keysRevoke(config, edges, { which, json })),
     );
@@ -91,19 +89,17 @@ const addAdd: AddCommand = (keys, { run, edges }) => {
         .choices(["real-time", "delayed"])
         .default("real-time"),
     )
-    .addOption(
-      new Option(
-        "--limit <calls>",
-        "quote calls it may make per window; default: the service's limit",
-      ).argParser(parseWhole(1, 100_000)),
+    .option(
+      "--limit <calls>",
+      "quote calls it may make per window; default: the service's limit",
+      parseWhole(1, 100_000),
     )
-    .addOption(
-      new Option(
-        "--consumer-key <text>",
-        "its consumer key; one that is there already gets another token",
-      ).argParser(parseName),
+    .option(
+      "--consumer-key <text>",
+      "its consumer key; one that is there already gets another token",
+      parseName,
     )
-    .addOption(new Option("--token <text>", "its access token; default: one is made").argParser(parseName))
+    .option("--token <text>", "its access token; default: one is made", parseName)
     .addOption(
       new Option(
         "--key <key>",
@@ -113,7 +109,6 @@ const addAdd: AddCommand = (keys, { run, edges }) => {
         .conflicts(names),
     )
     .option("--json", "print JSON", false)
-    .addHelpText("after", EXIT_CODES)
     .action((label: string | undefined, options: AddOptions) =>
       run((config) => keysAdd(config, edges, toRequest(label, options))),
     );
@@ -143,17 +138,15 @@ function parseLabel(text: string): string {
   return text;
 }
 
-/** Without a colon, so that it has its place in `--key`. */
+/** A name without a colon: `--key` puts colons between names. */
 function parseName(text: string): string {
   if (!/^[!-9;-~]{1,128}$/.test(text))
     throw new InvalidArgumentError("Expected up to 128 characters of ASCII without blanks and colons.");
   return text;
 }
 
-/** How secrets are kept, in words for people. */
 const AT_REST = "AES-256-GCM; not hashed, because HMAC-SHA1 needs the secret itself to verify a signature";
 
-/** Adds a key and shows its secrets, this once. @returns 0 */
 async function keysAdd(config: Config, edges: Edges, { json, ...asked }: NewKey & Output): Promise<number> {
   const { stored, credentials, sealedBy } = await addKey(keyPlace(config, edges), asked);
   const { consumerSecret, accessTokenSecret: tokenSecret } = credentials;
@@ -171,26 +164,18 @@ async function keysAdd(config: Config, edges: Edges, { json, ...asked }: NewKey 
   return 0;
 }
 
-/** Lists the keys without their secrets, oldest first. @returns 0 */
 async function keysList(config: Config, edges: Edges, { json }: Output): Promise<number> {
   const keys = listKeys(keyPlace(config, edges));
   if (json) printJson(edges.stdout, keysListJson, keys.map(toJson));
   else if (keys.length === 0) say(edges.stdout, "There are no keys: `quotekeeper serve keys add` makes one.");
   else {
-    const columns = [
-      { heading: "Label" },
-      { heading: "Consumer key" },
-      { heading: "Token" },
-      { heading: "Access" },
-      { heading: "Quote calls", right: true },
-      { heading: "Added (New York)" },
-    ];
+    const columns = ["Label", "Consumer key", "Token", "Access", ...right("Quote calls"), "Added (New York)"];
     edges.stdout.write(table(columns, keys.map(toCells), edges));
   }
   return 0;
 }
 
-/** Takes a key away, by its token or its label. @returns 0 */
+/** @param which the key's token or label */
 async function keysRevoke(
   config: Config,
   edges: Edges,

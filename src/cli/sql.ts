@@ -1,4 +1,4 @@
-/** `quotekeeper sql`: one statement, or a prompt for many, over the lake and the database as one archive. */
+/** `quotekeeper sql`: one statement, or a prompt for many, over lake and database as one archive. */
 import { mkdtemp, open, readdir, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, basename, resolve } from "node:path";
@@ -14,7 +14,7 @@ import type { Duck } from "../lake/sql/duckdb.ts";
 import { startDuck } from "../lake/sql/duckProcess.ts";
 import { readTextFile } from "../plainFiles.ts";
 import { isGone, PROCESSES } from "../processes.ts";
-import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
+import { archiveExists, withSchema } from "../run/archive.ts";
 import { type Edges, Interrupted, READER_GONE } from "../run/edges.ts";
 import { parseInstant } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
@@ -34,7 +34,6 @@ type Options = {
   parquet?: string;
 };
 
-/** A statement, where it is asked, and how the answer is shown. */
 export const addSql: AddCommand = (command, { run, edges }) => {
   const format = (flag: string, help: string): Option => new Option(flag, help).default(false);
   command
@@ -42,11 +41,10 @@ export const addSql: AddCommand = (command, { run, edges }) => {
     .option("--file <file>", "read the statement from a file")
     .option("--lake <directory>", "the lake's directory; default: QUOTEKEEPER_LAKE_DIR")
     .option("--lake-only", "ask the lake alone, without the database", false)
-    .addOption(
-      new Option(
-        "--as-of <time>",
-        "the time for which option_chain_latest shows contracts, with its offset; default: now",
-      ).argParser(parseInstant),
+    .option(
+      "--as-of <time>",
+      "the time for which option_chain_latest shows contracts, with its offset; default: now",
+      parseInstant,
     )
     .addOption(format("--json", "print JSON").conflicts(["csv", "parquet"]))
     .addOption(format("--csv", "print CSV").conflicts(["parquet"]))
@@ -64,7 +62,6 @@ export const addSql: AddCommand = (command, { run, edges }) => {
     });
 };
 
-/** @returns 0; whatever is in the way throws */
 async function sql(
   config: Config,
   edges: Edges,
@@ -81,7 +78,7 @@ async function sql(
       );
     say(edges.stderr, "No lake: only the database is queried (--lake or QUOTEKEEPER_LAKE_DIR adds one).");
   }
-  // It starts while the database is opened.
+  // DuckDB starts while the database is opened.
   const duck = text === null ? null : startDuck();
   const ask = (pool: pg.Pool | null): Promise<number> => askAll({ pool, lake, edges, options, text, duck });
   try {
@@ -91,10 +88,7 @@ async function sql(
         "ARCHIVE_EMPTY",
         `${resolve(config.dataDir)} holds no archive${lake === null ? "" : "; with --lake-only the lake alone is asked"}`,
       );
-    return await withArchive(config, { clock: edges.clock }, async ({ pool, address }) => {
-      await requireSchema(pool, address);
-      return ask(pool);
-    });
+    return await withSchema(config, { clock: edges.clock }, ({ pool }) => ask(pool));
   } catch (error) {
     if (lake !== null && error instanceof QuotekeeperError && error.code === "DATABASE_UNREACHABLE")
       throw new QuotekeeperError(error.code, `${error.detail}; with --lake-only the lake alone is asked`, {
@@ -111,7 +105,7 @@ function lakeDirOf({ lakeDir }: Config, { directory }: Edges, { lake }: Options)
   return given === undefined ? null : resolve(directory, given);
 }
 
-/** @returns null where a person is to be asked */
+/** @returns null: a person at a terminal is asked */
 async function statementOf(
   edges: Edges,
   { statement, file }: Options & { statement: string | undefined },
@@ -136,7 +130,7 @@ type Asked = {
   lake: LakeFiles | null;
   edges: Edges;
   options: Options;
-  /** null: at the prompt, where each statement has its own. */
+  /** Null at the prompt, where each statement has its own process. */
   duck: Duck | null;
   text: string | null;
 };
@@ -159,8 +153,8 @@ async function askOne(
   const ended = new AbortController();
   const stopListening = edges.onInterrupt((signal) => ended.abort(new Interrupted(signal)));
   const out = parquet === undefined ? null : resolve(edges.directory, parquet);
-  // Beside its place, so that it is put there in one step.
-  const beside = out === null ? null : join(dirname(out), `.${basename(out)}.partial-${PROCESSES.pid}`);
+  // In the directory of `out`, so that a rename puts the whole file there.
+  const draft = out === null ? null : join(dirname(out), `.${basename(out)}.partial-${PROCESSES.pid}`);
   const dir = await makeTempDir();
   const progress = createProgress(edges);
   const format: SqlFormat = json ? "json" : csv ? (raw ? "raw csv" : "csv") : "table";
@@ -168,15 +162,21 @@ async function askOne(
     await askSql(
       text,
       {
-        ...{ duck: duck ?? startDuck(), pool, lake, dir, asOf: asOf ?? null },
-        ...{ signal: ended.signal, parquet: beside, onRows: progress.rows },
+        duck: duck ?? startDuck(),
+        pool,
+        lake,
+        dir,
+        asOf: asOf ?? null,
+        signal: ended.signal,
+        parquet: draft,
+        onRows: progress.rows,
       },
       async (answer) => {
         progress.end();
-        if (beside === null || out === null) return showAnswer(answer, format, edges);
-        const file = await open(beside, "r+");
+        if (draft === null || out === null) return showAnswer(answer, format, edges);
+        const file = await open(draft, "r+");
         await file.sync().finally(() => file.close());
-        await rename(beside, out);
+        await rename(draft, out);
         await syncDirectory(dirname(out));
         const rows = Number((await answer.next())?.[0]?.[0]);
         say(edges.stdout, `${counted(rows, "row")}: ${oneLine(out)}`);
@@ -184,18 +184,18 @@ async function askOne(
     );
   } catch (error) {
     const reason: unknown = ended.signal.reason;
-    // Whoever has seen enough of the answer gets no more of it.
+    // The reader of the answer has closed it.
     if (reason instanceof Interrupted && reason.message === READER_GONE) return;
     throw ended.signal.aborted ? reason : namingWrites(error, out);
   } finally {
     progress.end();
     stopListening();
-    if (beside !== null) await rm(beside, { force: true });
+    if (draft !== null) await rm(draft, { force: true });
     await rm(dir, { recursive: true, force: true });
   }
 }
 
-/** What the file system refuses to take names its operation; DuckDB's errors have their names already. */
+/** Names the file that the file system refuses; DuckDB's own errors name theirs. */
 function namingWrites(error: unknown, out: string | null): unknown {
   const { syscall, code, message } = error as NodeJS.ErrnoException;
   if (out === null || error instanceof QuotekeeperError || (syscall !== "rename" && syscall !== "open"))
@@ -207,7 +207,7 @@ function namingWrites(error: unknown, out: string | null): unknown {
 
 const TEMP = "quotekeeper-sql-";
 
-/** A directory that only we can read. What a killed process has left is taken away. */
+/** A directory that only this user can read. Directories of killed processes are removed. */
 async function makeTempDir(): Promise<string> {
   for (const name of await readdir(tmpdir()).catch(() => [])) {
     const [, pid] = new RegExp(`^${TEMP}(\\d+)-\\w{6}$`, "u").exec(name) ?? [];
@@ -217,7 +217,7 @@ async function makeTempDir(): Promise<string> {
   return mkdtemp(join(tmpdir(), `${TEMP}${PROCESSES.pid}-`));
 }
 
-/** Rows of the database on their way, where a person looks. */
+/** Shows on a terminal how many rows of the database were read. */
 function createProgress({ stderr, clock }: Edges): {
   rows: (table: string, count: number) => void;
   end: () => void;
@@ -228,7 +228,7 @@ function createProgress({ stderr, clock }: Edges): {
   return {
     rows: (table, count) => {
       sum += count;
-      // What is done at once leaves no line behind.
+      // A quick statement leaves no line behind.
       if (!stderr.isTTY || clock.monotonicMs() - startedAtMs < SHOW_EVERY_MS) return;
       shown = true;
       line.progress(() => `reading the database's ${table} | ${counted(sum, "row")}`);

@@ -1,4 +1,4 @@
-/** How the answer to a statement is shown: a table, JSON or CSV, a piece at a time. */
+/** Shows the answer to a statement as a table, JSON or CSV, some rows at a time. */
 import { z } from "zod";
 import type { SqlAnswer } from "../lake/sql/askSql.ts";
 import { textOf } from "../lake/sql/values.ts";
@@ -23,18 +23,17 @@ export const sqlJson = z.strictObject({
   count: count.describe("Rows."),
 });
 
-/** Rows that a table shows: each column is as wide as its widest value, so that they are all read first. */
+/** Most rows of a table. All of them are in memory, because a column is as wide as its widest value. */
 const MOST_IN_TABLE = 10_000;
 
-/** Ways of showing an answer. */
 export type SqlFormat = "table" | "json" | "csv" | "raw csv";
 
-/** @param edges.drained resolves when what was written has left, so that it does not pile up */
 export async function showAnswer(answer: SqlAnswer, format: SqlFormat, edges: Edges): Promise<void> {
   const { columns, next } = answer;
   if (format === "table") return showTable(answer, edges);
   const write = async (text: string): Promise<void> => {
     edges.stdout.write(text);
+    // The reader may be slower than the statement.
     await edges.stdout.drained?.();
   };
   if (format === "json") return writeJson(answer, write);
@@ -56,13 +55,13 @@ export async function showAnswer(answer: SqlAnswer, format: SqlFormat, edges: Ed
     );
 }
 
-/** RFC 4180; nothing is NULL, and an empty text has quotes. */
+/** RFC 4180; NULL is nothing, and an empty text has quotes. */
 function csvCell(text: string | null): string {
   if (text === null) return "";
   return text === "" || /[",\r\n]/u.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** One document, written as it comes. */
+/** One document, written while the rows arrive. */
 async function writeJson(
   { columns, next }: SqlAnswer,
   write: (text: string) => Promise<void>,

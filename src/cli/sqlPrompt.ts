@@ -17,8 +17,8 @@ const LIST = /^\s*\\d(?:\s+(\w+))?\s*;?\s*$/u;
 type Ask = (statement: string, edges: Edges) => Promise<void>;
 
 /**
- * @param ask runs one statement; its errors are shown, and the prompt goes on
- * @returns 0, when the person has ended it
+ * @param ask runs one statement; its errors are shown, and the prompt continues
+ * @returns 0 when the person has ended it
  */
 export async function prompt(edges: Edges, ask: Ask): Promise<number> {
   const input = edges.stdin?.();
@@ -27,7 +27,7 @@ export async function prompt(edges: Edges, ask: Ask): Promise<number> {
   const prompter = new Prompter(lines, edges, ask);
   say(edges.stdout, HELP);
   prompter.begin();
-  for await (const line of lines) if (!(await prompter.take(line))) break;
+  for await (const line of lines) if (!(await prompter.enter(line))) break;
   lines.close();
   return 0;
 }
@@ -56,8 +56,8 @@ class Prompter {
     this.#show(PROMPT);
   }
 
-  /** Takes a line. @returns false when it was the last */
-  async take(line: string): Promise<boolean> {
+  /** @returns false when the person has ended the prompt */
+  async enter(line: string): Promise<boolean> {
     const isFirst = this.#typed === "";
     const list = isFirst ? LIST.exec(line) : null;
     if (isFirst && END.test(line)) return false;

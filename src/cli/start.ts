@@ -1,4 +1,4 @@
-/** `quotekeeper start` and `quotekeeper collect`: collection until somebody ends it. */
+/** `quotekeeper start` and `quotekeeper collect`: collection until Ctrl-C or SIGTERM. */
 import type { AddCommand } from "./command.ts";
 import { resolve } from "node:path";
 import { prepareCluster } from "../archive/embedded/prepareCluster.ts";
@@ -15,25 +15,23 @@ import { offerExampleJobs } from "../run/exampleJobs.ts";
 import { createLogger } from "./terminal/logger.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
 
-/** How long a database that has answered just now is asked for the leases before this collector begins without, in ms. */
+/** How long a start asks a database that answers for leases before it collects without them, in ms. */
 const JOIN_PATIENCE_MS = 15_000;
 
-/** Collector and dashboard. */
 export const addStart: AddCommand = (command, { run, edges }) => {
   command.action(() => run((config) => start(config, edges, { web: true })));
 };
 
-/** The collector alone. */
 export const addCollect: AddCommand = (command, { run, edges }) => {
   command.action(() => run((config) => start(config, edges, { web: false })));
 };
 
 /**
- * Runs until Ctrl-C or SIGTERM. Opens in order, closes in reverse.
+ * Runs until a signal. Opens in order, closes in reverse.
  *
- * @returns 0 when it ended as asked, 1 when answers are left that the database has not taken
- * @throws QuotekeeperError COLLECTOR_RUNNING when another collector has the data directory; COLLECTOR_DIFFERS when others of
- *   the archive go by other files; COLLECTOR_REPLACED when another process is this collector
+ * @returns 0; 1 when the database lacks answers that the journal has
+ * @throws QuotekeeperError COLLECTOR_RUNNING when another collector has the data directory; COLLECTOR_DIFFERS when the
+ *   archive's other collectors use other files; COLLECTOR_REPLACED when another process runs as this collector
  */
 async function start(config: Config, edges: Edges, { web: withWeb }: { web: boolean }): Promise<number> {
   const { clock, stdout } = edges;
@@ -48,7 +46,7 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   const warn = (message: string): void => log.warn(message);
   const self = await thisProcess();
   const lock = await lockDataDir(resolve(config.dataDir), { clock, self, warn });
-  // Loaded while PostgreSQL makes its files, which takes longer.
+  // The code loads while PostgreSQL makes its files, which takes longer.
   const preparing = config.databaseUrl === null ? prepareCluster(config.dataDir, clock) : undefined;
   preparing?.catch(() => undefined);
   const { openArchive, endPool } = await import("../run/archive.ts");
@@ -92,12 +90,12 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   return exitCode;
 }
 
-/** What comes behind the archive. */
+/** Loads the code that works once the archive is open. */
 async function loadWork(withWeb: boolean) {
   const collecting = await import("./collecting.ts");
   const { openFleet } = await import("../run/openFleet.ts");
   const openWeb = withWeb ? (await import("../run/openWeb.ts")).openWeb : null;
-  // Opened by the collection, which finds it loaded.
+  // The collection imports this file too.
   await import("../collect/fetchQuotes.ts");
   return { ...collecting, openFleet, openWeb };
 }

@@ -1,4 +1,4 @@
-/** `quotekeeper web`: the dashboard over an archive that another process fills, or that is complete. */
+/** `quotekeeper web`: the dashboard alone, over an archive that another process may fill. */
 import type { AddCommand } from "./command.ts";
 import { resolve } from "node:path";
 import type { Config } from "../config/loadEnvironment.ts";
@@ -11,12 +11,11 @@ import { calmLog } from "../run/calmLog.ts";
 import { openWeb } from "../run/openWeb.ts";
 import { say } from "./terminal/harmless.ts";
 
-/** The dashboard alone. */
 export const addWeb: AddCommand = (command, { run, edges }) => {
   command.action(() => run((config) => web(config, edges), { readsOnly: true }));
 };
 
-/** Serves until Ctrl-C or SIGTERM. Nothing is polled, and nothing is written to the archive. */
+/** Serves until Ctrl-C or SIGTERM; polls nothing and writes nothing to the archive. */
 async function web(config: Config, edges: Edges): Promise<number> {
   const { clock, stdout } = edges;
   requireToken(config.httpHost, config.webToken ?? null);

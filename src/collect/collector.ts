@@ -13,7 +13,7 @@ import { type AgreedPrices, ChainBook } from "./chainBook.ts";
 import { Dispatcher, type DispatcherOptions, type Result } from "./dispatcher.ts";
 import { downtimeNotes, LONGEST_DOWNTIME_MS } from "./downtime.ts";
 import type { BudgetState } from "./governor/budgetState.ts";
-import { type ScheduledJob, scheduleJob } from "../schedule/slots.ts";
+import { type ScheduledJob, scheduleJob } from "../schedule/jobSchedule.ts";
 import { Outcomes, pendingChain, underlyingOfPending } from "./outcomes.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
 import { type DueJob, dueNames, grouped, wantedOf } from "./asks.ts";
@@ -23,7 +23,7 @@ import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../sch
 import { LOOK_AHEAD_WINDOWS, reservedCalls, shareOf, type SlotCost, slotCosts } from "./reserve.ts";
 import { type BeginningSlot, SlotBook } from "./slotBook.ts";
 
-export type { ScheduledJob } from "../schedule/slots.ts";
+export type { ScheduledJob } from "../schedule/jobSchedule.ts";
 
 /** An account that is called: who sends for it, and within which limit. */
 export type CalledAccount = Omit<

@@ -5,7 +5,7 @@ import { exchangeDate } from "../market/calendar/dates.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import { remembered } from "../remembered.ts";
-import { scheduleJob } from "../schedule/slots.ts";
+import { scheduleJob } from "../schedule/jobSchedule.ts";
 import type { DueJob } from "./asks.ts";
 import { FIRST_BATCH_SIZE } from "./batchSize.ts";
 import { type BudgetPlan, callsByMinute, planAccounts, planBudget } from "./budgetPlan.ts";

@@ -1,7 +1,7 @@
 /** The slots that passed while nothing ran, as notes of the ledger. Pure. */
 import { instantFromDate } from "../clock.ts";
 import { asShares, type LedgerNote, type Share, sharesIn, type SlotsNote } from "../journal/ledger.ts";
-import type { JobSchedule } from "../schedule/slots.ts";
+import type { JobSchedule } from "../schedule/jobSchedule.ts";
 
 /** A slot whose time is over, and the instruments that have a quote of that time all the same. */
 type PastSlot = { slotAt: Date; stored: ReadonlySet<string> };

@@ -8,7 +8,8 @@
 import { FIRST_BATCH_SIZE } from "./batchSize.ts";
 import type { ChainBook } from "./chainBook.ts";
 import type { GovernorConfig } from "./governor/governor.ts";
-import { type ScheduledJob, firstLater } from "../schedule/slots.ts";
+import type { ScheduledJob } from "../schedule/jobSchedule.ts";
+import { firstLater } from "../schedule/slots.ts";
 import type { OwnerOf } from "../accounts/shares.ts";
 import { type PlannedCall, planCalls } from "./callPlan.ts";
 import { instantFromDate } from "../clock.ts";

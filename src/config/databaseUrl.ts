@@ -4,16 +4,19 @@
  */
 import { parse } from "pg-connection-string";
 
-/** libpq's words for TLS that are kept, and node-postgres' `no-verify`, which is `require` whatever `sslrootcert` says. */
+/**
+ * libpq's words for TLS that are accepted, and node-postgres' `no-verify`, which is `require` whatever `sslrootcert`
+ * says.
+ */
 const SSL_MODES = ["disable", "prefer", "require", "verify-ca", "verify-full", "no-verify"] as const;
 
 /**
- * The one word of libpq's `require_auth` that is kept: a login in which both ends prove that they know the password, and
+ * The one accepted word of libpq's `require_auth`: a login in which both ends prove that they know the password, and
  * neither says it (RFC 5802).
  */
 export const SCRAM = "scram-sha-256";
 
-/** How much TLS is wanted, see docs/database-server.md. */
+/** See docs/database-server.md. */
 export type SslMode = (typeof SSL_MODES)[number];
 
 const ENCODED =
@@ -56,7 +59,7 @@ export function databaseUrlProblem(url: string): string | null {
   return null;
 }
 
-/** The TLS that an address asks for; null: nothing is said. `ssl=true` is the driver's word for verify-full. */
+/** Null where the address says nothing of TLS. `ssl=true` is the driver's word for verify-full. */
 export function sslModeOf(url: string): SslMode | null {
   const mode = parameter(url, "sslmode");
   if (mode !== null) return isSslMode(mode) ? mode : null;
@@ -99,7 +102,7 @@ export function withoutFiles(url: string): string {
   return `${address}?${kept.join("&")}`;
 }
 
-/** A parameter of the address, decoded; null where it is not given. */
+/** A decoded parameter of the address; null where it is absent. */
 export function parameter(url: string, name: string): string | null {
   return new URLSearchParams(splitOnce(url, "?")[1] ?? "").get(name);
 }

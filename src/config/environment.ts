@@ -6,7 +6,6 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { databaseUrlProblem } from "./databaseUrl.ts";
 
-/** What a variable is besides its type. */
 type VariableMeta = {
   /** Never shown, and may come from a file (`NAME_FILE`). */
   secret?: boolean;
@@ -18,15 +17,13 @@ type VariableMeta = {
   unit?: string;
 };
 
-/** Each variable's meta. */
 const variableMeta = z.registry<VariableMeta>();
 
 const text = z.string().trim().min(1);
 
-/** A whole number, as people write it. */
 export function whole(min: number, max: number) {
   const error = `expected a whole number from ${min} to ${max}`;
-  // Digits alone: 0x10 and 1e3 are slips, and nobody's whole numbers.
+  // Digits alone: 0x10 and 1e3 are slips.
   return z.preprocess(
     (text) => (/^\d+$/.test(String(text)) ? Number(text) : text),
     z.number(error).min(min, error).max(max, error).int(error),
@@ -35,7 +32,6 @@ export function whole(min: number, max: number) {
 
 const NAME = "expected a name of letters, digits, dots, dashes and underscores, at most 64 of them";
 
-/** A name that people give a job or an account. */
 export const plainName = z.string(NAME).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, NAME);
 
 const ADDRESS = "expected an http or https address, such as https://api.broker.example";
@@ -59,22 +55,21 @@ const databaseUrl = text
     if (problem !== null) context.addIssue({ code: "custom", message: problem });
   });
 
-/** Where job files are looked for, below the working directory, and where `start` puts the examples. */
+/** Below the working directory. `start` puts the examples there. */
 export const DEFAULT_JOBS_DIR = "./jobs";
 
-/** Days of quotes that `lake --drop-hot` leaves in the database where nobody says how many. */
+/** Days of quotes that `lake --drop-hot` leaves in the database by default. */
 export const HOT_DAYS = 90;
 
-/** Names of the file of accounts in that directory. */
+/** In the jobs directory. */
 export const ACCOUNTS_FILES: readonly string[] = ["accounts.yaml", "accounts.yml"];
 
 /**
- * The prefix of variables that accounts.yaml may name. So a writer of that file does not get at the
- * rest of the environment, such as DATABASE_URL.
+ * The prefix of variables that accounts.yaml may name, so that a writer of that file cannot reach the rest of the
+ * environment, such as DATABASE_URL.
  */
 export const ACCOUNT_VARIABLE = "QUOTES_";
 
-/** Several values in one variable, between commas. */
 function list(one: z.ZodType<string, string>) {
   return text.transform((all) => all.split(",").map((value) => value.trim())).pipe(z.array(one));
 }
@@ -97,7 +92,6 @@ function isNetwork(value: string): boolean {
   return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
 }
 
-/** The schema of the environment. */
 export const environmentSchema = z.object({
   DATABASE_URL: databaseUrl
     .optional()
@@ -177,7 +171,7 @@ export const environmentSchema = z.object({
   QUOTEKEEPER_SECRETS_DIR: text
     .optional()
     .describe(
-      "A directory outside the jobs directory whose files accounts.yaml may name as secrets of accounts (docs/accounts.md), for example /run/secrets in a container. A writer of accounts.yaml can send its files to an address of his own, except those that other settings name (docs/security-jobs.md).",
+      "A directory outside the jobs directory whose files accounts.yaml may name as secrets of accounts (docs/accounts.md), for example /run/secrets in a container. A writer of accounts.yaml can send its files to an address of his own, except those that other settings name (docs/security.md).",
     )
     .register(variableMeta, {
       example: "/run/secrets",
@@ -275,18 +269,19 @@ export const environmentSchema = z.object({
     .register(variableMeta, { unit: "days", shownDefault: "unset: nothing is ever dropped" }),
 });
 
-/** All settings, parsed. */
 export type Environment = z.infer<typeof environmentSchema>;
 
-/** The name of a variable. */
 export type VariableName = keyof typeof environmentSchema.shape;
 
 /** Every variable, in the order in which people read them. */
 export const VARIABLE_NAMES = Object.keys(environmentSchema.shape) as VariableName[];
 
-/** What a variable is besides its type. */
 export function metaOf(name: VariableName): VariableMeta {
   return variableMeta.get(environmentSchema.shape[name]) ?? {};
+}
+
+export function isSecret(name: VariableName): boolean {
+  return metaOf(name).secret === true;
 }
 
 /** The credentials, which a base URL makes necessary. */

@@ -1,25 +1,24 @@
-/** Variables that look like settings of this program and are none: somebody misspelt one, and it would be ignored silently. */
+/** Variables that look like settings of this program and are none: a misspelt setting would be ignored silently. */
 import { closest, distance } from "fastest-levenshtein";
 import { metaOf, VARIABLE_NAMES } from "./environment.ts";
 
-/** A variable that is set and unknown, and the known one it is nearest to; null when none is near. */
+/** `meant`: the nearest known name; null when none is near. */
 export type UnknownVariable = { name: string; meant: string | null };
 
-/** Every name that means something, with those that name a secret's file. */
+/** Every name with a meaning, and those that name a secret's file. */
 const KNOWN: readonly string[] = VARIABLE_NAMES.flatMap((name) =>
   metaOf(name).secret === true ? [name, `${name}_FILE`] : [name],
 );
 
-/** Names of ours begin so; DATABASE_URL is everybody's. */
+/** Our names begin so; other programs read DATABASE_URL too. */
 const OURS = /^QUOTE(S|KEEPER)_/i;
 
-/** Letters that may differ before another name is meant, when ours is not begun with. */
+/** Letters that may differ in a name without our prefix. */
 const NEAR = 2;
 
-/** Letters that may differ in a name that is meant to be ours: it is shown as a guess, not as a correction. */
+/** Letters that may differ in a name with our prefix: the known name is shown as a guess, not as a correction. */
 const GUESSED = 8;
 
-/** @param names of the variables that are set, in any order */
 export function unknownVariables(names: readonly string[]): UnknownVariable[] {
   return names.flatMap((name) => {
     if (KNOWN.includes(name)) return [];
@@ -30,7 +29,6 @@ export function unknownVariables(names: readonly string[]): UnknownVariable[] {
   });
 }
 
-/** A sentence for people. */
 export function describeUnknown({ name, meant }: UnknownVariable): string {
   const remedy = meant === null ? "docs/configuration.md lists them all." : `Did you mean ${meant}?`;
   return `${name} is not a setting of quotekeeper and is ignored. ${remedy}`;

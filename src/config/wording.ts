@@ -2,10 +2,9 @@
 import type { YAMLError } from "yaml";
 import type { z } from "zod";
 
-/** The option at a path, and what is wrong with it. */
 type OptionProblem = { path: PropertyKey[]; message: string };
 
-/** How the path of an option is written: `chains[0].strikes.percent`. */
+/** `chains[0].strikes.percent` */
 export function optionName(path: readonly PropertyKey[]): string {
   return path
     .map((step, index) => (typeof step === "number" ? `[${step}]` : `${index > 0 ? "." : ""}${String(step)}`))
@@ -21,7 +20,7 @@ const TYPES: Record<string, string> = {
   boolean: "expected true or false",
 };
 
-/** The sentence of an issue for which the schema has none of its own; for `safeParse`. */
+/** For `safeParse`: the sentence of an issue for which the schema has none of its own. */
 export function plainError(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
@@ -40,9 +39,7 @@ export function plainError(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-/**
- * The problems an issue stands for: one for each unknown option, and for a union those of the form that fits best.
- */
+/** The problems an issue stands for: one for each unknown option, and for a union those of the form that fits best. */
 export function problemsOf(issue: z.core.$ZodIssue): OptionProblem[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({
@@ -59,11 +56,7 @@ export function problemsOf(issue: z.core.$ZodIssue): OptionProblem[] {
   return [{ path: [...issue.path], message: issue.message }];
 }
 
-/**
- * The sentence about one problem.
- *
- * @param written the option's value as the file has it; undefined when the option is not there, null when it is not told
- */
+/** @param written the option's value as the file has it; undefined: the option is absent; null: its value is not shown */
 export function sentence({ path, message }: OptionProblem, written: string | null | undefined): string {
   if (written === null) {
     const [name, what] = message.startsWith("is not")
@@ -78,7 +71,6 @@ export function sentence({ path, message }: OptionProblem, written: string | nul
   return `${optionName(path)} is ${written}: ${message}`;
 }
 
-/** What keeps a text from being YAML. */
 export function yamlSentence({ code, message }: Pick<YAMLError, "code" | "message">, wrong: string): string {
   switch (code) {
     case "BAD_ALIAS":

@@ -21,15 +21,14 @@ import { alternatives, plainError, problemsOf, sentence, yamlSentence } from "./
 import { inShort } from "../outsideText.ts";
 import { counted } from "../figures.ts";
 
-/** Something wrong at a place of a file. Lines count from 1. */
+/** Lines count from 1. */
 export type FileProblem = { file: string; line: number; message: string };
 
-/** A problem as people read it: `jobs/a.yaml:3: priority is high: expected a whole number`. */
+/** `jobs/a.yaml:3: priority is high: expected a whole number` */
 export function describeProblem({ file, line, message }: FileProblem): string {
   return `${file}:${line}: ${message}`;
 }
 
-/** JOBS_INVALID with a line for each problem. */
 export function jobsInvalid(problems: readonly FileProblem[]): QuotekeeperError {
   const count = counted(problems.length, "problem");
   return new QuotekeeperError("JOBS_INVALID", `${count} in the files of the jobs directory:`, {
@@ -37,13 +36,12 @@ export function jobsInvalid(problems: readonly FileProblem[]): QuotekeeperError 
   });
 }
 
-/** Longest part of a value that a message shows. */
 const SHOWN_LENGTH = 40;
 
-/** Most problems of a file that are told one by one: a file of something else has nothing but those. */
+/** Most problems of a file that are reported one by one: a file of something else has nothing but problems. */
 const MOST_PROBLEMS = 100;
 
-/** Problems of one file in the order of their lines; of very many the last one says how many more there are. */
+/** Problems of one file by line; of very many the last one says how many more there are. */
 export function inOrder(problems: readonly FileProblem[]): FileProblem[] {
   const sorted = [...problems].sort((a, b) => a.line - b.line);
   const [first, ...more] = sorted.slice(MOST_PROBLEMS);
@@ -52,20 +50,21 @@ export function inOrder(problems: readonly FileProblem[]): FileProblem[] {
 }
 
 /**
- * What a file may hold before it is parsed: the parser takes a hundred bytes of memory for each byte, and at some depth
- * it takes the process with it. A job of 100,000 symbols stays below.
+ * Bounds of a file before it is parsed: the parser uses a hundred bytes of memory for each byte, and great depth kills
+ * the process. A job of 100,000 symbols stays below.
  */
 const MOST = { values: 110_000, pieces: 1_000_000, depth: 100 };
 
-/** Numbers as people write them: 0x10, 1e3 and 0o17 are slips, and nobody's numbers. */
+/** Numbers as people write them: 0x10, 1e3 and 0o17 are slips. */
 const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
 
 /**
  * Checks the text of one YAML file against a schema.
  *
- * @param form.textKeys names whose scalars are kept as they are written
- * @param form.hidden true: nothing that stands in the file is told, because somebody may have put a secret there
- * @returns the value, or all problems in the order of their lines; then the value as it stands, undefined when it is not YAML
+ * @param form.textKeys names whose scalars stay text as they are written
+ * @param form.hidden true: no problem shows anything of the file, because a secret may stand there
+ * @returns the value, or all problems in the order of their lines; then the value as it stands, undefined when it is
+ *   not YAML
  */
 export function readYamlFile<S extends z.ZodType>(
   file: string,
@@ -84,7 +83,7 @@ export function readYamlFile<S extends z.ZodType>(
   if (typeof tokens === "string") return refused(tokens);
   const names = Object.keys((schema as { shape?: object }).shape ?? {});
   if (text.replace(/#.*/g, "").trim() !== "" && !namesOne(text, names))
-    // What it is instead is not told: it may be a file of somebody's secrets.
+    // The text itself is not shown: it may be a file of secrets.
     return refused(
       `the file has no option of its kind: expected ${alternatives(names)}, each as name: value`,
     );
@@ -107,14 +106,14 @@ export function readYamlFile<S extends z.ZodType>(
   });
   const { isWhole, isSure } = rangeOf(slips);
   const problems = [
-    // One slip, such as a missing quote, breaks the rest of its line in several ways: the first one says it.
+    // One slip, such as a missing quote, breaks the rest of its line in several ways. The first one says it.
     ...slips.filter(({ line }, index) => index === slips.findIndex((one) => one.line === line)),
     ...wrong.filter(isSure),
   ].map(({ line, message }) => ({ file, line, message }));
   return { ok: false, lineOf, problems: inOrder(problems), ...(isWhole && { value }) };
 }
 
-/** What can be said of a file that is not quite YAML, and whether all of it is still what its author wrote. */
+/** Which problems of a file with slips can be trusted, and whether all of the file is still what its author wrote. */
 function rangeOf(slips: readonly { line: number; isLocal: boolean }[]): {
   isWhole: boolean;
   isSure: (problem: { line: number; isThere: boolean }) => boolean;
@@ -125,13 +124,13 @@ function rangeOf(slips: readonly { line: number; isLocal: boolean }[]): {
   const until = Math.min(...broken);
   return {
     isWhole,
-    // Behind a slip, and of what is missing, the parser may only have lost its way.
+    // Behind a slip, and about absent options, the parser may only have lost its way.
     isSure: ({ line, isThere }) => !local.has(line) && (isWhole || (isThere && line < until)),
   };
 }
 
 /**
- * Maps, lists and texts of a YAML file; a number is the text it is written as.
+ * Maps, lists and texts of a YAML file; numbers stay text.
  *
  * @throws an error whose `code` says what is wrong, and whose message may quote the file
  */
@@ -141,7 +140,7 @@ export function parsePlainYaml(text: string): unknown {
   return parse(text, { schema: "failsafe" });
 }
 
-/** The parser's tokens of a text, or what makes it too much for the composer. */
+/** The parser's tokens, or why the text is too much for the composer. */
 function tokensOf(text: string, lines?: LineCounter): CST.Token[] | string {
   const parser = new Parser(lines?.addNewLine);
   const tokens: CST.Token[] = [];
@@ -157,7 +156,7 @@ function tokensOf(text: string, lines?: LineCounter): CST.Token[] | string {
   return [...tokens, ...parser.end()];
 }
 
-/** As `parseDocument` of the library does, without taking the text apart once more. */
+/** Like `parseDocument` of the library, without parsing the text twice. */
 function documentOf(tokens: readonly CST.Token[], length: number): Document.Parsed {
   const [document, second] = new Composer({ prettyErrors: false }).compose(tokens, true, length);
   if (!document) throw new RangeError("the composer gives one document at least");
@@ -168,12 +167,12 @@ function documentOf(tokens: readonly CST.Token[], length: number): Document.Pars
   return document;
 }
 
-/** Whether one of the names stands in a text as a name of YAML does. */
+/** Whether one of the names stands in the text as a name of YAML does. */
 function namesOne(text: string, names: readonly string[]): boolean {
   return new RegExp(`(^|[{,])\\s*["']?(${names.join("|")})["']?\\s*:`, "m").test(text);
 }
 
-/** `isLocal`: the rest of the file is not touched by it. */
+/** `isLocal`: the slip does not touch the rest of the file. */
 type Slip = { offset: number; message: string; isLocal: boolean };
 
 function syntaxProblems(document: Document.Parsed, text: string, hidden: boolean): Slip[] {
@@ -184,7 +183,7 @@ function syntaxProblems(document: Document.Parsed, text: string, hidden: boolean
   });
 }
 
-/** Aliases are refused: one that names what it stands in has no end. */
+/** Aliases are refused: one inside its own anchor has no end. */
 function aliasProblems(document: Document.Parsed, hidden: boolean): Slip[] {
   const found: Slip[] = [];
   visit(document, {
@@ -196,7 +195,6 @@ function aliasProblems(document: Document.Parsed, hidden: boolean): Slip[] {
   return found;
 }
 
-/** Plain JavaScript from the node; scalars below `textKeys` as they are written. */
 function valueOf(node: unknown, key: string | null, textKeys: ReadonlySet<string>): unknown {
   if (isMap(node)) {
     return Object.fromEntries(
@@ -218,7 +216,7 @@ function keyText(key: unknown): string {
   return isScalar(key) ? String(key.source ?? key.value) : String(key);
 }
 
-/** What stands at a path: whether it is there, its value, and where it, or what it is missing from, begins. */
+/** `offset`: where the node begins, or where it is missing from. */
 type Place = { there: boolean; node: unknown; offset: number | undefined };
 
 function find(root: Node | null, path: readonly PropertyKey[]): Place {
@@ -241,7 +239,7 @@ function offsetOf(node: unknown): number | undefined {
   return isNode(node) ? node.range?.[0] : undefined;
 }
 
-/** The value at a place as the file has it, in one line; undefined when there is nothing. */
+/** The value at a place as the file has it, in one line; undefined when there is none. */
 function written({ there, node }: Place, text: string): string | undefined {
   if (!there) return undefined;
   if (isMap(node)) return "a map of options";

@@ -5,7 +5,6 @@
 import { join, basename, dirname } from "node:path";
 import { Zstd } from "@hpcc-js/wasm-zstd";
 import type pg from "pg";
-import { isRetryable } from "../archive/connect/databaseError.ts";
 import type { ExportRange } from "../archive/export/exportQueries.ts";
 import { type ArchiveSnapshot, withSnapshot } from "../archive/export/snapshot.ts";
 import type { ExportTable } from "../archive/export/tables.ts";
@@ -16,28 +15,28 @@ import {
   type Manifest,
   MANIFEST,
   MANIFEST_KIND,
+  namingWrites,
   writeManifest,
   isManifest,
 } from "./manifest.ts";
-import type { Compress } from "./parquetColumn.ts";
+import type { Compress } from "./parquetFile.ts";
 import { type PlannedTable, type WriteOptions, writeTable } from "./writeTable.ts";
 import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import { syncDirectory } from "../journal/fs.ts";
 import { openFile } from "../plainFiles.ts";
 
-/** How far it is. */
+/** How far an export is. */
 export type ExportProgress = {
   table: string;
   /** Exchange date of the file being written; null for a table that is not cut into days. */
   date: string | null;
   /** Rows written so far. */
   rows: number;
-  /** Rows there are, without those of views, which nobody counts beforehand. */
+  /** Rows of all tables, without those of views, which nobody counts beforehand. */
   expected: number;
 };
 
-/** What is exported, and where to. */
 type ExportOptions = ExportRange & {
   pool: pg.Pool;
   /** The export's directory, absolute. */
@@ -64,7 +63,7 @@ const ZSTD_LEVEL = 3;
  * Writes an export.
  *
  * @throws QuotekeeperError EXPORT_EXISTS, EXPORT_WRITE_FAILED, EXPORT_UNREPRESENTABLE, ARCHIVE_EMPTY, UNKNOWN_SYMBOL;
- *   the database's errors as they are. Nothing is at its place then, and nothing beside it.
+ *   the database's errors as they are. Then nothing is left in `out` or beside it.
  */
 export async function exportArchive(options: ExportOptions): Promise<Manifest> {
   const { pool, out, replace, processes, signal } = options;
@@ -73,8 +72,13 @@ export async function exportArchive(options: ExportOptions): Promise<Manifest> {
     const tables = await withSnapshot(pool, signal, (snapshot) => writeTables(snapshot, stage, options));
     const manifest: Manifest = {
       ...MANIFEST_KIND,
-      ...{ program: options.program, writtenAt: options.writtenAt, format: options.format, raw: options.raw },
-      ...{ from: options.from, to: options.to, symbols: options.symbols && [...options.symbols] },
+      program: options.program,
+      writtenAt: options.writtenAt,
+      format: options.format,
+      raw: options.raw,
+      from: options.from,
+      to: options.to,
+      symbols: options.symbols && [...options.symbols],
       tables,
     };
     await writeManifest(join(stage.dir, MANIFEST), manifest).catch(namingWrites(out));
@@ -120,28 +124,8 @@ async function writeTables(
 
 /** Zstandard, at its own default level unless another is given. */
 export async function zstandard(level = ZSTD_LEVEL): Promise<Compress> {
-  const zstd = copyingWhole(await Zstd.load());
+  const zstd = await Zstd.load();
   return (bytes) => zstd.compress(bytes, level);
-}
-
-/**
- * The library gives its memory out by way of an array of numbers, one for each byte, which takes longer than to compress.
- * Should another release of it keep its memory elsewhere, this does nothing.
- */
-function copyingWhole(zstd: Zstd): Zstd {
-  type Memory = Record<"heapView" | "heapToUint8Array", (place: object) => Uint8Array>;
-  const memory = (zstd as unknown as { _mainModule?: Memory })._mainModule;
-  if (memory) memory.heapToUint8Array = (place) => memory.heapView(place).slice();
-  return zstd;
-}
-
-/** Errors of the file system carry the operation that failed, as a broken connection's do; the database's do not. */
-function namingWrites(out: string): (error: unknown) => never {
-  return (error) => {
-    const { syscall, code, message } = error as NodeJS.ErrnoException;
-    if (error instanceof QuotekeeperError || syscall === undefined || isRetryable(error)) throw error;
-    throw new QuotekeeperError("EXPORT_WRITE_FAILED", `${out}: ${code ?? message}`, { cause: error });
-  };
 }
 
 // Where an export is written before it is whole: a directory beside its own, renamed when everything is on the disk.

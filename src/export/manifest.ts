@@ -2,6 +2,8 @@
 import { z } from "zod";
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
+import { isRetryable } from "../archive/connect/databaseError.ts";
+import { QuotekeeperError } from "../errors.ts";
 
 /** Its name in the export's directory. */
 export const MANIFEST = "manifest.json";
@@ -28,7 +30,6 @@ const table = z.object({
   files: z.array(file),
 });
 
-/** The schema of the manifest. */
 export const manifestSchema = z.object({
   kind: z.literal(FORMAT),
   version: z.literal(1),
@@ -42,13 +43,10 @@ export const manifestSchema = z.object({
   tables: z.array(table),
 });
 
-/** What an export holds. */
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** A table of an export. */
 export type ExportedTable = z.infer<typeof table>;
 
-/** A file of an export. */
 export type ExportedFile = z.infer<typeof file>;
 
 /** The fixed part of a manifest. */
@@ -81,11 +79,11 @@ export type FileFacts = { bytes: number; sha256: string };
 
 /** A file being written. */
 export type HashedFile = {
-  /** Resolves when the machine has taken all of the bytes. They may be reused afterwards. */
+  /** Resolves when the bytes are written. They may be reused afterwards. */
   write: (bytes: Uint8Array) => Promise<void>;
   /** Puts it on the disk. */
   finish: () => Promise<FileFacts>;
-  /** Leaves it as it is. May be called after `finish`. */
+  /** Closes the file as it is. May be called after `finish`. */
   abandon: () => Promise<void>;
 };
 
@@ -112,5 +110,20 @@ export async function createHashedFile(path: string): Promise<HashedFile> {
       if (isOpen) await file.close().catch(() => undefined);
       isOpen = false;
     },
+  };
+}
+
+/**
+ * Names the directory in errors of writing. Errors of the file system carry the operation that failed, as those of a broken
+ * connection do; the database's own do not.
+ */
+export function namingWrites(
+  out: string,
+  code: "EXPORT_WRITE_FAILED" | "LAKE_WRITE_FAILED" = "EXPORT_WRITE_FAILED",
+): (error: unknown) => never {
+  return (error) => {
+    const { syscall, code: reason, message } = error as NodeJS.ErrnoException;
+    if (error instanceof QuotekeeperError || syscall === undefined || isRetryable(error)) throw error;
+    throw new QuotekeeperError(code, `${out}: ${reason ?? message}`, { cause: error });
   };
 }

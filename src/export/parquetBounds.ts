@@ -1,10 +1,10 @@
 /**
- * How much a Parquet file may ask for, looked at before anything of it is read: a few hundred bytes can stand for any number of
- * rows. What is bounded is what `export` and the lake write themselves.
+ * Bounds of a Parquet file, checked before anything of it is read: a few hundred bytes can stand for any number of rows. The
+ * bounds are those of the files that `export` and the lake write.
  */
 import type { ColumnMetaData, DataReader, FileMetaData, RowGroup } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
-import { ROW_GROUP_ROWS } from "./parquetColumn.ts";
+import { ROW_GROUP_ROWS } from "./parquetFile.ts";
 
 /** Bytes of a file, from one place to another. */
 export type Slice = (from: number, to: number) => Promise<ArrayBuffer>;
@@ -15,7 +15,7 @@ const MOST_ROW_BYTES = 65_536;
 /** Bytes of a page's header at most; ours have a few dozen. */
 const MOST_HEADER_BYTES = 4_096;
 
-/** @throws RangeError when its row groups are larger than ours, or have not as many rows as they should together */
+/** @throws RangeError when a row group is larger than ours, or all row groups together do not have `rows` rows */
 export function requireRows({ row_groups, num_rows }: FileMetaData, rows: number): void {
   let sum = 0;
   for (const group of row_groups) {
@@ -40,7 +40,7 @@ export async function requirePages({ columns, num_rows }: RowGroup, slice: Slice
   }
 }
 
-/** Bytes of all pages of a column once they are decompressed. */
+/** Bytes of all pages of a column when they are decompressed. */
 async function pageBytes(column: ColumnMetaData, rows: number, slice: Slice): Promise<number> {
   const { dictionary_page_offset = column.data_page_offset, data_page_offset } = column;
   const start = Number(dictionary_page_offset < data_page_offset ? dictionary_page_offset : data_page_offset);
@@ -69,7 +69,7 @@ async function pageBytes(column: ColumnMetaData, rows: number, slice: Slice): Pr
 const ZSTD_MAGIC = 0xfd2f_b528;
 
 /**
- * A compressed page, which unpacks to as many bytes as its header says, and says so itself. RFC 8878, section 3.1.1.
+ * A compressed page. Its frame has to say the same size as the page's header. RFC 8878, section 3.1.1.
  *
  * @throws RangeError when it does not
  */
@@ -79,7 +79,7 @@ export function requireFrame(frame: Uint8Array, bytes: number): Uint8Array {
   return frame;
 }
 
-/** What a frame says that it holds, in bytes; null where it says nothing. */
+/** The size that a frame says it unpacks to, in bytes; null where it says none. */
 function contentSize(view: DataView): bigint | null {
   if (view.getUint32(0, true) !== ZSTD_MAGIC) return null;
   const descriptor = view.getUint8(4);

@@ -77,57 +77,6 @@ export function widened(type: DecimalType, needed: Digits): DecimalType | null {
   return { precision: MOST_DIGITS, scale: Math.min(Math.max(fraction, WIDE_SCALE), MOST_DIGITS - whole) };
 }
 
-// PostgreSQL's binary `numeric`: how many groups of four digits, the place of the first (0: just before the point), sign,
-// digits behind the point that are shown, and the groups; numeric_send in its numeric.c.
-
-const GROUPS_AT = 8;
-const PLUS = 0;
-const MINUS = 0x40_00;
-const NOT_NUMBERS: Readonly<Record<number, string>> = {
-  0xc0_00: "NaN",
-  0xd0_00: "Infinity",
-  0xf0_00: "-Infinity",
-};
-
-/** Powers of 10,000, by what is missing behind the last group to the eight places of COMMON_DECIMAL. */
-const GROUP_POWERS = [1, 1e4, 1e8, 1e12];
-
-/**
- * A `numeric` times 10^8, what COMMON_DECIMAL keeps.
- *
- * @returns null for one that has other places or is not exact in a double; `numericText` tells all of them
- */
-export function commonDecimal(view: DataView, start: number): number | null {
-  const groups = view.getInt16(start);
-  const missing = view.getInt16(start + 2) - groups + GROUP_POWERS.length - 1;
-  const sign = view.getUint16(start + 4);
-  const power = GROUP_POWERS[missing];
-  if (power === undefined || (sign !== PLUS && sign !== MINUS)) return null;
-  let value = 0;
-  for (let at = start + GROUPS_AT; at < start + GROUPS_AT + 2 * groups; at += 2)
-    value = value * 10_000 + view.getInt16(at);
-  value *= power;
-  // One step that was not exact has made it larger than that.
-  if (value > Number.MAX_SAFE_INTEGER) return null;
-  return sign === MINUS ? -value : value;
-}
-
-/** A `numeric` as text, without exponent; `NaN`, `Infinity` and `-Infinity` as PostgreSQL writes them. */
-export function numericText(view: DataView, start: number): string {
-  const [groups, first, sign] = [view.getInt16(start), view.getInt16(start + 2), view.getUint16(start + 4)];
-  const notNumber = NOT_NUMBERS[sign];
-  if (notNumber !== undefined) return notNumber;
-  const digits = (group: number): string =>
-    group < 0 || group >= groups
-      ? "0000"
-      : String(view.getInt16(start + GROUPS_AT + 2 * group)).padStart(4, "0");
-  let text = sign === MINUS ? "-0" : "0";
-  for (let group = 0; group <= first; group++) text += digits(group);
-  if (groups > first + 1) text += ".";
-  for (let group = first + 1; group < groups; group++) text += digits(group);
-  return text;
-}
-
 /** A decimal without the zeros that its column's type adds. */
 export function decimalText(whole: bigint, scale: number): string {
   const digits = (whole < 0n ? -whole : whole).toString().padStart(scale + 1, "0");

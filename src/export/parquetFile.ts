@@ -1,14 +1,23 @@
-/** One Parquet file of one table's rows, a row group at a time. */
-import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer";
+/** Writes the rows of a table into a Parquet file, one row group at a time. */
+import type { Encoding } from "hyparquet";
+import { ByteWriter, type ColumnSource, ParquetWriter, type SchemaElement } from "hyparquet-writer";
 import { type ExportColumn, QUOTIENT_PLACES } from "../archive/export/tables.ts";
 import { type Digits, digitsOf, moreDigits, COMMON_DECIMAL, type DecimalType } from "./parquetDecimal.ts";
-import { type Compress, type CopiedRows, type ParquetColumn, ROW_GROUP_ROWS } from "./parquetColumn.ts";
-import { createColumn, DECIMAL_BYTES } from "./parquetValues.ts";
+import { type CopiedRows, copiedRows, type CopiedValue, type ReadValue, valueReader } from "./copiedRows.ts";
 import { createHashedFile, type FileFacts, type HashedFile } from "./manifest.ts";
 
-/** Decimals that do not fit the type of their column: the file has to be written again. */
+/** Zstandard, as a function from bytes to bytes. */
+export type Compress = (bytes: Uint8Array) => Uint8Array;
+
+/** Rows of a row group: what is in memory at a time, several times over. Engines read such groups side by side. */
+export const ROW_GROUP_ROWS = 32_768;
+
+/** Bytes of a decimal of more than eighteen digits. */
+const DECIMAL_BYTES = 16;
+
+/** Decimals do not fit the type of their column: the file has to be written again. */
 export class DecimalsTooWide extends Error {
-  /** What is needed, by column; null for a value that is no number (`NaN`, `Infinity`). */
+  /** The digits that each column needs; null for a value that is no number (`NaN`, `Infinity`). */
   readonly needed: ReadonlyMap<string, Digits | null>;
   constructor(needed: ReadonlyMap<string, Digits | null>) {
     super(`decimals of ${[...needed.keys()].join(", ")} do not fit`);
@@ -16,7 +25,6 @@ export class DecimalsTooWide extends Error {
   }
 }
 
-/** What a file is made of. */
 type ParquetFileOptions = {
   path: string;
   columns: readonly ExportColumn[];
@@ -24,14 +32,14 @@ type ParquetFileOptions = {
   /** COPY's binary format. */
   bytes: AsyncIterable<Buffer>;
   compress: Compress;
-  /** Rows of a row group; default: as many as there may be. */
+  /** Rows of a row group; default: ROW_GROUP_ROWS. */
   groupRows?: number | undefined;
-  /** Told of rows as they are read. */
+  /** Hears how many rows were read. */
   onRows: (count: number) => void;
 };
 
 /**
- * Writes the file and puts it on the disk. All rows are read in any case: the connection they come from goes on.
+ * Writes the file and puts it on the disk. Reads all rows in any case, so that their connection can be used again.
  *
  * @throws DecimalsTooWide; the file system's errors
  */
@@ -41,21 +49,26 @@ export async function writeParquetFile(options: ParquetFileOptions): Promise<Fil
   try {
     const output = new FileBytes(file);
     const writer = new ParquetWriter({
-      ...{ writer: output, codec: "ZSTD", compressors: { ZSTD: compress }, createdBy: "quotekeeper" },
+      writer: output,
+      codec: "ZSTD",
+      compressors: { ZSTD: compress },
+      createdBy: "quotekeeper",
       schema: parquetSchema(columns, types),
     });
-    const group = new RowGroup({ columns, types, size: groupRows });
+    const group = new RowGroup(columns, { types, size: groupRows });
     let count = 0;
     for await (const rows of copiedRows(bytes, columns.length)) {
       for (let from = 0; from < rows.count;) {
-        from = group.take(rows, from);
-        if (group.rows === groupRows) await group.finish(writer, compress);
+        const to = Math.min(rows.count, from + groupRows - group.rows);
+        group.add(rows, from, to);
+        from = to;
+        if (group.rows === groupRows) await group.finish(writer);
       }
       count += rows.count;
       onRows(rows.count);
     }
     if (group.tooWide.size > 0) throw new DecimalsTooWide(group.tooWide);
-    if (group.rows > 0) await group.finish(writer, compress);
+    if (group.rows > 0) await group.finish(writer);
     await writer.finish();
     return { rows: count, ...(await file.finish()) };
   } finally {
@@ -65,34 +78,25 @@ export async function writeParquetFile(options: ParquetFileOptions): Promise<Fil
 
 /** Rows by column. Once a decimal did not fit, nothing is written any more, and the rest is only measured. */
 class RowGroup {
-  readonly #columns: readonly ParquetColumn[];
-  readonly #size: number;
+  readonly #columns: readonly Column[];
   readonly tooWide = new Map<string, Digits | null>();
   rows = 0;
 
-  constructor({
-    columns,
-    types,
-    size,
-  }: {
-    columns: readonly ExportColumn[];
-    types: DecimalTypes;
-    size: number;
-  }) {
-    this.#size = size;
-    const [, ...elements] = parquetSchema(columns, types);
-    this.#columns = elements.map((element, place) => {
-      const { name, kind } = columns[place] ?? { name: element.name, kind: "text" };
-      return createColumn(kind, element, (text) => this.#measure(name, text));
+  constructor(columns: readonly ExportColumn[], { types, size }: { types: DecimalTypes; size: number }) {
+    this.#columns = columns.map((column) => {
+      const type = decimalTypeOf(column.name, types);
+      const read = valueReader(column, type, (text) => this.#measure(column.name, text));
+      return isLong(column, type) ? new LongColumn(column, read, size) : new Column(column, read);
     });
   }
 
-  /** Takes rows until it is full. @returns the first that it has not taken */
-  take(rows: CopiedRows, from: number): number {
-    const to = Math.min(rows.count, from + this.#size - this.rows);
-    this.#columns.forEach((column, place) => column.take(rows, place, { from, to }));
+  /** Adds rows `from` to before `to`. */
+  add(rows: CopiedRows, from: number, to: number): void {
+    this.#columns.forEach((column, place) => {
+      for (let row = from; row < to; row++)
+        column.add(rows, rows.places[row * this.#columns.length + place] ?? -1);
+    });
     this.rows += to - from;
-    return to;
   }
 
   #measure(name: string, text: string): void {
@@ -103,23 +107,83 @@ class RowGroup {
   }
 
   /** Writes the group, which is empty afterwards. */
-  async finish(writer: ParquetWriter, compress: Compress): Promise<void> {
-    const { rows } = this;
+  async finish(writer: ParquetWriter): Promise<void> {
+    const columnData = [...this.#columns];
+    if (this.tooWide.size === 0)
+      await writer.write({ columnData, rowGroupSize: this.rows, pageSize: ONE_PAGE });
+    for (const column of this.#columns) column.clear();
     this.rows = 0;
-    if (this.tooWide.size > 0) return this.#columns.forEach((column) => column.clear());
-    const start = writer.writer.offset;
-    const columns = this.#columns.map((column) => column.finish(writer.writer, compress));
-    const sizes = columns.map(({ meta_data }) => meta_data?.total_uncompressed_size ?? 0n);
-    writer.row_groups.push({
-      ...{ columns, num_rows: BigInt(rows), total_byte_size: sizes.reduce((sum, size) => sum + size, 0n) },
-      total_compressed_size: BigInt(writer.writer.offset - start),
-    });
-    writer.num_rows += BigInt(rows);
-    await writer.writer.flush?.();
   }
 }
 
-/** The writer's buffer, emptied into the file after each row group. */
+/** A column of a row group. The writer takes `data` of one column after the other. */
+class Column implements ColumnSource {
+  readonly name: string;
+  // Times of one instrument ascend: their differences are shorter than a dictionary.
+  readonly encoding: Encoding | undefined;
+  protected readonly read: ReadValue;
+  #values: CopiedValue[] = [];
+
+  constructor({ name, kind }: ExportColumn, read: ReadValue) {
+    this.name = name;
+    this.encoding = kind === "time" ? "DELTA_BINARY_PACKED" : undefined;
+    this.read = read;
+  }
+
+  /** Adds the value that begins at `start`; -1: NULL. */
+  add(rows: CopiedRows, start: number): void {
+    this.#values.push(start < 0 ? null : this.read(rows, start));
+  }
+
+  get data(): CopiedValue[] | BigInt64Array {
+    return this.#values;
+  }
+
+  clear(): void {
+    this.#values = [];
+  }
+}
+
+/** Whole numbers of eight bytes wait packed: as objects, those of all columns would take four times as much memory. */
+class LongColumn extends Column {
+  readonly #numbers: BigInt64Array;
+  readonly #isNull: Uint8Array;
+  #nulls = 0;
+  #count = 0;
+
+  constructor(column: ExportColumn, read: ReadValue, size: number) {
+    super(column, read);
+    this.#numbers = new BigInt64Array(size);
+    this.#isNull = new Uint8Array(size);
+  }
+
+  override add(rows: CopiedRows, start: number): void {
+    const value = start < 0 ? null : this.read(rows, start);
+    const place = this.#count++;
+    this.#isNull[place] = value === null ? 1 : 0;
+    if (value === null) this.#nulls += 1;
+    else this.#numbers[place] = value as bigint;
+  }
+
+  override get data(): CopiedValue[] | BigInt64Array {
+    const numbers = this.#numbers.subarray(0, this.#count);
+    if (this.#nulls === 0) return numbers;
+    return Array.from(numbers, (value, place) => (this.#isNull[place] === 1 ? null : value));
+  }
+
+  override clear(): void {
+    this.#nulls = this.#count = 0;
+  }
+}
+
+function isLong({ kind }: ExportColumn, { precision }: DecimalType): boolean {
+  return kind === "time" || kind === "bigint" || (kind === "decimal" && precision <= INT64_DIGITS);
+}
+
+/** All values of a column in a row group stand in one page. */
+const ONE_PAGE = 0;
+
+/** The writer's buffer. Each row group is written to the file and leaves it. */
 class FileBytes extends ByteWriter {
   readonly #file: HashedFile;
 
@@ -138,12 +202,10 @@ class FileBytes extends ByteWriter {
   }
 }
 
-// Columns of an export as Parquet has them: the schema, and each value from PostgreSQL's text.
-
-/** Types of the decimal columns that need more than the common one, by column. */
+/** The types of decimal columns that need another than COMMON_DECIMAL, by column. */
 export type DecimalTypes = Readonly<Record<string, DecimalType>>;
 
-/** Columns that are quotients, of which PostgreSQL gives those of small numbers many places, and logarithms. */
+/** Quotients and logarithms: PostgreSQL computes them with many places. */
 export const QUOTIENTS: DecimalTypes = {
   mean_spread: { precision: 38, scale: QUOTIENT_PLACES },
   log_return: { precision: 38, scale: 12 },
@@ -152,7 +214,6 @@ export const QUOTIENTS: DecimalTypes = {
 /** Digits that fit into eight bytes; wider decimals take sixteen. */
 const INT64_DIGITS = 18;
 
-/** The type of a decimal column. */
 export function decimalTypeOf(name: string, types: DecimalTypes): DecimalType {
   return types[name] ?? COMMON_DECIMAL;
 }
@@ -195,14 +256,16 @@ function physical({ name, kind }: ExportColumn, types: DecimalTypes): Partial<Sc
           : { type: "FIXED_LEN_BYTE_ARRAY" as const, type_length: DECIMAL_BYTES };
       return {
         ...width,
-        ...{ converted_type: "DECIMAL", precision, scale },
+        converted_type: "DECIMAL",
+        precision,
+        scale,
         logical_type: { type: "DECIMAL", precision, scale },
       };
     }
   }
 }
 
-/** What people call the type of a column, in SQL's words. */
+/** The type of a column in SQL's words. */
 export function sqlTypeOf({ name, kind }: ExportColumn, types: DecimalTypes): string {
   switch (kind) {
     case "time":
@@ -218,51 +281,4 @@ export function sqlTypeOf({ name, kind }: ExportColumn, types: DecimalTypes): st
     default:
       return kind.toUpperCase();
   }
-}
-
-// PostgreSQL's COPY in its binary format: a heading, then rows, each the number of its values and, before each value, how
-// many bytes it has (-1: NULL), and a number of values that is -1 at the end. PostgreSQL manual, COPY, "Binary Format".
-
-/** Signature, flags, and the length of an extension, which there is none of. */
-const HEADING_BYTES = 19;
-
-/** Whole rows, as they come; none is cut, however the pieces are. What is given holds until the next is asked for. */
-export async function* copiedRows(bytes: AsyncIterable<Buffer>, width: number): AsyncGenerator<CopiedRows> {
-  let rest: Buffer = Buffer.alloc(0);
-  let at = HEADING_BYTES;
-  let places = new Int32Array(0);
-  for await (const piece of bytes) {
-    const all = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
-    const view = new DataView(all.buffer, all.byteOffset, all.length);
-    // A row has two bytes, and four for each value, at least.
-    const most = width * (Math.ceil(all.length / (2 + 4 * width)) + 1);
-    if (places.length < most) places = new Int32Array(most);
-    let count = 0;
-    for (let end = 0; at < all.length; at = end, count++) {
-      end = rowEnd(view, at, { width, places, from: count * width });
-      if (end < 0) break;
-    }
-    rest = all.subarray(Math.min(at, all.length));
-    at -= all.length - rest.length;
-    if (count > 0) yield { view, places, width, count };
-  }
-}
-
-/** Finds the values of the row that begins at `at`. @returns where it ends; -1 when not all of it is there */
-function rowEnd(
-  view: DataView,
-  at: number,
-  { width, places, from }: { width: number; places: Int32Array; from: number },
-): number {
-  const length = view.byteLength;
-  if (at + 2 > length || view.getInt16(at) < 0) return -1;
-  let next = at + 2;
-  for (let place = from; place < from + width; place++) {
-    next += 4;
-    if (next > length) return -1;
-    const bytes = view.getInt32(next - 4);
-    places[place] = bytes < 0 ? -1 : next;
-    if (bytes > 0) next += bytes;
-  }
-  return next > length ? -1 : next;
 }

@@ -8,17 +8,17 @@ import { openFile } from "../plainFiles.ts";
 import { decimalText } from "./parquetDecimal.ts";
 import { requireFrame, requirePages, requireRows, type Slice } from "./parquetBounds.ts";
 
-/** What the reader gives once it converts nothing. */
+/** A value as hyparquet reads it without converting it. */
 export type RawValue = bigint | number | boolean | string | Uint8Array | null | undefined;
 
-/** A row group by its columns, in the file's order. */
+/** The columns of a row group, in the file's order. */
 export type RawColumns = { rows: number; columns: { element: SchemaElement; values: RawValue[] }[] };
 
 /**
- * The row groups of a file, in its order; one without rows where there is none.
+ * The row groups of a file, in their order. A file without row groups has one without rows.
  *
- * @param expected how many rows its manifest says it has: a file that asks for more than that, or for larger row groups
- *   than ours, is refused before it is read
+ * @param expected the rows that its manifest names: a file with more rows, or with larger row groups than ours, is refused
+ *   before it is read
  * @throws the file system's errors; QuotekeeperError PARQUET_INVALID
  */
 export async function* rawColumns(path: string, expected: number): AsyncGenerator<RawColumns, void> {
@@ -35,7 +35,11 @@ export async function* rawColumns(path: string, expected: number): AsyncGenerato
       const columns = metadata.schema.slice(1).map((element) => ({ element, values: [] as RawValue[] }));
       const byName = new Map(columns.map((column) => [column.element.name, column]));
       await parquetRead({
-        ...{ file, metadata: unconverted(metadata), rowStart, rowEnd: rowStart + rows, utf8: true },
+        file,
+        metadata: unconverted(metadata),
+        rowStart,
+        rowEnd: rowStart + rows,
+        utf8: true,
         compressors: { ZSTD: (bytes, size) => zstd.decompress(requireFrame(bytes, size)) },
         // The reader's own drops a byte order mark.
         parsers: { stringFromBytes: (bytes: Uint8Array) => Buffer.from(bytes).toString("utf8") } as never,
@@ -62,7 +66,7 @@ export async function* rawColumns(path: string, expected: number): AsyncGenerato
 }
 
 /**
- * Whether a file asks for no more than `rawColumns` reads, as far as its end says so.
+ * Refuses a file with more rows than `rawColumns` reads, as far as the file's end says so.
  *
  * @throws as `rawColumns`
  */
@@ -135,7 +139,7 @@ function unconverted(metadata: FileMetaData): FileMetaData {
   return { ...metadata, schema: metadata.schema.map(plain) };
 }
 
-/** How a column's values become text. */
+/** Writes the values of a column as text. */
 export function textOf({
   type,
   converted_type,

@@ -7,9 +7,8 @@ import type { ArchiveSnapshot } from "../archive/export/snapshot.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import { type Digits, moreDigits, widened } from "./parquetDecimal.ts";
-import type { Compress } from "./parquetColumn.ts";
-import { type ExportedFile, type ExportedTable, createHashedFile, type FileFacts } from "./manifest.ts";
 import {
+  type Compress,
   type DecimalTypes,
   decimalTypeOf,
   QUOTIENTS,
@@ -17,33 +16,32 @@ import {
   DecimalsTooWide,
   writeParquetFile,
 } from "./parquetFile.ts";
+import { type ExportedFile, type ExportedTable, createHashedFile, type FileFacts } from "./manifest.ts";
 
-/** A table with its days, as the snapshot has them. */
+/** A table, its columns and its days in the snapshot. */
 export type PlannedTable = {
   table: ExportTable;
   columns: readonly ExportColumn[];
   days: readonly { date: string | null; rows: number | null }[];
 };
 
-/** What writing a table takes. */
 export type WriteOptions = {
   snapshot: ArchiveSnapshot;
   range: ExportRange;
   /** The export's directory. */
   dir: string;
   format: "parquet" | "csv";
-  /** Whether texts of CSV stay as they are, formulas of a spreadsheet among them. */
+  /** Whether texts of CSV stay as they are, also those that a spreadsheet takes for formulas. */
   raw: boolean;
   compress: Compress;
-  /**
-   * Types of decimals to begin with, whose places other files use, and rows of a row group; default: those of an export.
-   */
+  /** Types of decimals to begin with, because other files have them; default: those of an export. */
   types?: DecimalTypes;
+  /** Rows of a row group; default: those of an export. */
   groupRows?: number;
   signal: AbortSignal;
-  /** Told of rows as they are written; a negative count takes rows back that are written again. */
+  /** Hears how many rows were written. A negative count revokes rows that are written again. */
   onRows: (date: string | null, count: number) => void;
-  /** Told when a column needs a wider type than usual. */
+  /** Hears that a column needs a wider type than usual. */
   onWidened: (table: string, column: string, type: string) => void;
 };
 
@@ -98,7 +96,7 @@ async function writeDays(
   options: WriteOptions,
 ): Promise<ExportedFile[]> {
   const files: ExportedFile[] = [];
-  // The date is in the directory's name, from where every engine takes it.
+  // Every engine reads the date from the directory's name.
   const written = table.partitioned ? columns.filter(({ name }) => name !== "date") : columns;
   for (const { date, rows: expected } of days) {
     options.signal.throwIfAborted();
@@ -127,20 +125,20 @@ async function writeFile(
   { snapshot, range, format, raw, compress, groupRows, onRows }: WriteOptions,
 ): Promise<{ rows: number; bytes: number; sha256: string }> {
   const ofDay = date === null ? range : { ...range, from: date, to: date };
-  const told = (count: number): void => onRows(date, count);
+  const onWritten = (count: number): void => onRows(date, count);
   const { bytes, count } = snapshot.rows(table, columns, {
     range: ofDay,
     format: format === "csv" ? (raw ? "raw csv" : "csv") : "binary",
   });
   const facts =
     format === "csv"
-      ? await writeCsvFile(path, bytes, told)
-      : await writeParquetFile({ path, columns, types, bytes, compress, groupRows, onRows: told });
+      ? await writeCsvFile(path, bytes, onWritten)
+      : await writeParquetFile({ path, columns, types, bytes, compress, groupRows, onRows: onWritten });
   if (facts.rows !== count()) throw new Error(`${path}: ${facts.rows} rows of ${count()} that were sent`);
   return facts;
 }
 
-/** @param before what was needed so far, of which one type holds all; it grows */
+/** @param before the digits needed so far, by column: one type holds them all. Grows. */
 function wider(
   table: string,
   { types, needed: before }: { types: DecimalTypes; needed: Map<string, Digits> },
@@ -160,7 +158,7 @@ function wider(
   return { ...types, ...Object.fromEntries(changed) };
 }
 
-/** What stands in a CSV file; the digits are the database's own. */
+/** The type of a column in a CSV file, whose digits are the database's own. */
 function csvTypeOf(column: ExportColumn): string {
   return column.kind === "decimal" ? "DECIMAL" : sqlTypeOf(column, {});
 }
@@ -172,9 +170,9 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Writes what COPY gives as CSV, and puts it on the disk.
+ * Writes COPY's CSV into a file, and puts it on the disk.
  *
- * @param onRows told of lines as they are written, the heading not counted
+ * @param onRows hears how many lines were written, without the heading
  * @throws the file system's errors
  */
 async function writeCsvFile(
@@ -199,7 +197,7 @@ async function writeCsvFile(
   }
 }
 
-/** PostgreSQL ends lines with LF alone. One within quotes belongs to a value, and stays as it is. */
+/** Makes CR LF of PostgreSQL's line ends, which are LF. A line end within quotes belongs to a value, and stays as it is. */
 export function createLineEnds(): (piece: Uint8Array) => { text: Uint8Array; ends: number } {
   let quoted = false;
   return (piece) => {

@@ -15,8 +15,9 @@ import { MAX_FRAME_BYTES } from "./frame.ts";
 import { readFully, type JournalFile } from "./fs.ts";
 
 /**
- * A stretch of a segment: its bytes, a hole where the compressed file is damaged, or what stands in the file behind the
- * segment's end. A hole names the damaged bytes of the file; its length is 0 when the file is cut off and nobody can know it.
+ * A range of a segment: its bytes, a hole where the compressed file is damaged, or what stands in the file behind the
+ * segment's end. A hole names the damaged bytes of the file; its length is 0 when the file is cut off and nobody can
+ * know the length.
  */
 type ByteRange =
   | { kind: "bytes"; offset: number; bytes: Buffer }
@@ -25,13 +26,13 @@ type ByteRange =
 /** Most bytes read at a time. */
 export const CHUNK_BYTES = 1024 * 1024;
 
-/** So many are read first: most readings are of a few answers, and memory is freed late. */
+/** The first read is small: most readings are of a few answers, and memory is freed late. */
 const FIRST_BYTES = CHUNK_BYTES / 16;
 
 /** A member longer than this is no member: gzip makes incompressible bytes only slightly longer. */
 const MAX_MEMBER_BYTES = MAX_FRAME_BYTES + 64 * 1024;
 
-/** The stretch of a plain segment from `from` to `until` or to the file's present end. Each span's bytes are good until the next. */
+/** A plain segment from `from` to `until` or to the file's present end. The bytes of a range are good until the next one. */
 export async function* plainRanges(
   file: JournalFile,
   from: number,
@@ -48,7 +49,7 @@ export async function* plainRanges(
 }
 
 /**
- * The same stretch of a compressed segment. What stands behind its end is told to those who read up to the end, whatever
+ * The same of a compressed segment. What stands behind its end is a range only for readers up to the end, whatever
  * `until` is.
  */
 export async function* compressedRanges(
@@ -84,8 +85,8 @@ export async function* compressedRanges(
 }
 
 /**
- * Whether a file was written by `gzip` or its like: it begins as theirs do, and no member of ours is in it. A damaged first
- * member alone does not make it theirs.
+ * Whether `gzip` or a similar program wrote the file: it begins as theirs do, and holds no member of ours. A damaged
+ * first member alone does not make it theirs.
  */
 async function isOfAnotherProgram(window: FileWindow): Promise<boolean> {
   const start = await window(0, MEMBER_HEADER_BYTES);
@@ -94,8 +95,8 @@ async function isOfAnotherProgram(window: FileWindow): Promise<boolean> {
 }
 
 /**
- * The stretch of a segment that another program has compressed, in however many members. Their checksums are not looked at:
- * each frame proves itself. What cannot be unpacked ends it, whatever comes behind.
+ * A segment that another program has compressed, in any number of members. Their checksums are not checked: each frame
+ * proves itself. The first bytes that cannot be unpacked end it.
  */
 async function* plainGzipSpans(file: JournalFile, from: number, until: number): AsyncGenerator<ByteRange> {
   const window = fileWindow(file);
@@ -122,7 +123,7 @@ async function* plainGzipSpans(file: JournalFile, from: number, until: number): 
   }
 }
 
-/** What the file gives from a place on, unpacked. Rejects with the file's errors, or zlib's (`Z_...`). */
+/** The unpacked bytes of a file from a place on. Rejects with the file's errors, or zlib's (`Z_...`). */
 async function* through(inflate: InflateRaw, file: JournalFile, at: number): AsyncGenerator<Buffer> {
   const source = Readable.from(fileBytes(file, at));
   source.once("error", (error) => inflate.destroy(error));
@@ -143,7 +144,7 @@ function cannotBeUnpacked(): Error {
   return Object.assign(new Error("no whole gzip member"), { code: "Z_DATA_ERROR" });
 }
 
-/** What the file holds from `at` on, be it damaged or behind the segment's end; nothing where it ends there. */
+/** The bytes of the file from `at` on, damaged or behind the segment's end; nothing where the file ends at `at`. */
 async function* rest(
   window: FileWindow,
   { kind, at, offset }: { kind: "hole" | "behind_end"; at: number; offset: number },
@@ -188,7 +189,7 @@ async function nextMember(
 /** `length` bytes of a file at a position, fewer at its end; good until the next call. */
 type FileWindow = (at: number, length: number) => Promise<Buffer>;
 
-/** Reads a file front to back in large pieces, however small the stretches asked for. The file does not grow. */
+/** Reads a file front to back in large chunks, however small the ranges asked for. The file does not grow. */
 function fileWindow(file: JournalFile): FileWindow {
   let held = Buffer.alloc(0);
   let heldAt = 0;

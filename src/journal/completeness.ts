@@ -1,55 +1,43 @@
-/** Whether a journal has all of its segments, and no others: its directory held against its list. */
+/** Whether a journal has all of its segments, and no others: compares its directory with its list. */
 import { idOf } from "./frame.ts";
 import { nodeFs, type JournalFs, type Place } from "./fs.ts";
-import { saysListed, beginList } from "./listNewSegment.ts";
-import { namedError, readStart, readSegment } from "./reader.ts";
-import { segmentId, segmentHour } from "./segmentName.ts";
-import {
-  readSegmentList,
-  SEGMENT_LIST,
-  type ListedSegment,
-  type SegmentList,
-  appendToList,
-  type ListLine,
-  type SegmentFacts,
-} from "./segmentList.ts";
+import { saysListed } from "./listNewSegment.ts";
+import { namedError, readStart } from "./reader.ts";
+import { segmentId } from "./segmentName.ts";
+import { readSegmentList, SEGMENT_LIST, type ListedSegment, type SegmentList } from "./segmentList.ts";
 import { listSegments, segmentInfo, type SegmentInfo } from "./segments.ts";
-import { createHash } from "node:crypto";
-import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 
 /**
  * What is wrong with a journal as a whole:
- *
  * - `missing`: a segment of the list has no file
  * - `foreign`: a segment is not in the list
  * - `reordered`: a file has the name of another segment than the one it holds
  * - `altered`: a segment can be read, and is not what was written
  * - `unreadable`: a file cannot be read
- * - `list_lost`: the list is not there, or was not there for a time: what went missing before it was begun anew nobody knows
+ * - `list_lost`: the list is or was absent, and nobody knows what went missing before the present one was begun
  */
-export type FindingKind = "missing" | "foreign" | "reordered" | "altered" | "unreadable" | "list_lost";
+type FindingKind = "missing" | "foreign" | "reordered" | "altered" | "unreadable" | "list_lost";
 
-/** One thing that is wrong. */
 export type Finding = {
-  /** Name of the segment; `segments.jsonl` for the list, `damaged` for the folder of damage that was set aside. */
+  /** A segment's name, `segments.jsonl` for the list, or `damaged` for the folder of damage that was set aside. */
   segment: string;
   problem: FindingKind;
-  /** What was expected or found, in words. */
+  /** In words. */
   detail: string;
 };
 
 /** The segments of a journal and what is wrong with them as a whole, without having read them. */
-type Completeness = { segments: SegmentInfo[]; list: SegmentList; findings: Finding[] };
+export type Completeness = { segments: SegmentInfo[]; list: SegmentList; findings: Finding[] };
 
 /**
- * Holds a journal's directory against its list. Safe beside writers: whatever is begun or compressed meanwhile is no
- * finding.
+ * Compares a journal's directory with its list. Safe while writers run: a segment that is begun or compressed meanwhile
+ * is no finding.
  *
  * @throws QuotekeeperError JOURNAL_UNREADABLE when the directory cannot be read
  */
 export async function readCompleteness(dir: string, fs: JournalFs = nodeFs): Promise<Completeness> {
-  // The list first: whatever is in it has had its file before.
+  // The list first: a listed segment had its file before its line.
   const list = await readSegmentList(dir, fs).catch(namedError);
   const segments = await listSegments(dir, fs);
   const place = { dir, fs };
@@ -85,7 +73,6 @@ export async function readCompleteness(dir: string, fs: JournalFs = nodeFs): Pro
 
 const NO_LIST: SegmentList = { segments: new Map(), standing: null };
 
-/** The finding of a file that cannot be read. */
 export function unreadableOf(segment: string, { detail }: QuotekeeperError): Finding {
   return { segment, problem: "unreadable", detail };
 }
@@ -110,10 +97,10 @@ async function findMissing(
   const there = new Set(segments.map(({ name }) => name));
   const missing: string[] = [];
   for (const [name, { away }] of list.segments)
-    // One that is renamed while the directory is read may not be found there.
+    // A file that is renamed while the directory is read may be absent from what was read.
     if (!there.has(name) && !away && (await segmentInfo(dir, name, fs)) === null) missing.push(name);
   if (missing.length === 0) return missing;
-  // A writer that could not write takes back the segment it has begun.
+  // A writer that could not write removes the segment it has begun.
   const { segments: still } = await readSegmentList(dir, fs);
   return missing.filter((name) => still.has(name));
 }
@@ -125,12 +112,12 @@ async function findForeign(
 ): Promise<string[]> {
   const unlisted = segments.filter(({ name, bytes }) => bytes !== 0 && !list.segments.has(name));
   if (unlisted.length === 0) return [];
-  // Those that were begun since the list was read.
+  // Other segments were begun since the list was read.
   const { segments: now } = await readSegmentList(dir, fs);
   return unlisted.map(({ name }) => name).filter((name) => !now.has(name));
 }
 
-/** Files that hold another segment of the list than the one of their name. */
+/** Files that hold another segment of the list than their name says. */
 async function findReordered(
   { dir, fs }: Place,
   segments: readonly SegmentInfo[],
@@ -140,7 +127,7 @@ async function findReordered(
   const found: { segment: string; holds: string }[] = [];
   for (const info of segments) {
     if (info.unreadable !== null || isAsListed(info, list.segments.get(info.name))) continue;
-    // The file's start may be silent about it: then the file is named where it is read.
+    // A damaged start does not say it: then the file is a finding where it is read.
     const start = await readStart(dir, info.name, fs).catch(namedError);
     const holds = start instanceof QuotekeeperError ? undefined : byId.get(idOf(start) ?? "");
     if (holds !== undefined && holds !== info.name) found.push({ segment: info.name, holds });
@@ -154,92 +141,4 @@ function isAsListed(
   listed: ListedSegment | undefined,
 ): boolean {
   return compressed && mark !== null && mark === listed?.mark && fileBytes === listed.fileBytes;
-}
-
-// Lets a person say that what `verify` names as missing, foreign, altered or lost is meant to be so.
-
-/** Which findings are meant to be. */
-type AcceptRequest = {
-  /** Segments by name; `segments.jsonl` for the list itself. */
-  names: readonly string[];
-  /** Also all that are missing or foreign and were begun before this hour, as `hourOf` counts; null: none. */
-  beforeHour: number | null;
-};
-
-/** What was accepted: a segment may be `away` from now on, belongs `here` as it is, or the list is `begun` anew. */
-export type Accepted = { segment: string; as: "away" | "here" | "begun" };
-
-type AcceptOptions = { clock: Clock; fs?: JournalFs };
-
-/**
- * Writes into the journal's list what a person says of its segments. No segment is changed.
- *
- * @throws QuotekeeperError USAGE when a name is no segment's, or a file has to get its own name back first;
- *   JOURNAL_UNREADABLE; the file system's error
- */
-export async function acceptFindings(
-  dir: string,
-  request: AcceptRequest,
-  { clock, fs = nodeFs }: AcceptOptions,
-): Promise<Accepted[]> {
-  const place = { dir, fs };
-  const complete = await readCompleteness(dir, fs);
-  const names = new Set([...request.names, ...foundBefore(complete, request.beforeHour)]);
-  const at = clock.now().toISOString();
-  const accepted: Accepted[] = [];
-  const lines: ListLine[] = [];
-  for (const segment of names) {
-    const { as, line } = await acceptedAs(place, segment, complete);
-    accepted.push({ segment, as });
-    lines.push({ at, ...line });
-  }
-  if (lines.length === 0) return [];
-  if (complete.list.standing === null) await beginList(place, clock.now());
-  await appendToList(place, lines);
-  return accepted;
-}
-
-function foundBefore({ findings }: Completeness, beforeHour: number | null): string[] {
-  if (beforeHour === null) return [];
-  return findings
-    .filter(({ problem }) => problem === "missing" || problem === "foreign")
-    .map(({ segment }) => segment)
-    .filter((segment) => (segmentHour(segment) ?? Infinity) < beforeHour);
-}
-
-/** A line of the list without its time. */
-type Line = ListLine extends infer Each ? (Each extends ListLine ? Omit<Each, "at"> : never) : never;
-
-async function acceptedAs(
-  place: Place,
-  segment: string,
-  { findings, segments, list }: Completeness,
-): Promise<{ as: Accepted["as"]; line: Line }> {
-  if (segment === SEGMENT_LIST) return { as: "begun", line: { event: "accepted" } };
-  const finding: Finding | undefined = findings.find((each) => each.segment === segment);
-  const info = segments.find(({ name }) => name === segment);
-  const isAway = info === undefined && list.segments.get(segment)?.away === true;
-  if (isAway || finding?.problem === "missing") return { as: "away", line: { event: "away", segment } };
-  if (finding?.problem === "reordered") {
-    const detail = `${segment}: ${finding.detail}: give that file its own name back`;
-    throw new QuotekeeperError("USAGE", detail);
-  }
-  if (info === undefined)
-    throw new QuotekeeperError("USAGE", `${place.dir} has and misses no segment ${segment}`);
-  return { as: "here", line: { event: "found", segment, ...(await factsOf(place, info)) } };
-}
-
-async function factsOf(
-  { dir, fs }: Place,
-  { name, state, compressed, fileBytes, mark }: SegmentInfo,
-): Promise<Partial<SegmentFacts>> {
-  if (state === "open") return {};
-  const hash = createHash("sha256");
-  const onBytes = (bytes: Uint8Array): void => void hash.update(bytes);
-  let bytes = 0;
-  for await (const item of readSegment(dir, name, { fs, onBytes }))
-    if (item.kind === "end") bytes = item.end;
-    else if (item.kind === "unreadable") throw item.error;
-  const facts = { bytes, sha256: hash.digest("hex") };
-  return compressed ? { ...facts, fileBytes, mark } : facts;
 }

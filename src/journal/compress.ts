@@ -18,41 +18,42 @@ import { errnoOf, reasonOf, readFully, writeAll, type JournalFile, type JournalF
 import { ownerNote } from "../users.ts";
 import { readSegment } from "./reader.ts";
 import { appendToList, readSegmentList } from "./segmentList.ts";
-import { hourOf, segmentFile, segmentHour, segmentOfFile, uuidBytes, uuidv7 } from "./segmentName.ts";
+import { hourOf, segmentFile, segmentHour, segmentOfFile } from "./segmentName.ts";
+import { uuidBytes, uuidv7 } from "./uuid.ts";
 import { filesOf } from "./segments.ts";
 import { setAside } from "./quarantine.ts";
 import { compressedRanges } from "./byteRanges.ts";
 
 /**
- * How long after the end of its hour an open segment may be taken for abandoned. Its writer appends
- * to it only within the hour; the rest is for a write that was under way when the hour ended. A rule
- * of time, not of process ids, because processes in two containers may share the directory.
+ * How long after the end of its hour an open segment counts as abandoned. Its writer appends to it only within the
+ * hour; the rest is for a write that was under way when the hour ended. A rule of time, not of process ids, because
+ * processes in two containers may share the directory.
  */
 const ABANDONED_AFTER_MS = 10 * 60_000;
 
-/** A file written aside for longer than this belongs to a process that died. */
+/** An unfinished file older than this belongs to a process that died. */
 const STALE_ASIDE_MS = 60 * 60_000;
 
-/** The longest stretch compressed as one member where it is damaged. */
+/** Damaged bytes are compressed in members of at most this length. */
 const DAMAGED_MEMBER_BYTES = 1024 * 1024;
 
-/** What compressing writes aside, and what the probe of `status` tries the disk with; a kill leaves them behind. */
+/** Unfinished compressed files, and the files with which `status` tries the disk. A kill leaves them behind. */
 const ASIDE = /^(?:.+\.journal\.gz\.|probe-)([0-9a-f-]{36})(?:\.renamed)?\.tmp$/;
 
 type CompressOptions = {
   dir: string;
   fs: JournalFs;
   clock: Clock;
-  /** Told of each segment that could not be compressed; the others go on. */
+  /** Hears of each segment that could not be compressed; the others go on. */
   onProblem: (problem: QuotekeeperError) => void;
   /** Stops between two steps. */
   signal?: AbortSignal;
 };
 
 /**
- * Compresses every closed segment, and every open one that is abandoned.
+ * Compresses every closed segment, and every abandoned open one.
  *
- * @returns the names of the segments that are compressed now
+ * @returns the names of the segments it compressed
  */
 export async function compressClosed(options: CompressOptions): Promise<string[]> {
   const { dir, fs, clock, onProblem, signal } = options;
@@ -69,7 +70,7 @@ export async function compressClosed(options: CompressOptions): Promise<string[]
       if (segment.state === "open") await close(segment.name, options);
       if (await compressSegment(segment.name, options)) done.push(segment.name);
     } catch (cause) {
-      // Gone under our hands: another process has compressed it.
+      // Another process has compressed it meanwhile.
       if (errnoOf(cause) === "ENOENT") continue;
       const path = join(dir, file);
       const detail = `${path} cannot be compressed: ${reasonOf(cause)}${ownerNote(path, cause)}`;
@@ -88,7 +89,7 @@ async function close(name: string, { dir, fs }: CompressOptions): Promise<void> 
   await fs.rename(join(dir, segmentFile(name, "open")), join(dir, segmentFile(name, "closed")));
 }
 
-/** @returns false when it was told to stop */
+/** @returns false when `signal` stopped it */
 async function compressSegment(name: string, options: CompressOptions): Promise<boolean> {
   const { dir, fs, clock, signal } = options;
   const plainPath = join(dir, segmentFile(name, "closed"));
@@ -125,8 +126,8 @@ async function compressSegment(name: string, options: CompressOptions): Promise<
 }
 
 /**
- * Writes down what a compressed segment holds; also what it was finished with, where its writer was killed before it could.
- * A journal without a list stays without.
+ * Lists what a compressed segment holds, and what it was finished with where its writer was killed before it could. A
+ * journal without a list stays without.
  */
 async function list(
   segment: string,
@@ -143,7 +144,7 @@ async function list(
   ]);
 }
 
-/** Where each member ends: with each frame, and in damaged stretches after a fixed length. Sets these aside. */
+/** The end of each member: of each frame, and of each `DAMAGED_MEMBER_BYTES` of damaged bytes, which it sets aside. */
 async function stretches(dir: string, name: string, { fs }: CompressOptions): Promise<number[]> {
   const ends: number[] = [];
   for await (const item of readSegment(dir, name, { fs })) {
@@ -185,7 +186,7 @@ async function compressInto(
   return { total: offset, sum: hash.digest("hex"), mark };
 }
 
-/** Reads a compressed segment back. @throws Error when it does not give what was compressed */
+/** Reads a compressed segment back. @throws Error when that is not what was compressed */
 async function compare(path: string, written: Summary, fs: JournalFs): Promise<void> {
   const file = await fs.open(path, "r");
   try {

@@ -20,10 +20,8 @@ import { createHash } from "node:crypto";
 import { gunzip, gzip, gzipSync } from "node:zlib";
 import { promisify } from "node:util";
 
-/** Bytes of a member before its compressed bytes. */
 export const MEMBER_HEADER_BYTES = 40;
 
-/** The first bytes of every member. */
 export const MEMBER_MAGIC = Buffer.from([0x1f, 0x8b, 0x08, 0x04]);
 
 const GZIP_HEADER_BYTES = 10;
@@ -33,10 +31,9 @@ const EXTRA_ID = Buffer.from([0x51, 0x4b, 24, 0]);
 const gzipAsync = promisify(gzip);
 const gunzipAsync = promisify(gunzip);
 
-/** What a member's header says. */
 export type MemberHeader = { offset: number; length: number; memberBytes: number };
 
-/** The member for a stretch of a segment. */
+/** The member for some bytes of a segment. */
 export async function compressMember(bytes: Uint8Array, offset: number): Promise<Buffer> {
   return memberOf(await gzipAsync(bytes), bytes.length, offset);
 }
@@ -46,25 +43,24 @@ export function endMarker(total: number): Buffer {
   return memberOf(gzipSync(""), 0, total);
 }
 
-/** The length of every end marker. */
 export const endMarkerBytes = endMarker(0).length;
 
-/** Whether bytes begin as a member of ours does, damaged or not. */
+/** Whether bytes begin as a member of ours, damaged or not. */
 export function isOwnMember(bytes: Buffer): boolean {
   return bytes.compare(EXTRA_ID, 0, 4, EXTRA.idAt, EXTRA.numbersAt) === 0;
 }
 
-/** Whether bytes may begin a gzip file, of whichever program (RFC 1952, section 2.3). */
+/** Whether bytes may begin a gzip file of any program (RFC 1952, section 2.3). */
 export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b && bytes[2] === 0x08;
 }
 
-/** Bytes behind the compressed ones of a member, of whichever program: CRC-32 and length. */
+/** Bytes behind the compressed ones of any gzip member: CRC-32 and length. */
 export const GZIP_TRAILER_BYTES = 8;
 
 const FLAGS = { headerSum: 2, extra: 4, name: 8, comment: 16 };
 
-/** Bytes before the compressed ones of a member of any program (RFC 1952, section 2.3); null when `bytes` hold no such header. */
+/** Bytes before the compressed ones of any gzip member (RFC 1952, section 2.3); null when `bytes` begin otherwise. */
 export function gzipHeaderBytes(bytes: Buffer): number | null {
   if (!isGzip(bytes) || bytes.length < GZIP_HEADER_BYTES + 2) return null;
   const flags = bytes[3] ?? 0;
@@ -80,13 +76,13 @@ export function gzipHeaderBytes(bytes: Buffer): number | null {
   return at <= bytes.length ? at : null;
 }
 
-/** The segment's length when these bytes are an end marker, else null. */
+/** The segment's length, when these bytes are an end marker. */
 export function totalOfEndMarker(bytes: Buffer): number | null {
   const header = readMemberHeader(bytes, 0);
   return header?.length === 0 && header.memberBytes === bytes.length ? header.offset : null;
 }
 
-/** The header at `at`; null when none begins there or it does not hold. */
+/** Null when no header begins at `at`, or its checksum does not hold. */
 export function readMemberHeader(bytes: Buffer, at: number): MemberHeader | null {
   const header = bytes.subarray(at, at + MEMBER_HEADER_BYTES);
   if (header.length < MEMBER_HEADER_BYTES) return null;
@@ -101,12 +97,12 @@ export function readMemberHeader(bytes: Buffer, at: number): MemberHeader | null
 }
 
 /**
- * Zlib hands out its output in pieces of 16 KB, each by way of the thread pool: for the answers of a journal that took
- * four times as long as a single piece. A member that claims to be longer than this comes in several.
+ * Zlib's output comes in chunks of 16 KB by default, each by way of the thread pool, which took four times as long for
+ * a journal's answers as a single chunk. A member that claims to be longer than this comes in several chunks.
  */
 const MOST_AT_ONCE = 4 * 1024 * 1024;
 
-/** The bytes a member was made of; null when it is damaged. Never gives more than its header says. */
+/** The bytes a member was made of, never more than its header says; null when it is damaged. */
 export async function decompressMember(member: Uint8Array, header: MemberHeader): Promise<Buffer | null> {
   const maxOutputLength = Math.max(1, header.length);
   const chunkSize = Math.min(Math.max(64, header.length), MOST_AT_ONCE);

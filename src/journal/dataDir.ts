@@ -1,11 +1,10 @@
-/** The data directory, and the journal's within. */
 import { QuotekeeperError } from "../errors.ts";
 import { reasonOf, nodeFs, type JournalFs } from "./fs.ts";
 import { makeDataDir } from "./modes.ts";
 import { ownerNote } from "../users.ts";
 
 /**
- * Makes the data directory if it is not there, for its owner alone, whatever the umask.
+ * For its owner alone, whatever the umask.
  *
  * @throws QuotekeeperError DATA_DIR_UNWRITABLE when it cannot be made or written
  */
@@ -17,7 +16,7 @@ export async function ensureDataDir(dir: string, fs: JournalFs = nodeFs): Promis
 }
 
 /**
- * Makes the journal's directory if it is not there, for its readers alone.
+ * For its readers alone.
  *
  * @throws QuotekeeperError DATA_DIR_UNWRITABLE when it cannot be made or written
  */
@@ -34,7 +33,6 @@ async function orUnwritable(dir: string, work: () => Promise<void>): Promise<voi
   });
 }
 
-/** The error for something below the data directory that cannot be written. */
 export function unwritable(path: string, cause: unknown): QuotekeeperError {
   const why = `${reasonOf(cause)}${ownerNote(path, cause)}`;
   return new QuotekeeperError("DATA_DIR_UNWRITABLE", `${path} cannot be written: ${why}`, { cause });

@@ -21,29 +21,26 @@ import { createHash } from "node:crypto";
 import { QuotekeeperError } from "../errors.ts";
 import { joinRecord, splitRecord, type JournalRecord } from "./record.ts";
 
-/** The first bytes of every frame. */
 export const FRAME_MAGIC = Buffer.from([0xff, 0x51, 0x4b, 0x4a, 0x0d, 0x0a, 0x1a, 0xfe]);
 
-/** Bytes before the head. */
 export const FRAME_HEADER_BYTES = 64;
 
-/** The longest body a frame holds, in bytes: the size cap of an answer (design, section 8). */
+/** The largest answer (design, section 8). */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
-/** The longest head a frame holds, in bytes; a note has everything in its head. */
+/** A note has everything in its head. */
 const MAX_HEAD_BYTES = 4 * 1024 * 1024;
 
-/** The longest frame, in bytes. */
 export const MAX_FRAME_BYTES = FRAME_HEADER_BYTES + MAX_HEAD_BYTES + MAX_BODY_BYTES;
 
 const FRAME_VERSION = 1;
 
-/** Older versions wrote 0 here, and do not look at it. */
+/** Older versions wrote 0 there and do not read it. */
 const LISTED = { at: 10, yes: 1 };
 const CONTENT_SUM = { at: 36, bytes: 20 };
 const HEADER_SUM = { at: 56, bytes: 8 };
 
-/** A record made ready for any segment: all of its frame but the header. */
+/** A record ready for any segment: its frame without the header. */
 export type Content = { head: Uint8Array; body: Uint8Array; frameBytes: number };
 
 /** @throws QuotekeeperError JOURNAL_RECORD_TOO_LARGE */
@@ -59,11 +56,10 @@ export function contentOf(record: JournalRecord): Content {
 }
 
 /**
- * Writes a frame into `target`.
+ * Writes a frame into `target` at `at`.
  *
- * @param at where in `target` it begins
  * @param segmentId 16 bytes
- * @returns where in `target` it ends
+ * @returns where in `target` the frame ends
  */
 // eslint-disable-next-line max-params -- once for each record: an object would cost more than it says
 export function writeFrame(target: Buffer, at: number, content: Content, segmentId: Uint8Array): number {
@@ -82,29 +78,20 @@ export function writeFrame(target: Buffer, at: number, content: Content, segment
   return at + frameBytes;
 }
 
-/** The one frame of a record. */
-export function encodeFrame(record: JournalRecord, segmentId: Uint8Array): Buffer {
-  const content = contentOf(record);
-  const frame = Buffer.allocUnsafe(content.frameBytes);
-  writeFrame(frame, 0, content, segmentId);
-  return frame;
-}
-
-/** Why no frame begins at a place. */
 export type HeaderProblem = "zeroed" | "no_magic" | "header_sum" | "unknown_version" | "foreign";
 
 /**
- * What stands at a place where a frame may begin. `frameBytes` is proven without a `problem`; with
- * one it is what the damaged header says, or null when that cannot be.
+ * `frameBytes` is proven without a `problem`. With one it is what the damaged header says, or null where that cannot be
+ * true.
  */
 type FrameHeader =
   | { problem: null; headBytes: number; frameBytes: number }
   | { problem: HeaderProblem; frameBytes: number | null };
 
 /**
- * Reads the header at `at`, of which `FRAME_HEADER_BYTES` bytes must be there.
+ * Reads the header at `at`; `FRAME_HEADER_BYTES` bytes must be there.
  *
- * @param segmentId the id frames of this segment carry
+ * @param segmentId the id that frames of this segment carry
  */
 export function readHeader(bytes: Buffer, at: number, segmentId: Uint8Array): FrameHeader {
   const header = bytes.subarray(at, at + FRAME_HEADER_BYTES);
@@ -132,7 +119,7 @@ export function contentHolds(bytes: Buffer, at: number, frameBytes: number): boo
   );
 }
 
-/** The record of a frame whose content holds, with a body of its own; null when this version knows no such record. */
+/** The record of a proven frame, with a body of its own; null when this version does not know such a record. */
 export function recordOf(
   bytes: Buffer,
   at: number,
@@ -143,12 +130,12 @@ export function recordOf(
   return joinRecord(bytes.subarray(at + FRAME_HEADER_BYTES, bodyAt), body);
 }
 
-/** Whether the segment whose first bytes these are was in its journal's list; false too when no frame stands there. */
+/** Whether the segment with these first bytes was in its journal's list; false also when they are no frame. */
 export function frameSaysListed(start: Buffer): boolean {
   return idOf(start) !== null && start.readUInt16LE(LISTED.at) === LISTED.yes;
 }
 
-/** The id of the segment whose first bytes these are, 32 hexadecimal digits; null when no frame that holds stands there. */
+/** The id of the segment with these first bytes, 32 hexadecimal digits; null when they are no proven frame. */
 export function idOf(start: Buffer): string | null {
   if (start.length < FRAME_HEADER_BYTES) return null;
   const id = start.subarray(20, 36);

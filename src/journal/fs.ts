@@ -10,7 +10,7 @@ import { makeDataDir, MODES, type Readers } from "./modes.ts";
 import { ownerNote } from "../users.ts";
 import { open } from "node:fs/promises";
 
-/** An open file. Positions and lengths in bytes; fewer bytes than asked may be read or written. */
+/** Positions and lengths in bytes; fewer bytes than asked may be read or written. */
 export type JournalFile = {
   read: (
     into: Uint8Array,
@@ -22,7 +22,7 @@ export type JournalFile = {
     bytes: Uint8Array,
     offset: number,
     length: number,
-    /** null: behind what was written last, which is all there is for a file opened with `a`. */
+    /** null: behind the last write, the only place for a file opened with `a`. */
     position: number | null,
   ) => Promise<{ bytesWritten: number }>;
   /** Resolves when content and length are on the disk. */
@@ -31,28 +31,28 @@ export type JournalFile = {
   close: () => Promise<void>;
 };
 
-/** What is seen of a file without reading it. */
+/** What a look at a file shows without reading it. */
 export type Peek = {
   size: number;
-  /** When it was last written, epoch ms of the file system's clock. */
+  /** Epoch ms of the file system's clock. */
   mtimeMs: number;
-  /** Its last bytes; fewer than asked where it has fewer. */
+  /** The last bytes; fewer than asked where the file has fewer. */
   tail: Buffer;
 };
 
-/** The file system. Everything rejects with a `NodeJS.ErrnoException`. */
+/** Everything rejects with a `NodeJS.ErrnoException`. */
 export type JournalFs = {
   /**
-   * `r`: for reading; nothing but a regular file, and no link. `wx`: a new file for writing, which the journal's readers
-   * alone may read; rejects with EEXIST when there is one. `a`: a file for appending, made for the same readers when it is
-   * not there; each write lands behind everything that was written before, whoever wrote it.
+   * `r`: for reading, a regular file and no link. `wx`: a new file for writing, which the journal's readers alone may
+   * read; rejects with EEXIST when it exists. `a`: for appending, made for the same readers when it is absent; each
+   * write lands behind all earlier ones, of any process.
    */
   open: (path: string, flags: "r" | "wx" | "a") => Promise<JournalFile>;
-  /** A look at a file that `r` opens. @param tailBytes how many of its last bytes are wanted */
+  /** Looks at a file that `r` opens. @param tailBytes how many of its last bytes are wanted */
   peek: (path: string, tailBytes: number) => Promise<Peek>;
   stat: (path: string) => Promise<{ size: number; mtimeMs: number; mode: number }>;
   readdir: (path: string) => Promise<string[]>;
-  /** Makes the directory, for the journal's readers alone, and those above it; nothing when it is there. */
+  /** Makes the directory and those above it, for the journal's readers alone; nothing when it exists. */
   mkdir: (path: string) => Promise<void>;
   /** Rejects unless files can be made in the directory. */
   access: (path: string) => Promise<void>;
@@ -62,20 +62,18 @@ export type JournalFs = {
   syncDirectory: (path: string) => Promise<void>;
 };
 
-/** A journal: its directory, and the file system that it is on. */
 export type Place = { dir: string; fs: JournalFs };
 
 /** Windows has no links of this kind. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
 
-/** The machine's own file system, for a journal that these may read. */
 export function fileSystem(readers: Readers): JournalFs {
   const { directory, file: mode } = MODES[readers];
   return {
     open: async (path, flags) => {
       if (flags === "r") return openFile(path, { links: false });
       const file = await fs.open(path, flags === "a" ? APPEND : flags, mode);
-      // A umask takes from the owner's mode nothing that matters; the group would miss what it takes.
+      // A umask takes nothing from the owner's mode that matters; the group would miss what it takes.
       if (readers === "group") await file.chmod(mode);
       return file;
     },
@@ -95,8 +93,8 @@ export function fileSystem(readers: Readers): JournalFs {
 }
 
 /**
- * At once, in the system's calls that wait: there are thousands of files to be looked at together, and each of the four steps
- * costs eight times as much by way of the thread pool. `listSegments` lets other work have its turn in between.
+ * In the system's blocking calls: thousands of files are looked at together, and each of the four steps costs eight
+ * times as much by way of the thread pool. `listSegments` lets other work have its turn in between.
  */
 function peek(path: string, tailBytes: number): Peek {
   const { fd, stats } = openFileSync(path, { links: false });
@@ -109,28 +107,26 @@ function peek(path: string, tailBytes: number): Peek {
   }
 }
 
-/** The machine's own file system, for a journal that its owner alone may read. */
 export const nodeFs: JournalFs = fileSystem("owner");
 
-/** The errno of an error, `ENOSPC`; its message when it has none. */
+/** `ENOSPC`, or the message of an error without an errno. */
 export function errnoOf(error: unknown): string {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown };
   return typeof code === "string" ? code : String(message ?? error);
 }
 
-/** The errno of an error for people to read, with the words that matter: `ENOSPC, the disk is full`. */
+/** For people: `ENOSPC, the disk is full`. */
 export function reasonOf(error: unknown): string {
   const errno = errnoOf(error);
   return errno === "ENOSPC" || errno === "EDQUOT" ? `${errno}, the disk is full` : errno;
 }
 
-/** The error for something of the journal that cannot be read. */
 export function unreadable(path: string, cause: unknown): QuotekeeperError {
   const why = `${errnoOf(cause)}${ownerNote(path, cause)}`;
   return new QuotekeeperError("JOURNAL_UNREADABLE", `${path} cannot be read: ${why}`, { cause });
 }
 
-/** Writes all of the bytes at `position`, or behind the last ones where it is null, however many calls that takes. */
+/** Writes all of the bytes at `position`, or behind the last write where it is null, in as many calls as that takes. */
 export async function writeAll(file: JournalFile, bytes: Uint8Array, position: number | null): Promise<void> {
   let done = 0;
   while (done < bytes.length) {
@@ -152,23 +148,21 @@ export async function readFully(file: JournalFile, into: Uint8Array, position: n
   return done;
 }
 
-/** What is needed of the file system. */
-export type OpenDirectory = (
+type OpenDirectory = (
   path: string,
   flags: "r",
 ) => Promise<{ sync: () => Promise<void>; close: () => Promise<void> }>;
 
 /**
- * The answers of systems that have no such step, and keep a name with its file: Windows refuses to open a directory
+ * The answers of systems without such a step, which keep a name with its file: Windows refuses to open a directory
  * (EISDIR) or to sync it once it is open (EPERM), some network file systems say that they cannot (EINVAL, ENOTSUP). A
- * disk that is full or broken never answers so.
+ * full or broken disk never answers so.
  */
 const NO_SUCH_STEP = new Set<string | undefined>(["EISDIR", "EPERM", "EINVAL", "ENOTSUP"]);
 
 /**
  * Resolves when the names in a directory are on the disk, or when the system has no way to wait for that.
  *
- * @param openDirectory the file system's; default: the machine's own
  * @throws every other error of the file system
  */
 export async function syncDirectory(path: string, openDirectory: OpenDirectory = open): Promise<void> {

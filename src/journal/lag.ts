@@ -4,14 +4,14 @@ import { nodeFs, type JournalFs } from "./fs.ts";
 import { readSegment } from "./reader.ts";
 import { listSegments, type SegmentInfo } from "./segments.ts";
 
-/** What has not been read yet: uncompressed bytes, and when the oldest record of it was kept; null when there is none. */
+/** Uncompressed bytes that have not been read, and when the oldest record among them was kept; null when there is none. */
 export type Lag = { bytes: number; oldestAt: Instant | null };
 
 /**
- * The lag of a reader that has read each segment up to a position. Bytes that hold no record, such as the torn end
- * that a killed writer left, are no lag; nor is a file that cannot be read.
+ * The lag of a reader that has read each segment up to a position. Bytes without a record, such as the torn end that a
+ * killed writer left, are no lag; nor is an unreadable file.
  *
- * @param readTo offsets by segment; a segment that is not in it was not begun
+ * @param readTo offsets by segment; none of an absent segment was read
  * @throws QuotekeeperError JOURNAL_UNREADABLE when the directory cannot be read
  */
 export async function journalLag(
@@ -25,7 +25,7 @@ export async function journalLag(
     const from = readTo.get(name) ?? 0;
     const behind = (bytes ?? fileBytes) - from;
     if (behind <= 0) continue;
-    // Segments come in the order of time: the first record that is found is the oldest.
+    // Segments come in the order of time, so the first record found is the oldest.
     lag.oldestAt ??= await firstRecordAt(dir, name, { from, fs });
     if (lag.oldestAt !== null) lag.bytes += behind;
   }

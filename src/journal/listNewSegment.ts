@@ -6,9 +6,8 @@ import { appendToList, type ListLine, readSegmentList } from "./segmentList.ts";
 import { listSegments, type SegmentInfo } from "./segments.ts";
 
 /**
- * Lists a segment that was just made; where there is no list, begins it with the segments that are there.
+ * Lists a segment that was just made; begins the list where there is none.
  *
- * @param at now
  * @throws the file system's error, or QuotekeeperError JOURNAL_UNREADABLE
  */
 export async function listNewSegment(place: Place, segment: string, at: Date): Promise<void> {
@@ -16,15 +15,15 @@ export async function listNewSegment(place: Place, segment: string, at: Date): P
   const { standing } = await readSegmentList(place.dir, place.fs);
   if (standing === null) await beginList(place, at);
   await appendToList(place, [begun]);
-  // Its name: it may have been made just now.
+  // The list's name, which may be new.
   if (standing === null) await place.fs.syncDirectory(place.dir);
 }
 
-/** Begins the list of a journal that has none, with the segments that are there. @param at now */
+/** Begins the list of a journal that has none, with the present segments. */
 export async function beginList(place: Place, at: Date): Promise<void> {
   const segments = await listSegments(place.dir, place.fs);
   const again = await saysListed(place, segments);
-  // Frames with the mark may be those of a process that has begun the list meanwhile.
+  // Another process may have begun the list meanwhile, and marked those frames.
   if ((await readSegmentList(place.dir, place.fs)).standing !== null) return;
   const now = at.toISOString();
   const found = segments.flatMap((info): ListLine[] => {
@@ -35,7 +34,7 @@ export async function beginList(place: Place, at: Date): Promise<void> {
   await appendToList(place, [...found, { at: now, event: "listed", again }]);
 }
 
-/** Whether the newest segment that can be read and has anything in it was in a list. */
+/** Whether the newest readable segment with a record was in a list. */
 export async function saysListed({ dir, fs }: Place, segments: readonly SegmentInfo[]): Promise<boolean> {
   for (const { name, fileBytes, bytes, unreadable } of segments.toReversed()) {
     if (fileBytes === 0 || bytes === 0 || unreadable !== null) continue;

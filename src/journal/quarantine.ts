@@ -1,6 +1,6 @@
 /**
- * Keeps a copy of damaged bytes in `damaged/` beside the segments, with a note that says what they are.
- * The segment itself is left as it is, so no offset in the database ever points elsewhere.
+ * Copies damaged bytes to `damaged/` in the journal's directory, with a note that says what they are. The segment
+ * itself stays as it is, so no offset in the database ever points elsewhere.
  */
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
@@ -20,13 +20,12 @@ import type { Damage, DamageReason } from "./scanner.ts";
 import { filesOf, openSegment } from "./segments.ts";
 import { CHUNK_BYTES, compressedRanges, plainRanges } from "./byteRanges.ts";
 
-/** The folder in the journal's directory. */
 export const DAMAGED_DIR = "damaged";
 
-/** What lies beside each copy, as `<segment>-<offset>.json`. */
+/** `<segment>-<offset>.json`, next to the copy. */
 export type QuarantineNote = {
   segment: string;
-  /** Of the stretch, in the uncompressed segment. */
+  /** In the uncompressed segment. */
   offset: number;
   length: number;
   reason: DamageReason;
@@ -34,15 +33,15 @@ export type QuarantineNote = {
   file: string;
   fileBytes: number;
   sha256: string;
-  /** Where the copy's bytes lie in the compressed file, when they could not be decompressed; else null. */
+  /** The copy's bytes in the compressed file, when they could not be decompressed. */
   inCompressedFile: { at: number; length: number } | null;
 };
 
-/** Tells whether a damage has been set aside. */
+/** Whether a damage has been set aside. */
 export type KnownDamage = (segment: string, damage: Damage) => boolean;
 
 /**
- * Reads what has been set aside so far. A note that cannot be read counts as none.
+ * Reads the notes of what has been set aside. An unreadable note counts as absent.
  *
  * @throws QuotekeeperError JOURNAL_UNREADABLE
  */
@@ -59,7 +58,7 @@ export async function knownDamage(dir: string, fs: JournalFs = nodeFs): Promise<
 }
 
 /**
- * Copies a damaged stretch; once more does the same again. A copy is whole before its note is there.
+ * Copies damaged bytes; a second call does the same again. A copy is whole before its note exists.
  *
  * @throws QuotekeeperError JOURNAL_WRITE_FAILED or JOURNAL_UNREADABLE
  */
@@ -102,13 +101,13 @@ async function* damagedBytes(
   }
 }
 
-/** Writes a file aside, syncs it and gives it its name. */
+/** Writes and syncs a file under another name, then renames it. */
 async function writeFile(
   fs: JournalFs,
   path: string,
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): Promise<{ fileBytes: number; sha256: string }> {
-  // Left behind by a crash: the same bytes are written again now.
+  // A crash may have left one.
   await fs.unlink(`${path}.tmp`).catch(() => undefined);
   const file = await fs.open(`${path}.tmp`, "wx");
   const hash = createHash("sha256");

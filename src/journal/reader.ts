@@ -1,4 +1,4 @@
-/** Reads a segment's records in order, in whatever state it is, also while it is written. */
+/** Reads a segment's records in order, in every state, also while it is written. */
 import { QuotekeeperError } from "../errors.ts";
 import { FRAME_HEADER_BYTES } from "./frame.ts";
 import { nodeFs, unreadable, type JournalFs } from "./fs.ts";
@@ -7,7 +7,7 @@ import { segmentId } from "./segmentName.ts";
 import { openSegment } from "./segments.ts";
 import { compressedRanges, plainRanges } from "./byteRanges.ts";
 
-/** A damage and, when the compressed file itself is damaged, which of its bytes are. */
+/** `inFile`: the damaged bytes of a compressed file that is itself damaged. */
 export type DamageItem = {
   kind: "damage";
   damage: Damage;
@@ -15,33 +15,33 @@ export type DamageItem = {
 };
 
 /**
- * The last item. `end` is where a later read may go on. In a segment that may still be written, `tail`
- * is what lies behind it and is not whole: not yet, or never, when the writer has died.
+ * The last item. A later read may go on at `end`. In a segment that may still be written, `tail` is what lies behind
+ * `end` and is not whole: not yet, or never, when the writer has died.
  */
 type EndItem = { kind: "end"; end: number; tail: Damage | null };
 
-/** In place of the end: the file cannot be read, or not from here on. What came before it is whole. */
+/** Instead of the end: the file cannot be read, or not from here on. The items before it are whole. */
 type UnreadableItem = { kind: "unreadable"; error: QuotekeeperError };
 
-/** What a segment holds, in its order; the `end` comes last, or `unreadable` in its place. */
-export type JournalItem = Found | DamageItem | EndItem | UnreadableItem;
+/** The `end` comes last, or `unreadable` instead. */
+type JournalItem = Found | DamageItem | EndItem | UnreadableItem;
 
-/** Which part of a segment to read. Offsets are uncompressed and mean the same in every state. */
+/** Offsets are uncompressed and mean the same in every state. */
 type ReadOptions = {
-  /** Where to begin: 0 or an `end` from before. */
+  /** 0 or an earlier `end`. */
   from?: number;
-  /** Where to stop, when that is before the end of the segment. */
+  /** Default: the end of the segment. */
   until?: number;
   fs?: JournalFs;
-  /** Whether a segment that is gone holds nothing: a writer takes back one that it could not begin. Default: an error. */
+  /** Whether an absent segment counts as empty: a writer removes one that it could not begin. Default: an error. */
   mayBeGone?: boolean;
-  /** Told of all bytes that are read, in their order; those of holes in a compressed file are missing. */
+  /** Hears all bytes that are read, in order, but not those of holes in a compressed file. */
   onBytes?: (bytes: Uint8Array) => void;
 };
 
 /**
- * Reads one segment, at most a few MB of it at a time; nothing is read while the caller is busy. A file that cannot be
- * read is an item: like a damaged record it costs itself alone, and readers of many segments go on.
+ * Reads one segment, at most a few MB of it at a time, and nothing while the caller is busy. An unreadable file is an
+ * item: like a damaged record it costs itself alone, and readers of many segments go on.
  *
  * @throws QuotekeeperError JOURNAL_UNREADABLE when there is no such segment and `mayBeGone` is false
  */
@@ -107,7 +107,7 @@ function withPlace(item: Found | { kind: "damage"; damage: Damage }): Found | Da
 }
 
 /**
- * The first bytes of a segment, as many as the header of a frame has; fewer when it holds fewer.
+ * The first bytes of a segment, as many as a frame's header has; fewer when it holds fewer.
  *
  * @throws QuotekeeperError JOURNAL_UNREADABLE
  */

@@ -19,8 +19,7 @@ import {
 import type { JournalRecord } from "./record.ts";
 
 /**
- * What happened to a stretch of a segment, as far as it can be told:
- *
+ * What happened to bytes of a segment, as far as can be known:
  * - `torn_tail`: the segment ends inside a frame
  * - `bad_header`: no magic where a frame should begin
  * - `bad_length`: the lengths in the header, or its own checksum, are damaged
@@ -29,7 +28,7 @@ import type { JournalRecord } from "./record.ts";
  * - `zeroed`: zeros where a frame should begin
  * - `foreign`: a frame of another segment
  * - `unknown_version`, `unknown_record`: undamaged, from another version of this program
- * - `damaged_compression`: the stretch cannot be decompressed
+ * - `damaged_compression`: the bytes cannot be decompressed
  * - `behind_end`: bytes in a compressed file behind the segment's end
  */
 export type DamageReason =
@@ -45,19 +44,17 @@ export type DamageReason =
   | "damaged_compression"
   | "behind_end";
 
-/** A stretch of a segment that holds no record that can be read. Offsets are uncompressed. */
+/** Bytes of a segment that hold no readable record. Offsets are uncompressed. */
 export type Damage = { offset: number; length: number; reason: DamageReason };
 
 /** A record and where its frame lies: the next one begins at `end`. */
 export type Found = { kind: "record"; record: JournalRecord; offset: number; end: number };
 
-/** What the scanner finds. */
-export type ScanItem = Found | { kind: "damage"; damage: Damage };
+type ScanItem = Found | { kind: "damage"; damage: Damage };
 
 /** Where a search began, and why. */
 type Search = { from: number; why: HeaderProblem | "content" | "cut"; claimedEnd: number | null };
 
-/** See the head of this file. */
 export class FrameScanner {
   readonly #segmentId: Uint8Array;
   #buffer = Buffer.alloc(0);
@@ -76,17 +73,17 @@ export class FrameScanner {
     this.#base = from;
   }
 
-  /** Takes the next bytes of the segment and gives what they complete. The bytes are copied. */
+  /** Adds the next bytes of the segment and returns the items they complete. The bytes are copied. */
   push(bytes: Uint8Array): ScanItem[] {
     this.#take(bytes);
     return this.#scan(false);
   }
 
   /**
-   * Says that the segment, or what can be read of it in one piece, ends here.
+   * Ends the segment, or a part of it that can be read in one go.
    *
-   * @returns the last items, and the stretch behind the last whole frame, if any: it is a damage, or,
-   * in a segment that is still written, not whole yet
+   * @returns the last items, and the bytes behind the last whole frame, if any: a damage, or, in a segment that is
+   *   still written, not whole yet
    */
   finish(): { items: ScanItem[]; tail: Damage | null; end: number } {
     const items = this.#scan(true);
@@ -95,7 +92,7 @@ export class FrameScanner {
     return { items, tail: from < total ? this.#tail(from, total) : null, end: from };
   }
 
-  /** Goes on at `offset`, in step; what lies before it has been finished. */
+  /** Goes on at `offset`, in step; everything before it has been finished. */
   resume(offset: number): void {
     this.#at = this.#end = 0;
     this.#base = offset;
@@ -159,7 +156,7 @@ export class FrameScanner {
     for (;;) {
       const found = held.indexOf(FRAME_MAGIC, this.#at);
       if (found === -1) {
-        // The magic may be cut by the end of these bytes.
+        // The end of these bytes may cut the magic.
         this.#at = Math.max(this.#at, this.#end - FRAME_MAGIC.length + 1);
         return "more";
       }

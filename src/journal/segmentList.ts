@@ -1,65 +1,62 @@
 /**
- * The list of a journal's segments, `segments.jsonl` in its directory: which there must be, and what each held when it was
- * finished. Without it a segment that is gone would be missed by nobody. See docs/decisions/journal-chain.md.
+ * The list of a journal's segments, `segments.jsonl` in its directory: which segments there must be, and what each held
+ * when it was finished. Without the list nobody would notice a lost segment. See docs/decisions/journal-chain.md.
  *
  * Every process of the journal appends to the one file, a line in one write, so lines of several never mix. A segment's
- * line is on the disk before its first record is, and its file's name before that line. So at whatever instant a process
- * is killed, a record that was acknowledged is in a listed segment, and a listed segment has a file; what has no line yet
- * holds no bytes. A line that a kill or a full disk cut short is no JSON, and is passed over.
+ * line is on the disk before its first record is, and its file's name before that line. So at whatever instant a
+ * process is killed, an acknowledged record is in a listed segment, and a listed segment has a file; a segment without
+ * a line holds no bytes yet. A line that a kill or a full disk cut short is no JSON, and is passed over.
  *
- * States of a journal: unlisted (made by an older version; the list is absent or was cut short) -> listed, when the first
- * segment is begun. A list that is gone again is noticed by the mark in each frame of the segments that were in it.
+ * States of a journal: unlisted (made by an older version; the list is absent or was cut short) -> listed, when the
+ * first segment is begun. A lost list is noticed by the mark in each frame of the segments that were in it.
  */
 import { join } from "node:path";
 import { errnoOf, readFully, unreadable, writeAll, type JournalFs, type Place } from "./fs.ts";
 
-/** The file in the journal's directory. */
 export const SEGMENT_LIST = "segments.jsonl";
 
-/** What is known of a segment that was finished. Null: not known, for it was there before the list, or is not finished. */
+/** Facts of a finished segment. Null: unknown, because the segment is older than the list or is not finished. */
 export type SegmentFacts = {
-  /** Its length, uncompressed. */
+  /** Uncompressed. */
   bytes: number | null;
-  /** SHA-256 of its uncompressed bytes, hexadecimal. */
+  /** Of the uncompressed bytes, hexadecimal. */
   sha256: string | null;
-  /** Size of the compressed file, and its mark; see `SegmentInfo`. */
+  /** Of the compressed file; `mark` as in `SegmentInfo`. */
   fileBytes: number | null;
   mark: string | null;
 };
 
-/** A segment of the list. */
 export type ListedSegment = SegmentFacts & {
-  /** Its file may be elsewhere: somebody said so. */
+  /** A person said that its file may be elsewhere. */
   away: boolean;
 };
 
-/** The list as it was read. */
 export type SegmentList = {
   /** By name, in the order in which they were begun. */
   segments: ReadonlyMap<string, ListedSegment>;
   /**
-   * Whether it is there and whole. Null: the journal is of an older version, and nothing can be said of what is missing.
-   * `lost`: it was lost and begun anew, and nobody has accepted that yet.
+   * Null: the journal is of an older version, and nobody knows what is missing. `lost`: the list was lost and begun
+   * again, and nobody has accepted that yet.
    */
   standing: "listed" | "lost" | null;
 };
 
-/** A line of the file. `at`: when it was written, ISO 8601 UTC. */
+/** `at`: when the line was written, ISO 8601 UTC. */
 export type ListLine = { at: string } & (
   | { event: "begun" | "dropped" | "away"; segment: string }
-  /** It was there when the list was begun, or somebody said that it belongs here. */
+  /** The segment was present when the list was begun, or a person said that it belongs here. */
   | ({ event: "found" } & { segment: string } & Partial<SegmentFacts>)
   | { event: "finished"; segment: string; bytes: number; sha256: string }
   | { event: "compressed"; segment: string; fileBytes: number; mark: string | null }
-  /** The list is whole up to here. `again`: there had been one before. */
+  /** The list is whole up to this line. `again`: there had been an earlier list. */
   | { event: "listed"; again: boolean }
-  /** Somebody knows that it was lost. */
+  /** A person has accepted that the list was lost. */
   | { event: "accepted" }
 );
 
 const NOTHING: ListedSegment = { bytes: null, sha256: null, fileBytes: null, mark: null, away: false };
 
-/** What the lines of a list come to. Pure. Lines that are no JSON, or of another version, are passed over. */
+/** Reads the lines of a list. Lines that are no JSON, or of another version, are passed over. Pure. */
 function listOf(text: string): SegmentList {
   const segments = new Map<string, ListedSegment>();
   let standing: SegmentList["standing"] = null;
@@ -94,7 +91,7 @@ function lineOf(line: string): ListLine | null {
 }
 
 /**
- * Reads the list; an empty one where there is none.
+ * An empty list where there is none.
  *
  * @throws QuotekeeperError JOURNAL_UNREADABLE
  */
@@ -131,7 +128,7 @@ export async function appendToList(
 ): Promise<void> {
   const file = await fs.open(join(dir, SEGMENT_LIST), "a");
   try {
-    // The end of a line comes before it: what a kill cut short before is no part of this one.
+    // The line break comes first: so a line that a kill cut short does not run into this one.
     await writeAll(file, Buffer.from(lines.map((line) => `\n${JSON.stringify(line)}`).join("")), null);
     if (synced) await file.datasync();
   } finally {

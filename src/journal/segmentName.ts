@@ -8,13 +8,14 @@
  *
  * A segment only ever moves down this list.
  */
+import { uuidBytes, uuidv7 } from "./uuid.ts";
 
 /** How a segment lies on disk. */
 export type SegmentState = "open" | "closed" | "compressed";
 
 const SUFFIXES = { open: ".journal", closed: ".journal.closed", compressed: ".journal.gz" } as const;
 
-/** The states in the order a segment passes through them. */
+/** In the order a segment passes through them. */
 export const SEGMENT_STATES: readonly SegmentState[] = ["open", "closed", "compressed"];
 
 const NAME = /^(\d{4})(\d\d)(\d\d)T(\d\d)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
@@ -35,7 +36,7 @@ export function newSegmentName(nowMs: number, randomBytes: Uint8Array): string {
   return `${hour}-${uuidv7(nowMs, randomBytes)}`;
 }
 
-/** The hour a segment was opened in, as `hourOf` counts; null when this is no segment's name. */
+/** As `hourOf` counts; null when this is no segment's name. */
 export function segmentHour(name: string): number | null {
   const [, year, month, day, hour] = NAME.exec(name) ?? [];
   return year === undefined
@@ -49,36 +50,15 @@ export function segmentId(name: string): Buffer | null {
   return uuid === undefined ? null : uuidBytes(uuid);
 }
 
-/** The name of the file that holds a segment in a state, relative to the journal's directory. */
+/** Relative to the journal's directory. */
 export function segmentFile(name: string, state: SegmentState): string {
   return name + SUFFIXES[state];
 }
 
-/** Which segment a file holds, and in which state; null for any other file. */
+/** Null for any file that holds no segment. */
 export function segmentOfFile(file: string): { name: string; state: SegmentState } | null {
   const state = SEGMENT_STATES.find((each) => file.endsWith(SUFFIXES[each]));
   if (state === undefined) return null;
   const name = file.slice(0, -SUFFIXES[state].length);
   return NAME.test(name) ? { name, state } : null;
-}
-
-// UUID version 7 (RFC 9562, section 5.7): sorts by the time it was made.
-
-/**
- * @param nowMs epoch ms
- * @param randomBytes at least 10 random bytes
- * @returns the UUID in lower case
- */
-export function uuidv7(nowMs: number, randomBytes: Uint8Array): string {
-  const bytes = Buffer.alloc(16);
-  bytes.writeUIntBE(nowMs, 0, 6);
-  bytes.set(randomBytes.subarray(0, 10), 6);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
-
-/** The 16 bytes of a UUID. */
-export function uuidBytes(uuid: string): Buffer {
-  return Buffer.from(uuid.replaceAll("-", ""), "hex");
 }

@@ -1,4 +1,4 @@
-/** One segment file being written: at most one process has it, from its creation to its closing. */
+/** A segment file that is written: at most one process has it, from its creation to its closing. */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
@@ -12,43 +12,38 @@ import { newSegmentName, segmentFile, segmentHour, segmentId } from "./segmentNa
 
 /** Where a record lies. Offsets are uncompressed and stay true when the segment is compressed. */
 export type Position = {
-  /** Name of the segment, relative to the journal's directory, without suffix. */
+  /** The name without suffix, relative to the journal's directory. */
   segment: string;
-  /** Where its frame begins. */
   offset: number;
-  /** Where the next frame begins. */
   end: number;
 };
 
-/** The file is no longer where it was made, so what was just written to it cannot be found. */
+/** The file is no longer where it was made, so nobody can find what was just written to it. */
 export class SegmentGone extends Error {}
 
-/** Where a segment is made, and when. */
 type SegmentPlace = {
   fs: JournalFs;
   dir: string;
   clock: Pick<Clock, "now" | "random">;
-  /** Told of a list that is not the writer's to read or write: answers are kept all the same, in a segment that is not on it. */
+  /** Hears of a list whose rights shut this writer out: answers are kept all the same, in an unlisted segment. */
   onProblem: (problem: QuotekeeperError) => void;
 };
 
-/** A segment that takes records. */
 export type SegmentWriter = {
   name: string;
   path: string;
-  /** The hour it was opened in, see `hourOf`. */
+  /** As `hourOf` counts. */
   hour: number;
-  /** Bytes on disk. */
   size: () => number;
   /** Writes the records together and resolves when they are on disk. Rejects with the file system's error, or SegmentGone. */
   write: (contents: Content[]) => Promise<Position[]>;
-  /** Closes the file and says in its name that nobody appends any more. */
+  /** Closes the file and renames it as closed. */
   finish: () => Promise<void>;
-  /** After a failed write: takes back what was not acknowledged, as far as that works, and closes. Never rejects. */
+  /** After a failed write: removes what was not acknowledged, as far as that works, and closes. Never rejects. */
   abandon: () => Promise<void>;
 };
 
-/** Creates a segment; resolves when its name is on disk, in the directory and in the journal's list. */
+/** Resolves when the segment's name is on disk, in the directory and in the journal's list. */
 export async function createSegment({ fs, dir, clock, onProblem }: SegmentPlace): Promise<SegmentWriter> {
   const name = newSegmentName(clock.now().getTime(), clock.random(10));
   const path = join(dir, segmentFile(name, "open"));
@@ -62,12 +57,12 @@ export async function createSegment({ fs, dir, clock, onProblem }: SegmentPlace)
     // A record whose append was refused must not be read later: its poll is recorded as missed.
     await quietly(file.truncate(size).then(() => file.datasync()));
     await quietly(file.close());
-    // One that is on the list and cannot be taken off it stays, empty, or it would be missed.
+    // A listed segment that cannot be removed from the list stays, empty; else it would count as missing.
     const goes = size === 0 && (await takenOff().catch(() => false));
     await quietly(goes ? fs.unlink(path) : fs.rename(path, join(dir, segmentFile(name, "closed"))));
   };
 
-  /** Without waiting for the disk, which refuses work just now. */
+  /** Does not wait for the disk, which refuses work just now. */
   const takenOff = async () => {
     const { segments } = await readSegmentList(dir, fs);
     const line = { at: now(), event: "dropped", segment: name } as const;
@@ -102,14 +97,14 @@ export async function createSegment({ fs, dir, clock, onProblem }: SegmentPlace)
     finish: async () => {
       await file.close();
       await fs.rename(path, join(dir, segmentFile(name, "closed")));
-      // After a kill before this line whoever compresses the segment writes what it finds.
+      // After a kill before this line the process that compresses the segment writes it.
       const line = { event: "finished", segment: name, bytes: size, sha256: hash.digest("hex") } as const;
       await appendToList({ dir, fs }, [{ at: now(), ...line }]);
     },
   };
 }
 
-/** What to say of a list that somebody else's rights keep from us. @throws the error when it is another one, such as a full disk */
+/** The error for a list that another user's rights keep from us. @throws any other error, such as a full disk */
 function barred(error: unknown, dir: string): QuotekeeperError {
   if (error instanceof QuotekeeperError) return error;
   if (!["EACCES", "EPERM", "EISDIR"].includes(errnoOf(error))) throw error;
@@ -134,10 +129,9 @@ function framesOf(
 }
 
 /**
- * Whether the file is still in the directory. It is not when somebody removed it, or when this process
- * was stopped so long between deciding to write and writing that another one took the segment for dead
- * and closed it. The closer renames first and reads then, so whatever is written before this check
- * succeeds is in what it reads.
+ * Whether the file is still in the directory. It is not when somebody removed it, or when this process was stopped so
+ * long between deciding to write and writing that another one closed the segment as abandoned. The closer renames first
+ * and reads then, so it reads whatever is written before this check succeeds.
  */
 async function isThere(fs: JournalFs, path: string, atLeast: number): Promise<boolean> {
   try {

@@ -1,4 +1,4 @@
-/** Which segments a journal has, and how to open one whatever state it is in. */
+/** The segments of a journal, and how to open one in whatever state it is. */
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { endMarkerBytes, GZIP_TRAILER_BYTES, isGzip, isOwnMember, totalOfEndMarker } from "./compressed.ts";
@@ -7,44 +7,41 @@ import { QuotekeeperError } from "../errors.ts";
 import { readSegmentList, type SegmentList } from "./segmentList.ts";
 import { SEGMENT_STATES, segmentFile, segmentOfFile, type SegmentState } from "./segmentName.ts";
 
-/** One segment of a journal. */
 export type SegmentInfo = {
-  /** Its logical name, the same in every state; the `segment` of a position. */
+  /** The same in every state; the `segment` of a position. */
   name: string;
-  /** The file that holds it. */
   path: string;
   state: SegmentState;
   compressed: boolean;
   /**
-   * Uncompressed size in bytes; null when the end of a compressed file is damaged, or when another program has compressed
-   * it and the journal's list does not say what it held.
+   * Uncompressed; null when the end of a compressed file is damaged, or when another program has compressed it and the
+   * journal's list does not say what it held.
    */
   bytes: number | null;
   /** Of a compressed file: checksum and length of its last record, 16 hexadecimal digits; null when its end is not ours. */
   mark: string | null;
-  /** Size of the file in bytes. */
   fileBytes: number;
-  /** When the file was last written, epoch ms of the file system's clock. */
+  /** Epoch ms of the file system's clock. */
   mtimeMs: number;
-  /** JOURNAL_UNREADABLE for a file that cannot be looked into, whose other facts are not known then; null: it can. */
+  /** JOURNAL_UNREADABLE for an unreadable file, whose other facts are unknown then. */
   unreadable: QuotekeeperError | null;
 };
 
 /** How many files are looked at before other work has its turn. */
 const TOGETHER = 64;
 
-/** Bytes at the end of a compressed file that say how much it holds, and tell it from others. */
+/** The end of a compressed file, which says how much it holds and distinguishes it from others. */
 const TAIL_BYTES = endMarkerBytes + GZIP_TRAILER_BYTES;
 
-/** Bytes at its beginning that say who wrote it. */
+/** The beginning of a compressed file, which says who wrote it. */
 const GZIP_START_BYTES = 16;
 
 /**
- * The segments of a journal, ordered by name, which is by time. A segment that lies there in two
- * states (a crash between two steps of its compression) is listed once, in the first of them: each
- * of the files is whole. One that cannot be read is listed like the others.
+ * The segments of a journal, ordered by name, which is by time. A segment that a crash during its compression left in
+ * two states is listed once, in the first of them: each of its files is whole. An unreadable segment is listed like the
+ * others.
  *
- * @param wanted which of them are; no file of the others is opened
+ * @param wanted which of them; no file of the others is opened
  * @returns an empty list when the directory does not exist
  * @throws QuotekeeperError JOURNAL_UNREADABLE when the directory cannot be read
  */
@@ -66,7 +63,7 @@ export async function listSegments(
   const options = { fs, list: listOnce(dir, fs) };
   for (const [place, name] of names.entries()) {
     if (place % TOGETHER === TOGETHER - 1) await setImmediate();
-    // Where it has left that state, it is looked for in all of them.
+    // It may have left that state: then all states are tried.
     const state = states.get(name) ?? "open";
     const info = (await infoIn(dir, { name, state }, options)) ?? (await segmentInfo(dir, name, fs));
     if (info !== null) infos.push(info);
@@ -75,7 +72,7 @@ export async function listSegments(
 }
 
 /**
- * Bytes the segments take on disk; cheaper than listing them.
+ * Cheaper than listing the segments.
  *
  * @throws QuotekeeperError JOURNAL_UNREADABLE
  */
@@ -112,13 +109,13 @@ export async function segmentInfo(
 
 type InfoOptions = { fs: JournalFs; list: () => Promise<SegmentList> };
 
-/** Few segments were compressed by another program: the list is read when there is one, and once. */
+/** Few segments were compressed by another program: the list is read at most once, for the first of them. */
 function listOnce(dir: string, fs: JournalFs): () => Promise<SegmentList> {
   let list: Promise<SegmentList> | null = null;
   return () => (list ??= readSegmentList(dir, fs));
 }
 
-/** @returns null when it is not there in that state */
+/** @returns null when the segment is not in that state */
 async function infoIn(
   dir: string,
   { name, state }: { name: string; state: SegmentState },
@@ -126,35 +123,32 @@ async function infoIn(
 ): Promise<SegmentInfo | null> {
   const path = join(dir, segmentFile(name, state));
   const compressed = state === "compressed";
+  const infoOf = (facts: Pick<SegmentInfo, "bytes" | "mark" | "fileBytes" | "mtimeMs">): SegmentInfo => ({
+    name,
+    path,
+    state,
+    compressed,
+    unreadable: null,
+    ...facts,
+  });
   try {
-    const { size, mtimeMs, tail } = await fs.peek(path, compressed ? TAIL_BYTES : 0);
-    const end = compressed ? endOf(tail) : { bytes: size, mark: null };
-    if (end === null && (await isPackedAnew(path, fs)))
-      return {
-        ...{ name, path, state, compressed, fileBytes: size, mtimeMs, mark: null, unreadable: null },
-        bytes: (await list()).segments.get(name)?.bytes ?? null,
-      };
-    return {
-      name,
-      path,
-      state,
-      compressed,
-      fileBytes: size,
-      mtimeMs,
-      unreadable: null,
-      ...(end ?? { bytes: null, mark: null }),
-    };
+    const { size: fileBytes, mtimeMs, tail } = await fs.peek(path, compressed ? TAIL_BYTES : 0);
+    if (!compressed) return infoOf({ bytes: fileBytes, mark: null, fileBytes, mtimeMs });
+    const end = endOf(tail);
+    if (end !== null) return infoOf({ ...end, fileBytes, mtimeMs });
+    const listed = (await isPackedAnew(path, fs)) ? (await list()).segments.get(name) : undefined;
+    return infoOf({ bytes: listed?.bytes ?? null, mark: null, fileBytes, mtimeMs });
   } catch (error) {
     if (errnoOf(error) === "ENOENT") return null;
     const { size, mtimeMs } = await fs.stat(path).catch(() => ({ size: 0, mtimeMs: 0 }));
     return {
-      ...{ name, path, state, compressed, bytes: null, mark: null, fileBytes: size, mtimeMs },
+      ...infoOf({ bytes: null, mark: null, fileBytes: size, mtimeMs }),
       unreadable: error instanceof QuotekeeperError ? error : unreadable(path, error),
     };
   }
 }
 
-/** What the end of a compressed file says; null when no end marker stands there. */
+/** The end marker of a compressed file; null when it has none. */
 function endOf(tail: Peek["tail"]): { bytes: number; mark: string | null } | null {
   const marker = tail.subarray(Math.max(0, tail.length - endMarkerBytes));
   const bytes = totalOfEndMarker(marker);
@@ -163,7 +157,7 @@ function endOf(tail: Peek["tail"]): { bytes: number; mark: string | null } | nul
   return { bytes, mark: before.length === GZIP_TRAILER_BYTES ? before.toString("hex") : null };
 }
 
-/** Whether another program than this one has compressed a file. */
+/** Whether another program has compressed the file. */
 async function isPackedAnew(path: string, fs: JournalFs): Promise<boolean> {
   const file = await fs.open(path, "r");
   try {
@@ -175,12 +169,11 @@ async function isPackedAnew(path: string, fs: JournalFs): Promise<boolean> {
   }
 }
 
-/** A segment's open file and the state it was found in. */
 type OpenedSegment = { file: JournalFile; state: SegmentState; path: string };
 
 /**
- * Opens a segment for reading. The states are tried in the order it passes through them: when one is
- * gone the segment has moved on to a later one, so it cannot be missed however fast it is compressed.
+ * Opens a segment for reading. The states are tried in the order it passes through them: a segment that has left one is
+ * in a later one, so it cannot be missed however fast it is compressed.
  *
  * @returns null when there is no such segment
  * @throws QuotekeeperError JOURNAL_UNREADABLE
@@ -197,7 +190,7 @@ export async function openSegment(dir: string, name: string, fs: JournalFs): Pro
   return null;
 }
 
-/** All file names in the directory; none when it does not exist. */
+/** None when the directory does not exist. */
 export async function filesOf(dir: string, fs: JournalFs): Promise<string[]> {
   try {
     return await fs.readdir(dir);

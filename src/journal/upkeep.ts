@@ -1,4 +1,4 @@
-/** Looks after segments nobody writes any more, one step after the other, beside the writing. */
+/** Looks after segments that nobody writes any more, one step after the other, while others are written. */
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -12,21 +12,19 @@ type UpkeepOptions = {
   fs: JournalFs;
   clock: Clock;
   onProblem: (problem: QuotekeeperError) => void;
-  /** No step begins, and compressing stops, when this is aborted. */
+  /** When it is aborted, no step begins and compressing stops. */
   signal: AbortSignal;
 };
 
-/** The upkeep of one journal. */
 export type Upkeep = {
-  /** Sets aside what a crash damaged in segments that are not compressed yet, and tells of it. */
+  /** Sets aside and reports what a crash damaged in segments that are not compressed yet. */
   setDamageAside: () => Promise<void>;
-  /** Compresses closed and abandoned segments; gives their names. */
+  /** Compresses closed and abandoned segments; resolves to their names. */
   compressClosed: () => Promise<string[]>;
   /** Resolves when every step begun so far has ended, however it did. */
   settled: () => Promise<void>;
 };
 
-/** An upkeep that does nothing until it is asked. */
 export function createUpkeep(options: UpkeepOptions): Upkeep {
   let last: Promise<unknown> = Promise.resolve();
   const queued =
@@ -43,7 +41,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
   };
 }
 
-/** Lets a step go on by itself; its failure is told to `onProblem`. */
+/** Starts a step without waiting for it; `onProblem` hears its failure. */
 export function inBackground(
   step: () => Promise<unknown>,
   { dir, onProblem }: Pick<UpkeepOptions, "dir" | "onProblem">,

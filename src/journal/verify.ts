@@ -14,10 +14,8 @@ import type { ListedSegment } from "./segmentList.ts";
 import { filesOf, segmentInfo, type SegmentInfo } from "./segments.ts";
 import { DAMAGED_DIR, knownDamage, type KnownDamage, type QuarantineNote, setAside } from "./quarantine.ts";
 
-/** A damaged stretch, and whether a copy of it has been set aside. */
 type VerifiedDamage = Omit<DamageItem, "kind"> & { isSetAside: boolean };
 
-/** What one segment holds. */
 export type SegmentReport = {
   name: string;
   state: SegmentState;
@@ -25,26 +23,24 @@ export type SegmentReport = {
   bytes: number;
   records: number;
   damages: VerifiedDamage[];
-  /** What a writer seems to be writing just now, at the segment's end; no damage. */
+  /** A record at the segment's end that seems to be under way; no damage. */
   unfinished: Damage | null;
 };
 
-/** What a journal holds. */
 export type JournalReport = {
   segments: SegmentReport[];
   records: number;
   bytes: number;
-  /** Damages that have been set aside, and those that have not: only these need a person. */
+  /** Only fresh damages need a person. */
   damages: { setAside: number; fresh: number };
-  /** What is missing, foreign, reordered or altered; all of it needs a person. */
+  /** All of them need a person. */
   findings: Finding[];
-  /** Whether the journal has a list to tell that by; those of older versions have none until something is appended. */
+  /** Whether the journal has a list; those of older versions have none until something is appended. */
   listed: boolean;
   /** Files that look like segments and have no segment's name: they are not read. */
   strangers: string[];
 };
 
-/** What verifying and repairing need. */
 type VerifyOptions = {
   clock: Clock;
   fs?: JournalFs;
@@ -53,13 +49,13 @@ type VerifyOptions = {
 };
 
 /**
- * An open segment that nobody has written to for so long ends where it ends: a write takes
- * milliseconds, so what is not whole behind it never will be.
+ * An open segment without a write for so long is complete: a write takes milliseconds, so an unfinished record at its
+ * end never will be whole.
  */
 const QUIET_MS = 5_000;
 
 /**
- * Reads all of it. A file that cannot be read is a finding, and the others are read.
+ * Reads the whole journal. An unreadable file is a finding, and the others are read.
  *
  * @throws QuotekeeperError JOURNAL_UNREADABLE when the directory cannot be read
  */
@@ -76,7 +72,9 @@ export async function verifyJournal(dir: string, options: VerifyOptions): Promis
     if (info.unreadable !== null || (options.plainOnly && info.compressed)) continue;
     const nowMs = options.clock.now().getTime();
     const { altered, unreadable, ...report } = await verifySegment(dir, info, {
-      ...{ fs, nowMs, listed: list.segments.get(info.name) },
+      fs,
+      nowMs,
+      listed: list.segments.get(info.name),
       known: known instanceof QuotekeeperError ? () => false : known,
     });
     segments.push(report);
@@ -130,7 +128,7 @@ async function verifySegment(
   return { ...report, altered: alteredOf(report, hash.digest("hex"), listed), unreadable: null };
 }
 
-/** What a whole segment should hold and does not, in words. One that is damaged is known to hold something else. */
+/** In words, how a whole segment differs from the listed one. A damaged segment is known to differ. */
 function alteredOf(
   { bytes, damages }: SegmentReport,
   sha256: string,
@@ -144,16 +142,14 @@ function alteredOf(
     : `it holds ${bytes} bytes, and was finished with ${listed.bytes}`;
 }
 
-/** What a repair found, and the copies it made. */
 type RepairReport = {
-  /** As `verifyJournal` gives it, before the repair. */
+  /** The report before the repair. */
   found: JournalReport;
   setAside: QuarantineNote[];
 };
 
 /**
- * Sets aside every damage that has not been yet. Afterwards `verifyJournal` has no fresh damage.
- * Safe beside a running writer.
+ * Sets aside every fresh damage, so that `verifyJournal` finds none afterwards. Safe while a writer runs.
  *
  * @throws QuotekeeperError JOURNAL_UNREADABLE or JOURNAL_WRITE_FAILED
  */

@@ -21,46 +21,42 @@ import { journalBytes } from "./segments.ts";
 import { createUpkeep, inBackground, type Upkeep } from "./upkeep.ts";
 import { bytes } from "../figures.ts";
 
-/** What `openJournal` needs. */
-export type JournalOptions = {
-  /** The journal's directory; made when it is not there. */
+type JournalOptions = {
+  /** Made when it is absent. */
   dir: string;
   clock: Clock;
-  /** Who may read what is written. Default: its owner. */
+  /** Default: the owner. */
   readers?: Readers;
   /** Default: the machine's file system. */
   fs?: JournalFs;
   /** A segment is finished when the next record would make it larger, in bytes. Default 64 MiB. */
   maxSegmentBytes?: number;
-  /** Appends are refused that would make all segments together larger, in bytes of disk. Default: no cap. */
+  /** An append is refused that would make all segments together larger, in bytes of disk. Default: no cap. */
   maxTotalBytes?: number | undefined;
-  /** Told of what went wrong where nobody waits for an answer. Must not throw. */
+  /** Hears of problems where nobody waits for an answer. Must not throw. */
   onProblem: (problem: QuotekeeperError) => void;
   /**
-   * Whether old segments are looked after in the background: what a crash damaged is set aside, closed
-   * segments are compressed. If not, that is left to `repairJournal` and `compressClosed`. Default true.
+   * Whether old segments are looked after in the background: damage of a crash is set aside, closed segments are
+   * compressed. If not, that is left to `repairJournal` and `compressClosed`. Default true.
    */
   upkeep?: boolean;
 };
 
-/** How a journal does. */
 export type JournalHealth = {
-  /** The segment being written; null before the first append and after a failure. */
+  /** Null before the first append and after a failure. */
   segment: string | null;
-  /** Bytes all segments take on disk. */
   totalBytes: number;
-  /** Why the last append was refused; null when it was not. */
+  /** Why the last append was refused; null when it was accepted. */
   failure: QuotekeeperError | null;
 };
 
-/** An open journal. */
 export type Journal = {
   /**
-   * Resolves when the record is on disk. Rejects with QuotekeeperError JOURNAL_WRITE_FAILED,
-   * JOURNAL_FULL, JOURNAL_RECORD_TOO_LARGE or JOURNAL_CLOSED; then it was not kept.
+   * Resolves when the record is on disk. Rejects with QuotekeeperError JOURNAL_WRITE_FAILED, JOURNAL_FULL,
+   * JOURNAL_RECORD_TOO_LARGE or JOURNAL_CLOSED; then the record was not kept.
    */
   append: (record: JournalRecord) => Promise<Position>;
-  /** Compresses every segment nobody appends to any more; gives the names of those it compressed. */
+  /** Compresses every segment that nobody appends to any more; resolves to their names. */
   compressClosed: () => Promise<string[]>;
   health: () => JournalHealth;
   /** Waits for all appends, closes the segment, stops compressing. */
@@ -69,7 +65,7 @@ export type Journal = {
 
 const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
 
-/** Records written together, at most; bounds the memory of a group. */
+/** A group of records is written together; this bounds its memory. */
 const MAX_GROUP_BYTES = 16 * 1024 * 1024;
 
 /** A clock set back by less than this goes on in the same segment instead of opening one of an earlier name. */
@@ -107,7 +103,7 @@ class JournalWriter {
   #segment: SegmentWriter | null = null;
   #totalBytes = 0;
   #failure: QuotekeeperError | null = null;
-  /** Everything that touches the segment waits for this, one after the other. */
+  /** The steps on the segment run one after the other; each waits for this. */
   #turn: Promise<unknown> = Promise.resolve();
   #flushPlanned = false;
   readonly #upkeep: Upkeep;
@@ -158,7 +154,7 @@ class JournalWriter {
     return result;
   }
 
-  /** Writes whatever waits, group by group, until nothing does. */
+  /** Writes waiting records, group by group, until none is left. */
   async #flush(): Promise<void> {
     while (this.#waiting.length > 0) {
       await this.#finishIfOver(this.#waiting[0]?.content.frameBytes ?? 0);
@@ -245,7 +241,8 @@ class JournalWriter {
     try {
       await segment?.finish();
     } catch (cause) {
-      // Its records are on disk. It stays open by name, and is closed when its hour is long over.
+      // Its records are on disk. The file keeps the name of an open segment, and is closed when its hour is
+      // long over.
       const detail = `${segment?.path ?? ""} cannot be closed: ${errnoOf(cause)}`;
       if (errnoOf(cause) !== "ENOENT")
         this.#options.onProblem(new QuotekeeperError("JOURNAL_COMPRESSION_FAILED", detail, { cause }));

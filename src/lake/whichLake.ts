@@ -21,8 +21,8 @@ import {
   readKnownLake,
   setLake,
 } from "../archive/export/lakeRows.ts";
-import { isRetryable } from "../archive/connect/databaseError.ts";
 import { QuotekeeperError } from "../errors.ts";
+import { namingWrites } from "../export/manifest.ts";
 import { type DayManifest, HOT_TABLES, invalid, LakeFiles, type LakeManifest, tableOf } from "./lakeFiles.ts";
 
 /** A lake while no other program is at work on it. */
@@ -51,7 +51,7 @@ type LakeUse = {
  *   not the lake that this archive knows; LAKE_BUSY; LAKE_WRITE_FAILED
  */
 export async function withLake<T>(use: LakeUse, work: (lake: OpenLake) => Promise<T>): Promise<T> {
-  return withLakeLock(use.pool, () => open(use).then(work).catch(namingWrites(use.out)));
+  return withLakeLock(use.pool, () => open(use).then(work).catch(namingWrites(use.out, "LAKE_WRITE_FAILED")));
 }
 
 async function open({ pool, out, begin }: LakeUse): Promise<OpenLake> {
@@ -189,13 +189,4 @@ function missing(detail: string): QuotekeeperError {
 export function withoutFiles(out: string | null, dates: readonly string[]): QuotekeeperError {
   const where = out === null ? "no lake is named" : `${out} does not have them`;
   return missing(`quotes of ${someOf(dates)} were dropped from the database, and ${where}`);
-}
-
-/** Errors of the file system carry the operation that failed, as a broken connection's do; the database's do not. */
-function namingWrites(out: string): (error: unknown) => never {
-  return (error) => {
-    const { syscall, code, message } = error as NodeJS.ErrnoException;
-    if (error instanceof QuotekeeperError || syscall === undefined || isRetryable(error)) throw error;
-    throw new QuotekeeperError("LAKE_WRITE_FAILED", `${out}: ${code ?? message}`, { cause: error });
-  };
 }

@@ -9,7 +9,7 @@ import { type ArchiveSnapshot, type ColumnDigest, withSnapshot } from "../archiv
 import type { ExportColumn, ExportTable } from "../archive/export/tables.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { zstandard } from "../export/exportArchive.ts";
-import type { Compress } from "../export/parquetColumn.ts";
+import type { Compress } from "../export/parquetFile.ts";
 import { writeTable } from "../export/writeTable.ts";
 import { addDays, exchangeInstant } from "../market/calendar/dates.ts";
 import { writtenOf } from "./dropHot.ts";

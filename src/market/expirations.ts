@@ -1,6 +1,3 @@
-/**
- * On which dates listed options expire.
- */
 import { Temporal } from "temporal-polyfill";
 import { remembered } from "../remembered.ts";
 import { type Calendar, FIRST_DATE } from "./calendar/tradingCalendar.ts";
@@ -11,14 +8,14 @@ import { addDays, DAY, exchangeDate, exchangeInstant, nthWeekday } from "./calen
 type ExpirationKind = "monthly" | "weekly";
 
 /**
- * First month whose monthly options expire on the third Friday itself; before it the date was the Saturday after
- * (OCC moved the expiration date with February 2015; old contracts with Saturdays are in the field notes).
+ * Before this month monthly options expired on the Saturday after the third Friday, from then on on the Friday (OCC
+ * moved the date with February 2015; old contracts with Saturdays are in the field notes).
  */
 const FIRST_FRIDAY_MONTH = Temporal.PlainYearMonth.from("2015-02");
 
 /**
- * The expiration date of a month's standard options: the third Friday, or the last session before it when that
- * Friday is a holiday (Good Friday 2019: Thursday 18 April); until January 2015 the Saturday after the third Friday.
+ * The third Friday, or the last session before it when that Friday is a holiday (Good Friday 2019: Thursday 18 April);
+ * until January 2015 the Saturday after the third Friday.
  */
 export function monthlyExpiration(year: number, month: number, calendar: Calendar): string {
   const thirdFriday = nthWeekday({ year, month }, DAY.friday, 3);
@@ -41,7 +38,7 @@ export function nextExpirations(
 ): string[] {
   const expirations: string[] = [];
   const date = Temporal.PlainDate.from(today);
-  // The last Friday may still have its expiration to come: on the Saturday after it, when that is today.
+  // On a Saturday that is itself an expiration, the Friday before it counts.
   let friday = date.subtract({ days: (date.dayOfWeek - DAY.friday + 7) % 7 });
   for (; expirations.length < next; friday = friday.add({ weeks: 1 })) {
     const isThird = friday.day > 14 && friday.day <= 21;
@@ -55,7 +52,7 @@ export function nextExpirations(
 }
 
 /**
- * Whether a contract has expired: its date lies before today. On the date itself, a Saturday included, it has not.
+ * Whether a contract's date lies before today. On the date itself, a Saturday included, it has not expired.
  *
  * @param today exchange date, `YYYY-MM-DD`; see `contractDate`
  */
@@ -70,15 +67,15 @@ export function isExpired({ expiration }: { expiration: string }, today: string)
  */
 const EXPIRES_WITHOUT_SESSION = REGULAR_CLOSE;
 
-/** The instant from which on a contract that expires on a date (`YYYY-MM-DD`) is over. */
+/** The instant from which a contract of an expiration date (`YYYY-MM-DD`) is over. */
 export function expiresAt(date: string, calendar: Calendar): Date {
   const session = date < FIRST_DATE ? null : calendar.session(date);
   return session?.close ?? exchangeInstant(date, EXPIRES_WITHOUT_SESSION);
 }
 
 /**
- * The date that counts as today for contracts: the exchange's, and from the close of its session on the one after it, when
- * what expires on a date is over.
+ * The date that counts as today for contracts: the exchange's, and from the close of its session the next one, when
+ * contracts of the date are over.
  */
 export function contractDate(at: Date, calendar: Calendar): string {
   const date = dateOfHour(Math.floor(at.getTime() / HOUR_MS));
@@ -87,7 +84,7 @@ export function contractDate(at: Date, calendar: Calendar): string {
 
 const HOUR_MS = 3_600_000;
 
-/** By hours since the epoch, at which alone it changes: a sweep asks for each slot of days ahead. */
+/** By hours since the epoch, as a date begins on the hour: a sweep asks for each slot of days ahead. */
 const dateOfHour = remembered(8, (hour: number): string => exchangeDate(new Date(hour * HOUR_MS)));
 
 function lastSessionUpTo(friday: Temporal.PlainDate, calendar: Calendar): string {

@@ -1,49 +1,46 @@
-/**
- * What is quoted. A symbol alone is no key: an option answers with the symbol of its underlying.
- */
+/** What is quoted. A symbol alone is no key: an option answers with the symbol of its underlying. */
 import { isDateText } from "./calendar/dates.ts";
 import { isRoot, type RootedSymbol, rootOf, withRoot } from "./root.ts";
 
-/** The two kinds of option contract the service knows (specification, option form). */
+/** Specification, option form. */
 export type OptionType = "CALL" | "PUT";
 
-/** One option contract: as the option form of the service names it, and with its root where that is another than the underlying's. */
+/** As the option form of the service names a contract, with its root where that is another than the underlying's. */
 export type OptionContract = RootedSymbol & {
-  /** Calendar date of the expiration, `YYYY-MM-DD`. */
+  /** `YYYY-MM-DD` */
   expiration: string;
   optionType: OptionType;
-  /** Strike price, decimal text. */
+  /** Decimal text. */
   strike: string;
 };
 
-/** Whatever can be asked for: a security by its symbol, or an option contract. */
 export type InstrumentKey = { kind: "security"; symbol: string } | ({ kind: "option" } & OptionContract);
 
 /**
- * What no name holds: blanks, commas, control characters, marks that change how text is shown (a terminal would follow
- * them), halves of characters, and what stands for an unreadable one.
+ * No name holds blanks, commas, control characters, marks that change how text is shown (a terminal would follow them),
+ * halves of characters, or the sign for an unreadable one.
  */
 const STRANGE = /[\s,\p{Cc}\p{Cf}\p{Cs}\u{fffd}]/u;
 
 /**
- * What lines of other files hold, and no symbol: what separates, quotes or encloses, and more than one character behind a `=`.
+ * Separators, quotes, brackets, and more than one character behind a `=` stand in lines of other files and in no
+ * symbol.
  *
- * Assumed: the service's symbols are of letters, digits and such signs as in BRK.B, BRK/B, ^SPX, $SPX, M&M, and ABC= for a unit.
- * `root:x:0:0` and `KEY=abc` are none: the line of a wrong file is neither sent nor kept as a symbol.
+ * Assumed: the service's symbols are of letters, digits and such signs as in BRK.B, BRK/B, ^SPX, $SPX, M&M, and ABC=
+ * for a unit. `root:x:0:0` and `KEY=abc` are none: the line of a wrong file is neither sent nor kept as a symbol.
  */
 const FOREIGN = /[:;|?\\"'`<>(){}[\]]|=(?:=|..)/u;
 
-/** The form of a symbol, in words. */
 export const SYMBOL_FORM = "1 to 32 characters without blanks, commas, colons, quotes and brackets";
 
-/** Whether a text has the form of a symbol: nothing else is asked for. */
+/** Whether a text has the form of a symbol that may be asked for. */
 export function isSymbol(text: string): boolean {
   return isKeptSymbol(text) && !FOREIGN.test(text);
 }
 
 /**
- * Whether a text may be the symbol of something that is kept. Imported files, and journals of older versions, have more of
- * these than are asked for: `X:BTCUSD`.
+ * Whether a text may be the symbol of a kept quote. Imported files, and journals of older versions, have more symbols
+ * than may be asked for: `X:BTCUSD`.
  *
  * @param most characters
  */
@@ -62,8 +59,8 @@ export function inCapitals(text: string): string {
 }
 
 /**
- * A text that two names of one instrument are likely to share, however they are written: `BRK/B`, `BRK-B`, `BRKB` (the root
- * of its options) and `BRK.B`. It is for messages alone: no price is stored because of it.
+ * A text that two names of one instrument are likely to share: `BRK/B`, `BRK-B`, `BRKB` (the root of its options) and
+ * `BRK.B`. For messages alone: no price is stored because of it.
  */
 export function looseName(key: InstrumentKey): string {
   const loose = (symbol: string): string => inCapitals(symbol).replace(/[^\p{L}\p{N}]/gu, "");
@@ -72,17 +69,15 @@ export function looseName(key: InstrumentKey): string {
     : instrumentName(option({ ...key, underlying: loose(rootOf(key)), root: undefined }));
 }
 
-/** Whether a text may be the id of a watchlist: of one or several words, with single blanks between them. */
+/** One or several words, with single blanks between them. */
 export function isWatchlistId(text: string): boolean {
   return text.length <= 64 && text.split(" ").every((word) => isKeptSymbol(word, 64));
 }
 
-/** The key of a security. */
 export function security(symbol: string): InstrumentKey {
   return { kind: "security", symbol };
 }
 
-/** The key of an option contract. */
 export function option(contract: OptionContract): InstrumentKey {
   return {
     kind: "option",
@@ -94,22 +89,22 @@ export function option(contract: OptionContract): InstrumentKey {
 }
 
 /**
- * One text per instrument, the same for equal instruments: `AAPL`, or `AAPL:2026-12-18:CALL:150`; `SPX/SPXW:2026-12-18:CALL:5000`
- * where the root is another than the underlying's.
- * The strike is written without trailing zeros, so 150, 150.0 and 150.00 are one contract.
+ * One text per instrument, the same for equal instruments: `AAPL`, or `AAPL:2026-12-18:CALL:150`;
+ * `SPX/SPXW:2026-12-18:CALL:5000` where the root is another than the underlying's. The strike has no trailing zeros, so
+ * 150, 150.0 and 150.00 are one contract.
  */
 export function instrumentName(key: InstrumentKey): string {
   if (key.kind === "security") return key.symbol;
   return `${rootedName(key)}:${key.expiration}:${key.optionType}:${plainStrike(key.strike)}`;
 }
 
-/** What a contract's name begins with: `AAPL`, or `SPX/SPXW`. */
+/** The beginning of a contract's name: `AAPL`, or `SPX/SPXW`. */
 export function rootedName({ underlying, root }: RootedSymbol): string {
   return root === undefined ? underlying : `${underlying}/${root}`;
 }
 
 /**
- * The underlying and the root that a contract's name begins with.
+ * Reads the beginning of a contract's name.
  *
  * Assumed: one letter behind a slash is a class of shares (`BRK/B`), and no root.
  */
@@ -120,10 +115,10 @@ export function readRootedName(text: string): RootedSymbol {
 }
 
 /**
- * The contract that a text names as `instrumentName` does, `AAPL:2026-12-18:CALL:150`; CALL and PUT in any case.
+ * Reads a contract's name, `AAPL:2026-12-18:CALL:150`; CALL and PUT in any case.
  *
- * @param isUnderlying what the underlying has to be: `isKeptSymbol` where the contract is not asked for, but kept
- * @returns why it names none, in words that hold nothing of the text: it may be of a file of something else
+ * @param isUnderlying the form of the underlying: `isKeptSymbol` where the contract is not asked for, but kept
+ * @returns why the text is no name, in words that quote nothing of it: it may be of a file of something else
  */
 export function readContractName(
   text: string,
@@ -140,15 +135,14 @@ export function readContractName(
   return { ...named, expiration, optionType, strike: plainStrike(strike) };
 }
 
-/** A contract's name, as messages show what is expected. */
 export const CONTRACT_EXAMPLE = "AAPL:2026-12-18:CALL:150";
 
-/** Whether a text may be a strike: a decimal above 0, without a sign. */
+/** A decimal above 0, without a sign. */
 export function isStrike(text: string): boolean {
   return /^\d{1,9}(\.\d{1,6}0*)?$/.test(text) && /[1-9]/.test(text);
 }
 
-/** A strike without leading or trailing zeros: `0285.50` becomes `285.5`. Other text is returned as it is. */
+/** Drops leading and trailing zeros: `0285.50` becomes `285.5`. Text that is no strike stays as it is. */
 export function plainStrike(strike: string): string {
   const match = /^0*(\d+)(?:\.(\d*?)0*)?$/.exec(strike);
   if (!match) return strike;

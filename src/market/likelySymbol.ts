@@ -1,4 +1,4 @@
-/** The symbol that an unknown one was perhaps meant to be: a guess for messages. Nothing is asked or stored by it. */
+/** Guesses which symbol an unknown one was meant to be, for messages. Nothing is asked or stored because of it. */
 import { distance } from "fastest-levenshtein";
 import { inCapitals } from "./instrument.ts";
 
@@ -6,9 +6,9 @@ import { inCapitals } from "./instrument.ts";
 const SHORTEST = 3;
 
 /**
- * The known symbol that is the same in capitals, or else the only one that is a letter away or has two letters exchanged.
+ * The known symbol that is the same in capitals, or else the only one that is a letter away or has two letters
+ * exchanged.
  *
- * @param symbol that is not known
  * @returns null when none is near, or several are
  */
 export function likelySymbol(symbol: string, known: Iterable<string>): string | null {

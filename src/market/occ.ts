@@ -11,11 +11,11 @@ const OCC_SYMBOL = /^([A-Z0-9]{1,6})(\d{2})(\d{2})(\d{2})([CP])(\d{8})$/;
 /** Assumed: two-digit years are of this century; no option with such a symbol expired before 2010. */
 const CENTURY = "20";
 
-/** What is wrong with a contract of a root that `occSymbol` has no symbol for: it cannot be asked for. */
+/** Why a contract of a root without an OCC symbol cannot be asked for. */
 export const NO_OCC_SYMBOL =
   "has no OCC symbol, by which a contract of another root is asked for: its date is of another century, or its strike is above 99999.999 or has over three decimals";
 
-/** The contract an OCC symbol names, or null when the text is no OCC symbol. The root tells the underlying (`rootedSymbol`). */
+/** Null when the text is no OCC symbol. The root names the underlying (`rootedSymbol`). */
 export function parseOccSymbol(text: string): OptionContract | null {
   const match = OCC_SYMBOL.exec(text);
   if (!match) return null;
@@ -31,8 +31,8 @@ export function parseOccSymbol(text: string): OptionContract | null {
 }
 
 /**
- * The OCC symbol of a contract, or null when it has none: an underlying that is no root (such as `ABC.D`), a date outside of this
- * century, a strike of 0, of 100000 or more, or with over three decimals.
+ * Null where a contract has no OCC symbol: its underlying is no root (such as `ABC.D`), its date is outside of this
+ * century, or its strike is 0, 100000 or more, or has over three decimals.
  */
 export function occSymbol(contract: OptionContract): string | null {
   const { expiration, optionType, strike } = contract;

@@ -1,6 +1,4 @@
-/**
- * A chain in a job file stands for many option contracts: expirations x strikes x types.
- */
+/** A chain in a job file stands for many option contracts: expirations x strikes x types. */
 import { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
 import type { Calendar } from "./calendar/tradingCalendar.ts";
@@ -14,8 +12,9 @@ import {
   plainStrike,
   SYMBOL_FORM,
 } from "./instrument.ts";
+import { byDecimal, strikesAround } from "./strikesAround.ts";
 
-/** A positive decimal, as a number or as text; becomes text without needless zeros. */
+/** A number or text; becomes text without needless zeros. */
 const decimal = z
   .union([z.number(), z.string()], { error: "expected a decimal number" })
   .transform(String)
@@ -24,7 +23,6 @@ const decimal = z
 
 const dateText = z.string().refine(isDateText, "expected a date that exists, YYYY-MM-DD");
 
-/** One entry of `chains` in a job file. */
 export const chainSchema = z.strictObject({
   underlying: z
     .string()
@@ -74,19 +72,18 @@ export const chainSchema = z.strictObject({
     .describe("Calls, puts or both."),
 });
 
-/** A chain of a job file, checked. */
 export type Chain = z.infer<typeof chainSchema>;
 
-/** Most contracts one chain may stand for: each is one call of 60 a minute, so a pass already takes half an hour. */
+/** Each contract is one call of 60 a minute, so this many already take half an hour. */
 const MAX_CHAIN_CONTRACTS = 2_000;
 
 /**
- * The contracts a chain stands for today, by expiration, strike (ascending) and type, each once; expired ones
- * are left out. None when the strikes depend on a last price of 0.
+ * The contracts a chain stands for today, by expiration, strike (ascending) and type, each once, without expired ones.
+ * None when the strikes depend on a last price of 0.
  *
  * @param last the underlying's last price, decimal text
  * @param today exchange date, `YYYY-MM-DD`
- * @throws CHAIN_INVALID when `last` is no decimal, or when it would be more than MAX_CHAIN_CONTRACTS
+ * @throws CHAIN_INVALID when `last` is no decimal, or for more than MAX_CHAIN_CONTRACTS
  */
 export function expandChain(
   chain: Chain,
@@ -113,63 +110,4 @@ export function expandChain(
       optionTypes.map((optionType) => ({ underlying, expiration, optionType, strike })),
     ),
   );
-}
-
-// Multiples of a step around a price, exactly: decimals are whole numbers of a small enough unit, never floats.
-
-/** A decimal as `units` of 10^-`scale`. */
-type Scaled = { units: bigint; scale: number };
-
-const DECIMAL = /^(\d{1,18})(?:\.(\d{0,18}))?(?:[eE]([+-]?\d{1,2}))?$/;
-
-/**
- * The multiples of `step` from `percent` below `last` to `percent` above it, bounds included, ascending.
- *
- * @param last decimal text; an exponent is understood. 0 gives no strike.
- * @param most stops after this many plus one, so that a tiny step cannot fill the memory
- * @throws CHAIN_INVALID when a number is no decimal
- */
-export function strikesAround(
-  last: string,
-  { percent, step }: { percent: string; step: string },
-  most: number,
-): string[] {
-  const price = scaled(last);
-  const stride = scaled(step);
-  const width = scaled(percent);
-  const scale = Math.max(price.scale, stride.scale);
-  const priceUnits = price.units * 10n ** BigInt(scale - price.scale);
-  const stepUnits = stride.units * 10n ** BigInt(scale - stride.scale);
-  if (stepUnits === 0n) throw new QuotekeeperError("CHAIN_INVALID", "the step of the strikes is 0");
-
-  const whole = 100n * 10n ** BigInt(width.scale);
-  const divisor = stepUnits * whole;
-  const lowest = (priceUnits * (whole - width.units) + divisor - 1n) / divisor;
-  const highest = (priceUnits * (whole + width.units)) / divisor;
-  const strikes: string[] = [];
-  for (let k = lowest > 0n ? lowest : 1n; k <= highest && strikes.length <= most; k++) {
-    strikes.push(decimalText({ units: k * stepUnits, scale }));
-  }
-  return strikes;
-}
-
-/** Orders decimal texts by value. */
-function byDecimal(a: string, b: string): number {
-  const [x, y] = [scaled(a), scaled(b)];
-  return Number(x.units * 10n ** BigInt(y.scale) - y.units * 10n ** BigInt(x.scale));
-}
-
-function scaled(text: string): Scaled {
-  const match = DECIMAL.exec(text);
-  if (!match) throw new QuotekeeperError("CHAIN_INVALID", `"${text}" is no decimal number`);
-  const [, whole = "", fraction = "", exponent = "0"] = match;
-  const scale = fraction.length - Number(exponent);
-  const units = BigInt(whole + fraction);
-  return scale >= 0 ? { units, scale } : { units: units * 10n ** BigInt(-scale), scale: 0 };
-}
-
-function decimalText({ units, scale }: Scaled): string {
-  const digits = units.toString().padStart(scale + 1, "0");
-  const split = digits.length - scale;
-  return plainStrike(`${digits.slice(0, split)}.${digits.slice(split)}`);
 }

@@ -1,31 +1,29 @@
 /**
- * The root of an OCC symbol: with expiration, type and strike it names one contract. Mostly it is the symbol of the underlying.
- * SPXW is not (an underlying may have several roots), nor AAPL1 (a contract adjusted after a split), nor BRKB (BRK.B without its point).
+ * The root of an OCC symbol: with expiration, type and strike it names one contract. Mostly it is the symbol of the
+ * underlying. SPXW is not (an underlying may have several roots), nor AAPL1 (a contract adjusted after a split), nor
+ * BRKB (BRK.B without its point).
  */
 
-/** What names a contract beside its expiration, type and strike. */
 export type RootedSymbol = {
-  /** Symbol of the underlying, for example `SPX`. */
+  /** For example `SPX`. */
   underlying: string;
-  /** The root, such as `SPXW`; absent where the underlying says it: `AAPL`, and `BRKB` of BRK.B. */
+  /** Such as `SPXW`; absent where the underlying implies it: `AAPL`, and `BRKB` of BRK.B. */
   root?: string | undefined;
 };
 
+const DOTTED = ["BF.B", "BRK.B", "CWEN.A", "HEI.A", "LEN.B", "LGF.A", "LGF.B", "MOG.A"];
+
 /**
- * Assumed: these roots belong to these underlyings. The letters do not tell it, and the service answers by the underlying's symbol.
- * Other roots are those of the underlying they are called like.
+ * Assumed: these roots belong to these underlyings. The letters do not tell it, and the service answers by the
+ * underlying's symbol. Other roots are those of the underlying they are called like.
  */
 export const UNDERLYING_OF_ROOT: ReadonlyMap<string, string> = new Map([
-  ...([
-    ["SPXW", "SPX"],
-    ["NDXP", "NDX"],
-    ["RUTW", "RUT"],
-    ["VIXW", "VIX"],
-    ["XEO", "OEX"],
-  ] as const),
-  ...(["BF.B", "BRK.B", "CWEN.A", "HEI.A", "LEN.B", "LGF.A", "LGF.B", "MOG.A"] as const).map(
-    (symbol) => [symbol.replace(".", ""), symbol] as const,
-  ),
+  ["SPXW", "SPX"],
+  ["NDXP", "NDX"],
+  ["RUTW", "RUT"],
+  ["VIXW", "VIX"],
+  ["XEO", "OEX"],
+  ...DOTTED.map((symbol): [string, string] => [symbol.replace(".", ""), symbol]),
 ]);
 
 const ROOT_OF_UNDERLYING: ReadonlyMap<string, string> = new Map(
@@ -34,26 +32,26 @@ const ROOT_OF_UNDERLYING: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** Whether a text may be a root: 1 to 6 capitals and digits, a letter among them. */
+/** 1 to 6 capitals and digits, a letter among them. */
 export function isRoot(text: string): boolean {
   return /^(?=.*[A-Z])[A-Z0-9]{1,6}$/.test(text);
 }
 
 /**
- * The underlying that a root belongs to. `AAPL1` is an adjusted contract of AAPL, `2SPY` a FLEX option of SPY (OCC: a digit behind
- * the letters, and one before them).
+ * Splits a root. `AAPL1` is an adjusted contract of AAPL, `2SPY` a FLEX option of SPY (OCC: a digit behind the letters,
+ * and one before them).
  */
 export function rootedSymbol(root: string): RootedSymbol {
   const letters = /^[1-9]?([A-Z]+)[1-9]?$/.exec(root)?.[1] ?? root;
   return withRoot(UNDERLYING_OF_ROOT.get(root) ?? UNDERLYING_OF_ROOT.get(letters) ?? letters, root);
 }
 
-/** An underlying with a root; without it where the underlying says it itself. */
+/** Leaves the root out where the underlying implies it. */
 export function withRoot(underlying: string, root: string | null = null): RootedSymbol {
   return root === null || isOwnRoot(root, underlying) ? { underlying } : { underlying, root };
 }
 
-/** The root that an OCC symbol begins with: `SPXW`, `AAPL`, `BRKB` of BRK.B. An underlying that is no root stays as it is. */
+/** The beginning of the OCC symbol: `SPXW`, `AAPL`, `BRKB` of BRK.B. An underlying that is no root stays as it is. */
 export function rootOf({ underlying, root }: RootedSymbol): string {
   return root ?? ROOT_OF_UNDERLYING.get(underlying) ?? underlying;
 }

@@ -1,4 +1,4 @@
-/** What kind of answer came back, told from status, headers and body together. */
+/** The kind of an answer, by status, headers and body together. */
 import { QuotekeeperError } from "../errors.ts";
 import { type ReadDocument, readDocument } from "./readDocument.ts";
 import { cutText } from "../outsideText.ts";
@@ -24,12 +24,12 @@ export const OUTCOMES = [
 
 type Outcome = (typeof OUTCOMES)[number];
 
-/** The outcome, the document when there is one, and a sentence for people when there is none. */
+/** The document of quotes, or a sentence for people. */
 export type Answer =
   | { outcome: "quotes"; document: ReadDocument }
   | { outcome: Exclude<Outcome, "quotes">; responseId: string | null; detail: string };
 
-/** What is needed of an HTTP answer to tell its kind. Header names are lower case. */
+/** Header names are lower case. */
 export type RawAnswer = { status: number; headers: Readonly<Record<string, string>>; body: Uint8Array };
 
 /**
@@ -41,7 +41,7 @@ const QUOTA_WORDS = /quota exceeded|rate limit/i;
 /** Assumed: these words in an `error` element, or in a short body, mean bad credentials. Seen: `Not authorized`. */
 const UNAUTHORIZED_WORDS = /not authori[sz]ed|unauthori[sz]ed/i;
 
-/** Tells the kind of an answer. Never throws: what cannot be read is `malformed`. */
+/** Never throws: an unreadable answer is `malformed`. */
 export function classifyAnswer(raw: RawAnswer): Answer {
   const { status, headers } = raw;
   if (status === 429) return failed("quota_fault", "HTTP 429, the quota fault");
@@ -81,7 +81,7 @@ function failed(outcome: Exclude<Outcome, "quotes">, detail: string): Answer {
   return { outcome, responseId: null, detail };
 }
 
-/** The text of the `error` element of a refusal, when there is one. */
+/** The text of the `error` element of a refusal. */
 function saying(body: Uint8Array): string {
   const text = Buffer.from(body.subarray(0, 4096)).toString("utf8");
   const error = /<error>([^<]{1,200})<\/error>/.exec(text)?.[1];
@@ -97,7 +97,6 @@ const CODES = {
   malformed: "SERVICE_ANSWER_UNREADABLE",
 } as const;
 
-/** The error that an answer without quotes stands for. */
 export function answerError(answer: Exclude<Answer, { outcome: "quotes" }>): QuotekeeperError {
   return new QuotekeeperError(CODES[answer.outcome], `the service answered: ${answer.detail}`);
 }

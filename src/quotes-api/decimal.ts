@@ -1,6 +1,4 @@
-/**
- * Numbers of the service stay decimal text from the wire to the `numeric` column; nothing here is a float.
- */
+/** Numbers of the service stay decimal text from the wire to the `numeric` column; nothing here is a float. */
 import { cutText, inShort } from "../outsideText.ts";
 
 /**
@@ -31,7 +29,7 @@ export const HELD_DIGITS = { whole: 15, fraction: 23 } as const;
 /** The smallest positive double: a yield of it means "no dividend" (field notes, "Answers"). It is no other value either. */
 const NO_VALUE = "4.9E-324";
 
-/** What became of a text: a value, nothing (null), or a problem in words. */
+/** A value, nothing (null), or a problem in words. */
 export type Read<T> =
   | { ok: true; value: T | null }
   | {
@@ -44,11 +42,12 @@ const PLAIN = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d{1,6}))?$/;
 const GROUPED = /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?$/;
 
 /**
- * Reads decimal text as the service writes it: plain, with an exponent, with thousands separators
- * (`21,261,045`) or a percent sign (`2.00%`), which are dropped. Digits beyond `HELD_DIGITS.fraction` are rounded, halves away
- * from zero, as PostgreSQL rounds.
+ * Reads decimal text as the service writes it: plain, with an exponent, with thousands separators (`21,261,045`) or a
+ * percent sign (`2.00%`), which are dropped. Digits beyond `HELD_DIGITS.fraction` are rounded, halves away from zero,
+ * as PostgreSQL rounds.
  *
- * @returns text that PostgreSQL's `numeric` reads to the number; null when absent; a problem for a number that is too large
+ * @returns text that PostgreSQL's `numeric` reads to the number; null when absent; a problem for a number that is too
+ *   large
  */
 export function readDecimal(text: string | undefined): Read<string> {
   if (!text) return ABSENT;
@@ -57,11 +56,7 @@ export function readDecimal(text: string | undefined): Read<string> {
   return written.ok && written.value !== null ? heldDecimal(written.value) : written;
 }
 
-/**
- * The same of a number as it is written, however large and however exact.
- *
- * @returns text without separators and percent sign; null when absent
- */
+/** Like `readDecimal`, for numbers of any size and exactness, not rounded. */
 export function readWritten(text: string | undefined): Read<string> {
   const trimmed = (text ?? "").trim();
   if (ABSENT_TEXTS.has(trimmed.toLowerCase())) return ABSENT;
@@ -77,7 +72,7 @@ export function readWritten(text: string | undefined): Read<string> {
   return { ok: true, value: number };
 }
 
-/** A number as the archive holds it: rounded to `HELD_DIGITS.fraction` digits, or a problem when it is too large. */
+/** Rounds to `HELD_DIGITS.fraction` digits; a problem for a number that is too large. */
 function heldDecimal(number: string): Read<string> {
   const canonical = canonicalDecimal(number);
   if (isNoValue(canonical)) return unheld(number, "is the smallest double, which is no value");
@@ -93,7 +88,7 @@ function unheld(number: string, why: string): Read<never> {
   return { ok: false, problem: `"${inShort(number, SHOWN_LENGTH)}" ${why}`, isNumber: true };
 }
 
-/** Whether a number stands for no value, in whatever form it is written. */
+/** In whatever form the number is written. */
 export function isNoValue(number: string): boolean {
   if (number.length < NO_VALUE.length && !/e/i.test(number)) return false;
   return canonicalDecimal(number) === CANONICAL_NO_VALUE;
@@ -112,14 +107,13 @@ function rounded(canonical: string): string {
 
 const ABSENT: Read<string> = Object.freeze({ ok: true, value: null });
 
-/** Most characters of a text that a problem shows. */
 const SHOWN_LENGTH = 40;
 
 const [ZERO, NINE, MINUS, POINT] = [0x30, 0x39, 0x2d, 0x2e];
 
 /**
- * Whether it is digits, perhaps with a minus before and a point behind one of them, as nearly every number is; and so few
- * characters that they are held as they stand there.
+ * Whether the text is digits, perhaps with a minus before and a point among them, as nearly every number is; and short
+ * enough to be held as it stands.
  */
 function isOrdinary(text: string): boolean {
   const { length } = text;
@@ -135,10 +129,10 @@ function isOrdinary(text: string): boolean {
   return length > first;
 }
 
-/** Longest run of digits that certainly fits into 64 bits. */
+/** So many digits certainly fit into 64 bits. */
 const SAFE_DIGITS = 18;
 
-/** Whether it is a count as it is written back: digits, none of them a leading zero. */
+/** Whether the text is digits without a leading zero. */
 function isOrdinaryCount(text: string): boolean {
   const { length } = text;
   if (length > SAFE_DIGITS || (length > 1 && text.charCodeAt(0) === ZERO)) return false;
@@ -152,8 +146,8 @@ function isOrdinaryCount(text: string): boolean {
 const MAX_BIGINT = 9_223_372_036_854_775_807n;
 
 /**
- * Reads a count (volume, size) as text that `bigint` takes exactly. A fraction of zeros and an exponent
- * are accepted as long as the number is whole (`9440588.0`, `1.2E7`).
+ * Reads a count (volume, size) as text that `bigint` accepts exactly. A fraction of zeros and an exponent are accepted
+ * as long as the number is whole (`9440588.0`, `1.2E7`).
  */
 export function readInteger(text: string | undefined): Read<string> {
   if (text !== undefined && isOrdinaryCount(text)) return { ok: true, value: text };
@@ -166,7 +160,7 @@ export function readInteger(text: string | undefined): Read<string> {
   return { ok: true, value: whole.toString() };
 }
 
-/** The whole number that a text of `readWritten` stands for, or null when it has a fraction. */
+/** Null when the number has a fraction. @param decimal as `readWritten` returns it */
 function wholeNumber(decimal: string): bigint | null {
   const parts = /([+-]?)(\d*)\.?(\d*)(?:[eE](.*))?/.exec(decimal) ?? [];
   const [, sign, whole = "", fraction = "", exponent = "0"] = parts;
@@ -181,8 +175,8 @@ function signed(sign: string | undefined, value: bigint): bigint {
 }
 
 /**
- * One text per number: `285`, `285.0`, `2.85E2` and `0285.00` all become `285`. For comparing, never for storing.
- * Text that is no number is returned as it is.
+ * One text per number, for comparing, never for storing: `285`, `285.0`, `2.85E2` and `0285.00` all become `285`. Text
+ * that is no number stays as it is.
  */
 export function canonicalDecimal(text: string): string {
   const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text.trim());

@@ -1,18 +1,16 @@
-/** Whether two quotes say the same, and where they do not. Pure. */
 import { canonicalDecimal } from "./decimal.ts";
 import { cutText } from "../outsideText.ts";
 
-/** Most differences that are told, and the most characters of each value. */
+/** Most differences that are shown, and most characters of each value. */
 const [MOST_TOLD, VALUE_LENGTH] = [3, 40];
 
-/** Any object of texts, flags and further objects. */
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * Where two quotes differ, as `quote.bid 1.5 and 1.6`; none where they say the same. A number written in two ways (`1.0`
- * and `1`) is one number, and what is missing is null.
+ * Where two quotes differ, as `quote.bid 1.5 and 1.6`. A number written in two ways (`1.0` and `1`) is one number, and
+ * an absent field is null.
  *
- * @param hasUnreadable whether fields of the first and of the second could not be read: their nulls say nothing then
+ * @param hasUnreadable whether fields of the first and of the second could not be read: then their nulls do not count
  */
 export function differences(a: object, b: object, hasUnreadable: readonly [boolean, boolean]): string[] {
   const [first, second] = [a as Values, b as Values];
@@ -25,7 +23,6 @@ export function differences(a: object, b: object, hasUnreadable: readonly [boole
   });
 }
 
-/** The first few differences, for people. */
 export function someDifferences(all: readonly string[]): string {
   const rest = all.length - MOST_TOLD;
   return all.slice(0, MOST_TOLD).join(", ") + (rest > 0 ? `, and ${rest} more` : "");

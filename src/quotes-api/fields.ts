@@ -4,23 +4,22 @@
  * what goes into them, maps of CSV files and the pieces of an export are made from these lists.
  */
 
-/** A field of a quote. */
 export type Field<
   Name extends string = string,
   Type extends string = "decimal" | "integer",
   Column extends string = string,
 > = {
-  /** In our words. */
   readonly name: Name;
-  /** The service's spelling. */
   readonly element: string;
-  /** A price or a ratio is a decimal, a count is an integer. */
+  /** Prices and ratios are decimals, counts are integers. */
   readonly type: Type;
   /** In the archive, in exports and in SQL. */
   readonly column: Column;
-  /** Whether it may be below zero. */
   readonly signed?: true;
-  /** Whose answers always have the element; of the other kind it is written where there is a value. Absent: both. */
+  /**
+   * Answers of this kind always have the element; those of the other kind have it where there is a value. Absent: both
+   * kinds.
+   */
   readonly of?: "equity" | "option";
 };
 
@@ -73,33 +72,28 @@ export const DIVIDEND_FIELDS = [
   field("yield", "yield", { type: "decimal", column: "yield" }),
 ] as const;
 
-/** All fields that are numbers. */
 export const NUMBER_FIELDS = [...PRICE_FIELDS, ...EXTENDED_FIELDS] as const;
 
 type Price = (typeof PRICE_FIELDS)[number];
 type Extended = (typeof EXTENDED_FIELDS)[number];
 
-/** Name of a field of `quotes`. */
 export type PriceField = Price["name"];
 
-/** Name of a field of `extended_quotes`. */
 export type ExtendedField = Extended["name"];
 
-/** Name of a field of `dividends`. */
 export type DividendField = (typeof DIVIDEND_FIELDS)[number]["name"];
 
 type NamesOf<Type extends Field["type"]> = Extract<Price | Extended, { type: Type }>["name"];
 
-/** The names of fields of a type, in their order. */
 export function fieldNames<Type extends Field["type"]>(type: Type): readonly NamesOf<Type>[] {
   return NUMBER_FIELDS.filter((one) => one.type === type).map(({ name }) => name as NamesOf<Type>);
 }
 
 /**
- * A function that is written out from the names of fields. Where each quote of a backfill passes, an object that is made
- * name by name in a loop takes a multiple of the time of one that stands there as a literal.
+ * A function that is written out from the names of fields. Each quote of a backfill passes through it, and an object
+ * made name by name in a loop costs several times as much as a literal.
  *
- * @param expression what it returns; made of the names in this file and of numbers alone
+ * @param expression what the function returns; made of the names in this file and of numbers alone
  */
 export function writtenOut<Fn extends (...args: never[]) => unknown>(
   parameters: readonly string[],
@@ -112,7 +106,7 @@ export function writtenOut<Fn extends (...args: never[]) => unknown>(
  * A function that makes a quote of `document.ts`.
  *
  * @param valueOf the expression of a field's value
- * @param dividend that of the dividend, which comes last
+ * @param dividend the expression of the dividend, which comes last
  */
 export function quoteWrittenOut<Fn extends (...args: never[]) => unknown>(
   parameters: readonly string[],
@@ -125,7 +119,6 @@ export function quoteWrittenOut<Fn extends (...args: never[]) => unknown>(
   return writtenOut(parameters, `({ ${values(PRICE_FIELDS)}, extended: ${extended} })`);
 }
 
-/** A value for each of the fields, in their order. */
 export function valuesByName<F extends { readonly name: string }, V>(
   fields: readonly F[],
   valueOf: (field: F) => V,

@@ -15,7 +15,7 @@ import {
 /** Texts by place, see `LEAF_PATHS`; undefined where the element is missing. */
 export type LeafTexts = readonly (string | undefined)[];
 
-/** Places begin at 1: so they are those of the groups of a pattern that has a group for each leaf (fastReader.ts). */
+/** Places begin at 1: so they are those of the groups of a pattern that has a group for each leaf (ordinaryItem.ts). */
 const paths: string[] = [""];
 
 /** The path of each leaf, by its place; there is none at 0. */

@@ -1,4 +1,4 @@
-/** Which answered instrument belongs to which that was asked for: by name, never by place (field notes, "Answers"). */
+/** Assigns answered instruments to asked ones: by name, never by place (field notes, "Answers"). */
 import {
   inCapitals,
   type InstrumentKey,
@@ -16,9 +16,8 @@ import type { ReadItem } from "./readDocument.ts";
 import type { OddField } from "./readInstrument.ts";
 
 /**
- * What became of one instrument. `stored` carries its quote, with the fields that could not be read and are null in it;
- * the others say why there is none. `answered` of an absent one: what the answer holds and nobody asked for, when it is
- * likely the same instrument under another name.
+ * The fate of one instrument. `oddFields` of a stored quote could not be read and are null in it. `answered` of an
+ * absent one: an instrument of the answer that nobody asked for, and that is likely the same under another name.
  */
 export type Matched =
   | { fate: "stored"; name: string; item: InstrumentQuote; oddFields: readonly OddField[] }
@@ -26,19 +25,18 @@ export type Matched =
   | { fate: "absent"; name: string; answered?: string }
   | { fate: "dead"; name: string | null; reason: DeadReason; detail: string; fragment: string };
 
-/** Why a piece of an answer could not become a row. */
 export type DeadReason = "malformed" | "not_asked" | "answered_twice";
 
 /**
- * An item of the answer, and what it is the answer to; null when that cannot be told, or was not asked for. `stranger`: it
- * was not asked for.
+ * An item of the answer and the asked key it answers; null when that is unknown or was not asked for. `stranger`: the
+ * item's own key, which was not asked for.
  */
 type Claim = { key: string | null; matched: Matched; fragment: string; stranger?: InstrumentKey };
 
 /**
- * No item is lost for another's sake: of several for one instrument the best is its fate, whatever their order, and each
- * of the others is dead for its own reason. Of two quotes that contradict each other neither is stored, because nothing
- * tells which is that instrument's: both are dead.
+ * No item is lost for another's sake: of several for one instrument the best is its fate, whatever their order, and
+ * each of the others is dead for its own reason. Of two quotes that contradict each other neither is stored, because
+ * nothing tells which is that instrument's: both are dead.
  *
  * @param asked what the call named; null when only the service knows (a watchlist), then everything is accepted
  * @returns one entry for each asked instrument, in the order asked, then dead entries for the rest of the answer; of
@@ -61,7 +59,7 @@ export function matchAnswer(asked: readonly InstrumentKey[] | null, items: reado
     const detail = torn.get(key);
     return detail === undefined ? matched : answeredTwice({ matched, fragment }, detail);
   };
-  if (!asked || !wanted) return [...[...best].map(([key, claim]) => fateOf(key, claim)), ...rest];
+  if (!asked || !wanted) return [...best].map(([key, claim]) => fateOf(key, claim)).concat(rest);
   const firsts = [...new Set(wanted.names.values())].map((name): Matched => {
     const claim = best.get(name);
     return claim ? fateOf(name, claim) : { fate: "absent", name };
@@ -69,19 +67,19 @@ export function matchAnswer(asked: readonly InstrumentKey[] | null, items: reado
   return withLikelyPairs([...firsts, ...rest], { asked, claims });
 }
 
-/** The fate of each instrument, without what else the answer held. */
+/** One fate for each instrument, without the rest of the answer. */
 export function fatesOf(matched: readonly Matched[]): Matched[] {
   const named = new Set<string>();
   return matched.filter(({ name }) => name !== null && !named.has(name) && named.add(name));
 }
 
-/** The lower the better: a quote, one with odd fields, that it is not known, that it cannot be read. */
+/** Lower is better: a quote, one with odd fields, the word that the symbol is unknown, an unreadable item. */
 function rank({ matched }: Claim): number {
   if (matched.fate === "stored") return matched.oddFields.length;
   return matched.fate === "unknown" ? LEAF_PATHS.length : Infinity;
 }
 
-/** Of the instruments with quotes that contradict the best one: in what, for people. */
+/** For each instrument whose quotes contradict the best one: where they differ, for people. */
 function contradictions(claims: readonly Claim[], best: ReadonlyMap<string, Claim>): Map<string, string> {
   const torn = new Map<string, string>();
   for (const { key, matched } of claims) {
@@ -95,7 +93,7 @@ function contradictions(claims: readonly Claim[], best: ReadonlyMap<string, Clai
   return torn;
 }
 
-/** What becomes of an item that is nobody's fate: nothing, when it only repeats what that one says. */
+/** What becomes of an item that is no instrument's fate: nothing, when it only repeats the chosen item. */
 function passedOver(claim: Claim, chosen: Claim | undefined, torn: string | undefined): Matched[] {
   const { matched } = claim;
   if (matched.fate === "dead") return [matched];
@@ -117,8 +115,8 @@ function answeredTwice({ matched, fragment }: Pick<Claim, "matched" | "fragment"
 }
 
 /**
- * Says where something that was asked for is absent, and something that was not is likely the same under another name. It
- * is only said: a price needs the name that was asked for.
+ * Names an unasked instrument next to an absent one that is likely the same. It stores nothing: a price needs the name
+ * that was asked for.
  */
 function withLikelyPairs(
   matched: readonly Matched[],
@@ -147,13 +145,16 @@ function withLikelyPairs(
 
 const NOT_ASKED = "the call did not ask for it";
 
-/** Names of what was asked for, by `keyText`. `inCapitals`: the same in capitals, made when an item is not found without. */
+/**
+ * Names of what was asked for, by `keyText`. `inCapitals`: the same in capitals, made when an item is not found
+ * otherwise.
+ */
 type WantedNames = {
   names: ReadonlyMap<string, string>;
   inCapitals: () => ReadonlyMap<string, string>;
-  /** What was asked for, by name. */
+  /** By name. */
   keys: ReadonlyMap<string, InstrumentKey>;
-  /** Contracts whose root no item says, by the text of the same contract without it. Mostly there are none. */
+  /** Contracts whose root no item says, by the text of the same contract without a root. Mostly there are none. */
   rooted: ReadonlyMap<string, readonly string[]>;
 };
 
@@ -181,7 +182,6 @@ function rootedNames(
   return rooted;
 }
 
-/** The text of a contract as its root alone names it. */
 function byRoot(key: InstrumentKey): string {
   return inCapitals(key.kind === "option" ? keyText(byRootAlone(key)) : keyText(key));
 }
@@ -190,15 +190,15 @@ function byRootAlone(key: Extract<InstrumentKey, { kind: "option" }>): Instrumen
   return option({ ...key, underlying: rootOf(key), root: undefined });
 }
 
-/** The asked name of an instrument: by its letters as they are, else whatever their case. */
+/** By its letters as they are, else in whatever case. */
 function nameOf(key: InstrumentKey, wanted: WantedNames): string | undefined {
   const text = keyText(key);
   return wanted.names.get(text) ?? wanted.inCapitals().get(inCapitals(text));
 }
 
 /**
- * The asked name of an answered contract, and others that it may be as well: its answer does not say the root. A contract is also
- * found by its root alone, and BRKB is BRK.B.
+ * The asked name of an answered contract, and others that it may be as well, because its answer does not say the root.
+ * A contract is also found by its root alone, and BRKB is BRK.B.
  */
 function contractNames(key: Extract<InstrumentKey, { kind: "option" }>, wanted: WantedNames): string[] {
   const others = key.root === undefined ? (wanted.rooted.get(inCapitals(keyText(key))) ?? []) : [];
@@ -212,7 +212,7 @@ function contractNames(key: Extract<InstrumentKey, { kind: "option" }>, wanted: 
   return aliased === undefined ? [] : [aliased];
 }
 
-/** @param wanted null: everything is */
+/** @param wanted null: everything is wanted */
 function claimOf(read: ReadItem, wanted: WantedNames | null): Claim {
   const { fragment } = read;
   if (!read.ok) {
@@ -247,12 +247,13 @@ function claimOf(read: ReadItem, wanted: WantedNames | null): Claim {
   const isAsAsked = wanted === null || wanted.names.has(keyText(answered));
   const item = isAsAsked ? read.item : namedAs(wanted.keys.get(name), withCapitals(read.item));
   return {
-    ...{ key, fragment },
+    key,
+    fragment,
     matched: item.unknownSymbol ? { fate: "unknown", name } : { fate: "stored", name, item, oddFields },
   };
 }
 
-/** An item whose letters have another case than what was asked for: the archive has one spelling of a symbol. */
+/** For an item in another case than what was asked for: the archive has one spelling of a symbol. */
 function withCapitals(item: InstrumentQuote): InstrumentQuote {
   const { instrument, underlying } = item;
   return {
@@ -262,7 +263,7 @@ function withCapitals(item: InstrumentQuote): InstrumentQuote {
   };
 }
 
-/** An item under the name that was asked for, unless the item says the root itself. */
+/** The item under the asked name, unless the item says the root itself. */
 function namedAs(key: InstrumentKey | undefined, item: InstrumentQuote): InstrumentQuote {
   if (key?.kind !== "option" || item.instrument.root !== undefined) return item;
   const symbol = inCapitals(key.underlying);
@@ -270,8 +271,8 @@ function namedAs(key: InstrumentKey | undefined, item: InstrumentQuote): Instrum
 }
 
 /**
- * A malformed item still tells its symbol, and mostly whether it is an option: that names what was asked for when it can
- * be nothing else, the security of this symbol or the only contract of it.
+ * A malformed item still names its symbol, and mostly says whether it is an option. That names what was asked for when
+ * it can be nothing else: the security of this symbol or the only contract of it.
  */
 function nameOfMalformed(
   { symbol, isOption }: Extract<ReadItem, { ok: false }>,
@@ -285,8 +286,8 @@ function nameOfMalformed(
 }
 
 /**
- * An unknown contract may come back with nothing but its underlying's symbol; when one option alone was asked for,
- * that is it. A known quote is never matched so: a price must carry its contract's name.
+ * An unknown contract may come back with nothing but its underlying's symbol: then it is the option that alone was
+ * asked for. A known quote is never matched so: a price must carry its contract's name.
  */
 function onlyOptionOf(item: InstrumentQuote, { keys }: WantedNames): string | undefined {
   const [asked] = keys;
@@ -299,7 +300,6 @@ function isContractOf(key: InstrumentKey, symbol: string): boolean {
   return [key.underlying, rootOf(key)].some((name) => inCapitals(name) === inCapitals(symbol));
 }
 
-/** The key of an answered instrument. */
 export function keyOf({ instrument }: InstrumentQuote): InstrumentKey {
   const { symbol, root, expiration, optionType, strike } = instrument;
   if (expiration === null || optionType === null || strike === null) return security(symbol);
@@ -310,7 +310,7 @@ function canonicalName(key: InstrumentKey): string {
   return instrumentName(canonical(key));
 }
 
-/** A text for each instrument, and each its own: a symbol may look like the name of a contract. */
+/** A text of its own for each instrument: a symbol may look like the name of a contract. */
 export function keyText(key: InstrumentKey): string {
   return `${key.kind} ${canonicalName(key)}`;
 }

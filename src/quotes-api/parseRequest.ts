@@ -5,19 +5,19 @@ import { isProtocol } from "./oauth/protocol.ts";
 import { isDateText } from "../market/calendar/dates.ts";
 import { cutText } from "../outsideText.ts";
 
-/** What is asked for. `symbols` may be the id of a watchlist: only the source knows. */
+/** `symbols` may be the id of a watchlist: only the source knows. */
 export type QuoteRequest =
   | { kind: "symbols"; symbols: string[] }
   | { kind: "watchlist"; watchlist: string }
   | { kind: "option"; contract: OptionContract };
 
-/** A request, or what is wrong with it in words for the caller (HTTP 400). */
+/** The problem is in words for the caller (HTTP 400). */
 type ParsedRequest =
   | {
       ok: true;
       request: QuoteRequest;
       delayed: boolean;
-      /** `delayed` as it was asked; null when it was not. */
+      /** Null when `delayed` was not given. */
       delayedAsked: boolean | null;
     }
   | { ok: false; problem: string };
@@ -31,7 +31,7 @@ export const DELAYED_DEFAULT = true;
  */
 const NAME = /^[\p{L}\p{N}\p{P}\p{S} ]{1,64}$/u;
 
-/** The names that nearly all calls ask for, told without tables of Unicode. */
+/** The names in nearly all calls, matched without tables of Unicode. */
 const PLAIN_NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
 const isName = (text: string): boolean => PLAIN_NAME.test(text) || NAME.test(text);
@@ -60,12 +60,11 @@ export function parseRequest(query: string): ParsedRequest {
   return { ok: true, request, delayed: delayedAsked ?? DELAYED_DEFAULT, delayedAsked };
 }
 
-/** The parameters by name, or a problem. */
 function readParameters(query: string): Map<string, string> | string {
   const parameters = new Map<string, string>();
   try {
     for (const [name, value] of parseQuery(query)) {
-      // How the call is signed, where that stands in the query.
+      // The call's signature may stand in the query.
       if (isProtocol(name)) continue;
       if (!KNOWN.has(name)) return `the parameter ${quoted(name)} is not known`;
       if (parameters.has(name)) return `the parameter ${name} is given twice`;
@@ -120,7 +119,7 @@ function readContract(parameters: ReadonlyMap<string, string>): QuoteRequest | s
   return { kind: "option", contract: { underlying, expiration, optionType, strike: plainStrike(strike) } };
 }
 
-/** A caller's text in a message: short, and without anything that could not be printed. */
+/** Short, and without anything that could not be printed. */
 function quoted(text: string): string {
   return `"${cutText(text.replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "?"), 40)}"`;
 }

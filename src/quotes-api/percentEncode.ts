@@ -1,13 +1,12 @@
-/** What is written as it is, RFC 3986 section 2.3. */
+/** RFC 3986 section 2.3. */
 const UNRESERVED = /^[A-Za-z0-9._~-]*$/;
 
-/** Of each byte, whether it is written as it is. */
 const IS_UNRESERVED = Array.from({ length: 256 }, (_, byte) => UNRESERVED.test(String.fromCharCode(byte)));
 
 const DIGITS = Buffer.from("0123456789ABCDEF");
 const PERCENT = 0x25;
 
-/** Whether a text is written as it is. Most names and values are, and a service encodes a dozen for each call. */
+/** Most names and values are unreserved, and a service encodes a dozen for each call. */
 export function isUnreserved(text: string): boolean {
   return UNRESERVED.test(text);
 }
@@ -18,7 +17,7 @@ export function isUnreserved(text: string): boolean {
  */
 export function percentEncode(text: string): string {
   if (isUnreserved(text)) return text;
-  // Byte by byte, by place, so that no text costs more than another: it may come from anybody.
+  // Byte by byte, by index, so that no text costs more than another: anybody may send it.
   const bytes = Buffer.from(text);
   const encoded = Buffer.allocUnsafe(bytes.length * 3);
   let length = 0;

@@ -3,7 +3,7 @@
  * "Rate limits"), and `Retry-After`. They are hints: any of them may be absent, decimal, negative or garbage.
  */
 
-/** What an answer said about the limit. A value that was absent or unusable is null. */
+/** An absent or unusable value is null. */
 export type RateLimit = {
   /** `X-RateLimit-Used`: calls counted against the current limit, a whole number from 0. */
   readonly used: number | null;
@@ -15,18 +15,17 @@ export type RateLimit = {
   readonly expire: number | null;
 };
 
-/** An answer without any usable rate-limit header. */
 export const NO_RATE_LIMIT: RateLimit = { used: null, remaining: null, limit: null, expire: null };
 
 /** Assumed: a plain decimal number, no exponent and no thousands separators, is the only form a header takes. */
 const DECIMAL = /^[+-]?\d{1,15}(?:\.\d{1,15})?$/;
 
 /**
- * Reads the rate-limit headers. Never throws.
+ * Never throws.
  *
- * @param get the value of a header by its name; undefined when it is absent
- * @returns each value, or null where it is absent, negative or no plain decimal number; counts are
- *   rounded to the careful side (`used` up, `remaining` and `limit` down)
+ * @param get the value of a header by its name
+ * @returns null for a value that is absent, negative or no plain decimal number; counts are rounded to the careful side
+ *   (`used` up, `remaining` and `limit` down)
  */
 export function readRateLimitHeaders(get: (name: string) => string | undefined): RateLimit {
   return {
@@ -39,11 +38,11 @@ export function readRateLimitHeaders(get: (name: string) => string | undefined):
 
 /**
  * Reads `Retry-After` (RFC 9110 section 10.2.3): seconds, or a date. A date is compared with the answer's own `Date`,
- * for the machine's clock may be another. Never throws.
+ * for the machine's clock may differ. Never throws.
  *
- * @param headers by name in lower case
- * @returns how long to wait in ms, 0 for a date that has passed, however long; null when it is absent, unusable, or a
- *   date in an answer without `Date`
+ * @param headers names in lower case
+ * @returns how long to wait in ms, 0 for a date that has passed; null when it is absent, unusable, or a date in an
+ *   answer without `Date`
  */
 export function readRetryAfter(headers: Readonly<Record<string, string>>): number | null {
   const text = headers["retry-after"]?.trim() ?? "";
@@ -65,7 +64,7 @@ function roundedFrom(
   return Number(trimmed) >= 0 && value >= least ? value : null;
 }
 
-/** The forms of a date in HTTP, RFC 9110 section 5.6.7: the one in use, and two that a reader must still take. */
+/** Dates in HTTP, RFC 9110 section 5.6.7: the form in use, and two that a reader must still accept. */
 const FORMS = [
   // Fri, 20 Nov 2026 22:50:00 GMT
   /^[A-Z][a-z]{2}, (?<day>\d{2}) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) (?<time>\d{2}:\d{2}:\d{2}) GMT$/,
@@ -86,7 +85,7 @@ export function readHttpDate(text: string | undefined): number | null {
     const found = form.exec(trimmed)?.groups;
     if (!found) continue;
     const { day, month, year = "", time } = found;
-    // Two digits are of this century: the date is one of a service that answers now.
+    // Two digits are of this century: a service of today sent the date.
     const ms = Date.parse(`${day} ${month} ${year.padStart(4, "20")} ${time} GMT`);
     if (!Number.isNaN(ms)) return ms;
   }

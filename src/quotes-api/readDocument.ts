@@ -5,10 +5,10 @@
 import { QuotekeeperError } from "../errors.ts";
 import { type InstrumentQuote } from "./document.ts";
 import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
-import { type PlainXmlHandler, readOrdinaryItem, walkPlainXml } from "./fastReader.ts";
+import { MAX_PLAIN_PIECE, readOrdinaryItem } from "./ordinaryItem.ts";
 import { ABSENT_TEXTS } from "./decimal.ts";
 import { isOption, type OddField, readLeaves } from "./readInstrument.ts";
-import { decodeBody, MAX_PIECE, PIECE_TOO_LONG, refused, walkXml } from "./strictXml.ts";
+import { decodeBody, MAX_PIECE, PIECE_TOO_LONG, refused, walkXml, type XmlHandler } from "./strictXml.ts";
 import { cutText } from "../outsideText.ts";
 
 /**
@@ -42,21 +42,64 @@ export const MAX_ITEMS = 4_000;
 const ROOT = "response";
 
 /**
- * Reads plain documents fast and all others strictly; both give the same (docs/decisions/two-readers.md).
+ * Reads a document: its ordinary items by one pattern, everything else strictly (docs/decisions/two-readers.md).
  *
  * @param body the bytes of a 200 answer
  * @throws QuotekeeperError DOCUMENT_REFUSED when it is not one whole, well-formed `response` document
  */
 export function readDocument(body: Uint8Array): ReadDocument {
   const text = decodeBody(body);
-  return readPlainly(text) ?? readStrictly(text);
+  return readQuickly(text) ?? readStrictly(text);
 }
 
-/** The fast way. Null when the text is not plain, and when it is to be refused: `readStrictly` says why. */
-export function readPlainly(text: string): ReadDocument | null {
-  const reading = new Reading(text);
+/**
+ * The fast way. Ordinary items leave an empty item in their place. The strict reader reads what is left: where it finds an
+ * item, they are.
+ *
+ * @returns null when hardly anything is ordinary, and when the document is to be refused: `readStrictly` says why
+ */
+export function readQuickly(text: string): ReadDocument | null {
+  const { rest, runs, count } = withoutOrdinaryItems(text);
+  if (count === 0 || rest.length > MAX_PLAIN_PIECE) return null;
+  const document = strictlyOrNull(rest);
+  if (document === null) return null;
+  let met = 0;
+  const items = document.items.flatMap((item) =>
+    item.fragment === EMPTY_ITEM ? (runs[met++] ?? []) : [item],
+  );
+  return met === runs.length && items.length <= MAX_ITEMS ? { ...document, items } : null;
+}
+
+const ITEM = "instrumentquote";
+const ITEM_START = `<${ITEM}`;
+const EMPTY_ITEM = `<${ITEM}/>`;
+const SPACE_ONLY = /^[ \t\r\n]*$/;
+
+/** A text with one empty item in place of each run of ordinary ones, and these runs. An empty item is ordinary itself. */
+function withoutOrdinaryItems(text: string): { rest: string; runs: ReadItem[][]; count: number } {
+  const runs: ReadItem[][] = [];
+  let [rest, end, count] = ["", 0, 0];
+  for (let at = text.indexOf(ITEM_START); at >= 0; at = text.indexOf(ITEM_START, Math.max(end, at + 1))) {
+    const ordinary = readOrdinaryItem(text, at);
+    if (ordinary === null) continue;
+    const between = text.slice(end, at);
+    if (count === 0 || !SPACE_ONLY.test(between)) {
+      rest += `${between}${EMPTY_ITEM}`;
+      runs.push([]);
+    }
+    end = ordinary.end;
+    count += 1;
+    const leaves = ordinary.leaves.map((content) => (content === undefined ? content : trimmed(content)));
+    const item = { leaves, damaged: null, problem: null, offset: at };
+    runs.at(-1)?.push(finishItem(item, text.slice(at, end)));
+  }
+  return { rest: rest + text.slice(end), runs, count };
+}
+
+/** The strict way, without saying why a document is refused. */
+export function strictlyOrNull(text: string): ReadDocument | null {
   try {
-    return walkPlainXml(text, ROOT, reading) ? reading.finish() : null;
+    return readStrictly(text);
   } catch (error) {
     if (error instanceof QuotekeeperError) return null;
     throw error;
@@ -76,10 +119,9 @@ export function readStrictly(text: string): ReadDocument {
 
 /** Where the walk is: an element whose inside is known, or one that is passed over. */
 const NOTHING: LeafNode = { leaf: null, children: new Map() };
-const ITEM = "instrumentquote";
 
 /** What a walk has found so far. No leaf lies inside of another, so one text at a time is enough. */
-class Reading implements PlainXmlHandler {
+class Reading implements XmlHandler {
   readonly #text: string;
   readonly #document: ReadDocument = { id: null, error: null, hasQuotes: false, items: [] };
   /** What the response says besides its quotes: `error`, `type`, `name`, `description`. */
@@ -101,7 +143,7 @@ class Reading implements PlainXmlHandler {
     this.#text = text;
   }
 
-  open(name: string, attributes: Record<string, string>, offset: number): boolean {
+  open(name: string, attributes: Record<string, string>, offset: number): void {
     this.#depth += 1;
     if (this.#item !== null) return this.#openInside(this.#item, name);
     if (this.#depth === 1) this.#document.id = attributes["id"] ?? null;
@@ -110,7 +152,7 @@ class Reading implements PlainXmlHandler {
       this.#isInQuotes = name === "quotes";
       if (this.#isInQuotes) this.#document.hasQuotes = true;
       else noteName(this.#others.response, name);
-      return !this.#isInQuotes;
+      return;
     }
     if (this.#depth === 4 && this.#isInQuotes) noteName(this.#others.quotes, this.#other);
     if (this.#depth === 3 && this.#isInQuotes && name !== ITEM) this.#other = name;
@@ -123,30 +165,14 @@ class Reading implements PlainXmlHandler {
       };
       this.#node = LEAF_TREE;
     }
-    return false;
   }
 
-  take(offset: number): number {
-    if (this.#depth !== 2 || !this.#isInQuotes || this.#document.items.length === MAX_ITEMS) return 0;
-    const item = readOrdinaryItem(this.#text, offset);
-    if (item === null) return 0;
-    const { leaves, end } = item;
-    for (let leaf = 1; leaf < leaves.length; leaf++) {
-      const content = leaves[leaf];
-      if (content !== undefined) leaves[leaf] = trimmed(content);
-    }
-    this.#finishItem({ leaves, damaged: null, problem: null, offset }, end);
-    return end;
-  }
-
-  #openInside(item: ItemInProgress, name: string): boolean {
+  #openInside(item: ItemInProgress, name: string): void {
     const { leaf, children } = this.#node;
     if (leaf !== null) damage(item, leaf, `holds an element ${cutText(name, 40)} where text is expected`);
     this.#nodes.push(this.#node);
     this.#node = children.get(name) ?? NOTHING;
-    if (this.#node.leaf === null) return false;
     this.#content = "";
-    return true;
   }
 
   wantsLongText(): boolean {

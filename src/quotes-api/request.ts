@@ -9,13 +9,12 @@ import {
 import { occSymbol, parseOccSymbol } from "../market/occ.ts";
 import { percentEncode } from "./percentEncode.ts";
 
-/** One call of the service. */
 export type QuoteCall =
   | { form: "symbols"; symbols: string[]; delayed: boolean }
   | { form: "watchlist"; watchlist: string; delayed: boolean }
   | { form: "option"; contract: OptionContract; delayed: boolean };
 
-/** Stands in place of the call of an answer that was saved elsewhere: nobody knows what was asked for. */
+/** Stands for the unknown call of an answer that was saved elsewhere. */
 export type SavedCall = {
   form: "saved";
   /** Base name of the file that held it. */
@@ -23,7 +22,7 @@ export type SavedCall = {
   delayed: boolean;
 };
 
-/** The path of the quote operation below the base address. */
+/** Below the base address. */
 export const QUOTES_PATH = "/v1/market/quotes.xml";
 
 /**
@@ -45,7 +44,7 @@ function selector(call: QuoteCall): string[][] {
       // A parameter of its own, as the live service documents it; the specification folds it into `symbols`.
       return [["watchlist", call.watchlist]];
     case "option":
-      // The option form has no place for a root, and an OCC symbol says it.
+      // The option form has no place for a root, and an OCC symbol has one.
       if (call.contract.root !== undefined)
         return [["symbols", occSymbol(call.contract) ?? instrumentName(option(call.contract))]];
       return [
@@ -57,7 +56,7 @@ function selector(call: QuoteCall): string[][] {
   }
 }
 
-/** What a call asks for by name; null for a watchlist, whose content only the service knows, and a saved answer. */
+/** The names a call asks for; null for a watchlist, whose content only the service knows, and for a saved answer. */
 export function askedInstruments(call: QuoteCall | SavedCall): InstrumentKey[] | null {
   switch (call.form) {
     case "symbols":
@@ -76,7 +75,7 @@ export function keyOfSymbol(symbol: string): InstrumentKey {
   return contract ? option(contract) : security(symbol);
 }
 
-/** A short text for people: `AAPL, MSFT and 8 more`, `watchlist DEFAULT`, `AAPL:2026-12-18:CALL:150`. */
+/** For people: `AAPL, MSFT and 8 more`, `watchlist DEFAULT`, `AAPL:2026-12-18:CALL:150`. */
 export function describeCall(call: QuoteCall): string {
   if (call.form === "watchlist") return `watchlist ${call.watchlist}`;
   const names = (askedInstruments(call) ?? []).map(instrumentName);

@@ -15,8 +15,8 @@ type Element = { [name: string]: string | Element | Element[] };
 /**
  * A quotes document. Absent values (null) of elements that are always present become empty elements.
  *
- * The text of each instrument is remembered for as long as its quote lives: a source that gives the same object for the
- * same quote again has it written once. So a quote is not to be changed after it was given here.
+ * The text of each instrument is remembered for as long as its quote lives, so a source that returns the same object
+ * for the same quote has it written once. A quote must not change after this call.
  */
 export function writeDocument({ id, instruments }: QuoteDocument): string {
   if (instruments.length === 0) return document({ response: { "@id": id ?? "", quotes: "" } });
@@ -25,7 +25,7 @@ export function writeDocument({ id, instruments }: QuoteDocument): string {
   return text + FRAME_END;
 }
 
-/** The same as the bytes that go over the wire: a hundred instruments are put together faster so. */
+/** The bytes that go over the wire, a hundred instruments faster than by way of a text. */
 export function writeDocumentBytes({ id, instruments }: QuoteDocument): Buffer {
   if (instruments.length === 0) return Buffer.from(writeDocument({ id, instruments }));
   return Buffer.concat([Buffer.from(frameStart(id ?? "")), ...instruments.map(bytesOf), FRAME_END_BYTES]);
@@ -34,7 +34,7 @@ export function writeDocumentBytes({ id, instruments }: QuoteDocument): Buffer {
 const fragments = new WeakMap<InstrumentQuote, string>();
 const fragmentBytes = new WeakMap<InstrumentQuote, Buffer>();
 
-/** One `instrumentquote` as it stands in a document, indented, with its line break before it. */
+/** One `instrumentquote` as it stands in a document, indented, behind a line break. */
 function fragmentOf(item: InstrumentQuote): string {
   const known = fragments.get(item);
   if (known !== undefined) return known;
@@ -56,10 +56,9 @@ function newFragment(item: InstrumentQuote): string {
   return whole.slice(FRAME_START.length, whole.length - FRAME_END.length);
 }
 
-/** An id without a character that XML would have escaped, as all of the service's own are. */
+/** XML escapes no character of it. All of the service's own ids are such. */
 const PLAIN_ID = /^[\w:.-]*$/;
 
-/** What stands before the first instrument of a document. */
 function frameStart(id: string): string {
   if (PLAIN_ID.test(id)) return `${RESPONSE} id="${id}"${QUOTES}`;
   const empty = document({ response: { "@id": id, quotes: "" } });
@@ -94,7 +93,7 @@ function document(root: Element): string {
   return builder.build({ "?xml": { "@version": "1.0", "@encoding": "UTF-8" }, ...root });
 }
 
-// The builder's own text around the instruments, so that a document put together of pieces is the one it would write.
+// The builder's own text around the instruments, so that a document put together of parts is the one it would write.
 const EMPTY_END = "<quotes/>\n</response>\n";
 const RESPONSE = '<?xml version="1.0" encoding="UTF-8"?>\n<response';
 const QUOTES = ">\n  <quotes>";
@@ -102,7 +101,7 @@ const FRAME_START = `${RESPONSE}${QUOTES}`;
 const FRAME_END = "\n  </quotes>\n</response>\n";
 const FRAME_END_BYTES = Buffer.from(FRAME_END);
 
-/** Characters that XML 1.0 has no way to write, and the carriage return, which a reader would turn into a line feed. */
+/** Characters that XML 1.0 cannot write, and the carriage return, which a reader would turn into a line feed. */
 const ILLEGAL = /[^\t\n\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
 function legal(text: string): string {
@@ -144,7 +143,7 @@ function instrument({ instrument: named }: InstrumentQuote): Element {
   };
 }
 
-/** The elements of a quote, in the order of their names, which is that of an answer. */
+/** In the order of their names, as in an answer. */
 const PRICES = inNameOrder([...PRICE_FIELDS, { name: "extended", element: "extendedquote" } as const]);
 const EXTENDED = inNameOrder([...EXTENDED_FIELDS, { name: "dividend", element: "dividenddata" } as const]);
 
@@ -160,8 +159,8 @@ function quote(of: Quote, kind: "equity" | "option"): Element {
 }
 
 /**
- * An element that the specification gives to the other kind of instrument alone is written where an archive holds a
- * value that was received in it once, and never as an empty element.
+ * Elements that the specification gives to the other kind of instrument alone are written where the archive holds a
+ * received value, and never as empty elements.
  */
 function extendedQuote(extended: ExtendedQuote, kind: "equity" | "option"): Element {
   const element: Element = {};
@@ -189,16 +188,15 @@ function text(value: string | null): string {
   return value ?? "";
 }
 
-/** The zone in which the service's dates begin. */
 const SERVICE_ZONE = "America/New_York";
 
 /**
  * A calendar date as the service writes it: `2026-12-18` becomes `2026-12-18T00:00:00-05:00`. Expirations and ex-dates
- * come again and again, and a look into the rules of a zone takes long.
+ * come again and again, and a question to a zone is slow.
  *
  * @throws {RangeError} when the text is no date that exists
  */
-export const easternMidnight: (date: string) => string = remembered(5_000, midnightOf);
+const easternMidnight: (date: string) => string = remembered(5_000, midnightOf);
 
 function midnightOf(date: string): string {
   return Temporal.PlainDate.from(date).toZonedDateTime(SERVICE_ZONE).toString({ timeZoneName: "never" });

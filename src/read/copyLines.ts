@@ -1,9 +1,9 @@
 /**
- * Lines for COPY, in its text format, as bytes: they are made where nobody knows the numbers of instruments and sources
- * yet. A line begins with a hole for both, and whoever knows them writes them into it.
+ * Lines for COPY, in its text format, as bytes. The reader of an answer makes them and does not know the numbers of
+ * instruments and sources: a line begins with a hole for both, which the loader fills.
  */
 
-/** The hole: `instrument_id` and `source_id`, as many digits as they can have, each with its tab. */
+/** The hole: `instrument_id` and `source_id` with all digits that they can have, each with its tab. */
 const HOLE = Buffer.from("0000000000\t00000\t", "latin1");
 
 /** How long it is. */
@@ -12,20 +12,19 @@ export const HOLE_BYTES = HOLE.length;
 const [ID_DIGITS, SOURCE_DIGITS] = [10, 5];
 const [TAB, LINE_FEED, SPACE, ZERO, BACKSLASH, TILDE] = [0x09, 0x0a, 0x20, 0x30, 0x5c, 0x7e];
 
-/** COPY's text format writes `null` so. */
+/** NULL in COPY's text format. */
 const NULL = "\\N";
 
-/** Bytes there is room for at first. */
 const FIRST_BYTES = 64 * 1024;
 
-/** Lines of one table, one behind the other. */
+/** Lines of one table. */
 export class CopyLines {
   /** The lines, and room for more. */
   bytes = Buffer.allocUnsafe(FIRST_BYTES);
   /** Where the next byte goes. */
   end = 0;
 
-  /** Makes sure that so many bytes fit in behind `end`; `bytes` may be another buffer afterwards. */
+  /** Makes room for so many bytes behind `end`; may replace `bytes`. */
   reserve(count: number): void {
     if (this.end + count <= this.bytes.length) return;
     const larger = Buffer.allocUnsafe(Math.max(2 * this.bytes.length, this.end + count));
@@ -103,5 +102,4 @@ export function fillHole(bytes: Uint8Array, start: number, { instrumentId, sourc
     bytes[at] = ZERO + (rest % 10);
 }
 
-/** What the hole of a line is for. */
 export type Numbers = { instrumentId: number; sourceId: number };

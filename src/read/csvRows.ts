@@ -1,4 +1,4 @@
-/** From a journaled piece of a CSV file to the rows it becomes. Pure: the map travels with the piece. */
+/** Reads a journaled piece of a CSV file into rows. Pure: the piece brings its map. */
 import type { ResponseRecord } from "../journal/record.ts";
 import type { Quote } from "../quotes-api/document.ts";
 import type { AnswerRows, Cut, DeadLetter, QuoteUnit } from "./rowTypes.ts";
@@ -102,8 +102,8 @@ function placeOf({ unit, key }: Extract<UnitRead, { ok: true }>): string {
   return `${unit.observedAt} ${key}`;
 }
 
-/** Adds dead letters of a piece's rows to a list. */
-export function createLetterWriter(
+/** Makes dead letters of a piece's rows. */
+function createLetterWriter(
   { observedAt, request }: ResponseRecord,
   letters: DeadLetter[],
 ): (row: RawRow, why: string, letter: Pick<DeadLetter, "reason" | "instrument">) => void {
@@ -121,14 +121,14 @@ export function createLetterWriter(
 }
 
 /** The header and the rows of a piece, at their lines of the file. */
-export function rowsOfBody(
+function rowsOfBody(
   body: Uint8Array,
   { header, delimiter, firstLine }: CsvCall,
 ): { header: Buffer | null; rows: RawRow[] } {
   const splitter = new RowSplitter(delimiter);
   const found = [...splitter.push(Buffer.from(body)), ...splitter.finish()];
   const rows = header ? found.slice(1) : found;
-  // The header stands before the piece's first row, wherever in the file that was.
+  // The header stands before the first row of every piece.
   const moved = firstLine - (rows[0]?.line ?? firstLine);
   const placed = rows.map((row) => ({ ...row, line: row.line + moved }));
   return { header: header ? (found[0]?.bytes ?? Buffer.alloc(0)) : null, rows: placed };
@@ -139,7 +139,7 @@ type UnitRead =
   | {
       ok: true;
       unit: QuoteUnit;
-      /** Of its instrument. */
+      /** Names the instrument. */
       key: string;
       cut: Cut;
       /** What is wrong with values that could not be read: they are null. */
@@ -147,7 +147,6 @@ type UnitRead =
     }
   | { ok: false; name: string | null; problem: string };
 
-/** Reads rows, each by itself. */
 export function createUnitReader(call: CsvReading, reader: RowReader): (row: RawRow) => UnitRead {
   const { file } = call;
   const instrumentOf = createInstrumentReader(call, createValueReader(call, "strike"));
@@ -183,13 +182,9 @@ export function createUnitReader(call: CsvReading, reader: RowReader): (row: Raw
   };
 }
 
-/** Whether a row's quote is delayed, by itself or else by the map. */
+/** Whether a row's quote is delayed: the row says it, or the map. */
 function delayedOf(call: CsvReading, text: TextOf): Cell<boolean> {
-  return readDelayed(call, text("delayed"));
-}
-
-/** @param given what a row says of it */
-export function readDelayed(call: Pick<CsvCall, "columns" | "delayed">, given: string | null): Cell<boolean> {
+  const given = text("delayed");
   if (given === null) return { ok: true, value: call.delayed };
   if (/^(true|t|yes|y|1)$/iu.test(given)) return { ok: true, value: true };
   if (/^(false|f|no|n|0)$/iu.test(given)) return { ok: true, value: false };
@@ -205,15 +200,13 @@ const PRICES = new Set<CsvField>(PRICE_FIELDS.map(({ name }) => name));
 /** What may be below zero; any other field is a slip then, or stands for "no value", which the map can say. */
 const SIGNED = new Set<CsvField>(NUMBER_FIELDS.filter(({ signed }) => signed).map(({ name }) => name));
 
-/** What the reading of a row's values needs of its map. */
 type QuoteCall = Pick<CsvCall, "columns" | "constants" | "decimal" | "scale" | "wholePart">;
 
 /** A number as it is stored: null where there is none; `cut`: a fraction was left out. */
 type NumberRead =
   { ok: true; value: string | null; cut?: boolean } | { ok: false; problem: string; isNumber?: true };
 
-/** Any field of a quote. */
-export type NumberField = (typeof DECIMAL_FIELDS)[number] | (typeof INTEGER_FIELDS)[number];
+type NumberField = (typeof DECIMAL_FIELDS)[number] | (typeof INTEGER_FIELDS)[number];
 
 /** The values of a row, or why it has none. `cut` counts the counts that had a fraction, `odd` says what could not be read. */
 type QuoteRead =
@@ -261,10 +254,7 @@ type ValueRead =
   { ok: true; value: string | null; cut?: number } | { ok: false; problem: string; costsRow: boolean };
 
 /** Reads what rows say of a field: null where that stands for no value. Strikes are read as values are. */
-export function createValueReader(
-  call: QuoteCall,
-  field: NumberField | "strike",
-): (given: string) => ValueRead {
+function createValueReader(call: QuoteCall, field: NumberField | "strike"): (given: string) => ValueRead {
   const read = numberReader(call, field);
   const isCount = isCountField(field);
   return (given) => {

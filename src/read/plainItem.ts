@@ -1,11 +1,11 @@
 /**
  * Goes over the bytes of an `instrumentquote` and finds where its values are, without making text of them. What stands
  * between two values, tags and white space, is the same in item after item: it is learned from items that the pattern of
- * `fastReader.ts` has read, and then only compared. A stretch of names or of a dividend is the same in answer after
+ * `ordinaryItem.ts` has read, and then only compared. A stretch of names or of a dividend is the same in answer after
  * answer, and is compared whole. Everything is ASCII here: a byte is a character.
  */
 import { HELD_DIGITS, readDecimal, readInteger } from "../quotes-api/decimal.ts";
-import { MAX_PLAIN_PIECE, placesInOrdinaryItem } from "../quotes-api/fastReader.ts";
+import { MAX_PLAIN_PIECE, placesInOrdinaryItem } from "../quotes-api/ordinaryItem.ts";
 import { fieldNames } from "../quotes-api/fields.ts";
 import { LEAF, LEAF_PATHS, type QuoteLeaves } from "../quotes-api/leaves.ts";
 

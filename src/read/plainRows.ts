@@ -1,23 +1,21 @@
 /**
- * From a journaled answer that is written as practically every one is to the lines that COPY takes, without making
- * objects of its quotes. What is not certainly such an answer is left to `rowsOf`, and so is what an instrument or a
- * dividend is: this file only tells that one of them is written as it was before (docs/decisions/two-readers.md).
+ * Makes COPY's lines of a journaled answer of ordinary items, without objects of its quotes. Every other answer is left to
+ * `rowsOf`. So is the meaning of an instrument and of a dividend: this file only recognizes that one is written as before
+ * (docs/decisions/two-readers.md).
  */
 import { isAscii } from "node:buffer";
 import { type InstrumentKey, security } from "../market/instrument.ts";
 import type { ResponseRecord } from "../journal/record.ts";
 import type { DividendData } from "../quotes-api/document.ts";
-import { MAX_PLAIN_PIECE } from "../quotes-api/fastReader.ts";
+import { MAX_PLAIN_PIECE } from "../quotes-api/ordinaryItem.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
 import { LEAF, type QuoteLeaves } from "../quotes-api/leaves.ts";
 import { keyOf, keyText } from "../quotes-api/match.ts";
-import { MAX_ITEMS, type ReadDocument, readPlainly } from "../quotes-api/readDocument.ts";
+import { MAX_ITEMS, type ReadDocument, strictlyOrNull } from "../quotes-api/readDocument.ts";
 import { askedInstruments, keyOfSymbol, type QuoteCall, type SavedCall } from "../quotes-api/request.ts";
 import { MAX_BODY_BYTES } from "../quotes-api/strictXml.ts";
 import { dividendOf, rowsOf } from "./answerToRows.ts";
 import { CopyLines, type Lines } from "./copyLines.ts";
-import { isCsvCall } from "./csvCall.ts";
-import { PlainCsv } from "./plainCsv.ts";
 import { GROUP, ITEM_START, PlainItem } from "./plainItem.ts";
 import type { InstrumentRow, PlainAnswer, PlainRow, QuoteUnit } from "./rowTypes.ts";
 
@@ -33,7 +31,7 @@ type Known = {
   underlying: number;
 };
 
-/** What is in hand of an answer. */
+/** An answer that is being read. */
 type Progress = Lines & {
   record: ResponseRecord;
   /** What the lines begin with. */
@@ -47,10 +45,10 @@ type Progress = Lines & {
   hasUnderlying: boolean;
 };
 
-/** How much is remembered, of instruments, dividends and names of instruments; then it is forgotten. */
+/** The most instruments, dividends and names that are remembered; then all are forgotten. */
 const MAX_KNOWN = 100_000;
 
-/** What has no escape in COPY's text. */
+/** A time that COPY's text needs no escape for. */
 const PLAIN_INSTANT = /^[\dT:.Z-]{1,40}$/;
 
 const [TAB, LINE_FEED, SPACE, SLASH, BACKSLASH, CAPITAL_N] = [0x09, 0x0a, 0x20, 0x2f, 0x5c, 0x4e];
@@ -58,7 +56,7 @@ const [TAB, LINE_FEED, SPACE, SLASH, BACKSLASH, CAPITAL_N] = [0x09, 0x0a, 0x20, 
 /** The leaves of a quote in the order of columns. */
 type Columns = { quotes: readonly number[]; extended: readonly number[] };
 
-/** For an item by itself. */
+/** The call and the place of an item that is read alone. */
 const ANYTHING: QuoteCall = { form: "watchlist", watchlist: "", delayed: false };
 const NOWHERE = { segment: "", offset: 0 };
 const ONLY_ITEM_START = Buffer.from("<response><quotes>");
@@ -67,7 +65,7 @@ const ONLY_ITEM_END = Buffer.from("</quotes></response>");
 /** An item that is read without an error: one that is thrown takes as long as some quotes. */
 const BARE_ITEM = "<instrumentquote><instrument><sym>A</sym></instrument></instrumentquote>";
 
-/** That of stretch 0, which is none. */
+/** The dividend of stretch 0, which stands for no stretch. */
 const NO_DIVIDEND = null;
 
 const COLUMNS = columnsOf(LEAF.quote);
@@ -80,9 +78,8 @@ function columnsOf({ values }: QuoteLeaves): Columns {
   };
 }
 
-/** Remembers what the answers before held, which changes how fast it reads and nothing else. */
+/** Remembers the answers before, which makes it faster and changes nothing else. */
 export class PlainReader {
-  readonly #csv = new PlainCsv();
   #item = new PlainItem();
   readonly #start = new CopyLines();
   /** By the numbers of stretches: what they mean, as far as that is known. */
@@ -120,7 +117,6 @@ export class PlainReader {
   }
 
   #read(record: ResponseRecord, lines: Lines): PlainAnswer | null {
-    if (isCsvCall(record.request)) return this.#csv.read(record, lines);
     const { body, status, headers, observedAt } = record;
     if (status !== 200 || (headers["content-encoding"] ?? "") !== "") return null;
     if (body.byteLength > MAX_BODY_BYTES || !isAscii(body) || !PLAIN_INSTANT.test(observedAt)) return null;
@@ -128,7 +124,13 @@ export class PlainReader {
     const asked = call ? this.#ask(call) : undefined;
     if (!call || asked === undefined) return null;
     const progress: Progress = {
-      ...{ record, ...lines, asked, rows: [], places: [], isInOrder: true, hasUnderlying: false },
+      ...lines,
+      record,
+      asked,
+      rows: [],
+      places: [],
+      isInOrder: true,
+      hasUnderlying: false,
       starts: this.#lineStarts(observedAt, call.delayed),
     };
     this.#item.open(body);
@@ -330,11 +332,12 @@ function inAskedOrder({ rows, places, isInOrder, hasUnderlying }: Progress): Pla
 }
 
 /**
- * The answer without its items, which stand between these texts; null when they are not plain, or hold an error or other
- * items. One item is put in their place: where it is found, they are.
+ * The answer without its items, which stand between these texts; null when it is refused, or holds an error or other items.
+ * One item is put in their place: where the strict reader finds it, they are.
  */
 function frameOf(before: string, after: string): ReadDocument | null {
-  const document = readPlainly(`${before}${BARE_ITEM}${after}`);
+  const text = `${before}${BARE_ITEM}${after}`;
+  const document = text.length > MAX_PLAIN_PIECE ? null : strictlyOrNull(text);
   return document?.items.length === 1 && document.error === null ? document : null;
 }
 

@@ -19,15 +19,13 @@ import { createRenamer } from "./symbolNames.ts";
 /** How the text of a file may be written. */
 export const ENCODINGS = ["utf-8", "windows-1252"] as const;
 
-/** The text of a row's field, trimmed; null where it says nothing. */
+/** The trimmed text of a field; null where the row says nothing of it. */
 export type TextOf = (field: CsvField) => string | null;
 
-/** How the values of a row are found. */
+/** Finds the values of a row. */
 export type RowReader = {
-  /** How many values a row has at least. */
+  /** The least number of values of a row. */
   columns: number;
-  /** The place of a column among the values, from 0 on; -1 when no row has it. */
-  placeOf: (column: CsvColumn) => number;
   /** The values of a row, or why it is none. */
   fieldsOf: (row: Buffer) => Cell<string[]>;
   /** What a row says of each field of the map, constants in place of what is empty. */
@@ -39,7 +37,7 @@ export type RowReader = {
 
 /**
  * @param header the file's header line; null where it has none
- * @throws RangeError for a time zone nobody knows; whoever journals a call has checked it
+ * @throws RangeError for an unknown time zone; the import checks it before it journals a call
  */
 export function createRowReader(call: CsvReading, header: Buffer | null): RowReader {
   const names = header === null ? null : splitHeader(header, call);
@@ -65,7 +63,6 @@ export function createRowReader(call: CsvReading, header: Buffer | null): RowRea
   };
   return {
     columns,
-    placeOf,
     textOf: (fields) => (field) => {
       const text = valueOf(fields, call.columns[field]) || (call.constants[field] ?? "");
       return text === "" || absent.has(text) ? null : plain(field, text);
@@ -92,7 +89,7 @@ export function createRowReader(call: CsvReading, header: Buffer | null): RowRea
   };
 }
 
-/** What is said, without what a vendor has put around it. */
+/** Removes from a value what a vendor has put around it. */
 function plainer(
   call: Pick<CsvReading, "strip" | "symbols" | "numberSigns">,
 ): (field: CsvField, text: string) => string {
@@ -137,16 +134,15 @@ function decoder({ encoding }: Pick<CsvReading, "encoding">): (bytes: Buffer) =>
       : { ok: false, problem: "it is not UTF-8; see `encoding` of the map" };
 }
 
-/** All columns that a map names. */
 function columnsOf({ columns, time }: Pick<CsvReading, "columns" | "time">): CsvColumn[] {
   return [...time.columns, ...Object.values(columns)];
 }
 
 function cellsOf(row: string, delimiter: string): Cell<string[]> {
-  // Nearly every row is without quotes, and then it is as simple as that.
+  // Nearly every row is without quotes.
   if (!row.includes('"')) return { ok: true, value: row.split(delimiter) };
   try {
-    // A carriage return in the midst ends no row: what is behind it would be lost. At its end there may be several.
+    // csv-parse would end the row at a carriage return inside of it. At its end there may be several.
     const [cells = []] = parse(row.replace(/\r+$/u, ""), { delimiter, record_delimiter: "\n" });
     return { ok: true, value: cells };
   } catch (error) {

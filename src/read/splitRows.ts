@@ -1,30 +1,29 @@
-/** Cuts the bytes of a CSV file into rows, each with its bytes as they are and its line. Pure. */
+/** Cuts the bytes of a CSV file into rows. Pure. */
 
-/** One row. */
 export type RawRow = {
   /** Its bytes, without the line break at its end. */
   bytes: Buffer;
   /** Its first line in the text, from 1 on. */
   line: number;
-  /** Whether it opens a quote that nobody closes as CSV has it. */
+  /** Whether the row opens a quote and does not close it. */
   broken: boolean;
 };
 
 /**
  * Assumed: a row is not longer than this, in bytes, with the line breaks that it quotes. Longer ones are no rows, and
- * a quote that is not closed by then costs its own line alone; otherwise it would make one row of all that follows.
+ * a quote that is not closed within this length costs its own line alone. Otherwise it would make one row of the whole rest.
  */
 export const MAX_ROW_BYTES = 16_384;
 
-/** What is kept of a longer one: enough to be seen as one again, whether or not it is cut behind a carriage return. */
+/** Kept bytes of a longer row: enough to recognize it again, also when it is cut behind a carriage return. */
 const KEPT_BYTES = MAX_ROW_BYTES + 2;
 
 const [QUOTE, NEWLINE, RETURN] = [0x22, 0x0a, 0x0d];
 
-/** Where a row ends; `cut`: in the midst of its line, the rest of which is passed over. */
+/** Where a row ends; `cut`: inside of its line, whose rest is skipped. */
 type RowEnd = { at: number; broken: boolean; cut: boolean };
 
-/** Rows out of stretches of bytes; empty lines are passed over. */
+/** Makes rows of bytes that come in pieces. Skips empty lines. */
 export class RowSplitter {
   #rest: Buffer = Buffer.alloc(0);
   #line: number;
@@ -37,13 +36,13 @@ export class RowSplitter {
     this.#line = line;
   }
 
-  /** The rows that are whole with these bytes. */
+  /** The rows that these bytes complete. */
   push(bytes: Buffer): RawRow[] {
     this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     return this.#take(false);
   }
 
-  /** What is left at the end of the text. */
+  /** The rows that are left at the end of the text. */
   finish(): RawRow[] {
     return this.#take(true);
   }
@@ -67,7 +66,7 @@ export class RowSplitter {
     return rows;
   }
 
-  /** Where the next line begins. */
+  /** @returns where the next line begins */
   #passOver(text: Buffer): number {
     const newline = text.indexOf(NEWLINE);
     if (newline === -1) return text.length;
@@ -97,7 +96,7 @@ export class RowSplitter {
       if (quoted) {
         if (byte !== QUOTE) continue;
         const next = text[at + 1];
-        // Doubled, it is a quote of the value. In the midst of a value it is the next row's, and none closes this one.
+        // A doubled quote belongs to the value. A quote inside of a value is the next row's: none closes this one.
         if (next === QUOTE) at++;
         else if (this.#endsValue(next)) quoted = false;
         else return "unclosed";

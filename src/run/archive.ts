@@ -156,6 +156,18 @@ export async function requireSchema(pool: pg.Pool, address: string): Promise<voi
     throw new QuotekeeperError("ARCHIVE_EMPTY", `${address} holds no archive yet`);
 }
 
+/** `withArchive` of a database that was migrated. @throws QuotekeeperError ARCHIVE_EMPTY as `requireSchema` */
+export async function withSchema<T>(
+  config: Config,
+  edges: Parameters<typeof withArchive>[1],
+  work: (archive: Archive) => Promise<T>,
+): Promise<T> {
+  return withArchive(config, edges, async (archive) => {
+    await requireSchema(archive.pool, archive.address);
+    return work(archive);
+  });
+}
+
 /**
  * Runs `work` with the archive open, closes it, and gives the database's errors their name.
  *

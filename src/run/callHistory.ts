@@ -9,7 +9,7 @@ import { readSegment } from "../journal/reader.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { listSegments, type SegmentInfo } from "../journal/segments.ts";
 import type { QuoteCall } from "../quotes-api/request.ts";
-import type { ScheduledJob } from "../schedule/slots.ts";
+import type { ScheduledJob } from "../schedule/jobSchedule.ts";
 
 /** The account's limit, as the governor wants it. */
 export function governorOf({

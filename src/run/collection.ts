@@ -11,7 +11,7 @@ import { migrate } from "../archive/schema/migrations.ts";
 import { damageSaid } from "../archive/load/readBatches.ts";
 import { atMost, type Clock, instantFromDate } from "../clock.ts";
 import type { Collector, StoredIn } from "../collect/collector.ts";
-import { scheduleJob } from "../schedule/slots.ts";
+import { scheduleJob } from "../schedule/jobSchedule.ts";
 import { requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { needsPerson } from "../errors.ts";

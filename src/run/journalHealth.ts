@@ -6,7 +6,7 @@ import { type Clock, dateOf } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { join } from "node:path";
 import { type JournalFs, nodeFs, reasonOf, writeAll } from "../journal/fs.ts";
-import { uuidv7 } from "../journal/segmentName.ts";
+import { uuidv7 } from "../journal/uuid.ts";
 import { bytes, counted } from "../figures.ts";
 
 /** What the journal is like, in words and as data. */

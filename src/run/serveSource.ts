@@ -6,13 +6,8 @@ import { isOnCitus } from "../archive/tiers/citus.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Instant } from "../clock.ts";
-import {
-  createArchiveSource,
-  KINDS,
-  type RowsKind,
-  NO_WATCHLISTS,
-  readWatchlists,
-} from "../serve/archive/archiveSource.ts";
+import { createArchiveSource, KINDS, type RowsKind } from "../serve/archive/archiveSource.ts";
+import { NO_WATCHLISTS, readWatchlists } from "../serve/archive/readWatchlists.ts";
 import type { Playback } from "../serve/playback.ts";
 import { createSimulatedMarket, simulatedSource } from "../serve/simulated/market.ts";
 import type { QuoteSource } from "../serve/source.ts";

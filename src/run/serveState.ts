@@ -6,9 +6,10 @@ import { ensureDataDir } from "../journal/dataDir.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import type { NonceMemory } from "../quotes-api/oauth/nonces.ts";
 import { newNonceMemory } from "../serve/authenticate.ts";
-import type { BudgetMemory } from "../serve/limits.ts";
+import type { BudgetMemory } from "../serve/budgets.ts";
 import type { ServiceKey } from "../serve/keys/key.ts";
-import { followKeys, listKeys, type KeyPlace } from "../serve/keys/keyStore.ts";
+import { listKeys, type KeyPlace } from "../serve/keys/keyStore.ts";
+import { followKeys } from "../serve/keys/followKeys.ts";
 import { NonceLog } from "../serve/nonceLog.ts";
 import type { ServiceLog } from "../serve/quoteService.ts";
 import type { Edges } from "./edges.ts";
@@ -21,8 +22,8 @@ type ServeState = {
   storedCount: number;
   nonces: NonceMemory;
   budgets: BudgetMemory;
-  /** See `QuoteServiceOptions.keepUsed`. */
-  keepUsed: () => void;
+  /** See `QuoteServiceOptions.persistUsed`. */
+  persistUsed: () => void;
   close: () => void;
 };
 
@@ -80,12 +81,12 @@ export async function openServeState(
   });
   const budgets: BudgetMemory = {
     kept: windows,
-    keep: (window, { accessToken }) => {
+    onChange: (window, { accessToken }) => {
       if (accessToken !== made?.accessToken) nonceLog.note(window);
     },
   };
   return {
     ...{ keys, storedCount: listKeys(place).length, nonces, budgets },
-    ...{ keepUsed: () => nonceLog.write(), close: () => nonceLog.close() },
+    ...{ persistUsed: () => nonceLog.write(), close: () => nonceLog.close() },
   };
 }

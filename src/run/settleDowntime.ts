@@ -19,7 +19,7 @@ import { type Clock, dateOf } from "../clock.ts";
 import type { Collector, ScheduledJob } from "../collect/collector.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
 import { DEADLINES } from "../collect/fetchQuotes.ts";
-import type { JobSchedule } from "../schedule/slots.ts";
+import type { JobSchedule } from "../schedule/jobSchedule.ts";
 import type { LedgerNote, LedgerSource, Share } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
 import type { NoteWriter } from "./ledgerNotes.ts";

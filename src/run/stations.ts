@@ -6,7 +6,7 @@ import type { CallLog } from "../collect/callLog.ts";
 import type { CalledAccount } from "../collect/collector.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { JournalFs } from "../journal/fs.ts";
-import { uuidv7 } from "../journal/segmentName.ts";
+import { uuidv7 } from "../journal/uuid.ts";
 import { type Journal, openJournal } from "../journal/writer.ts";
 import { governorOf, openCalls } from "./callHistory.ts";
 import { openFeed, type OpenFeed } from "./feed.ts";

@@ -1,7 +1,8 @@
 /** The sentences of `status`: what was read, as lines with a verdict. Pure. */
 import type { marketOf } from "../accounts/account.ts";
 import type { AccountAnswers, Health } from "../archive/ask/queries.ts";
-import { scheduleJob, createSchedule } from "../schedule/slots.ts";
+import { createSchedule } from "../schedule/slots.ts";
+import { scheduleJob } from "../schedule/jobSchedule.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";

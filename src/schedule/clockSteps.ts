@@ -2,11 +2,10 @@
  * Tells a wall clock that was moved from a machine that slept and from a program that could not run. Pure.
  *
  * Three clocks are compared: the wall clock, which anybody may set; the uptime clock, which nobody sets and which goes
- * on in suspend; the monotonic clock, which stands still in suspend. Whatever the wall clock has moved beside the
- * uptime clock, it was set. Whatever the uptime clock has gone further than the monotonic one, the machine slept.
- * Whatever the monotonic clock has gone further than a timer was to take, the program could not run: the machine was
- * busy, or the program was stopped. Where the monotonic clock goes on in suspend (macOS, Windows), a machine that
- * slept looks like one that was busy.
+ * on in suspend; the monotonic clock, which stands still in suspend. If the wall clock differs from the uptime clock,
+ * it was set. If the uptime clock went further than the monotonic one, the machine slept. If the monotonic clock went
+ * further than a timer was to take, the program could not run: the machine was busy, or the program was stopped. Where
+ * the monotonic clock goes on in suspend (macOS, Windows), a machine that slept looks like one that was busy.
  */
 import type { Clock } from "../clock.ts";
 import type { ClockStep } from "../journal/ledger.ts";
@@ -14,10 +13,9 @@ import type { ClockStep } from "../journal/ledger.ts";
 /** Less than this, in ms, is no step: a late timer, a leap second, a clock that counts whole seconds. */
 export const CLOCK_STEP_MS = 2_000;
 
-/** The machine's three clocks at one moment, in ms. */
+/** In ms. */
 type ClockReading = { wallMs: number; uptimeMs: number; monotonicMs: number };
 
-/** Reads the clocks. */
 export function readClocks({
   now,
   uptimeMs,
@@ -29,13 +27,12 @@ export function readClocks({
 /**
  * Watches the clocks from one reading to the next.
  *
- * @param first where it begins
  * @param everyMs how far apart two readings are when nothing is amiss; sooner is fine
- * @returns takes the next reading, and gives what was amiss since the last one
+ * @returns for each next reading, what was amiss since the last one
  */
 export function watchClocks(first: ClockReading, everyMs: number): (next: ClockReading) => ClockStep[] {
   let last = first;
-  // Small steps are no news each, but their sum is: so the wall clock is held against the last one that was told.
+  // Small steps are not reported each, but their sum is: the wall clock is compared with the last reported one.
   let settled = first;
   return (next) => {
     const setMs = wallStepMs(settled, next);
@@ -54,13 +51,12 @@ export function watchClocks(first: ClockReading, everyMs: number): (next: ClockR
   };
 }
 
-/** What the clocks said while a program still ran; `bootId` names the machine's start, null where it has no name. */
+/** The clocks while a program still ran; `bootId` names the machine's start, null where it has no name. */
 export type ClocksLeft = Omit<ClockReading, "monotonicMs"> & { bootId: string | null };
 
 /**
- * How the wall clock was moved while nothing ran. Within one start of the machine the uptime clock tells exactly;
- * after another start only this much is certain: a clock that is behind what it said before was set back, by at least
- * so much.
+ * How the wall clock was moved while nothing ran. Within one start of the machine the uptime clock tells exactly. After
+ * another start only this much is certain: a clock that is behind its last reading was set back, by at least so much.
  */
 export function stepWhileAway(left: ClocksLeft, found: ClocksLeft): ClockStep | null {
   const sameStart = left.bootId !== null && left.bootId === found.bootId && found.uptimeMs >= left.uptimeMs;

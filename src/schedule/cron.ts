@@ -1,24 +1,22 @@
 /**
- * What a cron expression says, in the grammar of node-cron: five fields, or six with seconds first, names, `L`,
- * `W`, `#` and nicknames such as `@hourly`. Day of month AND day of week must both match, unlike in crontab.
+ * Reads cron expressions in the grammar of node-cron: five fields, or six with seconds first, names, `L`, `W`, `#` and
+ * nicknames such as `@hourly`. Day of month AND day of week must both match, unlike in crontab.
  */
 import { createTask, parse, validateDetailed } from "node-cron";
 import type { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
 
-/** A cron expression, taken apart. */
 type CronTimes = {
-  /** Times of day it names, ms after midnight on the wall, ascending, each once. */
+  /** Times of day, ms after midnight on the wall, ascending, each once. */
   timesOfDayMs: readonly number[];
   /** Whether every hour is named: the expression then means elapsed time rather than hours on the wall. */
   everyHour: boolean;
   /** Whether any minute holds more than one time, or one at another second than 0. */
   subMinute: boolean;
-  /** Whether it names this date. */
   namesDate: (date: Temporal.PlainDate) => boolean;
 };
 
-/** What is wrong with a cron expression, or null. */
+/** What is wrong with the expression, or null. */
 export function validateCron(expression: string): string | null {
   const { valid, errors } = validateDetailed(expression);
   if (valid) return null;
@@ -27,7 +25,7 @@ export function validateCron(expression: string): string | null {
     .join("; ");
 }
 
-/** @throws SCHEDULE_INVALID when the expression is none */
+/** @throws SCHEDULE_INVALID when the text is no cron expression */
 export function readCron(expression: string): CronTimes {
   const problem = validateCron(expression);
   if (problem !== null) throw new QuotekeeperError("SCHEDULE_INVALID", `cron "${expression}": ${problem}`);
@@ -48,14 +46,13 @@ export function readCron(expression: string): CronTimes {
   };
 }
 
-/** Numbers in their order, each once. */
 export function ascendingOnce(values: readonly number[]): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }
 
 /**
  * node-cron's own matcher, run in UTC, where no clock ever changes: it decides about days (`L`, `15W`, `MON#1`), so
- * that one grammar decides what an expression means. The task is never started, and taken out of the registry.
+ * that one grammar decides what an expression means. The task is never started, and is removed from the registry.
  */
 function wallClockMatcher(expression: string): (at: Date) => boolean {
   const task = createTask(expression, () => undefined, { timezone: "UTC" });

@@ -19,7 +19,7 @@ const symbol = z
   .refine((text) => isSymbol(text), SYMBOL)
   .transform(inCapitals);
 
-/** Most symbols of a job: a thousand calls at each slot. */
+/** A thousand calls at each slot. */
 export const MAX_SYMBOLS = 100_000;
 
 const DATE = "expected a date that exists, YYYY-MM-DD";
@@ -41,7 +41,6 @@ const optionSchema = z.strictObject({
 const CRON = 'expected a cron expression, such as "*/5 9-16 * * MON-FRI"';
 const PRIORITY = "expected a whole number from -1000 to 1000";
 
-/** One job file. */
 export const jobSchema = z
   .strictObject({
     name: plainName.describe(
@@ -132,27 +131,25 @@ export const jobSchema = z
         });
       }
     },
-    // Also where something else is wrong: every mistake is told at once.
+    // Also where something else is wrong: every mistake is reported at once.
     { when: ({ value }) => typeof value === "object" && value !== null },
   );
 
-/** A job file as it is written, checked. */
 export type JobFile = z.infer<typeof jobSchema>;
 
-/** A job, ready to be scheduled. */
+/** A checked job with its symbols. */
 export type Job = {
   name: string;
-  /** The file it comes from. */
   file: string;
   schedule: string;
   timezone: string;
   session: JobFile["session"];
   delayed: boolean;
   priority: number;
-  /** The account that alone polls it; absent: whichever. */
+  /** The account that alone polls the job; absent: any of them. */
   account?: string;
   symbols: readonly string[];
-  /** The file they come from, absolute; null when they stand in the job file. */
+  /** Absolute; null when the symbols stand in the job file. */
   symbolsFile: string | null;
   watchlist: string | null;
   options: readonly OptionContract[];
@@ -160,7 +157,7 @@ export type Job = {
 };
 
 /**
- * Names whose values are text whatever they look like: `NaN`, `true`, `1E5` and `007` are symbols, and a strike keeps
+ * Options whose values are text whatever they look like: `NaN`, `true`, `1E5` and `007` are symbols, and a strike keeps
  * its digits.
  */
 export const TEXT_KEYS: ReadonlySet<string> = new Set([
@@ -176,7 +173,7 @@ export const TEXT_KEYS: ReadonlySet<string> = new Set([
   "strike",
 ]);
 
-/** Whether a name is that of a time zone (IANA) that this machine knows. */
+/** Whether this machine knows an IANA time zone of that name. */
 export function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }) !== null;

@@ -2,12 +2,12 @@
 import { alwaysOpen, type Calendar } from "../market/calendar/tradingCalendar.ts";
 import type { Job } from "./jobSchema.ts";
 import { slotEnds } from "./slotEnd.ts";
-import { scheduleJob } from "./slots.ts";
+import { scheduleJob } from "./jobSchedule.ts";
 
-/** A slot of the ledger, and the ones of its job beside it there; epoch ms UTC, null: there is none. */
-export type PastSlot = {
+/** A slot of the ledger, and its neighbours of the same job there; epoch ms UTC, null: there is none. */
+type PastSlot = {
   job: string;
-  /** Whether it is one of a market that never closes. */
+  /** Whether its market never closes. */
   simulated: boolean;
   slotMs: number;
   previousMs: number | null;
@@ -18,12 +18,11 @@ export type PastSlot = {
 export const LONE_SLOT_MS = 60_000;
 
 /**
- * The ends of slots of the ledger, epoch ms UTC. A slot that its job's schedule does not have, because the file is gone or has
- * been changed, lasts until the next one in the ledger (the last one as long as the one before it), in the part of the
+ * The ends of slots of the ledger, epoch ms UTC. A slot that is not in its job's schedule, because the file is gone or
+ * was changed, lasts until the next one in the ledger (the last one as long as the one before it), in the part of the
  * trading day in which it lies.
  *
  * @param jobs what the job files say now
- * @param exchange the calendar of the exchange
  */
 export function pastSlotEnds(jobs: readonly Job[], exchange: Calendar): (slot: PastSlot) => number {
   const marketOf = (calendar: Calendar) => ({

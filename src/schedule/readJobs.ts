@@ -1,4 +1,4 @@
-/** Reads the job files of a directory, all of them, and reports every problem at once. */
+/** Reads all job files of a directory, and reports every problem at once. */
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
@@ -18,16 +18,16 @@ import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/
 
 export type { Job } from "./jobSchema.ts";
 
-/** What a jobs directory holds. Files with problems give no job, and accounts with problems no account. */
+/** A file with problems makes no job, and an account with problems no account. */
 export type JobsReport = {
   jobs: Job[];
   calendar: CalendarOverride[];
-  /** The accounts that share the jobs; none where nobody asked for them. */
+  /** None where the caller did not ask for accounts. */
   accounts: Account[];
   problems: FileProblem[];
-  /** Those of the problems that hold up no other job: schedules that are never due. */
+  /** The problems that hold up no other job: schedules that are never due. */
   neverDue: FileProblem[];
-  /** Files that these name, as absolute paths, whether they can be read or not: lists of symbols, and secrets. */
+  /** Absolute paths of files that these name, readable or not: lists of symbols, and secrets. */
   others: string[];
 };
 
@@ -37,18 +37,16 @@ export const CALENDAR_FILE = "calendar.yaml";
 const NO_TEXT_KEYS: ReadonlySet<string> = new Set(["date", "close", "reason"]);
 
 /**
- * Reads `*.yaml` and `*.yml`. Problems are returned, never thrown: `status` goes on with what is right.
+ * Reads `*.yaml` and `*.yml`. Problems are returned, never thrown: `status` goes on with the right files.
  *
- * @param settings null: nobody asks for the accounts, and neither they nor what jobs say of them is looked at
+ * @param settings null: the caller does not ask for the accounts, and neither they nor the jobs' accounts are looked at
  * @throws QuotekeeperError JOBS_UNREADABLE when there is no such directory
  */
 export async function readJobs(dir: string, settings: AccountSettings | null = null): Promise<JobsReport> {
-  const report: JobsReport = {
-    ...{ jobs: [], calendar: [], accounts: [] },
-    ...{ problems: [], neverDue: [], others: [] },
-  };
-  const { names: accounts, ...found } = settings ? await readAccounts(dir, settings) : { names: [] };
-  Object.assign(report, found);
+  const { names: accounts, ...found } = settings
+    ? await readAccounts(dir, settings)
+    : { names: [], accounts: [], problems: [], others: [] };
+  const report: JobsReport = { ...found, jobs: [], calendar: [], neverDue: [] };
   const bounds = { below: [dir], own: settings?.ownFiles ?? [], outside: OUTSIDE };
   const known: Known = { names: new Map(), accounts, lines: new Map(), bounds };
   for (const name of await yamlNames(dir)) {
@@ -70,8 +68,9 @@ export async function readJobs(dir: string, settings: AccountSettings | null = n
 }
 
 /**
- * The same, for programs that must not go on with half of the jobs: throws JOBS_INVALID with every problem. A job that is
- * never due does not count, while there are others.
+ * For programs that must not go on with half of the jobs.
+ *
+ * @throws JOBS_INVALID with every problem; a job that is never due does not count, while there are others
  */
 export async function requireJobs(
   dir: string,
@@ -88,7 +87,6 @@ export function hindrances({ jobs, problems, neverDue }: JobsReport): FileProble
   return jobs.length === 0 ? problems : problems.filter((problem) => !neverDue.includes(problem));
 }
 
-/** JOBS_UNREADABLE for a directory without a job file. */
 export function noJobs(dir: string): QuotekeeperError {
   return new QuotekeeperError("JOBS_UNREADABLE", `${resolve(dir)} holds no job file (*.yaml)`);
 }
@@ -111,7 +109,7 @@ async function yamlNames(dir: string): Promise<string[]> {
 /**
  * What the operator says of single days.
  *
- * @returns null where a jobs directory does not say so: there is none, or its file is wrong
+ * @returns null where the jobs directory or that file is absent, or the file is wrong
  */
 export async function readCalendarDays(dir: string): Promise<CalendarOverride[] | null> {
   const names = await yamlNames(dir).catch(() => null);
@@ -131,11 +129,11 @@ function readCalendar(file: string, text: string, report: Pick<JobsReport, "cale
   else report.problems.push(...read.problems);
 }
 
-/** What jobs are held to besides their own schema. */
+/** What jobs are checked against besides their own schema. */
 type Known = {
   /** The file of each name. */
   names: Map<string, string>;
-  /** None: nobody asked for them, or they are not known. */
+  /** None where they are unknown or not asked for. */
   accounts: readonly string[];
   /** The line of each job's schedule. */
   lines: Map<Job, number>;
@@ -143,7 +141,7 @@ type Known = {
   bounds: Bounds;
 };
 
-/** As much of a wrong file as is looked at all the same. */
+/** What of a wrong file is checked all the same. */
 const looseSchema = z
   .object({
     name: plainName.optional().catch(undefined),
@@ -167,7 +165,7 @@ async function readJob(
     told("name", `name is ${name}: ${twin} has it already, and each job needs a name of its own`);
   else if (name !== undefined) known.names.set(name, file);
   if (account !== undefined && known.accounts.length > 0 && !known.accounts.includes(account)) {
-    // Nothing of a wrong file of accounts is told: a secret may stand in it.
+    // The message quotes nothing of a wrong file of accounts: a secret may stand in it.
     const expected = report.accounts.length > 0 ? `: expected ${alternatives(known.accounts)}` : "";
     told("account", `account is ${account}, and there is none of that name${expected}`);
   }
@@ -184,7 +182,7 @@ async function readJob(
   report.jobs.push(job);
 }
 
-/** The usual hours of each session, where a schedule misses them. */
+/** For the message about a schedule that misses them. */
 const USUAL_HOURS: Readonly<Record<Job["session"], string>> = {
   pre: "04:00 to before 09:30 in New York on trading days",
   regular: "09:30 to before 16:00 in New York on trading days",
@@ -193,18 +191,18 @@ const USUAL_HOURS: Readonly<Record<Job["session"], string>> = {
   always: "around the clock",
 };
 
+type WhenDue = Pick<Job, "timezone" | "session"> & { cron: string; overrides: CalendarOverride[] };
+
 /** By cron expression, zone, session and overrides: `status` and the page read the same files over and over. */
 const isEverDue = remembered(1_000, (asked: string): boolean => {
-  const [cron, timezone, session, overrides] = JSON.parse(asked) as [
-    ...[cron: string, timezone: string, session: Job["session"], overrides: CalendarOverride[]],
-  ];
-  return createSchedule({ cron, timezone, session, calendar: createCalendar(overrides) }).isEverDue();
+  const { overrides, ...how } = JSON.parse(asked) as WhenDue;
+  return createSchedule({ ...how, calendar: createCalendar(overrides) }).isEverDue();
 });
 
-/** A schedule that never meets its session on a trading day gives no job, as a file that is wrong. */
+/** A schedule that never meets its session on a trading day makes no job, like a wrong file. */
 function dropNeverDue(report: JobsReport, { lines }: Known): void {
   const isDueIn = ({ schedule, timezone }: Job, session: Job["session"]): boolean =>
-    isEverDue(JSON.stringify([schedule, timezone, session, report.calendar]));
+    isEverDue(JSON.stringify({ cron: schedule, timezone, session, overrides: report.calendar }));
   report.jobs = report.jobs.filter((job) => {
     const { file, schedule, timezone, session } = job;
     if (isDueIn(job, session)) return true;
@@ -217,10 +215,10 @@ function dropNeverDue(report: JobsReport, { lines }: Known): void {
   report.problems.push(...report.neverDue);
 }
 
-/** A list elsewhere is refused: its lines would be polled and kept, and the writer of a job file may have no right to it. */
+/** The lines of a list elsewhere would be polled and kept, and the writer of a job file may have no right to it. */
 const OUTSIDE = "outside the jobs directory: move it there";
 
-/** The symbols of a job's own file; null where something is wrong with it. */
+/** Null where something is wrong with the file. */
 async function readList(
   path: string,
   bounds: Bounds,
@@ -240,16 +238,16 @@ async function readList(
   }
 }
 
-/** Most wrong lines of a list that are told: a file of something else has nothing but those. */
+/** Most wrong lines of a list that are reported: a file of something else has nothing but wrong lines. */
 const MOST_WRONG = 20;
 
 /**
- * Symbols of a list: one a line or separated by commas. A `#` begins a comment at a line's start and behind white space;
- * elsewhere it belongs to the symbol, as in `ABC#` (when issued).
+ * Symbols of a list: one a line or separated by commas. A `#` begins a comment at a line's start and behind white
+ * space; elsewhere it belongs to the symbol, as in `ABC#` (when issued).
  *
  * @param isRight whether a word, in capitals, may stand in the list
- * @returns each symbol once, in capitals, with its first line; what is wrong is told by its line alone, for the file may be one of
- *   somebody's secrets
+ * @returns each symbol once, in capitals, with its first line; a problem names its line alone, for the file may be one
+ *   of secrets
  */
 export function readSymbols(
   text: string,
@@ -280,12 +278,21 @@ const NO_SYMBOL = `this is no symbol: expected one a line, or commas between the
 function toJob(job: JobFile, file: string, symbols: string[]): Job {
   const { name, schedule, timezone, session, delayed, priority } = job;
   return {
-    ...{ name, file, schedule, timezone, session, delayed, priority, symbols },
+    name,
+    file,
+    schedule,
+    timezone,
+    session,
+    delayed,
+    priority,
+    symbols,
     ...(job.account === undefined ? {} : { account: job.account }),
     symbolsFile: job.symbolsFile === undefined ? null : resolve(dirname(file), job.symbolsFile),
     watchlist: job.watchlist ?? null,
     options: (job.options ?? []).map(({ underlying, expiration, type, strike }) => ({
-      ...{ underlying, expiration, strike },
+      underlying,
+      expiration,
+      strike,
       optionType: type,
     })),
     chains: job.chains ?? [],

@@ -1,33 +1,32 @@
 /**
- * How late a quote may be and still count for a slot. A slot lasts until
+ * How late a quote may be and still count for a slot. A slot lasts until the first of these:
+ * - the next slot of its job begins
+ * - the part of the trading day closes in which its job polls
+ * - the next trading day begins, with its pre-market
+ * - a day has passed
  *
- * - the next slot of its job begins,
- * - the part of the trading day closes in which its job polls,
- * - the next trading day begins, with its pre-market, or
- * - a day has passed,
- *
- * whichever comes first. A quote counts that was asked for while the slot lasted, whoever asked and whenever the answer
- * came. Nobody asked for an imported quote: it counts by its own time. The collector, a restart, what accounts for a
- * downtime and backfill all go by this. Pure.
+ * A quote counts that was asked for while the slot lasted, whoever asked and whenever the answer came. Nobody asked for
+ * an imported quote: it counts by its own time. The collector, a restart, the settling of a downtime and backfill all
+ * go by this. Pure.
  */
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import { type Calendar, FIRST_DATE, type WantedSession } from "../market/calendar/tradingCalendar.ts";
 
-/** When a slot is over, epoch ms, and whether because its session closes. */
+/** Epoch ms; `closes`: the slot is over because its session closes. */
 export type SlotEnd = { deadlineMs: number; closes: boolean };
 
-/** No slot lasts longer, in ms. */
+/** In ms. */
 export const LONGEST_SLOT_MS = 86_400_000;
 
 /** What of the calendar bounds the slots of a trading day from `fromMs` on, epoch ms UTC; Infinity: nothing does. */
 type Bounds = { fromMs: number; closesMs: number; dayEndsMs: number };
 
 /**
- * The ends of the slots of one session. It keeps the bounds of the last trading day asked about: slots come by the
- * hundred in each.
+ * The ends of the slots of one session. It remembers the bounds of the last trading day: slots come by the hundred in
+ * each.
  *
  * @param wanted the part of the trading day in which the job polls
- * @returns for a slot, and the next one of its job (epoch ms UTC; Infinity: there is none), when it is over
+ * @returns when a slot is over, by itself and the next one of its job (epoch ms UTC; Infinity: there is none)
  */
 export function slotEnds(
   calendar: Calendar,
@@ -62,7 +61,7 @@ function boundsOf(calendar: Calendar, wanted: WantedSession, slotMs: number): Bo
   };
 }
 
-/** When the session that a job wants ends after an instant of its day, epoch ms; Infinity when it goes on. */
+/** When the wanted session ends after an instant of its day, epoch ms; Infinity when it goes on. */
 function closesMs(
   calendar: Calendar,
   wanted: WantedSession,

@@ -14,12 +14,9 @@ import { QuotekeeperError } from "../errors.ts";
 import { remembered } from "../remembered.ts";
 import type { Calendar, WantedSession } from "../market/calendar/tradingCalendar.ts";
 import { ascendingOnce, readCron } from "./cron.ts";
-import type { Job } from "./jobSchema.ts";
-import { LONGEST_SLOT_MS, type SlotEnd, slotEnds } from "./slotEnd.ts";
 import { stretchesBetween } from "../market/calendar/dates.ts";
 import { RULES_SINCE } from "../market/calendar/holidays.ts";
 
-/** When a job is due. */
 export type Schedule = {
   /** The slots in the window (after, until], ascending, each instant once. Empty when `until` is not later. */
   slotsBetween: (after: Date, until: Date) => Date[];
@@ -41,12 +38,12 @@ const NEXT_HORIZON_DAYS = 400;
 const CYCLE_YEARS = 28;
 const ENOUGH_DATES = 800;
 
-/** Days whose slots are kept: a tick asks for the same one or two over and over. */
+/** Days whose slots are remembered: a tick asks for the same one or two over and over. */
 const KEPT_DAYS = 4;
 
 /**
  * @param options.cron expression as node-cron reads it
- * @param options.timezone IANA zone in which the expression is meant
+ * @param options.timezone IANA zone of the expression
  * @param options.session slots outside of it are left out
  * @throws SCHEDULE_INVALID for an expression or a zone that is none
  */
@@ -111,16 +108,6 @@ export function createSchedule({
   };
 }
 
-/** The slots of several jobs in the window (after, until], ascending; jobs due together in the order given. */
-export function dueSlots<Job extends { schedule: Pick<Schedule, "slotsBetween"> }>(
-  jobs: readonly Job[],
-  { after, until }: { after: Date; until: Date },
-): { job: Job; slotAt: Date }[] {
-  return jobs
-    .flatMap((job) => job.schedule.slotsBetween(after, until).map((slotAt) => ({ job, slotAt })))
-    .sort((a, b) => a.slotAt.getTime() - b.slotAt.getTime());
-}
-
 const nextDay = (date: Temporal.PlainDate) => date.add({ days: 1 });
 
 function dateReader(timezone: string): (at: Date) => Temporal.PlainDate {
@@ -156,11 +143,7 @@ type LocalDate = {
   standardOffsetMs: number;
 };
 
-/**
- * @param date the local date
- * @param timezone IANA name; Temporal throws a RangeError for an unknown one
- * @returns no stretch at all for a date that the zone skipped (Apia, 2011-12-30)
- */
+/** @returns no stretch at all for a date that the zone skipped (Apia, 2011-12-30) */
 function localDate(date: Temporal.PlainDate, timezone: string): LocalDate {
   const start = date.toZonedDateTime(timezone);
   const stretches = stretchesBetween(start, date.add({ days: 1 }).toZonedDateTime(timezone));
@@ -171,7 +154,7 @@ function localDate(date: Temporal.PlainDate, timezone: string): LocalDate {
   return { midnightMs, stretches, standardOffsetMs: Math.min(...offsets) };
 }
 
-/** All instants of a date that its times of day stand for, ascending and each once. @param times.timesOfDayMs ascending */
+/** The instants that the times of day stand for, ascending and each once. @param times.timesOfDayMs ascending */
 function instantsOn(
   day: LocalDate,
   { timesOfDayMs, everyHour }: { timesOfDayMs: readonly number[]; everyHour: boolean },
@@ -198,37 +181,4 @@ function instantsOf({ midnightMs, stretches }: LocalDate, timesOfDayMs: readonly
 /** The instant for a time inside the gap of spring, counted on as if clocks had not changed: 02:30 becomes 03:30. */
 function shiftedInstant({ midnightMs, standardOffsetMs }: LocalDate, timeOfDayMs: number): number {
   return midnightMs + timeOfDayMs - standardOffsetMs;
-}
-
-// The slots of a job, with an end: how long a slot lasts is said in `slotEnd.ts`. Pure.
-
-/** When a job is due, and for how long. */
-export type JobSchedule = Schedule & {
-  /** When a slot is over. @param next the one after it, where that is known already */
-  endOf: (slot: Date, next?: Date) => SlotEnd;
-  /** The slot that lasts at an instant; null when there is none. */
-  current: (at: Date) => Date | null;
-};
-
-/** A job and when it is due. */
-export type ScheduledJob = { job: Job; schedule: JobSchedule };
-
-/** How far back a slot that still lasts is looked for, in ms: most slots are young. */
-const LOOK_BACK_MS = [3_600_000, LONGEST_SLOT_MS];
-
-/** @throws SCHEDULE_INVALID for a schedule or a zone that is none */
-export function scheduleJob(job: Job, calendar: Calendar): ScheduledJob {
-  const { schedule: cron, timezone, session } = job;
-  const schedule = createSchedule({ cron, timezone, session, calendar });
-  const end = slotEnds(calendar, session);
-  const endOf = (slot: Date, next?: Date): SlotEnd =>
-    end(slot.getTime(), (next ?? schedule.next(slot))?.getTime() ?? Infinity);
-  const current = (at: Date): Date | null => {
-    for (const backMs of LOOK_BACK_MS) {
-      const slot = schedule.slotsBetween(new Date(at.getTime() - backMs), at).at(-1);
-      if (slot) return endOf(slot).deadlineMs > at.getTime() ? slot : null;
-    }
-    return null;
-  };
-  return { job, schedule: { ...schedule, endOf, current } };
 }

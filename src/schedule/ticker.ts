@@ -1,12 +1,12 @@
 /**
- * The heartbeat: node-cron says when to look, and each look covers the time since the last one. So a late, doubled
- * or missed tick neither loses nor repeats a slot; it is at worst seen a little late.
+ * The heartbeat: node-cron says when to look, and each look covers the time since the last one. So a late, doubled or
+ * missed tick neither loses nor repeats a slot; it is at worst seen a little late.
  *
- * node-cron alone would not do: a task that is made just after the minute has begun does not tick for it, a tick is
- * lost when it comes over a second late, its timer sleeps through a clock set back by an hour, and after a long sleep
- * of the machine it walks every tick missed, blocking (about 0.07 ms each: 17 s for a weekend of seconds). Hence the
- * watch beside it: each second it looks whether a minute (or second) has begun that no tick has covered, and compares
- * the clocks (`clockSteps.ts`). After a step the task is started anew from the present.
+ * node-cron alone would not do: a task that is made just after the minute has begun does not tick for it, a tick that
+ * comes over a second late is lost, its timer sleeps through a clock set back by an hour, and after a long sleep of the
+ * machine it walks every missed tick, blocking (about 0.07 ms each: 17 s for a weekend of seconds). Hence the watch:
+ * each second it looks whether a minute (or second) has begun that no tick has covered, and compares the clocks
+ * (`clockSteps.ts`). After a step the task starts again from the present.
  *
  * Slots follow the wall clock, in both directions (docs/decisions/clock.md): set forward, the slots in between are in
  * the next window; set back, they come once more.
@@ -16,7 +16,7 @@ import type { Clock } from "../clock.ts";
 import type { ClockStep } from "../journal/ledger.ts";
 import { CLOCK_STEP_MS, readClocks, watchClocks } from "./clockSteps.ts";
 
-/** The time one tick covers: (after, until]. Windows follow each other without gap or overlap, but for `onSetBack`. */
+/** One tick covers (after, until]. Windows follow each other without gap or overlap, but for `onSetBack`. */
 export type TickWindow = { after: Date; until: Date };
 
 /** `second` as soon as one schedule is `subMinute`, else `minute`. */
@@ -25,34 +25,32 @@ export type TickUnit = "second" | "minute";
 type TickerOptions = {
   clock: Pick<Clock, "now" | "uptimeMs" | "monotonicMs">;
   every: TickUnit;
-  /** Where the first window begins. Given the last tick of an earlier run, the time between is covered. */
+  /** Where the first window begins. From the last tick of an earlier run on, the time between is covered. */
   since: Date;
-  /** A tick has come: what is over by now can be closed. Its steps are as those of `onTick`, the first is done at once. */
+  /** A tick has come: what is over can be closed. Its steps are as those of `onTick`, the first is done at once. */
   onOver: (now: Date) => Iterator<void>;
   /**
-   * Ask each schedule's `slotsBetween(after, until)` here. Never called with an empty window. Each step comes in a turn of the
-   * event loop of its own, the first in the one that follows `onOver`: at a slot's start there may be much to do, and what has
-   * arrived has its turn between. Before anything else is told, by whatever clock, all steps that are left are done at once.
+   * The place to ask each schedule's `slotsBetween(after, until)`. Never called with an empty window. Each step runs in
+   * a turn of the event loop of its own, the first in the one that follows `onOver`: at a slot's start there may be
+   * much to do, and arrived answers have their turn between. All steps that are left are done at once before any other
+   * callback.
    */
   onTick: (window: TickWindow) => Iterator<void>;
   /** The wall clock says an earlier time than it did: the next window begins at `now`, and slots come once more. */
   onSetBack: (now: Date) => void;
-  /** What was amiss with the machine's clocks; told before the tick or `onSetBack` that follows from it. */
+  /** What was amiss with the machine's clocks; called before the tick or `onSetBack` that follows from it. */
   onClockStep: (step: ClockStep) => void;
-  /** What one of the above threw. Its window is over all the same: it is not given twice. */
+  /** One of the above threw. Its window is over all the same and does not come again. */
   onError: (error: unknown) => void;
 };
 
-/** A heartbeat under way. */
 export type Ticker = {
-  /** Covers the time up to now, as if a tick came, at once and with all of its steps. */
+  /** Covers the time up to now at once, as if a tick came, with all of its steps. */
   cover: () => void;
-  /** How fine the ticks are from now on. */
   setUnit: (every: TickUnit) => void;
   stop: () => void;
 };
 
-/** How often the watch looks. */
 const WATCH_MS = 1_000;
 
 const PATTERN = { second: "* * * * * *", minute: "0 * * * * *" } as const;
@@ -65,7 +63,7 @@ const quiet = {
   debug: () => undefined,
 };
 
-/** Starts ticking; `stop` ends it, and leaves no timer behind. */
+/** `stop` ends the ticking and leaves no timer behind. */
 export function startTicker({ clock, since, onError, ...options }: TickerOptions): Ticker {
   let { every } = options;
   let coveredMs = since.getTime();
@@ -128,7 +126,7 @@ function tryOr(work: () => void, onError: (error: unknown) => void): void {
   }
 }
 
-/** Does steps one after the other, each in a turn of the event loop, or all that are left, when they are called for. */
+/** Runs steps one after the other, each in a turn of the event loop, or all that are left at once. */
 function inTurns(onError: (error: unknown) => void) {
   let left: readonly Iterator<void>[] = [];
   let turn: NodeJS.Immediate | undefined;

@@ -1,4 +1,4 @@
-/** How answers are sent: XML, all of them. */
+/** Sends answers, all of them XML. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../clock.ts";
 import { remembered } from "../remembered.ts";
@@ -10,22 +10,21 @@ import { LIMIT_HEADERS, type LimitHeaders } from "./limits.ts";
 /** The Content-Type of every answer (specification, "Endpoints"). */
 export const XML_TYPE = "application/xml; charset=UTF-8";
 
-/** The header that says what a quote came from; a collector marks its rows by it. Not in the specification. */
+/** Names the source of the quotes; a collector marks its rows with it. Not in the specification. */
 export const SOURCE_HEADER = "X-Quotekeeper-Source";
 
 /** Assumed: a body of more bytes is refused with 413. */
 export const MAX_BODY_BYTES = 16_384;
 
-/** What is taken of a body that nobody reads, bytes, so that its sender gets to the answer. */
+/** Most bytes that are read and discarded of an unread body, so that its sender receives the answer. */
 const MOST_DISCARDED = 524_288;
 
-/** The text of a date, which is the same for all answers of a second. */
+/** The header `Date`, the same for all answers of a second. */
 const dateOfSecond = remembered(1, (second: number) => new Date(second * 1_000).toUTCString());
 
-/** An answer to be sent; nothing is, when the call has been answered meanwhile. */
 type Content = { status: number; type?: string; body: string | Buffer };
 
-/** Sends an answer of any status. */
+/** Sends an answer, unless the call has been answered already. */
 export function send(response: ServerResponse, { status, type = XML_TYPE, body }: Content): void {
   if (response.headersSent) return;
   response.statusCode = status;
@@ -34,10 +33,10 @@ export function send(response: ServerResponse, { status, type = XML_TYPE, body }
   end(response, body);
 }
 
-/** Sends an error document that says what is wrong. */
+/** Sends an error document. */
 export type Fail = (response: ServerResponse, status: number, problem: string) => void;
 
-/** Answers a call whose answer could not be made, and logs why. */
+/** Answers a failed call, and logs why. */
 export type Failed = (response: ServerResponse, error: unknown) => void;
 
 /**
@@ -51,20 +50,19 @@ export function failWith(newId: () => string, clock: Pick<Clock, "now">): Fail {
   };
 }
 
-/** Sets the date to that of the clock that timestamps are held against: by it a caller learns how far its own is off. */
+/** Sets the date of the clock that timestamps are compared with: callers learn from it how far their clock is off. */
 export function setDate(response: ServerResponse, now: Date): void {
   if (!response.headersSent) response.setHeader("Date", now.toUTCString());
 }
 
-/** Sets the four headers. */
 export function setLimitHeaders(response: ServerResponse, headers: LimitHeaders): void {
   if (response.headersSent) return;
   for (const name of LIMIT_HEADERS) response.setHeader(name, headers[name]);
 }
 
 /**
- * Sends quotes with all their headers at once: if a single one had been set before, node would set each anew, which
- * takes as long as everything else it does for an answer.
+ * Sends quotes with all headers at once. After a single earlier header node would set each header again, which takes as
+ * long as the rest of an answer.
  *
  * @param sourceName see `QuoteSource.name`
  * @param now see `setDate`
@@ -88,11 +86,11 @@ export function sendQuotes(
   for (const name of LIMIT_HEADERS) head.push(name, headers[name]);
   if (hasUnreadBody(response.req)) response.shouldKeepAlive = false;
   response.writeHead(200, head);
-  // A text that is no longer as UTF-8 is ASCII, which is written faster when that is known.
+  // A text whose UTF-8 is not longer is ASCII, which node writes faster as latin1.
   end(response, xml, typeof xml === "string" && xml.length === length ? "latin1" : "utf8");
 }
 
-/** Sends an answer with quotes as its fault will have it. */
+/** Sends an answer with a fault. */
 export function sendFaulty(response: ServerResponse, xml: string, fault: Fault): void {
   switch (fault.kind) {
     case null:
@@ -108,29 +106,28 @@ export function sendFaulty(response: ServerResponse, xml: string, fault: Fault):
       return;
     default:
       response.setHeader("Content-Type", XML_TYPE);
-      sendTruncated(response, xml, { keep: fault.keep, way: fault.kind });
+      sendTruncated(response, xml, { sentShare: fault.sentShare, way: fault.kind });
   }
 }
 
-/** Whether more of a body is to come than is worth waiting for: much of it, or nobody knows how much. */
+/** Whether a body is still to come that is too long to wait for, or of unknown length. */
 function hasUnreadBody({ complete, headers }: IncomingMessage): boolean {
   return !complete && ("transfer-encoding" in headers || declaredBytes(headers) > MAX_BODY_BYTES);
 }
 
-/** The length that a request says its body has. */
 export function declaredBytes(headers: IncomingMessage["headers"]): number {
   return Number(headers["content-length"] ?? 0);
 }
 
 /**
- * Ends an answer. One that comes before the body of its request ends the connection with it: the rest is thrown away, up
- * to a bound, for a connection that is cut while its caller still sends may take the answer with it.
+ * Ends an answer. An answer before the end of the request's body also ends the connection. The rest of the body is read
+ * and discarded, up to a bound, because a caller may lose the answer when it is cut off while it sends.
  */
 function end(response: ServerResponse, body: string | Buffer, encoding: BufferEncoding = "utf8"): void {
   const { req: request, socket } = response;
   if (!hasUnreadBody(request)) {
     if (typeof body !== "string") return void response.end(body);
-    // Written before it is ended: a text that node ends with goes to the socket in two pieces, the second of them empty.
+    // Written before the end: a text given to `end` goes to the socket in two pieces, the second of them empty.
     response.write(body, encoding);
     socket?.uncork();
     return void response.end();

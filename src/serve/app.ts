@@ -1,7 +1,7 @@
 /**
- * The HTTP server below the service: what of a request is read at all, XML for every error, patience with callers, and a
- * log line for each call. Nothing is decoded, sorted or parsed of a request that is beyond its bounds, and no body is read
- * but a form, which is part of what is signed.
+ * The HTTP server below the service: bounds of requests, XML for every error, time limits for callers, and a log line for
+ * each call. A request beyond the bounds is not decoded, sorted or parsed. The only body that is read is a form, because a
+ * form is signed.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,10 +20,10 @@ import {
 } from "./unreadable.ts";
 import { inShort } from "../outsideText.ts";
 
-/** What is read of line and headers together, bytes: enough that most over-long targets are met with 414, and counted. */
+/** Most bytes of request line and headers: enough that most over-long targets are answered 414, and counted. */
 const MAX_HEADER_BYTES = 32_768;
 
-/** What of a path the log shows, characters. */
+/** Most characters of a path in the log. */
 const LOGGED_PATH = 200;
 
 /** How long the service waits for a caller, in ms. */

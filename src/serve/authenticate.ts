@@ -1,4 +1,4 @@
-/** Authenticates the calls of a service: OAuth 1.0 over each request as it came over the wire. */
+/** Authenticates calls: OAuth 1.0 over each request as it came over the wire. */
 import type { IncomingMessage } from "node:http";
 import type { AbsoluteTarget } from "../httpHead.ts";
 import { NonceMemory } from "../quotes-api/oauth/nonces.ts";
@@ -12,7 +12,7 @@ const MAX_NONCES = 1_000_000;
 /** Assumed: more nonces of one token than this in twice the timestamp window are refused, so that others have room. */
 const MAX_NONCES_PER_TOKEN = 250_000;
 
-/** How callers reach the service, part of what they sign. */
+/** How callers reach the service; they sign it. */
 export type PublicAddress = {
   /** `https` behind a proxy that ends TLS. */
   scheme: "http" | "https";
@@ -20,30 +20,28 @@ export type PublicAddress = {
   authority: string | null;
 };
 
-/** What calls are authenticated against. */
 export type AuthenticateOptions = {
   keys: Keys;
   /** Default: scheme and host of the target, or else the `Host` header over plain http (RFC 9112, section 3.3). */
   address?: PublicAddress | undefined;
-  /** How far a timestamp may be off, seconds; default: `TIMESTAMP_WINDOW_SECONDS`. */
+  /** Most difference of a timestamp, seconds; default: `TIMESTAMP_WINDOW_SECONDS`. */
   windowSeconds?: number | undefined;
-  /** The nonces that were used; default: a memory that lives as long as the service. */
+  /** The used nonces; default: a memory that lives as long as the service. */
   nonces?: NonceMemory | undefined;
 };
 
 /** A request, what of its target came before the path, and its form body when it has one. */
 type SignedCall = { request: IncomingMessage; absolute: AbsoluteTarget | null; form: string | null };
 
-/** Who calls, or why the call is refused. @param now the clock that timestamps are held against */
+/** @param now the clock that timestamps are compared with */
 type Authenticate = (call: SignedCall, now: Date) => Verdict<ServiceKey>;
 
-/** Makes the check of a service. */
 export function authenticator(options: AuthenticateOptions): Authenticate {
   const { address } = options;
   const windowSeconds = options.windowSeconds ?? TIMESTAMP_WINDOW_SECONDS;
   const nonces = options.nonces ?? newNonceMemory({ windowSeconds });
   const keyOf = keyFinder(options.keys);
-  // Of genuine calls alone, or anybody could fill it with what he made up.
+  // Only genuine calls are remembered, so that nobody else can fill the memory.
   const genuine = createTargetMemory<{ scheme: string; host: string; read: SignedTarget }>();
   return ({ request, absolute, form }, now) => {
     const { method = "", url: target = "" } = request;
@@ -70,7 +68,7 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
         targetOf: () => read,
       },
     );
-    if (verdict.ok && known === undefined) genuine.keep(target, { scheme, host, read });
+    if (verdict.ok && known === undefined) genuine.remember(target, { scheme, host, read });
     return verdict;
   };
 }
@@ -82,25 +80,24 @@ export function newNonceMemory(
   return new NonceMemory({ maxNonces: MAX_NONCES, maxPerToken: MAX_NONCES_PER_TOKEN, ...options });
 }
 
-/** Targets of calls that are remembered: those of many callers who each ask the same again and again. */
+/** Targets that are remembered: many callers repeat their calls. */
 const MOST_TARGETS = 1_000;
 
-/** A longer target, in characters, is not worth its room. */
+/** A longer target, in characters, is not remembered. */
 const LONGEST_TARGET = 2_048;
 
-/** What follows from targets, of those that were found worth remembering. */
 type TargetMemory<Value> = {
   find: (target: string) => Value | undefined;
-  /** Keeps it, unless its target comes once: it is long, or the call is signed in its query. */
-  keep: (target: string, value: Value) => void;
+  /** Does nothing for a target that will not come again: a long one, or one signed in its query. */
+  remember: (target: string, value: Value) => void;
 };
 
-/** A memory of what follows from the target of a call alone. Callers of quotes ask for the same ones each minute. */
+/** Remembers what follows from a call's target alone. Callers ask for the same quotes each minute. */
 export function createTargetMemory<Value>(): TargetMemory<Value> {
   const known = new Map<string, Value>();
   return {
     find: (target) => known.get(target),
-    keep: (target, value) => {
+    remember: (target, value) => {
       if (target.length > LONGEST_TARGET || target.includes("oauth_")) return;
       if (known.size >= MOST_TARGETS) known.clear();
       known.set(target, value);

@@ -3,7 +3,7 @@
  * seen 401, 414 and 429 (field notes); the others are what HTTP and RFC 5849 section 3.2 say.
  */
 export const STATUS = {
-  /** What is no HTTP, or has no one `Host`; a query or a protocol parameter that is malformed, missing, unknown or given twice. */
+  /** Not HTTP, not one `Host`; a query or protocol parameter that is malformed, missing, unknown or given twice. */
   malformed: 400,
   /** Not signed, wrongly signed, or signed with a key, a timestamp or a nonce that does not hold. */
   unauthenticated: 401,

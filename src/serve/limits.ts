@@ -1,6 +1,4 @@
-/** Counting of calls against the service's limits (specification, "Limits"). Pure: a window in, a window out. */
-import { createHash } from "node:crypto";
-import type { ServiceKey } from "./keys/key.ts";
+/** Counts calls against the service's limits (specification, "Limits"). Pure: a window in, a window out. */
 
 /** The three classes of calls, each with a limit of its own. */
 export type CallClass = "quotes" | "orders" | "other";
@@ -15,7 +13,7 @@ export const SERVICE_LIMITS: Limits = { quotes: 60, orders: 40, other: 180, wind
  * The calls of one token and class since the first of them.
  *
  * Assumed: calls are counted per token, in fixed windows that begin with the first call after the last window ended.
- * Only calls that were authenticated count, those that are refused for another reason as well.
+ * Only authenticated calls count, also those that are refused for another reason.
  */
 export type Window = { readonly startMs: number; readonly used: number };
 
@@ -27,13 +25,13 @@ export const LIMIT_HEADERS = [
   "X-RateLimit-Remaining",
 ] as const;
 
-/** Their values; Used + Remaining = Limit, and neither is below 0. */
+/** The values of the headers; Used + Remaining = Limit, and neither is below 0. */
 export type LimitHeaders = Readonly<Record<(typeof LIMIT_HEADERS)[number], string>>;
 
-/** What became of a call. */
-type Count = {
+/** The outcome of counting a call. */
+export type Count = {
   window: Window;
-  /** False: the caller gets the rate-limit fault, until the window ends. */
+  /** False: the caller gets the rate-limit fault until the window ends. */
   admitted: boolean;
   /** The four headers of every limited call, also of the fault. */
   headers: LimitHeaders;
@@ -42,8 +40,8 @@ type Count = {
 /**
  * Counts one call.
  *
- * @param window of the token and class so far; undefined before the first call
- * @param nowMs the clock, epoch ms; one that was set back begins a new window
+ * @param window of the token and class; undefined before the first call
+ * @param nowMs epoch ms; a clock that was set back begins a new window
  * @param budget.limit calls allowed per window
  */
 export function countCall(
@@ -55,7 +53,7 @@ export function countCall(
   const { startMs, used } = isCurrent ? window : { startMs: nowMs, used: 0 };
   const admitted = used < limit;
   const counted = { startMs, used: admitted ? used + 1 : used };
-  // More were used than are allowed when the limit was lowered within the window.
+  // After the limit was lowered within the window, more calls are used than allowed.
   const told = Math.min(counted.used, limit);
   return {
     window: counted,
@@ -73,82 +71,4 @@ export function countCall(
 export function faultText(limit: number, windowMs: number): string {
   const window = windowMs === 60_000 ? "Minute" : `${windowMs / 1000} seconds`;
   return `API calls quota exceeded! maximum admitted ${limit} per ${window}.`;
-}
-
-// The budgets of all tokens: each has a window of its own for each class of calls.
-
-/** A window as it is written down, for the next run. */
-export type KeptWindow = Window & {
-  callClass: CallClass;
-  /** 128 bits of the SHA-256 of its token, 22 characters of base64url: the token itself is nobody's to read. */
-  tokenMark: string;
-};
-
-/** What outlives a run. */
-export type BudgetMemory = {
-  /** Windows of earlier runs; of several of one token and class the last counts. */
-  kept: readonly KeptWindow[];
-  /** Told of each window that has changed, before its call is answered. */
-  keep: (window: KeptWindow, of: ServiceKey) => void;
-};
-
-/** Counts calls against the budgets of their tokens. */
-type Budgets = {
-  /** Counts a call of a class. @param nowMs the clock, epoch ms */
-  count: (key: ServiceKey, callClass: CallClass, nowMs: number) => Count;
-  /** Takes a call back that was counted and could not be kept. @param counted what `count` gave for it */
-  takeBack: (key: ServiceKey, callClass: CallClass, counted: Count) => void;
-  /** Takes what is left of a token's calls of a class, as if somebody else had used it up. */
-  useUp: (key: ServiceKey, callClass: CallClass) => void;
-  /** Calls of a class that a token may make per window. */
-  limitOf: (key: ServiceKey, callClass: CallClass) => number;
-};
-
-/** Budgets that nobody has used since the runs before. @param memory default: they live as long as the service */
-export function createBudgets(limits: Limits, memory?: BudgetMemory): Budgets {
-  const windows = ofEachClass<Window>();
-  for (const { callClass, tokenMark, ...window } of memory?.kept ?? [])
-    windows[callClass].set(tokenMark, window);
-  const marks = new Map<string, string>();
-  const markOf = ({ accessToken }: ServiceKey): string => {
-    const known = marks.get(accessToken);
-    if (known !== undefined) return known;
-    const mark = tokenMarkOf(accessToken);
-    marks.set(accessToken, mark);
-    return mark;
-  };
-  const limitOf = (key: ServiceKey, callClass: CallClass): number =>
-    callClass === "quotes" ? (key.quoteLimit ?? limits.quotes) : limits[callClass];
-  return {
-    limitOf,
-    count: (key, callClass, nowMs) => {
-      const tokenMark = markOf(key);
-      const budget = { limit: limitOf(key, callClass), windowMs: limits.windowMs };
-      const counted = countCall(windows[callClass].get(tokenMark), nowMs, budget);
-      const { startMs, used } = counted.window;
-      windows[callClass].set(tokenMark, counted.window);
-      memory?.keep({ startMs, used, callClass, tokenMark }, key);
-      return counted;
-    },
-    takeBack: (key, callClass, { admitted, window: { startMs } }) => {
-      const tokenMark = markOf(key);
-      const window = windows[callClass].get(tokenMark);
-      if (admitted && window?.startMs === startMs)
-        windows[callClass].set(tokenMark, { startMs, used: window.used - 1 });
-    },
-    useUp: (key, callClass) => {
-      const tokenMark = markOf(key);
-      const window = windows[callClass].get(tokenMark);
-      if (window) windows[callClass].set(tokenMark, { ...window, used: limitOf(key, callClass) });
-    },
-  };
-}
-
-/** A map for each class of calls, by the marks of tokens: a text of both names would be made anew for each call. */
-export function ofEachClass<Value>(): Record<CallClass, Map<string, Value>> {
-  return { quotes: new Map(), orders: new Map(), other: new Map() };
-}
-
-function tokenMarkOf(token: string): string {
-  return createHash("sha256").update(`budget ${token}`).digest().toString("base64url", 0, 16);
 }

@@ -1,47 +1,43 @@
 /**
- * What the calls of a service have used up, on disk: nonces, so that one that was used is refused after a restart as well,
- * and budgets, so that a restart gives none back.
+ * Used nonces and budgets of a service on disk, so that a restart neither accepts a used nonce nor resets a budget.
  *
- * Each run writes files of its own and begins a new one every minute; nothing is ever written into a file that another
- * run began. A file's name says when it was begun, its first line the horizon: timestamps below it are in files that went,
- * and are never accepted again. A file goes some minutes after nothing in it can be accepted any more, and when a newer
- * one has a horizon above it. So the disk holds a few minutes, a line that a kill cut short stands at the end of its
- * file, and no order of kills lets a nonce in twice.
+ * Each run begins a new file every minute, and writes only into its own files. A file's name says when it was begun. Its
+ * first line is the horizon: timestamps below it were in removed files, and are never accepted again. A file is removed
+ * some minutes after nothing in it could be accepted any more, once a newer file has a horizon above it. So the disk holds
+ * a few minutes, a truncated line stands at the end of its file, and no order of kills accepts a nonce twice.
  *
- * The lines of calls that came together are written together, and are with the system before any of those calls is
- * answered: a kill of the process loses none. A machine that loses its power may lose some; after it has started again,
- * no timestamp from before that is accepted.
+ * The lines of calls that came together are written together, before any of these calls is answered: a kill of the process
+ * loses none. A machine that loses its power may lose some; after its start no earlier timestamp is accepted.
  *
- * A budget's line says how many calls of a token and class have been counted in a window; the last one counts. Each new
- * file begins with the windows that go on, so that it does not matter when older ones go. Versions that knew no budgets
- * pass over these lines.
+ * A budget's line says how many calls of a token and class were counted in a window; the last line counts. Each new file
+ * begins with the open windows, so older files can be removed at any time. Versions without budgets ignore these lines.
  */
 import { closeSync, openSync, readdirSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { readTextFileSync } from "../plainFiles.ts";
-import { type KeptWindow, type CallClass, ofEachClass } from "./limits.ts";
+import { type CallClass } from "./limits.ts";
+import { type KeptWindow, ofEachClass } from "./budgets.ts";
 import type { UsedBy, UsedNonce } from "../quotes-api/oauth/nonces.ts";
 
-/** What the log needs to know. */
 type NonceLogOptions = {
-  /** The directory, which is there. */
+  /** An existing directory. */
   dir: string;
   clock: Pick<Clock, "now" | "random">;
   windowSeconds: number;
-  /** How long the machine has been running, seconds. */
+  /** Seconds since the machine started. */
   uptimeSeconds: number;
-  /** How long a window of a budget is, ms. */
+  /** Length of a budget's window, ms. */
   limitWindowMs: number;
 };
 
-/** How long a run writes into one file, seconds. */
+/** How long a run writes to one file, seconds. */
 const FILE_SECONDS = 60;
 
 /**
- * Assumed: a horizon that lies further ahead than this, in seconds, was written while the clock was wrong. If it were
- * obeyed, every call would be refused until then.
+ * Assumed: a horizon that lies further ahead than this, in seconds, was written while the clock was wrong. Obeying it would
+ * refuse every call until then.
  */
 const MAX_CLOCK_STEP_SECONDS = 900;
 
@@ -59,29 +55,28 @@ type NonceFile = {
 type ClosedFile = { path: string; begunAt: number; newest: number };
 type OpenFile = ClosedFile & { fd: number };
 
-/** Lines that wait to be written, the newest timestamp in them, and the moment they are of. */
+/** Lines to be written, their newest timestamp, and the moment of the call. */
 type Waiting = { lines: string; newest: number; nowSeconds: number; horizon: number };
 
-/** What earlier runs used up, and where this run writes. */
 export class NonceLog {
-  /** Nonces of earlier runs that might be used again. */
+  /** Nonces of earlier runs whose timestamps are still accepted. */
   readonly remembered: readonly UsedNonce[];
-  /** Timestamps below this one are never to be accepted, Unix seconds. */
+  /** Timestamps below this one must never be accepted, Unix seconds. */
   readonly horizon: number;
-  /** The windows of budgets that earlier runs had begun, each token and class once. */
+  /** Windows of earlier runs, one for each token and class. */
   readonly windows: readonly KeptWindow[];
   readonly #options: NonceLogOptions;
-  /** Stands in the header of each new file; it rises as older files go. */
+  /** Written to the header of each new file; rises as older files are removed. */
   #horizon: number;
   #closed: ClosedFile[];
   #current: OpenFile | null = null;
   #waiting: Waiting | null = null;
   readonly #windows = ofEachClass<KeptWindow>();
-  /** Those that have changed since they were last written. */
+  /** Windows that changed since they were last written. */
   readonly #changed = ofEachClass<KeptWindow>();
 
   /**
-   * Reads what earlier runs left and begins a file.
+   * Reads the files of earlier runs and begins a file.
    *
    * @throws QuotekeeperError NONCES_UNWRITABLE
    */
@@ -90,7 +85,7 @@ export class NonceLog {
     const { dir, clock, windowSeconds, uptimeSeconds } = options;
     const nowSeconds = Math.floor(clock.now().getTime() / 1000);
     const found = attempt(dir, () => readFiles(dir));
-    // What was accepted before the machine started, and perhaps not kept by its disk, had at most this timestamp.
+    // The disk may have lost nonces from before the machine's start, which had at most this timestamp.
     const sinceBoot = Math.floor(nowSeconds - uptimeSeconds) + windowSeconds + 1;
     const kept = found.map((file) => file.horizon).filter((at) => at <= nowSeconds + MAX_CLOCK_STEP_SECONDS);
     this.#horizon = Math.max(sinceBoot, ...kept);
@@ -103,14 +98,14 @@ export class NonceLog {
     this.windows = allOf(this.#windows);
   }
 
-  /** Notes a window that has changed; it is written with the next nonce. */
+  /** Notes a changed window, which is written with the next nonce. */
   note(window: KeptWindow): void {
     const { callClass, tokenMark } = window;
     this.#windows[callClass].set(tokenMark, window);
     this.#changed[callClass].set(tokenMark, window);
   }
 
-  /** Notes a nonce that is to be written down. */
+  /** Notes a nonce, which the next `write` writes. */
   append({ timestamp, mark }: UsedNonce, { nowSeconds, horizon }: Omit<UsedBy, "token">): void {
     const waiting = (this.#waiting ??= { lines: "", newest: timestamp, nowSeconds, horizon });
     waiting.lines += `${timestamp} ${mark}\n`;
@@ -120,9 +115,9 @@ export class NonceLog {
   }
 
   /**
-   * Writes down what was noted since the last time; to be called before the calls of those nonces are answered.
+   * Writes what was noted since the last write. Must be called before the calls of these nonces are answered.
    *
-   * @throws QuotekeeperError NONCES_UNWRITABLE when the disk takes nothing; calls of these nonces are not to be accepted
+   * @throws QuotekeeperError NONCES_UNWRITABLE when the disk refuses; calls of these nonces must not be accepted
    */
   write(): void {
     const noted = this.#waiting;
@@ -130,7 +125,6 @@ export class NonceLog {
     if (noted) attempt(this.#options.dir, () => this.#write(noted));
   }
 
-  /** Writes nothing more. */
   close(): void {
     if (!this.#current) return;
     const { fd, ...file } = this.#current;
@@ -142,14 +136,14 @@ export class NonceLog {
   #begin(at: number, above: number): OpenFile {
     const { dir, clock, limitWindowMs } = this.#options;
     const { fd, path } = openNew(join(dir, `${at}-${Buffer.from(clock.random(8)).toString("hex")}`));
-    // Files that nobody writes into any more, and of which nothing could be accepted again.
+    // Files that no run writes any more, and of which no nonce could be accepted again.
     const isOver = (file: ClosedFile): boolean => file.newest < above && file.begunAt < at - 2 * FILE_SECONDS;
     const over = this.#closed.filter(isOver);
     this.#closed = this.#closed.filter((file) => !isOver(file));
     this.#horizon = Math.max(this.#horizon, ...over.map(({ newest }) => newest + 1));
     for (const { callClass, tokenMark, startMs } of allOf(this.#windows))
       if (startMs + limitWindowMs <= clock.now().getTime()) this.#windows[callClass].delete(tokenMark);
-    // The horizon and the windows are kept before the files go that they stand for.
+    // The new header is written before the files are removed whose nonces it stands for.
     try {
       writeLines(fd, `quotekeeper-nonces 1 ${this.#horizon}\n${linesOf(this.#windows)}`);
     } catch (error) {
@@ -168,14 +162,14 @@ export class NonceLog {
       writeLines(file.fd, lines + linesOf(this.#changed));
       for (const changed of Object.values(this.#changed)) changed.clear();
     } catch (error) {
-      // A line that was written in part stands at the end of its file, and nothing behind it.
+      // A truncated line must stay the last line of its file.
       this.close();
       throw error;
     }
   }
 }
 
-/** A file that was not there, of a name that begins as given. */
+/** Opens a new file whose name begins with `start`. */
 function openNew(start: string): { fd: number; path: string } {
   for (let tries = 0; ; tries++) {
     const path = `${start}${tries === 0 ? "" : `-${tries}`}.nonces`;
@@ -187,7 +181,7 @@ function openNew(start: string): { fd: number; path: string } {
   }
 }
 
-/** Every file, of any run, in the order in which they were begun. One whose header was cut short holds nothing; its name says when it was begun. */
+/** The files of all runs, in the order of their beginnings. A file with a truncated header counts as empty. */
 function readFiles(dir: string): NonceFile[] {
   const files = readdirSync(dir).flatMap((name) => {
     const begunAt = Number(/^(\d{1,15})-.*\.nonces$/.exec(name)?.[1] ?? Number.NaN);
@@ -236,7 +230,7 @@ function writeLines(fd: number, lines: string): void {
   if (written !== lines.length) throw Object.assign(new Error("the disk is full"), { code: "ENOSPC" });
 }
 
-/** Another run may have removed it already. */
+/** Another run may have removed the file already. */
 function remove(path: string): void {
   try {
     unlinkSync(path);

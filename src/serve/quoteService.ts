@@ -1,6 +1,6 @@
 /**
- * The Market Quotes Service over HTTP: GET /v1/market/quotes.xml as the specification has it, and the other
- * call classes as far as it shows them. A call passes in this order: bounds, signature, limit, answer.
+ * The Market Quotes Service over HTTP: GET /v1/market/quotes.xml as specified, and the other call classes as far as the
+ * specification shows them. The service checks a call in this order: bounds, signature, limit; then it answers.
  */
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../clock.ts";
@@ -18,26 +18,24 @@ export { SOURCE_HEADER, XML_TYPE } from "./answers.ts";
 export { PATIENCE, type Patience, type ServiceLog } from "./app.ts";
 export { REAL_TIME_REFUSED } from "./quoteCalls.ts";
 
-/** Calls of market/quotes, of which one is specified, GET of its `.xml`. */
+/** Calls of market/quotes; only GET of `.xml` is specified. */
 const QUOTES_CALL = /^\/v1\/market\/quotes(?:[./]|$)/;
 
 /** Trade submission, by POST. */
 const ORDERS = /^\/v1\/account\/[^/]+\/orders\.xml$/;
 
-/** What the service is made of. */
 export type QuoteServiceOptions = AdmissionOptions & {
   source: QuoteSource;
   logger?: ServiceLog;
   /** Default: `PATIENCE`. */
   patience?: Patience;
-  /** Faults to make on purpose; default: none. */
+  /** Faults on purpose; default: none. */
   faults?: Faults;
 };
 
-/** The service, not yet listening. */
 type QuoteService = {
   /**
-   * Begins to listen; port 0 takes any free one.
+   * Begins to listen; port 0: any free port.
    *
    * @returns the base address, without `/v1`
    * @throws QuotekeeperError PORT_IN_USE
@@ -47,7 +45,6 @@ type QuoteService = {
   close: () => Promise<void>;
 };
 
-/** Makes the service. */
 export function createQuoteService(options: QuoteServiceOptions): QuoteService {
   const { source, faults } = options;
   const clock = faults?.clock ?? options.clock;
@@ -66,7 +63,7 @@ export function createQuoteService(options: QuoteServiceOptions): QuoteService {
       setLimitHeaders(response, headers);
       fail(response, STATUS.notShown, problem);
     };
-  // Counted as the specification says, but what they answer it does not show.
+  // The specification says how these calls count, and not what they answer.
   const orders = notShown("trade submission is not part of this service");
   const other = notShown("this call is not part of this service");
 
@@ -94,13 +91,13 @@ export function createQuoteService(options: QuoteServiceOptions): QuoteService {
   };
 }
 
-/** A path under market/quotes is of the quotes class whatever its method and suffix. */
+/** A path under market/quotes is of the quotes class, with any method and suffix. */
 function classOf({ request: { method }, path }: Call): CallClass {
   if (QUOTES_CALL.test(path)) return "quotes";
   return method === "POST" && ORDERS.test(path) ? "orders" : "other";
 }
 
-/** Opaque ids, 24 hexadecimal digits: 16 that are the run's own, and a count. */
+/** Opaque ids of 24 hexadecimal digits: 16 of the run, and a count. */
 function responseIds(clock: Clock): () => string {
   const ofRun = Buffer.from(clock.random(8)).toString("hex");
   let count = 0;

@@ -1,4 +1,4 @@
-/** Requests that never become a call: what cannot be read as HTTP, or only at a cost that nobody has earned. */
+/** Refuses requests before they become calls: those that are not HTTP, and those that are too costly to read. */
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -13,22 +13,22 @@ export const MAX_TARGET_LENGTH = 8_192;
 /** Assumed: more headers than this are refused with 431. */
 export const MAX_HEADERS = 100;
 
-/** Why a request is refused: the status, and the reason for the caller. */
+/** The status of a refusal, and its reason for the caller. */
 export type Refusal = { status: number; problem: string };
 
 const NOTHING_HERE: Refusal = { status: STATUS.notFound, problem: "there is nothing at this path" };
 
 /**
- * Why nothing of a request but its headers is looked at; null when it may be a call.
+ * Why a request is refused by its headers alone; null: it may be a call.
  *
- * @param absolute the target as it came, when it has a host of its own
+ * @param absolute the target as received, if it has a host
  */
 export function refusalUnread(request: IncomingMessage, absolute: AbsoluteTarget | null): Refusal | null {
   if (request.rawHeaders.length > 2 * MAX_HEADERS)
     return { status: STATUS.headersTooLong, problem: `the request has more than ${MAX_HEADERS} headers` };
   const twice = givenTwice(request.rawHeaders);
   if (twice !== null) return { status: STATUS.malformed, problem: `the ${twice} header is given twice` };
-  // A caller signs the host: without one its meaning is unknown (RFC 9112, 3.2).
+  // A caller signs the host, and HTTP requires it (RFC 9112, 3.2).
   const { host } = request.headers;
   if (!host && request.httpVersion !== "1.0")
     return { status: STATUS.malformed, problem: "the Host header is missing" };
@@ -41,14 +41,14 @@ export function refusalUnread(request: IncomingMessage, absolute: AbsoluteTarget
   return /^\/v1(?:[/?]|$)/.test(request.url ?? "") ? null : NOTHING_HERE;
 }
 
-/** What the HTTP parser says of a request; `rawPacket` is what came last. */
+/** An error of the HTTP parser; `rawPacket`: the last bytes received. */
 type UnreadableRequest = Error & { code?: string; rawPacket?: unknown };
 
 /**
- * Answers what the HTTP parser gave up, in XML as everything else and in its turn, and ends the connection.
+ * Answers requests that the HTTP parser rejects, in XML and in the order of requests, and ends the connection.
  *
  * @param newId an id for the document
- * @returns to be told of each answer that is begun
+ * @returns a function to call with each response at its beginning
  */
 export function answerUnreadable(
   server: Server,
@@ -74,9 +74,9 @@ export function answerUnreadable(
     const refusal = refusalOf(error);
     const response = latest.get(socket);
     if (!response || response.closed) return refuse(socket, refusal);
-    // The request before it is whole and about to be answered: that answer goes first, or the caller would take this for it.
+    // The request before is whole, and its answer goes first: else the caller would mistake this answer for it.
     if (response.req.complete) return void response.once("close", () => refuse(socket, refusal));
-    // It was answered before its body came.
+    // The request was answered before its body came.
     if (response.headersSent) return void (socket as Socket).destroySoon();
     response.shouldKeepAlive = false;
     fail(response, refusal.status, refusal.problem);
@@ -91,7 +91,7 @@ function refusalOf({ code, rawPacket }: UnreadableRequest): Refusal {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT")
     return { status: STATUS.tooSlow, problem: "the request took too long to arrive" };
   if (code !== "HPE_HEADER_OVERFLOW") return { status: STATUS.malformed, problem: "this is no HTTP request" };
-  // The line in which what came last begins has no end, or too late a one: the line of the request.
+  // A first line without an end, or with a late one, is the request line.
   const lineEnd = Buffer.isBuffer(rawPacket) ? rawPacket.indexOf("\r\n") : 0;
   return lineEnd < 0 || lineEnd > MAX_TARGET_LENGTH
     ? { status: STATUS.lineTooLong, problem: "the request line is too long" }

@@ -30,7 +30,11 @@ export async function serveAssets(app: FastifyInstance, root: string | null = bu
     });
     if (root !== null)
       await page.register(files, {
-        ...{ root, wildcard: false, index: false, preCompressed: true, cacheControl: false },
+        root,
+        wildcard: false,
+        index: false,
+        preCompressed: true,
+        cacheControl: false,
         globIgnore: [PAGE, "**/*.gz"],
         setHeaders: (reply, path) => void reply.header("cache-control", cacheOf(path)),
       });

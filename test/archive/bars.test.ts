@@ -1,11 +1,14 @@
 /** Bars counted again from the rows of the tables, in TypeScript, after rows came in any order, were lost and came again. */
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
 import { GivenBars } from "../../src/archive/load/givenBars.ts";
 import { readTier } from "../../src/archive/tiers/tier.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { archive, load, see, type Seen } from "../support/observations.ts";
+
+// Bars are recounted for many orders of loading, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 const pool = await archive();
 const isPlain = (await readTier(pool)).name === "plain";

@@ -1,12 +1,15 @@
 /** docs/cookbook.md: its answers and pictures are those of its archive, and a newcomer's archive gives some, too. */
 import { readdirSync, readFileSync } from "node:fs";
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, jest, test } from "@jest/globals";
 import type pg from "pg";
 import { SaxesParser } from "saxes";
 import { fillCookbook } from "../../scripts/cookbook/archive.ts";
 import { answerTask, readTasks, type Task } from "../../scripts/cookbook/page.ts";
 import { freshDatabase } from "../support/database.ts";
 import { type NewcomersArchive, newcomersArchive } from "./newcomer.ts";
+
+// Pictures are drawn from an archive, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 const docs = new URL("../../docs/", import.meta.url);
 const page = readFileSync(new URL("cookbook.md", docs), "utf8");

@@ -1,5 +1,5 @@
 /** An error of the engine's never becomes a dead letter: it stops the load, and all is loaded when it is gone. */
-import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { startLoader, type Loader } from "../../src/archive/load/loader.ts";
 import { type InjectedBatch, injectedBatch, RECORDS, ROWS } from "../fuzz/engineErrors.ts";
 import { isOnCitus } from "../../src/archive/tiers/citus.ts";
@@ -10,6 +10,9 @@ import { injectedPool } from "../support/injected.ts";
 import { answerRecord, at } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
+
+// A loader is stopped by each kind of error, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 /** Those of classes that a row may be to blame for, and some that it never is; all classes in `npm run test:fuzz`. */
 const SQLSTATES = ["22P02", "23502", "23505", "23514", "54000", "XX000", "P0001"];

@@ -141,16 +141,14 @@ describe("a right that is missing", () => {
   });
 });
 
-testBeside("tables of another role beside which the archive is to be made are named", async () => {
+testBeside("an archive is made beside tables of another role", async () => {
   const database = await freshDatabase({ migrated: false });
   const role = await makeRole();
   await database.pool.query(`create table orders (x int); grant create on schema public to ${role}`);
 
-  const message = await messageOf(await poolAs(database, role), migrating);
+  const { version } = await migrating(await poolAs(database, role));
 
-  expect(message).toMatch(
-    /^DATABASE_RIGHTS_MISSING: .* does not own orders, which \w+ does: .* a database of its own/,
-  );
+  expect(version).toBeGreaterThan(0);
 });
 
 test("an error that blames no setting stays as it came", async () => {

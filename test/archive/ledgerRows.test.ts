@@ -10,7 +10,7 @@ import { loadAll } from "../../src/archive/load/loader.ts";
 import { readCoverage, readUnknownInstruments } from "../../src/archive/ledger/coverageRows.ts";
 import { accountForDowntime, accountForLeftOpen } from "../../src/run/settleDowntime.ts";
 import { downtimeNotes } from "../../src/collect/downtime.ts";
-import { scheduleJob } from "../../src/schedule/slots.ts";
+import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";
 import { instantFromDate } from "../../src/clock.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";

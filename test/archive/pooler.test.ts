@@ -1,9 +1,12 @@
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import type pg from "pg";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
 import { freshDatabase } from "../support/database.ts";
 import { type Pooler, startPooler } from "../support/pooler.ts";
+
+// A pooler is started and an archive is migrated through it, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 const opened: { pool: pg.Pool; pooler: Pooler }[] = [];
 

@@ -20,14 +20,18 @@ const TABLES = Object.values<unknown>({ ...mainSchema, ...backfillSchema })
 /** Statements whose rows come whole from a table of the same columns: file, statement, and why no columns are named. */
 const WHOLE_ROWS = [
   [
-    "lake/hotRows.ts",
+    "export/hotRows.ts",
     "insert into ${table}",
     "the columns are those that the database has, for rows of its own that come back",
   ],
-  ["tempCopies.ts", "insert into pg_temp.${table}", "a copy is made with the columns that the database has"],
-  ["tempCopies.ts", "insert into pg_temp.extended_quotes", "so is this one"],
-  ["tempCopies.ts", "insert into pg_temp.quotes", "so is this one"],
-  ["tempCopies.ts", "insert into pg_temp.responses", "so is this one"],
+  [
+    "load/tempCopies.ts",
+    "insert into pg_temp.${table}",
+    "a copy is made with the columns that the database has",
+  ],
+  ["load/tempCopies.ts", "insert into pg_temp.extended_quotes", "so is this one"],
+  ["load/tempCopies.ts", "insert into pg_temp.quotes", "so is this one"],
+  ["load/tempCopies.ts", "insert into pg_temp.responses", "so is this one"],
   ...["intraday_bars", "session_bars"].map(
     (table) =>
       [
@@ -87,7 +91,7 @@ test("all columns at once are taken only where the values are made from the same
     .filter((file) => file.endsWith(".ts"))
     .filter((file) => readFileSync(join(ARCHIVE, file), "utf8").includes("allColumns("));
 
-  expect(takers.sort()).toEqual(["tableRows.ts"]);
+  expect(takers.sort()).toEqual(["schema/tableRows.ts"]);
 });
 
 test.each([

@@ -88,18 +88,18 @@ test.each([
   },
 );
 
-test("a trial that would have to bring the archive up to date first is not offered, and says what to do", async () => {
+test("a dry run on an archive that has to be migrated first is refused, and the error says what to do", async () => {
   const world = await backfillWorld();
   await journal(world.journalDir);
-  await world.pool.query("delete from schema_migrations where version > 1");
+  await world.pool.query("update schema_migrations set version = 28");
 
   const { exitCode, stderr } = await run(["backfill", "--journal", "--dry-run"], world.env);
 
   expect(exitCode).toBe(1);
-  expect(stderr).toMatch(/ARCHIVE_OUTDATED: the archive is at schema version 1, .*quotekeeper migrate/);
+  expect(stderr).toMatch(/ARCHIVE_OUTDATED: the archive is at schema version 28, .*quotekeeper migrate/);
 });
 
-test("rows of a file that say something else than the archive are dead-lettered in a trial as in the run", async () => {
+test("rows of a file that contradict the archive are dead-lettered in a dry run as in the run", async () => {
   const { env, files } = await emptyWorld();
   const argv = ["backfill", "--csv", join(files, "quotes.csv"), "--map", join(files, "map.yaml"), "--json"];
   writeFileSync(join(files, "quotes.csv"), "s,t,p\nAAPL,2026-11-18T09:30:00,1\nMSFT,2026-11-18T09:30:00,1\n");
@@ -197,7 +197,7 @@ test.each(["loads what it has journaled in between", "loads nothing in between"]
   },
 );
 
-test("where there is a journal and no database, a trial says what the run would do, and makes none", async () => {
+test("with a journal and no database a dry run says what the run would do, and makes no database", async () => {
   const dataDir = tempDir();
   await journal(join(dataDir, "journal"));
 

@@ -42,7 +42,7 @@ test("before there is an archive the accounts are listed as they are configured,
   expect(drain).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("ARCHIVE_EMPTY") });
 });
 
-test("the operator's word is kept, holds at once in the list, and may be given twice", async () => {
+test("a drained account stays drained, is listed as drained at once, and may be drained twice", async () => {
   const { url, pool } = await freshDatabase();
   const env = settings({ DATABASE_URL: url });
   await keepAccounts(pool, [
@@ -80,7 +80,7 @@ test("the operator's word is kept, holds at once in the list, and may be given t
   ]);
 });
 
-test("who drains the last account that takes part is told that nothing is polled then", async () => {
+test("accounts drain says that nothing is polled when the last account is drained", async () => {
   const { url, pool } = await freshDatabase();
   const env = settings({ DATABASE_URL: url, QUOTEKEEPER_SIMULATED_ACCOUNTS: "1" });
   await pool.query(

@@ -3,8 +3,11 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { tempDir } from "../support/tempDir.ts";
+
+// The program is built, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const CHECKOUT = [
@@ -52,7 +55,7 @@ describe("a package that was installed", () => {
     expect(stderr).not.toMatch(/\n {4}at /);
   });
 
-  test("without its libraries names the first that is missing", () => {
+  test("an installed package without its libraries names the first missing one", () => {
     const { status, stderr } = run(
       placeOf(installed, 'import "no-such-library";\nexport const ended = true;\n'),
     );
@@ -63,7 +66,7 @@ describe("a package that was installed", () => {
 });
 
 describe("a checkout whose `npm ci` ran no scripts", () => {
-  test("is built at the first start, and goes on", () => {
+  test("a checkout whose `npm ci` ran no scripts is built at the first start, which then continues", () => {
     const root = placeOf(CHECKOUT);
     symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
 
@@ -87,7 +90,7 @@ describe("a checkout whose `npm ci` ran no scripts", () => {
     expect(readdirSync(root).filter((name) => name.startsWith("dist."))).toEqual([]);
   });
 
-  test("with neither the libraries nor what builds it names the one command", () => {
+  test("a checkout with neither libraries nor compilers names the one command to run", () => {
     const root = placeOf(CHECKOUT);
 
     const { status, stdout, stderr } = run(root, "start");
@@ -96,7 +99,7 @@ describe("a checkout whose `npm ci` ran no scripts", () => {
     expect(stderr).toContain(`run \`npm ci --include=dev --include=optional\` in ${root}.`);
   });
 
-  test("that cannot be built keeps what was there before, and leaves no draft", () => {
+  test("a checkout that cannot be built keeps the earlier build, and leaves no draft", () => {
     const root = placeOf(CHECKOUT, "export const ended = true;\n");
     symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
     writeFileSync(join(root, "src", "clock.ts"), "export const = ;\n");

@@ -1,9 +1,7 @@
 import { expect, test } from "@jest/globals";
-import { calendarRows } from "../../src/cli/calendar.ts";
-import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { run } from "./edges.ts";
 
-test("the listing says why a day is closed, and leaves weekends out; --json has sessions alone", async () => {
+test("calendar says why a day is closed, and leaves weekends out; --json has sessions alone", async () => {
   const dates = ["--from", "2026-11-25", "--to", "2026-11-30"];
   const listed = await run(["calendar", ...dates]);
   const json = await run(["calendar", ...dates, "--json"]);
@@ -20,17 +18,12 @@ test("the listing says why a day is closed, and leaves weekends out; --json has 
   expect(datesOf(all.stdout)).toHaveLength(6);
 });
 
-test("the table lists sessions, and closed days when asked", () => {
-  const calendar = createCalendar();
+test("calendar --closed --json lists every day with its kind and why it is not a usual one", async () => {
+  const dates = ["--from", "2025-07-03", "--to", "2025-07-07"];
+  const { stdout } = await run(["calendar", ...dates, "--closed", "--json"]);
 
-  const sessions = calendarRows(calendar, { from: "2025-07-03", to: "2025-07-07" });
-  const all = calendarRows(calendar, { from: "2025-07-03", to: "2025-07-07", closed: true });
-
-  expect(sessions.map(({ date, kind }) => [date, kind])).toEqual([
-    ["2025-07-03", "early"],
-    ["2025-07-07", "regular"],
-  ]);
-  expect(all.map(({ kind, reason }) => [kind, reason])).toEqual([
+  const days = JSON.parse(stdout) as { kind: string; reason: string | null }[];
+  expect(days.map(({ kind, reason }) => [kind, reason])).toEqual([
     ["early", "day before Independence Day"],
     ["closed", "Independence Day"],
     ["closed", "weekend"],

@@ -3,9 +3,10 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { SHELLS } from "../../src/cli/completion.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { run } from "./edges.ts";
+
+const SHELLS = ["bash", "zsh", "fish"];
 
 const dir = tempDir();
 mkdirSync(join(dir, "files"));

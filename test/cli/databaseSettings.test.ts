@@ -1,12 +1,15 @@
 /** A database with settings of its own: what the program does hangs on none of them. */
 import { join } from "node:path";
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import { backfill, files, HEADER } from "../backfill/csv/csvFiles.ts";
 import { journal } from "../backfill/world.ts";
 import { contentOf } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { run } from "./edges.ts";
+
+// Many commands run one after the other, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 /** What changes the meaning of names, arrays, texts and comparisons, and how intervals, numbers and bytes are written. */
 const SETTINGS: Readonly<Record<string, string>> = {

@@ -66,7 +66,7 @@ const line = (subject: string, { stdout }: { stdout: string }): string =>
   new RegExp(`^${subject} .*$`, "m").exec(stdout)?.[0] ?? "";
 
 describe("collecting goes on into the journal", () => {
-  test("while a foreign table is in the way, and loads by itself once that is gone", async () => {
+  test("while a foreign table is in the way, collecting continues into the journal, and loads when the table is gone", async () => {
     const database = await freshDatabase({ migrated: false });
     await database.pool.query(FOREIGN);
     const env = settings(database);
@@ -100,7 +100,7 @@ describe("collecting goes on into the journal", () => {
     expect(exitCode).toBe(0);
   });
 
-  test("while the database is read only; ended before it was mended, start exits with 1", async () => {
+  test("while the database is read only, collecting continues into the journal; start then exits with 1", async () => {
     const database = await freshDatabase({ migrated: false });
     await makeReadOnly(database);
     const env = settings(database);
@@ -138,7 +138,7 @@ describe("collecting does not begin", () => {
 });
 
 describe("status of another process", () => {
-  test("says of a database that answers what its loader met, and since when, until it is loaded again", async () => {
+  test("status says what another process's loader met, and since when, until it loads again", async () => {
     const database = await freshDatabase();
     const env = settings(database);
     // Whoever only looks sees nothing of this: a table that the loader alone writes to refuses every row.
@@ -167,7 +167,7 @@ describe("status of another process", () => {
     expect(exitCode).toBe(0);
   });
 
-  test("says that the database is read only, whether or not anything collects", async () => {
+  test("status says that the database is read only, whether or not anything collects", async () => {
     const database = await freshDatabase();
     await makeReadOnly(database);
 
@@ -210,7 +210,7 @@ describe("a foreign table called quotes is named, exit code 1,", () => {
     expect(made).toEqual([{ relname: "quotes" }]);
   });
 
-  test("by poll, which has kept its answer, and by the backfill of it", async () => {
+  test("poll, which keeps its answer, and backfill name a foreign table called quotes, exit code 1", async () => {
     const { env } = await occupied();
 
     const polled = await run(["poll", "--symbols", "AAPL"], env);
@@ -225,7 +225,7 @@ describe("a foreign table called quotes is named, exit code 1,", () => {
     }
   });
 
-  test("by the dashboard, which is not ready", async () => {
+  test("a dashboard that meets a foreign table called quotes is not ready and names it", async () => {
     const { env } = await occupied();
     const { said, end } = going("web", env);
     const [, address = ""] = await said(/^Dashboard {2}(\S+)/m);
@@ -250,7 +250,7 @@ describe("an archive that is read only", () => {
     return { database, env };
   }
 
-  test("is read as ever: coverage, export and the dashboard need no more", async () => {
+  test("coverage, export and the dashboard read an archive that is read only", async () => {
     const { env } = await readOnly();
 
     const coverage = await run(["coverage"], env);
@@ -266,7 +266,7 @@ describe("an archive that is read only", () => {
     expect(shown).toHaveLength(1);
   });
 
-  test("takes no poll: the answer is kept, the setting is named, and the next poll loads both", async () => {
+  test("a poll into an archive that is read only keeps the answer and names the setting, and the next poll loads both", async () => {
     const { database, env } = await readOnly();
 
     const refused = await run(["poll", "--symbols", "AAPL"], env);

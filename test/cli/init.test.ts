@@ -77,7 +77,7 @@ const filesIn = (dir: string): string[] =>
 const text = (dir: string, ...path: string[]): string => readFileSync(join(dir, ...path), "utf8");
 
 describe("without a terminal", () => {
-  test("--yes writes what Enter would answer, which jobs check and plan take, and says what it costs", async () => {
+  test("init --yes writes what Enter would answer, which jobs check and plan accept, and says what the jobs cost", async () => {
     const at = place();
 
     const { exitCode, stdout, stderr } = await run(at, "init", "--yes");
@@ -93,7 +93,7 @@ describe("without a terminal", () => {
     expect(loadConfig({}, at.cwd)).toMatchObject({ databaseUrl: null, feed: { kind: "simulated" } });
   });
 
-  test("flags answer the questions: symbols that YAML would misread, chains, hours", async () => {
+  test("flags answer the questions of init: symbols that YAML would misread, chains, hours", async () => {
     const at = place();
     const symbols = [
       "NaN",
@@ -146,7 +146,7 @@ describe("without a terminal", () => {
     );
   });
 
-  test("answers that are missing are named, and so is what helps", async () => {
+  test("init without a terminal names the missing answers and what helps", async () => {
     const at = place();
 
     const { exitCode, stderr } = await run(at, "init", "--symbols", "AAPL", "--hours", "always");
@@ -195,7 +195,7 @@ describe("without a terminal", () => {
     expect(filesIn(at.cwd)).toEqual([]);
   });
 
-  test("several wrong flags are told together", async () => {
+  test("init names several wrong flags together", async () => {
     const { stderr } = await run(
       place(),
       "init",
@@ -211,7 +211,7 @@ describe("without a terminal", () => {
     expect(stderr.match(/^ {2}--\w+: /gm)).toEqual(["  --symbols: ", "  --chains: ", "  --account: "]);
   });
 
-  test("credentials of the environment stay there, and files of them are named in .env", async () => {
+  test("init leaves credentials in the environment, and names their files in .env", async () => {
     const at = place({
       QUOTES_CONSUMER_KEY: "key-1",
       QUOTES_CONSUMER_SECRET: "secret-1",
@@ -238,7 +238,7 @@ describe("without a terminal", () => {
     });
   });
 
-  test("what the environment has settled is not asked, and a flag against it is refused", async () => {
+  test("init asks no question that the environment answers, and refuses a flag against it", async () => {
     const settled = { DATABASE_URL: "postgresql://me@127.0.0.1:1/x" };
 
     const at = place(settled);
@@ -252,7 +252,7 @@ describe("without a terminal", () => {
     );
   });
 
-  test("job files go where the environment says, beside those that are there, which count too", async () => {
+  test("init writes job files where the environment says, and counts the ones that are there", async () => {
     const at = place({ QUOTEKEEPER_JOBS_DIR: "mine/jobs" });
     mkdirSync(join(at.cwd, "mine", "jobs"), { recursive: true });
     const other = 'name: other\nschedule: "* * * * *"\noptions:\n';
@@ -268,7 +268,7 @@ describe("without a terminal", () => {
     expect(stdout).toContain("at most 4 calls a minute");
   });
 
-  test("jobs over budget are said to be, with exit code 1", async () => {
+  test("init says that jobs are over budget, exit code 1", async () => {
     const at = place({ QUOTES_LIMIT: "1" });
     const symbols = Array.from({ length: 101 }, (_, place) => `S${place}`).join(",");
 
@@ -278,7 +278,7 @@ describe("without a terminal", () => {
     expect(stdout).toContain("at most 2 calls a minute; the limit is 1 in 60 s: OVER BUDGET");
   });
 
-  test("a wrong file beside is named with its line, and the exit code is 2", async () => {
+  test("init names a wrong job file that was there with its line, exit code 2", async () => {
     const at = place();
     mkdirSync(join(at.cwd, "jobs"));
     writeFileSync(join(at.cwd, "jobs", "wrong.yaml"), 'name: wrong\nschedule: "* * * * *"\n\nsymbls: [A]\n');
@@ -392,7 +392,7 @@ describe("a file that is there", () => {
     expect(text(at.cwd, "other")).toBe("# mine\n");
   });
 
-  test("a directory that cannot be made leaves nothing behind", async () => {
+  test("init leaves nothing behind when a directory cannot be made", async () => {
     const at = place({ QUOTEKEEPER_JOBS_DIR: "file/jobs" });
     writeFileSync(join(at.cwd, "file"), "");
 
@@ -419,7 +419,7 @@ inATerminal("in a terminal", () => {
     }
   }
 
-  test("five times Enter is the same as --yes", async () => {
+  test("five times Enter is the same as init --yes", async () => {
     const [asked, told] = [place(), place()];
     const terminal = init(asked);
 
@@ -434,7 +434,7 @@ inATerminal("in a terminal", () => {
     for (const name of filesIn(told.cwd)) expect(text(asked.cwd, name)).toBe(text(told.cwd, name));
   });
 
-  test("every wrong answer is told at once, and asked again", async () => {
+  test("init says at once what is wrong with an answer, and asks again", async () => {
     const at = place();
     const terminal = init(at);
     const closed = createServer().listen(0, "127.0.0.1");
@@ -464,7 +464,7 @@ inATerminal("in a terminal", () => {
     expect(parse(text(at.cwd, "jobs", "chains.yaml"))).toMatchObject({ chains: [{ underlying: "IBM" }] });
   });
 
-  test("credentials are not shown, a file of one is read at once, and only the owner may read what is written", async () => {
+  test("init shows no credentials, reads a file of one at once, and writes .env for its owner alone", async () => {
     const at = place();
     const kept = {
       consumerKey: `k#1 '"`,
@@ -606,7 +606,7 @@ inATerminal("in a terminal", () => {
     silent.close();
   });
 
-  test("a file that came while it asked is kept, and what was placed before it is taken back", async () => {
+  test("init keeps a file that appeared while it asked, and removes the files that it placed before", async () => {
     const at = place();
     const terminal = init(at);
 

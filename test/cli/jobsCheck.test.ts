@@ -21,7 +21,7 @@ function check(dir: string, ...flags: string[]) {
   return run(["jobs", "check", ...flags], { QUOTEKEEPER_JOBS_DIR: dir });
 }
 
-test("jobs that are right are listed with what they poll, exit code 0", async () => {
+test("jobs check lists right jobs with what they poll, exit code 0", async () => {
   const { exitCode, stdout, stderr } = await check(jobsDir({ "good.yaml": GOOD }));
 
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -31,7 +31,7 @@ test("jobs that are right are listed with what they poll, exit code 0", async ()
   expect(stdout).not.toMatch(/^Account/m);
 });
 
-test("every problem of every file is named with file and line, exit code 2", async () => {
+test("jobs check names every problem of every file with file and line, exit code 2", async () => {
   const dir = jobsDir({
     "bad.yaml": `name: bad\nschedule: "* * *"\nsession: noon\nsymbols: [AAPL]\n`,
     "good.yaml": GOOD,
@@ -72,7 +72,7 @@ test.each(["0 16 * * MON-FRI", "0 3 * * *", "0 10 * * SAT"])(
   },
 );
 
-test("--json prints jobs and problems as one document and nothing else", async () => {
+test("jobs check --json prints jobs and problems as one document and nothing else", async () => {
   const dir = jobsDir({ "bad.yaml": "name: bad\nsymbols: [AAPL]\n", "good.yaml": GOOD });
 
   const { exitCode, stdout, stderr } = await check(dir, "--json");
@@ -86,7 +86,7 @@ test("--json prints jobs and problems as one document and nothing else", async (
   });
 });
 
-test("several accounts are listed, and the one that a job is pinned to", async () => {
+test("jobs check lists several accounts, and the account that a job is pinned to", async () => {
   const dir = jobsDir({
     "good.yaml": GOOD,
     "pinned.yaml": GOOD.replace("good", "pinned\naccount: simulated-2"),
@@ -117,7 +117,7 @@ test("several accounts are listed, and the one that a job is pinned to", async (
   });
 });
 
-test("a directory that is not there, or holds no job, ends with exit code 2 and the remedy", async () => {
+test("jobs check on a directory without jobs, or on none, ends with exit code 2 and the remedy", async () => {
   const missing = await check("/nowhere/jobs");
   const empty = await check(jobsDir({ "calendar.yaml": "overrides: []\n" }));
 

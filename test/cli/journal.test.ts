@@ -37,7 +37,7 @@ async function journal(command: string, env: Record<string, string>, ...names: s
 }
 
 describe("an undamaged journal", () => {
-  test("is listed by its segments, with their state, size and last write", async () => {
+  test("journal list shows the segments with their state, size and last write", async () => {
     const { name, env, path } = await journalOfTen();
 
     const { exitCode, stdout, json } = await journal("list", env);
@@ -54,7 +54,7 @@ describe("an undamaged journal", () => {
     ]);
   });
 
-  test("is verified record by record", async () => {
+  test("journal verify counts the records of an undamaged journal", async () => {
     const { env } = await journalOfTen();
 
     const { exitCode, stdout, json } = await journal("verify", env);
@@ -63,7 +63,7 @@ describe("an undamaged journal", () => {
     expect(json).toMatchObject({ records: 10, damages: { fresh: 0, setAside: 0 } });
   });
 
-  test("has nothing to repair, and stays as it is", async () => {
+  test("journal repair has nothing to do in an undamaged journal, which stays as it is", async () => {
     const { env, path, dir } = await journalOfTen();
     const before = readFileSync(path);
 
@@ -79,7 +79,7 @@ describe("an undamaged journal", () => {
 });
 
 describe("damage in a journal", () => {
-  test("is named with its place and needs a person, until it has been set aside", async () => {
+  test("journal verify names damage with its place, and the damage needs a person until it is set aside", async () => {
     const { env, path, name, dir } = await journalOfTen();
     damage(path);
 
@@ -100,7 +100,7 @@ describe("damage in a journal", () => {
     );
   });
 
-  test("that is a file with another name is left to a person, exit code 1", async () => {
+  test("a file that is no segment is left to a person, exit code 1", async () => {
     const { env, dir } = await journalOfTen();
     writeFileSync(join(dir, "copy of 20261120T22.journal"), "");
 
@@ -115,7 +115,7 @@ describe("damage in a journal", () => {
 });
 
 describe("a segment that is gone", () => {
-  test("is named by verify and turns status red, until it is accepted", async () => {
+  test("journal verify names a missing segment, which turns status red until it is accepted", async () => {
     const { env, path, name, dir } = await journalOfTen();
     await appendAll(dir, [answerRecord(at(60), "<response/>")], {
       clock: createTestClock("2026-11-20T23:00:00Z"),
@@ -139,7 +139,7 @@ describe("a segment that is gone", () => {
     expect(green.stdout).toMatch(/^journal +ok /m);
   });
 
-  test("that is the only one is missed all the same", async () => {
+  test("journal verify misses the only segment, too", async () => {
     const { env, path, name } = await journalOfTen();
     rmSync(path);
 
@@ -148,7 +148,7 @@ describe("a segment that is gone", () => {
     expect(stdout).toMatch(new RegExp(`^journal +ATTENTION .*missing: ${name}`, "m"));
   });
 
-  test("is accepted by name or by day, not by nothing", async () => {
+  test("journal accept takes a missing segment by name or by day, and not without either", async () => {
     const { env } = await journalOfTen();
 
     expect(await run(["journal", "accept"], env)).toMatchObject({

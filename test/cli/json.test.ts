@@ -92,7 +92,7 @@ describe("what is printed is what the schema says:", () => {
     expect(document(command, outcome)).toBeTruthy();
   });
 
-  test("coverage, and status with misses, an unknown instrument and a late job", async () => {
+  test("the JSON of coverage, and of status with misses, an unknown instrument and a late job, is what the schema says", async () => {
     const client = await pool.connect();
     const slotAt = instantFromDate(new Date("2026-11-20T20:00:00Z"));
     const misses: [string, "budget" | "unknown_symbol"][] = [
@@ -120,7 +120,7 @@ describe("what is printed is what the schema says:", () => {
     expect(document("coverage", coverage)).toHaveLength(3);
   });
 
-  test("journal verify and repair of a damaged journal", async () => {
+  test("the JSON of journal verify and repair of a damaged journal is what the schema says", async () => {
     const dataDir = tempDir();
     mkdirSync(join(dataDir, "journal"));
     const own = { ...env, QUOTEKEEPER_DATA_DIR: dataDir };
@@ -164,7 +164,7 @@ describe("a command that fails prints its error as the last line of stderr, and 
   });
 });
 
-test("a flag that there is not is one line of JSON at every command, and nothing else", async () => {
+test("an unknown flag is one line of JSON at every command, and nothing else", async () => {
   for (const command of Object.keys(JSON_SCHEMAS)) {
     const outcome = await run([...command.split(" "), "--json", "--nonsense"], env, clock);
 
@@ -178,7 +178,7 @@ test("a flag that there is not is one line of JSON at every command, and nothing
   }
 });
 
-test("what poll asked for and did not get is in its document, with code, detail and hint, and on stderr no more", async () => {
+test("poll --json has what it asked for and did not get in its document, and nothing of it on stderr", async () => {
   const { exitCode, stdout, stderr } = await quotekeeper("poll", "--symbols", "AAPL,NFXL,NOSUCH", "--json");
 
   expect(exitCode).toBe(1);

@@ -25,7 +25,7 @@ async function unloaded() {
   };
 }
 
-test("an answer that has just come is named with the bytes that wait, and needs nobody", async () => {
+test("status names a new answer that waits to be loaded, with its bytes, and needs nobody", async () => {
   const env = await unloaded();
 
   const { stdout } = await run(["status"], env, createTestClock("2026-11-20T22:50:30Z"));

@@ -10,7 +10,7 @@ test("an empty database gets the schema; a second run finds nothing to do", asyn
   const second = await run(["migrate"], { DATABASE_URL: url });
 
   expect(first).toMatchObject({ exitCode: 0, stderr: "" });
-  expect(first.stdout).toMatch(/^applied 0001_/);
+  expect(first.stdout).toMatch(/^applied 0029_baseline.sql\napplied 10_/);
   expect(second).toMatchObject({ exitCode: 0, stderr: "" });
   expect(second.stdout).toMatch(new RegExp(`/${name} is at schema version \\d+, nothing to do\n$`));
   await expect(pool.query("select from quotes")).resolves.toMatchObject({ rowCount: 0 });
@@ -23,7 +23,7 @@ test("--json prints database, version and what was applied", async () => {
   const second = await run(["migrate", "--json"], { DATABASE_URL: url });
 
   const { version, applied } = JSON.parse(first.stdout) as { version: number; applied: string[] };
-  expect(applied).toHaveLength(version);
+  expect(applied).toEqual(expect.arrayContaining(["0029_baseline.sql", "20_bars.sql"]));
   expect(JSON.parse(second.stdout)).toMatchObject({ version, applied: [] });
 });
 

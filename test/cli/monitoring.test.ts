@@ -71,7 +71,7 @@ function valuesOf(text: string): Map<string, number> {
 }
 
 describe("a collection under way", () => {
-  test("tells Prometheus what it did, in the names of docs/metrics.md and no others", async () => {
+  test("a collection reports to Prometheus under the names of docs/metrics.md and no others", async () => {
     const database = await freshDatabase();
     const { get } = await running("start", database);
 
@@ -110,7 +110,7 @@ describe("a collection under way", () => {
     expect(named.sort()).toEqual(withoutLake.sort());
   });
 
-  test("of several accounts says whose each call was, and nothing but that", async () => {
+  test("the metrics of several accounts name the account of each call, and nothing more", async () => {
     const database = await freshDatabase();
     const { get } = await running("start", database, { QUOTEKEEPER_SIMULATED_ACCOUNTS: "3" });
     const names = ["default", "simulated-2", "simulated-3"];
@@ -145,7 +145,7 @@ describe("a collection under way", () => {
       expect(values.get(`quotekeeper_last_quotes_timestamp_seconds{account="${name}"}`)).toBeGreaterThan(0);
   });
 
-  test("names no symbol, no address and no credential, and only labels that the page lists", async () => {
+  test("metrics name no symbol, address or credential, and only labels that docs/metrics.md lists", async () => {
     const { get } = await running("start", await freshDatabase());
 
     const { text, type } = await get("/metrics");
@@ -165,7 +165,7 @@ describe("a collection under way", () => {
     }
   });
 
-  test("is ready while the database answers, not ready while it is away, and alive all the time", async () => {
+  test("a collection is ready while the database answers, not ready while it is away, and always alive", async () => {
     const database = await freshDatabase();
     const { get } = await running("start", database);
     const ready = await readiness(get, 200);
@@ -187,7 +187,7 @@ describe("a collection under way", () => {
     await readiness(get, 200);
   });
 
-  test("keeps its metrics and whether it is ready behind the token, and says without one that it is alive", async () => {
+  test("metrics and readiness need the token, and liveness does not", async () => {
     const { get, address } = await running("start", await freshDatabase(), {
       ...{ QUOTEKEEPER_WEB_TOKEN: TOKEN, QUOTEKEEPER_WEB_HOSTS: "quotes.example" },
     });

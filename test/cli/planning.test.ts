@@ -58,7 +58,7 @@ function widest(text: string): number {
 }
 
 describe("plan", () => {
-  test("shows the session's calls by hour, the batches, and that it fits", async () => {
+  test("plan shows the session's calls by hour, the batches, and that they fit", async () => {
     const { exitCode, stdout } = await run(["plan"], { "a.yaml": EQUITIES, "b.yaml": optionsJob(2) });
 
     expect(exitCode).toBe(0);
@@ -73,7 +73,7 @@ describe("plan", () => {
     expect(widest(stdout)).toBeLessThanOrEqual(100);
   });
 
-  test("says who starves and by how much, and the shortest interval that fits; exit code 1", async () => {
+  test("plan says which jobs starve and by how much, and the shortest interval that fits; exit code 1", async () => {
     const { exitCode, stdout } = await run(["plan"], { "a.yaml": EQUITIES, "b.yaml": optionsJob(118) });
 
     expect(exitCode).toBe(1);
@@ -85,7 +85,7 @@ describe("plan", () => {
     );
   });
 
-  test("of a day with a clock change, an early close or no session has that day's slots", async () => {
+  test("the plan of a day with a clock change, an early close or no session has that day's slots", async () => {
     const slots = async (date: string): Promise<number> => {
       const { stdout } = await run(["plan", "--date", date, "--json"], { "a.yaml": EQUITIES });
       return (JSON.parse(stdout) as { slots: unknown[] }).slots.length;
@@ -96,7 +96,7 @@ describe("plan", () => {
     expect(await slots("2026-11-26")).toBe(0);
   });
 
-  test("of as many calls as the limit has, says that not all of them are reached, and what to do", async () => {
+  test("the plan of as many calls as the limit has says that not all of them are reached, and what to do", async () => {
     const { exitCode, stdout } = await run(["plan"], { "b.yaml": optionsJob(60) });
 
     expect(exitCode).toBe(0);
@@ -105,13 +105,13 @@ describe("plan", () => {
     expect(widest(stdout)).toBeLessThanOrEqual(80);
   });
 
-  test("of one call less than the limit has no such doubt", async () => {
+  test("the plan of one call less than the limit has no doubt", async () => {
     const { stdout } = await run(["plan"], { "b.yaml": optionsJob(59) });
 
     expect(stdout).toContain("It fits. The shortest interval at which it would: 59 s.");
   });
 
-  test("of a day without a session says why no job is due", async () => {
+  test("the plan of a day without a session says why no job is due", async () => {
     const { exitCode, stdout } = await run(["plan", "--date", "2026-11-26"], { "a.yaml": EQUITIES });
 
     expect({ exitCode, stdout }).toEqual({
@@ -122,7 +122,7 @@ describe("plan", () => {
     });
   });
 
-  test("says which chains it cannot count, because the archive has no price", async () => {
+  test("plan says which chains it cannot count, because the archive has no price", async () => {
     const chain =
       'name: c\nschedule: "* * * * *"\nchains:\n  - underlying: ZION\n    expirations: { next: 1 }\n    strikes: { around: last, percent: 5, step: 5 }\n';
 
@@ -145,7 +145,7 @@ describe("plan of several accounts", () => {
     return { ...text, json: JSON.parse(json.stdout) as PlanJson, exitCodes: [text.exitCode, json.exitCode] };
   };
 
-  test("says what each calls, who would starve in it, and what one more would change", async () => {
+  test("the plan of several accounts says what each calls, what would starve, and what one more account would change", async () => {
     const { stdout, json, exitCodes } = await planned(190, "3");
 
     expect(exitCodes).toEqual([1, 1]);
@@ -165,7 +165,7 @@ describe("plan of several accounts", () => {
     ]);
   });
 
-  test("that fits says how much shorter a pass would be; of one account there is nothing to share", async () => {
+  test("a plan of several accounts that fits says how much shorter a pass would be with one more; of one account it says nothing", async () => {
     const { stdout, json, exitCodes } = await planned(119, "2");
     const one = await planned(59, "1");
 
@@ -182,7 +182,7 @@ describe("plan of several accounts", () => {
 });
 
 describe("calendar", () => {
-  test("lists sessions as UTC instants from 1990 on, in winter and summer time, and an early close", async () => {
+  test("calendar lists sessions as UTC instants from 1990 on, in winter and summer time, and an early close", async () => {
     const rows = async (from: string, to: string): Promise<unknown[]> => {
       const { exitCode, stdout } = await run(["calendar", "--from", from, "--to", to, "--json"]);
       expect(exitCode).toBe(0);
@@ -211,7 +211,7 @@ describe("calendar", () => {
     ]);
   });
 
-  test("shows people New York's times and says so: nine thirty is nine thirty all year", async () => {
+  test("calendar shows New York's times and says so: nine thirty is nine thirty all year", async () => {
     const { stdout } = await run(["calendar", "--from", "2026-07-02", "--to", "2026-11-27"]);
 
     expect(stdout).toMatch(/^Date +Kind +Pre \(New York\) +Open +Close +Post +Reason$/m);
@@ -220,7 +220,7 @@ describe("calendar", () => {
     expect(stdout).toMatch(/^2026-11-27 +early +04:00 +09:30 +13:00 +17:00/m);
   });
 
-  test("has the operator's own days", async () => {
+  test("calendar has the operator's own days", async () => {
     const overrides = "overrides:\n  - { date: 2026-11-20, kind: closed, reason: a storm }\n";
 
     const { stdout } = await run(["calendar", "--from", "2026-11-19", "--to", "2026-11-20", "--closed"], {
@@ -232,7 +232,7 @@ describe("calendar", () => {
     expect(stdout).toMatch(/2026-11-20 +closed .*a storm/);
   });
 
-  test("without dates lists the sessions of the month to come", async () => {
+  test("calendar without dates lists the sessions of the coming month", async () => {
     const { stdout } = await run(["calendar", "--json"]);
 
     const dates = (JSON.parse(stdout) as { date: string }[]).map(({ date }) => date);
@@ -256,7 +256,7 @@ describe("coverage", () => {
   const slotAt = (text: string): string => instantFromDate(new Date(text));
   const range = ["--from", "2026-11-19", "--to", "2026-11-20"];
 
-  test("shows a heat line a day and the worst instruments first, within the width it has, with every reason; exit code 1", async () => {
+  test("coverage shows a heat line a day and the worst instruments first, within its width, with every reason; exit code 1", async () => {
     const option = "BRK.B:2026-12-18:CALL:1500.5";
     const due = ["AAPL", "GE", "KO", option];
     await ledger(
@@ -287,7 +287,7 @@ describe("coverage", () => {
     expect(widest(stdout)).toBeLessThanOrEqual(80);
   });
 
-  test("of several accounts says what was due to each, and of one alone what was its", async () => {
+  test("coverage of several accounts says what was due to each; with --account it says what was due to that one", async () => {
     const [first, next] = [slotAt("2026-11-20T14:30:00Z"), slotAt("2026-11-20T14:31:00Z")];
     await ledger(
       // GE moves from the one to the other.
@@ -328,17 +328,20 @@ describe("coverage", () => {
     });
   });
 
-  test.each([80, 50, 40])("sixty instruments make a heat line within %i columns", async (columns) => {
-    const due = Array.from({ length: 60 }, (_, number) => `S${number}`);
-    await ledger({ job: "list", slotAt: slotAt("2026-11-20T14:30:00Z"), due, misses: [] });
+  test.each([80, 50, 40])(
+    "coverage of sixty instruments has a heat line within %i columns",
+    async (columns) => {
+      const due = Array.from({ length: 60 }, (_, number) => `S${number}`);
+      await ledger({ job: "list", slotAt: slotAt("2026-11-20T14:30:00Z"), due, misses: [] });
 
-    const { stdout } = await run(["coverage", ...range], {}, columns);
+      const { stdout } = await run(["coverage", ...range], {}, columns);
 
-    expect(stdout).toMatch(/^2026-11-20 \[@+\] 100\.0 % of 60$/m);
-    expect(widest(stdout)).toBeLessThanOrEqual(columns);
-  });
+      expect(stdout).toMatch(/^2026-11-20 \[@+\] 100\.0 % of 60$/m);
+      expect(widest(stdout)).toBeLessThanOrEqual(columns);
+    },
+  );
 
-  test("an instrument of wide characters and a long name stay within 80 columns", async () => {
+  test("coverage of an instrument with wide characters and a long name stays within 80 columns", async () => {
     const due = ["日本株日本株日本株日本株:2026-12-18:CALL:123456.5", "GE"];
     await ledger({
       job: "list",
@@ -356,7 +359,7 @@ describe("coverage", () => {
     expect(stdout).toMatch(/GE +0 of 1 +budget 1/);
   });
 
-  test("without dates shows the week up to today, New York's", async () => {
+  test("coverage without dates shows the week up to New York's today", async () => {
     await ledger(
       { job: "list", slotAt: slotAt("2026-11-13T20:00:00Z"), due: ["GE"], misses: [] },
       { job: "list", slotAt: slotAt("2026-11-16T20:00:00Z"), due: ["GE"], misses: [] },
@@ -368,7 +371,7 @@ describe("coverage", () => {
     expect(stdout.match(/^2026-11-\d\d/gm)).toEqual(["2026-11-16", "2026-11-20"]);
   });
 
-  test("of days without a slot says so, and which day it is in New York", async () => {
+  test("coverage of days without a slot says so, and which day it is in New York", async () => {
     await ledger();
 
     const { exitCode, stdout } = await run(["coverage", "--from", "2026-11-21", "--to", "2026-11-21"]);
@@ -379,7 +382,7 @@ describe("coverage", () => {
     );
   });
 
-  test("where there is no archive yet makes none, and says what to do", async () => {
+  test("coverage without an archive makes none, and says what to do", async () => {
     const dataDir = join(tempDir(), "data");
     const { edges, stderr } = capturedEdges({ env: { QUOTEKEEPER_DATA_DIR: dataDir } });
 
@@ -390,7 +393,7 @@ describe("coverage", () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  test("of a database that was never migrated says so", async () => {
+  test("coverage of a database that was never migrated says so", async () => {
     const { url } = await freshDatabase({ migrated: false });
     const { edges, stderr } = capturedEdges({ env: { DATABASE_URL: url } });
 
@@ -398,7 +401,7 @@ describe("coverage", () => {
     expect(stderr()).toMatch(/^ARCHIVE_EMPTY: /);
   });
 
-  test("when all is stored, says so; exit code 0", async () => {
+  test("coverage says when all is stored; exit code 0", async () => {
     await ledger({ job: "list", slotAt: slotAt("2026-11-20T14:30:00Z"), due: ["GE"], misses: [] });
 
     const { exitCode, stdout } = await run(["coverage", ...range]);
@@ -407,7 +410,7 @@ describe("coverage", () => {
     expect(stdout).toContain("Everything that was due is stored.");
   });
 
-  test("many instruments share the cells of a heat line of 80 columns", async () => {
+  test("many instruments of coverage share the cells of a heat line of 80 columns", async () => {
     const due = Array.from({ length: 500 }, (_, index) => `S${index}`);
     await ledger({ job: "list", slotAt: slotAt("2026-11-20T14:30:00Z"), due, misses: [["S1", "down"]] });
 
@@ -417,7 +420,7 @@ describe("coverage", () => {
     expect(widest(stdout)).toBeLessThanOrEqual(80);
   });
 
-  test("as JSON has every row", async () => {
+  test("coverage --json has every row", async () => {
     await ledger({
       job: "list",
       slotAt: slotAt("2026-11-20T14:30:00Z"),

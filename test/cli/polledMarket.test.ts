@@ -148,7 +148,7 @@ test("a poll by hand of the simulated market hides no miss of the account's ledg
   expect(stdout).toMatch(/^slots +ATTENTION +7 due in the last day, missed: 5 unauthorized \(going on, /m);
 });
 
-test("accounts of a service are polled by its hours and judged as late, also while their file is wrong", async () => {
+test("accounts of a service are polled in market hours and judged as late, also while accounts.yaml is wrong", async () => {
   const database = await freshDatabase();
   const clock = createTestClock("2026-11-22T15:00:00Z");
   const dir = tempDir();

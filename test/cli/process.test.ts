@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { processEdges } from "../../src/run/edges.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { readCalls } from "../../src/collect/callLog.ts";
@@ -18,6 +18,9 @@ import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { answerXml } from "../support/xml.ts";
 import { capturedEdges } from "./edges.ts";
+
+// Programs are killed and started again, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 const { url, pool } = await freshDatabase();
 const bin = compileProgram(tempDir());
@@ -38,18 +41,18 @@ function inPipe(line: string): { codes: string; stderr: string } {
 }
 
 describe("a reader that has seen enough", () => {
-  test("ends nothing with an error", () => {
+  test("a closed pipe of the reader ends no command with an error", () => {
     expect(inPipe("quotekeeper calendar --from 2020-01-01 --to 2026-12-31 | head -n 1")).toEqual({
       codes: "0 0",
       stderr: "",
     });
   });
 
-  test("leaves a command its own exit code", () => {
+  test("a closed pipe of the reader leaves a command its exit code", () => {
     expect(inPipe("QUOTEKEEPER_JOBS_DIR=/nowhere quotekeeper status | true").codes).toBe("1 0");
   });
 
-  test("ends a watch", () => {
+  test("a closed pipe of the reader ends a watch", () => {
     expect(inPipe("quotekeeper status --watch 1 | head -n 1")).toEqual({ codes: "0 0", stderr: "" });
   });
 });
@@ -122,7 +125,7 @@ describe("a collector that is killed under full load", () => {
     return { server, arrivedAtMs, refused: () => refused, baseUrl: `http://127.0.0.1:${port}` };
   }
 
-  test("twice has no call refused, and notes every call that the service has seen", async () => {
+  test("a collector that is killed twice under full load has no call refused, and notes every call that the service has seen", async () => {
     const service = await countingService();
     const dataDir = tempDir();
     const jobsDir = tempDir();

@@ -34,7 +34,7 @@ function environmentIn(stdout: string): Record<string, string> {
   );
 }
 
-test("the lines it prints are all that a second quotekeeper needs; its quotes are kept as simulated", async () => {
+test("the lines that serve prints are all that a second quotekeeper needs, which stores the quotes as simulated", async () => {
   const service = await serving();
   const { url, pool } = await freshDatabase();
   const env = environmentIn(service.stdout());
@@ -55,7 +55,7 @@ test("the lines it prints are all that a second quotekeeper needs; its quotes ar
   expect(exitCode).toBe(0);
 });
 
-test("with --key it knows that key alone, and never prints it", async () => {
+test("serve --key knows that key alone, and never prints it", async () => {
   const service = await serving("--key", "canary-ck:canary-cs:canary-tk:canary-ts");
   const { url } = await freshDatabase();
   const env = {
@@ -99,7 +99,7 @@ test("two services of one seed serve the same market, one of another seed does n
   expect(other).not.toBe(first);
 });
 
-test("a port that is taken is named, exit code 1", async () => {
+test("serve names a port that is taken, exit code 1", async () => {
   const service = await serving();
   const { port } = new URL(service.baseUrl);
 
@@ -124,7 +124,7 @@ async function call(baseUrl: string, query = "symbols=AAPL&delayed=false") {
   return { status, used: headers.get("x-ratelimit-used"), remaining: headers.get("x-ratelimit-remaining") };
 }
 
-test("a limit that is used up stays so across a restart, until its window ends", async () => {
+test("a used-up limit of serve stays used up across a restart, until its window ends", async () => {
   const dataDir = tempDir();
   const first = await servingFrom(dataDir, "--key", "ck:cs:tk:ts");
   for (let calls = 0; calls < 60; calls += 1) await call(first.baseUrl);

@@ -54,7 +54,7 @@ async function servingWith({ clock, ...edges }: Partial<Edges> & { clock: TestCl
 }
 
 describe("serve keys", () => {
-  test("add shows a key once, in lines for an environment, and says how it is kept", async () => {
+  test("serve keys add shows a key once, in lines for an environment, and says how it is kept", async () => {
     const { keys, dataDir } = keysOn();
 
     const { exitCode, stdout, stderr } = await keys("add", "laptop");
@@ -68,7 +68,7 @@ describe("serve keys", () => {
     expect(stdout).toContain(`${dataDir}/serve/seal.key (mode 0600)`);
   });
 
-  test("list names keys, access and limits, and never a secret", async () => {
+  test("serve keys list names keys, access and limits, and never a secret", async () => {
     const { keys, added } = keysOn();
     const credentials = await added("laptop", "--access", "delayed", "--limit", "5");
 
@@ -97,12 +97,12 @@ describe("serve keys", () => {
     }
   });
 
-  test("without keys list says how to make one", async () => {
+  test("serve keys list without keys says how to make one", async () => {
     expect((await keysOn().keys("list")).stdout).toContain("serve keys add");
     expect((await keysOn().keys("list", "--json")).stdout).toBe("[]\n");
   });
 
-  test("a key of one's own is taken whole, and its secrets are in no file", async () => {
+  test("serve keys add accepts a whole key, whose secrets are in no file", async () => {
     const { keys, dataDir } = keysOn();
 
     await keys("add", "--key", KEY);
@@ -112,7 +112,7 @@ describe("serve keys", () => {
       expect(readFileSync(join(dataDir, "serve", name), "utf8")).not.toContain("canary");
   });
 
-  test("revoke takes a token or a label, and says which key it was", async () => {
+  test("serve keys revoke takes a token or a label, and says which key it was", async () => {
     const { keys, added } = keysOn();
     const { accessToken } = await added("one");
     await added("two");
@@ -154,7 +154,7 @@ describe("serve keys", () => {
     expect(stderr.replace(KEY, "")).not.toContain("canary");
   });
 
-  test("a seal that is too short is a wrong setting", async () => {
+  test("a sealing secret that is too short is a wrong setting", async () => {
     const { exitCode, stderr } = await keysOn({ QUOTEKEEPER_SERVE_SEAL_KEY: "canary" }).keys("list");
 
     expect(exitCode).toBe(2);
@@ -164,7 +164,7 @@ describe("serve keys", () => {
 });
 
 describe("a running service", () => {
-  test("knows the keys that were added, each with its access level and its own limit, and makes none", async () => {
+  test("a running service knows the added keys, each with its access level and limit, and makes none", async () => {
     const clock = createTestClock();
     const { settings, added } = keysOn();
     const realTime = await added("desk");
@@ -185,7 +185,7 @@ describe("a running service", () => {
     expect(answers.map(({ headers }) => headers.get("x-ratelimit-limit"))).toEqual(["60", "1", "1", "60"]);
   });
 
-  test("accepts a key from when it is added until it is revoked, without a restart", async () => {
+  test("a running service accepts a key from its addition until its revocation, without a restart", async () => {
     const clock = createTestClock();
     const { settings, keys, added } = keysOn();
     const service = await serving(settings, clock);
@@ -200,7 +200,7 @@ describe("a running service", () => {
     expect(after.headers.get("www-authenticate")).toBe("OAuth");
   });
 
-  test("knows the keys of the run besides those that were added", async () => {
+  test("a running service knows the keys of the run and the added ones", async () => {
     const clock = createTestClock();
     const { settings, added } = keysOn();
     const stored = await added();
@@ -218,7 +218,7 @@ describe("a running service", () => {
     expect(answers.map(({ headers }) => headers.get("x-ratelimit-used"))).toEqual(["1", "1", "1"]);
   });
 
-  test("refuses a nonce that was used before it was restarted, and takes a new one", async () => {
+  test("a restarted service refuses a nonce that was used before, and accepts a new one", async () => {
     const clock = createTestClock();
     const { settings, added } = keysOn();
     const key = await added();
@@ -238,7 +238,7 @@ describe("a running service", () => {
     expect(replayed.body).toContain("the nonce was used before");
   });
 
-  test("on a machine that has just started accepts no timestamp from before, for its disk may have lost nonces", async () => {
+  test("a service on a machine that has just started accepts no earlier timestamp, because the disk may have lost nonces", async () => {
     const clock = createTestClock();
     const { settings, added } = keysOn();
     const key = await added();
@@ -252,7 +252,7 @@ describe("a running service", () => {
     expect([before.status, since.status]).toEqual([401, 200]);
   });
 
-  test("accepts timestamps as far off as it was told", async () => {
+  test("a service accepts timestamps as far off as --timestamp-window says", async () => {
     const clock = createTestClock();
     const { settings, added } = keysOn();
     const key = await added();
@@ -263,7 +263,7 @@ describe("a running service", () => {
     await narrow.end();
   });
 
-  test("behind a proxy that ends TLS, what callers sign is the public address", async () => {
+  test("callers of a service behind a proxy that ends TLS sign the public address", async () => {
     const clock = createTestClock();
     const { settings, added } = keysOn();
     const key = await added();
@@ -288,7 +288,7 @@ describe("a running service", () => {
     expect(stderr).toMatch(/Expected (http|a whole number)/);
   });
 
-  test("does not begin when its keys cannot be opened, and says why", async () => {
+  test("serve does not begin when its keys cannot be opened, and says why", async () => {
     const { settings, added } = keysOn();
     await added();
     const other = { ...settings, QUOTEKEEPER_SERVE_SEAL_KEY: "some other secret, long enough" };

@@ -19,7 +19,7 @@ async function answerOf(statement: string): Promise<{ names: string[]; rows: unk
 }
 
 describe("the questions of docs/sql.md", () => {
-  test("are asked of a day that was dropped, one that came late and one that is hot", async () => {
+  test("the questions of docs/sql.md are asked of a dropped day, a late day and a hot day", async () => {
     const { rows } = await world.pool.query<{ n: string; date: string }>(
       "select count(*)::text as n from quotes where observed_at < '2026-11-19'",
     );

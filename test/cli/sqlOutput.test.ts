@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import Ajv from "ajv/dist/2020.js";
 import { z } from "zod";
 import { JSON_SCHEMAS } from "../../src/cli/jsonSchemas.ts";
@@ -19,6 +19,9 @@ import { tempDir } from "../support/tempDir.ts";
 import { capturedEdges, run } from "./edges.ts";
 import { acrossTheBorder } from "./sqlWorld.ts";
 
+// Each statement starts a process, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
+
 const { ask, pool, url, lake } = await acrossTheBorder();
 /** Files of another test's process lie in the same place. */
 const OWN_FILES = `quotekeeper-sql-${process.pid}-`;
@@ -27,7 +30,7 @@ const env = { DATABASE_URL: url, QUOTEKEEPER_LAKE_DIR: lake };
 let program: string | undefined;
 
 describe("an answer", () => {
-  test("is a table, with numbers below each other", async () => {
+  test("sql prints a table with numbers below each other", async () => {
     const { stdout, exitCode } = await ask(
       "select symbol, date, close from bars_1d where option_type is null and symbol <> 'IBM' order by symbol, date",
     );
@@ -47,7 +50,7 @@ describe("an answer", () => {
     ]);
   });
 
-  test("is JSON as its schema says: decimals are text, counts numbers, times ISO 8601", async () => {
+  test("sql --json prints decimals as text, counts as numbers and times in ISO 8601, as its schema says", async () => {
     const { stdout } = await ask(
       `select last, observed_at, delayed, instrument_id, count(*) over () as n, null as nothing, [1.5, 2] as list,
          {'a': 'b'} as object, 9007199254740993 as large, 1.5::double as "double"
@@ -98,7 +101,7 @@ describe("an answer", () => {
     },
   );
 
-  test("is CSV in which no spreadsheet finds a formula, unless it is raw", async () => {
+  test("sql --csv prints CSV in which no spreadsheet finds a formula, unless --raw is given", async () => {
     const statement = `select '=1+1' as text, -2.5 as number, '' as empty, null as "null", 'a "b", c' as "quoted"`;
     const { stdout: safe } = await ask(statement, "--csv");
     const { stdout: raw } = await ask(statement, "--csv", "--raw");
@@ -107,7 +110,7 @@ describe("an answer", () => {
     expect(raw).toBe(`text,number,empty,null,quoted\n=1+1,-2.5,"",,"a ""b"", c"\n`);
   });
 
-  test("is a Parquet file that another program reads, and nothing is left beside it", async () => {
+  test("sql --parquet writes a file that another program reads, and leaves nothing beside it", async () => {
     const dir = tempDir();
     const out = join(dir, "closes.parquet");
     writeFileSync(out, "what was there before");
@@ -141,7 +144,7 @@ describe("an answer", () => {
     },
   );
 
-  test("that fails leaves the file that was there, and nothing beside it", async () => {
+  test("a failed sql --parquet leaves the earlier file, and nothing beside it", async () => {
     const dir = tempDir();
     const out = join(dir, "old.parquet");
     writeFileSync(out, "old");
@@ -156,7 +159,7 @@ describe("an answer", () => {
     expect([readdirSync(dir), readFileSync(out, "utf8")]).toEqual([["old.parquet"], "old"]);
   });
 
-  test("of many rows comes in pieces; a table shows the first ten thousand", async () => {
+  test("an answer of many rows is printed as it arrives; a table shows the first ten thousand", async () => {
     const { stdout } = await ask("select range as n from range(100000)", "--csv");
     const shown = await ask("select range as n from range(100000)");
 
@@ -165,7 +168,7 @@ describe("an answer", () => {
     expect(shown.stderr).toBe("the first 10,000 rows; --csv, --json and --parquet write all of them\n");
   });
 
-  test("with two columns of one name has both", async () => {
+  test("an answer with two columns of one name has both", async () => {
     const { stdout } = await ask("select 1 as a, 2 as a", "--json");
 
     expect(Object.values((JSON.parse(stdout) as { rows: object[] }).rows[0] ?? {})).toEqual([1, 2]);
@@ -173,7 +176,7 @@ describe("an answer", () => {
 });
 
 describe("a statement", () => {
-  test("comes from a file or standard input as well", async () => {
+  test("sql reads the statement from a file or standard input as well", async () => {
     const dir = tempDir();
     writeFileSync(join(dir, "one.sql"), "-- a comment\nselect count(*) as n\nfrom instruments;\n");
     const stdin = new PassThrough();
@@ -186,7 +189,7 @@ describe("a statement", () => {
     expect([file.stdout, exitCode, piped.stdout()]).toEqual(["n\n9\n", 0, "n\n9\n"]);
   });
 
-  test("that is wrong is told where, with exit code 2", async () => {
+  test("sql says where a statement is wrong, exit code 2", async () => {
     const syntax = await ask("select 1,\n  frm quotes whre");
     const name = await ask("select nothing from quotes");
     const json = await ask("selec 1", "--json");
@@ -270,7 +273,7 @@ describe("a statement", () => {
     expect(stdout.length).toBeGreaterThan(0);
   });
 
-  test("is ended by Ctrl-C, and leaves nothing behind", async () => {
+  test("Ctrl-C ends a statement, which leaves nothing behind", async () => {
     const before = readdirSync(tmpdir()).filter((name) => name.startsWith(OWN_FILES));
     const { edges, interrupt, stdout } = capturedEdges({ env });
 
@@ -295,7 +298,7 @@ describe("a statement", () => {
 });
 
 describe("where something is missing", () => {
-  test("the package: the error says what it is and how it is installed; the version is ours", async () => {
+  test("without the package of DuckDB the error says how to install it, in our version", async () => {
     const asked = askSql(
       "select 1",
       {
@@ -321,7 +324,7 @@ describe("where something is missing", () => {
     );
   });
 
-  test("the lake: the database alone is asked, which is said, but not for dates whose quotes it has dropped", async () => {
+  test("without a lake only the database is queried, which sql says, but not for dates whose quotes were dropped", async () => {
     const hot = "where observed_at >= '2026-11-19T05:00:00Z'";
     const asked = await run(["sql", "--csv", `select count(*) as n from quotes ${hot}`], {
       DATABASE_URL: url,
@@ -340,7 +343,7 @@ describe("where something is missing", () => {
     ]);
   });
 
-  test("the database: the lake alone is asked when it is said so", async () => {
+  test("without a database --lake-only queries the lake", async () => {
     const away = { DATABASE_URL: "postgresql://nobody@127.0.0.1:1/nothing", QUOTEKEEPER_LAKE_DIR: lake };
     const failed = await run(["sql", "select 1"], away);
     const alone = await run(
@@ -372,7 +375,7 @@ describe("where something is missing", () => {
     );
   });
 
-  test("neither: the lake's directory has to be named, and has to be this archive's lake", async () => {
+  test("without lake and database sql wants the lake's directory, which has to be this archive's lake", async () => {
     const unnamed = await run(["sql", "--lake-only", "select 1"], {});
     const empty = await run(["sql", "--lake", tempDir(), "select count(*) from quotes"], env);
 
@@ -381,7 +384,7 @@ describe("where something is missing", () => {
   });
 });
 
-test("at the prompt statements go over lines, errors do not end it, and Ctrl-C ends a statement alone", async () => {
+test("statements at the prompt may have several lines, errors do not end the prompt, and Ctrl-C ends a statement alone", async () => {
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   const { edges, stdout, stderr, said } = capturedEdges({ env, isTTY: true, stdin: () => stdin });
   const ended = runProgram(["sql"], edges);

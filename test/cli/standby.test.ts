@@ -31,7 +31,7 @@ afterAll(async () => {
   rmSync(serverDir, { recursive: true, force: true });
 });
 
-test("it is named, read as ever, collecting goes on beside it, and once it is promoted everything is loaded", async () => {
+test("a standby database is named and read; collecting continues into the journal, and everything is loaded once it is promoted", async () => {
   const dir = tempDir();
   mkdirSync(join(dir, "jobs"));
   writeFileSync(

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect, test } from "@jest/globals";
+import { afterAll, expect, jest, test } from "@jest/globals";
 import type pg from "pg";
 import { type Job, readJobs } from "../../src/schedule/readJobs.ts";
 import type { QuoteRow } from "../../src/web/api/types.ts";
@@ -14,6 +14,9 @@ import { tempDir } from "../support/tempDir.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { until } from "../support/until.ts";
 import { run } from "./edges.ts";
+
+// A cluster is made and programs are started, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 const JOBS = fileURLToPath(new URL("../../jobs/", import.meta.url));
 

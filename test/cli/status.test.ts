@@ -22,7 +22,7 @@ function settings(files: Record<string, string> = { "good.yaml": GOOD }) {
   return { QUOTEKEEPER_JOBS_DIR: jobs, QUOTEKEEPER_DATA_DIR: join(tempDir(), "data") };
 }
 
-test("before the first start nothing is wrong, and nothing is made", async () => {
+test("status before the first start finds nothing wrong, and makes nothing", async () => {
   const env = settings();
 
   const { exitCode, stdout, stderr } = await run(["status"], env);
@@ -148,7 +148,7 @@ test("a data directory that is a file needs a person, and everything else is sti
   expect(stdout).toMatch(/^journal +ATTENTION JOURNAL_UNREADABLE: .*ENOTDIR/m);
 });
 
-test("another program on the account is told of beside the budget", () => {
+test("status names another program on the account beside the budget", () => {
   const service = { serviceUsed: 47, serviceLimit: 60, serviceRemaining: 13 };
   const use = { calls: 27, limit: 60, windowMs: 60_000, ...service };
 
@@ -181,7 +181,7 @@ test("the next poll is the next slot of the session, and the budget what the las
     expect(stdout.trimEnd().split("\n").length).toBeLessThanOrEqual(10);
 });
 
-test("several accounts are told of in sum and each for itself, and the sum is what the rows are", async () => {
+test("status shows several accounts in sum and each for itself, and the sum is that of the rows", async () => {
   const { url, pool } = await freshDatabase();
   const clock = createTestClock("2026-11-20T22:50:00Z");
   const env = { ...settings(), DATABASE_URL: url, QUOTEKEEPER_SIMULATED_ACCOUNTS: "3" };
@@ -262,7 +262,7 @@ describe("a clock that was moved", () => {
 
   const back: ClockStep = { kind: "set_back", stepMs: -3_600_000 };
 
-  test("needs a person for an hour, by whatever process asks, and is said for a day", async () => {
+  test("a moved clock needs a person for an hour, in any process's status, and is shown for a day", async () => {
     const remedy = ": see to the machine's time service";
     const text = "set back by 60 min at 2026-11-20 10:00:00 New York";
 
@@ -274,7 +274,7 @@ describe("a clock that was moved", () => {
     expect((await saidAfter(24 * 60, back)).clock).toBeUndefined();
   });
 
-  test("by a few seconds, a machine that slept and a program that could not run need nobody, and are told apart", async () => {
+  test("a clock moved by seconds, a machine that slept and a program that could not run need nobody, and are told apart", async () => {
     const said = await saidAfter(
       1,
       { kind: "stopped", stepMs: 7_000 },
@@ -293,7 +293,7 @@ describe("a clock that was moved", () => {
     expect(said.lines).toBeLessThanOrEqual(10);
   });
 
-  test("again and again is told by the newest, and by how many more there are", async () => {
+  test("a clock that moved several times is shown by its newest move, and by how many more there are", async () => {
     const { clock } = await saidAfter(1, back, back, back, back, back);
 
     expect(clock).toContain("10:00:04 New York");

@@ -27,7 +27,7 @@ test.each(COMMANDS)("%s --help says what it does and what its exit codes mean", 
   expect(stdout).toContain("Exit codes: 0 done, 1 something needs a person, 2 wrong usage or configuration.");
 });
 
-test("without a command the help is shown, as wrong usage", async () => {
+test("quotekeeper without a command shows the help, as wrong usage", async () => {
   const { exitCode, stdout, stderr } = await run([]);
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

@@ -52,7 +52,7 @@ async function watch(
   return { exitCode, stdout: captured.stdout(), stderr: captured.stderr(), slept: clock.slept };
 }
 
-test("elsewhere than on a terminal it prints a block at each look, every five seconds, until Ctrl-C", async () => {
+test("status --watch elsewhere than on a terminal prints a block at each look, every five seconds, until Ctrl-C", async () => {
   const { exitCode, stdout, stderr, slept } = await watch([]);
 
   const blocks = stdout.split("\n\n");
@@ -67,7 +67,7 @@ test("elsewhere than on a terminal it prints a block at each look, every five se
   expect(stdout).not.toContain("\u001b");
 });
 
-test("with --json each look is one line", async () => {
+test("each look of status --watch --json is one line", async () => {
   const { stdout } = await watch(["--json"]);
 
   const looks = stdout.trimEnd().split("\n");
@@ -82,7 +82,7 @@ const [ENTER, LEAVE, TOP] = [
   "\u001b[H",
 ];
 
-test("on a terminal each look is drawn over the one before in one piece, on a screen of its own", async () => {
+test("status --watch on a terminal draws each look over the one before in one piece, on a screen of its own", async () => {
   const { stdout } = await watch(["2"], { isTTY: true });
 
   const [before, first = "", second = "", third = ""] = stdout.split(TOP);
@@ -96,7 +96,7 @@ test("on a terminal each look is drawn over the one before in one piece, on a sc
   expect(stdout).not.toContain("\u001b[2J");
 });
 
-test("a terminal that becomes narrow is drawn anew at once, and no line is wider than it", async () => {
+test("status --watch draws again at once when the terminal becomes narrow, and no line is wider than the terminal", async () => {
   const { stdout, slept } = await watch([], { isTTY: true, narrowTo: 50 });
 
   const blocks = stdout.split(TOP).slice(1);
@@ -112,7 +112,7 @@ test("a terminal that becomes narrow is drawn anew at once, and no line is wider
   for (const width of widths.slice(1)) expect(width).toBeLessThan(50);
 });
 
-test("on a terminal of few lines the top of the block stays in sight", async () => {
+test("status --watch on a terminal of few lines keeps the top of the block in sight", async () => {
   const { stdout } = await watch([], { isTTY: true, rows: 4 });
 
   const [, first = ""] = stdout.split(TOP);
@@ -120,7 +120,7 @@ test("on a terminal of few lines the top of the block stays in sight", async () 
   expect(first).toMatch(/^2026-11-20 10:00:00 New York/);
 });
 
-test("a database that is away is looked for again at each look; the exit code is that of the last one", async () => {
+test("status --watch looks for a database that is away at each look; the exit code is that of the last look", async () => {
   const away = `postgresql://me:canary@127.0.0.1:${await closedPort()}/quotes`;
 
   const { exitCode, stdout } = await watch([], { env: { DATABASE_URL: away } });

@@ -77,7 +77,7 @@ test("web makes no archive where there is none", async () => {
   expect(stderr).toContain("ARCHIVE_EMPTY");
 });
 
-test("with a token it serves at any address", async () => {
+test("web with a token serves at any address", async () => {
   const { url } = await freshDatabase();
   const env = {
     ...{ DATABASE_URL: url, QUOTEKEEPER_HTTP_HOST: "0.0.0.0", QUOTEKEEPER_HTTP_PORT: "0" },

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
-import type { ClockNote, LedgerNote, SlotEntry } from "../../src/journal/ledger.ts";
+import type { LedgerNote, SlotEntry } from "../../src/journal/ledger.ts";
 import { contractsOf, MINUTE_MS, symbolsNamed } from "./due.ts";
 import {
   addsUp,
@@ -25,7 +25,9 @@ const PAIR = [jobOf({ name: "pair", symbols: ["AAPL", "GE"] })];
 /** By how much may be exceeded what a job's period allows: the watch looks each second. */
 const WITHIN_MS = 2_000;
 
-function stepsOf(notes: readonly LedgerNote[]): Omit<ClockNote, "type" | "at">[] {
+function stepsOf(
+  notes: readonly LedgerNote[],
+): Omit<Extract<LedgerNote, { type: "clock" }>, "type" | "at">[] {
   return notes.flatMap((note) => (note.type === "clock" ? [{ kind: note.kind, stepMs: note.stepMs }] : []));
 }
 

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { type Clock, createObserver } from "../../src/clock.ts";
 import { openFetchQuotes, type OpenFetchQuotes } from "../../src/collect/fetchQuotes.ts";
 import { createFaults } from "../../src/serve/faults/edge.ts";
-import { parseFaults } from "../../src/serve/faults/faults.ts";
+import { readFaults } from "../../src/serve/faults/readFaults.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
@@ -21,9 +21,8 @@ const truth = createTestClock();
 
 /** The service, whose clock is right, and so is its Date, which the HTTP server would take from the machine. */
 async function startRightService(): Promise<{ baseUrl: string }> {
-  const read = parseFaults("header-skew=1ms");
-  if (!read.ok) throw new Error(read.problems.join());
-  return startSimulatedService(truth, { faults: createFaults(read.faults, { seed: 1, clock: truth }) });
+  const faults = readFaults("header-skew=1ms");
+  return startSimulatedService(truth, { faults: createFaults(faults, { seed: 1, clock: truth }) });
 }
 
 /** The machine's clock, so many seconds ahead; `shift` moves it. */

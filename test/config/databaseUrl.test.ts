@@ -6,47 +6,45 @@ import {
   withSslMode,
 } from "../../src/config/databaseUrl.ts";
 
-describe("an address in libpq's form", () => {
-  test.each([
-    ["postgresql://user@/db?host=/var/run/postgresql", "/var/run/postgresql:5432/db"],
-    ["postgresql:///db?host=/var/run/postgresql&user=me@home", "/var/run/postgresql:5432/db"],
-    ["postgresql://me@%2Fvar%2Frun%2Fpostgresql/db", "/var/run/postgresql:5432/db"],
-    ["postgresql://me:p%2Fw%40x%23@db.example:5433/quotes", "db.example:5433/quotes"],
-    ["postgresql://me:a:b@db.example/quotes", "db.example:5432/quotes"],
-    ["postgres://[::1]:5433/quotes?sslmode=prefer", "::1:5433/quotes"],
-    [
-      "postgresql://db.example/quotes?sslmode=require&options=-c%20search_path%3Dquotes",
-      "db.example:5432/quotes",
-    ],
-  ])("%s is taken, and shown as %s", (url, shown) => {
-    expect(databaseUrlProblem(url)).toBeNull();
-    expect(describeDatabase(url)).toBe(shown);
-  });
+test.each([
+  ["postgresql://user@/db?host=/var/run/postgresql", "/var/run/postgresql:5432/db"],
+  ["postgresql:///db?host=/var/run/postgresql&user=me@home", "/var/run/postgresql:5432/db"],
+  ["postgresql://me@%2Fvar%2Frun%2Fpostgresql/db", "/var/run/postgresql:5432/db"],
+  ["postgresql://me:p%2Fw%40x%23@db.example:5433/quotes", "db.example:5433/quotes"],
+  ["postgresql://me:a:b@db.example/quotes", "db.example:5432/quotes"],
+  ["postgres://[::1]:5433/quotes?sslmode=prefer", "::1:5433/quotes"],
+  [
+    "postgresql://db.example/quotes?sslmode=require&options=-c%20search_path%3Dquotes",
+    "db.example:5432/quotes",
+  ],
+])("an address in libpq's form %s is taken, and shown as %s", (url, shown) => {
+  expect(databaseUrlProblem(url)).toBeNull();
+  expect(describeDatabase(url)).toBe(shown);
+});
 
-  test("asks for a proof of the password, or for no way to log in that is not kept to", () => {
-    const url = "postgresql://me:s3cret@db/quotes?require_auth=";
-    expect(databaseUrlProblem(`${url}scram-sha-256`)).toBeNull();
-    expect(databaseUrlProblem(`${url}md5`)).toMatch(/require_auth is "md5": expected scram-sha-256/);
-  });
+test("require_auth of an address is scram-sha-256 and nothing weaker", () => {
+  const url = "postgresql://me:s3cret@db/quotes?require_auth=";
+  expect(databaseUrlProblem(`${url}scram-sha-256`)).toBeNull();
+  expect(databaseUrlProblem(`${url}md5`)).toMatch(/require_auth is "md5": expected scram-sha-256/);
+});
 
-  test.each(["allow", "Require", "very-safe", "c4nary"])(
-    "with sslmode=%s is refused, and told the words",
-    (mode) => {
-      const problem = databaseUrlProblem(`postgresql://me:s3cret@db/quotes?sslmode=${mode}`);
+test.each(["allow", "Require", "very-safe", "c4nary"])(
+  "an address in libpq's form with sslmode=%s is refused, and the error lists the allowed words",
+  (mode) => {
+    const problem = databaseUrlProblem(`postgresql://me:s3cret@db/quotes?sslmode=${mode}`);
 
-      expect(problem).toMatch(/sslmode is .*: expected one of disable, prefer, require/);
-      expect(problem).not.toMatch(/s3cret|c4nary/);
-    },
-  );
+    expect(problem).toMatch(/sslmode is .*: expected one of disable, prefer, require/);
+    expect(problem).not.toMatch(/s3cret|c4nary/);
+  },
+);
 
-  test("that verifies an authority and names none is refused", () => {
-    expect(databaseUrlProblem("postgresql://db/quotes?sslmode=verify-ca")).toContain("sslrootcert=FILE");
-    expect(databaseUrlProblem("postgresql://db/quotes?sslmode=verify-ca&sslrootcert=ca.pem")).toBeNull();
-  });
+test("an address in libpq's form that asks to verify an authority and names none is refused", () => {
+  expect(databaseUrlProblem("postgresql://db/quotes?sslmode=verify-ca")).toContain("sslrootcert=FILE");
+  expect(databaseUrlProblem("postgresql://db/quotes?sslmode=verify-ca&sslrootcert=ca.pem")).toBeNull();
+});
 
-  test("with several hosts is refused", () => {
-    expect(databaseUrlProblem("postgresql://a.example,b.example/quotes")).toContain("one host");
-  });
+test("an address in libpq's form with several hosts is refused", () => {
+  expect(databaseUrlProblem("postgresql://a.example,b.example/quotes")).toContain("one host");
 });
 
 describe("a password with raw special characters", () => {

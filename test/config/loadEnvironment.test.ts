@@ -240,132 +240,124 @@ describe("the service's address and the credentials", () => {
   });
 });
 
-describe("the database's address", () => {
-  test.each([
-    "postgresql://me:pw@127.0.0.1:5432/quotes",
-    "postgres://db/quotes?sslmode=require",
-    "postgresql:///quotes?host=/var/run/postgresql",
-  ])("%s is taken", (url) => {
-    expect(load({ DATABASE_URL: url }).databaseUrl).toBe(url);
-  });
+test.each([
+  "postgresql://me:pw@127.0.0.1:5432/quotes",
+  "postgres://db/quotes?sslmode=require",
+  "postgresql:///quotes?host=/var/run/postgresql",
+])("the database's address %s is taken", (url) => {
+  expect(load({ DATABASE_URL: url }).databaseUrl).toBe(url);
+});
 
-  test("without a word of TLS is as PGSSLMODE says", () => {
-    expect(load({ DATABASE_URL: "postgresql://db/quotes", PGSSLMODE: "require" }).databaseUrl).toBe(
-      "postgresql://db/quotes?sslmode=require",
-    );
-  });
-
-  test.each(["postgresql://me:p#w@db/quotes", "postgresql://me:100%@db/quotes"])(
-    "a password with characters that need encoding is refused, and the message says how: %s",
-    (url) => {
-      const [problem] = problems({ DATABASE_URL: url });
-
-      expect(problem).toBe(
-        "DATABASE_URL: expected special characters in user name and password percent-encoded, such as %2F for /, %40 for @ and %23 for #",
-      );
-    },
+test("a database's address that says nothing of TLS follows PGSSLMODE", () => {
+  expect(load({ DATABASE_URL: "postgresql://db/quotes", PGSSLMODE: "require" }).databaseUrl).toBe(
+    "postgresql://db/quotes?sslmode=require",
   );
 });
 
-describe("a secret in a file", () => {
-  test("is read from the file that NAME_FILE names, without the white space around it", () => {
-    const config = load({
-      ...ACCOUNT,
-      QUOTES_CONSUMER_SECRET: undefined,
-      QUOTES_CONSUMER_SECRET_FILE: fileWith("  from-a-file\r\n"),
-      DATABASE_URL_FILE: fileWith("postgresql://db/quotes\n"),
-    });
+test.each(["postgresql://me:p#w@db/quotes", "postgresql://me:100%@db/quotes"])(
+  "a password with characters that need encoding is refused, and the message says how: %s",
+  (url) => {
+    const [problem] = problems({ DATABASE_URL: url });
 
-    expect(config.databaseUrl).toBe("postgresql://db/quotes");
-    expect(config.feed).toMatchObject({ credentials: { consumerSecret: "from-a-file" } });
-  });
-
-  test("may be named relative to the directory of the start", () => {
-    const directory = tempDir();
-    writeFileSync(join(directory, "token.txt"), "from-there");
-
-    const { feed } = load(
-      { ...ACCOUNT, QUOTES_ACCESS_TOKEN: undefined, QUOTES_ACCESS_TOKEN_FILE: "token.txt" },
-      directory,
+    expect(problem).toBe(
+      "DATABASE_URL: expected special characters in user name and password percent-encoded, such as %2F for /, %40 for @ and %23 for #",
     );
+  },
+);
 
-    expect(feed).toMatchObject({ credentials: { accessToken: "from-there" } });
+test("a secret in a file is read from the file that NAME_FILE names, without the white space around it", () => {
+  const config = load({
+    ...ACCOUNT,
+    QUOTES_CONSUMER_SECRET: undefined,
+    QUOTES_CONSUMER_SECRET_FILE: fileWith("  from-a-file\r\n"),
+    DATABASE_URL_FILE: fileWith("postgresql://db/quotes\n"),
   });
 
-  test.each(SECRETS)("and in the variable as well is refused: %s", (name) => {
-    const [problem, ...others] = problems({
-      ...ACCOUNT,
-      DATABASE_URL: "postgresql://db/quotes",
-      [`${name}_FILE`]: fileWith("x"),
-    });
-
-    expect(problem).toBe(`${name} and ${name}_FILE are both set; keep one`);
-    expect(others).toEqual([]);
-  });
-
-  test("that cannot be read, or is empty, is a problem that names variable and file", () => {
-    const empty = fileWith("\n");
-    const directory = tempDir();
-
-    expect(
-      problems({
-        ...ACCOUNT,
-        QUOTES_CONSUMER_KEY: undefined,
-        QUOTES_CONSUMER_KEY_FILE: "/nowhere/key",
-        QUOTES_CONSUMER_SECRET: undefined,
-        QUOTES_CONSUMER_SECRET_FILE: empty,
-        QUOTES_ACCESS_TOKEN: undefined,
-        QUOTES_ACCESS_TOKEN_FILE: directory,
-      }),
-    ).toEqual([
-      "QUOTES_CONSUMER_KEY_FILE names /nowhere/key, which cannot be read (ENOENT)",
-      `QUOTES_CONSUMER_SECRET_FILE names ${empty}, which is empty`,
-      `QUOTES_ACCESS_TOKEN_FILE names ${directory}, which cannot be read (EISDIR)`,
-    ]);
-  });
+  expect(config.databaseUrl).toBe("postgresql://db/quotes");
+  expect(config.feed).toMatchObject({ credentials: { consumerSecret: "from-a-file" } });
 });
 
-describe("the file .env", () => {
-  test("gives what the environment does not, and the environment wins", () => {
-    const directory = tempDir();
-    writeFileSync(
-      join(directory, ".env"),
-      "# local settings\nQUOTES_LIMIT=30\nQUOTEKEEPER_HTTP_PORT=9000\nQUOTEKEEPER_DATA_DIR='/srv/my data'\n",
-    );
+test("a secret in a file may be named relative to the directory of the start", () => {
+  const directory = tempDir();
+  writeFileSync(join(directory, "token.txt"), "from-there");
 
-    const config = load({ QUOTES_LIMIT: "45" }, directory);
+  const { feed } = load(
+    { ...ACCOUNT, QUOTES_ACCESS_TOKEN: undefined, QUOTES_ACCESS_TOKEN_FILE: "token.txt" },
+    directory,
+  );
 
-    expect(config).toMatchObject({ limit: 45, httpPort: 9000, dataDir: "/srv/my data" });
+  expect(feed).toMatchObject({ credentials: { accessToken: "from-there" } });
+});
+
+test.each(SECRETS)("a secret that stands in a file and in the variable as well is refused: %s", (name) => {
+  const [problem, ...others] = problems({
+    ...ACCOUNT,
+    DATABASE_URL: "postgresql://db/quotes",
+    [`${name}_FILE`]: fileWith("x"),
   });
 
-  test("is refused where a # would cut a value without quotes, which is not shown", () => {
-    const directory = tempDir();
-    const lines = [
-      "QUOTES_ACCESS_TOKEN=canary#1",
-      "  export QUOTES_LIMIT=#30",
-      "QUOTES_CONSUMER_KEY='a#b'",
-      "QUOTEKEEPER_HTTP_PORT=9000 # mine",
-      "QUOTEKEEPER_DATA_DIR= # none",
-      "COLOUR=#fff",
-    ];
-    writeFileSync(join(directory, ".env"), lines.join("\r\n"));
+  expect(problem).toBe(`${name} and ${name}_FILE are both set; keep one`);
+  expect(others).toEqual([]);
+});
 
-    const found = problems({ QUOTES_BASE_URL: "https://api.example" }, directory);
+test("a secret in a file that cannot be read, or is empty, is a problem that names variable and file", () => {
+  const empty = fileWith("\n");
+  const directory = tempDir();
 
-    const remedy = "has a # in .env: put its value in quotes, or a blank before a comment";
-    expect(found).toEqual(
-      expect.arrayContaining([`QUOTES_ACCESS_TOKEN ${remedy}`, `QUOTES_LIMIT ${remedy}`]),
-    );
-    expect(found.filter((problem) => problem.includes("#"))).toHaveLength(2);
-    expect(found.join()).not.toContain("canary");
-  });
+  expect(
+    problems({
+      ...ACCOUNT,
+      QUOTES_CONSUMER_KEY: undefined,
+      QUOTES_CONSUMER_KEY_FILE: "/nowhere/key",
+      QUOTES_CONSUMER_SECRET: undefined,
+      QUOTES_CONSUMER_SECRET_FILE: empty,
+      QUOTES_ACCESS_TOKEN: undefined,
+      QUOTES_ACCESS_TOKEN_FILE: directory,
+    }),
+  ).toEqual([
+    "QUOTES_CONSUMER_KEY_FILE names /nowhere/key, which cannot be read (ENOENT)",
+    `QUOTES_CONSUMER_SECRET_FILE names ${empty}, which is empty`,
+    `QUOTES_ACCESS_TOKEN_FILE names ${directory}, which cannot be read (EISDIR)`,
+  ]);
+});
 
-  test("that is there but cannot be read ends the start: it may hold the account's address", () => {
-    const directory = tempDir();
-    mkdirSync(join(directory, ".env"));
+test("the file .env sets what the environment does not, and the environment wins", () => {
+  const directory = tempDir();
+  writeFileSync(
+    join(directory, ".env"),
+    "# local settings\nQUOTES_LIMIT=30\nQUOTEKEEPER_HTTP_PORT=9000\nQUOTEKEEPER_DATA_DIR='/srv/my data'\n",
+  );
 
-    expect(problems({}, directory)).toEqual([`${join(directory, ".env")} cannot be read (EISDIR)`]);
-  });
+  const config = load({ QUOTES_LIMIT: "45" }, directory);
+
+  expect(config).toMatchObject({ limit: 45, httpPort: 9000, dataDir: "/srv/my data" });
+});
+
+test("the file .env is refused where a # would cut an unquoted value, and the value is not shown", () => {
+  const directory = tempDir();
+  const lines = [
+    "QUOTES_ACCESS_TOKEN=canary#1",
+    "  export QUOTES_LIMIT=#30",
+    "QUOTES_CONSUMER_KEY='a#b'",
+    "QUOTEKEEPER_HTTP_PORT=9000 # mine",
+    "QUOTEKEEPER_DATA_DIR= # none",
+    "COLOUR=#fff",
+  ];
+  writeFileSync(join(directory, ".env"), lines.join("\r\n"));
+
+  const found = problems({ QUOTES_BASE_URL: "https://api.example" }, directory);
+
+  const remedy = "has a # in .env: put its value in quotes, or a blank before a comment";
+  expect(found).toEqual(expect.arrayContaining([`QUOTES_ACCESS_TOKEN ${remedy}`, `QUOTES_LIMIT ${remedy}`]));
+  expect(found.filter((problem) => problem.includes("#"))).toHaveLength(2);
+  expect(found.join()).not.toContain("canary");
+});
+
+test("a file .env that exists and cannot be read ends the start: it may hold the account's address", () => {
+  const directory = tempDir();
+  mkdirSync(join(directory, ".env"));
+
+  expect(problems({}, directory)).toEqual([`${join(directory, ".env")} cannot be read (EISDIR)`]);
 });
 
 test("no value of a secret is in any message, whatever else is wrong", () => {

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { VARIABLE_NAMES } from "../../src/config/environment.ts";
-import { misspeltSettings } from "../../src/config/loadEnvironment.ts";
+import { misspeltSettings } from "../../src/config/settingSources.ts";
 import { describeUnknown, unknownVariables } from "../../src/config/unknownVariables.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { run } from "../cli/edges.ts";

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { Ajv2019, type AnySchema } from "ajv/dist/2019.js";
 import addFormats from "ajv-formats";
-import { VARIABLE_NAMES } from "../../src/config/environment.ts";
-import { isSecret, loadConfig } from "../../src/config/loadEnvironment.ts";
+import { VARIABLE_NAMES, isSecret } from "../../src/config/environment.ts";
+import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { fileText, yamlOf } from "./files.ts";
 

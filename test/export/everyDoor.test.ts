@@ -1,7 +1,7 @@
 /** Whatever value a reader accepts comes back equal from every door of the archive: export, lake, `sql`, import. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
 import { EXTENDED_FIELDS, PRICE_FIELDS } from "../../src/quotes-api/fields.ts";
@@ -12,6 +12,9 @@ import { runs } from "../support/runs.ts";
 import { see } from "../support/observations.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
+
+// One test passes many values through every door, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 handOnDatabases();
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import { digestsQuery, rowsQuery } from "../../src/archive/export/exportQueries.ts";
 import { EXPORT_TABLES, type ExportTable, readColumns } from "../../src/archive/export/tables.ts";
 import type { Manifest } from "../../src/export/manifest.ts";
@@ -12,6 +12,9 @@ import { tempDir } from "../support/tempDir.ts";
 import { duckdbRows } from "./duckdb.ts";
 import { exportableArchive } from "./world.ts";
 import { unlessOnCitus } from "../support/unlessOnCitus.ts";
+
+// Every value of an archive is compared, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 handOnDatabases();
 
@@ -38,142 +41,140 @@ function manifestOf(out: string): Manifest {
   return JSON.parse(readFileSync(join(out, "manifest.json"), "utf8")) as Manifest;
 }
 
-describe("DuckDB reads an export in Parquet", () => {
-  test("with the rows and sums of the database, every digit of them", async () => {
-    const { out, exitCode } = whole;
-    const sums = `count(*) as n, count(bid) as bids, sum(bid) as bid, sum(ask) as ask, sum(last) as last, sum(change) as change,
+test("DuckDB reads from Parquet the rows and sums of the database, with every digit", async () => {
+  const { out, exitCode } = whole;
+  const sums = `count(*) as n, count(bid) as bids, sum(bid) as bid, sum(ask) as ask, sum(last) as last, sum(change) as change,
       sum(pct_change) as pct_change`;
 
-    const [ours] = await rowsOfQuery(archive.pool, `select ${sums} from quotes`);
-    const [theirs] = await duckdbRows(`select ${sums} from read_parquet('${out}/quotes/*/*.parquet')`);
+  const [ours] = await rowsOfQuery(archive.pool, `select ${sums} from quotes`);
+  const [theirs] = await duckdbRows(`select ${sums} from read_parquet('${out}/quotes/*/*.parquet')`);
 
-    expect(exitCode).toBe(0);
-    const plain = (row: Record<string, unknown> | undefined) =>
-      Object.fromEntries(
-        Object.entries(row ?? {}).map(([name, value]) => [name, String(value).replace(/\.?0+$/, "")]),
-      );
-    expect(plain(theirs)).toEqual(plain(ours));
-    expect(
-      await duckdbRows(
-        `select sum(volume) as volume, min(delta) as delta from '${out}/extended_quotes/*/*.parquet'`,
-      ),
-    ).toEqual([{ volume: "9007199254740998", delta: "-0.00000300" }]);
-  });
+  expect(exitCode).toBe(0);
+  const plain = (row: Record<string, unknown> | undefined) =>
+    Object.fromEntries(
+      Object.entries(row ?? {}).map(([name, value]) => [name, String(value).replace(/\.?0+$/, "")]),
+    );
+  expect(plain(theirs)).toEqual(plain(ours));
+  expect(
+    await duckdbRows(
+      `select sum(volume) as volume, min(delta) as delta from '${out}/extended_quotes/*/*.parquet'`,
+    ),
+  ).toEqual([{ volume: "9007199254740998", delta: "-0.00000300" }]);
+});
 
-  test("with decimals as DECIMAL, times as TIMESTAMP WITH TIME ZONE and dates as DATE", async () => {
-    const { out } = whole;
+test("DuckDB reads decimals of Parquet as DECIMAL, times as TIMESTAMP WITH TIME ZONE and dates as DATE", async () => {
+  const { out } = whole;
 
-    const types = async (table: string): Promise<Record<string, string | null>> =>
-      Object.fromEntries(
-        (await duckdbRows(`describe select * from read_parquet('${out}/${table}')`)).map((row) => [
-          row["column_name"],
-          row["column_type"] ?? null,
-        ]),
-      );
-
-    expect(await types("quotes/*/*.parquet")).toEqual({
-      observed_at: "TIMESTAMP WITH TIME ZONE",
-      instrument_id: "INTEGER",
-      instrument: "VARCHAR",
-      source_id: "INTEGER",
-      source: "VARCHAR",
-      delayed: "BOOLEAN",
-      bid: "DECIMAL(18,8)",
-      ask: "DECIMAL(18,8)",
-      last: "DECIMAL(18,8)",
-      change: "DECIMAL(18,8)",
-      pct_change: "DECIMAL(18,8)",
-      date: "DATE",
-    });
-    expect(await types("instruments/*.parquet")).toMatchObject({
-      expiration: "DATE",
-      strike: "DECIMAL(18,8)",
-    });
-    expect(await types("bars_1d/*/*.parquet")).toMatchObject({
-      volume: "BIGINT",
-      mean_spread: "DECIMAL(38,23)",
-      date: "DATE",
-    });
-    expect(await types("bars_5m/*/*.parquet")).toMatchObject({ log_return: "DECIMAL(38,12)" });
-  });
-
-  test("cut by the exchange's date, with every time to the microsecond and the instrument's name beside it", async () => {
-    const { out } = whole;
-
-    expect(
-      await duckdbRows(
-        `select date, observed_at, instrument, source, delayed, bid from read_parquet('${out}/quotes/*/*.parquet') order by observed_at`,
-      ),
-    ).toEqual([
-      {
-        ...{ date: "2026-11-19", observed_at: "2026-11-19 15:00:00.000001+00", instrument: "AAPL" },
-        ...{ source: "account", delayed: "false", bid: "149.90000000" },
-      },
-      {
-        ...{ date: "2026-11-19", observed_at: "2026-11-20 04:59:59.999999+00", instrument: "AAPL" },
-        ...{ source: "account", delayed: "false", bid: "0.00000000" },
-      },
-      {
-        ...{ date: "2026-11-20", observed_at: "2026-11-20 05:00:00+00", instrument: "AAPL" },
-        ...{ source: "simulated", delayed: "true", bid: "0.00010000" },
-      },
-      {
-        ...{ date: "2026-11-20", observed_at: "2026-11-20 20:59:00+00", instrument: "MSFT" },
-        ...{ source: "account", delayed: "false", bid: null },
-      },
-      {
-        ...{
-          date: "2026-11-20",
-          observed_at: "2026-11-20 21:00:00+00",
-          instrument: "AAPL:2026-12-18:CALL:150.5",
-        },
-        ...{ source: "account", delayed: "false", bid: "4.20000000" },
-      },
-    ]);
-  });
-
-  test("every table of the archive, compressed with Zstandard, with as many rows as the database", async () => {
-    const { out, stderr, exitCode } = whole;
-    const { tables } = manifestOf(out);
-
-    expect({ exitCode, warned: stderr.includes('"level":40') }).toEqual({ exitCode: 0, warned: false });
-    expect(tables.map(({ name }) => name)).toHaveLength(19);
-    for (const { name, rows, files } of tables) {
-      const [counted] = await rowsOfQuery(archive.pool, `select count(*) as n from ${name}`);
-      expect({ name, rows: String(rows) }).toEqual({ name, rows: counted?.["n"] });
-      const [read] = await duckdbRows(
-        `select count(*) as n from read_parquet([${files.map(({ path }) => `'${out}/${path}'`).join(", ")}])`,
-      );
-      expect({ name, ...read }).toEqual({ name, n: String(rows) });
-    }
-    expect(
-      await duckdbRows(`select distinct compression from parquet_metadata('${out}/quotes/*/*.parquet')`),
-    ).toEqual([{ compression: "ZSTD" }]);
-    expect(await duckdbRows(`select instruments from '${out}/due_sets/*.parquet'`)).toEqual([
-      { instruments: '["AAPL", "MSFT"]' },
-    ]);
-  });
-
-  test("in row groups, whose borders lose no row and none of its places", async () => {
-    const { pool, url } = await freshDatabase();
-    await pool.query(
-      "insert into due_sets (id, digest, instruments) select n, n::text, array['S' || n] from generate_series(1, 70000) n",
+  const types = async (table: string): Promise<Record<string, string | null>> =>
+    Object.fromEntries(
+      (await duckdbRows(`describe select * from read_parquet('${out}/${table}')`)).map((row) => [
+        row["column_name"],
+        row["column_type"] ?? null,
+      ]),
     );
 
-    const { out } = await exported("--format parquet --tables due_sets", { url });
-
-    expect(
-      await duckdbRows(
-        `select count(*) as n, sum(id) as ids, bool_and(digest = id::varchar) as told, bool_and(instruments = '["S' || id || '"]') as named
-         from '${out}/due_sets/*.parquet'`,
-      ),
-    ).toEqual([{ n: "70000", ids: String((70_000 * 70_001) / 2), told: "true", named: "true" }]);
-    expect(
-      await duckdbRows(
-        `select count(distinct row_group_id) as n from parquet_metadata('${out}/due_sets/*.parquet')`,
-      ),
-    ).toEqual([{ n: "3" }]);
+  expect(await types("quotes/*/*.parquet")).toEqual({
+    observed_at: "TIMESTAMP WITH TIME ZONE",
+    instrument_id: "INTEGER",
+    instrument: "VARCHAR",
+    source_id: "INTEGER",
+    source: "VARCHAR",
+    delayed: "BOOLEAN",
+    bid: "DECIMAL(18,8)",
+    ask: "DECIMAL(18,8)",
+    last: "DECIMAL(18,8)",
+    change: "DECIMAL(18,8)",
+    pct_change: "DECIMAL(18,8)",
+    date: "DATE",
   });
+  expect(await types("instruments/*.parquet")).toMatchObject({
+    expiration: "DATE",
+    strike: "DECIMAL(18,8)",
+  });
+  expect(await types("bars_1d/*/*.parquet")).toMatchObject({
+    volume: "BIGINT",
+    mean_spread: "DECIMAL(38,23)",
+    date: "DATE",
+  });
+  expect(await types("bars_5m/*/*.parquet")).toMatchObject({ log_return: "DECIMAL(38,12)" });
+});
+
+test("quotes in Parquet are cut by the exchange's date, and have every microsecond and the instrument's name", async () => {
+  const { out } = whole;
+
+  expect(
+    await duckdbRows(
+      `select date, observed_at, instrument, source, delayed, bid from read_parquet('${out}/quotes/*/*.parquet') order by observed_at`,
+    ),
+  ).toEqual([
+    {
+      ...{ date: "2026-11-19", observed_at: "2026-11-19 15:00:00.000001+00", instrument: "AAPL" },
+      ...{ source: "account", delayed: "false", bid: "149.90000000" },
+    },
+    {
+      ...{ date: "2026-11-19", observed_at: "2026-11-20 04:59:59.999999+00", instrument: "AAPL" },
+      ...{ source: "account", delayed: "false", bid: "0.00000000" },
+    },
+    {
+      ...{ date: "2026-11-20", observed_at: "2026-11-20 05:00:00+00", instrument: "AAPL" },
+      ...{ source: "simulated", delayed: "true", bid: "0.00010000" },
+    },
+    {
+      ...{ date: "2026-11-20", observed_at: "2026-11-20 20:59:00+00", instrument: "MSFT" },
+      ...{ source: "account", delayed: "false", bid: null },
+    },
+    {
+      ...{
+        date: "2026-11-20",
+        observed_at: "2026-11-20 21:00:00+00",
+        instrument: "AAPL:2026-12-18:CALL:150.5",
+      },
+      ...{ source: "account", delayed: "false", bid: "4.20000000" },
+    },
+  ]);
+});
+
+test("DuckDB reads every exported table, compressed with Zstandard, with as many rows as the database", async () => {
+  const { out, stderr, exitCode } = whole;
+  const { tables } = manifestOf(out);
+
+  expect({ exitCode, warned: stderr.includes('"level":40') }).toEqual({ exitCode: 0, warned: false });
+  expect(tables.map(({ name }) => name)).toHaveLength(19);
+  for (const { name, rows, files } of tables) {
+    const [counted] = await rowsOfQuery(archive.pool, `select count(*) as n from ${name}`);
+    expect({ name, rows: String(rows) }).toEqual({ name, rows: counted?.["n"] });
+    const [read] = await duckdbRows(
+      `select count(*) as n from read_parquet([${files.map(({ path }) => `'${out}/${path}'`).join(", ")}])`,
+    );
+    expect({ name, ...read }).toEqual({ name, n: String(rows) });
+  }
+  expect(
+    await duckdbRows(`select distinct compression from parquet_metadata('${out}/quotes/*/*.parquet')`),
+  ).toEqual([{ compression: "ZSTD" }]);
+  expect(await duckdbRows(`select instruments from '${out}/due_sets/*.parquet'`)).toEqual([
+    { instruments: '["AAPL", "MSFT"]' },
+  ]);
+});
+
+test("no row is lost between the row groups of a file", async () => {
+  const { pool, url } = await freshDatabase();
+  await pool.query(
+    "insert into due_sets (id, digest, instruments) select n, n::text, array['S' || n] from generate_series(1, 70000) n",
+  );
+
+  const { out } = await exported("--format parquet --tables due_sets", { url });
+
+  expect(
+    await duckdbRows(
+      `select count(*) as n, sum(id) as ids, bool_and(digest = id::varchar) as told, bool_and(instruments = '["S' || id || '"]') as named
+         from '${out}/due_sets/*.parquet'`,
+    ),
+  ).toEqual([{ n: "70000", ids: String((70_000 * 70_001) / 2), told: "true", named: "true" }]);
+  expect(
+    await duckdbRows(
+      `select count(distinct row_group_id) as n from parquet_metadata('${out}/due_sets/*.parquet')`,
+    ),
+  ).toEqual([{ n: "3" }]);
 });
 
 test("every value of every row in Parquet is the one that the database writes as CSV", async () => {
@@ -213,234 +214,223 @@ test("every value of every row in Parquet is the one that the database writes as
   expect(await duckdbRows(bounds)).toEqual([{ told: "true" }]);
 });
 
-describe("decimals that need more than eighteen digits", () => {
-  test("make the column wider in all files of the table, and are told", async () => {
-    const world = await exportableArchive();
-    await world.pool.query(
-      "update quotes set last = 12345678901234567890.123456789012345678 where instrument_id = 3",
-    );
-
-    const { out, stderr } = await exported("--format parquet --tables quotes", { url: world.url });
-
-    expect(
-      await duckdbRows(
-        `select last, typeof(last) as type, typeof(bid) as bid from '${out}/quotes/*/*.parquet' order by last desc nulls last limit 1`,
-      ),
-    ).toEqual([
-      { last: "12345678901234567890.123456789012345678", type: "DECIMAL(38,18)", bid: "DECIMAL(18,8)" },
-    ]);
-    expect(await duckdbRows(`select count(*) as n from '${out}/quotes/*/*.parquet'`)).toEqual([{ n: "5" }]);
-    expect(stderr).toContain('"column":"last"');
-  });
-
-  test.each(["NaN", "Infinity", "1e30 + 1e-10"])(
-    "and %s, which no DECIMAL holds, end the export and leave nothing",
-    async (value) => {
-      const world = await exportableArchive();
-      const sql = value.startsWith("1e") ? `${value.replace("1e-10", "0.0000000001")}` : `'${value}'`;
-      await world.pool.query(`update quotes set ask = ${sql}::numeric where instrument_id = 3`);
-
-      const { out, exitCode, stderr } = await exported("--format parquet", { url: world.url });
-
-      expect(exitCode).toBe(1);
-      expect(stderr).toContain("EXPORT_UNREPRESENTABLE: quotes.ask");
-      expect(readdirSync(dirname(out))).toEqual([]);
-    },
+test("decimals that need more than eighteen digits make their column wider in all files of the table, with a warning", async () => {
+  const world = await exportableArchive();
+  await world.pool.query(
+    "update quotes set last = 12345678901234567890.123456789012345678 where instrument_id = 3",
   );
+
+  const { out, stderr } = await exported("--format parquet --tables quotes", { url: world.url });
+
+  expect(
+    await duckdbRows(
+      `select last, typeof(last) as type, typeof(bid) as bid from '${out}/quotes/*/*.parquet' order by last desc nulls last limit 1`,
+    ),
+  ).toEqual([
+    { last: "12345678901234567890.123456789012345678", type: "DECIMAL(38,18)", bid: "DECIMAL(18,8)" },
+  ]);
+  expect(await duckdbRows(`select count(*) as n from '${out}/quotes/*/*.parquet'`)).toEqual([{ n: "5" }]);
+  expect(stderr).toContain('"column":"last"');
 });
 
-describe("CSV", () => {
-  test("follows RFC 4180, tells NULL from an empty text, and keeps the digits of the database", async () => {
-    const { out } = await exported("--format csv --tables instruments,quotes");
-    const text = (path: string): string => readFileSync(join(out, path), "utf8");
-
-    expect(text("quotes/date=2026-11-20/quotes.csv").split("\r\n")).toEqual([
-      "observed_at,instrument_id,instrument,source_id,source,delayed,bid,ask,last,change,pct_change",
-      "2026-11-20T05:00:00.000000Z,1,AAPL,2,simulated,true,0.0001,700000.00,12345678.12345678,0,0",
-      "2026-11-20T20:59:00.000000Z,2,MSFT,1,account,false,,,,,",
-      "2026-11-20T21:00:00.000000Z,3,AAPL:2026-12-18:CALL:150.5,1,account,false,4.2,4.3,4.25,0.1,2.4",
-      "",
-    ]);
-    expect(text("instruments/instruments.csv")).toContain('1,CS,AAPL,,"Äpfel, ""Inc""",');
-    expect(text("instruments/instruments.csv")).toContain('2,CS,MSFT,,"",');
-    expect(text("instruments/instruments.csv")).toContain('"two\nlines"');
-  });
-
-  test("is read by DuckDB with the same rows as Parquet", async () => {
-    const [csv, parquet] = [await exported("--format csv"), await exported("--format parquet")];
-    const sum = "count(*) as n, sum(volume) as volume, sum(pe_ratio::decimal(18,8)) as pe";
-
-    expect(
-      await duckdbRows(
-        `select ${sum} from read_csv('${csv.out}/extended_quotes/*/*.csv', union_by_name = true)`,
-      ),
-    ).toEqual(await duckdbRows(`select ${sum} from '${parquet.out}/extended_quotes/*/*.parquet'`));
-  });
-});
-
-describe("what is exported", () => {
-  test("names the account of an answer, and of each share of a slot", async () => {
-    await archive.pool.query("insert into accounts (id, name) values (2, 'second')");
-    await archive.pool.query("update fills set account_id = 2");
-    const tables = ["responses", "slots", "misses", "fills"];
-
-    const { out } = await exported(`--format parquet --tables ${tables.join(",")}`);
-
-    const rows = await Promise.all(
-      tables.map((table) => duckdbRows(`select account_id, account from '${out}/${table}/*/*.parquet'`)),
-    );
-    const first = [{ account_id: "1", account: "default" }];
-    expect(rows).toEqual([first, first, first, [{ account_id: "2", account: "second" }]]);
-    await archive.pool.query("update fills set account_id = 1");
-    await archive.pool.query("delete from accounts where id = 2");
-  });
-
-  test("can be narrowed to exchange dates and to symbols in whatever case, which bring their options along", async () => {
-    const { out } = await exported("--format parquet --from 2026-11-20 --to 2026-11-20 --symbols aapl");
-
-    const { tables, symbols, from, to } = manifestOf(out);
-
-    expect({ symbols, from, to }).toEqual({ symbols: ["AAPL"], from: "2026-11-20", to: "2026-11-20" });
-    expect(Object.fromEntries(tables.map(({ name, rows }) => [name, rows]))).toEqual({
-      ...{ sources: 2, instruments: 2, sessions: 1, quotes: 2, extended_quotes: 1, dividends: 0, bars_1d: 2 },
-    });
-    expect(
-      await duckdbRows(`select distinct instrument from '${out}/quotes/*/*.parquet' order by 1`),
-    ).toEqual([{ instrument: "AAPL" }, { instrument: "AAPL:2026-12-18:CALL:150.5" }]);
-  });
-
-  test("and narrowed to symbols leaves out what belongs to none, or says so when that was asked for", async () => {
-    const all = await exported("--format csv --symbols AAPL --tables all");
-    const slots = await exported("--format csv --symbols AAPL --tables slots");
-
-    expect(manifestOf(all.out).tables.map(({ name }) => name)).not.toContain("slots");
-    expect(slots.exitCode).toBe(2);
-    expect(slots.stderr).toContain("--symbols: the rows of slots belong to no symbol");
-  });
-
-  test("has to be there: symbols, tables and an archive that nobody knows are errors", async () => {
-    const [symbols, tables, dates] = [
-      await exported("--format csv --symbols AAPL,APPL"),
-      await exported("--format csv --tables quotes,qoutes"),
-      await exported("--format csv --from 2026-11-20 --to 2026-11-19"),
-    ];
-    const empty = await exported("--format csv", { url: (await freshDatabase({ migrated: false })).url });
-
-    expect([symbols, tables, dates, empty].map(({ exitCode }) => exitCode)).toEqual([1, 2, 2, 1]);
-    expect(symbols.stderr).toContain("UNKNOWN_SYMBOL: the archive has no instrument APPL.");
-    expect(tables.stderr).toContain("USAGE: --tables: qoutes; there are sources, instruments");
-    expect(dates.stderr).toContain("--from 2026-11-20 is later than --to 2026-11-19");
-    expect(empty.stderr).toContain("ARCHIVE_EMPTY");
-    for (const { out } of [symbols, tables, dates, empty]) expect(readdirSync(dirname(out))).toEqual([]);
-  });
-
-  test("may be nothing: an archive without rows has an export without files of quotes", async () => {
-    const { url } = await freshDatabase();
-
-    const { out, exitCode } = await exported("--format parquet", { url });
-
-    expect(exitCode).toBe(0);
-    expect(manifestOf(out).tables.find(({ name }) => name === "quotes")).toMatchObject({
-      rows: 0,
-      files: [],
-    });
-    expect(await duckdbRows(`select count(*) as n from '${out}/instruments/*.parquet'`)).toEqual([
-      { n: "0" },
-    ]);
-  });
-
-  testSnapshot("is of one state of the database, whatever is loaded meanwhile", async () => {
+test.each(["NaN", "Infinity", "1e30 + 1e-10"])(
+  "%s, which no DECIMAL holds, ends the export, and nothing is left of it",
+  async (value) => {
     const world = await exportableArchive();
-    const loading = world.pool.query(
-      `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
-       select '2026-11-20 16:00+00'::timestamptz + n * interval '1 microsecond', 1, 1, false, 1 from generate_series(1, 20000) n`,
-    );
+    const sql = value.startsWith("1e") ? `${value.replace("1e-10", "0.0000000001")}` : `'${value}'`;
+    await world.pool.query(`update quotes set ask = ${sql}::numeric where instrument_id = 3`);
 
-    const { out } = await exported("--format parquet --tables quotes,bars_1d", { url: world.url });
-    await loading;
-
-    const [{ n } = {}] = await duckdbRows(`select count(*) as n from '${out}/quotes/*/*.parquet'`);
-    const [{ bars } = {}] = await duckdbRows(
-      `select sum(quote_count) as bars from '${out}/bars_1d/*/*.parquet'`,
-    );
-    expect(["5", "20005"]).toContain(n);
-    expect(bars).toBe(n);
-  });
-});
-
-describe("the manifest", () => {
-  test("names every file with its rows, its size and its SHA-256, and is what --json prints", () => {
-    const { out, stdout } = whole;
-    const manifest = manifestOf(out);
-
-    expect(JSON.parse(stdout)).toEqual({ out, ...manifest });
-    const files = manifest.tables.flatMap((table) => table.files);
-    for (const { path, bytes, sha256 } of files) {
-      const content = readFileSync(join(out, path));
-      expect({ bytes, sha256 }).toEqual({
-        bytes: content.length,
-        sha256: createHash("sha256").update(content).digest("hex"),
-      });
-    }
-    const onDisk = (
-      readdirSync(out, { recursive: true, withFileTypes: true }) as { isFile: () => boolean }[]
-    ).filter((entry) => entry.isFile());
-    expect(onDisk).toHaveLength(files.length + 1);
-  });
-});
-
-describe("the place of an export", () => {
-  test("is not taken from anything that is there", async () => {
-    const finished = await exported("--format csv");
-    const before = readFileSync(join(finished.out, "manifest.json"), "utf8");
-    const [strange, file] = [join(tempDir(), "photos"), join(tempDir(), "file")];
-    mkdirSync(strange);
-    writeFileSync(join(strange, "a.jpg"), "");
-    writeFileSync(file, "mine");
-
-    const again = await exported("--format csv", { out: finished.out });
-    const intoStrange = await exported("--format csv --replace", { out: strange });
-    const intoFile = await exported("--format csv --replace", { out: file });
-
-    expect([again, intoStrange, intoFile].map(({ exitCode }) => exitCode)).toEqual([1, 1, 1]);
-    expect(again.stderr).toContain("EXPORT_EXISTS");
-    expect(readFileSync(join(finished.out, "manifest.json"), "utf8")).toBe(before);
-    expect(readdirSync(strange)).toEqual(["a.jpg"]);
-    expect(readFileSync(file, "utf8")).toBe("mine");
-  });
-
-  test("is given to a new export when asked for, with nothing left of the old one", async () => {
-    const { out } = await exported("--format csv --tables all");
-
-    const { exitCode } = await exported("--format parquet --tables sources --replace", { out });
-
-    expect(exitCode).toBe(0);
-    expect(readdirSync(out).sort()).toEqual(["manifest.json", "sources"]);
-    expect(readdirSync(dirname(out))).toEqual(["out"]);
-  });
-
-  test("may be an empty directory, or lie in directories that are not there yet", async () => {
-    const [empty, deep] = [join(tempDir(), "empty"), join(tempDir(), "a", "b", "c")];
-    mkdirSync(empty);
-
-    const outcomes = [
-      await exported("--format csv", { out: empty }),
-      await exported("--format csv", { out: deep }),
-    ];
-
-    expect(outcomes.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
-    expect(existsSync(join(empty, "manifest.json")) && existsSync(join(deep, "manifest.json"))).toBe(true);
-  });
-
-  test("that cannot be written is named", async () => {
-    const file = join(tempDir(), "file");
-    writeFileSync(file, "");
-
-    const { exitCode, stderr } = await exported("--format csv", { out: join(file, "below") });
+    const { out, exitCode, stderr } = await exported("--format parquet", { url: world.url });
 
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^EXPORT_WRITE_FAILED: .*below: E[A-Z]+\. Free space/m);
+    expect(stderr).toContain("EXPORT_UNREPRESENTABLE: quotes.ask");
+    expect(readdirSync(dirname(out))).toEqual([]);
+  },
+);
+
+test("CSV of an export follows RFC 4180, tells NULL from an empty text, and keeps the digits of the database", async () => {
+  const { out } = await exported("--format csv --tables instruments,quotes");
+  const text = (path: string): string => readFileSync(join(out, path), "utf8");
+
+  expect(text("quotes/date=2026-11-20/quotes.csv").split("\r\n")).toEqual([
+    "observed_at,instrument_id,instrument,source_id,source,delayed,bid,ask,last,change,pct_change",
+    "2026-11-20T05:00:00.000000Z,1,AAPL,2,simulated,true,0.0001,700000.00,12345678.12345678,0,0",
+    "2026-11-20T20:59:00.000000Z,2,MSFT,1,account,false,,,,,",
+    "2026-11-20T21:00:00.000000Z,3,AAPL:2026-12-18:CALL:150.5,1,account,false,4.2,4.3,4.25,0.1,2.4",
+    "",
+  ]);
+  expect(text("instruments/instruments.csv")).toContain('1,CS,AAPL,,"Äpfel, ""Inc""",');
+  expect(text("instruments/instruments.csv")).toContain('2,CS,MSFT,,"",');
+  expect(text("instruments/instruments.csv")).toContain('"two\nlines"');
+});
+
+test("DuckDB reads the same rows from CSV as from Parquet", async () => {
+  const [csv, parquet] = [await exported("--format csv"), await exported("--format parquet")];
+  const sum = "count(*) as n, sum(volume) as volume, sum(pe_ratio::decimal(18,8)) as pe";
+
+  expect(
+    await duckdbRows(
+      `select ${sum} from read_csv('${csv.out}/extended_quotes/*/*.csv', union_by_name = true)`,
+    ),
+  ).toEqual(await duckdbRows(`select ${sum} from '${parquet.out}/extended_quotes/*/*.parquet'`));
+});
+
+test("an export names the account of an answer, and of each share of a slot", async () => {
+  await archive.pool.query("insert into accounts (id, name) values (2, 'second')");
+  await archive.pool.query("update fills set account_id = 2");
+  const tables = ["responses", "slots", "misses", "fills"];
+
+  const { out } = await exported(`--format parquet --tables ${tables.join(",")}`);
+
+  const rows = await Promise.all(
+    tables.map((table) => duckdbRows(`select account_id, account from '${out}/${table}/*/*.parquet'`)),
+  );
+  const first = [{ account_id: "1", account: "default" }];
+  expect(rows).toEqual([first, first, first, [{ account_id: "2", account: "second" }]]);
+  await archive.pool.query("update fills set account_id = 1");
+  await archive.pool.query("delete from accounts where id = 2");
+});
+
+test("an export can be narrowed to exchange dates and to symbols in whatever case, which bring their options along", async () => {
+  const { out } = await exported("--format parquet --from 2026-11-20 --to 2026-11-20 --symbols aapl");
+
+  const { tables, symbols, from, to } = manifestOf(out);
+
+  expect({ symbols, from, to }).toEqual({ symbols: ["AAPL"], from: "2026-11-20", to: "2026-11-20" });
+  expect(Object.fromEntries(tables.map(({ name, rows }) => [name, rows]))).toEqual({
+    ...{ sources: 2, instruments: 2, sessions: 1, quotes: 2, extended_quotes: 1, dividends: 0, bars_1d: 2 },
   });
+  expect(await duckdbRows(`select distinct instrument from '${out}/quotes/*/*.parquet' order by 1`)).toEqual([
+    { instrument: "AAPL" },
+    { instrument: "AAPL:2026-12-18:CALL:150.5" },
+  ]);
+});
+
+test("an export narrowed to symbols leaves out tables that belong to no symbol, and refuses them when they are named", async () => {
+  const all = await exported("--format csv --symbols AAPL --tables all");
+  const slots = await exported("--format csv --symbols AAPL --tables slots");
+
+  expect(manifestOf(all.out).tables.map(({ name }) => name)).not.toContain("slots");
+  expect(slots.exitCode).toBe(2);
+  expect(slots.stderr).toContain("--symbols: the rows of slots belong to no symbol");
+});
+
+test("unknown symbols, unknown tables and an unknown archive are errors of an export", async () => {
+  const [symbols, tables, dates] = [
+    await exported("--format csv --symbols AAPL,APPL"),
+    await exported("--format csv --tables quotes,qoutes"),
+    await exported("--format csv --from 2026-11-20 --to 2026-11-19"),
+  ];
+  const empty = await exported("--format csv", { url: (await freshDatabase({ migrated: false })).url });
+
+  expect([symbols, tables, dates, empty].map(({ exitCode }) => exitCode)).toEqual([1, 2, 2, 1]);
+  expect(symbols.stderr).toContain("UNKNOWN_SYMBOL: the archive has no instrument APPL.");
+  expect(tables.stderr).toContain("USAGE: --tables: qoutes; there are sources, instruments");
+  expect(dates.stderr).toContain("--from 2026-11-20 is later than --to 2026-11-19");
+  expect(empty.stderr).toContain("ARCHIVE_EMPTY");
+  for (const { out } of [symbols, tables, dates, empty]) expect(readdirSync(dirname(out))).toEqual([]);
+});
+
+test("an export of an archive without rows has no files of quotes", async () => {
+  const { url } = await freshDatabase();
+
+  const { out, exitCode } = await exported("--format parquet", { url });
+
+  expect(exitCode).toBe(0);
+  expect(manifestOf(out).tables.find(({ name }) => name === "quotes")).toMatchObject({
+    rows: 0,
+    files: [],
+  });
+  expect(await duckdbRows(`select count(*) as n from '${out}/instruments/*.parquet'`)).toEqual([{ n: "0" }]);
+});
+
+testSnapshot("an export is of one state of the database, whatever is loaded meanwhile", async () => {
+  const world = await exportableArchive();
+  const loading = world.pool.query(
+    `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
+       select '2026-11-20 16:00+00'::timestamptz + n * interval '1 microsecond', 1, 1, false, 1 from generate_series(1, 20000) n`,
+  );
+
+  const { out } = await exported("--format parquet --tables quotes,bars_1d", { url: world.url });
+  await loading;
+
+  const [{ n } = {}] = await duckdbRows(`select count(*) as n from '${out}/quotes/*/*.parquet'`);
+  const [{ bars } = {}] = await duckdbRows(
+    `select sum(quote_count) as bars from '${out}/bars_1d/*/*.parquet'`,
+  );
+  expect(["5", "20005"]).toContain(n);
+  expect(bars).toBe(n);
+});
+
+test("the manifest names every file with its rows, its size and its SHA-256, and is what --json prints", () => {
+  const { out, stdout } = whole;
+  const manifest = manifestOf(out);
+
+  expect(JSON.parse(stdout)).toEqual({ out, ...manifest });
+  const files = manifest.tables.flatMap((table) => table.files);
+  for (const { path, bytes, sha256 } of files) {
+    const content = readFileSync(join(out, path));
+    expect({ bytes, sha256 }).toEqual({
+      bytes: content.length,
+      sha256: createHash("sha256").update(content).digest("hex"),
+    });
+  }
+  const onDisk = (
+    readdirSync(out, { recursive: true, withFileTypes: true }) as { isFile: () => boolean }[]
+  ).filter((entry) => entry.isFile());
+  expect(onDisk).toHaveLength(files.length + 1);
+});
+
+test("an export never replaces what it did not write", async () => {
+  const finished = await exported("--format csv");
+  const before = readFileSync(join(finished.out, "manifest.json"), "utf8");
+  const [strange, file] = [join(tempDir(), "photos"), join(tempDir(), "file")];
+  mkdirSync(strange);
+  writeFileSync(join(strange, "a.jpg"), "");
+  writeFileSync(file, "mine");
+
+  const again = await exported("--format csv", { out: finished.out });
+  const intoStrange = await exported("--format csv --replace", { out: strange });
+  const intoFile = await exported("--format csv --replace", { out: file });
+
+  expect([again, intoStrange, intoFile].map(({ exitCode }) => exitCode)).toEqual([1, 1, 1]);
+  expect(again.stderr).toContain("EXPORT_EXISTS");
+  expect(readFileSync(join(finished.out, "manifest.json"), "utf8")).toBe(before);
+  expect(readdirSync(strange)).toEqual(["a.jpg"]);
+  expect(readFileSync(file, "utf8")).toBe("mine");
+});
+
+test("with --replace an export takes the place of a finished one, of which nothing is left", async () => {
+  const { out } = await exported("--format csv --tables all");
+
+  const { exitCode } = await exported("--format parquet --tables sources --replace", { out });
+
+  expect(exitCode).toBe(0);
+  expect(readdirSync(out).sort()).toEqual(["manifest.json", "sources"]);
+  expect(readdirSync(dirname(out))).toEqual(["out"]);
+});
+
+test("an export is written into an empty directory, and into directories that are not there yet", async () => {
+  const [empty, deep] = [join(tempDir(), "empty"), join(tempDir(), "a", "b", "c")];
+  mkdirSync(empty);
+
+  const outcomes = [
+    await exported("--format csv", { out: empty }),
+    await exported("--format csv", { out: deep }),
+  ];
+
+  expect(outcomes.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
+  expect(existsSync(join(empty, "manifest.json")) && existsSync(join(deep, "manifest.json"))).toBe(true);
+});
+
+test("an export names a directory that it cannot write", async () => {
+  const file = join(tempDir(), "file");
+  writeFileSync(file, "");
+
+  const { exitCode, stderr } = await exported("--format csv", { out: join(file, "below") });
+
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/^EXPORT_WRITE_FAILED: .*below: E[A-Z]+\. Free space/m);
 });
 
 testSnapshot(

@@ -3,16 +3,19 @@ import { createHash } from "node:crypto";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Zstd } from "@hpcc-js/wasm-zstd";
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import { parquetMetadataAsync } from "hyparquet";
 import { requireFrame, requirePages } from "../../src/export/parquetBounds.ts";
-import { ROW_GROUP_ROWS } from "../../src/export/parquetColumn.ts";
+import { ROW_GROUP_ROWS } from "../../src/export/parquetFile.ts";
 import { rawColumns } from "../../src/export/readParquet.ts";
 import { run } from "../cli/edges.ts";
 import { handOnDatabases } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { duckdbRows } from "./duckdb.ts";
 import { exportableArchive } from "./world.ts";
+
+// Files of a million rows are made, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 handOnDatabases();
 

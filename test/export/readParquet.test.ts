@@ -6,8 +6,7 @@ import { to as copyTo } from "pg-copy-streams";
 import type { ExportColumn } from "../../src/archive/export/tables.ts";
 import type { PieceRow } from "../../src/read/exportRows.ts";
 import { parquetRows } from "../../src/export/readParquet.ts";
-import { ROW_GROUP_ROWS } from "../../src/export/parquetColumn.ts";
-import { writeParquetFile } from "../../src/export/parquetFile.ts";
+import { ROW_GROUP_ROWS, writeParquetFile } from "../../src/export/parquetFile.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 

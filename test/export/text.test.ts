@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { copiedRows } from "../../src/export/parquetFile.ts";
+import { copiedRows } from "../../src/export/copiedRows.ts";
 import { createLineEnds } from "../../src/export/writeTable.ts";
 
 /** Bytes in pieces of `size` bytes. */

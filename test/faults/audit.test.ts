@@ -25,7 +25,7 @@ async function loaded() {
   return { ...world, check: () => new Auditor(world.pool, world.journalDir).check({ complete: true }) };
 }
 
-test("an archive that has what the journal has is found right", async () => {
+test("the audit finds an archive right that has what the journal has", async () => {
   const { check } = await loaded();
 
   expect(await check()).toEqual({ journaled: 3, loaded: 3, quotes: 6, dividends: 1, violations: [] });
@@ -90,7 +90,7 @@ test.each([
   expect((await auditFleet(pool, [journalDir])).violations).not.toEqual([]);
 });
 
-test("found: an answer that stands in two journals", async () => {
+test("the audit finds an answer that stands in two journals", async () => {
   const { pool, journalDir } = await loaded();
 
   expect((await auditFleet(pool, [journalDir, journalDir])).violations).not.toEqual([]);
@@ -117,7 +117,7 @@ test.each([
   expect(await staleCalls({ pool }, [one, two], calls)).toHaveLength(found);
 });
 
-test("answers that are not loaded yet are found only when all should be", async () => {
+test("the audit finds answers that are not loaded yet only when all should be", async () => {
   const { pool, journalDir, append, check } = await loaded();
   await append(answerRecord(at(3), answerXml()));
 
@@ -141,7 +141,7 @@ test.each([
   expect((await auditLedger(pool, [{ name: "job", stepMs: 1_000 }])).violations).not.toEqual([]);
 });
 
-test("a ledger that adds up is found right", async () => {
+test("the audit finds a ledger right that adds up", async () => {
   const { pool } = await loaded();
   await pool.query(`${SLOT} ('2026-11-20 22:50:00Z'::timestamptz, 0)) as s (slot_at, missed)`);
 

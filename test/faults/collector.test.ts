@@ -1,5 +1,5 @@
 /** The short form of `npm run test:faults`: real collectors, a real PostgreSQL, a few faults of each kind. */
-import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { seeded } from "../../bench/governor/random.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -16,6 +16,9 @@ import { killCollectors } from "./scenarios/collectorKills.ts";
 import { loseCommits } from "./scenarios/lostCommits.ts";
 import { NAMES, shareAccounts, sharedKeys, sharedSecrets } from "./scenarios/sharedAccounts.ts";
 import { killServers } from "./scenarios/serverKills.ts";
+
+// Collectors are killed and recounted for many slots.
+jest.setTimeout(300_000);
 
 /** Little: what is shown does not depend on how much it is. */
 const LOAD: Load = { symbols: 50, options: 10, slowSymbols: 0 };
@@ -39,14 +42,14 @@ async function open({ migrated = true, ...options }: WorldOptions = {}): Promise
 }
 
 describe("every journaled answer has its rows once, and the ledger adds up,", () => {
-  test("when the collector is killed at random instants", async () => {
+  test("rows and ledger are right when the collector is killed at random instants", async () => {
     const verdict = await killCollectors(await open(), { kills: 2, random: seeded(3) });
 
     expect(verdict).toMatchObject({ violations: [] });
   });
 
   test.each(DEMANDS)(
-    "when it is killed within slots of $demand demand: each says what a recount of the journal says",
+    "rows and ledger are right when the collector is killed within slots of $demand demand: each slot says what a recount of the journal says",
     async ({ demand, load, settings }) => {
       const opened = await open({ load, settings, openFeed: () => startFeed({ latencyMs: 150 }) });
 
@@ -57,7 +60,7 @@ describe("every journaled answer has its rows once, and the ledger adds up,", ()
     },
   );
 
-  test("when the answer to COMMIT never arrives, and nobody knows whether it was done", async () => {
+  test("rows and ledger are right when the answer to COMMIT never arrives", async () => {
     const opened = await open();
     proxy = await startProxy(opened.url);
 
@@ -67,7 +70,7 @@ describe("every journaled answer has its rows once, and the ledger adds up,", ()
     expect(verdict.figures["swallowed"]).toBeGreaterThanOrEqual(2);
   });
 
-  test("when the database is away from the start, without its schema, and once more later", async () => {
+  test("rows and ledger are right when the database is away from the start, without its schema, and once more later", async () => {
     const opened = await open({ migrated: false });
     proxy = await startProxy(opened.url, { up: false });
 
@@ -76,7 +79,7 @@ describe("every journaled answer has its rows once, and the ledger adds up,", ()
     expect(verdict).toMatchObject({ violations: [] });
   });
 
-  test("when four accounts share it, one is drained and one refused: each instrument is one account's at a slot", async () => {
+  test("rows and ledger are right when of four accounts one is drained and one refused: each instrument is one account's at a slot", async () => {
     const limits = { limit: 60, windowMs: 1_000 };
     const service = await startSharedService(sharedKeys(), limits);
     const opened = await open({ settings: sharedSecrets(), openFeed: async () => service });
@@ -89,7 +92,7 @@ describe("every journaled answer has its rows once, and the ledger adds up,", ()
     expect(NAMES.filter((name) => verdict.figures[name] === 0)).toEqual([]);
   });
 
-  test("when the embedded PostgreSQL is killed, which is started again", async () => {
+  test("rows and ledger are right when the embedded PostgreSQL is killed and started again", async () => {
     const opened = await openEmbeddedWorld({ load: LOAD, bin });
     world = opened;
 

@@ -1,5 +1,5 @@
 /** The short form of `npm run test:faults -- --only fleet`: what is shown does not depend on how many faults there are. */
-import { afterEach, expect, test } from "@jest/globals";
+import { afterEach, expect, jest, test } from "@jest/globals";
 import { seeded } from "../../bench/governor/random.ts";
 import { freshDatabase } from "../support/database.ts";
 import { FLEET_LOAD, FLEET_RULES } from "./kit/demands.ts";
@@ -8,6 +8,9 @@ import { startSharedService } from "./kit/sharedService.ts";
 import { openWorldOn, type World } from "./kit/world.ts";
 import { type FaultName, shareFleet } from "./scenarios/fleet.ts";
 import { sharedKeys, sharedSecrets } from "./scenarios/sharedAccounts.ts";
+
+// Three collectors run through seven faults.
+jest.setTimeout(300_000);
 
 const LIMITS = { limit: 60, windowMs: 6_000 };
 

@@ -2,8 +2,9 @@
 import { createHash } from "node:crypto";
 import { appendFile, copyFile, cp, mkdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { acceptFindings, readCompleteness, type FindingKind } from "../../src/journal/completeness.ts";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { readCompleteness, type Finding } from "../../src/journal/completeness.ts";
+import { acceptFindings } from "../../src/journal/acceptFindings.ts";
 import { compressClosed } from "../../src/journal/compress.ts";
 import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
 import { hourOf, segmentFile } from "../../src/journal/segmentName.ts";
@@ -65,7 +66,7 @@ async function fileOf(dir: string, name: string): Promise<string> {
 
 /** What `verify` and what `status` find. */
 async function findingsIn(dir: string): Promise<{ verify: string[]; status: string[] }> {
-  const words = (found: readonly { segment: string; problem: FindingKind }[]) =>
+  const words = (found: readonly { segment: string; problem: Finding["problem"] }[]) =>
     found.map(({ segment, problem }) => `${problem} ${segment}`);
   const { findings } = await verifyJournal(dir, { clock: handClock(LATER) });
   return { verify: words(findings), status: words((await readCompleteness(dir)).findings) };
@@ -85,36 +86,34 @@ test("a journal with all of its segments is complete, in whatever states they ar
   expect(await agreed(whole)).toEqual([]);
 });
 
-describe("a segment that is gone", () => {
-  test.each(upTo(6))("is named as missing, number %i of the six", async (number) => {
-    const dir = await copied();
-    await rm(await fileOf(dir, names[number] ?? ""));
+test.each(upTo(6))("segment number %i of six is named as missing when it is gone", async (number) => {
+  const dir = await copied();
+  await rm(await fileOf(dir, names[number] ?? ""));
 
-    expect(await agreed(dir)).toEqual([`missing ${names[number]}`]);
-  });
+  expect(await agreed(dir)).toEqual([`missing ${names[number]}`]);
+});
 
-  test("of several writers is missed, whoever wrote it", async () => {
-    const dir = freshDir();
-    const writers = await Promise.all([0, 100].map((drawn) => opened(dir, drawn)));
-    await Promise.all(writers.flatMap((writer) => upTo(5).map((n) => writer.append(answer(n)))));
-    await Promise.all(writers.map((writer) => writer.close()));
-    const complete = await agreed(dir);
-    const [first, second] = await listSegments(dir);
-    await rm(first?.path ?? "");
-    await rm(second?.path ?? "");
+test("with several writers, a missing segment is noticed whichever process wrote it", async () => {
+  const dir = freshDir();
+  const writers = await Promise.all([0, 100].map((drawn) => opened(dir, drawn)));
+  await Promise.all(writers.flatMap((writer) => upTo(5).map((n) => writer.append(answer(n)))));
+  await Promise.all(writers.map((writer) => writer.close()));
+  const complete = await agreed(dir);
+  const [first, second] = await listSegments(dir);
+  await rm(first?.path ?? "");
+  await rm(second?.path ?? "");
 
-    expect(complete).toEqual([]);
-    expect((await agreed(dir)).sort()).toEqual([`missing ${first?.name}`, `missing ${second?.name}`]);
-  });
+  expect(complete).toEqual([]);
+  expect((await agreed(dir)).sort()).toEqual([`missing ${first?.name}`, `missing ${second?.name}`]);
+});
 
-  test("is found again when it is brought back", async () => {
-    const dir = await copied();
-    const file = await fileOf(dir, names[1] ?? "");
-    await rename(file, `${file}.away`);
-    await rename(`${file}.away`, file);
+test("a missing segment is no finding any more when it is brought back", async () => {
+  const dir = await copied();
+  const file = await fileOf(dir, names[1] ?? "");
+  await rename(file, `${file}.away`);
+  await rename(`${file}.away`, file);
 
-    expect(await agreed(dir)).toEqual([]);
-  });
+  expect(await agreed(dir)).toEqual([]);
 });
 
 /** A writer whose names are not those of another one. */
@@ -124,41 +123,39 @@ function opened(dir: string, drawn: number) {
   return open(dir, { clock });
 }
 
-describe("a segment in the wrong place", () => {
-  test("from another journal is named as foreign", async () => {
-    const [dir, other] = [await copied(), freshDir()];
-    const journal = await opened(other, 500);
-    const { segment } = await journal.append(answer(1));
-    await journal.close();
-    const file = segmentFile(segment, "closed");
-    await copyFile(join(other, file), join(dir, file));
+test("a segment from another journal is named as foreign", async () => {
+  const [dir, other] = [await copied(), freshDir()];
+  const journal = await opened(other, 500);
+  const { segment } = await journal.append(answer(1));
+  await journal.close();
+  const file = segmentFile(segment, "closed");
+  await copyFile(join(other, file), join(dir, file));
 
-    expect(await agreed(dir)).toEqual([`foreign ${segment}`]);
-  });
+  expect(await agreed(dir)).toEqual([`foreign ${segment}`]);
+});
 
-  test.each([
-    ["compressed", 0, 1],
-    ["plain", 2, 3],
-  ])("two that have each other's names are both named, %s", async (_state, one, other) => {
-    const dir = await copied();
-    const [first, second] = [await fileOf(dir, names[one] ?? ""), await fileOf(dir, names[other] ?? "")];
-    await rename(first, `${first}.x`);
-    await rename(second, first);
-    await rename(`${first}.x`, second);
+test.each([
+  ["compressed", 0, 1],
+  ["plain", 2, 3],
+])("two segments that have each other's names are both named, %s", async (_state, one, other) => {
+  const dir = await copied();
+  const [first, second] = [await fileOf(dir, names[one] ?? ""), await fileOf(dir, names[other] ?? "")];
+  await rename(first, `${first}.x`);
+  await rename(second, first);
+  await rename(`${first}.x`, second);
 
-    expect(await agreed(dir)).toEqual([`reordered ${names[one]}`, `reordered ${names[other]}`]);
-  });
+  expect(await agreed(dir)).toEqual([`reordered ${names[one]}`, `reordered ${names[other]}`]);
+});
 
-  test("with another hour in its name is named with the segment that it holds", async () => {
-    const dir = await copied();
-    const [name = ""] = names;
-    const moved = name.replace(/T\d\d/, "T03");
-    await rename(await fileOf(dir, name), join(dir, segmentFile(moved, "compressed")));
+test("a segment with another hour in its name is named with the segment that it holds", async () => {
+  const dir = await copied();
+  const [name = ""] = names;
+  const moved = name.replace(/T\d\d/, "T03");
+  await rename(await fileOf(dir, name), join(dir, segmentFile(moved, "compressed")));
 
-    const { findings } = await readCompleteness(dir);
+  const { findings } = await readCompleteness(dir);
 
-    expect(findings).toEqual([{ segment: moved, problem: "reordered", detail: `the file holds ${name}` }]);
-  });
+  expect(findings).toEqual([{ segment: moved, problem: "reordered", detail: `the file holds ${name}` }]);
 });
 
 test("a segment that lost its last record, cut where one ends, is altered, and reads as whole", async () => {
@@ -177,51 +174,49 @@ test("a segment that lost its last record, cut where one ends, is altered, and r
   ]);
 });
 
-describe("a kill", () => {
-  test("at any instant makes nothing missing or foreign, and what was kept is read", async () => {
-    let steps = 0;
-    for (let died = true; died; steps += 1) {
-      const dir = freshDir();
-      const dying = dyingAfter(steps);
-      const clock = handClock();
-      const kept: string[] = [];
-      const journal = await open(dir, { clock, fs: dying.fs, onProblem: quiet });
-      try {
-        for (const n of upTo(2)) {
-          await journal.append(answer(n));
-          kept.push(...answersAsText([n]));
-          clock.advance(HOUR);
-        }
-        await journal.compressClosed();
-      } catch {
-        // Killed.
+test("a kill at any instant makes nothing missing or foreign, and what was kept is read", async () => {
+  let steps = 0;
+  for (let died = true; died; steps += 1) {
+    const dir = freshDir();
+    const dying = dyingAfter(steps);
+    const clock = handClock();
+    const kept: string[] = [];
+    const journal = await open(dir, { clock, fs: dying.fs, onProblem: quiet });
+    try {
+      for (const n of upTo(2)) {
+        await journal.append(answer(n));
+        kept.push(...answersAsText([n]));
+        clock.advance(HOUR);
       }
-      await journal.close();
-      died = dying.died();
-
-      expect({ steps, found: await agreed(dir) }).toEqual({ steps, found: [] });
-      const next = await opened(dir, 900);
-      await next.append(answer(99));
-      await next.close();
-      await compressClosed({ dir, fs: nodeFs, clock: handClock(LATER), onProblem: quiet });
-      expect({ steps, found: await agreed(dir) }).toEqual({ steps, found: [] });
-      expect(asText(await recordsOf(dir))).toEqual(expect.arrayContaining(kept));
+      await journal.compressClosed();
+    } catch {
+      // Killed.
     }
-    expect(steps).toBeGreaterThan(20);
-  });
-
-  test("that cuts a line of the list short costs that line alone", async () => {
-    const dir = await copied();
-    await appendFile(join(dir, SEGMENT_LIST), '\n{"at":"2026-11-21T04:00:00.000Z","event":"begun","segm');
-    const journal = await opened(dir, 700);
-    const { segment } = await journal.append(answer(50));
     await journal.close();
-    const complete = await agreed(dir);
-    await rm(await fileOf(dir, segment));
+    died = dying.died();
 
-    expect(complete).toEqual([]);
-    expect(await agreed(dir)).toEqual([`missing ${segment}`]);
-  });
+    expect({ steps, found: await agreed(dir) }).toEqual({ steps, found: [] });
+    const next = await opened(dir, 900);
+    await next.append(answer(99));
+    await next.close();
+    await compressClosed({ dir, fs: nodeFs, clock: handClock(LATER), onProblem: quiet });
+    expect({ steps, found: await agreed(dir) }).toEqual({ steps, found: [] });
+    expect(asText(await recordsOf(dir))).toEqual(expect.arrayContaining(kept));
+  }
+  expect(steps).toBeGreaterThan(20);
+});
+
+test("a kill that cuts a line of the list short costs that line alone", async () => {
+  const dir = await copied();
+  await appendFile(join(dir, SEGMENT_LIST), '\n{"at":"2026-11-21T04:00:00.000Z","event":"begun","segm');
+  const journal = await opened(dir, 700);
+  const { segment } = await journal.append(answer(50));
+  await journal.close();
+  const complete = await agreed(dir);
+  await rm(await fileOf(dir, segment));
+
+  expect(complete).toEqual([]);
+  expect(await agreed(dir)).toEqual([`missing ${segment}`]);
 });
 
 /** A file system that stops for good after `operations` changes, as a killed process does: nothing is tidied up either. */
@@ -269,42 +264,40 @@ test("a disk that is full at the list refuses the append, and leaves neither a f
   expect(await agreed(dir)).toEqual([]);
 });
 
-describe("the journal of an older version", () => {
-  test("is read, has no list and no findings; the next segment begins the list, and from then on none goes unnoticed", async () => {
-    const dir = await olderJournal();
-    const before = await verifyJournal(dir, { clock: handClock(LATER) });
-    const journal = await opened(dir, 300);
-    await journal.append(answer(40));
-    await journal.close();
-    const after = await agreed(dir);
-    await rm(await fileOf(dir, names[0] ?? ""));
-    await rm(await fileOf(dir, names[4] ?? ""));
+test("the journal of an older version has no list and no findings; the next segment begins the list, and from then on no loss goes unnoticed", async () => {
+  const dir = await olderJournal();
+  const before = await verifyJournal(dir, { clock: handClock(LATER) });
+  const journal = await opened(dir, 300);
+  await journal.append(answer(40));
+  await journal.close();
+  const after = await agreed(dir);
+  await rm(await fileOf(dir, names[0] ?? ""));
+  await rm(await fileOf(dir, names[4] ?? ""));
 
-    expect(before).toMatchObject({ records: 18, listed: false, findings: [], damages: { fresh: 0 } });
-    expect(after).toEqual([]);
-    expect(await agreed(dir)).toEqual([`missing ${names[0]}`, `missing ${names[4]}`]);
-  });
+  expect(before).toMatchObject({ records: 18, listed: false, findings: [], damages: { fresh: 0 } });
+  expect(after).toEqual([]);
+  expect(await agreed(dir)).toEqual([`missing ${names[0]}`, `missing ${names[4]}`]);
+});
 
-  test("whose list was cut short by a kill while it was begun is not taken for listed", async () => {
-    const dir = await olderJournal();
-    const killed = await opened(dir, 300);
-    await killed.append(answer(40));
-    await killed.close();
-    const list = join(dir, SEGMENT_LIST);
-    const lines = (await readFile(list, "utf8")).split("\n");
-    await writeFile(list, lines.slice(0, 3).join("\n"));
-    // The segment that was begun had not been written either.
-    for (const { name, path } of await listSegments(dir)) if (!names.includes(name)) await rm(path);
+test("an older version's journal is not taken for listed when a kill cut its first list short", async () => {
+  const dir = await olderJournal();
+  const killed = await opened(dir, 300);
+  await killed.append(answer(40));
+  await killed.close();
+  const list = join(dir, SEGMENT_LIST);
+  const lines = (await readFile(list, "utf8")).split("\n");
+  await writeFile(list, lines.slice(0, 3).join("\n"));
+  // The segment that was begun had not been written either.
+  for (const { name, path } of await listSegments(dir)) if (!names.includes(name)) await rm(path);
 
-    const cut = await agreed(dir);
-    const journal = await opened(dir, 300);
-    await journal.append(answer(40));
-    await journal.close();
+  const cut = await agreed(dir);
+  const journal = await opened(dir, 300);
+  await journal.append(answer(40));
+  await journal.close();
 
-    expect(cut).toEqual([]);
-    expect(await agreed(dir)).toEqual([]);
-    expect((await verifyJournal(dir, { clock: handClock(LATER) })).listed).toBe(true);
-  });
+  expect(cut).toEqual([]);
+  expect(await agreed(dir)).toEqual([]);
+  expect((await verifyJournal(dir, { clock: handClock(LATER) })).listed).toBe(true);
 });
 
 /** The same journal as the release before wrote it: without a list, zero in each frame where the mark is. */
@@ -327,34 +320,32 @@ async function olderJournal(): Promise<string> {
   return dir;
 }
 
-describe("a list that is lost", () => {
-  test("is named, also after it was begun anew, until somebody accepts it", async () => {
-    const dir = await copied();
-    await rm(join(dir, SEGMENT_LIST));
-    const gone = await agreed(dir);
-    const journal = await opened(dir, 300);
-    await journal.append(answer(40));
-    await journal.close();
-    const anew = await agreed(dir);
-    await accept(dir, [SEGMENT_LIST]);
+test("a lost list is named until somebody accepts the loss, also after a new list was begun", async () => {
+  const dir = await copied();
+  await rm(join(dir, SEGMENT_LIST));
+  const gone = await agreed(dir);
+  const journal = await opened(dir, 300);
+  await journal.append(answer(40));
+  await journal.close();
+  const anew = await agreed(dir);
+  await accept(dir, [SEGMENT_LIST]);
 
-    expect([gone, anew, await agreed(dir)]).toEqual([
-      [`list_lost ${SEGMENT_LIST}`],
-      [`list_lost ${SEGMENT_LIST}`],
-      [],
-    ]);
-  });
+  expect([gone, anew, await agreed(dir)]).toEqual([
+    [`list_lost ${SEGMENT_LIST}`],
+    [`list_lost ${SEGMENT_LIST}`],
+    [],
+  ]);
+});
 
-  test("can be begun anew by hand", async () => {
-    const dir = await copied();
-    await rm(join(dir, SEGMENT_LIST));
-    await accept(dir, [SEGMENT_LIST]);
-    const accepted = await agreed(dir);
-    await rm(await fileOf(dir, names[2] ?? ""));
+test("a person can begin a new list when the old one is lost", async () => {
+  const dir = await copied();
+  await rm(join(dir, SEGMENT_LIST));
+  await accept(dir, [SEGMENT_LIST]);
+  const accepted = await agreed(dir);
+  await rm(await fileOf(dir, names[2] ?? ""));
 
-    expect(accepted).toEqual([]);
-    expect(await agreed(dir)).toEqual([`missing ${names[2]}`]);
-  });
+  expect(accepted).toEqual([]);
+  expect(await agreed(dir)).toEqual([`missing ${names[2]}`]);
 });
 
 function accept(dir: string, accepted: string[], before: string | null = null) {
@@ -362,89 +353,85 @@ function accept(dir: string, accepted: string[], before: string | null = null) {
   return acceptFindings(dir, { names: accepted, beforeHour }, { clock: handClock(LATER) });
 }
 
-describe("what a person accepts", () => {
-  test("may be elsewhere: segments moved to another disk, by name or by day, and back", async () => {
-    const [dir, disk] = [await copied(), freshDir()];
-    await cp(dir, disk, { recursive: true });
-    for (const name of names.slice(0, 4)) await rm(await fileOf(dir, name));
+test("a person can accept segments as moved to another disk, by name or by day, and back", async () => {
+  const [dir, disk] = [await copied(), freshDir()];
+  await cp(dir, disk, { recursive: true });
+  for (const name of names.slice(0, 4)) await rm(await fileOf(dir, name));
 
-    const said = await accept(dir, [names[3] ?? ""], "2026-11-21");
-    const left = await agreed(dir);
-    const [first = ""] = names;
-    await copyFile(await fileOf(disk, first), join(dir, segmentFile(first, "compressed")));
+  const said = await accept(dir, [names[3] ?? ""], "2026-11-21");
+  const left = await agreed(dir);
+  const [first = ""] = names;
+  await copyFile(await fileOf(disk, first), join(dir, segmentFile(first, "compressed")));
 
-    // The first two were begun at 22 and 23 hours of the 20th, the third after midnight.
-    expect(said).toEqual([names[3], names[0], names[1]].map((segment) => ({ segment, as: "away" })));
-    expect(left).toEqual([`missing ${names[2]}`]);
-    expect(await agreed(dir)).toEqual([`missing ${names[2]}`]);
-  });
-
-  test("belongs here: a foreign segment, which is missed from then on, and what was altered on purpose", async () => {
-    const [dir, other] = [await copied(), freshDir()];
-    const journal = await opened(other, 500);
-    const { segment } = await journal.append(answer(1));
-    await journal.close();
-    const file = segmentFile(segment, "closed");
-    await copyFile(join(other, file), join(dir, file));
-    await truncate(await fileOf(dir, names[3] ?? ""), positions[11]?.offset);
-
-    await accept(dir, [segment, names[3] ?? ""]);
-    const accepted = await agreed(dir);
-    await rm(join(dir, file));
-
-    expect(accepted).toEqual([]);
-    expect(await agreed(dir)).toEqual([`missing ${segment}`]);
-  });
-
-  test("is not a name that the journal neither has nor misses, nor a file under a wrong name", async () => {
-    const dir = await copied();
-    const [name = ""] = names;
-    const moved = name.replace(/T\d\d/, "T03");
-    await rename(await fileOf(dir, name), join(dir, segmentFile(moved, "compressed")));
-
-    await expect(accept(dir, ["20261120T22-nothing"])).rejects.toMatchObject({ code: "USAGE" });
-    await expect(accept(dir, [moved])).rejects.toMatchObject({ code: "USAGE" });
-  });
+  // The first two were begun at 22 and 23 hours of the 20th, the third after midnight.
+  expect(said).toEqual([names[3], names[0], names[1]].map((segment) => ({ segment, as: "away" })));
+  expect(left).toEqual([`missing ${names[2]}`]);
+  expect(await agreed(dir)).toEqual([`missing ${names[2]}`]);
 });
 
-describe("a file that cannot be read", () => {
-  test("is named, and all others are read and held against the list", async () => {
-    const dir = await copied();
-    const [gone = "", lost = ""] = names;
-    await rm(await fileOf(dir, gone));
-    await rename(await fileOf(dir, lost), join(dir, "elsewhere"));
-    await mkdir(join(dir, segmentFile(lost, "closed")));
-    await writeFile(join(dir, DAMAGED_DIR), "");
+test("a person can accept a foreign segment, which is missed from then on, and one altered on purpose", async () => {
+  const [dir, other] = [await copied(), freshDir()];
+  const journal = await opened(other, 500);
+  const { segment } = await journal.append(answer(1));
+  await journal.close();
+  const file = segmentFile(segment, "closed");
+  await copyFile(join(other, file), join(dir, file));
+  await truncate(await fileOf(dir, names[3] ?? ""), positions[11]?.offset);
 
-    const { findings, records, segments } = await verifyJournal(dir, { clock: handClock(LATER) });
+  await accept(dir, [segment, names[3] ?? ""]);
+  const accepted = await agreed(dir);
+  await rm(join(dir, file));
 
-    const cannot = expect.stringContaining("cannot be read: E");
-    expect(findings).toEqual([
-      { segment: lost, problem: "unreadable", detail: cannot },
-      { segment: gone, problem: "missing", detail: expect.anything() },
-      { segment: DAMAGED_DIR, problem: "unreadable", detail: cannot },
-    ]);
-    expect([records, segments.length]).toEqual([12, 4]);
-    expect(
-      await journalHealth(dir, new Map(), { clock: handClock(LATER), maxBytes: undefined }),
-    ).toMatchObject({
+  expect(accepted).toEqual([]);
+  expect(await agreed(dir)).toEqual([`missing ${segment}`]);
+});
+
+test("a name that the journal neither has nor misses, or a file under a wrong name, is not accepted", async () => {
+  const dir = await copied();
+  const [name = ""] = names;
+  const moved = name.replace(/T\d\d/, "T03");
+  await rename(await fileOf(dir, name), join(dir, segmentFile(moved, "compressed")));
+
+  await expect(accept(dir, ["20261120T22-nothing"])).rejects.toMatchObject({ code: "USAGE" });
+  await expect(accept(dir, [moved])).rejects.toMatchObject({ code: "USAGE" });
+});
+
+test("an unreadable segment is named, and all others are read and compared with the list", async () => {
+  const dir = await copied();
+  const [gone = "", lost = ""] = names;
+  await rm(await fileOf(dir, gone));
+  await rename(await fileOf(dir, lost), join(dir, "elsewhere"));
+  await mkdir(join(dir, segmentFile(lost, "closed")));
+  await writeFile(join(dir, DAMAGED_DIR), "");
+
+  const { findings, records, segments } = await verifyJournal(dir, { clock: handClock(LATER) });
+
+  const cannot = expect.stringContaining("cannot be read: E");
+  expect(findings).toEqual([
+    { segment: lost, problem: "unreadable", detail: cannot },
+    { segment: gone, problem: "missing", detail: expect.anything() },
+    { segment: DAMAGED_DIR, problem: "unreadable", detail: cannot },
+  ]);
+  expect([records, segments.length]).toEqual([12, 4]);
+  expect(await journalHealth(dir, new Map(), { clock: handClock(LATER), maxBytes: undefined })).toMatchObject(
+    {
       state: "attention",
       text: expect.stringMatching(
         /^JOURNAL_UNREADABLE: .* cannot be read: EISDIR.*JOURNAL_INCOMPLETE: .*missing: /,
       ),
-    });
-  });
+    },
+  );
+});
 
-  test("may be the list: it is named, and every segment is read", async () => {
-    const dir = await copied();
-    await rm(join(dir, SEGMENT_LIST));
-    await mkdir(join(dir, SEGMENT_LIST));
+test("an unreadable list is named, and every segment is read", async () => {
+  const dir = await copied();
+  await rm(join(dir, SEGMENT_LIST));
+  await mkdir(join(dir, SEGMENT_LIST));
 
-    const { findings, records } = await verifyJournal(dir, { clock: handClock(LATER) });
+  const { findings, records } = await verifyJournal(dir, { clock: handClock(LATER) });
 
-    expect([findings.map(({ segment, problem }) => `${segment} ${problem}`), records]).toEqual([
-      [`${SEGMENT_LIST} unreadable`],
-      18,
-    ]);
-  });
+  expect([findings.map(({ segment, problem }) => `${segment} ${problem}`), records]).toEqual([
+    [`${SEGMENT_LIST} unreadable`],
+    18,
+  ]);
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { readCompleteness } from "../../src/journal/completeness.ts";
 import { compressMember, endMarker } from "../../src/journal/compressed.ts";
-import { encodeFrame } from "../../src/journal/frame.ts";
+import { contentOf, writeFrame } from "../../src/journal/frame.ts";
 import { nodeFs } from "../../src/journal/fs.ts";
 import { newSegmentName, segmentFile, segmentId } from "../../src/journal/segmentName.ts";
 import { SEGMENT_LIST } from "../../src/journal/segmentList.ts";
@@ -20,7 +20,9 @@ async function largeJournal(): Promise<string> {
   const lines: object[] = [];
   for (const n of upTo(SEGMENTS)) {
     const segment = newSegmentName(clock.now().getTime(), clock.random(10));
-    const frame = encodeFrame(answer(n), segmentId(segment) ?? Buffer.alloc(16));
+    const content = contentOf(answer(n));
+    const frame = Buffer.alloc(content.frameBytes);
+    writeFrame(frame, 0, content, segmentId(segment) ?? Buffer.alloc(16));
     const member = await compressMember(frame, 0);
     const file = Buffer.concat([member, endMarker(frame.length)]);
     writeFileSync(join(dir, segmentFile(segment, "compressed")), file);

@@ -1,5 +1,5 @@
 /** One account of a slot from two. */
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
   asShares,
@@ -69,33 +69,30 @@ test("an account that says only that nothing ran yields to a more exact reason",
   expect(mergeEntries(missed("down"), missed("down")).misses).toEqual([["A", "down"]]);
 });
 
-describe("the journal of one account", () => {
-  const record = answerRecord(at(0), "<response/>");
-  const headOf = (fields: object): string =>
-    Buffer.from(splitRecord({ ...record, ...fields }).head).toString();
+const record = answerRecord(at(0), "<response/>");
+const headOf = (fields: object): string => Buffer.from(splitRecord({ ...record, ...fields }).head).toString();
 
-  test("has the bytes that it had before there were accounts", () => {
-    expect(headOf({ account: "default" })).toBe(headOf({}));
-    expect(headOf({})).not.toContain("default");
-    expect(JSON.stringify(asShares([{ account: "default", due: ["A"] }]))).toBe('{"due":["A"]}');
-  });
+test("the journal of a single account has the bytes that it had before there were accounts", () => {
+  expect(headOf({ account: "default" })).toBe(headOf({}));
+  expect(headOf({})).not.toContain("default");
+  expect(JSON.stringify(asShares([{ account: "default", due: ["A"] }]))).toBe('{"due":["A"]}');
+});
 
-  test("is told from another's, whose answers and notes bear its name", () => {
-    const { head, body } = splitRecord({ ...record, account: "second" });
-    const opened: LedgerNote = {
-      type: "opened",
-      run: "r",
-      job: "list",
-      slotAt: at(0),
-      endsAt: null,
-      due: [],
-    };
+test("one account's answers and notes are kept apart from another's by the account's name", () => {
+  const { head, body } = splitRecord({ ...record, account: "second" });
+  const opened: LedgerNote = {
+    type: "opened",
+    run: "r",
+    job: "list",
+    slotAt: at(0),
+    endsAt: null,
+    due: [],
+  };
 
-    expect(joinRecord(Buffer.from(head), body)).toEqual({ ...record, account: "second" });
-    expect(joinRecord(Buffer.from(headOf({ account: 2 })), body)).toBeNull();
-    const shares = [{ due: ["A"] }, { account: "second", due: ["B", "C"] }];
-    expect(sharesIn({ ...opened, ...asShares(shares) })).toEqual(shares);
-    expect(lackOf({ ...opened, ...asShares(shares) })).toBeNull();
-    expect(lackOf({ ...opened, others: [{ account: 2, due: [] }] })).not.toBeNull();
-  });
+  expect(joinRecord(Buffer.from(head), body)).toEqual({ ...record, account: "second" });
+  expect(joinRecord(Buffer.from(headOf({ account: 2 })), body)).toBeNull();
+  const shares = [{ due: ["A"] }, { account: "second", due: ["B", "C"] }];
+  expect(sharesIn({ ...opened, ...asShares(shares) })).toEqual(shares);
+  expect(lackOf({ ...opened, ...asShares(shares) })).toBeNull();
+  expect(lackOf({ ...opened, others: [{ account: 2, due: [] }] })).not.toBeNull();
 });

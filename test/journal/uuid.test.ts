@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { uuidBytes, uuidv7 } from "../../src/journal/segmentName.ts";
+import { uuidBytes, uuidv7 } from "../../src/journal/uuid.ts";
 
 test("a UUIDv7 carries its time, version and variant, as in the example of RFC 9562", () => {
   // Appendix A.6: 2022-02-22T19:22:22Z, rand_a 0xCC3, rand_b 0x18C4DC0C0C07398F.

@@ -6,12 +6,12 @@ import { dirname, join } from "node:path";
 import { afterAll } from "@jest/globals";
 import { type Clock, instantFromDate } from "../../src/clock.ts";
 import { nodeFs, type JournalFile, type JournalFs } from "../../src/journal/fs.ts";
-import { readSegment, type JournalItem } from "../../src/journal/reader.ts";
+import { readSegment } from "../../src/journal/reader.ts";
 import type { JournalRecord, ResponseRecord } from "../../src/journal/record.ts";
 import { SEGMENT_LIST } from "../../src/journal/segmentList.ts";
 import { listSegments } from "../../src/journal/segments.ts";
-import { uuidv7 } from "../../src/journal/segmentName.ts";
-import { openJournal, type Journal, type JournalOptions } from "../../src/journal/writer.ts";
+import { uuidv7 } from "../../src/journal/uuid.ts";
+import { openJournal, type Journal } from "../../src/journal/writer.ts";
 
 const made: string[] = [];
 
@@ -74,7 +74,10 @@ export function upTo(count: number): number[] {
 }
 
 /** Opens a journal that is looked after only when told, and whose problems fail the test unless it listens. */
-export function open(dir: string, options: Partial<JournalOptions> = {}): Promise<Journal> {
+export function open(
+  dir: string,
+  options: Partial<Parameters<typeof openJournal>[0]> = {},
+): Promise<Journal> {
   const onProblem = (problem: Error) => {
     throw problem;
   };
@@ -82,6 +85,8 @@ export function open(dir: string, options: Partial<JournalOptions> = {}): Promis
 }
 
 /** Everything one segment holds. */
+export type JournalItem = ReturnType<typeof readSegment> extends AsyncGenerator<infer Item> ? Item : never;
+
 export async function itemsOf(dir: string, name: string, from = 0): Promise<JournalItem[]> {
   const items: JournalItem[] = [];
   for await (const item of readSegment(dir, name, { from })) items.push(item);

@@ -1,6 +1,6 @@
 /** Rows of chance on both sides of the border: each view says what PostgreSQL says that has all of them. */
 import { join } from "node:path";
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { run } from "../cli/edges.ts";
 import { late, plain } from "../cli/sqlWorld.ts";
@@ -9,6 +9,9 @@ import { freshDatabase, type TestDatabase } from "../support/database.ts";
 import { see, type Seen } from "../support/observations.ts";
 import { runs } from "../support/runs.ts";
 import { tempDir } from "../support/tempDir.ts";
+
+// One test compares every view on both sides, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 /** January is dropped behind the lake, February is in both as far as the 15th, March is in the database alone. */
 const DATES = [

@@ -1,13 +1,16 @@
 /** An archive has one lake: another directory in its place, or one without the files of dropped quotes, is found out. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { handOnDatabases } from "../support/database.ts";
 import { see } from "../support/observations.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { ALL, dayOf, lakeOf, late, old, type World } from "./lakeWorld.ts";
+
+// Many commands run one after the other, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 handOnDatabases();
 

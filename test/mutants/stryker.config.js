@@ -8,7 +8,7 @@ export default {
   mutate: [
     "src/collect/governor/*.ts",
     "src/collect/{asks,callPlan,budgetPlan}.ts",
-    "src/schedule/{slots,cron}.ts",
+    "src/schedule/{cron,jobSchedule,slots}.ts",
     "src/quotes-api/**/*.ts",
     "src/market/**/*.ts",
     "src/read/*.ts",

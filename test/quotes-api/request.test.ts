@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import {
   askedInstruments,
   describeCall,
@@ -14,42 +14,40 @@ const contract = {
   delayed: false,
 } as const satisfies QuoteCall;
 
-describe("the target of a call", () => {
-  test("lists symbols with an encoded comma, as the service verifies it", () => {
-    expect(requestTarget(symbols("AAPL", "MSFT"))).toBe(
-      "/v1/market/quotes.xml?symbols=AAPL%2CMSFT&delayed=false",
-    );
-  });
+test("the target of a call lists symbols with an encoded comma, as the service verifies it", () => {
+  expect(requestTarget(symbols("AAPL", "MSFT"))).toBe(
+    "/v1/market/quotes.xml?symbols=AAPL%2CMSFT&delayed=false",
+  );
+});
 
-  test("encodes every character that RFC 3986 does not leave alone", () => {
-    expect(requestTarget(symbols("BRK.B", "A&B", "C!*'()", "D E", "É"))).toBe(
-      "/v1/market/quotes.xml?symbols=BRK.B%2CA%26B%2CC%21%2A%27%28%29%2CD%20E%2C%C3%89&delayed=false",
-    );
-  });
+test("the target of a call encodes every character that RFC 3986 does not leave alone", () => {
+  expect(requestTarget(symbols("BRK.B", "A&B", "C!*'()", "D E", "É"))).toBe(
+    "/v1/market/quotes.xml?symbols=BRK.B%2CA%26B%2CC%21%2A%27%28%29%2CD%20E%2C%C3%89&delayed=false",
+  );
+});
 
-  test("names a watchlist in a parameter of its own", () => {
-    expect(requestTarget(watchlist)).toBe("/v1/market/quotes.xml?watchlist=watchlist-18516&delayed=true");
-  });
+test("the target of a call names a watchlist in a parameter of its own", () => {
+  expect(requestTarget(watchlist)).toBe("/v1/market/quotes.xml?watchlist=watchlist-18516&delayed=true");
+});
 
-  test("names a contract by underlying, expiration, type and strike", () => {
-    expect(requestTarget(contract)).toBe(
-      "/v1/market/quotes.xml?underlying=AAPL&expiration=2026-12-18&type=PUT&strike=150.50&delayed=false",
-    );
-  });
+test("the target of a call names a contract by underlying, expiration, type and strike", () => {
+  expect(requestTarget(contract)).toBe(
+    "/v1/market/quotes.xml?underlying=AAPL&expiration=2026-12-18&type=PUT&strike=150.50&delayed=false",
+  );
+});
 
-  test("names a contract of another root by its OCC symbol", () => {
-    const spxw = {
-      underlying: "SPX",
-      root: "SPXW",
-      expiration: "2026-12-18",
-      optionType: "CALL",
-      strike: "5000",
-    } as const;
+test("the target of a call names a contract of another root by its OCC symbol", () => {
+  const spxw = {
+    underlying: "SPX",
+    root: "SPXW",
+    expiration: "2026-12-18",
+    optionType: "CALL",
+    strike: "5000",
+  } as const;
 
-    expect(requestTarget({ form: "option", contract: spxw, delayed: false })).toBe(
-      "/v1/market/quotes.xml?symbols=SPXW261218C05000000&delayed=false",
-    );
-  });
+  expect(requestTarget({ form: "option", contract: spxw, delayed: false })).toBe(
+    "/v1/market/quotes.xml?symbols=SPXW261218C05000000&delayed=false",
+  );
 });
 
 test("only the service knows what a watchlist asks for", () => {

@@ -9,8 +9,21 @@ import {
   MAX_PIECE,
   walkXml,
 } from "../../src/quotes-api/strictXml.ts";
-import { strictEvents } from "../fuzz/twoReaders.ts";
+import { outcome, type Reading } from "../fuzz/twoReaders.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
+
+/** The events of a walk, each as its name and arguments. */
+const strictEvents = (text: string): Reading<(readonly unknown[])[]> =>
+  outcome(() => {
+    const events: (readonly unknown[])[] = [];
+    walkXml(text, "response", {
+      open: (name, attributes, offset) => void events.push(["open", name, { ...attributes }, offset]),
+      text: (piece) => void events.push(["text", piece]),
+      aside: () => void events.push(["aside"]),
+      close: (name, offset) => void events.push(["close", name, offset]),
+    });
+    return events;
+  });
 
 /** Why a text is refused; null when it is not. */
 const refusal = (text: string): string | null => {

@@ -27,41 +27,36 @@ test("there are recorded documents of every kind to cut", () => {
   );
 });
 
-describe("a document cut after any of its bytes", () => {
-  test.each(documents)("$name is read as quotes at none of them", ({ body, whole }) => {
-    const ends = upTo(whole).filter((end) => end % stepOf({ whole }) === 0 || end >= whole - LAST);
+test.each(documents)("$name cut after any of its bytes is never read as quotes", ({ body, whole }) => {
+  const ends = upTo(whole).filter((end) => end % stepOf({ whole }) === 0 || end >= whole - LAST);
 
-    const read = ends.filter((end) => kindOf(body.subarray(0, end)) === "quotes");
+  const read = ends.filter((end) => kindOf(body.subarray(0, end)) === "quotes");
 
-    expect(read).toEqual([]);
-  });
-
-  test.each(documents)(
-    "$name is read as quotes when only white space behind it is cut",
-    ({ body, whole }) => {
-      expect(kindOf(body.subarray(0, whole))).toBe("quotes");
-    },
-  );
-
-  test.each(documents)("$name without its beginning is read as quotes at none of them", ({ body }) => {
-    const root = body.indexOf("<response");
-
-    const read = upTo(body.length)
-      .slice(root + 1)
-      .filter((start) => kindOf(body.subarray(start)) === "quotes");
-
-    expect(read).toEqual([]);
-  });
-
-  test.each(documents)(
-    "$name with any of its bytes missing is never another number of instruments",
-    ({ body }) => {
-      const taken = upTo(body.length).filter((at) => at % stepOf({ whole: body.length }) === 0);
-
-      expect(otherNumberWithout(body, taken)).toEqual([]);
-    },
-  );
+  expect(read).toEqual([]);
 });
+
+test.each(documents)("$name is read as quotes when only white space behind it is cut", ({ body, whole }) => {
+  expect(kindOf(body.subarray(0, whole))).toBe("quotes");
+});
+
+test.each(documents)("$name without its beginning is never read as quotes", ({ body }) => {
+  const root = body.indexOf("<response");
+
+  const read = upTo(body.length)
+    .slice(root + 1)
+    .filter((start) => kindOf(body.subarray(start)) === "quotes");
+
+  expect(read).toEqual([]);
+});
+
+test.each(documents)(
+  "$name with any of its bytes missing never has another number of instruments",
+  ({ body }) => {
+    const taken = upTo(body.length).filter((at) => at % stepOf({ whole: body.length }) === 0);
+
+    expect(otherNumberWithout(body, taken)).toEqual([]);
+  },
+);
 
 /**
  * What a socket adds to the cuts above is how a body ends, not where: here each document is cut every so many bytes and at

@@ -5,7 +5,6 @@ import { option, security } from "../../src/market/instrument.ts";
 import type { InstrumentQuote } from "../../src/quotes-api/document.ts";
 import { readDocument } from "../../src/quotes-api/readDocument.ts";
 import {
-  easternMidnight,
   writeDocument,
   writeDocumentBytes,
   writeErrorDocument,
@@ -256,16 +255,23 @@ test("what an archive received in an element of the other kind of instrument is 
   expect(pathsOf(equity)).not.toContain("quote/extendedquote/contractsize");
 });
 
+/** The expiration date of an option, as a document has it. */
+function written(expiration: string): string | undefined {
+  const { instrument, ...rest } = market.quote(option(contract), at);
+  const item = { ...rest, instrument: { ...instrument, expiration } };
+  return /<matdt>(.*)<\/matdt>/.exec(writeDocument({ id: "x", instruments: [item] }))?.[1];
+}
+
 test("a date is written as midnight in New York with the offset of that date", () => {
-  expect(easternMidnight("2026-12-18")).toBe("2026-12-18T00:00:00-05:00");
-  expect(easternMidnight("2026-06-18")).toBe("2026-06-18T00:00:00-04:00");
+  expect(written("2026-12-18")).toBe("2026-12-18T00:00:00-05:00");
+  expect(written("2026-06-18")).toBe("2026-06-18T00:00:00-04:00");
 });
 
 test("on the days when the clocks change, midnight still has the old offset", () => {
-  expect(easternMidnight("2026-03-08")).toBe("2026-03-08T00:00:00-05:00");
-  expect(easternMidnight("2026-11-01")).toBe("2026-11-01T00:00:00-04:00");
+  expect(written("2026-03-08")).toBe("2026-03-08T00:00:00-05:00");
+  expect(written("2026-11-01")).toBe("2026-11-01T00:00:00-04:00");
 });
 
 test("a date that does not exist is refused", () => {
-  expect(() => easternMidnight("2026-02-30")).toThrow(expect.objectContaining({ name: "RangeError" }));
+  expect(() => written("2026-02-30")).toThrow(expect.objectContaining({ name: "RangeError" }));
 });

@@ -217,7 +217,7 @@ describe("a dividend", () => {
     return unit ? dividendOf(unit.quote) : undefined;
   };
 
-  test("keeps its amount, its date and its yield", () => {
+  test("a dividend keeps its amount, its date and its yield", () => {
     expect(dividend({ amt: "0.0450", exdate: "2026-11-12T00:00:00-05:00", yield: "2.68E0" })).toEqual({
       amount: "0.0450",
       exDate: "2026-11-12",
@@ -234,12 +234,12 @@ describe("a dividend", () => {
       { amt: "1", yield: "2.680000000" },
       { amount: "1", exDate: null, yield: "2.680000000" },
     ],
-  ])("of which only %j is said keeps that", (said, kept) => {
+  ])("a dividend that says only %j keeps that", (said, kept) => {
     expect(dividend(said)).toEqual(kept);
   });
 
   test.each(["4.9E-324", "4.9e-324", "49E-325", `0.${"0".repeat(323)}49`])(
-    "with a yield of %s has none",
+    "a dividend with a yield of %s has none",
     (text) => {
       expect(dividend({ amt: "0.0", exdate: "2003-03-12T00:00:00-05:00", yield: text })).toEqual({
         amount: "0.0",
@@ -249,7 +249,7 @@ describe("a dividend", () => {
     },
   );
 
-  test("of which nothing is said is none", () => {
+  test("a dividend that says nothing is not stored", () => {
     expect(dividend({})).toBeNull();
     expect(dividend({ amt: "na", exdate: "", yield: "4.9E-324" })).toBeNull();
   });
@@ -258,7 +258,7 @@ describe("a dividend", () => {
 describe("the columns from headers", () => {
   const columns = (headers: Record<string, string>) => headerColumns(answerRecord(at(0), "", { headers }));
 
-  test("are the four of the rate limit, and the service's date", () => {
+  test("the columns from headers are the four of the rate limit, and the service's date", () => {
     expect(
       columns({
         date: "Wed, 16 Mar 2011 14:51:44 GMT",
@@ -276,7 +276,7 @@ describe("the columns from headers", () => {
     });
   });
 
-  test("hold whole numbers of 32 bits, and an expiry as it is written, without blanks", () => {
+  test("the columns from headers hold whole numbers of 32 bits, and an expiry as it is written, without blanks", () => {
     expect(
       columns({
         "x-ratelimit-used": "2147483647",
@@ -292,25 +292,28 @@ describe("the columns from headers", () => {
     });
   });
 
-  test.each(["", "soon", "-1e9", "NaN", "9".repeat(40)])("are null where a header says %p", (text) => {
-    const headers = [
-      "date",
-      "x-ratelimit-used",
-      "x-ratelimit-remaining",
-      "x-ratelimit-limit",
-      "x-ratelimit-expire",
-    ];
+  test.each(["", "soon", "-1e9", "NaN", "9".repeat(40)])(
+    "the columns from headers are null where a header says %p",
+    (text) => {
+      const headers = [
+        "date",
+        "x-ratelimit-used",
+        "x-ratelimit-remaining",
+        "x-ratelimit-limit",
+        "x-ratelimit-expire",
+      ];
 
-    expect(columns(Object.fromEntries(headers.map((name) => [name, text])))).toEqual({
-      serverDate: null,
-      rateLimitUsed: null,
-      rateLimitRemaining: null,
-      rateLimitLimit: null,
-      rateLimitExpire: null,
-    });
-  });
+      expect(columns(Object.fromEntries(headers.map((name) => [name, text])))).toEqual({
+        serverDate: null,
+        rateLimitUsed: null,
+        rateLimitRemaining: null,
+        rateLimitLimit: null,
+        rateLimitExpire: null,
+      });
+    },
+  );
 
-  test("never hold a date that a timestamp cannot", () => {
+  test("the columns from headers never hold a date that a timestamp cannot", () => {
     for (const date of ["Sat, 13 Sep 275760 00:00:00 GMT", "-000001-01-01T00:00:00Z", "0000-01-01T00:00:00Z"])
       expect(columns({ date }).serverDate).toBeNull();
   });

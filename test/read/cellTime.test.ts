@@ -10,41 +10,39 @@ function read(text: string, change: Partial<CsvCall["time"]>): string {
   return cell.ok ? `${cell.value}${cell.cut === undefined ? "" : ` cut ${cell.cut}`}` : cell.problem;
 }
 
-describe("a number since 1970", () => {
-  test.each([
-    ["s", "1795012200", "2026-11-18T14:30:00.000000Z"],
-    ["s", "1795012200.25", "2026-11-18T14:30:00.250000Z"],
-    ["s", "1795012200.1234567", "2026-11-18T14:30:00.123456Z cut 1"],
-    ["s", "1795012200.123456000", "2026-11-18T14:30:00.123456Z"],
-    ["ms", "1795012200123", "2026-11-18T14:30:00.123000Z"],
-    ["ms", "1795012200123.4", "2026-11-18T14:30:00.123400Z"],
-    ["us", "1795012200123456", "2026-11-18T14:30:00.123456Z"],
-    ["us", "1795012200123456.5", "2026-11-18T14:30:00.123456Z cut 1"],
-    ["ns", "1795012200123456000", "2026-11-18T14:30:00.123456Z"],
-    ["ns", "1795012200123456789", "2026-11-18T14:30:00.123456Z cut 1"],
-    ["s", "1795012200.123456789012", "2026-11-18T14:30:00.123456Z cut 1"],
-  ])("of %s, %s, is %s", (format, text, expected) => {
-    expect(read(text, { format })).toBe(expected);
-  });
+test.each([
+  ["s", "1795012200", "2026-11-18T14:30:00.000000Z"],
+  ["s", "1795012200.25", "2026-11-18T14:30:00.250000Z"],
+  ["s", "1795012200.1234567", "2026-11-18T14:30:00.123456Z cut 1"],
+  ["s", "1795012200.123456000", "2026-11-18T14:30:00.123456Z"],
+  ["ms", "1795012200123", "2026-11-18T14:30:00.123000Z"],
+  ["ms", "1795012200123.4", "2026-11-18T14:30:00.123400Z"],
+  ["us", "1795012200123456", "2026-11-18T14:30:00.123456Z"],
+  ["us", "1795012200123456.5", "2026-11-18T14:30:00.123456Z cut 1"],
+  ["ns", "1795012200123456000", "2026-11-18T14:30:00.123456Z"],
+  ["ns", "1795012200123456789", "2026-11-18T14:30:00.123456Z cut 1"],
+  ["s", "1795012200.123456789012", "2026-11-18T14:30:00.123456Z cut 1"],
+])("a number since 1970 of %s, %s, is %s", (format, text, expected) => {
+  expect(read(text, { format })).toBe(expected);
+});
 
-  test.each([
-    "",
-    "-1",
-    "+1795012200",
-    "1795012200x",
-    "x1795012200",
-    "1e9",
-    "1,5",
-    "1795012200.",
-    ".5",
-    "1".repeat(21),
-  ])("is never %j", (text) => {
-    expect(read(text, { format: "s" })).toBe("expected a number since 1970");
-  });
+test.each([
+  "",
+  "-1",
+  "+1795012200",
+  "1795012200x",
+  "x1795012200",
+  "1e9",
+  "1,5",
+  "1795012200.",
+  ".5",
+  "1".repeat(21),
+])("%j is no number since 1970", (text) => {
+  expect(read(text, { format: "s" })).toBe("expected a number since 1970");
+});
 
-  test("has twelve digits behind its point at most", () => {
-    expect(read("1795012200.1234567890123", { format: "s" })).toBe("expected a number since 1970");
-  });
+test("a number since 1970 has twelve digits behind its point at most", () => {
+  expect(read("1795012200.1234567890123", { format: "s" })).toBe("expected a number since 1970");
 });
 
 describe("a time", () => {
@@ -55,11 +53,11 @@ describe("a time", () => {
     ["1980-01-01T00:00:00Z", "1980-01-01T00:00:00.000000Z"],
     ["2099-12-31T23:59:59.999999Z", "2099-12-31T23:59:59.999999Z"],
     ["2100-01-01T00:00:00Z", BEYOND],
-  ])("is of the years 1980 to 2099: %s", (text, expected) => {
+  ])("a time is of the years 1980 to 2099: %s", (text, expected) => {
     expect(read(text, {})).toBe(expected);
   });
 
-  test("in ISO 8601 is of the map's zone where it has no offset of its own", () => {
+  test("a time in ISO 8601 is of the map's zone where it has no offset of its own", () => {
     const timezone = "America/New_York";
 
     expect(read("2026-11-18T09:30:00", { timezone })).toBe("2026-11-18T14:30:00.000000Z");
@@ -68,14 +66,14 @@ describe("a time", () => {
     expect(read("18.11.2026", { timezone })).toBe("expected ISO 8601");
   });
 
-  test("needs its offset where the map names no zone", () => {
+  test("a time needs its offset where the map names no zone", () => {
     expect(read("2026-11-18T09:30:00", { timezone: null })).toBe(
       "it has no offset, and the map names no timezone",
     );
     expect(read("2026-11-18T09:30:00Z", { timezone: null })).toBe("2026-11-18T09:30:00.000000Z");
   });
 
-  test("by a pattern is the whole text", () => {
+  test("a time by a pattern is the whole text", () => {
     const format = "%m/%d/%Y %H:%M";
 
     expect(read("11/18/2026 9:30", { format })).toBe("2026-11-18T09:30:00.000000Z");
@@ -83,7 +81,7 @@ describe("a time", () => {
     expect(read("on 11/18/2026 9:30", { format })).toBe("expected %m/%d/%Y %H:%M");
   });
 
-  test("that clocks showed twice is the one that the map says", () => {
+  test("a time that clocks showed twice is the one that the map says", () => {
     const zone = { timezone: "America/New_York" };
 
     expect(read("2026-11-01T01:30:00", { ...zone, ambiguous: "earlier" })).toBe(
@@ -93,7 +91,7 @@ describe("a time", () => {
     expect(read("2026-11-01T01:30:00", { ...zone, ambiguous: "refuse" })).toContain("showed it twice");
   });
 
-  test("cannot be read by a pattern or in a zone that nobody knows", () => {
+  test("a time cannot be read by a pattern or in a zone that nobody knows", () => {
     expect(() => read("x", { format: "%Q" })).toThrow(new RangeError("%Q: %Q is not known"));
     expect(() => read("2026-11-18T09:30:00", { timezone: "Mars/Olympus" })).toThrow(RangeError);
   });
@@ -114,7 +112,7 @@ describe("the date of an expiration", () => {
     "2026-12-18T00:00:00.000+0100",
     "2026-12-18 00:00:00-05:00",
     "2026-12-18 00:00:00+00:00",
-  ])("is the one that %s shows, whatever its offset", (text) => {
+  ])("the date of an expiration is the one that %s shows, whatever its offset", (text) => {
     expect(date(text)).toBe("2026-12-18");
   });
 
@@ -126,11 +124,11 @@ describe("the date of an expiration", () => {
     "2026-12-18Z",
     "2026-12-18T00:00:00Zx",
     "2026-12-18T00Z:00:00",
-  ])("is not in %j", (text) => {
+  ])("%j holds no date of an expiration", (text) => {
     expect(date(text)).toBe("expected a date, YYYY-MM-DD");
   });
 
-  test("is read by the map's pattern", () => {
+  test("the date of an expiration is read by the map's pattern", () => {
     expect(date("1/5/2027", "%m/%d/%Y")).toBe("2027-01-05");
     expect(date("0001-01-05", "%Y-%m-%d")).toBe("0001-01-05");
     expect(date("9999-12-31", "%Y-%m-%d")).toBe("9999-12-31");

@@ -71,43 +71,39 @@ function named(values: CsvCall["constants"], change: Partial<CsvCall> = {}) {
   return unit?.instrument ?? problem;
 }
 
-describe("a security", () => {
-  test("is named by its symbol, with its exchange, its description and its type", () => {
-    expect(
-      named({ symbol: "BRK.B", exchange: "NYS", description: "BERKSHIRE", securityType: "ETF" }),
-    ).toEqual({
-      ...{ securityType: "ETF", assumedType: false, symbol: "BRK.B", underlying: null },
-      ...{ expiration: null, optionType: null, strike: null },
-      ...{ exchange: "NYS", description: "BERKSHIRE", contractSize: null },
-    });
+test("a security is named by its symbol, with its exchange, its description and its type", () => {
+  expect(named({ symbol: "BRK.B", exchange: "NYS", description: "BERKSHIRE", securityType: "ETF" })).toEqual({
+    ...{ securityType: "ETF", assumedType: false, symbol: "BRK.B", underlying: null },
+    ...{ expiration: null, optionType: null, strike: null },
+    ...{ exchange: "NYS", description: "BERKSHIRE", contractSize: null },
+  });
+});
+
+test("a security may stand in the column of underlyings, without a contract beside it", () => {
+  expect(named({ underlying: "SPX" })).toMatchObject({
+    symbol: "SPX",
+    securityType: "CS",
+    assumedType: true,
+  });
+});
+
+test.each(["", "A B", "A\u00a0B", "A\u0000B", "A\u{fffd}", "A".repeat(33)])(
+  "a security is not named by %j",
+  (symbol) => {
+    expect(named({ symbol })).toBe(`symbol is ${JSON.stringify(symbol)}: expected a symbol`);
+  },
+);
+
+test("a security has 32 characters at most", () => {
+  expect(named({ symbol: "A".repeat(32) })).toMatchObject({ symbol: "A".repeat(32) });
+});
+
+test("a security that has another description in its next row has it there", () => {
+  const rows = rowsOfPiece(`Symbol,Time,Last,D\nA,${TIME},1,one\nA,${TIME}.5,1,two\nA,${TIME}.6,1,one\n`, {
+    columns: { symbol: "Symbol", last: "Last", description: "D" },
   });
 
-  test("may stand in the column of underlyings, without a contract beside it", () => {
-    expect(named({ underlying: "SPX" })).toMatchObject({
-      symbol: "SPX",
-      securityType: "CS",
-      assumedType: true,
-    });
-  });
-
-  test.each(["", "A B", "A\u00a0B", "A\u0000B", "A\u{fffd}", "A".repeat(33)])(
-    "is not named by %j",
-    (symbol) => {
-      expect(named({ symbol })).toBe(`symbol is ${JSON.stringify(symbol)}: expected a symbol`);
-    },
-  );
-
-  test("has 32 characters at most", () => {
-    expect(named({ symbol: "A".repeat(32) })).toMatchObject({ symbol: "A".repeat(32) });
-  });
-
-  test("that has another description in its next row has it there", () => {
-    const rows = rowsOfPiece(`Symbol,Time,Last,D\nA,${TIME},1,one\nA,${TIME}.5,1,two\nA,${TIME}.6,1,one\n`, {
-      columns: { symbol: "Symbol", last: "Last", description: "D" },
-    });
-
-    expect(rows.units.map(({ instrument }) => instrument.description)).toEqual(["one", "two", "one"]);
-  });
+  expect(rows.units.map(({ instrument }) => instrument.description)).toEqual(["one", "two", "one"]);
 });
 
 test("a security is named by its ISIN, which may look like a contract", () => {
@@ -118,7 +114,7 @@ test("a security is named by its ISIN, which may look like a contract", () => {
 describe("a contract", () => {
   const CONTRACT = { underlying: "AAPL", expiration: "2026-12-18", type: "CALL", strike: "150" };
 
-  test("is named by its underlying, expiration, type and strike", () => {
+  test("a contract is named by its underlying, expiration, type and strike", () => {
     expect(named({ ...CONTRACT, exchange: "OPR" })).toEqual({
       ...{ securityType: "OPT", assumedType: false, symbol: "AAPL", underlying: "AAPL" },
       ...{ expiration: "2026-12-18", optionType: "CALL", strike: "150" },
@@ -134,13 +130,13 @@ describe("a contract", () => {
     ["BRK.B", "BRKB", { symbol: "BRK.B", root: undefined }],
     ["BRK/B", "BRKB", { symbol: "BRK/B", root: undefined }],
   ])(
-    "on %s with %j in the column of roots has the root that the underlying does not say",
+    "a contract on %s with %j in the column of roots has the root that the underlying does not say",
     (underlying, root, told) => {
       expect(named({ ...CONTRACT, underlying, root })).toMatchObject({ ...told, underlying });
     },
   );
 
-  test("has the root of its OCC symbol or of its name", () => {
+  test("a contract has the root of its OCC symbol or of its name", () => {
     const told = { symbol: "SPX", root: "SPXW", underlying: "SPX" };
 
     for (const occ of ["SPXW261218C00150000", "SPXW  261218C00150000", "O:SPXW261218C00150000"])
@@ -150,26 +146,26 @@ describe("a contract", () => {
     expect(named({ occ: "BRKB261218C00150000" })).toMatchObject({ symbol: "BRK.B", root: undefined });
   });
 
-  test("may have its underlying in the column of symbols", () => {
+  test("a contract may have its underlying in the column of symbols", () => {
     const { underlying, ...rest } = CONTRACT;
 
     expect(named({ symbol: underlying, ...rest })).toEqual(named(CONTRACT));
   });
 
-  test.each(["occ", "symbol"] as const)("is named by an OCC symbol in the column %s", (field) => {
+  test.each(["occ", "symbol"] as const)("a contract is named by an OCC symbol in the column %s", (field) => {
     expect(named({ [field]: "AAPL261218P00150500", description: "PUT" })).toMatchObject({
       ...{ securityType: "OPT", symbol: "AAPL", underlying: "AAPL", description: "PUT" },
       ...{ expiration: "2026-12-18", optionType: "PUT", strike: "150.5" },
     });
   });
 
-  test("is the one of the column of OCC symbols, whatever the other columns say", () => {
+  test("a contract is the one of the column of OCC symbols, whatever the other columns say", () => {
     expect(named({ ...CONTRACT, symbol: "MSFT", occ: "AAPL261218P00160000" })).toMatchObject({
       strike: "160",
     });
   });
 
-  test("has its underlying's symbol beside a name of its own that cannot be read", () => {
+  test("a contract has its underlying's symbol beside a name of its own that cannot be read", () => {
     expect(named({ ...CONTRACT, symbol: "AAPL_121826C150" })).toEqual(named(CONTRACT));
   });
 
@@ -179,7 +175,7 @@ describe("a contract", () => {
     ["Call", "CALL"],
     ["P", "PUT"],
     ["put", "PUT"],
-  ])("of type %s is a %s", (type, optionType) => {
+  ])("a contract of type %s is a %s", (type, optionType) => {
     expect(named({ ...CONTRACT, type })).toMatchObject({ optionType });
   });
 
@@ -192,7 +188,7 @@ describe("a contract", () => {
     ["+156", "156"],
     ["6,050.00", "6050"],
     ["6.05E3", "6050"],
-  ])("with a strike of %s has one of %s, as a price of that text is", (strike, stored) => {
+  ])("a contract with a strike of %s has one of %s, as a price of that text is", (strike, stored) => {
     expect(named({ ...CONTRACT, strike })).toMatchObject({ strike: stored });
   });
 
@@ -201,25 +197,25 @@ describe("a contract", () => {
     ["6.050,00", "6050"],
     ["152,5", "152.5"],
     ["150", "150"],
-  ])("with a decimal comma and a strike of %s has one of %s", (strike, stored) => {
+  ])("a contract with a decimal comma and a strike of %s has one of %s", (strike, stored) => {
     expect(named({ ...CONTRACT, strike }, { decimal: "," })).toMatchObject({ strike: stored });
   });
 
-  test.each(["152.5", "6.05.0", "1.50"])("with a decimal comma has no strike of %s", (strike) => {
+  test.each(["152.5", "6.05.0", "1.50"])("a contract with a decimal comma has no strike of %s", (strike) => {
     expect(named({ ...CONTRACT, strike }, { decimal: "," })).toBe(`strike is "${strike}": expected a strike`);
   });
 
-  test.each(["na", "0.00", "1E10", "0.0000001", "$150"])("has no strike of %s", (strike) => {
+  test.each(["na", "0.00", "1E10", "0.0000001", "$150"])("a contract has no strike of %s", (strike) => {
     expect(named({ ...CONTRACT, strike })).toBe(`strike is "${strike}": expected a strike`);
   });
 
-  test("has a strike that is multiplied exactly by the factor of the map", () => {
+  test("a contract has a strike that is multiplied exactly by the factor of the map", () => {
     expect(named({ ...CONTRACT, strike: "150500" }, { scale: { strike: "0.001" } })).toMatchObject({
       strike: "150.5",
     });
   });
 
-  test("has an expiration as the map says that it is written", () => {
+  test("a contract has an expiration as the map says that it is written", () => {
     expect(named({ ...CONTRACT, expiration: "12/18/2026" }, { expirationFormat: "%m/%d/%Y" })).toMatchObject({
       expiration: "2026-12-18",
     });
@@ -248,17 +244,17 @@ describe("a contract", () => {
       { underlying: "", symbol: "A_121826C5" },
       expect.stringMatching(/^symbol is "A_121826C5": it looks like/),
     ],
-  ])("with %j is none, and the column and its text are told", (change, problem) => {
+  ])("%j names no contract, and the problem names the column and its text", (change, problem) => {
     expect(named({ ...CONTRACT, ...change })).toEqual(problem);
   });
 
-  test("of which any part is given has to be whole", () => {
+  test("a contract that is given in part is refused", () => {
     expect(named({ symbol: "A", expiration: "2026-12-18" })).toBe('type is "": expected CALL or PUT');
     expect(named({ symbol: "A", type: "C" })).toBe('expiration is "": expected a date, YYYY-MM-DD');
     expect(named({ symbol: "A", strike: "5" })).toBe('expiration is "": expected a date, YYYY-MM-DD');
   });
 
-  test("that is wrong by a constant of the map is told by its field", () => {
+  test("a contract that a constant of the map makes wrong is named by its field", () => {
     const change = {
       columns: { symbol: "symbol", last: "last" },
       constants: { ...CONTRACT, underlying: "A B" },

@@ -59,122 +59,123 @@ const READ_CONTRACT = {
   ...{ expiration: "2026-12-18", optionType: "CALL", strike: "150.5" },
 };
 
-describe("a row of an export", () => {
-  test("is a source with the number that it had", () => {
-    const { restored, units, deadLetters } = rowsFor(
-      "sources",
-      { id: "3", kind: "import", name: "csv" },
-      { id: "-1", kind: "simulated", name: "seed 1" },
-    );
-
-    expect({ units, deadLetters }).toEqual({ units: [], deadLetters: [] });
-    expect(restored).toEqual({
-      ...{ instruments: [], dividends: [] },
-      sources: [
-        { id: 3, source: { kind: "import", name: "csv" } },
-        { id: -1, source: { kind: "simulated", name: "seed 1" } },
-      ],
-    });
-  });
-
-  test("is an instrument, and keeps the digits of its strike", () => {
-    const contract = { ...INSTRUMENT, ...CONTRACT, contract_size: "100", underlying_type: "CS" };
-
-    expect(rowsFor("instruments", INSTRUMENT, contract).restored?.instruments).toEqual([
-      {
-        ...{ id: 7, underlyingType: null },
-        row: { ...READ_SECURITY, exchange: "NSD", description: "APPLE INC", writtenStrike: null },
-        ...{ firstSeenAt: "2026-11-18T14:30:00.000001Z", lastSeenAt: "2026-11-20T14:30:00.000000Z" },
-      },
-      {
-        ...{ id: 7, underlyingType: "CS" },
-        row: {
-          ...{ ...READ_CONTRACT, exchange: "NSD", description: "APPLE INC" },
-          ...{ contractSize: "100", writtenStrike: "150.50" },
-        },
-        ...{ firstSeenAt: "2026-11-18T14:30:00.000001Z", lastSeenAt: "2026-11-20T14:30:00.000000Z" },
-      },
-    ]);
-  });
-
-  test("is a quote with the source that it had", () => {
-    const { units, answer, matched } = rowsFor("quotes", QUOTE, {
-      ...{ ...QUOTE, ...CONTRACT, option_type: "PUT" },
-      ...{ delayed: "true", extended: "false", change: "-0.5", delta: "0.25" },
-    });
-
-    expect({ answer, matched }).toMatchObject({ answer: { outcome: "quotes" }, matched: [] });
-    const source = { kind: "account", name: "account" };
-    const shared = { observedAt: "2026-11-18T14:30:00.000001Z", greeksDelta: null, fragment: null };
-    expect(units).toEqual([
-      {
-        ...{ ...shared, delayed: false, instrument: READ_SECURITY },
-        quote: { ...NO_QUOTE, last: "1", extended: { ...NO_QUOTE.extended, volume: "7" } },
-        restored: { source, extended: true },
-      },
-      {
-        ...{ ...shared, delayed: true, instrument: { ...READ_CONTRACT, optionType: "PUT" } },
-        quote: {
-          ...{ ...NO_QUOTE, last: "1", change: "-0.5" },
-          extended: { ...NO_QUOTE.extended, volume: "7", delta: "0.25" },
-        },
-        restored: { source, extended: false },
-      },
-    ]);
-  });
-
-  test("is a dividend as it stands there", () => {
-    const dividend = { ...SECURITY, ...KEY, ex_date: "2026-11-12", amount: "0.0450", yield: "2.68" };
-
-    expect(rowsFor("dividends", dividend, { ...SECURITY, ...KEY }).restored?.dividends).toEqual([
-      {
-        ...{ observedAt: "2026-11-18T14:30:00.000001Z", instrument: READ_SECURITY },
-        ...{ source: { kind: "account", name: "account" } },
-        ...{ exDate: "2026-11-12", amount: "0.0450", yield: "2.68" },
-      },
-      expect.objectContaining({ exDate: null, amount: null, yield: null }),
-    ]);
-  });
-
-  test("may have its columns in another order, and fewer of them", () => {
-    const { restored } = piece("sources", '["csv","3","import","more"]\n\n["x","4","account"]', [
-      "name",
-      "id",
-      "kind",
-    ]);
-
-    expect(restored?.sources).toEqual([
-      { id: 3, source: { kind: "import", name: "csv" } },
-      { id: 4, source: { kind: "account", name: "x" } },
-    ]);
-  });
-
-  test.each(["-1.5", "0", "1".repeat(15), "0.12345678901234567890123", "150.0000000000000000000000000000"])(
-    "holds whatever number an archive holds: %s",
-    (last) => {
-      expect(rowsFor("quotes", { ...QUOTE, last }).units[0]?.quote.last).toBe(last);
-    },
+test("a row of an export is a source with the number that it had", () => {
+  const { restored, units, deadLetters } = rowsFor(
+    "sources",
+    { id: "3", kind: "import", name: "csv" },
+    { id: "-1", kind: "simulated", name: "seed 1" },
   );
 
-  test.each<[PieceTable, string, string]>([
-    ["quotes", "last", "NaN"],
-    ["quotes", "last", "-Infinity"],
-    ["quotes", "last", "1".repeat(309)],
-    ["quotes", "last", "1O0"],
-    ["quotes", "last", " 1"],
-    ["quotes", "last", "1E5"],
-    ["quotes", "last", "1."],
-    ["quotes", "last", "1,000"],
-    ["quotes", "delta", `0.${"0".repeat(323)}49`],
-    ["quotes", "volume", "1.5"],
-    ["quotes", "volume", "x1"],
-    ["quotes", "volume", "1x"],
-    ["quotes", "volume", "9223372036854775808"],
-    ["quotes", "volume", "-9223372036854775809"],
-    ["quotes", "volume", "00000000000000000001"],
-    ["dividends", "amount", "a lot"],
-    ["dividends", "yield", "%"],
-  ])("of %s of which no archive holds the %s %s is stored without it", (table, column, text) => {
+  expect({ units, deadLetters }).toEqual({ units: [], deadLetters: [] });
+  expect(restored).toEqual({
+    ...{ instruments: [], dividends: [] },
+    sources: [
+      { id: 3, source: { kind: "import", name: "csv" } },
+      { id: -1, source: { kind: "simulated", name: "seed 1" } },
+    ],
+  });
+});
+
+test("a row of an export is an instrument, and keeps the digits of its strike", () => {
+  const contract = { ...INSTRUMENT, ...CONTRACT, contract_size: "100", underlying_type: "CS" };
+
+  expect(rowsFor("instruments", INSTRUMENT, contract).restored?.instruments).toEqual([
+    {
+      ...{ id: 7, underlyingType: null },
+      row: { ...READ_SECURITY, exchange: "NSD", description: "APPLE INC", writtenStrike: null },
+      ...{ firstSeenAt: "2026-11-18T14:30:00.000001Z", lastSeenAt: "2026-11-20T14:30:00.000000Z" },
+    },
+    {
+      ...{ id: 7, underlyingType: "CS" },
+      row: {
+        ...{ ...READ_CONTRACT, exchange: "NSD", description: "APPLE INC" },
+        ...{ contractSize: "100", writtenStrike: "150.50" },
+      },
+      ...{ firstSeenAt: "2026-11-18T14:30:00.000001Z", lastSeenAt: "2026-11-20T14:30:00.000000Z" },
+    },
+  ]);
+});
+
+test("a row of an export is a quote with the source that it had", () => {
+  const { units, answer, matched } = rowsFor("quotes", QUOTE, {
+    ...{ ...QUOTE, ...CONTRACT, option_type: "PUT" },
+    ...{ delayed: "true", extended: "false", change: "-0.5", delta: "0.25" },
+  });
+
+  expect({ answer, matched }).toMatchObject({ answer: { outcome: "quotes" }, matched: [] });
+  const source = { kind: "account", name: "account" };
+  const shared = { observedAt: "2026-11-18T14:30:00.000001Z", greeksDelta: null, fragment: null };
+  expect(units).toEqual([
+    {
+      ...{ ...shared, delayed: false, instrument: READ_SECURITY },
+      quote: { ...NO_QUOTE, last: "1", extended: { ...NO_QUOTE.extended, volume: "7" } },
+      restored: { source, extended: true },
+    },
+    {
+      ...{ ...shared, delayed: true, instrument: { ...READ_CONTRACT, optionType: "PUT" } },
+      quote: {
+        ...{ ...NO_QUOTE, last: "1", change: "-0.5" },
+        extended: { ...NO_QUOTE.extended, volume: "7", delta: "0.25" },
+      },
+      restored: { source, extended: false },
+    },
+  ]);
+});
+
+test("a row of an export is a dividend as it stands there", () => {
+  const dividend = { ...SECURITY, ...KEY, ex_date: "2026-11-12", amount: "0.0450", yield: "2.68" };
+
+  expect(rowsFor("dividends", dividend, { ...SECURITY, ...KEY }).restored?.dividends).toEqual([
+    {
+      ...{ observedAt: "2026-11-18T14:30:00.000001Z", instrument: READ_SECURITY },
+      ...{ source: { kind: "account", name: "account" } },
+      ...{ exDate: "2026-11-12", amount: "0.0450", yield: "2.68" },
+    },
+    expect.objectContaining({ exDate: null, amount: null, yield: null }),
+  ]);
+});
+
+test("a row of an export may have its columns in another order, and fewer of them", () => {
+  const { restored } = piece("sources", '["csv","3","import","more"]\n\n["x","4","account"]', [
+    "name",
+    "id",
+    "kind",
+  ]);
+
+  expect(restored?.sources).toEqual([
+    { id: 3, source: { kind: "import", name: "csv" } },
+    { id: 4, source: { kind: "account", name: "x" } },
+  ]);
+});
+
+test.each(["-1.5", "0", "1".repeat(15), "0.12345678901234567890123", "150.0000000000000000000000000000"])(
+  "a row of an export holds whatever number an archive holds: %s",
+  (last) => {
+    expect(rowsFor("quotes", { ...QUOTE, last }).units[0]?.quote.last).toBe(last);
+  },
+);
+
+test.each<[PieceTable, string, string]>([
+  ["quotes", "last", "NaN"],
+  ["quotes", "last", "-Infinity"],
+  ["quotes", "last", "1".repeat(309)],
+  ["quotes", "last", "1O0"],
+  ["quotes", "last", " 1"],
+  ["quotes", "last", "1E5"],
+  ["quotes", "last", "1."],
+  ["quotes", "last", "1,000"],
+  ["quotes", "delta", `0.${"0".repeat(323)}49`],
+  ["quotes", "volume", "1.5"],
+  ["quotes", "volume", "x1"],
+  ["quotes", "volume", "1x"],
+  ["quotes", "volume", "9223372036854775808"],
+  ["quotes", "volume", "-9223372036854775809"],
+  ["quotes", "volume", "00000000000000000001"],
+  ["dividends", "amount", "a lot"],
+  ["dividends", "yield", "%"],
+])(
+  "a row of an export of %s of which no archive holds the %s %s is stored without it",
+  (table, column, text) => {
     const row = {
       ...(table === "quotes" ? QUOTE : { ...SECURITY, ...KEY }),
       bid: "1",
@@ -191,15 +192,15 @@ describe("a row of an export", () => {
     expect(deadLetters).toMatchObject([
       { reason: "odd_field", detail: expect.stringContaining(`row 1 of its piece: ${column} is "`) },
     ]);
-  });
+  },
+);
 
-  test.each(["9223372036854775807", "-9223372036854775808", "0"])(
-    "holds whatever count an archive holds: %s",
-    (volume) => {
-      expect(rowsFor("quotes", { ...QUOTE, volume }).units[0]?.quote.extended.volume).toBe(volume);
-    },
-  );
-});
+test.each(["9223372036854775807", "-9223372036854775808", "0"])(
+  "a row of an export holds whatever count an archive holds: %s",
+  (volume) => {
+    expect(rowsFor("quotes", { ...QUOTE, volume }).units[0]?.quote.extended.volume).toBe(volume);
+  },
+);
 
 describe("a row that no archive can hold is a dead letter, and no trouble to the loader", () => {
   /** What is told of a row, and that nothing else comes of it. */

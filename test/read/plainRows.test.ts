@@ -37,7 +37,7 @@ describe("what is read plainly is the truth", () => {
     expect(expectTheTruth(reader, record(small))).toBe(true);
   });
 
-  test("of the recorded answers, of which those are plain that are written in the order of the specification", () => {
+  test("recorded answers that are written in the order of the specification are read plainly, and as rowsOf reads them", () => {
     const plain = recorded.filter(({ body }) => expectTheTruth(reader, record(body)));
 
     expect(plain.map(({ name }) => name)).toEqual([
@@ -46,7 +46,7 @@ describe("what is read plainly is the truth", () => {
     ]);
   });
 
-  test("of the answers of the benches, all of which are plain", () => {
+  test("all answers of the benches are read plainly, and as rowsOf reads them", () => {
     const random = seeded(1);
     const backfill = Array.from({ length: 6 }, (_, place) => sampleAnswer(place, random));
     const ingest = records({ symbolCount: 300, perCall: 100, minutes: 2, fromMinute: 0 });
@@ -54,7 +54,7 @@ describe("what is read plainly is the truth", () => {
     for (const one of [...backfill, ...ingest]) expect(expectTheTruth(reader, one)).toBe(true);
   });
 
-  test("of a small answer that is cut anywhere, or has a byte changed, dropped or doubled", () => {
+  test("an answer that is cut anywhere, or has a byte changed, dropped or doubled, is read as rowsOf reads it", () => {
     const whole = Buffer.from(small);
     let plain = 0;
     const compare = (...parts: Uint8Array[]): void => {
@@ -76,7 +76,7 @@ describe("what is read plainly is the truth", () => {
     expect(plain).toBeGreaterThan(1_000);
   });
 
-  test("of mutants of recorded answers", () => {
+  test("mutants of recorded answers are read as rowsOf reads them", () => {
     let plain = 0;
 
     fc.assert(
@@ -90,7 +90,7 @@ describe("what is read plainly is the truth", () => {
     expect(plain).toBeGreaterThan(runs(15));
   });
 
-  test("of made answers to calls of every form", () => {
+  test("made answers to calls of every form are read as rowsOf reads them", () => {
     let plain = 0;
 
     fc.assert(
@@ -109,7 +109,7 @@ describe("what is not plain", () => {
   const isPlain = (body: Buffer | string, fields = {}) =>
     expectTheTruth(new PlainReader(), record(body, fields));
 
-  test("are other answers than quotes, and those of other calls", () => {
+  test("answers without quotes, and answers to other calls, are not read plainly", () => {
     expect(isPlain(small)).toBe(true);
     for (const fields of [
       { status: 201 },
@@ -123,6 +123,16 @@ describe("what is not plain", () => {
       expect(isPlain(small, fields)).toBe(false);
     expect(isPlain(`${small}${" ".repeat(8 * 1024 * 1024)}`)).toBe(false);
   });
+});
+
+test("an empty element in the quote of an underlying that came without one before makes a row of it", () => {
+  const option = small.slice(small.lastIndexOf("<instrumentquote>"));
+  const withQuote = (quote: string): string =>
+    `<response id="s"><quotes>${option.replace(/<undlyquote>.*<\/undlyquote>/, quote)}`;
+  const reader = new PlainReader();
+
+  expect(expectTheTruth(reader, record(withQuote("")))).toBe(true);
+  expect(expectTheTruth(reader, record(withQuote("<undlyquote><askprice/></undlyquote>")))).toBe(false);
 });
 
 test("equal instruments and equal dividends are the same object each time", () => {

@@ -6,7 +6,7 @@ import type pg from "pg";
 import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { accountForDowntime } from "../../src/run/settleDowntime.ts";
 import { beginRun } from "../../src/run/lastRun.ts";
-import { scheduleJob } from "../../src/schedule/slots.ts";
+import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import type { LedgerNote } from "../../src/journal/ledger.ts";
 import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
 import { jobOf } from "../collect/jobOf.ts";

@@ -10,7 +10,7 @@ import { openJournal } from "../../src/journal/writer.ts";
 import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
 import { createNoteWriter } from "../../src/run/ledgerNotes.ts";
 import { openSettler, type Settler } from "../../src/run/settleDowntime.ts";
-import { scheduleJob } from "../../src/schedule/slots.ts";
+import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { emptyArchive, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -13,7 +13,7 @@ import {
   marketLine,
   nextLine,
 } from "../../src/run/statusFacts.ts";
-import { statusLines } from "../../src/cli/status.ts";
+import { statusLines } from "../../src/cli/terminal/statusText.ts";
 
 const at = (time: string): Date => new Date(`2026-11-20T${time}:00Z`);
 

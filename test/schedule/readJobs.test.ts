@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { type JobsReport, readJobs, requireJobs } from "../../src/schedule/readJobs.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { describeProblem } from "../../src/config/yamlFile.ts";
@@ -35,10 +35,9 @@ function read(files: Record<string, string>): Promise<JobsReport> {
 
 const HEAD = `name: a\nschedule: "* * * * *"\n`;
 
-describe("a job file that is right", () => {
-  test("with every option is read as it is written", async () => {
-    const { jobs, problems } = await read({
-      "all.yaml": `name: us-equities            # unique
+test("a job file with every option is read as it is written", async () => {
+  const { jobs, problems } = await read({
+    "all.yaml": `name: us-equities            # unique
 schedule: "* * * * *"        # cron
 timezone: America/Chicago
 session: any
@@ -50,118 +49,115 @@ options: [{ underlying: AAPL, expiration: 2026-12-18, type: CALL, strike: 150 }]
 chains:
   - { underlying: AAPL, expirations: { next: 3, kind: monthly }, strikes: { around: last, percent: 10, step: 5 }, types: [CALL, PUT] }
 `,
-    });
-
-    expect(problems).toEqual([]);
-    expect(jobs).toEqual([
-      {
-        name: "us-equities",
-        file: expect.stringMatching(/all\.yaml$/),
-        schedule: "* * * * *",
-        timezone: "America/Chicago",
-        session: "any",
-        delayed: true,
-        priority: -5,
-        account: "main",
-        symbols: ["AAPL", "MSFT"],
-        symbolsFile: null,
-        watchlist: null,
-        options: [{ underlying: "AAPL", expiration: "2026-12-18", optionType: "CALL", strike: "150" }],
-        chains: [
-          {
-            underlying: "AAPL",
-            expirations: { next: 3, kind: "monthly" },
-            strikes: { around: "last", percent: "10", step: "5" },
-            types: ["CALL", "PUT"],
-          },
-        ],
-      },
-    ]);
   });
 
-  test("needs a name, a schedule and something to poll; the rest has defaults", async () => {
-    const { jobs } = await read({ "a.yaml": `${HEAD}watchlist: DEFAULT\n` });
+  expect(problems).toEqual([]);
+  expect(jobs).toEqual([
+    {
+      name: "us-equities",
+      file: expect.stringMatching(/all\.yaml$/),
+      schedule: "* * * * *",
+      timezone: "America/Chicago",
+      session: "any",
+      delayed: true,
+      priority: -5,
+      account: "main",
+      symbols: ["AAPL", "MSFT"],
+      symbolsFile: null,
+      watchlist: null,
+      options: [{ underlying: "AAPL", expiration: "2026-12-18", optionType: "CALL", strike: "150" }],
+      chains: [
+        {
+          underlying: "AAPL",
+          expirations: { next: 3, kind: "monthly" },
+          strikes: { around: "last", percent: "10", step: "5" },
+          types: ["CALL", "PUT"],
+        },
+      ],
+    },
+  ]);
+});
 
-    expect(jobs).toMatchObject([
-      {
-        timezone: "America/New_York",
-        session: "regular",
-        delayed: false,
-        priority: 0,
-        symbols: [],
-        watchlist: "DEFAULT",
-        options: [],
-        chains: [],
-      },
-    ]);
+test("a job file needs a name, a schedule and something to poll; the rest has defaults", async () => {
+  const { jobs } = await read({ "a.yaml": `${HEAD}watchlist: DEFAULT\n` });
+
+  expect(jobs).toMatchObject([
+    {
+      timezone: "America/New_York",
+      session: "regular",
+      delayed: false,
+      priority: 0,
+      symbols: [],
+      watchlist: "DEFAULT",
+      options: [],
+      chains: [],
+    },
+  ]);
+});
+
+test("files that an operating system puts among the job files are passed over", async () => {
+  const { jobs, problems } = await read({
+    "a.yaml": `${HEAD}symbols: [IBM]\n`,
+    "._a.yaml": "\u0000\u0005\u0016\u0007Mac OS X",
   });
 
-  test("passes over files that an operating system has put beside the jobs", async () => {
-    const { jobs, problems } = await read({
-      "a.yaml": `${HEAD}symbols: [IBM]\n`,
-      "._a.yaml": "\u0000\u0005\u0016\u0007Mac OS X",
-    });
+  expect(jobs.map(({ symbols }) => symbols)).toEqual([["IBM"]]);
+  expect(problems).toEqual([]);
+});
 
-    expect(jobs.map(({ symbols }) => symbols)).toEqual([["IBM"]]);
-    expect(problems).toEqual([]);
+test("a job file's symbols are text in capitals, whatever they look like, each once and in order", async () => {
+  const { jobs } = await read({
+    "a.yaml": `${HEAD}symbols: [NaN, true, 1E5, 007, null, ~, .inf, 0x1F, 1_000, no, 2026-01-01, "007", brk.b, TRUE]\n`,
   });
 
-  test("keeps symbols as text in capitals, whatever they look like, each once and in order", async () => {
-    const { jobs } = await read({
-      "a.yaml": `${HEAD}symbols: [NaN, true, 1E5, 007, null, ~, .inf, 0x1F, 1_000, no, 2026-01-01, "007", brk.b, TRUE]\n`,
-    });
+  expect(jobs[0]?.symbols).toEqual("NAN,TRUE,1E5,007,NULL,~,.INF,0X1F,1_000,NO,2026-01-01,BRK.B".split(","));
+});
 
-    expect(jobs[0]?.symbols).toEqual(
-      "NAN,TRUE,1E5,007,NULL,~,.INF,0X1F,1_000,NO,2026-01-01,BRK.B".split(","),
-    );
-  });
-
-  test("writes an underlying in capitals as well, and leaves the id of a watchlist as it is", async () => {
-    const { jobs } = await read({
-      "a.yaml": `${HEAD}watchlist: my_watchlist
+test("an underlying is read in capitals as well, and the id of a watchlist as it is written", async () => {
+  const { jobs } = await read({
+    "a.yaml": `${HEAD}watchlist: my_watchlist
 options: [{ underlying: brk.b, expiration: 2026-12-18, type: PUT, strike: 400 }]
 chains: [{ underlying: aapl, expirations: [2026-12-18], strikes: [150] }]
 `,
-    });
-
-    expect(jobs).toMatchObject([
-      {
-        watchlist: "my_watchlist",
-        options: [{ underlying: "BRK.B" }],
-        chains: [{ underlying: "AAPL" }],
-      },
-    ]);
   });
 
-  test("keeps the name, the watchlist and an underlying as text too", async () => {
-    const { jobs } = await read({
-      "a.yaml": `name: 007
+  expect(jobs).toMatchObject([
+    {
+      watchlist: "my_watchlist",
+      options: [{ underlying: "BRK.B" }],
+      chains: [{ underlying: "AAPL" }],
+    },
+  ]);
+});
+
+test("a job's name, its watchlist and an underlying are text, whatever they look like", async () => {
+  const { jobs } = await read({
+    "a.yaml": `name: 007
 schedule: "* * * * *"
 watchlist: 18516
 options: [{ underlying: true, expiration: 2026-12-18, type: PUT, strike: 0152.50 }]
 `,
-    });
-
-    expect(jobs).toMatchObject([
-      { name: "007", watchlist: "18516", options: [{ underlying: "TRUE", strike: "152.5" }] },
-    ]);
   });
 
-  test("may come from Windows, with a byte order mark and carriage returns", async () => {
-    const { jobs, problems } = await read({
-      "a.yml": `\uFEFF${HEAD}symbols:\n  - AAPL\n  - MSFT\n`.replaceAll("\n", "\r\n"),
-    });
+  expect(jobs).toMatchObject([
+    { name: "007", watchlist: "18516", options: [{ underlying: "TRUE", strike: "152.5" }] },
+  ]);
+});
 
-    expect(problems).toEqual([]);
-    expect(jobs[0]?.symbols).toEqual(["AAPL", "MSFT"]);
+test("a job file may come from Windows, with a byte order mark and carriage returns", async () => {
+  const { jobs, problems } = await read({
+    "a.yml": `\uFEFF${HEAD}symbols:\n  - AAPL\n  - MSFT\n`.replaceAll("\n", "\r\n"),
   });
 
-  test("is one of the files that the checkout ships", async () => {
-    const { jobs, problems } = await readJobs(fileURLToPath(new URL("../../jobs/", import.meta.url)));
+  expect(problems).toEqual([]);
+  expect(jobs[0]?.symbols).toEqual(["AAPL", "MSFT"]);
+});
 
-    expect(problems).toEqual([]);
-    expect(jobs.length).toBeGreaterThan(0);
-  });
+test("the job files that the checkout ships are right", async () => {
+  const { jobs, problems } = await readJobs(fileURLToPath(new URL("../../jobs/", import.meta.url)));
+
+  expect(problems).toEqual([]);
+  expect(jobs.length).toBeGreaterThan(0);
 });
 
 test.each([
@@ -337,264 +333,258 @@ test("a value of many lines is shown by its beginning, in one line", async () =>
   expect(problem).toMatch(/^3: symbols is > AAPL, MSFT.{1,40}\.\.\.: expected a list/);
 });
 
-describe("a directory of job files", () => {
-  test("is read whole: the problems of all files at once, and the jobs of the others", async () => {
-    const dir = jobsDir({
-      "a.yaml": "name: a\nsymbols: [AAPL]\n",
-      "b.yaml": `name: b\nschedule: "* * * * *"\nsymbols: [AAPL]\n`,
-      "c.yml": `name: c\nschedule: "* * * * *"\nsession: noon\nsymbols: [AAPL]\n`,
-      "notes.txt": "not a job",
-    });
-
-    const { jobs } = await readJobs(dir);
-
-    expect(jobs.map(({ name }) => name)).toEqual(["b"]);
-    expect(await problemsIn(dir)).toEqual([
-      'a.yaml:1: schedule is missing: expected a cron expression, such as "*/5 9-16 * * MON-FRI"',
-      "c.yml:3: session is noon: expected pre, regular, post, any or always",
-    ]);
+test("a directory of job files is read whole: the problems of all files at once, and the jobs of the others", async () => {
+  const dir = jobsDir({
+    "a.yaml": "name: a\nsymbols: [AAPL]\n",
+    "b.yaml": `name: b\nschedule: "* * * * *"\nsymbols: [AAPL]\n`,
+    "c.yml": `name: c\nschedule: "* * * * *"\nsession: noon\nsymbols: [AAPL]\n`,
+    "notes.txt": "not a job",
   });
 
-  test("names every mistake in one pass, also where one hides another", async () => {
-    const dir = jobsDir({
-      "a.yaml": `name: twin\nschedule: "* * * * *"\nsymbols: [AAPL]\n`,
-      "b.yaml": `name: twin\nschedule: "* * *"\ncolour: red\naccount: nobody\nsymbols: [AAPL]\nsymbolsFile: ./none.txt\n`,
-      "c.yaml": `name: twin\nname: c\nschedule: * * * * *\nsession: noon\n`,
-      "d.yaml": `name: d\nsession: noon\nschedule: "* * * * *"\nsymbols: [AAPL\npriority: high\n`,
-    });
+  const { jobs } = await readJobs(dir);
 
-    const { jobs, problems } = await readJobs(dir, loadConfig({}, dir));
-
-    expect(jobs.map(({ file }) => basename(file))).toEqual(["a.yaml"]);
-    expect(
-      problems.map(({ file, line, message }) => `${basename(file)}:${line}: ${message.split(/[:,(]/)[0]}`),
-    ).toEqual([
-      "b.yaml:1: name is twin",
-      'b.yaml:2: schedule is "* * *"',
-      "b.yaml:3: colour is not an option here",
-      "b.yaml:4: account is nobody",
-      "b.yaml:6: symbolsFile is ./none.txt",
-      `b.yaml:6: symbolsFile ${join(dir, "none.txt")} cannot be read `,
-      "c.yaml:1: the job polls nothing",
-      "c.yaml:2: name is given twice",
-      "c.yaml:3: a value that begins with * stands in quotes",
-      "c.yaml:4: session is noon",
-      "d.yaml:2: session is noon",
-      "d.yaml:5: this is not YAML",
-    ]);
-  });
-
-  test("with two jobs of one name keeps the first and names both files", async () => {
-    const job = `name: twin\nschedule: "* * * * *"\nsymbols: [AAPL]\n`;
-    const dir = jobsDir({ "a.yaml": job, "b.yaml": `# copied\n${job}` });
-
-    expect(await problemsIn(dir)).toEqual([
-      "b.yaml:2: name is twin: a.yaml has it already, and each job needs a name of its own",
-    ]);
-  });
-
-  test("may hold a calendar, which is no job", async () => {
-    const { jobs, calendar, problems } = await read({
-      "a.yaml": `${HEAD}symbols: [AAPL]\n`,
-      "calendar.yaml": "overrides:\n  - { date: 2027-03-12, kind: early, close: 13:00, reason: 007 }\n",
-    });
-
-    expect(problems).toEqual([]);
-    expect(jobs).toHaveLength(1);
-    expect(calendar).toEqual([{ date: "2027-03-12", kind: "early", close: "13:00", reason: "007" }]);
-  });
-
-  test("may hold accounts, which are no job either, and no job is pinned to an account that is not among them", async () => {
-    const dir = jobsDir({
-      "a.yaml": `${HEAD}account: second\nsymbols: [AAPL]\n`,
-      "b.yaml": `name: b\nschedule: "* * * * *"\nsymbols: [AAPL]\naccount: third\n`,
-      "accounts.yaml": `accounts:\n${accountYaml("main")}${accountYaml("second")}`,
-    });
-    const settings = loadConfig(accountVariables("main", "second"), dir);
-
-    const [asked, unasked] = [await readJobs(dir, settings), await readJobs(dir)];
-    writeFileSync(join(dir, "accounts.yaml"), `accounts:\n${accountYaml("main", { limit: "0" })}`);
-    const { problems } = await readJobs(dir, settings);
-
-    expect(asked).toMatchObject({
-      jobs: [{ name: "a", account: "second" }],
-      accounts: [{ name: "main" }, { name: "second" }],
-      problems: [
-        {
-          file: join(dir, "b.yaml"),
-          line: 4,
-          message: "account is third, and there is none of that name: expected main or second",
-        },
-      ],
-    });
-    expect(unasked).toMatchObject({ jobs: [{ name: "a" }, { name: "b" }], accounts: [], problems: [] });
-    const unknown = (name: string, file: string, line: number) => ({
-      ...{ file: join(dir, file), line },
-      message: `account is ${name}, and there is none of that name`,
-    });
-    expect(problems.filter(({ file }) => !file.endsWith("accounts.yaml"))).toEqual([
-      unknown("second", "a.yaml", 3),
-      unknown("third", "b.yaml", 4),
-    ]);
-  });
-
-  test("with mistakes in the calendar names them beside those of the jobs", async () => {
-    const dir = jobsDir({
-      "a.yaml": HEAD,
-      "calendar.yaml":
-        "overrides:\n  - { date: 2027-02-30, kind: closed }\n  - { date: 2027-03-01, kind: shut }\n  - { day: 2027-03-02, kind: closed }\n",
-    });
-
-    expect(await problemsIn(dir)).toEqual([
-      "a.yaml:1: the job polls nothing: give one of symbols, symbolsFile, watchlist, or options, or chains",
-      "calendar.yaml:2: overrides[0].date is 2027-02-30: expected a date that exists, YYYY-MM-DD",
-      "calendar.yaml:3: overrides[1].kind is shut: expected closed, early or regular",
-      expect.stringMatching(/^calendar\.yaml:4: overrides\[2\]\.date is missing: expected/),
-      "calendar.yaml:4: overrides[2].day is not an option here: expected date, kind, close or reason",
-    ]);
-  });
-
-  test("with a file that cannot be read goes on with the others", async () => {
-    const dir = jobsDir({ "b.yaml": `${HEAD}symbols: [AAPL]\n` });
-    mkdirSync(join(dir, "a.yaml"));
-    symlinkSync(join(dir, "nowhere"), join(dir, "c.yaml"));
-
-    expect((await readJobs(dir)).jobs).toHaveLength(1);
-    expect(await problemsIn(dir)).toEqual([
-      "a.yaml:1: the file cannot be read (EISDIR)",
-      "c.yaml:1: the file cannot be read (ENOENT)",
-    ]);
-  });
-
-  test("that is not there is refused with the remedy", async () => {
-    await expect(readJobs("/nowhere/jobs")).rejects.toMatchObject({
-      code: "JOBS_UNREADABLE",
-      exitCode: 2,
-      message: expect.stringMatching(/\/nowhere\/jobs.*ENOENT.*Set QUOTEKEEPER_JOBS_DIR/),
-    });
-  });
-
-  test("without a job file is refused by whoever needs jobs", async () => {
-    const dir = jobsDir({ "calendar.yaml": "overrides: []\n", "readme.md": "" });
-
-    await expect(requireJobs(dir, loadConfig({}, dir))).rejects.toMatchObject({
-      code: "JOBS_UNREADABLE",
-      message: expect.stringContaining(`${dir} holds no job file`),
-    });
-  });
-
-  test("with any mistake is refused by whoever needs jobs, with all of them", async () => {
-    const dir = jobsDir({ "a.yaml": "symbols: [AAPL]\n", "b.yaml": "" });
-
-    await expect(requireJobs(dir, loadConfig({}, dir))).rejects.toMatchObject({
-      code: "JOBS_INVALID",
-      exitCode: 2,
-      message: expect.stringMatching(/3 problems[^]*a\.yaml:1: name[^]*a\.yaml:1: schedule[^]*b\.yaml:1: /),
-    });
-  });
+  expect(jobs.map(({ name }) => name)).toEqual(["b"]);
+  expect(await problemsIn(dir)).toEqual([
+    'a.yaml:1: schedule is missing: expected a cron expression, such as "*/5 9-16 * * MON-FRI"',
+    "c.yml:3: session is noon: expected pre, regular, post, any or always",
+  ]);
 });
 
-describe("a schedule that never meets its session", () => {
-  const job = (schedule: string, options = ""): string =>
-    `name: a\nschedule: "${schedule}"\n${options}symbols: [AAPL]\n`;
-  const regular = "session regular (09:30 to before 16:00 in New York on trading days)";
-
-  test.each([
-    ["the close itself", "0 16 * * MON-FRI", "", regular, "post or always"],
-    ["a time at night", "0 3 * * *", "", regular, "always"],
-    ["a weekday without a session", "0 10 * * SAT", "", regular, "always"],
-    ["a holiday of each year", "0 10 19 6 *", "", regular, "always"],
-    ["an hour of another zone", "30 6 * * *", "timezone: Asia/Tokyo\n", regular, "post or always"],
-    ["noon before the market opens", "0 12 * * *", "session: pre\n", "session pre", "regular or always"],
-  ])(
-    "is refused with its line, its session and what to do: %s",
-    async (_name, cron, options, told, remedy) => {
-      const [problem, ...more] = await problemsOf(job(cron, options));
-
-      expect(problem).toContain(`2: schedule is "${cron}" (`);
-      expect(problem).toContain(`which is never due in ${told}`);
-      expect(problem).toMatch(new RegExp(`expected another time or day, or session: ${remedy}$`));
-      expect(more).toEqual([]);
-    },
-  );
-
-  test.each([
-    ["a leap day that is a Monday", "0 10 29 2 MON", ""],
-    ["a time that is after the close on half days alone", "30 14 24 12 *", "session: post\n"],
-    ["the second before the close", "59 59 15 * * MON-FRI", ""],
-    ["a night in New York that is day elsewhere", "0 0 * * *", "timezone: Asia/Tokyo\n"],
-    ["a holiday, around the clock", "0 10 25 12 *", "session: always\n"],
-  ])("is not one that is due seldom: %s", async (_name, cron, options) => {
-    expect(await problemsOf(job(cron, options))).toEqual([]);
+test("a directory of job files names every mistake in one pass, also where one hides another", async () => {
+  const dir = jobsDir({
+    "a.yaml": `name: twin\nschedule: "* * * * *"\nsymbols: [AAPL]\n`,
+    "b.yaml": `name: twin\nschedule: "* * *"\ncolour: red\naccount: nobody\nsymbols: [AAPL]\nsymbolsFile: ./none.txt\n`,
+    "c.yaml": `name: twin\nname: c\nschedule: * * * * *\nsession: noon\n`,
+    "d.yaml": `name: d\nsession: noon\nschedule: "* * * * *"\nsymbols: [AAPL\npriority: high\n`,
   });
 
-  test("is right where the operator's calendar has a session then", async () => {
-    const calendar = "overrides:\n  - { date: 2027-08-14, kind: regular }\n";
+  const { jobs, problems } = await readJobs(dir, loadConfig({}, dir));
 
-    const { jobs, problems } = await read({ "a.yaml": job("0 10 * * SAT"), "calendar.yaml": calendar });
-
-    expect(problems).toEqual([]);
-    expect(jobs).toHaveLength(1);
-  });
-
-  test("holds up no other job; alone it is refused by whoever needs jobs", async () => {
-    const other = job("* * * * *").replace("name: a", "name: b");
-    const [alone, beside] = [{ "a.yaml": job("0 3 * * *") }, { "a.yaml": job("0 3 * * *"), "b.yaml": other }];
-
-    const { jobs } = await requireJobs(jobsDir(beside), loadConfig({}, tempDir()));
-
-    expect(jobs.map(({ name }) => name)).toEqual(["b"]);
-    await expect(requireJobs(jobsDir(alone), loadConfig({}, tempDir()))).rejects.toMatchObject({
-      code: "JOBS_INVALID",
-      message: expect.stringContaining("never due"),
-    });
-  });
+  expect(jobs.map(({ file }) => basename(file))).toEqual(["a.yaml"]);
+  expect(
+    problems.map(({ file, line, message }) => `${basename(file)}:${line}: ${message.split(/[:,(]/)[0]}`),
+  ).toEqual([
+    "b.yaml:1: name is twin",
+    'b.yaml:2: schedule is "* * *"',
+    "b.yaml:3: colour is not an option here",
+    "b.yaml:4: account is nobody",
+    "b.yaml:6: symbolsFile is ./none.txt",
+    `b.yaml:6: symbolsFile ${join(dir, "none.txt")} cannot be read `,
+    "c.yaml:1: the job polls nothing",
+    "c.yaml:2: name is given twice",
+    "c.yaml:3: a value that begins with * stands in quotes",
+    "c.yaml:4: session is noon",
+    "d.yaml:2: session is noon",
+    "d.yaml:5: this is not YAML",
+  ]);
 });
 
-describe("a file of symbols", () => {
-  const JOB = `${HEAD}symbolsFile: ./list.txt\n`;
+test("a directory of job files with two jobs of one name keeps the first and names both files", async () => {
+  const job = `name: twin\nschedule: "* * * * *"\nsymbols: [AAPL]\n`;
+  const dir = jobsDir({ "a.yaml": job, "b.yaml": `# copied\n${job}` });
 
-  test("has one a line or several between commas, comments and empty lines, each symbol once", async () => {
-    const { jobs, problems } = await read({
-      "a.yaml": JOB,
-      "list.txt": "\uFEFF# mine\r\nAAPL\r\n\r\n  MSFT , ge # two\r\nAAPL\r\nNaN\r\n007",
-    });
+  expect(await problemsIn(dir)).toEqual([
+    "b.yaml:2: name is twin: a.yaml has it already, and each job needs a name of its own",
+  ]);
+});
 
-    expect(problems).toEqual([]);
-    expect(jobs[0]?.symbols).toEqual(["AAPL", "MSFT", "GE", "NAN", "007"]);
+test("a directory of job files may hold a calendar, which is no job", async () => {
+  const { jobs, calendar, problems } = await read({
+    "a.yaml": `${HEAD}symbols: [AAPL]\n`,
+    "calendar.yaml": "overrides:\n  - { date: 2027-03-12, kind: early, close: 13:00, reason: 007 }\n",
   });
 
-  test("has a comment behind white space alone: a # within a symbol belongs to it, as it does in YAML", async () => {
-    const { jobs, problems } = await read({
-      "a.yaml": JOB,
-      "b.yaml": `name: b\nschedule: "* * * * *"\nsymbols: [ABC#, GHI] # two\n`,
-      "list.txt": "ABC#\nDEF#,GHI\n\t# three so far\nJKL #,MNO\nPQR,#S\n",
-    });
+  expect(problems).toEqual([]);
+  expect(jobs).toHaveLength(1);
+  expect(calendar).toEqual([{ date: "2027-03-12", kind: "early", close: "13:00", reason: "007" }]);
+});
 
-    expect(problems).toEqual([]);
-    expect(jobs.map(({ symbols }) => symbols)).toEqual([
-      ["ABC#", "DEF#", "GHI", "JKL", "PQR", "#S"],
-      ["ABC#", "GHI"],
-    ]);
+test("a directory of job files may hold accounts, which are no job either, and no job is pinned to an account that is not among them", async () => {
+  const dir = jobsDir({
+    "a.yaml": `${HEAD}account: second\nsymbols: [AAPL]\n`,
+    "b.yaml": `name: b\nschedule: "* * * * *"\nsymbols: [AAPL]\naccount: third\n`,
+    "accounts.yaml": `accounts:\n${accountYaml("main")}${accountYaml("second")}`,
   });
+  const settings = loadConfig(accountVariables("main", "second"), dir);
 
-  test.each([
-    ["that is missing", {}, "a.yaml:3: symbolsFile list.txt cannot be read (ENOENT)"],
-    ["that is empty", { "list.txt": "" }, "a.yaml:3: symbolsFile list.txt holds no symbol"],
-    ["of comments alone", { "list.txt": "# none yet\n\n" }, "a.yaml:3: symbolsFile list.txt holds no symbol"],
-    [
-      "with words that are no symbols",
-      { "list.txt": "AAPL\nBERKSHIRE B\n" },
-      "list.txt:2: this is no symbol: expected one a line, or commas between them, each of 1 to 32 characters without blanks, commas, colons, quotes and brackets",
+  const [asked, unasked] = [await readJobs(dir, settings), await readJobs(dir)];
+  writeFileSync(join(dir, "accounts.yaml"), `accounts:\n${accountYaml("main", { limit: "0" })}`);
+  const { problems } = await readJobs(dir, settings);
+
+  expect(asked).toMatchObject({
+    jobs: [{ name: "a", account: "second" }],
+    accounts: [{ name: "main" }, { name: "second" }],
+    problems: [
+      {
+        file: join(dir, "b.yaml"),
+        line: 4,
+        message: "account is third, and there is none of that name: expected main or second",
+      },
     ],
-  ])("%s is named", async (_name, files: Record<string, string>, problem) => {
-    expect(await problemsIn(jobsDir({ "a.yaml": JOB, ...files }))).toEqual([problem]);
+  });
+  expect(unasked).toMatchObject({ jobs: [{ name: "a" }, { name: "b" }], accounts: [], problems: [] });
+  const unknown = (name: string, file: string, line: number) => ({
+    ...{ file: join(dir, file), line },
+    message: `account is ${name}, and there is none of that name`,
+  });
+  expect(problems.filter(({ file }) => !file.endsWith("accounts.yaml"))).toEqual([
+    unknown("second", "a.yaml", 3),
+    unknown("third", "b.yaml", 4),
+  ]);
+});
+
+test("mistakes in the calendar are named together with those of the jobs", async () => {
+  const dir = jobsDir({
+    "a.yaml": HEAD,
+    "calendar.yaml":
+      "overrides:\n  - { date: 2027-02-30, kind: closed }\n  - { date: 2027-03-01, kind: shut }\n  - { day: 2027-03-02, kind: closed }\n",
   });
 
-  test("that is a directory is named", async () => {
-    const dir = jobsDir({ "a.yaml": JOB });
-    mkdirSync(join(dir, "list.txt"));
+  expect(await problemsIn(dir)).toEqual([
+    "a.yaml:1: the job polls nothing: give one of symbols, symbolsFile, watchlist, or options, or chains",
+    "calendar.yaml:2: overrides[0].date is 2027-02-30: expected a date that exists, YYYY-MM-DD",
+    "calendar.yaml:3: overrides[1].kind is shut: expected closed, early or regular",
+    expect.stringMatching(/^calendar\.yaml:4: overrides\[2\]\.date is missing: expected/),
+    "calendar.yaml:4: overrides[2].day is not an option here: expected date, kind, close or reason",
+  ]);
+});
 
-    expect(await problemsIn(dir)).toEqual(["a.yaml:3: symbolsFile list.txt cannot be read (EISDIR)"]);
+test("a job file that cannot be read does not keep the others from being read", async () => {
+  const dir = jobsDir({ "b.yaml": `${HEAD}symbols: [AAPL]\n` });
+  mkdirSync(join(dir, "a.yaml"));
+  symlinkSync(join(dir, "nowhere"), join(dir, "c.yaml"));
+
+  expect((await readJobs(dir)).jobs).toHaveLength(1);
+  expect(await problemsIn(dir)).toEqual([
+    "a.yaml:1: the file cannot be read (EISDIR)",
+    "c.yaml:1: the file cannot be read (ENOENT)",
+  ]);
+});
+
+test("a missing directory of job files is refused with the remedy", async () => {
+  await expect(readJobs("/nowhere/jobs")).rejects.toMatchObject({
+    code: "JOBS_UNREADABLE",
+    exitCode: 2,
+    message: expect.stringMatching(/\/nowhere\/jobs.*ENOENT.*Set QUOTEKEEPER_JOBS_DIR/),
   });
+});
+
+test("a directory without a job file is refused where jobs are needed", async () => {
+  const dir = jobsDir({ "calendar.yaml": "overrides: []\n", "readme.md": "" });
+
+  await expect(requireJobs(dir, loadConfig({}, dir))).rejects.toMatchObject({
+    code: "JOBS_UNREADABLE",
+    message: expect.stringContaining(`${dir} holds no job file`),
+  });
+});
+
+test("a directory of job files with mistakes is refused where jobs are needed, and all mistakes are named", async () => {
+  const dir = jobsDir({ "a.yaml": "symbols: [AAPL]\n", "b.yaml": "" });
+
+  await expect(requireJobs(dir, loadConfig({}, dir))).rejects.toMatchObject({
+    code: "JOBS_INVALID",
+    exitCode: 2,
+    message: expect.stringMatching(/3 problems[^]*a\.yaml:1: name[^]*a\.yaml:1: schedule[^]*b\.yaml:1: /),
+  });
+});
+
+const job = (schedule: string, options = ""): string =>
+  `name: a\nschedule: "${schedule}"\n${options}symbols: [AAPL]\n`;
+const regular = "session regular (09:30 to before 16:00 in New York on trading days)";
+
+test.each([
+  ["the close itself", "0 16 * * MON-FRI", "", regular, "post or always"],
+  ["a time at night", "0 3 * * *", "", regular, "always"],
+  ["a weekday without a session", "0 10 * * SAT", "", regular, "always"],
+  ["a holiday of each year", "0 10 19 6 *", "", regular, "always"],
+  ["an hour of another zone", "30 6 * * *", "timezone: Asia/Tokyo\n", regular, "post or always"],
+  ["noon before the market opens", "0 12 * * *", "session: pre\n", "session pre", "regular or always"],
+])(
+  "a schedule that never meets its session is refused with its line, its session and what to do: %s",
+  async (_name, cron, options, told, remedy) => {
+    const [problem, ...more] = await problemsOf(job(cron, options));
+
+    expect(problem).toContain(`2: schedule is "${cron}" (`);
+    expect(problem).toContain(`which is never due in ${told}`);
+    expect(problem).toMatch(new RegExp(`expected another time or day, or session: ${remedy}$`));
+    expect(more).toEqual([]);
+  },
+);
+
+test.each([
+  ["a leap day that is a Monday", "0 10 29 2 MON", ""],
+  ["a time that is after the close on half days alone", "30 14 24 12 *", "session: post\n"],
+  ["the second before the close", "59 59 15 * * MON-FRI", ""],
+  ["a night in New York that is day elsewhere", "0 0 * * *", "timezone: Asia/Tokyo\n"],
+  ["a holiday, around the clock", "0 10 25 12 *", "session: always\n"],
+])("a schedule that is seldom due is accepted: %s", async (_name, cron, options) => {
+  expect(await problemsOf(job(cron, options))).toEqual([]);
+});
+
+test("a schedule is accepted that meets a session of the operator's calendar alone", async () => {
+  const calendar = "overrides:\n  - { date: 2027-08-14, kind: regular }\n";
+
+  const { jobs, problems } = await read({ "a.yaml": job("0 10 * * SAT"), "calendar.yaml": calendar });
+
+  expect(problems).toEqual([]);
+  expect(jobs).toHaveLength(1);
+});
+
+test("a schedule that never meets its session holds up no other job, and is refused where it is the only one", async () => {
+  const other = job("* * * * *").replace("name: a", "name: b");
+  const [alone, beside] = [{ "a.yaml": job("0 3 * * *") }, { "a.yaml": job("0 3 * * *"), "b.yaml": other }];
+
+  const { jobs } = await requireJobs(jobsDir(beside), loadConfig({}, tempDir()));
+
+  expect(jobs.map(({ name }) => name)).toEqual(["b"]);
+  await expect(requireJobs(jobsDir(alone), loadConfig({}, tempDir()))).rejects.toMatchObject({
+    code: "JOBS_INVALID",
+    message: expect.stringContaining("never due"),
+  });
+});
+
+const JOB = `${HEAD}symbolsFile: ./list.txt\n`;
+
+test("a file of symbols has one a line or several between commas, comments and empty lines, and each symbol counts once", async () => {
+  const { jobs, problems } = await read({
+    "a.yaml": JOB,
+    "list.txt": "\uFEFF# mine\r\nAAPL\r\n\r\n  MSFT , ge # two\r\nAAPL\r\nNaN\r\n007",
+  });
+
+  expect(problems).toEqual([]);
+  expect(jobs[0]?.symbols).toEqual(["AAPL", "MSFT", "GE", "NAN", "007"]);
+});
+
+test("a comment in a file of symbols begins behind white space: a # within a symbol belongs to it, as in YAML", async () => {
+  const { jobs, problems } = await read({
+    "a.yaml": JOB,
+    "b.yaml": `name: b\nschedule: "* * * * *"\nsymbols: [ABC#, GHI] # two\n`,
+    "list.txt": "ABC#\nDEF#,GHI\n\t# three so far\nJKL #,MNO\nPQR,#S\n",
+  });
+
+  expect(problems).toEqual([]);
+  expect(jobs.map(({ symbols }) => symbols)).toEqual([
+    ["ABC#", "DEF#", "GHI", "JKL", "PQR", "#S"],
+    ["ABC#", "GHI"],
+  ]);
+});
+
+test.each([
+  ["that is missing", {}, "a.yaml:3: symbolsFile list.txt cannot be read (ENOENT)"],
+  ["that is empty", { "list.txt": "" }, "a.yaml:3: symbolsFile list.txt holds no symbol"],
+  ["of comments alone", { "list.txt": "# none yet\n\n" }, "a.yaml:3: symbolsFile list.txt holds no symbol"],
+  [
+    "with words that are no symbols",
+    { "list.txt": "AAPL\nBERKSHIRE B\n" },
+    "list.txt:2: this is no symbol: expected one a line, or commas between them, each of 1 to 32 characters without blanks, commas, colons, quotes and brackets",
+  ],
+])("a file of symbols is refused by name: %s", async (_name, files: Record<string, string>, problem) => {
+  expect(await problemsIn(jobsDir({ "a.yaml": JOB, ...files }))).toEqual([problem]);
+});
+
+test("a directory in place of a file of symbols is refused by name", async () => {
+  const dir = jobsDir({ "a.yaml": JOB });
+  mkdirSync(join(dir, "list.txt"));
+
+  expect(await problemsIn(dir)).toEqual(["a.yaml:3: symbolsFile list.txt cannot be read (EISDIR)"]);
 });

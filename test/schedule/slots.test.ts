@@ -2,13 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createTask } from "node-cron";
 import { validateCron } from "../../src/schedule/cron.ts";
-import {
-  createSchedule,
-  dueSlots,
-  type JobSchedule,
-  type Schedule,
-  scheduleJob,
-} from "../../src/schedule/slots.ts";
+import { createSchedule, type Schedule } from "../../src/schedule/slots.ts";
+import { type JobSchedule, scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import { alwaysOpen, createCalendar, type WantedSession } from "../../src/market/calendar/tradingCalendar.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { SLOT_ENDS } from "../support/slotEnds.ts";
@@ -24,95 +19,93 @@ function slots(schedule: Schedule, after: string, until: string): string[] {
   return schedule.slotsBetween(new Date(after), new Date(until)).map((at) => at.toISOString().slice(0, 16));
 }
 
-describe("the window", () => {
-  test("leaves its beginning out and keeps its end in", () => {
-    expect(slots(newYork("*/5 * * * *"), "2026-01-15T12:00:00Z", "2026-01-15T12:10:00Z")).toEqual([
-      "2026-01-15T12:05",
-      "2026-01-15T12:10",
-    ]);
-  });
+test("a window excludes its beginning and includes its end", () => {
+  expect(slots(newYork("*/5 * * * *"), "2026-01-15T12:00:00Z", "2026-01-15T12:10:00Z")).toEqual([
+    "2026-01-15T12:05",
+    "2026-01-15T12:10",
+  ]);
+});
 
-  test("that ends before it begins, or at once, holds nothing", () => {
-    expect(slots(newYork("* * * * *"), "2026-01-15T12:00:00Z", "2026-01-15T12:00:00Z")).toEqual([]);
-    expect(slots(newYork("* * * * *"), "2026-01-15T12:00:00Z", "2026-01-15T11:00:00Z")).toEqual([]);
-  });
+test("a window that ends before it begins, or at once, holds no slot", () => {
+  expect(slots(newYork("* * * * *"), "2026-01-15T12:00:00Z", "2026-01-15T12:00:00Z")).toEqual([]);
+  expect(slots(newYork("* * * * *"), "2026-01-15T12:00:00Z", "2026-01-15T11:00:00Z")).toEqual([]);
+});
 
-  test("holds the seconds that an expression names, and its minutes in order of time", () => {
-    const day = (cron: string): string[] =>
-      newYork(cron)
-        .slotsBetween(new Date("2026-01-15T05:00:00Z"), new Date("2026-01-16T05:00:00Z"))
-        .map((at) => at.toISOString().slice(11, 19));
+test("a window holds the seconds that an expression names, in order of time", () => {
+  const day = (cron: string): string[] =>
+    newYork(cron)
+      .slotsBetween(new Date("2026-01-15T05:00:00Z"), new Date("2026-01-16T05:00:00Z"))
+      .map((at) => at.toISOString().slice(11, 19));
 
-    expect(day("30 15 9 * * *")).toEqual(["14:15:30"]);
-    expect(day("45,15 9 * * *")).toEqual(["14:15:00", "14:45:00"]);
-  });
+  expect(day("30 15 9 * * *")).toEqual(["14:15:30"]);
+  expect(day("45,15 9 * * *")).toEqual(["14:15:00", "14:45:00"]);
+});
 
-  test("cut anywhere, over clock changes too, holds the same slots each once", () => {
-    const from = Date.parse("2025-01-01T00:00:00Z");
-    const year = 366 * 86_400_000;
-    const crons = [
-      "* * * * *",
-      "*/7 1-3 * * *",
-      "30 2 * * *",
-      "15,45 1 * * SUN",
-      "0 0 1 * *",
-      "*/20 * * * * *",
-    ];
-    const zones = [
-      "America/New_York",
-      "Europe/London",
-      "Australia/Lord_Howe",
-      "America/Havana",
-      "Asia/Kolkata",
-    ];
-
-    fc.assert(
-      fc.property(
-        fc.constantFrom(...crons),
-        fc.constantFrom(...zones),
-        fc.integer({ min: 0, max: year }),
-        fc.array(fc.integer({ min: 0, max: 3 * 86_400_000 }), { maxLength: 12 }),
-        (cron, timezone, start, offsets) => {
-          const schedule = createSchedule({ cron, timezone, session: "always", calendar: alwaysOpen });
-          const cuts = [...offsets, 3 * 86_400_000]
-            .sort((a, b) => a - b)
-            .map((offset) => from + start + offset);
-          const whole = schedule.slotsBetween(new Date(from + start), new Date(cuts.at(-1) ?? 0));
-          const pieces = cuts.flatMap((cut, i) =>
-            schedule.slotsBetween(new Date(cuts[i - 1] ?? from + start), new Date(cut)),
-          );
-          expect(pieces).toEqual(whole);
-          expect(new Set(whole.map(Number)).size).toBe(whole.length);
-          expect([...whole].sort((a, b) => Number(a) - Number(b))).toEqual(whole);
-        },
-      ),
-      { numRuns: 60 },
-    );
-  });
-
-  test.each([
+test("a window cut in two anywhere, over clock changes too, holds the same slots, each once", () => {
+  const from = Date.parse("2025-01-01T00:00:00Z");
+  const year = 366 * 86_400_000;
+  const crons = [
     "* * * * *",
-    "*/15 9-16 * * MON-FRI",
-    "0 12 L * *",
-    "30 4 15W JAN,JUL *",
-    "5 4 * * FRI#3",
-    "@hourly",
-  ])("of weeks without clock change holds for %j what node-cron would run", (cron) => {
-    const task = createTask(cron, () => undefined, { timezone: "America/New_York" });
-    void task.destroy();
-    const from = Date.parse("2026-01-01T00:00:00Z");
-    // Of the month every fifth minute: all that these expressions name. Of its first day every one.
-    const every = (stepMs: number, from: number, count: number) =>
-      Array.from({ length: count }, (_, i) => new Date(from + (i + 1) * stepMs));
-    const minutes =
-      cron === "* * * * *"
-        ? every(60_000, from, 7 * 1_440)
-        : [...every(60_000, from, 1_440), ...every(300_000, from + 1_440 * 60_000, 30 * 288)];
+    "*/7 1-3 * * *",
+    "30 2 * * *",
+    "15,45 1 * * SUN",
+    "0 0 1 * *",
+    "*/20 * * * * *",
+  ];
+  const zones = [
+    "America/New_York",
+    "Europe/London",
+    "Australia/Lord_Howe",
+    "America/Havana",
+    "Asia/Kolkata",
+  ];
 
-    const found = newYork(cron).slotsBetween(new Date(from), minutes.at(-1) ?? new Date(from));
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...crons),
+      fc.constantFrom(...zones),
+      fc.integer({ min: 0, max: year }),
+      fc.array(fc.integer({ min: 0, max: 3 * 86_400_000 }), { maxLength: 12 }),
+      (cron, timezone, start, offsets) => {
+        const schedule = createSchedule({ cron, timezone, session: "always", calendar: alwaysOpen });
+        const cuts = [...offsets, 3 * 86_400_000]
+          .sort((a, b) => a - b)
+          .map((offset) => from + start + offset);
+        const whole = schedule.slotsBetween(new Date(from + start), new Date(cuts.at(-1) ?? 0));
+        const pieces = cuts.flatMap((cut, i) =>
+          schedule.slotsBetween(new Date(cuts[i - 1] ?? from + start), new Date(cut)),
+        );
+        expect(pieces).toEqual(whole);
+        expect(new Set(whole.map(Number)).size).toBe(whole.length);
+        expect([...whole].sort((a, b) => Number(a) - Number(b))).toEqual(whole);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
 
-    expect(found).toEqual(minutes.filter((at) => task.match(at)));
-  });
+test.each([
+  "* * * * *",
+  "*/15 9-16 * * MON-FRI",
+  "0 12 L * *",
+  "30 4 15W JAN,JUL *",
+  "5 4 * * FRI#3",
+  "@hourly",
+])("a window of weeks without clock change holds for %j what node-cron would run", (cron) => {
+  const task = createTask(cron, () => undefined, { timezone: "America/New_York" });
+  void task.destroy();
+  const from = Date.parse("2026-01-01T00:00:00Z");
+  // Of the month every fifth minute: all that these expressions name. Of its first day every one.
+  const every = (stepMs: number, from: number, count: number) =>
+    Array.from({ length: count }, (_, i) => new Date(from + (i + 1) * stepMs));
+  const minutes =
+    cron === "* * * * *"
+      ? every(60_000, from, 7 * 1_440)
+      : [...every(60_000, from, 1_440), ...every(300_000, from + 1_440 * 60_000, 30 * 288)];
+
+  const found = newYork(cron).slotsBetween(new Date(from), minutes.at(-1) ?? new Date(from));
+
+  expect(found).toEqual(minutes.filter((at) => task.match(at)));
 });
 
 describe("the nights the clocks change in New York", () => {
@@ -246,92 +239,70 @@ describe("the market's hours", () => {
   });
 });
 
-describe("the next slot", () => {
-  const next = (schedule: Schedule, after: string) => schedule.next(new Date(after))?.toISOString() ?? null;
+const next = (schedule: Schedule, after: string) => schedule.next(new Date(after))?.toISOString() ?? null;
 
-  test("lies after a long weekend", () => {
-    expect(next(newYork("* * * * *", "regular"), "2025-07-03T16:59:00Z")).toBe("2025-07-07T13:30:00.000Z");
-  });
-
-  test("is later than the moment asked from, even when that is a slot", () => {
-    expect(next(newYork("*/5 * * * *"), "2026-01-15T12:00:00Z")).toBe("2026-01-15T12:05:00.000Z");
-    expect(next(newYork("0 0 1 1 *"), "2026-01-01T05:00:00Z")).toBe("2027-01-01T05:00:00.000Z");
-  });
-
-  test("is found up to 400 days on", () => {
-    // 19 February is a Friday in 2027, and not in 2026.
-    expect(next(newYork("0 12 19 FEB FRI"), "2026-01-15T12:00:00Z")).toBe("2027-02-19T17:00:00.000Z");
-    expect(next(newYork("0 12 19 FEB FRI"), "2026-01-14T12:00:00Z")).toBeNull();
-  });
-
-  test("is null when there is none within 400 days", () => {
-    expect(next(newYork("0 12 29 2 *"), "2026-01-15T12:00:00Z")).toBeNull();
-    expect(next(newYork("0 3 * * *", "regular"), "2026-01-15T12:00:00Z")).toBeNull();
-    expect(next(newYork("0 12 25 12 *", "any"), "2026-01-15T12:00:00Z")).toBeNull();
-  });
+test("the next slot is found behind a long weekend", () => {
+  expect(next(newYork("* * * * *", "regular"), "2025-07-03T16:59:00Z")).toBe("2025-07-07T13:30:00.000Z");
 });
 
-describe("cron expressions", () => {
-  test.each(["* * * * *", "*/30 * * * * *", "0 9-16/2 * JAN-MAR mon,FRI", "@daily", "0 0 L * ?"])(
-    "%j is one",
-    (cron) => {
-      expect(validateCron(cron)).toBeNull();
-    },
-  );
-
-  test.each([
-    ["", /illegal/],
-    ["* * * *", /5 or 6 fields/],
-    ["61 * * * *", /minute/],
-    ["* 24 * * *", /hour/],
-    ["* * * * MOON", /week/i],
-    ["0 0 30 FEB *", /impossible/],
-    ["*/0 * * * *", /minute/],
-    ["; rm", /illegal/],
-  ])("%j is none, and it is said why", (cron, why) => {
-    expect(validateCron(cron)).toMatch(why);
-    expect(() => newYork(cron)).toThrow(expect.objectContaining({ code: "SCHEDULE_INVALID" }));
-  });
-
-  test("a zone that does not exist is refused", () => {
-    const mars = () =>
-      createSchedule({ cron: "* * * * *", timezone: "Mars/Olympus", session: "always", calendar: nyse });
-
-    expect(mars).toThrow(/"Mars\/Olympus" is no time zone/);
-    expect(mars).toThrow(expect.objectContaining({ cause: expect.anything() }));
-  });
-
-  test("day of month and day of week must both match, as in node-cron", () => {
-    expect(slots(newYork("0 12 13 * FRI"), "2026-01-01T00:00:00Z", "2026-12-31T00:00:00Z")).toEqual([
-      "2026-02-13T17:00",
-      "2026-03-13T16:00",
-      "2026-11-13T17:00",
-    ]);
-  });
-
-  test("seconds make a schedule that needs ticks every second", () => {
-    expect(newYork("*/15 * * * * *").subMinute).toBe(true);
-    expect(newYork("0 * * * * *").subMinute).toBe(false);
-    expect(newYork("* * * * *").subMinute).toBe(false);
-  });
+test("the next slot is later than the moment asked from, even when that is a slot", () => {
+  expect(next(newYork("*/5 * * * *"), "2026-01-15T12:00:00Z")).toBe("2026-01-15T12:05:00.000Z");
+  expect(next(newYork("0 0 1 1 *"), "2026-01-01T05:00:00Z")).toBe("2027-01-01T05:00:00.000Z");
 });
 
-test("jobs due together come in order of time, then as given", () => {
-  const jobs = [
-    { name: "slow", schedule: newYork("*/2 * * * *") },
-    { name: "fast", schedule: newYork("* * * * *") },
-  ];
+test("the next slot is found up to 400 days on", () => {
+  // 19 February is a Friday in 2027, and not in 2026.
+  expect(next(newYork("0 12 19 FEB FRI"), "2026-01-15T12:00:00Z")).toBe("2027-02-19T17:00:00.000Z");
+  expect(next(newYork("0 12 19 FEB FRI"), "2026-01-14T12:00:00Z")).toBeNull();
+});
 
-  const due = dueSlots(jobs, {
-    after: new Date("2026-01-15T12:00:00Z"),
-    until: new Date("2026-01-15T12:02:00Z"),
-  });
+test("the next slot is null when there is none within 400 days", () => {
+  expect(next(newYork("0 12 29 2 *"), "2026-01-15T12:00:00Z")).toBeNull();
+  expect(next(newYork("0 3 * * *", "regular"), "2026-01-15T12:00:00Z")).toBeNull();
+  expect(next(newYork("0 12 25 12 *", "any"), "2026-01-15T12:00:00Z")).toBeNull();
+});
 
-  expect(due.map(({ job, slotAt }) => `${job.name} ${slotAt.toISOString().slice(14, 16)}`)).toEqual([
-    "fast 01",
-    "slow 02",
-    "fast 02",
+test.each(["* * * * *", "*/30 * * * * *", "0 9-16/2 * JAN-MAR mon,FRI", "@daily", "0 0 L * ?"])(
+  "%j is a cron expression",
+  (cron) => {
+    expect(validateCron(cron)).toBeNull();
+  },
+);
+
+test.each([
+  ["", /illegal/],
+  ["* * * *", /5 or 6 fields/],
+  ["61 * * * *", /minute/],
+  ["* 24 * * *", /hour/],
+  ["* * * * MOON", /week/i],
+  ["0 0 30 FEB *", /impossible/],
+  ["*/0 * * * *", /minute/],
+  ["; rm", /illegal/],
+])("%j is no cron expression, and the message says why", (cron, why) => {
+  expect(validateCron(cron)).toMatch(why);
+  expect(() => newYork(cron)).toThrow(expect.objectContaining({ code: "SCHEDULE_INVALID" }));
+});
+
+test("a zone that does not exist is refused", () => {
+  const mars = () =>
+    createSchedule({ cron: "* * * * *", timezone: "Mars/Olympus", session: "always", calendar: nyse });
+
+  expect(mars).toThrow(/"Mars\/Olympus" is no time zone/);
+  expect(mars).toThrow(expect.objectContaining({ cause: expect.anything() }));
+});
+
+test("day of month and day of week must both match, as in node-cron", () => {
+  expect(slots(newYork("0 12 13 * FRI"), "2026-01-01T00:00:00Z", "2026-12-31T00:00:00Z")).toEqual([
+    "2026-02-13T17:00",
+    "2026-03-13T16:00",
+    "2026-11-13T17:00",
   ]);
+});
+
+test("a cron expression with seconds makes a schedule that needs ticks every second", () => {
+  expect(newYork("*/15 * * * * *").subMinute).toBe(true);
+  expect(newYork("0 * * * * *").subMinute).toBe(false);
+  expect(newYork("* * * * *").subMinute).toBe(false);
 });
 
 /** A job's slots: of New York's market, unless it is the one that never closes. */
@@ -339,88 +310,87 @@ function jobSchedule(schedule: string, session: WantedSession, calendar = nyse):
   return scheduleJob(jobOf({ name: "job", schedule, session }), calendar).schedule;
 }
 
-describe("a slot lasts", () => {
-  const end = (schedule: JobSchedule, slot: string): string => {
-    const { deadlineMs, closes } = schedule.endOf(new Date(slot));
-    return `${new Date(deadlineMs).toISOString().slice(0, 16)}${closes ? " close" : ""}`;
-  };
+const end = (schedule: JobSchedule, slot: string): string => {
+  const { deadlineMs, closes } = schedule.endOf(new Date(slot));
+  return `${new Date(deadlineMs).toISOString().slice(0, 16)}${closes ? " close" : ""}`;
+};
 
-  test("until the next one comes", () => {
-    const always = jobSchedule("*/5 * * * *", "always");
+test("a slot lasts until the next one comes", () => {
+  const always = jobSchedule("*/5 * * * *", "always");
 
-    expect(end(always, "2026-01-15T12:05:00Z")).toBe("2026-01-15T12:10");
-    expect(end(always, "2026-01-15T21:00:00Z")).toBe("2026-01-15T21:05");
-    expect(end(jobSchedule("*/5 * * * *", "regular"), "2026-01-15T14:30:00Z")).toBe("2026-01-15T14:35");
-  });
-
-  test.each([
-    ["pre", "2026-01-15T14:00:00Z", "2026-01-15T14:30 close"],
-    ["regular", "2026-01-15T20:30:00Z", "2026-01-15T21:00 close"],
-    ["post", "2026-01-16T00:30:00Z", "2026-01-16T01:00 close"],
-    ["any", "2026-01-16T00:30:00Z", "2026-01-16T01:00 close"],
-    ["regular", "2025-07-03T16:30:00Z", "2025-07-03T17:00 close"],
-  ] as const)("in the session %s from %s until that closes: %s", (session, slot, expected) => {
-    expect(end(jobSchedule("*/30 * * * *", session), slot)).toBe(expected);
-  });
-
-  test.each(SLOT_ENDS)(
-    "in the exchange's calendar, where slots are apart by $name, until $endsAt",
-    (slot) => {
-      const { deadlineMs } = jobSchedule(slot.schedule, slot.session).endOf(new Date(slot.slotAt));
-
-      expect(new Date(deadlineMs)).toEqual(new Date(slot.endsAt));
-    },
-  );
-
-  test("until midnight in New York where the market never closes, as its days begin then", () => {
-    expect(end(jobSchedule("0 12 * * *", "regular", alwaysOpen), "2026-01-15T17:00:00Z")).toBe(
-      "2026-01-16T05:00",
-    );
-  });
-
-  test("until the next trading day when its session was over, and for a day where the market is closed by now", () => {
-    const regular = jobSchedule("*/30 * * * *", "regular");
-
-    expect(end(regular, "2026-01-15T21:00:00Z")).toBe("2026-01-16T09:00");
-    expect(end(regular, "2026-01-17T15:00:00Z")).toBe("2026-01-18T15:00");
-  });
-
-  test("as long beside another slot of the same weekend", () => {
-    const weekend = jobSchedule("0 12 * * SAT,SUN", "always");
-
-    expect(end(weekend, "2026-01-17T17:00:00Z")).toBe("2026-01-18T17:00");
-    expect(end(weekend, "2026-01-18T17:00:00Z")).toBe("2026-01-19T17:00");
-  });
-
-  test("before the calendar begins, as long", () => {
-    expect(end(jobSchedule("0 12 * * *", "always"), "1970-01-01T17:00:00Z")).toBe("1970-01-02T17:00");
-  });
+  expect(end(always, "2026-01-15T12:05:00Z")).toBe("2026-01-15T12:10");
+  expect(end(always, "2026-01-15T21:00:00Z")).toBe("2026-01-15T21:05");
+  expect(end(jobSchedule("*/5 * * * *", "regular"), "2026-01-15T14:30:00Z")).toBe("2026-01-15T14:35");
 });
 
-describe("the slot that lasts", () => {
-  const current = (schedule: JobSchedule, at: string): string | null =>
-    schedule.current(new Date(at))?.toISOString().slice(0, 16) ?? null;
+test.each([
+  ["pre", "2026-01-15T14:00:00Z", "2026-01-15T14:30 close"],
+  ["regular", "2026-01-15T20:30:00Z", "2026-01-15T21:00 close"],
+  ["post", "2026-01-16T00:30:00Z", "2026-01-16T01:00 close"],
+  ["any", "2026-01-16T00:30:00Z", "2026-01-16T01:00 close"],
+  ["regular", "2025-07-03T16:30:00Z", "2025-07-03T17:00 close"],
+] as const)(
+  "a slot of the session %s at %s lasts until that session closes: %s",
+  (session, slot, expected) => {
+    expect(end(jobSchedule("*/30 * * * *", session), slot)).toBe(expected);
+  },
+);
 
-  test("is the last one that came, from its own moment on", () => {
-    const often = jobSchedule("*/5 * * * *", "always");
+test.each(SLOT_ENDS)(
+  "a slot lasts until $endsAt in the exchange's calendar where slots are apart by $name",
+  (slot) => {
+    const { deadlineMs } = jobSchedule(slot.schedule, slot.session).endOf(new Date(slot.slotAt));
 
-    expect(current(often, "2026-01-15T12:09:59Z")).toBe("2026-01-15T12:05");
-    expect(current(often, "2026-01-15T12:10:00Z")).toBe("2026-01-15T12:10");
-  });
+    expect(new Date(deadlineMs)).toEqual(new Date(slot.endsAt));
+  },
+);
 
-  test("is found as long as it lasts, and is none of another trading day", () => {
-    expect(current(jobSchedule("0 10 * * *", "always"), "2026-01-16T08:59:59Z")).toBe("2026-01-15T15:00");
-    expect(current(jobSchedule("0 10 * * *", "always"), "2026-01-16T09:00:00Z")).toBe(null);
-    expect(current(jobSchedule("0 12 * * SAT", "always"), "2026-01-18T16:59:59Z")).toBe("2026-01-17T17:00");
-    expect(current(jobSchedule("0 12 * * SAT", "always"), "2026-01-18T17:00:00Z")).toBeNull();
-    expect(current(jobSchedule("0 0 1 1 *", "always"), "2026-04-01T17:00:00Z")).toBeNull();
-    expect(current(jobSchedule("0 12 29 2 *", "always"), "2026-11-20T17:00:00Z")).toBeNull();
-  });
+test("a slot lasts until midnight in New York where the market never closes, as its days begin then", () => {
+  expect(end(jobSchedule("0 12 * * *", "regular", alwaysOpen), "2026-01-15T17:00:00Z")).toBe(
+    "2026-01-16T05:00",
+  );
+});
 
-  test("is none once its session has closed", () => {
-    const once = jobSchedule("0 10 * * *", "regular");
+test("a slot outside its session lasts until the next trading day, and for a day where the market is closed", () => {
+  const regular = jobSchedule("*/30 * * * *", "regular");
 
-    expect(current(once, "2026-01-15T20:59:59Z")).toBe("2026-01-15T15:00");
-    expect(current(once, "2026-01-15T21:00:00Z")).toBeNull();
-  });
+  expect(end(regular, "2026-01-15T21:00:00Z")).toBe("2026-01-16T09:00");
+  expect(end(regular, "2026-01-17T15:00:00Z")).toBe("2026-01-18T15:00");
+});
+
+test("two slots of one weekend last until the same trading day", () => {
+  const weekend = jobSchedule("0 12 * * SAT,SUN", "always");
+
+  expect(end(weekend, "2026-01-17T17:00:00Z")).toBe("2026-01-18T17:00");
+  expect(end(weekend, "2026-01-18T17:00:00Z")).toBe("2026-01-19T17:00");
+});
+
+test("a daily slot before the calendar begins lasts for a day", () => {
+  expect(end(jobSchedule("0 12 * * *", "always"), "1970-01-01T17:00:00Z")).toBe("1970-01-02T17:00");
+});
+
+const current = (schedule: JobSchedule, at: string): string | null =>
+  schedule.current(new Date(at))?.toISOString().slice(0, 16) ?? null;
+
+test("the current slot is the last one that came, from its own moment on", () => {
+  const often = jobSchedule("*/5 * * * *", "always");
+
+  expect(current(often, "2026-01-15T12:09:59Z")).toBe("2026-01-15T12:05");
+  expect(current(often, "2026-01-15T12:10:00Z")).toBe("2026-01-15T12:10");
+});
+
+test("the current slot is found as long as it lasts, and is none of another trading day", () => {
+  expect(current(jobSchedule("0 10 * * *", "always"), "2026-01-16T08:59:59Z")).toBe("2026-01-15T15:00");
+  expect(current(jobSchedule("0 10 * * *", "always"), "2026-01-16T09:00:00Z")).toBe(null);
+  expect(current(jobSchedule("0 12 * * SAT", "always"), "2026-01-18T16:59:59Z")).toBe("2026-01-17T17:00");
+  expect(current(jobSchedule("0 12 * * SAT", "always"), "2026-01-18T17:00:00Z")).toBeNull();
+  expect(current(jobSchedule("0 0 1 1 *", "always"), "2026-04-01T17:00:00Z")).toBeNull();
+  expect(current(jobSchedule("0 12 29 2 *", "always"), "2026-11-20T17:00:00Z")).toBeNull();
+});
+
+test("no slot is current once its session has closed", () => {
+  const once = jobSchedule("0 10 * * *", "regular");
+
+  expect(current(once, "2026-01-15T20:59:59Z")).toBe("2026-01-15T15:00");
+  expect(current(once, "2026-01-15T21:00:00Z")).toBeNull();
 });

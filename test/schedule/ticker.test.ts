@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import { afterEach, expect, jest, test } from "@jest/globals";
 import { createSchedule } from "../../src/schedule/slots.ts";
 import { startTicker, type TickWindow } from "../../src/schedule/ticker.ts";
 import { createCalendar, type WantedSession } from "../../src/market/calendar/tradingCalendar.ts";
@@ -70,165 +70,160 @@ function everyMinute(from: string, count: number): string[] {
   );
 }
 
-describe("a job every minute", () => {
-  test("misses and repeats no minute on the night spring skips an hour", async () => {
-    const { slots, steps } = collecting("2025-03-09T04:59:30Z", "* * * * *");
+test("a job every minute misses and repeats no minute on the night spring skips an hour", async () => {
+  const { slots, steps } = collecting("2025-03-09T04:59:30Z", "* * * * *");
 
-    await pass(4 * HOUR);
+  await pass(4 * HOUR);
 
-    expect(slots).toEqual(everyMinute("2025-03-09T05:00:00Z", 240));
-    expect(steps).toEqual([]);
-  });
-
-  test("misses and repeats no minute on the night autumn repeats an hour", async () => {
-    const { slots } = collecting("2025-11-02T03:59:30Z", "* * * * *");
-
-    await pass(4 * HOUR);
-
-    expect(slots).toEqual(everyMinute("2025-11-02T04:00:00Z", 240));
-  });
-
-  test("for the regular session stops at 13:00 on an early close and resumes after the holiday", async () => {
-    const { slots } = collecting("2024-07-03T16:57:30Z", "* * * * *", { session: "regular" });
-
-    await pass(45 * HOUR);
-
-    expect(slots.slice(0, 4)).toEqual([
-      "2024-07-03T16:58:00",
-      "2024-07-03T16:59:00",
-      "2024-07-05T13:30:00",
-      "2024-07-05T13:31:00",
-    ]);
-  });
-
-  test("for any session is silent all of 9 January 2025", async () => {
-    const { slots } = collecting("2025-01-09T00:58:30Z", "* * * * *", { session: "any" });
-
-    await pass(32 * HOUR + 3 * 60_000);
-
-    // The post-market of the 8th ends at 20:00 New York time; the pre-market of the 10th begins at 04:00.
-    expect(slots).toEqual(["2025-01-09T00:59:00", "2025-01-10T09:00:00", "2025-01-10T09:01:00"]);
-  });
-
-  test("sees each minute of a leap day", async () => {
-    const { slots } = collecting("2024-02-29T04:59:30Z", "* * * * *");
-
-    await pass(24 * HOUR);
-
-    expect(slots).toEqual(everyMinute("2024-02-29T05:00:00Z", 1_440));
-  });
+  expect(slots).toEqual(everyMinute("2025-03-09T05:00:00Z", 240));
+  expect(steps).toEqual([]);
 });
 
-describe("a daily job", () => {
-  test("at 01:30 runs once on the night that has 01:30 twice, and at 02:30 once on the night that has none", async () => {
-    const autumn = collecting("2025-11-02T03:00:30Z", "30 1 * * *");
-    await pass(28 * HOUR);
-    autumn.stop();
-    const spring = collecting("2025-03-09T03:00:30Z", "30 2 * * *");
-    await pass(28 * HOUR);
+test("a job every minute misses and repeats no minute on the night autumn repeats an hour", async () => {
+  const { slots } = collecting("2025-11-02T03:59:30Z", "* * * * *");
 
-    expect(autumn.slots).toEqual(["2025-11-02T05:30:00", "2025-11-03T06:30:00"]);
-    expect(spring.slots).toEqual(["2025-03-09T07:30:00", "2025-03-10T06:30:00"]);
-  });
+  await pass(4 * HOUR);
+
+  expect(slots).toEqual(everyMinute("2025-11-02T04:00:00Z", 240));
 });
 
-describe("ticks that are not what they should be", () => {
-  test("every second is due once in a job of six fields", async () => {
-    const { slots } = collecting("2026-01-15T14:29:58.500Z", "*/2 * * * * *");
+test("a job every minute for the regular session stops at 13:00 on an early close and resumes after the holiday", async () => {
+  const { slots } = collecting("2024-07-03T16:57:30Z", "* * * * *", { session: "regular" });
 
-    await pass(5_500, 500);
+  await pass(45 * HOUR);
 
-    expect(slots).toEqual(["2026-01-15T14:30:00", "2026-01-15T14:30:02", "2026-01-15T14:30:04"]);
+  expect(slots.slice(0, 4)).toEqual([
+    "2024-07-03T16:58:00",
+    "2024-07-03T16:59:00",
+    "2024-07-05T13:30:00",
+    "2024-07-05T13:31:00",
+  ]);
+});
+
+test("a job every minute for any session is silent all of 9 January 2025", async () => {
+  const { slots } = collecting("2025-01-09T00:58:30Z", "* * * * *", { session: "any" });
+
+  await pass(32 * HOUR + 3 * 60_000);
+
+  // The post-market of the 8th ends at 20:00 New York time; the pre-market of the 10th begins at 04:00.
+  expect(slots).toEqual(["2025-01-09T00:59:00", "2025-01-10T09:00:00", "2025-01-10T09:01:00"]);
+});
+
+test("a job every minute sees each minute of a leap day", async () => {
+  const { slots } = collecting("2024-02-29T04:59:30Z", "* * * * *");
+
+  await pass(24 * HOUR);
+
+  expect(slots).toEqual(everyMinute("2024-02-29T05:00:00Z", 1_440));
+});
+
+test("a daily job at 01:30 runs once on the night that has 01:30 twice, and at 02:30 once on the night that has none", async () => {
+  const autumn = collecting("2025-11-02T03:00:30Z", "30 1 * * *");
+  await pass(28 * HOUR);
+  autumn.stop();
+  const spring = collecting("2025-03-09T03:00:30Z", "30 2 * * *");
+  await pass(28 * HOUR);
+
+  expect(autumn.slots).toEqual(["2025-11-02T05:30:00", "2025-11-03T06:30:00"]);
+  expect(spring.slots).toEqual(["2025-03-09T07:30:00", "2025-03-10T06:30:00"]);
+});
+
+test("every second is due once in a job of six fields", async () => {
+  const { slots } = collecting("2026-01-15T14:29:58.500Z", "*/2 * * * * *");
+
+  await pass(5_500, 500);
+
+  expect(slots).toEqual(["2026-01-15T14:30:00", "2026-01-15T14:30:02", "2026-01-15T14:30:04"]);
+});
+
+test("a tick held up for a minute reports its slot late, not at the next minute", async () => {
+  let held = false;
+  const { slots, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *", {
+    block: (time) => {
+      if (held) return;
+      held = true;
+      // The event loop stands still: time passes, timers do not run.
+      time.stall(63_000);
+    },
   });
 
-  test("a tick held up for a minute reports its slot late, not at the next minute", async () => {
-    let held = false;
-    const { slots, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *", {
-      block: (time) => {
-        if (held) return;
-        held = true;
-        // The event loop stands still: time passes, timers do not run.
-        time.stall(63_000);
-      },
-    });
+  await pass(32_000, 1_000);
 
-    await pass(32_000, 1_000);
+  expect(slots).toEqual(["2026-01-15T14:30:00", "2026-01-15T14:31:00"]);
+  expect(steps.map(({ kind }) => kind)).toEqual(["stopped"]);
+  // The watch may have looked up to a second before.
+  expect(steps[0]?.stepMs).toBeGreaterThanOrEqual(62_000);
+  expect(steps[0]?.stepMs).toBeLessThanOrEqual(63_000);
+});
 
-    expect(slots).toEqual(["2026-01-15T14:30:00", "2026-01-15T14:31:00"]);
-    expect(steps.map(({ kind }) => kind)).toEqual(["stopped"]);
-    // The watch may have looked up to a second before.
-    expect(steps[0]?.stepMs).toBeGreaterThanOrEqual(62_000);
-    expect(steps[0]?.stepMs).toBeLessThanOrEqual(63_000);
+test("after a night asleep all slots of the night are reported within a second", async () => {
+  const { time, slots, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *");
+  await pass(60_000);
+
+  time.sleepMachine(8 * HOUR);
+  await pass(1_000, 1_000);
+
+  expect(slots).toEqual(everyMinute("2026-01-15T14:30:00Z", 481));
+  expect(steps).toEqual([{ kind: "slept", stepMs: 8 * HOUR }]);
+});
+
+test("the time since an earlier run is covered by the first tick", async () => {
+  const { slots } = collecting("2026-01-15T14:29:30Z", "*/10 * * * *", { since: "2026-01-15T14:00:00Z" });
+
+  await pass(60_000);
+
+  expect(slots).toEqual(["2026-01-15T14:10:00", "2026-01-15T14:20:00", "2026-01-15T14:30:00"]);
+});
+
+test("an error in one tick is reported, and the next tick comes", async () => {
+  const { slots, errors } = collecting("2026-01-15T14:29:30Z", "* * * * *", {
+    block: () => {
+      throw new Error("no room");
+    },
   });
 
-  test("after a night asleep all slots of the night are reported within a second", async () => {
-    const { time, slots, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *");
-    await pass(60_000);
+  await pass(2 * 60_000);
 
-    time.sleepMachine(8 * HOUR);
-    await pass(1_000, 1_000);
+  expect(slots).toHaveLength(2);
+  expect(errors).toEqual([new Error("no room"), new Error("no room")]);
+});
 
-    expect(slots).toEqual(everyMinute("2026-01-15T14:30:00Z", 481));
-    expect(steps).toEqual([{ kind: "slept", stepMs: 8 * HOUR }]);
-  });
+test("nothing ticks once it is stopped, and no timer is left", async () => {
+  const { slots, stop } = collecting("2026-01-15T14:29:30Z", "* * * * *");
+  await pass(60_000);
 
-  test("the time since an earlier run is covered by the first tick", async () => {
-    const { slots } = collecting("2026-01-15T14:29:30Z", "*/10 * * * *", { since: "2026-01-15T14:00:00Z" });
+  stop();
+  await pass(5 * 60_000);
 
-    await pass(60_000);
+  expect(slots).toEqual(["2026-01-15T14:30:00"]);
+  expect(jest.getTimerCount()).toBe(0);
+});
 
-    expect(slots).toEqual(["2026-01-15T14:10:00", "2026-01-15T14:20:00", "2026-01-15T14:30:00"]);
-  });
-
-  test("an error in one tick is reported, and the next tick comes", async () => {
-    const { slots, errors } = collecting("2026-01-15T14:29:30Z", "* * * * *", {
-      block: () => {
-        throw new Error("no room");
-      },
-    });
-
+test.each([60_000, 90_000, HOUR])(
+  "a clock set back by %d ms is reported within a second, and the slots since then come once more",
+  async (backMs) => {
+    const { time, slots, steps, setBacks } = collecting("2026-01-15T14:29:30Z", "* * * * *");
     await pass(2 * 60_000);
 
-    expect(slots).toHaveLength(2);
-    expect(errors).toEqual([new Error("no room"), new Error("no room")]);
-  });
+    time.moveClock(-backMs);
+    await pass(1_000, 1_000);
+    const saidAtOnce = { steps: [...steps], setBacks: [...setBacks] };
+    await pass(2 * HOUR - 1_000, 1_000);
 
-  test("nothing ticks once it is stopped, and no timer is left", async () => {
-    const { slots, stop } = collecting("2026-01-15T14:29:30Z", "* * * * *");
-    await pass(60_000);
+    const setTo = Date.parse("2026-01-15T14:31:30Z") - backMs;
+    expect(saidAtOnce).toEqual({
+      steps: [{ kind: "set_back", stepMs: -backMs }],
+      setBacks: [new Date(setTo + 1_000).toISOString()],
+    });
+    const next = new Date(Math.floor(setTo / 60_000 + 1) * 60_000).toISOString();
+    expect(slots).toEqual([...everyMinute("2026-01-15T14:30:00Z", 2), ...everyMinute(next, 120)]);
+    expect(steps).toHaveLength(1);
+  },
+);
 
-    stop();
-    await pass(5 * 60_000);
-
-    expect(slots).toEqual(["2026-01-15T14:30:00"]);
-    expect(jest.getTimerCount()).toBe(0);
-  });
-});
-
-describe("a clock that is moved", () => {
-  test.each([60_000, 90_000, HOUR])(
-    "back by %d ms: said within a second, and the slots since then come once more",
-    async (backMs) => {
-      const { time, slots, steps, setBacks } = collecting("2026-01-15T14:29:30Z", "* * * * *");
-      await pass(2 * 60_000);
-
-      time.moveClock(-backMs);
-      await pass(1_000, 1_000);
-      const saidAtOnce = { steps: [...steps], setBacks: [...setBacks] };
-      await pass(2 * HOUR - 1_000, 1_000);
-
-      const setTo = Date.parse("2026-01-15T14:31:30Z") - backMs;
-      expect(saidAtOnce).toEqual({
-        steps: [{ kind: "set_back", stepMs: -backMs }],
-        setBacks: [new Date(setTo + 1_000).toISOString()],
-      });
-      const next = new Date(Math.floor(setTo / 60_000 + 1) * 60_000).toISOString();
-      expect(slots).toEqual([...everyMinute("2026-01-15T14:30:00Z", 2), ...everyMinute(next, 120)]);
-      expect(steps).toHaveLength(1);
-    },
-  );
-
-  test.each([90_000, HOUR])("forward by %d ms: the slots in between are in the next window", async (onMs) => {
+test.each([90_000, HOUR])(
+  "a clock set forward by %d ms has the slots in between in the next window",
+  async (onMs) => {
     const { time, slots, steps, setBacks } = collecting("2026-01-15T14:29:30Z", "* * * * *");
     await pass(60_000);
 
@@ -238,112 +233,108 @@ describe("a clock that is moved", () => {
     const minutes = Math.floor((90_000 + onMs) / 60_000);
     expect(slots).toEqual(everyMinute("2026-01-15T14:30:00Z", minutes));
     expect({ steps, setBacks }).toEqual({ steps: [{ kind: "set_forward", stepMs: onMs }], setBacks: [] });
-  });
+  },
+);
 
-  test("back and then right again loses nothing", async () => {
-    const { time, slots, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *");
-    await pass(60_000);
+test("a clock set back and then right again loses no slot", async () => {
+  const { time, slots, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *");
+  await pass(60_000);
 
-    time.moveClock(-6 * HOUR);
-    await pass(3 * 60_000);
-    time.moveClock(6 * HOUR);
-    await pass(60_000, 1_000);
+  time.moveClock(-6 * HOUR);
+  await pass(3 * 60_000);
+  time.moveClock(6 * HOUR);
+  await pass(60_000, 1_000);
 
-    expect(slots).toEqual([
-      ...everyMinute("2026-01-15T14:30:00Z", 1),
-      ...everyMinute("2026-01-15T08:31:00Z", 6 * 60 + 4),
-    ]);
-    expect(steps.map(({ stepMs }) => stepMs)).toEqual([-6 * HOUR, 6 * HOUR]);
-  });
+  expect(slots).toEqual([
+    ...everyMinute("2026-01-15T14:30:00Z", 1),
+    ...everyMinute("2026-01-15T08:31:00Z", 6 * 60 + 4),
+  ]);
+  expect(steps.map(({ stepMs }) => stepMs)).toEqual([-6 * HOUR, 6 * HOUR]);
+});
 
-  test("while the machine slept: each is said as what it is", async () => {
-    const { time, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *");
-    await pass(60_000);
+test("a clock step and a sleep of the machine at once are each reported as what they are", async () => {
+  const { time, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *");
+  await pass(60_000);
 
-    time.sleepMachine(HOUR);
-    time.moveClock(-90_000);
-    time.stall(7_000);
-    await pass(1_000, 1_000);
+  time.sleepMachine(HOUR);
+  time.moveClock(-90_000);
+  time.stall(7_000);
+  await pass(1_000, 1_000);
 
-    expect(steps).toEqual([
-      { kind: "slept", stepMs: HOUR },
-      { kind: "stopped", stepMs: 7_000 },
-      { kind: "set_back", stepMs: -90_000 },
-    ]);
-  });
+  expect(steps).toEqual([
+    { kind: "slept", stepMs: HOUR },
+    { kind: "stopped", stepMs: 7_000 },
+    { kind: "set_back", stepMs: -90_000 },
+  ]);
+});
 
-  test("by less than two seconds at a time is said when it adds up to more, and holds no tick up by more", async () => {
-    const { time, looks, steps } = collecting("2026-01-15T14:29:30Z", "* * * * * *");
-    await pass(1_000, 1_000);
+test("clock steps below two seconds are reported when they add up to more, and delay no tick by more", async () => {
+  const { time, looks, steps } = collecting("2026-01-15T14:29:30Z", "* * * * * *");
+  await pass(1_000, 1_000);
 
-    for (let times = 0; times < 10; times++) {
-      time.moveClock(-900);
-      await pass(1_000, 100);
+  for (let times = 0; times < 10; times++) {
+    time.moveClock(-900);
+    await pass(1_000, 100);
+  }
+
+  expect(steps).toEqual(Array.from({ length: 3 }, () => ({ kind: "set_back", stepMs: -2_700 })));
+  const pauses = looks.slice(1).map((at, place) => at - (looks[place] ?? 0));
+  expect(Math.max(...pauses)).toBeLessThanOrEqual(3_000);
+  expect(looks.at(-1)).toBeGreaterThanOrEqual(9_000);
+});
+
+// The watch looks half a second after the minute.
+const START = "2026-01-15T14:29:30.500Z";
+/** Goes on into the next minute, as far as there is no other turn of the event loop. */
+const untilTold = async (): Promise<void> => {
+  jest.advanceTimersByTime(29_600);
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+};
+
+test("a tick reports what is over, and in the next turn what begins", async () => {
+  const { told } = collecting(START, "* * * * *");
+
+  await untilTold();
+  expect(told).toEqual(["over"]);
+
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(told).toEqual(["over", "tick"]);
+});
+
+test("a tick's steps are done at once when the time is covered, and never after the end", async () => {
+  const covered = collecting(START, "* * * * *");
+  await untilTold();
+  covered.cover();
+  expect(covered.told).toEqual(["over", "tick"]);
+  expect(covered.slots).toEqual(["2026-01-15T14:30:00"]);
+  covered.stop();
+  jest.useRealTimers();
+
+  const stopped = collecting(START, "* * * * *");
+  await untilTold();
+  stopped.stop();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(stopped.told).toEqual(["over"]);
+});
+
+const SINCE = Date.parse("2026-01-15T14:30:00Z");
+const offsets = Array.from({ length: 31 }, (_, place) => -1_500 + 100 * place);
+
+test.each([0, 1, 40, 700])(
+  "a start at any instant sees the next slot within two seconds, though the ticks begin %d ms after the time was read",
+  async (lateMs) => {
+    for (const offset of offsets) {
+      const since = new Date(SINCE + offset);
+      const { slots, stop } = collecting(new Date(SINCE + offset + lateMs).toISOString(), "* * * * *", {
+        since: since.toISOString(),
+      });
+
+      const first = offset < 0 ? SINCE : SINCE + 60_000;
+      await pass(first + 2_000 - jest.now(), 500);
+
+      expect({ offset, slots }).toEqual({ offset, slots: [new Date(first).toISOString().slice(0, 19)] });
+      stop();
+      jest.useRealTimers();
     }
-
-    expect(steps).toEqual(Array.from({ length: 3 }, () => ({ kind: "set_back", stepMs: -2_700 })));
-    const pauses = looks.slice(1).map((at, place) => at - (looks[place] ?? 0));
-    expect(Math.max(...pauses)).toBeLessThanOrEqual(3_000);
-    expect(looks.at(-1)).toBeGreaterThanOrEqual(9_000);
-  });
-});
-
-describe("a tick", () => {
-  // The watch looks half a second after the minute.
-  const START = "2026-01-15T14:29:30.500Z";
-  /** Goes on into the next minute, as far as there is no other turn of the event loop. */
-  const untilTold = async (): Promise<void> => {
-    jest.advanceTimersByTime(29_600);
-    for (let turn = 0; turn < 10; turn++) await Promise.resolve();
-  };
-
-  test("tells what is over, and in the turn after that what begins", async () => {
-    const { told } = collecting(START, "* * * * *");
-
-    await untilTold();
-    expect(told).toEqual(["over"]);
-
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(told).toEqual(["over", "tick"]);
-  });
-
-  test("is done at once by whoever covers the time, and never after the end", async () => {
-    const covered = collecting(START, "* * * * *");
-    await untilTold();
-    covered.cover();
-    expect(covered.told).toEqual(["over", "tick"]);
-    expect(covered.slots).toEqual(["2026-01-15T14:30:00"]);
-    covered.stop();
-    jest.useRealTimers();
-
-    const stopped = collecting(START, "* * * * *");
-    await untilTold();
-    stopped.stop();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(stopped.told).toEqual(["over"]);
-  });
-});
-
-describe("a start at any instant", () => {
-  const SINCE = Date.parse("2026-01-15T14:30:00Z");
-  const offsets = Array.from({ length: 31 }, (_, place) => -1_500 + 100 * place);
-
-  test.each([0, 1, 40, 700])(
-    "sees the next slot within two seconds of it, though the ticks begin %d ms after the time was read",
-    async (lateMs) => {
-      for (const offset of offsets) {
-        const since = new Date(SINCE + offset);
-        const { slots, stop } = collecting(new Date(SINCE + offset + lateMs).toISOString(), "* * * * *", {
-          since: since.toISOString(),
-        });
-
-        const first = offset < 0 ? SINCE : SINCE + 60_000;
-        await pass(first + 2_000 - jest.now(), 500);
-
-        expect({ offset, slots }).toEqual({ offset, slots: [new Date(first).toISOString().slice(0, 19)] });
-        stop();
-        jest.useRealTimers();
-      }
-    },
-  );
-});
+  },
+);

@@ -1,7 +1,7 @@
 /** What a statement that somebody smuggled into the dashboard could do: nothing but read the archive. */
 import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
@@ -108,39 +108,37 @@ async function attack(pool: pg.Pool, before: readonly string[] = []): Promise<Se
 /** What was not refused for want of a right (42501, insufficient_privilege). */
 const allowed = (found: Set<unknown>): unknown[] => [...found].filter((code) => code !== "42501");
 
-describe("a statement that was smuggled into the dashboard can only read", () => {
-  test("on the embedded database, whose reader it logs in as", async () => {
-    await dashboardOf({}, async (pool) => {
-      expect(await users(pool)).toEqual({
-        session_user: "quotekeeper_viewer",
-        current_user: "quotekeeper_reader",
-      });
-      expect(allowed(await attack(pool, ESCAPES))).toEqual([]);
+test("a statement that was smuggled into the dashboard can only read on the embedded database, whose reader it logs in as", async () => {
+  await dashboardOf({}, async (pool) => {
+    expect(await users(pool)).toEqual({
+      session_user: "quotekeeper_viewer",
+      current_user: "quotekeeper_reader",
     });
+    expect(allowed(await attack(pool, ESCAPES))).toEqual([]);
   });
+});
 
-  test("on a server of one's own whose user may make roles: it has taken the reader's", async () => {
-    await dashboardOf({ DATABASE_URL: urlOf("maker") }, async (pool) => {
-      expect(await users(pool)).toEqual({ session_user: "maker", current_user: "quotekeeper_reader" });
-      expect(await rowsOfQuery(pool, "select * from latest_quotes")).toEqual([]);
-      expect(allowed(await attack(pool))).toEqual([]);
-    });
+test("a statement that was smuggled into the dashboard can only read on a server of one's own whose user may make roles: it has taken the reader's", async () => {
+  await dashboardOf({ DATABASE_URL: urlOf("maker") }, async (pool) => {
+    expect(await users(pool)).toEqual({ session_user: "maker", current_user: "quotekeeper_reader" });
+    expect(await rowsOfQuery(pool, "select * from latest_quotes")).toEqual([]);
+    expect(allowed(await attack(pool))).toEqual([]);
   });
+});
 
-  test("even where its user is a superuser", async () => {
-    await dashboardOf({ DATABASE_URL: server.url }, async (pool) =>
-      expect(allowed(await attack(pool))).toEqual([]),
-    );
-  });
+test("a statement that was smuggled into the dashboard can only read, even where its user is a superuser", async () => {
+  await dashboardOf({ DATABASE_URL: server.url }, async (pool) =>
+    expect(allowed(await attack(pool))).toEqual([]),
+  );
+});
 
-  test("on a server of one's own with DATABASE_READER_URL, whatever role it takes", async () => {
-    const env = { DATABASE_URL: urlOf("maker"), DATABASE_READER_URL: urlOf("maker", "dashboard") };
+test("a statement that was smuggled into the dashboard can only read on a server of one's own with DATABASE_READER_URL, whatever role it takes", async () => {
+  const env = { DATABASE_URL: urlOf("maker"), DATABASE_READER_URL: urlOf("maker", "dashboard") };
 
-    await dashboardOf(env, async (pool) => {
-      expect(await users(pool)).toEqual({ session_user: "dashboard", current_user: "quotekeeper_reader" });
-      expect(await rowsOfQuery(pool, "select * from latest_quotes")).toEqual([]);
-      expect(allowed(await attack(pool, ESCAPES))).toEqual([]);
-    });
+  await dashboardOf(env, async (pool) => {
+    expect(await users(pool)).toEqual({ session_user: "dashboard", current_user: "quotekeeper_reader" });
+    expect(await rowsOfQuery(pool, "select * from latest_quotes")).toEqual([]);
+    expect(allowed(await attack(pool, ESCAPES))).toEqual([]);
   });
 });
 

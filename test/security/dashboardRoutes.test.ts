@@ -2,7 +2,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { FastifyInstance, RouteOptions } from "fastify";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard, statusAs } from "../web/dashboard.ts";
@@ -104,100 +104,96 @@ async function walk(
   return wrong;
 }
 
-describe("the routes of the dashboard", () => {
-  test("are known to this test, one by one", () => {
-    const closed = new Set(routes.map(({ path }) => path).filter((path) => !isOpen(path) && !isPage(path)));
+test("the routes of the dashboard are known to this test, one by one", () => {
+  const closed = new Set(routes.map(({ path }) => path).filter((path) => !isOpen(path) && !isPage(path)));
 
-    expect([...closed].sort()).toEqual([
-      ...["/api/accounts", "/api/bars", "/api/bars.csv", "/api/bars/misses", "/api/chain"],
-      ...["/api/chain.csv", "/api/chain/term", "/api/chains", "/api/coverage", "/api/events"],
-      ...["/api/health", "/api/holes", "/api/instruments", "/api/jobs", "/api/logout"],
-      ...["/api/meta", "/api/misses", "/api/now", "/api/quotes", "/api/slot"],
-      ...["/docs/dashboard.json", "/metrics", "/readyz"],
-    ]);
-  });
+  expect([...closed].sort()).toEqual([
+    ...["/api/accounts", "/api/bars", "/api/bars.csv", "/api/bars/misses", "/api/chain"],
+    ...["/api/chain.csv", "/api/chain/term", "/api/chains", "/api/coverage", "/api/events"],
+    ...["/api/health", "/api/holes", "/api/instruments", "/api/jobs", "/api/logout"],
+    ...["/api/meta", "/api/misses", "/api/now", "/api/quotes", "/api/slot"],
+    ...["/docs/dashboard.json", "/metrics", "/readyz"],
+  ]);
+});
 
-  test("want the token, all but the login and health, however they are spelled", async () => {
-    const closed = routes.filter(({ path }) => !isOpen(path) && !isPage(path));
+test("all routes of the dashboard but the login and health want the token, however they are spelled", async () => {
+  const closed = routes.filter(({ path }) => !isOpen(path) && !isPage(path));
 
-    expect(await walk(closed, new URL(address).host, [401, 400])).toEqual([]);
-  });
+  expect(await walk(closed, new URL(address).host, [401, 400])).toEqual([]);
+});
 
-  test("answer to no name but their own, with a token too, however they are spelled", async () => {
-    const [file] = routes.filter(({ path }) => path.startsWith("/assets/"));
-    const others = routes.filter(({ path }) => !path.startsWith("/assets/") && !isPage(path));
+test("the routes of the dashboard answer to no host name but their own, with a token too, however they are spelled", async () => {
+  const [file] = routes.filter(({ path }) => path.startsWith("/assets/"));
+  const others = routes.filter(({ path }) => !path.startsWith("/assets/") && !isPage(path));
 
-    expect(await walk([...others, ...(file ? [file] : [])], "evil.example", [421, 400])).toEqual([]);
-  });
+  expect(await walk([...others, ...(file ? [file] : [])], "evil.example", [421, 400])).toEqual([]);
+});
 
-  test("are asked for by the host of an absolute address, whatever the Host header says", async () => {
-    const { host } = new URL(address);
+test("the host of an absolute address counts for every route, whatever the Host header says", async () => {
+  const { host } = new URL(address);
 
-    expect(await ask("GET", "http://evil.example/healthz", host)).toMatchObject({ status: 421 });
-    expect(await ask("GET", `http://${host}/healthz`, "evil.example")).toMatchObject({ status: 200 });
-  });
+  expect(await ask("GET", "http://evil.example/healthz", host)).toMatchObject({ status: 421 });
+  expect(await ask("GET", `http://${host}/healthz`, "evil.example")).toMatchObject({ status: 200 });
+});
 
-  test("are for no page of the host that the Host header names, where an absolute address names another", async () => {
-    const { host } = new URL(address);
-    const origins = async (target: string, named: string, origin: string) =>
-      (await ask("GET", target, named, [`Origin: http://${origin}`])).status;
+test("no page of the Host header's host gets an answer where an absolute address names another host", async () => {
+  const { host } = new URL(address);
+  const origins = async (target: string, named: string, origin: string) =>
+    (await ask("GET", target, named, [`Origin: http://${origin}`])).status;
 
-    expect(await origins(`http://${host}/healthz`, "evil.example", "evil.example")).toBe(403);
-    expect(await origins(`http://${host}/healthz`, "evil.example", host)).toBe(200);
-  });
+  expect(await origins(`http://${host}/healthz`, "evil.example", "evil.example")).toBe(403);
+  expect(await origins(`http://${host}/healthz`, "evil.example", host)).toBe(200);
+});
 
-  test("refuse a head that two readers may understand differently", async () => {
-    const { host } = new URL(address);
-    const bearer = `Authorization: Bearer ${TOKEN}`;
-    const status = async (...more: string[]) => (await ask("GET", "/api/meta", host, more)).status;
-    const many = Array.from({ length: 2_100 }, () => "a:");
+test("the routes of the dashboard refuse a head that two readers may understand differently", async () => {
+  const { host } = new URL(address);
+  const bearer = `Authorization: Bearer ${TOKEN}`;
+  const status = async (...more: string[]) => (await ask("GET", "/api/meta", host, more)).status;
+  const many = Array.from({ length: 2_100 }, () => "a:");
 
-    expect(await status(bearer)).toBe(200);
-    expect(await status(bearer, `Host: ${host}`)).toBe(400);
-    expect(await status(bearer, "hOST: evil.example")).toBe(400);
-    // Node counts 2,000 headers unless it is told otherwise.
-    expect(await status(bearer, ...many)).toBe(200);
-    expect(await status(bearer, ...many, "Host: evil.example")).toBe(400);
-    expect(await status(bearer, "Authorization: Bearer x")).toBe(400);
-    expect(await status(bearer, `Origin: http://${host}`, `Origin: http://${host}`)).toBe(400);
-    expect(await status("Cookie: a=1", bearer, "Cookie: b=2")).toBe(400);
-    expect(await status("Content-Type: text/plain", bearer, "Content-Type: application/json")).toBe(400);
-    expect(await status(bearer, "Content-Length: 0")).toBe(400);
-    expect(await ask("GET", "/healthz", host, ["Host: evil.example"])).toMatchObject({
-      status: 400,
-      body: expect.stringContaining("HEADER_TWICE"),
-    });
-  });
-
-  test("do not repeat an address that cannot be decoded", async () => {
-    const answer = await ask("GET", "/<b>%zz", new URL(address).host);
-
-    expect(answer.status).toBe(400);
-    expect(answer.body).not.toContain("<b>");
+  expect(await status(bearer)).toBe(200);
+  expect(await status(bearer, `Host: ${host}`)).toBe(400);
+  expect(await status(bearer, "hOST: evil.example")).toBe(400);
+  // Node counts 2,000 headers unless it is told otherwise.
+  expect(await status(bearer, ...many)).toBe(200);
+  expect(await status(bearer, ...many, "Host: evil.example")).toBe(400);
+  expect(await status(bearer, "Authorization: Bearer x")).toBe(400);
+  expect(await status(bearer, `Origin: http://${host}`, `Origin: http://${host}`)).toBe(400);
+  expect(await status("Cookie: a=1", bearer, "Cookie: b=2")).toBe(400);
+  expect(await status("Content-Type: text/plain", bearer, "Content-Type: application/json")).toBe(400);
+  expect(await status(bearer, "Content-Length: 0")).toBe(400);
+  expect(await ask("GET", "/healthz", host, ["Host: evil.example"])).toMatchObject({
+    status: 400,
+    body: expect.stringContaining("HEADER_TWICE"),
   });
 });
 
-describe("the names of the dashboard", () => {
-  test("are this machine's own and those of QUOTEKEEPER_WEB_HOSTS, without a token", async () => {
-    const open = await openDashboard({ pool, names: ["quotes.example"] });
-    const statuses = async (hosts: string[]) =>
-      Promise.all(hosts.map((host) => statusAs(open.address, "/api/meta", host)));
+test("the routes of the dashboard do not repeat an address that cannot be decoded", async () => {
+  const answer = await ask("GET", "/<b>%zz", new URL(address).host);
 
-    expect(await statuses(["localhost:1", "[::1]", "quotes.example", "QUOTES.example:443"])).toEqual(
-      Array(4).fill(200),
-    );
-    expect(
-      await statuses(["evil.example", "quotes.example.evil", "192.0.2.7", "a@localhost", "localhost:1:1"]),
-    ).toEqual(Array(5).fill(421));
-  });
+  expect(answer.status).toBe(400);
+  expect(answer.body).not.toContain("<b>");
+});
 
-  test("are any IP address too where a token is asked for: no name can be made to resolve to one", async () => {
-    const statuses = ["192.0.2.7:8080", "[2001:db8::1]", "quotes.example", "192.0.2.7.evil.example"].map(
-      (host) => statusAs(address, "/healthz", host),
-    );
+test("the names of the dashboard are this machine's own and those of QUOTEKEEPER_WEB_HOSTS, without a token", async () => {
+  const open = await openDashboard({ pool, names: ["quotes.example"] });
+  const statuses = async (hosts: string[]) =>
+    Promise.all(hosts.map((host) => statusAs(open.address, "/api/meta", host)));
 
-    expect(await Promise.all(statuses)).toEqual([200, 200, 421, 421]);
-  });
+  expect(await statuses(["localhost:1", "[::1]", "quotes.example", "QUOTES.example:443"])).toEqual(
+    Array(4).fill(200),
+  );
+  expect(
+    await statuses(["evil.example", "quotes.example.evil", "192.0.2.7", "a@localhost", "localhost:1:1"]),
+  ).toEqual(Array(5).fill(421));
+});
+
+test("with a token the dashboard answers to any IP address too: no name can be made to resolve to one", async () => {
+  const statuses = ["192.0.2.7:8080", "[2001:db8::1]", "quotes.example", "192.0.2.7.evil.example"].map(
+    (host) => statusAs(address, "/healthz", host),
+  );
+
+  expect(await Promise.all(statuses)).toEqual([200, 200, 421, 421]);
 });
 
 test("a NUL or another control character in a parameter is refused before the database sees it", async () => {

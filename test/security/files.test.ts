@@ -61,61 +61,59 @@ function modesOf(dir: string): Record<string, string> {
   return { ".": top, ...Object.fromEntries(names.map((name) => [name, modeOf(join(dir, name))])) };
 }
 
-describe("what an older release left open to every user", () => {
-  test("is closed at the start of any command, but what PostgreSQL keeps its own way", async () => {
-    const dir = olderDataDir();
+test("files that an older release left open to every user are closed at the start of any command, but not PostgreSQL's", async () => {
+  const dir = olderDataDir();
 
-    const { stderr } = await run(["journal", "list"], { QUOTEKEEPER_DATA_DIR: dir });
+  const { stderr } = await run(["journal", "list"], { QUOTEKEEPER_DATA_DIR: dir });
 
-    expect(stderr).toBe("");
-    expect(modesOf(dir)).toEqual({
-      ...{ ".": "700", journal: "700", "journal/a.journal": "600" },
-      ...{ "journal/damaged": "700", "journal/damaged/a.bin": "600", "loader.json": "600" },
-      ...{ postgres: "755", serve: "700", "serve/seal.key": "600", sweeps: "700" },
-    });
+  expect(stderr).toBe("");
+  expect(modesOf(dir)).toEqual({
+    ...{ ".": "700", journal: "700", "journal/a.journal": "600" },
+    ...{ "journal/damaged": "700", "journal/damaged/a.bin": "600", "loader.json": "600" },
+    ...{ postgres: "755", serve: "700", "serve/seal.key": "600", sweeps: "700" },
   });
+});
 
-  test("is opened to a group where that is asked for: the journal, to be read, and nothing else", async () => {
-    const dir = olderDataDir();
-    const env = { QUOTEKEEPER_DATA_DIR: dir, QUOTEKEEPER_JOURNAL_READERS: "group" };
+test("the journal is opened to a group for reading where that is asked for, and nothing else is", async () => {
+  const dir = olderDataDir();
+  const env = { QUOTEKEEPER_DATA_DIR: dir, QUOTEKEEPER_JOURNAL_READERS: "group" };
 
-    await run(["journal", "list"], env);
-    const umask = process.umask(0o077);
-    const journal = await open(join(dir, "journal"), { readers: "group" });
-    await journal.append(answer(1));
-    await journal.close();
-    process.umask(umask);
+  await run(["journal", "list"], env);
+  const umask = process.umask(0o077);
+  const journal = await open(join(dir, "journal"), { readers: "group" });
+  await journal.append(answer(1));
+  await journal.close();
+  process.umask(umask);
 
-    const modes = modesOf(dir);
-    const [written] = readdirSync(join(dir, "journal")).filter((name) => name.endsWith(".closed"));
-    expect(modes).toMatchObject({ ".": "750", journal: "750", "journal/a.journal": "640", serve: "700" });
-    expect(modes).toMatchObject({ "serve/seal.key": "600", "loader.json": "600" });
-    expect(modes[`journal/${String(written)}`]).toBe("640");
-  });
+  const modes = modesOf(dir);
+  const [written] = readdirSync(join(dir, "journal")).filter((name) => name.endsWith(".closed"));
+  expect(modes).toMatchObject({ ".": "750", journal: "750", "journal/a.journal": "640", serve: "700" });
+  expect(modes).toMatchObject({ "serve/seal.key": "600", "loader.json": "600" });
+  expect(modes[`journal/${String(written)}`]).toBe("640");
+});
 
-  test("is named where it may be somebody else's file under another name, and that one is not touched", async () => {
-    const dir = olderDataDir();
-    const others = directory({ linked: "", named: "" });
-    for (const name of ["linked", "named"]) chmodSync(join(others, name), 0o644);
-    symlinkSync(join(others, "linked"), join(dir, "journal/link.journal"));
-    linkSync(join(others, "named"), join(dir, "journal/name.journal"));
+test("an open file that may be somebody else's under another name is named and not touched", async () => {
+  const dir = olderDataDir();
+  const others = directory({ linked: "", named: "" });
+  for (const name of ["linked", "named"]) chmodSync(join(others, name), 0o644);
+  symlinkSync(join(others, "linked"), join(dir, "journal/link.journal"));
+  linkSync(join(others, "named"), join(dir, "journal/name.journal"));
 
-    const { stderr } = await run(["journal", "list"], { QUOTEKEEPER_DATA_DIR: dir });
+  const { stderr } = await run(["journal", "list"], { QUOTEKEEPER_DATA_DIR: dir });
 
-    expect(stderr).toMatch(/^DATA_DIR_EXPOSED: .*journal\/link.journal, .*journal\/name.journal/);
-    expect([modeOf(join(others, "linked")), modeOf(join(others, "named"))]).toEqual(["644", "644"]);
-  });
+  expect(stderr).toMatch(/^DATA_DIR_EXPOSED: .*journal\/link.journal, .*journal\/name.journal/);
+  expect([modeOf(join(others, "linked")), modeOf(join(others, "named"))]).toEqual(["644", "644"]);
+});
 
-  test("is named, and not closed, where the directory holds other things than ours", async () => {
-    const dir = olderDataDir();
-    mkdirSync(join(dir, "homepage"));
-    chmodSync(dir, 0o777);
+test("an open data directory that holds other things than ours is named, and not closed", async () => {
+  const dir = olderDataDir();
+  mkdirSync(join(dir, "homepage"));
+  chmodSync(dir, 0o777);
 
-    const { stderr } = await run(["journal", "list"], { QUOTEKEEPER_DATA_DIR: dir });
+  const { stderr } = await run(["journal", "list"], { QUOTEKEEPER_DATA_DIR: dir });
 
-    expect(stderr).toMatch(new RegExp(`^DATA_DIR_EXPOSED: other users may read or write ${dir}\\.`));
-    expect([modeOf(dir), modeOf(join(dir, "journal"))]).toEqual(["777", "700"]);
-  });
+  expect(stderr).toMatch(new RegExp(`^DATA_DIR_EXPOSED: other users may read or write ${dir}\\.`));
+  expect([modeOf(dir), modeOf(join(dir, "journal"))]).toEqual(["777", "700"]);
 });
 
 test("`.env` and secrets' files that every user can read are named at the start, those behind a closed door are not", async () => {
@@ -228,77 +226,75 @@ test("a pipe that stands where an export's manifest would be is no export, and n
   await expect(opening).rejects.toMatchObject({ code: "EXPORT_EXISTS" });
 });
 
-describe("a file that is too much is refused before it is parsed:", () => {
-  const symbols = (count: number): string =>
-    Array.from({ length: count }, (_, place) => `S${place}`).join(",");
+const symbols = (count: number): string => Array.from({ length: count }, (_, place) => `S${place}`).join(",");
 
-  test.each([
-    ["10 MB and a byte", { "a.yaml": " ".repeat(10_000_001) }, "(larger than 10 MB)"],
-    [
-      "a list of that size",
-      { "a.yaml": `${JOB}symbolsFile: l`, l: " ".repeat(10_000_001) },
-      "(larger than 10 MB)",
-    ],
-    [
-      "a job of 1,500,000 symbols",
-      { "a.yaml": `${JOB}symbols: [${symbols(1_500_000).slice(0, 9_900_000)}` },
-      "holds more than 110000 values",
-    ],
-    [
-      "a list of 100,001",
-      { "a.yaml": `${JOB}symbolsFile: l`, l: symbols(100_001) },
-      "l:1: here are more than 100000 symbols",
-    ],
-    [
-      "one of a million lists in each other",
-      { "a.yaml": `${JOB}symbols: ${"[".repeat(1_000_000)}` },
-      "is nested more than 100 deep",
-    ],
-    [
-      "lists of lists without a bracket",
-      { "a.yaml": `${JOB}symbols:\n  ${"- ".repeat(100_000)}` },
-      "is nested more than 100 deep",
-    ],
-  ])("%s", async (_what, files: Record<string, string>, problem) => {
+test.each([
+  ["10 MB and a byte", { "a.yaml": " ".repeat(10_000_001) }, "(larger than 10 MB)"],
+  [
+    "a list of that size",
+    { "a.yaml": `${JOB}symbolsFile: l`, l: " ".repeat(10_000_001) },
+    "(larger than 10 MB)",
+  ],
+  [
+    "a job of 1,500,000 symbols",
+    { "a.yaml": `${JOB}symbols: [${symbols(1_500_000).slice(0, 9_900_000)}` },
+    "holds more than 110000 values",
+  ],
+  [
+    "a list of 100,001",
+    { "a.yaml": `${JOB}symbolsFile: l`, l: symbols(100_001) },
+    "l:1: here are more than 100000 symbols",
+  ],
+  [
+    "one of a million lists in each other",
+    { "a.yaml": `${JOB}symbols: ${"[".repeat(1_000_000)}` },
+    "is nested more than 100 deep",
+  ],
+  [
+    "lists of lists without a bracket",
+    { "a.yaml": `${JOB}symbols:\n  ${"- ".repeat(100_000)}` },
+    "is nested more than 100 deep",
+  ],
+])(
+  "a file that is too large is refused before it is parsed: %s",
+  async (_what, files: Record<string, string>, problem) => {
     expect(await checked(files)).toContain(problem);
-  });
+  },
+);
 
-  test("a list of 100,000 symbols is a list of symbols", async () => {
-    expect(await checked({ "a.yaml": `${JOB}symbolsFile: l`, l: symbols(100_000) })).toContain(
-      "1 job is right",
-    );
-  });
+test("a list of 100,000 symbols is a list of symbols", async () => {
+  expect(await checked({ "a.yaml": `${JOB}symbolsFile: l`, l: symbols(100_000) })).toContain(
+    "1 job is right",
+  );
 });
 
-describe("an error quotes nothing of a file that is another's:", () => {
-  const SHADOW =
-    "root:$6$hunter2$Vx:19000:0:99999:7:::\ndaemon:*:hunter2:0:99999:7:::\nhunter2, hunter2 hunter2\n";
-  const YAML = "password: hunter2 hunter2\nhunter2: [hunter2\n";
-  const TEXT = "hunter2 is the password\n";
+const SHADOW =
+  "root:$6$hunter2$Vx:19000:0:99999:7:::\ndaemon:*:hunter2:0:99999:7:::\nhunter2, hunter2 hunter2\n";
+const YAML = "password: hunter2 hunter2\nhunter2: [hunter2\n";
+const TEXT = "hunter2 is the password\n";
 
-  test.each([
-    ["a job file", (text: string) => checked({ "a.yaml": text })],
-    ["the calendar", (text: string) => checked({ "calendar.yaml": text })],
-    ["a list of symbols", (text: string) => checked({ "a.yaml": `${JOB}symbolsFile: l`, l: text })],
-    ["a sweep's list", (text: string) => outcome(["backfill", "--symbols-file"], text)],
-    ["a map", (text: string) => outcome(["backfill", "--csv", "/dev/null", "--map"], text)],
-    ["watchlists", (text: string) => outcome(["serve", "--source", "archive", "--watchlists"], text)],
-    ["faults", (text: string) => outcome(["serve", "--source", "simulated", "--faults"], text)],
-  ])("%s", async (_what, read) => {
-    for (const text of [SHADOW, YAML, TEXT, `a: "${TEXT}`]) {
-      const told = await read(text);
-      expect(told).not.toBe("");
-      expect(told).not.toContain("hunter2");
-    }
-  });
-
-  async function outcome(argv: readonly string[], text: string): Promise<string> {
-    const path = join(directory({ file: text }), "file");
-    const env = { QUOTEKEEPER_DATA_DIR: tempDir(), DATABASE_URL: "postgresql://a@127.0.0.1:1/a" };
-    const { stdout, stderr } = await run([...argv, path], env);
-    return `${stdout}${stderr}`;
+test.each([
+  ["a job file", (text: string) => checked({ "a.yaml": text })],
+  ["the calendar", (text: string) => checked({ "calendar.yaml": text })],
+  ["a list of symbols", (text: string) => checked({ "a.yaml": `${JOB}symbolsFile: l`, l: text })],
+  ["a sweep's list", (text: string) => outcome(["backfill", "--symbols-file"], text)],
+  ["a map", (text: string) => outcome(["backfill", "--csv", "/dev/null", "--map"], text)],
+  ["watchlists", (text: string) => outcome(["serve", "--source", "archive", "--watchlists"], text)],
+  ["faults", (text: string) => outcome(["serve", "--source", "simulated", "--faults"], text)],
+])("an error quotes nothing of a file that is another's: %s", async (_what, read) => {
+  for (const text of [SHADOW, YAML, TEXT, `a: "${TEXT}`]) {
+    const told = await read(text);
+    expect(told).not.toBe("");
+    expect(told).not.toContain("hunter2");
   }
 });
+
+async function outcome(argv: readonly string[], text: string): Promise<string> {
+  const path = join(directory({ file: text }), "file");
+  const env = { QUOTEKEEPER_DATA_DIR: tempDir(), DATABASE_URL: "postgresql://a@127.0.0.1:1/a" };
+  const { stdout, stderr } = await run([...argv, path], env);
+  return `${stdout}${stderr}`;
+}
 
 test("a symbol holds no control character and no mark that turns text around", async () => {
   for (const strange of ["\u001b]0;x\u0007", "A\u0000B", "A\u007f", "A\u009bB", "A\u202eB", "A\u200bB"]) {

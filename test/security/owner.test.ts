@@ -142,84 +142,82 @@ asRoot("beside the service of another user", () => {
   });
 });
 
-describe("another user", () => {
-  const KEY = "CK:hunter2:TK:hunter3";
-  const own = process.geteuid?.() ?? 0;
-  const sudo = own === 0 ? "sudo" : `sudo -u ${nameOf(own)}`;
+const KEY = "CK:hunter2:TK:hunter3";
+const own = process.geteuid?.() ?? 0;
+const sudo = own === 0 ? "sudo" : `sudo -u ${nameOf(own)}`;
 
-  /** A command line as a user who owns nothing here runs it. */
-  async function ran(argv: readonly string[], env: Record<string, string>): Promise<Outcome> {
-    const become = (): never => {
-      throw new Error("only root becomes another user");
-    };
-    const { edges, stdout, stderr } = capturedEdges({ env, user: { id: () => own + 1, become } });
-    const exitCode = await runProgram(argv, edges);
-    return { exitCode, stdout: stdout(), stderr: stderr() };
-  }
+/** A command line as a user who owns nothing here runs it. */
+async function ran(argv: readonly string[], env: Record<string, string>): Promise<Outcome> {
+  const become = (): never => {
+    throw new Error("only root becomes another user");
+  };
+  const { edges, stdout, stderr } = capturedEdges({ env, user: { id: () => own + 1, become } });
+  const exitCode = await runProgram(argv, edges);
+  return { exitCode, stdout: stdout(), stderr: stderr() };
+}
 
-  test.each([
-    [["start"]],
-    [["collect"]],
-    [["poll", "--symbols", "AAPL,MSFT"]],
-    [["backfill", "--journal"]],
-    [["backfill", "--symbols-file", "it's mine"], "backfill --symbols-file 'it'\\''s mine'"],
-    [["serve", "--source", "simulated", "--key", KEY], "serve --source simulated --key KEY"],
-    [["serve", "keys", "add", `--key=${KEY}`], "serve keys add --key=KEY"],
-    [["serve", "keys", "revoke", "TK"]],
-    [["migrate"]],
-    [["journal", "repair"]],
-    [["journal", "accept", "segments.jsonl"]],
-    [["accounts", "drain", "default"]],
-    [["accounts", "resume", "default"]],
-    [["accounts", "forget", "other"]],
-    [["lake", "--out", "lake"]],
-    [["lake", "restore", "--out", "lake", "--from", "2026-11-20", "--to", "2026-11-20"]],
-  ])(
-    "is told how to run %j as the owner, before anything is written",
-    async (argv: string[], shown = argv.join(" ")) => {
-      const dir = tempDir();
-      mkdirSync(join(dir, "journal"));
-
-      const { exitCode, stderr } = await ran(argv, { QUOTEKEEPER_DATA_DIR: dir });
-
-      expect([exitCode, stderr]).toEqual([
-        2,
-        expect.stringContaining(
-          `OWNER_DIFFERS: ${dir}/journal belongs to ${nameOf(own)}, and this command runs as `,
-        ),
-      ]);
-      expect(stderr).toContain(`: run \`${sudo} quotekeeper ${shown}\``);
-      expect(stderr).not.toContain("hunter");
-      expect(readdirSync(dir, { recursive: true })).toEqual(["journal"]);
-    },
-  );
-
-  test("reads what the modes let be read", async () => {
+test.each([
+  [["start"]],
+  [["collect"]],
+  [["poll", "--symbols", "AAPL,MSFT"]],
+  [["backfill", "--journal"]],
+  [["backfill", "--symbols-file", "it's mine"], "backfill --symbols-file 'it'\\''s mine'"],
+  [["serve", "--source", "simulated", "--key", KEY], "serve --source simulated --key KEY"],
+  [["serve", "keys", "add", `--key=${KEY}`], "serve keys add --key=KEY"],
+  [["serve", "keys", "revoke", "TK"]],
+  [["migrate"]],
+  [["journal", "repair"]],
+  [["journal", "accept", "segments.jsonl"]],
+  [["accounts", "drain", "default"]],
+  [["accounts", "resume", "default"]],
+  [["accounts", "forget", "other"]],
+  [["lake", "--out", "lake"]],
+  [["lake", "restore", "--out", "lake", "--from", "2026-11-20", "--to", "2026-11-20"]],
+])(
+  "another user reads how to run %j as the owner, before anything is written",
+  async (argv: string[], shown = argv.join(" ")) => {
     const dir = tempDir();
     mkdirSync(join(dir, "journal"));
 
-    for (const argv of [
-      ["journal", "verify"],
-      ["journal", "list"],
-      ["serve", "keys", "list"],
-      ["jobs", "check"],
-    ])
-      expect((await ran(argv, { QUOTEKEEPER_DATA_DIR: dir })).stderr).not.toContain("OWNER_DIFFERS");
-  });
+    const { exitCode, stderr } = await ran(argv, { QUOTEKEEPER_DATA_DIR: dir });
 
-  test("may begin in an empty directory that was made for everybody, such as a container's volume", async () => {
-    const dir = tempDir();
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        `OWNER_DIFFERS: ${dir}/journal belongs to ${nameOf(own)}, and this command runs as `,
+      ),
+    ]);
+    expect(stderr).toContain(`: run \`${sudo} quotekeeper ${shown}\``);
+    expect(stderr).not.toContain("hunter");
+    expect(readdirSync(dir, { recursive: true })).toEqual(["journal"]);
+  },
+);
 
-    expect((await ran(["serve", "keys", "add"], { QUOTEKEEPER_DATA_DIR: dir })).exitCode).toBe(0);
-  });
+test("another user reads what the modes let be read", async () => {
+  const dir = tempDir();
+  mkdirSync(join(dir, "journal"));
 
-  test("does not write to a lake either", async () => {
-    const lake = tempDir();
-    writeFileSync(join(lake, "lake.json"), "{}");
-    const env = { QUOTEKEEPER_DATA_DIR: join(tempDir(), "data") };
+  for (const argv of [
+    ["journal", "verify"],
+    ["journal", "list"],
+    ["serve", "keys", "list"],
+    ["jobs", "check"],
+  ])
+    expect((await ran(argv, { QUOTEKEEPER_DATA_DIR: dir })).stderr).not.toContain("OWNER_DIFFERS");
+});
 
-    const { stderr } = await ran(["lake", "--out", lake], env);
+test("another user may begin in an empty directory that was made for everybody, such as a container's volume", async () => {
+  const dir = tempDir();
 
-    expect(stderr).toContain(`OWNER_DIFFERS: ${lake}/lake.json belongs to ${nameOf(own)}`);
-  });
+  expect((await ran(["serve", "keys", "add"], { QUOTEKEEPER_DATA_DIR: dir })).exitCode).toBe(0);
+});
+
+test("another user does not write to a lake", async () => {
+  const lake = tempDir();
+  writeFileSync(join(lake, "lake.json"), "{}");
+  const env = { QUOTEKEEPER_DATA_DIR: join(tempDir(), "data") };
+
+  const { stderr } = await ran(["lake", "--out", lake], env);
+
+  expect(stderr).toContain(`OWNER_DIFFERS: ${lake}/lake.json belongs to ${nameOf(own)}`);
 });

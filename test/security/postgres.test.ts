@@ -91,39 +91,40 @@ async function impostor(
   return { port: (server.address() as AddressInfo).port, heard: () => Buffer.concat(heard) };
 }
 
-describe("a program in the server's place", () => {
-  test("on the saved port while the server is down is told nothing, and the server comes on another one", async () => {
-    await (await openEmbedded(DIR, systemClock)).close();
-    const { port } = settingsOf(DIR);
-    const other = await impostor([CLEARTEXT, OK], port);
+test("a program on the saved port while the server is down learns nothing, and the server comes on another port", async () => {
+  await (await openEmbedded(DIR, systemClock)).close();
+  const { port } = settingsOf(DIR);
+  const other = await impostor([CLEARTEXT, OK], port);
 
-    const server = await open();
+  const server = await open();
 
-    expect(other.heard().toString()).toBe("");
-    expect(new URL(server.readerUrl).port).not.toBe(String(port));
-  });
+  expect(other.heard().toString()).toBe("");
+  expect(new URL(server.readerUrl).port).not.toBe(String(port));
+});
 
-  test("is told nothing either where a killed server left its port in postmaster.pid", async () => {
-    await (await openEmbedded(DIR, systemClock)).close();
-    const other = await impostor([CLEARTEXT, OK]);
-    // The id of a process that is gone.
-    const { pid } = spawnSync("true");
-    const lines = [pid, join(DIR, "postgres"), 0, other.port, "", "127.0.0.1", "", "ready"];
-    writeFileSync(join(DIR, "postgres", "postmaster.pid"), lines.join("\n"));
+test("a program in the server's place learns nothing where a killed server left its port in postmaster.pid", async () => {
+  await (await openEmbedded(DIR, systemClock)).close();
+  const other = await impostor([CLEARTEXT, OK]);
+  // The id of a process that is gone.
+  const { pid } = spawnSync("true");
+  const lines = [pid, join(DIR, "postgres"), 0, other.port, "", "127.0.0.1", "", "ready"];
+  writeFileSync(join(DIR, "postgres", "postmaster.pid"), lines.join("\n"));
 
-    await open();
+  await open();
 
-    expect(other.heard().toString()).toBe("");
-  });
+  expect(other.heard().toString()).toBe("");
+});
 
-  test.each([
-    ["asks for the password", [CLEARTEXT, OK]],
-    ["asks for its MD5", [MD5, OK]],
-    ["asks for nothing", [OK]],
-    ["begins a proof, then asks for the password", [SASL, CLEARTEXT, OK]],
-    ["begins a proof and then has had enough", [SASL, OK]],
-    ["proves what it cannot know", [SASL, Buffer.concat([PROOF, OK])]],
-  ])("that %s hears no password and gets no statement", async (_what, answers) => {
+test.each([
+  ["asks for the password", [CLEARTEXT, OK]],
+  ["asks for its MD5", [MD5, OK]],
+  ["asks for nothing", [OK]],
+  ["begins a proof, then asks for the password", [SASL, CLEARTEXT, OK]],
+  ["begins a proof and then has had enough", [SASL, OK]],
+  ["proves what it cannot know", [SASL, Buffer.concat([PROOF, OK])]],
+])(
+  "a program in the server's place that %s hears no password and gets no statement",
+  async (_what, answers) => {
     const { port, heard } = await impostor(answers);
     const pool = createPool(`postgresql://me:hunter2@127.0.0.1:${port}/db?require_auth=scram-sha-256`);
     closing.push(() => pool.end());
@@ -131,55 +132,53 @@ describe("a program in the server's place", () => {
     await expect(pool.query("select 'a statement'")).rejects.toThrow();
 
     expect(heard().toString("latin1")).not.toMatch(/hunter2|md5|a statement/);
-  });
+  },
+);
 
-  test("that lets a connection in and goes away in the same moment ends nothing but that connection", async () => {
-    const goodbye = message("E", "SFATAL\0", "C57P01\0", "Mthe server is stopped\0", "\0");
-    const { port } = await impostor([Buffer.concat([OK, goodbye])]);
-    const pool = createPool(`postgresql://me@127.0.0.1:${port}/db`);
-    closing.push(() => pool.end());
+test("a program in the server's place that lets a connection in and goes away in the same moment ends nothing but that connection", async () => {
+  const goodbye = message("E", "SFATAL\0", "C57P01\0", "Mthe server is stopped\0", "\0");
+  const { port } = await impostor([Buffer.concat([OK, goodbye])]);
+  const pool = createPool(`postgresql://me@127.0.0.1:${port}/db`);
+  closing.push(() => pool.end());
 
-    await expect(pool.query("select 1")).rejects.toThrow();
-  });
-
-  test("that proves itself is the server: the address of the owner works, and asks for that proof", async () => {
-    const server = await open();
-    const pool = createPool(server.ownerUrl);
-    closing.push(() => pool.end());
-
-    expect(server.ownerUrl).toMatch(/[?&]require_auth=scram-sha-256$/);
-    await expect(pool.query("select 1 as one")).resolves.toMatchObject({ rows: [{ one: 1 }] });
-  });
+  await expect(pool.query("select 1")).rejects.toThrow();
 });
 
-describe("the roles of the embedded database", () => {
-  test("that work are no superusers, and nobody logs in as the one that is", async () => {
-    const server = await open();
-    const pool = createPool(server.ownerUrl);
-    closing.push(() => pool.end());
+test("a program that proves itself is the server: the owner's address works, and asks for that proof", async () => {
+  const server = await open();
+  const pool = createPool(server.ownerUrl);
+  closing.push(() => pool.end());
 
-    for (const statement of [
-      "copy (select 1) to program 'true'",
-      "copy (select 1) to '/tmp/quotekeeper-never'",
-      "select pg_read_file('/etc/passwd')",
-      "select lo_import('/etc/passwd')",
-      "alter role quotekeeper superuser",
-      "create role stray superuser",
-      "set role quotekeeper_superuser",
-      "grant pg_execute_server_program to quotekeeper",
-    ])
-      await expect(pool.query(statement)).rejects.toMatchObject({ code: "42501" });
-    const { rows } = await pool.query(
-      "select rolname from pg_roles where rolsuper or rolreplication or rolbypassrls or rolcreatedb",
-    );
-    expect(rows).toEqual([{ rolname: "quotekeeper_superuser" }]);
-    for (const url of [server.readerUrl, server.ownerUrl]) {
-      const login = url.replace(/\/\/[^@]*@/, "//quotekeeper_superuser@");
-      const client = new pg.Client({ connectionString: login });
-      // 28000 invalid_authorization_specification: refused before any password is asked for.
-      await expect(client.connect()).rejects.toMatchObject({ code: "28000" });
-    }
-  });
+  expect(server.ownerUrl).toMatch(/[?&]require_auth=scram-sha-256$/);
+  await expect(pool.query("select 1 as one")).resolves.toMatchObject({ rows: [{ one: 1 }] });
+});
+
+test("the working roles of the embedded database are no superusers, and nobody logs in as the one that is", async () => {
+  const server = await open();
+  const pool = createPool(server.ownerUrl);
+  closing.push(() => pool.end());
+
+  for (const statement of [
+    "copy (select 1) to program 'true'",
+    "copy (select 1) to '/tmp/quotekeeper-never'",
+    "select pg_read_file('/etc/passwd')",
+    "select lo_import('/etc/passwd')",
+    "alter role quotekeeper superuser",
+    "create role stray superuser",
+    "set role quotekeeper_superuser",
+    "grant pg_execute_server_program to quotekeeper",
+  ])
+    await expect(pool.query(statement)).rejects.toMatchObject({ code: "42501" });
+  const { rows } = await pool.query(
+    "select rolname from pg_roles where rolsuper or rolreplication or rolbypassrls or rolcreatedb",
+  );
+  expect(rows).toEqual([{ rolname: "quotekeeper_superuser" }]);
+  for (const url of [server.readerUrl, server.ownerUrl]) {
+    const login = url.replace(/\/\/[^@]*@/, "//quotekeeper_superuser@");
+    const client = new pg.Client({ connectionString: login });
+    // 28000 invalid_authorization_specification: refused before any password is asked for.
+    await expect(client.connect()).rejects.toMatchObject({ code: "28000" });
+  }
 });
 
 describe("the environment of", () => {
@@ -232,121 +231,119 @@ host  all       quotekeeper   127.0.0.1/32  scram-sha-256
 `;
 const CONF_BEFORE = "\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\nmax_connections = 60\n";
 
-describe("a data directory of the release before, whose owner was a superuser", () => {
-  /** As that release made it: its server runs on, as after a kill -9 of the program. */
-  async function before(dir: string): Promise<{ url: string }> {
-    const uid = process.geteuid?.();
-    const found = await findBinaries(process, {
-      fetched: dir,
-      fetchPackage: () => Promise.reject(new Error()),
-    });
-    const binaries = await reachableBinaries(found, { version: found.version, uid, caches: cachesOf(uid) });
-    const runAs = await decideRunAs(uid, join(dir, "postgres"));
-    if (runAs === null) throw new Error("PostgreSQL cannot be run here");
-    const cluster = { dir: join(dir, "postgres"), binaries, runAs };
-    mkdirSync(cluster.dir, { mode: 0o700 });
-    const { owner } = runAs;
-    const pwfile = join(dir, "pw");
-    writeFileSync(pwfile, "said in clear");
-    if (owner) for (const path of [cluster.dir, pwfile]) chownSync(path, owner.uid, owner.gid);
-    const args = [
-      "-D",
-      cluster.dir,
-      "-U",
-      "quotekeeper",
-      `--pwfile=${pwfile}`,
-      "-A",
-      "scram-sha-256",
-      "--locale=C",
-    ];
-    const { status, stderr } = spawnSync(binaries.initdb, args, { ...owner, cwd: dirname(cluster.dir) });
-    if (status !== 0) throw new Error(String(stderr));
-    writeFileSync(join(cluster.dir, "pg_hba.conf"), HBA_BEFORE);
-    writeFileSync(join(cluster.dir, "postgresql.conf"), CONF_BEFORE, { flag: "a" });
-    const other = await impostor([]);
-    const settings = { port: other.port, ownerPassword: "said in clear" };
-    writeFileSync(settingsFile(dir), JSON.stringify(settings), { mode: 0o600 });
-    await closing.pop()?.();
-    const started = await startServer(cluster, settings.port);
-    if (!started.ok) throw new Error(started.output);
-    const url = `postgresql://quotekeeper:said%20in%20clear@127.0.0.1:${settings.port}`;
-    const admin = new pg.Client({ connectionString: `${url}/postgres` });
-    await admin.connect();
-    for (const sql of [
-      "create role quotekeeper_reader login connection limit 20",
-      "create database quotekeeper",
-    ])
-      await admin.query(sql);
-    await admin.end();
-    const pool = createPool(`${url}/quotekeeper`);
-    await migrate(pool, "2026-11-20T22:50:00.000000Z");
-    await pool.query(
-      `create table mine (x int generated by default as identity); insert into mine values (7);
-       create schema notes; create view notes.sevens as select x from mine; create type notes.mood as enum ('up')`,
-    );
-    await pool.end();
-    return { url };
-  }
-
-  async function requireNewForm(dir: string): Promise<void> {
-    const server = await openEmbedded(dir, systemClock);
-    const pool = createPool(server.ownerUrl);
-    try {
-      expect(await currentVersion(pool)).toBeGreaterThan(0);
-      await migrate(pool, "2027-06-20T22:50:00.000000Z");
-      await pool.query("alter table notes.sevens set schema public; alter table sevens set schema notes");
-      expect((await pool.query("select x from notes.sevens")).rows).toEqual([{ x: 7 }]);
-      const { rows } = await pool.query(
-        `select rolname, rolsuper from pg_roles where rolname like 'quotekeeper%' order by 1`,
-      );
-      expect(rows).toEqual([
-        { rolname: "quotekeeper", rolsuper: false },
-        { rolname: "quotekeeper_reader", rolsuper: false },
-        { rolname: "quotekeeper_superuser", rolsuper: true },
-        { rolname: "quotekeeper_viewer", rolsuper: false },
-      ]);
-      expect(
-        (
-          await pool.query(
-            "select oid::regclass from pg_class where relowner = 10 and oid >= 16384 and relkind <> 't'",
-          )
-        ).rows,
-      ).toEqual([]);
-      const reader = createPool(server.readerUrl);
-      await expect(reader.query("select count(*) from quotes")).resolves.toBeDefined();
-      await reader.end();
-    } finally {
-      await pool.end();
-      await server.close();
-    }
-  }
-
-  test("has the new roles after the next start, with all its rows, whatever instant that was killed at before", async () => {
-    const dir = openDir();
-    const { url } = await before(dir);
-    const old = readFileSync(settingsFile(dir), "utf8");
-
-    await requireNewForm(dir);
-
-    expect(settingsOf(dir).ownerPassword).not.toBe("said in clear");
-    const client = new pg.Client({ connectionString: `${url}/quotekeeper` });
-    await expect(client.connect()).rejects.toThrow();
-    // Killed when the roles were settled and no file was.
-    const { uid, gid } = statSync(join(dir, "postgres"));
-    const conf = join(dir, "postgres", "postgresql.conf");
-    for (const [file, text] of [
-      [join(dir, "postgres", "pg_hba.conf"), HBA_BEFORE],
-      [conf, readFileSync(conf, "utf8").replace(/\n# Written by quotekeeper\.[^]*$/, "")],
-      [settingsFile(dir), old],
-    ] as const) {
-      writeFileSync(file, text);
-      chownSync(file, uid, gid);
-    }
-    await requireNewForm(dir);
-    // Killed before the last of the files.
-    writeFileSync(settingsFile(dir), old);
-    writeFileSync(join(dir, "postgres", "quotekeeper.json.new"), "{");
-    await requireNewForm(dir);
-    expect(readFileSync(conf, "utf8").match(/# Written by quotekeeper\./g)).toHaveLength(1);
+/** As that release made it: its server runs on, as after a kill -9 of the program. */
+async function before(dir: string): Promise<{ url: string }> {
+  const uid = process.geteuid?.();
+  const found = await findBinaries(process, {
+    fetched: dir,
+    fetchPackage: () => Promise.reject(new Error()),
   });
+  const binaries = await reachableBinaries(found, { version: found.version, uid, caches: cachesOf(uid) });
+  const runAs = await decideRunAs(uid, join(dir, "postgres"));
+  if (runAs === null) throw new Error("PostgreSQL cannot be run here");
+  const cluster = { dir: join(dir, "postgres"), binaries, runAs };
+  mkdirSync(cluster.dir, { mode: 0o700 });
+  const { owner } = runAs;
+  const pwfile = join(dir, "pw");
+  writeFileSync(pwfile, "said in clear");
+  if (owner) for (const path of [cluster.dir, pwfile]) chownSync(path, owner.uid, owner.gid);
+  const args = [
+    "-D",
+    cluster.dir,
+    "-U",
+    "quotekeeper",
+    `--pwfile=${pwfile}`,
+    "-A",
+    "scram-sha-256",
+    "--locale=C",
+  ];
+  const { status, stderr } = spawnSync(binaries.initdb, args, { ...owner, cwd: dirname(cluster.dir) });
+  if (status !== 0) throw new Error(String(stderr));
+  writeFileSync(join(cluster.dir, "pg_hba.conf"), HBA_BEFORE);
+  writeFileSync(join(cluster.dir, "postgresql.conf"), CONF_BEFORE, { flag: "a" });
+  const other = await impostor([]);
+  const settings = { port: other.port, ownerPassword: "said in clear" };
+  writeFileSync(settingsFile(dir), JSON.stringify(settings), { mode: 0o600 });
+  await closing.pop()?.();
+  const started = await startServer(cluster, settings.port);
+  if (!started.ok) throw new Error(started.output);
+  const url = `postgresql://quotekeeper:said%20in%20clear@127.0.0.1:${settings.port}`;
+  const admin = new pg.Client({ connectionString: `${url}/postgres` });
+  await admin.connect();
+  for (const sql of [
+    "create role quotekeeper_reader login connection limit 20",
+    "create database quotekeeper",
+  ])
+    await admin.query(sql);
+  await admin.end();
+  const pool = createPool(`${url}/quotekeeper`);
+  await migrate(pool, "2026-11-20T22:50:00.000000Z");
+  await pool.query(
+    `create table mine (x int generated by default as identity); insert into mine values (7);
+       create schema notes; create view notes.sevens as select x from mine; create type notes.mood as enum ('up')`,
+  );
+  await pool.end();
+  return { url };
+}
+
+async function requireNewForm(dir: string): Promise<void> {
+  const server = await openEmbedded(dir, systemClock);
+  const pool = createPool(server.ownerUrl);
+  try {
+    expect(await currentVersion(pool)).toBeGreaterThan(0);
+    await migrate(pool, "2027-06-20T22:50:00.000000Z");
+    await pool.query("alter table notes.sevens set schema public; alter table sevens set schema notes");
+    expect((await pool.query("select x from notes.sevens")).rows).toEqual([{ x: 7 }]);
+    const { rows } = await pool.query(
+      `select rolname, rolsuper from pg_roles where rolname like 'quotekeeper%' order by 1`,
+    );
+    expect(rows).toEqual([
+      { rolname: "quotekeeper", rolsuper: false },
+      { rolname: "quotekeeper_reader", rolsuper: false },
+      { rolname: "quotekeeper_superuser", rolsuper: true },
+      { rolname: "quotekeeper_viewer", rolsuper: false },
+    ]);
+    expect(
+      (
+        await pool.query(
+          "select oid::regclass from pg_class where relowner = 10 and oid >= 16384 and relkind <> 't'",
+        )
+      ).rows,
+    ).toEqual([]);
+    const reader = createPool(server.readerUrl);
+    await expect(reader.query("select count(*) from quotes")).resolves.toBeDefined();
+    await reader.end();
+  } finally {
+    await pool.end();
+    await server.close();
+  }
+}
+
+test("a data directory of the release before has the new roles and all its rows after the next start, at whatever instant the start before was killed", async () => {
+  const dir = openDir();
+  const { url } = await before(dir);
+  const old = readFileSync(settingsFile(dir), "utf8");
+
+  await requireNewForm(dir);
+
+  expect(settingsOf(dir).ownerPassword).not.toBe("said in clear");
+  const client = new pg.Client({ connectionString: `${url}/quotekeeper` });
+  await expect(client.connect()).rejects.toThrow();
+  // Killed when the roles were settled and no file was.
+  const { uid, gid } = statSync(join(dir, "postgres"));
+  const conf = join(dir, "postgres", "postgresql.conf");
+  for (const [file, text] of [
+    [join(dir, "postgres", "pg_hba.conf"), HBA_BEFORE],
+    [conf, readFileSync(conf, "utf8").replace(/\n# Written by quotekeeper\.[^]*$/, "")],
+    [settingsFile(dir), old],
+  ] as const) {
+    writeFileSync(file, text);
+    chownSync(file, uid, gid);
+  }
+  await requireNewForm(dir);
+  // Killed before the last of the files.
+  writeFileSync(settingsFile(dir), old);
+  writeFileSync(join(dir, "postgres", "quotekeeper.json.new"), "{");
+  await requireNewForm(dir);
+  expect(readFileSync(conf, "utf8").match(/# Written by quotekeeper\./g)).toHaveLength(1);
 });

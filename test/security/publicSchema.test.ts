@@ -1,5 +1,5 @@
 /** What somebody else has put where quotekeeper looks names up, and with whose rights it runs: with none of quotekeeper's. */
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
 import { connectBeside } from "../../src/archive/connect/connect.ts";
 import { databaseError } from "../../src/archive/connect/databaseError.ts";
@@ -53,45 +53,46 @@ async function refusalOf(work: Promise<unknown>): Promise<string> {
   return databaseError(await work.then(String, (error: unknown) => error), "db").message;
 }
 
-describe("a database in which somebody has planted", () => {
-  test.each([
-    [
-      "a function that hides one of PostgreSQL's",
-      `create function public.quote_ident(name) returns text ${ESCALATE}`,
-      `DATABASE_STRANGERS: db: function public.quote_ident(name) of ${MALLORY} would run with the rights of quotekeeper`,
-    ],
-    [
-      "an operator that hides one of PostgreSQL's",
-      `create function public.mine(oid, integer) returns boolean ${ESCALATE};
+test.each([
+  [
+    "a function that hides one of PostgreSQL's",
+    `create function public.quote_ident(name) returns text ${ESCALATE}`,
+    `DATABASE_STRANGERS: db: function public.quote_ident(name) of ${MALLORY} would run with the rights of quotekeeper`,
+  ],
+  [
+    "an operator that hides one of PostgreSQL's",
+    `create function public.mine(oid, integer) returns boolean ${ESCALATE};
        create operator public.= (leftarg = oid, rightarg = integer, function = public.mine)`,
-      `DATABASE_STRANGERS: db: operator public.= (oid, integer) of ${MALLORY} would run`,
-    ],
-    [
-      "a history of migrations that is a view",
-      `create function public.mine() returns text ${ESCALATE};
+    `DATABASE_STRANGERS: db: operator public.= (oid, integer) of ${MALLORY} would run`,
+  ],
+  [
+    "a history of migrations that is a view",
+    `create function public.mine() returns text ${ESCALATE};
        create view public.schema_migrations as select 1 as version, ''::text as name, public.mine() as sha256`,
-      "DATABASE_OCCUPIED: db: a view called schema_migrations that is not",
-    ],
-    [
-      "a history of migrations with a trigger",
-      `create table public.schema_migrations (version integer primary key, name text, sha256 text, applied_at timestamptz);
+    "DATABASE_OCCUPIED: db: a view called schema_migrations that is not",
+  ],
+  [
+    "a history of migrations with a trigger",
+    `create table public.schema_migrations (version integer primary key, name text, sha256 text, applied_at timestamptz);
        create function public.mine() returns trigger ${ESCALATE};
        create trigger t before insert on public.schema_migrations for each row execute function public.mine();
        grant all on public.schema_migrations to public`,
-      "DATABASE_OCCUPIED: db: a table called schema_migrations that is not",
-    ],
-    [
-      "a type that the move to TimescaleDB would use",
-      `create function public.mine(numeric) returns boolean ${ESCALATE};
+    "DATABASE_OCCUPIED: db: a table called schema_migrations that is not",
+  ],
+  [
+    "a type that the move to TimescaleDB would use",
+    `create function public.mine(numeric) returns boolean ${ESCALATE};
        create domain public.dictionary_numeric as numeric check (public.mine(value))`,
-      "DATABASE_OCCUPIED: db: a type called dictionary_numeric that is not",
-    ],
-    [
-      "a type of the archive's",
-      "create type public.bar_part as (x integer)",
-      "DATABASE_OCCUPIED: db: a type called bar_part that is not",
-    ],
-  ])("%s is refused before anything is made, and mallory gains nothing", async (_what, planted, refusal) => {
+    "DATABASE_OCCUPIED: db: a type called dictionary_numeric that is not",
+  ],
+  [
+    "a type of the archive's",
+    "create type public.bar_part as (x integer)",
+    "DATABASE_OCCUPIED: db: a type called bar_part that is not",
+  ],
+])(
+  "a database in which somebody has planted %s is refused before anything is made, and mallory gains nothing",
+  async (_what, planted, refusal) => {
     await asMallory(planted);
     const relations = "select relname from pg_class where relnamespace = 'public'::regnamespace";
     const before = await rowsOfQuery(database.pool, relations);
@@ -106,55 +107,53 @@ describe("a database in which somebody has planted", () => {
     await database.pool.query(
       `drop table if exists migration_lock; grant create on schema public to ${MALLORY}`,
     );
-  });
+  },
+);
 
-  test("nothing any more is migrated by the same pool, and the functions that write have a path of their own", async () => {
-    await asMallory(`create function public.quote_ident(name) returns text ${ESCALATE}`);
-    const pool = poolOn(database.url);
-    await refusalOf(migrate(pool, at(0)));
-    await asMallory("drop function public.quote_ident(name)");
+test("a database that was cleaned of planted objects is migrated by the same pool, and functions that write have a path of their own", async () => {
+  await asMallory(`create function public.quote_ident(name) returns text ${ESCALATE}`);
+  const pool = poolOn(database.url);
+  await refusalOf(migrate(pool, at(0)));
+  await asMallory("drop function public.quote_ident(name)");
 
-    expect((await migrate(pool, at(0))).warnings).toEqual([]);
+  expect((await migrate(pool, at(0))).warnings).toEqual([]);
 
-    const open = await rowsOfQuery(
-      pool,
-      `select oid::regprocedure from pg_proc
+  const open = await rowsOfQuery(
+    pool,
+    `select oid::regprocedure from pg_proc
        where pronamespace = 'public'::regnamespace and provolatile = 'v' and proconfig is null
          and not exists (select from pg_depend where objid = pg_proc.oid and deptype = 'e')`,
-    );
-    expect(open).toEqual([]);
-  });
+  );
+  expect(open).toEqual([]);
+});
 
-  test("an overload of the archive's own function is refused to sessions that write and to those that read", async () => {
-    const { pool } = database;
-    await asMallory(
-      `create function public.keep_bars_of_dropped(text, timestamptz) returns text ${ESCALATE}`,
-    );
-    const refusal = `DATABASE_STRANGERS: db: function public.keep_bars_of_dropped(text, timestamp with time zone) of ${MALLORY} would run`;
+test("an overload of the archive's own function is refused to sessions that write and to those that read", async () => {
+  const { pool } = database;
+  await asMallory(`create function public.keep_bars_of_dropped(text, timestamptz) returns text ${ESCALATE}`);
+  const refusal = `DATABASE_STRANGERS: db: function public.keep_bars_of_dropped(text, timestamp with time zone) of ${MALLORY} would run`;
 
-    expect(await refusalOf(currentVersion(poolOn(database.url)))).toContain(refusal);
-    expect(await refusalOf(poolOn(database.url, { readOnly: true }).query("select 1"))).toContain(refusal);
-    expect(await refusalOf(connectBeside(pool))).toContain(refusal);
+  expect(await refusalOf(currentVersion(poolOn(database.url)))).toContain(refusal);
+  expect(await refusalOf(poolOn(database.url, { readOnly: true }).query("select 1"))).toContain(refusal);
+  expect(await refusalOf(connectBeside(pool))).toContain(refusal);
 
-    await asMallory("drop function public.keep_bars_of_dropped(text, timestamptz)");
-  });
+  await asMallory("drop function public.keep_bars_of_dropped(text, timestamptz)");
+});
 
-  test("what hides nothing is named with what to do, as is a schema in which everybody may make functions; neither stops anything", async () => {
-    const { pool } = database;
-    await asMallory(`create function public.mine() returns text ${ESCALATE}`);
+test("a planted object that hides nothing, and a schema in which everybody may make functions, are named with what to do and stop nothing", async () => {
+  const { pool } = database;
+  await asMallory(`create function public.mine() returns text ${ESCALATE}`);
 
-    const { warnings } = await migrate(poolOn(database.url), at(0));
-    await pool.query("grant create on schema public to public");
-    const said = await readSharedSchema(pool);
-    await pool.query("revoke create on schema public from public");
+  const { warnings } = await migrate(poolOn(database.url), at(0));
+  await pool.query("grant create on schema public to public");
+  const said = await readSharedSchema(pool);
+  await pool.query("revoke create on schema public from public");
 
-    expect(warnings).toEqual([
-      `the schema public has function public.mine() of ${MALLORY}: drop it, or move it to another schema`,
-    ]);
-    expect(said).toBe(
-      `everybody may create functions in the schema public: run \`revoke create on schema public from public\`; ${warnings.join()}`,
-    );
-  });
+  expect(warnings).toEqual([
+    `the schema public has function public.mine() of ${MALLORY}: drop it, or move it to another schema`,
+  ]);
+  expect(said).toBe(
+    `everybody may create functions in the schema public: run \`revoke create on schema public from public\`; ${warnings.join()}`,
+  );
 });
 
 test("an archive in a schema of its own is found there, whatever schema comes first later, and nothing else is looked at", async () => {

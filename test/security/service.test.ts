@@ -183,48 +183,46 @@ describe("nothing is read of what nobody has signed for", () => {
   });
 });
 
-describe("a call is for the host that it names", () => {
-  test("which is that of an absolute target, whatever the Host header says, as its signature has to be", async () => {
-    const { host, request, one, sign } = await running();
-    const asked = async (target: string, signed: string): Promise<number> =>
-      (await one(request("GET", target, [sign("GET", signed)]))).status;
+test("the host of an absolute target counts and is signed, whatever the Host header says", async () => {
+  const { host, request, one, sign } = await running();
+  const asked = async (target: string, signed: string): Promise<number> =>
+    (await one(request("GET", target, [sign("GET", signed)]))).status;
 
-    expect(await asked(`http://${host}${QUOTES}`, `http://${host}${QUOTES}`)).toBe(200);
-    expect(await asked(`HTTP://${host.toUpperCase()}${QUOTES}`, `http://${host}${QUOTES}`)).toBe(200);
-    expect(await asked(`http://quotes.example${QUOTES}`, `http://${host}${QUOTES}`)).toBe(401);
-    expect(await asked(`http://quotes.example${QUOTES}`, `http://quotes.example${QUOTES}`)).toBe(200);
-    expect(await asked(`https://${host}${QUOTES}`, `http://${host}${QUOTES}`)).toBe(401);
-    // The same target once more: what was found out about it counts for its own host alone.
-    expect(await asked(QUOTES, `http://quotes.example${QUOTES}`)).toBe(401);
-  });
+  expect(await asked(`http://${host}${QUOTES}`, `http://${host}${QUOTES}`)).toBe(200);
+  expect(await asked(`HTTP://${host.toUpperCase()}${QUOTES}`, `http://${host}${QUOTES}`)).toBe(200);
+  expect(await asked(`http://quotes.example${QUOTES}`, `http://${host}${QUOTES}`)).toBe(401);
+  expect(await asked(`http://quotes.example${QUOTES}`, `http://quotes.example${QUOTES}`)).toBe(200);
+  expect(await asked(`https://${host}${QUOTES}`, `http://${host}${QUOTES}`)).toBe(401);
+  // The same target once more: what was found out about it counts for its own host alone.
+  expect(await asked(QUOTES, `http://quotes.example${QUOTES}`)).toBe(401);
+});
 
-  test("or the public address, whatever the target says", async () => {
-    const address = { scheme: "https", authority: "quotes.example" } as const;
-    const { request, one, sign } = await running({ address });
-    const call = request("GET", `http://inside.example${QUOTES}`, [
-      sign("GET", `https://quotes.example${QUOTES}`),
-    ]);
+test("with a public address calls are signed for that, whatever the target says", async () => {
+  const address = { scheme: "https", authority: "quotes.example" } as const;
+  const { request, one, sign } = await running({ address });
+  const call = request("GET", `http://inside.example${QUOTES}`, [
+    sign("GET", `https://quotes.example${QUOTES}`),
+  ]);
 
-    expect((await one(call)).status).toBe(200);
-  });
+  expect((await one(call)).status).toBe(200);
+});
 
-  test.each([
-    ["a user's name", `http://me@quotes.example${QUOTES}`, []],
-    ["no host", `http://${QUOTES}`, []],
-    ["two authorizations", QUOTES, ["Authorization: x", "Authorization: x"]],
-    ["two content types", QUOTES, [FORM, "content-type: text/xml"]],
-  ])("%s is refused", async (_what, target, headers) => {
-    const { request, one } = await running();
+test.each([
+  ["a user's name", `http://me@quotes.example${QUOTES}`, []],
+  ["no host", `http://${QUOTES}`, []],
+  ["two authorizations", QUOTES, ["Authorization: x", "Authorization: x"]],
+  ["two content types", QUOTES, [FORM, "content-type: text/xml"]],
+])("a call with %s is refused", async (_what, target, headers) => {
+  const { request, one } = await running();
 
-    expect((await one(request("GET", target, headers))).status).toBe(400);
-  });
+  expect((await one(request("GET", target, headers))).status).toBe(400);
+});
 
-  test("a realm may hold a comma and quotation marks behind backslashes", async () => {
-    const { request, one, signature } = await running();
-    const signed = signature("GET", QUOTES).replace("OAuth ", String.raw`OAuth realm="x,y=\"z\"", `);
+test("a realm may hold a comma and quotation marks behind backslashes", async () => {
+  const { request, one, signature } = await running();
+  const signed = signature("GET", QUOTES).replace("OAuth ", String.raw`OAuth realm="x,y=\"z\"", `);
 
-    expect((await one(request("GET", QUOTES, [signed]))).status).toBe(200);
-  });
+  expect((await one(request("GET", QUOTES, [signed]))).status).toBe(200);
 });
 
 describe("every error has a document", () => {
@@ -273,56 +271,54 @@ describe("every error has a document", () => {
   });
 });
 
-describe("every signed call is counted", () => {
-  test("of whatever method, and of a path that is /v1 alone", async () => {
-    const { request, open, signature } = await running();
-    const methods = METHODS.filter((method) => method !== "CONNECT" && method !== "HEAD");
+test("every signed call is counted, of whatever method, and of a path that is /v1 alone", async () => {
+  const { request, open, signature } = await running();
+  const methods = METHODS.filter((method) => method !== "CONNECT" && method !== "HEAD");
 
-    const used: string[] = [];
-    for (const method of methods) {
-      const target = "/v1/other";
-      const [answer] = await open(request(method, target, [signature(method, target)])).answers();
-      expect([method, answer?.status]).toEqual([method, 501]);
-      used.push(answer?.headers["x-ratelimit-used"] ?? "");
-    }
-    const [root] = await open(request("GET", "/v1", [signature("GET", "/v1")])).answers();
-    const [quotes] = await open(request("PROPFIND", QUOTES, [signature("PROPFIND", QUOTES)])).answers();
+  const used: string[] = [];
+  for (const method of methods) {
+    const target = "/v1/other";
+    const [answer] = await open(request(method, target, [signature(method, target)])).answers();
+    expect([method, answer?.status]).toEqual([method, 501]);
+    used.push(answer?.headers["x-ratelimit-used"] ?? "");
+  }
+  const [root] = await open(request("GET", "/v1", [signature("GET", "/v1")])).answers();
+  const [quotes] = await open(request("PROPFIND", QUOTES, [signature("PROPFIND", QUOTES)])).answers();
 
-    expect(used).toEqual(methods.map((_method, index) => String(index + 1)));
-    expect([root?.status, root?.headers["x-ratelimit-used"]]).toEqual([501, String(methods.length + 1)]);
-    expect([quotes?.status, quotes?.headers["x-ratelimit-limit"]]).toEqual([501, "1000"]);
-    expect(quotes?.headers["x-ratelimit-used"]).toBe("1");
-  });
+  expect(used).toEqual(methods.map((_method, index) => String(index + 1)));
+  expect([root?.status, root?.headers["x-ratelimit-used"]]).toEqual([501, String(methods.length + 1)]);
+  expect([quotes?.status, quotes?.headers["x-ratelimit-limit"]]).toEqual([501, "1000"]);
+  expect(quotes?.headers["x-ratelimit-used"]).toBe("1");
+});
 
-  test("also one that is refused for its length, its path or what it expects; not one that is wrongly signed", async () => {
-    const { request, one, signature } = await running();
-    const long = `${QUOTES}${"A".repeat(20_000)}`;
-    const ofAll = async (secret?: string): Promise<Answer[]> => [
-      await one(request("GET", long, [signature("GET", long, "", secret)])),
-      await one(request("GET", QUOTES, [signature("GET", QUOTES, "", secret), "Expect: a miracle"])),
-      await one(
-        request("POST", ORDERS, [
-          signature("POST", ORDERS, "", secret),
-          "Content-Type: text/xml",
-          "Content-Length: 2000000",
-        ]),
-      ),
-      await one(request("GET", "/v1/%ff", [signature("GET", "/v1/%ff", "", secret)])),
-    ];
+test("a signed call is counted that is refused for its length, its path or its Expect header; a wrongly signed one is not", async () => {
+  const { request, one, signature } = await running();
+  const long = `${QUOTES}${"A".repeat(20_000)}`;
+  const ofAll = async (secret?: string): Promise<Answer[]> => [
+    await one(request("GET", long, [signature("GET", long, "", secret)])),
+    await one(request("GET", QUOTES, [signature("GET", QUOTES, "", secret), "Expect: a miracle"])),
+    await one(
+      request("POST", ORDERS, [
+        signature("POST", ORDERS, "", secret),
+        "Content-Type: text/xml",
+        "Content-Length: 2000000",
+      ]),
+    ),
+    await one(request("GET", "/v1/%ff", [signature("GET", "/v1/%ff", "", secret)])),
+  ];
 
-    const wrong = await ofAll("wrong");
-    const right = await ofAll();
+  const wrong = await ofAll("wrong");
+  const right = await ofAll();
 
-    expect(wrong.map(({ status }) => status)).toEqual([414, 417, 413, 400]);
-    expect(wrong.map(({ headers }) => headers["x-ratelimit-used"])).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-    ]);
-    expect(right.map(({ status }) => status)).toEqual([414, 417, 413, 400]);
-    expect(right.map(({ headers }) => headers["x-ratelimit-used"])).toEqual(["1", "2", "1", "1"]);
-  });
+  expect(wrong.map(({ status }) => status)).toEqual([414, 417, 413, 400]);
+  expect(wrong.map(({ headers }) => headers["x-ratelimit-used"])).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  expect(right.map(({ status }) => status)).toEqual([414, 417, 413, 400]);
+  expect(right.map(({ headers }) => headers["x-ratelimit-used"])).toEqual(["1", "2", "1", "1"]);
 });
 
 describe("a connection says what one caller asked, in its order", () => {

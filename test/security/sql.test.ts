@@ -5,7 +5,7 @@ import { cpSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import { lookAtLake } from "../../src/lake/lookAtLake.ts";
 import { askSql } from "../../src/lake/sql/askSql.ts";
 import { type Duck, ownDuck, rowsOf } from "../../src/lake/sql/duckdb.ts";
@@ -16,6 +16,9 @@ import { compileProgram } from "../support/compileProgram.ts";
 import { see } from "../support/observations.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
+
+// Statements are ended from outside, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 const DATE = "2026-01-12";
 const QUOTES = `quotes/date=${DATE}/quotes.parquet`;
@@ -49,25 +52,26 @@ function ask(
   );
 }
 
-describe("the name of a file in place of a table's", () => {
-  const dir = tempDir();
-  writeFileSync(join(dir, "secret.csv"), "hunter2-the-secret\n1\n");
-  execFileSync("mkfifo", [join(dir, "pipe.csv")]);
+const dir = tempDir();
+writeFileSync(join(dir, "secret.csv"), "hunter2-the-secret\n1\n");
+execFileSync("mkfifo", [join(dir, "pipe.csv")]);
 
-  test.each([
-    "from SECRET",
-    "from PIPE",
-    "select nosuch from SECRET",
-    "with a as (from SECRET) select count(*) from quotes",
-    "select (select count(*) from SECRET) from quotes",
-    "select 1 from quotes semi join PIPE on true",
-    `select * from (with "csv" as (select 1) from "csv") a, SECRET`,
-    "describe SECRET",
-    "explain select * from PIPE",
-    "from memory.PIPE",
-    "from information_schema.columns, PIPE",
-    "from 'DIR/secret.csv'",
-  ])("is refused, and the file is not opened: %s", async (statement) => {
+test.each([
+  "from SECRET",
+  "from PIPE",
+  "select nosuch from SECRET",
+  "with a as (from SECRET) select count(*) from quotes",
+  "select (select count(*) from SECRET) from quotes",
+  "select 1 from quotes semi join PIPE on true",
+  `select * from (with "csv" as (select 1) from "csv") a, SECRET`,
+  "describe SECRET",
+  "explain select * from PIPE",
+  "from memory.PIPE",
+  "from information_schema.columns, PIPE",
+  "from 'DIR/secret.csv'",
+])(
+  "the name of a file in place of a table's is refused, and the file is not opened: %s",
+  async (statement) => {
     const named = statement
       .replaceAll("SECRET", `"${dir}/secret".csv`)
       .replaceAll("PIPE", `"${dir}/pipe".csv`)
@@ -80,16 +84,16 @@ describe("the name of a file in place of a table's", () => {
       /^SQL_REFUSED: .* is no table or view of the archive, and nothing else is read\./u,
     );
     expect(stderr).not.toContain("hunter2");
-  });
+  },
+);
 
-  test("may stand in WITH, and an unknown table is named", async () => {
-    const named = await ask(ownDuck(), `with "secret.csv" as (select 7 as n) select n from "secret.csv"`);
+test("the name of a file in place of a table's may stand in WITH, and an unknown table is named", async () => {
+  const named = await ask(ownDuck(), `with "secret.csv" as (select 7 as n) select n from "secret.csv"`);
 
-    expect(named).toEqual([[7]]);
-    await expect(ask(ownDuck(), "from quote")).rejects.toMatchObject({
-      code: "SQL_WRONG",
-      detail: "there is no table or view quote; did you mean quotes?",
-    });
+  expect(named).toEqual([[7]]);
+  await expect(ask(ownDuck(), "from quote")).rejects.toMatchObject({
+    code: "SQL_WRONG",
+    detail: "there is no table or view quote; did you mean quotes?",
   });
 });
 
@@ -117,27 +121,28 @@ test("DuckDB touches no file and takes no setting from before it parses a statem
   expect(said).toEqual(Array.from({ length: 3 }, () => ["Permission Error", "Invalid Input Error"]).flat());
 });
 
-describe("what stands in a lake in place of its own", () => {
-  const kinds: Record<string, (path: string) => void> = {
-    "a pipe": (path) => {
-      rmSync(path);
-      execFileSync("mkfifo", [path]);
-    },
-    "a link": (path) => {
-      renameSync(path, `${path}.there`);
-      symlinkSync(`${path}.there`, path);
-    },
-  };
+const kinds: Record<string, (path: string) => void> = {
+  "a pipe": (path) => {
+    rmSync(path);
+    execFileSync("mkfifo", [path]);
+  },
+  "a link": (path) => {
+    renameSync(path, `${path}.there`);
+    symlinkSync(`${path}.there`, path);
+  },
+};
 
-  test.each([
-    ["a pipe", QUOTES, ["a pipe, not a file", "is missing, or its bytes"]],
-    ["a link", QUOTES, ["a link, not a file", "is missing, or its bytes"]],
-    ["a link", dirname(QUOTES), ["behind a link", "is missing, or its bytes"]],
-    ["a pipe", `days/${DATE}.json`, ["a pipe, not a file", "a pipe, not a file"]],
-    ["a link", `days/${DATE}.json`, ["a link, not a file", "a link, not a file"]],
-    ["a link", "days", ["behind a link", "behind a link"]],
-    ["a pipe", "lake.json", ["a pipe, not a file", "a pipe, not a file"]],
-  ])("is refused at once by every command that reads it: %s at %s", async (kind, path, [asked, proven]) => {
+test.each([
+  ["a pipe", QUOTES, ["a pipe, not a file", "is missing, or its bytes"]],
+  ["a link", QUOTES, ["a link, not a file", "is missing, or its bytes"]],
+  ["a link", dirname(QUOTES), ["behind a link", "is missing, or its bytes"]],
+  ["a pipe", `days/${DATE}.json`, ["a pipe, not a file", "a pipe, not a file"]],
+  ["a link", `days/${DATE}.json`, ["a link, not a file", "a link, not a file"]],
+  ["a link", "days", ["behind a link", "behind a link"]],
+  ["a pipe", "lake.json", ["a pipe, not a file", "a pipe, not a file"]],
+])(
+  "%s at %s in a lake is refused at once by every command that reads the lake",
+  async (kind, path, [asked, proven]) => {
     const out = join(tempDir(), "lake");
     cpSync(world.out, out, { recursive: true });
     kinds[kind]?.(join(out, path));
@@ -157,47 +162,45 @@ describe("what stands in a lake in place of its own", () => {
     expect(await of("lake", "--out", out)).toMatch(isRead ? refused : /^0 /u);
     const { fault } = await lookAtLake(out, world.pool);
     expect(fault ?? "").toMatch(path === "lake.json" ? /a pipe, not a file/u : /^$/u);
-  });
+  },
+);
 
-  test("is written to by no run of lake where it is a link to another directory", async () => {
-    const [out, elsewhere] = [join(tempDir(), "lake"), tempDir()];
-    cpSync(world.out, out, { recursive: true });
-    rmSync(dirname(join(out, QUOTES)), { recursive: true });
-    symlinkSync(elsewhere, dirname(join(out, QUOTES)));
-    await see(world.pool, { at: `${DATE} 17:00`, id: 1, bid: "1", ask: "2", last: "1.5" });
-    await late(world.pool, DATE);
+test("no run of lake writes through a link to another directory", async () => {
+  const [out, elsewhere] = [join(tempDir(), "lake"), tempDir()];
+  cpSync(world.out, out, { recursive: true });
+  rmSync(dirname(join(out, QUOTES)), { recursive: true });
+  symlinkSync(elsewhere, dirname(join(out, QUOTES)));
+  await see(world.pool, { at: `${DATE} 17:00`, id: 1, bid: "1", ask: "2", last: "1.5" });
+  await late(world.pool, DATE);
 
-    const { exitCode, stderr } = await run(["lake", "--out", out], { DATABASE_URL: world.url });
+  const { exitCode, stderr } = await run(["lake", "--out", out], { DATABASE_URL: world.url });
 
-    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/LAKE_INVALID: .*behind a link/u)]);
-    expect(readdirSync(elsewhere)).toEqual([]);
-  });
+  expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/LAKE_INVALID: .*behind a link/u)]);
+  expect(readdirSync(elsewhere)).toEqual([]);
 });
 
-describe("a statement that DuckDB computes while it plans", () => {
-  test("is ended when it takes more memory than it may, in words that say how much", async () => {
-    const duck = startDuck({ file, most: 300_000_000 });
+test("a statement that DuckDB computes while it plans is ended when it takes more memory than it may, in words that say how much", async () => {
+  const duck = startDuck({ file, most: 300_000_000 });
 
-    await expect(ask(duck, "select list_sum(range(3000000000))")).rejects.toMatchObject({
-      code: "SQL_FAILED",
-      detail: "the statement takes more than 0.3 GB of memory, and was ended",
-    });
-    await expect(ask(startDuck({ file }), "select list_sum(range(3))")).resolves.toEqual([[3]]);
+  await expect(ask(duck, "select list_sum(range(3000000000))")).rejects.toMatchObject({
+    code: "SQL_FAILED",
+    detail: "the statement takes more than 0.3 GB of memory, and was ended",
   });
+  await expect(ask(startDuck({ file }), "select list_sum(range(3))")).resolves.toEqual([[3]]);
+});
 
-  test("is ended by Ctrl-C, by SIGTERM and with the program that is killed, and nothing is left of it", async () => {
-    const ended = await Promise.all((["SIGINT", "SIGTERM", "SIGKILL"] as const).map(endedBy));
-    // What a killed program has left is swept by the next one.
-    await run(["sql", "--lake", world.out, "--lake-only", "select 1"]);
+test("a statement that DuckDB computes while it plans is ended by Ctrl-C, by SIGTERM and with the program that is killed, and nothing is left of it", async () => {
+  const ended = await Promise.all((["SIGINT", "SIGTERM", "SIGKILL"] as const).map(endedBy));
+  // What a killed program has left is swept by the next one.
+  await run(["sql", "--lake", world.out, "--lake-only", "select 1"]);
 
-    expect(ended.map(({ exit }) => exit)).toEqual([
-      [130, null],
-      [130, null],
-      [null, "SIGKILL"],
-    ]);
-    expect(ended.slice(0, 2).flatMap(({ left }) => left)).toEqual([]);
-    expect(ended.flatMap(({ pid }) => filesOf(pid))).toEqual([]);
-  });
+  expect(ended.map(({ exit }) => exit)).toEqual([
+    [130, null],
+    [130, null],
+    [null, "SIGKILL"],
+  ]);
+  expect(ended.slice(0, 2).flatMap(({ left }) => left)).toEqual([]);
+  expect(ended.flatMap(({ pid }) => filesOf(pid))).toEqual([]);
 });
 
 /** Runs the program with a statement that is planned for minutes, and sends it a signal while it plans. */

@@ -1,13 +1,13 @@
 /** Text of others that is printed: by a service, in files, in the database. */
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import type { Sink } from "../../src/run/edges.ts";
-import { harmlessSink, oneLine, own, say } from "../../src/cli/terminal/harmless.ts";
+import { harmlessEdges, oneLine, own, say } from "../../src/cli/terminal/harmless.ts";
 import { createLogger } from "../../src/cli/terminal/logger.ts";
-import { painter } from "../../src/cli/terminal/screen.ts";
+import { painter } from "../../src/cli/terminal/colour.ts";
 import { widthOf } from "../../src/cli/terminal/width.ts";
 import { table } from "../../src/cli/terminal/table.ts";
 import { createProgram, runProgram } from "../../src/cli/program.ts";
@@ -20,6 +20,9 @@ import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { startStubService } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
+
+// Many commands run one after the other, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 /** Some of all the characters that are dangerous and that XML can hold, in an order that chance has made once. */
 const SPREAD = fc
@@ -48,7 +51,7 @@ const OURS =
 function recording(isTTY = false) {
   let written = "";
   const sink: Sink = { isTTY, columns: 100, write: (text) => void (written += text) };
-  return { sink: harmlessSink(sink), written: () => written };
+  return { sink: harmlessEdges({ stdout: sink, stderr: sink }).stdout, written: () => written };
 }
 
 const anyText = fc.oneof(
@@ -58,75 +61,73 @@ const anyText = fc.oneof(
     .map((a) => a.join("")),
 );
 
-describe("the way out", () => {
-  test("lets nothing through that a terminal would act on; each line is one line", () => {
-    fc.assert(
-      fc.property(fc.array(anyText), (lines) => {
-        const { sink, written } = recording();
+test("nothing is printed that a terminal would act on, and each line is one line", () => {
+  fc.assert(
+    fc.property(fc.array(anyText), (lines) => {
+      const { sink, written } = recording();
 
-        say(sink, ...lines);
-        sink.write(oneLine(lines.join("\n")));
+      say(sink, ...lines);
+      sink.write(oneLine(lines.join("\n")));
 
-        expect(written()).not.toMatch(DANGEROUS);
-        expect(written().match(/\n/g) ?? []).toHaveLength(lines.length);
-      }),
-    );
-  });
+      expect(written()).not.toMatch(DANGEROUS);
+      expect(written().match(/\n/g) ?? []).toHaveLength(lines.length);
+    }),
+  );
+});
 
-  test("JSON stays JSON of the same text", () => {
-    fc.assert(
-      fc.property(fc.dictionary(anyText, anyText), (value) => {
-        const { sink, written } = recording();
+test("JSON stays JSON of the same text", () => {
+  fc.assert(
+    fc.property(fc.dictionary(anyText, anyText), (value) => {
+      const { sink, written } = recording();
 
-        sink.write(`${JSON.stringify(value, null, 2)}\n`);
+      sink.write(`${JSON.stringify(value, null, 2)}\n`);
 
-        expect(JSON.parse(written())).toEqual(JSON.parse(JSON.stringify(value)));
-        expect(written()).not.toMatch(DANGEROUS);
-      }),
-    );
-  });
+      expect(JSON.parse(written())).toEqual(JSON.parse(JSON.stringify(value)));
+      expect(written()).not.toMatch(DANGEROUS);
+    }),
+  );
+});
 
-  test("our own colours and cursor movements pass, the same ones of somebody else do not", () => {
-    const { sink, written } = recording(true);
-    const paint = painter(sink, {});
+test("our own colours and cursor movements pass, the same ones of somebody else do not", () => {
+  const { sink, written } = recording(true);
+  const paint = painter(sink, {});
 
-    say(sink, `${paint("red", "ours")} \u001b[31mtheirs\u001b[39m`);
-    sink.write(`${own("\r\u001b[2K")}${own("\u001b[H")}`);
+  say(sink, `${paint("red", "ours")} \u001b[31mtheirs\u001b[39m`);
+  sink.write(`${own("\r\u001b[2K")}${own("\u001b[H")}`);
 
-    expect(written()).toBe("\u001b[31mours\u001b[39m \\u001b[31mtheirs\\u001b[39m\n\r\u001b[2K\u001b[H");
-  });
+  expect(written()).toBe("\u001b[31mours\u001b[39m \\u001b[31mtheirs\\u001b[39m\n\r\u001b[2K\u001b[H");
+});
 
-  test("a table keeps its columns, whatever stands in them", () => {
-    const { sink, written } = recording();
-    const columns = [{ heading: "Job" }, { heading: "Due", right: true }];
+test("a table keeps its columns, whatever stands in them", () => {
+  const { sink, written } = recording();
+  const columns = [{ heading: "Job" }, { heading: "Due", right: true }];
 
-    sink.write(
-      table(
-        columns,
-        [
-          [HOSTILE, "1"],
-          ["a\nb\tc", "23"],
-        ],
-        { stdout: sink, env: {} },
-      ),
-    );
+  sink.write(
+    table(
+      columns,
+      [
+        [HOSTILE, "1"],
+        ["a\nb\tc", "23"],
+      ],
+      { stdout: sink, env: {} },
+    ),
+  );
 
-    const lines = written().trimEnd().split("\n");
-    expect(lines).toHaveLength(3);
-    expect(new Set(lines.map(widthOf)).size).toBe(1);
-    expect(lines[2]).toMatch(/^a\\nb\\tc +23$/);
-  });
+  const lines = written().trimEnd().split("\n");
+  expect(lines).toHaveLength(3);
+  expect(new Set(lines.map(widthOf)).size).toBe(1);
+  expect(lines[2]).toMatch(/^a\\nb\\tc +23$/);
+});
 
-  test.each([[true], [false]])("a log line is one line (on a terminal: %s)", (isTTY) => {
-    const { sink, written } = recording(isTTY);
-    const error = new Error(`lost\nFORGED${HOSTILE}`, { cause: new Error(HOSTILE) });
+test.each([[true], [false]])("a log line is one line (on a terminal: %s)", (isTTY) => {
+  const { sink, written } = recording(isTTY);
+  const error = new Error(`lost\nFORGED${HOSTILE}`, { cause: new Error(HOSTILE) });
 
-    createLogger("info", sink).warn({ err: error, job: HOSTILE, [HOSTILE]: [HOSTILE] }, `${HOSTILE}\nFORGED`);
+  createLogger("info", sink).warn({ err: error, job: HOSTILE, [HOSTILE]: [HOSTILE] }, `${HOSTILE}\nFORGED`);
 
-    expect(written().replace(OURS, "")).not.toMatch(DANGEROUS);
-    if (isTTY) expect(written()).toMatch(/\u001b\[33mWARN\u001b\[39m/);
-    else expect(JSON.parse(written())).toMatchObject({ job: HOSTILE, msg: `${HOSTILE}\nFORGED` });
-  });
+  expect(written().replace(OURS, "")).not.toMatch(DANGEROUS);
+  if (isTTY) expect(written()).toMatch(/\u001b\[33mWARN\u001b\[39m/);
+  else expect(JSON.parse(written())).toMatchObject({ job: HOSTILE, msg: `${HOSTILE}\nFORGED` });
 });
 
 /** XML text. */
@@ -239,96 +240,94 @@ const COMMANDS: readonly (readonly [argv: readonly string[], more?: Record<strin
   [["lake", "restore", "--out", HOSTILE, "--from", "2026-11-01", "--to", "2026-11-30"]],
 ];
 
-describe("all commands, with a hostile service, hostile files and a hostile database", () => {
-  test("whatever they print, nothing is acted on, and no line is forged", async () => {
-    await quotekeeper(["poll", "--watchlist", "W"]);
-    await fillArchive();
-    writeFileSync(join(dataDir, "journal", `stranger${HOSTILE}.journal`), "");
-    expect(readdirSync(join(dataDir, "journal")).length).toBeGreaterThan(1);
-    const withJson = await jsonCommands();
+test("no command prints anything that a terminal acts on, and no line is forged, with a hostile service, hostile files and a hostile database", async () => {
+  await quotekeeper(["poll", "--watchlist", "W"]);
+  await fillArchive();
+  writeFileSync(join(dataDir, "journal", `stranger${HOSTILE}.journal`), "");
+  expect(readdirSync(join(dataDir, "journal")).length).toBeGreaterThan(1);
+  const withJson = await jsonCommands();
 
-    for (const [argv, more] of COMMANDS) {
-      const json = withJson.some((command) => argv.join(" ").startsWith(command));
-      const plain = await quotekeeper(argv, more);
-      const onTerminal = await quotekeeper(json ? [...argv, "--json"] : argv, more, true);
-      // What is quick is printed for a person as well.
-      const shown = PRINTED.has(argv[0] ?? "") ? await quotekeeper(argv, more, true) : onTerminal;
+  for (const [argv, more] of COMMANDS) {
+    const json = withJson.some((command) => argv.join(" ").startsWith(command));
+    const plain = await quotekeeper(argv, more);
+    const onTerminal = await quotekeeper(json ? [...argv, "--json"] : argv, more, true);
+    // What is quick is printed for a person as well.
+    const shown = PRINTED.has(argv[0] ?? "") ? await quotekeeper(argv, more, true) : onTerminal;
 
-      const name = argv.slice(0, 2).join(" ");
-      const printed = [plain, onTerminal, shown].map(({ stdout, stderr }) => `${stdout}${stderr}`);
-      for (const text of printed.slice(0, 1)) expect([name, text]).toEqual([name, HARMLESS]);
-      for (const text of printed.slice(1)) expect([name, text.replace(OURS, "")]).toEqual([name, HARMLESS]);
-      const { stdout, stderr } = onTerminal;
-      if (json) expect(JSON.parse(stdout || (stderr.trimEnd().split("\n").at(-1) ?? ""))).toBeTruthy();
-    }
-    const tried = new Set(COMMANDS.map(([[command = ""]]) => command));
-    const all = (await createProgram(capturedEdges().edges, () => undefined)).commands.map((command) =>
-      command.name(),
-    );
-    expect([...tried].sort()).toEqual(all.sort());
-  });
-
-  test("errors of the service are said in one line, and with --json to the letter", async () => {
-    service.answerWith({ body: `<response id="1"><error>${xml(IN_XML)}</error></response>` });
-
-    const { stderr, stdout } = await quotekeeper(["poll", "--watchlist", "W"]);
-    const json = await quotekeeper(["poll", "--watchlist", "W", "--json"]);
-    const status = await quotekeeper(["status"]);
-
-    expect(`${stdout}${stderr}${status.stdout}`).not.toMatch(DANGEROUS);
-    expect(stderr).toContain("\\u009b31m");
-    expect(json.stdout).not.toMatch(DANGEROUS);
-    expect(JSON.stringify(JSON.parse(json.stdout))).toContain("\u009b31m");
-  });
-
-  test.each([
-    ["start", true],
-    ["collect", false],
-  ])(
-    "%s, that polls the service and is ended, does as little (on a terminal: %s)",
-    async (command, isTTY) => {
-      // The one that stands there has gone, and nobody has had its account: one who left no count would be waited for, a minute.
-      await pool.query("update collectors set seen_at = now() - interval '1 hour'");
-      await pool.query("delete from leases");
-      const hostile = await startStubService({ body: quoteXml(`SYM${IN_XML}`) });
-      const dir = tempDir();
-      mkdirSync(join(dir, "jobs"));
-      writeFileSync(
-        join(dir, "jobs", "job.yaml"),
-        'name: job\nschedule: "* * * * * *"\nsession: always\nwatchlist: W\n',
-      );
-      const { edges, stdout, stderr, interrupt } = capturedEdges({
-        env: {
-          ...env,
-          ...{ QUOTES_BASE_URL: hostile.baseUrl, QUOTEKEEPER_DATA_DIR: join(dir, `data${HOSTILE}`) },
-          ...{ QUOTEKEEPER_JOBS_DIR: join(dir, "jobs"), QUOTEKEEPER_HTTP_PORT: "0" },
-        },
-        isTTY,
-      });
-      const ended = runProgram([command], edges);
-
-      for (const answer of [
-        {},
-        { body: `<response id="1"><error>${xml(IN_XML)}</error></response>` },
-        { status: 500, body: HOSTILE },
-        { status: 401, body: `<response id="1"><error>${xml(IN_XML)}</error></response>` },
-      ]) {
-        hostile.answerWith(answer);
-        const before = hostile.requests.length;
-        await until(() => hostile.requests.length > before || null, "another call");
-      }
-      interrupt();
-      await ended;
-
-      expect(`${stdout()}${stderr()}`.replace(OURS, "")).toEqual(HARMLESS);
-    },
+    const name = argv.slice(0, 2).join(" ");
+    const printed = [plain, onTerminal, shown].map(({ stdout, stderr }) => `${stdout}${stderr}`);
+    for (const text of printed.slice(0, 1)) expect([name, text]).toEqual([name, HARMLESS]);
+    for (const text of printed.slice(1)) expect([name, text.replace(OURS, "")]).toEqual([name, HARMLESS]);
+    const { stdout, stderr } = onTerminal;
+    if (json) expect(JSON.parse(stdout || (stderr.trimEnd().split("\n").at(-1) ?? ""))).toBeTruthy();
+  }
+  const tried = new Set(COMMANDS.map(([[command = ""]]) => command));
+  const all = (await createProgram(capturedEdges().edges, () => undefined)).commands.map((command) =>
+    command.name(),
   );
+  expect([...tried].sort()).toEqual(all.sort());
+});
 
-  test("what the archive holds is given back to the letter by --json", async () => {
-    const { stdout } = await quotekeeper(["coverage", ...SOME_DAYS, "--json"]);
+test("errors of the service are said in one line, and with --json to the letter", async () => {
+  service.answerWith({ body: `<response id="1"><error>${xml(IN_XML)}</error></response>` });
 
-    expect(JSON.parse(stdout)).toContainEqual(expect.objectContaining({ instrument: `GE${HOSTILE}` }));
-  });
+  const { stderr, stdout } = await quotekeeper(["poll", "--watchlist", "W"]);
+  const json = await quotekeeper(["poll", "--watchlist", "W", "--json"]);
+  const status = await quotekeeper(["status"]);
+
+  expect(`${stdout}${stderr}${status.stdout}`).not.toMatch(DANGEROUS);
+  expect(stderr).toContain("\\u009b31m");
+  expect(json.stdout).not.toMatch(DANGEROUS);
+  expect(JSON.stringify(JSON.parse(json.stdout))).toContain("\u009b31m");
+});
+
+test.each([
+  ["start", true],
+  ["collect", false],
+])(
+  "%s, polling a hostile service and then ended, prints nothing that a terminal acts on (on a terminal: %s)",
+  async (command, isTTY) => {
+    // The one that stands there has gone, and nobody has had its account: one who left no count would be waited for, a minute.
+    await pool.query("update collectors set seen_at = now() - interval '1 hour'");
+    await pool.query("delete from leases");
+    const hostile = await startStubService({ body: quoteXml(`SYM${IN_XML}`) });
+    const dir = tempDir();
+    mkdirSync(join(dir, "jobs"));
+    writeFileSync(
+      join(dir, "jobs", "job.yaml"),
+      'name: job\nschedule: "* * * * * *"\nsession: always\nwatchlist: W\n',
+    );
+    const { edges, stdout, stderr, interrupt } = capturedEdges({
+      env: {
+        ...env,
+        ...{ QUOTES_BASE_URL: hostile.baseUrl, QUOTEKEEPER_DATA_DIR: join(dir, `data${HOSTILE}`) },
+        ...{ QUOTEKEEPER_JOBS_DIR: join(dir, "jobs"), QUOTEKEEPER_HTTP_PORT: "0" },
+      },
+      isTTY,
+    });
+    const ended = runProgram([command], edges);
+
+    for (const answer of [
+      {},
+      { body: `<response id="1"><error>${xml(IN_XML)}</error></response>` },
+      { status: 500, body: HOSTILE },
+      { status: 401, body: `<response id="1"><error>${xml(IN_XML)}</error></response>` },
+    ]) {
+      hostile.answerWith(answer);
+      const before = hostile.requests.length;
+      await until(() => hostile.requests.length > before || null, "another call");
+    }
+    interrupt();
+    await ended;
+
+    expect(`${stdout()}${stderr()}`.replace(OURS, "")).toEqual(HARMLESS);
+  },
+);
+
+test("--json prints to the letter what the archive holds", async () => {
+  const { stdout } = await quotekeeper(["coverage", ...SOME_DAYS, "--json"]);
+
+  expect(JSON.parse(stdout)).toContainEqual(expect.objectContaining({ instrument: `GE${HOSTILE}` }));
 });
 
 /** Names of commands that have --json. */

@@ -131,7 +131,7 @@ describe("a round trip", () => {
     expect(again).toEqual(first);
   });
 
-  test("contracts of one strike with different roots are told apart by OCC symbol, by name and in a watchlist", async () => {
+  test("serve tells contracts of one strike with different roots apart, by OCC symbol, by name and in a watchlist", async () => {
     const SPX = { underlying: "SPX", strike: "5000" };
     const spxw = optionXml(SPX, { quote: { lastprice: "61" } }).replace(
       "<sym>SPX</sym></instr",
@@ -213,7 +213,7 @@ describe("a round trip", () => {
 });
 
 describe("the moment played", () => {
-  test("it is the newest quote at or before it, to the microsecond, and the dividend known then", async () => {
+  test("a moment played has the newest quote at or before it, to the microsecond, and the dividend known then", async () => {
     const world = await loadingWorld();
     const quote = (last: string, amt: string) =>
       answerXml(equityXml("GE", { quote: { lastprice: last }, dividend: { amt, yield: "1.5" } }));
@@ -240,7 +240,7 @@ describe("the moment played", () => {
     expect(await seen("2030-01-01T00:00:00Z")).toEqual({ last: "3.5", amount: "0.20" });
   });
 
-  test("with --speed 60 a minute of the service's clock is an hour of the archive, with --loop it begins again", async () => {
+  test("serve --speed 60 plays an hour of the archive in a minute of the service's clock, and with --loop begins again", async () => {
     const world = await loadingWorld();
     for (const minutes of [0, 60, 120])
       await loadXml(world, minutes * 60, answerXml(equityXml("GE", { quote: { lastprice: `${minutes}` } })));
@@ -255,12 +255,12 @@ describe("the moment played", () => {
       await second.collect(symbols("GE"));
     }
 
-    // After 120 minutes and LOOP_TAIL_MS of them, which are a second here, it begins again.
+    // After 120 minutes and the minute of its last moment, which are a second here, it begins again.
     expect(await lasts(second.pool)).toEqual(["0", "0", "60", "120", "0"]);
     expect(second.stdout()).toMatch(/as of 2026-11-20T22:50:00\.000000Z, 60 times as fast, in a loop/);
   });
 
-  test("without --as-of it is the present: what arrives while it serves is served", async () => {
+  test("serve without --as-of plays the present: quotes that arrive are served", async () => {
     const world = await loadingWorld();
     const clock = createTestClock(at(100));
     const second = await collectingFrom(world.url, { clock });
@@ -310,7 +310,7 @@ describe("which rows it plays", () => {
     return found;
   }
 
-  test("delayed=true: those asked for as delayed, or real-time ones as old; false: real-time ones; not said: the newest", async () => {
+  test("delayed=true plays rows asked for as delayed, or real-time rows as old; false plays real-time rows; without it the newest are played", async () => {
     const world = await loadingWorld();
     const quote = (last: string) => answerXml(equityXml("GE", { quote: { lastprice: last } }));
     await loadXml(world, 0, quote("10"));
@@ -453,7 +453,7 @@ describe("wrong usage", () => {
     expect(outcome).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringMatching(said) });
   });
 
-  test("without any archive it says so, and makes none", async () => {
+  test("serve without an archive says so, and makes none", async () => {
     const dataDir = join(tempDir(), "data");
 
     const outcome = await run(["serve", "--source", "archive", "--port", "0"], {
@@ -467,7 +467,7 @@ describe("wrong usage", () => {
     expect(() => readFileSync(dataDir)).toThrow("ENOENT");
   });
 
-  test("every problem of a watchlist file is named", async () => {
+  test("serve names every problem of a watchlist file", async () => {
     const file = join(tempDir(), "watchlists.yaml");
     writeFileSync(file, "DEFAULT: []\ngood: [AAPL]\nbad: [A B, C]\n");
 

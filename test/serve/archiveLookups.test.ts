@@ -44,7 +44,7 @@ function lookups(refuses: (keys: readonly InstrumentKey[]) => boolean = () => fa
 const symbolsOf = (rows: Rows) => rows.map((row) => row?.symbol ?? null);
 
 describe("calls that come together", () => {
-  test("share one statement in which each instrument stands once, and each gets its own in its own order", async () => {
+  test("calls that come together share a statement with each instrument once, and each gets its instruments in its order", async () => {
     const { reads, lookUp } = lookups();
 
     const found = await Promise.all([
@@ -59,7 +59,7 @@ describe("calls that come together", () => {
     ]);
   });
 
-  test("ask for an instrument once for each moment and each kind of quotes that is wanted", async () => {
+  test("calls that come together ask for an instrument once for each moment and kind of quotes", async () => {
     const { reads, lookUp } = lookups();
 
     await Promise.all([at(0), at(1), at(1), at(1, true)].map((moment) => lookUp([security("A")], moment)));
@@ -67,7 +67,7 @@ describe("calls that come together", () => {
     expect(reads).toEqual([["A", "A", "A"]]);
   });
 
-  test("do not mistake an option for a security that is called like it", async () => {
+  test("calls that come together do not mistake an option for a security of its name", async () => {
     const { reads, lookUp } = lookups();
     const contract = option(CONTRACT);
 
@@ -76,7 +76,7 @@ describe("calls that come together", () => {
     expect(reads[0]).toHaveLength(2);
   });
 
-  test("do not fail with one among them that the database cannot take", async () => {
+  test("calls that come together do not fail with one call that the database refuses", async () => {
     const { lookUp } = lookups((keys) => keys.some((key) => instrumentName(key) === "BAD"));
 
     const [good, bad] = await Promise.allSettled([
@@ -88,7 +88,7 @@ describe("calls that come together", () => {
     expect(bad).toMatchObject({ status: "rejected" });
   });
 
-  test("do not make a statement without bounds", async () => {
+  test("calls that come together make no statement without bounds", async () => {
     const { reads, lookUp } = lookups();
     const listOf = (call: number) => Array.from({ length: 300 }, (_, place) => security(`S${call}-${place}`));
 
@@ -101,7 +101,7 @@ describe("calls that come together", () => {
 const lastsOf = (rows: Rows) => rows.map((row) => row?.q_last ?? null);
 
 describe("what was read", () => {
-  test("is not read again until the instrument's next quote, an unknown instrument is not either", async () => {
+  test("a remembered quote is not read again until the instrument's next quote, and an unknown instrument is remembered too", async () => {
     const { reads, lookUp } = lookups();
     const keys = [security("A"), security("X")];
     const [first] = await lookUp(keys, at(0));
@@ -116,7 +116,7 @@ describe("what was read", () => {
     ]);
   });
 
-  test("is read again for an earlier moment, for another kind of quotes, and after a commit", async () => {
+  test("a remembered quote is read again for an earlier moment, for another kind of quotes, and after a commit", async () => {
     const { reads, lookUp, commit } = lookups();
     const asked = [at(1), at(0), at(0, null), at(0)];
     for (const moment of asked) await lookUp([security("A")], moment);
@@ -128,7 +128,7 @@ describe("what was read", () => {
     expect(lastsOf(rows)).toEqual(["2.5"]);
   });
 
-  test("stays the same row when it is read again and nothing of it has changed", async () => {
+  test("a remembered row stays the same object when it is read again unchanged", async () => {
     const { lookUp, commit } = lookups();
     const [first] = await lookUp([security("A")], at(0));
 
@@ -138,7 +138,7 @@ describe("what was read", () => {
     expect(again).toBe(first);
   });
 
-  test("is not mixed with what was committed while a call was looked up", async () => {
+  test("a remembered quote is not mixed with rows that were committed during the lookup", async () => {
     const { reads, lookUp, database } = lookups();
     await lookUp([security("A")], at(0));
 
@@ -149,7 +149,7 @@ describe("what was read", () => {
     expect(reads).toEqual([["A"], ["B"], ["A", "B"]]);
   });
 
-  test("is always read again where the database cannot tell its state", async () => {
+  test("quotes are always read again where the database cannot tell its state", async () => {
     const { reads, lookUp, database } = lookups();
     Object.assign(database, { state: null });
 

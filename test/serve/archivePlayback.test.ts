@@ -1,13 +1,16 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { instantOf, microsOf } from "../../src/clock.ts";
-import { LOOP_TAIL_MS, type Playback, playedAt } from "../../src/serve/playback.ts";
+import { type Playback, playedAt } from "../../src/serve/playback.ts";
+
+/** How long a loop shows its last moment, in ms played. */
+const LAST_MOMENT_MS = 60_000;
 
 const START = "2026-11-17T15:00:00.000000Z";
 const playback: Playback = { from: START, startedMs: 1_000_000, speed: 1, loopTo: null };
 const after = (ms: number) => new Date(playback.startedMs + ms);
 
-test("time goes on from the start at the pace asked for, and stands still at speed 0", () => {
+test("played time continues from the start at the given speed, and stands still at speed 0", () => {
   expect(playedAt(playback, after(0))).toBe(START);
   expect(playedAt(playback, after(1_500))).toBe("2026-11-17T15:00:01.500000Z");
   expect(playedAt({ ...playback, speed: 60 }, after(60_000))).toBe("2026-11-17T16:00:00.000000Z");
@@ -15,9 +18,9 @@ test("time goes on from the start at the pace asked for, and stands still at spe
   expect(playedAt({ ...playback, speed: 0 }, after(1e9))).toBe(START);
 });
 
-test("a loop shows its last moment for as long as LOOP_TAIL_MS, then begins again, for ever", () => {
+test("a loop shows its last moment for a minute, then begins again, for ever", () => {
   const loop = { ...playback, loopTo: "2026-11-17T15:10:00.000000Z" };
-  const roundMs = 600_000 + LOOP_TAIL_MS;
+  const roundMs = 600_000 + LAST_MOMENT_MS;
 
   expect(playedAt(loop, after(roundMs - 1))).toBe("2026-11-17T15:10:59.999000Z");
   expect(playedAt(loop, after(roundMs))).toBe(START);
@@ -44,7 +47,7 @@ test("what is played follows from the clock alone, never goes back within a roun
         expect(playedAt(once, after(ms + later)) >= playedAt(once, after(ms))).toBe(true);
         const played = microsOf(playedAt(loop, after(ms)));
         expect(played >= microsOf(START)).toBe(true);
-        expect(played < microsOf(loopTo) + BigInt(LOOP_TAIL_MS) * 1_000n).toBe(true);
+        expect(played < microsOf(loopTo) + BigInt(LAST_MOMENT_MS) * 1_000n).toBe(true);
       },
     ),
   );

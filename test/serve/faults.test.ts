@@ -7,14 +7,8 @@ import { classifyAnswer } from "../../src/quotes-api/answer.ts";
 import { signRequest } from "../../src/quotes-api/oauth/signature.ts";
 import { readDocument } from "../../src/quotes-api/readDocument.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
-import {
-  decideFault,
-  shuffled,
-  CHANCE_FAULTS,
-  FAULT_TABLE,
-  type FaultConfig,
-  parseFaults,
-} from "../../src/serve/faults/faults.ts";
+import { decideFault, shuffled, CHANCE_FAULTS, FAULT_TABLE } from "../../src/serve/faults/faults.ts";
+import { readFaults } from "../../src/serve/faults/readFaults.ts";
 import { createFaults } from "../../src/serve/faults/edge.ts";
 import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
@@ -26,15 +20,9 @@ import { tempDir } from "../support/tempDir.ts";
 
 handOnDatabases();
 
-function faultsOf(text: string): FaultConfig {
-  const read = parseFaults(text);
-  if (!read.ok) throw new Error(read.problems.join("; "));
-  return read.faults;
-}
-
 /** A service that makes faults, and a collector that asks it for the same symbols again and again. */
 async function faulty(text: string, { seed = 4, clock = createTestClock() } = {}) {
-  const faults = createFaults(faultsOf(text), { seed, clock });
+  const faults = createFaults(readFaults(text), { seed, clock });
   const limits = { quotes: 60, orders: 40, other: 180, windowMs: 60_000 };
   const service = await startSimulatedService(clock, { faults, limits });
   return { ...service, clock };
@@ -89,7 +77,7 @@ function answerIn(text: string): Answer {
 
 describe("writing faults down", () => {
   test("a list of faults is read with shares, durations and ranges", () => {
-    expect(faultsOf("latency=200ms..2s,429=5%,truncate=2%,500=0.01,skew=-11s,reorder")).toEqual({
+    expect(readFaults("latency=200ms..2s,429=5%,truncate=2%,500=0.01,skew=-11s,reorder")).toEqual({
       latencyMs: { from: 200, to: 2_000 },
       shares: expect.objectContaining({ "429": 0.05, truncate: 0.02, "500": 0.01, drop: 0 }),
       reorder: 1,
@@ -134,8 +122,11 @@ describe("writing faults down", () => {
   test("no text whatsoever makes the reader fail", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^(latency|429|skew)=[0-9.ms%]*$/)), (text) => {
-        const read = parseFaults(text);
-        if (!read.ok) expect(read.problems).not.toEqual([]);
+        try {
+          readFaults(text);
+        } catch (error) {
+          expect((error as { code: string }).code).toBe("FAULTS_INVALID");
+        }
       }),
     );
   });
@@ -143,7 +134,7 @@ describe("writing faults down", () => {
 
 describe("drawing faults", () => {
   test("seed and number of a call decide its fault; shares and latencies come out as asked", () => {
-    const config = faultsOf("latency=100ms..300ms,500=10%,truncate=20%,reorder=50%");
+    const config = readFaults("latency=100ms..300ms,500=10%,truncate=20%,reorder=50%");
     const draw = (seed: number) =>
       Array.from({ length: 5_000 }, (_, call) => decideFault(config, seed, call));
 
@@ -172,7 +163,7 @@ describe("drawing faults", () => {
 });
 
 describe("faults on the wire", () => {
-  test("429: the limit is used up at once, with its headers, and normal answers come when it has expired", async () => {
+  test("the fault 429 uses the limit up at once, with its headers, and normal answers come when it has expired", async () => {
     const world = await faulty("429=8%", { seed: 1 });
     const answers: Answer[] = [];
 
@@ -198,7 +189,7 @@ describe("faults on the wire", () => {
     expect(statuses.slice(first)).toContain(200);
   });
 
-  test("the four truncations: silent, early, open, and a length that is too small", async () => {
+  test("a service truncates silently, early, open, and with a length that is too small", async () => {
     const seen: Record<string, Answer> = {};
     for (const way of ["silent", "early", "open", "length"])
       seen[way] = await ask(await faulty(`truncate-${way}=100%`));
@@ -225,7 +216,7 @@ describe("faults on the wire", () => {
     }
   });
 
-  test("500 is an error document, html is a page with status 200, drop is no answer at all", async () => {
+  test("the fault 500 is an error document, html a page with status 200, drop no answer at all", async () => {
     const [error, page, none] = [
       await ask(await faulty("500=100%")),
       await ask(await faulty("html=100%")),
@@ -238,7 +229,7 @@ describe("faults on the wire", () => {
     expect(none).toMatchObject({ status: 0, broken: true });
   });
 
-  test("latency has every answer wait, on the service's clock", async () => {
+  test("the fault latency delays every answer, on the service's clock", async () => {
     const world = await faulty("latency=200ms..2s");
     for (let call = 0; call < 20; call++) expect((await ask(world)).status).toBe(200);
 
@@ -247,7 +238,7 @@ describe("faults on the wire", () => {
     for (const ms of world.clock.slept) expect(ms >= 200 && ms <= 2_000).toBe(true);
   });
 
-  test("skew moves the clock that verifies as well as the one that is shown; header-skew only the latter", async () => {
+  test("the fault skew moves the clock that verifies and the clock that is shown; header-skew only the latter", async () => {
     const [skewed, shown] = [await faulty("skew=11s"), await faulty("header-skew=-1h")];
 
     const refused = await ask(skewed);
@@ -264,7 +255,7 @@ describe("faults on the wire", () => {
     );
   });
 
-  test("reorder keeps every instrument, in another order", async () => {
+  test("the fault reorder keeps every instrument, in another order", async () => {
     const { body } = await ask(await faulty("reorder"));
 
     const names = readDocument(Buffer.from(body)).items.map((item) =>
@@ -301,35 +292,39 @@ describe("our own collector", () => {
     "latency=10ms..20ms,429=5%,truncate=20%,500=10%,drop=10%,html=10%,skew=11s,reorder",
   ];
 
-  test.each(SPECS)("meets %s without one wrong row, and stores what came whole", async (text) => {
-    const { baseUrl, credentials, clock, market } = await faulty(text);
-    const collecting = await openCollecting(clock, { baseUrl, credentials });
-    let whole = 0;
+  test.each(SPECS)(
+    "our own collector meets %s without one wrong row, and stores whole answers",
+    async (text) => {
+      const { baseUrl, credentials, clock, market } = await faulty(text);
+      const collecting = await openCollecting(clock, { baseUrl, credentials });
+      let whole = 0;
 
-    for (let call = 0; call < 12; call++) {
-      const collected = await collecting.collect(CALL).catch((error: Error) => error);
-      if (!(collected instanceof Error) && classifyAnswer(collected.record).outcome === "quotes") whole += 1;
-      clock.advance(20_000);
-    }
+      for (let call = 0; call < 12; call++) {
+        const collected = await collecting.collect(CALL).catch((error: Error) => error);
+        if (!(collected instanceof Error) && classifyAnswer(collected.record).outcome === "quotes")
+          whole += 1;
+        clock.advance(20_000);
+      }
 
-    const rows = await rowsOfQuery(
-      collecting.pool,
-      `select i.symbol, q.last, q.bid, e.volume, to_char(q.observed_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
+      const rows = await rowsOfQuery(
+        collecting.pool,
+        `select i.symbol, q.last, q.bid, e.volume, to_char(q.observed_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
        from quotes q join instruments i on i.id = q.instrument_id
        join extended_quotes e using (instrument_id, observed_at, source_id)`,
-    );
-    const skewMs = faultsOf(text).skewMs;
-    for (const { symbol, last, bid, volume, at } of rows) {
-      // What the market says at the service's own time of the answer, which is the time of receipt here.
-      const atMs = Date.parse(String(at)) + skewMs;
-      const { quote } = market.quote({ kind: "security", symbol: String(symbol) }, new Date(atMs));
-      expect({ last, bid, volume }).toEqual({
-        last: quote.last,
-        bid: quote.bid,
-        volume: quote.extended.volume,
-      });
-    }
-    expect(rows).toHaveLength(whole * SYMBOLS.length);
-    expect(whole).toBeGreaterThan(0);
-  });
+      );
+      const skewMs = readFaults(text).skewMs;
+      for (const { symbol, last, bid, volume, at } of rows) {
+        // What the market says at the service's own time of the answer, which is the time of receipt here.
+        const atMs = Date.parse(String(at)) + skewMs;
+        const { quote } = market.quote({ kind: "security", symbol: String(symbol) }, new Date(atMs));
+        expect({ last, bid, volume }).toEqual({
+          last: quote.last,
+          bid: quote.bid,
+          volume: quote.extended.volume,
+        });
+      }
+      expect(rows).toHaveLength(whole * SYMBOLS.length);
+      expect(whole).toBeGreaterThan(0);
+    },
+  );
 });

@@ -18,7 +18,7 @@ test("the limits are those of the specification: 60 quote calls, 40 orders, 180 
   expect(SERVICE_LIMITS).toEqual({ quotes: 60, orders: 40, other: 180, windowMs: MINUTE });
 });
 
-test("calls are counted up to the limit, then refused until the window ends", () => {
+test("calls count up to the limit, then are refused until the window ends", () => {
   const seen = counts([1000, 2000, 3000, 4000, 60_999, 61_000]);
 
   expect(seen.map(({ admitted }) => admitted)).toEqual([true, true, true, false, false, true]);

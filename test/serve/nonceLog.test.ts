@@ -44,7 +44,7 @@ function runOn(
 const filesIn = (dir: string) => readdirSync(dir).sort();
 
 describe("after a restart", () => {
-  test("a nonce that was used is refused, also when the run before it was killed without closing anything", () => {
+  test("a used nonce is refused after a restart, also when the earlier run was killed", () => {
     const dir = tempDir();
     const clock = createTestClock();
     const first = runOn(dir, clock);
@@ -58,7 +58,7 @@ describe("after a restart", () => {
     expect(second.use("twice")).toBe("fresh");
   });
 
-  test("a nonce is refused with the timestamp it was used with, however old that was when it came", () => {
+  test("a nonce is refused after a restart with the timestamp it was used with, however old that was", () => {
     const dir = tempDir();
     const clock = createTestClock();
     const first = runOn(dir, clock);
@@ -72,7 +72,7 @@ describe("after a restart", () => {
     expect(second.use("early", { ageSeconds: -2 })).toBe("repeated");
   });
 
-  test("and after any number of them", () => {
+  test("a used nonce is refused after any number of restarts", () => {
     const dir = tempDir();
     const clock = createTestClock();
     for (const nonce of ["a", "b", "c"]) expect(runOn(dir, clock).use(nonce)).toBe("fresh");
@@ -84,7 +84,7 @@ describe("after a restart", () => {
     ]);
   });
 
-  test("a larger window lets nothing in that the smaller one had forgotten", () => {
+  test("after a restart a larger window accepts nothing that the smaller one had forgotten", () => {
     const dir = tempDir();
     const clock = createTestClock();
     const first = runOn(dir, clock, { windowSeconds: 10 });
@@ -101,7 +101,7 @@ describe("after a restart", () => {
     expect(second.use("old")).toBe("repeated");
   });
 
-  test("a clock that was set back lets nothing in that was forgotten", () => {
+  test("after a restart a clock that was set back accepts nothing that was forgotten", () => {
     const dir = tempDir();
     const clock = createTestClock();
     const first = runOn(dir, clock);
@@ -117,7 +117,7 @@ describe("after a restart", () => {
     expect(second.use("old")).toBe("stale");
   });
 
-  test("a clock that was hours ahead once does not shut everybody out when it is right again", () => {
+  test("a clock that was hours ahead does not lock everybody out when it is right again", () => {
     const dir = tempDir();
     const wrong = createTestClock("2026-11-21T04:00:00Z");
     const first = runOn(dir, wrong);
@@ -132,7 +132,7 @@ describe("after a restart", () => {
     expect(second.use("now")).toBe("repeated");
   });
 
-  test("of the machine no timestamp from before it is accepted, for its disk may have lost nonces", () => {
+  test("after a restart of the machine no earlier timestamp is accepted, because its disk may have lost nonces", () => {
     const dir = tempDir();
     const clock = createTestClock();
     const restarted = runOn(dir, clock, { uptimeSeconds: 2 });
@@ -144,7 +144,7 @@ describe("after a restart", () => {
   });
 });
 
-test("nonces that are noted together are kept by one writing, and none before it", () => {
+test("nonces that are noted together are persisted by one write, and none before it", () => {
   const dir = tempDir();
   const clock = createTestClock();
   const first = runOn(dir, clock);
@@ -161,7 +161,7 @@ test("nonces that are noted together are kept by one writing, and none before it
 });
 
 describe("what a kill or a full disk leaves", () => {
-  test("lines cut short, headers cut short and empty files cost nothing else", () => {
+  test("truncated lines, truncated headers and empty files of nonces cost nothing else", () => {
     const dir = tempDir();
     const clock = createTestClock();
     runOn(dir, clock).use("whole");
@@ -178,7 +178,7 @@ describe("what a kill or a full disk leaves", () => {
     expect(third.use("next")).toBe("repeated");
   });
 
-  test("a directory that takes nothing is named, and the call is not accepted", () => {
+  test("a directory of nonces that cannot be written is named, and the call is not accepted", () => {
     const clock = createTestClock();
     const dir = join(tempDir(), "gone");
 
@@ -194,7 +194,7 @@ describe("what a kill or a full disk leaves", () => {
 });
 
 describe("on the disk", () => {
-  test("files that nothing can come from any more go, while calls keep coming", () => {
+  test("files of nonces that matter no more are removed while calls keep coming", () => {
     const dir = tempDir();
     const clock = createTestClock();
     const run = runOn(dir, clock);
@@ -207,7 +207,7 @@ describe("on the disk", () => {
     expect(run.size()).toBeLessThanOrEqual(12);
   });
 
-  test("files of runs that ended go as well", () => {
+  test("files of nonces of ended runs are removed as well", () => {
     const dir = tempDir();
     const clock = createTestClock();
     for (let run = 0; run < 20; run++) {
@@ -218,7 +218,7 @@ describe("on the disk", () => {
     expect(filesIn(dir).length).toBeLessThanOrEqual(5);
   });
 
-  test("a file another run may still be writing into stays", () => {
+  test("a file of nonces that another run may still write stays", () => {
     const dir = tempDir();
     const clock = createTestClock();
     const neighbour = runOn(dir, clock);
@@ -229,7 +229,7 @@ describe("on the disk", () => {
     expect(runOn(dir, clock).use("theirs")).toBe("repeated");
   });
 
-  test("neither token nor nonce can be read from them, and only their owner may", () => {
+  test("files of nonces show neither token nor nonce, and only their owner may read them", () => {
     const dir = tempDir();
     runOn(dir, createTestClock()).use("n0nce", { token: "t0ken" });
     const [file = ""] = filesIn(dir);
@@ -245,7 +245,7 @@ describe("the windows of budgets", () => {
   const window = (used: number, startMs: number) =>
     ({ callClass: "quotes", tokenMark: "m".repeat(22), startMs, used }) as const;
 
-  test("are known after a kill with every call that was answered, however many files were begun since", () => {
+  test("the windows of budgets are known after a kill with every answered call, however many files were begun since", () => {
     const dir = tempDir();
     const clock = createTestClock();
     const open = () =>
@@ -267,7 +267,7 @@ describe("the windows of budgets", () => {
     expect(windows).toEqual([window(20, startMs)]);
   });
 
-  test("that are over are written no more, and a line that a kill cut short costs itself", () => {
+  test("ended windows of budgets are not written any more, and a truncated line costs itself alone", () => {
     const dir = tempDir();
     const clock = createTestClock();
     const startMs = clock.now().getTime();

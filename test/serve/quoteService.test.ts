@@ -1,3 +1,4 @@
+import { readWatchlists } from "../../src/serve/archive/readWatchlists.ts";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
@@ -7,7 +8,6 @@ import { QuotekeeperError } from "../../src/errors.ts";
 import { newNonceMemory } from "../../src/serve/authenticate.ts";
 import { readDocument } from "../../src/quotes-api/readDocument.ts";
 import { signRequest } from "../../src/quotes-api/oauth/signature.ts";
-import { readWatchlists } from "../../src/serve/archive/archiveSource.ts";
 import { createQuoteService, type QuoteServiceOptions } from "../../src/serve/quoteService.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -348,7 +348,7 @@ describe("refusals", () => {
     expect(names(answer)).toEqual(["AAPL", "GE"]);
   });
 
-  test("the call has no body: one that comes all the same is neither read nor signed", async () => {
+  test("the body of a GET is neither read nor signed", async () => {
     const { base, clock, send } = await running();
     const timestamp = Math.floor(clock.now().getTime() / 1000);
     const url = `${base}${QUOTES}?symbols=AAPL`;
@@ -460,7 +460,7 @@ describe("refusals", () => {
     const errors: object[] = [];
     let isFull = true;
     const { call } = await running({
-      keepUsed: () => {
+      persistUsed: () => {
         if (isFull)
           throw new QuotekeeperError("NONCES_UNWRITABLE", "serve/nonces cannot be written (ENOSPC)");
       },
@@ -487,7 +487,7 @@ describe("refusals", () => {
     const used: string[] = [];
     const { call } = await running({
       nonces: newNonceMemory({ windowSeconds: 10, onFresh: ({ mark }) => used.push(mark) }),
-      keepUsed: () => kept.push(...used.splice(0)),
+      persistUsed: () => kept.push(...used.splice(0)),
     });
 
     const keptAtAnswer = await Promise.all(
@@ -569,7 +569,7 @@ describe("limits", () => {
     expect([again.status, again.headers["x-ratelimit-used"]]).toEqual([200, "1"]);
   });
 
-  test("orders and other calls are counted on their own, 40 and 180 a minute, then answered 501", async () => {
+  test("the service counts orders and other calls on their own, 40 and 180 a minute, and answers them 501", async () => {
     const { call } = await running();
 
     const quote = await call(`${QUOTES}?symbols=F`);
@@ -700,7 +700,7 @@ describe("running it", () => {
     ]);
   });
 
-  test("it closes while a caller keeps its connection open", async () => {
+  test("the service closes while a caller keeps its connection open", async () => {
     const { clock, source } = await running();
     const service = createQuoteService({ source, keys: [key], clock });
     const { port } = new URL(await service.listen({ host: "127.0.0.1", port: 0 }));

@@ -55,7 +55,7 @@ async function running(options: Partial<QuoteServiceOptions> = {}) {
 }
 
 describe("callers that mean no good leave it answering", () => {
-  test("200 slow ones that send a header a byte at a time; each is cut off, an honest one beside them is answered", async () => {
+  test("200 callers that send a header a byte at a time are cut off, and an honest caller beside them is answered", async () => {
     const { answered, open } = await running({
       patience: { ...PATIENCE, headersMs: 300, requestMs: 300, checkEveryMs: 50 },
     });
@@ -76,7 +76,7 @@ describe("callers that mean no good leave it answering", () => {
     expect(await answered()).toBe(200);
   });
 
-  test("a flood of wrong signatures is refused, uses up no budget and no memory of nonces, and hinders nobody", async () => {
+  test("a flood of wrong signatures is refused, uses up no budget and no memory of nonces, and hinders no other caller", async () => {
     const { call } = await running({
       limits: { quotes: 5, orders: 40, other: 180, windowMs: 60_000 },
     });
@@ -90,7 +90,7 @@ describe("callers that mean no good leave it answering", () => {
     expect(honest).toEqual([200, 200, 200, 200, 200, 429]);
   });
 
-  test("1,000 connections that say nothing: it answers beside them, and they are cut off when their time is over", async () => {
+  test("the service answers beside 1,000 silent connections, and cuts them off when their time is over", async () => {
     const { answered, open } = await running({
       patience: { ...PATIENCE, headersMs: 1_000, requestMs: 1_000, checkEveryMs: 100 },
     });
@@ -105,7 +105,7 @@ describe("callers that mean no good leave it answering", () => {
     expect(await answered()).toBe(200);
   });
 
-  test("garbage, and a body that never comes, end their own connection alone", async () => {
+  test("garbage and a body that never comes end their own connection alone", async () => {
     const { answered, open, authorization } = await running({
       patience: { ...PATIENCE, headersMs: 200, requestMs: 200, checkEveryMs: 50 },
     });
@@ -121,7 +121,7 @@ describe("callers that mean no good leave it answering", () => {
   });
 });
 
-test("left alone it waits for headers and requests for seconds, not for minutes", () => {
+test("the service waits for headers and requests for seconds, not for minutes", () => {
   expect(PATIENCE.headersMs).toBeLessThanOrEqual(15_000);
   expect(PATIENCE.requestMs).toBeLessThanOrEqual(30_000);
   expect(PATIENCE.checkEveryMs).toBeLessThanOrEqual(5_000);

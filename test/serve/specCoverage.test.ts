@@ -82,7 +82,7 @@ test("what is not shown has an assumption, or what is known besides", () => {
   expect(bare.filter((entry) => !entry.includes("Transitions are not shown"))).toEqual([]);
 });
 
-test("every file it names is there", () => {
+test("every file that docs/spec-coverage.md names exists", () => {
   const files = [...page.matchAll(/`((?:src|test)\/[^`]+)`/g)].map(([, file = ""]) => file);
 
   expect(files.filter((file) => !existsSync(new URL(file, ROOT)))).toEqual([]);
@@ -96,7 +96,7 @@ describe("every test it names is there", () => {
   });
 });
 
-test("every assumption it names is made, with that name", () => {
+test("every assumption that docs/spec-coverage.md names is made, with that name", () => {
   const made = new Set(readAssumptions(fileURLToPath(ROOT)).map(({ name }) => name));
   const named = [...page.matchAll(/^ +- assumed: `(\w+)`$/gm)].map(([, name = ""]) => name);
 

@@ -111,14 +111,14 @@ const EXTENDED_OPTION: readonly Row[] = [
 const BOTH = ["equity", "option"] as const;
 
 describe("the response document", () => {
-  test("is one response with an id, and its quotes", () => {
+  test("the document is one response with an id, and its quotes", () => {
     for (const text of [documents.equity, documents.option])
       expect(text).toMatch(
         /^<\?xml[^>]*\?>\s*<response id="[^"]+">\s*<quotes>[^]*<\/quotes>\s*<\/response>\s*$/,
       );
   });
 
-  test("has an id of its own each time", async () => {
+  test("each response has an id of its own", async () => {
     const ids = [EQUITY, EQUITY].map(
       async (query) => /id="([^"]+)"/.exec(await (await answer(query)).text())?.[1],
     );
@@ -126,13 +126,13 @@ describe("the response document", () => {
     expect(new Set(await Promise.all(ids)).size).toBe(2);
   });
 
-  test("has an instrumentquote for each of a list", async () => {
+  test("the response has an instrumentquote for each instrument of a list", async () => {
     const text = await (await answer("symbols=AAPL%2CZZZZ")).text();
 
     expect(text.match(/<instrumentquote>/g)).toHaveLength(2);
   });
 
-  test("has names of lower case alone, for equities, options and what is unknown", async () => {
+  test("elements have lower-case names, for equities, options and unknown instruments", async () => {
     const unknown = await (await answer("symbols=ZZZZ")).text();
 
     for (const text of [documents.equity, documents.option, unknown]) {
@@ -141,7 +141,7 @@ describe("the response document", () => {
     }
   });
 
-  test("may have a number with an exponent: the yield of a company without dividends", async () => {
+  test("a number may have an exponent: the yield of a company without dividends", async () => {
     const text = await (await answer("symbols=TSLA")).text();
 
     expect(text).toContain("<yield>4.9E-324</yield>");
@@ -180,7 +180,7 @@ describe("instrument, always", () => {
     ["sym", "string"],
   ]);
 
-  test("has exchange and type of the values seen, and for an option the symbol of its underlying", () => {
+  test("instrument has exchange and type of the values seen, and for an option the symbol of its underlying", () => {
     const of = (kind: keyof typeof kinds) =>
       ["exch", "sectyp", "sym"].map((name) => kinds[kind].get(`instrument/${name}`));
 
@@ -200,7 +200,7 @@ describe("instrument, options only", () => {
     ],
   );
 
-  test("has putcall 1 for a CALL and 0 for a PUT", () => {
+  test("instrument has putcall 1 for a CALL and 0 for a PUT", () => {
     expect(kinds.option.get("instrument/putcall")).toBe("1");
     expect(elementsOf(documents.put).get("instrument/putcall")).toBe("0");
   });
@@ -213,14 +213,14 @@ describe("extendedquote, equities", () => rows("quote/extendedquote/", ["equity"
 describe("extendedquote, options only", () => {
   rows("quote/extendedquote/", ["option"], EXTENDED_OPTION);
 
-  test("has the delta of greeks", () => {
+  test("extendedquote of an option has the delta of greeks", () => {
     expect(kinds.option.get("quote/extendedquote/delta")).toBe(kinds.option.get("greeks/delta"));
   });
 });
 describe("extendedquote of undlyquote", () => {
   rows("undlyquote/extendedquote/", ["option"], [...EXTENDED_ALWAYS, ...EXTENDED_EQUITY]);
 
-  test("has nothing of an option", () => {
+  test("extendedquote of undlyquote has no element of an option", () => {
     for (const [name] of EXTENDED_OPTION)
       expect([...kinds.option.keys()]).not.toContain(`undlyquote/extendedquote/${name}`);
   });

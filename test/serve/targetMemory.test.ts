@@ -9,7 +9,7 @@ function counted() {
     const known = memory.find(target);
     if (known !== undefined) return known;
     asked.push(target);
-    memory.keep(target, target.length);
+    memory.remember(target, target.length);
     return target.length;
   };
   return { asked, answer };

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { createTurns } from "../../src/serve/admission.ts";
+import { createTurns } from "../../src/serve/turns.ts";
 
 /** The end of the turn as a promise. */
 function promised(first: () => void): () => Promise<void> {
@@ -10,7 +10,7 @@ function promised(first: () => void): () => Promise<void> {
     );
 }
 
-test("what is to be done first is done once for all who wait for the end of a turn, before any of them goes on", async () => {
+test("shared work is done once for all calls of a turn, before any of them continues", async () => {
   const happened: string[] = [];
   const endOfTurn = promised(() => void happened.push("kept"));
 
@@ -20,7 +20,7 @@ test("what is to be done first is done once for all who wait for the end of a tu
   expect(happened).toEqual(["kept", "one", "other", "kept"]);
 });
 
-test("what it throws meets all of them, and nobody of a later turn", async () => {
+test("an error of shared work reaches all calls of the turn, and no later call", async () => {
   let isFull = true;
   const endOfTurn = promised(() => {
     if (isFull) throw new Error("no space");

@@ -78,7 +78,7 @@ async function tablesOf(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
     `select relname as name from pg_class
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
-       and relname not in ('schema_migrations', 'migration_lock', 'collectors', 'leases', 'lease_history', 'epochs', 'archive_identity',
+       and relname not in ('schema_migrations', 'schema_texts', 'migration_lock', 'collectors', 'leases', 'lease_history', 'epochs', 'archive_identity',
          'archive_lake', 'late_days', 'dropped_days')
      order by relname`,
   );

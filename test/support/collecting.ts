@@ -8,7 +8,7 @@ import { createObserver, instantFromDate } from "../../src/clock.ts";
 import { DEFAULT_ACCOUNT, type RecordSource, type ResponseRecord } from "../../src/journal/record.ts";
 import { readSegment } from "../../src/journal/reader.ts";
 import { listSegments } from "../../src/journal/segments.ts";
-import { uuidv7 } from "../../src/journal/segmentName.ts";
+import { uuidv7 } from "../../src/journal/uuid.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import { collectCall, type Collected } from "../../src/run/pipeline.ts";
 import type { Credentials } from "../../src/quotes-api/oauth/signature.ts";

@@ -1,7 +1,7 @@
 /** Journals for the tests of what reads them. */
 import { type Clock, instantFromDate, type Instant } from "../../src/clock.ts";
 import type { JournalRecord, ResponseRecord } from "../../src/journal/record.ts";
-import { uuidv7 } from "../../src/journal/segmentName.ts";
+import { uuidv7 } from "../../src/journal/uuid.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
 import { createTestClock } from "./clock.ts";

@@ -3,7 +3,7 @@ import { afterAll } from "@jest/globals";
 import type { Clock } from "../../src/clock.ts";
 import type { Credentials } from "../../src/quotes-api/oauth/signature.ts";
 import { createQuoteService, type QuoteServiceOptions } from "../../src/serve/quoteService.ts";
-import { createSimulatedMarket, type SimulatedMarket } from "../../src/serve/simulated/market.ts";
+import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 
 /** The account that the service of a test knows. */
 export const TEST_CREDENTIALS: Credentials = {
@@ -18,7 +18,7 @@ export type RunningService = {
   /** Base address, without `/v1`. */
   baseUrl: string;
   credentials: Credentials;
-  market: SimulatedMarket;
+  market: ReturnType<typeof createSimulatedMarket>;
   close: () => Promise<void>;
 };
 

@@ -1,8 +1,14 @@
 /** Waiting for a condition of the outside world: a process, a server, a file. */
 import { setTimeout as delay } from "node:timers/promises";
 
-/** What has not come by then has hung. Less than jest's own limit, which could not say what was waited for. */
-const HUNG_AFTER_MS = 540_000;
+/** Where the environment of jest (jest-circus/environment.js) and `jest.setTimeout` leave the limit of each test, ms. */
+const TEST_LIMIT = Symbol.for("TEST_TIMEOUT_SYMBOL");
+
+/** The limit of a program that no jest runs, ms. */
+const PROGRAM_LIMIT_MS = 600_000;
+
+/** Less than the limit of a test, which could not say what was waited for. */
+const PART_OF_LIMIT = 0.9;
 
 /**
  * Waits until `look` finds something, however slow the machine is.
@@ -13,10 +19,12 @@ const HUNG_AFTER_MS = 540_000;
  */
 export async function until<T>(look: () => Promise<T> | T, what: string): Promise<Exclude<T, null | false>> {
   const startedAtMs = performance.now();
+  const limitMs = (globalThis as { [TEST_LIMIT]?: number })[TEST_LIMIT] ?? PROGRAM_LIMIT_MS;
   for (;;) {
     const found = await look();
     if (found !== null && found !== false) return found as Exclude<T, null | false>;
-    if (performance.now() - startedAtMs > HUNG_AFTER_MS) throw new Error(`it does not come: ${what}`);
+    if (performance.now() - startedAtMs > PART_OF_LIMIT * limitMs)
+      throw new Error(`it does not come: ${what}`);
     await delay(20);
   }
 }

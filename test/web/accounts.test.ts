@@ -47,9 +47,13 @@ function valuesOf(text: string): Map<string, number> {
 }
 
 const account = (name: string, { baseUrl }: { baseUrl: string }, secret?: string): Account => ({
-  ...{ name, limit: 60, limitGiven: false, limitWindowMs: 60_000 },
+  name,
+  limit: 60,
+  limitGiven: false,
+  limitWindowMs: 60_000,
   feed: {
-    ...{ kind: "account", baseUrl },
+    kind: "account",
+    baseUrl,
     credentials: { ...TEST_CREDENTIALS, ...(secret !== undefined && { accessTokenSecret: secret }) },
   },
 });
@@ -79,13 +83,11 @@ async function collecting(accounts: readonly [Account, Account]) {
   const web = await openWeb({ ...edges, reader, collection: () => collection }, silent);
   closers.push(web.close);
   collection = await startCollection({
-    ...{
-      ...edges,
-      bootId: null,
-      log: silent as never,
-      calm: { ...silent, flush: () => undefined },
-      onChange: () => undefined,
-    },
+    ...edges,
+    bootId: null,
+    log: silent as never,
+    calm: { ...silent, flush: () => undefined },
+    onChange: () => undefined,
     jobs: { jobs, calendar: [], accounts, others: [] },
   });
   const { close } = collection;
@@ -160,7 +162,7 @@ test("one account's refusal is told as its own, each call is counted as its acco
   );
   expect(missed).toEqual(
     ["main", "second"].map((name) => ({
-      ...{ name },
+      name,
       n: [...values]
         .filter(([series]) => series.startsWith(`quotekeeper_misses_total{account="${name}"`))
         .reduce((sum, [, value]) => sum + value, 0),

@@ -42,9 +42,19 @@ test("one account without a fleet has its calls, the service's own count, and it
   // Of eight answers, ten seconds apart, five are younger than a minute.
   expect(accounts).toEqual([
     {
-      ...{ name: "default", state: "active", limit: null, windowMs: 60_000, calls: 5 },
-      ...{ serviceUsed: 29, serviceLimit: 40, serviceRemaining: 11 },
-      ...{ owner: null, fence: null, renewedAgoMs: null, takeOvers: 0, takesPart: false },
+      name: "default",
+      state: "active",
+      limit: null,
+      windowMs: 60_000,
+      calls: 5,
+      serviceUsed: 29,
+      serviceLimit: 40,
+      serviceRemaining: 11,
+      owner: null,
+      fence: null,
+      renewedAgoMs: null,
+      takeOvers: 0,
+      takesPart: false,
       shares: [{ job: "us", slots: 2, due: 4, stored: 3, missed: 1 }],
     },
   ]);

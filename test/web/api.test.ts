@@ -109,7 +109,7 @@ async function ask<T>(path: string): Promise<T> {
 }
 
 describe("the newest quotes", () => {
-  test("come digit for digit, each source apart, securities before options", async () => {
+  test("the newest quotes come digit for digit, each source apart, securities before options", async () => {
     const rows = await ask<QuoteRow[]>("/api/quotes");
 
     expect(rows.map(({ instrument, source, last }) => [instrument, source, last])).toEqual([
@@ -156,7 +156,7 @@ describe("the newest quotes", () => {
 });
 
 describe("bars", () => {
-  test("of a minute are those of the view, with the last bid and ask that were above 0", async () => {
+  test("bars of a minute are those of the view, with the last bid and ask that were above 0", async () => {
     const { bars } = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=1m&sessions=1");
 
     expect(
@@ -178,7 +178,7 @@ describe("bars", () => {
     ]);
   });
 
-  test("that the open cuts short do not take the quotes behind it", async () => {
+  test("bars that the open cuts short do not take the quotes behind it", async () => {
     const { bars } = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=1h&sessions=1");
 
     expect(bars.map(({ session, close, bid }) => [session, close, bid])).toEqual([
@@ -187,7 +187,7 @@ describe("bars", () => {
     ]);
   });
 
-  test("of a day come with the calendar and the dividends of their source, as it told them last", async () => {
+  test("bars of a day come with the calendar and the dividends of their source, as it told them last", async () => {
     const view = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=1d&sessions=5");
 
     expect(view.bars.map(({ date, close }) => [date, close])).toEqual([
@@ -202,7 +202,7 @@ describe("bars", () => {
     expect(view.more).toBe(false);
   });
 
-  test("say when older sessions were left out, and never mix sources", async () => {
+  test("bars say when older sessions were left out, and never mix sources", async () => {
     const account = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=5m&sessions=1");
     const simulated = await ask<BarsView>("/api/bars?instrument=1&source=2&interval=5m&sessions=1");
 
@@ -211,7 +211,7 @@ describe("bars", () => {
     expect(simulated.more).toBe(false);
   });
 
-  test("of the simulated market are of a session at any hour, and its sessions are the dates themselves", async () => {
+  test("bars of the simulated market are of a session at any hour, and its sessions are the dates themselves", async () => {
     const { bars, sessions } = await ask<BarsView>("/api/bars?instrument=1&source=2&interval=1d&sessions=5");
     const minutes = await ask<BarsView>("/api/bars?instrument=1&source=2&interval=1m&sessions=5");
 
@@ -222,7 +222,7 @@ describe("bars", () => {
     expect(minutes.sessions).toEqual([]);
   });
 
-  test("as a file name their source in every line; absent values are empty", async () => {
+  test("bars as a file name their source in every line; absent values are empty", async () => {
     const { get } = await openDashboard({ pool: reader });
 
     const response = await get("/api/bars.csv?instrument=1&source=2&interval=1m&sessions=1");
@@ -235,7 +235,7 @@ describe("bars", () => {
     ]);
   });
 
-  test("of an instrument that nobody knows are none", async () => {
+  test("bars of an instrument that nobody knows are none", async () => {
     expect(await ask<BarsView>("/api/bars?instrument=77&source=1")).toMatchObject({ bars: [], more: false });
   });
 });
@@ -243,18 +243,22 @@ describe("bars", () => {
 describe("the option chain", () => {
   const path = "/api/chain?symbol=AAPL&expiration=2026-12-18&source=1";
 
-  test("has its expirations with how many contracts are stored", async () => {
+  test("the option chain has its expirations with how many contracts are stored", async () => {
     expect(await ask<ChainKey[]>("/api/chains")).toMatchObject([
       { symbol: "AAPL", expiration: "2026-12-18", source: "account", contracts: 2, delayed: false },
     ]);
   });
 
-  test("of now has the newest of each contract, and the underlying", async () => {
+  test("the option chain of now has the newest of each contract, and the underlying", async () => {
     const chain = await ask<ChainView>(path);
 
     expect(
       chain.contracts.map(({ instrument, bid, mid, ask: a, serviceDelta }) => [
-        ...[instrument, bid, mid, a, serviceDelta],
+        instrument,
+        bid,
+        mid,
+        a,
+        serviceDelta,
       ]),
     ).toEqual([
       ["AAPL:2026-12-18:CALL:150", "9.00", "9.125", "9.25", "0.61"],
@@ -266,7 +270,7 @@ describe("the option chain", () => {
     ]);
   });
 
-  test("of a past instant knows nothing that came later", async () => {
+  test("the option chain of a past instant knows nothing that came later", async () => {
     const then = await ask<ChainView>(`${path}&at=2026-11-20T14:30:11.5Z`);
     const later = await ask<ChainView>(`${path}&at=2026-11-20T14:45:11Z`);
     const before = await ask<ChainView>(`${path}&at=2026-11-20T14:30:05Z`);
@@ -279,7 +283,7 @@ describe("the option chain", () => {
 });
 
 describe("a price of 0", () => {
-  test("is no trade, in quotes, bars and chains", async () => {
+  test("a price of 0 is no trade, in quotes, bars and chains", async () => {
     const database = await freshDatabase();
     await database.pool.query(`
       insert into instruments (id, security_type, symbol, expiration, option_type, strike, first_seen_at, last_seen_at)
@@ -291,7 +295,11 @@ describe("a price of 0", () => {
     const series = { instrumentId: 1, sourceId: 1, delayed: false };
 
     const chain = await readChain(database.pool, {
-      ...{ symbol: "AAPL", expiration: "2026-12-18", sourceId: 1, delayed: false, at: null },
+      symbol: "AAPL",
+      expiration: "2026-12-18",
+      sourceId: 1,
+      delayed: false,
+      at: null,
     });
     expect(chain).toMatchObject({ underlyingLast: "150", contracts: [{ mid: null, last: null, bid: "0" }] });
     expect((await readQuotes(database.pool)).map(({ last, bid }) => [last, bid])).toEqual([
@@ -306,7 +314,7 @@ describe("a price of 0", () => {
 });
 
 describe("coverage", () => {
-  test("has the sessions as columns, and what was due, stored and missed", async () => {
+  test("coverage has the sessions as columns, and what was due, stored and missed", async () => {
     const { dates, rows } = await ask<CoverageView>("/api/coverage?from=2026-11-19&to=2026-11-22");
 
     expect(dates).toEqual([
@@ -321,7 +329,7 @@ describe("coverage", () => {
     ]);
   });
 
-  test("tells why: misses of the instrument and those of all, of one source", async () => {
+  test("coverage tells why: misses of the instrument and those of all, of one source", async () => {
     const misses = await ask<MissRow[]>("/api/misses?date=2026-11-20&instrument=MSFT&source=account");
 
     expect(misses).toEqual([
@@ -344,7 +352,7 @@ describe("coverage", () => {
 });
 
 describe("events", () => {
-  test("bring the Now view at once, and a quote as soon as it is stored", async () => {
+  test("events bring the Now view at once, and a quote as soon as it is stored", async () => {
     const { get } = await openDashboard({ pool: reader, clock: systemClock });
     const ended = new AbortController();
     const response = await get("/api/events?quotes=all", { signal: ended.signal });
@@ -369,14 +377,22 @@ describe("events", () => {
     expect(brought.map(({ instrument, last }) => [instrument, last])).toEqual([["AAPL", "12.3400"]]);
   });
 
-  test("end with the server", async () => {
+  test("events end with the server", async () => {
     const { startWeb } = await import("../../src/web/server.ts");
     const { createCalendar } = await import("../../src/market/calendar/tradingCalendar.ts");
     const none = (): void => undefined;
     const web = await startWeb({
-      ...{ pool: reader, clock: systemClock, log: { debug: none, info: none, warn: none, error: none } },
-      ...{ host: "127.0.0.1", port: 0, token: null, attribution: null, version: "0", address: "x" },
-      ...{ calendar: createCalendar(), sources: SOURCES },
+      pool: reader,
+      clock: systemClock,
+      log: { debug: none, info: none, warn: none, error: none },
+      host: "127.0.0.1",
+      port: 0,
+      token: null,
+      attribution: null,
+      version: "0",
+      address: "x",
+      calendar: createCalendar(),
+      sources: SOURCES,
     });
     const events = eventsOf(await fetch(`${web.address}/api/events`));
     await events.next();

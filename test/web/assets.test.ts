@@ -49,7 +49,8 @@ test("a text goes packed to whoever takes it, and says so to caches", async () =
   const plain = await get("/assets/index-abc.js", { "accept-encoding": "identity" });
 
   expect(packed.headers).toMatchObject({
-    ...{ "content-encoding": "gzip", "content-type": expect.stringMatching(/javascript; charset=utf-8$/) },
+    "content-encoding": "gzip",
+    "content-type": expect.stringMatching(/javascript; charset=utf-8$/),
     vary: "accept-encoding",
   });
   expect(packed.rawPayload).toEqual(gzipSync(SCRIPT));

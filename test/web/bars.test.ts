@@ -73,7 +73,7 @@ describe("bars", () => {
     ["2h", 120],
     ["4h", 240],
   ])(
-    "of %s begin with the session and hold its quotes, and the bid and ask at their ends",
+    "bars of %s begin with the session and hold its quotes, and the bid and ask at their ends",
     async (interval, width) => {
       const view = await bars(`interval=${interval}&from=2026-11-17&to=2026-11-17`);
 
@@ -95,18 +95,21 @@ describe("bars", () => {
     },
   );
 
-  test("of weeks are of whole ones, also where the dates that were asked for are not", async () => {
+  test("bars by weeks are of whole weeks, also where the dates that were asked for are not", async () => {
     const view = await bars("interval=1w&from=2026-11-17&to=2026-11-17");
 
     expect(view.bars).toMatchObject([
       {
-        ...{ date: "2026-11-16", session: null, quoteCount: "1170" },
-        ...{ open: priceAt(1, "2026-11-16", 0), close: priceAt(1, "2026-11-18", 389) },
+        date: "2026-11-16",
+        session: null,
+        quoteCount: "1170",
+        open: priceAt(1, "2026-11-16", 0),
+        close: priceAt(1, "2026-11-18", 389),
       },
     ]);
   });
 
-  test("are of the dates from one to another, one end of which may be open", async () => {
+  test("bars are those of the dates from one to another, of which one end of which may be open", async () => {
     const dates = async (query: string): Promise<string[]> =>
       (await bars(`interval=1d&${query}`)).bars.map(({ date }) => date);
 
@@ -116,7 +119,7 @@ describe("bars", () => {
     expect(await dates("from=2026-11-14&to=2026-11-15")).toEqual([]);
   });
 
-  test("come with the closes of others, each by its bar's beginning, date or Monday", async () => {
+  test("bars come with the closes of others, each by its bar's beginning, date or Monday", async () => {
     const intraday = await bars("interval=2h&from=2026-11-17&to=2026-11-17&compare=MSFT,NONE");
     const days = await bars("interval=1d&sessions=2&compare=MSFT");
     const weeks = await bars("interval=1w&sessions=10&compare=MSFT");
@@ -135,7 +138,7 @@ describe("bars", () => {
     });
   });
 
-  test("that would be too many come in a wider width, which is told beside the one that was asked for", async () => {
+  test("bars that would be too many come in a wider width, which is told beside the one that was asked for", async () => {
     const of = (sessions: number, compare = ""): Promise<BarsView> =>
       ask(`/api/bars?instrument=3&source=1&interval=1m&sessions=${sessions}&compare=${compare}`);
 
@@ -164,18 +167,21 @@ function startOf(date: string, minute: number, width: number): string {
 describe("what is missing in a chart", () => {
   const path = "/api/bars/misses?instrument=1&source=1&from=2026-11-17&to=2026-11-17";
   const row = (reason: string, count: number, [firstAt, lastAt]: [string, string]) => ({
-    ...{ job: "us", reason, count },
-    ...{ firstAt: `2026-11-17T${firstAt}Z`, lastAt: `2026-11-17T${lastAt}Z` },
+    job: "us",
+    reason,
+    count,
+    firstAt: `2026-11-17T${firstAt}Z`,
+    lastAt: `2026-11-17T${lastAt}Z`,
   });
 
-  test("is told bar by bar: what was missed of the instrument and of all that was due, from one source", async () => {
+  test("what is missing in a chart is told bar by bar: what was missed of the instrument and of all that was due, from one source", async () => {
     expect(await ask<MissedBars>(`${path}&interval=1m`)).toEqual({
       misses: [row("budget", 2, ["15:00:10", "15:00:40"]), row("down", 1, ["15:07:00", "15:07:00"])],
       more: false,
     });
   });
 
-  test("of bars of dates is told date by date", async () => {
+  test("what is missing in a chart by dates is told date by date", async () => {
     const { misses } = await ask<MissedBars>(
       "/api/bars/misses?instrument=1&source=1&from=2026-11-16&to=2026-11-18&interval=1d",
     );
@@ -187,7 +193,7 @@ describe("what is missing in a chart", () => {
     ]);
   });
 
-  test("stands in the file beside the bar that had begun", async () => {
+  test("what is missing in a chart stands in the file beside the bar that had begun", async () => {
     const { get } = await openDashboard({ pool: reader });
 
     const response = await get(

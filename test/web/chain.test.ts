@@ -138,7 +138,7 @@ const found = (contracts: readonly Contract[], { expiration, type, strike }: Raw
 
 describe("volatilities and greeks of a chain", () => {
   test.each(RAW.filter(({ bid }) => bid > 0))(
-    "are those at which the model is worth the quotes: $expiration $type $strike",
+    "volatilities and greeks of a chain are those at which the model is worth the quotes: $expiration $type $strike",
     async (raw) => {
       const view = await chain(raw.expiration);
       const contract = found(view.contracts, raw);
@@ -173,13 +173,13 @@ describe("volatilities and greeks of a chain", () => {
     },
   );
 
-  test("are absent where nobody bids, but for the ask's", async () => {
+  test("volatilities and greeks of a chain are absent where nobody bids, but for the ask's", async () => {
     const contract = found((await chain(NEAR)).contracts, RAW[4] as Raw);
 
     expect(contract).toMatchObject({ ivBid: null, ivMid: null, delta: null, ivAsk: expect.any(Number) });
   });
 
-  test("rest on the rate and the yield that the database's settings name, and say them", async () => {
+  test("volatilities and greeks of a chain rest on the rate and the yield that the database's settings name, and say them", async () => {
     const role = await freshDatabase();
     await role.pool.query(
       `do $$ begin
@@ -202,7 +202,7 @@ describe("the term structure", () => {
       await get(`/api/chain/term?symbol=AAPL&expiration=${NEAR}&source=1&at=${at}`)
     ).json()) as TermPoint[];
 
-  test("is the mean of call and put at the strike nearest to the underlying, of each expiration", async () => {
+  test("the term structure is the mean of call and put at the strike nearest to the underlying, of each expiration", async () => {
     const points = await term(AT);
     const rates = await chain(NEAR);
     const iv = (raw: Raw): number => volatilityAt(modelOf(raw, rates), (raw.bid + raw.ask) / 2);
@@ -215,7 +215,7 @@ describe("the term structure", () => {
     expect(points[1]?.ivMid).toBeCloseTo(iv(RAW[5] as Raw), 6);
   });
 
-  test("knows nothing that came later than its instant", async () => {
+  test("the term structure knows nothing that came later than its instant", async () => {
     expect(await term("2026-11-20T15:09:59Z")).toEqual([]);
     expect((await term("2026-11-20T15:20:00Z")).map(({ expiration }) => expiration)).toEqual([NEAR]);
   });
@@ -234,7 +234,7 @@ describe("a chain as a file", () => {
     };
   };
 
-  test("has every contract of the expiration, its source and what its volatility rests on in each row", async () => {
+  test("a chain as a file has every contract of the expiration, its source and what its volatility rests on in each row", async () => {
     const { name, rows } = await lines(`/api/chain.csv?symbol=AAPL&expiration=${NEAR}&source=1&at=${AT}`);
     const { contracts } = await chain(NEAR);
 
@@ -248,14 +248,17 @@ describe("a chain as a file", () => {
       ]),
     ).toEqual(
       contracts.map(({ strike, optionType, ivMid, serviceDelta }) => [
-        ...[strike, optionType, ivMid === null ? "" : String(ivMid), serviceDelta],
+        strike,
+        optionType,
+        ivMid === null ? "" : String(ivMid),
+        serviceDelta,
       ]),
     );
     expect(rows).toHaveLength(5);
     expect(rows.every(({ source, rate }) => source === "account" && rate === "0.04")).toBe(true);
   });
 
-  test("of simulated prices is named so; without an expiration it has all of them", async () => {
+  test("a chain as a file of simulated prices is named so; without an expiration it has all of them", async () => {
     const { name, rows } = await lines(`/api/chain.csv?symbol=AAPL&source=2&at=${AT}`);
 
     expect(name).toContain("AAPL-chain-20261120T160000Z-SIMULATED.csv");

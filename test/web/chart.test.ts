@@ -20,18 +20,35 @@ import { axisTime, closeLine, placed, priceFormat, scaleOf } from "../../src/web
 /** A bar of the regular session of Friday 20 November, 09:30 New York being 14:30 UTC. */
 function bar(time: string, fields: Partial<Bar> = {}): Bar {
   return {
-    ...{ date: "2026-11-20", session: "regular", at: `2026-11-20T${time}:00Z` },
-    ...{ open: "1", high: "1", low: "1", close: "1" },
-    ...{ bid: null, ask: null, meanSpread: null, quoteCount: "1", volume: null },
+    date: "2026-11-20",
+    session: "regular",
+    at: `2026-11-20T${time}:00Z`,
+    open: "1",
+    high: "1",
+    low: "1",
+    close: "1",
+    bid: null,
+    ask: null,
+    meanSpread: null,
+    quoteCount: "1",
+    volume: null,
     ...fields,
   };
 }
 
 function view(bars: Bar[], fields: Partial<BarsView> = {}): BarsView {
   return {
-    ...{ instrument: "AAPL", source: "account", delayed: false, interval: "1m", asked: "1m" },
-    ...{ sessions: [], dividends: [], compared: [], more: false },
-    ...{ ...fields, bars },
+    instrument: "AAPL",
+    source: "account",
+    delayed: false,
+    interval: "1m",
+    asked: "1m",
+    sessions: [],
+    dividends: [],
+    compared: [],
+    more: false,
+    ...fields,
+    bars,
   };
 }
 
@@ -43,7 +60,9 @@ const price = fc.option(
 );
 const anyBar = fc.record({
   date: fc.constantFrom("2026-11-19", "2026-11-20", "2026-11-23"),
-  ...{ high: price, low: price, close: price },
+  high: price,
+  low: price,
+  close: price,
   volume: fc.option(fc.nat(1_000).map(String), { nil: null }),
   meanSpread: price,
 });
@@ -118,9 +137,14 @@ describe("indicators", () => {
     );
   });
 
-  test("are kept in an address; what is none of them is left out, and so is a fifth average", () => {
+  test("indicators are kept in an address; what is none of them is left out, and so is a fifth average", () => {
     expect(indicatorsOf("vwap,sma20,sma20,ema0,moon,ema5,spread,sma1,sma2,sma3").map(indicatorKey)).toEqual([
-      ...["vwap", "sma20", "ema5", "spread", "sma1", "sma2"],
+      "vwap",
+      "sma20",
+      "ema5",
+      "spread",
+      "sma1",
+      "sma2",
     ]);
     expect(indicatorsOf("")).toEqual([]);
   });
@@ -129,7 +153,7 @@ describe("indicators", () => {
 describe("the width of bars", () => {
   const day = { quotes: 390, spanMs: 23_400_000 };
 
-  test("is the narrowest one from the wanted one on whose bars can be drawn", () => {
+  test("the width of bars is the narrowest one from the wanted one on whose bars can be drawn", () => {
     const year = { withQuotes: Array(252).fill(day), empty: 0 };
 
     expect(widthFor("1m", { withQuotes: [day], empty: 0 }, 10_000)).toBe("1m");
@@ -140,14 +164,14 @@ describe("the width of bars", () => {
     expect(widthFor("1w", year, 10)).toBe("1w");
   });
 
-  test("does not count minutes that nobody polled, and counts sessions that are drawn empty", () => {
+  test("the width of bars does not count minutes that nobody polled, and counts sessions that are drawn empty", () => {
     const seldom = { quotes: 7, spanMs: 23_400_000 };
 
     expect(widthFor("1m", { withQuotes: Array(1_000).fill(seldom), empty: 0 }, 10_000)).toBe("1m");
     expect(widthFor("1m", { withQuotes: [seldom], empty: 100 }, 10_000)).toBe("5m");
   });
 
-  test("rises from name to name", () => {
+  test("the width of bars rises from name to name", () => {
     const widths = INTERVALS.map((name) => WIDTH_MS[name]);
 
     expect(widths).toEqual([...widths].sort((a, b) => a - b));
@@ -155,11 +179,12 @@ describe("the width of bars", () => {
 });
 
 describe("the range of an address", () => {
-  test("is of sessions, or of dates, which come first; dates the wrong way round are turned", () => {
+  test("an address names a range of sessions, or of dates, which come first; dates the wrong way round are turned", () => {
     expect(rangeLabel(rangeOf({ range: "5D", from: "", to: "" }))).toBe("5D");
     expect(rangeLabel(rangeOf({ range: "soon", from: "2026-02-30", to: "x" }))).toBe("1D");
     expect(rangeOf({ range: "5D", from: "2026-11-20", to: "2026-11-16" })).toEqual({
-      ...{ from: "2026-11-16", to: "2026-11-20" },
+      from: "2026-11-16",
+      to: "2026-11-20",
     });
     expect(rangeLabel(rangeOf({ range: "", from: "2026-11-16", to: "" }))).toBe("since 2026-11-16");
     expect(rangeLabel(rangeOf({ range: "", from: "", to: "2026-11-16" }))).toBe("until 2026-11-16");
@@ -167,8 +192,12 @@ describe("the range of an address", () => {
 });
 
 const miss = (time: string, fields: Partial<MissRow> = {}): MissRow => ({
-  ...{ job: "us", reason: "down", count: 1 },
-  ...{ firstAt: `2026-11-20T${time}:00Z`, lastAt: `2026-11-20T${time}:00Z`, ...fields },
+  job: "us",
+  reason: "down",
+  count: 1,
+  firstAt: `2026-11-20T${time}:00Z`,
+  lastAt: `2026-11-20T${time}:00Z`,
+  ...fields,
 });
 
 describe("holes", () => {
@@ -179,13 +208,15 @@ describe("holes", () => {
         : { at: one.at, date: one.date, session: one.session, bar: one },
     );
 
-  test("are runs of empty places with what the ledger says of them, by job and reason, the most first", () => {
+  test("holes are runs of empty places with what the ledger says of them, by job and reason, the most first", () => {
     const places = slots(bar("14:30"), "14:31", "14:32", "14:33", bar("14:34"), "14:35");
     const misses = [miss("14:31"), miss("14:32", { reason: "budget" }), miss("14:33", { reason: "budget" })];
 
     expect(holesOf(places, misses, "1m")).toEqual([
       {
-        ...{ from: 1, to: 3, empty: true },
+        from: 1,
+        to: 3,
+        empty: true,
         missed: [
           miss("14:32", { reason: "budget", count: 2, lastAt: "2026-11-20T14:33:00Z" }),
           miss("14:31"),
@@ -195,7 +226,7 @@ describe("holes", () => {
     ]);
   });
 
-  test("are bars of fewer quotes than were due too, apart from empty places beside them", () => {
+  test("holes are bars of fewer quotes than were due too, apart from empty places beside them", () => {
     const places = slots(bar("14:30"), bar("14:35"), "14:40", bar("14:45"));
     const misses = [miss("14:36"), miss("14:39"), miss("14:40")];
 
@@ -207,7 +238,7 @@ describe("holes", () => {
     ]);
   });
 
-  test("of bars of dates hold what was missed on the exchange's date, at its evening too", () => {
+  test("holes of bars of dates hold what was missed on the exchange's date, at its evening too", () => {
     const date = (of: string) => ({
       at: `${of}T00:00:00Z`,
       date: of,
@@ -225,7 +256,7 @@ describe("holes", () => {
     ]);
   });
 
-  test("say how many, why, whose and when; without an entry they say that", () => {
+  test("holes say how many quotes, why, whose and when; without an entry they say that", () => {
     const [known, unknown] = holesOf(
       slots("14:30", bar("14:31"), "14:32"),
       [miss("14:30", { count: 3 })],
@@ -251,14 +282,20 @@ describe("a drawing", () => {
   ];
   const options = { misses: [], indicators: [], nowMs: NOW };
 
-  test("reads out the bar of a place, with the change from the bar before", () => {
+  test("a drawing reads out the bar of a place, with the change from the bar before", () => {
     const drawing = drawingOf(view(bars), options);
 
     const [first, second] = [readoutOf(drawing, 0), readoutOf(drawing, newestPlace(drawing))];
 
     expect(first.time).toBe("2026-11-20 09:30 New York");
     expect(first.facts.map(({ value }) => value)).toEqual([
-      ...["10.00", "10.50", "9.95", "10.00", "–", "1,200", "0.0212"],
+      "10.00",
+      "10.50",
+      "9.95",
+      "10.00",
+      "–",
+      "1,200",
+      "0.0212",
     ]);
     expect(second.facts.slice(4)).toEqual([
       { name: "Change", value: "\u22120.25 (\u22122.50 %)", tone: "down" },
@@ -267,7 +304,7 @@ describe("a drawing", () => {
     ]);
   });
 
-  test("compares in percent from the first close of each, by the time of their bars", () => {
+  test("a drawing compares in percent from the first close of each, by the time of their bars", () => {
     const compared: BarsView["compared"] = [
       { instrument: "KO", closes: { "2026-11-20T14:30:00Z": "50", "2026-11-20T14:31:00Z": "51" } },
       { instrument: "GE", closes: {} },
@@ -283,7 +320,7 @@ describe("a drawing", () => {
     expect(drawingOf(view(bars), options).base).toBeNull();
   });
 
-  test("begins percents anew at another place, each instrument's at its first close from there on", () => {
+  test("a drawing begins percents anew at another place, each instrument's at its first close from there on", () => {
     const compared: BarsView["compared"] = [
       { instrument: "KO", closes: { "2026-11-20T14:30:00Z": "50", "2026-11-20T14:31:00Z": "40" } },
       { instrument: "GE", closes: { "2026-11-20T14:30:00Z": "8" } },
@@ -314,11 +351,12 @@ describe("a drawing", () => {
     expect(splitNames("")).toEqual([""]);
   });
 
-  test("of dates finds closes by date, of weeks by their Monday, and has no VWAP", () => {
+  test("a drawing of dates finds closes by date, of weeks by their Monday, and has no VWAP", () => {
     const compared = [{ instrument: "KO", closes: { "2026-11-16": "50", "2026-11-20": "60" } }];
     const values = (interval: "1d" | "1w") =>
       drawingOf(view([bar("14:30", { session: null })], { interval, compared }), {
-        ...{ ...options, indicators: indicatorsOf("vwap,sma1") },
+        ...options,
+        indicators: indicatorsOf("vwap,sma1"),
       }).lines.map(({ key, values: of }) => [key, of]);
 
     expect(values("1d")).toEqual([
@@ -328,17 +366,19 @@ describe("a drawing", () => {
     expect(values("1w")).toEqual(values("1d"));
   });
 
-  test("as a picture names symbol, width, time and that it is simulated; the file too", () => {
+  test("a drawing as a picture names symbol, width, time and that it is simulated; the file too", () => {
     const drawing = drawingOf(view(bars, { source: "simulated", delayed: true }), options);
 
     expect(captionOf(drawing, { from: 0, to: 1 })).toEqual({
-      ...{ title: "AAPL, delayed  1m  2026-11-20 09:30 to 2026-11-20 09:31 New York", simulated: true },
-      ...{ lines: [], file: "AAPL-1m-2026-11-20-SIMULATED.png" },
+      title: "AAPL, delayed  1m  2026-11-20 09:30 to 2026-11-20 09:31 New York",
+      simulated: true,
+      lines: [],
+      file: "AAPL-1m-2026-11-20-SIMULATED.png",
     });
     expect(captionOf(drawingOf(view(bars), options), { from: 0, to: 1 }).file).toBe("AAPL-1m-2026-11-20.png");
   });
 
-  test("as CSV has the misses beside the bar that had begun, indicators and the closes of others", () => {
+  test("a drawing as CSV has the misses beside the bar that had begun, indicators and the closes of others", () => {
     const compared = [{ instrument: "KO", closes: { "2026-11-20T14:31:00Z": "51" } }];
     const misses = [miss("14:29"), miss("14:30", { reason: "budget", count: 2 }), miss("14:31")];
 
@@ -363,7 +403,7 @@ describe("what a chart draws", () => {
     );
   };
 
-  test("joins closes by a line where most bars have one price, and is broken where bars are missing", () => {
+  test("a chart joins closes by a line where most bars have one price, and is broken where bars are missing", () => {
     const wide = { high: "2", close: "2" };
 
     expect(lineOf([bar("14:30"), bar("14:31"), bar("14:32", wide)])).toEqual([1, 1, 2]);
@@ -378,26 +418,26 @@ describe("what a chart draws", () => {
     ]);
   });
 
-  test("names prices and percents as the tables do, and no value that a tag covers", () => {
+  test("a chart names prices and percents as the tables do, and no value that a tag covers", () => {
     const prices = priceFormat({ places: 3, base: null });
     const percents = priceFormat({ places: 3, base: 10 }, (value) => value === 0);
 
     expect(
       [prices, percents].map((format) => format.type === "custom" && format.formatter(-1_234.5 as never)),
-    ).toEqual([...["\u22121,234.500", "\u22121,234.50 %"]]);
+    ).toEqual(["\u22121,234.500", "\u22121,234.50 %"]);
     expect(percents.type === "custom" && percents.tickmarksFormatter?.([0, 1] as never)).toEqual([
       "",
       "1.00 %",
     ]);
   });
 
-  test("has dates of one form on its axis", () => {
+  test("a chart has dates of one form on its axis", () => {
     const time = (Date.parse("2026-11-20T09:31:00Z") / 1_000) as never;
 
     expect([0, 1, 2, 3].map((kind) => axisTime(time, kind))).toEqual(["2026", "2026-11", "11-20", "09:31"]);
   });
 
-  test("reads twice as many sessions when one goes on to before its first bar, as long as they can be drawn", () => {
+  test("a chart reads twice as many sessions when one goes on to before its first bar, as long as they can be drawn", () => {
     const of = (bars: number, fields: Partial<BarsView> = {}) =>
       view(
         Array.from({ length: bars }, () => bar("14:30")),

@@ -58,7 +58,11 @@ test.each([
   expect(inOrder(fields)).toEqual(
     inOrder(
       counted.map(({ date, source, instrument, expected, missed }) => ({
-        ...{ date, source, instrument, expected, missed },
+        date,
+        source,
+        instrument,
+        expected,
+        missed,
       })),
     ),
   );
@@ -69,7 +73,11 @@ test("the instrument that misses the greatest part comes first, and of equals se
 
   // Missed of due: GE 2 of 2, and 1 of 2 in the other market; MSFT 3 of 6; AAPL and the contract 2 of 4; MSFT 0 of 2.
   expect(rows.map(({ instrument, source }) => `${instrument} ${source}`)).toEqual([
-    ...["GE account", "AAPL account", "GE simulated", "MSFT account", "AAPL:2026-12-18:CALL:150 account"],
+    "GE account",
+    "AAPL account",
+    "GE simulated",
+    "MSFT account",
+    "AAPL:2026-12-18:CALL:150 account",
     "MSFT simulated",
   ]);
   expect(sourceIds).toEqual({ account: 1, simulated: 2 });

@@ -41,8 +41,16 @@ export const SOURCES: NowSources = {
 /** Starts it; it is closed when the test file ends. */
 export async function openDashboard(options: Pick<WebOptions, "pool"> & Partial<WebOptions>) {
   const web = await startWeb({
-    ...{ clock: createTestClock(), log: silent, host: "127.0.0.1", port: 0, token: null, attribution: null },
-    ...{ version: "0.0.0", address: "127.0.0.1/quotes", calendar: createCalendar(), sources: SOURCES },
+    clock: createTestClock(),
+    log: silent,
+    host: "127.0.0.1",
+    port: 0,
+    token: null,
+    attribution: null,
+    version: "0.0.0",
+    address: "127.0.0.1/quotes",
+    calendar: createCalendar(),
+    sources: SOURCES,
     ...options,
   });
   open.push(web);

@@ -24,11 +24,28 @@ const DESCRIPTION = "x".repeat(5_000);
 /** One quote of each instrument; `minute` is in its time and its price. */
 const rowsAt = (minute: number, count: number): QuoteRow[] =>
   Array.from({ length: count }, (_, place) => ({
-    ...{ instrumentId: place, instrument: `S${place}`, symbol: `S${place}`, description: DESCRIPTION },
-    ...{ expiration: null, optionType: null, strike: null, source: "account", sourceId: 1 },
-    ...{ sourceName: "account", delayed: false, observedAt: `2026-11-20T15:0${minute}:00Z` },
-    ...{ bid: null, ask: null, spread: null, last: String(minute), change: null, pctChange: null },
-    ...{ bidSize: null, askSize: null, volume: null, delta: null },
+    instrumentId: place,
+    instrument: `S${place}`,
+    symbol: `S${place}`,
+    description: DESCRIPTION,
+    expiration: null,
+    optionType: null,
+    strike: null,
+    source: "account",
+    sourceId: 1,
+    sourceName: "account",
+    delayed: false,
+    observedAt: `2026-11-20T15:0${minute}:00Z`,
+    bid: null,
+    ask: null,
+    spread: null,
+    last: String(minute),
+    change: null,
+    pctChange: null,
+    bidSize: null,
+    askSize: null,
+    volume: null,
+    delta: null,
   }));
 
 /** A server of events alone, whose looks are made one by one. */
@@ -36,7 +53,8 @@ async function serveEvents() {
   const time = steppedClock();
   const news: QuoteRow[][] = [];
   const events = createEvents({
-    ...{ clock: time.clock as Clock, log: LOG },
+    clock: time.clock as Clock,
+    log: LOG,
     now: async () => ({}) as NowView,
     quotesSince: async () => news.shift() ?? [],
   });
@@ -90,7 +108,7 @@ async function readUntil(page: IncomingMessage, minute: number): Promise<Map<str
 }
 
 describe("a page", () => {
-  test("that reads slowly is told everything once, however large one event is", async () => {
+  test("a page that reads slowly is told everything once, however large one event is", async () => {
     const { news, look, open } = await serveEvents();
     news.push(rowsAt(1, MANY));
     const page = await open();
@@ -110,7 +128,7 @@ describe("a page", () => {
     expect(prices.get("S4")).toEqual(["1", "3"]);
   });
 
-  test("that reads nothing for more than a minute is let go", async () => {
+  test("a page that reads nothing for more than a minute is let go", async () => {
     const { news, look, open } = await serveEvents();
     news.push(rowsAt(1, MANY));
     const page = await open();

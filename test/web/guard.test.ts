@@ -43,7 +43,7 @@ describe("without a token", () => {
     expect(await statusAs(address, "/healthz", "evil.example")).toBe(421);
   });
 
-  test("there is nothing to log in to", async () => {
+  test("without a token there is nothing to log in to", async () => {
     const { get } = await openDashboard({ pool });
 
     expect((await get("/api/login", logIn(""))).status).toBe(401);
@@ -51,7 +51,7 @@ describe("without a token", () => {
 });
 
 describe("with a token", () => {
-  test("nothing of the archive is told without it, and health is", async () => {
+  test("nothing of the archive is told without the token, and health is", async () => {
     const { get } = await openDashboard({ pool, token: TOKEN });
 
     for (const path of [
@@ -68,7 +68,7 @@ describe("with a token", () => {
     expect((await get("/healthz")).status).toBe(200);
   });
 
-  test("it is taken as a bearer's", async () => {
+  test("a token is taken as a bearer's", async () => {
     const { get } = await openDashboard({ pool, token: TOKEN });
     const as = (token: string) => get("/api/meta", { headers: { authorization: `Bearer ${token}` } });
 
@@ -137,7 +137,7 @@ describe("with a token", () => {
 describe("a session", () => {
   const inMemory = () => createRecords(null, { warn: () => undefined });
 
-  test("lasts thirty days, and not a moment longer", () => {
+  test("a session lasts thirty days, and not a moment longer", () => {
     const clock = createTestClock();
     const sessions = createSessions(TOKEN, inMemory(), clock);
     const session = sessions.issue();
@@ -160,18 +160,21 @@ describe("a session", () => {
     expect(sessions.isGood(session)).toBe(true);
     expect(createSessions("another-token-0123456789", records, clock).isGood(session)).toBe(false);
     for (const made of [
-      ...["", ".", "9999999999999.", `NaN-${rest}`, `${Number(ends) + 1}-${rest}`, `${session}x`],
-      ...[
-        records.names()[0] ?? "",
-        `../${session}`,
-        `${ends}-${"0".repeat(64)}`,
-        session.toUpperCase() + " ",
-      ],
+      "",
+      ".",
+      "9999999999999.",
+      `NaN-${rest}`,
+      `${Number(ends) + 1}-${rest}`,
+      `${session}x`,
+      records.names()[0] ?? "",
+      `../${session}`,
+      `${ends}-${"0".repeat(64)}`,
+      session.toUpperCase() + " ",
     ])
       expect([made, sessions.isGood(made)]).toEqual([made, false]);
   });
 
-  test("more than a thousand end the one that would end first, and those that have ended leave nothing", () => {
+  test("sessions beyond a thousand end the one that would end first, and those that have ended leave nothing", () => {
     const clock = createTestClock();
     const records = inMemory();
     const sessions = createSessions(TOKEN, records, clock);

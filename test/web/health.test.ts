@@ -51,20 +51,27 @@ function makeRows(): void {
       const lost = random() < 0.3 ? DUE.filter(() => random() < 0.4) : [];
       const missed = lost.map((name): [string, string] => [name, REASONS[Math.floor(random() * 3)] ?? ""]);
       slots.push({
-        ...{ job, atMs, source: ACCOUNT, account: 1, due: DUE.length },
+        job,
+        atMs,
+        source: ACCOUNT,
+        account: 1,
+        due: DUE.length,
         missed: random() < 0.02 ? [["*", "down"]] : missed,
       });
       for (let call = 0; call < 2; call++) {
         const requestedMs = atMs + Math.floor(random() * 90_000);
         const outcome = random() < 0.05 ? "quota_fault" : "quotes";
         const observedMs = requestedMs + 20 + Math.floor(random() * 400);
-        answers.push({ ...{ observedMs, requestedMs, outcome, job }, source: ACCOUNT });
+        answers.push({ observedMs, requestedMs, outcome, job, source: ACCOUNT });
         const key = `${job} ${atMs}`;
         if (outcome === "quotes") answered.set(key, [...(answered.get(key) ?? []), observedMs]);
       }
     }
   answers.push({
-    ...{ observedMs: FROM_MS + 5_000, requestedMs: FROM_MS + 4_000, outcome: "quotes", job: "us" },
+    observedMs: FROM_MS + 5_000,
+    requestedMs: FROM_MS + 4_000,
+    outcome: "quotes",
+    job: "us",
     source: SIMULATED,
   });
 }
@@ -124,7 +131,9 @@ async function ask<T>(path: string, status = 200): Promise<T> {
   const response = await get(path);
   const text = await response.text();
   expect({ path, status: response.status, refused: response.status === status ? null : text }).toEqual({
-    ...{ path, status, refused: null },
+    path,
+    status,
+    refused: null,
   });
   return JSON.parse(text) as T;
 }
@@ -329,7 +338,12 @@ test("a slot leads to its calls, with what the service said and where the whole 
   );
   expect(Date.parse(`${rows[0]?.observed}Z`)).toBe(Date.parse(view.calls[0]?.observedAt ?? ""));
   expect(view.calls[0]).toMatchObject({
-    ...{ asked: "AAPL, MSFT", httpStatus: 200, used: 7, limit: 60, remaining: 53, segment: "segment-1" },
+    asked: "AAPL, MSFT",
+    httpStatus: 200,
+    used: 7,
+    limit: 60,
+    remaining: 53,
+    segment: "segment-1",
   });
 });
 

@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const { pages, index } = helpOf(readPages(ROOT));
 
 describe("the project's own documentation", () => {
-  test("is there, page by page, each with its title", () => {
+  test("the project's own documentation is there, page by page, each with its title", () => {
     const files = readdirSync(`${ROOT}docs`, { recursive: true, encoding: "utf8" });
 
     expect(pages.size).toBe(files.filter((file) => file.endsWith(".md")).length + 2);
@@ -18,7 +18,7 @@ describe("the project's own documentation", () => {
     expect([...pages.values()].filter(({ title }) => title === "" || title.endsWith(".md"))).toEqual([]);
   });
 
-  test("has nothing in it that the page's policy forbids, and no picture", () => {
+  test("the project's own documentation has nothing in it that the page's policy forbids, and no picture", () => {
     for (const [slug, { html }] of pages)
       expect([slug, /<(?:script|style|img|iframe|picture)|\sstyle=|\son\w+=/.exec(html)?.[0]]).toEqual([
         slug,
@@ -26,7 +26,7 @@ describe("the project's own documentation", () => {
       ]);
   });
 
-  test("leads from page to page, and to headings that are there", () => {
+  test("the project's own documentation leads from page to page, and to headings that are there", () => {
     const links = [...pages].flatMap(([slug, { html }]) =>
       [...html.matchAll(/ href="([^"]*)"/g)].map(([, to = ""]) => ({ slug, to })),
     );
@@ -45,14 +45,14 @@ describe("the project's own documentation", () => {
     ["what is the token of the dashboard", "dashboard-access", ""],
     ["PORT_IN_USE", "errors", ""],
     ["glossary", "glossary", ""],
-  ])("answers “%s” on the page %s", (question, slug, anchor) => {
+  ])("the project's own documentation answers “%s” on the page %s", (question, slug, anchor) => {
     const hits = search(index, question);
 
     expect(hits.slice(0, 5).map((hit) => [hit.slug, hit.anchor])).toContainEqual([slug, anchor]);
   });
 
   test.each(["budget", "Slot", "dead letter", "requested_at", "sweep"])(
-    "answers “%s”, a term of the glossary, there before anywhere else",
+    "the project's own documentation answers “%s”, a term of the glossary, there before anywhere else",
     (term) => {
       expect(search(index, term)[0]?.slug).toBe("glossary");
     },
@@ -81,7 +81,7 @@ describe("a page", () => {
   const help = helpOf(SOURCES);
   const htmlOf = (slug: string): string => help.pages.get(slug)?.html ?? "";
 
-  test("comes in the order of the first page's links", () => {
+  test("pages of Help come in the order of the first page's links", () => {
     expect(help.index.pages.map(({ slug }) => slug)).toEqual(["", "second", "readme", "zebra"]);
   });
 
@@ -93,17 +93,17 @@ describe("a page", () => {
     expect(htmlOf("readme")).toContain('<a href="/help/second">Up</a>');
   });
 
-  test("says a picture's words in place of the picture", () => {
+  test("a page says a picture's words in place of the picture", () => {
     expect(htmlOf("second")).toContain("<em>A picture of it</em>");
     expect(htmlOf("readme")).toContain("<em>The dashboard</em>");
   });
 
-  test("has the anchors of GitHub, also for the second heading of a name", () => {
+  test("a page has the anchors of GitHub, also for the second heading of a name", () => {
     expect(htmlOf("second")).toContain('<h2 id="a-heading-x" tabindex="-1">A heading, <code>x</code>!</h2>');
     expect([...htmlOf("zebra").matchAll(/id="([^"]+)"/g)].map(([, id]) => id)).toEqual(["two", "two-1"]);
   });
 
-  test("shows signs as signs, in code and in tables", () => {
+  test("a page shows signs as signs, in code and in tables", () => {
     expect(htmlOf("second")).toContain("<code>if [ 1 &lt; 2 ]</code>");
     expect(htmlOf("second")).toContain("<code>&lt;tag&gt;</code>");
     expect(search(help.index, "tag")).toEqual([
@@ -137,7 +137,7 @@ describe("the search", () => {
     expect(search(help.index, "two").map(({ anchor }) => anchor)).toEqual(["two", "two-1"]);
   });
 
-  test("is not led astray by the names of things in JavaScript", () => {
+  test("the search is not led astray by the names of things in JavaScript", () => {
     expect(slugs("constructor")).toEqual([]);
     expect(slugs("__proto__")).toEqual([]);
   });
@@ -146,7 +146,7 @@ describe("the search", () => {
 describe("a snippet", () => {
   const text = `${"before ".repeat(60)}the Token is here ${"after ".repeat(60)}`;
 
-  test("shows the place, with what was asked for at odd places", () => {
+  test("a snippet shows the place, with what was asked for at odd places", () => {
     const parts = snippet(text, "token", 60);
 
     expect(parts[1]).toBe("Token");
@@ -154,7 +154,7 @@ describe("a snippet", () => {
     expect(parts.join("").length).toBeLessThan(70);
   });
 
-  test("is a short text whole, and a text's beginning where the words are in its heading", () => {
+  test("a snippet is a short text whole, and a text's beginning where the words are in its heading", () => {
     expect(snippet("All  of\nit.", "heading")).toEqual(["All of it."]);
     expect(snippet(text, "heading", 20).join("")).toBe("before before before …");
   });

@@ -74,7 +74,8 @@ describe("what the page knows of its line to the server", () => {
     expect(seen).toEqual([
       ...Array<string>(4).fill("live"),
       ...Array<string>(10).fill("stale"),
-      ...["away", "away"],
+      "away",
+      "away",
     ]);
     expect(page.heardAgo).toBe(16);
   });

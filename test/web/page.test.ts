@@ -21,7 +21,7 @@ import {
   exchangeTime,
   placeLabel,
 } from "../../src/web/app/lib/format.ts";
-import { heightsOf, timesOf } from "../../src/web/app/lib/columnAxes.ts";
+import { heightsOf, timesOf } from "../../src/web/app/lib/axes.ts";
 import { withGaps } from "../../src/web/app/lib/chartGaps.ts";
 import { missColumns } from "../../src/web/app/lib/healthColumns.ts";
 import type { HealthView } from "../../src/web/api/operatorTypes.ts";
@@ -30,14 +30,26 @@ import { problemOf } from "../../src/web/live.ts";
 import { marketAt } from "../../src/web/now.ts";
 
 const SESSION: SessionView = {
-  ...{ date: "2026-11-20", kind: "regular" },
-  ...{ openAt: "2026-11-20T14:30:00Z", closeAt: "2026-11-20T21:00:00Z" },
+  date: "2026-11-20",
+  kind: "regular",
+  openAt: "2026-11-20T14:30:00Z",
+  closeAt: "2026-11-20T21:00:00Z",
 };
 
 function bar(at: string, fields: Partial<Bar> = {}): Bar {
   return {
-    ...{ date: at.slice(0, 10), session: "regular", at, open: "1", high: "1", low: "1", close: "1" },
-    ...{ bid: null, ask: null, meanSpread: null, quoteCount: "1", volume: null },
+    date: at.slice(0, 10),
+    session: "regular",
+    at,
+    open: "1",
+    high: "1",
+    low: "1",
+    close: "1",
+    bid: null,
+    ask: null,
+    meanSpread: null,
+    quoteCount: "1",
+    volume: null,
     ...fields,
   };
 }
@@ -51,34 +63,34 @@ describe("gaps of a chart", () => {
       .map((slot) => (slot.bar ? "#" : "."))
       .join("");
 
-  test("are empty places where bars of an open session are missing", () => {
+  test("gaps of a chart are empty places where bars of an open session are missing", () => {
     expect(drawn([at("14:30"), at("14:31"), at("14:34"), at("14:35")])).toBe("##..##");
   });
 
-  test("reach from the open to the first bar, and from the last one until now", () => {
+  test("gaps of a chart reach from the open to the first bar, and from the last one until now", () => {
     expect(drawn([at("14:32"), at("14:33")], { nowMs: Date.parse("2026-11-20T14:38:30Z") })).toBe("..##...");
   });
 
-  test("are none where the market was closed", () => {
+  test("a chart has no gaps where the market was closed", () => {
     const bars = [bar("2026-11-19T20:58:00Z"), bar("2026-11-19T20:59:00Z"), at("14:30"), at("14:31")];
 
     expect(drawn(bars, { nowMs: Date.parse("2026-11-20T14:32:00Z") })).toBe("####");
   });
 
-  test("are none in bars of a job that polls every five minutes", () => {
+  test("a chart has no gaps in bars of a job that polls every five minutes", () => {
     expect(
       drawn([at("14:30"), at("14:35"), at("14:40")], { nowMs: Date.parse("2026-11-20T14:41:00Z") }),
     ).toBe("###");
   });
 
-  test("of days are sessions without a bar, and no weekends", () => {
+  test("gaps of a chart by days are sessions without a bar, and no weekends", () => {
     const sessions = ["2026-11-18", "2026-11-19", "2026-11-20"].map((date) => ({ ...SESSION, date }));
     const bars = [bar("2026-11-18T15:00:00Z"), bar("2026-11-20T15:00:00Z")];
 
     expect(drawn(bars, { interval: "1d", sessions })).toBe("#.#");
   });
 
-  test("of weeks are weeks of sessions without a bar, whichever their first date is", () => {
+  test("gaps of a chart by weeks are weeks of sessions without a bar, whichever their first date is", () => {
     const sessions = ["2026-11-03", "2026-11-12", "2026-11-13", "2026-11-20"].map((date) => ({
       ...SESSION,
       date,
@@ -88,7 +100,7 @@ describe("gaps of a chart", () => {
     expect(drawn(bars, { interval: "1w", sessions })).toBe("#.#");
   });
 
-  test("fill all of a session that has no bar, as far as it has come", () => {
+  test("gaps of a chart fill all of a session that has no bar, as far as it has come", () => {
     const yesterday = { openAt: "2026-11-19T14:30:00Z", closeAt: "2026-11-19T14:33:00Z" };
     const sessions = [{ ...SESSION, ...yesterday, date: "2026-11-19" }, SESSION];
 
@@ -100,7 +112,7 @@ describe("gaps of a chart", () => {
     ).toBe("..#....");
   });
 
-  test("of a hole that nobody closed end somewhere", () => {
+  test("gaps of a chart end somewhere, also where nobody closed a hole", () => {
     const long = [
       bar("2026-11-20T00:00:00Z", { session: "closed" }),
       bar("2026-11-20T00:01:00Z", { session: "closed" }),
@@ -122,7 +134,7 @@ describe("times as people read them", () => {
     expect(age(observedAt, Date.parse("2026-11-20T15:00:00Z"))).toBe(shown);
   });
 
-  test("count down in minutes and seconds, then hours, then days", () => {
+  test("a countdown is in in minutes and seconds, then hours, then days", () => {
     expect([0, 42_100, 725_000, 11_400_000, 200_000_000].map(countdown)).toEqual([
       "0:00",
       "0:43",
@@ -150,42 +162,54 @@ describe("times as people read them", () => {
 });
 
 describe("axes of Health's pictures", () => {
-  test("have round whole heights, of a single miss as well as of thousands of answers", () => {
+  test("axes of Health's pictures have round whole heights, of a single miss as well as of thousands of answers", () => {
     expect([1, 3, 60, 2_031].map(heightsOf)).toEqual([
-      ...[
-        [0, 1],
-        [0, 1, 2, 3],
-        [0, 20, 40, 60],
-        [0, 500, 1_000, 1_500, 2_000],
-      ],
+      [0, 1],
+      [0, 1, 2, 3],
+      [0, 20, 40, 60],
+      [0, 500, 1_000, 1_500, 2_000],
     ]);
   });
 
-  test("name times of the exchange, a date at its midnight, also over the end of summer time", () => {
+  test("axes of Health's pictures name times of the exchange, a date at its midnight, also over the end of summer time", () => {
     const day = timesOf({ from: "2026-11-20T04:30:00Z", to: "2026-11-21T04:30:00Z" }, 4);
     const weeks = timesOf({ from: "2026-10-31T04:00:00Z", to: "2026-11-03T05:00:00Z" }, 4);
 
     expect(day.map(({ name }) => name)).toEqual(["2026-11-20", "06:00", "12:00", "18:00"]);
     expect(day[0]?.share).toBeCloseTo(0.5 / 24, 9);
     expect(weeks.map(({ name, share }) => [name, Math.round(share * 73)])).toEqual([
-      ...[
-        ["2026-10-31", 0],
-        ["2026-11-01", 24],
-        ["2026-11-02", 49],
-        ["2026-11-03", 73],
-      ],
+      ["2026-10-31", 0],
+      ["2026-11-01", 24],
+      ["2026-11-02", 49],
+      ["2026-11-03", 73],
     ]);
   });
 });
 
 describe("a chain", () => {
   const contract = (strike: string, optionType: "CALL" | "PUT") => ({
-    ...{ instrument: "", strike, optionType, observedAt: "", bid: null, ask: null },
-    ...{ mid: null, last: null, volume: null, spot: null, moneyness: null, ivBid: null, ivMid: null },
-    ...{ ivAsk: null, delta: null, gamma: null, vega: null, theta: null, serviceDelta: null },
+    instrument: "",
+    strike,
+    optionType,
+    observedAt: "",
+    bid: null,
+    ask: null,
+    mid: null,
+    last: null,
+    volume: null,
+    spot: null,
+    moneyness: null,
+    ivBid: null,
+    ivMid: null,
+    ivAsk: null,
+    delta: null,
+    gamma: null,
+    vega: null,
+    theta: null,
+    serviceDelta: null,
   });
 
-  test("has calls and puts of a strike side by side, by the number and not by the text", () => {
+  test("a chain has calls and puts of a strike side by side, by the number and not by the text", () => {
     const rows = strikeRows([contract("100", "CALL"), contract("95", "PUT"), contract("95", "CALL")]);
 
     expect(rows.map(({ strike, call, put }) => [strike, call !== null, put !== null])).toEqual([
@@ -196,7 +220,7 @@ describe("a chain", () => {
     expect(atTheMoney(rows, null)).toBeNull();
   });
 
-  test("has a slider with a stop for each minute that was observed, the last one being now", () => {
+  test("a chain has a slider with a stop for each minute that was observed, the last one being now", () => {
     const spans = [
       { date: "2026-11-19", from: "2026-11-19T15:00:00Z", to: "2026-11-19T15:02:00Z" },
       { date: "2026-11-20", from: "2026-11-20T15:00:00Z", to: "2026-11-20T15:03:00Z" },
@@ -219,10 +243,11 @@ describe("a chain", () => {
     ).toEqual([0, 1, 4]);
   });
 
-  test("shows the contracts near the money that were traded, and none of which that is not known", () => {
+  test("a chain shows the contracts near the money that were traded, and none without a known moneyness", () => {
     const of = (moneyness: number | null, volume: string | null) => ({
       ...contract("100", "CALL"),
-      ...{ moneyness, volume },
+      moneyness,
+      volume,
     });
     const shown = (filter: { within: number | null; volume: number }): boolean[] =>
       [of(1.05, "9"), of(0.95, "10"), of(1.051, null), of(null, "11")].map((each) => passes(each, filter));
@@ -237,7 +262,7 @@ describe("a chain", () => {
 describe("the heat map", () => {
   const cell = (expected: number, stored: number) => ({ expected, stored, missed: expected - stored });
 
-  test("unpacks a field: nothing due, all stored, something missed; and sums a row", () => {
+  test("the heat map unpacks a field: nothing due, all stored, something missed; and sums a row", () => {
     const row = { instrument: "A", source: "account", cells: [null, 390, [390, 42], 0] } as const;
 
     expect(row.cells.map((each) => unpacked(each as null))).toEqual([
@@ -249,9 +274,11 @@ describe("the heat map", () => {
     expect(sumOf({ ...row, cells: [null, 390, [390, 42]] })).toEqual(cell(780, 738));
   });
 
-  test("is narrowed by a part of a name, and to what misses something, without a change of the order", () => {
+  test("the heat map is narrowed by a part of a name, and to what misses something, without a change of the order", () => {
     const row = (instrument: string, ...cells: (null | number | [number, number])[]) => ({
-      ...{ instrument, source: "account" as const, cells },
+      instrument,
+      source: "account" as const,
+      cells,
     });
     const rows = [row("TSLA", [5, 5]), row("AAPL", 5), row("AAPL:2026-12-18:CALL:5", null, [5, 1])];
     const names = (search: string, missing: boolean): string[] =>
@@ -262,7 +289,7 @@ describe("the heat map", () => {
     expect(names("aapl", true)).toEqual(["AAPL:2026-12-18:CALL:5"]);
   });
 
-  test("tells whole from nearly whole, and little from nothing", () => {
+  test("the heat map tells whole from nearly whole, and little from nothing", () => {
     expect(
       [
         [100, 100],
@@ -273,13 +300,15 @@ describe("the heat map", () => {
       ].map(([e = 0, s = 0]) => heatLevel(cell(e, s))),
     ).toEqual(["full", "high", "part", "low", "none"]);
     expect([cell(10, 10), cell(100_000, 99_999), cell(3, 1)].map(storedShare)).toEqual([
-      ...["100.0 %", "99.9 %", "33.3 %"],
+      "100.0 %",
+      "99.9 %",
+      "33.3 %",
     ]);
   });
 });
 
 describe("problems", () => {
-  test("come with their remedy; what heals by itself needs no person, and a full disk does", () => {
+  test("problems come with their remedy; what heals by itself needs no person, and a full disk does", () => {
     const unauthorized = problemOf(new QuotekeeperError("SERVICE_UNAUTHORIZED", "the service said 401"));
     const away = problemOf(new QuotekeeperError("SERVICE_UNREACHABLE", "no route to 10.0.0.1"));
 
@@ -288,8 +317,10 @@ describe("problems", () => {
       hint: expect.stringContaining("QUOTES_CONSUMER_KEY"),
     });
     expect(away).toEqual({
-      ...{ code: "SERVICE_UNREACHABLE", detail: "no route to 10.0.0.1" },
-      ...{ hint: "Check the network and QUOTES_BASE_URL.", person: false },
+      code: "SERVICE_UNREACHABLE",
+      detail: "no route to 10.0.0.1",
+      hint: "Check the network and QUOTES_BASE_URL.",
+      person: false,
     });
     // They are tried again as well, in vain until a person frees space.
     for (const code of ["DISK_FULL", "JOURNAL_WRITE_FAILED", "JOURNAL_FULL"] as const)
@@ -304,14 +335,24 @@ describe("problems", () => {
 
 describe("the picture of misses", () => {
   const view = (misses: HealthView["misses"]): HealthView => ({
-    ...{ from: "2026-11-20T14:00:00Z", to: "2026-11-20T17:00:00Z", step: "hour", source: "account" },
-    ...{ sources: ["account"], calls: [], due: [], lateness: [], takeOvers: [], misses },
+    from: "2026-11-20T14:00:00Z",
+    to: "2026-11-20T17:00:00Z",
+    step: "hour",
+    source: "account",
+    sources: ["account"],
+    calls: [],
+    due: [],
+    lateness: [],
+    takeOvers: [],
+    misses,
   });
   const missed = (time: string, reason: string, count: number): HealthView["misses"][number] => ({
-    ...{ at: `2026-11-20T${time}:00.000Z`, reason, missed: count },
+    at: `2026-11-20T${time}:00.000Z`,
+    reason,
+    missed: count,
   });
 
-  test("is not drowned by unknown symbols: they are told, counted in the legend, and not drawn", () => {
+  test("the picture of misses is not drowned by unknown symbols: they are told, counted in the legend, and not drawn", () => {
     const { columns, tones, undrawn } = missColumns(
       view([
         missed("14:00", "unknown_symbol", 60),
@@ -336,16 +377,20 @@ describe("the picture of misses", () => {
 describe("the market's hours", () => {
   const calendar = createCalendar();
 
-  test("on a weekend name the next opening", () => {
+  test("on a weekend the market's hours name the next opening", () => {
     expect(marketAt(calendar, new Date("2026-11-21T12:00:00Z"))).toEqual({
-      ...{ phase: "closed", closedReason: "weekend", closesAt: null },
+      phase: "closed",
+      closedReason: "weekend",
+      closesAt: null,
       opensAt: "2026-11-23T14:30:00.000Z",
     });
   });
 
-  test("in the regular session name its end", () => {
+  test("in the regular session the market's hours name its end", () => {
     expect(marketAt(calendar, new Date("2026-11-20T15:00:00Z"))).toEqual({
-      ...{ phase: "regular", closedReason: null, opensAt: null },
+      phase: "regular",
+      closedReason: null,
+      opensAt: null,
       closesAt: "2026-11-20T21:00:00.000Z",
     });
   });

@@ -49,7 +49,7 @@ const find = async (text: string): Promise<string[]> =>
   (await found(text)).instruments.map(({ instrument }) => instrument);
 
 describe("quotes", () => {
-  test("of some instruments are theirs alone, however their names are written", async () => {
+  test("quotes of some instruments are theirs alone, however their names are written", async () => {
     const names = "tsla,AAPL:2099-12-18:call:150.0,NOSUCH";
 
     const rows = await ask<QuoteRow[]>(`/api/quotes?names=${names}`);
@@ -58,7 +58,7 @@ describe("quotes", () => {
     expect(await ask<QuoteRow[]>("/api/quotes?names=NOSUCH")).toEqual([]);
   });
 
-  test("as a table have the columns that were asked for, and the page unpacks the very rows", async () => {
+  test("quotes as a table have the columns that were asked for, and the page unpacks the very rows", async () => {
     const rows = await ask<QuoteRow[]>("/api/quotes");
     const table = await ask<QuoteTable>("/api/quotes?columns=last,description");
     const whole = await ask<QuoteTable>(
@@ -81,7 +81,7 @@ describe("quotes", () => {
     expect(rowsOf(whole)).toEqual(rows.map(plain));
   });
 
-  test("that make no sense are refused", async () => {
+  test("quotes that make no sense are refused", async () => {
     const { get } = await openDashboard({ pool: reader });
     const many = Array.from({ length: 251 }, (_, place) => `S${place}`).join();
 
@@ -98,7 +98,7 @@ describe("quotes", () => {
 });
 
 describe("the search for an instrument", () => {
-  test("has the symbol itself first, then symbols that begin so, then contracts, then descriptions", async () => {
+  test("the search for an instrument has the symbol itself first, then symbols that begin so, then contracts, then descriptions", async () => {
     expect(await find("ts")).toEqual(["TS", "TSLA"]);
     expect(await find("tsl")).toEqual(["TSLA"]);
     expect((await find("aapl"))[0]).toBe("AAPL");
@@ -124,7 +124,7 @@ describe("the search for an instrument", () => {
     expect(await find("AAPL 2099 97")).toEqual(["AAPL:2099-12-18:CALL:97.5"]);
   });
 
-  test("takes every sign as itself", async () => {
+  test("the search for an instrument takes every sign as itself", async () => {
     expect(await find("A_")).toEqual(["A_B"]);
     expect(await find("100%")).toEqual(["A_B"]);
     expect(await find("%")).toEqual([]);
@@ -163,7 +163,7 @@ function raw(address: string, path: string, accepted: string): Promise<{ encodin
 }
 
 describe("an answer", () => {
-  test("that is long goes packed to whoever takes it, and is the same", async () => {
+  test("an answer that is long goes packed to whoever takes it, and is the same", async () => {
     const { address } = await openDashboard({ pool: reader });
 
     const packed = await raw(address, "/api/quotes", "br, gzip;q=0.8");
@@ -216,7 +216,7 @@ const quoteOf = (id: number, last: string) => async (): Promise<void> => {
 };
 
 describe("events", () => {
-  test("bring a page the quotes that it shows, in its columns, packed and each at once", async () => {
+  test("events bring a page the quotes that it shows, in its columns, packed and each at once", async () => {
     const { address } = await openDashboard({ pool: reader, clock: systemClock });
     const both = async (): Promise<void> => {
       await quoteOf(3, "301.5")();
@@ -235,7 +235,7 @@ describe("events", () => {
     expect(rows.at(-1)).toMatchObject({ last: "202.5", delayed: true });
   });
 
-  test("bring no quotes to a page that shows none, and the archive is not asked for them", async () => {
+  test("events bring no quotes to a page that shows none, and the archive is not asked for them", async () => {
     const asked: string[] = [];
     const watched = new Proxy(reader, {
       get: (target, key) =>
@@ -253,7 +253,7 @@ describe("events", () => {
 });
 
 describe("the page's frame", () => {
-  test("says that sources are mixed as soon as the archive has quotes of two", async () => {
+  test("the page's frame says that sources are mixed as soon as the archive has quotes of two", async () => {
     const before = await openDashboard({ pool: reader, sources: { ...SOURCES, ...EXCHANGE } });
     const meta = async ({ get }: typeof before): Promise<Meta> =>
       (await (await get("/api/meta")).json()) as Meta;

@@ -8,7 +8,7 @@ const { url } = await freshDatabase();
 const reader = poolOn(url, { readOnly: true, max: 2 });
 
 describe("the dashboard's server", () => {
-  test("answers before the first quote, with nothing", async () => {
+  test("the dashboard's server answers before the first quote, with nothing", async () => {
     const { get } = await openDashboard({ pool: reader });
 
     expect(await (await get("/api/quotes")).json()).toEqual([]);
@@ -36,7 +36,7 @@ describe("the dashboard's server", () => {
     expect(headers.get("cache-control")).toBe("no-store");
   });
 
-  test("says 503 with a remedy while the database is away, names no password, and the program lives on", async () => {
+  test("the dashboard's server says 503 with a remedy while the database is away, names no password, and the program lives on", async () => {
     const logged: unknown[] = [];
     const at = (fields: object): void => void logged.push(fields);
     const log: Log = { debug: at, info: at, warn: at, error: at };
@@ -54,7 +54,7 @@ describe("the dashboard's server", () => {
     expect(JSON.stringify(logged)).not.toContain("canary-password");
   });
 
-  test("of a database that was never migrated is calm: it says that there is nothing yet, and how to begin", async () => {
+  test("with a database that was never migrated the dashboard's server is calm: it says that there is nothing yet, and how to begin", async () => {
     const empty = await freshDatabase({ migrated: false });
     const { get } = await openDashboard({ pool: poolOn(empty.url, { readOnly: true }) });
 
@@ -68,13 +68,13 @@ describe("the dashboard's server", () => {
     }
   });
 
-  test("its statements are not compiled, which would take longer than they do", async () => {
+  test("the statements of the dashboard's server are not compiled, which would take longer than they do", async () => {
     const { rows } = await reader.query("show jit");
 
     expect(rows).toEqual([{ jit: "off" }]);
   });
 
-  test("its connections cannot write", async () => {
+  test("the connections of the dashboard's server cannot write", async () => {
     await expect(
       reader.query("insert into sources (id, name, kind) values (98, 'x', 'import')"),
     ).rejects.toMatchObject({
@@ -145,7 +145,7 @@ describe("where it listens", () => {
 });
 
 describe("the Now view", () => {
-  test("where no collector runs, says so, and tells what the archive and the journal say", async () => {
+  test("where no collector runs the Now view says so, and tells what the archive and the journal say", async () => {
     const { get } = await openDashboard({ pool: reader, sources: { ...SOURCES, live: () => null } });
 
     const now = await (await get("/api/now")).json();

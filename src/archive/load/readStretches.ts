@@ -111,7 +111,7 @@ export async function* stretchesOfThread(
 ): AsyncGenerator<ReadStretch, void, undefined> {
   if (import.meta.url.endsWith(".ts")) return yield* readStretches(request);
   // The programs are built into one folder, and threads beside it (scripts/compile.js).
-  const file = new URL("../archive/stretchThread.js", import.meta.url);
+  const file = new URL("../archive/load/stretchThread.js", import.meta.url);
   const thread = new Worker(file, { workerData: request, resourceLimits: { maxYoungGenerationSizeMb: 64 } });
   const inbox: Said[] = [];
   let wake: () => void = () => undefined;

@@ -132,10 +132,7 @@ async function appliedVersions(client: pg.PoolClient): Promise<Map<number, strin
 
 /** Makes the table of the history. Before it, room for everything is looked for: another program's database gets nothing. */
 async function prepareHistory(client: pg.PoolClient, history: History): Promise<void> {
-  if (await hasHistory(client)) {
-    await client.query(TEXTS);
-    return;
-  }
+  if (await hasHistory(client)) return;
   try {
     await requireFreeNames(client, history, false);
   } catch (error) {
@@ -150,8 +147,7 @@ async function prepareHistory(client: pg.PoolClient, history: History): Promise<
         name       text not null,
         sha256     text not null,
         applied_at timestamptz not null default now()
-      );
-      ${TEXTS}`,
+      )`,
     )
     .catch(async (error: unknown) => {
       // Made at the same moment elsewhere: PostgreSQL has several words for that.
@@ -269,11 +265,14 @@ const TEXTS = `create table if not exists schema_texts (
 
 /** @returns SHA-256 by name */
 async function appliedTexts(client: pg.PoolClient): Promise<Map<string, string>> {
+  const there = await client.query("select where to_regclass('schema_texts') is not null");
+  if (there.rowCount === 0) return new Map();
   const rows = await tablesOn(client).select().from(schemaTexts);
   return new Map(rows.map(({ name, sha256 }) => [name, sha256]));
 }
 
 async function applyTexts(client: pg.PoolClient, texts: readonly Script[]): Promise<void> {
+  await client.query(TEXTS);
   // A function may call one that comes later.
   await client.query("set local check_function_bodies = off");
   for (const { name, sql: text, sha256 } of texts) {

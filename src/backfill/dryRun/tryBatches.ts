@@ -1,4 +1,4 @@
-/** What loading some batches would change: exactly, and without changing it. */
+/** Says exactly what loading batches would change, without changing it: loads them into temporary copies. */
 import { createMemory, loadBatch } from "../../archive/load/loadBatch.ts";
 import type { Batch } from "../../archive/load/batch.ts";
 import { loadAll, type LoaderOptions } from "../../archive/load/loader.ts";
@@ -8,7 +8,7 @@ import type { TempCopies } from "../../archive/load/tempCopies.ts";
 
 /**
  * @param onBatch called after each batch, with the report so far
- * @returns the report that the backfill would give
+ * @returns the report of the backfill
  */
 export async function tryBatches(
   tempCopies: TempCopies,
@@ -26,7 +26,7 @@ export async function tryBatches(
   return report;
 }
 
-/** What a backfill loads before its own work: what the journal holds and the archive has not. It counts for nothing. */
+/** Loads what the journal has and the archive lacks, as a backfill does first; it counts for no report. */
 export async function tryCatchUp(
   tempCopies: TempCopies,
   { signal, ...options }: Pick<LoaderOptions, "journalDir" | "clock"> & { signal: AbortSignal },

@@ -1,6 +1,6 @@
 /**
- * Cuts an export into the pieces that the journal keeps. Each names instruments and sources by what they are, not by the
- * numbers they had: those go to the directory alone, and another archive may have given them to others.
+ * Cuts an export into pieces for the journal. A piece names instruments and sources by their keys, not by their numbers,
+ * because another archive may number them otherwise.
  */
 import { join } from "node:path";
 import {
@@ -11,23 +11,23 @@ import {
   type PieceTable,
 } from "../../read/exportRows.ts";
 import type { Instant } from "../../clock.ts";
-import { hashOf, uuidOf, type Piece, type PieceBatch } from "../files/piece.ts";
+import { type Piece, type PieceBatch } from "../files/piece.ts";
+import { hashOf, uuidOf } from "../files/identity.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
 import { invalid, type OpenedExport, type TakenBack } from "./openExport.ts";
 import { exportedCsvRows } from "./exportedCsv.ts";
 import { parquetRows } from "../../export/readParquet.ts";
 
-/** Most rows of a piece, and pieces that are journaled and loaded together. */
+/** Most rows of a piece, and most pieces that are loaded together. */
 const PIECE_ROWS = 1_000;
 const BATCH_PIECES = 5;
 
-/** Rows of one table, and how many bytes of the export were read with them. */
+/** Rows of one table, and how many bytes of the export were read so far. */
 type TableRows = { table: PieceTable; rows: PieceRow[]; doing: string; done: number };
 
-/** What pieces are told apart by. */
 type PieceOptions = {
   known: Map<string, KnownPiece>;
-  /** When a new piece is taken back; each time a later one. */
+  /** The time of a new piece; later at each call. */
   observe: () => Instant;
 };
 
@@ -56,7 +56,7 @@ function pieceOf(table: PieceTable, rows: readonly PieceRow[], { known, observe 
   return { requestId, observedAt, knownIn: found?.segment ?? null, request, headers: {}, body };
 }
 
-/** The same rows, as many to a piece as it may have; a piece has rows of one file. */
+/** Regroups rows into pieces; a piece has rows of one file. */
 async function* inPieces(read: AsyncIterable<TableRows>): AsyncGenerator<TableRows, void> {
   let rest: TableRows | null = null;
   for await (const next of read) {
@@ -72,7 +72,7 @@ async function* inPieces(read: AsyncIterable<TableRows>): AsyncGenerator<TableRo
   if (rest !== null) yield rest;
 }
 
-/** Sources, then instruments, an option behind what it is on, then each date's quotes and dividends. */
+/** Sources, then instruments, options last, then each date's quotes and dividends. */
 async function* allRows(opened: OpenedExport): AsyncGenerator<TableRows, void> {
   const progress = new Progress(opened);
   const sources = await allOf(progress.rowsOf("sources"));
@@ -98,7 +98,6 @@ async function allOf(read: AsyncIterable<PieceRow[]>): Promise<PieceRow[]> {
   return all;
 }
 
-/** Reads files, and counts their bytes. */
 class Progress {
   readonly #opened: OpenedExport;
   at = { doing: "", done: 0 };
@@ -107,12 +106,12 @@ class Progress {
     this.#opened = opened;
   }
 
-  /** The dates of which one of the tables has a file. */
+  /** The dates of the tables' files. */
   datesOf(...names: TakenBack[]): string[] {
     return names.flatMap((name) => this.#opened.tables[name].files.map(({ date }) => date ?? ""));
   }
 
-  /** The rows of a table, or of one of its dates; none where there is no such file. */
+  /** The rows of a table, or of one of its dates; none without a file. */
   async *rowsOf(name: TakenBack, date: string | null = null): AsyncGenerator<PieceRow[], void> {
     const { dir, manifest, tables } = this.#opened;
     const table = tables[name];
@@ -171,7 +170,7 @@ function compareKeys(a: PieceRow, b: PieceRow): number {
   );
 }
 
-/** What the export's numbers stand for. */
+/** The sources and instruments of the export, by number. */
 class Directory {
   readonly #sources: ReadonlyMap<string | null, PieceRow>;
   readonly #instruments: ReadonlyMap<string | null, PieceRow>;
@@ -193,12 +192,16 @@ class Directory {
   placed(row: PieceRow): PieceRow {
     const source = this.#sources.get(row["source_id"] ?? null);
     if (source === undefined) throw invalid(`a row names source ${row["source_id"]}, and sources has none`);
-    const { security_type, symbol, expiration, option_type, strike, type_assumed, root } = this.#instrument(
-      row["instrument_id"],
-    );
+    const instrument = this.#instrument(row["instrument_id"]);
     return {
       ...row,
-      ...{ security_type, symbol, expiration, option_type, strike, type_assumed, root },
+      security_type: instrument["security_type"],
+      symbol: instrument["symbol"],
+      expiration: instrument["expiration"],
+      option_type: instrument["option_type"],
+      strike: instrument["strike"],
+      type_assumed: instrument["type_assumed"],
+      root: instrument["root"],
       source_kind: source["kind"] ?? null,
       source_name: source["name"] ?? null,
     } as PieceRow;

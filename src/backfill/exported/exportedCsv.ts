@@ -1,4 +1,4 @@
-/** The rows of a CSV file of an export, every digit of them: text as PostgreSQL reads it. */
+/** Reads the rows of an export's CSV file as text, with every digit. */
 import { pipeline } from "node:stream";
 import { parse } from "csv-parse";
 import type { PieceRow } from "../../read/exportRows.ts";
@@ -6,10 +6,10 @@ import { exact } from "../../read/cell.ts";
 import type { ExportedTable } from "../../export/manifest.ts";
 import { openFile } from "../../plainFiles.ts";
 
-/** Rows of CSV that are given together. */
+/** Rows that are yielded together. */
 const CSV_ROWS = 1_000;
 
-/** How an export writes CSV: NULL is nothing, an empty text is `""` (docs/export.md, CSV). */
+/** An export writes NULL as nothing, and an empty text as `""` (docs/export.md, CSV). */
 const CSV_FORM = {
   record_delimiter: "\r\n",
   cast: (value: string, { quoting }: { quoting: boolean }): string | null =>
@@ -19,7 +19,7 @@ const CSV_FORM = {
 /**
  * The rows of a CSV file, in its order.
  *
- * @param raw whether texts are exact; otherwise some have an apostrophe before them (spreadsheet.ts)
+ * @param raw whether texts are exact; otherwise some have an apostrophe before them (cell.ts)
  * @throws the file system's errors; the reader's for a file that is no CSV
  */
 export async function* exportedCsvRows(
@@ -29,7 +29,7 @@ export async function* exportedCsvRows(
 ): AsyncGenerator<PieceRow[], void> {
   const texts = new Set(raw ? [] : columns.flatMap(({ name, type }) => (type === "VARCHAR" ? [name] : [])));
   const input = (await openFile(path, { links: false })).createReadStream();
-  // An error of either ends both, and comes out of the parser.
+  // An error of either ends both, and the parser throws it.
   const parser = pipeline(input, parse(CSV_FORM), () => undefined);
   let names: string[] | null = null;
   let rows: PieceRow[] = [];

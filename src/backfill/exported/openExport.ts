@@ -1,4 +1,4 @@
-/** An export on the disk, whole: its manifest, and every file that is taken back as the manifest has it. */
+/** Opens an export for import: reads the manifest, and proves that every needed file is as the manifest says. */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
@@ -12,10 +12,9 @@ import {
 import { requireParquet } from "../../export/readParquet.ts";
 import { openFile, readTextFile } from "../../plainFiles.ts";
 
-/** The tables that are taken back. What else an export holds is made from them, or is of the ledger. */
+/** The tables that are imported. Others are made from them, or belong to the ledger. */
 const TAKEN_BACK = ["sources", "instruments", "quotes", "extended_quotes", "dividends"] as const;
 
-/** One of them. */
 export type TakenBack = (typeof TAKEN_BACK)[number];
 
 /** An export whose files are what its manifest says. */
@@ -24,11 +23,11 @@ export type OpenedExport = {
   dir: string;
   manifest: Manifest;
   tables: Record<TakenBack, ExportedTable>;
-  /** Bytes of the files that are taken back. */
+  /** Bytes of the imported files. */
   total: number;
 };
 
-/** Where `export` puts a file: what else a manifest may say is not followed. */
+/** Where `export` puts a file; other paths of a manifest are refused. */
 const OWN_PATH = /^[a-z_]+\/(?:date=\d{4}-\d\d-\d\d\/)?[a-z_]+\.(?:parquet|csv)$/u;
 
 /**
@@ -99,7 +98,6 @@ function asInvalid(error: unknown): never {
   throw error instanceof QuotekeeperError ? invalid(error.detail, error) : error;
 }
 
-/** The error for an export that is not as `export` makes it. */
 export function invalid(detail: string, cause?: unknown): QuotekeeperError {
   return new QuotekeeperError("BACKFILL_EXPORT_INVALID", detail, { cause });
 }

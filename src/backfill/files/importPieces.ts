@@ -1,9 +1,9 @@
 /**
- * Imports pieces: each batch goes to the journal, is synced there, and is loaded from there into the archive. So the
- * archive can be made again from the journal alone, imports included.
+ * Imports pieces: each batch is journaled and synced, then loaded from the journal into the archive. So the archive can be
+ * made again from the journal alone, imports included.
  *
- * A run that was ended in its midst, at whatever instant, has left pieces in one of three states: not journaled (they
- * come now), journaled and not loaded (`catchUp` loads them first), loaded (the archive knows their request ids).
+ * An interrupted run leaves each piece in one of three states: not journaled (this run imports it), journaled and not loaded
+ * (`catchUp` loads it first), loaded (the archive knows its request id).
  */
 import { addCounts } from "../../archive/load/letterCounts.ts";
 import type pg from "pg";
@@ -56,11 +56,15 @@ export async function importPieces(
   const ends = new Map<string, number>();
   const loader = loaderOf(options, onSeen);
   const loading: Loading = {
-    ...{ ...options, loader, onSeen, reader: new PlainReader(), memory: createMemory() },
+    ...options,
+    loader,
+    onSeen,
+    reader: new PlainReader(),
+    memory: createMemory(),
     underWay: Promise.resolve(),
   };
   let repeated = NOTHING_DONE;
-  let tell: () => void = () => undefined;
+  let reportProgress: () => void = () => undefined;
   try {
     for await (const { pieces, doing, done } of batches) {
       signal.throwIfAborted();
@@ -69,12 +73,13 @@ export async function importPieces(
       const known = pieces.filter((piece) => piece.knownIn !== null && !counted.has(piece));
       if (known.length > 0) await arrived(loading);
       repeated = await loadKnown(loading, known, repeated);
-      // What the batch before has come to: it is loaded by now.
-      tell();
-      tell = () => onProgress({ doing, done, total, unit: "bytes", quotes: run.report.read + repeated.read });
+      // The batch before is loaded by now.
+      reportProgress();
+      reportProgress = () =>
+        onProgress({ doing, done, total, unit: "bytes", quotes: run.report.read + repeated.read });
     }
     await arrived(loading);
-    tell();
+    reportProgress();
     signal.throwIfAborted();
     return addCounts(run.report, repeated);
   } finally {
@@ -83,7 +88,6 @@ export async function importPieces(
   }
 }
 
-/** From when to when something was seen. */
 export type SeenBetween = { first: Instant; last: Instant };
 
 /** Those of answers that were read into rows. */
@@ -96,7 +100,7 @@ export function seenIn(answers: readonly AnswerRows[]): SeenBetween[] {
 /** Bytes of pieces that are loaded together where they are not as expected: their rows are objects then. */
 const REREAD_BYTES = 1_500_000;
 
-/** What is as expected goes in stretch by stretch; whatever is not is read from the journal again. */
+/** Loads stretches; unexpected rows are read from the journal again. */
 function loaderOf(
   { pool, journalDir, run }: ImportOptions,
   onSeen: (seen: readonly SeenBetween[]) => void,
@@ -109,7 +113,9 @@ function loaderOf(
     }
   };
   return new StretchLoader({
-    ...{ pool, position: positionOfRun(run, { loaderToo: true }), reread },
+    pool,
+    position: positionOfRun(run, { loaderToo: true }),
+    reread,
     onLoaded: (loaded) => (run.report = withLoaded(run.report, withoutOvertaking(loaded))),
   });
 }
@@ -176,8 +182,8 @@ async function journalAndLoad(
 }
 
 /**
- * Whoever collects beside looks through the whole journal once a minute, and may have loaded new pieces between their
- * journaling and their loading here. What it stored of them then, this import has brought.
+ * A collector on the same data directory reads the whole journal once a minute, and may have loaded a piece before this
+ * import does. The rows that the collector stored count for this import.
  */
 function withoutOvertaking(loaded: LoadReport): LoadReport {
   if (loaded.responses > 0) return loaded;
@@ -185,7 +191,7 @@ function withoutOvertaking(loaded: LoadReport): LoadReport {
   return { ...loaded, responses: answers, quotes: quotes + repeated, repeated: 0 };
 }
 
-/** Loads pieces that the archive has: it tells exactly what is there, and what is not any more comes back. */
+/** Loads pieces that the archive knows: counts their rows exactly, and restores lost rows. */
 async function loadKnown(
   { pool, name, memory, onSeen }: Loading,
   pieces: readonly Piece[],

@@ -1,7 +1,7 @@
 /**
- * Gives saved answers the time that names each of them. File names and mtimes have seconds, and several answers of one
- * second are several answers: the first has the time itself, each further one the next microsecond that no answer of
- * the source has. An answer that the archive knows by its request id keeps the time it has there.
+ * Finds the unique time of each saved answer. File names and mtimes have seconds only: the first answer of a second has that
+ * time, each further one the next free microsecond of the source. An answer that the archive knows by its request id keeps
+ * its time.
  */
 import type pg from "pg";
 import { QuotekeeperError } from "../../errors.ts";
@@ -9,10 +9,10 @@ import { type Instant, instantOf, microsOf } from "../../clock.ts";
 import { readTimesAround } from "../../archive/refill/knownPieces.ts";
 import type { Piece } from "./piece.ts";
 
-/** A piece with the time that was found, which others may have as well. */
+/** A piece with the time of its file, which other pieces may have too. */
 export type UnplacedPiece = Omit<Piece, "observedAt" | "knownIn"> & { foundAt: Instant };
 
-/** How far an answer may be moved, in µs: it stays within the second that was found. */
+/** How far an answer may be moved, in µs: it stays within its second. */
 const MOST_MICROS = 1_000_000n;
 
 type Known = { observedAt: Instant; segment: string };
@@ -20,7 +20,7 @@ type Known = { observedAt: Instant; segment: string };
 /**
  * Places a batch.
  *
- * @param pools where answers may be: the archive, and in a trial its copies too
+ * @param pools databases that may have answers: the archive, and in a dry run its copies
  */
 export async function placeInTime(
   pools: readonly pg.Pool[],

@@ -7,7 +7,7 @@ import type { TimeRange } from "../../journal/record.ts";
 import { hourOf, segmentHour } from "../../journal/segmentName.ts";
 import { listSegments, type SegmentInfo } from "../../journal/segments.ts";
 
-/** How many hours a segment's records may lie from the hour in its name: clocks are set. */
+/** How far a record may lie from the hour in its segment's name, in hours: clocks are set. */
 const HOURS_AROUND = 3;
 
 /**
@@ -39,7 +39,7 @@ export async function segmentsOfHours(dir: string, hours: readonly Date[]): Prom
   return (await listSegments(dir)).filter(({ name }) => wanted.has(segmentHour(name) ?? NaN));
 }
 
-/** The journal in a directory that somebody names: it itself, or the data directory around it. */
+/** The journal of a directory: the directory itself, or the journal of a data directory. */
 export async function journalIn(dir: string): Promise<string> {
   const within = join(dir, "journal");
   const isDirectory = await stat(within).then(

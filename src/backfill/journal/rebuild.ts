@@ -1,6 +1,6 @@
 /**
- * Replaces what a journal's answers became: each exchange date in one transaction, so that a reader sees the old rows
- * or the new ones, and never a hole.
+ * Replaces the rows of a journal's answers, each exchange date in one transaction: a reader sees the old rows or the new
+ * ones, never a hole.
  */
 import type pg from "pg";
 import { findSeen } from "../../archive/load/instruments.ts";
@@ -39,15 +39,14 @@ import { Restoring } from "./restoring.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** What a rebuild needs: it is always resumable. */
 type RebuildOptions = ReplayOptions & {
   runPosition: LoadPosition;
-  /** Of a trial: called before each batch, to copy what it meets; the bars, which have no copies, are left alone. */
+  /** Set in a dry run: copies the rows that a batch meets, before the batch. Bars have no copies and stay. */
   trial: ((client: pg.PoolClient, batch: Batch) => Promise<void>) | null;
 };
 
 /**
- * Replaces rows instead of passing them over, and gives slots, misses and instruments back what the journal says of them.
+ * Replaces rows, and restores slots, misses and instruments from the journal.
  *
  * @throws as `replay`
  */
@@ -67,13 +66,13 @@ export async function rebuild(options: RebuildOptions): Promise<void> {
   await restoreInstruments(pool, restoring.seen, await isWhole(options, restoring));
 }
 
-/** Reads again what an earlier run has rebuilt: what it remembered went with its process. */
+/** Reads again what an earlier run has rebuilt, to remember what that run remembered. */
 async function recall(options: RebuildOptions, restoring: Restoring): Promise<void> {
   const { pool, segments, positions } = options;
   const done = { ...options, positions: new Map(), ends: positions, onDamage: () => undefined };
   for (const { name } of segments)
     for await (const { answers, notes, to } of batchesOf(done, name)) {
-      restoring.take(notes);
+      restoring.read(notes);
       restoring.ends.set(name, to);
       const sightings = [...answers.flatMap(({ units }) => units), ...restoredSightings(answers)];
       const client = await pool.connect();
@@ -85,7 +84,7 @@ async function recall(options: RebuildOptions, restoring: Restoring): Promise<vo
     }
 }
 
-/** Whether the archive has nothing but what was read, and all of it could be. */
+/** Whether every row of the archive comes from the journal, and the whole journal could be read. */
 async function isWhole({ pool, range, tally }: RebuildOptions, { ends }: Restoring): Promise<boolean> {
   if (range.from !== null || range.to !== null || tally.report.damagedBytes > 0) return false;
   return !(await hasOtherAnswers(pool, ends));
@@ -95,7 +94,7 @@ function bytesOf(segments: readonly SegmentInfo[]): number {
   return segments.reduce((sum, { bytes, fileBytes }) => sum + (bytes ?? fileBytes), 0);
 }
 
-/** Segments by the exchange date of the hour they were opened in. */
+/** Segments by the exchange date of their first hour. */
 function byDate(segments: readonly SegmentInfo[]): Map<string, SegmentInfo[]> {
   const groups = new Map<string, SegmentInfo[]>();
   for (const segment of segments) {
@@ -154,13 +153,13 @@ function datesOf({ answers }: Batch): string[] {
   return [...new Set([...new Set(times)].map((at) => exchangeDate(dateOf(at))))];
 }
 
-/** @returns the slots whose account is made anew */
+/** @returns the slots that are rebuilt */
 async function replaceBatch(
   client: pg.PoolClient,
   given: Batch,
   { runPosition, tally, restoring }: RebuildOptions & { restoring: Restoring },
 ): Promise<SlotKey[]> {
-  const { slots, notes } = restoring.take(given.notes);
+  const { slots, notes } = restoring.read(given.notes);
   const batch = { ...given, notes };
   if (!(await runPosition.take(client, batch))) throw overtaken(batch);
   const replaced = await removeAnswers(client, batch.answers);

@@ -1,6 +1,6 @@
 /**
- * Reads a journal again, into the archive: what is there adds nothing, what is not comes in. While a stretch is
- * loaded the next one is read.
+ * Reads a journal again into the archive, which gets the rows that it lacks. While a stretch is loaded the next one is
+ * read.
  */
 import type pg from "pg";
 import { LoadedByAnother, StretchLoader } from "../../archive/load/stretchLoader.ts";
@@ -14,31 +14,29 @@ import type { OnProgress } from "../progress.ts";
 import { type BackfillReport, withLoaded } from "../../archive/refill/backfillReport.ts";
 import { NO_POSITION, overtaken } from "../../archive/refill/runs.ts";
 
-/** What a replay needs. */
 export type ReplayOptions = {
   pool: pg.Pool;
   journalDir: string;
   segments: readonly SegmentInfo[];
   /** How far each segment was read before. */
   positions: ReadonlyMap<string, number>;
-  /** Where to end in each segment at the latest; one that is not named is not read. Default: at their ends. */
+  /** The last position to read in each segment; other segments are not read. Default: whole segments. */
   ends?: ReadonlyMap<string, number>;
   wanted: (record: JournalRecord) => boolean;
-  /** What of the journal is read. `wanted` says the same, and of a rebuild lets notes from behind it pass. */
+  /** The part of the journal that is read. `wanted` says the same, but a rebuild also wants notes from behind it. */
   range: TimeRange;
-  /** Null: nothing is written down, as every run begins anew. */
+  /** Null: no position is persisted, and every run begins at the start. */
   runPosition: LoadPosition | null;
-  /** The report so far; what was committed adds to it. */
+  /** The report of what was committed so far. */
   tally: { report: BackfillReport };
   onProgress: OnProgress;
   onDamage: (damage: DamagedBytes) => void;
   signal: AbortSignal;
 };
 
-/** What reading alone needs. */
 type ReadOptions = Pick<ReplayOptions, "journalDir" | "positions" | "ends" | "wanted" | "onDamage">;
 
-/** @throws the signal's reason, after what was read is committed; the database's errors; BACKFILL_OVERTAKEN */
+/** @throws the signal's reason, once the rows that were read are committed; the database's errors; BACKFILL_OVERTAKEN */
 export async function replay(options: ReplayOptions): Promise<void> {
   const { pool, segments, runPosition, tally, onProgress, signal } = options;
   const reread = ({ segment, from, to }: Part): AsyncGenerator<Batch> =>
@@ -52,8 +50,10 @@ export async function replay(options: ReplayOptions): Promise<void> {
       segment,
     );
   const loader = new StretchLoader({
-    ...{ pool, position: runPosition ?? NO_POSITION, reread },
-    // Damaged bytes are counted meanwhile.
+    pool,
+    position: runPosition ?? NO_POSITION,
+    reread,
+    // Damaged bytes may be counted in between.
     onLoaded: (loaded) => (tally.report = withLoaded(tally.report, loaded)),
   });
   const total = segments.reduce((sum, { bytes, fileBytes }) => sum + (bytes ?? fileBytes), 0);

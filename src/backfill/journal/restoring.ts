@@ -1,4 +1,4 @@
-/** What a rebuild remembers from its first batch to its last, because it is told by many answers and notes together. */
+/** What a rebuild remembers over all of its batches, because many answers and notes tell it together. */
 import {
   type DownNote,
   type LedgerNote,
@@ -13,76 +13,78 @@ import { dateOf } from "../../clock.ts";
 import type { SlotKey } from "../../archive/refill/fillSlots.ts";
 import { DEFAULT_ACCOUNT, type TimeRange } from "../../journal/record.ts";
 
-/** Slots that were taken out once, and instruments as the answers tell of them. */
 export class Restoring {
   readonly seen: SeenInstruments = new Map();
   /** How far each segment was read. */
   readonly ends = new Map<string, number>();
   readonly #range: TimeRange;
   /** Epoch ms of slots, by job, source and account. */
-  readonly #taken = new Map<string, Set<number>>();
+  readonly #removed = new Map<string, Set<number>>();
 
-  /** @param range of the journal that is rebuilt */
+  /** @param range the part of the journal that is rebuilt */
   constructor(range: TimeRange) {
     this.#range = range;
   }
 
   /**
-   * Takes up notes, in their order.
+   * Reads notes, in their order.
    *
-   * @returns the shares of slots that are told of for the first time: of these the old entry goes; and what to load, of
-   *   notes from behind the range what they tell of shares that were taken out
+   * @returns `slots`: shares of slots whose old entries have to be removed, because a note has them for the first time;
+   *   `notes`: the notes to load; of a note behind the range only the shares whose entries were removed
    */
-  take(notes: readonly JournaledNote[]): { slots: SlotKey[]; notes: JournaledNote[] } {
+  read(notes: readonly JournaledNote[]): { slots: SlotKey[]; notes: JournaledNote[] } {
     const { to } = this.#range;
-    const taken = { slots: [] as SlotKey[], notes: [] as JournaledNote[] };
+    const read = { slots: [] as SlotKey[], notes: [] as JournaledNote[] };
     for (const { at, note } of notes)
       if (to === null || at < to) {
-        taken.slots.push(...slotsOf(note).filter((key) => this.#isFirst(key)));
-        taken.notes.push({ at, note });
+        read.slots.push(...slotsOf(note).filter((key) => this.#isFirst(key)));
+        read.notes.push({ at, note });
       } else {
-        const rest = this.#ofTaken(note);
-        if (rest !== null) taken.notes.push({ at, note: rest });
+        const rest = this.#ofRemoved(note);
+        if (rest !== null) read.notes.push({ at, note: rest });
       }
-    return taken;
+    return read;
   }
 
-  /** False for a slot from before the range: what was told of it first is not read. */
+  /** False for a slot from before the range: its first notes are not read. */
   #isFirst(key: SlotKey): boolean {
     const { from } = this.#range;
-    const taken = this.#takenOf(key);
+    const removed = this.#removedOf(key);
     const ms = dateOf(key.slotAt).getTime();
-    if (taken.has(ms) || (from !== null && key.slotAt < from)) return false;
-    taken.add(ms);
+    if (removed.has(ms) || (from !== null && key.slotAt < from)) return false;
+    removed.add(ms);
     return true;
   }
 
-  #ofTaken(note: LedgerNote): LedgerNote | null {
+  #ofRemoved(note: LedgerNote): LedgerNote | null {
     if (slotsOf(note).length === 0) return null;
     const sourceId = LEDGER_SOURCE_IDS[note.source ?? "account"];
-    const wasTaken = ({ account = DEFAULT_ACCOUNT, ...share }: Omit<SlotEntry, "due" | "misses">): boolean =>
-      this.#takenOf({ job: share.job, sourceId, account }).has(dateOf(share.slotAt).getTime());
+    const wasRemoved = ({
+      account = DEFAULT_ACCOUNT,
+      ...share
+    }: Omit<SlotEntry, "due" | "misses">): boolean =>
+      this.#removedOf({ job: share.job, sourceId, account }).has(dateOf(share.slotAt).getTime());
     if (note.type === "slots") {
-      const entries = note.entries.filter(wasTaken);
+      const entries = note.entries.filter(wasRemoved);
       return entries.length > 0 ? { ...note, entries } : null;
     }
     if (note.type !== "down") return null;
     const shares = sharesIn(note);
     const slots = note.slots.filter((slotAt) =>
-      shares.some(({ due: _, ...share }) => wasTaken({ job: note.job, slotAt, ...share })),
+      shares.some(({ due: _, ...share }) => wasRemoved({ job: note.job, slotAt, ...share })),
     );
     return slots.length > 0 ? { ...note, slots } : null;
   }
 
-  #takenOf({ job, sourceId, account }: Omit<SlotKey, "slotAt">): Set<number> {
+  #removedOf({ job, sourceId, account }: Omit<SlotKey, "slotAt">): Set<number> {
     const name = JSON.stringify([sourceId, account, job]);
-    const taken = this.#taken.get(name) ?? new Set();
-    this.#taken.set(name, taken);
-    return taken;
+    const removed = this.#removed.get(name) ?? new Set();
+    this.#removed.set(name, removed);
+    return removed;
   }
 }
 
-/** None of a note that lacks what a note has: loading it makes a dead letter of it. */
+/** The shares of a note; none of a malformed note, which becomes a dead letter when it is loaded. */
 function slotsOf(note: Partial<LedgerNote>): SlotKey[] {
   const sourceId = LEDGER_SOURCE_IDS[note.source ?? "account"];
   const whole = note as Partial<SlotsNote> & Partial<DownNote>;

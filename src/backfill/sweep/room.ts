@@ -3,7 +3,7 @@ import { ChainBook } from "../../collect/chainBook.ts";
 import type { GovernorConfig } from "../../collect/governor/governor.ts";
 import { LOOK_AHEAD_WINDOWS, reservedCalls, shareOf, slotCosts, timeFor } from "../../collect/reserve.ts";
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
-import { scheduleJob } from "../../schedule/slots.ts";
+import { scheduleJob } from "../../schedule/jobSchedule.ts";
 import type { JobsReport } from "../../schedule/readJobs.ts";
 
 /** What a sweep may use of the account's budget. */

@@ -2,7 +2,7 @@
 import type { SavedCall } from "../../quotes-api/request.ts";
 import type { Instant } from "../../clock.ts";
 import { isHelperFile, openFile } from "../../plainFiles.ts";
-import { hashOf, uuidOf } from "../files/piece.ts";
+import { hashOf, uuidOf } from "../files/identity.ts";
 import type { UnplacedPiece } from "../files/placeInTime.ts";
 import { type Content, archiveEntries, type Entry, isArchive, readFileContent } from "./packed.ts";
 import { findFiles, type FoundFile, lastName } from "./findFiles.ts";

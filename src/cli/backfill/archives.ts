@@ -14,7 +14,7 @@ import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { pastSlotEnds } from "../../schedule/pastSlots.ts";
 import { readCalendarDays, readJobs } from "../../schedule/readJobs.ts";
 
-/** Runs `work` with the archive, migrated. */
+/** Runs `work` with the archive, which is migrated first. */
 export async function withMigrated<T>(
   config: Config,
   { clock }: Pick<Edges, "clock">,
@@ -27,19 +27,19 @@ export async function withMigrated<T>(
   });
 }
 
-/** An archive and its copies; `pool` null: the database was never migrated. */
+/** Temporary copies of an archive. `pool`: the archive; null: it was never migrated. */
 export type Tried = { tempCopies: TempCopies; pool: pg.Pool | null };
 
 /**
- * Runs `work` with copies of the archive, and leaves it as it was: a database that was never migrated without a schema,
- * a data directory that has no database without one.
+ * Runs `work` with temporary copies of the archive, which stays as it was: a database without a schema gets none, and a
+ * data directory without a database gets none.
  */
 export async function withTrial<T>(
   config: Config,
   { clock }: Pick<Edges, "clock">,
   work: (tried: Tried) => Promise<T>,
 ): Promise<T> {
-  const there = (await archiveExists(config)) ? config : await passing(config);
+  const there = (await archiveExists(config)) ? config : await temporary(config);
   try {
     return await withArchive(there, { clock }, async ({ pool, openScratch }) => {
       const version = await currentVersion(pool);
@@ -56,15 +56,15 @@ export async function withTrial<T>(
   }
 }
 
-/** With room for an embedded database that is there for a trial alone. */
-async function passing(config: Config): Promise<Config> {
+/** The configuration with a temporary data directory, for an embedded database of the trial. */
+async function temporary(config: Config): Promise<Config> {
   const dir = await mkdtemp(join(tmpdir(), "quotekeeper-trial-"));
-  // The server may run as another user, who has to come in.
+  // The server may run as another user, who needs access.
   await chmod(dir, 0o755);
   return { ...config, dataDir: join(dir, "data") };
 }
 
-/** What the job files say of the slots that are filled; nothing where there are none, as on a machine that keeps an archive. */
+/** What the job files say of the slots to fill; nothing on a machine without job files. */
 export async function polledJobs(config: Config): Promise<Polled> {
   const { jobs, calendar } = await readJobs(config.jobsDir).catch(() => ({ jobs: [], calendar: [] }));
   return {

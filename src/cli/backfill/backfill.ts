@@ -1,6 +1,6 @@
 /** The command line of `quotekeeper backfill`. */
 import { resolve } from "node:path";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { type Instant, instantFromDate } from "../../clock.ts";
 import type { AddCommand } from "../command.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
@@ -32,10 +32,10 @@ type Options = CommonRequest & {
 
 type Detail = "from" | "to" | "map" | "timePattern" | "name" | "account";
 
-/** The options, with null for a detail that was not given. */
+/** The options; null: not given. */
 type Given = Omit<Options, Detail> & { [Name in Detail]: NonNullable<Options[Name]> | null };
 
-/** A place where quotes come from: its flag, the options it takes besides those that all take, and its work. */
+/** A source of quotes: its flag, the options that only some sources take, and its work. */
 type Source = {
   flag: string;
   isChosen: (options: Options) => boolean;
@@ -43,7 +43,6 @@ type Source = {
   refill: (config: Config, edges: Edges, given: Given) => Promise<number>;
 };
 
-/** Each is a file of its own, loaded when it is asked for. */
 const SOURCES: readonly Source[] = [
   {
     flag: "--journal",
@@ -95,7 +94,7 @@ const SOURCES: readonly Source[] = [
   },
 ];
 
-/** Options that belong to some sources only, with their spelling. */
+/** Options that only some sources take, with their spelling. */
 const SPECIAL: readonly [keyof Options, string][] = [
   ["from", "--from"],
   ["to", "--to"],
@@ -109,7 +108,6 @@ const SPECIAL: readonly [keyof Options, string][] = [
   ["account", "--account"],
 ];
 
-/** One of its sources, and what goes with it. */
 export const addBackfill: AddCommand = (command, { run, edges }) => {
   addSources(command);
   addDetails(command).action((options: Options) => {
@@ -149,18 +147,12 @@ function addSources(command: Command): Command {
 
 function addDetails(command: Command): Command {
   return command
-    .addOption(
-      new Option(
-        "--from <time>",
-        "from this time on: an exchange date, YYYY-MM-DD, or a time with its offset",
-      ).argParser(parseFrom),
+    .option(
+      "--from <time>",
+      "from this time on: an exchange date, YYYY-MM-DD, or a time with its offset",
+      parseFrom,
     )
-    .addOption(
-      new Option(
-        "--to <time>",
-        "up to this exchange date, included, or up to this time, not included",
-      ).argParser(parseTo),
-    )
+    .option("--to <time>", "up to this exchange date, included, or up to this time, not included", parseTo)
     .option(
       "--rebuild",
       "with --journal: replace the rows that are there, each exchange date in one step",
@@ -197,24 +189,24 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== false;
 }
 
-/** By how much of what is alive the heap may grow before it is collected. */
+/** How far the heap may grow before V8 collects garbage, in percent of the live bytes. */
 const GROWTH_PERCENT = 100;
 
 /**
- * Left to itself V8 lets some 40 MB of living rows grow to 180 MB before it looks for what is dead: a replay of
- * 300,000 quotes peaked at 274 MB, and at 195 MB so, for a tenth more processor time.
+ * By default V8 lets 40 MB of live rows grow to 180 MB before it collects garbage. With this flag a replay of 300,000
+ * quotes peaked at 195 MB instead of 274 MB, for a tenth more processor time.
  */
 function keepHeapSmall(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
 }
 
-/** The first instant that is meant: of a date, its midnight at the exchange. */
-export function parseFrom(text: string): Instant {
+/** A date begins at its midnight at the exchange. */
+function parseFrom(text: string): Instant {
   return isDateText(text) ? midnight(text) : parseTime(text);
 }
 
-/** The first instant that is no longer meant: of a date, the next one's midnight at the exchange. */
-export function parseTo(text: string): Instant {
+/** The first instant behind the range: of a date, the next date's midnight at the exchange. */
+function parseTo(text: string): Instant {
   return isDateText(text) ? midnight(addDays(text, 1)) : parseTime(text);
 }
 

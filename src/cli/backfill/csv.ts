@@ -1,4 +1,4 @@
-/** `quotekeeper backfill --csv`: quotes from elsewhere. */
+/** `quotekeeper backfill --csv`: a CSV file that a map describes. */
 import { basename, resolve } from "node:path";
 import type pg from "pg";
 import type { CsvReading } from "../../read/csvCall.ts";
@@ -23,15 +23,14 @@ import { runImport } from "./importing.ts";
 import { type CommonRequest, printReport } from "./report.ts";
 import { counted } from "../../figures.ts";
 
-/** What was asked for. */
 type CsvRequest = CommonRequest & {
-  /** A file, or the directory of an export of our own. */
+  /** A file, or the directory of an export. */
   file: string;
   /** Null only with a directory. */
   map: string | null;
   /** The source's name in the archive; null: the map's, or else `csv`. */
   name: string | null;
-  /** Whether rows take the place of those of earlier imports that say something else. */
+  /** Whether rows replace different rows of earlier imports. */
   replace: boolean;
   from: Instant | null;
   to: Instant | null;
@@ -89,7 +88,7 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
   return report.deadLetters.length > 0 ? 1 : 0;
 }
 
-/** The days of jobs/calendar.yaml; none where there is no such file. @throws QuotekeeperError JOBS_INVALID when it is wrong */
+/** The days of jobs/calendar.yaml; none without that file. @throws QuotekeeperError JOBS_INVALID */
 async function calendarOverrides({ jobsDir }: Config): Promise<CalendarOverride[]> {
   const { calendar, problems } = await readJobs(jobsDir).catch(() => ({ calendar: [], problems: [] }));
   const wrong = problems.filter(({ file }) => basename(file) === CALENDAR_FILE);
@@ -97,7 +96,6 @@ async function calendarOverrides({ jobsDir }: Config): Promise<CalendarOverride[
   return calendar;
 }
 
-/** An export says by itself what it holds. */
 function backfillDirectory(
   config: Config,
   edges: Edges,
@@ -133,7 +131,7 @@ function zoneText({ time }: ReadMap["call"]): string {
   return `times without an offset are taken for ${time.timezone}`;
 }
 
-/** Whether a row is of a range; one whose time cannot be read is, so that it is not passed over. */
+/** Whether a row's time is in the range. A row without a readable time counts as in it, so that it is reported. */
 function isWithin(
   call: ReadMap["call"],
   { from, to }: { from: Instant | null; to: Instant | null },

@@ -1,4 +1,4 @@
-/** Shows how a backfill goes: a bar on a terminal, JSON lines elsewhere; on stderr, as stdout is for the result. */
+/** Shows the progress of a backfill: a bar on a terminal, JSON lines elsewhere; on stderr, because stdout has the result. */
 import type { Config } from "../../config/loadEnvironment.ts";
 import { damageSaid } from "../../archive/load/readBatches.ts";
 import type { ReplayOptions } from "../../backfill/journal/replay.ts";
@@ -9,25 +9,23 @@ import { roughly } from "../../run/durations.ts";
 import { StatusLine } from "../terminal/statusLine.ts";
 import { counted, thousands } from "../../figures.ts";
 
-/** How often the bar moves, and how often a line is written where no person looks, in ms. */
+/** How often the bar moves on a terminal, and how often a line is written elsewhere, in ms. */
 const BAR_EVERY_MS = 200;
 const LINE_EVERY_MS = 10_000;
 
 const BAR_CHARACTERS = 20;
 
-/** Where progress and incidents go. */
 export type Display = {
   progress: OnProgress;
   log: ReturnType<typeof createLogger>;
-  /** Tells of bytes of the journal that cannot be read. */
   onDamage: ReplayOptions["onDamage"];
   end: () => void;
 };
 
-/** What a backfill works with; `signal` ends it at Ctrl-C. */
+/** The context of a backfill. `signal` is aborted at Ctrl-C. */
 export type Backfilling = { config: Config; edges: Edges; display: Display; signal: AbortSignal };
 
-/** Runs `work`, shows how it goes, and leaves the terminal to whatever is printed next. @throws Interrupted after Ctrl-C */
+/** Runs `work` with a display, and ends the display. @throws Interrupted after Ctrl-C */
 export async function backfilling<T>(
   { config, edges, title }: Pick<Backfilling, "config" | "edges"> & { title: string },
   work: (backfill: Backfilling) => Promise<T>,
@@ -40,7 +38,7 @@ export async function backfilling<T>(
   }
 }
 
-/** @param title what is done, for the log lines: `reading the journal` */
+/** @param title for the log lines: `reading the journal` */
 export function createDisplay(config: Config, { clock, stderr, env }: Edges, title: string): Display {
   const line = new StatusLine(stderr, clock);
   const log = createLogger(config.logLevel, line.above(stderr), env);
@@ -51,7 +49,7 @@ export function createDisplay(config: Config, { clock, stderr, env }: Edges, tit
   return {
     log,
     progress: (progress) => {
-      // What an earlier run did says nothing about the rate of this one.
+      // The rate leaves out the work of an earlier run.
       if (doneBefore === null) [doneBefore, quotesBefore] = [progress.done, progress.quotes];
       const nowMs = clock.monotonicMs();
       const isLast = progress.done >= progress.total;
@@ -66,11 +64,10 @@ export function createDisplay(config: Config, { clock, stderr, env }: Edges, tit
   };
 }
 
-/** How fast it goes. */
 type Pace = { quotesPerSecond: number; leftMs: number | null };
 
-/** The rate since `elapsedMs` ago, and the time left at it. */
-export function paceOf(
+/** The rate of the last `elapsedMs`, and the time left at that rate. */
+function paceOf(
   { done, total, quotes, leftMs }: BackfillProgress,
   { doneBefore, quotesBefore, elapsedMs }: { doneBefore: number; quotesBefore: number; elapsedMs: number },
 ): Pace {
@@ -83,7 +80,7 @@ export function paceOf(
 }
 
 /** `[#######.............]  35 % | 12,300 quotes | 4,100/s | 2 min left`. */
-export function barText(
+function barText(
   { done, total, quotes, doing }: BackfillProgress,
   { quotesPerSecond, leftMs }: Pace,
 ): string {

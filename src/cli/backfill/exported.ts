@@ -1,4 +1,4 @@
-/** `quotekeeper backfill --parquet`, and `--csv` with a directory: an export of our own comes back. */
+/** `quotekeeper backfill --parquet`, and `--csv` with a directory: imports an export. */
 import type pg from "pg";
 import { EXPORT_SOURCE } from "../../read/exportRows.ts";
 import { exportPieces } from "../../backfill/exported/exportPieces.ts";
@@ -12,10 +12,9 @@ import { backfilling } from "./display.ts";
 import { runImport } from "./importing.ts";
 import { type CommonRequest, printReport } from "./report.ts";
 
-/** What was asked for. */
 type ExportedRequest = CommonRequest & {
   format: "parquet" | "csv";
-  /** The export's directory, absolute. */
+  /** Absolute. */
   directory: string;
 };
 

@@ -1,4 +1,4 @@
-/** `quotekeeper backfill --gaps`: the holes of the ledger, and what can still be known of them. */
+/** `quotekeeper backfill --gaps`: lists the holes of the ledger, and fills those that the journal can fill. */
 import { z } from "zod";
 import { count as countJson, instant } from "../../run/jsonWords.ts";
 import { printJson } from "../terminal/printJson.ts";
@@ -20,7 +20,7 @@ import { dateOf, type Instant, instantFromDate } from "../../clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../../run/edges.ts";
 import { journalDir } from "../../run/stations.ts";
-import { table } from "../terminal/table.ts";
+import { right, table } from "../terminal/table.ts";
 import { polledJobs, withMigrated, withTrial } from "./archives.ts";
 import { type Backfilling, backfilling } from "./display.ts";
 import { type CommonRequest, deadLetterLines, deadLettersJson } from "./report.ts";
@@ -51,20 +51,17 @@ export const gapsJson = z
   })
   .describe("With `--gaps`:");
 
-/** What was asked for. */
 type GapsRequest = CommonRequest & { from: Instant | null; to: Instant | null };
 
-/** What came of it. */
 type Outcome = {
-  /** As the ledger had them at first. */
+  /** The holes before the run. */
   holes: Hole[];
-  /** Quotes of the journal that the archive had not. */
+  /** Quotes of the journal that the archive lacked. */
   stored: number;
-  /** What of it could not become rows. */
   deadLetters: LetterCount[];
   filled: number;
   derived: number;
-  /** As the ledger has them now. */
+  /** The holes after the run. */
   left: Hole[];
 };
 
@@ -83,12 +80,12 @@ export async function backfillGaps(config: Config, edges: Edges, request: GapsRe
   return missesOf(outcome.left) > 0 || outcome.deadLetters.length > 0 ? 1 : 0;
 }
 
-/** What is worked on: the archive, or copies of it. */
+/** The archive, or temporary copies of it. */
 type Target = { pool: pg.Pool; tempCopies: TempCopies | null };
 
 /**
- * Reads the journal of the hours with holes again, fills what then can be filled, derives closes. What a collector has
- * journaled and not loaded is loaded first, and the journal is read as far: so nothing depends on how far that one is.
+ * Loads what a collector has journaled and not loaded, so that the outcome does not depend on its progress. Then reads
+ * the journal of the hours with holes again, fills slots, and derives closes.
  */
 async function fillGaps(
   { config, edges: { clock }, display, signal }: Backfilling,
@@ -101,11 +98,17 @@ async function fillGaps(
   else await tryCatchUp(target.tempCopies, { journalDir: dir, clock, signal });
   const holes = await listHoles(pool, { from, to });
   const { stored, deadLetters } = await readAgain(target, {
-    ...{ journalDir: dir, signal, onProgress: display.progress, onDamage: display.onDamage },
+    journalDir: dir,
     segments: await segmentsOfHours(dir, await hoursWithMisses(pool, { from, to })),
-    ...{ positions: new Map(), ends: await readPositions(pool), wanted: () => true, range: EVER },
+    positions: new Map(),
+    ends: await readPositions(pool),
+    wanted: () => true,
+    range: EVER,
+    signal,
+    onProgress: display.progress,
+    onDamage: display.onDamage,
   });
-  // A slot may be filled by any quote that is there by then, not by the journal's own alone.
+  // A slot may be filled by any stored quote, not only by quotes of the journal.
   await target.tempCopies?.takeQuotesAroundMisses();
   const now = instantFromDate(clock.now());
   const filled = await fillSlots(pool, { from, to, by: "gaps", now, polled: await polledJobs(config) });
@@ -124,7 +127,7 @@ async function readAgain(
   return tally.report;
 }
 
-/** Most holes that are listed for people; `--json` has all. */
+/** Most holes of the table; `--json` has all. */
 const MOST_LINES = 40;
 
 function text(
@@ -133,13 +136,10 @@ function text(
   edges: Edges,
 ): string {
   const columns = [
-    { heading: "Date" },
+    "Date",
     { heading: "Job", wrap: "-" },
     { heading: "Reason", wrap: "_" },
-    { heading: "Slots", right: true },
-    { heading: "Instruments", right: true },
-    { heading: "Missed", right: true },
-    { heading: "Left", right: true },
+    ...right("Slots", "Instruments", "Missed", "Left"),
   ];
   const leftOf = new Map(left.map((hole) => [keyOf(hole), hole.misses]));
   const cells = holes

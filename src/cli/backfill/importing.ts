@@ -1,4 +1,4 @@
-/** What imports have in common: the lock, the journal, the run that goes on where it stopped, the slots that they fill. */
+/** What imports have in common: the lock, the journal, the run that can be resumed, and the slots to fill. */
 import type pg from "pg";
 import { tryBatches, tryCatchUp } from "../../backfill/dryRun/tryBatches.ts";
 import {
@@ -19,23 +19,21 @@ import { journalDir } from "../../run/stations.ts";
 import { polledJobs, type Tried, withMigrated, withTrial } from "./archives.ts";
 import type { Backfilling } from "./display.ts";
 
-/** An import that was asked for. */
 type ImportRequest = {
-  /** The same again is the same import. */
+  /** Identifies the import: a run with equal values resumes it. */
   asked: Asked & { kind: "xml" | "csv" | "parquet" };
   /** The source's name. */
   name: string;
   dryRun: boolean;
   /** Bytes of all files. */
   total: number;
-  /** Reads the files; `pools` are where pieces may be already. */
+  /** Reads the files. `pools`: databases that may have pieces already. */
   read: (pools: readonly pg.Pool[]) => AsyncIterable<PieceBatch>;
 };
 
-/** How it ended. */
 type Imported = { resumed: boolean; report: BackfillReport };
 
-/** Does it, or tries it. @throws Interrupted after Ctrl-C; what was journaled stays, and the next run goes on */
+/** Runs the import, or a dry run of it. @throws Interrupted after Ctrl-C; what was journaled stays, and the next run resumes */
 export async function runImport(backfill: Backfilling, request: ImportRequest): Promise<Imported> {
   const { config, edges } = backfill;
   return request.dryRun
@@ -52,14 +50,25 @@ async function doImport(
 ): Promise<Imported> {
   const dir = journalDir(config);
   const journal = await openJournal({
-    ...{ dir, clock, readers: config.journalReaders, maxTotalBytes: config.journalMaxBytes },
+    dir,
+    clock,
+    readers: config.journalReaders,
+    maxTotalBytes: config.journalMaxBytes,
     onProblem: ({ message }) => display.log.error(message),
   });
   try {
     const run = await beginRun(pool, asked, instantFromDate(clock.now()));
     const options = {
-      ...{ pool, journal, journalDir: dir, clock, run, name, total, signal },
-      ...{ onProgress: display.progress, onDamage: display.onDamage },
+      pool,
+      journal,
+      journalDir: dir,
+      clock,
+      run,
+      name,
+      total,
+      signal,
+      onProgress: display.progress,
+      onDamage: display.onDamage,
     };
     await catchUp(options);
     const span = new Span();
@@ -86,7 +95,7 @@ async function fill(
   return fillSlots(pool, { ...range, polled: await polledJobs(config) });
 }
 
-/** From the first to the last quote. */
+/** The time from the first to the last quote of an import. */
 class Span {
   #first: Instant | null = null;
   #last: Instant | null = null;
@@ -98,7 +107,7 @@ class Span {
     }
   }
 
-  /** The slots that quotes of this span may fill: one lasts a day at most. */
+  /** The slots that these quotes may fill: a slot lasts at most a day. */
   slots(): { from: Instant | null; to: Instant | null } {
     if (this.#first === null || this.#last === null) return { from: null, to: null };
     return { from: instantOf(microsOf(this.#first) - DAY_MICROS), to: instantOf(microsOf(this.#last) + 1n) };
@@ -131,7 +140,7 @@ async function dryRunImport(
     display.progress({ ...at, total, unit: "bytes", quotes }),
   );
   if (report.newAnswers === 0 && report.stored === 0) return { resumed: false, report };
-  // A slot may be filled by any quote that is there by then, not by the files' own alone.
+  // A slot may be filled by any stored quote, not only by quotes of the files.
   await tempCopies.takeQuotesAroundMisses();
   const now = instantFromDate(clock.now());
   const filled = await fill(config, tempCopies.pool, { ...span.slots(), by: asked.kind, now });

@@ -1,4 +1,4 @@
-/** `quotekeeper backfill --journal`: raw answers read again, this machine's or another's. */
+/** `quotekeeper backfill --journal`: reads raw answers again, of this machine's journal or of another one. */
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import type pg from "pg";
@@ -28,25 +28,23 @@ import { type Backfilling, backfilling } from "./display.ts";
 import { type CommonRequest, type Finished, printReport } from "./report.ts";
 import { counted, thousands } from "../../figures.ts";
 
-/** What was asked for. */
 type JournalRequest = CommonRequest & {
-  /** A journal, or a data directory with one; null: this machine's. */
+  /** A journal or a data directory; null: this machine's journal. */
   directory: string | null;
   from: Instant | null;
   to: Instant | null;
   rebuild: boolean;
 };
 
-/** A journal that was chosen, and what of it. */
 type Chosen = TimeRange & {
   rebuild: boolean;
   dir: string;
-  /** Whether it is the one that this archive is loaded from. */
+  /** Whether this archive is loaded from that journal. */
   own: boolean;
   segments: SegmentInfo[];
 };
 
-/** @returns 0; 1 when some of the journal could not be read, or something could not become a row */
+/** @returns 0; 1 when bytes could not be read, or a quote could not become a row */
 export async function backfillJournal(
   config: Config,
   edges: Edges,
@@ -81,7 +79,10 @@ async function runReplay(backfill: Backfilling, pool: pg.Pool, chosen: Chosen): 
   const { dir, own, from, to } = chosen;
   const now = (): Instant => instantFromDate(edges.clock.now());
   const asked = {
-    ...{ kind: "journal" as const, directory: own ? null : dir, from, to },
+    kind: "journal" as const,
+    directory: own ? null : dir,
+    from,
+    to,
     rebuild: chosen.rebuild,
   };
   const run = await beginRun(pool, asked, now());
@@ -95,7 +96,7 @@ async function runReplay(backfill: Backfilling, pool: pg.Pool, chosen: Chosen): 
   if (chosen.rebuild) await rebuild({ ...options, range: { from, to }, trial: null });
   else {
     await replay(options);
-    // An archive that was empty is restored as it was; the misses of its ledger were misses then.
+    // A restored archive keeps the misses of its ledger.
     if (!run.beganEmpty && run.report.stored > 0) {
       const filling = { from, to, now: now(), polled: await polledJobs(config) };
       const filled = await fillSlots(pool, { ...filling, by: "journal" });
@@ -106,7 +107,6 @@ async function runReplay(backfill: Backfilling, pool: pg.Pool, chosen: Chosen): 
   return { kind: "journal", dryRun: false, resumed: run.resumed, report: run.report };
 }
 
-/** What reading it again would change. */
 async function dryRunReplay(
   backfill: Backfilling,
   tempCopies: TempCopies,
@@ -125,13 +125,14 @@ async function dryRunReplay(
     ? await tryRebuild(tempCopies, chosen, counting)
     : { report: await tryReplay(backfill, tempCopies, counting) };
   return {
-    ...{ kind: "journal", dryRun: true, resumed: false },
+    kind: "journal",
+    dryRun: true,
+    resumed: false,
     ...tried,
     report: { ...tried.report, damagedBytes },
   };
 }
 
-/** How the journal is read. */
 type TrialOptions = Omit<ReplayOptions, "pool" | "positions" | "runPosition">;
 
 async function tryReplay(
@@ -141,12 +142,12 @@ async function tryReplay(
 ): Promise<BackfillReport> {
   const { from, to } = options.range;
   const filling = { now: instantFromDate(clock.now()), polled: await polledJobs(config) };
-  // An archive that has no slot is restored as it was, misses included.
+  // A restored archive keeps the misses of its ledger.
   const beganEmpty = !(await tempCopies.hasSlots());
   const batches = allBatches({ ...options, positions: new Map() });
   const report = await tryBatches(tempCopies, batches, showing(options));
   if (report.stored === 0 || beganEmpty) return report;
-  // A slot may be filled by any quote that is there by then, not by the journal's own alone.
+  // A slot may be filled by any stored quote, not only by quotes of the journal.
   await tempCopies.takeQuotesAroundMisses();
   const filled = await fillSlots(tempCopies.pool, { ...filling, from, to, by: "journal" });
   return { ...report, filled };
@@ -159,7 +160,10 @@ async function tryRebuild(
 ): Promise<{ report: BackfillReport; remarks: string[] }> {
   await rebuild({
     ...options,
-    ...{ pool: tempCopies.pool, positions: new Map(), runPosition: NO_POSITION, range: { from, to } },
+    pool: tempCopies.pool,
+    positions: new Map(),
+    runPosition: NO_POSITION,
+    range: { from, to },
     trial: (client, batch) => tempCopies.takeTimes(client, batch),
   });
   const { report } = options.tally;
@@ -173,7 +177,7 @@ async function tryRebuild(
   };
 }
 
-/** Shows how far a trial has come. */
+/** Shows the progress of a trial. */
 function showing({
   segments,
   signal,
@@ -194,7 +198,11 @@ function replayOptions(
   tally: ReplayOptions["tally"],
 ): TrialOptions {
   return {
-    ...{ journalDir: dir, segments, signal, tally, onProgress: display.progress },
+    journalDir: dir,
+    segments,
+    signal,
+    tally,
+    onProgress: display.progress,
     wanted: wantedBy(chosen),
     range: { from: chosen.from, to: chosen.to },
     onDamage: (damage) => {
@@ -204,7 +212,7 @@ function replayOptions(
   };
 }
 
-/** A rebuild reads notes from behind its range as well: they may tell more of its slots. */
+/** A rebuild also reads notes from behind its range: they may be of its slots. */
 function wantedBy({
   from,
   to,

@@ -1,4 +1,4 @@
-/** The report at a backfill's end. */
+/** What a backfill prints at its end. */
 import { z } from "zod";
 import { count as countJson } from "../../run/jsonWords.ts";
 import { printJson } from "../terminal/printJson.ts";
@@ -7,7 +7,6 @@ import type { Edges } from "../../run/edges.ts";
 import { say } from "../terminal/harmless.ts";
 import { bytes, counted, thousands } from "../../figures.ts";
 
-/** Dead letters, by reason. */
 export const deadLettersJson = z
   .array(
     z.strictObject({
@@ -45,24 +44,21 @@ export const backfillJson = z
   })
   .describe("Of every source that adds rows:");
 
-/** What every source takes. */
 export type CommonRequest = { dryRun: boolean; json: boolean };
 
-/** A finished backfill, or one that was only tried. */
+/** A finished backfill, or a dry run. */
 export type Finished = Pick<z.infer<typeof backfillJson>, "kind" | "dryRun" | "resumed"> & {
   report: BackfillReport;
-  /** Further lines for people, such as where the times came from. */
+  /** Further lines, such as where the times came from. */
   remarks?: readonly string[];
 };
 
-/** Prints it. */
 export function printReport({ stdout }: Edges, finished: Finished, json: boolean): void {
   const { remarks = [], ...rest } = finished;
   if (json) printJson(stdout, backfillJson, { ...rest, remarks: [...remarks] });
   else say(stdout, ...reportLines(finished));
 }
 
-/** The report in lines for people. */
 function reportLines({ dryRun, resumed, report, remarks = [] }: Finished): string[] {
   const { answers, newAnswers, read, stored, repeated, deadLettered, missing } = report;
   const lines = [
@@ -82,7 +78,7 @@ function reportLines({ dryRun, resumed, report, remarks = [] }: Finished): strin
   return lines;
 }
 
-/** How many dead letters, and why; nothing when there is none. */
+/** How many dead letters, and why; no line without dead letters. */
 export function deadLetterLines({ deadLetters }: Pick<BackfillReport, "deadLetters">): string[] {
   const text = deadLettersText(deadLetters);
   return text === null ? [] : [`Dead      ${text}; the table dead_letters has each`];

@@ -15,7 +15,6 @@ import { backfilling, type Display } from "./display.ts";
 import { runImport } from "./importing.ts";
 import { type CommonRequest, printReport } from "./report.ts";
 
-/** What was asked for. */
 type XmlRequest = CommonRequest & {
   /** Files and directories, as given. */
   paths: string[];
@@ -27,12 +26,12 @@ type XmlRequest = CommonRequest & {
   to: Instant | null;
 };
 
-/** @returns 0; 1 when something could not be read, or could not become a row */
+/** @returns 0; 1 when a file could not be read, or a quote could not become a row */
 export async function backfillXml(config: Config, edges: Edges, request: XmlRequest): Promise<number> {
   const { timePattern, delayed, from, to, dryRun, json } = request;
   const paths = request.paths.map((path) => resolve(edges.directory, path));
   const name = request.name ?? "xml";
-  // What is wrong with the pattern is said before anything is opened.
+  // A wrong pattern is an error before anything is opened.
   createTimeFinder(timePattern);
   const total = await bytesBelow(paths);
   let tally = new FileTally({ withPattern: timePattern !== null });
@@ -43,7 +42,7 @@ export async function backfillXml(config: Config, edges: Edges, request: XmlRequ
     tally = new FileTally({ withPattern: timePattern !== null });
     const onFile = (file: FileFate): void => {
       tally.add(file);
-      tell(display, file, { each: dryRun && tally.files <= MOST_TOLD });
+      logFile(display, file, { each: dryRun && tally.files <= MOST_LOGGED });
     };
     const batches = savedAnswers({ paths, timePattern, name, delayed, from, to, onFile });
     for await (const { answers, doing, done } of batches)
@@ -56,7 +55,10 @@ export async function backfillXml(config: Config, edges: Edges, request: XmlRequ
     { config, edges, title: "reading saved answers" },
     (backfill) =>
       runImport(backfill, {
-        ...{ asked, name, dryRun, total },
+        asked,
+        name,
+        dryRun,
+        total,
         read: (pools) => read(pools, backfill.display),
       }),
   );
@@ -66,11 +68,11 @@ export async function backfillXml(config: Config, edges: Edges, request: XmlRequ
   return report.deadLetters.length > 0 || tally.unreadable > 0 ? 1 : 0;
 }
 
-/** Files whose times a trial tells one by one; the report has the numbers, a detailed log has all. */
-const MOST_TOLD = 100;
+/** Files that a dry run logs one by one. The report counts all files; the debug log has all. */
+const MOST_LOGGED = 100;
 
-/** Says of a file what became of it: of a strange one always, of another one when each is told, or in a detailed log. */
-function tell({ log }: Display, file: FileFate, { each }: { each: boolean }): void {
+/** Logs an unreadable file as a warning, any other one as info when `each` is set, else for debugging. */
+function logFile({ log }: Display, file: FileFate, { each }: { each: boolean }): void {
   if (file.fate === "sidecar") return;
   if (file.fate === "unreadable") {
     log.warn({ file: file.path, problem: file.problem }, "cannot be read");

@@ -1,4 +1,4 @@
-/** The completion script of bash, 3.2 and later; it needs no other package. */
+/** The completion script of bash 3.2 and later, without other packages. */
 import { enteredPatterns, type OptionWord, type Place, valueCases, valuedPatterns } from "./places.ts";
 
 /** @param places of the program, itself first */
@@ -51,7 +51,7 @@ function values(places: readonly Place[]): string {
   return valueCases(places, act);
 }
 
-/** Commands before options: who wants an option begins with a dash. */
+/** Offers options only behind a dash, else commands. */
 function wordsOf({ path, commands, options, choices, file }: Place): string {
   const names = [...commands.map(({ name }) => name), ...choices].join(" ");
   const flags = options.map(({ flag }) => flag).join(" ");

@@ -55,7 +55,7 @@ function valueFlags({ value, description }: OptionWord): string {
   return `${{ none: "", free: " -x", file: " -r -F" }[value.kind]}${about}`;
 }
 
-/** In single quotes fish knows two escapes. */
+/** fish has two escapes in single quotes. */
 function quoted(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

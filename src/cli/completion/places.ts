@@ -1,24 +1,23 @@
-/** What can stand on the command line, read from the program itself, so that no completion goes stale. Pure. */
+/** What can stand on the command line, read from the program itself, so that completion is never outdated. Pure. */
 import type { Argument, Command, Option } from "commander";
 
-/** What follows an option: `none` nothing, `free` a value nobody can guess, `file` a path, else one of the choices. */
+/** What follows an option: `none`: nothing, `free`: any text, `file`: a path, `choices`: one of them. */
 type Value = { kind: "none" | "free" | "file" } | { kind: "choices"; choices: readonly string[] };
 
-/** An option as it is typed. */
 export type OptionWord = { flag: string; description: string; value: Value };
 
-/** Everything that can follow one command. */
+/** What can follow a command. */
 export type Place = {
-  /** The words up to here, `quotekeeper serve keys`. */
+  /** The words up to here: `quotekeeper serve keys`. */
   path: string;
   commands: { name: string; description: string }[];
   options: OptionWord[];
-  /** Choices of its arguments, and whether one of them is a path. */
+  /** Choices of the arguments, and whether an argument is a path. */
   choices: string[];
   file: boolean;
 };
 
-/** Every place of a program, the program itself first. */
+/** All places of a program, the program itself first. */
 export function placesOf(program: Command): Place[] {
   const below = (command: Command, above: string): Place[] => {
     const path = `${above} ${command.name()}`.trim();
@@ -52,19 +51,19 @@ function isPath(argument: Argument): boolean {
   return /file|dir|path/i.test(argument.name());
 }
 
-/** Up to the first semicolon: shells show one line. */
+/** A description up to the first semicolon: shells show one line. */
 function brief(description: string): string {
   return description.split(/[;\n]/)[0]?.trim() ?? "";
 }
 
-/** Options that want a value, as patterns of bash and zsh: the word after one is its value, never a command. */
+/** Patterns of bash and zsh for options with a value: the next word is the value, not a command. */
 export function valuedPatterns(places: readonly Place[]): string {
   return valuedOptions(places)
     .map(({ path, option }) => `"${path} ${option.flag}"`)
     .join(" | ");
 }
 
-/** Commands, as patterns of bash and zsh. */
+/** Patterns of bash and zsh for commands. */
 export function enteredPatterns(places: readonly Place[]): string {
   return places
     .slice(1)
@@ -72,7 +71,7 @@ export function enteredPatterns(places: readonly Place[]): string {
     .join(" | ");
 }
 
-/** A line of `case` for each option that wants a value, in bash and zsh. @param act what is done for it */
+/** A line of `case` in bash and zsh for each option with a value. @param act the commands of the line */
 export function valueCases(places: readonly Place[], act: (option: OptionWord) => string): string {
   return valuedOptions(places)
     .map(({ path, option }) => `    "${path} ${option.flag}") ${act(option)} ;;`)

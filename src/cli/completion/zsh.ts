@@ -1,4 +1,4 @@
-/** The completion script of zsh: to be sourced, or kept as `_quotekeeper` in a directory of `fpath`. */
+/** The completion script of zsh: sourced, or saved as `_quotekeeper` in a directory of `fpath`. */
 import { enteredPatterns, type OptionWord, type Place, valueCases, valuedPatterns } from "./places.ts";
 
 /** @param places of the program, itself first */

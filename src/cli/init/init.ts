@@ -1,4 +1,4 @@
-/** `quotekeeper init`: five questions, and from their answers job files and `.env`. */
+/** `quotekeeper init`: asks five questions, and writes job files and `.env` from the answers. */
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Option } from "commander";
@@ -11,10 +11,10 @@ import { type Edges, Interrupted, READER_GONE } from "../../run/edges.ts";
 import { readJobs } from "../../schedule/readJobs.ts";
 import { parseSymbols } from "../arguments.ts";
 import type { AddCommand } from "../command.ts";
-import { mostCalls, planJobs } from "../plan.ts";
+import { mostCalls, planJobs } from "../planJobs.ts";
 import { openAsker } from "../terminal/asker.ts";
 import { say } from "../terminal/harmless.ts";
-import { answersTo, isSettled } from "./initAnswers.ts";
+import { answersTo, isAnsweredByEnvironment } from "./initAnswers.ts";
 import { type Answers, CHAIN, callsOf, LOW_PRICE, type Name, readChains, SESSIONS } from "./questions.ts";
 import {
   chainsFile,
@@ -24,12 +24,11 @@ import {
   symbolsFile,
   thereAlready,
 } from "./writtenFiles.ts";
+import { inSeconds } from "../../run/durations.ts";
 import { counted, thousands } from "../../figures.ts";
 
-/** What the command was given. */
 type InitOptions = Partial<Record<Name, string>> & { yes: boolean };
 
-/** Each answer also by a flag, but for secrets. */
 export const addInit: AddCommand = (command, { edges, done }) => {
   command
     .option("--symbols <list>", "symbols, separated by commas")
@@ -46,7 +45,7 @@ export const addInit: AddCommand = (command, { edges, done }) => {
 };
 
 /**
- * @returns 0; 1 when the jobs are over budget; 2 when the files beside do not pass `jobs check` together with the new ones
+ * @returns 0; 1 when the jobs are over budget; 2 when all job files together do not pass `jobs check`
  * @throws QuotekeeperError CONFIG_INVALID, INIT_EXISTS, INIT_WRITE_FAILED, USAGE; Interrupted, before anything is written
  */
 async function init(edges: Edges, { yes, ...given }: InitOptions): Promise<number> {
@@ -64,7 +63,7 @@ async function init(edges: Edges, { yes, ...given }: InitOptions): Promise<numbe
     (name) => /\.ya?ml$/.test(name) && !isHelperFile(name),
   );
   const files = filesOf(answers, lines, paths);
-  // From here on a signal is too late: all of it is there in a moment.
+  // From here on signals are ignored: the files are written in a moment.
   const stopListening = edges.onInterrupt(() => undefined);
   await placeFiles(files).finally(stopListening);
   say(edges.stdout, "", ...[...files.keys()].map((path) => `Wrote      ${path}`));
@@ -76,10 +75,9 @@ async function init(edges: Edges, { yes, ...given }: InitOptions): Promise<numbe
     );
   if (beside.length > 0)
     say(edges.stdout, `Beside     ${beside.sort().join(", ")} in ${dir}, which count too.`);
-  return tellCost(edges);
+  return sayCost(edges);
 }
 
-/** Symbols that were typed in small letters. */
 function inSmallLetters({ symbols, chains }: Answers): string[] {
   const underlyings = (chains ?? "none") === "none" ? [] : (chains?.split(",") ?? []);
   const typed = [...(symbols?.split(",") ?? []), ...underlyings].map(
@@ -88,13 +86,13 @@ function inSmallLetters({ symbols, chains }: Answers): string[] {
   return [...new Set(typed)].filter((symbol) => symbol !== inCapitals(symbol));
 }
 
-/** The answers, unless somebody ends it before. @throws as `answersTo` */
+/** @throws as `answersTo`; Interrupted after Ctrl-C */
 async function askInTime(
   edges: Edges,
   { given, yes }: { given: Partial<Record<Name, string>>; yes: boolean },
 ): ReturnType<typeof answersTo> {
   const ended = new AbortController();
-  // Said at once: a server that is being tried may take its time.
+  // Said at once: the trial of a server may take some time.
   ended.signal.addEventListener("abort", () => say(edges.stderr, "", "Ended. Nothing was written."));
   const stopListening = edges.onInterrupt((signal) => {
     if (signal !== READER_GONE) ended.abort(new Interrupted(signal));
@@ -111,22 +109,22 @@ async function askInTime(
   }
 }
 
-/** What the settings are before the account is known: credentials without an address are no mistake yet. */
+/** The environment before the account is known: credentials without an address are no mistake yet. */
 function environmentBefore({ env }: Edges): Edges["env"] {
-  if (isSettled("account", env)) return env;
+  if (isAnsweredByEnvironment("account", env)) return env;
   const early = CREDENTIAL_NAMES.flatMap((name) => [name, `${name}_FILE`]);
   return Object.fromEntries(Object.entries(env).filter(([name]) => !early.includes(name)));
 }
 
-/** The edges for work that ends when all of it does: Ctrl-C may be a key here. */
+/** The edges for work that ends with the questions: in a terminal that readline reads, Ctrl-C is a key. */
 function endingWith({ signal }: AbortController, edges: Edges): Edges {
   return {
     ...edges,
     onInterrupt: (callback) => {
-      const tell = (): void => callback("SIGINT");
-      if (signal.aborted) tell();
-      signal.addEventListener("abort", tell);
-      return () => signal.removeEventListener("abort", tell);
+      const notify = (): void => callback("SIGINT");
+      if (signal.aborted) notify();
+      signal.addEventListener("abort", notify);
+      return () => signal.removeEventListener("abort", notify);
     },
   };
 }
@@ -138,17 +136,17 @@ function filesOf(
 ): Map<string, string> {
   const session = SESSIONS[hours as keyof typeof SESSIONS];
   const read = readChains(chains ?? "none");
-  // `.env` first: jobs without it would be polled from the simulated market if a kill came between.
+  // `.env` first: after a kill in between, jobs without `.env` would poll the simulated market.
   const files = new Map([[paths.dotenv, environmentFile(lines)]]);
   files.set(paths.symbols, symbolsFile(parseSymbols(symbols ?? ""), session));
   return read.length > 0 ? files.set(paths.chains, chainsFile(read, session)) : files;
 }
 
-/** A price far from LOW_PRICE, so that both together show how a chain's calls grow. */
+/** A price far from LOW_PRICE: both show how a chain's calls grow with the price. */
 const HIGH_PRICE = "500";
 
-/** What `jobs check` and `plan` say of the files, and what comes next. */
-async function tellCost(edges: Edges): Promise<number> {
+/** Says what the jobs cost and what to do next. @returns the exit code */
+async function sayCost(edges: Edges): Promise<number> {
   const config = loadConfig(edges.env, edges.directory);
   const { problems, jobs } = await readJobs(resolve(config.jobsDir), config);
   for (const problem of problems) say(edges.stderr, describeProblem(problem));
@@ -158,7 +156,7 @@ async function tellCost(edges: Edges): Promise<number> {
   const over = budget.fits ? "" : ": OVER BUDGET";
   say(
     edges.stdout,
-    `Plan       at most ${counted(calls, "call")} a minute; the limit is ${thousands(budget.limit)} in ${budget.windowMs / 1_000} s${over}`,
+    `Plan       at most ${counted(calls, "call")} a minute; the limit is ${thousands(budget.limit)} in ${inSeconds(budget.windowMs)}${over}`,
   );
   const now = edges.clock.now();
   for (const chain of jobs

@@ -1,4 +1,4 @@
-/** The five questions of `quotekeeper init`, what Enter answers, and what is wrong with an answer. */
+/** The five questions of `quotekeeper init`, their defaults, and the checks of an answer. */
 import { InvalidArgumentError } from "commander";
 import { distance } from "fastest-levenshtein";
 import { parameter } from "../../config/databaseUrl.ts";
@@ -12,22 +12,20 @@ import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../../run/edges.ts";
 import { parseNames, parseSymbols } from "../arguments.ts";
 
-/** The questions, in their order; each is also the name of a flag. */
+/** The questions in their order; each name is also a flag. */
 export const NAMES = ["symbols", "chains", "hours", "account", "database"] as const;
 
-/** One of them. */
 export type Name = (typeof NAMES)[number];
 
-/** The answers as they were given; null where the environment has settled it already. */
+/** The answers as given; null: the environment answers the question. */
 export type Answers = Record<Name, string | null>;
 
-/** What `hours` may be, and the session of a job that it stands for. */
+/** The answers to `hours`, and the session of a job that each stands for. */
 export const SESSIONS = { regular: "regular", extended: "any", always: "always" } as const;
 
-/** How a chain is given. */
 export const CHAIN = "UNDERLYING:EXPIRATIONS:PERCENT:STEP";
 
-/** Its parts, by the options of a job file that they stand for. */
+/** The parts of a chain, by the options of a job file. */
 const PARTS: Readonly<Record<string, string>> = {
   underlying: "UNDERLYING",
   "expirations.next": "EXPIRATIONS",
@@ -35,16 +33,14 @@ const PARTS: Readonly<Record<string, string>> = {
   "strikes.step": "STEP",
 };
 
-/** A question. */
 type Question = {
   words: string;
-  /** What Enter answers, and `--yes`. */
+  /** The answer of Enter and of `--yes`. */
   otherwise: string;
-  /** What is wrong with an answer that can be told without asking anybody else; null when nothing is. */
+  /** What is wrong with an answer, without trying a server; null: nothing. */
   problem: (answer: string) => string | null;
 };
 
-/** All five. */
 export function questionsOf(edges: Edges): Record<Name, Question> {
   return {
     symbols: {
@@ -89,10 +85,10 @@ export function questionsOf(edges: Edges): Record<Name, Question> {
   };
 }
 
-/** Prices at which a chain is counted while nobody knows the underlying's. */
+/** A price at which a chain is counted while the underlying's price is unknown. */
 export const LOW_PRICE = "100";
 
-/** Calls that a chain makes at each slot. @param last the underlying's price. @throws QuotekeeperError CHAIN_INVALID */
+/** Calls of a chain at each slot. @param last the underlying's price. @throws QuotekeeperError CHAIN_INVALID */
 export function callsOf(chain: Chain, last: string, now: Date): number {
   return expandChain(chain, last, { today: exchangeDate(now), calendar: createCalendar([]) }).length;
 }
@@ -128,10 +124,10 @@ function accountProblem(answer: string, edges: Edges): string | null {
   return settingsProblem({ QUOTES_BASE_URL: answer, ...Object.fromEntries(credentials) }, edges);
 }
 
-/** Letters that may differ in a word that was meant. */
+/** Most letters in which a misspelt word differs. */
 const NEAR = 3;
 
-/** What is wrong with an answer that is no address, where a word may be given in place of one; null: it is an address. */
+/** What is wrong with an answer that is neither `word` nor an address; null: it is an address. */
 function wordProblem(answer: string, word: string): string | null {
   if (answer.includes("://")) return null;
   const remedy =
@@ -141,17 +137,16 @@ function wordProblem(answer: string, word: string): string | null {
   return `${JSON.stringify(answer)} is no address: ${remedy}`;
 }
 
-/** The credentials that the environment has neither as a value nor as a file. */
 export function missingCredentials({ env }: Pick<Edges, "env">): string[] {
   return CREDENTIAL_NAMES.filter((name) => !isSet(name, env));
 }
 
-/** Whether the environment has a setting, or names a file of it. */
+/** Whether the environment has a setting, as a value or as a file. */
 export function isSet(name: string, env: Edges["env"]): boolean {
   return Boolean(env[name]?.trim() || env[`${name}_FILE`]?.trim());
 }
 
-/** What is wrong with settings beside those of the environment; null when nothing is. */
+/** What is wrong with these settings together with the environment; null: nothing. */
 export function settingsProblem(
   settings: Readonly<Record<string, string>>,
   { env, directory }: Edges,
@@ -166,7 +161,7 @@ function passwordProblem(url: string): string | null {
     : null;
 }
 
-/** What is wrong, without code and remedy; what is no error of ours is thrown on. */
+/** What is wrong, without code and remedy. @throws errors that are not ours */
 export function complaintOf(read: () => unknown): string | null {
   try {
     read();

@@ -1,4 +1,4 @@
-/** The lines of `.env` that follow from an account and from a database: secrets are asked for, a server is tried. */
+/** The lines of `.env` of an account and of a database. Secrets are asked for; a server is tried. */
 import { currentVersion } from "../../archive/schema/migrations.ts";
 import { CREDENTIAL_NAMES } from "../../config/environment.ts";
 import { loadConfig } from "../../config/loadEnvironment.ts";
@@ -10,16 +10,16 @@ import { say } from "../terminal/harmless.ts";
 import { complaintOf, missingCredentials, settingsProblem } from "./questions.ts";
 import { environmentLine } from "./writtenFiles.ts";
 
-/** What came of an answer: the lines, or what is wrong after all. */
-export type Settled = { lines: string[] } | { problem: string };
+/** The lines of `.env` of an answer, or what is wrong with the answer. */
+export type Tried = { lines: string[] } | { problem: string };
 
-/** Who answers, and where; without an asker nobody can be asked. */
+/** Without an asker nobody is asked. */
 export type Asking = { edges: Edges; asker: Asker | null };
 
 const BOTH_MARKS = "It holds quotation marks of every kind: put it into a file.";
 
-/** The address, and the credentials that the environment does not have. @throws Interrupted */
-export async function settleAccount(address: string, { edges, asker }: Asking): Promise<Settled> {
+/** Asks for the credentials that the environment lacks. @throws Interrupted */
+export async function tryAccount(address: string, { edges, asker }: Asking): Promise<Tried> {
   if (address === "simulated") return { lines: [] };
   const missing = missingCredentials(edges);
   if (missing.length > 0 && asker === null)
@@ -41,7 +41,7 @@ export async function settleAccount(address: string, { edges, asker }: Asking): 
   return { lines };
 }
 
-/** Asks until the answer is right. @returns its line of `.env` */
+/** Asks until the answer is right. @returns the line of `.env` */
 async function askSecret(
   name: string,
   address: string,
@@ -61,17 +61,17 @@ async function askSecret(
   }
 }
 
-/** The address of a server that lets us in; a password is asked for when it wants one. @throws Interrupted */
-export async function settleDatabase(url: string, { edges, asker }: Asking): Promise<Settled> {
+/** Connects to the server, and asks for a password if the server wants one. @throws Interrupted */
+export async function tryDatabase(url: string, { edges, asker }: Asking): Promise<Tried> {
   if (url === "embedded") return { lines: [] };
   let opened = url;
-  let trial = await tryDatabase(opened, edges);
+  let trial = await connect(opened, edges);
   if (trial?.wantsLogin && asker !== null && HAS_USER.test(url)) {
     say(edges.stdout, trial.problem);
     const password = await asker.askHidden("password, not shown (Enter: another address): ");
     if (password !== "") {
       opened = url.replace(HAS_USER, (start) => `${start}:${encodeURIComponent(password)}`);
-      trial = await tryDatabase(opened, edges);
+      trial = await connect(opened, edges);
     }
   }
   if (trial !== null) return { problem: trial.problem };
@@ -79,14 +79,11 @@ export async function settleDatabase(url: string, { edges, asker }: Asking): Pro
   return line === null ? { problem: BOTH_MARKS } : { lines: [line] };
 }
 
-/** The part of an address up to its user's name. */
+/** An address up to the user's name. */
 const HAS_USER = /^\w+:\/\/[^/?#@:]+(?=@)/;
 
-/** @returns null when the server lets us in; `wantsLogin`: perhaps it does with a password. @throws Interrupted */
-async function tryDatabase(
-  url: string,
-  edges: Edges,
-): Promise<{ problem: string; wantsLogin: boolean } | null> {
+/** @returns null when the server accepts the connection; `wantsLogin`: a password may help. @throws Interrupted */
+async function connect(url: string, edges: Edges): Promise<{ problem: string; wantsLogin: boolean } | null> {
   try {
     const config = loadConfig({ ...edges.env, DATABASE_URL: url }, edges.directory);
     await withArchive(config, edges, ({ pool }) => currentVersion(pool));

@@ -1,11 +1,11 @@
-/** What `quotekeeper init` writes: the texts of the files, and how they get to their places, all of them or none. */
+/** The files that `quotekeeper init` writes: their texts, and how all of them or none get to their places. */
 import { link, lstat, mkdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { parse as parseDotenv } from "dotenv";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Chain } from "../../market/optionChain.ts";
 
-/** The job of symbols. @param session as a job file has it */
+/** @param session as a job file has it */
 export function symbolsFile(symbols: readonly string[], session: string): string {
   return `# Written by \`quotekeeper init\`. All options: docs/jobs.md. A change takes effect while the program runs.
 name: symbols
@@ -15,7 +15,6 @@ symbols: [${symbols.map(quoted).join(", ")}] # up to 100 are one call
 `;
 }
 
-/** The job of chains. */
 export function chainsFile(chains: readonly Chain[], session: string): string {
   const entries = chains.map(
     ({ underlying, expirations, strikes }) =>
@@ -35,12 +34,12 @@ function flow(options: object): string {
     .join(", ")} }`;
 }
 
-/** What YAML could read as something else stands in quotes. */
+/** Quotes a symbol that YAML could read as something else. */
 function quoted(symbol: string): string {
   return /^[A-Za-z0-9][A-Za-z0-9.]*$/.test(symbol) ? symbol : JSON.stringify(symbol);
 }
 
-/** `.env`. @param lines settings; none of the account: the simulated market, none of the database: the embedded one */
+/** `.env`. @param lines settings */
 export function environmentFile(lines: readonly string[]): string {
   const has = (name: string): boolean => lines.some((line) => line.startsWith(`${name}=`));
   return [
@@ -58,18 +57,18 @@ export function environmentFile(lines: readonly string[]): string {
   ].join("\n");
 }
 
-/** A line of `.env` that is read as exactly this value; null when none is: it holds every kind of quotation mark. */
+/** A line of `.env` that dotenv reads as exactly this value; null: the value holds every kind of quotation mark. */
 export function environmentLine(name: string, value: string): string | null {
   const ways = ["", "'", '"', "`"].map((mark) => `${name}=${mark}${value}${mark}`);
   return ways.find((line) => parseDotenv(line)[name] === value) ?? null;
 }
 
 /**
- * Those of the paths at which there is something, if only a link that leads nowhere; and those of their directories in
- * whose place there is something else.
+ * The paths at which something exists, if only a broken link; or, if their directories' places are taken by something
+ * else, those places.
  *
  * @returns each as a message names it
- * @throws QuotekeeperError INIT_WRITE_FAILED when that cannot be told
+ * @throws QuotekeeperError INIT_WRITE_FAILED when a path cannot be looked at
  */
 export async function thereAlready(paths: readonly string[]): Promise<string[]> {
   const blocked: (string | null)[] = [];
@@ -85,7 +84,7 @@ export async function thereAlready(paths: readonly string[]): Promise<string[]> 
   return (await Promise.all(found)).filter((each) => each !== null);
 }
 
-/** A path at which there is something, and what it is unless it is a file; null: there is nothing. */
+/** The path, and what is there unless it is a file; null: nothing is there. */
 async function foundAt(path: string): Promise<string | null> {
   try {
     const stats = await lstat(path);
@@ -105,7 +104,6 @@ const isDirectory = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** INIT_EXISTS for what `thereAlready` names. */
 export function filesExist(paths: readonly string[]): QuotekeeperError {
   const [is, it] = paths.length === 1 ? ["is", "it"] : ["are", "them"];
   return new QuotekeeperError(
@@ -115,11 +113,10 @@ export function filesExist(paths: readonly string[]): QuotekeeperError {
 }
 
 /**
- * Puts all files in their places, or none, and none over another: each is written beside its place, which only its owner
- * may read, and then put there whole. A kill leaves those that were placed by then, each of them whole, and drafts, which
- * the next run takes away; on a file system without links perhaps an empty file.
+ * Places all files or none, and overwrites nothing: writes a draft beside each place, then links it there. A kill leaves
+ * whole files, and drafts that the next run removes; on a file system without links perhaps an empty file.
  *
- * @param files texts by path; `.env` alone stays its owner's
+ * @param files texts by path; only its owner may read `.env`
  * @throws QuotekeeperError INIT_EXISTS, INIT_WRITE_FAILED
  */
 export async function placeFiles(files: ReadonlyMap<string, string>): Promise<void> {
@@ -145,24 +142,24 @@ export async function placeFiles(files: ReadonlyMap<string, string>): Promise<vo
     throw there.length > 0 ? filesExist(there) : writeFailed(current, error);
   } finally {
     for (const path of files.keys()) await rm(draftOf(path), { force: true });
-    // A jobs directory that stayed empty would keep `start` from writing its examples.
+    // `start` writes no examples into a jobs directory that exists.
     if (placed.length < files.size) for (const dir of made) await rmdir(dir).catch(() => undefined);
   }
 }
 
-/** Always the same name: what a kill has left is found again. */
+/** The name is always the same, so the next run finds the draft of a killed one. */
 const draftOf = (path: string): string => `${path}.init-unfinished`;
 
-/** What a file system says that has no hard links, such as exFAT. */
+/** Error codes of a file system without hard links, such as exFAT. */
 const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
 
-/** Puts a draft in its place if nothing is there. */
+/** Moves a draft to its place if nothing is there. */
 async function place(path: string): Promise<void> {
   try {
     await link(draftOf(path), path);
   } catch (error) {
     if (!NO_LINKS.includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
-    // Taken first, so that nobody else's file is there when the draft replaces it.
+    // An empty file reserves the place, so that the rename replaces no other program's file.
     await writeFile(path, "", { mode: 0o600, flag: "wx" });
     await rename(draftOf(path), path).catch(async (cause: unknown) => {
       await rm(path, { force: true });

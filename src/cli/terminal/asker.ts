@@ -1,13 +1,13 @@
-/** Questions in a terminal: one line each, of which a secret is not shown. */
+/** Questions in a terminal, a line each; a secret is not shown. */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { type Edges, Interrupted } from "../../run/edges.ts";
 import { own } from "./harmless.ts";
 
-/** What moves the cursor: readline's own, since what is typed comes to it as keys. */
+/** readline's movements of the cursor. */
 const MOVEMENTS = /\r|\u001b\[[?\d;]*[A-Za-z]/gu;
 
-/** Where readline writes: standard output, to which its movements of the cursor are ours. @param isHidden nothing is */
+/** Standard output for readline, whose movements of the cursor are marked as ours. @param isHidden whether to write nothing */
 export function keysOutput({ stdout }: Pick<Edges, "stdout">, isHidden = () => false): NodeJS.WritableStream {
   const output = new Writable({
     write: (piece: Buffer, _encoding, done) => {
@@ -18,17 +18,15 @@ export function keysOutput({ stdout }: Pick<Edges, "stdout">, isHidden = () => f
   return Object.defineProperty(output, "columns", { get: () => stdout.columns });
 }
 
-/** Asks one question after the other. */
 export type Asker = {
-  /** @returns what was typed, without blanks around it. @throws Interrupted */
+  /** @returns the typed line, trimmed. @throws Interrupted */
   ask: (prompt: string) => Promise<string>;
-  /** The same, and what is typed is not shown. */
+  /** As `ask`, without showing what is typed. */
   askHidden: (prompt: string) => Promise<string>;
-  /** Gives the terminal back. */
   close: () => void;
 };
 
-/** @param ended aborted at Ctrl-C, and when the input ends; whoever else aborts it ends the question */
+/** @param ended aborted at Ctrl-C and at the end of the input; aborting it elsewhere ends the question */
 export function openAsker(
   input: NodeJS.ReadableStream,
   { stdout }: Pick<Edges, "stdout">,
@@ -37,7 +35,7 @@ export function openAsker(
   let isHidden = false;
   const output = keysOutput({ stdout }, () => isHidden);
   const lines = createInterface({ input, output, terminal: true, historySize: 0 });
-  // Several lines may be pasted at once: they wait here for their questions.
+  // Lines that were pasted together wait here for their questions.
   const typed = lines[Symbol.asyncIterator]();
   const close = (): void => lines.close();
   // In a terminal that readline reads, Ctrl-C is a key.

@@ -1,4 +1,4 @@
-/** How a command line that failed says so, and its exit code. */
+/** Prints the error of a failed command line, and returns the exit code. */
 import { CommanderError, InvalidArgumentError } from "commander";
 import { z } from "zod";
 import { ERRORS, QuotekeeperError } from "../../errors.ts";
@@ -23,12 +23,12 @@ export const errorJson = z.strictObject({
 });
 
 /**
- * Writes one message to stderr, and with `--json` one more line, which is the error as JSON. Errors of ours need no
- * stack, others come with theirs.
+ * Writes one message to stderr, with `--json` also the error as a line of JSON. Only errors that are not ours have a
+ * stack.
  */
 export function complain(error: unknown, argv: readonly string[], { stderr }: Edges): number {
   if (error instanceof Interrupted) return EXIT_INTERRUPTED;
-  // Help and version end so.
+  // Commander ends help and version with an error.
   if (error instanceof CommanderError && error.exitCode === 0) return 0;
   const named = nameOf(error);
   // Commander has printed its message already.

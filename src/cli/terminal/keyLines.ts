@@ -1,7 +1,6 @@
 /** Credentials as lines for a shell or an `.env` file. */
 import type { Credentials } from "../../quotes-api/oauth/signature.ts";
 
-/** The four lines, each ended. */
 export function keyLines({
   consumerKey,
   consumerSecret,

@@ -6,9 +6,9 @@ import { exchangeTime } from "../../market/calendar/dates.ts";
 import type { Sink } from "../../run/edges.ts";
 import { linesOfStack, oneLine, own } from "./harmless.ts";
 import { fold } from "./width.ts";
-import { wantsColour } from "./screen.ts";
+import { wantsColour } from "./colour.ts";
 
-/** What is never in a log, whatever somebody passes by mistake: not at the top, and not three levels deep. */
+/** Fields that are never logged, even if code passes them by mistake, down to three levels deep. */
 const SECRET_NAMES = [
   "authorization",
   "password",
@@ -44,7 +44,7 @@ export function createLogger(
   );
 }
 
-/** What a person is shown of a line that pino wrote. */
+/** Formats a line of pino for a person. */
 function forPeople(terminal: Pick<Sink, "columns">, colorize: boolean): (line: string) => string {
   const prettify = prettyFactory({
     colorize,
@@ -53,7 +53,7 @@ function forPeople(terminal: Pick<Sink, "columns">, colorize: boolean): (line: s
     customPrettifiers: { time: (at) => `[${exchangeTime(new Date(String(at))).slice(11)} New York]` },
     singleLine: true,
   });
-  // Colours that are there when all fields are one line each are the prettifier's.
+  // All fields are harmless by now, so any colour is the prettifier's.
   return (line) =>
     prettify(harmlessFields(JSON.parse(line)))
       .replace(/\u001b\[[\d;]*m/g, own)
@@ -62,7 +62,7 @@ function forPeople(terminal: Pick<Sink, "columns">, colorize: boolean): (line: s
       .join("\n");
 }
 
-/** The fields of a line, each text in one line; stacks in theirs. */
+/** The fields of a log line, each text in one line, a stack in several. */
 function harmlessFields(value: unknown, name = ""): unknown {
   if (typeof value === "string") return name === "stack" ? linesOfStack(value).join("\n") : oneLine(value);
   if (Array.isArray(value)) return value.map((item) => harmlessFields(item));

@@ -1,30 +1,29 @@
-/** The live line of `start`: it changes in place on a terminal, in as many lines as it needs there, and is a line now and then elsewhere. */
+/** A live line: on a terminal it changes in place, over several lines if needed; elsewhere it is printed now and then. */
 import type { Clock } from "../../clock.ts";
 import type { Sink } from "../../run/edges.ts";
 import { oneLine, own } from "./harmless.ts";
 import { widthOf, wrapTo } from "./width.ts";
 
-/** Where no person looks, a line at most this often: at first, and when it is clear that all goes well. */
+/** Least time between two lines on a pipe: for the first lines, and later. */
 const PLAIN_EVERY_MS = 10_000;
 const PLAIN_LATER_MS = 600_000;
 
 const CLEAR_LINE = own("\r\u001b[2K");
 
-/** How often what goes on fast is shown, in ms: every few thousand rows would be every few milliseconds. */
+/** Least time between two texts of fast progress, in ms. */
 export const SHOW_EVERY_MS = 200;
 
-/** Lines that come often. */
+/** Lines on a pipe that come at the shorter interval. */
 const PLAIN_FIRST_LINES = 6;
 
-/** What stands between the parts of a line: where it does not fit, it goes on behind one of them. */
+/** Separates the parts of a line; a line that is too wide breaks here. */
 const BETWEEN = " | ";
 
-/** A line that is written over and over. */
 export class StatusLine {
   readonly #out: Sink;
   readonly #clock: Clock;
   #shown = "";
-  /** How it stands on the terminal. */
+  /** The lines on the terminal. */
   #drawn: readonly string[] = [];
   #ended = false;
   #writtenAtMs = -Infinity;
@@ -35,7 +34,7 @@ export class StatusLine {
     this.#clock = clock;
   }
 
-  /** Shows a text now, or on a pipe as soon as it is time for a line again. */
+  /** Shows a text; on a pipe, drops it when the last line is too recent. */
   show(shown: string): void {
     const text = oneLine(shown);
     if (text === this.#shown || this.#ended) return;
@@ -48,7 +47,7 @@ export class StatusLine {
     this.#out.write(this.#out.isTTY ? `${this.#erase()}${this.#draw()}` : `${text}\n`);
   }
 
-  /** Shows on a terminal how far something is, now and then; `text` is asked for only where it is shown. */
+  /** Shows progress now and then, on a terminal only; calls `text` only when it is shown. */
   progress(text: () => string): void {
     if (this.#out.isTTY && this.#clock.monotonicMs() - this.#writtenAtMs >= SHOW_EVERY_MS) this.show(text());
   }
@@ -69,22 +68,21 @@ export class StatusLine {
     };
   }
 
-  /** Leaves the terminal's cursor on a line of its own; nothing is shown any more. */
+  /** Moves the cursor to the next line; nothing is shown any more. */
   end(): void {
     if (this.#out.isTTY && this.#shown !== "" && !this.#ended) this.#out.write("\n");
     this.#ended = true;
   }
 
-  /** To where the line began, with nothing of it left. */
   #erase(): string {
     const { columns } = this.#out;
-    // The terminal has broken its lines anew, and nobody knows where they begin: they stay.
+    // A narrowed terminal has wrapped the old lines again, so their start is unknown: they stay.
     if (this.#drawn.some((line) => widthOf(line) > columns)) return "\n";
     const above = this.#drawn.length - 1;
     return above > 0 ? own(`\r\u001b[${above}A\u001b[J`) : CLEAR_LINE;
   }
 
-  /** Nothing is cut; and no line is full, for the cursor stands behind the last one. */
+  /** Cuts nothing. A column stays free for the cursor behind the last line. */
   #draw(): string {
     const room = Math.max(1, this.#out.columns - 1);
     const lines: string[] = [];

@@ -1,43 +1,52 @@
 /** Aligned tables that fit the terminal. */
 import type { Sink } from "../../run/edges.ts";
+import { aligned as padded, placesOf } from "../../figures.ts";
 import { oneLine } from "./harmless.ts";
-import { type Paint, painter } from "./screen.ts";
+import { type Paint, painter } from "./colour.ts";
 import { fold, widthOf, wrapTo } from "./width.ts";
 
-/** Columns of a table: heading, whether it holds numbers, and whether its text may go on in the next line. */
 type Column = {
   heading: string;
+  /** The column holds numbers. */
   right?: boolean;
-  /** Characters behind which a text that is too wide for the table may go on in another line; blanks always do. */
+  /** A text that is too wide continues in the next line, at a blank or behind one of these characters. */
   wrap?: string;
 };
 
-/** A cell; null leaves it empty. */
+/** Null leaves the cell empty. */
 type Cell = string | null;
+
+type Rows = readonly (readonly Cell[])[];
 
 /** Blanks between columns, and when there is little room. */
 const GAPS = [2, 1] as const;
 
-/** Where a table is printed. */
 type TableEdges = {
   stdout: Pick<Sink, "isTTY"> & { columns?: number };
   env: Readonly<Record<string, string | undefined>>;
 };
 
-/** The least that a column which may go on in the next line gets. */
+/** Least width of a column whose text wraps. */
 const LEAST_WRAPPED = 12;
 
+/** Columns of numbers. */
+export function right(...headings: readonly string[]): Column[] {
+  return headings.map((heading) => ({ heading, right: true }));
+}
+
 /**
- * An aligned table without lines; the headings bold on a terminal that wants colour. Numbers stand with their decimal
- * points below each other. On a terminal, and where columns that may wrap are given, it is no wider than the sink: those
- * go on in another line, and when that is not enough, each row becomes a block of a heading and a value a line. Nothing
- * is ever cut.
+ * An aligned table without lines. Headings are bold on a terminal that wants colour. The decimal points of a column
+ * stand below each other. On a terminal, and where a column may wrap, the table is no wider than the sink: columns
+ * wrap, and when that is not enough, each row becomes a block with a heading and a value a line. Nothing is cut.
+ *
+ * @param headings a text is a column of text that does not wrap
  */
 export function table(
-  columns: readonly Column[],
-  rows: readonly (readonly Cell[])[],
+  headings: readonly (string | Column)[],
+  rows: Rows,
   { stdout, env }: TableEdges,
 ): string {
+  const columns = headings.map((given): Column => (typeof given === "string" ? { heading: given } : given));
   const paint = painter(stdout, env);
   const fits = stdout.isTTY || columns.some(({ wrap }) => wrap !== undefined);
   const room = (fits && stdout.columns) || Infinity;
@@ -53,12 +62,12 @@ export function table(
   return blocks(columns, harmless, { paint, room });
 }
 
-/** The rows, with wide texts broken, if they may be, so that the table is no wider than `room`; null when it cannot be. */
+/** The rows no wider than `room`, wrapped if that is allowed; null: they do not fit. */
 function fitted(
   columns: readonly Column[],
-  rows: readonly (readonly Cell[])[],
+  rows: Rows,
   { room, gap, wrapping }: { room: number; gap: number; wrapping: boolean },
-): readonly (readonly Cell[])[] | null {
+): Rows | null {
   const widths = columns.map(({ heading }, index) =>
     rows.reduce((most, row) => Math.max(most, widthOf(row[index] ?? "")), widthOf(heading)),
   );
@@ -66,7 +75,7 @@ function fitted(
   if (excess <= 0) return rows;
   if (!wrapping) return null;
   let broken = rows;
-  // The last first: what comes first names the row.
+  // The last column wraps first: the first ones name the row.
   for (const [index, { heading, wrap }] of [...columns.entries()].reverse()) {
     const width = widths[index] ?? 0;
     const least = Math.max(LEAST_WRAPPED, widthOf(heading));
@@ -82,7 +91,7 @@ function fitted(
 
 function aligned(
   columns: readonly Column[],
-  rows: readonly (readonly Cell[])[],
+  rows: Rows,
   { gap, paint }: { gap: number; paint: Paint },
 ): string {
   const head = columns.map(({ heading }) => heading);
@@ -109,10 +118,10 @@ function aligned(
     .join("");
 }
 
-/** A block for each row: its first cell, and under it a heading and a value a line. */
+/** A block for each row: its first cell, then a line for each further cell, with the heading before it. */
 function blocks(
   columns: readonly Column[],
-  rows: readonly (readonly Cell[])[],
+  rows: Rows,
   { paint, room }: { paint: Paint; room: number },
 ): string {
   const widest = Math.max(...columns.slice(1).map(({ heading }) => widthOf(heading)));
@@ -129,29 +138,14 @@ function blocks(
     .join("");
 }
 
-/** What is a number and nothing else: `-3.34`, `1,234`, `4.9E-324`. */
+/** A cell that is one number: `-3.34`, `1,234`, `4.9E-324`. */
 const NUMBER = /^[-+\u2212]?[\d,]+(\.\d+)?(E[-+]?\d+)?$/i;
 
-type Rows = readonly (readonly (string | null)[])[];
-
-/** @param columns those to the `right` that hold numbers alone get blanks behind their shorter decimals */
-function alignDecimals(columns: readonly { right?: boolean }[], rows: Rows): Rows {
-  const tails = columns.map(({ right }, index) => {
+/** Puts blanks behind the shorter decimals of columns that hold numbers alone. */
+function alignDecimals(columns: readonly Column[], rows: Rows): Rows {
+  const places = columns.map(({ right }, index) => {
     const cells = rows.flatMap((row) => row[index] ?? []);
-    return right && cells.every((cell) => NUMBER.test(cell))
-      ? cells.reduce((most, cell) => Math.max(most, tailOf(cell)), 0)
-      : 0;
+    return right && cells.every((cell) => NUMBER.test(cell)) ? placesOf(cells) : 0;
   });
-  return rows.map((row) =>
-    row.map((cell, index) => {
-      const tail = tails[index] ?? 0;
-      return cell === null || tail === 0 ? cell : `${cell}${" ".repeat(tail - tailOf(cell))}`;
-    }),
-  );
-}
-
-/** Characters from the point on. */
-function tailOf(cell: string): number {
-  const point = cell.indexOf(".");
-  return point < 0 ? 0 : cell.length - point;
+  return rows.map((row) => row.map((cell, index) => cell && padded(cell, places[index] ?? 0, " ")));
 }

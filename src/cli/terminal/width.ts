@@ -1,19 +1,19 @@
-/** Text measured in the columns of a terminal, where some characters take two and others none. */
+/** Text measured in columns of a terminal: some characters take two, others none. */
 import stringWidth from "string-width";
 
-/** Columns that a text takes; colours take none. */
+/** Columns of a text; colours take none. */
 export function widthOf(text: string): number {
   return stringWidth(text);
 }
 
-/** The text, cut with an ellipsis where it takes more than `columns`. It must hold no colours. */
+/** The text, cut with an ellipsis if it is wider than `columns`. The text must hold no colours. */
 export function cutTo(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   return `${startOf(text, Math.max(0, columns - 1))}…`;
 }
 
 /**
- * Lines of at most `columns`, broken at blanks where there are any. It must hold no colours.
+ * Lines of at most `columns`, broken at blanks if there are any. The text must hold no colours.
  *
  * @param separators a line may also end behind one of these characters
  */
@@ -32,7 +32,6 @@ export function wrapTo(text: string, columns: number, separators = ""): string[]
   return rest === "" && lines.length > 0 ? lines : [...lines, rest];
 }
 
-/** As many whole characters as fit. */
 function startOf(text: string, columns: number): string {
   let start = "";
   let used = 0;
@@ -46,15 +45,15 @@ function startOf(text: string, columns: number): string {
 
 const GRAPHEMES = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** Where what goes on would get fewer columns than this beside what stands before it, it goes below. */
+/** A continuation with fewer columns than this beside the key moves to the left, below the key. */
 const LEAST_BESIDE = 20;
 
-/** `Database   ` of a line that has a key, or the blanks that it begins with. */
+/** A line's key, such as `Database   `, or the blanks at its beginning. */
 const BEFORE = /^ *(?:\S+(?: \S+){0,2} {2,})?/;
 
 /**
- * A line as a terminal of so many columns shows it: broken at blanks, and never within a word, so that an address can be
- * copied as a whole. What goes on stands below where the text began. It may hold colours.
+ * A line for a terminal of so many columns: broken at blanks, never within a word, so that an address can be copied
+ * whole. The continuation stands below the beginning of the text. The line may hold colours.
  */
 export function fold(line: string, columns: number): string[] {
   if (widthOf(line) <= columns) return [line];

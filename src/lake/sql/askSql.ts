@@ -16,7 +16,7 @@ import * as sql from "../../archive/export/duckViews.ts";
 import { type Instant, instantOf } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { zstandard } from "../../export/exportArchive.ts";
-import type { Compress } from "../../export/parquetColumn.ts";
+import type { Compress } from "../../export/parquetFile.ts";
 import type { DecimalType } from "../../export/parquetDecimal.ts";
 import { writeTable } from "../../export/writeTable.ts";
 import { writtenOf } from "../dropHot.ts";

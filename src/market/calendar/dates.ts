@@ -1,13 +1,10 @@
-/**
- * Arithmetic on calendar dates, without hours or zones, and the one zone the exchange lives in.
- */
+/** Arithmetic on calendar dates, without hours or zones, and the one zone the exchange lives in. */
 import { Temporal } from "temporal-polyfill";
 import { remembered } from "../../remembered.ts";
 
-/** The zone of every NYSE time in this folder. */
 export const EXCHANGE_ZONE = "America/New_York";
 
-/** ISO day numbers, as `Temporal.PlainDate.dayOfWeek` counts them. */
+/** ISO day numbers, as in `Temporal.PlainDate.dayOfWeek`. */
 export const DAY = {
   monday: 1,
   tuesday: 2,
@@ -20,7 +17,7 @@ export const DAY = {
 
 const DAYS_OF_MONTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Whether a text is `YYYY-MM-DD` and names a day that exists (`2026-02-30` does not). */
+/** Whether a text is `YYYY-MM-DD` and a day that exists (`2026-02-30` does not). */
 export function isDateText(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const [year, month, day] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8))];
@@ -29,7 +26,7 @@ export function isDateText(text: string): boolean {
   return day >= 1 && day <= days;
 }
 
-/** The calendar date at the exchange (America/New_York) at an instant, `YYYY-MM-DD`. */
+/** `YYYY-MM-DD` in New York. */
 export function exchangeDate(at: Date): string {
   return Temporal.Instant.fromEpochMilliseconds(at.getTime())
     .toZonedDateTimeISO(EXCHANGE_ZONE)
@@ -37,7 +34,7 @@ export function exchangeDate(at: Date): string {
     .toString();
 }
 
-/** What the exchange's clocks show at an instant, `YYYY-MM-DD HH:MM:SS`. */
+/** New York's clocks, `YYYY-MM-DD HH:MM:SS`. */
 export function exchangeTime(at: Date): string {
   return Temporal.Instant.fromEpochMilliseconds(at.getTime())
     .toZonedDateTimeISO(EXCHANGE_ZONE)
@@ -48,17 +45,17 @@ export function exchangeTime(at: Date): string {
 
 const DAY_MS = 86_400_000;
 
-/** The date `days` after (or, below 0, before) another, both `YYYY-MM-DD`. */
+/** Both dates are `YYYY-MM-DD`; `days` may be below 0. */
 export function addDays(date: string, days: number): string {
   return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** The weekday of a date `YYYY-MM-DD`, as `DAY` counts them. */
+/** As `DAY` counts. @param date `YYYY-MM-DD` */
 export function weekdayOf(date: string): number {
   return new Date(date).getUTCDay() || DAY.sunday;
 }
 
-/** A stretch during which a zone's distance to UTC stays the same. */
+/** A time during which a zone's distance to UTC stays the same. */
 type Stretch = { fromMs: number; toMs: number; offsetMs: number };
 
 /** The stretches from one local time to another in its zone, ascending; the last one may outlast it. */
@@ -76,10 +73,9 @@ export function stretchesBetween(start: Temporal.ZonedDateTime, end: Temporal.Zo
   return stretches;
 }
 
-/** Years whose stretches are remembered. */
 const MOST_YEARS = 100;
 
-/** The stretches of a year at the exchange: a zone is slow to ask, once for each day. */
+/** The stretches of a year at the exchange: a question to a zone is slow, and there is one for each day. */
 const stretchesOf = remembered(MOST_YEARS, (year: number) => {
   const newYear = Temporal.PlainDate.from({ year, month: 1, day: 1 });
   return stretchesBetween(
@@ -89,8 +85,8 @@ const stretchesOf = remembered(MOST_YEARS, (year: number) => {
 });
 
 /**
- * The instant (UTC) at which exchange clocks show `time` (`HH:MM`) on `date` (`YYYY-MM-DD`): the first of two where clocks
- * are put back. The hour that is left out when they are put forward, from 02:00, is not to be asked for.
+ * The instant (UTC) at which exchange clocks show `time` (`HH:MM`) on `date` (`YYYY-MM-DD`): the first of two where
+ * clocks are put back. Not for the hour from 02:00 that is left out when they are put forward.
  */
 export function exchangeInstant(date: string, time: string): Date {
   const shownMs = Date.parse(`${date}T${time}Z`);
@@ -100,7 +96,7 @@ export function exchangeInstant(date: string, time: string): Date {
   return new Date(shownMs - (stretch?.offsetMs ?? 0));
 }
 
-/** The `nth` given weekday of a month; `nth` -1 is the last one. */
+/** `nth` -1 is the last one. */
 export function nthWeekday(
   month: { year: number; month: number },
   weekday: number,

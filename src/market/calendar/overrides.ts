@@ -1,17 +1,16 @@
 /**
- * The operator's own word on single days, `jobs/calendar.yaml`: it wins over every rule here, so that a closure
+ * The operator's own word on single days, `jobs/calendar.yaml`. It wins over every rule here, so that a closure
  * announced this morning needs no new release.
  */
 import { z } from "zod";
 import { isDateText } from "./dates.ts";
 
-/** A time at which a session can end early: `HH:MM`, after the opening and not after the regular close. */
+/** `HH:MM`, after the opening and not after the regular close. */
 const closeTime = z
   .string()
   .regex(/^([01]\d|2[0-3]):[0-5]\d$/, { error: "expected HH:MM, for example 13:00", abort: true })
   .refine((time) => time > "09:30" && time <= "16:00", "a session can close from 09:31 to 16:00");
 
-/** One day of `jobs/calendar.yaml`. */
 const calendarOverrideSchema = z
   .strictObject({
     date: z
@@ -37,10 +36,9 @@ const calendarOverrideSchema = z
     message: "only a day of kind early has a close",
   });
 
-/** One day as the operator says it is. */
 export type CalendarOverride = z.infer<typeof calendarOverrideSchema>;
 
-/** The file `jobs/calendar.yaml`: `overrides`, each date at most once. */
+/** `jobs/calendar.yaml`: each date at most once. */
 export const calendarFileSchema = z.strictObject({
   overrides: z
     .array(calendarOverrideSchema)

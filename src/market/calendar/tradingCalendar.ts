@@ -1,42 +1,43 @@
 /**
- * NYSE sessions: on which days the market is open, and from when to when. Rules and single days live in
- * `holidays.ts`; an operator's override wins over all of them.
+ * NYSE sessions: on which days the market is open, and from when to when. An operator's override wins over rules and
+ * single days.
  */
 import { QuotekeeperError } from "../../errors.ts";
 import { remembered } from "../../remembered.ts";
 import { addDays, DAY, exchangeInstant, isDateText, weekdayOf } from "./dates.ts";
-import { earlyClosesOf, holidaysOf, CLOSURES, IRREGULAR_CLOSES, LATE_OPENINGS } from "./holidays.ts";
+import { holidaysOf } from "./holidays.ts";
+import { earlyClosesOf } from "./earlyCloses.ts";
+import { CLOSURES, IRREGULAR_CLOSES, LATE_OPENINGS } from "./singleDays.ts";
 import type { CalendarOverride } from "./overrides.ts";
 import { EARLY_CLOSE, type Phase, phaseFinder, sessionOn, type TradingSession } from "./tradingSession.ts";
 
 export type { Phase, TradingSession } from "./tradingSession.ts";
 
-/** When a job wants to run: in one phase, in any of pre, regular and post, or regardless of the market. */
+/** When a job polls: in one phase, in any of pre, regular and post, or regardless of the market. */
 export type WantedSession = "pre" | "regular" | "post" | "any" | "always";
 
-/** What the market's hours are. Every method throws CALENDAR_DATE_INVALID for a date before 1990-01-01. */
+/** Every method throws CALENDAR_DATE_INVALID for a date before 1990-01-01. */
 export type Calendar = {
-  /** The session of an exchange date (`YYYY-MM-DD`), or null when the market is closed all day. */
+  /** Null when the market is closed all day. @param date `YYYY-MM-DD` */
   session: (date: string) => TradingSession | null;
-  /** The sessions from one exchange date to another, both included, ascending. */
+  /** Both dates are included; ascending. */
   sessions: (from: string, to: string) => TradingSession[];
-  /** Why there is no session: `weekend`, the holiday's name, the reason of a closure; null when there is one. */
+  /** `weekend`, the holiday's name, the reason of a closure; null when there is a session. */
   closedReason: (date: string) => string | null;
   phaseAt: (at: Date) => Phase;
-  /** Whether a job that wants this session may run at this instant. */
   isOpenFor: (wanted: WantedSession, at: Date) => boolean;
 };
 
 /** First date the rules and lists here cover. */
 export const FIRST_DATE = "1990-01-01";
 
-/** Years and days that are remembered: all from 1990 on for a century. */
+/** All years and days from 1990 on for a century are remembered. */
 const MOST_YEARS = 100;
 const MOST_DAYS = 36_525;
 
 type Day = { session: TradingSession; closed: null } | { session: null; closed: string };
 
-/** The calendar of the New York Stock Exchange, with an operator's overrides. Pure but for its memory of days. */
+/** The calendar of the New York Stock Exchange. Pure but for its memory of days. */
 export function createCalendar(overrides: readonly CalendarOverride[] = []): Calendar {
   const overrideOf = new Map(overrides.map((override) => [override.date, override]));
   const yearRules = remembered(MOST_YEARS, (year: number) => ({
@@ -69,7 +70,7 @@ export function createCalendar(overrides: readonly CalendarOverride[] = []): Cal
   };
 }
 
-/** The market that never closes, as the simulated one: every date is a session from midnight to midnight, New York. */
+/** A market that never closes, like the simulated one: every date is a session from midnight to midnight, New York. */
 export const alwaysOpen: Calendar = {
   session: allDay,
   sessions: (from, to) => datesBetween(from, to).map(allDay),
@@ -78,7 +79,7 @@ export const alwaysOpen: Calendar = {
   isOpenFor: () => true,
 };
 
-/** The exchange dates from one to another, both included, `YYYY-MM-DD`. */
+/** Both dates are included, `YYYY-MM-DD`. */
 export function datesBetween(from: string, to: string): string[] {
   const last = covered(to);
   const dates: string[] = [];
@@ -86,7 +87,7 @@ export function datesBetween(from: string, to: string): string[] {
   return dates;
 }
 
-/** The date itself, where there is such a date and the calendar knows it. */
+/** @throws CALENDAR_DATE_INVALID for what is no date of the calendar */
 function covered(text: string): string {
   if (!isDateText(text)) throw new QuotekeeperError("CALENDAR_DATE_INVALID", `"${text}" is no date`);
   if (text < FIRST_DATE) {

@@ -1,21 +1,18 @@
-/**
- * One day's trading hours, and which of them an instant lies in.
- */
+/** One day's trading hours, and in which of them an instant lies. */
 import { addDays, exchangeDate, exchangeInstant } from "./dates.ts";
 
-/** Part of the exchange's day. */
 export type Phase = "pre" | "regular" | "post" | "closed";
 
-/** One day's trading, instants in UTC: pre-market in [pre, open), regular in [open, close), post in [close, post). */
+/** Instants in UTC: pre-market in [pre, open), regular in [open, close), post in [close, post). */
 export type TradingSession = {
-  /** Exchange date, `YYYY-MM-DD`. */
+  /** `YYYY-MM-DD` */
   date: string;
   kind: "regular" | "early";
   pre: Date;
   open: Date;
   close: Date;
   post: Date;
-  /** Why it closes early or opens late; null on an ordinary day. */
+  /** Why the session closes early or opens late; null on an ordinary day. */
   reason: string | null;
 };
 
@@ -25,11 +22,11 @@ export type TradingSession = {
  */
 const PRE_MARKET_START = "04:00";
 
-/** The regular session, New York time (NYSE, since 1985-09-30). */
+/** New York time (NYSE, since 1985-09-30). */
 const REGULAR_OPEN = "09:30";
 export const REGULAR_CLOSE = "16:00";
 
-/** What an override of kind `early` without a close means: the usual early close since 1993. */
+/** The close of an override of kind `early` without one: the usual early close since 1993. */
 export const EARLY_CLOSE = "13:00";
 
 /**
@@ -38,7 +35,7 @@ export const EARLY_CLOSE = "13:00";
  */
 const POST_MARKET_MS = 4 * 3_600_000;
 
-/** The session of a date; times are `HH:MM` in New York, the usual ones where absent. */
+/** Times are `HH:MM` in New York, the usual ones where absent. */
 export function sessionOn(
   date: string,
   { open = REGULAR_OPEN, close = REGULAR_CLOSE, reason = null as string | null },
@@ -58,14 +55,14 @@ export function sessionOn(
   };
 }
 
-/** A time of day `HH:MM` as ms since midnight. */
+/** @param time `HH:MM` */
 function msOf(time: string): number {
   return Number(time.slice(0, 2)) * 3_600_000 + Number(time.slice(3)) * 60_000;
 }
 
 /**
- * Which phase an instant lies in. It is asked once per job and tick, nearly always about the same day, and a zone
- * calculation costs a hundred times a comparison: the bounds of the last day asked about are kept.
+ * Finds the phase of an instant. It is asked once per job and tick, nearly always about the same day, and a zone
+ * calculation costs a hundred times a comparison: so it remembers the bounds of the last day.
  */
 export function phaseFinder(sessionOf: (date: string) => TradingSession | null): (at: Date) => Phase {
   let day = { from: 0, to: 0, session: null as TradingSession | null };

@@ -1,17 +1,17 @@
 /**
  * The memory of nonces: none is accepted twice for the same timestamp and token (RFC 5849 section 3.3).
  *
- * Only timestamps inside the window are ever accepted, so nonces of older ones are forgotten. The horizon of
- * what was forgotten never moves back, so a clock set back does not open the way for a replay. What is remembered can
- * be written down (`onFresh`) and given back to the memory of the next run (`remembered`, `horizon`).
+ * Only timestamps inside the window are ever accepted, so nonces of older ones are forgotten. The horizon of what was
+ * forgotten never moves back, so a clock set back does not open the way for a replay. A run can write its nonces down
+ * (`onFresh`), and the next run remembers them (`remembered`, `horizon`).
  */
 import { isUnreserved } from "../percentEncode.ts";
-import { hashOf } from "./signature.ts";
+import { hashOf } from "./hmac.ts";
 
-/** What became of a nonce. `full`: no room until older ones lapse; nothing was remembered. */
+/** `full`: no room until older ones lapse; nothing was remembered. */
 type NonceVerdict = "fresh" | "repeated" | "stale" | "full";
 
-/** A nonce that was used, in a form that tells neither token nor nonce and has the same length for all. */
+/** A used nonce, in a form of fixed length that reveals neither token nor nonce. */
 export type UsedNonce = {
   /** Of its request, Unix seconds. */
   timestamp: number;
@@ -19,7 +19,6 @@ export type UsedNonce = {
   mark: string;
 };
 
-/** Whose nonce was used, and when. */
 export type UsedBy = {
   token: string;
   /** The clock, Unix seconds. */
@@ -28,17 +27,15 @@ export type UsedBy = {
   horizon: number;
 };
 
-/** Bounds of the memory, and what it begins with. */
 type NonceMemoryOptions = {
   /** How far a timestamp may be from the clock, seconds; older nonces are forgotten. */
   windowSeconds: number;
-  /** The most nonces kept. Beyond it calls are refused, for forgetting one early would allow a replay. */
+  /** Beyond it calls are refused, because forgetting a nonce early would allow a replay. */
   maxNonces: number;
-  /** The most nonces kept of one token, so that one caller cannot use up what all share. Default: `maxNonces`. */
+  /** Of one token, so that one caller cannot use up what all share. Default: `maxNonces`. */
   maxPerToken?: number;
-  /** What an earlier run had remembered. */
   remembered?: Iterable<UsedNonce>;
-  /** Timestamps below this one were forgotten by an earlier run, Unix seconds. */
+  /** Of an earlier run, Unix seconds. */
   horizon?: number;
   /** Called for each fresh nonce before it is accepted; when it throws, the nonce counts as unused. */
   onFresh?: (used: UsedNonce, of: UsedBy) => void;
@@ -46,7 +43,6 @@ type NonceMemoryOptions = {
 
 type Second = { marks: Set<string>; perToken: Map<string, number> };
 
-/** Remembers nonces by timestamp. */
 export class NonceMemory {
   readonly #options: NonceMemoryOptions;
   readonly #byTimestamp = new Map<number, Second>();
@@ -66,14 +62,13 @@ export class NonceMemory {
     }
   }
 
-  /** How many nonces are remembered. */
   get size(): number {
     return this.#count;
   }
 
   /**
-   * Remembers a nonce unless it was used before. To be called for correctly signed requests only, or
-   * anybody could use up a nonce of somebody else.
+   * Remembers a nonce unless it was used before. Only for correctly signed requests: else anybody could use up
+   * another's nonce.
    *
    * @param timestamp of the request, Unix seconds
    * @param nowSeconds the clock, Unix seconds
@@ -89,7 +84,7 @@ export class NonceMemory {
     const ofToken = this.#perToken.get(token) ?? 0;
     const isFull = this.#count >= maxNonces || ofToken >= maxPerToken;
     if (isFull) return marks.has(mark) ? "repeated" : "full";
-    // Added before it is known whether it is there: to look for it first would be a second search for each call.
+    // Added first: to look for it before would be a second search for each call.
     const before = marks.size;
     if (marks.add(mark).size === before) return "repeated";
     try {
@@ -130,7 +125,7 @@ export class NonceMemory {
   }
 }
 
-/** Of one length however long a caller makes its nonces, or memory would be bounded in number and not in bytes. */
+/** Of fixed length, because a caller chooses the length of its nonces, and memory is to be bounded in bytes. */
 function markOf(token: string, nonce: string): string {
   // Of plain texts this is what JSON makes of them, sooner.
   const both =

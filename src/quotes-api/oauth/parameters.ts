@@ -4,7 +4,6 @@
  */
 import { isUnreserved, percentEncode } from "../percentEncode.ts";
 
-/** A decoded name and value. */
 export type Parameter = readonly [name: string, value: string];
 
 /**
@@ -14,8 +13,8 @@ export type Parameter = readonly [name: string, value: string];
 export const MAX_PARAMETERS = 200;
 
 /**
- * Reads a raw query or form body (`application/x-www-form-urlencoded`, RFC 5849 section 3.4.1.3.1):
- * `+` is a space, `a` and `a=` are both an empty value, only the first `=` divides, empty pieces are skipped.
+ * Reads a raw query or form body (`application/x-www-form-urlencoded`, RFC 5849 section 3.4.1.3.1): `+` is a space, `a`
+ * and `a=` are both an empty value, only the first `=` divides, empty pieces are skipped.
  *
  * @param query the text after `?`, still encoded
  * @throws {URIError} when a percent-encoding is broken or is no UTF-8, or when there are more than `MAX_PARAMETERS`
@@ -38,9 +37,9 @@ export function parseQuery(query: string): Parameter[] {
 
 /** A parameter of a signature base string (RFC 5849 section 3.4.1.3.2). */
 export type EncodedParameter = {
-  /** Percent-encoded, as it is sorted by. */
+  /** Percent-encoded; the first sort key. */
   name: string;
-  /** Percent-encoded, as it is sorted by among parameters of one name. */
+  /** Percent-encoded; the second sort key. */
   value: string;
   /** `name=value`, percent-encoded once more, as it stands in the base string. */
   text: string;
@@ -53,16 +52,15 @@ export function normalizeParameters(parameters: readonly Parameter[]): string {
     .join("&");
 }
 
-/** Encodes parameters and sorts them. */
 export function encodeParameters(parameters: readonly Parameter[]): EncodedParameter[] {
   return parameters.map(encodeParameter).sort(compareParameters);
 }
 
 /**
- * What `percentEncode(normalizeParameters(parameters))` gives, of parameters that were encoded in two parts: a service
- * meets the same query again and again, under another header each time.
+ * Equals `percentEncode(normalizeParameters(parameters))`, for parameters that were encoded in two parts: a service
+ * meets the same query again and again, each time with another header.
  *
- * @param some sorted, as `encodeParameters` gives them
+ * @param some sorted, as `encodeParameters` returns them
  * @param others likewise
  */
 export function joinEncoded(some: readonly EncodedParameter[], others: readonly EncodedParameter[]): string {
@@ -83,7 +81,7 @@ function appended(joined: string, parameter: EncodedParameter | undefined): stri
 }
 
 function encodeParameter(parameter: Parameter): EncodedParameter {
-  // By its places: taking a pair apart by a pattern walks an iterator, and a service does it for each call.
+  // By index: destructuring a pair walks an iterator, and a service does it for each call.
   const name = parameter[0];
   const value = parameter[1];
   return isUnreserved(name) && isUnreserved(value)

@@ -3,28 +3,24 @@
  * read strictly: what is missing, duplicated or unsupported is a 400 (section 3.2).
  */
 import { inShort } from "../../outsideText.ts";
+import { decodePercent, isOAuthHeader, NAME_LENGTH, parseAuthorization } from "./authorizationHeader.ts";
 import { MAX_PARAMETERS, type Parameter } from "./parameters.ts";
 import { isProtocol, readParameters, type SignedTarget, unsigned } from "./signedTarget.ts";
 
 export { isProtocol, splitTarget } from "./signedTarget.ts";
 
-/** A request as it came over the wire, nothing decoded. */
+/** As it came over the wire, nothing decoded. */
 export type RawRequest = {
   method: string;
   /** `http` or `https`, as the client sees the service. */
   scheme: string;
-  /** The `Host` header. */
   host: string;
-  /** The request target: raw path and query. */
   target: string;
-  /** Every `Authorization` header of the request. */
+  /** One entry for each such header. */
   authorization: readonly string[];
   /** The body when it is `application/x-www-form-urlencoded`: its parameters are signed as well. */
   formBody?: string | undefined;
 };
-
-/** Most characters of a name of a parameter in a problem, however long somebody made it. */
-const NAME_LENGTH = 40;
 
 const REQUIRED = [
   "oauth_consumer_key",
@@ -35,17 +31,17 @@ const REQUIRED = [
   "oauth_signature",
 ] as const;
 
-/** The protocol parameters by name; the version is `1.0` where it is absent, the others must be there. */
+/** The version is `1.0` where it is absent; the others are required. */
 type Protocol = Record<(typeof REQUIRED)[number] | "oauth_version", string>;
 
-/** What was read, or a 400; a 401 for a request that is not authenticated at all. */
+/** A 400 is a bad request, a 401 one that is not authenticated at all. */
 type ProtocolRead =
   | {
       ok: true;
       protocol: Protocol;
       /**
-       * What is signed besides the target: of header and form body all but `realm` and `oauth_signature`, decoded; or as
-       * it stands in the base string, between the two parts of the target's query.
+       * What is signed besides the target: of header and form body all but `realm` and `oauth_signature`, decoded; or
+       * as it stands in the base string, between the two parts of the target's query.
        */
       signed: Parameter[] | string;
     }
@@ -91,10 +87,10 @@ export function readRequest(
   return { ok: true, protocol: read, signed: unsigned(header.parameters).concat(unsigned(body)) };
 }
 
-/** A value that is neither encoded in a header nor in the base string. */
+/** A value that neither a header nor the base string encodes. */
 const PLAIN = "[\\w.~-]+";
 
-/** What a value of each parameter is in a header as nearly all clients write it. */
+/** The form of each parameter's value in the headers of nearly all clients. */
 const USUAL_VALUES: Readonly<Record<string, string>> = {
   consumer_key: `(?<key>${PLAIN})`,
   token: `(?<token>${PLAIN})`,
@@ -116,17 +112,17 @@ const USUAL_HEADERS = [
 });
 
 /**
- * Reads a header as nearly all clients write it: the seven parameters, each once, in a usual order, nothing encoded but the
- * signature. Then nothing is to be decoded, sorted and encoded again, which takes a multiple of the hashing.
+ * Reads a header as nearly all clients write it: the seven parameters, each once, in a usual order, nothing encoded but
+ * the signature. Decoding, sorting and encoding it again would take several times as long as the hashing.
  *
- * @returns what `readRequest` gives; null for any other header
+ * @returns what `readRequest` returns; null for any other header
  */
 function readOrdinary(header: string): Extract<ProtocolRead, { ok: true }> | null {
   for (const usual of USUAL_HEADERS) {
     const values = usual.exec(header)?.groups;
     if (values === undefined) continue;
     const { key = "", token = "", nonce = "", timestamp = "" } = values;
-    const signature = decode(values["signature"] ?? "");
+    const signature = decodePercent(values["signature"] ?? "");
     if (signature === null) return null;
     const protocol = {
       oauth_consumer_key: key,
@@ -144,7 +140,7 @@ function readOrdinary(header: string): Extract<ProtocolRead, { ok: true }> | nul
   return null;
 }
 
-/** The first name that comes a second time; null when none does. A header that was read has none. */
+/** The first name that comes a second time. */
 function repeatedName(parameters: readonly Parameter[]): string | null {
   if (parameters.length < 2) return null;
   const seen = new Set<string>();
@@ -155,7 +151,7 @@ function repeatedName(parameters: readonly Parameter[]): string | null {
   return null;
 }
 
-/** The parameters that must be there; or what is wrong, so that they cannot be verified. */
+/** The required parameters, or why they cannot be verified. */
 function readProtocol(parameters: readonly Parameter[]): Protocol | string {
   const protocol: Protocol = {
     oauth_consumer_key: valueOf(parameters, "oauth_consumer_key"),
@@ -169,7 +165,6 @@ function readProtocol(parameters: readonly Parameter[]): Protocol | string {
   return problemOf(protocol) ?? protocol;
 }
 
-/** Why the parameters cannot be verified; null when they can be. */
 function problemOf(protocol: Protocol): string | null {
   for (const name of REQUIRED) if (protocol[name] === "") return `${name} is missing`;
   if (protocol.oauth_signature_method !== "HMAC-SHA1") return "oauth_signature_method is not HMAC-SHA1";
@@ -177,7 +172,7 @@ function problemOf(protocol: Protocol): string | null {
   return /^[1-9]\d{0,14}$/.test(protocol.oauth_timestamp) ? null : "oauth_timestamp is no Unix time";
 }
 
-/** The value of a name among a handful: to look at each is faster than a map that is made for one request. */
+/** With so few names a loop is faster than a map that is made for one request. */
 function valueOf(parameters: readonly Parameter[], name: string, absent = ""): string {
   for (const parameter of parameters) if (parameter[0] === name) return parameter[1];
   return absent;
@@ -185,7 +180,7 @@ function valueOf(parameters: readonly Parameter[], name: string, absent = ""): s
 
 type Header = { isOAuth: boolean; parameters: Parameter[]; problem: string };
 
-/** The parameters of the one `Authorization: OAuth` header; none when there is no header, or one of another scheme. */
+/** None when there is no header, or one of another scheme. */
 function readHeader(
   authorization: readonly string[],
 ): ({ ok: true } & Header) | { ok: false; problem: string } {
@@ -206,79 +201,4 @@ function bad(reason: string): { ok: false; status: 400; reason: string } {
 
 function unauthorized(reason: string): { ok: false; status: 401; reason: string } {
   return { ok: false, status: 401, reason };
-}
-
-// The `Authorization: OAuth` header (RFC 5849 section 3.5.1), read strictly.
-
-/** The parameters of a header without `realm`, decoded, in their order; or what is wrong with it. */
-type AuthorizationHeader =
-  { ok: true; parameters: Parameter[]; realm: string | null } | { ok: false; problem: string };
-
-const SCHEME = /^OAuth(?:[ \t]+|$)/i;
-/**
- * Sticky: read from where the one before it ended. In a quoted string a backslash stands before a quotation mark
- * (RFC 9110, section 5.6.4).
- */
-const PARAMETER = /([^\s=",\\]+)="([^"\\]*(?:\\.[^"\\]*)*)"[ \t]*(,[ \t]*|$)/y;
-
-/** Whether the header is of the `OAuth` scheme at all; the scheme's case does not matter (RFC 5849 section 3.5.1). */
-export function isOAuthHeader(header: string): boolean {
-  return SCHEME.test(header);
-}
-
-/**
- * Reads the header: names and values are percent-decoded, values must be quoted, `realm`, a plain quoted string, is
- * set apart, and a name may come only once (RFC 5849 section 3.1). A backslash in any other value is refused: it should
- * have been percent-encoded (section 3.5.1). Problems name parameters, never their values. There may be
- * no more than `MAX_PARAMETERS`.
- *
- * Assumed: unquoted values, empty list elements and a trailing comma are refused; no known client sends them.
- */
-export function parseAuthorization(header: string): AuthorizationHeader {
-  const scheme = SCHEME.exec(header);
-  if (!scheme) return { ok: false, problem: "the Authorization scheme is not OAuth" };
-  const parameters: Parameter[] = [];
-  const seen = new Set<string>();
-  let realm: string | null = null;
-  let at = scheme[0].length;
-  let openComma = false;
-  while (at < header.length) {
-    PARAMETER.lastIndex = at;
-    const match = PARAMETER.exec(header);
-    if (!match) return { ok: false, problem: 'the Authorization header is not a list of name="value"' };
-    // By its places: taking a match apart by a pattern walks an iterator.
-    const name = decode(match[1] ?? "");
-    if (name === null) return { ok: false, problem: "a parameter's name is not percent-encoded UTF-8" };
-    if (seen.has(name)) return { ok: false, problem: `${inShort(name, NAME_LENGTH)} is given twice` };
-    seen.add(name);
-    if (seen.size > MAX_PARAMETERS)
-      return { ok: false, problem: `the Authorization header has more than ${MAX_PARAMETERS} parameters` };
-    const rawValue = match[2] ?? "";
-    if (isRealm(name)) realm = rawValue.replace(/\\(.)/g, "$1");
-    else {
-      const value = rawValue.includes("\\") ? null : decode(rawValue);
-      if (value === null)
-        return { ok: false, problem: `${inShort(name, NAME_LENGTH)} is not percent-encoded UTF-8` };
-      parameters.push([name, value]);
-    }
-    at = PARAMETER.lastIndex;
-    openComma = match[3] !== "";
-  }
-  if (openComma) return { ok: false, problem: "the Authorization header ends with a comma" };
-  return { ok: true, parameters, realm };
-}
-
-/** In any case; the length is looked at first, for no other name of OAuth has it. */
-function isRealm(name: string): boolean {
-  return name.length === 5 && name.toLowerCase() === "realm";
-}
-
-/** Null when the text is no percent-encoded UTF-8. A `+` is a plus here: this is no form encoding. */
-function decode(text: string): string | null {
-  if (!text.includes("%")) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
 }

@@ -2,9 +2,10 @@
  * OAuth 1.0 signatures (RFC 5849): the signature base string, HMAC-SHA1 over it, and the
  * `Authorization` header of a signed request.
  */
-import crypto, { createHmac, createHash } from "node:crypto";
+import { createHmac } from "node:crypto";
 import OAuth from "oauth-1.0a";
 import { percentEncode } from "../percentEncode.ts";
+import { type Hmac, hmacSha1 } from "./hmac.ts";
 import {
   encodeParameters,
   joinEncoded,
@@ -13,7 +14,7 @@ import {
   type Parameter,
 } from "./parameters.ts";
 
-/** What an account holder signs with. Never logged, stored or put into a message. */
+/** Never logged, stored or put into a message. */
 export type Credentials = {
   consumerKey: string;
   consumerSecret: string;
@@ -21,7 +22,6 @@ export type Credentials = {
   accessTokenSecret: string;
 };
 
-/** The two secrets of the signing key. */
 export type SigningSecrets = Pick<Credentials, "consumerSecret" | "accessTokenSecret">;
 
 /**
@@ -50,10 +50,10 @@ export function signatureBaseString(method: string, uri: string, parameters: rea
   return `${percentEncode(method.toUpperCase())}&${percentEncode(uri)}&${joinEncoded(encodeParameters(parameters), [])}`;
 }
 
-// By object: a service has the same ones for call after call, and forgets them with the keys they belong to.
+// By object: a service has the same secrets for call after call, and forgets them with their keys.
 const hmacs = new WeakMap<SigningSecrets, Hmac>();
 
-/** The signature of a base string, base64 of its HMAC-SHA1, RFC 5849 section 3.4.2. Secrets are not to be changed. */
+/** Base64 of the HMAC-SHA1 of a base string, RFC 5849 section 3.4.2. The secrets must not change. */
 export function signatureOf(baseString: string, secrets: SigningSecrets): string {
   let hmac = hmacs.get(secrets);
   if (!hmac) {
@@ -63,14 +63,7 @@ export function signatureOf(baseString: string, secrets: SigningSecrets): string
   return hmac(baseString);
 }
 
-/** The HMAC-SHA1 digest (20 bytes) of a base string, RFC 5849 section 3.4.2. */
-export function signatureDigest(baseString: string, secrets: SigningSecrets): Buffer {
-  return Buffer.from(signatureOf(baseString, secrets), "base64");
-}
-
-/** What `signRequest` needs to know. */
 type RequestToSign = {
-  /** HTTP method, for example `GET`. */
   method: string;
   /** The absolute URL with its query, encoded as it goes on the wire (a comma in `symbols` as `%2C`). */
   url: string;
@@ -131,42 +124,4 @@ class StrictOAuth extends OAuth {
     const protocol = Object.entries(oauthData).map(([name, value]): Parameter => [name, String(value)]);
     return normalizeParameters([...protocol, ...parseQuery(new URL(request.url).search.slice(1))]);
   }
-}
-
-// HMAC-SHA1 (RFC 2104) for texts that are signed with the same key again and again: the key's two pads are made once,
-// and each text is hashed in two steps without an object of its own, which would cost more than the hashing.
-
-/** The HMAC-SHA1 of an ASCII text under one key, in base64. */
-type Hmac = (text: string) => string;
-
-/** Bytes of a block of SHA-1; a longer key is hashed first (RFC 2104 section 2). */
-const BLOCK_BYTES = 64;
-const DIGEST_BYTES = 20;
-
-type Encoding = "base64" | "base64url" | "binary";
-
-// Typed as it is on the oldest Node that is supported: `hash` came with 20.12.
-const { hash } = crypto as { hash?: typeof crypto.hash };
-
-/** The hash of a text or of bytes, in one step where Node has one. */
-export const hashOf: (algorithm: "sha1" | "sha256", data: string | Buffer, encoding: Encoding) => string =
-  hash ?? ((algorithm, data, encoding) => createHash(algorithm).update(data).digest(encoding));
-
-/**
- * @param key ASCII, as every key of OAuth is (RFC 5849 section 3.4.2)
- * @returns the HMAC under this key; it keeps the key
- */
-export function hmacSha1(key: string): Hmac {
-  const bytes = Buffer.from(key);
-  if (bytes.length > BLOCK_BYTES) return (text) => createHmac("sha1", bytes).update(text).digest("base64");
-  const block = Buffer.alloc(BLOCK_BYTES);
-  bytes.copy(block);
-  // ASCII like the key itself, so it can stand before a text.
-  const innerPad = String.fromCharCode(...block.map((byte) => byte ^ 0x36));
-  const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES);
-  outer.set(block.map((byte) => byte ^ 0x5c));
-  return (text) => {
-    outer.write(hashOf("sha1", `${innerPad}${text}`, "binary"), BLOCK_BYTES, "binary");
-    return hashOf("sha1", outer, "base64");
-  };
 }

@@ -1,6 +1,6 @@
 /**
  * What the target of a request and the address it was sent to contribute to its signature. It is the same for all
- * requests of one target, whoever signs them, so a service that is asked the same again need not work it out again.
+ * requests of one target, whoever signs them, so a service remembers it.
  */
 import { percentEncode } from "../percentEncode.ts";
 import {
@@ -12,15 +12,15 @@ import {
 } from "./parameters.ts";
 import { baseStringUri } from "./signature.ts";
 
-/** A target, read. It is shared by requests and not to be changed. */
+/** Shared by requests and not to be changed. */
 export type SignedTarget = {
   /** The base string URI, percent-encoded as it stands in a signature base string. */
   uri: string;
-  /** The query; null when it is not percent-encoded UTF-8 or has more than `MAX_PARAMETERS`. */
+  /** Null when the query is not percent-encoded UTF-8 or has more than `MAX_PARAMETERS`. */
   query: {
-    /** Parameters that say how the request is signed; most requests have them in a header instead. */
+    /** How the request is signed; most requests have these parameters in a header instead. */
     protocol: readonly Parameter[];
-    /** What of it is signed: all but `oauth_signature`. */
+    /** All but `oauth_signature`. */
     signed: readonly EncodedParameter[];
     /** The same as it stands in a base string before and behind the protocol parameters of a header, with `%26` between. */
     around: readonly [before: string, behind: string];
@@ -28,8 +28,6 @@ export type SignedTarget = {
 };
 
 /**
- * Reads a target.
- *
  * @param scheme `http` or `https`
  * @param host the `Host` header
  * @param target raw path and query
@@ -54,7 +52,7 @@ export function signedTarget(scheme: string, host: string, target: string): Sign
   return { uri, query: { protocol, signed, around: [before, behind] } };
 }
 
-/** The parameters of a query or a form body; null when they cannot be decoded, or are too many. */
+/** Null when the parameters cannot be decoded, or are too many. */
 export function readParameters(text: string): Parameter[] | null {
   try {
     return parseQuery(text);
@@ -63,19 +61,18 @@ export function readParameters(text: string): Parameter[] | null {
   }
 }
 
-/** All but the signature itself. */
 export function unsigned(parameters: readonly Parameter[]): Parameter[] {
   return parameters.filter((parameter) => parameter[0] !== "oauth_signature");
 }
 
-/** Whether a name is OAuth's own: such a parameter says how a request is signed, not what it asks for. */
+/** A parameter of OAuth's own says how a request is signed, not what it asks for. */
 export function isProtocol(name: string): boolean {
   return name.startsWith(PROTOCOL);
 }
 
 const PROTOCOL = "oauth_";
 
-/** A request target divided at its first `?`. */
+/** At its first `?`. */
 export function splitTarget(target: string): { path: string; query: string } {
   const mark = target.indexOf("?");
   return mark === -1

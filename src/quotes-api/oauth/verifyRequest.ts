@@ -7,9 +7,8 @@ import { readRequest, type RawRequest } from "./protocol.ts";
 import { signatureOf, type Credentials, type SigningSecrets } from "./signature.ts";
 import { signedTarget, type SignedTarget } from "./signedTarget.ts";
 
-/** What a request is verified against. */
-export type Verifier<Key extends Credentials = Credentials> = {
-  /** The key of these names, or undefined when there is none. */
+type Verifier<Key extends Credentials = Credentials> = {
+  /** Undefined when there is no such key. */
   keyOf: (consumerKey: string, token: string) => Key | undefined;
   nonces: NonceMemory;
   /** The clock, Unix seconds. */
@@ -20,17 +19,17 @@ export type Verifier<Key extends Credentials = Credentials> = {
   targetOf?: typeof signedTarget;
 };
 
-/** Who called, or why the call is refused. A reason never holds a key, a token or a signature. */
+/** A reason never holds a key, a token or a signature. */
 export type Verdict<Key extends Credentials = Credentials> =
   { ok: true; key: Key } | { ok: false; status: 400 | 401; reason: string };
 
 /** How far a timestamp may be from the service's clock, seconds, both ways (field notes, "Requests"). */
 export const TIMESTAMP_WINDOW_SECONDS = 10;
 
-/** Characters of a signature: 20 bytes in base64. */
+/** 20 bytes in base64. */
 const SIGNATURE_LENGTH = 28;
 
-/** Stands in for an unknown key, so that refusing it takes as long as refusing a wrong signature. */
+/** Replaces an unknown key, so that refusing it takes as long as refusing a wrong signature. */
 const NOBODY = { consumerSecret: "", accessTokenSecret: "" };
 
 /**
@@ -70,7 +69,7 @@ export function verifyRequest<Key extends Credentials>(
   }
 }
 
-/** The signature base string, of a target whose part in it is known (RFC 5849 section 3.4.1.1). */
+/** RFC 5849 section 3.4.1.1, for a target that was read before. */
 function baseStringOf(
   method: string,
   { uri, query }: SignedTarget,
@@ -88,10 +87,10 @@ function baseStringOf(
 const expected = Buffer.alloc(SIGNATURE_LENGTH);
 const given = Buffer.alloc(SIGNATURE_LENGTH);
 
-/** Compares the texts, not what they decode to: base64 decoders read over characters that do not belong there. */
+/** Compares the texts, not their decoded bytes: base64 decoders skip characters that do not belong there. */
 function isSignature(text: string, baseString: string, secrets: SigningSecrets): boolean {
   expected.write(signatureOf(baseString, secrets));
-  // A character that is none of ASCII takes several bytes, and none of them is one of base64.
+  // A character outside ASCII takes several bytes, none of them one of base64.
   return (
     text.length === SIGNATURE_LENGTH &&
     given.write(text) === SIGNATURE_LENGTH &&

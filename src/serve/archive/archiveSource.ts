@@ -1,4 +1,4 @@
-/** The archive as a source of quotes: what it had received at a moment of its past, or has received by now. */
+/** The archive as a source of quotes: what had arrived at a past moment, or what has arrived now. */
 import type pg from "pg";
 import {
   type PointInTimeRow,
@@ -8,40 +8,35 @@ import {
   type SourceKind,
 } from "../../archive/ask/pointInTime.ts";
 import { instantFromDate, instantOf, microsOf } from "../../clock.ts";
-import { type InstrumentKey, isKeptSymbol, isWatchlistId } from "../../market/instrument.ts";
+import type { InstrumentKey } from "../../market/instrument.ts";
 import type { InstrumentQuote } from "../../quotes-api/document.ts";
 import { type Playback, playedAt } from "../playback.ts";
 import { type Asked, DELAY_MS, type QuoteSource, unknownQuote } from "../source.ts";
 import { type Asking, sharedLookups } from "./lookups.ts";
 import { quoteFromRow } from "./fromRow.ts";
-import { z } from "zod";
-import { parsePlainYaml } from "../../config/yamlFile.ts";
-import { QuotekeeperError } from "../../errors.ts";
-import { readTextFileSync } from "../../plainFiles.ts";
+import type { Watchlists } from "./readWatchlists.ts";
 
-/** Rows that are played together: what was received from the market, or from simulated ones. Never both. */
+/** Which rows are played: those of the market, or simulated ones. Never both. */
 export type RowsKind = "real" | "simulated";
 
-/** The kinds of sources behind it; of two rows of one time the first counts. */
+/** Kinds of sources; of two rows of one time the first kind counts. */
 export const KINDS: Readonly<Record<RowsKind, readonly SourceKind[]>> = {
   real: ["account", "import"],
   simulated: ["simulated"],
 };
 
-/** What the source is made of. */
 type ArchiveSourceOptions = {
-  /** Reads only; with a limit on the time of a statement. */
+  /** Read only, with a time limit for statements. */
   pool: pg.Pool;
   rows: RowsKind;
   watchlists: Watchlists;
-  /** What is played; null: the present, which moves on as rows arrive. */
+  /** Null: the present, with rows as they arrive. */
   playback: Playback | null;
 };
 
 /**
- * Makes the source. An instrument that the archive does not know, and one it had not seen at the moment played, are
- * both answered with `unknownsymbol` true: at that moment the archive knew neither, and a program that is tried against
- * the past is not to learn from an answer what came later.
+ * An instrument that was first seen after the moment played is answered with `unknownsymbol` true, as an unknown one: a
+ * program that is tried against the past must not learn what came later.
  */
 export function createArchiveSource({ pool, rows, watchlists, playback }: ArchiveSourceOptions): QuoteSource {
   const lookUp = sharedLookups({
@@ -80,9 +75,8 @@ export function createArchiveSource({ pool, rows, watchlists, playback }: Archiv
 }
 
 /**
- * Which rows `delayed` picks at a moment. false: those asked for as real-time ones. true: those asked for as delayed
- * ones, or real-time ones that are by then as old as delayed ones are, whichever came later. Not said: whatever came
- * last.
+ * Which rows `delayed` picks at a moment. false: rows that were asked for as real-time. true: rows that were asked for as
+ * delayed, or real-time rows that are as old as delayed ones, whichever came later. null: the newest rows.
  */
 function questionOf({ key, at, delayed }: Asking): Question {
   if (delayed === null) return { key, realTimeAt: at, delayedAt: at };
@@ -90,7 +84,7 @@ function questionOf({ key, at, delayed }: Asking): Question {
   return { key, realTimeAt: instantOf(microsOf(at) - BigInt(DELAY_MS) * 1_000n), delayedAt: at };
 }
 
-/** A database that is away, or too slow, is a fault of the service's own for the moment: HTTP 503. */
+/** A database that is away or too slow makes an answer with HTTP 503. */
 async function reading<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
@@ -99,60 +93,7 @@ async function reading<Answer>(answer: Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** SQLSTATE class 22: a value that the database cannot take, such as a date of a watchlist that does not exist. */
+/** SQLSTATE class 22: an invalid value, such as an impossible date in a watchlist. */
 function isDataError(error: unknown): boolean {
   return /^22/.test((error as { code?: string } | undefined)?.code ?? "");
-}
-
-// Watchlists from a file: ids, each with its symbols.
-
-/** Symbols by the id of their watchlist. */
-type Watchlists = ReadonlyMap<string, readonly string[]>;
-
-/** No watchlists. */
-export const NO_WATCHLISTS: Watchlists = new Map();
-
-const SYMBOL = z
-  .string()
-  .refine(
-    (text) => isKeptSymbol(text, 64),
-    "a symbol is text without blanks; quote what looks like a number",
-  );
-
-/** `DEFAULT: [AAPL, MSFT]`, or `DEFAULT: AAPL, MSFT`. */
-const FILE = z.record(
-  z.string().refine(isWatchlistId, "an id is words with one blank between them, and no commas"),
-  z.union([
-    z.array(SYMBOL).min(1),
-    z
-      .string()
-      .transform((list) => list.split(",").map((symbol) => symbol.trim()))
-      .pipe(z.array(SYMBOL).min(1)),
-  ]),
-);
-
-/**
- * Reads a YAML file such as
- *
- *     DEFAULT: [AAPL, MSFT, BRK.B]
- *     my tech stocks: [AAPL, MSFT]
- *     options: [AAPL261218C00150000, "AAPL:2026-12-18:PUT:150"]
- *
- * @throws QuotekeeperError WATCHLISTS_INVALID with every problem
- */
-export function readWatchlists(file: string): Watchlists {
-  let content: unknown;
-  try {
-    content = parsePlainYaml(readTextFileSync(file).text);
-  } catch (error) {
-    // Without its cause: a parser's own message quotes the file, whatever that is.
-    const { code } = error as { code: string };
-    throw new QuotekeeperError("WATCHLISTS_INVALID", `${file} cannot be read (${code})`);
-  }
-  const read = FILE.safeParse(content ?? {});
-  if (read.success) return new Map(Object.entries(read.data));
-  const problems = read.error.issues.map(
-    ({ path, message }) => `${path.join(".") || "the file"}: ${message}`,
-  );
-  throw new QuotekeeperError("WATCHLISTS_INVALID", `${file}: ${problems.join("; ")}`);
 }

@@ -1,4 +1,4 @@
-/** From a row of the archive back to the `instrumentquote` it was made of, element by element. Pure. */
+/** Turns a row of the archive back into the `instrumentquote` that it came from, element by element. Pure. */
 import type { PointInTimeRow } from "../../archive/ask/pointInTime.ts";
 import { UNKNOWN_SECURITY_TYPE } from "../../read/answerToRows.ts";
 import type { DividendData, InstrumentQuote, Quote } from "../../quotes-api/document.ts";
@@ -11,8 +11,8 @@ import { quoteWrittenOut } from "../../quotes-api/fields.ts";
 const NO_DIVIDEND_YIELD = "4.9E-324";
 
 /**
- * The quote of a row. What was absent when it was received (NULL) is an empty element; `underlying` is there when the
- * archive knows the underlying, `undlyquote` when it came along.
+ * The quote of a row. NULL becomes an empty element. `underlying` is present if the archive knows the underlying,
+ * `undlyquote` if the underlying's quote came in the same answer.
  */
 export function quoteFromRow(row: PointInTimeRow): InstrumentQuote {
   const isOption = row.option_type !== null;

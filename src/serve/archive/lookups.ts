@@ -1,20 +1,19 @@
 /**
- * Looks instruments up for many calls at once. A statement costs about as much for one instrument as for ten, so calls
- * that come together, or while others are being looked up, share one, in which each question stands once. Every call
- * gets what it would have got alone.
+ * Looks instruments up for many calls at once. A statement costs about as much for one instrument as for ten. So calls
+ * that come together, or during another lookup, share a statement with each question once. Every call gets the answer that
+ * it would have got alone.
  *
- * What was read is remembered together with how long it holds: until the moment played reaches the instrument's next
- * quote, and for as long as the database's state is the one in which it was read. So all that a call has to ask for what
- * is known is whether anything was committed since, which costs a tenth of reading it, and calls share that as well.
+ * A row is remembered with its validity: until the moment played reaches the instrument's next quote, and as long as the
+ * database's state is unchanged. So a call for known rows only asks whether anything was committed since, which costs a
+ * tenth of reading the rows; calls share this question as well.
  */
 import type { PointInTimeRow } from "../../archive/ask/pointInTime.ts";
 import type { Instant } from "../../clock.ts";
 import { instrumentName, type InstrumentKey } from "../../market/instrument.ts";
 
-/** Which quotes of the archive are meant: those of a moment, and of which kind, see `Asked.delayed`. */
+/** A moment played, and the kind of quotes, see `Asked.delayed`. */
 export type Moment = { at: Instant; delayed: boolean | null };
 
-/** An instrument at a moment. */
 export type Asking = Moment & { key: InstrumentKey };
 
 /** Reads a row for each; `place` counts from 1 in their order. All rows are of one state. */
@@ -23,10 +22,10 @@ export type ReadRows = (asked: readonly Asking[]) => Promise<readonly PointInTim
 /** The rows of one call, in the order of its keys; undefined where there is none. */
 export type Rows = readonly (PointInTimeRow | undefined)[];
 
-/** Instruments of a statement that calls share, unless one call alone has more. */
+/** Most instruments of a shared statement, unless one call alone has more. */
 const MOST_SHARED = 1_000;
 
-/** How many instruments are remembered of each kind of quotes, a few kilobytes each. */
+/** Most instruments that are remembered of each kind of quotes; each takes a few kilobytes. */
 const MOST_INSTRUMENTS = 5_000;
 
 type Call = {
@@ -37,24 +36,22 @@ type Call = {
   reject: (error: unknown) => void;
 };
 
-/** The row that answers from one moment until the next quote, exclusive (null: for ever), in a state. */
+/** A row, valid from one moment until the next quote, exclusive (null: for ever), in a state of the database. */
 type Known = { row: PointInTimeRow | undefined; from: Instant; until: Instant | null; state: string | null };
 
-/** What was read for some calls, by `askingName`. */
+/** Rows that were read for some calls, by `askingName`. */
 type Answers = { known: Map<string, Known>; state: string | null };
 
-/** How a shared lookup works. */
 type LookupOptions = {
   read: ReadRows;
   /** The state of the database now, see `readState`. */
   readState: () => Promise<string | null>;
-  /** Lookups under way at a time: while a connection is free, nobody waits for others. */
+  /** Most lookups at a time: while a connection is free, no call waits. */
   atOnce: number;
-  /** Whether an error may be due to what one call asked for: then the others are looked up without it. */
+  /** Whether one call may have caused an error: then the others are looked up without it. */
   isOfOneCall: (error: unknown) => boolean;
 };
 
-/** Makes the shared lookup. */
 export function sharedLookups(
   options: LookupOptions,
 ): (keys: readonly InstrumentKey[], moment: Moment) => Promise<Rows> {
@@ -79,7 +76,7 @@ export function sharedLookups(
     try {
       await answerAll(calls);
     } catch (error) {
-      // Calls that were answered before it was thrown stay answered.
+      // Calls that were answered before the error stay answered.
       if (calls.length > 1 && isOfOneCall(error)) for (const call of calls) await lookUp([call]);
       else for (const { reject } of calls) reject(error);
     }
@@ -95,12 +92,12 @@ export function sharedLookups(
         return;
       }
       waiting.push({ calls: [call], size: keys.length });
-      // Not at once: others of this turn are to come along.
+      // Later, so that other calls of this turn can join.
       setImmediate(startNext);
     });
 }
 
-/** Makes the answering of calls from what is known, and from one statement for all that is not. */
+/** Answers calls from remembered rows, and from one statement for all other rows. */
 function answeringFromMemory({
   read,
   readState,
@@ -125,7 +122,7 @@ function answeringFromMemory({
       const asking = askings[row.place - 1];
       if (!asking) continue;
       state = row.state;
-      known.set(ids[row.place - 1] ?? "", memory.keep(asking.name, asking, row));
+      known.set(ids[row.place - 1] ?? "", memory.remember(asking.name, asking, row));
     }
     return { known, state };
   }
@@ -153,7 +150,7 @@ function answeringFromMemory({
     const open = unanswered(calls, { known: new Map(), state });
     if (open.length === 0) return;
     const read = await readFor(open, (name, moment) => !holds(name, moment, state));
-    // Something was committed between the two statements: what a call gets is to be of one state.
+    // A commit came between the two statements, and all rows of a call must be of one state.
     const torn = unanswered(open, read);
     if (torn.length === 0) return;
     const { known } = await readFor(torn, () => true);
@@ -163,10 +160,10 @@ function answeringFromMemory({
 }
 
 type RowMemory = {
-  /** What was known at the moment, in whatever state. */
+  /** The row for the moment, in any state of the database. */
   find: (name: string, moment: Moment) => Known | undefined;
-  /** Keeps a row; the same row as before stays the same object, so that all that was made of it is still there. */
-  keep: (name: string, moment: Moment, row: PointInTimeRow) => Known;
+  /** Remembers a row; an unchanged row stays the same object, because quotes made from it are remembered too. */
+  remember: (name: string, moment: Moment, row: PointInTimeRow) => Known;
 };
 
 function createRowMemory(): RowMemory {
@@ -177,7 +174,7 @@ function createRowMemory(): RowMemory {
       const known = byKind.get(delayed)?.get(name);
       return known && known.from <= at && (known.until === null || at < known.until) ? known : undefined;
     },
-    keep: (name, { at, delayed }, row) => {
+    remember: (name, { at, delayed }, row) => {
       const ofKind = byKind.get(delayed);
       const last = ofKind?.get(name)?.row;
       const found = row.q_found === true ? row : undefined;
@@ -190,7 +187,7 @@ function createRowMemory(): RowMemory {
   };
 }
 
-/** Whether all is the same but what says where and when it was read. */
+/** Whether two rows differ only in place, validity and state. */
 function isSame(one: PointInTimeRow, other: PointInTimeRow): boolean {
   for (const column in other) {
     const name = column as keyof PointInTimeRow;
@@ -203,11 +200,11 @@ function askingName(name: string, { at, delayed }: Moment): string {
   return `${at} ${delayed} ${name}`;
 }
 
-/** The names of lists of instruments: a target that is asked for again gives the same list. */
+/** The names of a list of instruments; a repeated target has the same list. */
 function rememberedNames(): (keys: readonly InstrumentKey[]) => readonly string[] {
   const known = new WeakMap<readonly InstrumentKey[], readonly string[]>();
   return (keys) => {
-    // One text per instrument, also of a security that is called like an option.
+    // The kind tells a security from an option of its name.
     const names = known.get(keys) ?? keys.map((key) => `${key.kind} ${instrumentName(key)}`);
     known.set(keys, names);
     return names;

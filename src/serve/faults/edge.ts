@@ -1,30 +1,16 @@
-/** The thin edge of the faults: waits, and writes answers that are wrong on the wire. */
+/** Makes faults: waits, and writes answers that are wrong on the wire. */
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
-import {
-  decideFault,
-  type Fault,
-  shuffled,
-  FAULT_TABLE,
-  type FaultConfig,
-  faultsOf,
-  parseFaults,
-  type Truncation,
-} from "./faults.ts";
-import { existsSync } from "node:fs";
-import { parsePlainYaml } from "../../config/yamlFile.ts";
-import { QuotekeeperError } from "../../errors.ts";
-import { readTextFileSync } from "../../plainFiles.ts";
+import { decideFault, type Fault, type FaultConfig, shuffled, type Truncation } from "./faults.ts";
 
-/** Faults to be made by a service. */
 export type Faults = {
   /** The service's clock, off by the configured skew. */
   clock: Clock;
-  /** The fault of the next call that was admitted; waits for its latency. */
+  /** The fault of the next admitted call; waits for its latency. */
   next: () => Promise<Fault>;
-  /** Has an answer leave with the headers that a skewed clock would give. */
+  /** Sets the headers of an answer as a skewed clock would. */
   skewHeaders: (response: ServerResponse) => void;
-  /** Lets no answer wait any longer. */
+  /** Ends all waits. */
   close: () => void;
 };
 
@@ -55,24 +41,23 @@ export function createFaults(config: FaultConfig, { seed, clock }: { seed: numbe
   };
 }
 
-/** The instruments in the order the fault wants them. */
 export function inFaultyOrder<T>(items: readonly T[], { shuffle }: Fault): readonly T[] {
   return shuffle === null ? items : shuffled(items, shuffle);
 }
 
-/** A page such as a proxy puts in place of an answer. */
+/** A page such as a proxy sends in place of an answer. */
 export const HTML_PAGE =
   "<!DOCTYPE html>\n<html><head><title>Service unavailable</title></head><body><h1>Please try again later</h1></body></html>\n";
 
-/** Sends the body of an answer with status 200 as one of the truncations; headers must have been set before. */
+/** Sends an answer with status 200 and a truncated body; the caller has set its headers. */
 export function sendTruncated(
   response: ServerResponse,
   xml: string,
-  { keep, way }: Pick<Fault, "keep"> & { way: Truncation },
+  { sentShare, way }: Pick<Fault, "sentShare"> & { way: Truncation },
 ): void {
   const whole = Buffer.from(xml);
-  // At least a byte is missing, and at least one is there.
-  const cut = whole.subarray(0, 1 + Math.floor(keep * (whole.length - 2)));
+  // At least one byte is missing, and at least one is sent.
+  const cut = whole.subarray(0, 1 + Math.floor(sentShare * (whole.length - 2)));
   const end = (): void => void response.socket?.end();
   switch (way) {
     case "truncate-silent":
@@ -93,33 +78,4 @@ export function sendTruncated(
       response.writeHead(200, { "Content-Length": cut.length, Connection: "close" });
       response.write(whole, end);
   }
-}
-
-/**
- * Reads faults such as `latency=200ms..2s,429=5%,reorder`, or a YAML file with a line for each, `429: 5%`.
- *
- * @throws QuotekeeperError FAULTS_INVALID with every problem, and the faults there are
- */
-export function readFaults(textOrFile: string): FaultConfig {
-  const isFile = !textOrFile.includes("=") && existsSync(textOrFile);
-  const read = isFile ? faultsOf(entriesIn(textOrFile)) : parseFaults(textOrFile);
-  if (read.ok) return read.faults;
-  const known = Object.entries(FAULT_TABLE).map(([name, { form }]) => `${name} (${form})`);
-  throw new QuotekeeperError("FAULTS_INVALID", `${read.problems.join("; ")}. There are: ${known.join(", ")}`);
-}
-
-function entriesIn(file: string): [string, string | null][] {
-  let content: unknown;
-  try {
-    content = parsePlainYaml(readTextFileSync(file).text);
-  } catch (error) {
-    // Without its cause: a parser's own message quotes the file, whatever that is.
-    throw new QuotekeeperError(
-      "FAULTS_INVALID",
-      `${file} cannot be read (${(error as { code: string }).code})`,
-    );
-  }
-  if (typeof content !== "object" || content === null || Array.isArray(content))
-    throw new QuotekeeperError("FAULTS_INVALID", `${file} is no YAML map of faults`);
-  return Object.entries(content).map(([name, value]) => [name, value === "" ? null : String(value)]);
 }

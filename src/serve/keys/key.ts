@@ -12,13 +12,13 @@ export type ServiceKey = Credentials & {
   quoteLimit?: number;
 };
 
-/** The keys of this moment, or how to learn them: each time anew, so that a key that was revoked is one at once. */
+/** Fixed keys, or a function that returns the current keys at each call. */
 export type Keys = readonly ServiceKey[] | (() => readonly ServiceKey[]);
 
 /**
- * Finds a key by its two names.
+ * Finds a key by consumer key and token.
  *
- * @returns undefined when there is none of both names
+ * @returns undefined when no key has both
  */
 export function keyFinder(keys: Keys): (consumerKey: string, token: string) => ServiceKey | undefined {
   const current = typeof keys === "function" ? keys : () => keys;

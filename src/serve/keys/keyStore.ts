@@ -1,5 +1,5 @@
-/** The keys of a service: added, listed, revoked, and opened for the service itself. */
-import { unlinkSync, statSync } from "node:fs";
+/** Adds, lists, revokes and opens the keys of a service. */
+import { unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
@@ -7,6 +7,7 @@ import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { makeDataDir } from "../../journal/modes.ts";
 import type { Credentials } from "../../quotes-api/oauth/signature.ts";
 import type { AccessLevel, ServiceKey } from "./key.ts";
+import { KEY_FILE, type KeyFile, readKeyFile, replaceFile, type StoredKey, writeNew } from "./keyFile.ts";
 import {
   ensureSealingSecret,
   IV_LENGTH,
@@ -16,16 +17,12 @@ import {
   sealingKey,
   type SealingSource,
   unseal,
-  replaceFile,
-  writeNew,
 } from "./sealing.ts";
-import { z } from "zod";
-import { readTextFileSync } from "../../plainFiles.ts";
 
-/** Where the keys are, and what seals them. */
+/** Where the keys are, and what seals their secrets. */
 export type KeyPlace = SealingSource & { clock: Clock };
 
-/** A key to add. What is not given is made. */
+/** A key to add; absent parts are made. */
 export type NewKey = {
   label: string | null;
   access: AccessLevel;
@@ -37,7 +34,7 @@ export type NewKey = {
   secrets?: Pick<Credentials, "consumerSecret" | "accessTokenSecret">;
 };
 
-/** A key that was added: the only time that its secrets are seen. */
+/** An added key. Its secrets are shown this once. */
 type AddedKey = { stored: StoredKey; credentials: Credentials; sealedBy: string };
 
 const LOCK_FILE = "keys.lock";
@@ -45,16 +42,16 @@ const LOCK_TRIES = 50;
 const LOCK_WAIT_MS = 100;
 
 /**
- * Adds a key. A consumer key that is there already keeps its secret, and gets another token.
+ * Adds a key. A known consumer key keeps its secret and gets another token.
  *
- * @throws QuotekeeperError USAGE when label or token are taken, or a secret contradicts the one that is kept;
+ * @throws QuotekeeperError USAGE when label or token are taken, or the consumer key has another secret;
  *   KEYS_BUSY, KEYS_UNREADABLE, KEYS_UNWRITABLE
  */
 export async function addKey(place: KeyPlace, asked: NewKey): Promise<AddedKey> {
   const { clock } = place;
   return changing(place, (file) => {
     const { secret, from } = ensureSealingSecret(place, clock);
-    // A dash at the front would be an option to `serve keys revoke`.
+    // `serve keys revoke` would read a word with a leading dash as an option.
     const word = (): string => Buffer.from(clock.random(18)).toString("base64url").replace(/^-/, "_");
     const names = { consumerKey: asked.consumerKey ?? word(), accessToken: asked.token ?? word() };
     if (file.keys.some(({ token }) => token === names.accessToken))
@@ -79,16 +76,16 @@ export async function addKey(place: KeyPlace, asked: NewKey): Promise<AddedKey> 
   });
 }
 
-/** The keys, oldest first, with their secrets sealed: no sealing secret is needed. */
+/** The keys with sealed secrets, oldest first; needs no sealing secret. */
 export function listKeys({ dir }: Pick<KeyPlace, "dir">): readonly StoredKey[] {
   return readKeyFile(dir)?.keys ?? [];
 }
 
 /**
- * Takes a key away; services that run refuse it from the next call on.
+ * Removes a key; running services refuse it from the next call on.
  *
  * @param which its token or its label
- * @throws QuotekeeperError USAGE when there is none; KEYS_BUSY, KEYS_UNREADABLE, KEYS_UNWRITABLE
+ * @throws QuotekeeperError USAGE when no key has it; KEYS_BUSY, KEYS_UNREADABLE, KEYS_UNWRITABLE
  */
 export async function revokeKey(place: KeyPlace, which: string): Promise<StoredKey> {
   return changing(place, (file) => {
@@ -100,7 +97,7 @@ export async function revokeKey(place: KeyPlace, which: string): Promise<StoredK
 }
 
 /**
- * The keys with their secrets, for a service to verify with.
+ * The keys with their secrets, as a service verifies with them.
  *
  * @throws QuotekeeperError KEYS_UNREADABLE
  */
@@ -111,7 +108,7 @@ export function openKeys(place: SealingSource): readonly ServiceKey[] {
   return file.keys.map((stored) => open(stored, key, place));
 }
 
-/** What a sealed secret belongs to: nobody can give a token another one's secret, or more rights. */
+/** The names and rights that a sealed secret is bound to: they cannot be changed without the sealing secret. */
 function boundTo(
   name: string,
   key: Pick<StoredKey, "consumerKey" | "token" | "access" | "quoteLimit">,
@@ -156,13 +153,13 @@ function open(stored: StoredKey, key: Buffer, { dir }: SealingSource): ServiceKe
   };
 }
 
-/** One change at a time, whoever makes it; the file is replaced in one step. */
+/** Changes the file in one step, one process at a time. */
 async function changing<T>(
   { dir, clock }: KeyPlace,
   change: (file: KeyFile) => { next: KeyFile; result: T },
 ): Promise<T> {
   const lock = join(dir, LOCK_FILE);
-  await takeLock(dir, clock);
+  await acquireLock(dir, clock);
   try {
     const salt = Buffer.from(clock.random(SALT_LENGTH)).toString("base64url");
     const { next, result } = change(readKeyFile(dir) ?? { version: 1, salt, keys: [] });
@@ -175,7 +172,7 @@ async function changing<T>(
   }
 }
 
-async function takeLock(dir: string, clock: Clock): Promise<void> {
+async function acquireLock(dir: string, clock: Clock): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       await makeDataDir(dirname(dir), "owner");
@@ -200,93 +197,4 @@ function unwritable(dir: string, cause: unknown): QuotekeeperError {
 
 function usage(detail: string): QuotekeeperError {
   return new QuotekeeperError("USAGE", detail);
-}
-
-// The file of the keys: names and rights in the clear, secrets sealed.
-
-/** The file's name in the directory of the keys. */
-const KEY_FILE = "keys.json";
-
-const storedKey = z.strictObject({
-  label: z.string().nullable(),
-  consumerKey: z.string(),
-  token: z.string(),
-  access: z.enum(["real-time", "delayed"]),
-  /** Quote calls per window; null: the service's limit. */
-  quoteLimit: z.number().int().positive().nullable(),
-  /** ISO 8601, UTC. */
-  addedAt: z.string(),
-  /** Sealed, see `sealing.ts`. */
-  consumerSecret: z.string(),
-  tokenSecret: z.string(),
-});
-
-const keyFile = z.strictObject({
-  version: z.literal(1),
-  /** Of the key that seals, base64url. */
-  salt: z.string(),
-  keys: z.array(storedKey),
-});
-
-/** A key as it is kept. */
-export type StoredKey = z.infer<typeof storedKey>;
-
-/** The content of the file. */
-type KeyFile = z.infer<typeof keyFile>;
-
-/**
- * Reads the file.
- *
- * @param dir the directory of the keys
- * @returns null when there is none
- * @throws QuotekeeperError KEYS_UNREADABLE
- */
-function readKeyFile(dir: string): KeyFile | null {
-  const path = join(dir, KEY_FILE);
-  try {
-    return keyFile.parse(JSON.parse(readTextFileSync(path, { links: false }).text));
-  } catch (cause) {
-    const { code, name } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT") return null;
-    throw new QuotekeeperError("KEYS_UNREADABLE", `${path} is not a file of keys (${code ?? name})`, {
-      cause,
-    });
-  }
-}
-
-// The keys of a running service: those of the file as they are at each call, and those given for the run.
-
-/**
- * Follows the file of keys. It is looked at on each call, so that a key that was revoked is refused at once; it is read
- * again only when it is another file than before, for each change replaces it.
- *
- * @param ofRun keys that are not in the file
- * @param onProblem called once for each state of the file that cannot be read; the keys from before stay
- * @throws QuotekeeperError KEYS_UNREADABLE when it cannot be read at the beginning
- */
-export function followKeys(
-  place: SealingSource,
-  ofRun: readonly ServiceKey[],
-  onProblem: (error: unknown) => void,
-): () => readonly ServiceKey[] {
-  const path = join(place.dir, KEY_FILE);
-  let seen = versionOf(path);
-  let keys = [...openKeys(place), ...ofRun];
-  return () => {
-    const version = versionOf(path);
-    if (version === seen) return keys;
-    seen = version;
-    try {
-      keys = [...openKeys(place), ...ofRun];
-    } catch (error) {
-      onProblem(error);
-    }
-    return keys;
-  };
-}
-
-/** A text that differs from one file of this name to the next; empty when there is none. */
-function versionOf(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}` : "";
 }

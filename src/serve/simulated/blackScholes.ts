@@ -1,7 +1,7 @@
 /** European option prices (Black and Scholes, 1973), without dividends. */
 import type { OptionType } from "../../market/instrument.ts";
 
-/** What a price depends on: dollars, years, and rates and volatilities as a fraction per year. */
+/** Dollars, years, and rates and volatilities as a fraction per year. */
 type OptionTerms = {
   optionType: OptionType;
   spot: number;
@@ -15,7 +15,7 @@ type OptionTerms = {
 /** Value in dollars, and delta: 0 to 1 for a call, -1 to 0 for a put. */
 export type OptionValue = { value: number; delta: number };
 
-/** A second, in years: below it an option is taken to have this long left, so that nothing divides by 0. */
+/** A second, in years: the least time to expiration, so that nothing divides by 0. */
 const SHORTEST = 1 / (365 * 86_400);
 
 /** The Black-Scholes value. Call and put agree with put-call parity: C - P = S - K e^(-rT). */
@@ -36,7 +36,7 @@ export function optionValue({ optionType, spot, strike, years, volatility, rate 
  * The standard normal distribution function, to about 15 digits: Hart's algorithm as given by G. West,
  * "Better approximations to cumulative normal functions" (2005).
  */
-export function normalBelow(x: number): number {
+function normalBelow(x: number): number {
   const z = Math.abs(x);
   if (z > 37) return x > 0 ? 1 : 0;
   const density = Math.exp((-z * z) / 2);

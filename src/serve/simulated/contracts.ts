@@ -6,7 +6,6 @@ import { plainStrike, type OptionContract } from "../../market/instrument.ts";
 import { remembered } from "../../remembered.ts";
 import { dayOfDate, sessionAt } from "./marketDay.ts";
 
-/** A contract that is listed. */
 export type ListedContract = OptionContract & {
   /** Epoch day of the first session in which it trades. */
   firstDay: number;
@@ -44,10 +43,10 @@ const expirationOf = remembered(5_000, (date: string): Expiration | false => {
 });
 
 /**
- * The contract as it is listed at an instant (epoch ms); null when its expiration or strike is none of the market's, which has no
- * roots besides those of the underlyings, when it has expired, or when it is not listed yet.
+ * The contract as listed at an instant (epoch ms); null when the market has no such root, expiration or strike, or when the
+ * contract has expired or is not listed yet.
  *
- * @param baseCents the price the underlying's walk returns to: it never moves, so a strike once listed stays so
+ * @param baseCents the price that the underlying's walk returns to; it never moves, so a listed strike stays listed
  */
 export function listedContract(
   contract: OptionContract,

@@ -1,6 +1,5 @@
 /**
- * The simulated market: quotes as a pure function of (seed, instrument, instant). What it remembers only spares
- * it repeating itself.
+ * The simulated market: quotes as a pure function of (seed, instrument, instant). Its memory only saves time.
  */
 import type { InstrumentQuote } from "../../quotes-api/document.ts";
 import { inCapitals, type InstrumentKey } from "../../market/instrument.ts";
@@ -16,10 +15,10 @@ import { dateOf } from "../../clock.ts";
 import { DELAYED_DEFAULT } from "../../quotes-api/parseRequest.ts";
 import { type Playback, playedAt } from "../playback.ts";
 
-/** A `QuoteSource` that never closes and never waits, see `session.ts`. */
-export type SimulatedMarket = {
+/** A `QuoteSource` that never closes and never waits. */
+type SimulatedMarket = {
   readonly name: "simulated";
-  /** The quote at an instant; `unknownSymbol` is true for whatever is not listed. */
+  /** The quote at an instant; `unknownSymbol` is true for instruments that are not listed. */
   quote: (key: InstrumentKey, at: Date) => InstrumentQuote;
   /** The symbols of a watchlist; null when there is none of that id. */
   watchlist: (id: string) => readonly string[] | null;
@@ -31,11 +30,11 @@ const WATCHLISTS: ReadonlyMap<string, readonly string[]> = new Map([
   ["watchlist-18516", ["BRK.B", "F", "JPM", "PFE", "SPY", "XOM"]],
 ]);
 
-/** How many companies and contracts are remembered; a made-up universe has ten thousand symbols. */
+/** Most companies and contracts that are remembered; the made-up companies are ten thousand. */
 const MOST_LISTINGS = 12_000;
 const MOST_RANGES = 20_000;
 
-/** Steps of an instrument that are remembered: real-time and delayed, and the steps before while they change. */
+/** Steps of an instrument that are remembered: real-time and delayed ones, and the steps before them. */
 const STEPS_KEPT = 4;
 
 /** @param options.seed any number: another seed is another course of prices of the same companies */
@@ -64,7 +63,7 @@ export function createSimulatedMarket({ seed }: { seed: number }): SimulatedMark
 
   const optionQuotes = new Map<string, (stepMs: number) => InstrumentQuote>();
 
-  /** The quotes of a contract, with a memory of its own; the emptying of all memories keeps them bounded. */
+  /** The quotes of a contract, with a memory for its last steps; all memories are cleared when there are too many. */
   function quotesOf(
     contract: ListedContract,
     listing: Listing,
@@ -91,7 +90,7 @@ export function createSimulatedMarket({ seed }: { seed: number }): SimulatedMark
       const known = listings(key.kind === "option" ? key.underlying : key.symbol);
       if (!known) return unknownQuote(key);
       const { listing, quoteAt } = known;
-      // The market stands still within a step, so the quote of an instant is that of the beginning of its step.
+      // The market stands still within a step, so a quote is that of the step's beginning.
       const stepMs = Math.ceil(positionAt(sessionAt(atMs), atMs).stepMs);
       if (key.kind === "security") return quoteAt(stepMs);
       const contract = listedContract(key, listing.baseCents, atMs);
@@ -122,7 +121,7 @@ function recent<Value>(most: number, answer: (key: number) => Value): (key: numb
   };
 }
 
-/** Makes the source. Delayed quotes are those of 15 minutes before the time played, counted in time played. */
+/** Delayed quotes are 15 minutes old in played time. */
 export function simulatedSource(market: SimulatedMarket, playback: Playback | null): QuoteSource {
   return {
     ...market,

@@ -153,8 +153,8 @@ function valuing(
 }
 
 /**
- * Implied volatility per year: the walk's own, a little more for far strikes and for low ones. It hangs on the
- * strike and not on the spot, so that values rise and fall with the spot as they must.
+ * Implied volatility per year: the walk's own, a little more for far strikes and for low ones. It depends on the strike
+ * and not on the spot, so that values rise and fall with the spot.
  */
 function volatilityOf({ strikePrice }: ListedContract, { baseCents, dailyVolatility }: Listing): number {
   const distance = Math.min(2, Math.max(-2, Math.log((100 * strikePrice) / baseCents)));

@@ -9,7 +9,7 @@
 import { chance, fork, noise, walk } from "./hash.ts";
 import type { Session } from "./marketDay.ts";
 
-/** Prices of a stretch of time, whole cents; low <= open, close <= high. */
+/** Prices of a period, whole cents; low <= open, close <= high. */
 type Bar = { open: number; high: number; low: number; close: number };
 
 /** What the path of a company depends on. */

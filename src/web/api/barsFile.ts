@@ -30,8 +30,22 @@ export function barsCsv(
   ];
   const lines = bars.map(({ date, session, at, open, high, low, close, bid, ask, ...rest }, index) =>
     [
-      ...[harmless(instrument), source, String(delayed), interval, date, session, at],
-      ...[open, high, low, close, bid, ask, rest.meanSpread, rest.quoteCount, rest.volume],
+      harmless(instrument),
+      source,
+      String(delayed),
+      interval,
+      date,
+      session,
+      at,
+      open,
+      high,
+      low,
+      close,
+      bid,
+      ask,
+      rest.meanSpread,
+      rest.quoteCount,
+      rest.volume,
       String(missing[index]?.reduce((sum, { count }) => sum + count, 0) ?? 0),
       harmless(
         (missing[index] ?? []).map(({ job, reason, count }) => `${job} ${reason} ${count}`).join("; "),

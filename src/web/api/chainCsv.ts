@@ -12,9 +12,33 @@ import { harmless } from "../../read/cell.ts";
 import { csvField, csvName } from "./csvText.ts";
 
 const HEADING = [
-  ...["underlying", "expiration", "option_type", "strike", "source", "source_name", "delayed", "observed_at"],
-  ...["bid", "mid", "ask", "last", "volume", "spot", "moneyness", "years", "rate", "dividend_yield"],
-  ...["iv_bid", "iv_mid", "iv_ask", "delta", "gamma", "vega", "theta", "rho", "service_delta"],
+  "underlying",
+  "expiration",
+  "option_type",
+  "strike",
+  "source",
+  "source_name",
+  "delayed",
+  "observed_at",
+  "bid",
+  "mid",
+  "ask",
+  "last",
+  "volume",
+  "spot",
+  "moneyness",
+  "years",
+  "rate",
+  "dividend_yield",
+  "iv_bid",
+  "iv_mid",
+  "iv_ask",
+  "delta",
+  "gamma",
+  "vega",
+  "theta",
+  "rho",
+  "service_delta",
 ];
 
 /** @param query.expiration null: all that had not expired at the instant */
@@ -38,14 +62,23 @@ function lineOf(row: ContractRow, delayed: boolean, given: readonly string[]): (
   const { moneyness, years, iv_bid, iv_mid, iv_ask, delta, gamma, vega, theta, rho } = row;
   const number = (value: number | null): string | null => (value === null ? null : String(value));
   return [
-    ...[
-      harmless(rootedName({ underlying: row.symbol, root: row.root ?? undefined })),
-      row.expiration,
-      row.option_type,
-      row.strike,
-    ],
-    ...[row.source, harmless(row.source_name), String(delayed), isoOf(row.observed_at)],
-    ...[bid, mid, ask, last, volume, spot, number(moneyness), number(years), ...given],
+    harmless(rootedName({ underlying: row.symbol, root: row.root ?? undefined })),
+    row.expiration,
+    row.option_type,
+    row.strike,
+    row.source,
+    harmless(row.source_name),
+    String(delayed),
+    isoOf(row.observed_at),
+    bid,
+    mid,
+    ask,
+    last,
+    volume,
+    spot,
+    number(moneyness),
+    number(years),
+    ...given,
     ...[iv_bid, iv_mid, iv_ask, delta, gamma, vega, theta, rho].map(number),
     row.service_delta,
   ];

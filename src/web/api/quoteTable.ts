@@ -6,9 +6,18 @@ import type { QuoteRow, SourceKind } from "./types.ts";
 
 /** The columns that can be asked for. Absent ones are null in the page. */
 export const QUOTE_COLUMNS = [
-  ...(["bid", "ask", "spread", "last", "change", "pctChange"] as const),
-  ...(["bidSize", "askSize", "volume", "delta", "description"] as const),
-];
+  "bid",
+  "ask",
+  "spread",
+  "last",
+  "change",
+  "pctChange",
+  "bidSize",
+  "askSize",
+  "volume",
+  "delta",
+  "description",
+] as const;
 
 /** Instruments that are asked for by name at once, at most: as many as an address has room for. */
 export const MOST_NAMES = 250;
@@ -35,7 +44,11 @@ export function tableOf(rows: readonly QuoteRow[], columns: readonly QuoteColumn
       rows.map(({ sourceId, source, sourceName }) => [sourceId, [source, sourceName]]),
     ),
     rows: rows.map((row) => [
-      ...([row.instrumentId, row.instrument, row.sourceId, row.delayed, row.observedAt] as const),
+      row.instrumentId,
+      row.instrument,
+      row.sourceId,
+      row.delayed,
+      row.observedAt,
       ...columns.map((column) => row[column]),
     ]),
   };
@@ -52,8 +65,14 @@ export function rowsOf({ columns, sources, rows }: QuoteTable): QuoteRow[] {
     const [source, sourceName] = sources[sourceId] ?? ["import", ""];
     const given = Object.fromEntries(columns.map((column, place) => [column, values[place] ?? null]));
     return {
-      ...{ instrumentId, instrument, ...partsOf(instrument) },
-      ...{ source, sourceId, sourceName, delayed, observedAt },
+      instrumentId,
+      instrument,
+      ...partsOf(instrument),
+      source,
+      sourceId,
+      sourceName,
+      delayed,
+      observedAt,
       ...NOTHING,
       ...given,
     };

@@ -22,7 +22,10 @@ export type Meter = {
 /** A meter at nought: every outcome and reason of an account is there from its beginning, so that its first increase is seen. */
 export function createMeter(): Meter {
   const of = (name: Parameters<typeof labelNames>[0]) => ({
-    ...{ name, help: METRICS[name].help, labelNames: labelNames(name), registers: [] },
+    name,
+    help: METRICS[name].help,
+    labelNames: labelNames(name),
+    registers: [],
   });
   const calls = new Counter(of("quotekeeper_calls_total"));
   const misses = new Counter(of("quotekeeper_misses_total"));

@@ -88,7 +88,7 @@ describe.each([
   ["csv", []],
   ["csv", ["--raw"]],
 ] as const)("an export in %s %j", (format, options) => {
-  test("that is taken back into an empty archive is the same when it is made again; taken back twice it adds nothing", async () => {
+  test("an export that is imported into an empty archive is the same when it is made again; imported twice it adds nothing", async () => {
     const archive = await archiveToExport();
     const out = await exported(archive.url, format, ...options);
     const world = await backfillWorld();
@@ -114,7 +114,7 @@ describe.each([
   });
 });
 
-test("what came back is what another program reads in the export", async () => {
+test("imported quotes are what another program reads in the export", async () => {
   const out = await exported((await archiveToExport()).url, "parquet");
   const world = await backfillWorld();
   await takenBack(world, "parquet", out);
@@ -155,7 +155,7 @@ test("the journal alone makes the archive again, and a rebuild of it changes not
   expect(await rowsOf(lost.pool)).toEqual(restored);
 });
 
-test("a trial says what taking it back then does, and changes nothing", async () => {
+test("a dry run says what the import of an export then does, and changes nothing", async () => {
   const out = await exported((await archiveToExport()).url, "parquet");
   const world = await backfillWorld();
   const before = await contentOf(world.pool);
@@ -208,7 +208,7 @@ test("an archive that has numbered its instruments otherwise keeps its numbers, 
   ]);
 });
 
-test("what is no whole export is refused before anything is changed, and told what is wrong", async () => {
+test("a directory that is no whole export is refused before anything is changed, and the error says what is wrong", async () => {
   const { url } = await archiveToExport();
   const [whole, csv, few] = [
     await exported(url, "parquet"),
@@ -261,7 +261,7 @@ test("what is no whole export is refused before anything is changed, and told wh
   expect(await contentOf(world.pool)).toEqual(before);
 });
 
-test("options of other files do not go with an export", async () => {
+test("backfill refuses options of other files together with an export", async () => {
   const world = await backfillWorld();
 
   const [parquet, csv] = [

@@ -7,7 +7,8 @@ import { findInstruments } from "../../../src/archive/ask/findInstruments.ts";
 import { readChain, readChainKeys } from "../../../src/archive/ask/chainRows.ts";
 import { readQuotes } from "../../../src/archive/ask/quotes.ts";
 import { run } from "../../cli/edges.ts";
-
+import { rowsOfQuery } from "../../support/archive.ts";
+import { handOnDatabases } from "../../support/database.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { type BackfillWorld, backfillWorld } from "../world.ts";
 

@@ -1,7 +1,7 @@
 /** An import that is killed at any moment loses nothing, doubles nothing, and goes on. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import { compileProgram } from "../../support/compileProgram.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { run } from "../../cli/edges.ts";
@@ -9,6 +9,9 @@ import { shutGate } from "../gate.ts";
 import { backfillWorld } from "../world.ts";
 import { files, HEADER, series } from "../csv/csvFiles.ts";
 import { rowsOf, saved } from "../xml/saved.ts";
+
+// Programs are killed and started again, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 /** Enough for five batches: while one waits at the gate, the next one is journaled, and both are loaded together then. */
 const [PIECES, ANSWERS] = [70, 800];

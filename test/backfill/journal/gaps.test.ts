@@ -111,7 +111,7 @@ test("a slot whose quote another machine's journal brings is filled, with its so
   ]);
 });
 
-test("--gaps reads the journal of the hours with holes, fills what it can, and a trial says so beforehand", async () => {
+test("--gaps reads the journal of the hours with holes, fills what it can, and a dry run says so beforehand", async () => {
   const world = await backfillWorld();
   await loaded(world, [
     answer(DAY, "14:30:05", "AAPL", "150.00"),
@@ -156,7 +156,7 @@ test("--gaps reads the journal of the hours with holes, fills what it can, and a
 });
 
 test.each(SLOT_ENDS)(
-  "a slot is filled by what was asked for before its end, whenever it came, and by nothing after: $name",
+  "a slot is filled by a quote that was asked for before its end, and by no later one: $name",
   async ({ schedule, session, slotAt, endsAt }) => {
     const world = await backfillWorld();
     const jobsDir = join(world.env["QUOTEKEEPER_DATA_DIR"] ?? "", "jobs");
@@ -272,7 +272,22 @@ test("a close that nobody saw is derived from the next session's previous close,
   expect((await contentOf(world.pool))["quotes"]).toEqual(quotes);
 });
 
-test("a derived close is taken back when the session's own quotes come", async () => {
+test("--gaps --to DATE derives no close of a later date", async () => {
+  const world = await backfillWorld();
+  await loaded(world, [
+    slots(DAY, ["20:59"], [["MSFT", "down"]], ["MSFT"]),
+    slots(NEXT_DAY, ["20:59"], [["MSFT", "down"]], ["MSFT"]),
+    answer(NEXT_DAY, "14:31:00", "MSFT", "301.00", "302.50"),
+    answer("2026-11-20", "14:31:00", "MSFT", "305.00", "303.75"),
+  ]);
+
+  await run(["backfill", "--gaps", "--from", DAY, "--to", DAY], world.env);
+
+  const { rows } = await world.pool.query("select to_char(date, 'YYYY-MM-DD') as date from derived_closes");
+  expect(rows).toEqual([{ date: DAY }]);
+});
+
+test("a derived close is removed when the session's own quotes come", async () => {
   const world = await backfillWorld();
   await loaded(world, [
     slots(DAY, ["20:59"], [["MSFT", "down"]], ["MSFT"]),
@@ -288,7 +303,7 @@ test("a derived close is taken back when the session's own quotes come", async (
   expect((await contentOf(world.pool))["derived_closes"]?.rows).toBe(0);
 });
 
-test("a ledger without holes says so, exit code 0", async () => {
+test("--gaps says that the ledger has no holes, exit code 0", async () => {
   const world = await backfillWorld();
   await loaded(world, [answer(DAY, "14:30:05", "AAPL", "150.00"), slots(DAY, ["14:30"], [], ["AAPL"])]);
 

@@ -1,5 +1,5 @@
 /** A backfill that is killed at any moment loses nothing, doubles nothing, and goes on. */
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import { writeSample } from "../../../bench/backfill/sample.ts";
 import { loadAll } from "../../../src/archive/load/loader.ts";
 import { contentOf } from "../../support/archive.ts";
@@ -9,6 +9,9 @@ import { tempDir } from "../../support/tempDir.ts";
 import { run } from "../../cli/edges.ts";
 import { shutGate } from "../gate.ts";
 import { backfillWorld } from "../world.ts";
+
+// Programs are killed and started again, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 /** Enough for several transactions. */
 const QUOTES = 30_000;

@@ -154,7 +154,7 @@ test("after collecting and whatever was done to the tables, a rebuild gives each
   expect(JSON.parse(again.stdout)).toMatchObject({ report: { dividends: 0, filled: 0 } });
 });
 
-test("a trial of a rebuild gives the very report of the rebuild, dividends and numbers written otherwise included", async () => {
+test("a dry run of a rebuild gives the report of the rebuild, with dividends and with numbers in another spelling", async () => {
   const world = await backfillWorld();
   await journal(world.journalDir);
   await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: createTestClock() });
@@ -178,7 +178,7 @@ test("a trial of a rebuild gives the very report of the rebuild, dividends and n
   expect(said.remarks).toEqual(["Rebuilt   4 quotes would have other values, 0 would go, 0 would come"]);
 });
 
-test("slots that were filled stay filled as they were when their accounts are made anew, and no others are", async () => {
+test("a rebuild fills the slots that were filled before, and no others", async () => {
   const world = await backfillWorld();
   const slot = (time: string): JournalRecord => ({
     kind: "note",
@@ -221,7 +221,7 @@ test("slots that were filled stay filled as they were when their accounts are ma
   expect(await archiveOf(world.pool)).toEqual(before);
 });
 
-test("a rebuild that was ended in its midst goes on, and gives every table the digest it had", async () => {
+test("an interrupted rebuild is resumed, and gives every table the digest it had", async () => {
   const world: BackfillWorld = await backfillWorld();
   await journal(world.journalDir);
   await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: createTestClock() });
@@ -244,7 +244,7 @@ test("a rebuild that was ended in its midst goes on, and gives every table the d
   expect(await archiveOf(world.pool)).toEqual(live);
 });
 
-test("a rebuild of some dates takes up what was told of their slots later, and leaves those before alone", async () => {
+test("a rebuild of some dates reads later notes of their slots, and leaves earlier slots alone", async () => {
   const world = await backfillWorld();
   const told = (at: Instant, slotAt: Instant, missed: string[]): JournalRecord => {
     const misses = missed.map((name): [string, MissReason] => [name, "transport"]);

@@ -46,7 +46,7 @@ async function load({ pool, journalDir }: BackfillWorld): Promise<void> {
   await loadAll({ pool, journalDir, clock: createTestClock() });
 }
 
-test("into an empty database it recreates every row, and into a full one it adds nothing", async () => {
+test("backfill --journal recreates every row in an empty database, and adds nothing to a full one", async () => {
   const live = await backfillWorld();
   await journal(live.journalDir);
   await load(live);
@@ -73,7 +73,7 @@ test("into an empty database it recreates every row, and into a full one it adds
   expect(await archiveOf(lost)).toEqual(restored);
 });
 
-test("of a fleet's journals each answer is filed under its own account, and old ones under the default one", async () => {
+test("each answer of a fleet's journals is filed under its own account, and old answers under the default account", async () => {
   const world = await backfillWorld();
   const records = MINUTES.slice(0, 3).map((minute, place) => {
     const account = ["default", "second", "third"][place];
@@ -99,7 +99,7 @@ test("of a fleet's journals each answer is filed under its own account, and old 
   );
 });
 
-test("another machine's journal is read from its data directory, and a range of it alone", async () => {
+test("backfill --journal reads another machine's journal from its data directory, and a range of it alone", async () => {
   const other = await backfillWorld();
   await journal(other.journalDir);
   const here = await backfillWorld();
@@ -125,7 +125,7 @@ test("another machine's journal is read from its data directory, and a range of 
   expect((await contentOf(here.pool))["journal_positions"]).toMatchObject({ rows: 0 });
 });
 
-test("a trial says exactly what would change, and changes nothing", async () => {
+test("a dry run of backfill --journal says exactly what would change, and changes nothing", async () => {
   const world = await backfillWorld();
   await journal(world.journalDir, MINUTES.slice(0, 3));
   await load(world);
@@ -143,7 +143,7 @@ test("a trial says exactly what would change, and changes nothing", async () => 
   expect((JSON.parse(real.stdout) as { report: unknown }).report).toEqual(report);
 });
 
-test("Ctrl-C ends it after the batch under way; the next run goes on there, and its report is of both", async () => {
+test("Ctrl-C ends backfill --journal after the batch under way; the next run resumes there and reports both runs", async () => {
   const world = await backfillWorld();
   await journal(world.journalDir);
   const { edges, interrupt, stderr } = capturedEdges({
@@ -195,7 +195,7 @@ test.each(["40P01", "22003"])(
   },
 );
 
-test("quotes that were lost and come again from the journal are in the bars once", async () => {
+test("lost quotes that come again from the journal are in the bars once", async () => {
   const world = await backfillWorld();
   await journal(world.journalDir);
   await load(world);
@@ -252,7 +252,7 @@ describe("a stretch of a segment that is read again", () => {
     return { run, client, position };
   }
 
-  test("takes the loader's position with it where it joins it, and never over what it has not read", async () => {
+  test("a stretch that is read again moves the loader's position where it joins it, and never over unread bytes", async () => {
     const { pool } = await backfillWorld();
     const after = async (loadedTo: number): Promise<number | undefined> => {
       const segment = `loaded-to-${loadedTo}`;
@@ -271,7 +271,7 @@ describe("a stretch of a segment that is read again", () => {
     expect(await after(301)).toBe(301);
   });
 
-  test("is taken in where the backfill stands, and neither behind that nor before it", async () => {
+  test("a stretch that is read again is loaded at the backfill's position, neither behind nor before it", async () => {
     const { pool } = await backfillWorld();
     const segment = "read-to-100";
     const { run, client, position } = await readTo100(pool, segment);
@@ -285,7 +285,7 @@ describe("a stretch of a segment that is read again", () => {
   });
 });
 
-test("a directory without a journal is named, exit code 2", async () => {
+test("backfill --journal names a directory without a journal, exit code 2", async () => {
   const world = await backfillWorld();
   const empty = tempDir();
 
@@ -309,7 +309,7 @@ test.each([
   expect(stderr).toContain(message);
 });
 
-test("damaged bytes cost themselves alone, and are counted", async () => {
+test("damaged bytes of a journal cost themselves alone, and are counted", async () => {
   const world = await backfillWorld();
   const elsewhere = tempDir();
   await journal(join(elsewhere, "journal"), MINUTES.slice(0, 1));

@@ -1,12 +1,15 @@
 /** A sweep that is killed at any moment goes on where it stopped. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import { systemClock } from "../../../src/clock.ts";
 import { compileProgram } from "../../support/compileProgram.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { backfillWorld } from "../world.ts";
 import { account, answersIn, askedOf, printed, scripted, sweep, symbols, symbolsFile } from "./world.ts";
+
+// Programs are killed and started again, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 test("a sweep that is killed twice while it runs has polled and stored each symbol exactly once at the end", async () => {
   const world = await backfillWorld();

@@ -19,7 +19,7 @@ test("elsewhere than on a terminal a log line is one JSON object", async () => {
   expect(JSON.parse(text)).toMatchObject({ level: 30, job: "a", msg: "the job files have changed" });
 });
 
-test("on a terminal a line has the exchange's time, whatever the machine's zone is, and names it", async () => {
+test("a log line on a terminal has the exchange's time, in any zone of the machine, and names the exchange", async () => {
   const line = (await logged(true, { NO_COLOR: "1" })).split(" INFO")[0] ?? "";
 
   const shown = /^\[(\d\d):\d\d:\d\d New York\]$/.exec(line)?.[1];
@@ -28,7 +28,7 @@ test("on a terminal a line has the exchange's time, whatever the machine's zone 
   expect(hours).toContain(shown);
 });
 
-test("on a terminal it is a line for people, coloured unless NO_COLOR is set", async () => {
+test("a log line on a terminal is for people, coloured unless NO_COLOR is set", async () => {
   expect(await logged(true)).toMatch(/\u001b\[32mINFO\u001b.*the job files have changed.*"job":"a"/s);
   expect(await logged(true, { NO_COLOR: "1" })).toMatch(
     /^\[\d\d:\d\d:\d\d New York\] INFO: the job files have changed \{"job":"a"\}\n$/,

@@ -1,18 +1,18 @@
 import { expect, test } from "@jest/globals";
 import type { Sink } from "../../../src/run/edges.ts";
-import { harmlessSink } from "../../../src/cli/terminal/harmless.ts";
+import { harmlessEdges } from "../../../src/cli/terminal/harmless.ts";
 import { StatusLine } from "../../../src/cli/terminal/statusLine.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 function writing(isTTY: boolean, columns = 80) {
   const written: string[] = [];
   const terminal: Sink = { isTTY, columns, write: (text) => void written.push(text) };
-  return { sink: harmlessSink(terminal), written };
+  return { sink: harmlessEdges({ stdout: terminal, stderr: terminal }).stdout, written };
 }
 
 const ERASE = "\r\u001b[2K";
 
-test("on a terminal the line is written over in place, and after its end no more", () => {
+test("a live line on a terminal is written over in place, and after its end no more", () => {
   const { sink, written } = writing(true, 10);
   const line = new StatusLine(sink, createTestClock());
 
@@ -46,10 +46,11 @@ test.each([
   ]);
 });
 
-test("in a window that was made narrower the old line stays, and the new one stands below", () => {
+test("in a narrowed window the old live line stays, and the new one stands below", () => {
   const written: string[] = [];
   const terminal = { isTTY: true, columns: 80, write: (text: string) => void written.push(text) };
-  const line = new StatusLine(harmlessSink(terminal), createTestClock());
+  const { stdout } = harmlessEdges({ stdout: terminal, stderr: terminal });
+  const line = new StatusLine(stdout, createTestClock());
 
   line.show("26/60 calls this minute | 64 rows stored");
   terminal.columns = 30;
@@ -68,7 +69,7 @@ test("a log line on the same terminal appears above the live line, which stays w
   expect(written).toEqual([`${ERASE}1 row`, `${ERASE}a warning\n`, "1 row"]);
 });
 
-test("on a pipe a line comes at most every ten seconds, without control characters", () => {
+test("a live line on a pipe is printed at most every ten seconds, without control characters", () => {
   const { sink, written } = writing(false);
   const clock = createTestClock();
   const line = new StatusLine(sink, clock);

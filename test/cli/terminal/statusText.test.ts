@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { statusLines } from "../../../src/cli/status.ts";
+import { statusLines } from "../../../src/cli/terminal/statusText.ts";
 import { widthOf } from "../../../src/cli/terminal/width.ts";
 import type { Line } from "../../../src/run/statusTypes.ts";
 
@@ -11,7 +11,7 @@ const LINES: Line[] = [
 ];
 
 test.each([120, 80, 60, 40, 30, 12])(
-  "on a terminal of %i columns nothing is cut and no line is wider",
+  "on a terminal of %i columns no line of status is cut or wider",
   (columns) => {
     const lines = statusLines(LINES, { isTTY: true, columns }, { NO_COLOR: "1" });
 
@@ -23,7 +23,7 @@ test.each([120, 80, 60, 40, 30, 12])(
   },
 );
 
-test("where not all of it would be seen at once, a good line is cut, and one that needs a person still goes on", () => {
+test("on a terminal of few rows a good line of status is cut, and a line that needs a person continues", () => {
   const place = { isTTY: true, columns: 80, rows: 3 };
 
   const lines = statusLines(LINES, place, { NO_COLOR: "1" });
@@ -34,7 +34,7 @@ test("where not all of it would be seen at once, a good line is cut, and one tha
   expect(lines.at(-1)).toBe("journal   -         empty");
 });
 
-test("elsewhere nothing is cut and nothing is coloured", () => {
+test("elsewhere than on a terminal no line of status is cut or coloured", () => {
   const lines = statusLines(LINES, { isTTY: false, columns: 80 }, {});
 
   expect(lines).toHaveLength(3);
@@ -42,7 +42,7 @@ test("elsewhere nothing is cut and nothing is coloured", () => {
   expect(lines.join()).not.toContain("\u001b");
 });
 
-test("a terminal that wants colour gets the verdicts in green and red", () => {
+test("a terminal that wants colour gets the marks of status in green and red", () => {
   const [ok, attention] = statusLines(LINES, { isTTY: true, columns: 200 }, {});
 
   expect(ok).toContain("\u001b[32mok");

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { wantsColour } from "../../../src/cli/terminal/screen.ts";
+import { wantsColour } from "../../../src/cli/terminal/colour.ts";
 
 test.each([
   ["a terminal is coloured", true, {}, true],

@@ -4,7 +4,7 @@ import { widthOf } from "../../../src/cli/terminal/width.ts";
 
 const COLUMNS = [{ heading: "Instrument" }, { heading: "Last", right: true }];
 
-test("numbers stand with their points below each other, text to the left; an absent value leaves its place empty", () => {
+test("numbers of a table stand with their points below each other, text to the left; an absent value leaves its place empty", () => {
   const text = table(
     COLUMNS,
     [
@@ -41,7 +41,7 @@ test("a column that holds more than numbers is left as it is", () => {
   expect(text).toBe(["Instrument    Last", "AAPL        0.05 %", "GE           9.5 %", ""].join("\n"));
 });
 
-test("headings are bold on a terminal alone, and not there either when NO_COLOR is set", () => {
+test("headings of a table are bold on a terminal alone, and not there if NO_COLOR is set", () => {
   const rows = [["AAPL", "230.15"]];
 
   expect(table(COLUMNS, rows, { stdout: { isTTY: true }, env: {} })).toContain("\u001b[1m");
@@ -60,7 +60,7 @@ function widest(text: string): number {
   return Math.max(...text.split("\n").map(widthOf));
 }
 
-test("a wide character moves no column", () => {
+test("a wide character moves no column of a table", () => {
   const lines = table(
     COLUMNS,
     [
@@ -94,7 +94,7 @@ test("a contract's name stays whole where smaller gaps make room for it", () => 
   expect(text).toContain("AAPL:2026-12-18:CALL:390 388.79");
 });
 
-test("where even that is too wide, each row is a block, and no number is cut", () => {
+test("where even a wrapped table is too wide, each row is a block, and no number is cut", () => {
   const text = table(WIDE, [["AAPL", ...FIGURES]], { stdout: { isTTY: false, columns: 40 }, env: {} });
 
   expect(widest(text)).toBeLessThanOrEqual(40);

@@ -1,5 +1,5 @@
 /** Hours that were hard, and a whole day. An hour of each scenario under each rule is `npm run bench:governor`, which CI runs. */
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import {
   cellsOf,
   fairness,
@@ -8,6 +8,9 @@ import {
   type NamedCell,
 } from "../../../bench/governor/matrix.ts";
 import { runOurs } from "../../../bench/governor/ours.ts";
+
+// A day of calls is simulated, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 // Each a cell of `npm run bench:governor -- --seeds 1-24` that was hard to reach, for a reason of its own.
 test.each([

@@ -87,138 +87,131 @@ function newYorkTime(at: Date): string {
   return at.toLocaleTimeString("en-GB", { timeZone: "America/New_York", hour: "2-digit", minute: "2-digit" });
 }
 
-describe("the published calendar", () => {
-  test.each(Object.entries(PUBLISHED_CLOSED))(
-    "in %s the market is closed on the published weekdays and no others",
-    (year, days) => {
-      const { closedReason } = nyse();
-      const closed = datesBetween(`${year}-01-01`, `${year}-12-31`).filter(
-        (date) => !["weekend", null].includes(closedReason(date)),
-      );
+test.each(Object.entries(PUBLISHED_CLOSED))(
+  "in %s the market is closed on the published weekdays and no others",
+  (year, days) => {
+    const { closedReason } = nyse();
+    const closed = datesBetween(`${year}-01-01`, `${year}-12-31`).filter(
+      (date) => !["weekend", null].includes(closedReason(date)),
+    );
 
-      expect(closed.map((date) => date.slice(5)).join(" ")).toBe(days);
-    },
-  );
+    expect(closed.map((date) => date.slice(5)).join(" ")).toBe(days);
+  },
+);
 
-  test.each(Object.entries(PUBLISHED_EARLY))(
-    "in %s the market closes early on the published days and no others",
-    (year, days) => {
-      const early = nyse()
-        .sessions(`${year}-01-01`, `${year}-12-31`)
-        .filter(({ kind }) => kind === "early");
+test.each(Object.entries(PUBLISHED_EARLY))(
+  "in %s the market closes early on the published days and no others",
+  (year, days) => {
+    const early = nyse()
+      .sessions(`${year}-01-01`, `${year}-12-31`)
+      .filter(({ kind }) => kind === "early");
 
-      expect(early.map(({ date, close }) => `${date.slice(5)}@${newYorkTime(close)}`).join(" ")).toBe(days);
-    },
-  );
+    expect(early.map(({ date, close }) => `${date.slice(5)}@${newYorkTime(close)}`).join(" ")).toBe(days);
+  },
+);
 
-  test.each(Object.entries(SESSION_COUNTS))("%s has %i sessions", (year, count) => {
-    expect(nyse().sessions(`${year}-01-01`, `${year}-12-31`)).toHaveLength(count);
-  });
+test.each(Object.entries(SESSION_COUNTS))("the year %s has %i sessions", (year, count) => {
+  expect(nyse().sessions(`${year}-01-01`, `${year}-12-31`)).toHaveLength(count);
+});
 
-  test("a closed day says why", () => {
-    expect(nyse().closedReason("2025-01-09")).toBe("National day of mourning for Jimmy Carter");
-    expect(nyse().closedReason("2024-03-29")).toBe("Good Friday");
-    expect(nyse().closedReason("2027-06-18")).toBe("Juneteenth (observed)");
-    expect(nyse().closedReason("2024-06-15")).toBe("weekend");
-    expect(nyse().closedReason("2024-06-14")).toBeNull();
-  });
+test("a closed day says why", () => {
+  expect(nyse().closedReason("2025-01-09")).toBe("National day of mourning for Jimmy Carter");
+  expect(nyse().closedReason("2024-03-29")).toBe("Good Friday");
+  expect(nyse().closedReason("2027-06-18")).toBe("Juneteenth (observed)");
+  expect(nyse().closedReason("2024-06-15")).toBe("weekend");
+  expect(nyse().closedReason("2024-06-14")).toBeNull();
+});
 
-  test("a New Year's Day on a Saturday closes no other day", () => {
-    for (const eve of ["1993-12-31", "2004-12-31", "2010-12-31", "2021-12-31", "2027-12-31"]) {
-      expect(nyse().session(eve)?.kind).toBe("regular");
-    }
-  });
+test("a New Year's Day on a Saturday closes no other day", () => {
+  for (const eve of ["1993-12-31", "2004-12-31", "2010-12-31", "2021-12-31", "2027-12-31"]) {
+    expect(nyse().session(eve)?.kind).toBe("regular");
+  }
+});
 
-  test("a leap day on a weekday is a session", () => {
-    expect(nyse().session("2024-02-29")?.open).toEqual(new Date("2024-02-29T14:30:00Z"));
-    expect(nyse().session("2020-02-29")).toBeNull();
+test("a leap day on a weekday is a session", () => {
+  expect(nyse().session("2024-02-29")?.open).toEqual(new Date("2024-02-29T14:30:00Z"));
+  expect(nyse().session("2020-02-29")).toBeNull();
+});
+
+test("an ordinary winter day runs 04:00, 09:30, 16:00, 20:00 Eastern Standard Time", () => {
+  expect(nyse().session("2026-01-15")).toEqual({
+    date: "2026-01-15",
+    kind: "regular",
+    pre: new Date("2026-01-15T09:00:00Z"),
+    open: new Date("2026-01-15T14:30:00Z"),
+    close: new Date("2026-01-15T21:00:00Z"),
+    post: new Date("2026-01-16T01:00:00Z"),
+    reason: null,
   });
 });
 
-describe("the hours of a session", () => {
-  test("an ordinary winter day runs 04:00, 09:30, 16:00, 20:00 Eastern Standard Time", () => {
-    expect(nyse().session("2026-01-15")).toEqual({
-      date: "2026-01-15",
-      kind: "regular",
-      pre: new Date("2026-01-15T09:00:00Z"),
-      open: new Date("2026-01-15T14:30:00Z"),
-      close: new Date("2026-01-15T21:00:00Z"),
-      post: new Date("2026-01-16T01:00:00Z"),
-      reason: null,
-    });
-  });
+test("post-market trading ends at 17:00 after a close at 13:00", () => {
+  const session = nyse().session("2025-07-03");
 
-  test("post-market trading ends at 17:00 after a close at 13:00", () => {
-    const session = nyse().session("2025-07-03");
+  expect(session).toMatchObject({ kind: "early", reason: "day before Independence Day" });
+  expect(session?.close).toEqual(new Date("2025-07-03T17:00:00Z"));
+  expect(session?.post).toEqual(new Date("2025-07-03T21:00:00Z"));
+});
 
-    expect(session).toMatchObject({ kind: "early", reason: "day before Independence Day" });
-    expect(session?.close).toEqual(new Date("2025-07-03T17:00:00Z"));
-    expect(session?.post).toEqual(new Date("2025-07-03T21:00:00Z"));
-  });
+test("the open moves by an hour of UTC over both clock changes of 2025", () => {
+  const { session } = nyse();
+  const opens = ["2025-03-07", "2025-03-10", "2025-10-31", "2025-11-03"].map((date) => session(date)?.open);
 
-  test("the open moves by an hour of UTC over both clock changes of 2025", () => {
-    const { session } = nyse();
-    const opens = ["2025-03-07", "2025-03-10", "2025-10-31", "2025-11-03"].map((date) => session(date)?.open);
+  expect(opens.map((open) => open?.toISOString().slice(11, 16))).toEqual([
+    "14:30",
+    "13:30",
+    "13:30",
+    "14:30",
+  ]);
+});
 
-    expect(opens.map((open) => open?.toISOString().slice(11, 16))).toEqual([
-      "14:30",
-      "13:30",
-      "13:30",
-      "14:30",
-    ]);
-  });
+test.each([
+  ["1990-12-27", "11:00", "16:00", "transformer explosion"],
+  ["1994-02-11", "09:30", "14:30", "snowstorm"],
+  ["1995-12-18", "10:30", "16:00", "systems trouble"],
+  ["1996-01-08", "11:00", "14:00", "snowstorm"],
+  ["1997-10-27", "09:30", "15:30", "circuit breaker"],
+  ["1999-12-31", "09:30", "13:00", "eve of the year 2000"],
+  ["2002-09-11", "12:00", "16:00", "anniversary of September 11"],
+  ["2003-12-26", "09:30", "13:00", "day after Christmas"],
+  ["2005-06-01", "09:30", "15:56", "systems trouble"],
+])("on %s the market was open from %s to %s: %s", (date, open, close, reason) => {
+  const session = nyse().session(date);
 
-  test.each([
-    ["1990-12-27", "11:00", "16:00", "transformer explosion"],
-    ["1994-02-11", "09:30", "14:30", "snowstorm"],
-    ["1995-12-18", "10:30", "16:00", "systems trouble"],
-    ["1996-01-08", "11:00", "14:00", "snowstorm"],
-    ["1997-10-27", "09:30", "15:30", "circuit breaker"],
-    ["1999-12-31", "09:30", "13:00", "eve of the year 2000"],
-    ["2002-09-11", "12:00", "16:00", "anniversary of September 11"],
-    ["2003-12-26", "09:30", "13:00", "day after Christmas"],
-    ["2005-06-01", "09:30", "15:56", "systems trouble"],
-  ])("on %s the market was open from %s to %s: %s", (date, open, close, reason) => {
-    const session = nyse().session(date);
+  expect([session?.open, session?.close].map((at) => newYorkTime(at ?? new Date(0)))).toEqual([open, close]);
+  expect(session).toMatchObject({ reason, kind: close === "16:00" ? "regular" : "early" });
+});
 
-    expect([session?.open, session?.close].map((at) => newYorkTime(at ?? new Date(0)))).toEqual([
-      open,
-      close,
-    ]);
-    expect(session).toMatchObject({ reason, kind: close === "16:00" ? "regular" : "early" });
-  });
+test("phases begin at their first millisecond and end before the next one", () => {
+  const phases: [string, Phase][] = [
+    ["2025-07-07T17:00:00.000Z", "regular"],
+    ["2025-07-03T07:59:59.999Z", "closed"],
+    ["2025-07-03T08:00:00.000Z", "pre"],
+    ["2025-07-03T13:29:59.999Z", "pre"],
+    ["2025-07-03T13:30:00.000Z", "regular"],
+    ["2025-07-03T16:59:59.999Z", "regular"],
+    ["2025-07-03T17:00:00.000Z", "post"],
+    ["2025-07-03T20:59:59.999Z", "post"],
+    ["2025-07-03T21:00:00.000Z", "closed"],
+    ["2025-07-04T15:00:00.000Z", "closed"],
+    // 20:30 in New York is already the next day in UTC.
+    ["2026-01-16T00:30:00.000Z", "post"],
+  ];
 
-  test("phases begin at their first millisecond and end before the next one", () => {
-    const phases: [string, Phase][] = [
-      ["2025-07-07T17:00:00.000Z", "regular"],
-      ["2025-07-03T07:59:59.999Z", "closed"],
-      ["2025-07-03T08:00:00.000Z", "pre"],
-      ["2025-07-03T13:29:59.999Z", "pre"],
-      ["2025-07-03T13:30:00.000Z", "regular"],
-      ["2025-07-03T16:59:59.999Z", "regular"],
-      ["2025-07-03T17:00:00.000Z", "post"],
-      ["2025-07-03T20:59:59.999Z", "post"],
-      ["2025-07-03T21:00:00.000Z", "closed"],
-      ["2025-07-04T15:00:00.000Z", "closed"],
-      // 20:30 in New York is already the next day in UTC.
-      ["2026-01-16T00:30:00.000Z", "post"],
-    ];
+  const { phaseAt } = nyse();
 
-    const { phaseAt } = nyse();
+  expect(phases.map(([at]) => [at, phaseAt(new Date(at))])).toEqual(phases);
+});
 
-    expect(phases.map(([at]) => [at, phaseAt(new Date(at))])).toEqual(phases);
-  });
+test("a job may run in the session it wants, in any, or always", () => {
+  const inPre = new Date("2026-01-15T10:00:00Z");
+  const atNight = new Date("2026-01-15T06:00:00Z");
 
-  test("a job may run in the session it wants, in any, or always", () => {
-    const inPre = new Date("2026-01-15T10:00:00Z");
-    const atNight = new Date("2026-01-15T06:00:00Z");
-
-    expect(nyse().isOpenFor("pre", inPre)).toBe(true);
-    expect(nyse().isOpenFor("regular", inPre)).toBe(false);
-    expect(nyse().isOpenFor("any", inPre)).toBe(true);
-    expect(nyse().isOpenFor("any", atNight)).toBe(false);
-    expect(nyse().isOpenFor("always", atNight)).toBe(true);
-  });
+  expect(nyse().isOpenFor("pre", inPre)).toBe(true);
+  expect(nyse().isOpenFor("regular", inPre)).toBe(false);
+  expect(nyse().isOpenFor("any", inPre)).toBe(true);
+  expect(nyse().isOpenFor("any", atNight)).toBe(false);
+  expect(nyse().isOpenFor("always", atNight)).toBe(true);
 });
 
 describe("dates", () => {
@@ -239,15 +232,13 @@ describe("dates", () => {
   });
 });
 
-describe("the market that never closes", () => {
-  test("has a session on every date, from midnight to midnight in New York, and every phase open", () => {
-    const sunday = alwaysOpen.session("2025-03-09");
+test("the market that never closes has a session on every date, from midnight to midnight in New York, and every phase open", () => {
+  const sunday = alwaysOpen.session("2025-03-09");
 
-    expect(sunday?.open).toEqual(new Date("2025-03-09T05:00:00Z"));
-    expect(sunday?.close).toEqual(new Date("2025-03-10T04:00:00Z"));
-    expect(alwaysOpen.sessions("2025-01-01", "2025-12-31")).toHaveLength(365);
-    expect(alwaysOpen.phaseAt(new Date("2025-03-09T12:00:00Z"))).toBe("regular");
-    expect(alwaysOpen.isOpenFor("post", new Date("2025-03-09T12:00:00Z"))).toBe(true);
-    expect(alwaysOpen.closedReason("2025-12-25")).toBeNull();
-  });
+  expect(sunday?.open).toEqual(new Date("2025-03-09T05:00:00Z"));
+  expect(sunday?.close).toEqual(new Date("2025-03-10T04:00:00Z"));
+  expect(alwaysOpen.sessions("2025-01-01", "2025-12-31")).toHaveLength(365);
+  expect(alwaysOpen.phaseAt(new Date("2025-03-09T12:00:00Z"))).toBe("regular");
+  expect(alwaysOpen.isOpenFor("post", new Date("2025-03-09T12:00:00Z"))).toBe(true);
+  expect(alwaysOpen.closedReason("2025-12-25")).toBeNull();
 });

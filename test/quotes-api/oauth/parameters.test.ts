@@ -8,7 +8,8 @@ import {
   parseQuery,
   type Parameter,
 } from "../../../src/quotes-api/oauth/parameters.ts";
-import { parseAuthorization, readRequest } from "../../../src/quotes-api/oauth/protocol.ts";
+import { readRequest } from "../../../src/quotes-api/oauth/protocol.ts";
+import { parseAuthorization } from "../../../src/quotes-api/oauth/authorizationHeader.ts";
 import { signedTarget } from "../../../src/quotes-api/oauth/signedTarget.ts";
 import { percentEncode } from "../../../src/quotes-api/percentEncode.ts";
 

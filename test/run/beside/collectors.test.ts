@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect, createServer as createProxy } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { afterAll, describe, expect, jest, test } from "@jest/globals";
 import type pg from "pg";
 import { runProgram } from "../../../src/cli/program.ts";
 import { readSegment } from "../../../src/journal/reader.ts";
@@ -18,6 +18,9 @@ import { closedPort } from "../../support/stubService.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { until } from "../../support/until.ts";
 import { type CapturedEdges, capturedEdges, run } from "../../cli/edges.ts";
+
+// Collectors run for whole windows, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 const BODY = readFileSync(new URL("../../recorded/option-call/response.xml", import.meta.url));
 

@@ -2,7 +2,6 @@ import { describe, expect, test } from "@jest/globals";
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
-  followKeys,
   addKey,
   type KeyPlace,
   listKeys,
@@ -10,6 +9,7 @@ import {
   openKeys,
   revokeKey,
 } from "../../../src/serve/keys/keyStore.ts";
+import { followKeys } from "../../../src/serve/keys/followKeys.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { tempDir } from "../../support/tempDir.ts";
 
@@ -37,7 +37,7 @@ const fileOf = ({ dir }: KeyPlace) => join(dir, "keys.json");
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
 describe("a key that is added", () => {
-  test("has names and secrets of its own, and opens to what was shown", async () => {
+  test("an added key has names and secrets of its own, and opens to what was shown", async () => {
     const where = place();
 
     const { credentials } = await addKey(where, asked({ access: "delayed", quoteLimit: 5 }));
@@ -46,7 +46,7 @@ describe("a key that is added", () => {
     expect(openKeys(where)).toEqual([{ ...credentials, access: "delayed", quoteLimit: 5 }]);
   });
 
-  test("has no name that a command line takes for an option", async () => {
+  test("an added key has no name that a command line takes for an option", async () => {
     const clock = createTestClock();
     // 62, the dash of base64url, in the first six bits.
     const dashed = (length: number) => Uint8Array.from(clock.random(length)).fill(0xf8, 0, 1);
@@ -57,7 +57,7 @@ describe("a key that is added", () => {
     for (const word of Object.values(credentials)) expect(word).toMatch(/^_[\w-]{23}$/);
   });
 
-  test("may be one that somebody has already", async () => {
+  test("an added key may be one that somebody has already", async () => {
     const where = place();
 
     await addKey(where, asked(OWN));
@@ -65,7 +65,7 @@ describe("a key that is added", () => {
     expect(openKeys(where)).toMatchObject([{ consumerKey: "ck", accessToken: "tk", ...OWN.secrets }]);
   });
 
-  test("may be another token of the same consumer, whose secret stays", async () => {
+  test("an added key may be another token of a known consumer, whose secret stays", async () => {
     const where = place();
     await addKey(where, asked(OWN));
 
@@ -95,7 +95,7 @@ describe("a key that is added", () => {
     expect(readFileSync(fileOf(where), "utf8")).toBe(before);
   });
 
-  test("is not lost when several are added at once", async () => {
+  test("no key is lost when several are added at once", async () => {
     const where = place({ clock: { ...createTestClock(), sleep: () => new Promise(setImmediate) } });
 
     await Promise.all(["a", "b", "c", "d"].map((label) => addKey(where, asked({ label }))));
@@ -110,7 +110,7 @@ describe("a key that is added", () => {
 });
 
 describe("at rest", () => {
-  test("no secret is in any file, in any encoding, and only the owner may read them", async () => {
+  test("no secret of a key is in any file, in any encoding, and only the owner may read the files", async () => {
     const where = place();
     await addKey(where, asked(OWN));
     const texts = readdirSync(where.dir).map((name) => readFileSync(join(where.dir, name), "latin1"));
@@ -134,7 +134,7 @@ describe("at rest", () => {
     expect(mode(join(where.dir, ".."))).not.toBe("700");
   });
 
-  test("the same secret is sealed differently each time", async () => {
+  test("the same secret of a key is sealed differently each time", async () => {
     const where = place();
     await addKey(where, asked(OWN));
     await addKey(where, asked({ consumerKey: "ck" }));
@@ -144,7 +144,7 @@ describe("at rest", () => {
     expect(first?.consumerSecret).not.toBe(second?.consumerSecret);
   });
 
-  test("with a sealing secret of one's own no file of it is made, and nothing opens without it", async () => {
+  test("a given sealing secret makes no file, and nothing opens without it", async () => {
     const where = place({ setting: "a secret of one's own" });
     const { sealedBy } = await addKey(where, asked(OWN));
 
@@ -182,7 +182,7 @@ describe("at rest", () => {
 });
 
 describe("a running service", () => {
-  test("learns of keys that are added and revoked at its next call, and keeps those of the run", async () => {
+  test("a running service follows added and revoked keys at its next call, and keeps those of the run", async () => {
     const where = place();
     const ofRun = { consumerKey: "r", consumerSecret: "r", accessToken: "run", accessTokenSecret: "r" };
     const keys = followKeys(where, [ofRun], () => undefined);
@@ -201,7 +201,7 @@ describe("a running service", () => {
     expect(seen).toEqual([["run"], ["one", "run"], ["one", "two", "run"], ["two", "run"], ["run"]]);
   });
 
-  test("keeps the keys it has when the file is damaged, and says so once", async () => {
+  test("a running service keeps its keys when the file is damaged, and says so once", async () => {
     const where = place();
     await addKey(where, asked(OWN));
     const problems: unknown[] = [];
@@ -212,7 +212,7 @@ describe("a running service", () => {
     expect(problems).toMatchObject([{ code: "KEYS_UNREADABLE" }]);
   });
 
-  test("does not begin with a file it cannot read", () => {
+  test("a service does not begin with a file of keys that it cannot read", () => {
     const dir = tempDir();
     writeFileSync(join(dir, "keys.json"), '{"version": 2}');
 

@@ -149,7 +149,7 @@ describe("time", () => {
     expect(cents(end?.low ?? null)).toBe(Math.min(...lasts));
   });
 
-  test("at midnight in New York the last price becomes the previous close, and the volume begins anew", () => {
+  test("at midnight in New York the last price becomes the previous close, and the volume begins at 0", () => {
     fc.assert(
       fc.property(
         symbols,
@@ -184,7 +184,7 @@ describe("time", () => {
     }
   });
 
-  test("prices move from minute to minute, and by a few percent from day to day", () => {
+  test("simulated prices move from minute to minute, and by a few percent from day to day", () => {
     const start = Date.parse("2026-02-03T15:00:00Z");
     const minutes = Array.from({ length: 60 }, (_, i) => quote("AAPL", start + i * 60_000).last);
     const moves = minutes.filter((last, i) => i > 0 && last !== minutes[i - 1]);
@@ -244,7 +244,7 @@ describe("what is listed", () => {
     expect(market.quote(security("aapl"), at).instrument.symbol).toBe("AAPL");
   });
 
-  test("watchlists hold known symbols; other ids are none", () => {
+  test("watchlists hold known symbols; other ids name no watchlist", () => {
     expect(market.watchlist("DEFAULT")).toContain("AAPL");
     expect(market.watchlist("toString")).toBeNull();
     for (const id of ["DEFAULT", "my_watchlist", "watchlist-18516"]) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { normalBelow, optionValue } from "../../../src/serve/simulated/blackScholes.ts";
+import { optionValue } from "../../../src/serve/simulated/blackScholes.ts";
 import { centsText, decimalText } from "../../../src/serve/simulated/decimalText.ts";
 import { chance, noise, seedOf } from "../../../src/serve/simulated/hash.ts";
 
@@ -28,7 +28,7 @@ describe("numbers as text", () => {
     expect(decimalText(value, 6)).toBe(text);
   });
 
-  test("cents come back from their text exactly", () => {
+  test("the text of cents gives the same cents", () => {
     fc.assert(
       fc.property(fc.integer({ min: -99_999_999, max: 99_999_999 }), (cents) => {
         expect(Math.round(Number(centsText(cents)) * 100)).toBe(cents);
@@ -54,10 +54,14 @@ describe("Black and Scholes", () => {
   });
 
   test("the normal distribution function has its tabled values, also far out", () => {
-    expect(normalBelow(0)).toBeCloseTo(0.5, 15);
-    expect(normalBelow(1.96)).toBeCloseTo(0.9750021048517795, 14);
-    expect(normalBelow(-8) / 6.220960574271785e-16).toBeCloseTo(1, 6);
-    expect([normalBelow(-40), normalBelow(40)]).toEqual([0, 1]);
+    // The delta of a call is the share of the normal distribution below d1, which is x here.
+    const below = (x: number): number =>
+      optionValue({ ...terms, rate: 0, spot: 100 * Math.exp(0.2 * x - 0.02) }).delta;
+
+    expect(below(0)).toBeCloseTo(0.5, 14);
+    expect(below(1.96)).toBeCloseTo(0.9750021048517795, 13);
+    expect(below(-8) / 6.220960574271785e-16).toBeCloseTo(1, 6);
+    expect([below(-40), below(40)]).toEqual([0, 1]);
   });
 
   test("a call rises with the spot and falls with the strike, never below its intrinsic value", () => {
@@ -78,14 +82,14 @@ describe("Black and Scholes", () => {
     );
   });
 
-  test("at the moment of expiration it is worth its intrinsic value", () => {
+  test("an option is worth its intrinsic value at the moment of expiration", () => {
     expect(optionValue({ ...terms, spot: 110, years: 0 }).value).toBeCloseTo(10, 4);
     expect(optionValue({ ...terms, spot: 90, years: -1 }).value).toBeCloseTo(0, 6);
   });
 });
 
 describe("chance", () => {
-  test("it is the same for the same seed and index, and evenly spread", () => {
+  test("chance is the same for the same seed and index, and evenly spread", () => {
     const seed = seedOf("AAPL");
     const draws = Array.from({ length: 10_000 }, (_, i) => chance(seed, i));
 

@@ -113,7 +113,7 @@ describe("a quote of an option", () => {
     );
   });
 
-  test("it is described, and carries the contract it was asked for", () => {
+  test("the quote of an option has a description, and the contract that was asked for", () => {
     const { instrument, quote } = item(
       { underlying: "AAPL", expiration: "2026-12-18", optionType: "PUT", strike: "227.50" },
       Date.parse("2026-03-11T15:00:00Z"),
@@ -209,7 +209,7 @@ describe("which contracts are listed", () => {
   const isListed = (expiration: string, strike = "200", when = at) =>
     !market.quote(option({ underlying: "AAPL", expiration, optionType: "CALL", strike }), when).unknownSymbol;
 
-  test("every Friday for three years, and the third Friday of January for five", () => {
+  test("contracts expire on every Friday for three years, and on the third Friday of January for five", () => {
     expect(
       ["2026-03-13", "2026-03-20", "2028-12-15", "2029-01-19", "2030-01-18", "2031-01-17"].map((date) =>
         isListed(date),
@@ -222,20 +222,20 @@ describe("which contracts are listed", () => {
     ]);
   });
 
-  test("the Thursday before when the exchange is closed on the Friday", () => {
+  test("contracts expire on the Thursday before a Friday on which the exchange is closed", () => {
     // Good Friday 2026 is April 3; on July 3 2026 Independence Day is observed.
     expect([isListed("2026-04-02"), isListed("2026-04-03")]).toEqual([true, false]);
     expect([isListed("2026-07-02"), isListed("2026-07-03")]).toEqual([true, false]);
   });
 
-  test("the Saturday after the third Friday until January 2015", () => {
+  test("contracts expired on the Saturday after the third Friday until January 2015", () => {
     const when = new Date("2011-06-01T15:00:00Z");
 
     expect([isListed("2011-07-16", "200", when), isListed("2011-07-15", "200", when)]).toEqual([true, false]);
     expect(isListed("2011-07-22", "200", when)).toBe(true);
   });
 
-  test("no other weekday, no past date, no text that is no date", () => {
+  test("no contract expires on another weekday, on a past date or on a text that is no date", () => {
     for (const date of [
       "2026-03-12",
       "2026-03-14",
@@ -249,7 +249,7 @@ describe("which contracts are listed", () => {
     }
   });
 
-  test("strikes at multiples of 0.5, from a tenth to ten times the base price", () => {
+  test("strikes are multiples of 0.5, from a tenth to ten times the base price", () => {
     expect(["23", "23.5", "150.00", "0150", "2300"].map((strike) => isListed("2026-12-18", strike))).toEqual(
       Array(5).fill(true),
     );
@@ -258,7 +258,7 @@ describe("which contracts are listed", () => {
     }
   });
 
-  test("no options on an unknown underlying; the answer still names the contract", () => {
+  test("an unknown underlying has no options; the answer still names the contract", () => {
     const contract = {
       underlying: "ZZZZ",
       expiration: "2026-12-18",

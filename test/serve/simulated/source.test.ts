@@ -6,7 +6,7 @@ import { run } from "../../cli/edges.ts";
 const market = createSimulatedMarket({ seed: 3 });
 const AAPL = security("AAPL");
 
-test("with a speed of 60 a minute of the clock is an hour of the market, and delayed is 15 minutes of the market's", async () => {
+test("at speed 60 a minute of the clock is an hour of the market, and delayed means 15 minutes of the market", async () => {
   const source = simulatedSource(market, {
     from: "2026-03-11T15:00:00.000000Z",
     startedMs: 0,

@@ -18,7 +18,8 @@ export default class Environment {
     env: { ...process.env },
   };
 
-  constructor({ projectConfig }) {
+  constructor({ globalConfig, projectConfig }) {
+    this.testTimeout = globalConfig.testTimeout;
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
   }
 
@@ -31,6 +32,8 @@ export default class Environment {
     delete Error.prepareStackTrace;
     // As in the program. jest's hundred lines are costly where errors are made by the thousand, and each expect() makes one.
     Error.stackTraceLimit = 10;
+    // A wait ends before its test does, and says what did not come (../until.ts). `jest.setTimeout` takes its place.
+    globalThis[Symbol.for("TEST_TIMEOUT_SYMBOL")] = this.testTimeout;
   }
 
   async teardown() {

@@ -137,7 +137,7 @@ describe("chain", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("of now follows the newest quotes", async () => {
+  test("the chain of now follows the newest quotes", async () => {
     const { page } = await openPage(world.browser);
     await show(page, "/chain?underlying=AAPL&expiration=2026-12-18&columns=bid,mid,service-delta", TABLE);
 
@@ -189,7 +189,9 @@ describe("chain", () => {
     await page.waitForFunction(drawn, bids);
     expect(await page.locator("output").textContent()).not.toContain("now");
     expect(Object.fromEntries(new URL(address).searchParams)).toMatchObject({
-      ...{ underlying: "AAPL", source: "2", expiration: FAR },
+      underlying: "AAPL",
+      source: "2",
+      expiration: FAR,
     });
 
     const { page: other } = await openPage(world.browser);
@@ -218,56 +220,116 @@ describe("chain", () => {
     expect(await page.evaluate(() => document.activeElement?.id)).toBe(`tab-${FAR}`);
   });
 
-  /** The points of a picture in the units of its axes, found from where its ticks stand. */
-  async function drawnPoints(page: Page, picture: string, tone: string): Promise<{ x: number; y: number }[]> {
-    return page.locator(`[data-picture=${picture}] svg`).evaluate((svg, wanted) => {
-      const number = (element: Element | undefined, name: string): number =>
-        Number(element?.getAttribute(name));
-      const axis = (selector: string, along: string): ((pixel: number) => number) => {
-        const ticks = [...svg.querySelectorAll(`.axes text.${selector}`)];
-        const [first, last] = [ticks[0], ticks.at(-1)];
-        const [a, b] = [number(first, "data-tick"), number(last, "data-tick")];
-        const [from, to] = [number(first, along), number(last, along)];
-        return (pixel) => a + ((pixel - from) / (to - from)) * (b - a);
-      };
-      const [x, y] = [axis("x", "x"), axis("y", "y")];
-      return [...svg.querySelectorAll(`[data-tone=${wanted}] circle`)].map((point) => ({
-        x: x(number(point, "cx")),
-        y: y(number(point, "cy")),
-      }));
-    }, tone);
+  const drawn = (picture: string): string => `[data-picture=${picture}] .curves[data-drawn]`;
+
+  /** What a picture tells as the mouse goes over it from left to right, and from where to where it tells each, px. */
+  async function sweep(page: Page, picture: string): Promise<{ told: string; from: number; to: number }[]> {
+    await page.locator(`[data-picture=${picture}] .told`).scrollIntoViewIfNeeded();
+    const chart = await page.locator(drawn(picture)).boundingBox();
+    const told = page.locator(`[data-picture=${picture}] .told`);
+    const found = new Map<string, { told: string; from: number; to: number }>();
+    for (let x = 2; x < (chart?.width ?? 0) - 80; x += 6) {
+      await page.mouse.move((chart?.x ?? 0) + x, (chart?.y ?? 0) + 60);
+      // What is told is drawn with the next frame, on a slow machine too.
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+      const text = (await told.textContent()) ?? "";
+      // The name of the axis stands there where the pointer is beside all points.
+      if (text.includes("%")) found.set(text, { told: text, from: found.get(text)?.from ?? x, to: x });
+    }
+    return [...found.values()];
   }
 
-  test("the smile's points are those of SQL, against strike and moneyness, and follow the instant", async () => {
+  /** Where the calls' curve is in the smile's picture at an `x`, px from its top. */
+  async function heightAt(page: Page, x: number): Promise<number> {
+    return page.locator(drawn("smile")).evaluate((element, at) => {
+      const probe = document.body.appendChild(document.createElement("i"));
+      probe.style.color = "var(--accent)";
+      const color = /\d+, \d+, \d+/.exec(getComputedStyle(probe).color)?.[0].split(", ").map(Number) ?? [];
+      const canvas = element.querySelector("canvas");
+      const { data } = canvas?.getContext("2d")?.getImageData(at, 0, 1, canvas.height) ?? { data: [] };
+      const rows = Array.from({ length: data.length / 4 }, (_, row) => row).filter((row) =>
+        color.every((part, index) => Math.abs((data[4 * row + index] ?? 0) - part) < 12),
+      );
+      return rows.reduce((sum, row) => sum + row, 0) / rows.length;
+    }, Math.round(x));
+  }
+
+  const percent = (iv: number | null): string => `${iv === null ? "–" : (100 * iv).toFixed(2)} %`;
+  const side = (name: string, row: SurfaceRow | undefined): string =>
+    row ? `, ${name} ${percent(row.iv_mid)} (${percent(row.iv_bid)} to ${percent(row.iv_ask)})` : "";
+
+  test("below the pointer the smile tells the volatilities of SQL, against strike and moneyness, of the instant that is chosen", async () => {
     const { page } = await openPage(world.browser);
     const check = async (at: string, axis: "strike" | "moneyness"): Promise<void> => {
-      await show(page, `${CHAIN}&at=${at}&x=${axis}`, "[data-picture=smile] circle");
+      await show(page, `${CHAIN}&at=${at}&x=${axis}`, drawn("smile"));
       const rows = (await surface(at)).filter(({ iv_mid }) => iv_mid !== null);
-      for (const [tone, type] of [
-        ["call", "CALL"],
-        ["put", "PUT"],
-      ] as const) {
-        const points = await drawnPoints(page, "smile", tone);
-        const expected = rows
-          .filter(({ option_type }) => option_type === type)
-          .map((row) => ({ x: Number(row[axis]), y: 100 * (row.iv_mid ?? 0) }))
-          .sort((a, b) => a.x - b.x);
-        expect(expected.length).toBeGreaterThan(8);
-        expect(points).toEqual(
-          expected.map(({ x, y }) => ({ x: expect.closeTo(x, 6), y: expect.closeTo(y, 6) })),
-        );
-      }
+      // A call and a put of a strike have different moneyness where the underlying's price has changed between them.
+      const xs = [...new Set(rows.map((row) => Number(row[axis])))].sort((a, b) => a - b);
+      const toldAt = (x: number): string => {
+        const of = (type: string): SurfaceRow | undefined =>
+          rows.find((row) => Number(row[axis]) === x && row.option_type === type);
+        const name = axis === "strike" ? `Strike ${x}` : `S/K ${x.toFixed(3)}`;
+        return `${name}${side("calls", of("CALL"))}${side("puts", of("PUT"))}`.replaceAll("– %", "–");
+      };
+
+      const found = await sweep(page, "smile");
+
+      // Points of one place are one for the pointer.
+      const pointed = xs.filter((x) => found.some(({ told }) => told === toldAt(x)));
+      expect(found.map(({ told }) => told)).toEqual(pointed.map(toldAt));
+      expect(pointed.length).toBeGreaterThan(8);
+      if (axis === "strike") expect(pointed).toEqual(xs);
+      // The axis is linear: what is told changes halfway between neighbours.
+      const middles = pointed.slice(1).map((x, place) => (x + (pointed[place] ?? 0)) / 2);
+      const [first = 0, last = 0] = [found[0]?.to, found.at(-1)?.from];
+      const [least = 0, most = 0] = [middles[0], middles.at(-1)];
+      const away = middles.map((middle, place) => {
+        const at = first + ((middle - least) / (most - least)) * (last - first);
+        return Math.abs((found[place]?.to ?? NaN) - at);
+      });
+      expect(Math.max(...away)).toBeLessThan(12);
     };
 
     await check(noon, "strike");
     await check(later, "moneyness");
   });
 
-  test("the term structure's points are the means at the money that SQL gives, and say so to who does not see them", async () => {
+  test("the smile's points stand as high as their volatilities are", async () => {
     const { page } = await openPage(world.browser);
-    await show(page, `${CHAIN}&at=${noon}`, "[data-picture=term] circle");
-    const expected = await rowsOf<{ days: number; iv: number }>(
-      `select avg(years) * 365 as days, 100 * avg(iv_mid) as iv from surface_at('AAPL', $1) s
+    const ivAt = (strike: string): number => 0.3 + ((Number(strike) - 370) / 100) ** 2;
+    await page.route("**/api/chain?**", async (route) => {
+      const response = await route.fetch();
+      const chain = (await response.json()) as ChainView;
+      const contracts = chain.contracts
+        .filter(({ optionType }) => optionType === "CALL")
+        .map((contract) => ({ ...contract, ivBid: null, ivMid: ivAt(contract.strike), ivAsk: null }));
+      await route.fulfill({ response, json: { ...chain, contracts } });
+    });
+    await show(page, `${CHAIN}&at=${noon}`, drawn("smile"));
+
+    const found = await sweep(page, "smile");
+    await page.mouse.move(0, 0);
+    const points: { iv: number; y: number }[] = [];
+    // The ends have more room on one side: their middles are not where they stand.
+    for (const { told, from, to } of found.slice(1, -1)) {
+      const strike = /Strike (\d+)/.exec(told)?.[1] ?? "";
+      points.push({ iv: ivAt(strike), y: await heightAt(page, (from + to) / 2) });
+    }
+    points.sort((a, b) => a.iv - b.iv);
+
+    const [low, high] = [points[0], points.at(-1)] as [{ iv: number; y: number }, { iv: number; y: number }];
+    expect(points).toHaveLength(11);
+    expect(low.y - high.y).toBeGreaterThan(80);
+    const heights = points.map(({ iv }) => low.y + ((iv - low.iv) / (high.iv - low.iv)) * (high.y - low.y));
+    const away = points.map(({ y }, place) => Math.abs(y - (heights[place] ?? NaN)));
+    expect(Math.max(...away)).toBeLessThan(4);
+  });
+
+  test("the term structure tells the means at the money that SQL gives, by expiration, and says so to who does not see them", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, `${CHAIN}&at=${noon}`, drawn("term"));
+    const expected = await rowsOf<{ expiration: string; iv: number }>(
+      `select expiration::text, 100 * avg(iv_mid) as iv from surface_at('AAPL', $1) s
        where source = 'simulated' and iv_mid is not null and abs(strike - spot) = (
          select min(abs(o.strike - o.spot)) from surface_at('AAPL', $1) o
          where o.source = 'simulated' and o.expiration = s.expiration and o.iv_mid is not null)
@@ -275,39 +337,18 @@ describe("chain", () => {
       [noon],
     );
 
-    const points = await drawnPoints(page, "term", "term");
+    const found = await sweep(page, "term");
 
     expect(expected).toHaveLength(2);
-    expect(points.map(({ x }) => x)).toEqual(expected.map(({ days }) => expect.closeTo(days, 3)));
-    expect(points.map(({ y }) => y)).toEqual(expected.map(({ iv }) => expect.closeTo(iv, 6)));
-    const label = await page.locator("[data-picture=term] svg").getAttribute("aria-label");
-    expect(label).toContain(`: ${expected[0]?.iv.toFixed(2)} %`);
-  });
-
-  test("below the pointer a picture tells what is there", async () => {
-    const { page } = await openPage(world.browser);
-    await show(page, `${CHAIN}&at=${noon}`, "[data-picture=smile] circle");
-    const row = (await surface(noon)).find((each) => each.strike === "390" && each.option_type === "CALL");
-    const place = await page
-      .locator("[data-picture=smile] [data-tone=call] circle")
-      .nth(
-        (await surface(noon)).filter(
-          ({ option_type, iv_mid, strike }) =>
-            option_type === "CALL" && iv_mid !== null && Number(strike) < 390,
-        ).length,
-      );
-
-    await page.locator("[data-picture=smile] .told").scrollIntoViewIfNeeded();
-    const box = await place.boundingBox();
-    await page.mouse.move((box?.x ?? 0) + 2, (box?.y ?? 0) + 40);
-
-    const told = await page.locator("[data-picture=smile] .told").textContent();
-    expect(told).toContain(`Strike 390, calls ${(100 * (row?.iv_mid ?? 0)).toFixed(2)} %`);
+    const told = expected.map(({ expiration, iv }) => `${expiration}: ${iv.toFixed(2)} %`);
+    expect(found.map((each) => each.told.replace(/, strike [\d.]+/, ""))).toEqual(told);
+    const label = await page.locator(drawn("term")).getAttribute("aria-label");
+    expect(label?.replace(/, strike [\d.]+/g, "")).toContain(told.join("; "));
   });
 
   test("the table stands before the pictures, the underlying's price stays in sight in its head, and tabs say how many days are left", async () => {
     const { page } = await openPage(world.browser, { height: 500 });
-    await show(page, `${CHAIN}&at=${noon}`, "[data-picture=smile] circle");
+    await show(page, `${CHAIN}&at=${noon}`, drawn("smile"));
     const [{ last, days } = { last: "", days: 0 }] = await rowsOf<{ last: string; days: number }>(
       `select round(q.last, greatest(2, scale(q.last))) as last,
          '${FAR}'::date - ($1::timestamptz at time zone 'America/New_York')::date as days
@@ -338,11 +379,13 @@ describe("chain", () => {
     await page.locator(".menu").getByLabel("Volume", { exact: true }).uncheck();
     await page.waitForURL(/columns=last%2Civ%2Cdelta%2Cgamma%2Cbid%2Cmid%2Cask/);
     const strikes = new Set(near.map(({ strike }) => strike));
-    const points = await page.locator("[data-picture=smile] [data-tone=call] circle").count();
+    const points = await sweep(page, "smile");
 
     expect(await page.locator(TABLE).count()).toBe(strikes.size);
     expect(strikes.size).toBeLessThan(13);
-    expect(points).toBe(near.filter((row) => row.option_type === "CALL" && row.iv_mid !== null).length);
+    expect(points.filter(({ told }) => told.includes("calls"))).toHaveLength(
+      near.filter((row) => row.option_type === "CALL" && row.iv_mid !== null).length,
+    );
     expect(await page.locator("td[data-cell=gamma]").count()).toBe(near.length);
     expect(await page.locator("td[data-cell=volume]").count()).toBe(0);
 
@@ -360,7 +403,8 @@ describe("chain", () => {
     await page.waitForURL(/\/instrument/);
 
     expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
-      ...{ name: `AAPL:${FAR}:CALL:390`, source: "2" },
+      name: `AAPL:${FAR}:CALL:390`,
+      source: "2",
     });
   });
 
@@ -431,7 +475,8 @@ describe("chain", () => {
     expect(plain).toEqual(["AAPL"]);
     expect(await page.locator("main .bar .sim").count()).toBe(1);
     expect(await page.getByLabel("Underlying").locator("option").allTextContents()).toEqual([
-      ...["AAPL SIMULATED", "AAPL account"],
+      "AAPL SIMULATED",
+      "AAPL account",
     ]);
   });
 
@@ -467,13 +512,19 @@ describe("coverage", () => {
     expect(why).toContain(`${row?.missed} not running`);
     expect(why).toContain(`job ${PAST_JOB}`);
     expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
-      ...{ search: "JPM", instrument: "JPM", source: "simulated", date },
+      search: "JPM",
+      instrument: "JPM",
+      source: "simulated",
+      date,
     });
 
     await page.getByRole("link", { name: "Chart of this day" }).click();
     await page.waitForURL(/\/instrument/);
     expect(Object.fromEntries(new URL(page.url()).searchParams)).toMatchObject({
-      ...{ name: "JPM", source: "2", from: date, to: date },
+      name: "JPM",
+      source: "2",
+      from: date,
+      to: date,
     });
     await page.goBack();
     await page.waitForSelector(".why .missed");
@@ -504,7 +555,7 @@ describe("coverage", () => {
     await page.waitForSelector("text=Nothing was due");
   });
 
-  test("of thousands of instruments those that are seen are drawn, and keys and search reach each", async () => {
+  test("of thousands of instruments Coverage draws those that are seen, and keys and search reach each", async () => {
     const { page, complaints } = await openPage(world.browser);
     const answered = page.waitForResponse((response) => response.url().includes("/api/coverage"));
     await show(page, "/coverage?span=1+month", FIELD);
@@ -578,7 +629,8 @@ describe("coverage", () => {
 
     expect(await texts(other, "tr[data-instrument] th")).toEqual(["KO"]);
     expect(await other.locator("[aria-pressed=true]").allTextContents()).toEqual([
-      ...["1 month", "Only what misses something"],
+      "1 month",
+      "Only what misses something",
     ]);
     const table = await other
       .locator("table.heat")

@@ -100,7 +100,11 @@ test("what stands under the crosshair is the bar's, by key and by mouse, and wit
   await show(page, { name: "MSFT", interval: "15m", from: date, to: date });
   const bars = await barsOf("MSFT", date, 15);
   const fact = ({ open, high, low, close, volume, spread }: DayBar) => ({
-    ...{ Open: shown(open), High: shown(high), Low: shown(low), Close: shown(close), Volume: volume },
+    Open: shown(open),
+    High: shown(high),
+    Low: shown(low),
+    Close: shown(close),
+    Volume: volume,
     Spread: shown(spread),
   });
   const chart = page.getByRole("slider", { name: /MSFT/ });
@@ -201,7 +205,12 @@ test("each choice is a step for Back, and the address opens the same elsewhere",
   await drawn(page, "AAPL 1D 1m");
 
   expect(steps.at(-1)).toEqual({
-    ...{ name: "MSFT", interval: "15m", compare: "KO", indicators: "vwap,sma20", from: date, to: date },
+    name: "MSFT",
+    interval: "15m",
+    compare: "KO",
+    indicators: "vwap,sma20",
+    from: date,
+    to: date,
   });
   expect(steps[0]).toEqual({ name: "AAPL" });
   expect(back).toEqual(steps.slice(0, -1).reverse());

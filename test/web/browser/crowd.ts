@@ -46,8 +46,14 @@ export async function quoteCrowd(pool: pg.Pool, minute: number): Promise<void> {
 }
 
 const BUDGET: Omit<Live, "accounts" | "missed" | "unknown" | "jobs" | "quotesStored" | "problems"> = {
-  ...{ callsUsed: 41, limit: 60, limitSet: 60, windowMs: 60_000, secondClient: 0 },
-  ...{ phase: "open", closedForMs: 0, queued: 3 },
+  callsUsed: 41,
+  limit: 60,
+  limitSet: 60,
+  windowMs: 60_000,
+  secondClient: 0,
+  phase: "open",
+  closedForMs: 0,
+  queued: 3,
 };
 
 /** A collector whose four accounts are busy: other figures at each look. */
@@ -56,21 +62,40 @@ export function busySources(): NowSources {
   const live = (): Live => {
     looks++;
     const accounts = ["main", "second", "third", "fourth"].map((name, place) => ({
-      ...{ ...BUDGET, callsUsed: (looks * 7 + place * 11) % 60, queued: (looks * 3 + place) % 40 },
-      ...{ name, state: "active" as const, problem: null },
+      ...BUDGET,
+      callsUsed: (looks * 7 + place * 11) % 60,
+      queued: (looks * 3 + place) % 40,
+      name,
+      state: "active" as const,
+      problem: null,
     }));
     const job = { schedule: "* * * * *", session: "any", priority: 5, nextAt: "2099-01-01T00:00:00Z" };
     return {
-      ...{ ...BUDGET, accounts, missed: 0, unknown: [], problems: [], quotesStored: looks * 84 },
+      ...BUDGET,
+      accounts,
+      missed: 0,
+      unknown: [],
+      problems: [],
+      quotesStored: looks * 84,
       jobs: ["us-equities", "aapl-options", "etfs", "indexes"].map((name) => ({ ...job, name })),
     };
   };
   const status: StatusView = {
-    ...{ healthy: true, lines: [], budget: null, lastDay: null, lag: null, tier: "plain PostgreSQL 18.4" },
-    ...{ fleet: null, unsureSince: null, uncalled: {} },
+    healthy: true,
+    lines: [],
+    budget: null,
+    lastDay: null,
+    lag: null,
+    tier: "plain PostgreSQL 18.4",
+    fleet: null,
+    unsureSince: null,
+    uncalled: {},
   };
   return {
-    ...{ feed: { simulated: true, address: null }, collects: true, live, status: async () => status },
+    feed: { simulated: true, address: null },
+    collects: true,
+    live,
+    status: async () => status,
     journal: async () => ({ bytes: looks * 10_000, segments: 1 }),
   };
 }

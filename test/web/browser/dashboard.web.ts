@@ -187,7 +187,8 @@ test("an error that needs a person is red, with its remedy; one that heals by it
     text: "SERVICE_UNAUTHORIZED: the same in other words",
   };
   await tellNow(page, {
-    ...{ ...now, live: { ...now.live, problems: [problem, passing], secondClient: 14 } },
+    ...now,
+    live: { ...now.live, problems: [problem, passing], secondClient: 14 },
     status: { ...now.status, lines: [line, { ...line, subject: "slots", text: "20 missed" }] },
   });
 
@@ -233,12 +234,18 @@ async function showAccounts(page: Page, accounts: readonly Partial<LiveAccount>[
 }
 
 const REFUSED: Partial<LiveAccount> = {
-  ...{ name: "second", state: "refused" },
+  name: "second",
+  state: "refused",
   problem: { code: "SERVICE_UNAUTHORIZED", detail: "401", hint: "Check the credentials.", person: true },
 };
 const CLOSED: Partial<LiveAccount> = {
-  ...{ name: "third-of-a-long-name-that-nobody-would-give", phase: "closed", closedForMs: 40_000 },
-  ...{ callsUsed: 60, secondClient: 7, queued: 12, limit: 40 },
+  name: "third-of-a-long-name-that-nobody-would-give",
+  phase: "closed",
+  closedForMs: 40_000,
+  callsUsed: 60,
+  secondClient: 7,
+  queued: 12,
+  limit: 40,
 };
 
 test.each([{ width: 1280 }, { width: 360 }])(
@@ -258,17 +265,18 @@ test.each([{ width: 1280 }, { width: 360 }])(
     ]);
     const rows = page.locator(".accounts li");
     expect(await rows.evaluateAll((all) => all.map((row) => row.getAttribute("data-state")))).toEqual([
-      ...["open", "refused", "closed", "drained"],
+      "open",
+      "refused",
+      "closed",
+      "drained",
     ]);
     expect(await rows.nth(2).locator("dl div").allTextContents()).toEqual([
-      ...[
-        "Used60 of 40",
-        "Limit that is set60",
-        "Queue12",
-        "Second client7",
-        "Governorclosed",
-        "Closed for40 s",
-      ],
+      "Used60 of 40",
+      "Limit that is set60",
+      "Queue12",
+      "Second client7",
+      "Governorclosed",
+      "Closed for40 s",
     ]);
     expect(await rows.nth(2).locator("[role=meter]").getAttribute("aria-valuenow")).toBe("40");
     expect(await rows.nth(1).locator("p").textContent()).toContain("SERVICE_UNAUTHORIZED");

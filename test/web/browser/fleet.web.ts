@@ -27,7 +27,9 @@ beforeAll(async () => {
   bin = compileProgram(join(dir, "program"));
   const keys = NAMES.flatMap((name) => ["--key", Object.values(credentialsOf(name)).join(":")]);
   const service = await startProgram(bin, ["serve", "--source", "simulated", "--port", "0", ...keys], {
-    ...{ directory: dir, env: {}, says: /(http:\/\/127\.0\.0\.1:\d+)/ },
+    directory: dir,
+    env: {},
+    says: /(http:\/\/127\.0\.0\.1:\d+)/,
   });
   const jobsDir = join(dir, "jobs");
   mkdirSync(jobsDir);
@@ -41,7 +43,8 @@ beforeAll(async () => {
   env = { ...accountVariables(...NAMES), DATABASE_URL: url, QUOTEKEEPER_JOBS_DIR: jobsDir };
   for (const name of COLLECTORS) start(name);
   const address = await startProgram(bin, ["web"], {
-    ...{ directory: dir, env: { ...env, QUOTEKEEPER_DATA_DIR: join(dir, "web") } },
+    directory: dir,
+    env: { ...env, QUOTEKEEPER_DATA_DIR: join(dir, "web") },
     says: /^Dashboard +(\S+)/m,
   });
   const browser = await openBrowser();
@@ -120,7 +123,10 @@ async function seenTakenOver(from: string, to: string, how: string, gone: string
     expect(await fact(name, "Since")).toContain(timeOf(now[name]?.since ?? ""));
     const row = page.locator(`.taken tr[data-fresh][data-how=${how}]`, { hasText: name }).first();
     expect(await row.locator("td").allInnerTexts()).toEqual([
-      ...[expect.stringContaining(timeOf(now[name]?.since ?? "")), name, to, from],
+      expect.stringContaining(timeOf(now[name]?.since ?? "")),
+      name,
+      to,
+      from,
       expect.anything(),
     ]);
   }

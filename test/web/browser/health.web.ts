@@ -182,5 +182,5 @@ test("an account shows its budget, its collector and its jobs; what changes hand
   await page.waitForResponse(/api\/accounts/);
   expect(
     await page.locator(".taken tbody tr").evaluateAll((rows) => rows.map((row) => row.dataset["how"])),
-  ).toEqual([...["expired", "new"]]);
+  ).toEqual(["expired", "new"]);
 });

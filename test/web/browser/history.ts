@@ -95,8 +95,13 @@ async function identify(pool: pg.Pool, keys: readonly InstrumentKey[]): Promise<
       `insert into instruments (security_type, symbol, exchange, description, expiration, option_type, strike, first_seen_at, last_seen_at)
        values ($1, $2, $3, $4, $5, $6, $7, now(), now()) returning id`,
       [
-        ...[instrument.securityType, instrument.symbol, instrument.exchange, instrument.description],
-        ...[instrument.expiration, instrument.optionType, instrument.strike],
+        instrument.securityType,
+        instrument.symbol,
+        instrument.exchange,
+        instrument.description,
+        instrument.expiration,
+        instrument.optionType,
+        instrument.strike,
       ],
     );
     found.push({ key, id: rows[0]?.id ?? 0 });
@@ -150,13 +155,17 @@ function quotesOf(instruments: readonly Identified[], at: readonly number[]): ob
       const { quote, greeksDelta } = market.quote(key, new Date(ms));
       const { bid, ask, last, change, pctChange, extended } = quote;
       return {
-        ...{ at: new Date(ms + 1_200 + id).toISOString(), id, bid, ask, last, change, pct: pctChange },
-        ...{
-          bid_size: extended?.bidSize,
-          ask_size: extended?.askSize,
-          volume: extended?.volume,
-          delta: greeksDelta,
-        },
+        at: new Date(ms + 1_200 + id).toISOString(),
+        id,
+        bid,
+        ask,
+        last,
+        change,
+        pct: pctChange,
+        bid_size: extended?.bidSize,
+        ask_size: extended?.askSize,
+        volume: extended?.volume,
+        delta: greeksDelta,
       };
     }),
   );
@@ -183,7 +192,9 @@ async function account(pool: pg.Pool, session: TradingSession, index: number, co
      select $1, r.at, ${SIMULATED}, $2, $2 - r.missed, r.missed, $3
      from json_to_recordset($4) as r (at timestamptz, missed int)`,
     [
-      ...[PAST_JOB, SYMBOLS.length, rows[0]?.id],
+      PAST_JOB,
+      SYMBOLS.length,
+      rows[0]?.id,
       JSON.stringify(
         slots.map(({ at, misses }) => ({
           at,

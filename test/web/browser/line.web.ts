@@ -132,7 +132,9 @@ test("a frozen server: the page is grey after 5 s and says since when, then the 
     Object.assign(window, { told: [] });
     const { told: words } = window as unknown as { told: string[] };
     new MutationObserver(() => words.push(told.textContent ?? "")).observe(told, {
-      ...{ childList: true, characterData: true, subtree: true },
+      childList: true,
+      characterData: true,
+      subtree: true,
     });
   });
   await page.clock.runFor(3 * SECOND_MS);

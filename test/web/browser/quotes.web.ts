@@ -50,7 +50,7 @@ function watchPaths(page: Page): string[] {
 }
 
 describe("five thousand instruments", () => {
-  test("are all in the table, of which only what is in sight is drawn", async () => {
+  test("five thousand instruments are all in the table, of which only what is in sight is drawn", async () => {
     const { page, complaints } = await show("/quotes");
 
     const drawn = await page.locator(ROWS).count();
@@ -64,7 +64,7 @@ describe("five thousand instruments", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("are reached with the wheel, with the keys, and by their number", async () => {
+  test("five thousand instruments are reached with the wheel, with the keys, and by their number", async () => {
     const { page } = await show("/quotes?kind=securities");
     const focused = (): Promise<string | undefined> =>
       page.evaluate(() => document.activeElement?.closest("tr")?.dataset["instrument"]);
@@ -94,7 +94,7 @@ describe("five thousand instruments", () => {
     expect(index).toBe("3005");
   });
 
-  test("are sorted and searched as a whole, and the wire carries nothing for it", async () => {
+  test("five thousand instruments are sorted and searched as a whole, and the wire carries nothing for it", async () => {
     const { page } = await show("/quotes");
     const paths = watchPaths(page);
 
@@ -218,7 +218,7 @@ describe("a heading", () => {
 });
 
 describe("the mark SIMULATED", () => {
-  test("stands on no row of an archive of one source, and beside no heading", async () => {
+  test("the mark SIMULATED stands on no row of an archive of one source, and beside no heading", async () => {
     const { page } = await show("/quotes");
 
     expect(await page.locator("header .sim").count()).toBe(1);
@@ -226,7 +226,7 @@ describe("the mark SIMULATED", () => {
     expect(await page.locator("th[data-column=source]").count()).toBe(0);
   });
 
-  test("stands on rows where sources are mixed, and once where those shown are not", async () => {
+  test("the mark SIMULATED stands on rows where sources are mixed, and once where those shown are not", async () => {
     const other = await freshDatabase();
     await other.pool.query(`
       insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at)
@@ -348,7 +348,12 @@ test("360 pixels wide a watchlist of all columns shows each in every row, by its
   expect(all.map(({ column }) => column).sort()).toEqual([...columns].sort());
   expect(all.find(({ column }) => column === "description")?.text).toMatch(/^COMPANY NUMBER \d+$/);
   expect(all.filter(({ name }) => name !== "").map(({ name }) => name)).toEqual([
-    ...["Bid size", "Ask size", "Spread", "Volume", "Delta", "Description"],
+    "Bid size",
+    "Ask size",
+    "Spread",
+    "Volume",
+    "Delta",
+    "Description",
   ]);
   expect(overlaps).toEqual([]);
   expect(Math.max(...all.map(({ right }) => right))).toBeLessThanOrEqual(360);
@@ -361,7 +366,7 @@ describe("the search for an instrument", () => {
   const field = "[role=combobox][data-slash]";
 
   test.each(["/", "/quotes", "/coverage", "/chain"])(
-    "is reached from %s with the key /, and tsl leads to TSLA",
+    "the search for an instrument is reached from %s with the key /, and tsl leads to TSLA",
     async (path) => {
       const { page, complaints } = await show(path, { drawn: ".connection[data-state=live]" });
 
@@ -377,7 +382,7 @@ describe("the search for an instrument", () => {
     },
   );
 
-  test("shows the best matches, and is gone through with the arrow keys", async () => {
+  test("the search for an instrument shows the best matches, and is gone through with the arrow keys", async () => {
     const { page } = await show("/", { drawn: ".connection[data-state=live]" });
     await page.keyboard.press("/");
     await page.keyboard.type("aapl 2099-01-16 55");
@@ -421,7 +426,7 @@ describe("the search for an instrument", () => {
     expect([still, expanded, await page.locator(field).inputValue()]).toEqual(["/", "false", ""]);
   });
 
-  test("says how many more there are, and shows names to their ends, where they differ", async () => {
+  test("the search for an instrument says how many more there are, and shows names to their ends, where they differ", async () => {
     const { page } = await show("/", { drawn: ".connection[data-state=live]" });
     await page.keyboard.press("/");
     await page.keyboard.type("company number 29");
@@ -435,7 +440,7 @@ describe("the search for an instrument", () => {
     expect(cut).toBe(0);
   });
 
-  test("has those used last, also after the page is opened anew", async () => {
+  test("the search for an instrument has those used last, also after the page is opened anew", async () => {
     const { page } = await show("/", { drawn: ".connection[data-state=live]" });
     for (const name of ["msft", "tsla"]) {
       await page.locator(field).fill(name);
@@ -490,7 +495,7 @@ describe("a watchlist", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("is put in order with the keys and by dragging", async () => {
+  test("a watchlist is put in order with the keys and by dragging", async () => {
     const { page } = await show("/quotes");
     await make(page, ["AAPL", "MSFT", "TS", "TSLA"]);
 

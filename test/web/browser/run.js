@@ -33,6 +33,8 @@ process.exitCode =
     "node_modules/jest/bin/jest.js",
     "--testMatch",
     given.includes("--screenshots") ? "**/test/web/browser/screenshots.ts" : "**/test/web/browser/*.web.ts",
+    // A view is drawn, and looked at in many widths, in one test.
+    "--testTimeout=300000",
     // Each file has a browser, a program and a database: two at a time, on whatever machine.
     "--maxWorkers=2",
     ...given.filter((arg) => arg !== "--screenshots"),

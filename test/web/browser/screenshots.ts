@@ -14,7 +14,7 @@ const VIEWS = [
     path: "/instrument?name=AAPL&range=5D&interval=5m&indicators=vwap,spread,ema20",
     drawn: ".chart[data-drawn] canvas",
   },
-  { name: "chain", path: "/chain?underlying=AAPL", drawn: "[data-picture=term] circle" },
+  { name: "chain", path: "/chain?underlying=AAPL", drawn: "[data-picture=term] .curves[data-drawn]" },
   { name: "coverage", path: "/coverage", drawn: "[data-instrument]" },
   { name: "health", path: "/health?span=4+weeks", drawn: ".columns rect[data-tone=down]" },
   { name: "jobs", path: "/jobs", drawn: ".asks .facts" },
@@ -38,8 +38,8 @@ test.each(VIEWS.flatMap((view) => [true, false].map((dark) => ({ ...view, dark }
     await page.waitForSelector(drawn, { state: "attached" });
     if (name === "coverage") await page.locator(".heat button[data-level=part]").first().click();
     await settled();
-    // The chart draws in frames of its own.
-    if (name === "instrument") await page.waitForTimeout(500);
+    // Charts draw in frames of their own.
+    if (name === "instrument" || name === "chain") await page.waitForTimeout(500);
 
     await page.screenshot({ path: `${IMAGES}${name}-${dark ? "dark" : "light"}.png` });
 

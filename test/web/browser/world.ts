@@ -51,7 +51,9 @@ export async function openWorld(): Promise<World> {
   writeJobs(join(dir, "jobs"), strikes);
   const run = (command: string, env: Record<string, string>): Promise<string> =>
     startProgram(bin, [command], {
-      ...{ directory: dir, env: { DATABASE_URL: url, ...env }, says: DASHBOARD },
+      directory: dir,
+      env: { DATABASE_URL: url, ...env },
+      says: DASHBOARD,
     });
   const address = await run("start", {
     QUOTEKEEPER_ATTRIBUTION: "Market data by Broker Example, made up here",

@@ -57,7 +57,10 @@ test("an account's series are there at nought as soon as it is, and those of one
       entries: [
         { job: "a", slotAt: "", due: ["A"], misses: [["A", "budget"]] },
         {
-          ...{ job: "a", slotAt: "", account: "second", due: ["B", "C"] },
+          job: "a",
+          slotAt: "",
+          account: "second",
+          due: ["B", "C"],
           misses: ["B", "C"].map((name) => [name, "unauthorized"]),
         },
       ],
@@ -71,7 +74,8 @@ test("an account's series are there at nought as soon as it is, and those of one
   const back = await valuesOf(meter, ["main", "second"]);
 
   expect(before).toMatchObject({
-    ...{ "main quotekeeper_calls_total quotes": 0, "main quotekeeper_misses_total down": 0 },
+    "main quotekeeper_calls_total quotes": 0,
+    "main quotekeeper_misses_total down": 0,
     "main quotekeeper_slot_lateness_seconds +Inf": 0,
   });
   expect(before).not.toHaveProperty("main quotekeeper_last_quotes_timestamp_seconds");
@@ -90,7 +94,8 @@ test("an account's series are there at nought as soon as it is, and those of one
   expect(Object.keys(one).filter((series) => /^(default|second) /.test(series))).toEqual([]);
   expect(one["main quotekeeper_calls_total quotes"]).toBe(1);
   expect(back).toMatchObject({
-    ...{ "second quotekeeper_calls_total quotes": 1, "second quotekeeper_calls_total unauthorized": 0 },
+    "second quotekeeper_calls_total quotes": 1,
+    "second quotekeeper_calls_total unauthorized": 0,
     "second quotekeeper_misses_total down": 0,
   });
 });

@@ -17,8 +17,6 @@ import { captionOf, type Drawing } from "../lib/drawing.ts";
 import { placeLabel } from "../lib/format.ts";
 import {
   axisTime,
-  type ChartColors,
-  readColors,
   candles,
   closeLine,
   columns,
@@ -30,10 +28,9 @@ import {
   scaleOf,
 } from "./data.ts";
 import { BehindBars } from "./layer.ts";
+import { type ChartColors, FONT, LAYOUT, lookOf, readColors } from "./look.ts";
 import { Overlays } from "./overlays.ts";
 import { download, pictureOf } from "./picture.ts";
-
-const FONT = '"IBM Plex Mono", ui-monospace, monospace';
 
 /** Widest place of a bar, px: of few bars too a candle is no block. */
 const WIDEST = 18;
@@ -43,8 +40,7 @@ const RIGHT_ROOM = 2;
 
 const FRAME = {
   autoSize: true,
-  // Its logo brings an inline style, which the security policy refuses; the footer names and links it instead.
-  layout: { attributionLogo: false, fontFamily: FONT, fontSize: 11 },
+  layout: LAYOUT,
   timeScale: {
     timeVisible: true,
     secondsVisible: false,
@@ -101,7 +97,10 @@ export class Chart {
     this.#element = element;
     this.#chart = createChart(element, FRAME);
     this.#line = this.#chart.addSeries(LineSeries, {
-      ...{ lineWidth: 2, priceLineVisible: false, lastValueVisible: false, crosshairMarkerVisible: false },
+      lineWidth: 2,
+      priceLineVisible: false,
+      lastValueVisible: false,
+      crosshairMarkerVisible: false,
     });
     this.#bars = this.#chart.addSeries(CandlestickSeries, { priceLineVisible: true });
     this.#volume = this.#chart.addSeries(HistogramSeries, {
@@ -240,24 +239,14 @@ export class Chart {
   }
 
   #style(colors: ChartColors): void {
-    this.#chart.applyOptions({
-      layout: {
-        background: { color: "transparent" },
-        textColor: colors.dim,
-        panes: { separatorColor: colors.line, separatorHoverColor: colors.band },
-      },
-      grid: { vertLines: { color: colors.line }, horzLines: { color: colors.line } },
-      rightPriceScale: { borderColor: colors.line },
-      timeScale: { borderColor: colors.line },
-      crosshair: {
-        // No colour that a line has.
-        vertLine: { color: colors.dim, labelBackgroundColor: colors.dim },
-        horzLine: { color: colors.dim, labelBackgroundColor: colors.dim },
-      },
-    });
+    this.#chart.applyOptions(lookOf(colors));
     const { up, down } = colors;
     this.#bars.applyOptions({
-      ...{ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down, borderVisible: false },
+      upColor: up,
+      downColor: down,
+      wickUpColor: up,
+      wickDownColor: down,
+      borderVisible: false,
     });
   }
 }

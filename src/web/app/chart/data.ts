@@ -13,11 +13,12 @@ import type {
 import type { BarsView, Interval } from "../../api/types.ts";
 import { isOfDates, WIDTH_MS } from "../../../archive/ask/widths.ts";
 import { numberOf } from "../../api/indicators.ts";
-import { thousands, percent, price } from "../../../figures.ts";
+import { fixed, percent, price } from "../../../figures.ts";
 import { exchangeSeconds } from "../lib/format.ts";
 import type { Slot } from "../lib/chartGaps.ts";
 import { type Drawing, type Line, percentOf } from "../lib/drawing.ts";
 import type { LayerPoint } from "./layer.ts";
+import type { ChartColors } from "./look.ts";
 
 /** A place of the time axis. */
 export type Place = { time: UTCTimestamp; slot: Slot };
@@ -64,7 +65,7 @@ export function candles(places: readonly Place[], scale: Scale): (CandlestickDat
     const low = scale(bar?.low);
     const close = scale(bar?.close);
     if (open === null || high === null || low === null || close === null) return { time };
-    return { time, ...{ open, high, low, close } };
+    return { time, open, high, low, close };
   });
 }
 
@@ -137,7 +138,9 @@ export function layer(
     return {
       shaded: session !== null && session !== "regular" && session !== "early",
       apart: !isOfDates(interval) && (time - before) * 1_000 > APART * WIDTH_MS[interval],
-      ...{ bid: scale(bar?.bid), ask: scale(bar?.ask), hole: null },
+      bid: scale(bar?.bid),
+      ask: scale(bar?.ask),
+      hole: null,
     };
   });
   for (const { from, to, empty, missed } of holes)
@@ -158,8 +161,7 @@ export function priceFormat(
   isHidden: (value: number) => boolean = () => false,
 ): PriceFormat {
   const shown = base === null ? Math.min(places, MOST_PLACES) : 2;
-  const formatter = (value: number): string =>
-    base === null ? thousands(value.toFixed(shown)) : percent(value, shown);
+  const formatter = (value: number): string => (base === null ? fixed(value, shown) : percent(value, shown));
   const tickmarksFormatter = (values: number[]): string[] =>
     values.map((value) => (isHidden(value) ? "" : formatter(value)));
   return { type: "custom", minMove: 10 ** -shown, formatter, tickmarksFormatter };
@@ -184,41 +186,4 @@ export function dividendMarkers(
       },
     ];
   });
-}
-
-// The style sheet's colours, for what is drawn on a canvas.
-
-/** Names of the variables a chart is drawn with. */
-export type ChartColors = Record<(typeof COLOR_NAMES)[number], string>;
-
-const COLOR_NAMES = [
-  ...([
-    "ink",
-    "dim",
-    "line",
-    "panel",
-    "up",
-    "down",
-    "accent",
-    "band",
-    "shade",
-    "volume",
-    "sim",
-    "sim-faint",
-    "hole",
-  ] as const),
-  ...(["series-1", "series-2", "series-3", "series-4", "series-5"] as const),
-];
-
-/** Reads them as they are at the moment, light or dark. */
-export function readColors(element: HTMLElement): ChartColors {
-  const probe = document.createElement("span");
-  element.append(probe);
-  const read = (name: string): string => {
-    probe.style.color = `var(--${name})`;
-    return getComputedStyle(probe).color;
-  };
-  const colors = Object.fromEntries(COLOR_NAMES.map((name) => [name, read(name)])) as ChartColors;
-  probe.remove();
-  return colors;
 }

@@ -11,6 +11,7 @@ import type {
   SeriesAttachedParameter,
   Time,
 } from "lightweight-charts";
+import { drawBand } from "./band.ts";
 
 /** One place of the time axis. */
 export type LayerPoint = {
@@ -84,8 +85,11 @@ export class BehindBars implements ISeriesPrimitive<Time> {
     const coordinate = (price: number | null): number | null =>
       price === null ? null : series.priceToCoordinate(price);
     const placed = this.#points.slice(first, Math.max(0, Math.ceil(seen.to)) + 2).map((point, index) => ({
-      ...{ ...point, half, x: scale.logicalToCoordinate((first + index) as Logical) },
-      ...{ bid: coordinate(point.bid), ask: coordinate(point.ask) },
+      ...point,
+      half,
+      x: scale.logicalToCoordinate((first + index) as Logical),
+      bid: coordinate(point.bid),
+      ask: coordinate(point.ask),
     }));
     return {
       draw: (target) =>
@@ -158,29 +162,4 @@ function stretches(
     }
   }
   if (from !== null) draw(from, to);
-}
-
-/** One shape for each run of places that have both sides: a gap stays a gap. */
-function drawBand(context: CanvasRenderingContext2D, placed: readonly Placed[], color: string): void {
-  context.fillStyle = color;
-  context.strokeStyle = color;
-  context.lineWidth = 1;
-  let run: { x: number; bid: number; ask: number }[] = [];
-  const flush = (): void => {
-    if (run.length > 0) {
-      context.beginPath();
-      run.forEach(({ x, ask }, index) => (index === 0 ? context.moveTo(x, ask) : context.lineTo(x, ask)));
-      [...run].reverse().forEach(({ x, bid }) => context.lineTo(x, bid));
-      context.closePath();
-      context.fill();
-      context.stroke();
-    }
-    run = [];
-  };
-  for (const { apart, x, bid, ask } of placed) {
-    if (apart) flush();
-    if (x === null || bid === null || ask === null) flush();
-    else run.push({ x, bid, ask });
-  }
-  flush();
 }

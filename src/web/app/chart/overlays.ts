@@ -9,7 +9,8 @@ import {
   type Time,
 } from "lightweight-charts";
 import type { Drawing, Line } from "../lib/drawing.ts";
-import { type ChartColors, lineData, type Place, priceFormat, type Scale, spreads } from "./data.ts";
+import { lineData, type Place, priceFormat, type Scale, spreads } from "./data.ts";
+import { type ChartColors } from "./look.ts";
 
 /** How high the pane of the spread is, of the bars' height. */
 const SPREAD_HEIGHT = 0.3;

@@ -1,6 +1,6 @@
 /** A chart as a picture: what is drawn, below a line that says of what, and in which colours. */
 import type { Caption } from "../lib/drawing.ts";
-import type { ChartColors } from "./data.ts";
+import type { ChartColors } from "./look.ts";
 
 /** Heights and margins, px of the page. */
 const LINE = 22;

@@ -3,7 +3,16 @@ import { barKey, isOfDates } from "../../../archive/ask/widths.ts";
 import { type Indicator, indicatorKey, indicatorLabel, numberOf, valuesOf } from "../../api/indicators.ts";
 import type { BarsView, MissRow } from "../../api/types.ts";
 import { type Slot, withGaps } from "./chartGaps.ts";
-import { direction, thousands, NOTHING, percent, price, pricePlaces, signed } from "../../../figures.ts";
+import {
+  direction,
+  fixed,
+  NOTHING,
+  percent,
+  price,
+  pricePlaces,
+  signed,
+  thousands,
+} from "../../../figures.ts";
 import { span, exchangeTime, exchangeMoment, ZONE_NAME } from "./format.ts";
 import { type Hole, holesOf } from "./holes.ts";
 import { reasonOf } from "./reasons.ts";
@@ -54,16 +63,26 @@ export function drawingOf(
     ({ name }) => name !== "spread" && !(name === "vwap" && isOfDates(interval)),
   );
   const drawing: Drawing = {
-    ...{ view, slots, spread: indicators.some(({ name }) => name === "spread"), base: null },
+    view,
+    slots,
+    spread: indicators.some(({ name }) => name === "spread"),
+    base: null,
     places: pricePlaces(view.bars.flatMap(({ open, high, low, close }) => [open, high, low, close])),
     lines: [
       ...compared.map(({ instrument, closes: of }, index) => ({
-        ...{ key: instrument, label: instrument, unit: "percent" as const, color: 1 + index, values: [] },
+        key: instrument,
+        label: instrument,
+        unit: "percent" as const,
+        color: 1 + index,
+        values: [],
         closes: slots.map((slot) => numberOf(of[barKey(slot, interval)])),
       })),
       ...averages.map((indicator, index) => ({
-        ...{ key: indicatorKey(indicator), label: indicatorLabel(indicator), unit: "price" as const },
-        ...{ color: COLORS - (index % COLORS), closes: null },
+        key: indicatorKey(indicator),
+        label: indicatorLabel(indicator),
+        unit: "price" as const,
+        color: COLORS - (index % COLORS),
+        closes: null,
         values: valuesOf(indicator, bars).map((value, place) => (slots[place]?.bar ? value : null)),
       })),
     ],
@@ -175,7 +194,7 @@ export function shortSpread(meanSpread: string | null): string | null {
 
 function shown(value: number | null, unit: Line["unit"], places: number): string {
   if (value === null) return NOTHING;
-  return unit === "percent" ? signed(percent(value)) : thousands(value.toFixed(places));
+  return unit === "percent" ? signed(percent(value)) : fixed(value, places);
 }
 
 /** How many quotes are missing in a hole, whose and why. */
@@ -240,7 +259,8 @@ export function captionOf(drawing: Drawing, seen: { from: number; to: number }):
     title: `${instrument}${delayed ? ", delayed" : ""}  ${interval}  ${moment(first)} to ${moment(last)}${zone}`,
     simulated: source === "simulated",
     lines: lines.map(({ label, color }, index) => ({
-      ...{ text: `${label} ${values[index]}`, color: `series-${color}` as Caption["lines"][number]["color"] },
+      text: `${label} ${values[index]}`,
+      color: `series-${color}` as Caption["lines"][number]["color"],
     })),
     file: `${file.replace(/[^A-Za-z0-9._-]+/g, "_")}.png`,
   };

@@ -1,4 +1,10 @@
-/** Times as people read them: the exchange's. Numbers are in src/figures.ts. Pure. */
+/** Times and durations as the page shows them; times are the exchange's. Numbers are in src/figures.ts. Pure. */
+
+/** A minute, ms. */
+export const MINUTE_MS = 60_000;
+
+/** A day of 24 hours, ms. */
+export const DAY_MS = 86_400_000;
 
 const ZONE = "America/New_York";
 
@@ -26,6 +32,13 @@ export function countdown(ms: number): string {
   if (seconds >= 172_800)
     return `${Math.floor(seconds / 86_400)} d ${Math.floor((seconds % 86_400) / 3_600)} h`;
   return `${Math.floor(seconds / 3_600)} h ${pad(Math.floor((seconds % 3_600) / 60))} min`;
+}
+
+/** A lateness: `0 s`, `340 ms`, `12.3 s`, `4 min`. */
+export function late(ms: number): string {
+  if (ms === 0) return "0 s";
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 100_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / MINUTE_MS)} min`;
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -67,8 +80,13 @@ export function exchangeDateOf(ms: number): string {
 export function exchangeSeconds(iso: string): number {
   const at = new Date(iso);
   const parts = inNewYork(iso, {
-    ...{ year: "numeric", month: "2-digit", day: "2-digit", hourCycle: "h23" },
-    ...{ hour: "2-digit", minute: "2-digit", second: "2-digit" },
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hourCycle: "h23",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
   });
   const [, day, month, year, time] = /^(\d+)\/(\d+)\/(\d+), ([\d:]+)$/.exec(parts) ?? [];
   const shown = Date.parse(`${year}-${month}-${day}T${time}Z`);

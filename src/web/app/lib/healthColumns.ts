@@ -1,7 +1,7 @@
 /** The figures of Health as columns of its pictures. Pure. */
 import type { HealthView } from "../../api/operatorTypes.ts";
 import { counted, thousands } from "../../../figures.ts";
-import { exchangeMoment, exchangeDateOf } from "./format.ts";
+import { exchangeDateOf, exchangeMoment, late } from "./format.ts";
 import { reasonOf } from "./reasons.ts";
 
 /** One column; parts without a value are left out. */
@@ -66,13 +66,6 @@ export function lateColumns({ lateness, step }: HealthView): Column[] {
     ],
     title: `${columnName(at, step)}: half within ${late(medianMs)}, 95 % within ${late(p95Ms)}, the last ${late(mostMs)} after its slot; measured at ${thousands(slots)} of ${counted(of, "slot")}`,
   }));
-}
-
-/** A lateness: `0 s`, `340 ms`, `12.3 s`, `4 min`. */
-export function late(ms: number): string {
-  if (ms === 0) return "0 s";
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  return ms < 100_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
 function stacked(

@@ -1,8 +1,5 @@
 /** Which time Health shows: the address says it, as a preset that moves with the clock or as two instants. Pure. */
-import { exchangeSeconds } from "./format.ts";
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
+import { DAY_MS, exchangeSeconds, MINUTE_MS } from "./format.ts";
 
 /** The presets. */
 export const HEALTH_SPANS = [

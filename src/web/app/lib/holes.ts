@@ -61,8 +61,11 @@ function sum(rows: readonly Missed[]): Missed[] {
     const key = `${reason} ${job}`;
     const before = sums.get(key);
     sums.set(key, {
-      ...{ job, reason, count: count + (before?.count ?? 0) },
-      ...{ firstAt: before?.firstAt ?? firstAt, lastAt },
+      job,
+      reason,
+      count: count + (before?.count ?? 0),
+      firstAt: before?.firstAt ?? firstAt,
+      lastAt,
     });
   }
   return [...sums.values()].sort((a, b) => b.count - a.count);

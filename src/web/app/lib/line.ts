@@ -58,8 +58,14 @@ const AFTER_SILENCE_MS = [5_000, 10_000];
 /** A page that begins to listen. */
 export function beginLine(nowMs: number): Line {
   return {
-    ...{ sight: "connecting", heardMs: null, newsMs: nowMs, aliveMs: nowMs, brokeMs: null },
-    ...{ isEnded: false, tries: 0, lookedMs: nowMs },
+    sight: "connecting",
+    heardMs: null,
+    newsMs: nowMs,
+    aliveMs: nowMs,
+    brokeMs: null,
+    isEnded: false,
+    tries: 0,
+    lookedMs: nowMs,
     reopenMs: nowMs + waitOf(AFTER_SILENCE_MS, 0),
   };
 }
@@ -81,7 +87,7 @@ export function broke(line: Line, nowMs: number): Line {
 
 /** The server ended the stream, or refused one after that: it has too many. */
 export function ended(line: Line, nowMs: number): Line {
-  return { ...answered(line, nowMs), ...{ sight: "stale", isEnded: true }, reopenMs: nowMs + AFTER_END_MS };
+  return { ...answered(line, nowMs), sight: "stale", isEnded: true, reopenMs: nowMs + AFTER_END_MS };
 }
 
 /** The page opens a stream. */
@@ -113,8 +119,12 @@ function inTime(line: Line, nowMs: number): Line {
   if (passed < 0) {
     const back = (ms: number): number => ms + passed;
     return {
-      ...{ ...line, newsMs: back(line.newsMs), aliveMs: back(line.aliveMs), reopenMs: back(line.reopenMs) },
-      ...{ heardMs: line.heardMs && back(line.heardMs), brokeMs: line.brokeMs && back(line.brokeMs) },
+      ...line,
+      newsMs: back(line.newsMs),
+      aliveMs: back(line.aliveMs),
+      reopenMs: back(line.reopenMs),
+      heardMs: line.heardMs && back(line.heardMs),
+      brokeMs: line.brokeMs && back(line.brokeMs),
       lookedMs: nowMs,
     };
   }

@@ -11,7 +11,7 @@ const REASONS: Readonly<Record<string, Reason>> = {
   },
   budget: {
     title: "budget used up",
-    text: "The calls of the minute were used up until the next slot came. Poll less often or fewer instruments: `quotekeeper plan` shows what fits.",
+    text: "All calls of that minute were used before this poll's turn. Poll less often or fewer instruments: `quotekeeper plan` shows what fits.",
     person: true,
   },
   overrun: {

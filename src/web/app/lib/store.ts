@@ -48,7 +48,10 @@ export function useApi<T>(
   version: unknown = 0,
 ): Loaded<T> {
   const [state, setState] = useState<Loaded<T> & { key: string }>({
-    ...{ data: null, problem: null, loading: true, key: "" },
+    data: null,
+    problem: null,
+    loading: true,
+    key: "",
   });
   const key = query === null ? "" : `${path}?${new URLSearchParams(query).toString()}`;
   const well = readTrouble.value === null;

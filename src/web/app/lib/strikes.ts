@@ -1,5 +1,6 @@
 /** A chain's rows, its money, and the stops of its time slider. Pure. */
 import type { ChainView, Contract } from "../../api/types.ts";
+import { MINUTE_MS } from "./format.ts";
 
 /** One strike. */
 export type StrikeRow = { strike: string; call: Contract | null; put: Contract | null };
@@ -26,8 +27,6 @@ export function atTheMoney(rows: readonly StrikeRow[], underlyingLast: string | 
       ?.strike ?? null
   );
 }
-
-const MINUTE_MS = 60_000;
 
 /** How many stops the slider has: a minute each, closed hours left out. */
 export function stopCount(spans: ChainView["spans"]): number {

@@ -18,24 +18,28 @@ const number = (text: string | null): number | null => (text === null ? null : N
 
 /** A column of numbers. */
 const figure = (key: string, name: string, of: Exclude<QuoteColumn, "description">): WatchColumn => ({
-  ...{ key, name, of },
+  key,
+  name,
+  of,
   by: (row) => number(row[of]),
 });
 
 /** The first column, which is always there. */
 export const INSTRUMENT: WatchColumn = {
-  ...{
-    key: "instrument",
-    name: "Instrument",
-    by: ({ instrument }) => sortText(instrument),
-    of: null,
-    text: true,
-  },
+  key: "instrument",
+  name: "Instrument",
+  by: ({ instrument }) => sortText(instrument),
+  of: null,
+  text: true,
 };
 
 /** Where a row comes from: it stands there where sources are mixed. */
 export const SOURCE: WatchColumn = {
-  ...{ key: "source", name: "Source", by: ({ source }) => source, of: null, text: true },
+  key: "source",
+  name: "Source",
+  by: ({ source }) => source,
+  of: null,
+  text: true,
 };
 
 /** Those that can be chosen, in the order in which they stand. */
@@ -52,7 +56,10 @@ export const COLUMNS: readonly WatchColumn[] = [
   figure("delta", "Delta", "delta"),
   { key: "age", name: "Age", by: ({ observedAt }) => -Date.parse(observedAt), of: null },
   {
-    ...{ key: "description", name: "Description", of: "description", text: true },
+    key: "description",
+    name: "Description",
+    of: "description",
+    text: true,
     by: ({ description }) => description && sortText(description),
   },
 ];
@@ -62,8 +69,16 @@ export const USUAL: readonly string[] = COLUMNS.map(({ key }) => key).filter(
   (key) => !["bidSize", "askSize", "delta"].includes(key),
 );
 
-/** Those that the two lines of a row hold on a phone. */
-const IN_TWO_LINES: readonly string[] = ["last", "change", "pct", "bid", "ask", "age", SOURCE.key];
+/** The columns that a row's two lines hold on a phone, and their grid areas there. */
+export const AREAS: Readonly<Record<string, string>> = {
+  last: "1 / 3",
+  change: "1 / 4",
+  age: "2 / 1",
+  source: "2 / 1",
+  bid: "2 / 1 / 3 / 3",
+  ask: "2 / 3",
+  pct: "2 / 4",
+};
 
 /** Where a column stands in a row of several lines; `half` of the line, or null: all of it. */
 export type FurtherPlace = { line: number; half: 1 | 2 | null };
@@ -71,7 +86,7 @@ export type FurtherPlace = { line: number; half: 1 | 2 | null };
 /** Where each other column stands on a phone, by its key: two side by side below the two lines, a text by itself. */
 export function furtherPlaces(columns: readonly WatchColumn[]): Map<string, FurtherPlace> {
   const places = new Map<string, FurtherPlace>();
-  const others = columns.filter(({ key }) => !IN_TWO_LINES.includes(key));
+  const others = columns.filter(({ key }) => !(key in AREAS));
   const figures = others.filter(({ text }) => !text);
   figures.forEach(({ key }, at) =>
     places.set(key, { line: 3 + Math.floor(at / 2), half: at % 2 === 0 ? 1 : 2 }),

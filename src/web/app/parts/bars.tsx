@@ -59,7 +59,7 @@ export function BarsChart({
       <Legend lines={drawing.lines} values={readout.lines} remove={remove} />
       <ReadoutLine readout={readout} />
       <div
-        class="chart"
+        class="chart box"
         ref={element}
         tabIndex={0}
         role="slider"
@@ -126,7 +126,8 @@ function useChart(
     const opened = import("../chart/chart.ts").then(
       (drawn) =>
         new drawn.Chart(host, {
-          ...{ pointAt: setPointed, beginAt: setFirst },
+          pointAt: setPointed,
+          beginAt: setFirst,
           wantOlder: () => older.current(),
         }),
     );

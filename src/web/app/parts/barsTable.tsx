@@ -49,7 +49,7 @@ export function BarsTable({ view: { bars, interval, more } }: { view: BarsView }
           </tbody>
         </table>
       </div>
-      <p class="after">
+      <p class="after dim">
         {counted(bars.length, "bar")}
         {". "}
         {more && "Older ones are stored: scroll the chart to its left, or choose a longer range."}{" "}

@@ -1,10 +1,9 @@
 /** Answers of the last half hour, a column for each minute, under the limit's line. */
 import type { MinuteCalls } from "../../api/types.ts";
 import { counted } from "../../../figures.ts";
-import { exchangeTime, ZONE_NAME } from "../lib/format.ts";
+import { exchangeTime, MINUTE_MS, ZONE_NAME } from "../lib/format.ts";
 
 const MINUTES = 30;
-const MINUTE_MS = 60_000;
 const HEIGHT = 96;
 const STEP = 12;
 

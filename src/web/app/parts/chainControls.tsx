@@ -55,7 +55,7 @@ function Choice({
   const value = Number(parameter(name)) > 0 ? parameter(name) : "";
   const all = value === "" || choices.includes(value) ? choices : [...choices, value];
   return (
-    <label class="choice">
+    <label class="choice row small dim">
       {label}
       <select value={value} onChange={(event) => setParameters({ [name]: event.currentTarget.value })}>
         <option value="">{any}</option>
@@ -81,9 +81,9 @@ export function ColumnChoice({ shown }: { shown: readonly Column[] }) {
   return (
     <details class="menu">
       <summary class="button">Columns</summary>
-      <div>
+      <div class="box popup">
         {COLUMNS.map(({ key, name, title }) => (
-          <label key={key} title={title}>
+          <label class="row" key={key} title={title}>
             <input
               type="checkbox"
               checked={keys.includes(key)}

@@ -1,12 +1,19 @@
 /** A chain's pictures: the smile of its expiration, and volatility at the money by expiration. */
+import { useMemo } from "preact/hooks";
 import type { Contract, TermPoint } from "../../api/types.ts";
-import { smileLines, type SmileAxis, termLine } from "../lib/smile.ts";
-import { thousands, percent } from "../../../figures.ts";
+import {
+  type Curve,
+  type CurvePoint,
+  type SmileAxis,
+  smileCurves,
+  termCurve,
+  YEAR_DAYS,
+} from "../lib/curves.ts";
+import { percent, placesOf, thousands } from "../../../figures.ts";
 import { setParameters } from "../lib/router.ts";
-import type { PlotLine, PlotPoint } from "../lib/plot.ts";
 import type { Loaded } from "../lib/store.ts";
+import { CurveChart } from "./curveChart.tsx";
 import { Await, Empty } from "./notes.tsx";
-import { Plot } from "./plot.tsx";
 import { Segments } from "./segments.tsx";
 
 /** Both, side by side where there is room. @param options.contracts those that are shown */
@@ -35,18 +42,18 @@ export function ChainPictures({
 }
 
 function Smile({ contracts, axis }: { contracts: readonly Contract[]; axis: SmileAxis }) {
-  const lines = smileLines(contracts, axis);
-  const place = (x: number): string => thousands(axis === "strike" ? x : x.toFixed(2));
+  const curves = useMemo(() => smileCurves(contracts, axis), [contracts, axis]);
+  const isStrike = axis === "strike";
   const tell = (x: number): string =>
     [
-      `${axis === "strike" ? "Strike" : "S/K"} ${thousands(axis === "strike" ? x : x.toFixed(3))}`,
-      ...lines.flatMap((line) => toldOf(line, x)),
+      isStrike ? `Strike ${thousands(x)}` : `S/K ${x.toFixed(3)}`,
+      ...curves.flatMap((curve) => toldOf(curve, x)),
     ].join(", ");
   return (
     <figure class="panel" data-picture="smile">
       <figcaption>
         <h2>Smile</h2>
-        <Key lines={lines} />
+        <Key curves={curves} />
         <Segments
           label="Against"
           names={[{ name: "strike" }, { name: "moneyness", label: "the underlying's price by the strike" }]}
@@ -54,43 +61,48 @@ function Smile({ contracts, axis }: { contracts: readonly Contract[]; axis: Smil
           choose={(to) => setParameters({ x: to === "strike" ? "" : to })}
         />
       </figcaption>
-      {lines.length === 0 ? (
+      {curves.length === 0 ? (
         <Empty title="No volatility to draw">Bids and asks of these contracts do not tell one.</Empty>
       ) : (
-        <Plot
-          label={`Implied volatility against ${axis}, calls and puts. The table below has the same figures.`}
-          xName={axis === "strike" ? "Strike" : "Moneyness: the underlying's price by the strike"}
-          xText={place}
-          {...{ lines, tell }}
+        <CurveChart
+          label={`Implied volatility against ${axis}, calls and puts. The table above has the same figures.`}
+          curves={curves}
+          xName={isStrike ? "Strike" : "Moneyness: the underlying's price by the strike"}
+          decimals={isStrike ? placesOf(contracts.map(({ strike }) => strike)) : 2}
+          tell={tell}
         />
       )}
     </figure>
   );
 }
 
+/** Terms shorter than this are drawn by the hour, days. */
+const BY_THE_HOUR = 3;
+
 function Term({ points }: { points: readonly TermPoint[] }) {
+  const byHour = (points.at(-1)?.years ?? 0) * YEAR_DAYS <= BY_THE_HOUR;
+  const curve = useMemo(() => termCurve(points, byHour ? YEAR_DAYS * 24 : YEAR_DAYS), [points, byHour]);
+  const curves = useMemo(() => [curve], [curve]);
   if (points.length === 0)
     return <Empty title="No volatility to draw">No contract near the money has one.</Empty>;
-  const line = termLine(points);
-  const [unit, days] = (line.points.at(-1)?.x ?? 0) > 3 ? ["d", 1] : ["h", 1 / 24];
   const told = points.map(
     ({ expiration, strike, ivMid }) => `${expiration}, strike ${thousands(strike)}: ${percent(100 * ivMid)}`,
   );
   return (
-    <Plot
+    <CurveChart
       label={`Implied volatility at the money by expiration. ${told.join("; ")}.`}
-      lines={[line]}
-      xName="Time until the contracts end"
-      xText={(x) => `${Number((x / days).toPrecision(6))} ${unit}`}
-      tell={(x) => told[line.points.findIndex((point) => point.x === x)] ?? ""}
+      curves={curves}
+      xName={`${byHour ? "Hours" : "Days"} until the contracts end`}
+      decimals={0}
+      tell={(x) => told[curve.points.findIndex((point) => point.x === x)] ?? ""}
     />
   );
 }
 
-function Key({ lines }: { lines: readonly PlotLine[] }) {
+function Key({ curves }: { curves: readonly Curve[] }) {
   return (
-    <ul class="key">
-      {lines.map(({ name, tone }) => (
+    <ul class="key row small dim">
+      {curves.map(({ name, tone }) => (
         <li key={name} data-tone={tone}>
           {name}
         </li>
@@ -99,10 +111,10 @@ function Key({ lines }: { lines: readonly PlotLine[] }) {
   );
 }
 
-function toldOf({ name, points }: PlotLine, x: number): string[] {
+function toldOf({ name, points }: Curve, x: number): string[] {
   return points.filter((point) => point.x === x).map((point) => `${name.toLowerCase()} ${bandOf(point)}`);
 }
 
-function bandOf({ y, low, high }: PlotPoint): string {
-  return `${percent(y)} (${percent(low)} to ${percent(high)})`;
+function bandOf({ y, bid, ask }: CurvePoint): string {
+  return `${percent(y)} (${percent(bid)} to ${percent(ask)})`;
 }

@@ -38,7 +38,10 @@ function ofChain({ chain, columns, sourceId, delayed }: Shown): OfChain {
     .filter(({ price }) => price)
     .map(({ key, text }) => [key, pricePlaces(contracts.map(text))] as const);
   return {
-    ...{ columns, sourceId, delayed, places: new Map(places) },
+    columns,
+    sourceId,
+    delayed,
+    places: new Map(places),
     strikePlaces: placesOf(contracts.map(({ strike }) => strike)),
     newestMs: Math.max(...contracts.map(({ observedAt }) => Date.parse(observedAt))),
     last: underlyingLast === null ? null : Number(underlyingLast),
@@ -199,7 +202,8 @@ function isInside({ last }: OfChain, strike: string, optionType: Contract["optio
 
 function addressOf({ instrument }: Contract, { sourceId, delayed }: OfChain): string {
   return href("/instrument", {
-    ...{ name: instrument, source: String(sourceId) },
+    name: instrument,
+    source: String(sourceId),
     ...(delayed && { delayed: "true" }),
   });
 }

@@ -76,9 +76,9 @@ export function ChartControls({
       </button>
       <div class="folded">
         <Dates range={range} />
-        <Compare {...{ compare, instrument }} />
+        <Compare compare={compare} instrument={instrument} />
         <Indicators indicators={choice.indicators} />
-        <span class="files">
+        <span class="files row">
           <button type="button" onClick={savePicture}>
             PNG
           </button>
@@ -155,7 +155,7 @@ function Indicators({ indicators }: { indicators: readonly Indicator[] }) {
       })}
       {keys.filter((key) => key.includes("ma")).length < MOST_AVERAGES && (
         <form
-          class="average"
+          class="average row"
           onSubmit={(event) => {
             event.preventDefault();
             const form = new FormData(event.currentTarget);

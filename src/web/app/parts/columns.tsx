@@ -1,7 +1,7 @@
 /** Columns over time, each of several parts, with axes and the figures of the column that is pointed at. */
 import { useMemo, useState } from "preact/hooks";
 import { thousands } from "../../../figures.ts";
-import { heightsOf, timesOf } from "../lib/columnAxes.ts";
+import { heightsOf, timesOf } from "../lib/axes.ts";
 import type { Column } from "../lib/healthColumns.ts";
 import { narrow } from "../lib/narrow.ts";
 
@@ -48,7 +48,11 @@ export function Columns(props: Props) {
       columns.map((column) => (
         <Group
           key={column.at}
-          {...{ column, drawing, chosen, choose, focusAt }}
+          column={column}
+          drawing={drawing}
+          chosen={chosen}
+          choose={choose}
+          focusAt={focusAt}
           tabbed={column.at === first}
         />
       )),
@@ -76,7 +80,7 @@ export function Columns(props: Props) {
         </svg>
         <Times span={span} />
       </div>
-      <figcaption class="told">
+      <figcaption class="told dim">
         {told?.title ??
           (limit === null
             ? "Point at a column for its figures."
@@ -102,7 +106,9 @@ function drawingOf({ columns, span: { from, to, widthMs }, limit = null }: Props
   const most = Math.max(1, limit ?? 0, ...sums);
   const iso = (ms: number): string => new Date(ms).toISOString();
   return {
-    ...{ width, scale: (HEIGHT - 6) / most, heights: heightsOf(most) },
+    width,
+    scale: (HEIGHT - 6) / most,
+    heights: heightsOf(most),
     placeOf: ({ at }) => (Date.parse(at) - fromMs) / widthMs,
     span: { from: iso(fromMs), to: iso(fromMs + width * widthMs) },
   };
@@ -130,12 +136,16 @@ function Group({
       data-at={at}
       data-chosen={at === chosen ? "" : undefined}
       {...(choose && {
-        ...{ role: "button", "aria-label": title, tabIndex: tabbed ? 0 : -1 },
-        ...{ onFocus: () => focusAt(at), onClick: () => choose(at) },
+        role: "button",
+        "aria-label": title,
+        tabIndex: tabbed ? 0 : -1,
+        onFocus: () => focusAt(at),
+        onClick: () => choose(at),
       })}
     >
       <Stack
-        {...{ column, scale }}
+        column={column}
+        scale={scale}
         x={placeOf(column)}
         gap={width > MOST_APART ? 0 : 0.08}
         pressed={choose !== undefined}
@@ -231,14 +241,21 @@ function Stack({
             <rect
               key={tone}
               data-tone={tone}
+              fill={colorOf(tone)}
               shape-rendering={shape}
-              {...{ x: x + gap, y: top, width, height }}
+              x={x + gap}
+              y={top}
+              width={width}
+              height={height}
             />
           );
         })}
     </>
   );
 }
+
+/** The colour of a part, which the style sheet names. */
+const colorOf = (tone: string): string => `var(--tone-${tone}, var(--dim))`;
 
 const STEPS: Readonly<Record<string, number>> = {
   ArrowLeft: -1,
@@ -277,11 +294,11 @@ export function ToneLegend({
   chosen?: string;
 }) {
   return (
-    <ul class="tones" aria-label="Colours">
+    <ul class="tones row small" aria-label="Colours">
       {tones.map(({ tone, name, text }) => {
         const label = (
           <>
-            <i data-tone={tone} aria-hidden="true" /> {name} <b>{text}</b>
+            <i style={{ "--tone": colorOf(tone) }} aria-hidden="true" /> {name} <b>{text}</b>
           </>
         );
         return (

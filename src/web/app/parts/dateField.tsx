@@ -27,10 +27,14 @@ export function DateField({
     if (field.current && field.current !== document.activeElement) field.current.value = value;
   }, [value]);
   return (
-    <label class="date">
+    <label class="date row small dim">
       {label}
       <input
-        {...{ type: "text", inputmode: "numeric", autocomplete: "off", defaultValue: value, ref: field }}
+        type="text"
+        inputmode="numeric"
+        autocomplete="off"
+        defaultValue={value}
+        ref={field}
         {...FORMS[form]}
         maxLength={FORMS[form].size}
         title={FORMS[form].placeholder}

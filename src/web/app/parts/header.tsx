@@ -90,9 +90,9 @@ function MarketMark({
   more: string;
 }) {
   return (
-    <span class="market" data-phase={phase} title={`${name} ${more}`.trim()}>
+    <span class="market small" data-phase={phase} title={`${name} ${more}`.trim()}>
       <i aria-hidden="true" /> <span class="roomy">{name}</span>
-      <span class="tight">{short}</span> <small>{more}</small>
+      <span class="tight">{short}</span> <small class="dim">{more}</small>
     </span>
   );
 }
@@ -105,7 +105,7 @@ function Connection() {
   const time = exchangeTime(new Date(nowMs.value).toISOString());
   return (
     <span
-      class="connection"
+      class="connection small mono"
       data-state={sight.value}
       title={`${words}; ${isOld.value ? "trying again" : `${time} ${ZONE_NAME}`}`}
     >
@@ -121,7 +121,7 @@ function Connection() {
       ) : (
         now.value && time
       )}
-      {now.value && !isOld.value && <small> {ZONE_NAME}</small>}
+      {now.value && !isOld.value && <span class="zone"> {ZONE_NAME}</span>}
     </span>
   );
 }

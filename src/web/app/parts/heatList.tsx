@@ -7,7 +7,7 @@ import { labelOf } from "./heatMap.tsx";
 import { SourceTag } from "./notes.tsx";
 import { FieldFacts } from "./why.tsx";
 
-/** Height of a line, pixels; views.css has the same. */
+/** Height of a line, pixels; coverage.css has the same. */
 const LINE_HEIGHT = 52;
 
 type Instrument = { instrument: string; source: SourceKind };
@@ -30,7 +30,7 @@ export function HeatList({
     <div class="scroll heat-scroll">
       <ul
         ref={list}
-        class="heat-list"
+        class="heat-list mono"
         aria-label="Instruments, the worst first"
         style={{ paddingTop: `${from * LINE_HEIGHT}px`, height: `${rows.length * LINE_HEIGHT}px` }}
       >
@@ -85,7 +85,7 @@ export function HeatDays({
   const { instrument, source } = row;
   const days = dates.map(({ date }, column) => ({ date, cell: unpacked(row.cells[column]) })).reverse();
   return (
-    <ul class="heat-days" aria-label={`Dates of ${instrument}`}>
+    <ul class="heat-days mono" aria-label={`Dates of ${instrument}`}>
       {days.map(({ date, cell }) => (
         <li key={date}>
           <button
@@ -98,7 +98,7 @@ export function HeatDays({
           </button>
           {date === chosen && (
             <div class="day-facts">
-              <FieldFacts {...{ field: { date, instrument, source }, cell, sourceId }} />
+              <FieldFacts field={{ date, instrument, source }} cell={cell} sourceId={sourceId} />
             </div>
           )}
         </li>

@@ -8,7 +8,7 @@ import { pieces, slotOf, useRowWindow } from "../lib/rowWindow.ts";
 import { SourceTag } from "./notes.tsx";
 import type { Field } from "./why.tsx";
 
-/** Height of a row, pixels; views.css has the same. */
+/** Height of a row, pixels; coverage.css has the same. */
 const ROW_HEIGHT = 28;
 
 /** With more dates than this a field has no room for a number. */
@@ -65,7 +65,7 @@ export function HeatMap({
   const { focus, setFocus, onKeyDown } = useFields(scroller, { rows: rows.length, columns: dates.length });
   const entry = { row: clamp(focus.row, rows.length), column: clamp(focus.column, dates.length) };
   return (
-    <div class="scroll heat-scroll" onKeyDown={onKeyDown} ref={scroller}>
+    <div class="scroll heat-scroll" onKeyDown={onKeyDown} onFocusIn={showWhole} ref={scroller}>
       <table
         class="heat"
         role="grid"
@@ -84,7 +84,12 @@ export function HeatMap({
             return (
               <Row
                 key={place >= window.from && place < window.to ? slotOf(place, window) : "focused"}
-                {...{ row, place, dates, mixed, choose, setFocus }}
+                row={row}
+                place={place}
+                dates={dates}
+                mixed={mixed}
+                choose={choose}
+                setFocus={setFocus}
                 focused={entry.row === place ? entry.column : null}
                 chosen={isOf ? chosen.date : null}
               />
@@ -94,6 +99,19 @@ export function HeatMap({
       </table>
     </div>
   );
+}
+
+/** Scrolls sideways until nothing of the focused field is cut off at the right: browsers leave a field that is seen in part. */
+function showWhole({
+  target,
+  currentTarget,
+}: {
+  target: EventTarget | null;
+  currentTarget: HTMLElement;
+}): void {
+  const cut = (target as Element).getBoundingClientRect().right - currentTarget.getBoundingClientRect().right;
+  // The ring and the scroll bar have room too.
+  if (cut > -4) currentTarget.scrollLeft += cut + 24;
 }
 
 /** The field that has the focus, and the keys that move it: also to rows that are not drawn yet. */

@@ -1,8 +1,7 @@
 /** The slots at which something was missed, and of one of them what was asked and what the service answered. */
 import type { HoleRow, HolesView, SlotCall, SlotView } from "../../api/operatorTypes.ts";
 import { bytes, thousands } from "../../../figures.ts";
-import { exchangeTime, dayAndTime, exchangeMoment, ZONE_NAME } from "../lib/format.ts";
-import { late } from "../lib/healthColumns.ts";
+import { exchangeTime, dayAndTime, exchangeMoment, ZONE_NAME, late } from "../lib/format.ts";
 import { reasonOf } from "../lib/reasons.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 import { useApi } from "../lib/store.ts";
@@ -101,7 +100,7 @@ function HoleTable({ holes, total }: HolesView) {
         </table>
       </div>
       {total > holes.length && (
-        <p class="after">
+        <p class="after dim">
           The newest {holes.length} of {thousands(total)}: choose a column, or a shorter time.
         </p>
       )}
@@ -172,7 +171,7 @@ function SlotFacts({ slot: { at, until, shares, reasons, calls } }: { slot: Slot
       ))}
       <ul class="missed">
         {reasons.map(({ account, reason, count, instruments }) => (
-          <MissedFor key={`${account} ${reason}`} {...{ reason, count }}>
+          <MissedFor key={`${account} ${reason}`} reason={reason} count={count}>
             {several && `${account}: `}
             {named(instruments, count)}
           </MissedFor>
@@ -223,12 +222,12 @@ function Calls({ calls, slotAt, several }: { calls: readonly SlotCall[]; slotAt:
           </thead>
           <tbody>
             {calls.map((call) => (
-              <CallRow key={call.observedAt} {...{ call, slotAt, several }} />
+              <CallRow key={call.observedAt} call={call} slotAt={slotAt} several={several} />
             ))}
           </tbody>
         </table>
       </div>
-      <p class="after">
+      <p class="after dim">
         The whole answers are in the journal: the file, and the byte of it as it is uncompressed. Used and
         limit are the service's own count.
       </p>

@@ -18,7 +18,7 @@ export function ProblemNote({
   const [tone, role] = person ? ["alarm", "alert"] : ["calm", "status"];
   return (
     <div
-      class="note"
+      class="note box marked"
       data-tone={tone}
       role={role as "alert" | "status"}
       id={id}
@@ -38,7 +38,7 @@ export function ProblemNote({
 /** An empty state: what would be here, and when. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
-    <div class="empty">
+    <div class="empty dim">
       <p class="empty-title">{title}</p>
       {children && <p>{children}</p>}
     </div>

@@ -11,6 +11,7 @@ import { href, setParameters } from "../lib/router.ts";
 import { pieces, slotOf, useRowWindow } from "../lib/rowWindow.ts";
 import { changed, seriesKey } from "../lib/store.ts";
 import {
+  AREAS,
   type FurtherPlace,
   furtherPlaces,
   INSTRUMENT,
@@ -75,13 +76,17 @@ export function QuotesTable({ rows, all, columns, sort, chosen }: TableProps) {
         </thead>
         <tbody role="rowgroup" ref={body} onKeyDown={onKeyDown}>
           {pieces(rows.length, { from, to }, found < 0 ? null : found).map((piece) => {
-            if ("room" in piece) return <Room rows={piece.room} {...{ height, span: headings.length }} />;
+            if ("room" in piece) return <Room rows={piece.room} height={height} span={headings.length} />;
             const row = rows[piece.row];
             return (
               row && (
                 <Row
                   key={piece.row >= from && piece.row < to ? slotOf(piece.row, { from, to }) : "focused"}
-                  {...{ row, columns, places, place: piece.row, tabbed: piece.row === focused }}
+                  row={row}
+                  columns={columns}
+                  places={places}
+                  place={piece.row}
+                  tabbed={piece.row === focused}
                   further={open ? further : null}
                   onFocus={() => setFocusKey(seriesKey(row))}
                 />
@@ -129,7 +134,12 @@ function useRowFocus(body: RefObject<HTMLElement | null>, rows: readonly QuoteRo
 function stepOf(event: KeyboardEvent, { page, all }: { page: number; all: number }): number | null {
   if (event.ctrlKey || event.metaKey || event.altKey) return null;
   const steps: Record<string, number> = {
-    ...{ ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -all, End: all },
+    ArrowDown: 1,
+    ArrowUp: -1,
+    PageDown: page,
+    PageUp: -page,
+    Home: -all,
+    End: all,
   };
   return steps[event.key] ?? null;
 }
@@ -194,7 +204,7 @@ function Row({ row, columns, places, place, tabbed, further, onFocus }: RowProps
         <td
           role="gridcell"
           data-column={key}
-          {...atLine(further?.get(key), name)}
+          {...seatOf(key, name, further?.get(key))}
           class={`${text ? "text dim" : ""} ${toneOf(key, row)} ${key === "last" && fresh ? "flash" : ""}`}
           key={key === "last" ? `last ${observedAt}` : key}
         >
@@ -205,17 +215,22 @@ function Row({ row, columns, places, place, tabbed, further, onFocus }: RowProps
   );
 }
 
-/** The grid's columns are two halves, of which the second is in three parts. */
-function atLine(at: FurtherPlace | undefined, name: string) {
-  if (!at) return {};
+/** Where a cell stands on a phone. The grid's columns are two halves, of which the second is in three parts. */
+function seatOf(key: string, name: string, at: FurtherPlace | undefined) {
+  if (!at) return key in AREAS ? { "data-seat": "", style: { gridArea: AREAS[key] } } : {};
   const gridColumn = at.half === null ? "1 / -1" : at.half === 1 ? "1 / 2" : "2 / -1";
   return { "data-name": name, style: { gridRow: String(at.line), gridColumn } };
 }
 
 function toneOf(column: string, { change, pctChange }: QuoteRow): string {
   const tones: Record<string, string> = {
-    ...{ last: "strong", change: direction(change), pct: direction(pctChange) },
-    ...{ spread: "dim", age: "dim", bidSize: "dim", askSize: "dim" },
+    last: "strong",
+    change: direction(change),
+    pct: direction(pctChange),
+    spread: "dim",
+    age: "dim",
+    bidSize: "dim",
+    askSize: "dim",
   };
   return tones[column] ?? "";
 }

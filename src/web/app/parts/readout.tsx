@@ -9,9 +9,9 @@ const MOST_LISTED = 100;
 /** The bar under the crosshair. Who hears the page has the same from the chart, which is a slider. */
 export function ReadoutLine({ readout: { time, facts, hole } }: { readout: Readout }) {
   return (
-    <div class="readout" data-testid="readout">
+    <div class="readout row small mono" data-testid="readout">
       <b>{time}</b>
-      <dl>
+      <dl class="row">
         {facts.map(({ name, value, tone }) => (
           <div key={name}>
             <dt>{name}</dt>
@@ -19,7 +19,7 @@ export function ReadoutLine({ readout: { time, facts, hole } }: { readout: Reado
           </div>
         ))}
       </dl>
-      {hole !== null && <p class="hole">{hole}</p>}
+      {hole !== null && <p class="hole wraps">{hole}</p>}
     </div>
   );
 }
@@ -36,10 +36,11 @@ export function Legend({
 }) {
   if (lines.length === 0) return null;
   return (
-    <ul class="lines-shown" aria-label="Lines">
+    <ul class="lines-shown row small" aria-label="Lines">
       {lines.map(({ key, label, unit, color }, index) => (
-        <li key={`${unit} ${key}`} data-line={key}>
-          <i data-series={color} data-unit={unit} /> {label} <b>{values[index]}</b>
+        <li class="row" key={`${unit} ${key}`} data-line={key}>
+          <i style={{ "--series": `var(--series-${color})` }} data-unit={unit} /> {label}{" "}
+          <b>{values[index]}</b>
           <button type="button" class="quiet" aria-label={`Remove ${label}`} onClick={() => remove(key)}>
             ×
           </button>

@@ -90,24 +90,23 @@ export function InstrumentSearch({ label, placeholder, choose, slash = false }: 
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined && event.key !== "Enter" && event.key !== "Escape") return;
+    event.preventDefault();
     if (step !== undefined) {
-      event.preventDefault();
       setOpen(true);
       setAt(stepped(at, step, options.length));
     } else if (event.key === "Enter") {
-      event.preventDefault();
       if (typed !== "" || at >= 0) void takeBest();
-    } else if (event.key === "Escape") {
-      event.preventDefault();
-      if (open) close();
-      else setText("");
-    }
+    } else if (open) close();
+    else setText("");
   };
   return (
     <div class="find">
       <input
         {...{ type: "text", role: "combobox", value: text, placeholder, onKeyDown, ...PLAIN }}
-        {...{ "aria-label": label, "aria-expanded": open, "aria-controls": list }}
+        aria-label={label}
+        aria-expanded={open}
+        aria-controls={list}
         aria-keyshortcuts={slash ? "/" : undefined}
         aria-activedescendant={open && options[at] ? `${list}-${at}` : undefined}
         data-slash={slash ? "" : undefined}
@@ -119,7 +118,7 @@ export function InstrumentSearch({ label, placeholder, choose, slash = false }: 
           setOpen(true);
         }}
       />
-      <Options {...{ list, label, at, take, open, typed }} found={found} />
+      <Options list={list} label={label} at={at} take={take} open={open} typed={typed} found={found} />
     </div>
   );
 }
@@ -149,7 +148,7 @@ function Options({ list, label, at, take, open, typed, found: { text, options, t
           ? `The best ${options.length} of ${thousands(total)}: type more to find fewer.`
           : "";
   return (
-    <div class="found" hidden={!open}>
+    <div class="found box popup" hidden={!open}>
       {heading !== "" && (
         <p role="status" class="dim">
           {heading}

@@ -17,7 +17,10 @@ import {
 } from "../lib/watchlists.ts";
 
 const problemOf = (code: string, detail: string, hint: string): Problem => ({
-  ...{ code, detail, hint, person: true },
+  code,
+  detail,
+  hint,
+  person: true,
 });
 
 const NOT_KEPT = problemOf(
@@ -91,7 +94,10 @@ function Import({ done }: { done: (names: string[], problem: Problem | null) => 
         Import
       </button>
       <input
-        {...{ type: "file", accept: "application/json,.json", ref: field, hidden: true }}
+        type="file"
+        accept="application/json,.json"
+        ref={field}
+        hidden={true}
         aria-label="File of watchlists"
         onChange={({ currentTarget }) => {
           const [file] = currentTarget.files ?? [];
@@ -136,7 +142,9 @@ function Editor({ list, say }: { list: Watchlist; say: (text: string) => void })
 function NameField({ name, say }: { name: string; say: (text: string) => void }) {
   return (
     <input
-      {...{ type: "text", "aria-label": "Name of the list", value: name }}
+      type="text"
+      aria-label="Name of the list"
+      value={name}
       onChange={({ currentTarget }) => {
         const wanted = currentTarget.value.trim();
         if (wanted === name) return;
@@ -156,7 +164,7 @@ function NameField({ name, say }: { name: string; say: (text: string) => void })
 
 function Columns({ list: { name, columns } }: { list: Watchlist }) {
   return (
-    <fieldset class="choose-columns">
+    <fieldset class="choose-columns row box">
       <legend>Columns</legend>
       {COLUMNS.map(({ key, name: title }) => (
         <label key={key}>
@@ -203,11 +211,14 @@ function Order({ list: { name, instruments }, say }: { list: Watchlist; say: (te
     setDragged(to);
   };
   return (
-    <ol class="order" ref={rows} aria-label={`Instruments of ${name}`}>
+    <ol class="order mono" ref={rows} aria-label={`Instruments of ${name}`}>
       {instruments.map((instrument, place) => (
         <li key={instrument} data-dragged={place === dragged ? "" : undefined}>
           <Handle
-            {...{ instrument, place, drag, setDragged }}
+            instrument={instrument}
+            place={place}
+            drag={drag}
+            setDragged={setDragged}
             count={instruments.length}
             move={(to) => move(place, to)}
           />

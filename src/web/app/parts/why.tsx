@@ -33,7 +33,7 @@ export function Why({
           <h2>
             {field.instrument}, {field.date}
           </h2>
-          <FieldFacts {...{ field, cell, sourceId }} />
+          <FieldFacts field={field} cell={cell} sourceId={sourceId} />
         </>
       )}
     </aside>
@@ -81,7 +81,7 @@ function Reasons({ field, missed }: { field: Field; missed: number }) {
       {(rows) => (
         <ul class="missed">
           {rows.map(({ job, reason, count, firstAt, lastAt }) => (
-            <MissedFor key={`${job} ${reason}`} {...{ reason, count }}>
+            <MissedFor key={`${job} ${reason}`} reason={reason} count={count}>
               job {job}, {exchangeTime(firstAt)} to {exchangeTime(lastAt)} {ZONE_NAME}
             </MissedFor>
           ))}
@@ -105,7 +105,7 @@ export function MissedFor({
 }) {
   const { title, text, person } = reasonOf(reason);
   return (
-    <li data-tone={person && !passed ? "alarm" : "calm"}>
+    <li class="marked" data-tone={person && !passed ? "alarm" : "calm"}>
       <b>{thousands(count)}</b> {title}
       <small>{children}</small>
       <small>

@@ -60,7 +60,7 @@ export function AccountsPage() {
           </>
         )}
       </Await>
-      <p class="after">
+      <p class="after dim">
         <code>quotekeeper accounts drain NAME</code> lets an account make no more calls, <code>resume</code>{" "}
         lets it take part again. Earlier takeovers: <a href={href("/health", { span: "4 weeks" })}>Health</a>.
       </p>
@@ -79,12 +79,12 @@ function Account({ account, taken }: { account: AccountView; taken: TakeOver | n
   const nobody = state === "active" && fence !== null && owner === null;
   const hands = nobody ? "none" : fresh ? "fresh" : undefined;
   return (
-    <li class="panel" data-state={state} data-hands={hands} aria-label={name}>
+    <li class="panel marked" data-state={state} data-hands={hands} aria-label={name}>
       <h2>
         {name} <small>{stateWords(account, live)}</small>
       </h2>
       {hands !== undefined && (
-        <p class="hands" role="status">
+        <p class="hands wraps" role="status">
           {fresh ? (
             <>
               <b>{fresh.collector}</b> took it {span(nowMs.value - Date.parse(fresh.at))} ago. Before:{" "}
@@ -97,7 +97,7 @@ function Account({ account, taken }: { account: AccountView; taken: TakeOver | n
           )}
         </p>
       )}
-      <UsedLine used={used} left={live?.secondClient ?? 0} {...{ limit, label }} />
+      <UsedLine used={used} left={live?.secondClient ?? 0} limit={limit} label={label} />
       <dl class="facts">
         <Fact name="Used" value={`${thousands(used)} of ${thousands(limit)} in ${span(windowMs)}`} />
         <Fact
@@ -138,7 +138,7 @@ function stateWords({ state, takesPart, owner, fence }: AccountView, live: LiveA
 
 /** What of the jobs was its in the last hour. */
 function Shares({ account: { shares, name } }: { account: AccountView }) {
-  if (shares.length === 0) return <p class="after">No slot of a job in the last hour.</p>;
+  if (shares.length === 0) return <p class="after dim">No slot of a job in the last hour.</p>;
   return (
     <table class="job-shares">
       <caption class="unseen">Shares of {name} in the last hour</caption>
@@ -191,7 +191,7 @@ function Collectors({
   return (
     <ul class="collectors">
       {collectors.map((collector) => (
-        <Collector key={collector.id} {...{ collector, accounts }} />
+        <Collector key={collector.id} collector={collector} accounts={accounts} />
       ))}
     </ul>
   );
@@ -209,7 +209,7 @@ function Collector({ collector, accounts }: { collector: CollectorRow; accounts:
     ...(filesDiffer ? ["its job files are others than those in force"] : []),
   ];
   return (
-    <li data-state={silent ? "gone" : state}>
+    <li class="marked" data-state={silent ? "gone" : state}>
       <b>{name}</b> <span class="state">{silent ? "not heard of" : state}</span>
       <p>{owned.length === 0 ? "calls no account" : `calls ${owned.join(", ")}`}</p>
       <p class="dim">{notes.join(", ")}</p>

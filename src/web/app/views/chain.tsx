@@ -13,11 +13,9 @@ import { isMixed } from "../lib/mixed.ts";
 import { narrow } from "../lib/narrow.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { counted, thousands, percent } from "../../../figures.ts";
-import { exchangeDateOf } from "../lib/format.ts";
+import { DAY_MS, exchangeDateOf } from "../lib/format.ts";
 import { useApi } from "../lib/store.ts";
 import { href, parameter, path, setParameters } from "../lib/router.ts";
-
-const DAY_MS = 86_400_000;
 
 const keyOf = ({ symbol, sourceId, delayed }: ChainKey): string => `${symbol}/${sourceId}/${delayed}`;
 
@@ -182,7 +180,10 @@ function OneChain({ of }: { of: ChainKey }) {
               <Empty title="Nothing was stored by then">Move the slider to a later time.</Empty>
             ) : (
               <Shown
-                {...{ of, chain, term, pictures }}
+                of={of}
+                chain={chain}
+                term={term}
+                pictures={pictures}
                 files={[href("/api/chain.csv", query), href("/api/chain.csv", which)]}
               />
             )}
@@ -214,7 +215,7 @@ function Shown({
   const shown = { symbol, chain, contracts, columns, sourceId, delayed };
   return (
     <>
-      <Choices {...{ columns, side, pictures, files }} />
+      <Choices columns={columns} side={side} pictures={pictures} files={files} />
       {contracts.length === 0 ? (
         <Empty title="No contract passes the filter">Choose another moneyness or volume above.</Empty>
       ) : narrow.value ? (
@@ -222,7 +223,7 @@ function Shown({
       ) : (
         <ChainTable {...shown} />
       )}
-      <p class="after">
+      <p class="after dim">
         {thousands(contracts.length)} of {counted(chain.contracts.length, "contract")}. Volatilities of Black,
         Scholes and Merton, percent a year, with a rate of {share(chain.rate)} and a dividend yield of{" "}
         {share(chain.dividendYield)} a year: the settings <code>quotekeeper.rate</code> and{" "}
@@ -230,7 +231,8 @@ function Shown({
       </p>
       {pictures && (
         <ChainPictures
-          {...{ contracts, term }}
+          contracts={contracts}
+          term={term}
           axis={parameter("x") === "moneyness" ? "moneyness" : "strike"}
         />
       )}
@@ -268,7 +270,7 @@ function Choices({
       >
         Pictures
       </button>
-      <span class="files">
+      <span class="files row">
         <a class="button" href={ofExpiration} download>
           CSV
         </a>

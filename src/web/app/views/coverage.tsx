@@ -1,14 +1,14 @@
 /** Coverage: sessions x instruments, why something is missing, and the way to the chart. */
 import { computed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { CoverageView, SourceKind } from "../../api/types.ts";
+import type { CoverageRow, CoverageView, SourceKind } from "../../api/types.ts";
 import { HeatDays, HeatList } from "../parts/heatList.tsx";
 import { HeatMap } from "../parts/heatMap.tsx";
 import { Await, Empty, OfOneSource, SourceTag } from "../parts/notes.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { type Field, Why } from "../parts/why.tsx";
 import { thousands } from "../../../figures.ts";
-import { exchangeDateOf } from "../lib/format.ts";
+import { DAY_MS, exchangeDateOf } from "../lib/format.ts";
 import { foundRows, unpacked } from "../lib/heat.ts";
 import { isMixed } from "../lib/mixed.ts";
 import { narrow } from "../lib/narrow.ts";
@@ -16,7 +16,6 @@ import { nowMs } from "../lib/pageClock.ts";
 import { useApi } from "../lib/store.ts";
 import { parameter, setParameters } from "../lib/router.ts";
 
-const DAY_MS = 86_400_000;
 const SPANS = [
   { name: "2 weeks", days: 14 },
   { name: "1 month", days: 31 },
@@ -117,7 +116,7 @@ function Accounts({ accounts }: Pick<CoverageView, "accounts">) {
 
 function Legend() {
   return (
-    <ul class="legend heat-legend" aria-label="Colours">
+    <ul class="legend heat-legend row small dim" aria-label="Colours">
       <li data-level="full">all stored</li>
       <li data-level="high">≥ 95 %</li>
       <li data-level="part">≥ half</li>
@@ -130,9 +129,43 @@ function Legend() {
 /** The address's field; a date without an instrument is none. */
 function chosenField(): Omit<Field, "date"> & { date: string } {
   return {
-    ...{ instrument: parameter("instrument"), date: parameter("date") },
+    instrument: parameter("instrument"),
+    date: parameter("date"),
     source: parameter("source") as SourceKind,
   };
+}
+
+/** The dates of one instrument, where a map has no room. @param options.date the chosen one */
+function Days({
+  row,
+  dates,
+  sourceId,
+  date: chosen,
+}: {
+  row: CoverageRow;
+  dates: CoverageView["dates"];
+  sourceId: number | undefined;
+  date: string;
+}) {
+  return (
+    <>
+      <div class="bar">
+        <button type="button" onClick={() => setParameters({ instrument: "", source: "", date: "" })}>
+          ‹ All instruments
+        </button>
+        <h2 class="of-days">
+          {row.instrument} <OfOneSource source={row.source} name={row.source} />
+        </h2>
+      </div>
+      <HeatDays
+        row={row}
+        dates={dates}
+        sourceId={sourceId}
+        chosen={chosen}
+        choose={(date) => setParameters({ date })}
+      />
+    </>
+  );
 }
 
 function Heat({ view, search, missing }: { view: CoverageView; search: string; missing: boolean }) {
@@ -145,24 +178,7 @@ function Heat({ view, search, missing }: { view: CoverageView; search: string; m
       instrument === field.instrument && (source === field.source || parameter("source") === ""),
   );
   const sourceId = row && sourceIds[row.source];
-  if (narrow.value && row)
-    return (
-      <>
-        <div class="bar">
-          <button type="button" onClick={() => setParameters({ instrument: "", source: "", date: "" })}>
-            ‹ All instruments
-          </button>
-          <h2 class="of-days">
-            {row.instrument} <OfOneSource source={row.source} name={row.source} />
-          </h2>
-        </div>
-        <HeatDays
-          {...{ row, dates, sourceId }}
-          chosen={field.date}
-          choose={(date) => setParameters({ date })}
-        />
-      </>
-    );
+  if (narrow.value && row) return <Days row={row} dates={dates} sourceId={sourceId} date={field.date} />;
   if (rows.length === 0)
     return (
       <Empty title="No instrument is found">
@@ -176,7 +192,9 @@ function Heat({ view, search, missing }: { view: CoverageView; search: string; m
       <>
         {ofOne}
         <HeatList
-          {...{ rows, dates, mixed }}
+          rows={rows}
+          dates={dates}
+          mixed={mixed}
           choose={({ instrument, source }) => setParameters({ instrument, source, date: "" })}
         />
       </>
@@ -187,7 +205,7 @@ function Heat({ view, search, missing }: { view: CoverageView; search: string; m
     <>
       {ofOne}
       <div class="heat-and-why">
-        <HeatMap {...{ rows, dates, mixed, chosen }} choose={(to) => setParameters(to)} />
+        <HeatMap rows={rows} dates={dates} mixed={mixed} chosen={chosen} choose={(to) => setParameters(to)} />
         <Why field={chosen} cell={chosen && row ? unpacked(row.cells[column]) : null} sourceId={sourceId} />
       </div>
     </>

@@ -7,17 +7,10 @@ import { Holes } from "../parts/holes.tsx";
 import { Await, Empty } from "../parts/notes.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { TakeOvers } from "../parts/takeOvers.tsx";
-import {
-  callColumns,
-  type Column,
-  columnName,
-  late,
-  lateColumns,
-  missColumns,
-} from "../lib/healthColumns.ts";
+import { callColumns, type Column, columnName, lateColumns, missColumns } from "../lib/healthColumns.ts";
+import { late, ZONE_NAME } from "../lib/format.ts";
 import { columnEnd, exchangeField, HEALTH_SPANS, healthRange, instantOfField } from "../lib/healthRange.ts";
 import { counted, thousands, NOTHING, percent } from "../../../figures.ts";
-import { ZONE_NAME } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { parameter, setParameters } from "../lib/router.ts";
 import { useApi } from "../lib/store.ts";
@@ -56,7 +49,7 @@ export function HealthPage() {
       <Await loaded={loaded} what="the health">
         {(view) => <Pictures view={view} />}
       </Await>
-      <p class="after">
+      <p class="after dim">
         For alerts, load <code>deploy/prometheus/alerts.yml</code>. For other questions use{" "}
         <code>quotekeeper sql</code>.
       </p>
@@ -84,7 +77,7 @@ function Range({ from, to }: { from: string; to: string }) {
     />
   );
   return (
-    <span class="range">
+    <span class="range row small">
       {field("from", "From", from)} {field("to", "To", to)} <small class="dim">{ZONE_NAME}</small>
     </span>
   );
@@ -112,7 +105,10 @@ function Pictures({ view }: { view: HealthView }) {
           <ToneLegend tones={calls.tones} />
         </Picture>
         <Picture
-          {...{ view, id: "reasons", title: "Missed, by reason", columns: misses.columns }}
+          view={view}
+          id="reasons"
+          title="Missed, by reason"
+          columns={misses.columns}
           empty="Nothing was missed in this time"
         >
           <ToneLegend
@@ -134,7 +130,8 @@ function Pictures({ view }: { view: HealthView }) {
         </section>
       </div>
       <Holes
-        {...{ span: holes, source }}
+        span={holes}
+        source={source}
         version={view.misses.length}
         where={column === "" ? "in this time" : columnName(column, step)}
         whole={column === "" ? null : () => setParameters(NOTHING_CHOSEN)}
@@ -147,8 +144,11 @@ function Pictures({ view }: { view: HealthView }) {
 function Lateness({ view }: { view: HealthView }) {
   return (
     <Picture
-      {...{ view, id: "lateness", title: "Lateness, from slot to answer" }}
-      {...{ columns: lateColumns(view), figure: late }}
+      view={view}
+      id="lateness"
+      title="Lateness, from slot to answer"
+      columns={lateColumns(view)}
+      figure={late}
       empty="No slot with an answer in this time"
     >
       <LateLegend view={view} />
@@ -188,7 +188,9 @@ function Picture({
             label={`${title} by the ${step}`}
             span={{ from, to, widthMs: WIDTHS[step] }}
             choose={(at) => setParameters({ column: at === chosen ? "" : at, job: "", slot: "" })}
-            {...{ columns, chosen, figure }}
+            columns={columns}
+            chosen={chosen}
+            figure={figure}
           />
           {children}
         </>
@@ -206,7 +208,7 @@ function Sums({ view: { calls, due, misses } }: { view: HealthView }) {
   const stored = sum(due.map((each) => each.stored));
   const refused = sum(calls.filter(({ outcome }) => outcome === "quota_fault").map((each) => each.calls));
   return (
-    <dl class="ticker">
+    <dl class="ticker row">
       {[
         { name: "Answers", value: thousands(sum(calls.map((each) => each.calls))) },
         { name: "Refused for the limit", value: thousands(refused) },

@@ -37,7 +37,7 @@ export function InstrumentView() {
       </>
     );
   const row = chosen(rows);
-  return <Shown {...{ rows, row, wanted }} />;
+  return <Shown rows={rows} row={row} wanted={wanted} />;
 }
 
 function Shown({ rows, row, wanted }: { rows: readonly QuoteRow[]; row: QuoteRow | null; wanted: string }) {
@@ -102,7 +102,9 @@ function Series({ row }: { row: QuoteRow }) {
   const series = { instrument: String(row.instrumentId), source: String(row.sourceId) };
   const { sessions, setSessions } = useSessions(range, interval);
   const query: Record<string, string> = {
-    ...{ ...series, delayed: String(row.delayed), interval },
+    ...series,
+    delayed: String(row.delayed),
+    interval,
     ...("name" in range ? { sessions: String(sessions) } : withoutEmpty(range)),
     ...withoutEmpty({ compare: joinNames(compare) }),
   };
@@ -114,11 +116,8 @@ function Series({ row }: { row: QuoteRow }) {
     [view, missed.data, indicators.map(indicatorKey).join()],
   );
   const chart: ChartRef = useRef(null);
-  const wantOlder = (): void => {
-    // One question at a time.
-    const more = view && !loaded.loading ? olderSessions(view, sessions) : null;
-    if (more !== null) setSessions(more);
-  };
+  // One question at a time.
+  const more = view && !loaded.loading ? olderSessions(view, sessions) : null;
   return (
     <>
       <Header row={row} />
@@ -139,12 +138,13 @@ function Series({ row }: { row: QuoteRow }) {
             <>
               <Notes drawing={drawing} />
               <BarsChart
-                {...{ drawing, chart }}
+                drawing={drawing}
+                chart={chart}
                 name={`${row.instrument} ${rangeLabel(range)} ${drawing.view.interval}`}
                 remove={(key) => removeLine(choice, key)}
-                wantOlder={wantOlder}
+                wantOlder={() => more !== null && setSessions(more)}
               />
-              {missed.data?.more && <p class="after">Older holes than these are not told.</p>}
+              {missed.data?.more && <p class="after dim">Older holes than these are not told.</p>}
               <Key />
               <BarsTable view={drawing.view} />
             </>
@@ -216,16 +216,16 @@ function Notes({ drawing: { view, lines, base } }: { drawing: Drawing }) {
   return (
     <>
       {view.interval !== view.asked && (
-        <p class="after" role="status">
+        <p class="after dim" role="status">
           Drawn in bars of {view.interval}: those of {view.asked} would be more than a chart can show at once.
         </p>
       )}
       {without.length > 0 && (
-        <p class="after" role="status">
+        <p class="after dim" role="status">
           Nothing is stored of {without.map(({ label }) => label).join(", ")} from this source in this range.
         </p>
       )}
-      {base !== null && <p class="after">In percent from the first bar in view.</p>}
+      {base !== null && <p class="after dim">In percent from the first bar in view.</p>}
     </>
   );
 }
@@ -240,7 +240,7 @@ const KEY = [
 
 function Key() {
   return (
-    <p class="legend">
+    <p class="legend row small dim">
       {KEY.map(([mark, meaning]) => (
         <span key={mark}>
           <i class={mark} /> {meaning}
@@ -257,7 +257,7 @@ function Header({ row }: { row: QuoteRow }) {
   const { last, change, pctChange, bid, ask, bidSize, askSize, spread, volume, observedAt, delta } = row;
   const places = placesOfRow(row);
   return (
-    <dl class="ticker">
+    <dl class="ticker row">
       <div class="ticker-last">
         <dt>Last</dt>
         <dd>{price(last, places)}</dd>

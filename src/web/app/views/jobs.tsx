@@ -3,7 +3,7 @@ import type { BrokenFile, JobAsk, JobsView, PlanView } from "../../api/operatorT
 import { Columns } from "../parts/columns.tsx";
 import { Await, Code, Empty, ProblemNote } from "../parts/notes.tsx";
 import { counted, thousands, percent } from "../../../figures.ts";
-import { span, exchangeMoment } from "../lib/format.ts";
+import { exchangeMoment, MINUTE_MS, span } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { now, useApi } from "../lib/store.ts";
 
@@ -22,7 +22,7 @@ export function JobsPage() {
       <Await loaded={loaded} what="the jobs">
         {(view) => <Files view={view} />}
       </Await>
-      <p class="after">
+      <p class="after dim">
         Jobs are changed in their files, with any editor: a collector takes a change up within seconds, and{" "}
         <code>quotekeeper jobs check</code> finds every mistake.
       </p>
@@ -59,7 +59,7 @@ function Files({ view: { jobs, broken, plan, problem } }: { view: JobsView }) {
 function Broken({ file: { file, problems, lines } }: { file: BrokenFile }) {
   const at = new Set(problems.map(({ line }) => line));
   return (
-    <section class="panel broken" aria-label={`Mistakes of ${file}`}>
+    <section class="panel broken marked" aria-label={`Mistakes of ${file}`}>
       <h2>{file}</h2>
       <p role="alert">
         {counted(problems.length, "mistake")}. A collector that runs goes on with the jobs it had.
@@ -73,14 +73,14 @@ function Broken({ file: { file, problems, lines } }: { file: BrokenFile }) {
           ))}
         </ul>
       ) : (
-        <ol class="source" tabIndex={0} aria-label={`Text of ${file}`}>
+        <ol class="source box mono" tabIndex={0} aria-label={`Text of ${file}`}>
           {lines.map(({ line, text }) => (
             <li key={line} value={line} data-wrong={at.has(line) ? "" : undefined}>
               <code>{text || " "}</code>
               {problems
                 .filter((problem) => problem.line === line)
                 .map(({ message }) => (
-                  <p key={message} class="mistake">
+                  <p key={message} class="mistake wraps">
                     <Code text={message} />
                   </p>
                 ))}
@@ -99,7 +99,7 @@ function Verdict({
 }) {
   const tone = !fits ? "alarm" : missedAtReach > 0 ? "calm" : undefined;
   return (
-    <p class="verdict" data-tone={tone}>
+    <p class="verdict row box marked" data-tone={tone}>
       <b>{!fits ? "Over budget" : missedAtReach > 0 ? "It fits on paper alone" : "It fits"}</b> {date}: the
       fullest minute makes {counted(mostAMinute, "call")}, the limit is {thousands(limit)} in {span(windowMs)}
       .{" "}
@@ -114,8 +114,6 @@ function Verdict({
     </p>
   );
 }
-
-const MINUTE_MS = 60_000;
 
 function Minutes({ plan: { minutes, date, limit, windowMs } }: { plan: PlanView }) {
   const [first, last] = [minutes[0], minutes.at(-1)];
@@ -157,7 +155,7 @@ function Fullest({ plan: { batches, callsPerPass, passMs, accounts } }: { plan: 
         {accounts.length > 1 &&
           ` By account: ${accounts.map(({ name, callsPerPass: calls, limit }) => `${name} ${calls} of ${limit}`).join(", ")}.`}
       </p>
-      <ol class="batches" tabIndex={0} aria-label="Calls of the fullest slot">
+      <ol class="batches mono" tabIndex={0} aria-label="Calls of the fullest slot">
         {batches.map((batch, place) => (
           <li key={`${place} ${batch}`}>{batch}</li>
         ))}
@@ -186,8 +184,8 @@ function Starving({ plan: { jobs, hungriest } }: { plan: PlanView }) {
               </li>
             ))}
           </ul>
-          <p class="after">The instruments that miss the most slots:</p>
-          <ol class="batches" tabIndex={0} aria-label="Instruments that starve">
+          <p class="after dim">The instruments that miss the most slots:</p>
+          <ol class="batches mono" tabIndex={0} aria-label="Instruments that starve">
             {hungriest.map(({ instrument, slots }) => (
               <li key={instrument}>
                 {instrument} <span class="dim">{counted(slots, "slot")}</span>
@@ -234,7 +232,7 @@ function Ask({ job, plan }: { job: JobAsk; plan: PlanView | null }) {
       </dl>
       <AskedFor job={job} />
       {plan && more && (
-        <p class="after">
+        <p class="after dim">
           {more.mostAMinute > plan.mostAMinute
             ? `One more symbol costs ${counted(more.mostAMinute - plan.mostAMinute, "call")}`
             : "One more symbol costs no extra call"}{" "}
@@ -250,7 +248,7 @@ function AskedFor({ job }: { job: JobAsk }) {
   const more = (count: number, shown: readonly string[]): string =>
     count > shown.length ? ` and ${thousands(count - shown.length)} more` : "";
   return (
-    <div class="asked" tabIndex={0} role="region" aria-label={`What ${job.name} asks for`}>
+    <div class="asked wraps" tabIndex={0} role="region" aria-label={`What ${job.name} asks for`}>
       {symbolCount > 0 && (
         <p>
           <b>{counted(symbolCount, "symbol")}</b>

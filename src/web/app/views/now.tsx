@@ -40,7 +40,7 @@ function Panels({ view }: { view: NowView }) {
       {problems.map(({ accounts, ...problem }) => {
         const person = problem.person || attended.some((line) => boxOf(line, [{ ...problem, accounts }]));
         const id = boxId({ ...problem, accounts });
-        return <ProblemNote key={id} {...{ id, problem: { ...problem, person }, accounts }} />;
+        return <ProblemNote key={id} id={id} problem={{ ...problem, person }} accounts={accounts} />;
       })}
       <div class="panels">
         <Budget view={view} />
@@ -74,7 +74,8 @@ function wrongOf({ status, live }: NowView): { name: string; id: string }[] {
     ...lines
       .map((line, place) => ({ line, box: boxes[place] }))
       .map(({ line, box }) => ({
-        ...{ name: line.subject, id: box ? boxId(box) : lineId(line) },
+        name: line.subject,
+        id: box ? boxId(box) : lineId(line),
       })),
     ...problems
       .filter((problem) => problem.person && !boxes.includes(problem))
@@ -89,7 +90,7 @@ function Verdict({ view }: { view: NowView }) {
   const halted = haltedInWords(live?.accounts ?? []);
   if (wrong.length > 0 || halted?.refused)
     return (
-      <p class="verdict" data-tone="alarm" role="alert">
+      <p class="verdict row box marked" data-tone="alarm" role="alert">
         <b>Needs attention{wrong.length > 0 && ":"}</b>
         <span>
           {wrong.map(({ name, id }, place) => (
@@ -109,33 +110,33 @@ function Verdict({ view }: { view: NowView }) {
     );
   if (isOld.value)
     return (
-      <p class="verdict" data-tone="calm">
+      <p class="verdict row box marked" data-tone="calm">
         <b>Not live</b> What stands here was so when the server was last heard.
       </p>
     );
   if (live && live.phase === "closed")
     return (
-      <p class="verdict" data-tone="calm">
+      <p class="verdict row box marked" data-tone="calm">
         <b>Waiting for the budget</b> No call is made for another {span(live.closedForMs)}: the service
         refused one.
       </p>
     );
   if (halted)
     return (
-      <p class="verdict" data-tone="calm">
+      <p class="verdict row box marked" data-tone="calm">
         <b>Some calls wait</b> {halted.words}
       </p>
     );
   if (!feed.simulated && market.phase === "closed")
     return (
-      <p class="verdict" data-tone="calm">
+      <p class="verdict row box marked" data-tone="calm">
         <b>The market is closed</b> {market.closedReason ?? "for today"}
         {market.opensAt ? `; it opens ${exchangeMoment(market.opensAt)}` : ""}. Nothing is wrong.
       </p>
     );
   if (!mayBeWell.value) return null;
   return (
-    <p class="verdict" data-tone="good">
+    <p class="verdict row box marked" data-tone="good">
       <b>All is well</b> {feed.simulated ? "The simulated market never closes." : (feed.address ?? "")}
     </p>
   );
@@ -188,7 +189,7 @@ function Budget({ view: { live, collects, status } }: { view: NowView }) {
         {serviceUsed !== null && <Fact name="Service counts" value={serviceUsed} />}
       </dl>
       {budget && serviceUsed !== null && serviceUsed < budget.calls && (
-        <p class="after">The service counts in a window of its own, which may have begun later.</p>
+        <p class="after dim">The service counts in a window of its own, which may have begun later.</p>
       )}
       {secondClient > 0 && (
         <p>
@@ -226,11 +227,11 @@ function AccountRow({ account }: { account: LiveAccount }) {
   const { queued, phase, closedForMs, problem } = account;
   const label = `Calls of ${name} used in ${lastWindow(windowMs)}`;
   return (
-    <li data-state={state === "active" ? phase : state}>
+    <li class="marked" data-state={state === "active" ? phase : state}>
       <b>{name}</b>
       <span>{state}</span>
-      <UsedLine used={callsUsed} left={secondClient} {...{ limit, label }} />
-      <dl>
+      <UsedLine used={callsUsed} left={secondClient} limit={limit} label={label} />
+      <dl class="row">
         <Fact name="Used" value={`${callsUsed} of ${limit}`} />
         {limit !== limitSet && <Fact name="Limit that is set" value={limitSet} />}
         <Fact name="Queue" value={queued} />
@@ -328,9 +329,9 @@ function NextPolls({ view: { live, collects } }: { view: NowView }) {
 function Job({ job: { name, schedule, session, nextAt } }: { job: JobView }) {
   return (
     <li>
-      <span class="job-name">{name}</span>
-      <code>{schedule}</code>
-      <span class="dim">{session}</span>
+      <b class="job-name">{name}</b>
+      <code class="dim">{schedule}</code>
+      <small class="dim">{session}</small>
       <span class="count">{nextAt ? countdown(Date.parse(nextAt) - nowMs.value) : "none ahead"}</span>
     </li>
   );
@@ -388,7 +389,7 @@ function Missed({ view: { status } }: { view: NowView }) {
       ) : (
         <ul class="missed">
           {lastDay.missed.map(({ reason, count, lastAt, goesOn }) => (
-            <MissedFor key={reason} passed={!goesOn} {...{ reason, count }}>
+            <MissedFor key={reason} passed={!goesOn} reason={reason} count={count}>
               {goesOn ? "going on, " : ""}last at {exchangeMoment(lastAt)}
             </MissedFor>
           ))}

@@ -104,7 +104,7 @@ function Quotes({ list }: { list: Watchlist | null }) {
   const areMixed = isMixed(found.map(({ sourceId }) => sourceId));
   return (
     <>
-      <p class="found-of dim">
+      <p class="found-of dim small">
         <span role="status">
           {thousands(found.length)} of {thousands(rows.length)}
         </span>{" "}

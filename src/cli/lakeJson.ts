@@ -1,0 +1,67 @@
+/** What `quotekeeper lake`, `lake verify` and `lake restore` print with `--json`. */
+import { z } from "zod";
+import { count } from "../run/jsonWords.ts";
+
+const date = z.iso.date();
+const period = { from: z.string().describe("UTC"), to: z.string().describe("UTC") };
+
+/** `lake --json`. */
+export const lakeJson = z.strictObject({
+  out: z.string().describe("The lake's directory."),
+  written: z.array(date).describe("Exchange dates written for the first time."),
+  rewritten: z.array(date).describe("Dates written again, because rows came late or were changed."),
+  kept: z
+    .array(date)
+    .describe("Dates of which the archive has fewer quotes than the lake: those files stay as they are."),
+  missing: z
+    .array(date)
+    .describe("Dates of which quotes were dropped, and which the lake does not have; the exit code is 1."),
+  leftOut: z
+    .array(
+      z.strictObject({
+        date: date.nullable().describe("null: of a table that has no date."),
+        table: z.string(),
+        why: z.string(),
+      }),
+    )
+    .describe("Tables with a value that no file can have: that file was not written, and all others were."),
+  files: count.describe("Files written."),
+  rows: count.describe("Rows in them."),
+  bytes: count.describe("Their bytes."),
+  through: date.nullable().describe("The last date that the lake has; null: it has none."),
+  dropped: z
+    .array(z.strictObject({ ...period, quotes: count.describe("Quotes in it.") }))
+    .describe("Stretches of time whose quotes only the lake has from now on."),
+  notDropped: z
+    .array(z.strictObject({ ...period, why: z.string() }))
+    .describe("Stretches that are old enough and stay in the database, and why."),
+});
+
+/** `lake verify --json`. */
+export const lakeVerifyJson = z.strictObject({
+  out: z.string().describe("The lake's directory."),
+  dates: count.describe("Exchange dates that have a manifest."),
+  files: count.describe("Files read."),
+  rows: count.describe("Rows that the manifests name."),
+  bytes: count.describe("Bytes that the manifests name."),
+  unfinished: z
+    .array(date)
+    .describe(
+      "Dates of which a run was cut short. Nothing is wrong with them: the next `quotekeeper lake` goes on there.",
+    ),
+  faults: z
+    .array(z.strictObject({ path: z.string().describe("Below the directory."), what: z.string() }))
+    .describe("What is not as the manifests have it; the exit code is 1 when there is any."),
+});
+
+/** `lake restore --json`. */
+export const lakeRestoreJson = z.strictObject({
+  out: z.string().describe("The lake's directory."),
+  dates: z.array(date).describe("Exchange dates that are whole again."),
+  missing: z
+    .array(date)
+    .describe("Dates of which quotes were dropped, and which the lake does not have; the exit code is 1."),
+  rows: z
+    .strictObject({ quotes: count, extended_quotes: count })
+    .describe("Rows that were not in the archive, by table."),
+});

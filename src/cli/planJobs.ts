@@ -1,0 +1,84 @@
+/** The plan of a day: read job files, the prices that chains need, and what all of it costs. */
+import { resolve } from "node:path";
+import { marketOf } from "../accounts/account.ts";
+import { readLastPrices } from "../archive/ask/lastPrices.ts";
+import { grouped } from "../collect/asks.ts";
+import { ChainBook, underlyingsOf } from "../collect/chainBook.ts";
+import { type DayPlan, dueOn, nextSession, planDay } from "../collect/dayPlan.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { jobsInvalid } from "../config/yamlFile.ts";
+import { exchangeTime } from "../market/calendar/dates.ts";
+import { createCalendar } from "../market/calendar/tradingCalendar.ts";
+import { archiveExists, withSchema } from "../run/archive.ts";
+import { type Edges, Interrupted } from "../run/edges.ts";
+import { type Job, requireJobs } from "../schedule/readJobs.ts";
+import { say } from "./terminal/harmless.ts";
+
+/** The plan of a day, in calls. */
+export type Plan = Omit<DayPlan, "hungriest">;
+
+/**
+ * What the job files cost on an exchange date.
+ *
+ * @param date null: the session under way, or the next
+ * @returns `simulated`: whether the jobs poll the simulated market; `priceless`: underlyings without a stored price,
+ *   whose chains were not counted; `problem`: why the prices could not be read, or null
+ * @throws QuotekeeperError JOBS_INVALID, JOBS_UNREADABLE; Interrupted
+ */
+export async function planJobs(config: Config, edges: Edges, date: string | null) {
+  const {
+    jobs,
+    neverDue,
+    calendar: overrides,
+    accounts,
+  } = await requireJobs(resolve(config.jobsDir), config);
+  if (neverDue.length > 0) throw jobsInvalid(neverDue);
+  const calendar = createCalendar(overrides);
+  const day = date ?? nextSession(calendar, edges.clock.now());
+  const chains = new ChainBook(calendar, (broken) => say(edges.stderr, broken.message));
+  const { prices, problem } = await lastPrices(config, edges, jobs);
+  chains.price(prices);
+  const due = jobs.flatMap((job) => dueOn(job, day, { calendar, chains }));
+  const priceless = [...new Set(jobs.flatMap((job) => chains.expand(job, day).priceless))];
+  const { hungriest: _hungriest, ...budget } = planDay(
+    due,
+    accounts.map(({ name, limit, limitWindowMs }) => ({ name, limit, windowMs: limitWindowMs })),
+  );
+  return { day, calendar, budget, priceless, problem, simulated: marketOf(accounts).simulated };
+}
+
+async function lastPrices(
+  config: Config,
+  edges: Edges,
+  jobs: readonly Job[],
+): Promise<{ prices: Map<string, string>; problem: string | null }> {
+  const underlyings = underlyingsOf(jobs.flatMap(({ chains }) => chains));
+  if (underlyings.length === 0 || !(await archiveExists(config))) return { prices: new Map(), problem: null };
+  try {
+    const prices = await withSchema(config, edges, ({ pool }) => readLastPrices(pool, underlyings));
+    return { prices: new Map(prices), problem: null };
+  } catch (error) {
+    if (error instanceof Interrupted) throw error;
+    return { prices: new Map(), problem: (error as Error).message };
+  }
+}
+
+/** Calls of a day's fullest minute. */
+export function mostCalls(budget: Plan): number {
+  return Math.max(0, ...hoursOf(budget).map(({ most }) => most));
+}
+
+/** Slots and calls of each hour of New York, and the calls of the hour's fullest minute. */
+export function hoursOf({ slots }: Plan): { hour: string; slots: number; calls: number; most: number }[] {
+  const minutes = grouped(slots, ({ at }) => exchangeTime(at).slice(11, 16));
+  const hours = grouped([...minutes], ([time]) => `${time.slice(0, 2)}:00`);
+  return [...hours].map(([hour, ofHour]) => {
+    const calls = ofHour.map(([, all]) => all.reduce((sum, slot) => sum + slot.calls, 0));
+    return {
+      hour,
+      slots: ofHour.reduce((sum, [, all]) => sum + all.length, 0),
+      calls: calls.reduce((sum, each) => sum + each, 0),
+      most: Math.max(...calls),
+    };
+  });
+}
