@@ -20,6 +20,9 @@ export function heightsOf(most: number): number[] {
 /** Most places of a linear axis: a few to a pixel. */
 const MOST_PLACES = 4_000;
 
+/** Values that differ by less, as a part of the greatest, are as good as equal on an axis. */
+const SAME = 1e-4;
+
 /** Room at both ends of a linear axis, as a part of what lies between them. */
 const ROOM = 0.03;
 
@@ -32,7 +35,8 @@ export function linearAxis(values: readonly number[]): {
   placeOf: (value: number) => number;
 } {
   const [least, most] = [Math.min(...values), Math.max(...values)];
-  const room = most > least ? (most - least) * ROOM : Math.abs(most) * ROOM || 1;
+  // Values as good as equal have room as one value has: their own distance is less than twelve digits can tell.
+  const room = most - least > Math.abs(most) * SAME ? (most - least) * ROOM : Math.abs(most) * ROOM || 1;
   const step = roundStep(most - least + 2 * room, MOST_PLACES);
   // Made from whole numbers: sums of 0.1 are not multiples of 0.1.
   const at = (number: number): number => Number((number * step).toPrecision(12));
