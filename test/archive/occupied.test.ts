@@ -82,6 +82,29 @@ test("several things in the way are counted, and the rows of a foreign table sta
   expect(await rowsOfQuery(pool, "select * from quotes")).toEqual([{ x: 7 }]);
 });
 
+test("a person's table in the way of a later migration of an archive is named, and nothing is applied", async () => {
+  const { pool } = await freshDatabase();
+  await pool.query("create table things (x int); insert into things values (7)");
+  const history = await readHistory();
+  const next = {
+    version: 5000,
+    name: "5000_things.sql",
+    sha256: "things",
+    sql: "create table things (y text)",
+  };
+
+  const migrating = migrate(pool, at(0), {
+    files: { ...history, migrations: [...history.migrations, next] },
+  });
+
+  await expect(migrating).rejects.toMatchObject({
+    code: "DATABASE_OCCUPIED",
+    message: "a table called things that is not quotekeeper's is in the way",
+  });
+  expect(await rowsOfQuery(pool, "select * from things")).toEqual([{ x: 7 }]);
+  expect(await currentVersion(pool)).toBe(history.migrations.at(-1)?.version);
+});
+
 describe("what is not in the way", () => {
   test("is a view of the archive's own that a later migration makes anew", async () => {
     const { pool } = await freshDatabase();

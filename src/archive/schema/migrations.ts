@@ -60,7 +60,7 @@ export async function migrate(
     const pending = pendingOf(history, applied);
     const texts = await appliedTexts(client);
     const changed = history.repeated.filter(({ name, sha256 }) => texts.get(name) !== sha256);
-    await requireFreeNames(client, history, applied.size > 0);
+    await requireFreeNames(client, history, pending);
     for (const file of pending) await applyOne(client, file);
     if (changed.length > 0) await transactionOn(client, () => applyTexts(client, changed));
     await settleTier(client, wishes);
@@ -134,7 +134,7 @@ async function appliedVersions(client: pg.PoolClient): Promise<Map<number, strin
 async function prepareHistory(client: pg.PoolClient, history: History): Promise<void> {
   if (await hasHistory(client)) return;
   try {
-    await requireFreeNames(client, history, false);
+    await requireFreeNames(client, history, history.migrations);
   } catch (error) {
     // Another program of ours is at it: what is there is its work.
     if (await hasHistory(client)) return;
@@ -198,15 +198,34 @@ async function lockHistory(pool: pg.Pool): Promise<() => Promise<void>> {
   };
 }
 
-/** @param isThere whether the archive was migrated before: then what its files make is ours, unless it is a stranger's */
+/**
+ * What the files make that an archive has had is ours, unless it is a stranger's; so are functions and views, which every archive has.
+ *
+ * @param pending the migrations to come; the baseline among them: there is no archive yet
+ */
 async function requireFreeNames(
   client: pg.PoolClient,
   { migrations, repeated }: History,
-  isThere: boolean,
+  pending: readonly Migration[],
 ): Promise<void> {
-  const made = [...migrations, ...repeated].flatMap(madeBy);
-  const problem = await findOccupied(client, isThere ? { pending: [], applied: made } : { pending: made });
+  const [baseline] = migrations;
+  const problem = await findOccupied(
+    client,
+    baseline !== undefined && pending.includes(baseline)
+      ? { pending: [...pending, ...repeated].flatMap(madeBy) }
+      : { pending: pending.flatMap(madeBy), applied: haveMade({ migrations, repeated }, pending) },
+  );
   if (problem !== null) throw problem;
+}
+
+/** What an archive has of the files. The baseline names what `earlier/` has yet to make, too. */
+function haveMade(
+  { migrations, repeated }: Pick<History, "migrations" | "repeated">,
+  pending: readonly Migration[],
+): ReturnType<typeof madeBy> {
+  const coming = new Set(pending.flatMap(madeBy).map(({ name }) => name));
+  const tables = migrations.filter((one) => !pending.includes(one)).flatMap(madeBy);
+  return [...tables.filter(({ name }) => !coming.has(name)), ...repeated.flatMap(madeBy)];
 }
 
 function newestOf({ migrations }: History): number {
