@@ -370,7 +370,7 @@ insert into sources (id, name, kind) values (1, 'account', 'account'), (2, 'simu
 insert into accounts (id, name) values (1, 'default');
 insert into archive_identity values (gen_random_uuid());
 
--- STEP3 triggers
+-- Bars follow the rows by triggers. repeat/20_bars.sql has the texts of their functions.
 create type bar_part as (
   instrument_id integer, source_id smallint, delayed boolean, first_at timestamptz, last_at timestamptz,
   open_at timestamptz, close_at timestamptz, open numeric, high numeric, low numeric, close numeric,

@@ -12,7 +12,7 @@ $$;
 comment on function session_of(timestamptz, timestamptz, timestamptz, timestamptz, timestamptz) is
   'Part of the views of bars: in which part of a session an instant lies.';
 
--- Bars begin anew at the open and at the close. All of these are at whole five minutes, so no five minutes reach over them.
+-- Bars are counted from the opening of the market, from its close, and from the ends of the other hours.
 create or replace function bar_beginning(
   at timestamptz, width interval, pre_at timestamptz, open_at timestamptz, close_at timestamptz, post_at timestamptz
 ) returns timestamptz language sql immutable parallel safe as $$

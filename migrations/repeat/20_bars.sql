@@ -46,7 +46,7 @@ comment on function quote_bars(
   integer, smallint, boolean, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, interval
 ) is 'Part of bars_1m: bars from the quotes of one date. Call bars(...) instead.';
 
--- As before, but volumes are read once for all quotes of a series, and not looked up for each.
+-- The bars of a series that intraday_bars does not have yet. Volumes are read once for all quotes, and not looked up for each.
 create or replace function newest_bars(
   of_instrument integer, of_source smallint, of_delayed boolean, of_date date, from_at timestamptz, to_at timestamptz,
   pre_at timestamptz, open_at timestamptz, close_at timestamptz, post_at timestamptz, width interval
@@ -105,7 +105,8 @@ comment on function newest_bars(
   integer, smallint, boolean, date, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, interval
 ) is 'Part of bars_5m and bars_1h: bars that are not kept yet. Call bars(...) instead.';
 
--- As before, but with the sessions' own five minutes. What a load gives is in the clock's: where a close is not, the rows tell.
+-- Writes the bars that have ended into intraday_bars, by the five minutes of the session. Parts that a load gives are by those of the clock:
+-- on a date whose close is not at a whole five minutes the bars are made from the rows.
 create or replace function keep_intraday_bars(
   instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean default false,
   parts bar_part[] default '{}', written text[] default '{}'
@@ -342,7 +343,7 @@ $$;
 comment on function refresh_daily_bars(integer[], smallint[], boolean[], date[]) is
   'Internal, part of refresh_session_bars(...): the rows of session_bars themselves.';
 
--- As before, and the session bars are written in any case: who remembers their rows sees it.
+-- Makes the bars of five minutes and of an hour again. It writes the session bars in any case, so that a load that remembers them sees it.
 create or replace function refresh_intraday_bars(
   instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]
 ) returns void language plpgsql as $$
@@ -489,7 +490,7 @@ comment on function add_bar_parts(bar_part[]) is
   'Internal, for the loader: adds what a load brought of session bars to those that are there.';
 revoke execute on function add_bar_parts(bar_part[]) from public;
 
--- As before, but each five minutes, and behind several transactions; of others too where that is asked for.
+-- Writes the bars that have ended since several transactions stored rows; `others_too` includes the bars of other transactions.
 create or replace function keep_ended_bars(
   from_date date, to_date date, parts bar_part[] default '{}', written text[] default '{}', others_too boolean default true
 ) returns void language plpgsql as $$
@@ -536,7 +537,7 @@ comment on function keep_ended_bars(date, date, bar_part[], text[], boolean) is
   'Internal, for the loader: writes the bars of five minutes and of an hour that have ended into intraday_bars.';
 revoke execute on function keep_ended_bars(date, date, bar_part[], text[], boolean) from public;
 
--- As before, unless the bars are given.
+-- A trigger of quotes: adds new rows to session_bars, unless the transaction gives the bars itself.
 create or replace function keep_session_bars() returns trigger language plpgsql as $$
 declare
   parts bar_part[];
@@ -1045,7 +1046,7 @@ from bars_1h b
 where b.session = 'regular'
 group by b.instrument_id, b.security_type, b.symbol, b.expiration, b.option_type, b.strike, b.source, b.delayed, b.date, b.source_name;
 
--- As before, but a width that dates cannot make is refused.
+-- Bars of any width. A width that dates cannot make is refused.
 create or replace function bars(instrument text, width interval, from_at timestamptz, to_at timestamptz) returns table (
   instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamptz,
   open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint

@@ -53,7 +53,7 @@ left join lateral (
    limit 1)
 ) e on true;
 
--- As before, but for how the end of the search is said: TimescaleDB compares the ends of a batch with a column or a value, not with the
+-- How the end of the search is written matters: TimescaleDB compares the ends of a batch with a column or a value, not with the
 -- least of both.
 create or replace function quotes_at(at timestamptz) returns table (
   instrument_id integer, security_type text, symbol text, expiration date, option_type text, strike numeric, description text,

@@ -59,7 +59,7 @@ $$;
 comment on function option_value(text, double precision, double precision, double precision, double precision, double precision, double precision) is
   'Value and greeks of a European CALL or PUT by Black-Scholes-Merton. delta and gamma are per 1 of the spot, vega per 1 of volatility, theta per year, rho per 1 of the rate.';
 
--- As before, but for prices at the upper bound.
+-- A price at its upper bound has no volatility.
 create or replace function implied_volatility(
   option_type text, price double precision, spot double precision, strike double precision, years double precision,
   rate double precision default 0, dividend_yield double precision default 0

@@ -1,4 +1,4 @@
--- As before, and a miss is of the share in which its instrument was due.
+-- A miss counts for the share in which its instrument was due.
 create or replace view coverage_daily as
 with expected as (
   select s.date, s.source_id, name as instrument, sum(s.n)::bigint as expected
