@@ -369,33 +369,3 @@ create table calendar_days (
 insert into sources (id, name, kind) values (1, 'account', 'account'), (2, 'simulated', 'simulated');
 insert into accounts (id, name) values (1, 'default');
 insert into archive_identity values (gen_random_uuid());
-
--- Bars follow the rows by triggers. repeat/20_bars.sql has the texts of their functions.
-create type bar_part as (
-  instrument_id integer, source_id smallint, delayed boolean, first_at timestamptz, last_at timestamptz,
-  open_at timestamptz, close_at timestamptz, open numeric, high numeric, low numeric, close numeric,
-  spread_sum numeric, spread_count bigint, quote_count bigint, first_volume bigint, volume bigint
-);
-create function keep_session_bars() returns trigger language plpgsql as $$ begin return null; end $$;
-create function keep_bars() returns trigger language plpgsql as $$ begin return null; end $$;
-create function follow_lost_quotes() returns trigger language plpgsql as $$ begin return null; end $$;
-create function follow_lost_volumes() returns trigger language plpgsql as $$ begin return null; end $$;
-create function follow_calendar() returns trigger language plpgsql as $$ begin return null; end $$;
-create trigger keep_session_bars after insert on quotes
-  referencing new table as inserted for each statement execute function keep_session_bars();
-create trigger keep_bars after insert on extended_quotes
-  referencing new table as inserted for each statement execute function keep_bars();
-create trigger follow_calendar after insert or delete on sessions for each row execute function follow_calendar();
-create trigger follow_corrections after update on sessions for each row
-  when ((old.pre_at, old.open_at, old.close_at, old.post_at) is distinct from (new.pre_at, new.open_at, new.close_at, new.post_at))
-  execute function follow_calendar();
-create trigger follow_deleted_quotes after delete on quotes
-  referencing old table as gone for each statement execute function follow_lost_quotes();
-create trigger follow_changed_quotes after update on quotes
-  referencing old table as gone new table as inserted for each statement execute function follow_lost_quotes();
-create trigger follow_truncated_quotes after truncate on quotes for each statement execute function follow_lost_quotes();
-create trigger follow_deleted_volumes after delete on extended_quotes
-  referencing old table as gone for each statement execute function follow_lost_volumes();
-create trigger follow_changed_volumes after update on extended_quotes
-  referencing old table as gone new table as inserted for each statement execute function follow_lost_volumes();
-create trigger follow_truncated_volumes after truncate on extended_quotes for each statement execute function follow_lost_volumes();

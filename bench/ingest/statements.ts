@@ -4,11 +4,11 @@ import pg from "pg";
 /** What a statement is for, by how it begins; the first that fits. */
 const KINDS: readonly (readonly [string, RegExp])[] = [
   ["COPY of both tables", /^copy /],
-  ["bars that are given, and those that are over", /add_bar_parts|keep_ended_bars/],
+  ["bars", /make_due_bars/],
+  ["quotes of staging tables", /insert into (extended_)?quotes /],
   ["responses", /insert into responses/],
   ["instruments: find, add", /from instruments|insert into instruments|lock table/],
   ["dividends", /dividends/],
-  ["are repeated quotes there", /^with series as/],
   ["commit", /^commit/],
   ["savepoints", /savepoint/],
   ["begin, position", /^begin|position|lock/],

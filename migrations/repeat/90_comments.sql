@@ -144,7 +144,7 @@ calendar_days: Days on which the exchange differs from the program's rules, as j
   kind: closed: no session; early: one that ends at close; regular: 09:30 to 16:00. Origin: calendar.yaml.
   close: When an early session ends, HH:MM in New York; NULL: 13:00. Origin: calendar.yaml.
   reason: Why, in the operator's words; NULL: not said. Origin: calendar.yaml.
-session_bars: Kept by a trigger on quotes, in the transaction that inserts them. Prices are those of last above 0: 0 is no trade.
+session_bars: Made from quotes a few seconds after they are stored; bars_1d adds the rows that a bar lacks. After statements of your own on quotes call recompute_session_bars(from, to). Prices are those of last above 0: 0 is no trade.
   as quotes: instrument_id
   as responses: source_id
   delayed: Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.
@@ -162,6 +162,7 @@ session_bars: Kept by a trigger on quotes, in the transaction that inserts them.
   quote_count: How many quotes it is made of.
   volume: Shares traded, of an option contracts: the last number shown on that date. NULL while extended_quotes has it; written down before retention drops those rows. Origin: extended_quotes.volume.
   quotes_dropped: Retention has dropped quotes of it: the bar knows more than the rows, and stays until as many rows are there again.
+  made_to: Rows later than this have come since the bar was made; -infinity: all of it is to be made again; NULL: it has all rows. UTC.
   bars_to: intraday_bars has the bars that end by then: all of a date that is not its series' last, others up to the last quarter of an hour. UTC.
 intraday_bars: Bars that end by session_bars.bars_to. What is newer, a quarter of an hour at most, is read from the rows.
   bar_at: When the bar begins. UTC.
@@ -292,6 +293,9 @@ bars_1h: Bars of 1 hour in exchange time, of the observations of `last`. Name da
   as session_bars: delayed date open high low close quote_count
   as intraday_bars: session bar_at
   as bars_1m: mean_spread volume
+session_bars_now: Internal, part of bars_1d: session_bars with the rows that their bars do not have yet.
+  as session_bars: instrument_id source_id delayed date first_at last_at open high low close close_at spread_sum spread_count quote_count
+  volume: Shares traded on the date, of an option contracts: the last number shown; NULL: none. Origin: extended_quotes.volume.
 bars_1d: One bar for each exchange date, of all its hours; bars_1d_regular has those of regular hours alone. volume is the last one shown.
   as quotes: instrument_id
   as instruments: security_type symbol expiration option_type strike
@@ -299,7 +303,7 @@ bars_1d: One bar for each exchange date, of all its hours; bars_1d_regular has t
   as session_bars: delayed date first_at last_at open high low close quote_count
   session: regular, early, or closed: no session on that date; of the simulated market always regular. Origin: sessions.kind.
   as bars_1m: mean_spread
-  volume: Shares traded on the date, of an option contracts: the last number shown; NULL: none. Origin: extended_quotes.volume.
+  as session_bars_now: volume
   close_session: Part of the session that close is of: pre, regular, post, or closed for all other time; NULL: no close. Origin: sessions.
 bars_1d_regular: One bar for each exchange date, of the quotes between open and close alone; bars_1d has those of all hours.
   as quotes: instrument_id

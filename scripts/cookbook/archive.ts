@@ -5,7 +5,6 @@
  */
 import type pg from "pg";
 import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
-import { isOnCitus } from "../../src/archive/tiers/citus.ts";
 import { optionValue } from "../../src/serve/simulated/blackScholes.ts";
 import { chance, seedOf } from "../../src/serve/simulated/hash.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
@@ -246,9 +245,7 @@ export async function fillCookbook(pool: pg.Pool): Promise<void> {
     await insertRows(client, rows);
     await client.query(DIVIDENDS);
     await insertSlots(client, slots);
-    // Elsewhere the rows' triggers have made them.
-    if (await isOnCitus(client))
-      await client.query("select recompute_session_bars('2026-11-09', '2026-11-20')");
+    await client.query("select recompute_session_bars('2026-11-09', '2026-11-20')");
     await client.query("analyze");
   } finally {
     client.release();

@@ -4,7 +4,6 @@
  */
 import type pg from "pg";
 import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
-import { isOnCitus } from "../../src/archive/tiers/citus.ts";
 
 const INSTRUMENTS = `
 insert into instruments (id, security_type, symbol, description, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
@@ -126,9 +125,7 @@ export async function fillFixture(pool: pg.Pool): Promise<void> {
     ])
       await client.query(statement);
     await client.query("drop table made, contracts");
-    // Elsewhere the rows' triggers have made them.
-    if (await isOnCitus(client))
-      await client.query("select recompute_session_bars('2026-11-18', '2026-11-20')");
+    await client.query("select recompute_session_bars('2026-11-18', '2026-11-20')");
   } finally {
     client.release();
   }

@@ -6,9 +6,6 @@
 /** The hole: `instrument_id` and `source_id` with all digits that they can have, each with its tab. */
 const HOLE = Buffer.from("0000000000\t00000\t", "latin1");
 
-/** How long it is. */
-export const HOLE_BYTES = HOLE.length;
-
 const [ID_DIGITS, SOURCE_DIGITS] = [10, 5];
 const [TAB, LINE_FEED, SPACE, ZERO, BACKSLASH, TILDE] = [0x09, 0x0a, 0x20, 0x30, 0x5c, 0x7e];
 

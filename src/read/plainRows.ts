@@ -34,6 +34,7 @@ type Known = {
 /** An answer that is being read. */
 type Progress = Lines & {
   record: ResponseRecord;
+  delayed: boolean;
   /** What the lines begin with. */
   starts: { quotes: Uint8Array; extended: Uint8Array };
   /** How many instruments were asked for by name; null when only the service knows. */
@@ -126,6 +127,7 @@ export class PlainReader {
     const progress: Progress = {
       ...lines,
       record,
+      delayed: call.delayed,
       asked,
       rows: [],
       places: [],
@@ -230,13 +232,14 @@ export class PlainReader {
   }
 
   #addRow(
-    { record, rows, quotes, extended, starts }: Progress,
+    { record, delayed, rows, quotes, extended, starts }: Progress,
     of: { row: InstrumentRow; columns: Columns; dividend: number },
   ): void {
     const { row: instrument, columns, dividend } = of;
     rows.push({
       instrument,
       observedAt: record.observedAt,
+      delayed,
       dividend: this.#paid[dividend] ?? null,
       quote: quotes.end,
       extended: extended.end,

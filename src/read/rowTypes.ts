@@ -73,6 +73,7 @@ export type AnswerRows = {
 export type PlainRow = {
   instrument: InstrumentRow;
   observedAt: Instant;
+  delayed: boolean;
   /** As `dividendOf` gives it. */
   dividend: DividendData | null;
   quote: number;

@@ -5,7 +5,7 @@ import type pg from "pg";
 import { grouped } from "../../src/collect/asks.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { handOnDatabases } from "../support/database.ts";
-import { archive, see, type Seen } from "../support/observations.ts";
+import { archive, load, see, type Seen } from "../support/observations.ts";
 import { runs } from "../support/runs.ts";
 
 handOnDatabases();
@@ -139,7 +139,7 @@ async function viewed(pool: pg.Pool, view: string): Promise<unknown[]> {
 }
 
 describe("bars of any width", () => {
-  test("are those that the raw rows make, kept before or not", async () => {
+  test("are those that the raw rows make, made before or not", async () => {
     const pool = await archive("AAPL");
     await fc.assert(
       fc.asyncProperty(
@@ -149,7 +149,6 @@ describe("bars of any width", () => {
         async (first, later, seconds) => {
           await pool.query("truncate quotes, extended_quotes, session_bars, intraday_bars");
           await see(pool, ...first.map(seenOf));
-          await pool.query("select keep_ended_bars('2026-11-01', '2026-11-30')");
           await see(pool, ...later.map(seenOf));
 
           const found = await rowsOfQuery(pool, barsFrom("bars('AAPL', make_interval(secs => $1), $2, $3)"), [
@@ -351,29 +350,35 @@ test("a day's bar is of all hours and says of which session its close is, bars_1
     return rows.map(({ bar }) => bar);
   };
   await fc.assert(
-    fc.asyncProperty(fc.array(observation, { minLength: 1, maxLength: 40 }), async (seen) => {
-      await pool.query("truncate quotes, extended_quotes, session_bars, intraday_bars");
-      await see(pool, ...seen.map(seenOf));
-      const rows = await rawRows(pool);
-      const keyOf = ({ delayed, source, date }: Row | Made): string => [delayed, source, date].join();
-      const days = grouped(barsOf(rows, 3_600) as Made[], keyOf);
+    fc.asyncProperty(
+      fc.array(observation, { minLength: 2, maxLength: 40 }),
+      fc.boolean(),
+      async (seen, isMade) => {
+        await pool.query("truncate quotes, extended_quotes, session_bars, intraday_bars");
+        await see(pool, ...seen.slice(0, 1).map(seenOf));
+        await (isMade ? see(pool, ...seen.slice(1).map(seenOf)) : load(pool, seen.slice(1).map(seenOf)));
+        const rows = await rawRows(pool);
+        const keyOf = ({ delayed, source, date }: Row | Made): string => [delayed, source, date].join();
+        const days = grouped(barsOf(rows, 3_600) as Made[], keyOf);
 
-      expect(await asked("bars_1d", ", 'session', close_session")).toEqual(
-        [...days].map(([key, bars]) => ({
-          ...joined(bars),
-          volume: known(rows.filter((row) => keyOf(row) === key).map(({ volume }) => volume)).at(-1) ?? null,
-          session: bars.findLast(({ close }) => close !== null)?.session ?? null,
-        })),
-      );
-      expect(await asked("bars_1d_regular")).toEqual(
-        [...days.values()].flatMap((bars) => {
-          const regular = bars.filter(({ session }) => session === "regular");
-          const volumes = known(regular.map(({ volume }) => volume));
-          const volume = volumes.length > 0 ? volumes.reduce((sum, one) => sum + one) : null;
-          return regular.length > 0 ? [{ ...joined(regular), volume }] : [];
-        }),
-      );
-    }),
+        expect(await asked("bars_1d", ", 'session', close_session")).toEqual(
+          [...days].map(([key, bars]) => ({
+            ...joined(bars),
+            volume:
+              known(rows.filter((row) => keyOf(row) === key).map(({ volume }) => volume)).at(-1) ?? null,
+            session: bars.findLast(({ close }) => close !== null)?.session ?? null,
+          })),
+        );
+        expect(await asked("bars_1d_regular")).toEqual(
+          [...days.values()].flatMap((bars) => {
+            const regular = bars.filter(({ session }) => session === "regular");
+            const volumes = known(regular.map(({ volume }) => volume));
+            const volume = volumes.length > 0 ? volumes.reduce((sum, one) => sum + one) : null;
+            return regular.length > 0 ? [{ ...joined(regular), volume }] : [];
+          }),
+        );
+      },
+    ),
     { numRuns: runs(10) },
   );
 });

@@ -2,8 +2,7 @@
 import { expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
-import { GivenBars } from "../../src/archive/load/givenBars.ts";
-import { readTier } from "../../src/archive/tiers/tier.ts";
+import { makeDueBars } from "../../src/archive/schema/makeBars.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { archive, load, see, type Seen } from "../support/observations.ts";
 
@@ -11,7 +10,6 @@ import { archive, load, see, type Seen } from "../support/observations.ts";
 jest.setTimeout(300_000);
 
 const pool = await archive();
-const isPlain = (await readTier(pool)).name === "plain";
 
 /** A row as the tables have it: `at` in ms of New York's clock, as if that were UTC; prices in cents. */
 type Row = { at: number; bid: bigint | null; ask: bigint | null; last: bigint | null; volume: bigint | null };
@@ -138,6 +136,23 @@ async function daysKept(id: number) {
   }));
 }
 
+const meanOf = (spreads: readonly (bigint | undefined)[] | null): string | null =>
+  spreads === null ? null : (Number(spreads[0]) / Number(spreads[1])).toFixed(6);
+
+async function daysShown(id: number) {
+  const found = await rowsOfQuery(
+    pool,
+    `select date, ${cents}, quote_count as count, volume, 100 * mean_spread as spread, ${ms("first_at")} "from", ${ms("last_at")} "to"
+     from bars_1d where instrument_id = $1 order by date`,
+    [id],
+  );
+  return found.map(({ date, spread, from, to, ...rest }) => ({
+    ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, whole(value)])),
+    ...{ date, from: Number(from), to: Number(to) },
+    spread: spread === null ? null : Number(spread).toFixed(6),
+  }));
+}
+
 async function barsKept(id: number, width: string) {
   const found = await rowsOfQuery(
     pool,
@@ -177,10 +192,13 @@ async function expectKept(id: number, rows: readonly Row[]): Promise<void> {
   );
 }
 
-/** All bars of an instrument against a count of its rows. */
-async function expectCounted(id: number): Promise<void> {
+/** All bars of an instrument against a count of its rows; `areMade`: also those that session_bars has. */
+async function expectCounted(id: number, areMade = true): Promise<void> {
   const rows = await rowsOf(id);
-  expect(await daysKept(id)).toEqual(daysCounted(rows));
+  if (areMade) expect(await daysKept(id)).toEqual(daysCounted(rows));
+  expect(await daysShown(id)).toEqual(
+    daysCounted(rows).map(({ spreads, ...day }) => ({ ...day, spread: meanOf(spreads) })),
+  );
   for (const [width, length] of [
     ["1m", MINUTE],
     ["5m", 5 * MINUTE],
@@ -189,7 +207,7 @@ async function expectCounted(id: number): Promise<void> {
     expect(await barsKept(id, width)).toEqual(
       barsCounted(rows, length, id).map(({ spreads, logReturn, ...bar }) => ({
         ...{ ...bar, logReturn: width === "5m" ? logReturn : null },
-        spread: spreads === null ? null : (Number(spreads[0]) / Number(spreads[1])).toFixed(6),
+        spread: meanOf(spreads),
       })),
     );
 }
@@ -201,18 +219,10 @@ const observation = fc.record({
   minute: fc.integer({ min: 0, max: 24 * 60 - 1 }),
   ...{ bid: price, ask: price, last: price, traded: fc.option(fc.nat(50)) },
 });
-/** What becomes of some: a load that knows what it did before brings them in their order, others do it in any, or they are lost. */
+/** What becomes of some: they are loaded, and their bars made then or later; or they are lost, and somebody recomputes their dates. */
 const step = fc.record({
-  way: fc.constantFrom("loaded", "loaded", "seen", "lost"),
+  way: fc.constantFrom("loaded", "loaded", "made", "lost"),
   places: fc.array(fc.nat(39), { minLength: 1, maxLength: 25 }),
-});
-/**
- * A load of all in their order, by pieces of these lengths, of which not each is kept at once; between some of them others do
- * something to a few, or the load is killed and another one goes on.
- */
-const piece = fc.record({
-  ...{ length: fc.integer({ min: 1, max: 9 }), keeps: fc.boolean(), isKilled: fc.nat(7).map((n) => n === 0) },
-  between: fc.option(fc.record({ lost: fc.boolean(), place: fc.nat(39) })),
 });
 
 /** Observations of an instrument, each at a time of its own; the volume of a date only grows. */
@@ -244,6 +254,8 @@ async function lose(seen: readonly Seen[]): Promise<void> {
       `delete from ${table} where observed_at = any ($1::timestamptz[]) and instrument_id = $2`,
       [seen.map(({ at }) => `${at} America/New_York`), seen[0]?.id],
     );
+  for (const date of new Set(seen.map(({ at }) => at.slice(0, 10))))
+    await pool.query("select recompute_session_bars($1, $1)", [date]);
 }
 
 test("whatever is loaded in whatever order, lost and loaded again, bars of every width equal a recount of the rows", async () => {
@@ -257,12 +269,11 @@ test("whatever is loaded in whatever order, lost and loaded again, bars of every
         await add(pool, id);
         if (id % 2 === 0) simulated.add(id);
         const all = observationsOf(id, drawn);
-        const given = new GivenBars();
         for (const { way, places } of steps) {
           const some = [...new Set(places.map((place) => place % all.length))].flatMap((at) => all[at] ?? []);
-          if (way === "loaded") await loadNew(given, id, some);
+          if (way === "loaded") await load(pool, some);
           else await (way === "lost" ? lose(some) : see(pool, ...some));
-          if (isPlain) await expectCounted(id);
+          if (way === "made") await expectCounted(id);
         }
         await see(pool, ...all);
         await expectCounted(id);
@@ -273,27 +284,16 @@ test("whatever is loaded in whatever order, lost and loaded again, bars of every
   );
 });
 
-/** Loads those of an instrument that are not there. */
-async function loadNew(
-  given: GivenBars,
-  id: number,
-  some: readonly Seen[],
-  options?: { keeps: boolean },
-): Promise<void> {
-  const there = new Set((await rowsOf(id)).map(({ at }) => at));
-  const fresh = some
-    .filter(({ at }) => !there.has(Date.parse(`${at}Z`)))
-    .toSorted((a, b) => (a.at < b.at ? -1 : 1));
-  if (fresh.length > 0) await load(pool, given, fresh, options);
-}
-
-test("a load remembers what it gave, unless somebody else has changed something of it", async () => {
+test("rows behind all others are in bars of every width at once, and bars that are made bit by bit equal those of all rows", async () => {
   let id = 2_000;
   await fc.assert(
     fc.asyncProperty(
       // Some minutes apart: of some five minutes there are several.
       fc.array(observation, { minLength: 30, maxLength: 40 }),
-      fc.array(piece, { minLength: 40, maxLength: 40 }),
+      fc.array(fc.record({ length: fc.integer({ min: 1, max: 9 }), isMade: fc.boolean() }), {
+        minLength: 40,
+        maxLength: 40,
+      }),
       fc.boolean(),
       async (drawn, pieces, isNarrow) => {
         id += 1;
@@ -303,36 +303,32 @@ test("a load remembers what it gave, unless somebody else has changed something 
           id,
           drawn.map((one) => ({ ...one, minute: isNarrow ? 570 + (one.minute % 70) : one.minute })),
         );
-        const end = all.splice(-1);
-        let given = new GivenBars();
         let from = 0;
-        for (const { length, keeps, isKilled, between } of pieces) {
+        for (const { length, isMade } of pieces) {
           if (from >= all.length) break;
-          await loadNew(given, id, all.slice(from, from + length), { keeps });
+          await (isMade
+            ? see(pool, ...all.slice(from, from + length))
+            : load(pool, all.slice(from, from + length)));
           from += length;
-          if (isKilled) given = new GivenBars();
-          const other = all[(between?.place ?? 0) % all.length];
-          if (!between || !other) continue;
-          if (isPlain && between.lost) await lose([other]);
-          else if (isPlain && between.place % 3 === 0)
-            await pool.query(
-              `update extended_quotes set volume = volume + 1
-               where instrument_id = $1 and observed_at = (select max(observed_at) from quotes where instrument_id = $1)`,
-              [id],
-            );
-          else await see(pool, other);
-          if (isPlain) await expectCounted(id);
+          await expectCounted(id, isMade);
         }
-        await loadNew(given, id, end);
+        await makeDueBars(pool);
         await expectCounted(id);
         await expectKept(id, await rowsOf(id));
-        // As after a migration of an archive that kept bars before they knew their returns.
-        await pool.query("update intraday_bars set log_return = null where instrument_id = $1", [id]);
-        await pool.query("select fill_log_returns()");
-        await expectCounted(id);
+        const kept = () =>
+          rowsOfQuery(
+            pool,
+            `select s::text, (select array_agg(i::text order by minutes, bar_at) from intraday_bars i
+               where i.instrument_id = s.instrument_id and i.date = s.date) as bars
+             from session_bars s where instrument_id = $1 order by date`,
+            [id],
+          );
+        const before = await kept();
+        await pool.query("select recompute_session_bars('1990-01-01', '2099-01-01')");
+        expect(await kept()).toEqual(before);
       },
     ),
-    { numRuns: 16, seed: 18 },
+    { numRuns: 12, seed: 18 },
   );
 });
 
@@ -348,34 +344,9 @@ test("a load that goes on over midnight in New York, in summer, in winter and be
     const times = ["20:00", "22:30", "23:05", "23:58"].map((time) => `${before} ${time}`);
     times.push(...["00:01", "00:30", "01:02", "03:30"].map((time) => `${after} ${time}`));
     const seen = times.map((at, place): Seen => ({ at, id, last: String(9 + place), volume: String(place) }));
-    await load(pool, new GivenBars(), seen);
+    await see(pool, ...seen);
     await expectCounted(id);
   }
-});
-
-test("bars of all that a load has given are kept at once, and those that a killed load has left", async () => {
-  const [first, second] = [3_001, 3_002];
-  for (const id of [first, second]) await add(pool, id);
-  const hour = (id: number, at: string): Seen[] =>
-    ["00", "10", "20", "30"].map((minute) => ({
-      at: `2026-11-27 ${at}:${minute}`,
-      id,
-      last: "10",
-      volume: "1",
-    }));
-  const expectBoth = async (): Promise<void> => {
-    for (const id of [first, second]) await expectKept(id, await rowsOf(id));
-  };
-  const given = new GivenBars();
-  await load(pool, given, hour(first, "10"), { keeps: false });
-  await load(pool, given, hour(second, "10"));
-  await expectBoth();
-  await load(pool, given, hour(first, "11"), { keeps: false });
-  await load(pool, given, hour(second, "11"));
-  await expectBoth();
-  await load(pool, given, hour(first, "12"), { keeps: false });
-  await load(pool, new GivenBars(), hour(second, "12"));
-  await expectBoth();
 });
 
 async function add(to: pg.Pool, id: number): Promise<void> {
@@ -384,55 +355,3 @@ async function add(to: pg.Pool, id: number): Promise<void> {
     [id, `S${id}`],
   );
 }
-
-const plainTest = isPlain ? test : test.skip;
-
-plainTest(
-  "bars follow rows that are changed, and those of a partition that is truncated, dropped or loaded again",
-  async () => {
-    const id = 1_001;
-    await add(pool, id);
-    const seen = ["2026-11-30 10:00", "2026-11-30 19:30", "2026-12-01 10:00", "2026-12-01 10:01"].map(
-      (at, n): Seen => ({ at, id, bid: "9.90", ask: "10.10", last: `1${n}.00`, volume: `${n}` }),
-    );
-    await see(pool, ...seen);
-
-    await pool.query(
-      "update quotes set last = 20, observed_at = observed_at + interval '1 day' where last = 12",
-    );
-    await expectCounted(id);
-    await pool.query("update quotes_2026_12 set delayed = true where last = 13");
-    await pool.query("update quotes_2026_12 set delayed = false where last = 13");
-    await expectCounted(id);
-    await pool.query("delete from quotes_2026_12 where last = 13");
-    await expectCounted(id);
-
-    await pool.query("update extended_quotes set volume = volume + 5");
-    await expectCounted(id);
-    await pool.query("delete from extended_quotes where observed_at < '2026-12-01 00:00+00'");
-    await expectCounted(id);
-    await see(pool, ...seen);
-    await expectCounted(id);
-
-    await pool.query("truncate quotes_2026_12, extended_quotes_2026_12");
-    await expectCounted(id);
-    await see(pool, ...seen);
-    await expectCounted(id);
-
-    // Nobody is told of a partition that is dropped: its bars stay until rows of theirs come again.
-    await pool.query("drop table quotes_2026_12, extended_quotes_2026_12");
-    await see(pool, ...seen.slice(2));
-    await see(pool, ...seen.slice(0, 2));
-    await expectCounted(id);
-
-    // Nor of bars of dates that somebody has emptied alone.
-    await pool.query("truncate session_bars");
-    await pool.query("delete from quotes where instrument_id = $1", [id]);
-    await pool.query("delete from extended_quotes where instrument_id = $1", [id]);
-    await see(pool, ...seen);
-    await expectCounted(id);
-
-    await pool.query("truncate quotes, extended_quotes");
-    expect(await rowsOfQuery(pool, "select * from session_bars")).toEqual([]);
-  },
-);

@@ -5,42 +5,19 @@
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
 import { migrate } from "../../src/archive/schema/migrations.ts";
-import { RETENTION, TAKE_PIECES } from "../../src/archive/tiers/community.ts";
+import { RETENTION } from "../../src/archive/tiers/community.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 import { see, type Seen } from "../support/observations.ts";
 
 const STAND_INS = `
-  create function time_bucket(interval, timestamptz) returns timestamptz language sql immutable
-    as $$ select date_bin($1, $2, '2000-01-01 00:00+00') $$;
   create schema timescaledb_information;
   create table timescaledb_information.chunks (hypertable_schema name default current_schema(),
     hypertable_name text default 'quotes', range_start timestamptz, range_end timestamptz);
   create function drop_chunks(of_table text, older_than timestamptz) returns void language plpgsql as $$
   begin
     execute format('delete from %I where observed_at < $1', of_table) using older_than;
-  end $$;
-  drop trigger follow_deleted_quotes on quotes`;
-
-/** Aggregates as releases before had them; `counts` says which prices of `last` do. */
-async function makePieces(pool: pg.Pool, counts: string): Promise<void> {
-  const ordered = (way: string): string =>
-    `(array_agg(last order by observed_at ${way}) filter (where ${counts}))[1]`;
-  const shown = (way: string): string =>
-    `(array_agg(volume order by observed_at ${way}) filter (where volume is not null))[1]`;
-  await pool.query(
-    `create materialized view bar_pieces as
-     select instrument_id, source_id, delayed, time_bucket('5 minutes', observed_at) as bar_at, ${ordered("asc")} as open,
-            max(last) filter (where ${counts}) as high, min(last) filter (where ${counts}) as low, ${ordered("desc")} as close,
-            sum(ask - bid) filter (where bid > 0 and ask > 0) as spread_sum,
-            count(*) filter (where bid > 0 and ask > 0) as spread_count, count(*) as quote_count
-     from quotes group by 1, 2, 3, 4;
-     create materialized view volume_pieces as
-     select instrument_id, source_id, time_bucket('5 minutes', observed_at) as bar_at, ${shown("asc")} as first_shown,
-            ${shown("desc")} as shown, count(*) as row_count
-     from extended_quotes group by 1, 2, 3`,
-  );
-}
+  end $$;`;
 
 /** A plain archive of one instrument's day: prices of 0 and quotes without volume among the others. */
 async function archiveOf(date: string, isZero: (n: number) => boolean): Promise<pg.Pool> {
@@ -70,34 +47,6 @@ const barsOf = async (pool: pg.Pool) => ({
   fives: await rowsOfQuery(pool, "select * from bars_5m order by bar_at"),
   hours: await rowsOfQuery(pool, "select * from bars_1h order by bar_at"),
 });
-
-test.each([
-  ["0 was no price", "last > 0"],
-  ["0 was a price", "last is not null"],
-])(
-  "bars whose quotes are gone are taken over from the pieces of a release for which %s",
-  async (_, counts) => {
-    const pool = await archiveOf("2026-11-20", (n) => counts === "last is not null" && n === 22);
-    const before = await barsOf(pool);
-    await makePieces(pool, counts);
-    await pool.query(`
-    update session_bars set quotes_dropped = true, bars_to = null;
-    delete from intraday_bars;
-    delete from extended_quotes;
-    delete from quotes`);
-
-    await pool.query(TAKE_PIECES);
-
-    // The lowest price of five minutes in which 0 was one is not known.
-    const [known, expected] = [await barsOf(pool), before].map((bars) =>
-      [...bars.fives, ...bars.hours].map(({ low, ...bar }) =>
-        counts === "last > 0" ? { low, ...bar } : bar,
-      ),
-    );
-    expect(known).toEqual(expected);
-    expect(await rowsOfQuery(pool, "select to_regclass('bar_pieces') as name")).toEqual([{ name: null }]);
-  },
-);
 
 test("retention keeps daily bars and their last volume, whatever of their rows comes again", async () => {
   const old = await archiveOf("2020-03-02", () => false);

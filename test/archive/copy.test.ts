@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { copyInto } from "../../src/archive/load/copyQuotes.ts";
+import { copyInto } from "../../src/archive/load/copyInto.ts";
 import { CopyLines, copyText } from "../../src/read/copyLines.ts";
 import { anyCharacter } from "../support/anyCharacter.ts";
 import { rowsOfQuery } from "../support/archive.ts";

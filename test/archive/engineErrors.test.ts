@@ -26,8 +26,9 @@ describe.each(["batches", "stretches"] as const)("at any statement of %s", (load
 
   test("the statements are those of a batch with everything in it", () => {
     for (const part of [
-      ...["insert into responses", "insert into instruments", "copy quotes", "copy extended_quotes"],
+      ...["insert into responses", "insert into instruments", "copy "],
       ...[
+        "insert into session_bars",
         "insert into dividends",
         "update instruments",
         "insert into dead_letters",
@@ -152,7 +153,7 @@ describe("a row that is to blame", () => {
   ])("for %s is one dead letter, and the others land", async (_what, change, code) => {
     const { pool, append, load, forgetPositions } = await loadingWorld();
     await pool.query(
-      "drop view if exists latest_quotes, option_chain_latest, bars_1m, bars_5m, bars_1h, bars_1d cascade",
+      "drop view if exists latest_quotes, option_chain_latest, bars_1m, bars_5m, bars_1h, session_bars_now cascade",
     );
     await pool.query("drop materialized view if exists bar_pieces, volume_pieces");
     await pool.query(change);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
-import { GivenBars } from "../../src/archive/load/givenBars.ts";
+import { makeDueBars } from "../../src/archive/schema/makeBars.ts";
 import { placeInstruments } from "../../src/archive/load/instruments.ts";
 import { keepCalendarDays } from "../../src/archive/schema/sessions.ts";
 import type { Instant } from "../../src/clock.ts";
@@ -261,15 +261,14 @@ describe("bars of a session that closes at any minute", () => {
     { at: "16:56", session: "post", n: 1 },
   ];
 
-  test.each(["by triggers", "as a load gives them", "as a load gives them, one by one"])(
+  test.each(["before they are made", "made of all rows", "made row by row"])(
     "end at the close of 1 June 2005, 15:56: %s",
     async (how) => {
       const pool = await archive("AAPL");
       const seen = AROUND.map((time): Seen => ({ at: `2005-06-01 ${time}`, last: "1", volume: "5" }));
-      const bars = new GivenBars();
-      if (how === "by triggers") await see(pool, ...seen);
-      else if (how === "as a load gives them") await load(pool, bars, seen);
-      else for (const one of seen) await load(pool, bars, [one]);
+      if (how === "before they are made") await load(pool, seen);
+      else if (how === "made of all rows") await see(pool, ...seen);
+      else for (const one of seen) await see(pool, one);
 
       const asSeen = [
         await barsOf(pool, "bars_5m", "2005-06-01"),
@@ -294,8 +293,7 @@ describe("bars of a session that closes at any minute", () => {
         fc.array(close, { minLength: 1, maxLength: 3 }),
         fc.uniqueArray(second, { minLength: 2, maxLength: 60 }),
         async (closes, seconds) => {
-          await pool.query("delete from quotes; delete from extended_quotes");
-          const bars = new GivenBars();
+          await pool.query("truncate quotes, extended_quotes, session_bars, intraday_bars");
           const seen = seconds
             .sort((a, b) => a - b)
             .map((at): Seen => ({
@@ -303,11 +301,12 @@ describe("bars of a session that closes at any minute", () => {
               last: "1",
             }));
           const half = Math.ceil(seen.length / 2);
-          await load(pool, bars, seen.slice(0, half));
+          await see(pool, ...seen.slice(0, half));
           for (const [n, one] of closes.entries()) {
             await keepCalendarDays(pool, [{ date: "2026-11-18", kind: "early", close: one }]);
-            if (n === 0 && half < seen.length) await load(pool, bars, seen.slice(half));
+            if (n === 0 && half < seen.length) await load(pool, seen.slice(half));
           }
+          await makeDueBars(pool);
 
           const found = [
             await barsOf(pool, "bars_5m", "2026-11-18"),

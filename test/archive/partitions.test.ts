@@ -8,7 +8,7 @@ import {
   monthStart,
 } from "../../src/archive/schema/partitions.ts";
 import { PARTITIONED_TABLES } from "../../src/archive/tiers/hypertables.ts";
-import { rowsOfQuery } from "../support/archive.ts";
+import { followOwnRows, rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
 
 const NOW = "2026-11-20T22:50:00.000000Z";
@@ -105,6 +105,7 @@ test("rows that are put into a partition itself are in the bars like all others,
 
   await row("quotes_2026_11", 10);
   await row("quotes", 11);
+  await followOwnRows(pool);
 
   expect(
     await rowsOfQuery(pool, "select date, quote_count from session_bars where date > '2026-11-01'"),

@@ -68,7 +68,6 @@ test("movers that nothing says the close before of rank last, also one that chan
      values ('2026-11-20 20:00:00+00', 21, 1, false, 5, null), ('2026-11-20 20:00:00+00', 22, 1, false, 5, 2.5),
             ('2026-11-20 20:00:00+00', 23, 1, false, 5, 5)`,
   );
-  // Where no trigger does it.
   await young.query("select recompute_session_bars('2026-11-20', '2026-11-20')");
   const movers = questions.find(({ title }) => title.startsWith("7."));
 

@@ -32,24 +32,6 @@ const WHOLE_ROWS = [
   ["load/tempCopies.ts", "insert into pg_temp.extended_quotes", "so is this one"],
   ["load/tempCopies.ts", "insert into pg_temp.quotes", "so is this one"],
   ["load/tempCopies.ts", "insert into pg_temp.responses", "so is this one"],
-  ...["intraday_bars", "session_bars"].map(
-    (table) =>
-      [
-        "tiers/citusBars.ts",
-        `insert into ${table}`,
-        "its columns are named, as in the functions of the other tiers that these stand for",
-      ] as const,
-  ),
-  [
-    "tiers/community.ts",
-    "insert into intraday_bars",
-    "its columns are named, and its rows made by SQL of a table that goes",
-  ],
-  [
-    "tiers/community.ts",
-    "insert into quotes",
-    "a trigger's rows are those that the table has just been given",
-  ],
   [
     "tiers/hypertables.ts",
     "insert into ${table}",

@@ -394,6 +394,7 @@ describe("on TimescaleDB Community", () => {
       await pool.query(
         "insert into extended_quotes (observed_at, instrument_id, source_id, volume) select observed_at, 1, 1, 7000000000000000 + extract(minute from observed_at)::int from quotes",
       );
+      await pool.query("select recompute_session_bars('1990-01-01', '2100-01-01')");
       const before = (await viewsOf(pool)) as Record<string, unknown>;
 
       await pool.query("call drop_old_quotes(0, '{\"days\": 30}')");

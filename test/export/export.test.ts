@@ -184,7 +184,8 @@ test("every value of every row in Parquet is the one that the database writes as
     `insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last, change, pct_change)
      select '2026-11-20 15:00+00'::timestamptz + n * interval '7 microseconds', 1 + n % 3, 1 + n % 2, n % 5 = 0,
        nullif(n % 90, 7) / 100.0, case when n % 4000 < 1500 then n / 10000.0 end, 90071000 + n / 8.0, -n, hashint4(n) / 1e8
-     from generate_series(1, 70000) n`,
+     from generate_series(1, 70000) n;
+     select recompute_session_bars('1990-01-01', '2100-01-01')`,
   );
   const [csv, parquet] = [
     await exported("--format csv --raw", { url }),
@@ -348,7 +349,8 @@ testSnapshot("an export is of one state of the database, whatever is loaded mean
   const world = await exportableArchive();
   const loading = world.pool.query(
     `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
-       select '2026-11-20 16:00+00'::timestamptz + n * interval '1 microsecond', 1, 1, false, 1 from generate_series(1, 20000) n`,
+       select '2026-11-20 16:00+00'::timestamptz + n * interval '1 microsecond', 1, 1, false, 1 from generate_series(1, 20000) n;
+     select recompute_session_bars('1990-01-01', '2100-01-01')`,
   );
 
   const { out } = await exported("--format parquet --tables quotes,bars_1d", { url: world.url });

@@ -3,7 +3,11 @@ import { EVER } from "../../src/journal/record.ts";
 import type pg from "pg";
 import { isPassing, loadBatch } from "../../src/archive/load/loadBatch.ts";
 import { readBatches } from "../../src/archive/load/readBatches.ts";
-import { mayBeOfARow, mayBeThereAlready } from "../../src/archive/connect/databaseError.ts";
+import {
+  IN_EACH_OTHERS_WAY,
+  mayBeOfARow,
+  mayBeThereAlready,
+} from "../../src/archive/connect/databaseError.ts";
 import { replay } from "../../src/backfill/journal/replay.ts";
 import { NOTHING_DONE } from "../../src/archive/refill/backfillReport.ts";
 import { listSegments } from "../../src/journal/segments.ts";
@@ -101,14 +105,12 @@ export async function injectedBatch(loader: LoaderName): Promise<InjectedBatch> 
     .filter((text) => !ofBatches.includes(text));
   const tryWith: InjectedBatch["tryWith"] = async (statement, sqlstate, bare) => {
     const error = { code: sqlstate };
-    // COPY alone may have met a row that is there already: then the rows are merged. What a stretch asks may have
-    // met a row's fault: then its batches go in one by one.
+    // What a stretch asks may have met a row's fault: then its batches go in one by one.
     const isMended =
-      (statement.startsWith("copy") && mayBeThereAlready(error)) ||
-      (ofStretches.includes(statement) &&
-        (mayBeOfARow(error) || mayBeThereAlready(error) || isPassing(error)));
-    // Bars that are over are kept when the rows are committed.
-    const isBehind = statement.includes("keep_ended_bars");
+      ofStretches.includes(statement) && (mayBeOfARow(error) || mayBeThereAlready(error) || isPassing(error));
+    // Bars are made when the rows are committed; what hinders them meets the next to make them.
+    const isBehind = statement.includes("make_due_bars");
+    const isPassedOver = isMended || (isBehind && (mayBeOfARow(error) || IN_EACH_OTHERS_WAY.has(sqlstate)));
     const met = await load(injectedPool(pool, { statement, sqlstate, bare }).pool).then(
       () => null,
       (failure: unknown) => (failure as { code?: string }).code,
@@ -119,7 +121,7 @@ export async function injectedBatch(loader: LoaderName): Promise<InjectedBatch> 
     );
     const isStored = isMended || isBehind;
     if (isStored) await empty();
-    const expected = [isMended ? null : sqlstate, ...(isStored ? [ROWS.quotes, "odd_field"] : [0, ""])];
+    const expected = [isPassedOver ? null : sqlstate, ...(isStored ? [ROWS.quotes, "odd_field"] : [0, ""])];
     const found = [met, stored?.["quotes"], stored?.["letters"]];
     return String(found) === String(expected) ? null : `${sqlstate} at ${statement}: ${String(found)}`;
   };

@@ -85,11 +85,6 @@ test.each([
        create domain public.dictionary_numeric as numeric check (public.mine(value))`,
     "DATABASE_OCCUPIED: db: a type called dictionary_numeric that is not",
   ],
-  [
-    "a type of the archive's",
-    "create type public.bar_part as (x integer)",
-    "DATABASE_OCCUPIED: db: a type called bar_part that is not",
-  ],
 ])(
   "a database in which somebody has planted %s is refused before anything is made, and mallory gains nothing",
   async (_what, planted, refusal) => {

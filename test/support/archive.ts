@@ -1,6 +1,5 @@
 /** Looking into the archive's database. */
 import type pg from "pg";
-import { isOnCitus } from "../../src/archive/tiers/citus.ts";
 
 /** The content of the whole archive: rows and digest by table. `loaded_at` alone is left out, it is when, not what. */
 export async function contentOf(
@@ -17,9 +16,9 @@ export async function contentOf(
   return content;
 }
 
-/** Makes bars agree with quotes that a test has put in, changed or taken out by itself: on Citus no trigger does it. */
+/** Makes bars agree with quotes that a test has put in, changed or taken out by plain SQL. */
 export async function followOwnRows(pool: pg.Pool): Promise<void> {
-  if (await isOnCitus(pool)) await pool.query("select recompute_session_bars('2000-01-01', '2099-12-31')");
+  await pool.query("select recompute_session_bars('2000-01-01', '2099-12-31')");
 }
 
 /** Every table but what a migration itself fills; what refers to another table comes before it. */

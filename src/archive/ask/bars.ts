@@ -80,7 +80,7 @@ async function daysOf(
 ): Promise<{ days: { date: string; quotes: number; spanMs: number }[]; more: boolean }> {
   const { rows } = await pool.query<{ date: string; quotes: string; ms: string }>(
     `select date, quote_count as quotes, ceil(extract(epoch from last_at - first_at) * 1000) as ms
-     from session_bars
+     from session_bars_now
      where instrument_id = $1 and source_id = $2 and delayed = $3
        and ($4::date is null or date >= $4) and ($5::date is null or date <= $5)
      order by date desc limit $6`,

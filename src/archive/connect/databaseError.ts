@@ -132,9 +132,10 @@ const MAY_BE_OF_A_ROW = /^(22|23|54)/;
 /** COPY meets it before it has cut its line into columns. */
 const NO_SUCH_CHARACTER = "22021";
 const NOT_NULL_VIOLATION = "23502";
-const UNIQUE_VIOLATION = "23505";
-const CHECK_VIOLATION = "23514";
+/** SQLSTATE unique_violation: a row of that key is there. */
+export const UNIQUE_VIOLATION = "23505";
 const INTERNAL_ERROR = "XX000";
+const CHECK_VIOLATION = "23514";
 
 /** What PostgreSQL says of an error besides its words. Protocol, "Error and Notice Message Fields". */
 type Fields = { constraint?: string; column?: string; where?: string };
@@ -208,3 +209,9 @@ export function isWithoutPartition(error: unknown): boolean {
 export function sqlstateOf(error: unknown): string {
   return (error as { code?: string }).code ?? "";
 }
+
+/**
+ * SQLSTATEs of two transactions in each other's way: 40001 (serialization failure), 40P01 (deadlock). The loader's
+ * own locks have one order; those of other programs, and of halves after a refused row, may not.
+ */
+export const IN_EACH_OTHERS_WAY = new Set(["40001", "40P01"]);

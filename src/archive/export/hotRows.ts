@@ -118,8 +118,7 @@ export async function bringBack(
     const counts: number[] = [];
     for (const one of all) counts.push(await insertLines(client, one, { date, changed }));
     await client.query("delete from dropped_days where date = $1", [date]);
-    // Elsewhere the rows' triggers have seen to their bars.
-    if (await isOnCitus(client)) await client.query("select recompute_session_bars($1, $1)", [date]);
+    await client.query("select recompute_session_bars($1, $1)", [date]);
     return counts;
   }).catch((error: unknown) => {
     if (error instanceof Unproven) return error.message;

@@ -15,6 +15,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import { QuotekeeperError } from "../../errors.ts";
+import { UNIQUE_VIOLATION } from "../connect/databaseError.ts";
 import { jsonText } from "../../outsideText.ts";
 import { accounts, collectors, epochs, leaseHistory, leases } from "../schema/schema.ts";
 import { columnList } from "../schema/tableRows.ts";
@@ -156,9 +157,6 @@ export type LeaseStore = {
    */
   propose: (after: number, epoch: Omit<Epoch, "number">, by: string) => Promise<boolean>;
 };
-
-/** SQLSTATE 23505. */
-const UNIQUE_VIOLATION = "23505";
 
 /** How long a lease lasts that is not renewed. */
 const TTL = "interval '7 s'";

@@ -1,18 +1,10 @@
 /**
- * What answers become, on its way into the archive. Quotes that are new go by COPY (copyQuotes.ts). Rows come in the order of
+ * What answers become, on its way into the archive. Quotes that are new go by COPY (storeQuotes.ts). Rows come in the order of
  * their keys, so that two loaders at once never wait for each other crosswise.
  */
 import type pg from "pg";
-import {
-  EXTENDED_QUOTES,
-  hasExtended,
-  inKeyOrder,
-  type PlacedUnit,
-  QUOTES,
-  type QuoteTable,
-} from "../schema/quoteColumns.ts";
 import { deadLetters, responses } from "../schema/schema.ts";
-import { clean, insertAll, insertArrays } from "../schema/tableRows.ts";
+import { clean, insertAll } from "../schema/tableRows.ts";
 import { headerColumns } from "../../read/answerToRows.ts";
 import type { ResponseRecord } from "../../journal/record.ts";
 import type { AnswerRows, DeadLetter } from "../../read/rowTypes.ts";
@@ -58,30 +50,6 @@ export function insertResponses(client: pg.ClientBase, rows: readonly ResponseRo
 
 function responseKey({ observedAt, sourceId, requestId }: ResponseRow): string {
   return `${observedAt} ${sourceId} ${requestId}`;
-}
-
-/** A way of putting units into `quotes` and `extended_quotes`; gives how many were not there before. */
-export type InsertQuotes = (client: pg.ClientBase, units: readonly PlacedUnit[]) => Promise<number>;
-
-/** By `insert`, passing over those that are there. */
-export const mergeQuotes: InsertQuotes = async (client, units) => {
-  const ordered = inKeyOrder(units);
-  const quotes = await mergeInto(client, QUOTES, ordered);
-  await mergeInto(client, EXTENDED_QUOTES, ordered.filter(hasExtended));
-  return quotes;
-};
-
-/** By `insert`, passing over rows that are there. @param units in the order of their keys; @returns how many were not */
-export function mergeInto(
-  client: pg.ClientBase,
-  { table, columns }: QuoteTable,
-  units: readonly PlacedUnit[],
-): Promise<number> {
-  return insertArrays(
-    client,
-    table,
-    columns.map(({ text }) => units.map(text)),
-  );
 }
 
 /** A dead letter whose source is known to the archive. */

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { ensurePartitionsFor } from "../schema/partitions.ts";
 import { type LoadPosition, JOURNAL_POSITION } from "./loadPosition.ts";
-import { READ_ONLY, isWithoutPartition, sqlstateOf } from "../connect/databaseError.ts";
+import { IN_EACH_OTHERS_WAY, READ_ONLY, isWithoutPartition, sqlstateOf } from "../connect/databaseError.ts";
 import { insertDeadLetters } from "./insert.ts";
 import type { SeenInstruments } from "./seen.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
@@ -11,16 +11,11 @@ import { loadNotes } from "./loadNotes.ts";
 import type { Instant } from "../../clock.ts";
 import type { AnswerRows } from "../../read/rowTypes.ts";
 import { storeAnswers } from "./storeAnswers.ts";
+import { prepareStaging } from "./storeQuotes.ts";
 import { monthText } from "./stretch.ts";
 import { oneConnectionEach } from "../tiers/citus.ts";
 import { BEGIN_STORING, BEGIN_STORING_ALONE, NOT_ALONE } from "../connect/transaction.ts";
 import { type Batch, countsOf, type LoadReport } from "./batch.ts";
-
-/**
- * SQLSTATEs of two transactions in each other's way: 40001 (serialization failure), 40P01 (deadlock). The loader's
- * own locks have one order; those of other programs, and of halves after a refused row, may not.
- */
-const IN_EACH_OTHERS_WAY = new Set(["40001", "40P01"]);
 
 /** Whether the same may go well when it is tried again at once. */
 export function isPassing(error: unknown): boolean {
@@ -81,6 +76,7 @@ async function loadOnce(
   try {
     // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
     await ensureRoom(client, monthsOf(batch.answers), memory);
+    await prepareStaging(client);
     await client.query(alone ? BEGIN_STORING_ALONE : BEGIN_STORING);
     await oneConnectionEach(client);
     if (!(await position.take(client, batch))) {

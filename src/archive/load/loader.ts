@@ -10,6 +10,7 @@ import { EVER } from "../../journal/record.ts";
 import { listSegments } from "../../journal/segments.ts";
 import { JOURNAL_POSITION, readLag, readPositions, type Part } from "./loadPosition.ts";
 import { isRetryable } from "../connect/databaseError.ts";
+import { makeDueBars } from "../schema/makeBars.ts";
 import { followSightings } from "./refreshInstruments.ts";
 import { explain } from "../connect/explain.ts";
 import { LoadedByAnother, StretchLoader } from "./stretchLoader.ts";
@@ -47,6 +48,9 @@ const LONGEST_WAIT_MS = 5_000;
 /** How often the whole journal is looked through for what other programs have written to it. */
 const SCAN_EVERY_MS = 60_000;
 
+/** How often bars are made while answers come: views add the rows that bars lack. */
+const MAKE_BARS_EVERY_MS = 5_000;
+
 /** Wait after an error that trying again does not help; somebody has to act, and may. */
 const STUCK_WAIT_MS = 30_000;
 
@@ -57,6 +61,8 @@ const LATE_MS = 5_000;
 export async function loadAll(options: LoaderOptions): Promise<LoadReport> {
   const journal = new JournalLoader(options);
   await journal.loadAll();
+  // Not in a trial: functions of the database know the archive's tables alone.
+  if (options.onBatch === undefined) await makeDueBars(options.pool);
   return journal.report;
 }
 
@@ -68,6 +74,7 @@ export async function loadSegment(
 ): Promise<LoadReport> {
   const journal = new JournalLoader(options);
   await journal.loadSegment(segment, position);
+  await makeDueBars(options.pool);
   return journal.report;
 }
 
@@ -209,6 +216,9 @@ class LastingLoader implements Loader {
   #wanted = true;
   #prepared = false;
   #looksAgain = false;
+  /** Whether rows came since bars were made. */
+  #hasDueBars = false;
+  #barsMadeMs = -Infinity;
   #failure: unknown = null;
   #waitMs = FIRST_WAIT_MS;
   #wake: () => void = () => undefined;
@@ -220,6 +230,7 @@ class LastingLoader implements Loader {
     const onLoaded: LoaderOptions["onLoaded"] = (report, first) => {
       const isLate = first !== null && +options.clock.now() - +dateOf(first) > LATE_MS;
       if (isLate && (this.#late === null || first < this.#late)) this.#late = first;
+      this.#hasDueBars ||= report.quotes > 0;
       options.onLoaded?.(report, first);
     };
     this.#journal = new JournalLoader({ ...options, onLoaded });
@@ -257,6 +268,7 @@ class LastingLoader implements Loader {
     };
     const last = this.#running
       .then(() => this.#journal.loadAll())
+      .then(() => makeDueBars(this.#options.pool))
       .then(
         // Whatever was in the way before, everything is loaded.
         () => end(null, ({ resolve }) => resolve()),
@@ -316,6 +328,7 @@ class LastingLoader implements Loader {
       if (scan) await this.#journal.loadAll();
       else await this.#journal.loadSegments(segments);
       if (scan) this.#scannedAtMs = clock.monotonicMs();
+      await this.#makeBars();
       if (this.#journal.unreadable.size > 0) this.#lookAgain();
       if (this.#failure !== null) onRecovered?.();
       this.#failure = null;
@@ -328,6 +341,15 @@ class LastingLoader implements Loader {
       this.#wanted = true;
       await this.#outlast(reason);
     }
+  }
+
+  /** Makes the bars of rows that came, every few seconds. Those of the last answers wait for the next one. */
+  async #makeBars(): Promise<void> {
+    const { pool, clock } = this.#options;
+    if (!this.#hasDueBars || clock.monotonicMs() - this.#barsMadeMs < MAKE_BARS_EVERY_MS) return;
+    await makeDueBars(pool);
+    this.#hasDueBars = false;
+    this.#barsMadeMs = clock.monotonicMs();
   }
 
   /** Waits, and brings the database back; as long as that fails there is nothing to load into. */

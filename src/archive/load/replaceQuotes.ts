@@ -7,9 +7,9 @@ import type pg from "pg";
 import type { Instant } from "../../clock.ts";
 import { unitName } from "../../read/answerToRows.ts";
 import type { QuoteUnit } from "../../read/rowTypes.ts";
-import { mergeInto } from "./insert.ts";
-import { EXTENDED_QUOTES, hasExtended, inKeyOrder, type PlacedUnit, QUOTES } from "../schema/quoteColumns.ts";
+import { EXTENDED_QUOTES, inKeyOrder, type PlacedUnit, QUOTES } from "../schema/quoteColumns.ts";
 import { instantText } from "../schema/tableRows.ts";
+import { storeUnits } from "./storeQuotes.ts";
 
 /** A unit, its source, and the time of its answer. */
 type Offered = { unit: QuoteUnit; sourceId: number; observedAt: Instant };
@@ -43,23 +43,32 @@ export async function withoutReplaced<U extends Offered>(
   );
 }
 
-/**
- * Puts units in place of the rows that bear their keys. What a bar is told by stands in `extended_quotes` first: the
- * triggers of `quotes` make the bars anew.
- */
+const IS_ROW =
+  "t.instrument_id = w.instrument_id and t.observed_at = w.observed_at and t.source_id = w.source_id";
+
+/** Puts units in place of the rows that have their keys. */
 export async function replaceQuotes(client: pg.ClientBase, units: readonly PlacedUnit[]): Promise<void> {
   const ordered = inKeyOrder(units);
+  const keys = [
+    ordered.map(({ instrumentId }) => instrumentId),
+    ordered.map(({ unit }) => unit.observedAt),
+    ordered.map(({ sourceId }) => sourceId),
+  ];
+  // A row that was a delayed one may come back as none: then it leaves one bar for another.
+  await client.query(
+    `update session_bars b set made_to = '-infinity'
+     from unnest($1::int[], $2::timestamptz[], $3::smallint[]) as w (instrument_id, observed_at, source_id)
+     join quotes t on ${IS_ROW}
+     where b.instrument_id = t.instrument_id and b.source_id = t.source_id and b.delayed = t.delayed
+       and b.date = (t.observed_at at time zone 'America/New_York')::date and b.made_to is distinct from '-infinity'`,
+    keys,
+  );
   for (const { name } of [EXTENDED_QUOTES, QUOTES])
     await client.query(
       `delete from ${name} t
        using unnest($1::int[], $2::timestamptz[], $3::smallint[]) as w (instrument_id, observed_at, source_id)
-       where t.instrument_id = w.instrument_id and t.observed_at = w.observed_at and t.source_id = w.source_id`,
-      [
-        ordered.map(({ instrumentId }) => instrumentId),
-        ordered.map(({ unit }) => unit.observedAt),
-        ordered.map(({ sourceId }) => sourceId),
-      ],
+       where ${IS_ROW}`,
+      keys,
     );
-  await mergeInto(client, EXTENDED_QUOTES, ordered.filter(hasExtended));
-  await mergeInto(client, QUOTES, ordered);
+  await storeUnits(client, ordered);
 }

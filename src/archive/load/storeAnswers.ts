@@ -1,13 +1,10 @@
 /** Journaled answers become rows, inside a transaction of the caller's; a row the database refuses costs itself alone. */
 import type pg from "pg";
-import { copyQuotes } from "./copyQuotes.ts";
 import { insertDividends, wordsOf } from "./dividends.ts";
 import {
   dropOldLetters,
   insertDeadLetters,
-  type InsertQuotes,
   insertResponses,
-  mergeQuotes,
   responseRow,
   summaryOf,
   type SourcedAnswer,
@@ -16,6 +13,7 @@ import {
 import { isCsvCall } from "../../read/csvCall.ts";
 import { isFileCall } from "../../read/exportRows.ts";
 import { replaceQuotes, withoutReplaced } from "./replaceQuotes.ts";
+import { storeUnits } from "./storeQuotes.ts";
 import { restoreDirectory, restoreDividends } from "./restore.ts";
 import { placeInstruments } from "./instruments.ts";
 import { addAllSeen, type SeenInstruments } from "./seen.ts";
@@ -25,8 +23,7 @@ import { refreshInstruments } from "./refreshInstruments.ts";
 import type { Instant } from "../../clock.ts";
 import { DEFAULT_ACCOUNT, type RecordSource } from "../../journal/record.ts";
 import { EXTENDED_QUOTES, type PlacedUnit, type QuoteColumn, QUOTES } from "../schema/quoteColumns.ts";
-import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "../connect/databaseError.ts";
-import { type FollowedRow, followRows, isOnCitus } from "../tiers/citus.ts";
+import { isOfItsRow, mayBeOfARow, refusalOf } from "../connect/databaseError.ts";
 import { undo } from "../connect/transaction.ts";
 import { addCounts, countLetters, type LetterCount } from "./letterCounts.ts";
 import { unitName } from "../../read/answerToRows.ts";
@@ -106,17 +103,15 @@ export async function storeAnswers(
     }));
   });
   const lost: LostUnit[] = [];
-  // Quotes of answers that were not there are not there either, as a rule: COPY finds out, and mergeQuotes remains.
-  const areNew = responses === answers.length;
   const wanted = units.some(({ fromFile }) => fromFile) ? await withoutReplaced(client, units) : units;
-  const stored = await insertUnits({ client, lost, seen }, wanted, areNew ? "copy" : "merge");
+  const stored = await insertUnits({ client, lost, seen }, wanted);
   const restoredDividends = await restoreDividends(client, answers);
   const lostLetters = lost.map(lostLetter);
   const letters = [
     ...sourced.flatMap(({ deadLetters, sourceId }) => deadLetters.map((letter) => ({ ...letter, sourceId }))),
     ...lostLetters,
   ];
-  if (!areNew) await dropOldLetters(client, rows, letters);
+  if (responses < answers.length) await dropOldLetters(client, rows, letters);
   const deadLetters = await insertDeadLetters(client, letters);
   return {
     responses,
@@ -145,68 +140,42 @@ async function placeAllSources(
 
 type UnitsTarget = { client: pg.PoolClient; lost: LostUnit[]; seen: SeenInstruments };
 
-/** COPY for units that are new, merging for those of which some may be there already. */
-type Way = "copy" | "merge";
-
 type Inserted = { quotes: number; replaced: number; dividends: number };
 
 const NOTHING_INSERTED: Inserted = { quotes: 0, replaced: 0, dividends: 0 };
 
 /**
- * Inserts units in a savepoint. When COPY has met one that is there already they are merged. When one of them may be to
- * blame for an error, halves are inserted until that one stands alone; if it is to blame it is set aside, and the others
- * land.
+ * Inserts units in a savepoint. When one of them may be to blame for an error, halves are inserted until that one stands alone; if it is
+ * to blame it is set aside, and the others land.
  *
  * @throws whatever is no fault of a row; nothing may be committed then
  */
-async function insertUnits(
-  target: UnitsTarget,
-  units: readonly SourcedUnit[],
-  wanted: Way,
-): Promise<Inserted> {
+async function insertUnits(target: UnitsTarget, units: readonly SourcedUnit[]): Promise<Inserted> {
   if (units.length === 0) return NOTHING_INSERTED;
-  const [only] = units.length === 1 ? units : [];
-  // Of a unit alone COPY is asked first: it names the column whose value was refused.
-  const way = only ? "copy" : wanted;
-  let tried = await tryWay(target, units, way);
-  const isThere = way === "copy" && "error" in tried && mayBeThereAlready(tried.error);
-  if (isThere) tried = await tryWay(target, units, "merge");
-  if ("inserted" in tried) return tried.inserted;
-  const { error } = tried;
-  if (only && isOfItsRow(error)) {
-    target.lost.push({ ...only, reason: "refused_by_database", detail: refusalOf(error) });
-    return NOTHING_INSERTED;
-  }
-  if (only || !mayBeOfARow(error)) throw error;
-  const middle = Math.ceil(units.length / 2);
-  const rest = isThere ? "merge" : way;
-  const left = await insertUnits(target, units.slice(0, middle), rest);
-  const right = await insertUnits(target, units.slice(middle), rest);
-  return addCounts(left, right);
-}
-
-/** Inserts units in a savepoint, or undoes it all when it is worth trying another way. */
-async function tryWay(
-  target: UnitsTarget,
-  units: readonly SourcedUnit[],
-  way: Way,
-): Promise<{ inserted: Inserted } | { error: unknown }> {
   const { client } = target;
+  const [only] = units.length === 1 ? units : [];
   await client.query("savepoint units");
   try {
     // The savepoint stays until the commit; one inside it has its name and goes before it.
-    return { inserted: await insertWhole(target, units, way === "copy" ? copyQuotes : mergeQuotes) };
+    return await insertWhole(target, units);
   } catch (error) {
-    if (!mayBeOfARow(error) && !mayBeThereAlready(error)) throw error;
+    if (!mayBeOfARow(error)) throw error;
     await undo(client, "units", error);
-    return { error };
+    if (only && isOfItsRow(error)) {
+      target.lost.push({ ...only, reason: "refused_by_database", detail: refusalOf(error) });
+      return NOTHING_INSERTED;
+    }
+    if (only) throw error;
   }
+  const middle = Math.ceil(units.length / 2);
+  const left = await insertUnits(target, units.slice(0, middle));
+  const right = await insertUnits(target, units.slice(middle));
+  return addCounts(left, right);
 }
 
 async function insertWhole(
   { client, lost, seen }: UnitsTarget,
   units: readonly SourcedUnit[],
-  insertQuotes: InsertQuotes,
 ): Promise<Inserted> {
   const { ids, seen: here } = await placeInstruments(
     client,
@@ -218,22 +187,17 @@ async function insertWhole(
     instrumentId: ids[index] ?? 0,
   }));
   const dividends = (await insertDividends(client, wordsOf(placed))) ?? 0;
-  const inserted = await insertQuotes(client, placed);
+  const inserted = await storeUnits(client, placed);
   const fromFiles = inserted === units.length ? [] : units.filter((unit) => unit.fromFile);
   const contested =
     fromFiles.length > 0 ? await contestedUnits(client, fromFiles, placed) : NOTHING_CONTESTED;
   if (contested.replacing.length > 0) await replaceQuotes(client, contested.replacing);
-  if (await isOnCitus(client)) await followRows(client, placed.map(rowOf));
   // Last, because it locks rows that other loaders want as well.
   await refreshInstruments(client, here);
   addAllSeen(seen, here);
   lost.push(...contested.lost);
   const replaced = contested.replacing.length;
   return { quotes: inserted + replaced, replaced, dividends };
-}
-
-function rowOf({ unit: { observedAt, delayed }, instrumentId, sourceId }: PlacedUnit): FollowedRow {
-  return { instrumentId, sourceId, delayed, observedAt };
 }
 
 /** What becomes of rows that say something else than the row that is there. */

@@ -14,8 +14,7 @@ import { isFileCall } from "../../read/exportRows.ts";
 import type { PlainReader } from "../../read/plainRows.ts";
 import type { AnswerRows, DeadLetter, InstrumentRow, PlainRow } from "../../read/rowTypes.ts";
 import { type Batch, countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
-import { barPartsOf, type SeriesBars } from "./barParts.ts";
-import { firstRows, type SeriesLines, writeLines } from "./copyQuotes.ts";
+import { firstRows, type SeriesLines, touch, type Touched, writeLines } from "./storeQuotes.ts";
 import { type DividendWord, sameText } from "./dividendChanges.ts";
 import { responseRow, type ResponseRow, summaryOf } from "./insert.ts";
 import { type Seen, identityText, seenAgain } from "./seen.ts";
@@ -31,6 +30,8 @@ type Series = {
   rows: number;
   /** What they say of dividends: ascending, without those that say nothing or what the one before them says. */
   words: Pick<DividendWord, "observedAt" | "dividend">[];
+  /** Bars that its rows change. */
+  touched: Touched[];
   /** Times of its oldest and its newest quote. */
   firstAt: Instant;
   lastAt: Instant;
@@ -67,8 +68,6 @@ export type Stretch = {
   isInOrder: boolean;
   quotes: SeriesLines;
   extended: SeriesLines;
-  /** Parts of the bars of each series, in its place; null: the database makes them from the rows. */
-  bars: SeriesBars[] | null;
   /** What was read, and stored if all of it is new; without dividends and slots, which the archive counts. */
   report: LoadReport;
 };
@@ -139,8 +138,8 @@ export class Gathering {
     for (const unit of units) {
       const lines = writeLines(unit, this.#quotes, this.#extended);
       const place = this.#placeOfIdentity(unit.instrument);
-      const { instrument, quote } = unit;
-      this.#addRow(source, unit.observedAt, { ...lines, place, instrument, dividend: dividendOf(quote) });
+      const { instrument, observedAt, delayed, quote } = unit;
+      this.#addRow(source, { ...lines, place, instrument, observedAt, delayed, dividend: dividendOf(quote) });
     }
     const stored = { responses: 1, quotes: units.length };
     this.#report = addCounts(this.#report, { ...NOTHING_LOADED, ...countsOf([answer]), ...stored });
@@ -159,7 +158,7 @@ export class Gathering {
       const place = this.#placeOfRow.get(row.instrument) ?? this.#placeOfIdentity(row.instrument);
       // Plain answers bring the same object for one instrument again and again.
       this.#placeOfRow.set(row.instrument, place);
-      this.#addRow(source, row.observedAt, { ...row, place });
+      this.#addRow(source, { ...row, place });
     }
     for (const letter of deadLetters) this.#letters.push({ ...letter, source });
     if (cut !== undefined) {
@@ -185,14 +184,22 @@ export class Gathering {
     if (!this.#months.has(month)) this.#months.set(month, at);
   }
 
-  #addRow(source: number, at: Instant, row: Row): void {
-    const { place } = row;
+  #addRow(source: number, row: Row): void {
+    const { place, observedAt: at } = row;
     this.#instruments[place] = seenAgain(this.#instruments[place], row.instrument, at);
     const key = place * SOURCES + source;
     let number = this.#seriesOf.get(key);
     if (number === undefined) {
       number =
-        this.#series.push({ instrument: place, source, rows: 0, words: [], firstAt: at, lastAt: "" }) - 1;
+        this.#series.push({
+          instrument: place,
+          source,
+          rows: 0,
+          words: [],
+          touched: [],
+          firstAt: at,
+          lastAt: "",
+        }) - 1;
       this.#seriesOf.set(key, number);
     }
     const series = this.#series[number] as Series;
@@ -206,6 +213,7 @@ export class Gathering {
       if (at >= series.firstAt) this.#mayRepeat = true;
       else series.firstAt = at;
     }
+    touch(series.touched, row);
     addWord(series, at, row.dividend);
     this.#addTime(at);
   }
@@ -240,7 +248,6 @@ export class Gathering {
         series: this.#series,
       },
       ...{ isInOrder: this.#isInOrder(), hasFiles: this.#hasFiles, report: addCounts(this.#report, plain) },
-      bars: this.#crossed.size === 0 ? barPartsOf(this.#series, quotes, extended) : null,
     };
   }
 
@@ -271,7 +278,7 @@ export class Gathering {
 const LINE_FEED = 0x0a;
 
 /** A quote whose lines are there, and where they begin. */
-type Row = Omit<PlainRow, "observedAt"> & { /** That of its instrument. */ place: number };
+type Row = PlainRow & { /** That of its instrument. */ place: number };
 
 /** A month of a time, `2026-11`. */
 export function monthText(at: Instant): string {

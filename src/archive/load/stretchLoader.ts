@@ -7,11 +7,10 @@
 import type pg from "pg";
 import type { Instant } from "../../clock.ts";
 import type { Batch, LoadReport } from "./batch.ts";
-import { copyLines, firstRows, rowTimes } from "./copyQuotes.ts";
+import { prepareStaging, storeLines } from "./storeQuotes.ts";
 import { isPassing, createMemory, ensureRoom, loadBatch, strangeMonths } from "./loadBatch.ts";
 import { READ_ONLY, mayBeOfARow, mayBeThereAlready, sqlstateOf } from "../connect/databaseError.ts";
 import { areDividendsThere, type DividendSeries, insertDividends, joinSeries } from "./dividends.ts";
-import { areApart, BARS_FROM_ROWS, BEGIN_WITH_BARS, GivenBars } from "./givenBars.ts";
 import { dropOldLetters, insertDeadLetters, insertResponses, type SourcedLetter } from "./insert.ts";
 import { placeSeen } from "./instruments.ts";
 import { addAllSeen, seenByNumber, type SeenInstruments } from "./seen.ts";
@@ -23,7 +22,7 @@ import { addLetterCounts, countLetters } from "./letterCounts.ts";
 import { loadNotes } from "./loadNotes.ts";
 import { BEGIN_STORING, inTransaction } from "../connect/transaction.ts";
 import { markLate } from "../schema/lateDays.ts";
-import { type FollowedRow, followRows, isOnCitus, oneConnectionEach } from "../tiers/citus.ts";
+import { oneConnectionEach } from "../tiers/citus.ts";
 import type { LoadPosition, Part } from "./loadPosition.ts";
 import type { Numbers } from "../../read/copyLines.ts";
 import type { Stretch } from "./stretch.ts";
@@ -65,10 +64,7 @@ export class StretchLoader {
   readonly #known = new KnownInstruments();
   readonly #sources = new Map<string, number>();
   readonly #accounts = new Map<string, number>();
-  readonly #bars = new GivenBars();
   #storing: Storing | null = null;
-  /** Bars that are over, on their way into the archive: it says how far they are kept, so no question waits for them. */
-  #keeping = Promise.resolve();
   /** The segment of which some was there and some was not: the rest of it most likely as well. */
   #mixed: string | null = null;
   /** What the archive is still to be told of instruments: that they were seen again. */
@@ -95,13 +91,6 @@ export class StretchLoader {
   /** Waits for the stretch on its way; if it cannot go in as a whole, it goes in batch by batch. */
   async finish(): Promise<void> {
     await this.#arrive();
-    await this.#keepAllBars();
-  }
-
-  async #keepAllBars(): Promise<void> {
-    await this.#keeping;
-    this.#keepBars(false);
-    await this.#keeping;
   }
 
   async #arrive(): Promise<void> {
@@ -117,9 +106,6 @@ export class StretchLoader {
   async abandon(): Promise<void> {
     await this.#storing?.done.catch(() => undefined);
     this.#storing = null;
-    await this.#keepAllBars().catch(() => undefined);
-    // What hindered the bars then hinders no later load: they are kept with those of the next one.
-    this.#keeping = Promise.resolve();
   }
 
   async #store(stretch: Stretch): Promise<boolean> {
@@ -139,8 +125,7 @@ export class StretchLoader {
       const later = this.#split(placed.seen);
       await refreshInstruments(client, placed.seen);
       const lost = addLetterCounts(stretch.report.lost, countLetters(refused));
-      const { remember, ...counts } = stored;
-      const report = { ...stretch.report, ...counts, slots, deadLetters, lost };
+      const report = { ...stretch.report, ...stored, slots, deadLetters, lost };
       await position.move(client, stretch, report);
       const now = today?.();
       await markLate(
@@ -149,16 +134,15 @@ export class StretchLoader {
       );
       await client.query("commit");
       client.release();
-      remember?.();
-      this.#keepBars(today === undefined);
       for (const [id, { row }] of placed.seen) this.#known.describe(id, row);
       addAllSeen(this.#later, later);
       onLoaded(report, firstOf(stretch.responses[0]?.observedAt, stretch.notes[0]?.at));
       return true;
     } catch (error) {
       await this.#undo(client, error as Error);
-      if (isOfData(error)) return false;
-      throw error;
+      if (!isOfData(error)) throw error;
+      if (mayBeThereAlready(error)) this.#mixed = stretch.segment;
+      return false;
     }
   }
 
@@ -166,7 +150,8 @@ export class StretchLoader {
     const { pool, position } = this.#options;
     const client = await pool.connect();
     try {
-      await client.query(stretch.bars ? BEGIN_WITH_BARS : BEGIN_STORING);
+      await prepareStaging(client);
+      await client.query(BEGIN_STORING);
       await oneConnectionEach(client);
       if (!(await position.take(client, stretch))) throw new LoadedByAnother(stretch);
       return client;
@@ -207,23 +192,17 @@ export class StretchLoader {
     }));
     const added = await insertResponses(client, responses);
     const dividends = stretch.isInOrder ? joinSeries(dividendsOf(stretch, numbers)) : null;
-    if (dividends === null) return null;
-    if (added === responses.length) {
-      const changed = await insertDividends(client, dividends);
-      if (changed === null) return null;
-      const bars = areApart(numbers) ? stretch.bars : null;
-      if (stretch.bars !== null && bars === null) await client.query(BARS_FROM_ROWS);
-      await copyLines(client, stretch, numbers);
-      // Parts are given in the order of their times.
-      await this.#keeping;
-      const remember = bars && (await this.#bars.give(client, bars, numbers));
-      if (bars === null && (await isOnCitus(client))) await followRows(client, rowsOf(stretch, numbers));
-      return { responses: added, quotes: stretch.report.units, dividends: changed, repeated: 0, remember };
-    }
-    if (added > 0 || stretch.hasFiles || !(await areQuotesThere(client, stretch, numbers))) return null;
+    if (dividends === null || (added > 0 && added < responses.length)) return null;
+    const areNew = added > 0 || responses.length === 0;
+    if (!areNew && stretch.hasFiles) return null;
+    const changed = areNew ? await insertDividends(client, dividends) : 0;
+    if (changed === null) return null;
+    const quotes = await storeLines(client, stretch, { numbers, areNew });
+    if (quotes !== (areNew ? stretch.report.units : 0)) return null;
+    if (areNew) return { responses: added, quotes, dividends: changed, repeated: 0 };
     if (!(await areDividendsThere(client, dividends))) return null;
     await dropOldLetters(client, responses, letters);
-    return { responses: 0, quotes: 0, dividends: 0, repeated: stretch.report.units, remember: null };
+    return { responses: 0, quotes: 0, dividends: 0, repeated: stretch.report.units };
   }
 
   /** Takes out those that were only seen again. @returns them */
@@ -235,25 +214,12 @@ export class StretchLoader {
     return later;
   }
 
-  /** @param many whether few may wait for the next ones */
-  #keepBars(many: boolean): void {
-    if (!this.#bars.areWaiting(many)) return;
-    this.#keeping = this.#bars.keep(this.#options.pool).catch((error: unknown) => {
-      this.#bars.forget();
-      // The rows are stored. What hinders their bars meets the next to keep them, and no load ends for it.
-      if (!isOfData(error)) throw error;
-    });
-    // Its failure is met by whoever waits for it.
-    this.#keeping.catch(() => undefined);
-  }
-
   async #undo(client: pg.PoolClient, cause?: Error): Promise<void> {
     // Numbers that were given out in the transaction are no numbers any more.
     this.#known.clear();
     this.#sources.clear();
     this.#accounts.clear();
     this.#memory.months.clear();
-    this.#bars.forget();
     const undone = await client.query("rollback").then(
       () => true,
       () => false,
@@ -287,17 +253,6 @@ export class StretchLoader {
   }
 }
 
-/** Which rows a stretch has; whether one is delayed stands in its line alone. */
-function rowsOf(stretch: Stretch, numbers: readonly Numbers[]): FollowedRow[] {
-  const times = rowTimes(stretch.quotes);
-  const firsts = firstRows(stretch.series);
-  return numbers.flatMap((one, place) =>
-    times
-      .slice(firsts[place], firsts[place + 1])
-      .flatMap((observedAt) => [false, true].map((delayed) => ({ ...one, delayed, observedAt }))),
-  );
-}
-
 /** Whether the batches may go in one by one: the error may be about some row, or passes. */
 function isOfData(error: unknown): boolean {
   return isPassing(error) || mayBeOfARow(error) || mayBeThereAlready(error);
@@ -307,10 +262,8 @@ function firstOf(...times: (Instant | undefined)[]): Instant | null {
   return times.filter((at) => at !== undefined).sort()[0] ?? null;
 }
 
-/** What became of a stretch's quotes; `remember` is to be called when they are committed. */
-type StoredQuotes = Pick<LoadReport, "responses" | "quotes" | "dividends" | "repeated"> & {
-  remember: (() => void) | null;
-};
+/** What became of a stretch's quotes. */
+type StoredQuotes = Pick<LoadReport, "responses" | "quotes" | "dividends" | "repeated">;
 
 /** From memory, or all of them by a look at the archive, which is remembered. */
 async function numbersOf(
@@ -338,91 +291,5 @@ function dividendsOf({ series }: Stretch, numbers: readonly Numbers[]): Dividend
   return series.map(({ words, lastAt }, place) => ({
     ...(numbers[place] ?? { instrumentId: 0, sourceId: 0 }),
     ...{ words, lastAt, sparse: true },
-  }));
-}
-
-/**
- * Whether both tables have a row for each quote of a stretch. Each series is read from its first time to its last: a
- * chunk that is compressed is not looked into once for each row.
- */
-async function areQuotesThere(
-  client: pg.ClientBase,
-  stretch: Stretch,
-  numbers: readonly Numbers[],
-): Promise<boolean> {
-  const times = rowTimes(stretch.quotes);
-  if (await isOnCitus(client)) return areKeysThere(client, times, keysOf(stretch, numbers));
-  const places = stretch.series.flatMap(({ rows }, place) => Array.from({ length: rows }, () => place + 1));
-  const bounds = boundsOf(stretch, times);
-  const { rows } = await client.query<Record<"quotes" | "extended_quotes", number>>({
-    // Without a name: a plan that serves any number of rows would compare each with each.
-    text: `with series as materialized (
-        select * from unnest($1::int[], $2::smallint[], $3::timestamptz[], $4::timestamptz[])
-          with ordinality as s (instrument_id, source_id, first, last, place)
-      ), wanted as materialized (
-        select * from unnest($5::int[], $6::timestamptz[]) as w (place, observed_at)
-      )
-      select ${["quotes", "extended_quotes"].map((table) => `(${countThere(table)}) as ${table}`).join(", ")}`,
-    values: [
-      numbers.map(({ instrumentId }) => instrumentId),
-      numbers.map(({ sourceId }) => sourceId),
-      bounds.map(({ first }) => first),
-      bounds.map(({ last }) => last),
-      places,
-      times,
-    ],
-  });
-  return rows[0]?.quotes === times.length && rows[0].extended_quotes === times.length;
-}
-
-/** The instrument and source of each row of a stretch. */
-function keysOf({ series }: Stretch, numbers: readonly Numbers[]): Numbers[] {
-  return series.flatMap(({ rows }, place) =>
-    Array.from({ length: rows }, () => numbers[place] ?? { instrumentId: 0, sourceId: 0 }),
-  );
-}
-
-/** The same by whole keys: each worker looks its own ones up. */
-async function areKeysThere(
-  client: pg.ClientBase,
-  times: readonly Instant[],
-  keys: readonly Numbers[],
-): Promise<boolean> {
-  const counts = ["quotes", "extended_quotes"].map(
-    (table) => `select count(*)::int as n
-      from unnest($1::int[], $2::smallint[], $3::timestamptz[]) as w (instrument_id, source_id, observed_at)
-      join ${table} q on q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at = w.observed_at`,
-  );
-  for (const text of counts) {
-    const { rows } = await client.query<{ n: number }>(text, [
-      keys.map(({ instrumentId }) => instrumentId),
-      keys.map(({ sourceId }) => sourceId),
-      times,
-    ]);
-    if (rows[0]?.n !== times.length) return false;
-  }
-  return true;
-}
-
-function countThere(table: string): string {
-  return `select count(*)::int from (
-      select s.place, q.observed_at
-      from series s
-      cross join lateral (
-        select q.observed_at from ${table} q
-        where q.instrument_id = s.instrument_id and q.source_id = s.source_id
-          and q.observed_at between s.first and s.last
-        offset 0
-      ) q
-    ) there
-    join wanted w on w.place = there.place and w.observed_at = there.observed_at`;
-}
-
-function boundsOf({ series }: Stretch, times: readonly string[]): { first: string; last: string }[] {
-  const firsts = firstRows(series);
-  // A stretch that is here is in order.
-  return series.map((_, place) => ({
-    first: times[firsts[place] ?? 0] ?? "",
-    last: times[(firsts[place + 1] ?? 0) - 1] ?? "",
   }));
 }

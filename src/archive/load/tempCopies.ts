@@ -37,7 +37,7 @@ const COPIED = [
 const NUMBERED = ["sources", "instruments", "due_sets"];
 
 /** Tables that begin empty: what a batch meets in the archive is copied before it is loaded (`take`). */
-const TAKEN = ["responses", "quotes", "extended_quotes", "dead_letters"];
+const TAKEN = ["responses", "quotes", "extended_quotes", "session_bars", "dead_letters"];
 
 /** How a rebuild would change the quotes of the answers that were read. */
 type Rebuilt = {

@@ -165,20 +165,6 @@ export async function removeNotes(
     ]);
 }
 
-/** Takes the bars of some dates out, which are made anew (`remakeBars`): they would follow each batch otherwise. */
-export async function removeBars(client: pg.ClientBase, dates: readonly string[]): Promise<void> {
-  if (dates.length === 0) return;
-  await client.query(
-    `delete from intraday_bars b using session_bars s
-     where s.instrument_id = b.instrument_id and s.source_id = b.source_id and s.delayed = b.delayed and s.date = b.date
-       and s.date = any ($1::date[]) and not s.quotes_dropped`,
-    [dates],
-  );
-  await client.query("delete from session_bars where date = any ($1::date[]) and not quotes_dropped", [
-    dates,
-  ]);
-}
-
 /** Makes the bars of some dates anew. */
 export async function remakeBars(client: pg.ClientBase, dates: Iterable<string>): Promise<void> {
   for (const date of dates) await client.query("select recompute_session_bars($1, $1)", [date]);

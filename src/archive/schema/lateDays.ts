@@ -30,18 +30,25 @@ export class DatesOf {
   }
 
   get all(): string[] {
-    return [...new Set([...this.#hours].flatMap((hour) => dateOfHour(hour)))].sort();
+    return [...new Set([...this.#hours].flatMap(dateIn))].sort();
   }
 }
 
-/** The exchange date of an hour. A note may tell of a time that is none: it is refused where it is stored. */
-const dateOfHour = remembered(1_000, (hour: string): string[] => {
+/** The exchange date of an instant. @throws RangeError for what is none */
+export function exchangeDateAt(at: Instant): string {
+  return dateOfHour(at.slice(0, HOUR_CHARS));
+}
+
+const dateOfHour = remembered(1_000, (hour: string) => exchangeDate(dateOf(`${hour}:00:00.000000Z`)));
+
+/** A note may tell of a time that is none: it is refused where it is stored. */
+function dateIn(hour: string): string[] {
   try {
-    return [exchangeDate(dateOf(`${hour}:00:00.000000Z`))];
+    return [dateOfHour(hour)];
   } catch {
     return [];
   }
-});
+}
 
 /** Notes, in the transaction that brings or changes rows of these exchange dates, those of them that are over. */
 export async function markLate(client: pg.ClientBase, dates: readonly string[]): Promise<void> {

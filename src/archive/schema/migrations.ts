@@ -10,6 +10,7 @@ import { QuotekeeperError } from "../../errors.ts";
 import type { Instant } from "../../clock.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
 import { connectBeside } from "../connect/connect.ts";
+import { makeDueBars } from "./makeBars.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { endReaders, settleReader, watching } from "./readerRole.ts";
 import { type History, type Migration, readHistory, type Script } from "./history.ts";
@@ -69,6 +70,7 @@ export async function migrate(
     // Before the partitions, which would write the sessions of their years first, and so twice.
     await refreshSessions(client, Number(now.slice(0, 4)));
     await ensurePartitions(client, now, now);
+    await makeDueBars(client);
     const warnings = [await settleReader(client), await readSharedSchema(client)].filter(
       (warning) => warning !== null,
     );

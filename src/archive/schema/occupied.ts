@@ -13,7 +13,7 @@ const MADE =
 /** What `migrate` itself and the tiers make. */
 export const MADE_ELSEWHERE: readonly Made[] = [
   ...["schema_migrations", "schema_texts", "migration_lock"].map((name) => ({ kind: "table", name })),
-  ...["admit_quotes", "drop_old_quotes", "follow_rows"].map((name) => ({ kind: "function", name })),
+  ...["drop_old_quotes"].map((name) => ({ kind: "function", name })),
   { kind: "type", name: "dictionary_numeric" },
 ];
 

@@ -5,7 +5,6 @@
 import type pg from "pg";
 import type { Instant } from "../../clock.ts";
 import { ensureSessions, FIRST_YEAR } from "./sessions.ts";
-import { isOnCitus } from "../tiers/citus.ts";
 import { PARTITIONED_TABLES } from "../tiers/hypertables.ts";
 import { ADDING_LOCK } from "../connect/transaction.ts";
 
@@ -74,15 +73,8 @@ async function ensureMonths(client: pg.ClientBase, months: readonly number[]): P
   if (yearless) await ensureSessions(client, years);
   if (missing.length === 0) return;
   const names = new Set(missing);
-  const followed = !(await isOnCitus(client));
-  for (const one of wanted) if (names.has(one.name)) await makePartition(client, { ...one, followed });
+  for (const one of wanted) if (names.has(one.name)) await makePartition(client, one);
 }
-
-/** Tables that bars are made of, and the names of their triggers. */
-const FOLLOWED: Readonly<Record<string, { kept: string; keeper: string; follower: string }>> = {
-  quotes: { kept: "quotes", keeper: "keep_session_bars", follower: "follow_lost_quotes" },
-  extended_quotes: { kept: "volumes", keeper: "keep_bars", follower: "follow_lost_volumes" },
-};
 
 /**
  * Attached rather than created in place: that waits for no reader of the table and keeps none waiting. One statement, which
@@ -90,28 +82,14 @@ const FOLLOWED: Readonly<Record<string, { kept: string; keeper: string; follower
  */
 async function makePartition(
   client: pg.ClientBase,
-  { table, month, name, followed }: { table: string; month: number; name: string; followed: boolean },
+  { table, month, name }: { table: string; month: number; name: string },
 ): Promise<void> {
-  // Statements that name the partition itself pass its table's triggers by. Tables of Citus have none.
-  const { kept, keeper, follower } = (followed && FOLLOWED[table]) || {};
-  const triggers =
-    kept === undefined
-      ? ""
-      : `create trigger ${keeper} after insert on ${name}
-           referencing new table as inserted for each statement execute function ${keeper}();
-         create trigger follow_deleted_${kept} after delete on ${name}
-           referencing old table as gone for each statement execute function ${follower}();
-         create trigger follow_changed_${kept} after update on ${name} referencing old table as gone
-           new table as inserted for each statement execute function ${follower}();
-         create trigger follow_truncated_${kept} after truncate on ${name}
-           for each statement execute function ${follower}();`;
   await client.query(
     `do $$
      begin
        ${ADDING_LOCK};
        if to_regclass('${name}') is null then
          create table ${name} (like ${table} including all);
-         ${triggers}
          alter table ${table} attach partition ${name}
            for values from ('${monthStart(month)} 00:00:00+00') to ('${monthStart(month + 1)} 00:00:00+00');
        end if;

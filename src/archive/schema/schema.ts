@@ -289,7 +289,7 @@ export const calendarDays = pgTable("calendar_days", {
   reason: text("reason"),
 });
 
-/** One bar for each instrument, source, delayed and exchange date; given by loads, else kept by a trigger on `quotes`. */
+/** One bar for each instrument, source, delayed and exchange date, made from `quotes` by `make_bars`. */
 export const sessionBars = pgTable(
   "session_bars",
   {
@@ -311,11 +311,12 @@ export const sessionBars = pgTable(
     volume: bigintText("volume"),
     quotesDropped: boolean("quotes_dropped").notNull().default(false),
     barsTo: instant("bars_to"),
+    madeTo: instant("made_to"),
   },
   (table) => [primaryKey({ columns: [table.instrumentId, table.sourceId, table.delayed, table.date] })],
 );
 
-/** Bars of five minutes and of an hour that are over; given by loads, else kept by a trigger on `extended_quotes`. */
+/** Bars of five minutes and of an hour that are over, made from the rows by `make_bars`. */
 export const intradayBarsKept = pgTable(
   "intraday_bars",
   {

@@ -8,9 +8,9 @@ import { addDays } from "../../market/calendar/dates.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { markLate } from "./lateDays.ts";
+import { makeDueBars } from "./makeBars.ts";
 import { calendarDays, sessions } from "./schema.ts";
 import { insertAll, tablesOn, upsertAll } from "./tableRows.ts";
-import { isOnCitus } from "../tiers/citus.ts";
 import { ADDING_LOCK, inTransaction } from "../connect/transaction.ts";
 
 /** First year that is written: the calendar's own. Of rows before it nobody knows whether the market was open. */
@@ -106,6 +106,7 @@ export async function settleCalendarDays(
 /** The same in a transaction of its own. */
 export async function keepCalendarDays(pool: pg.Pool, days: readonly CalendarOverride[]): Promise<void> {
   await inTransaction(pool, (client) => settleCalendarDays(client, days));
+  await makeDueBars(pool);
 }
 
 async function readDays(client: pg.ClientBase): Promise<CalendarOverride[]> {
@@ -142,32 +143,36 @@ async function writeYears(client: pg.ClientBase, years: readonly number[]): Prom
       ...{ closeAt: at.close.toISOString(), postAt: at.post.toISOString() },
     }));
     const dates = given.map(({ date }) => date);
-    const before = (await isOnCitus(client)) ? await readHours(client, from, to) : null;
+    const before = await readHours(client, from, to);
     await tablesOn(client)
       .delete(sessions)
       .where(
         and(between(sessions.date, from, to), sql`${sessions.date} <> all (${sql.param(dates)}::date[])`),
       );
     await upsertAll(client, sessions, given);
-    if (before !== null) await followHours(client, before, await readHours(client, from, to));
+    await followHours(client, before, await readHours(client, from, to));
   }
 }
 
 type Hours = ReadonlyMap<string, string>;
 
-/** Makes the bars of dates anew whose hours are others now: on Citus, for triggers do it elsewhere. */
+/** Has the bars of dates made again whose hours are others now. */
 async function followHours(client: pg.ClientBase, before: Hours, after: Hours): Promise<void> {
   const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
     (date) => before.get(date) !== after.get(date),
   );
-  const { rows } = await client.query<{ dates: string[] }>(
-    `select refresh_intraday_bars(array_agg(instrument_id), array_agg(source_id), array_agg(delayed), array_agg(date)),
-       array_agg(distinct date::text) as dates
-     from (select instrument_id, source_id, delayed, date from session_bars where date = any ($1::date[]) offset 0) b
-     having count(*) > 0`,
+  if (changed.length === 0) return;
+  const { rows } = await client.query<{ date: string }>(
+    `with changed as (
+       update session_bars set made_to = '-infinity' where date = any ($1::date[]) and not quotes_dropped returning date
+     )
+     select distinct date::text as date from changed`,
     [changed],
   );
-  await markLate(client, rows[0]?.dates ?? []);
+  await markLate(
+    client,
+    rows.map(({ date }) => date),
+  );
 }
 
 /** The hours of the sessions of some dates, as text. */

@@ -1,7 +1,7 @@
 /**
  * Rows through Drizzle's tables (schema.ts, backfillSchema.ts), which are the one statement of the schema: the columns that a
  * statement writes, and their types, come from there. Rows in number go by `insertAll` and `upsertAll`, quotes by COPY
- * (copyQuotes.ts), all else by Drizzle's builder.
+ * (storeQuotes.ts), all else by Drizzle's builder.
  */
 import { DrizzleQueryError, getTableColumns, getTableName } from "drizzle-orm";
 import { type NodePgQueryResultHKT, NodePgSession } from "drizzle-orm/node-postgres";
@@ -82,7 +82,7 @@ export function insertAll<T extends PgTable>(
 }
 
 /** The same with the arrays: the values of each column, in the table's order of columns. */
-export function insertArrays(client: Queryable, table: PgTable, arrays: unknown[][]): Promise<number> {
+function insertArrays(client: Queryable, table: PgTable, arrays: unknown[][]): Promise<number> {
   return insertUnnested(client, table, { arrays, name: "insert", onConflict: "do nothing" });
 }
 

@@ -5,12 +5,11 @@
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import type { Instant } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { READER } from "../connect/fixedNames.ts";
 import { transactionOn } from "../connect/transaction.ts";
 import { CITUS_ASKED } from "./citusAsked.ts";
-import { CITUS_FUNCTIONS } from "./citusBars.ts";
+import { LOCK_DUE_BARS } from "./citusBars.ts";
 import { CITUS_VIEWS } from "./citusViews.ts";
 
 /** Tables that are cut by `instrument_id`. */
@@ -30,6 +29,8 @@ const ON_WORKERS = [
   "session_of(timestamptz, timestamptz, timestamptz, timestamptz, timestamptz)",
   "bar_beginning(timestamptz, interval, timestamptz, timestamptz, timestamptz, timestamptz)",
   "log_return(numeric, numeric)",
+  "five_minutes(timestamptz, timestamptz)",
+  "opens_at(smallint, date, timestamptz)",
 ];
 
 type Queryable = Pick<pg.ClientBase, "query">;
@@ -58,24 +59,6 @@ async function readIsOnCitus(db: Queryable, forget: () => void): Promise<boolean
   );
   if (rows[0]?.cut !== true) forget();
   return rows[0]?.cut === true;
-}
-
-/** A row of `quotes` or `extended_quotes` that came, was changed or is gone. */
-export type FollowedRow = { instrumentId: number; sourceId: number; delayed: boolean; observedAt: Instant };
-
-/** Makes the bars of such rows' series and dates anew, in the transaction of the rows: elsewhere triggers do. */
-export async function followRows(client: Queryable, rows: readonly FollowedRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  await client.query({
-    name: "follow rows",
-    text: "select follow_rows($1::int[], $2::smallint[], $3::boolean[], $4::timestamptz[])",
-    values: [
-      rows.map(({ instrumentId }) => instrumentId),
-      rows.map(({ sourceId }) => sourceId),
-      rows.map(({ delayed }) => delayed),
-      rows.map(({ observedAt }) => observedAt),
-    ],
-  });
 }
 
 /**
@@ -169,7 +152,6 @@ export async function moveToCitus(client: pg.ClientBase): Promise<void> {
     await client.query(`lock table ${[...DISTRIBUTED, ...COPIED].join(", ")} in access exclusive mode`);
     await client.query(`set local citus.shard_count = ${SHARDS}`);
     const before = await countRows(client);
-    await dropTriggers(client);
     await dropReferences(client);
     for (const table of NUMBERED) await numberBySequence(client, table);
     for (const table of COPIED) await client.query("select create_reference_table($1::regclass)", [table]);
@@ -182,8 +164,6 @@ export async function moveToCitus(client: pg.ClientBase): Promise<void> {
     const lost = after.find(({ rows }, place) => rows !== before[place]?.rows);
     if (lost !== undefined)
       throw new Error(`${lost.table} has other rows after the move than before: nothing was moved`);
-    for (const name of ON_WORKERS)
-      await client.query("select create_distributed_function($1::regprocedure)", [name]);
     for (const table of [...DISTRIBUTED, ...COPIED])
       await client.query("select truncate_local_data_after_distributing_table($1::regclass)", [table]);
   });
@@ -227,19 +207,6 @@ async function countRows(client: pg.ClientBase): Promise<{ table: string; rows: 
   return counts;
 }
 
-/** Triggers follow rows on other tiers. A partition that has none of its own has its table's, which goes with that. */
-async function dropTriggers(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ statement: string }>(
-    `select pg_catalog.format('drop trigger %I on %s', t.tgname, t.tgrelid::regclass) as statement
-     from pg_trigger t
-     where not t.tgisinternal and t.tgparentid = 0
-       and (t.tgrelid = any ($1::regclass[]) or exists (
-         select from pg_inherits i where i.inhrelid = t.tgrelid and i.inhparent = any ($1::regclass[])))`,
-    [[...DISTRIBUTED, ...COPIED]],
-  );
-  for (const { statement } of rows) await client.query(statement);
-}
-
 /** A table of the coordinator alone cannot refer to one that all nodes have. Nobody deletes what they referred to. */
 async function dropReferences(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ statement: string }>(
@@ -269,27 +236,28 @@ async function numberBySequence(client: pg.ClientBase, table: (typeof NUMBERED)[
 }
 
 /**
- * Brings functions and views to those of this program for Citus. Migrations write the ones of other tiers; the digest of those
- * that are there stands in a comment.
+ * Brings functions and views to those of this program for Citus. `migrations/repeat/` has the ones of other tiers; the digest of all that
+ * are in force stands in a comment.
  */
 export async function settleCitus(client: pg.ClientBase): Promise<void> {
   await letReaderIn(client);
-  const statements = [...CITUS_FUNCTIONS, ...CITUS_VIEWS, ...CITUS_ASKED];
-  const { rows } = await client.query<{ there: string | null; version: number }>(
-    `select obj_description(to_regprocedure('follow_rows(integer[], smallint[], boolean[], timestamptz[])'), 'pg_proc') as there,
-       (select max(version) from schema_migrations) as version`,
+  const statements = [LOCK_DUE_BARS, ...CITUS_VIEWS, ...CITUS_ASKED];
+  const { rows } = await client.query<{ there: string | null; texts: string }>(
+    `select obj_description(to_regprocedure('lock_due_bars(integer)'), 'pg_proc') as there,
+       (select string_agg(sha256, ' ' order by name) from schema_texts) as texts`,
   );
-  const [{ there, version } = { there: null, version: 0 }] = rows;
-  const text = createHash("sha256").update(statements.join(";")).digest("hex");
-  const digest = `quotekeeper, schema version ${version}, text ${text}`;
-  if (there === digest) return;
+  const [{ there, texts } = { there: null, texts: "" }] = rows;
+  const digest = createHash("sha256")
+    .update(`${statements.join(";")} ${texts}`)
+    .digest("hex");
+  const comment = `quotekeeper, texts ${digest}`;
+  if (there === comment) return;
   await transactionOn(client, async () => {
     for (const statement of statements) await client.query(statement);
-    await client.query(
-      `revoke execute on function follow_rows(integer[], smallint[], boolean[], timestamptz[]) from public;
-       comment on function follow_rows(integer[], smallint[], boolean[], timestamptz[]) is '${digest}'`,
-    );
+    await client.query(`comment on function lock_due_bars(integer) is '${comment}'`);
   });
+  for (const name of ON_WORKERS)
+    await client.query("select create_distributed_function($1::regprocedure)", [name]);
 }
 
 /** Whoever reads as the reader is that on the workers too, where it has to log in; without a password nobody else can do so. */

@@ -191,16 +191,14 @@ begin
     where d.instrument_id = any (ids) and ${DATES} and b.bar_at >= $3 and b.bar_at < $4;
   else
     return query
-    select d.instrument_id, b.source, b.source_name, d.delayed, min(d.date), null::text, min(d.first_at),
+    select d.instrument_id, s.kind, s.name, d.delayed, min(d.date), null::text, min(d.first_at),
            (array_agg(d.open order by d.date) filter (where d.open is not null))[1], max(d.high), min(d.low),
            (array_agg(d.close order by d.date desc) filter (where d.close is not null))[1],
-           sum(d.spread_sum) / nullif(sum(d.spread_count), 0), sum(d.quote_count)::bigint, sum(b.volume)::bigint
-    from session_bars d
+           sum(d.spread_sum) / nullif(sum(d.spread_count), 0), sum(d.quote_count)::bigint, sum(d.volume)::bigint
+    from session_bars_now d
     join sources s on s.id = d.source_id
-    join bars_1d b
-      on b.instrument_id = d.instrument_id and b.source = s.kind and b.source_name = s.name and b.delayed = d.delayed and b.date = d.date
     where d.instrument_id = any (ids) and ${DATES} and d.first_at >= $3 and d.first_at < $4
-    group by d.instrument_id, b.source, b.source_name, d.delayed, case
+    group by d.instrument_id, s.kind, s.name, d.delayed, case
                when months > 0 then extract(year from d.date) * 12 + extract(month from d.date) - 1
                  - (extract(year from d.date) * 12 + extract(month from d.date) - 1) % months
                else extract(epoch from date_bin($2, d.date::timestamp, '2000-01-03'))

@@ -97,8 +97,7 @@ async function takeIndexes(client: pg.ClientBase, table: string): Promise<Restor
 
 /**
  * The schema's views, which hold on to the tables they were made on, and the triggers, grants and comments; in an order
- * in which they can be made again: a view is younger than those it reads. Each stays its owner's, with whose rights it reads. Without the triggers that follow lost quotes:
- * TimescaleDB refuses transition tables of deleted rows where it compresses (timescale/timescaledb#7574).
+ * in which they can be made again: a view is younger than those it reads. Each stays its owner's, with whose rights it reads.
  */
 async function readDependents(client: pg.ClientBase): Promise<{ names: string[]; restoring: Restoring[] }> {
   const views = await client.query<{ name: string } & Restoring>(
@@ -121,7 +120,7 @@ async function readDependents(client: pg.ClientBase): Promise<{ names: string[];
   );
   const triggers = await client.query<Restoring>(
     `select pg_get_triggerdef(oid) as statement from pg_trigger
-     where tgrelid = any ($1::regclass[]) and not tgisinternal and tgfoid <> all ('{follow_lost_quotes,follow_lost_volumes}'::regproc[])`,
+     where tgrelid = any ($1::regclass[]) and not tgisinternal`,
     [PARTITIONED_TABLES],
   );
   const grants = await client.query<Restoring>(

@@ -16,6 +16,7 @@ import {
   storeBatch,
 } from "../../archive/load/loadBatch.ts";
 import type { Batch } from "../../archive/load/batch.ts";
+import { prepareStaging } from "../../archive/load/storeQuotes.ts";
 import { dateOf } from "../../clock.ts";
 import { segmentHour } from "../../journal/segmentName.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
@@ -26,12 +27,11 @@ import {
   hasOtherAnswers,
   remakeBars,
   removeAnswers,
-  removeBars,
   removeNotes,
   removeStrayDividends,
 } from "../../archive/refill/removeAnswers.ts";
 import { oneConnectionEach } from "../../archive/tiers/citus.ts";
-import { BEGIN_STORING_ALONE, inTransaction } from "../../archive/connect/transaction.ts";
+import { BEGIN_STORING_ALONE, transactionOn } from "../../archive/connect/transaction.ts";
 import type { LoadPosition } from "../../archive/load/loadPosition.ts";
 import { overtaken } from "../../archive/refill/runs.ts";
 import { batchesOf, type ReplayOptions } from "./replay.ts";
@@ -121,9 +121,7 @@ async function rebuildDate(
       signal.throwIfAborted();
       await ensureRoom(client, monthsOf(batch.answers), memory);
       await trial?.(client, batch);
-      const others = datesOf(batch).filter((date) => !dates.has(date));
-      if (trial === null) await removeBars(client, others);
-      for (const date of others) dates.add(date);
+      for (const date of datesOf(batch)) dates.add(date);
       for (const date of datesTouchedBy(batch)) touched.add(date);
       slots.push(...(await replaceBatch(client, batch, { ...options, restoring })));
       restoring.ends.set(batch.segment, batch.to);
@@ -138,10 +136,18 @@ async function rebuildDate(
     if (trial === null) await remakeBars(client, dates);
     await markLate(client, [...touched].sort());
   };
-  await inTransaction(pool, rebuildAll, BEGIN_STORING_ALONE).catch((error: unknown) => {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await prepareStaging(client);
+    await transactionOn(client, () => rebuildAll(client), BEGIN_STORING_ALONE);
+  } catch (error) {
     tally.report = before;
+    broken = error as Error;
     throw error;
-  });
+  } finally {
+    client.release(broken);
+  }
 }
 
 /** Exchange dates of a batch's rows. */

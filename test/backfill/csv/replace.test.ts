@@ -4,7 +4,7 @@ import { run } from "../../cli/edges.ts";
 import { contentOf } from "../../support/archive.ts";
 import { freshDatabase, handOnDatabases } from "../../support/database.ts";
 import { type BackfillWorld, backfillWorld } from "../world.ts";
-import { backfill, files, HEADER, letters, rows } from "./csvFiles.ts";
+import { backfill, files, HEADER, letters, MAP, rows } from "./csvFiles.ts";
 
 handOnDatabases();
 
@@ -57,6 +57,22 @@ test("a final file corrects an earlier, partial one, which is said and counted, 
   });
   expect(await rows(world)).toEqual(CORRECTED);
   expect(await barsIn(world)).toEqual(["AAPL 152 3 200", "MSFT 300 1 0"]);
+});
+
+test("a row that is corrected to be a delayed one leaves the bars of the others for those of the delayed", async () => {
+  const world = await backfillWorld();
+  const file = `${HEADER}\nAAPL,2026-11-18T09:30:00,,,150,100\n`;
+  await backfill(world, files(file));
+
+  await backfill(world, files(file, `${MAP}delayed: true\n`), "--replace");
+
+  const { rows: bars } = await world.pool.query(
+    "select delayed, quote_count from bars_1d union all select delayed, quote_count from bars_5m",
+  );
+  expect(bars).toEqual([
+    { delayed: true, quote_count: "1" },
+    { delayed: true, quote_count: "1" },
+  ]);
 });
 
 test("what a trial of --replace says is what the import does, and both say it in words", async () => {

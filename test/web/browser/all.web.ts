@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { CDPSession, Page } from "playwright-core";
+import { exchangeDate } from "../../../src/market/calendar/dates.ts";
 import { exchangeTime } from "../../../src/web/app/lib/format.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { openDashboard } from "../dashboard.ts";
@@ -258,12 +259,15 @@ test.each(["/", "/quotes"])(
       onSleep: async (ms) => {
         if (ms !== 1_000 || events >= HOUR_S) return;
         events += 1;
-        if (events % QUOTES_EVERY_S === 0)
+        if (events % QUOTES_EVERY_S === 0) {
+          const at = new Date(clock.now().getTime() + 500);
           await world.pool.query(
             `insert into quotes (observed_at, instrument_id, source_id, delayed, last, bid, ask)
-           select $1::timestamptz, id, 2, false, 100 + random(), 100, 101 from instruments`,
-            [new Date(clock.now().getTime() + 500)],
+             select $1::timestamptz, id, 2, false, 100 + random(), 100, 101 from instruments`,
+            [at],
           );
+          await world.pool.query("select recompute_session_bars($1, $1)", [exchangeDate(at)]);
+        }
         // The page keeps up: what waits in a socket would count for nothing.
         if (events % 60 === 0) await page.waitForFunction(hasCome, secondOfDay(timeShown()));
         if (events === WARM_S || events === HOUR_S) measured.push(await kept(session));

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Download, Page } from "playwright-core";
+import { followOwnRows } from "../../support/archive.ts";
 import { faultsOf } from "./faults.ts";
 import { PAST_JOB } from "./history.ts";
 import { openPage, openWorld, type World } from "./world.ts";
@@ -318,6 +319,7 @@ test("a symbol with a comma in it is compared as any other, also by the address"
        and (q.observed_at at time zone 'America/New_York')::date = $1::date`,
     [holed()],
   );
+  await followOwnRows(world.pool);
   const { page, complaints } = await openPage(world.browser);
   const date = holed();
   await show(page, { name: "MSFT", interval: "5m", from: date, to: date, compare: "KO" });

@@ -97,6 +97,7 @@ test("quotes: a new quote appears by itself", async () => {
      select clock_timestamp() + interval '2 seconds', id, 2, false, 87654.32, 87654.31, 87654.33
      from instruments where symbol = 'GE' and option_type is null`,
   );
+  await world.pool.query("select recompute_session_bars(current_date - 1, current_date + 1)");
 
   await page.waitForFunction(
     () => document.querySelector("tr[data-instrument=GE] td")?.textContent?.trim() === "87,654.32",

@@ -6,6 +6,7 @@ import { createCalendar, type TradingSession } from "../../../src/market/calenda
 import { exchangeDate } from "../../../src/market/calendar/dates.ts";
 import { type InstrumentKey, option, security } from "../../../src/market/instrument.ts";
 import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
+import { followOwnRows } from "../../support/archive.ts";
 
 /** What there is a past of. */
 export const SYMBOLS = [
@@ -61,6 +62,7 @@ export async function fillPast(pool: pg.Pool, now: Date, chain: readonly Instrum
     );
     await account(pool, session, index, sessions.length);
   }
+  await followOwnRows(pool);
   await answer(pool, now);
   const exDate = sessions.at(-2)?.date;
   if (exDate)
