@@ -1,6 +1,5 @@
 /** `quotekeeper sql`: one statement, or a prompt for many, over lake and database as one archive. */
-import { mkdtemp, open, readdir, rename, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { open, rename, rm } from "node:fs/promises";
 import { dirname, join, basename, resolve } from "node:path";
 import { Option } from "commander";
 import type pg from "pg";
@@ -13,12 +12,13 @@ import { askSql } from "../lake/sql/askSql.ts";
 import type { Duck } from "../lake/sql/duckdb.ts";
 import { startDuck } from "../lake/sql/duckProcess.ts";
 import { readTextFile } from "../plainFiles.ts";
-import { isGone, PROCESSES } from "../processes.ts";
+import { PROCESSES } from "../processes.ts";
 import { archiveExists, withSchema } from "../run/archive.ts";
 import { type Edges, Interrupted, READER_GONE } from "../run/edges.ts";
 import { parseInstant } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { showAnswer, type SqlFormat } from "./sqlAnswer.ts";
+import { openSqlDirs } from "./sqlDirs.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 import { SHOW_EVERY_MS, StatusLine } from "./terminal/statusLine.ts";
 import { counted } from "../figures.ts";
@@ -80,7 +80,8 @@ async function sql(
   }
   // DuckDB starts while the database is opened.
   const duck = text === null ? null : startDuck();
-  const ask = (pool: pg.Pool | null): Promise<number> => askAll({ pool, lake, edges, options, text, duck });
+  const ask = (pool: pg.Pool | null): Promise<number> =>
+    askAll({ pool, lake, edges, options, text, duck, dataDir: resolve(config.dataDir) });
   try {
     if (options.lakeOnly) return await ask(null);
     if (!(await archiveExists(config)))
@@ -133,6 +134,8 @@ type Asked = {
   /** Null at the prompt, where each statement has its own process. */
   duck: Duck | null;
   text: string | null;
+  /** The data directory, absolute, which has the cache. */
+  dataDir: string;
 };
 
 async function askAll({ text, ...asked }: Asked): Promise<number> {
@@ -147,7 +150,7 @@ async function askAll({ text, ...asked }: Asked): Promise<number> {
 /** @throws Interrupted after Ctrl-C; QuotekeeperError */
 async function askOne(
   text: string,
-  { pool, lake, edges, options, duck }: Omit<Asked, "text">,
+  { pool, lake, edges, options, duck, dataDir }: Omit<Asked, "text">,
 ): Promise<void> {
   const { json, csv, raw, parquet, asOf } = options;
   const ended = new AbortController();
@@ -155,7 +158,7 @@ async function askOne(
   const out = parquet === undefined ? null : resolve(edges.directory, parquet);
   // In the directory of `out`, so that a rename puts the whole file there.
   const draft = out === null ? null : join(dirname(out), `.${basename(out)}.partial-${PROCESSES.pid}`);
-  const dir = await makeTempDir();
+  const dirs = await openSqlDirs(pool && dataDir, edges.user);
   const progress = createProgress(edges);
   const format: SqlFormat = json ? "json" : csv ? (raw ? "raw csv" : "csv") : "table";
   try {
@@ -165,7 +168,8 @@ async function askOne(
         duck: duck ?? startDuck(),
         pool,
         lake,
-        dir,
+        dir: dirs.temp,
+        places: dirs.places,
         asOf: asOf ?? null,
         signal: ended.signal,
         parquet: draft,
@@ -173,6 +177,7 @@ async function askOne(
       },
       async (answer) => {
         progress.end();
+        if (answer.asOf !== null) say(edges.stderr, freshness(answer.asOf, dirs.why));
         if (draft === null || out === null) return showAnswer(answer, format, edges);
         const file = await open(draft, "r+");
         await file.sync().finally(() => file.close());
@@ -191,8 +196,14 @@ async function askOne(
     progress.end();
     stopListening();
     if (draft !== null) await rm(draft, { force: true });
-    await rm(dir, { recursive: true, force: true });
+    await dirs.close();
   }
+}
+
+/** @param why why the rows were kept for no other statement */
+function freshness(asOf: Instant, why: string | null): string {
+  const at = `${asOf.slice(0, 10)} ${asOf.slice(11, 19)} UTC`;
+  return `The database's rows are those of ${at}${why === null ? "" : `, copied for this statement alone: ${why}`}.`;
 }
 
 /** Names the file that the file system refuses; DuckDB's own errors name theirs. */
@@ -203,18 +214,6 @@ function namingWrites(error: unknown, out: string | null): unknown {
   return new QuotekeeperError("USAGE", `--parquet ${out} cannot be written (${code ?? message})`, {
     cause: error,
   });
-}
-
-const TEMP = "quotekeeper-sql-";
-
-/** A directory that only this user can read. Directories of killed processes are removed. */
-async function makeTempDir(): Promise<string> {
-  for (const name of await readdir(tmpdir()).catch(() => [])) {
-    const [, pid] = new RegExp(`^${TEMP}(\\d+)-\\w{6}$`, "u").exec(name) ?? [];
-    if (pid !== undefined && Number(pid) !== PROCESSES.pid && isGone(Number(pid), PROCESSES))
-      await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined);
-  }
-  return mkdtemp(join(tmpdir(), `${TEMP}${PROCESSES.pid}-`));
 }
 
 /** Shows on a terminal how many rows of the database were read. */

@@ -15,6 +15,7 @@ export const MODES = {
 
 /** A data directory holds these besides the embedded database, whose modes are PostgreSQL's. */
 const OURS = [
+  "cache",
   "calls",
   "collector",
   "dashboard",

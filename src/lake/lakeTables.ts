@@ -20,9 +20,6 @@ const NARROW: DecimalType = { precision: 18, scale: 4 };
 /** Columns that have more places as a rule. */
 const WIDE = new Set(["delta"]);
 
-/** Rows of a row group: values of few instruments are near each other, and one instrument is found in few groups. */
-export const LAKE_GROUP_ROWS = 8_192;
-
 /** The decimals of a table's files. @param known those of the lake so far */
 export function decimalsOf(
   table: string,
@@ -39,7 +36,11 @@ export function decimalsOf(
 }
 
 /** What a manifest says of a file's decimals. */
-export function writtenDecimals({ columns }: Pick<LakeTable, "columns">): Record<string, DecimalType> {
+export function writtenDecimals({
+  columns,
+}: {
+  columns: readonly { name: string; type: string }[];
+}): Record<string, DecimalType> {
   return Object.fromEntries(
     columns.flatMap(({ name, type }) => {
       const [, precision, scale] = /^DECIMAL\((\d+),(\d+)\)$/u.exec(type) ?? [];

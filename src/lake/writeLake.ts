@@ -2,39 +2,21 @@
  * Writes to the lake what is over and not there yet, one exchange date after the other: a date's rows are those of one
  * snapshot, and a file counts when what was read back from it is what the database says of its own rows.
  */
-import { join } from "node:path";
 import type pg from "pg";
 import { hasQuotes, readDatesWithRows, readLateDays, readToday } from "../archive/export/lakeRows.ts";
-import { type ArchiveSnapshot, type ColumnDigest, withSnapshot } from "../archive/export/snapshot.ts";
-import type { ExportColumn, ExportTable } from "../archive/export/tables.ts";
+import { type ArchiveSnapshot, withSnapshot } from "../archive/export/snapshot.ts";
+import type { ExportTable } from "../archive/export/tables.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { zstandard } from "../export/exportArchive.ts";
 import type { Compress } from "../export/parquetFile.ts";
-import { writeTable } from "../export/writeTable.ts";
 import { addDays, exchangeInstant } from "../market/calendar/dates.ts";
 import { writtenOf } from "./dropHot.ts";
-import { fileDigests } from "./fileDigests.ts";
-import {
-  type DayManifest,
-  HOT_TABLES,
-  type LakeFiles,
-  type LakeManifest,
-  type LakeTable,
-  tableOf,
-} from "./lakeFiles.ts";
-import {
-  DAY_TABLES,
-  decimalsOf,
-  hasDecimals,
-  isSame,
-  LAKE_GROUP_ROWS,
-  TABLES_WITHOUT_DATES,
-  writtenDecimals,
-} from "./lakeTables.ts";
+import { type DayManifest, type LakeFiles, type LakeManifest, type LakeTable, tableOf } from "./lakeFiles.ts";
+import { DAY_TABLES, hasDecimals, TABLES_WITHOUT_DATES } from "./lakeTables.ts";
+import { type ProvenFile, writeProven } from "./provenFile.ts";
 import { restoreDay } from "./restoreLake.ts";
 import type { OpenLake } from "./whichLake.ts";
 
-/** How far it is. */
 type LakeProgress = {
   date: string;
   /** Dates that are done, and how many there are. */
@@ -44,7 +26,6 @@ type LakeProgress = {
   rows: number;
 };
 
-/** What to write. */
 type LakeOptions = {
   pool: pg.Pool;
   /** The last exchange date that is written; null: yesterday. */
@@ -55,7 +36,6 @@ type LakeOptions = {
   onProgress: (progress: LakeProgress) => void;
 };
 
-/** What came of it. */
 type LakeReport = {
   /** Dates written for the first time, and again because rows came late. */
   written: string[];
@@ -87,7 +67,6 @@ export async function writeLake(lake: OpenLake, options: LakeOptions): Promise<L
 class LakeWriter {
   readonly #options: LakeOptions;
   readonly #files: LakeFiles;
-  /** What `lake.json` says. */
   #lake: LakeManifest;
   readonly #report: LakeReport;
   #stage = "";
@@ -102,8 +81,15 @@ class LakeWriter {
     this.#lake = manifest;
     this.#dropped = dropped;
     this.#report = {
-      ...{ written: [], rewritten: [], kept: [], missing: [...lacking], leftOut: [] },
-      ...{ files: 0, rows: 0, bytes: 0, through: null },
+      written: [],
+      rewritten: [],
+      files: 0,
+      rows: 0,
+      bytes: 0,
+      kept: [],
+      missing: [...lacking],
+      leftOut: [],
+      through: null,
     };
   }
 
@@ -230,8 +216,15 @@ class LakeWriter {
     const begins = (of: string): string => exchangeInstant(of, "00:00").toISOString();
     const source = { from: begins(date), to: begins(addDays(date, 1)), snapshot: seen };
     const begun: DayManifest = known ?? {
-      ...{ kind: "quotekeeper-lake-day", version: 1, date, program: this.#options.program },
-      ...{ writtenAt: at, source, complete: false, tables: [], replacing: null },
+      kind: "quotekeeper-lake-day",
+      version: 1,
+      date,
+      program: this.#options.program,
+      writtenAt: at,
+      source,
+      complete: false,
+      tables: [],
+      replacing: null,
     };
     let day: DayManifest | null = known && { ...known, complete: false };
     for (const table of DAY_TABLES) {
@@ -254,93 +247,47 @@ class LakeWriter {
     return day;
   }
 
-  /** As `#proven`; null for a table with a value that no file can have as well, which is told. */
+  /** A file that is not as it was; null: there is nothing to write, or the report says why. */
   async #written(
     snapshot: ArchiveSnapshot,
     table: ExportTable,
-    of: { date: string | null; before: LakeTable | null | undefined },
-  ): Promise<{ from: string; file: LakeTable } | null> {
-    try {
-      return await this.#proven(snapshot, table, of);
-    } catch (error) {
-      if (!(error instanceof QuotekeeperError) || error.code !== "EXPORT_UNREPRESENTABLE") throw error;
-      this.#report.leftOut.push({ date: of.date, table: table.name, why: error.detail });
-      return null;
-    }
-  }
-
-  /**
-   * Writes a table's file where it is not as it was, and reads it back.
-   *
-   * @returns null where there is nothing to write
-   */
-  async #proven(
-    snapshot: ArchiveSnapshot,
-    table: ExportTable,
     { date, before }: { date: string | null; before: LakeTable | null | undefined },
-  ): Promise<{ from: string; file: LakeTable } | null> {
+  ): Promise<ProvenFile | null> {
     const { name } = table;
-    const range = { from: date, to: date, symbols: null };
-    const all = await snapshot.columns(table);
-    const columns = table.partitioned ? all.filter((column) => column.name !== "date") : all;
-    const truth = await snapshot.digests(table, columns, range);
-    if (date !== null && truth.rows === 0 && !before) return null;
-    const types = decimalsOf(name, columns, this.#lake.decimals[name]);
-    if (before && isSame(before, truth) && hasDecimals(before, types)) return null;
-    if (date !== null && before && truth.rows < before.rows && isHot(name)) {
-      if (!this.#dropped.has(date) && !this.#report.kept.includes(date)) this.#report.kept.push(date);
+    const known = this.#lake.decimals[name];
+    const made = await writeProven(
+      snapshot,
+      { table, date, before },
+      {
+        known,
+        dir: this.#stage,
+        compress: this.#compress,
+        signal: this.#options.signal,
+        onRows: (rows) => this.#tell(date, name, rows),
+      },
+    );
+    if (made === "same") return null;
+    if (made === "fewer") {
+      if (date !== null && !this.#dropped.has(date) && !this.#report.kept.includes(date))
+        this.#report.kept.push(date);
       return null;
     }
-    const planned = { table, columns: all, days: [{ date, rows: truth.rows }] };
-    const written = await writeTable(planned, {
-      ...{ snapshot, range, dir: this.#stage, format: "parquet", raw: false, compress: this.#compress },
-      ...{ signal: this.#options.signal, types, groupRows: LAKE_GROUP_ROWS, onWidened: () => undefined },
-      onRows: (_, rows) => this.#tell(date, name, rows),
-    });
-    const [made] = written.files;
-    if (!made) throw new Error(`${name} has no file`);
-    const from = join(this.#stage, made.path);
-    const found = await fileDigests(from, made.rows);
-    const file: LakeTable = {
-      ...{ name, path: made.path, revision: (before?.revision ?? 0) + 1 },
-      ...{ rows: made.rows, bytes: made.bytes, sha256: made.sha256 },
-      columns: described(columns, written.columns, truth.columns),
-    };
-    if (!isSame(file, found))
-      throw new QuotekeeperError(
-        "LAKE_UNPROVEN",
-        `${made.path} does not hold what the archive says of its rows`,
-      );
-    if (!hasDecimals(file, this.#lake.decimals[name] ?? {}) || this.#lake.decimals[name] === undefined)
-      await this.#keep({
-        decimals: { ...this.#lake.decimals, [name]: { ...types, ...writtenDecimals(file) } },
-      });
+    if ("unrepresentable" in made) {
+      this.#report.leftOut.push({ date, table: name, why: made.unrepresentable });
+      return null;
+    }
+    const { file, decimals } = made;
+    if (known === undefined || !hasDecimals(file, known))
+      await this.#keep({ decimals: { ...this.#lake.decimals, [name]: decimals } });
     this.#report.files += 1;
-    this.#report.rows += made.rows;
-    this.#report.bytes += made.bytes;
-    return { from, file };
+    this.#report.rows += file.rows;
+    this.#report.bytes += file.bytes;
+    return made;
   }
 
   #tell(date: string | null, table: string, rows: number): void {
     this.#options.onProgress({ date: date ?? "", ...this.#place, table, rows: this.#report.rows + rows });
   }
-}
-
-function isHot(table: string): boolean {
-  return HOT_TABLES.some((name) => name === table);
-}
-
-function described(
-  columns: readonly ExportColumn[],
-  types: readonly { name: string; type: string; nullable: boolean }[],
-  digests: readonly ColumnDigest[],
-): LakeTable["columns"] {
-  const typeOf = new Map(types.map((one) => [one.name, one]));
-  const digestOf = new Map(digests.map((one) => [one.name, one]));
-  return columns.map(({ name, nullable }) => ({
-    ...{ name, nullable, type: typeOf.get(name)?.type ?? "" },
-    ...{ values: digestOf.get(name)?.values ?? 0, sum: digestOf.get(name)?.sum ?? "" },
-  }));
 }
 
 function withTable(day: DayManifest, file: LakeTable): DayManifest {

@@ -302,8 +302,14 @@ describe("where something is missing", () => {
     const asked = askSql(
       "select 1",
       {
-        ...{ pool: null, lake: null, dir: tempDir(), asOf: null, parquet: null },
-        ...{ signal: new AbortController().signal, onRows: () => undefined },
+        pool: null,
+        lake: null,
+        dir: tempDir(),
+        places: { own: tempDir(), cache: null },
+        asOf: null,
+        parquet: null,
+        signal: new AbortController().signal,
+        onRows: () => undefined,
         duck: ownDuck(() =>
           Promise.reject(Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" })),
         ),
@@ -335,7 +341,9 @@ describe("where something is missing", () => {
     expect([asked.exitCode, asked.stdout, asked.stderr]).toEqual([
       0,
       `n\n${rows[0]?.n}\n`,
-      "No lake: only the database is queried (--lake or QUOTEKEEPER_LAKE_DIR adds one).\n",
+      expect.stringMatching(
+        /^No lake: only the database is queried \(--lake or QUOTEKEEPER_LAKE_DIR adds one\)\.\nThe database's rows are those of .* UTC, copied for this statement alone: there is no data directory .*\.\n$/u,
+      ),
     ]);
     expect([all.exitCode, all.stderr]).toEqual([
       1,

@@ -76,7 +76,12 @@ export async function acrossTheBorder(): Promise<{
   const { pool, url } = await freshDatabase();
   await fillByDays(pool);
   const lake = join(tempDir(), "lake");
-  const env = { DATABASE_URL: url, QUOTEKEEPER_LAKE_HOT_DAYS: "1", QUOTEKEEPER_LAKE_DIR: lake };
+  const env = {
+    DATABASE_URL: url,
+    QUOTEKEEPER_DATA_DIR: tempDir(),
+    QUOTEKEEPER_LAKE_HOT_DAYS: "1",
+    QUOTEKEEPER_LAKE_DIR: lake,
+  };
   const clock = { ...systemClock, now: () => new Date("2026-11-20T06:00:00Z") };
   const written = await run(["lake", "--through", "2026-11-19", "--drop-hot", "--json"], env, clock);
   if (written.exitCode !== 0) throw new Error(written.stderr);

@@ -43,6 +43,7 @@ function ask(
       pool: null,
       lake: null,
       dir: tempDir(),
+      places: { own: tempDir(), cache: null },
       asOf: null,
       parquet: null,
       signal,

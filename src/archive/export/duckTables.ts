@@ -8,11 +8,11 @@ import * as schema from "../schema/schema.ts";
 /** A column, and its type in PostgreSQL's words. */
 export type DuckColumn = { name: string; type: string };
 
-/** Rows that DuckDB is given: of files, of the database, or both. */
+/** A table whose rows DuckDB reads from files. */
 export type DuckTable = {
   name: string;
   columns: readonly DuckColumn[];
-  /** Whether the lake has a file of each exchange date. */
+  /** Whether each exchange date has a file of its own. */
   isDated: boolean;
   /** How the database gives its rows. */
   rows: ExportTable;
@@ -41,24 +41,18 @@ const OF: Readonly<Record<string, PgTable | PgView>> = {
 };
 
 /** What no export has. */
+const WHOLE = { about: "", byDefault: false, day: null, partitioned: false, counted: false, symbol: null };
 const MORE: readonly ExportTable[] = [
-  {
-    ...{ name: "clock_steps", about: "", byDefault: false, day: null, partitioned: false, counted: true },
-    ...{ order: ["moved_at"], symbol: null },
-  },
-  {
-    ...{ name: "latest_quotes", about: "", byDefault: false, day: null, partitioned: false, counted: false },
-    ...{ order: ["instrument_id", "source_name", "delayed"], symbol: "symbol" },
-  },
+  { ...WHOLE, name: "clock_steps", order: ["moved_at"] },
+  { ...WHOLE, name: "latest_quotes", order: ["instrument_id", "source_name", "delayed"] },
 ];
 
 /** Every table that DuckDB is given rows of. */
 export const DUCK_TABLES: readonly DuckTable[] = Object.entries(OF).map(([name, of]) => {
   const rows = [...EXPORT_TABLES, ...MORE].find((one) => one.name === name);
   if (!rows) throw new Error(`nothing says how the rows of ${name} are read`);
-  // One file has all rows of a stretch, and each row its date.
   const { leftOut: _, ...all } = rows;
-  return { name, columns: columnsOf(of), isDated: rows.partitioned, rows: { ...all, partitioned: false } };
+  return { name, columns: columnsOf(of), isDated: rows.partitioned, rows: all };
 });
 
 function columnsOf(of: PgTable | PgView): DuckColumn[] {
@@ -71,7 +65,7 @@ function columnsOf(of: PgTable | PgView): DuckColumn[] {
 
 /** One look for each series: as `not exists` servers read all quotes. */
 const NEWEST_GONE = `
-    select i.id as instrument_id, i.symbol, s.id as source_id, d.delayed, b.last_at
+    select i.id as instrument_id, s.id as source_id, d.delayed, b.last_at
     from instruments i
     cross join sources s
     cross join (values (false), (true)) as d (delayed)
@@ -92,9 +86,8 @@ const NEWEST_GONE = `
 
 /** The same, begun at the bars: a worker looks for rows of its own series alone. */
 const NEWEST_GONE_ON_CITUS = `
-    select b.instrument_id, i.symbol, b.source_id, b.delayed, b.last_at
+    select b.instrument_id, b.source_id, b.delayed, b.last_at
     from session_bars b
-    join instruments i on i.id = b.instrument_id
     left join lateral (
       select true as is_there
       from quotes q
@@ -112,7 +105,7 @@ const NEWEST_GONE_ON_CITUS = `
  */
 export function newestGone(onCitus: boolean): ExportTable {
   return {
-    ...{ about: "", byDefault: false, day: null, partitioned: false, counted: false, symbol: "symbol" },
+    ...WHOLE,
     name: "newest_gone",
     from: `(${onCitus ? NEWEST_GONE_ON_CITUS : NEWEST_GONE}
   )`,

@@ -14,8 +14,6 @@ export type ExportRange = {
   symbols: readonly string[] | null;
   /** Only rows of this time, from `from` on and before `to`; absent: of all times. */
   within?: { from: Instant; to: Instant };
-  /** Only rows of these instruments; absent or null: of all. */
-  instruments?: readonly number[] | null;
 };
 
 const NEW_YORK = "'America/New_York'";
@@ -32,6 +30,21 @@ export function daysQuery(table: ExportTable, range: ExportRange): string {
   }
   const date = day.kind === "date" ? `t.${day.column}` : `(t.${day.column} at time zone ${NEW_YORK})::date`;
   return `select ${date}::text as date, count(*)::text as rows ${fromWhere(table, range)} group by 1 order by 1`;
+}
+
+/** The hours in which a table has rows: how many there are, and a sum of their hashes, which tells a change of any value. */
+export function hoursQuery(
+  table: ExportTable & { day: NonNullable<ExportTable["day"]> },
+  columns: readonly ExportColumn[],
+  range: ExportRange,
+): string {
+  const hour = `date_trunc('hour', t.${table.day.column}, 'UTC')`;
+  const end = `${hour} + interval '1 hour'`;
+  // A record's hash is that of its values: 1.50 is 1.5, as it is in a file.
+  const hash = `hash_record_extended(row(${columns.map(({ sql }) => sql).join(", ")}), 0)`;
+  return `select ${instantText("h.begins")} as from, ${instantText("h.ends")} as to, h.rows::text, h.hash::text
+    from (select ${hour} as begins, ${end} as ends, count(*) as rows, sum(${hash}) as hash ${fromWhere(table, range)} group by 1, 2) h
+    order by 1`;
 }
 
 /** How rows are written: COPY's binary format, CSV whose texts no spreadsheet takes for formulas, or CSV as the texts are. */
@@ -115,9 +128,6 @@ function fromWhere(table: ExportTable, range: ExportRange, joins = ""): string {
         ]
       : []),
     ...narrowing(table, range.symbols),
-    ...(range.instruments && table.symbol === "instrument_id"
-      ? [`t.instrument_id = any (array[${range.instruments.map(Number).join(", ")}]::integer[])`]
-      : []),
     ...(table.leftOut === undefined ? [] : [`not (${table.leftOut})`]),
   ];
   const where = conditions.length > 0 ? ` where ${conditions.join(" and ")}` : "";

@@ -18,8 +18,8 @@ async function readArchiveIdentity(db: Pick<pg.ClientBase, "query">): Promise<st
 const LOADS_END_AFTER = "15 minutes";
 
 /** The exchange date that is not over by the database's clock, or has been for a moment only. */
-export async function readToday(pool: pg.Pool): Promise<string> {
-  const { rows } = await pool.query<{ today: string }>(
+export async function readToday(db: Pick<pg.ClientBase, "query"> | pg.Pool): Promise<string> {
+  const { rows } = await (db as Pick<pg.ClientBase, "query">).query<{ today: string }>(
     "select ((now() - $1::interval) at time zone 'America/New_York')::date::text as today",
     [LOADS_END_AFTER],
   );

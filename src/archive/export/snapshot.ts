@@ -4,7 +4,7 @@ import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import type { Instant } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { type KnownLake, readKnownLake, readLateDays, type WrittenDay } from "./lakeRows.ts";
+import { type KnownLake, readKnownLake, readLateDays, readToday, type WrittenDay } from "./lakeRows.ts";
 import { commitsSettled, isOnCitus } from "../tiers/citus.ts";
 import { type ExportColumn, readColumns, type ExportTable } from "./tables.ts";
 import {
@@ -12,6 +12,7 @@ import {
   daysQuery,
   digestsQuery,
   type ExportRange,
+  hoursQuery,
   type RowFormat,
   rowsQuery,
 } from "./exportQueries.ts";
@@ -25,6 +26,9 @@ type RowStream = {
   count: () => number;
 };
 
+/** An hour of the day in which a table has rows. Equal rows have an equal hash. */
+export type HourOfRows = { from: Instant; to: Instant; rows: number; hash: string };
+
 /** What tells a column's values of a day from others: see `digestsQuery`. `sum` without zeros that mean nothing. */
 export type ColumnDigest = { name: string; values: number; sum: string };
 
@@ -33,13 +37,15 @@ export type ArchiveSnapshot = {
   columns: (table: ExportTable) => Promise<ExportColumn[]>;
   /** Exchange dates with rows; one entry with `date` null for a table that is not cut into days. */
   days: (table: ExportTable, range: ExportRange) => Promise<{ date: string | null; rows: number | null }[]>;
+  /** The hours with rows, ascending, of a table that has a time. */
+  hours: (table: ExportTable, columns: readonly ExportColumn[], range: ExportRange) => Promise<HourOfRows[]>;
   rows: (
     table: ExportTable,
     columns: readonly ExportColumn[],
     wanted: { range: ExportRange; format: RowFormat },
   ) => RowStream;
-  /** The transactions it sees, and when it was made, UTC. */
-  identity: () => Promise<{ snapshot: string; at: Instant }>;
+  /** The transactions it sees, when it was made, UTC, and the database's number in its server. */
+  identity: () => Promise<{ snapshot: string; at: Instant; database: string }>;
   /** The digests of columns, in their order: see `digestsQuery`. */
   digests: (
     table: ExportTable,
@@ -52,6 +58,8 @@ export type ArchiveSnapshot = {
   lake: {
     known: () => Promise<KnownLake>;
     lateDays: (written: readonly WrittenDay[]) => Promise<string[]>;
+    /** The exchange date that is not over: see `readToday`. */
+    today: () => Promise<string>;
     isOnCitus: () => Promise<boolean>;
   };
 };
@@ -110,6 +118,14 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
       );
       return rows.map(({ date, rows: count }) => ({ date, rows: count === null ? null : Number(count) }));
     },
+    hours: async (table, columns, range) => {
+      const { day } = table;
+      if (day?.kind !== "time") throw new Error(`${table.name} has no time`);
+      const { rows } = await client.query<Omit<HourOfRows, "rows"> & { rows: string }>(
+        hoursQuery({ ...table, day }, columns, range),
+      );
+      return rows.map((hour) => ({ ...hour, rows: Number(hour.rows) }));
+    },
     rows: (table, columns, { range, format }) => {
       const options = format === "binary" ? "format binary" : "format csv, header true";
       const query = `copy (${rowsQuery(table, columns, { range, format })}) to stdout with (${options})`;
@@ -121,8 +137,9 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
       return { bytes: stream, count: () => stream.rowCount };
     },
     identity: async () => {
-      const { rows } = await client.query<{ snapshot: string; at: Instant }>(
-        `select pg_current_snapshot()::text as snapshot, ${instantText("now()")} as at`,
+      const { rows } = await client.query<{ snapshot: string; at: Instant; database: string }>(
+        `select pg_current_snapshot()::text as snapshot, ${instantText("now()")} as at, oid::text as database
+         from pg_database where datname = current_database()`,
       );
       return rows[0] as (typeof rows)[number];
     },
@@ -130,6 +147,7 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
     lake: {
       known: () => readKnownLake(client),
       lateDays: (written) => readLateDays(client, written),
+      today: () => readToday(client),
       isOnCitus: () => isOnCitus(client),
     },
     unknownSymbols: async (symbols) => {

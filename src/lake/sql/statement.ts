@@ -1,10 +1,11 @@
 /**
  * What may be asked: one statement that only reads, and only what is listed here. DuckDB itself parses it. This is the first
- * of two locks: the databases in which it is planned and answered touch no other file (`locked` of duckViews.ts).
+ * of two locks: the databases in which it is planned and answered touch no other file (`locked` of duckSession.ts).
  */
 import { closest, distance } from "fastest-levenshtein";
 import { DUCK_TABLES } from "../../archive/export/duckTables.ts";
-import { DUCK_NAMES, duckStatementTree, inParentheses } from "../../archive/export/duckViews.ts";
+import { duckStatementTree, inParentheses } from "../../archive/export/duckSession.ts";
+import { DUCK_NAMES } from "../../archive/export/duckViews.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { type Duck, rowsOf } from "./duckdb.ts";
 

@@ -1,0 +1,148 @@
+/** Parquet files as the tables of DuckDB's schema `parts`, which the views of `quotekeeper sql` are made of (duckViews.ts). */
+import type { DuckColumn, DuckTable } from "./duckTables.ts";
+
+/** A DECIMAL's digits, and how many of them are behind the point. */
+type Digits = { precision: number; scale: number };
+
+/** The decimals of a table by column, where they are not the usual ones. */
+export type Decimals = Readonly<Record<string, Digits>>;
+
+/** What a decimal is where nothing says what it needs. */
+const USUAL: Digits = { precision: 18, scale: 8 };
+
+/** Files that have the same columns of the same types. A dated table's file lies in a directory of its date. */
+export type FileGroup = { paths: readonly string[]; columns: readonly string[] };
+
+/** The files that have a table's rows. */
+export type Rows = {
+  /** Types that hold the decimals of all files. */
+  decimals: Decimals;
+  files: readonly FileGroup[];
+  /** Files of the lake whose rows count only where no row of `newer` has their key. */
+  older: readonly FileGroup[];
+  /** Those of `files` that have the dates of `older`. */
+  newer: readonly string[];
+};
+
+/** Whether an exchange date is added to each row, to find files by. */
+function hasAddedDate({ isDated, rows: { day } }: DuckTable): boolean {
+  return isDated && day?.kind === "time";
+}
+
+/** A table that has no rows yet: what a statement reads of it can be found out with this. */
+export function emptyTable(table: DuckTable): string {
+  const columns = table.columns.map((column) => `"${column.name}" ${duckType(column, {})}`);
+  const date = hasAddedDate(table) ? ["date date"] : [];
+  return `create table parts.${table.name} (${[...columns, ...date].join(", ")})`;
+}
+
+/**
+ * The table with its rows, which are read when they are asked for.
+ *
+ * @param more SQL of other rows that have the table's columns, in any order
+ * @returns the statements
+ */
+export function filledTable(table: DuckTable, rows: Rows, more: readonly string[] = []): string[] {
+  const { name } = table;
+  const without =
+    rows.newer.length === 0
+      ? ""
+      : ` where not exists (
+         select 1 from ${readParquet(rows.newer, false)} n
+         where n.instrument_id = r.instrument_id and n.observed_at = r.observed_at and n.source_id = r.source_id
+       )`;
+  const all = [
+    ...rows.files.map((group) => rowsOfFiles(table, group, rows)),
+    ...rows.older.map((group) => rowsOfFiles(table, group, rows) + without),
+    ...more.map(
+      (sql) => `select ${table.columns.map((column) => `"${column.name}"`).join(", ")} from (${sql})`,
+    ),
+  ];
+  if (all.length === 0) return [];
+  return [`drop table parts.${name}`, `create view parts.${name} as ${all.join(" union all ")}`];
+}
+
+function rowsOfFiles(table: DuckTable, { paths, columns }: FileGroup, { decimals }: Rows): string {
+  const { isDated } = table;
+  const list = table.columns.map((column) => {
+    const isThere = columns.includes(column.name) || (isDated && column.name === "date");
+    return `${isThere ? read(column, decimals) : `null::${duckType(column, decimals)}`} as "${column.name}"`;
+  });
+  if (hasAddedDate(table)) list.push("date");
+  return `select ${list.join(", ")} from ${readParquet(paths, isDated)} r`;
+}
+
+function read(column: DuckColumn, decimals: Decimals): string {
+  if (column.type.endsWith("[]")) return `from_json("${column.name}", '["VARCHAR"]')`;
+  return `"${column.name}"::${duckType(column, decimals)}`;
+}
+
+function readParquet(paths: readonly string[], dated: boolean): string {
+  const list = paths.map(quoted).join(", ");
+  const dates = dated
+    ? ", hive_partitioning = true, hive_types = {'date': date}"
+    : ", hive_partitioning = false";
+  return `read_parquet([${list}]${dates})`;
+}
+
+/** A text as a literal, which PostgreSQL and DuckDB write alike. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+function duckType({ name, type }: DuckColumn, decimals: Decimals): string {
+  if (type === "numeric") {
+    const { precision, scale } = decimals[name] ?? USUAL;
+    return `decimal(${precision},${scale})`;
+  }
+  if (type === "timestamp with time zone") return "timestamptz";
+  if (type === "jsonb") return "json";
+  return type.endsWith("[]") ? "varchar[]" : type;
+}
+
+/**
+ * Rows of `latest_quotes` whose quotes are in files alone.
+ *
+ * @param newest SQL of a table that says which: instrument_id, source_id, delayed, last_at
+ */
+export function coldLatest({
+  newest,
+  quotes,
+  extended,
+}: {
+  newest: string;
+  quotes: readonly string[];
+  extended: readonly string[];
+}): string {
+  const volumes =
+    extended.length === 0
+      ? "(select null::integer as instrument_id, null::timestamptz as observed_at, null::smallint as source_id, null::bigint as bid_size, null::bigint as ask_size, null::bigint as volume, null::decimal(18,8) as delta where false)"
+      : readParquet(extended, false);
+  return `select i.id as instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, i.description,
+      s.kind as source, n.delayed, q.observed_at, q.bid, q.ask, q."last", q.change, q.pct_change,
+      e.bid_size, e.ask_size, e.volume, e.delta, s.name as source_name, i.root
+    from ${newest} n
+    join parts.instruments i on i.id = n.instrument_id
+    join parts.sources s on s.id = n.source_id
+    join ${readParquet(quotes, false)} q
+      on q.instrument_id = n.instrument_id and q.observed_at = n.last_at and q.source_id = n.source_id
+    left join ${volumes} e
+      on e.instrument_id = n.instrument_id and e.observed_at = n.last_at and e.source_id = n.source_id`;
+}
+
+/** The same of a lake alone: its bars of sessions know when each series was quoted last. */
+export const NEWEST_OF_LAKE = `(
+  select b.instrument_id, s.id as source_id, b.delayed, arg_max(b.last_at, b.date) as last_at
+  from parts.bars_1d b join parts.sources s on s.kind = b.source and s.name = b.source_name
+  group by b.instrument_id, s.id, b.delayed
+)`;
+
+/** Rows of a file of `newestGone`. */
+export function newestOf(path: string): string {
+  return readParquet([path], false);
+}
+
+/** The exchange dates of newest quotes. */
+export function datesOfNewest(newest: string): string {
+  return `select distinct (last_at at time zone 'America/New_York')::date::varchar from ${newest}`;
+}

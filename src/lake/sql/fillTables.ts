@@ -1,0 +1,290 @@
+/**
+ * Fills the tables that a statement reads. A date that is in the lake, and has not changed since, is read from the lake; all other
+ * dates are the database's. Of quotes of a changed date the lake's rows that the database does not have stay: they may have been
+ * dropped.
+ */
+import * as sql from "../../archive/export/duckFiles.ts";
+import {
+  DUCK_TABLES,
+  type DuckTable,
+  newestGone,
+  NEWEST_GONE_COLUMNS,
+} from "../../archive/export/duckTables.ts";
+import type { ArchiveSnapshot } from "../../archive/export/snapshot.ts";
+import type { Instant } from "../../clock.ts";
+import type { DecimalType } from "../../export/parquetDecimal.ts";
+import { zstandard } from "../../export/exportArchive.ts";
+import { addDays } from "../../market/calendar/dates.ts";
+import { writtenOf } from "../dropHot.ts";
+import {
+  type DayManifest,
+  HOT_TABLES,
+  invalid,
+  type LakeFiles,
+  type LakeTable,
+  tableOf,
+} from "../lakeFiles.ts";
+import { writtenDecimals } from "../lakeTables.ts";
+import { lackingDates, requireOwn, withoutFiles } from "../whichLake.ts";
+import { type Duck, rowsOf } from "./duckdb.ts";
+import { type HotFile, HotFiles, type HotPlaces } from "./hotFiles.ts";
+import type { DateRange } from "./planDates.ts";
+
+/** What the tables are filled from. */
+export type FillOptions = {
+  duck: Duck;
+  /** The dates that the statement needs of each table that it reads. */
+  ranges: ReadonlyMap<string, DateRange>;
+  /** The lake; null: there is none. */
+  lake: LakeFiles | null;
+  /** Where files of the database's rows are. */
+  places: HotPlaces;
+  signal: AbortSignal;
+  /** Hears of the database's rows as they are read. */
+  onRows: (table: string, rows: number) => void;
+};
+
+/** What the tables were filled with. */
+export type Filled = {
+  /** The files that the statement may read. */
+  paths: string[];
+  /** When the database's rows were as they are read; null: none are read. */
+  asOf: Instant | null;
+};
+
+const ALL_DATES: DateRange = { from: null, to: null };
+
+/**
+ * @param snapshot null: the lake alone is read
+ * @throws QuotekeeperError LAKE_INVALID, LAKE_MISSING, EXPORT_UNREPRESENTABLE; the database's errors
+ */
+export async function fillTables(snapshot: ArchiveSnapshot | null, options: FillOptions): Promise<Filled> {
+  const lake = await readLake(snapshot, options.lake);
+  const { places, signal, onRows } = options;
+  const hot = snapshot && {
+    snapshot,
+    files: await HotFiles.open({
+      places,
+      snapshot,
+      decimals: lake.decimals,
+      compress: await zstandard(1),
+      signal,
+      onRows,
+    }),
+  };
+  const filler = new Filler(options, lake, hot);
+  const { ranges } = options;
+  const also = ranges.has("latest_quotes")
+    ? ["instruments", "sources", ...(snapshot ? [] : ["bars_1d"])]
+    : [];
+  for (const table of DUCK_TABLES) {
+    // What `latest_quotes` is made of may not be bounded by what is asked of that table itself.
+    const range = also.includes(table.name) ? ALL_DATES : ranges.get(table.name);
+    if (range === undefined || table.name === "latest_quotes") continue;
+    await (table.isDated ? filler.fillDated(table, range) : filler.fillWhole(table));
+  }
+  const latest = DUCK_TABLES.find(({ name }) => name === "latest_quotes");
+  if (latest && ranges.has(latest.name)) await filler.fillLatest(latest);
+  return { paths: filler.paths, asOf: snapshot && (await snapshot.identity()).at };
+}
+
+/** The lake as the database's one instant sees it. */
+type LakeAt = {
+  files: LakeFiles | null;
+  /** Tables without dates. */
+  tables: readonly LakeTable[];
+  decimals: Readonly<Record<string, Readonly<Record<string, DecimalType>>>>;
+  /** Dates whose files are true, ascending. */
+  settled: readonly DayManifest[];
+  /** Dates of which rows came, or were changed, since they were written, or which were not written to their end. */
+  changed: readonly DayManifest[];
+  /** Dates up to the lake's last one that the database has to be asked for. */
+  late: ReadonlySet<string>;
+  last: string | null;
+  /** Dates whose quotes were dropped from the database, and which the lake does not have. */
+  lacking: readonly string[];
+};
+
+async function readLake(snapshot: ArchiveSnapshot | null, files: LakeFiles | null): Promise<LakeAt> {
+  const known = snapshot && (await snapshot.lake.known());
+  const manifest = files && (await files.read());
+  if (files && !known && !manifest) throw invalid(`${files.dir} holds no lake`);
+  const days: DayManifest[] = [];
+  for (const date of (await files?.dates()) ?? []) {
+    const day = await files?.readDay(date);
+    if (day) days.push(day);
+  }
+  if (files && known) requireOwn(files.dir, manifest, known);
+  const late = new Set(await snapshot?.lake.lateDays(days.map(writtenOf)));
+  const isSettled = ({ date, complete }: DayManifest): boolean => !known || (complete && !late.has(date));
+  const changed = days.filter((day) => !isSettled(day));
+  const last = days.at(-1)?.date ?? null;
+  const byDate = new Map(days.map((day) => [day.date, day]));
+  return {
+    files,
+    tables: manifest?.tables ?? [],
+    decimals: manifest?.decimals ?? {},
+    settled: days.filter(isSettled),
+    changed,
+    late: new Set(
+      [...late, ...changed.map(({ date }) => date)].filter((date) => last !== null && date <= last),
+    ),
+    last,
+    lacking: known ? await lackingDates(files, known.dropped, files && byDate) : [],
+  };
+}
+
+class Filler {
+  readonly #options: FillOptions;
+  readonly #lake: LakeAt;
+  readonly #hot: { snapshot: ArchiveSnapshot; files: HotFiles } | null;
+  readonly paths: string[] = [];
+
+  constructor(
+    options: FillOptions,
+    lake: LakeAt,
+    hot: { snapshot: ArchiveSnapshot; files: HotFiles } | null,
+  ) {
+    this.#options = options;
+    this.#lake = lake;
+    this.#hot = hot;
+  }
+
+  async fillWhole(table: DuckTable): Promise<void> {
+    const of = this.#lake.tables.filter(({ name }) => name === table.name);
+    const files = this.#hot ? this.#named([await this.#hot.files.whole(table)]) : await this.#ofLake(of);
+    await this.#fill(table, { files, older: [], newer: [] });
+  }
+
+  async fillDated(table: DuckTable, range: DateRange): Promise<void> {
+    const isWithin = (date: string): boolean =>
+      (range.from === null || date >= range.from) && (range.to === null || date <= range.to);
+    const isOfQuotes = HOT_TABLES.some((name) => name === table.name);
+    if (isOfQuotes) this.#requireFiles(isWithin);
+    const of = (days: readonly DayManifest[]): LakeTable[] =>
+      days.flatMap((day) => (isWithin(day.date) ? (tableOf(day, table.name) ?? []) : []));
+    const hot = await this.#hotOf(table, range, isWithin);
+    const settled = await this.#ofLake(of(this.#lake.settled));
+    const older = isOfQuotes ? await this.#ofLake(of(this.#lake.changed)) : [];
+    const newer = older.length === 0 ? [] : hot.filter(({ date }) => this.#lake.late.has(date));
+    await this.#fill(table, {
+      files: [...settled, ...this.#named(hot)],
+      older,
+      newer: newer.map(({ path }) => path),
+    });
+  }
+
+  /** The database's files of dates that the lake does not have as they are. */
+  async #hotOf(
+    table: DuckTable,
+    range: DateRange,
+    isWithin: (date: string) => boolean,
+  ): Promise<(HotFile & { date: string })[]> {
+    if (!this.#hot) return [];
+    const { settled, late, last } = this.#lake;
+    const { from, to } = range;
+    const next = last === null ? null : addDays(last, 1);
+    const after = { from: from === null || (next !== null && next > from) ? next : from, to };
+    const dates: { date: string; rows: number | null }[] = [];
+    for (const range of [...[...late].filter(isWithin).map((date) => ({ from: date, to: date })), after]) {
+      if (range.from !== null && range.to !== null && range.from > range.to) continue;
+      const found = await this.#hot.snapshot.days(table.rows, { ...range, symbols: null });
+      dates.push(...found.flatMap(({ date, rows }) => (date === null ? [] : [{ date, rows }])));
+    }
+    const isOfLake = new Set(settled.map(({ date }) => date));
+    return this.#hot.files.ofDates(table, dates, (date) => isOfLake.has(date) || isWithin(date));
+  }
+
+  /** Newest quotes: the database's, and of files those that the database has no more. */
+  async fillLatest(table: DuckTable): Promise<void> {
+    const hot = this.#hot ? [await this.#hot.files.whole(table)] : [];
+    const gone = await this.#newestGone();
+    const dates =
+      gone === null ? [] : (await rowsOf(this.#options.duck, sql.datesOfNewest(gone))).map(String);
+    this.#requireFiles((date) => dates.includes(date));
+    const days = [...this.#lake.settled, ...this.#lake.changed].filter(({ date }) => dates.includes(date));
+    const of = (name: string): Promise<Group[]> =>
+      this.#ofLake(days.flatMap((day) => tableOf(day, name) ?? []));
+    const [quotes, extended] = [await of("quotes"), await of("extended_quotes")];
+    const pathsOf = (groups: readonly Group[]): string[] => groups.flatMap(({ paths }) => paths);
+    const cold =
+      gone === null || quotes.length === 0
+        ? []
+        : [sql.coldLatest({ newest: gone, quotes: pathsOf(quotes), extended: pathsOf(extended) })];
+    const files = this.#named(hot);
+    await this.#run(
+      sql.filledTable(
+        table,
+        { decimals: decimalsOf([...files, ...quotes, ...extended]), files, older: [], newer: [] },
+        cold,
+      ),
+    );
+  }
+
+  /** SQL of the newest quotes that the database does not have; null: it has all. */
+  async #newestGone(): Promise<string | null> {
+    if (!this.#hot) return sql.NEWEST_OF_LAKE;
+    const { files, snapshot } = this.#hot;
+    const rows = newestGone(await snapshot.lake.isOnCitus());
+    const gone = await files.whole({ columns: [], rows }, NEWEST_GONE_COLUMNS);
+    if (gone.rows === 0) return null;
+    this.paths.push(gone.path);
+    return sql.newestOf(gone.path);
+  }
+
+  /** @throws QuotekeeperError LAKE_MISSING when quotes are asked for that neither the database nor the lake has */
+  #requireFiles(isAsked: (date: string) => boolean): void {
+    const lacking = this.#lake.lacking.filter(isAsked);
+    if (lacking.length > 0) throw withoutFiles(this.#lake.files?.dir ?? null, lacking);
+  }
+
+  /** @throws QuotekeeperError LAKE_INVALID when one is no file of the lake: DuckDB would wait for a pipe, and follow a link */
+  async #ofLake(files: readonly LakeTable[]): Promise<Group[]> {
+    const checked: (Pick<LakeTable, "columns"> & { path: string })[] = [];
+    for (const file of files)
+      checked.push({ path: (await this.#lake.files?.checkedPathOf(file)) ?? "", columns: file.columns });
+    return this.#named(checked);
+  }
+
+  /** Files by their columns and types: DuckDB takes the first file's for all that it reads together. */
+  #named(files: readonly { path: string; columns: Group["types"] }[]): Group[] {
+    const groups = new Map<string, Group & { paths: string[] }>();
+    for (const { path, columns } of files) {
+      const key = JSON.stringify(columns.map(({ name, type }) => [name, type]));
+      const group = groups.get(key) ?? {
+        paths: [],
+        columns: columns.map(({ name }) => name),
+        types: columns,
+      };
+      group.paths.push(path);
+      groups.set(key, group);
+      this.paths.push(path);
+    }
+    return [...groups.values()];
+  }
+
+  async #fill(table: DuckTable, rows: { files: Group[]; older: Group[]; newer: string[] }): Promise<void> {
+    const decimals = decimalsOf([...rows.files, ...rows.older]);
+    await this.#run(sql.filledTable(table, { ...rows, decimals }));
+  }
+
+  async #run(statements: readonly string[]): Promise<void> {
+    if (statements.length > 0) await this.#options.duck.run(statements.join(";\n"));
+  }
+}
+
+/** Files with the same columns of these types. */
+type Group = sql.FileGroup & { types: readonly { name: string; type: string }[] };
+
+/** Types that hold the decimals of all files. */
+function decimalsOf(groups: readonly Group[]): sql.Decimals {
+  const all = new Map<string, DecimalType>();
+  for (const { types } of groups)
+    for (const [name, type] of Object.entries(writtenDecimals({ columns: types }))) {
+      const before = all.get(name) ?? type;
+      const scale = Math.max(before.scale, type.scale);
+      const whole = Math.max(before.precision - before.scale, type.precision - type.scale);
+      all.set(name, { precision: Math.min(38, whole + scale), scale });
+    }
+  return Object.fromEntries(all);
+}
