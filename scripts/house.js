@@ -1,6 +1,6 @@
 /**
- * `node scripts/house.js [ROOT]` prints how large and how plain the tree at ROOT is (default: this one), each measure beside its
- * goal. It is a report: it judges nothing, and ends with 0 whatever it counts.
+ * `node scripts/house.js [--list] [ROOT]` prints how large and how plain the tree at ROOT is (default: this one), each measure
+ * beside its goal; with `--list` also the places that a measure counts. It is a report: it ends with 0 whatever it counts.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -54,7 +54,7 @@ function countLines(bytes) {
 function readSource(root, file) {
   const text = readFileSync(join(root, file), "utf8");
   const tree = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
-  const found = { file, lines: countLines(Buffer.from(text)), uses: [], titles: [], spreads: 0 };
+  const found = { file, lines: countLines(Buffer.from(text)), uses: [], titles: [], spreads: [] };
   const resolve = (path) => join(dirname(file), path);
 
   const visit = (node, inDescribe) => {
@@ -68,9 +68,11 @@ function readSource(root, file) {
       if (node.expression.kind === ts.SyntaxKind.ImportKeyword && ts.isStringLiteralLike(first))
         found.uses.push({ path: resolve(first.text), names: null });
       const called = calledName(node);
-      if (called === "test" && first !== undefined) found.titles.push({ inDescribe, text: titleOf(first) });
+      if (called === "test" && first !== undefined)
+        found.titles.push({ file, inDescribe, text: titleOf(first) });
       if (called === "describe") inside = true;
-    } else if (isSpreadLiteral(node)) found.spreads += 1;
+    } else if (isSpreadLiteral(node))
+      found.spreads.push(tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1);
     ts.forEachChild(node, (child) => visit(child, inside));
   };
   visit(tree, false);
@@ -209,6 +211,7 @@ function roomOfArchive(file) {
 
 const count = (number) => number.toLocaleString("en-US");
 
+/** @returns the rows of the table, each with its places if they can be named */
 function measure(root) {
   const typescript = /\.tsx?$/;
   const read = (folder) => filesIn(root, folder, typescript).map((file) => readSource(root, file));
@@ -219,7 +222,10 @@ function measure(root) {
   const leaning = titles.filter(needsDescribe);
   const exported = sources.flatMap(({ exports }) => exports);
   const files = graphOf(sources, (file) => file);
-  const sum = (of) => count(sources.reduce((total, source) => total + of(source), 0));
+  const long = sources.filter(({ lines }) => lines > LONG);
+  const testsAlone = usedByTestsAlone({ sources, tests, ...outside });
+  const spreads = sources.flatMap(({ file, spreads }) => spreads.map((line) => `${file}:${line}`));
+  const secondIdeas = sources.filter(({ secondIdeas }) => secondIdeas > 0);
   return [
     ["lines of src/ (ts, tsx, css)", count(linesOf(root, filesIn(root, "src", /\.(?:tsx?|css)$/))), "64,000"],
     [
@@ -228,23 +234,31 @@ function measure(root) {
       "1,500",
     ],
     ["lines of test/ (all files)", count(linesOf(root, filesIn(root, "test"))), "66,000"],
-    [`files of src/ over ${LONG} lines`, count(sources.filter(({ lines }) => lines > LONG).length), "10"],
+    [
+      `files of src/ over ${LONG} lines`,
+      count(long.length),
+      "10",
+      long.map(({ file, lines }) => `${file} ${lines}`),
+    ],
     [
       "exports with tests alone as users",
-      count(usedByTestsAlone({ sources, tests, ...outside }).length),
+      count(testsAlone.length),
       "10",
+      testsAlone.map(({ file, name }) => `${file} ${name}`),
     ],
     [
       "titles that need their describe",
       `${Math.round((100 * leaning.length) / Math.max(1, titles.length))} %`,
       "10 %",
+      leaning.map(({ file, text }) => `${file}: ${text}`),
     ],
     ["floors of src/archive/", count(floorsOf(graphOf(sources, roomOfArchive))), "6"],
-    ["spreads of literals inside literals", sum(({ spreads }) => spreads), "0"],
+    ["spreads of literals inside literals", count(spreads.length), "0", spreads],
     [
       "files with a second idea behind a // paragraph",
-      sum(({ secondIdeas }) => Math.min(1, secondIdeas)),
+      count(secondIdeas.length),
       "0",
+      secondIdeas.map(({ file }) => file),
     ],
     ["exports without a docstring", count(exported.filter(({ documented }) => !documented).length), "-"],
     [
@@ -255,8 +269,12 @@ function measure(root) {
   ];
 }
 
-const root = process.argv[2] ?? fileURLToPath(new URL("../", import.meta.url));
+const [given] = process.argv.slice(2).filter((argument) => argument !== "--list");
+const listing = process.argv.includes("--list");
+const root = given ?? fileURLToPath(new URL("../", import.meta.url));
 const table = [["measure", "now", "goal"], ...measure(root)];
 const width = (column) => Math.max(...table.map((row) => row[column].length));
-for (const [name, now, goal] of table)
+for (const [name, now, goal, places = []] of table) {
   console.log(`${name.padEnd(width(0))}  ${now.padStart(width(1))}  ${goal.padStart(width(2))}`);
+  if (listing) for (const place of places) console.log(`  ${place}`);
+}

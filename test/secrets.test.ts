@@ -20,7 +20,6 @@ import { loadConfig } from "../src/config/loadEnvironment.ts";
 import { createObserver, systemClock } from "../src/clock.ts";
 import { openJournal } from "../src/journal/writer.ts";
 import { percentEncode } from "../src/quotes-api/percentEncode.ts";
-import { PAUSE_MS } from "../src/web/guard/tries.ts";
 import { capturedEdges, run } from "./cli/edges.ts";
 import { compileProgram } from "./support/compileProgram.ts";
 import { selfSigned } from "./support/selfSigned.ts";
@@ -32,6 +31,8 @@ import { closedPort, startStubService, type StubAnswer, type StubService } from 
 import { tempDir } from "./support/tempDir.ts";
 import { until } from "./support/until.ts";
 import { answerXml, equityXml } from "./support/xml.ts";
+
+const PAUSE_MS = 1_000;
 
 // Every command is run, which takes as long as the machine is slow.
 jest.setTimeout(300_000);

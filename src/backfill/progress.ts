@@ -6,7 +6,6 @@ export type BackfillProgress = {
   total: number;
   /** What `done` and `total` count. */
   unit: "bytes" | "files" | "rows" | "calls";
-  /** Quotes read so far. */
   quotes: number;
   /** Time left, in ms, if a budget of calls says it better than the rate so far. */
   leftMs?: number;

@@ -24,7 +24,6 @@ import { inSeconds } from "../run/durations.ts";
 import { right, table } from "./terminal/table.ts";
 import { thousands } from "../figures.ts";
 
-/** `accounts drain --json` and `accounts resume --json`. */
 export const accountJson = z.strictObject({
   name: z.string().describe("Its name."),
   limit: count.describe("Calls that it may make in a window, as configured."),
@@ -41,12 +40,10 @@ export const accountJson = z.strictObject({
   callsUsed: count.describe("Answers that arrived in its last window."),
 });
 
-/** `accounts list --json`. */
 export const accountsListJson = z.strictObject({
   accounts: z.array(accountJson).describe("The accounts that are configured, in their order."),
 });
 
-/** `accounts forget --json`. */
 export const accountsForgetJson = z.strictObject({
   id: z.string().describe("The id of the collector that was forgotten."),
   name: z.string().describe("Its name, which another one may have now."),

@@ -13,7 +13,6 @@ import type { Edges } from "../run/edges.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 
-/** `calendar --json`. */
 export const calendarJson = z
   .array(
     z.strictObject({
@@ -83,7 +82,6 @@ function toCells({ date, kind, pre, open, close, post, reason }: CalendarRow): (
 
 /** A day; instants in UTC, null on a closed day. */
 type CalendarRow = {
-  /** Exchange date, `YYYY-MM-DD`. */
   date: string;
   kind: "regular" | "early" | "closed";
   pre: Date | null;
@@ -94,7 +92,6 @@ type CalendarRow = {
   reason: string | null;
 };
 
-/** The days from one exchange date to another, both included. */
 function calendarRows(
   calendar: Calendar,
   { from, to, closed }: { from: string; to: string; closed: boolean },

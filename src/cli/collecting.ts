@@ -27,7 +27,6 @@ import { say } from "./terminal/harmless.ts";
 import { inHours, inSeconds } from "../run/durations.ts";
 import { counted, thousands } from "../figures.ts";
 
-/** How often the live line is drawn. */
 const LINE_EVERY_MS = 1_000;
 
 export type Opened = {

@@ -5,7 +5,6 @@ import type { Edges } from "../run/edges.ts";
 
 /** What a command does to directories that one user owns (run/oneOwner.ts). Default: the command writes to the data directory. */
 export type Touches = {
-  /** The command writes nothing. */
   readsOnly?: boolean;
   /** The command writes only where the caller may write: root stays root. */
   asCaller?: boolean;
@@ -26,5 +25,4 @@ export type Cli = {
 /** Adds options, arguments and the action to the command of its name. */
 export type AddCommand = (command: Command, cli: Cli) => void;
 
-/** The end of every help text. */
 export const EXIT_CODES = "\nExit codes: 0 done, 1 something needs a person, 2 wrong usage or configuration.";

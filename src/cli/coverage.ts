@@ -30,7 +30,6 @@ const counts = {
   reasons: countsByName.describe("How often it was missed, by reason."),
 };
 
-/** `coverage --json`. */
 export const coverageJson = z
   .array(
     z.strictObject({
@@ -65,7 +64,6 @@ export const addCoverage: AddCommand = (command, { run, edges }) => {
     );
 };
 
-/** Exchange dates, both included. */
 type CoverageRequest = { from: string; to: string; account: string | null; json: boolean };
 
 /** Rows that are listed; the rest is counted. */

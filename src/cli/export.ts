@@ -22,7 +22,6 @@ import { right, table } from "./terminal/table.ts";
 import { VERSION } from "../run/version.ts";
 import { bytes, counted, thousands } from "../figures.ts";
 
-/** `export --json`: the manifest, and where it lies. */
 export const exportJson = z.strictObject({
   out: z.string().describe("The export's directory."),
   ...manifestSchema.shape,
@@ -94,7 +93,6 @@ type ExportRequest = {
   from: string | null;
   to: string | null;
   symbols: string[] | null;
-  /** Names of tables; null: the usual ones. */
   tables: string[] | null;
   replace: boolean;
   /** CSV texts exactly as they are, even if a spreadsheet would run one as a formula. */

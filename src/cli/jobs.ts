@@ -34,7 +34,6 @@ const chain = z.strictObject({
   types: z.array(z.enum(["CALL", "PUT"])).describe("Kinds of the contracts."),
 });
 
-/** `jobs check --json`. */
 export const jobsCheckJson = z.strictObject({
   jobs: z
     .array(

@@ -31,7 +31,6 @@ const damage = z.strictObject({
   reason: reason.describe("What is wrong, see docs/journal-damage.md."),
 });
 
-/** `journal list --json`. */
 export const journalListJson = z
   .array(
     z.strictObject({
@@ -48,7 +47,6 @@ export const journalListJson = z
   )
   .describe("The segments, oldest first.");
 
-/** `journal verify --json`. */
 export const journalVerifyJson = z.strictObject({
   segments: z
     .array(
@@ -103,7 +101,6 @@ export const journalVerifyJson = z.strictObject({
     .describe("Files that look like segments and are none; the exit code is 1 when there are any."),
 });
 
-/** `journal accept --json`. */
 export const journalAcceptJson = z.strictObject({
   accepted: z
     .array(
@@ -119,7 +116,6 @@ export const journalAcceptJson = z.strictObject({
     .describe("What was accepted."),
 });
 
-/** `journal repair --json`. */
 export const journalRepairJson = z.strictObject({
   records: count.describe("Whole records of all segments."),
   setAside: z

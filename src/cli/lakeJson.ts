@@ -5,7 +5,6 @@ import { count } from "../run/jsonWords.ts";
 const date = z.iso.date();
 const period = { from: z.string().describe("UTC"), to: z.string().describe("UTC") };
 
-/** `lake --json`. */
 export const lakeJson = z.strictObject({
   out: z.string().describe("The lake's directory."),
   written: z.array(date).describe("Exchange dates written for the first time."),
@@ -37,7 +36,6 @@ export const lakeJson = z.strictObject({
     .describe("Stretches that are old enough and stay in the database, and why."),
 });
 
-/** `lake verify --json`. */
 export const lakeVerifyJson = z.strictObject({
   out: z.string().describe("The lake's directory."),
   dates: count.describe("Exchange dates that have a manifest."),
@@ -54,7 +52,6 @@ export const lakeVerifyJson = z.strictObject({
     .describe("What is not as the manifests have it; the exit code is 1 when there is any."),
 });
 
-/** `lake restore --json`. */
 export const lakeRestoreJson = z.strictObject({
   out: z.string().describe("The lake's directory."),
   dates: z.array(date).describe("Exchange dates that are whole again."),

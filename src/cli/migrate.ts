@@ -15,7 +15,6 @@ import { readCalendarDays } from "../schedule/readJobs.ts";
 import { say } from "./terminal/harmless.ts";
 import { counted } from "../figures.ts";
 
-/** `migrate --json`. */
 export const migrateJson = z.strictObject({
   database: z.string().describe("Host, port and name of the database."),
   version: count.describe("Version of its schema."),

@@ -21,7 +21,6 @@ const together = {
   starving: z.array(z.string()).describe("The jobs that do not fit."),
 };
 
-/** `plan --json`. */
 export const planJson = z.strictObject({
   date: exchangeDay.describe("The day that was planned."),
   limit: countJson.describe("Calls that the account may make in a window; of several accounts the sum."),
@@ -216,5 +215,4 @@ function verdict({ fits, fitsEveryMs, starving, missedAtReach, jobs }: Plan): st
     : `OVER BUDGET: ${names} would starve. The shortest interval that fits: a slot every ${inMinutes(fitsEveryMs)}.`;
 }
 
-/** Batches that are listed. */
 const MOST_BATCHES = 12;

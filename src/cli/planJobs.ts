@@ -14,7 +14,6 @@ import { type Edges, Interrupted } from "../run/edges.ts";
 import { type Job, requireJobs } from "../schedule/readJobs.ts";
 import { say } from "./terminal/harmless.ts";
 
-/** The plan of a day, in calls. */
 export type Plan = Omit<DayPlan, "hungriest">;
 
 /**
@@ -63,7 +62,6 @@ async function lastPrices(
   }
 }
 
-/** Calls of a day's fullest minute. */
 export function mostCalls(budget: Plan): number {
   return Math.max(0, ...hoursOf(budget).map(({ most }) => most));
 }

@@ -131,9 +131,7 @@ type ServeRequest = SourceRequest & {
   keys: Credentials[];
   /** Most difference of a call's timestamp, seconds. */
   timestampWindow: number;
-  /** The public address of a proxy before the service; null: no proxy. */
   publicUrl: URL | null;
-  /** A list of faults, or the path of a file of them; null: none. */
   faults: string | null;
 };
 

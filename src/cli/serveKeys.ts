@@ -32,13 +32,10 @@ const shownKey = z.strictObject({
   token: z.string().describe("Its access token."),
 });
 
-/** `serve keys list --json`. */
 export const keysListJson = z.array(shownKey).describe("The keys without their secrets, oldest first.");
 
-/** `serve keys revoke --json`. */
 export const keysRevokeJson = z.strictObject({ revoked: shownKey.describe("The key that was taken away.") });
 
-/** `serve keys add --json`. */
 export const keysAddJson = z.strictObject({
   consumerKey: z.string().describe("Its consumer key."),
   consumerSecret: z.string().describe("Its consumer secret, shown this once."),

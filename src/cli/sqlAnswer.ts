@@ -2,14 +2,13 @@
 import { z } from "zod";
 import type { SqlAnswer } from "../lake/sql/askSql.ts";
 import { textOf } from "../lake/sql/values.ts";
-import { harmless } from "../read/cell.ts";
+import { harmless } from "../read/formula.ts";
 import type { Edges } from "../run/edges.ts";
 import { count } from "../run/jsonWords.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 import { table } from "./terminal/table.ts";
 import { counted } from "../figures.ts";
 
-/** `sql --json`. */
 export const sqlJson = z.strictObject({
   columns: z.array(
     z.strictObject({

@@ -15,7 +15,6 @@ import { type ArchiveDoor, readStatus } from "../run/statusReport.ts";
 import type { StatusReport } from "../run/statusTypes.ts";
 import { say } from "./terminal/harmless.ts";
 
-/** Default of `--watch`, in seconds. */
 const WATCH_SECONDS = 5;
 
 export const addStatus: AddCommand = (command, { run, edges }) => {
@@ -35,7 +34,7 @@ export const addStatus: AddCommand = (command, { run, edges }) => {
 type StatusRequest = { json: boolean; watchEverySeconds?: number | null };
 
 /** @returns 0 when nothing needs a person, else 1; after a watch, the result of the last look */
-export async function status(
+async function status(
   config: Config,
   edges: Edges,
   { json, watchEverySeconds = null }: StatusRequest,

@@ -16,7 +16,6 @@ const SSL_MODES = ["disable", "prefer", "require", "verify-ca", "verify-full", "
  */
 export const SCRAM = "scram-sha-256";
 
-/** See docs/database-server.md. */
 export type SslMode = (typeof SSL_MODES)[number];
 
 const ENCODED =

@@ -9,7 +9,6 @@ import { databaseUrlProblem } from "./databaseUrl.ts";
 type VariableMeta = {
   /** Never shown, and may come from a file (`NAME_FILE`). */
   secret?: boolean;
-  /** A value as people would set it. */
   example?: string;
   /** What holds when it is unset, where that is more than a value. */
   shownDefault?: string;
@@ -61,7 +60,6 @@ export const DEFAULT_JOBS_DIR = "./jobs";
 /** Days of quotes that `lake --drop-hot` leaves in the database by default. */
 export const HOT_DAYS = 90;
 
-/** In the jobs directory. */
 export const ACCOUNTS_FILES: readonly string[] = ["accounts.yaml", "accounts.yml"];
 
 /**
@@ -273,7 +271,6 @@ export type Environment = z.infer<typeof environmentSchema>;
 
 export type VariableName = keyof typeof environmentSchema.shape;
 
-/** Every variable, in the order in which people read them. */
 export const VARIABLE_NAMES = Object.keys(environmentSchema.shape) as VariableName[];
 
 export function metaOf(name: VariableName): VariableMeta {
@@ -284,7 +281,6 @@ export function isSecret(name: VariableName): boolean {
   return metaOf(name).secret === true;
 }
 
-/** The credentials, which a base URL makes necessary. */
 export const CREDENTIAL_NAMES = [
   "QUOTES_CONSUMER_KEY",
   "QUOTES_CONSUMER_SECRET",

@@ -34,7 +34,6 @@ type AccountCredentials = {
 /** An account of a real service, or the simulated one. Nothing else, and never by accident. */
 type Feed = { kind: "account"; baseUrl: string; credentials: AccountCredentials } | { kind: "simulated" };
 
-/** All settings, frozen. */
 export type Config = ReturnType<typeof toConfig>;
 
 /** What the settings say besides their values. */
@@ -151,11 +150,9 @@ function toConfig(values: Environment, { sslMode, ...given }: Given) {
     secretsDir: values.QUOTEKEEPER_SECRETS_DIR,
     httpHost: values.QUOTEKEEPER_HTTP_HOST,
     httpPort: values.QUOTEKEEPER_HTTP_PORT,
-    /** The dashboard asks for it; undefined: it asks for nothing. */
     webToken: values.QUOTEKEEPER_WEB_TOKEN,
     /** Names of the dashboard besides this machine's own, in lower case. */
     webHosts: values.QUOTEKEEPER_WEB_HOSTS ?? [],
-    /** Addresses and networks. */
     webProxies: values.QUOTEKEEPER_WEB_PROXIES ?? [],
     /** The data provider's line below every view. */
     attribution: values.QUOTEKEEPER_ATTRIBUTION,

@@ -13,10 +13,8 @@ import {
 } from "./environment.ts";
 import { type UnknownVariable, unknownVariables } from "./unknownVariables.ts";
 
-/** By name; undefined: not set. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The settings as they are written, by name. */
 export type Settings = Partial<Record<VariableName, string>>;
 
 export function givenSettings(

@@ -21,7 +21,6 @@ import { alternatives, plainError, problemsOf, sentence, yamlSentence } from "./
 import { inShort } from "../outsideText.ts";
 import { counted } from "../figures.ts";
 
-/** Lines count from 1. */
 export type FileProblem = { file: string; line: number; message: string };
 
 /** `jobs/a.yaml:3: priority is high: expected a whole number` */

@@ -4,7 +4,7 @@ import { ByteWriter, type ColumnSource, ParquetWriter, type SchemaElement } from
 import { type ExportColumn, QUOTIENT_PLACES } from "../archive/export/tables.ts";
 import { type Digits, digitsOf, moreDigits, COMMON_DECIMAL, type DecimalType } from "./parquetDecimal.ts";
 import { type CopiedRows, copiedRows, type CopiedValue, type ReadValue, valueReader } from "./copiedRows.ts";
-import { createHashedFile, type FileFacts, type HashedFile } from "./manifest.ts";
+import { createHashedFile, type FileFacts, type HashedFile } from "./hashedFile.ts";
 
 /** Zstandard, as a function from bytes to bytes. */
 export type Compress = (bytes: Uint8Array) => Uint8Array;

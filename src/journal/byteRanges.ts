@@ -23,7 +23,6 @@ type ByteRange =
   | { kind: "bytes"; offset: number; bytes: Buffer }
   | { kind: "hole" | "behind_end"; offset: number; length: number; inFile: { at: number; length: number } };
 
-/** Most bytes read at a time. */
 export const CHUNK_BYTES = 1024 * 1024;
 
 /** The first read is small: most readings are of a few answers, and memory is freed late. */

@@ -43,7 +43,6 @@ const HEADER_SUM = { at: 56, bytes: 8 };
 /** A record ready for any segment: its frame without the header. */
 export type Content = { head: Uint8Array; body: Uint8Array; frameBytes: number };
 
-/** @throws QuotekeeperError JOURNAL_RECORD_TOO_LARGE */
 export function contentOf(record: JournalRecord): Content {
   const { head, body } = splitRecord(record);
   if (head.length > MAX_HEAD_BYTES || body.length > MAX_BODY_BYTES)

@@ -11,7 +11,6 @@ export const MISS_REASONS = [
   "budget",
   /** Earlier calls took until the next slot came. */
   "overrun",
-  /** The service refused the call. */
   "refused",
   /** The service does not know the instrument, or did not lately and is retried less and less often. */
   "unknown_symbol",
@@ -44,10 +43,6 @@ export type SlotEntry = {
 /** The market of a slot's quotes: a simulated slot never stands for a real one. */
 export type LedgerSource = "account" | "simulated";
 
-/**
- * Settled slots. `source` is added where the note is written; without it, it is an account's. `run` is the run that has
- * opened the slots, if any did.
- */
 export type SlotsNote = { type: "slots"; source?: LedgerSource; run?: string; entries: SlotEntry[] };
 
 /** What is due in an account's share of a slot; without an account, in that of `DEFAULT_ACCOUNT`. */
@@ -75,7 +70,6 @@ type OpenedNote = Shares & {
   run: string;
   job: string;
   slotAt: Instant;
-  /** When the slot is over; null when no other one comes. */
   endsAt: Instant | null;
 };
 

@@ -14,7 +14,6 @@ export function uuidv7(nowMs: number, randomBytes: Uint8Array): string {
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** The 16 bytes of a UUID. */
 export function uuidBytes(uuid: string): Buffer {
   return Buffer.from(uuid.replaceAll("-", ""), "hex");
 }

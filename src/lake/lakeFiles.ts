@@ -18,7 +18,7 @@ import { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
 import { syncDirectory } from "../journal/fs.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
-import { createHashedFile } from "../export/manifest.ts";
+import { createHashedFile } from "../export/hashedFile.ts";
 import { openFile, readTextFile, refuseLinks } from "../plainFiles.ts";
 
 const LAKE = "lake.json";

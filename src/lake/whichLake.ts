@@ -22,7 +22,7 @@ import {
   setLake,
 } from "../archive/export/lakeRows.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { namingWrites } from "../export/manifest.ts";
+import { namingWrites } from "../export/hashedFile.ts";
 import { type DayManifest, HOT_TABLES, invalid, LakeFiles, type LakeManifest, tableOf } from "./lakeFiles.ts";
 
 /** A lake while no other program is at work on it. */

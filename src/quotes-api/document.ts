@@ -50,7 +50,6 @@ export type UnderlyingElement = {
   symbol: string;
 };
 
-/** One `instrumentquote`. */
 export type InstrumentQuote = {
   instrument: InstrumentElement;
   quote: Quote;
@@ -62,7 +61,6 @@ export type InstrumentQuote = {
   unknownSymbol: boolean;
 };
 
-/** The whole answer. */
 export type QuoteDocument = {
   /** `response/@id`, opaque. */
   id: string | null;

@@ -13,7 +13,6 @@ export type Field<
   readonly element: string;
   /** Prices and ratios are decimals, counts are integers. */
   readonly type: Type;
-  /** In the archive, in exports and in SQL. */
   readonly column: Column;
   readonly signed?: true;
   /**

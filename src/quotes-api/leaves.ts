@@ -50,7 +50,8 @@ function quoteLeaves(root: string): QuoteLeaves {
   return {
     values: { ...placesBelow(root, PRICE_FIELDS), ...placesBelow(extended, EXTENDED_FIELDS) },
     dividend: placesBelow(`${extended}/dividenddata`, DIVIDEND_FIELDS),
-    ...{ first, end: paths.length },
+    first,
+    end: paths.length,
   };
 }
 

@@ -1,19 +1,13 @@
 /** Assigns answered instruments to asked ones: by name, never by place (field notes, "Answers"). */
-import {
-  inCapitals,
-  type InstrumentKey,
-  instrumentName,
-  looseName,
-  option,
-  security,
-} from "../market/instrument.ts";
-import { rootedSymbol, rootOf } from "../market/root.ts";
+import { inCapitals, type InstrumentKey, instrumentName, looseName, security } from "../market/instrument.ts";
+import { rootOf } from "../market/root.ts";
 import type { InstrumentQuote } from "./document.ts";
-import { canonicalDecimal } from "./decimal.ts";
 import { differences, someDifferences } from "./differences.ts";
 import { LEAF_PATHS } from "./leaves.ts";
 import type { ReadItem } from "./readDocument.ts";
-import type { OddField } from "./readInstrument.ts";
+import type { OddField } from "./leafValues.ts";
+import { keyOf, canonicalName, keyText } from "./keyText.ts";
+import { type WantedNames, wantedOf, nameOf, contractNames } from "./wantedNames.ts";
 
 /**
  * The fate of one instrument. `oddFields` of a stored quote could not be read and are null in it. `answered` of an
@@ -145,73 +139,6 @@ function withLikelyPairs(
 
 const NOT_ASKED = "the call did not ask for it";
 
-/**
- * Names of what was asked for, by `keyText`. `inCapitals`: the same in capitals, made when an item is not found
- * otherwise.
- */
-type WantedNames = {
-  names: ReadonlyMap<string, string>;
-  inCapitals: () => ReadonlyMap<string, string>;
-  /** By name. */
-  keys: ReadonlyMap<string, InstrumentKey>;
-  /** Contracts whose root no item says, by the text of the same contract without a root. Mostly there are none. */
-  rooted: ReadonlyMap<string, readonly string[]>;
-};
-
-function wantedOf(asked: readonly InstrumentKey[], items: readonly ReadItem[]): WantedNames {
-  const names = new Map(asked.map((key) => [keyText(key), instrumentName(key)]));
-  let made: ReadonlyMap<string, string> | null = null;
-  const make = () => new Map([...names].map(([text, name]) => [inCapitals(text), name]));
-  const keys = new Map(asked.map((key) => [instrumentName(key), key]));
-  return { names, inCapitals: () => (made ??= make()), keys, rooted: rootedNames(keys, items) };
-}
-
-function rootedNames(
-  keys: ReadonlyMap<string, InstrumentKey>,
-  items: readonly ReadItem[],
-): ReadonlyMap<string, readonly string[]> {
-  const rooted = new Map<string, string[]>();
-  const withRoots = [...keys].filter(([, key]) => key.kind === "option" && key.root !== undefined);
-  if (withRoots.length === 0) return rooted;
-  const said = new Set(items.flatMap((item) => (item.ok ? byRoot(keyOf(item.item)) : [])));
-  for (const [name, key] of withRoots) {
-    if (key.kind !== "option" || said.has(byRoot(key))) continue;
-    const text = inCapitals(keyText({ ...key, root: undefined }));
-    rooted.set(text, [...(rooted.get(text) ?? []), name]);
-  }
-  return rooted;
-}
-
-function byRoot(key: InstrumentKey): string {
-  return inCapitals(key.kind === "option" ? keyText(byRootAlone(key)) : keyText(key));
-}
-
-function byRootAlone(key: Extract<InstrumentKey, { kind: "option" }>): InstrumentKey {
-  return option({ ...key, underlying: rootOf(key), root: undefined });
-}
-
-/** By its letters as they are, else in whatever case. */
-function nameOf(key: InstrumentKey, wanted: WantedNames): string | undefined {
-  const text = keyText(key);
-  return wanted.names.get(text) ?? wanted.inCapitals().get(inCapitals(text));
-}
-
-/**
- * The asked name of an answered contract, and others that it may be as well, because its answer does not say the root.
- * A contract is also found by its root alone, and BRKB is BRK.B.
- */
-function contractNames(key: Extract<InstrumentKey, { kind: "option" }>, wanted: WantedNames): string[] {
-  const others = key.root === undefined ? (wanted.rooted.get(inCapitals(keyText(key))) ?? []) : [];
-  const named = [nameOf(key, wanted), ...others].filter((name) => name !== undefined);
-  if (named.length > 0) return named;
-  const alias =
-    key.root === undefined
-      ? option({ ...key, ...rootedSymbol(inCapitals(key.underlying)) })
-      : byRootAlone(key);
-  const aliased = nameOf(alias, wanted);
-  return aliased === undefined ? [] : [aliased];
-}
-
 /** @param wanted null: everything is wanted */
 function claimOf(read: ReadItem, wanted: WantedNames | null): Claim {
   const { fragment } = read;
@@ -298,23 +225,4 @@ function onlyOptionOf(item: InstrumentQuote, { keys }: WantedNames): string | un
 function isContractOf(key: InstrumentKey, symbol: string): boolean {
   if (key.kind !== "option") return false;
   return [key.underlying, rootOf(key)].some((name) => inCapitals(name) === inCapitals(symbol));
-}
-
-export function keyOf({ instrument }: InstrumentQuote): InstrumentKey {
-  const { symbol, root, expiration, optionType, strike } = instrument;
-  if (expiration === null || optionType === null || strike === null) return security(symbol);
-  return option({ underlying: symbol, root, expiration, optionType, strike: canonicalDecimal(strike) });
-}
-
-function canonicalName(key: InstrumentKey): string {
-  return instrumentName(canonical(key));
-}
-
-/** A text of its own for each instrument: a symbol may look like the name of a contract. */
-export function keyText(key: InstrumentKey): string {
-  return `${key.kind} ${canonicalName(key)}`;
-}
-
-function canonical(key: InstrumentKey): InstrumentKey {
-  return key.kind === "option" ? { ...key, strike: canonicalDecimal(key.strike) } : key;
 }

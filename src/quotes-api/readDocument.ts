@@ -7,7 +7,8 @@ import { type InstrumentQuote } from "./document.ts";
 import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
 import { MAX_PLAIN_PIECE, readOrdinaryItem } from "./ordinaryItem.ts";
 import { ABSENT_TEXTS } from "./decimal.ts";
-import { isOption, type OddField, readLeaves } from "./readInstrument.ts";
+import { isOption, readLeaves } from "./readInstrument.ts";
+import { type OddField } from "./leafValues.ts";
 import { decodeBody, MAX_PIECE, PIECE_TOO_LONG, refused, walkXml, type XmlHandler } from "./strictXml.ts";
 import { cutText } from "../outsideText.ts";
 
@@ -19,7 +20,6 @@ export type ReadItem =
   | { ok: true; item: InstrumentQuote; oddFields: readonly OddField[]; fragment: string }
   | { ok: false; symbol: string | null; isOption: boolean | null; problem: string; fragment: string };
 
-/** A whole answer. */
 export type ReadDocument = {
   /** `response/@id`. */
   id: string | null;
@@ -160,7 +160,9 @@ class Reading implements XmlHandler {
       if (this.#document.items.length === MAX_ITEMS)
         throw refused(`it holds more than ${MAX_ITEMS} instruments`);
       this.#item = {
-        ...{ leaves: new Array<string | undefined>(LEAF_PATHS.length), damaged: null, problem: null },
+        leaves: new Array<string | undefined>(LEAF_PATHS.length),
+        damaged: null,
+        problem: null,
         offset,
       };
       this.#node = LEAF_TREE;

@@ -6,29 +6,10 @@ import { inCapitals, type OptionType } from "../market/instrument.ts";
 import { isRoot, withRoot } from "../market/root.ts";
 import type { DividendData, ExtendedQuote, InstrumentQuote, Quote, UnderlyingElement } from "./document.ts";
 import { readDate } from "./dateText.ts";
-import { ABSENT_TEXTS, isNoValue, readDecimal, readInteger, type Read } from "./decimal.ts";
+import { readDecimal } from "./decimal.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS, quoteWrittenOut, valuesByName } from "./fields.ts";
-import { LEAF, LEAF_PATHS, type LeafTexts, type QuoteLeaves } from "./leaves.ts";
-import { cutText, inShort } from "../outsideText.ts";
-
-/** Thrown inside this file only, and caught in it: what an instrument is cannot be told. */
-class NamelessError extends Error {}
-
-/**
- * Assumed: no symbol and no security type is longer than this, in characters; those asked for have 32 at most. An index
- * of the archive takes no more than 2,704 bytes of both.
- */
-export const MAX_NAME = 255;
-
-/** A field whose text cannot be read: it is null, and the rest of its instrument is read. */
-export type OddField = {
-  /** Its path below `instrumentquote`. */
-  element: string;
-  /** As it was sent. */
-  text: string;
-  /** What is wrong with it, for people. */
-  problem: string;
-};
+import { LEAF, type LeafTexts, type QuoteLeaves } from "./leaves.ts";
+import { NamelessError, type OddField, Fields, readName, readCode, codeOf, quoted } from "./leafValues.ts";
 
 /**
  * One instrument and the fields of it that could not be read; or, when it cannot be told which instrument it is (symbol,
@@ -37,11 +18,6 @@ export type OddField = {
 type ReadInstrument =
   | { ok: true; item: InstrumentQuote; oddFields: readonly OddField[] }
   | { ok: false; problem: string; isOption: boolean | null };
-
-/** Reads one instrument from texts by their paths below `instrumentquote`, such as `quote/askprice`. */
-export function readInstrument(leaves: ReadonlyMap<string, string>): ReadInstrument {
-  return readLeaves(LEAF_PATHS.map((path) => leaves.get(path)));
-}
 
 /**
  * Reads one instrument from its texts by their places.
@@ -68,105 +44,6 @@ export function isOption(leaves: LeafTexts, damaged: ReadonlyMap<number, string>
   if (type === "OPT") return true;
   return (leaves[LEAF.underlyingSymbol] ?? "") === "" ? false : null;
 }
-
-const NONE_ODD: readonly OddField[] = Object.freeze([]);
-
-/** The leaves of an instrument as values. Those that cannot be read are null, and gathered. */
-class Fields {
-  readonly #texts: LeafTexts;
-  readonly #damaged: ReadonlyMap<number, string> | null;
-  #odd: OddField[] | null = null;
-
-  constructor(texts: LeafTexts, damaged: ReadonlyMap<number, string> | null) {
-    this.#texts = texts;
-    this.#damaged = damaged;
-  }
-
-  /** In the order in which they were read. */
-  get odd(): readonly OddField[] {
-    return this.#odd ?? NONE_ODD;
-  }
-
-  has(leaf: number): boolean {
-    return this.#texts[leaf] !== undefined;
-  }
-
-  /** The text of a leaf as it was sent, whatever is wrong with it. */
-  text(leaf: number): string {
-    return this.#texts[leaf] ?? "";
-  }
-
-  /** What is wrong with a leaf's form, or with its text. */
-  #problem<T>(leaf: number, read: Read<T>): string | null {
-    const damage = this.#damaged?.get(leaf);
-    if (damage !== undefined) return `${LEAF_PATHS[leaf]} ${damage}`;
-    return read.ok ? null : `${LEAF_PATHS[leaf]}: ${read.problem}`;
-  }
-
-  decimal(leaf: number): string | null {
-    return this.#value(leaf, readDecimal(this.#texts[leaf]));
-  }
-
-  integer(leaf: number): string | null {
-    return this.#value(leaf, readInteger(this.#texts[leaf]));
-  }
-
-  date(leaf: number): string | null {
-    return this.#value(leaf, readDate(this.#texts[leaf]));
-  }
-
-  /** A yield; the one of no value stays, for it says that there is no dividend. */
-  yield(leaf: number): string | null {
-    const text = this.text(leaf).trim();
-    return this.#value(leaf, isNoValue(text) ? { ok: true, value: text } : readDecimal(this.#texts[leaf]));
-  }
-
-  /** A description. */
-  name(leaf: number): string | null {
-    return this.#value(leaf, { ok: true, value: this.text(leaf) || null });
-  }
-
-  /** A symbol that names something else than the instrument. */
-  symbol(leaf: number): string | null {
-    return this.#value(leaf, readName(this.text(leaf)));
-  }
-
-  /** An exchange. */
-  code(leaf: number): string | null {
-    return this.#value(leaf, readCode(this.text(leaf)));
-  }
-
-  /** Anything but `true` is not; what is neither that nor `false` nor absent is odd. */
-  flag(leaf: number): boolean {
-    const text = this.text(leaf).toLowerCase();
-    if (text === "true") return true;
-    const isFalse = text === "false" || ABSENT_TEXTS.has(text);
-    const problem = `${quoted(this.text(leaf))} is neither true nor false`;
-    this.#value(leaf, isFalse ? NOTHING : { ok: false, problem });
-    return false;
-  }
-
-  addOdd(leaf: number, problem: string): void {
-    const element = LEAF_PATHS[leaf] ?? "";
-    (this.#odd ??= []).push({ element, text: this.text(leaf), problem: `${element} ${problem}` });
-  }
-
-  /** A value that names the instrument. */
-  naming<T>(leaf: number, read: Read<T>): T | null {
-    const problem = this.#problem(leaf, read);
-    if (problem !== null) throw new NamelessError(problem);
-    return read.ok ? read.value : null;
-  }
-
-  #value<T>(leaf: number, read: Read<T>): T | null {
-    if (read.ok && (this.#damaged === null || !this.#damaged.has(leaf))) return read.value;
-    const problem = this.#problem(leaf, read) ?? "";
-    (this.#odd ??= []).push({ element: LEAF_PATHS[leaf] ?? "", text: this.text(leaf), problem });
-    return null;
-  }
-}
-
-const NOTHING = { ok: true, value: null } as const;
 
 function instrumentQuote(fields: Fields): InstrumentQuote {
   const unknownSymbol = fields.flag(LEAF.unknownSymbol);
@@ -311,26 +188,6 @@ function readDividend(fields: Fields, at: QuoteLeaves["dividend"]): DividendData
     exDate: fields.date(at.exDate),
     yield: fields.yield(at.yield),
   };
-}
-
-/** A symbol: only emptiness means absence, `NaN` and `null` can be names. */
-function readName(text: string): Read<string> {
-  if (text.length > MAX_NAME)
-    return { ok: false, problem: `"${inShort(text, 40)}" has ${text.length} characters` };
-  return { ok: true, value: text || null };
-}
-
-function readCode(text: string): Read<string> {
-  return { ok: true, value: codeOf(text) };
-}
-
-/** An exchange or a security type. */
-function codeOf(text: string): string | null {
-  return ABSENT_TEXTS.has(text.toLowerCase()) ? null : text;
-}
-
-function quoted(text: string): string {
-  return `"${cutText(text, 40)}"`;
 }
 
 function saysAny(fields: Fields, { first, end }: QuoteLeaves): boolean {

@@ -11,7 +11,7 @@ import { cutText } from "../outsideText.ts";
 export const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 /** Assumed: no answer of the service nests deeper than this; its own documents are 6 deep. */
-export const MAX_DEPTH = 64;
+const MAX_DEPTH = 64;
 
 /**
  * Assumed: no single tag, text, comment or stretch of white space of an answer is longer than this, in characters;
@@ -21,7 +21,7 @@ export const MAX_DEPTH = 64;
 export const MAX_PIECE = 65_536;
 
 /** Assumed: no element of the service has more attributes than this; its own has one, `id`. */
-export const MAX_ATTRIBUTES = 64;
+const MAX_ATTRIBUTES = 64;
 
 /** How much the parser is given at once, in characters: by so much a piece may outgrow MAX_PIECE unseen. */
 const SLICE = 16_384;

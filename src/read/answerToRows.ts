@@ -13,7 +13,8 @@ import { MAX_FRAGMENT } from "../quotes-api/readDocument.ts";
 import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes-api/request.ts";
 import { isCsvCall } from "./csvCall.ts";
 import { csvRows } from "./csvRows.ts";
-import { isExportCall, exportRows } from "./exportRows.ts";
+import { exportRows } from "./exportRows.ts";
+import { isExportCall } from "./exportCall.ts";
 import type { InstrumentIdentity, InstrumentRow, QuoteUnit, DeadLetter, AnswerRows } from "./rowTypes.ts";
 import { cutText } from "../outsideText.ts";
 
@@ -183,8 +184,11 @@ export function unitName({ instrument }: QuoteUnit): string {
 function identityKey({ symbol, root, expiration, optionType, strike }: InstrumentIdentity): InstrumentKey {
   if (expiration === null || optionType === null || strike === null) return { kind: "security", symbol };
   return option({
-    ...{ underlying: symbol, root: root ?? undefined },
-    ...{ expiration, optionType: optionType as "CALL" | "PUT", strike },
+    underlying: symbol,
+    root: root ?? undefined,
+    expiration,
+    optionType: optionType as "CALL" | "PUT",
+    strike,
   });
 }
 

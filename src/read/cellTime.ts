@@ -5,14 +5,9 @@ import type { Cell } from "./cell.ts";
 import { type CsvReading, EPOCH_UNITS } from "./csvCall.ts";
 import { readSerial } from "./excelTime.ts";
 import { createMover, readKnownAt } from "./knownAt.ts";
-import {
-  readIso,
-  createLocalReader,
-  isLocalTime,
-  type LocalTime,
-  type TimeRead,
-  compilePattern,
-} from "./timePattern.ts";
+import { compilePattern } from "./timePattern.ts";
+import { readIso } from "./isoTime.ts";
+import { createLocalReader, isLocalTime, type LocalTime, type TimeRead } from "./wallTime.ts";
 
 /**
  * Assumed: no quote that somebody imports is older or younger than this. Milliseconds that are taken for seconds or
@@ -43,7 +38,6 @@ export function createTimeReader({ time }: Pick<CsvReading, "time">): (text: str
   };
 }
 
-/** Times as they stand there. */
 function createWrittenReader(time: CsvReading["time"]): (text: string) => Cell<Instant> {
   const { format, timezone, ambiguous } = time;
   const read = createFormatReader(format);

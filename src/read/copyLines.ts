@@ -14,11 +14,9 @@ const NULL = "\\N";
 
 const FIRST_BYTES = 64 * 1024;
 
-/** Lines of one table. */
 export class CopyLines {
   /** The lines, and room for more. */
   bytes = Buffer.allocUnsafe(FIRST_BYTES);
-  /** Where the next byte goes. */
   end = 0;
 
   /** Makes room for so many bytes behind `end`; may replace `bytes`. */
@@ -37,7 +35,6 @@ export class CopyLines {
     return start;
   }
 
-  /** Adds text to the line. */
   add(text: string): void {
     // No character takes more bytes.
     this.reserve(3 * text.length);

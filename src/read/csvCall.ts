@@ -3,7 +3,7 @@ import { fieldNames } from "../quotes-api/fields.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { DayVolumes } from "./dayVolumes.ts";
 import type { SymbolNames } from "./symbolNames.ts";
-import type { Ambiguous } from "./timePattern.ts";
+import type { Ambiguous } from "./wallTime.ts";
 
 /** What names the instrument of a row. */
 export const NAME_FIELDS = [
@@ -19,10 +19,8 @@ export const NAME_FIELDS = [
   "description",
 ] as const;
 
-/** Prices and ratios. */
 export const DECIMAL_FIELDS = fieldNames("decimal");
 
-/** Counts. */
 export const INTEGER_FIELDS = fieldNames("integer");
 
 /** Names of securities, of which a prefix and a suffix can be taken off. */
@@ -53,11 +51,9 @@ export type CsvColumn = string | number;
 /** Where an import of CSV stands in place of a call. Plain JSON. */
 export type CsvCall = {
   form: "csv";
-  /** The file's base name. */
   file: string;
   /** The line of the file, from 1 on, at which the first row of the piece begins. */
   firstLine: number;
-  /** How many rows the piece has. */
   rows: number;
   /** Of rows that do not say it themselves. */
   delayed: boolean;

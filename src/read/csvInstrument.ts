@@ -20,7 +20,6 @@ import { isRoot, withRoot } from "../market/root.ts";
 const DEFAULT_TYPE = "CS";
 const OPTION_TYPE = "OPT";
 
-/** Longest symbol, in characters. */
 const SYMBOL_LENGTH = 32;
 
 /** What no symbol holds: spaces and control characters, and what stands for an unreadable character. */
@@ -100,16 +99,27 @@ function instrumentReader(
 
 function securityRow(symbol: string, securityType: string | null) {
   return {
-    ...{ symbol, expiration: null, optionType: null, strike: null, underlying: null },
-    ...{ securityType: securityType ?? DEFAULT_TYPE, assumedType: securityType === null },
+    symbol,
+    expiration: null,
+    optionType: null,
+    strike: null,
+    underlying: null,
+    securityType: securityType ?? DEFAULT_TYPE,
+    assumedType: securityType === null,
   };
 }
 
 function optionRow(contract: OptionContract) {
   const { underlying, root, expiration, optionType, strike } = contract;
   return {
-    ...{ securityType: OPTION_TYPE, symbol: underlying, root, expiration, optionType, underlying },
-    ...{ strike: canonicalDecimal(strike), assumedType: false },
+    securityType: OPTION_TYPE,
+    symbol: underlying,
+    root,
+    expiration,
+    optionType,
+    underlying,
+    strike: canonicalDecimal(strike),
+    assumedType: false,
   };
 }
 

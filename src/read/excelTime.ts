@@ -1,5 +1,5 @@
 /** Times as spreadsheets keep them: days since 1899-12-30, of which the fraction is the time of day. Pure. */
-import type { LocalTime, TimeRead } from "./timePattern.ts";
+import type { LocalTime, TimeRead } from "./wallTime.ts";
 
 /** Of 1900-03-01: Excel counts a 29th of February before it that never was. */
 const FIRST_DAY = 61;
@@ -15,8 +15,12 @@ export function readSerial(text: string, local: (time: LocalTime) => TimeRead): 
   if (number < FIRST_DAY) return null;
   const at = new Date(Date.UTC(1899, 11, 30) + Math.round(number * DAY_MS));
   return local({
-    ...{ year: at.getUTCFullYear(), month: at.getUTCMonth() + 1, day: at.getUTCDate() },
-    ...{ hour: at.getUTCHours(), minute: at.getUTCMinutes(), second: at.getUTCSeconds() },
+    year: at.getUTCFullYear(),
+    month: at.getUTCMonth() + 1,
+    day: at.getUTCDate(),
+    hour: at.getUTCHours(),
+    minute: at.getUTCMinutes(),
+    second: at.getUTCSeconds(),
     micros: at.getUTCMilliseconds() * 1_000,
   });
 }

@@ -47,7 +47,6 @@ const EARLIER_CLOSE = "16:00";
 
 /** Moves times, and dates, to when the values were known. */
 type Mover = {
-  /** Of a row's time. */
   ofTime: (at: Instant) => Instant;
   /** Of a row's exchange date, `YYYY-MM-DD`; a date without a session is a problem. */
   ofDate: (date: string) => Cell<Instant>;

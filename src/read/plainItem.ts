@@ -38,7 +38,6 @@ function kinds(): Uint8Array {
   return kinds;
 }
 
-/** What an item begins and ends with. */
 export const ITEM_START = "<instrumentquote>";
 const ITEM_END = "</instrumentquote>";
 
@@ -64,7 +63,6 @@ const FALSE = Buffer.from("false<");
 
 /** Where the values of one item are, and with them what was learned from all items before. */
 export class PlainItem {
-  /** Of the answer. */
   bytes: Buffer = Buffer.alloc(0);
   /** By leaf: where its value begins and ends, not behind its beginning if it is absent. One in `texts` begins at -1. */
   readonly starts = new Int32Array(END + 1);
@@ -75,10 +73,8 @@ export class PlainItem {
    * the same number; it is 0 when the item has none.
    */
   readonly stretches = new Int32Array(GROUP_COUNT);
-  /** Whether the item has any element of a quote of its underlying. */
   hasUnderlyingQuote = false;
 
-  /** How much has been learned. */
   learned = 0;
   #view: DataView = new DataView(new ArrayBuffer(0));
   #start = 0;

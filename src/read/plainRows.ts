@@ -10,7 +10,7 @@ import type { DividendData } from "../quotes-api/document.ts";
 import { MAX_PLAIN_PIECE } from "../quotes-api/ordinaryItem.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
 import { LEAF, type QuoteLeaves } from "../quotes-api/leaves.ts";
-import { keyOf, keyText } from "../quotes-api/match.ts";
+import { keyOf, keyText } from "../quotes-api/keyText.ts";
 import { MAX_ITEMS, type ReadDocument, strictlyOrNull } from "../quotes-api/readDocument.ts";
 import { askedInstruments, keyOfSymbol, type QuoteCall, type SavedCall } from "../quotes-api/request.ts";
 import { MAX_BODY_BYTES } from "../quotes-api/strictXml.ts";
@@ -31,7 +31,6 @@ type Known = {
   underlying: number;
 };
 
-/** An answer that is being read. */
 type Progress = Lines & {
   record: ResponseRecord;
   delayed: boolean;
@@ -92,7 +91,6 @@ export class PlainReader {
   /** The one object for all equal ones, by their text. */
   readonly #rows = new Map<string, InstrumentRow>();
   readonly #dividends = new Map<string, DividendData>();
-  /** The number of the answer. */
   #answer = 0;
 
   /**

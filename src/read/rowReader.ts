@@ -2,7 +2,8 @@
 import { isUtf8 } from "node:buffer";
 import { parse } from "csv-parse/sync";
 import type { Instant } from "../clock.ts";
-import { type Cell, shown, exact } from "./cell.ts";
+import { type Cell, shown } from "./cell.ts";
+import { exact } from "./formula.ts";
 import { createTimeReader } from "./cellTime.ts";
 import {
   type Affixes,
@@ -22,9 +23,7 @@ export const ENCODINGS = ["utf-8", "windows-1252"] as const;
 /** The trimmed text of a field; null where the row says nothing of it. */
 export type TextOf = (field: CsvField) => string | null;
 
-/** Finds the values of a row. */
 export type RowReader = {
-  /** The least number of values of a row. */
   columns: number;
   /** The values of a row, or why it is none. */
   fieldsOf: (row: Buffer) => Cell<string[]>;

@@ -16,7 +16,6 @@ export type InstrumentIdentity = {
   strike: string | null;
 };
 
-/** An instrument as one answer describes it. */
 export type InstrumentRow = InstrumentIdentity & {
   exchange: string | null;
   description: string | null;

@@ -36,13 +36,11 @@ export class RowSplitter {
     this.#line = line;
   }
 
-  /** The rows that these bytes complete. */
   push(bytes: Buffer): RawRow[] {
     this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     return this.#take(false);
   }
 
-  /** The rows that are left at the end of the text. */
   finish(): RawRow[] {
     return this.#take(true);
   }

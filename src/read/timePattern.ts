@@ -1,5 +1,6 @@
 /** Times written by a pattern in the manner of strptime, in file names and in columns. Pure. */
-import { Temporal } from "temporal-polyfill";
+
+import { type LocalTime, type TimeRead, isLocalTime, microsAsUtc } from "./wallTime.ts";
 
 /** What a pattern may hold besides itself. */
 const TOKENS: Readonly<Record<string, { field: Field; two: string; free: string }>> = {
@@ -19,7 +20,7 @@ const TOKENS: Readonly<Record<string, { field: Field; two: string; free: string 
 };
 
 /** A part of a time. */
-type Field =
+export type Field =
   | "year"
   | "shortYear"
   | "month"
@@ -40,7 +41,6 @@ function ZONE(): string {
 
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/** A pattern, ready. */
 export type TimePattern = {
   /** The time in a text, or why there is none; null where the pattern is not to be found. */
   read: (text: string, local: (time: LocalTime) => TimeRead) => TimeRead | null;
@@ -109,7 +109,7 @@ function missing(fields: readonly Field[]): string | null {
 }
 
 /** The time that the texts of some fields make, or why they make none. */
-function timeOf(
+export function timeOf(
   fields: readonly Field[],
   texts: readonly string[],
   local: (time: LocalTime) => TimeRead,
@@ -138,7 +138,11 @@ function wholeMicros(
   const time: LocalTime = {
     year: text("year") === undefined ? centuryOf(number("shortYear")) : number("year"),
     month: monthName === undefined ? number("month") : MONTHS.indexOf(monthName.toLowerCase()) + 1,
-    ...{ day: number("day"), hour, minute: number("minute"), second: number("second"), micros },
+    day: number("day"),
+    hour,
+    minute: number("minute"),
+    second: number("second"),
+    micros,
   };
   if (!isLocalTime(time)) return { ok: false, problem: "there is no such time" };
   const zone = text("zone");
@@ -160,108 +164,4 @@ function offsetMicros(zone: string): bigint {
   const [, sign, hours = "0", minutes = "0"] = /([+-])(\d{2}):?(\d{2})?/u.exec(zone) ?? [];
   const size = BigInt(Number(hours) * 60 + Number(minutes)) * 60_000_000n;
   return sign === "-" ? -size : size;
-}
-
-// Times in ISO 8601, in columns and in file names. Pure.
-
-const ISO =
-  /(?<!\d)(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2})(?:[:._-]?(\d{2})(?:[:._-]?(\d{2})(?:[.,](\d{3}|\d{6}|\d{9}))?)?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?(?!\d)/u;
-const ISO_WHOLE =
-  /^(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/iu;
-
-/** ISO 8601, basic or extended, date alone or date and time, with or without offset; the text is nothing else. */
-export function readIso(text: string, local: (time: LocalTime) => TimeRead): TimeRead | null {
-  return isoTime(ISO_WHOLE.exec(text), local);
-}
-
-/**
- * ISO 8601 somewhere in a file's name, with its `T`; `:` may have become `-`, `_` or `.` there, as file systems want
- * it. A fraction has 3, 6 or 9 digits: one of one digit is the number of a copy.
- */
-export function findIso(text: string, local: (time: LocalTime) => TimeRead): TimeRead | null {
-  const match = ISO.exec(text);
-  return match?.[4] === undefined || match[5] === undefined ? null : isoTime(match, local);
-}
-
-/** What the groups of both expressions are. */
-const ISO_FIELDS: readonly Field[] = ["year", "month", "day", "hour", "minute", "second", "fraction", "zone"];
-
-function isoTime(match: RegExpExecArray | null, local: (time: LocalTime) => TimeRead): TimeRead | null {
-  return match === null ? null : timeOf(ISO_FIELDS, match.slice(1), local);
-}
-
-// From what clocks on the wall showed to UTC. Pure.
-
-/** What a clock on the wall shows: calendar fields, microseconds included. */
-export type LocalTime = {
-  year: number;
-  month: number;
-  day: number;
-  hour: number;
-  minute: number;
-  second: number;
-  micros: number;
-};
-
-/** Which of the two instants is meant when clocks show a time twice; `refuse`: neither. */
-export type Ambiguous = "earlier" | "later" | "refuse";
-
-/** The two readings of a local minute, in minutes since 1970 UTC: equal, or twice there (autumn), or never (spring). */
-type Minute = { earlier: number; later: number; skipped: boolean };
-
-/** A time, or why there is none. `cut`: the text says more than microseconds. */
-export type TimeRead = { ok: true; micros: bigint; cut?: true } | { ok: false; problem: string };
-
-/** Whether the fields name a moment of the calendar; a leap second does not. */
-export function isLocalTime({ year, month, day, hour, minute, second }: LocalTime): boolean {
-  const date = new Date(0);
-  // A day that the month has not is one of another month.
-  date.setUTCFullYear(year, month - 1, day);
-  return year >= 1 && date.getUTCMonth() === month - 1 && hour <= 23 && minute <= 59 && second <= 59;
-}
-
-/** Microseconds since 1970 as if the zone were UTC. */
-function microsAsUtc({ year, month, day, hour, minute, second, micros }: LocalTime): bigint {
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  date.setUTCHours(hour, minute, second);
-  return BigInt(date.getTime()) * 1_000n + BigInt(micros);
-}
-
-/**
- * Reads local times of one zone. A local time that clocks skip in spring is refused: whoever wrote it down kept
- * another zone. One that they show twice in autumn is the one that `ambiguous` says.
- *
- * @param zone IANA name; Temporal throws a RangeError for an unknown one
- */
-export function createLocalReader(zone: string, ambiguous: Ambiguous): (time: LocalTime) => TimeRead {
-  const minutes = new Map<number, Minute>();
-  return (time) => {
-    const asUtc = microsAsUtc({ ...time, second: 0, micros: 0 });
-    const key = Number(asUtc / 60_000_000n);
-    let minute = minutes.get(key);
-    if (minute === undefined) {
-      minute = readMinute(time, zone);
-      if (minutes.size >= MOST_MINUTES) minutes.clear();
-      minutes.set(key, minute);
-    }
-    if (minute.skipped)
-      return { ok: false, problem: `clocks of ${zone} never showed it: they were put forward` };
-    if (minute.earlier !== minute.later && ambiguous === "refuse")
-      return { ok: false, problem: `clocks of ${zone} showed it twice: they were put back` };
-    const start = BigInt(ambiguous === "later" ? minute.later : minute.earlier) * 60_000_000n;
-    return { ok: true, micros: start + BigInt(time.second) * 1_000_000n + BigInt(time.micros) };
-  };
-}
-
-/** A look into the rules of a zone takes long, and quotes come many to the minute. */
-const MOST_MINUTES = 10_000;
-
-function readMinute({ year, month, day, hour, minute }: LocalTime, zone: string): Minute {
-  const plain = Temporal.PlainDateTime.from({ year, month, day, hour, minute });
-  const reading = (disambiguation: "earlier" | "later") => plain.toZonedDateTime(zone, { disambiguation });
-  const [earlier, later] = [reading("earlier"), reading("later")];
-  const minutesOf = (at: Temporal.ZonedDateTime) => at.epochMilliseconds / 60_000;
-  const skipped = !earlier.toPlainDateTime().equals(plain);
-  return { earlier: minutesOf(earlier), later: minutesOf(later), skipped };
 }

@@ -15,7 +15,7 @@ type PastSlot = {
 };
 
 /** Assumed: a slot that nothing tells the length of, as its job is gone and has no other slot, lasts a minute, in ms. */
-export const LONE_SLOT_MS = 60_000;
+const LONE_SLOT_MS = 60_000;
 
 /**
  * The ends of slots of the ledger, epoch ms UTC. A slot that is not in its job's schedule, because the file is gone or

@@ -15,7 +15,6 @@ import { type Calendar, FIRST_DATE, type WantedSession } from "../market/calenda
 /** Epoch ms; `closes`: the slot is over because its session closes. */
 export type SlotEnd = { deadlineMs: number; closes: boolean };
 
-/** In ms. */
 export const LONGEST_SLOT_MS = 86_400_000;
 
 /** What of the calendar bounds the slots of a trading day from `fromMs` on, epoch ms UTC; Infinity: nothing does. */

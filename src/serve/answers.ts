@@ -7,7 +7,6 @@ import type { Fault } from "./faults/faults.ts";
 import { HTML_PAGE, sendTruncated } from "./faults/edge.ts";
 import { LIMIT_HEADERS, type LimitHeaders } from "./limits.ts";
 
-/** The Content-Type of every answer (specification, "Endpoints"). */
 export const XML_TYPE = "application/xml; charset=UTF-8";
 
 /** Names the source of the quotes; a collector marks its rows with it. Not in the specification. */
@@ -24,7 +23,6 @@ const dateOfSecond = remembered(1, (second: number) => new Date(second * 1_000).
 
 type Content = { status: number; type?: string; body: string | Buffer };
 
-/** Sends an answer, unless the call has been answered already. */
 export function send(response: ServerResponse, { status, type = XML_TYPE, body }: Content): void {
   if (response.headersSent) return;
   response.statusCode = status;
@@ -33,7 +31,6 @@ export function send(response: ServerResponse, { status, type = XML_TYPE, body }
   end(response, body);
 }
 
-/** Sends an error document. */
 export type Fail = (response: ServerResponse, status: number, problem: string) => void;
 
 /** Answers a failed call, and logs why. */
@@ -90,7 +87,6 @@ export function sendQuotes(
   end(response, xml, typeof xml === "string" && xml.length === length ? "latin1" : "utf8");
 }
 
-/** Sends an answer with a fault. */
 export function sendFaulty(response: ServerResponse, xml: string, fault: Fault): void {
   switch (fault.kind) {
     case null:

@@ -26,7 +26,6 @@ const MAX_HEADER_BYTES = 32_768;
 /** Most characters of a path in the log. */
 const LOGGED_PATH = 200;
 
-/** How long the service waits for a caller, in ms. */
 export type Patience = {
   /** For the request line and all headers, from the first byte; and for the first byte of a new connection. */
   headersMs: number;
@@ -49,7 +48,6 @@ export const PATIENCE: Patience = {
   checkEveryMs: 2_000,
 };
 
-/** What the service logs with; pino is one. Queries and headers are never passed to it. */
 export type ServiceLog = {
   /** Whether what is told to `info` goes anywhere; default: it does. */
   isLevelEnabled?: (level: "info") => boolean;
@@ -63,7 +61,6 @@ export type Call = {
   response: ServerResponse;
   /** The target as it came, when it had a scheme and a host of its own; `request.url` has them no more. */
   absolute: AbsoluteTarget | null;
-  /** The path, decoded. */
   path: string;
   /** The body when it is a form: its parameters are signed. */
   form: string | null;
@@ -71,7 +68,6 @@ export type Call = {
   refusal: Refusal | null;
 };
 
-/** The server, not yet listening. */
 type App = {
   /** Begins to listen. @returns the base address. @throws QuotekeeperError PORT_IN_USE, HTTP_ADDRESS_INVALID */
   listen: (address: { host: string; port: number }) => Promise<string>;
@@ -79,20 +75,15 @@ type App = {
   close: () => Promise<void>;
 };
 
-/** What the server is made of. */
 type AppOptions = {
   log: ServiceLog | undefined;
-  /** An id for each document. */
   newId: () => string;
   fail: Fail;
-  /** Meets what `answer` throws. */
   failed: Failed;
   patience: Patience;
-  /** Answers a call, now or later. */
   answer: (call: Call) => void;
 };
 
-/** Makes the server. */
 export function createApp({ log, newId, fail, failed, patience, answer }: AppOptions): App {
   const server = patientServer(patience);
   const begun = answerUnreadable(server, newId, fail);

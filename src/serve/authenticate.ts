@@ -73,7 +73,6 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
   };
 }
 
-/** A memory with the bounds of the service. */
 export function newNonceMemory(
   options: Omit<ConstructorParameters<typeof NonceMemory>[0], "maxNonces" | "maxPerToken">,
 ): NonceMemory {

@@ -10,7 +10,6 @@ export type KeptWindow = Window & {
   tokenMark: string;
 };
 
-/** Windows that outlive a run. */
 export type BudgetMemory = {
   /** Windows of earlier runs; of several windows of one token and class the last counts. */
   kept: readonly KeptWindow[];
@@ -23,7 +22,6 @@ type Budgets = {
   count: (key: ServiceKey, callClass: CallClass, nowMs: number) => Count;
   /** Undoes the count of a call that could not be persisted. @param counted the result of `count` */
   refund: (key: ServiceKey, callClass: CallClass, counted: Count) => void;
-  /** Uses up what is left of a token's calls of a class. */
   useUp: (key: ServiceKey, callClass: CallClass) => void;
   /** Calls of a class that a token may make per window. */
   limitOf: (key: ServiceKey, callClass: CallClass) => number;

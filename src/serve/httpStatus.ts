@@ -11,15 +11,12 @@ export const STATUS = {
   notFound: 404,
   /** A request that took too long to arrive. */
   tooSlow: 408,
-  /** A body that is too long. */
   bodyTooLong: 413,
-  /** A request line that is too long. */
   lineTooLong: 414,
   /** An `Expect` that is not `100-continue`. */
   expectationFailed: 417,
   /** The rate-limit fault. */
   limitReached: 429,
-  /** Headers that are too long or too many. */
   headersTooLong: 431,
   /** An authenticated call whose answer the specification does not show; it is counted. */
   notShown: 501,

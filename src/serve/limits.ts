@@ -28,7 +28,6 @@ export const LIMIT_HEADERS = [
 /** The values of the headers; Used + Remaining = Limit, and neither is below 0. */
 export type LimitHeaders = Readonly<Record<(typeof LIMIT_HEADERS)[number], string>>;
 
-/** The outcome of counting a call. */
 export type Count = {
   window: Window;
   /** False: the caller gets the rate-limit fault until the window ends. */

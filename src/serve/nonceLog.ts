@@ -22,7 +22,6 @@ import { type KeptWindow, ofEachClass } from "./budgets.ts";
 import type { UsedBy, UsedNonce } from "../quotes-api/oauth/nonces.ts";
 
 type NonceLogOptions = {
-  /** An existing directory. */
   dir: string;
   clock: Pick<Clock, "now" | "random">;
   windowSeconds: number;
@@ -224,7 +223,6 @@ function newestOf(used: readonly UsedNonce[]): number {
   return used.reduce((newest, { timestamp }) => Math.max(newest, timestamp), 0);
 }
 
-/** @param lines ASCII */
 function writeLines(fd: number, lines: string): void {
   const written = writeSync(fd, lines);
   if (written !== lines.length) throw Object.assign(new Error("the disk is full"), { code: "ENOSPC" });

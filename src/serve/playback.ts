@@ -5,7 +5,6 @@
 import { type Instant, instantOf, microsOf } from "../clock.ts";
 
 export type Playback = {
-  /** The first time played. */
   from: Instant;
   /** The service's clock at the start, epoch ms. */
   startedMs: number;

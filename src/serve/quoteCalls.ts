@@ -26,7 +26,6 @@ const MOST_AS_TEXT = 8;
 type QuoteCallOptions = {
   source: QuoteSource;
   clock: Pick<Clock, "now">;
-  /** An id for each document. */
   newId: () => string;
   fail: Fail;
 };

@@ -21,7 +21,6 @@ export { REAL_TIME_REFUSED } from "./quoteCalls.ts";
 /** Calls of market/quotes; only GET of `.xml` is specified. */
 const QUOTES_CALL = /^\/v1\/market\/quotes(?:[./]|$)/;
 
-/** Trade submission, by POST. */
 const ORDERS = /^\/v1\/account\/[^/]+\/orders\.xml$/;
 
 export type QuoteServiceOptions = AdmissionOptions & {
@@ -41,7 +40,6 @@ type QuoteService = {
    * @throws QuotekeeperError PORT_IN_USE
    */
   listen: (address: { host: string; port: number }) => Promise<string>;
-  /** Stops listening and waits for the answers under way. */
   close: () => Promise<void>;
 };
 

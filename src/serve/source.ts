@@ -13,7 +13,6 @@ export type Asked = {
   delayed: boolean | null;
 };
 
-/** A source of quotes: the archive, or the simulated market. */
 export type QuoteSource = {
   /**
    * Sent with every answer in the header `SOURCE_HEADER`, so that nobody mistakes simulated quotes for real ones, or quotes

@@ -13,7 +13,6 @@ export const MAX_TARGET_LENGTH = 8_192;
 /** Assumed: more headers than this are refused with 431. */
 export const MAX_HEADERS = 100;
 
-/** The status of a refusal, and its reason for the caller. */
 export type Refusal = { status: number; problem: string };
 
 const NOTHING_HERE: Refusal = { status: STATUS.notFound, problem: "there is nothing at this path" };

@@ -18,7 +18,6 @@ import { type Asked, DELAY_MS, type QuoteSource } from "./source.ts";
  */
 const MAX_SYMBOLS = 325;
 
-/** What a request wants, independent of source and moment. */
 export type Wanted = {
   /** The watchlist; with `keys`, the one to answer from if no key is known; null: none. */
   watchlist: string | null;

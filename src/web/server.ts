@@ -20,7 +20,7 @@ import type { JobsView } from "./api/operatorTypes.ts";
 import type { Meta } from "./api/types.ts";
 
 /** What the server is made of. */
-export type WebOptions = {
+type WebOptions = {
   /** A pool of its own that can only read. */
   pool: pg.Pool;
   clock: Clock;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
 import type { ResponseRecord } from "../../src/journal/record.ts";
-import { bodyOfRows, EXPORT_SOURCE, PIECE_COLUMNS, type PieceRow } from "../../src/read/exportRows.ts";
+import { bodyOfRows, EXPORT_SOURCE, PIECE_COLUMNS, type PieceRow } from "../../src/read/exportCall.ts";
 import type { CsvCall } from "../../src/read/csvCall.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { handOnDatabases } from "../support/database.ts";

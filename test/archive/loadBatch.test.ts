@@ -1,12 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import { readPositions } from "../../src/archive/load/loadPosition.ts";
 import { loadBatch } from "../../src/archive/load/loadBatch.ts";
-import { MAX_NAME } from "../../src/quotes-api/readInstrument.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
 import { handOnDatabases, poolOn } from "../support/database.ts";
 import { answerRecord, at, symbolsCall, WATCHLIST_CALL } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
+
+const MAX_NAME = 255;
 
 /** A few answers of every kind, with dividends, options, an unknown symbol and something malformed. */
 function mixedAnswers(count: number, from = 0) {

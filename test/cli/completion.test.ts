@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { tempDir } from "../support/tempDir.ts";
 import { run } from "./edges.ts";
 
@@ -31,53 +31,44 @@ function inBash(...words: string[]): string[] {
   );
 }
 
-describe("in bash", () => {
-  inShell("bash").each([
-    ["commands by their first letters", ["sta"], ["start", "status"]],
-    ["commands below a command", ["journal", ""], ["list", "verify", "accept", "repair"]],
-    ["commands two levels down", ["serve", "keys", "re"], ["revoke"]],
-    ["options of the command", ["poll", "--w"], ["--watchlist"]],
-    ["options behind a value that is a command's name", ["poll", "--watchlist", "serve", "--j"], ["--json"]],
-    ["the choices of an option", ["serve", "--source", ""], ["archive", "simulated"]],
-    ["the choices behind an equals sign", ["serve", "--source", "=", "arch"], ["archive"]],
-    ["the choices of an argument", ["completion", ""], ["bash", "zsh", "fish"]],
-    ["paths where a file is wanted", ["serve", "--watchlists", "l"], ["lists.yaml"]],
-    ["a path with a blank as one", ["serve", "--watchlists", "my"], ["my lists.yaml"]],
-    ["nothing where nobody can guess", ["poll", "--symbols", ""], []],
-  ])("%s are offered", (_title, words, offered) => {
-    expect(inBash(...words)).toEqual(offered);
-  });
+inShell("bash").each([
+  ["commands by their first letters", ["sta"], ["start", "status"]],
+  ["commands below a command", ["journal", ""], ["list", "verify", "accept", "repair"]],
+  ["commands two levels down", ["serve", "keys", "re"], ["revoke"]],
+  ["options of the command", ["poll", "--w"], ["--watchlist"]],
+  ["options behind a value that is a command's name", ["poll", "--watchlist", "serve", "--j"], ["--json"]],
+  ["the choices of an option", ["serve", "--source", ""], ["archive", "simulated"]],
+  ["the choices behind an equals sign", ["serve", "--source", "=", "arch"], ["archive"]],
+  ["the choices of an argument", ["completion", ""], ["bash", "zsh", "fish"]],
+  ["paths where a file is wanted", ["serve", "--watchlists", "l"], ["lists.yaml"]],
+  ["a path with a blank as one", ["serve", "--watchlists", "my"], ["my lists.yaml"]],
+  ["nothing where nobody can guess", ["poll", "--symbols", ""], []],
+])("%s are offered", (_title, words, offered) => {
+  expect(inBash(...words)).toEqual(offered);
 });
 
-describe("in fish", () => {
-  inShell("fish").each([
-    ["commands by their first letters", "sta", ["start", "status"]],
-    ["commands two levels down", "serve keys re", ["revoke"]],
-    ["options of the command", "poll --wa", ["--watchlist"]],
-    ["the choices of an option", "serve --source ", ["archive", "simulated"]],
-    ["paths where a file is wanted", "serve --watchlists li", ["lists.yaml"]],
-  ])("%s are offered", (_title, line, offered) => {
-    const lines = ask("fish", `source ../script.fish; complete -C 'quotekeeper ${line}'`);
+inShell("fish").each([
+  ["commands by their first letters", "sta", ["start", "status"]],
+  ["commands two levels down", "serve keys re", ["revoke"]],
+  ["options of the command", "poll --wa", ["--watchlist"]],
+  ["the choices of an option", "serve --source ", ["archive", "simulated"]],
+  ["paths where a file is wanted", "serve --watchlists li", ["lists.yaml"]],
+])("%s are offered", (_title, line, offered) => {
+  const lines = ask("fish", `source ../script.fish; complete -C 'quotekeeper ${line}'`);
 
-    expect(lines.map((each) => each.split("\t")[0])).toEqual(offered);
-  });
+  expect(lines.map((each) => each.split("\t")[0])).toEqual(offered);
 });
 
-describe("in zsh", () => {
-  inShell("zsh").each([
-    ["a command", "quotekeeper stat", "quotekeeper status"],
-    ["a command two levels down", "quotekeeper serve keys rev", "quotekeeper serve keys revoke"],
-    ["an option", "quotekeeper poll --watch", "quotekeeper poll --watchlist"],
-    ["a choice", "quotekeeper serve --source arch", "quotekeeper serve --source archive"],
-    [
-      "a choice behind an equals sign",
-      "quotekeeper serve --source=arch",
-      "quotekeeper serve --source=archive",
-    ],
-    ["a path", "quotekeeper serve --watchlists lis", "quotekeeper serve --watchlists lists.yaml"],
-  ])("%s is completed", (_title, typed, completed) => {
-    // A real line editor on a terminal of its own: a tab, then the line is quoted and printed.
-    const script = `
+inShell("zsh").each([
+  ["a command", "quotekeeper stat", "quotekeeper status"],
+  ["a command two levels down", "quotekeeper serve keys rev", "quotekeeper serve keys revoke"],
+  ["an option", "quotekeeper poll --watch", "quotekeeper poll --watchlist"],
+  ["a choice", "quotekeeper serve --source arch", "quotekeeper serve --source archive"],
+  ["a choice behind an equals sign", "quotekeeper serve --source=arch", "quotekeeper serve --source=archive"],
+  ["a path", "quotekeeper serve --watchlists lis", "quotekeeper serve --watchlists lists.yaml"],
+])("%s is completed", (_title, typed, completed) => {
+  // A real line editor on a terminal of its own: a tab, then the line is quoted and printed.
+  const script = `
       zmodload zsh/zpty
       zpty editor TERM=dumb zsh -f -i
       zpty -w editor 'PS1= RPS1=; autoload -Uz compinit; compinit -u -d ${dir}/zcompdump; source ../script.zsh; bindkey -e'
@@ -85,10 +76,9 @@ describe("in zsh", () => {
       zpty -r editor answer '*<quotekeeper*>[^"]*'
       print -r -- "$answer"`;
 
-    const answer = ask("zsh", script).join("");
+  const answer = ask("zsh", script).join("");
 
-    expect(answer).toContain(`<${completed}>`);
-  });
+  expect(answer).toContain(`<${completed}>`);
 });
 
 for (const shell of SHELLS.filter((one) => !installed(one)))

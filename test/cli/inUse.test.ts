@@ -1,7 +1,7 @@
 /** A database that answers and does not take the archive: what each command says of it, and what goes on. */
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { afterAll, expect, test } from "@jest/globals";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { rowsOfQuery } from "../support/archive.ts";
@@ -65,217 +65,207 @@ function going(command: "start" | "collect" | "web", env: ReturnType<typeof sett
 const line = (subject: string, { stdout }: { stdout: string }): string =>
   new RegExp(`^${subject} .*$`, "m").exec(stdout)?.[0] ?? "";
 
-describe("collecting goes on into the journal", () => {
-  test("while a foreign table is in the way, collecting continues into the journal, and loads when the table is gone", async () => {
-    const database = await freshDatabase({ migrated: false });
-    await database.pool.query(FOREIGN);
-    const env = settings(database);
+test("while a foreign table is in the way, collecting continues into the journal, and loads when the table is gone", async () => {
+  const database = await freshDatabase({ migrated: false });
+  await database.pool.query(FOREIGN);
+  const env = settings(database);
 
-    const { stderr, passWaits, end } = going("collect", env);
-    const statePath = join(env.QUOTEKEEPER_DATA_DIR, "loader.json");
-    await until(() => journalled(env) > 0 && existsSync(statePath), "an answer, and a loader that is stuck");
-    const stuck = await run(["status"], env);
-    const { mode } = statSync(statePath);
-    await database.pool.query("drop table quotes");
-    const loaded = () =>
-      rowsOfQuery(database.pool, "select 1 from responses").then(
-        (rows) => rows.length > 0,
-        () => false,
-      );
-    await until(async () => {
-      passWaits();
-      return (await loaded()) && !existsSync(statePath);
-    }, "everything loaded");
-    const mended = await run(["status"], env);
-    const exitCode = await end();
-
-    expect(stderr()).toMatch(
-      /DATABASE_OCCUPIED: .*a table called quotes that is not quotekeeper's is in the way.*Collection goes on meanwhile/,
+  const { stderr, passWaits, end } = going("collect", env);
+  const statePath = join(env.QUOTEKEEPER_DATA_DIR, "loader.json");
+  await until(() => journalled(env) > 0 && existsSync(statePath), "an answer, and a loader that is stuck");
+  const stuck = await run(["status"], env);
+  const { mode } = statSync(statePath);
+  await database.pool.query("drop table quotes");
+  const loaded = () =>
+    rowsOfQuery(database.pool, "select 1 from responses").then(
+      (rows) => rows.length > 0,
+      () => false,
     );
-    expect(line("database", stuck)).toMatch(
-      /ATTENTION DATABASE_OCCUPIED: .*a table called quotes that is not quotekeeper's is in the way/,
-    );
-    expect(mode & 0o777).toBe(0o600);
-    expect(line("database", mended)).toMatch(/^database +ok /);
-    expect(exitCode).toBe(0);
-  });
+  await until(async () => {
+    passWaits();
+    return (await loaded()) && !existsSync(statePath);
+  }, "everything loaded");
+  const mended = await run(["status"], env);
+  const exitCode = await end();
 
-  test("while the database is read only, collecting continues into the journal; start then exits with 1", async () => {
-    const database = await freshDatabase({ migrated: false });
-    await makeReadOnly(database);
-    const env = settings(database);
-
-    const { stdout, stderr, end } = going("start", env);
-    await until(() => journalled(env) > 0, "an answer in the journal");
-    const exitCode = await end();
-
-    expect(exitCode).toBe(1);
-    expect(stderr()).toMatch(/DATABASE_READ_ONLY: .*Collection goes on meanwhile/);
-    expect(stdout()).toContain("the rest is safe in the journal and is loaded at the next start");
-  });
+  expect(stderr()).toMatch(
+    /DATABASE_OCCUPIED: .*a table called quotes that is not quotekeeper's is in the way.*Collection goes on meanwhile/,
+  );
+  expect(line("database", stuck)).toMatch(
+    /ATTENTION DATABASE_OCCUPIED: .*a table called quotes that is not quotekeeper's is in the way/,
+  );
+  expect(mode & 0o777).toBe(0o600);
+  expect(line("database", mended)).toMatch(/^database +ok /);
+  expect(exitCode).toBe(0);
 });
 
-describe("collecting does not begin", () => {
-  test.each([
-    ["with a database that does not exist", "DATABASE_REFUSED", "select 1"],
-    [
-      "with a schema that is newer than the program",
-      "DATABASE_NEWER",
-      "insert into schema_migrations (version, name, sha256) values (9999, '9999_future.sql', '')",
-    ],
-  ])("%s, exit code 1", async (_what, code, sql) => {
-    const database = await freshDatabase();
-    await database.pool.query(sql);
-    const env = settings(database);
-    const url = code === "DATABASE_REFUSED" ? `${database.url}_of_no_such_name` : database.url;
+test("while the database is read only, collecting continues into the journal; start then exits with 1", async () => {
+  const database = await freshDatabase({ migrated: false });
+  await makeReadOnly(database);
+  const env = settings(database);
 
-    const { exitCode, stderr } = await run(["collect"], { ...env, DATABASE_URL: url });
+  const { stdout, stderr, end } = going("start", env);
+  await until(() => journalled(env) > 0, "an answer in the journal");
+  const exitCode = await end();
 
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain(code);
-    expect(journalled(env)).toBe(0);
-  });
+  expect(exitCode).toBe(1);
+  expect(stderr()).toMatch(/DATABASE_READ_ONLY: .*Collection goes on meanwhile/);
+  expect(stdout()).toContain("the rest is safe in the journal and is loaded at the next start");
 });
 
-describe("status of another process", () => {
-  test("status says what another process's loader met, and since when, until it loads again", async () => {
-    const database = await freshDatabase();
-    const env = settings(database);
-    // Whoever only looks sees nothing of this: a table that the loader alone writes to refuses every row.
-    await database.pool.query(
-      `create function refuse() returns trigger language plpgsql as
+test.each([
+  ["with a database that does not exist", "DATABASE_REFUSED", "select 1"],
+  [
+    "with a schema that is newer than the program",
+    "DATABASE_NEWER",
+    "insert into schema_migrations (version, name, sha256) values (9999, '9999_future.sql', '')",
+  ],
+])("collecting does not begin: %s, exit code 1", async (_what, code, sql) => {
+  const database = await freshDatabase();
+  await database.pool.query(sql);
+  const env = settings(database);
+  const url = code === "DATABASE_REFUSED" ? `${database.url}_of_no_such_name` : database.url;
+
+  const { exitCode, stderr } = await run(["collect"], { ...env, DATABASE_URL: url });
+
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain(code);
+  expect(journalled(env)).toBe(0);
+});
+
+test("status says what another process's loader met, and since when, until it loads again", async () => {
+  const database = await freshDatabase();
+  const env = settings(database);
+  // Whoever only looks sees nothing of this: a table that the loader alone writes to refuses every row.
+  await database.pool.query(
+    `create function refuse() returns trigger language plpgsql as
          $$ begin raise exception 'prepared statement "s1" already exists' using errcode = '42P05'; end $$;
        create trigger refuse before insert or update on journal_positions for each row execute function refuse()`,
-    );
+  );
 
-    const { passWaits, end } = going("collect", env);
-    await until(() => existsSync(join(env.QUOTEKEEPER_DATA_DIR, "loader.json")), "a loader that is stuck");
-    const stuck = await run(["status"], env);
-    const json = await run(["status", "--json"], env);
-    await database.pool.query("drop trigger refuse on journal_positions");
-    await until(async () => {
-      passWaits();
-      return /^database +ok/m.test((await run(["status"], env)).stdout);
-    }, "everything loaded");
-    const exitCode = await end();
+  const { passWaits, end } = going("collect", env);
+  await until(() => existsSync(join(env.QUOTEKEEPER_DATA_DIR, "loader.json")), "a loader that is stuck");
+  const stuck = await run(["status"], env);
+  const json = await run(["status", "--json"], env);
+  await database.pool.query("drop trigger refuse on journal_positions");
+  await until(async () => {
+    passWaits();
+    return /^database +ok/m.test((await run(["status"], env)).stdout);
+  }, "everything loaded");
+  const exitCode = await end();
 
-    expect(stuck.exitCode).toBe(1);
-    expect(line("database", stuck)).toMatch(
-      /ATTENTION DATABASE_POOLED: .*42P05 .*Loading has failed since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d New York\.$/,
-    );
-    expect(JSON.parse(json.stdout)).toMatchObject({ healthy: false });
-    expect(exitCode).toBe(0);
-  });
-
-  test("status says that the database is read only, whether or not anything collects", async () => {
-    const database = await freshDatabase();
-    await makeReadOnly(database);
-
-    const outcome = await run(["status"], settings(database));
-
-    expect(outcome.exitCode).toBe(1);
-    expect(line("database", outcome)).toMatch(/ATTENTION DATABASE_READ_ONLY: .*alter database .* reset/);
-    expect(line("answers", outcome)).toMatch(/none yet/);
-  });
+  expect(stuck.exitCode).toBe(1);
+  expect(line("database", stuck)).toMatch(
+    /ATTENTION DATABASE_POOLED: .*42P05 .*Loading has failed since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d New York\.$/,
+  );
+  expect(JSON.parse(json.stdout)).toMatchObject({ healthy: false });
+  expect(exitCode).toBe(0);
 });
 
-describe("a foreign table called quotes is named, exit code 1,", () => {
-  const NAMED =
-    /DATABASE_OCCUPIED: .*a table called quotes that is not quotekeeper's is in the way\. Give quotekeeper a/;
+test("status says that the database is read only, whether or not anything collects", async () => {
+  const database = await freshDatabase();
+  await makeReadOnly(database);
 
-  async function occupied() {
-    const database = await freshDatabase({ migrated: false });
-    await database.pool.query(FOREIGN);
-    return { ...database, env: settings(database) };
-  }
+  const outcome = await run(["status"], settings(database));
 
-  test.each([
-    ["migrate", ["migrate"]],
-    ["status", ["status"]],
-    ["coverage", ["coverage"]],
-    ["export", ["export", "--format", "csv", "--out", join(tempDir(), "out")]],
-    ["serve", ["serve", "--source", "archive", "--port", "0"]],
-  ])("by %s", async (_name, argv) => {
-    const { env, pool } = await occupied();
+  expect(outcome.exitCode).toBe(1);
+  expect(line("database", outcome)).toMatch(/ATTENTION DATABASE_READ_ONLY: .*alter database .* reset/);
+  expect(line("answers", outcome)).toMatch(/none yet/);
+});
 
-    const { exitCode, stdout, stderr } = await run(argv, env);
+const NAMED =
+  /DATABASE_OCCUPIED: .*a table called quotes that is not quotekeeper's is in the way\. Give quotekeeper a/;
 
+async function occupied() {
+  const database = await freshDatabase({ migrated: false });
+  await database.pool.query(FOREIGN);
+  return { ...database, env: settings(database) };
+}
+
+test.each([
+  ["migrate", ["migrate"]],
+  ["status", ["status"]],
+  ["coverage", ["coverage"]],
+  ["export", ["export", "--format", "csv", "--out", join(tempDir(), "out")]],
+  ["serve", ["serve", "--source", "archive", "--port", "0"]],
+])("a foreign table called quotes is named, exit code 1, by %s", async (_name, argv) => {
+  const { env, pool } = await occupied();
+
+  const { exitCode, stdout, stderr } = await run(argv, env);
+
+  expect(exitCode).toBe(1);
+  expect(stdout + stderr).toMatch(NAMED);
+  const made = await rowsOfQuery(
+    pool,
+    // Citus puts views of its own there.
+    "select relname from pg_class where relnamespace = 'public'::regnamespace and relname not like 'citus%'",
+  );
+  expect(made).toEqual([{ relname: "quotes" }]);
+});
+
+test("poll, which keeps its answer, and backfill name a foreign table called quotes, exit code 1", async () => {
+  const { env } = await occupied();
+
+  const polled = await run(["poll", "--symbols", "AAPL"], env);
+  const kept = journalled(env);
+  const filled = await run(["backfill", "--journal"], env);
+  const tried = await run(["backfill", "--journal", "--dry-run"], env);
+
+  expect(kept).toBeGreaterThan(0);
+  for (const { exitCode, stderr } of [polled, filled, tried]) {
     expect(exitCode).toBe(1);
-    expect(stdout + stderr).toMatch(NAMED);
-    const made = await rowsOfQuery(
-      pool,
-      // Citus puts views of its own there.
-      "select relname from pg_class where relnamespace = 'public'::regnamespace and relname not like 'citus%'",
-    );
-    expect(made).toEqual([{ relname: "quotes" }]);
-  });
-
-  test("poll, which keeps its answer, and backfill name a foreign table called quotes, exit code 1", async () => {
-    const { env } = await occupied();
-
-    const polled = await run(["poll", "--symbols", "AAPL"], env);
-    const kept = journalled(env);
-    const filled = await run(["backfill", "--journal"], env);
-    const tried = await run(["backfill", "--journal", "--dry-run"], env);
-
-    expect(kept).toBeGreaterThan(0);
-    for (const { exitCode, stderr } of [polled, filled, tried]) {
-      expect(exitCode).toBe(1);
-      expect(stderr).toMatch(NAMED);
-    }
-  });
-
-  test("a dashboard that meets a foreign table called quotes is not ready and names it", async () => {
-    const { env } = await occupied();
-    const { said, end } = going("web", env);
-    const [, address = ""] = await said(/^Dashboard {2}(\S+)/m);
-
-    const quotes = await fetch(`${address}/api/quotes`);
-    const ready = await fetch(`${address}/readyz`);
-    const now = await (await fetch(`${address}/api/now`)).text();
-    await end();
-
-    expect(await quotes.json()).toMatchObject({ error: { code: "DATABASE_OCCUPIED", person: true } });
-    expect(ready.status).toBe(503);
-    expect(now).toContain("a table called quotes that is not quotekeeper's");
-  });
+    expect(stderr).toMatch(NAMED);
+  }
 });
 
-describe("an archive that is read only", () => {
-  async function readOnly() {
-    const database = await freshDatabase();
-    const env = settings(database);
-    await run(["poll", "--symbols", "AAPL"], env);
-    await makeReadOnly(database);
-    return { database, env };
-  }
+test("a dashboard that meets a foreign table called quotes is not ready and names it", async () => {
+  const { env } = await occupied();
+  const { said, end } = going("web", env);
+  const [, address = ""] = await said(/^Dashboard {2}(\S+)/m);
 
-  test("coverage, export and the dashboard read an archive that is read only", async () => {
-    const { env } = await readOnly();
+  const quotes = await fetch(`${address}/api/quotes`);
+  const ready = await fetch(`${address}/readyz`);
+  const now = await (await fetch(`${address}/api/now`)).text();
+  await end();
 
-    const coverage = await run(["coverage"], env);
-    const files = await run(["export", "--format", "csv", "--out", join(tempDir(), "out")], env);
-    const { said, end } = going("web", env);
-    const [, address = ""] = await said(/^Dashboard {2}(\S+)/m);
-    const quotes = await fetch(`${address}/api/quotes`);
-    const ready = await fetch(`${address}/readyz`);
-    const shown = (await quotes.json()) as unknown[];
-    await end();
+  expect(await quotes.json()).toMatchObject({ error: { code: "DATABASE_OCCUPIED", person: true } });
+  expect(ready.status).toBe(503);
+  expect(now).toContain("a table called quotes that is not quotekeeper's");
+});
 
-    expect([coverage.exitCode, files.exitCode, quotes.status, ready.status]).toEqual([0, 0, 200, 200]);
-    expect(shown).toHaveLength(1);
-  });
+async function readOnly() {
+  const database = await freshDatabase();
+  const env = settings(database);
+  await run(["poll", "--symbols", "AAPL"], env);
+  await makeReadOnly(database);
+  return { database, env };
+}
 
-  test("a poll into an archive that is read only keeps the answer and names the setting, and the next poll loads both", async () => {
-    const { database, env } = await readOnly();
+test("coverage, export and the dashboard read an archive that is read only", async () => {
+  const { env } = await readOnly();
 
-    const refused = await run(["poll", "--symbols", "AAPL"], env);
-    await makeWritable(database);
-    const taken = await run(["poll", "--symbols", "AAPL"], env);
+  const coverage = await run(["coverage"], env);
+  const files = await run(["export", "--format", "csv", "--out", join(tempDir(), "out")], env);
+  const { said, end } = going("web", env);
+  const [, address = ""] = await said(/^Dashboard {2}(\S+)/m);
+  const quotes = await fetch(`${address}/api/quotes`);
+  const ready = await fetch(`${address}/readyz`);
+  const shown = (await quotes.json()) as unknown[];
+  await end();
 
-    expect(refused.exitCode).toBe(1);
-    expect(refused.stderr).toMatch(/DATABASE_READ_ONLY: .*the database is set to read only for/);
-    expect(taken.exitCode).toBe(0);
-    expect(await rowsOfQuery(poolOn(database.url), "select 1 from responses")).toHaveLength(3);
-  });
+  expect([coverage.exitCode, files.exitCode, quotes.status, ready.status]).toEqual([0, 0, 200, 200]);
+  expect(shown).toHaveLength(1);
+});
+
+test("a poll into an archive that is read only keeps the answer and names the setting, and the next poll loads both", async () => {
+  const { database, env } = await readOnly();
+
+  const refused = await run(["poll", "--symbols", "AAPL"], env);
+  await makeWritable(database);
+  const taken = await run(["poll", "--symbols", "AAPL"], env);
+
+  expect(refused.exitCode).toBe(1);
+  expect(refused.stderr).toMatch(/DATABASE_READ_ONLY: .*the database is set to read only for/);
+  expect(taken.exitCode).toBe(0);
+  expect(await rowsOfQuery(poolOn(database.url), "select 1 from responses")).toHaveLength(3);
 });

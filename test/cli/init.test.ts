@@ -24,6 +24,7 @@ import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { capturedEdges, type Outcome } from "./edges.ts";
 import { hasTerminals, type InTerminal, inTerminal } from "../support/terminal.ts";
+import { NAMES } from "../../src/cli/init/questions.ts";
 
 const bin = compileProgram(tempDir());
 const { url } = await freshDatabase({ migrated: false });
@@ -76,279 +77,270 @@ const filesIn = (dir: string): string[] =>
 
 const text = (dir: string, ...path: string[]): string => readFileSync(join(dir, ...path), "utf8");
 
-describe("without a terminal", () => {
-  test("init --yes writes what Enter would answer, which jobs check and plan accept, and says what the jobs cost", async () => {
-    const at = place();
+test("init --yes writes what Enter would answer, which jobs check and plan accept, and says what the jobs cost", async () => {
+  const at = place();
 
-    const { exitCode, stdout, stderr } = await run(at, "init", "--yes");
+  const { exitCode, stdout, stderr } = await run(at, "init", "--yes");
 
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    expect(filesIn(at.cwd)).toEqual([".env", "jobs/symbols.yaml"]);
-    expect(statSync(join(at.cwd, ".env")).mode & 0o777).toBe(0o600);
-    expect(stdout).toContain(`Wrote      ${join(at.cwd, "jobs", "symbols.yaml")}\n`);
-    expect(stdout).toContain("Plan       at most 1 call a minute; the limit is 60 in 60 s\n");
-    expect(stdout).toContain("Next       npx quotekeeper start\n");
-    expect(await run(at, "jobs", "check")).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(await run(at, "plan")).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(loadConfig({}, at.cwd)).toMatchObject({ databaseUrl: null, feed: { kind: "simulated" } });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  expect(filesIn(at.cwd)).toEqual([".env", "jobs/symbols.yaml"]);
+  expect(statSync(join(at.cwd, ".env")).mode & 0o777).toBe(0o600);
+  expect(stdout).toContain(`Wrote      ${join(at.cwd, "jobs", "symbols.yaml")}\n`);
+  expect(stdout).toContain("Plan       at most 1 call a minute; the limit is 60 in 60 s\n");
+  expect(stdout).toContain("Next       npx quotekeeper start\n");
+  expect(await run(at, "jobs", "check")).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(await run(at, "plan")).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(loadConfig({}, at.cwd)).toMatchObject({ databaseUrl: null, feed: { kind: "simulated" } });
+});
+
+test("flags answer the questions of init: symbols that YAML would misread, chains, hours", async () => {
+  const at = place();
+  const symbols = [
+    "NaN",
+    "true",
+    "1E5",
+    "007",
+    "BRK.B",
+    "BRK/B",
+    "#A",
+    "-",
+    "!C",
+    "@D",
+    "&F",
+    "null",
+    "~",
+    "*E",
+  ];
+
+  const { exitCode, stdout } = await run(
+    at,
+    ...["init", "--symbols", symbols.join(","), "--chains", "AAPL:2:4:5,TSLA:1:2.5:2.5"],
+    ...["--hours", "extended", "--account", "simulated", "--database", "embedded"],
+  );
+
+  expect(exitCode).toBe(0);
+  const { jobs, problems } = await readJobs(join(at.cwd, "jobs"));
+  expect(problems).toEqual([]);
+  expect(jobs).toMatchObject([
+    {
+      name: "chains",
+      session: "any",
+      chains: [
+        {
+          underlying: "AAPL",
+          expirations: { next: 2, kind: "monthly" },
+          strikes: { around: "last", percent: "4", step: "5" },
+          types: ["CALL", "PUT"],
+        },
+        { underlying: "TSLA", expirations: { next: 1 }, strikes: { percent: "2.5", step: "2.5" } },
+      ],
+    },
+    { name: "symbols", session: "any", symbols: symbols.map((symbol) => symbol.toUpperCase()) },
+  ]);
+  // 2 expirations, calls and puts: strikes 100 at 100, and 480, 485, ... 520 at 500.
+  expect(stdout).toContain(
+    "the chain of AAPL, as soon as its price is stored: 4 calls at a price of 100, 36 at 500",
+  );
+  expect(stdout).toContain(
+    "the chain of TSLA, as soon as its price is stored: 6 calls at a price of 100, 22 at 500",
+  );
+});
+
+test("init without a terminal names the missing answers and what helps", async () => {
+  const at = place();
+
+  const { exitCode, stderr } = await run(at, "init", "--symbols", "AAPL", "--hours", "always");
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toBe(
+    "USAGE: init has no terminal to ask: give --chains, --account, --database, or --yes for the defaults. See `quotekeeper --help`.\n",
+  );
+  expect(filesIn(at.cwd)).toEqual([]);
+});
+
+test.each([
+  ["--symbols", "NFLX AMD", '"NFLX AMD" is not a symbol: put commas between symbols.'],
+  ["--symbols", ",", "It names no symbol"],
+  ["--chains", "AAPL", '"AAPL" is not a chain: expected UNDERLYING:EXPIRATIONS:PERCENT:STEP'],
+  ["--chains", "AAPL:2:4:5:6", "is not a chain: expected UNDERLYING"],
+  ["--chains", "AAPL:61:4:5", "EXPIRATIONS: expected at most 60"],
+  ["--chains", "AAPL:two:4:5", "EXPIRATIONS: expected a whole number"],
+  ["--chains", "AAPL:2:101:5", "PERCENT: expected at most 100"],
+  ["--chains", "AAPL:2:4:0", "STEP: expected a decimal above 0"],
+  ["--chains", "AAPL:2:100:0.01", "the chain of AAPL stands for more than 2000 contracts"],
+  ["--chains", "AAPL:0:4:5", '"AAPL:0:4:5" is not a chain: EXPIRATIONS: expected 1 or more'],
+  ["--account", "broker", '"broker" is no address: expected simulated, or an address with ://'],
+  ["--account", "simulatd", '"simulatd" is no address: did you mean simulated?'],
+  ["--account", "ftp://broker.example", "expected an http or https address"],
+  ["--database", "Embeded", '"Embeded" is no address: did you mean embedded?'],
+  ["--account", "http://broker.example", "expected https, or QUOTES_ALLOW_HTTP=true"],
+  [
+    "--account",
+    "https://broker.example",
+    "there is no terminal to ask for secrets: set QUOTES_CONSUMER_KEY, ",
+  ],
+  ["--database", "mysql://127.0.0.1/x", "DATABASE_URL: expected a postgresql:// address"],
+  ["--database", "postgresql://me:hunter22@127.0.0.1/x", "It holds a password: leave that out."],
+  ["--database", "postgresql://me@127.0.0.1/x?password=hunter22", "It holds a password: leave that out."],
+  ["--hours", "later", "Allowed choices are regular, extended, always"],
+])("init %s %s is refused, with what is wrong", async (flag, answer, complaint) => {
+  const at = place();
+
+  const { exitCode, stdout, stderr } = await run(at, "init", "--yes", flag, answer);
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  expect(stderr).toContain(flag);
+  expect(stderr).toContain(complaint);
+  expect(stderr).not.toContain("hunter22");
+  expect(filesIn(at.cwd)).toEqual([]);
+});
+
+test("init names several wrong flags together", async () => {
+  const { stderr } = await run(
+    place(),
+    "init",
+    "--yes",
+    "--symbols",
+    ",",
+    "--chains",
+    "AAPL",
+    "--account",
+    "broker",
+  );
+
+  expect(stderr.match(/^ {2}--\w+: /gm)).toEqual(["  --symbols: ", "  --chains: ", "  --account: "]);
+});
+
+test("init leaves credentials in the environment, and names their files in .env", async () => {
+  const at = place({
+    QUOTES_CONSUMER_KEY: "key-1",
+    QUOTES_CONSUMER_SECRET: "secret-1",
+    QUOTES_ACCESS_TOKEN: "token-1",
   });
+  writeFileSync(join(at.cwd, "token-secret"), "token-secret-1\n", { mode: 0o600 });
+  at.env["QUOTES_ACCESS_TOKEN_SECRET_FILE"] = "token-secret";
 
-  test("flags answer the questions of init: symbols that YAML would misread, chains, hours", async () => {
-    const at = place();
-    const symbols = [
-      "NaN",
-      "true",
-      "1E5",
-      "007",
-      "BRK.B",
-      "BRK/B",
-      "#A",
-      "-",
-      "!C",
-      "@D",
-      "&F",
-      "null",
-      "~",
-      "*E",
-    ];
+  const { exitCode, stdout, stderr } = await run(at, "init", "--yes", "--account", "https://broker.example");
 
-    const { exitCode, stdout } = await run(
-      at,
-      ...["init", "--symbols", symbols.join(","), "--chains", "AAPL:2:4:5,TSLA:1:2.5:2.5"],
-      ...["--hours", "extended", "--account", "simulated", "--database", "embedded"],
-    );
-
-    expect(exitCode).toBe(0);
-    const { jobs, problems } = await readJobs(join(at.cwd, "jobs"));
-    expect(problems).toEqual([]);
-    expect(jobs).toMatchObject([
-      {
-        name: "chains",
-        session: "any",
-        chains: [
-          {
-            underlying: "AAPL",
-            expirations: { next: 2, kind: "monthly" },
-            strikes: { around: "last", percent: "4", step: "5" },
-            types: ["CALL", "PUT"],
-          },
-          { underlying: "TSLA", expirations: { next: 1 }, strikes: { percent: "2.5", step: "2.5" } },
-        ],
-      },
-      { name: "symbols", session: "any", symbols: symbols.map((symbol) => symbol.toUpperCase()) },
-    ]);
-    // 2 expirations, calls and puts: strikes 100 at 100, and 480, 485, ... 520 at 500.
-    expect(stdout).toContain(
-      "the chain of AAPL, as soon as its price is stored: 4 calls at a price of 100, 36 at 500",
-    );
-    expect(stdout).toContain(
-      "the chain of TSLA, as soon as its price is stored: 6 calls at a price of 100, 22 at 500",
-    );
-  });
-
-  test("init without a terminal names the missing answers and what helps", async () => {
-    const at = place();
-
-    const { exitCode, stderr } = await run(at, "init", "--symbols", "AAPL", "--hours", "always");
-
-    expect(exitCode).toBe(2);
-    expect(stderr).toBe(
-      "USAGE: init has no terminal to ask: give --chains, --account, --database, or --yes for the defaults. See `quotekeeper --help`.\n",
-    );
-    expect(filesIn(at.cwd)).toEqual([]);
-  });
-
-  test.each([
-    ["--symbols", "NFLX AMD", '"NFLX AMD" is not a symbol: put commas between symbols.'],
-    ["--symbols", ",", "It names no symbol"],
-    ["--chains", "AAPL", '"AAPL" is not a chain: expected UNDERLYING:EXPIRATIONS:PERCENT:STEP'],
-    ["--chains", "AAPL:2:4:5:6", "is not a chain: expected UNDERLYING"],
-    ["--chains", "AAPL:61:4:5", "EXPIRATIONS: expected at most 60"],
-    ["--chains", "AAPL:two:4:5", "EXPIRATIONS: expected a whole number"],
-    ["--chains", "AAPL:2:101:5", "PERCENT: expected at most 100"],
-    ["--chains", "AAPL:2:4:0", "STEP: expected a decimal above 0"],
-    ["--chains", "AAPL:2:100:0.01", "the chain of AAPL stands for more than 2000 contracts"],
-    ["--chains", "AAPL:0:4:5", '"AAPL:0:4:5" is not a chain: EXPIRATIONS: expected 1 or more'],
-    ["--account", "broker", '"broker" is no address: expected simulated, or an address with ://'],
-    ["--account", "simulatd", '"simulatd" is no address: did you mean simulated?'],
-    ["--account", "ftp://broker.example", "expected an http or https address"],
-    ["--database", "Embeded", '"Embeded" is no address: did you mean embedded?'],
-    ["--account", "http://broker.example", "expected https, or QUOTES_ALLOW_HTTP=true"],
-    [
-      "--account",
-      "https://broker.example",
-      "there is no terminal to ask for secrets: set QUOTES_CONSUMER_KEY, ",
-    ],
-    ["--database", "mysql://127.0.0.1/x", "DATABASE_URL: expected a postgresql:// address"],
-    ["--database", "postgresql://me:hunter22@127.0.0.1/x", "It holds a password: leave that out."],
-    ["--database", "postgresql://me@127.0.0.1/x?password=hunter22", "It holds a password: leave that out."],
-    ["--hours", "later", "Allowed choices are regular, extended, always"],
-  ])("%s %s is refused, with what is wrong", async (flag, answer, complaint) => {
-    const at = place();
-
-    const { exitCode, stdout, stderr } = await run(at, "init", "--yes", flag, answer);
-
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(stderr).toContain(flag);
-    expect(stderr).toContain(complaint);
-    expect(stderr).not.toContain("hunter22");
-    expect(filesIn(at.cwd)).toEqual([]);
-  });
-
-  test("init names several wrong flags together", async () => {
-    const { stderr } = await run(
-      place(),
-      "init",
-      "--yes",
-      "--symbols",
-      ",",
-      "--chains",
-      "AAPL",
-      "--account",
-      "broker",
-    );
-
-    expect(stderr.match(/^ {2}--\w+: /gm)).toEqual(["  --symbols: ", "  --chains: ", "  --account: "]);
-  });
-
-  test("init leaves credentials in the environment, and names their files in .env", async () => {
-    const at = place({
-      QUOTES_CONSUMER_KEY: "key-1",
-      QUOTES_CONSUMER_SECRET: "secret-1",
-      QUOTES_ACCESS_TOKEN: "token-1",
-    });
-    writeFileSync(join(at.cwd, "token-secret"), "token-secret-1\n", { mode: 0o600 });
-    at.env["QUOTES_ACCESS_TOKEN_SECRET_FILE"] = "token-secret";
-
-    const { exitCode, stdout, stderr } = await run(
-      at,
-      "init",
-      "--yes",
-      "--account",
-      "https://broker.example",
-    );
-
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    expect(stdout).toContain("npx quotekeeper poll --symbols AAPL, which tries the account with one call");
-    expect(text(at.cwd, ".env")).not.toMatch(/(key|secret|token)-1/);
-    expect(text(at.cwd, ".env")).toContain("\nQUOTES_ACCESS_TOKEN_SECRET_FILE=token-secret\n");
-    expect(loadConfig(at.env, at.cwd).feed).toMatchObject({
-      baseUrl: "https://broker.example",
-      credentials: { consumerKey: "key-1", accessTokenSecret: "token-secret-1" },
-    });
-  });
-
-  test("init asks no question that the environment answers, and refuses a flag against it", async () => {
-    const settled = { DATABASE_URL: "postgresql://me@127.0.0.1:1/x" };
-
-    const at = place(settled);
-    expect(await run(at, "init", "--yes")).toMatchObject({ exitCode: 0 });
-    expect(text(at.cwd, ".env")).toContain("\n# DATABASE_URL comes from the environment.\n");
-
-    const { exitCode, stderr } = await run(place(settled), "init", "--yes", "--database", "embedded");
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(
-      "--database: DATABASE_URL is set in the environment, which goes before .env: unset it",
-    );
-  });
-
-  test("init writes job files where the environment says, and counts the ones that are there", async () => {
-    const at = place({ QUOTEKEEPER_JOBS_DIR: "mine/jobs" });
-    mkdirSync(join(at.cwd, "mine", "jobs"), { recursive: true });
-    const other = 'name: other\nschedule: "* * * * *"\noptions:\n';
-    const contracts = [1, 2, 3].map(
-      (strike) => `  - { underlying: AAPL, expiration: 2099-01-16, type: CALL, strike: ${strike} }\n`,
-    );
-    writeFileSync(join(at.cwd, "mine", "jobs", "other.yaml"), other + contracts.join(""));
-
-    const { stdout } = await run(at, "init", "--yes");
-
-    expect(filesIn(at.cwd)).toEqual([".env", "mine/jobs/other.yaml", "mine/jobs/symbols.yaml"]);
-    expect(stdout).toContain("Beside     other.yaml in ");
-    expect(stdout).toContain("at most 4 calls a minute");
-  });
-
-  test("init says that jobs are over budget, exit code 1", async () => {
-    const at = place({ QUOTES_LIMIT: "1" });
-    const symbols = Array.from({ length: 101 }, (_, place) => `S${place}`).join(",");
-
-    const { exitCode, stdout } = await run(at, "init", "--yes", "--symbols", symbols);
-
-    expect(exitCode).toBe(1);
-    expect(stdout).toContain("at most 2 calls a minute; the limit is 1 in 60 s: OVER BUDGET");
-  });
-
-  test("init names a wrong job file that was there with its line, exit code 2", async () => {
-    const at = place();
-    mkdirSync(join(at.cwd, "jobs"));
-    writeFileSync(join(at.cwd, "jobs", "wrong.yaml"), 'name: wrong\nschedule: "* * * * *"\n\nsymbls: [A]\n');
-
-    const { exitCode, stderr } = await run(at, "init", "--yes");
-
-    expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/wrong\.yaml:4: symbls is not an option here/);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  expect(stdout).toContain("npx quotekeeper poll --symbols AAPL, which tries the account with one call");
+  expect(text(at.cwd, ".env")).not.toMatch(/(key|secret|token)-1/);
+  expect(text(at.cwd, ".env")).toContain("\nQUOTES_ACCESS_TOKEN_SECRET_FILE=token-secret\n");
+  expect(loadConfig(at.env, at.cwd).feed).toMatchObject({
+    baseUrl: "https://broker.example",
+    credentials: { consumerKey: "key-1", accessTokenSecret: "token-secret-1" },
   });
 });
 
-describe("a kill while files are placed", () => {
-  const dir = tempDir();
-  compileModules(dir, "cli/init/writtenFiles");
-  const texts = {
-    ".env": "A=1\n",
-    "jobs/symbols.yaml": "name: symbols\n",
-  };
-  const program = (places: readonly string[]): string => `
+test("init asks no question that the environment answers, and refuses a flag against it", async () => {
+  const settled = { DATABASE_URL: "postgresql://me@127.0.0.1:1/x" };
+
+  const at = place(settled);
+  expect(await run(at, "init", "--yes")).toMatchObject({ exitCode: 0 });
+  expect(text(at.cwd, ".env")).toContain("\n# DATABASE_URL comes from the environment.\n");
+
+  const { exitCode, stderr } = await run(place(settled), "init", "--yes", "--database", "embedded");
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain(
+    "--database: DATABASE_URL is set in the environment, which goes before .env: unset it",
+  );
+});
+
+test("init writes job files where the environment says, and counts the ones that are there", async () => {
+  const at = place({ QUOTEKEEPER_JOBS_DIR: "mine/jobs" });
+  mkdirSync(join(at.cwd, "mine", "jobs"), { recursive: true });
+  const other = 'name: other\nschedule: "* * * * *"\noptions:\n';
+  const contracts = [1, 2, 3].map(
+    (strike) => `  - { underlying: AAPL, expiration: 2099-01-16, type: CALL, strike: ${strike} }\n`,
+  );
+  writeFileSync(join(at.cwd, "mine", "jobs", "other.yaml"), other + contracts.join(""));
+
+  const { stdout } = await run(at, "init", "--yes");
+
+  expect(filesIn(at.cwd)).toEqual([".env", "mine/jobs/other.yaml", "mine/jobs/symbols.yaml"]);
+  expect(stdout).toContain("Beside     other.yaml in ");
+  expect(stdout).toContain("at most 4 calls a minute");
+});
+
+test("init says that jobs are over budget, exit code 1", async () => {
+  const at = place({ QUOTES_LIMIT: "1" });
+  const symbols = Array.from({ length: 101 }, (_, place) => `S${place}`).join(",");
+
+  const { exitCode, stdout } = await run(at, "init", "--yes", "--symbols", symbols);
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toContain("at most 2 calls a minute; the limit is 1 in 60 s: OVER BUDGET");
+});
+
+test("init names a wrong job file that was there with its line, exit code 2", async () => {
+  const at = place();
+  mkdirSync(join(at.cwd, "jobs"));
+  writeFileSync(join(at.cwd, "jobs", "wrong.yaml"), 'name: wrong\nschedule: "* * * * *"\n\nsymbls: [A]\n');
+
+  const { exitCode, stderr } = await run(at, "init", "--yes");
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(/wrong\.yaml:4: symbls is not an option here/);
+});
+
+const dir = tempDir();
+compileModules(dir, "cli/init/writtenFiles");
+const texts = {
+  ".env": "A=1\n",
+  "jobs/symbols.yaml": "name: symbols\n",
+};
+const program = (places: readonly string[]): string => `
     import { join } from "node:path";
     const { placeFiles } = await import(${JSON.stringify(pathToFileURL(join(dir, "dist/cli/init/writtenFiles.js")).href)});
     for (const place of ${JSON.stringify(places)})
       await placeFiles(new Map(Object.entries(${JSON.stringify(texts)}).map(([name, text]) => [join(place, name), text])));`;
 
-  /** Places the files in a process that is killed before its nth step. @returns whether it came to its end */
-  function placed(places: readonly string[], step: number, links: boolean): boolean {
-    const argv = [
-      ...["--import", moduleOf(killedBefore(step, links))],
-      ...["--input-type=module", "--eval", program(places)],
-    ];
-    const { signal, status, stderr } = spawnSync(process.execPath, argv, { encoding: "utf8" });
-    expect({ stderr, killed: signal === "SIGKILL" }).toEqual({ stderr: "", killed: status !== 0 });
-    return status === 0;
-  }
+/** Places the files in a process that is killed before its nth step. @returns whether it came to its end */
+function placed(places: readonly string[], step: number, links: boolean): boolean {
+  const argv = [
+    ...["--import", moduleOf(killedBefore(step, links))],
+    ...["--input-type=module", "--eval", program(places)],
+  ];
+  const { signal, status, stderr } = spawnSync(process.execPath, argv, { encoding: "utf8" });
+  expect({ stderr, killed: signal === "SIGKILL" }).toEqual({ stderr: "", killed: status !== 0 });
+  return status === 0;
+}
 
-  test.each([
-    ["with hard links", true],
-    ["without", false],
-  ])(
-    "at any step, on a file system %s, leaves whole files, .env first, and drafts that the next run takes away",
-    (_, links) => {
-      const places: string[] = [];
-      for (let step = 1, done = false; !done; step += 1) {
-        const cwd = tempDir();
-        places.push(cwd);
-        done = placed([cwd], step, links);
+test.each([
+  ["with hard links", true],
+  ["without", false],
+])(
+  "a kill while files are placed at any step, on a file system %s, leaves whole files, .env first, and drafts that the next run takes away",
+  (_, links) => {
+    const places: string[] = [];
+    for (let step = 1, done = false; !done; step += 1) {
+      const cwd = tempDir();
+      places.push(cwd);
+      done = placed([cwd], step, links);
 
-        const left = filesIn(cwd).filter((name) => name in texts);
-        expect(left).toEqual(Object.keys(texts).slice(0, left.length).sort());
-        const broken = left.filter((name) => text(cwd, name) !== texts[name as keyof typeof texts]);
-        // Without links the place is taken by an empty file for one step.
-        expect(broken.map((name) => text(cwd, name))).toEqual(broken.length === 0 ? [] : [""]);
-        if (links) expect(broken).toEqual([]);
-        const secrets = readdirSync(cwd).filter((name) => name.startsWith(".env"));
-        for (const name of secrets) expect(statSync(join(cwd, name)).mode & 0o077).toBe(0);
+      const left = filesIn(cwd).filter((name) => name in texts);
+      expect(left).toEqual(Object.keys(texts).slice(0, left.length).sort());
+      const broken = left.filter((name) => text(cwd, name) !== texts[name as keyof typeof texts]);
+      // Without links the place is taken by an empty file for one step.
+      expect(broken.map((name) => text(cwd, name))).toEqual(broken.length === 0 ? [] : [""]);
+      if (links) expect(broken).toEqual([]);
+      const secrets = readdirSync(cwd).filter((name) => name.startsWith(".env"));
+      for (const name of secrets) expect(statSync(join(cwd, name)).mode & 0o077).toBe(0);
 
-        for (const name of left) rmSync(join(cwd, name));
-      }
-      expect(placed(places, Infinity, links)).toBe(true);
-      for (const cwd of places) expect(filesIn(cwd)).toEqual(Object.keys(texts).sort());
-    },
-  );
-});
+      for (const name of left) rmSync(join(cwd, name));
+    }
+    expect(placed(places, Infinity, links)).toBe(true);
+    for (const cwd of places) expect(filesIn(cwd)).toEqual(Object.keys(texts).sort());
+  },
+);
 
-describe("a file that is there", () => {
-  test.each([
-    [[".env"], "is there already, and init never overwrites it"],
-    [["jobs/symbols.yaml"], "is there already, and init never overwrites it"],
-    [["jobs/chains.yaml", ".env"], "are there already, and init never overwrites them"],
-  ])("%j stays as it is, and is named with what to do", async (names, complaint) => {
+test.each([
+  [[".env"], "is there already, and init never overwrites it"],
+  [["jobs/symbols.yaml"], "is there already, and init never overwrites it"],
+  [["jobs/chains.yaml", ".env"], "are there already, and init never overwrites them"],
+])(
+  "init leaves a file that is there, %j, as it is, and names it with what to do",
+  async (names, complaint) => {
     const at = place();
     mkdirSync(join(at.cwd, "jobs"));
     for (const name of names) writeFileSync(join(at.cwd, name), "# mine\n");
@@ -361,47 +353,47 @@ describe("a file that is there", () => {
     for (const name of names) expect(stderr).toContain(join(at.cwd, name));
     expect(filesIn(at.cwd)).toEqual([...names].sort());
     for (const name of names) expect(text(at.cwd, name)).toBe("# mine\n");
-  });
+  },
+);
 
-  test.each([
-    ["a .env that leads nowhere", ".env", "gone", ".env (a link that leads nowhere)"],
-    [
-      "a job file that leads nowhere",
-      "jobs/chains.yaml",
-      "gone",
-      "jobs/chains.yaml (a link that leads nowhere)",
-    ],
-    ["a .env that leads to a file", ".env", "other", ".env (a link)"],
-    ["a directory of jobs that leads nowhere", "jobs", "gone", "jobs (a link that leads nowhere)"],
-    ["a directory of jobs that is a file", "jobs", null, "jobs"],
-  ])("%s is named, and neither it nor where it leads is written", async (_what, name, target, named) => {
-    const at = place();
-    if (name !== "jobs") mkdirSync(join(at.cwd, "jobs"));
-    writeFileSync(join(at.cwd, "other"), "# mine\n");
-    if (target === null) writeFileSync(join(at.cwd, name), "# mine\n");
-    else symlinkSync(join(at.cwd, target), join(at.cwd, name));
-    const before = readdirSync(at.cwd, { recursive: true });
+test.each([
+  ["a .env that leads nowhere", ".env", "gone", ".env (a link that leads nowhere)"],
+  [
+    "a job file that leads nowhere",
+    "jobs/chains.yaml",
+    "gone",
+    "jobs/chains.yaml (a link that leads nowhere)",
+  ],
+  ["a .env that leads to a file", ".env", "other", ".env (a link)"],
+  ["a directory of jobs that leads nowhere", "jobs", "gone", "jobs (a link that leads nowhere)"],
+  ["a directory of jobs that is a file", "jobs", null, "jobs"],
+])("init names %s, and writes neither it nor where it leads", async (_what, name, target, named) => {
+  const at = place();
+  if (name !== "jobs") mkdirSync(join(at.cwd, "jobs"));
+  writeFileSync(join(at.cwd, "other"), "# mine\n");
+  if (target === null) writeFileSync(join(at.cwd, name), "# mine\n");
+  else symlinkSync(join(at.cwd, target), join(at.cwd, name));
+  const before = readdirSync(at.cwd, { recursive: true });
 
-    const { exitCode, stderr } = await run(at, "init", "--yes");
+  const { exitCode, stderr } = await run(at, "init", "--yes");
 
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(
-      `INIT_EXISTS: ${join(at.cwd, named)} is there already, and init never overwrites it. Edit what is there, or move it away`,
-    );
-    expect(readdirSync(at.cwd, { recursive: true })).toEqual(before);
-    expect(text(at.cwd, "other")).toBe("# mine\n");
-  });
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain(
+    `INIT_EXISTS: ${join(at.cwd, named)} is there already, and init never overwrites it. Edit what is there, or move it away`,
+  );
+  expect(readdirSync(at.cwd, { recursive: true })).toEqual(before);
+  expect(text(at.cwd, "other")).toBe("# mine\n");
+});
 
-  test("init leaves nothing behind when a directory cannot be made", async () => {
-    const at = place({ QUOTEKEEPER_JOBS_DIR: "file/jobs" });
-    writeFileSync(join(at.cwd, "file"), "");
+test("init leaves nothing behind when a directory cannot be made", async () => {
+  const at = place({ QUOTEKEEPER_JOBS_DIR: "file/jobs" });
+  writeFileSync(join(at.cwd, "file"), "");
 
-    const { exitCode, stderr } = await run(at, "init", "--yes");
+  const { exitCode, stderr } = await run(at, "init", "--yes");
 
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^INIT_WRITE_FAILED: .*file\/jobs\/symbols\.yaml cannot be written \(ENOTDIR\)/);
-    expect(filesIn(at.cwd)).toEqual(["file"]);
-  });
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/^INIT_WRITE_FAILED: .*file\/jobs\/symbols\.yaml cannot be written \(ENOTDIR\)/);
+  expect(filesIn(at.cwd)).toEqual(["file"]);
 });
 
 // Python's pty makes the terminal; where it is not installed there is none to ask in.
@@ -412,6 +404,8 @@ inATerminal("in a terminal", () => {
     inTerminal([process.execPath, bin, "init", ...argv], { cwd, env });
 
   /** Types answers, each when its question stands there. */
+  const inOrder = (...answers: string[]) => answers.map((keys, place) => [NAMES[place] ?? "", keys] as const);
+
   async function answer(terminal: InTerminal, answers: readonly (readonly [prompt: string, keys: string])[]) {
     for (const [prompt, keys] of answers) {
       await terminal.said(new RegExp(`${prompt}( \\[[^\\]]*\\])?: `));
@@ -423,10 +417,7 @@ inATerminal("in a terminal", () => {
     const [asked, told] = [place(), place()];
     const terminal = init(asked);
 
-    await answer(
-      terminal,
-      ["symbols", "chains", "hours", "account", "database"].map((name) => [name, ""] as const),
-    );
+    await answer(terminal, inOrder("", "", "", "", ""));
 
     expect((await terminal.ended).exitCode).toBe(0);
     await run(told, "init", "--yes");
@@ -525,13 +516,7 @@ inATerminal("in a terminal", () => {
     login.password = "";
     const terminal = init(at);
 
-    await answer(terminal, [
-      ["symbols", ""],
-      ["chains", ""],
-      ["hours", ""],
-      ["account", ""],
-      ["database", login.href],
-    ]);
+    await answer(terminal, inOrder("", "", "", "", login.href));
     await terminal.said(/password, not shown/);
     terminal.type("hunter22\r");
     await terminal.said(/password\s+authentication\s+failed/);
@@ -550,12 +535,7 @@ inATerminal("in a terminal", () => {
     const at = place();
     const terminal = init(at);
 
-    await answer(terminal, [
-      ["symbols", ""],
-      ["chains", ""],
-      ["hours", ""],
-      ["account", ""],
-    ]);
+    await answer(terminal, inOrder("", "", "", ""));
     await terminal.said(/database \[embedded\]: /);
     terminal.type(key);
 
@@ -573,11 +553,7 @@ inATerminal("in a terminal", () => {
     const at = place();
     const terminal = init(at, "--account", "https://broker.example");
 
-    await answer(terminal, [
-      ["symbols", ""],
-      ["chains", "AAPL:2:4:5"],
-      ["hours", ""],
-    ]);
+    await answer(terminal, inOrder("", "AAPL:2:4:5", ""));
     await terminal.said(/QUOTES_CONSUMER_KEY: /);
     terminal.kill(signal);
 
@@ -610,12 +586,7 @@ inATerminal("in a terminal", () => {
     const at = place();
     const terminal = init(at);
 
-    await answer(terminal, [
-      ["symbols", ""],
-      ["chains", "AAPL:2:4:5"],
-      ["hours", ""],
-      ["account", ""],
-    ]);
+    await answer(terminal, inOrder("", "AAPL:2:4:5", "", ""));
     await terminal.said(/database \[embedded\]: /);
     writeFileSync(join(at.cwd, ".env"), "# mine\n");
     terminal.type("\r");

@@ -1,14 +1,7 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { tempDir } from "../support/tempDir.ts";
+import { dirWith } from "../support/tempDir.ts";
 import { run } from "./edges.ts";
-
-function jobsDir(files: Record<string, string>): string {
-  const dir = tempDir();
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
-  return dir;
-}
 
 const GOOD = `name: good
 schedule: "* * * * *"
@@ -22,7 +15,7 @@ function check(dir: string, ...flags: string[]) {
 }
 
 test("jobs check lists right jobs with what they poll, exit code 0", async () => {
-  const { exitCode, stdout, stderr } = await check(jobsDir({ "good.yaml": GOOD }));
+  const { exitCode, stdout, stderr } = await check(dirWith({ "good.yaml": GOOD }));
 
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   expect(stdout).toMatch(/^Job +Schedule +Session +Account +Priority +Symbols +Options +Chains$/m);
@@ -32,7 +25,7 @@ test("jobs check lists right jobs with what they poll, exit code 0", async () =>
 });
 
 test("jobs check names every problem of every file with file and line, exit code 2", async () => {
-  const dir = jobsDir({
+  const dir = dirWith({
     "bad.yaml": `name: bad\nschedule: "* * *"\nsession: noon\nsymbols: [AAPL]\n`,
     "good.yaml": GOOD,
     "worse.yaml": "symbols: [AAPL\n",
@@ -52,7 +45,7 @@ test("jobs check names every problem of every file with file and line, exit code
 test.each(["0 16 * * MON-FRI", "0 3 * * *", "0 10 * * SAT"])(
   "a job that would never poll (%s) is no right job: check and plan name its line, exit code 2",
   async (schedule) => {
-    const dir = jobsDir({
+    const dir = dirWith({
       "never.yaml": `name: never\nschedule: "${schedule}"\nsymbols: [AAPL]\n`,
       "good.yaml": GOOD,
     });
@@ -73,7 +66,7 @@ test.each(["0 16 * * MON-FRI", "0 3 * * *", "0 10 * * SAT"])(
 );
 
 test("jobs check --json prints jobs and problems as one document and nothing else", async () => {
-  const dir = jobsDir({ "bad.yaml": "name: bad\nsymbols: [AAPL]\n", "good.yaml": GOOD });
+  const dir = dirWith({ "bad.yaml": "name: bad\nsymbols: [AAPL]\n", "good.yaml": GOOD });
 
   const { exitCode, stdout, stderr } = await check(dir, "--json");
 
@@ -87,7 +80,7 @@ test("jobs check --json prints jobs and problems as one document and nothing els
 });
 
 test("jobs check lists several accounts, and the account that a job is pinned to", async () => {
-  const dir = jobsDir({
+  const dir = dirWith({
     "good.yaml": GOOD,
     "pinned.yaml": GOOD.replace("good", "pinned\naccount: simulated-2"),
   });
@@ -119,7 +112,7 @@ test("jobs check lists several accounts, and the account that a job is pinned to
 
 test("jobs check on a directory without jobs, or on none, ends with exit code 2 and the remedy", async () => {
   const missing = await check("/nowhere/jobs");
-  const empty = await check(jobsDir({ "calendar.yaml": "overrides: []\n" }));
+  const empty = await check(dirWith({ "calendar.yaml": "overrides: []\n" }));
 
   expect(missing).toMatchObject({ exitCode: 2, stdout: "" });
   expect(missing.stderr).toMatch(

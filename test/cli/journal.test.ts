@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { createTestClock } from "../support/clock.ts";
 import { answerRecord, appendAll, at } from "../support/journal.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -36,129 +36,121 @@ async function journal(command: string, env: Record<string, string>, ...names: s
   return { ...text, json: JSON.parse(json.stdout) as unknown, jsonExitCode: json.exitCode };
 }
 
-describe("an undamaged journal", () => {
-  test("journal list shows the segments with their state, size and last write", async () => {
-    const { name, env, path } = await journalOfTen();
+test("journal list shows the segments with their state, size and last write", async () => {
+  const { name, env, path } = await journalOfTen();
 
-    const { exitCode, stdout, json } = await journal("list", env);
+  const { exitCode, stdout, json } = await journal("list", env);
 
-    const bytes = readFileSync(path).length;
-    expect(exitCode).toBe(0);
-    // Swedish dates are ISO's.
-    const written = statSync(path).mtime.toLocaleString("sv-SE", { timeZone: "America/New_York" });
-    expect(stdout).toMatch(/ Last written \(New York\)$/m);
-    const size = `${(bytes / 1_000).toFixed(1)} kB`;
-    expect(stdout).toMatch(new RegExp(`^${name} +closed +${size} +${size} +${written}$`, "m"));
-    expect(json).toEqual([
-      { name, state: "closed", bytes, fileBytes: bytes, writtenAt: expect.stringMatching(/Z$/) },
-    ]);
-  });
-
-  test("journal verify counts the records of an undamaged journal", async () => {
-    const { env } = await journalOfTen();
-
-    const { exitCode, stdout, json } = await journal("verify", env);
-
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "10 records in 1 segment, all whole.\n" });
-    expect(json).toMatchObject({ records: 10, damages: { fresh: 0, setAside: 0 } });
-  });
-
-  test("journal repair has nothing to do in an undamaged journal, which stays as it is", async () => {
-    const { env, path, dir } = await journalOfTen();
-    const before = readFileSync(path);
-
-    const { exitCode, stdout } = await journal("repair", env);
-
-    expect({ exitCode, stdout }).toEqual({
-      exitCode: 0,
-      stdout: "Nothing to do: 10 records in 1 segment.\n",
-    });
-    expect(readFileSync(path)).toEqual(before);
-    expect(readdirSync(dir)).toEqual([basename(path), "segments.jsonl"]);
-  });
+  const bytes = readFileSync(path).length;
+  expect(exitCode).toBe(0);
+  // Swedish dates are ISO's.
+  const written = statSync(path).mtime.toLocaleString("sv-SE", { timeZone: "America/New_York" });
+  expect(stdout).toMatch(/ Last written \(New York\)$/m);
+  const size = `${(bytes / 1_000).toFixed(1)} kB`;
+  expect(stdout).toMatch(new RegExp(`^${name} +closed +${size} +${size} +${written}$`, "m"));
+  expect(json).toEqual([
+    { name, state: "closed", bytes, fileBytes: bytes, writtenAt: expect.stringMatching(/Z$/) },
+  ]);
 });
 
-describe("damage in a journal", () => {
-  test("journal verify names damage with its place, and the damage needs a person until it is set aside", async () => {
-    const { env, path, name, dir } = await journalOfTen();
-    damage(path);
+test("journal verify counts the records of an undamaged journal", async () => {
+  const { env } = await journalOfTen();
 
-    const before = await journal("verify", env);
-    const repair = await run(["journal", "repair"], env);
-    const after = await journal("verify", env);
+  const { exitCode, stdout, json } = await journal("verify", env);
 
-    expect([before.exitCode, before.jsonExitCode]).toEqual([1, 1]);
-    expect(before.stdout).toMatch(new RegExp(`^${name} at \\d+: \\d+ bytes, damaged_body$`, "m"));
-    expect(before.stdout).toMatch(/^Whole: 9 records in 1 segment\. New: 1 damaged stretch\./m);
-    expect(before.json).toMatchObject({ records: 9, damages: { fresh: 1, setAside: 0 } });
-    expect(repair.exitCode).toBe(0);
-    expect(repair.stdout).toMatch(/, damaged_body, copied to damaged\/.*\.bin$/m);
-    expect(readdirSync(join(dir, "damaged"))).toHaveLength(2);
-    expect(after.exitCode).toBe(0);
-    expect(after.stdout).toMatch(
-      /damaged_body \(set aside\)\n9 records .* 1 damaged stretch was set aside before\.\n$/,
-    );
-  });
-
-  test("a file that is no segment is left to a person, exit code 1", async () => {
-    const { env, dir } = await journalOfTen();
-    writeFileSync(join(dir, "copy of 20261120T22.journal"), "");
-
-    const verify = await journal("verify", env);
-    const repair = await journal("repair", env);
-
-    expect([verify.exitCode, verify.jsonExitCode, repair.exitCode, repair.jsonExitCode]).toEqual([
-      1, 1, 1, 1,
-    ]);
-    expect(verify.stdout).toContain("copy of 20261120T22.journal: no segment has such a name");
-  });
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "10 records in 1 segment, all whole.\n" });
+  expect(json).toMatchObject({ records: 10, damages: { fresh: 0, setAside: 0 } });
 });
 
-describe("a segment that is gone", () => {
-  test("journal verify names a missing segment, which turns status red until it is accepted", async () => {
-    const { env, path, name, dir } = await journalOfTen();
-    await appendAll(dir, [answerRecord(at(60), "<response/>")], {
-      clock: createTestClock("2026-11-20T23:00:00Z"),
-    });
-    rmSync(path);
+test("journal repair has nothing to do in an undamaged journal, which stays as it is", async () => {
+  const { env, path, dir } = await journalOfTen();
+  const before = readFileSync(path);
 
-    const verify = await journal("verify", env);
-    const red = await run(["status"], env);
-    const accept = await journal("accept", env, name);
-    const after = await journal("verify", env);
-    const green = await run(["status"], env);
+  const { exitCode, stdout } = await journal("repair", env);
 
-    expect([verify.exitCode, verify.jsonExitCode]).toEqual([1, 1]);
-    expect(verify.stdout).toContain(`${name}: missing: its file is not there\n`);
-    expect(verify.json).toMatchObject({ findings: [{ segment: name, problem: "missing" }] });
-    expect(red.stdout).toMatch(
-      new RegExp(`^journal +ATTENTION +JOURNAL_INCOMPLETE: .*missing: ${name}.*journal verify`, "m"),
-    );
-    expect(accept).toMatchObject({ exitCode: 0, stdout: `${name}: may be elsewhere from now on\n` });
-    expect(after).toMatchObject({ exitCode: 0, stdout: "1 record in 1 segment, all whole.\n" });
-    expect(green.stdout).toMatch(/^journal +ok /m);
+  expect({ exitCode, stdout }).toEqual({
+    exitCode: 0,
+    stdout: "Nothing to do: 10 records in 1 segment.\n",
   });
+  expect(readFileSync(path)).toEqual(before);
+  expect(readdirSync(dir)).toEqual([basename(path), "segments.jsonl"]);
+});
 
-  test("journal verify misses the only segment, too", async () => {
-    const { env, path, name } = await journalOfTen();
-    rmSync(path);
+test("journal verify names damage with its place, and the damage needs a person until it is set aside", async () => {
+  const { env, path, name, dir } = await journalOfTen();
+  damage(path);
 
-    const { stdout } = await run(["status"], env);
+  const before = await journal("verify", env);
+  const repair = await run(["journal", "repair"], env);
+  const after = await journal("verify", env);
 
-    expect(stdout).toMatch(new RegExp(`^journal +ATTENTION .*missing: ${name}`, "m"));
+  expect([before.exitCode, before.jsonExitCode]).toEqual([1, 1]);
+  expect(before.stdout).toMatch(new RegExp(`^${name} at \\d+: \\d+ bytes, damaged_body$`, "m"));
+  expect(before.stdout).toMatch(/^Whole: 9 records in 1 segment\. New: 1 damaged stretch\./m);
+  expect(before.json).toMatchObject({ records: 9, damages: { fresh: 1, setAside: 0 } });
+  expect(repair.exitCode).toBe(0);
+  expect(repair.stdout).toMatch(/, damaged_body, copied to damaged\/.*\.bin$/m);
+  expect(readdirSync(join(dir, "damaged"))).toHaveLength(2);
+  expect(after.exitCode).toBe(0);
+  expect(after.stdout).toMatch(
+    /damaged_body \(set aside\)\n9 records .* 1 damaged stretch was set aside before\.\n$/,
+  );
+});
+
+test("a file that is no segment is left to a person, exit code 1", async () => {
+  const { env, dir } = await journalOfTen();
+  writeFileSync(join(dir, "copy of 20261120T22.journal"), "");
+
+  const verify = await journal("verify", env);
+  const repair = await journal("repair", env);
+
+  expect([verify.exitCode, verify.jsonExitCode, repair.exitCode, repair.jsonExitCode]).toEqual([1, 1, 1, 1]);
+  expect(verify.stdout).toContain("copy of 20261120T22.journal: no segment has such a name");
+});
+
+test("journal verify names a missing segment, which turns status red until it is accepted", async () => {
+  const { env, path, name, dir } = await journalOfTen();
+  await appendAll(dir, [answerRecord(at(60), "<response/>")], {
+    clock: createTestClock("2026-11-20T23:00:00Z"),
   });
+  rmSync(path);
 
-  test("journal accept takes a missing segment by name or by day, and not without either", async () => {
-    const { env } = await journalOfTen();
+  const verify = await journal("verify", env);
+  const red = await run(["status"], env);
+  const accept = await journal("accept", env, name);
+  const after = await journal("verify", env);
+  const green = await run(["status"], env);
 
-    expect(await run(["journal", "accept"], env)).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining("--before"),
-    });
-    expect(await run(["journal", "accept", "--before", "2026-11-21"], env)).toMatchObject({
-      exitCode: 0,
-      stdout: "Nothing to accept.\n",
-    });
+  expect([verify.exitCode, verify.jsonExitCode]).toEqual([1, 1]);
+  expect(verify.stdout).toContain(`${name}: missing: its file is not there\n`);
+  expect(verify.json).toMatchObject({ findings: [{ segment: name, problem: "missing" }] });
+  expect(red.stdout).toMatch(
+    new RegExp(`^journal +ATTENTION +JOURNAL_INCOMPLETE: .*missing: ${name}.*journal verify`, "m"),
+  );
+  expect(accept).toMatchObject({ exitCode: 0, stdout: `${name}: may be elsewhere from now on\n` });
+  expect(after).toMatchObject({ exitCode: 0, stdout: "1 record in 1 segment, all whole.\n" });
+  expect(green.stdout).toMatch(/^journal +ok /m);
+});
+
+test("journal verify misses the only segment, too", async () => {
+  const { env, path, name } = await journalOfTen();
+  rmSync(path);
+
+  const { stdout } = await run(["status"], env);
+
+  expect(stdout).toMatch(new RegExp(`^journal +ATTENTION .*missing: ${name}`, "m"));
+});
+
+test("journal accept takes a missing segment by name or by day, and not without either", async () => {
+  const { env } = await journalOfTen();
+
+  expect(await run(["journal", "accept"], env)).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining("--before"),
+  });
+  expect(await run(["journal", "accept", "--before", "2026-11-21"], env)).toMatchObject({
+    exitCode: 0,
+    stdout: "Nothing to accept.\n",
   });
 });
 

@@ -1,7 +1,7 @@
 /** What commands print with --json is what docs/json.md says, for every command that has the option. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import type { Command } from "commander";
 import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { errorJson } from "../../src/cli/terminal/complain.ts";
@@ -62,107 +62,106 @@ test("every command with --json has a schema, and every schema a command", async
   expect(Object.keys(JSON_SCHEMAS).sort()).toEqual(commands.sort());
 });
 
-describe("what is printed is what the schema says:", () => {
-  test.each([
-    ["status", ["status"]],
-    ["migrate", ["migrate"]],
-    ["poll", ["poll", "--symbols", "AAPL,GE,NOSUCH"]],
-    ["poll", ["poll", "--option", "AAPL:2026-12-18:CALL:150"]],
-    ["status", ["status"]],
-    ["plan", ["plan", "--date", "2026-11-23"]],
-    ["calendar", ["calendar", "--from", "2026-11-23", "--to", "2026-11-27", "--closed"]],
-    ["jobs check", ["jobs", "check"]],
-    ["accounts list", ["accounts", "list"]],
-    ["accounts drain", ["accounts", "drain", "default"]],
-    ["accounts resume", ["accounts", "resume", "default"]],
-    ["accounts forget", ["accounts", "forget", "quotes-1"]],
-    ["journal list", ["journal", "list"]],
-    ["journal verify", ["journal", "verify"]],
-    ["journal repair", ["journal", "repair"]],
-    ["serve keys add", ["serve", "keys", "add", "a"]],
-    ["serve keys list", ["serve", "keys", "list"]],
-    ["serve keys revoke", ["serve", "keys", "revoke", "a"]],
-  ])("%s (%j)", async (command, argv) => {
-    await pool.query(
-      `insert into collectors (id, number, name, run, pid, host, version, started_at, seen_at, beat, stopped, jobs_digest, files, knows)
+test.each([
+  ["status", ["status"]],
+  ["migrate", ["migrate"]],
+  ["poll", ["poll", "--symbols", "AAPL,GE,NOSUCH"]],
+  ["poll", ["poll", "--option", "AAPL:2026-12-18:CALL:150"]],
+  ["status", ["status"]],
+  ["plan", ["plan", "--date", "2026-11-23"]],
+  ["calendar", ["calendar", "--from", "2026-11-23", "--to", "2026-11-27", "--closed"]],
+  ["jobs check", ["jobs", "check"]],
+  ["accounts list", ["accounts", "list"]],
+  ["accounts drain", ["accounts", "drain", "default"]],
+  ["accounts resume", ["accounts", "resume", "default"]],
+  ["accounts forget", ["accounts", "forget", "quotes-1"]],
+  ["journal list", ["journal", "list"]],
+  ["journal verify", ["journal", "verify"]],
+  ["journal repair", ["journal", "repair"]],
+  ["serve keys add", ["serve", "keys", "add", "a"]],
+  ["serve keys list", ["serve", "keys", "list"]],
+  ["serve keys revoke", ["serve", "keys", "revoke", "a"]],
+])("--json prints what the schema says: %s (%j)", async (command, argv) => {
+  await pool.query(
+    `insert into collectors (id, number, name, run, pid, host, version, started_at, seen_at, beat, stopped, jobs_digest, files, knows)
        values (gen_random_uuid(), 0, 'quotes-1', 'r', 1, 'h', '1', now(), now(), 0, true, '', '{}', '{}') on conflict do nothing`,
-    );
-    const outcome = await quotekeeper(...argv, "--json");
+  );
+  const outcome = await quotekeeper(...argv, "--json");
 
-    expect(document(command, outcome)).toBeTruthy();
-  });
-
-  test("the JSON of coverage, and of status with misses, an unknown instrument and a late job, is what the schema says", async () => {
-    const client = await pool.connect();
-    const slotAt = instantFromDate(new Date("2026-11-20T20:00:00Z"));
-    const misses: [string, "budget" | "unknown_symbol"][] = [
-      ["GE", "budget"],
-      ["NOPE", "unknown_symbol"],
-    ];
-    const entries = [{ job: "all", slotAt, due: ["AAPL", "GE", "NOPE"], misses }];
-    await insertLedger(client, [{ type: "slots", entries }]);
-    client.release();
-    const account = {
-      QUOTES_BASE_URL: "http://127.0.0.1:1",
-      ...{ QUOTES_CONSUMER_KEY: "a", QUOTES_CONSUMER_SECRET: "b" },
-      ...{ QUOTES_ACCESS_TOKEN: "c", QUOTES_ACCESS_TOKEN_SECRET: "d" },
-    };
-
-    const status = await run(["status", "--json"], { ...env, ...account }, clock);
-    const coverage = await quotekeeper("coverage", "--from", "2026-11-20", "--to", "2026-11-20", "--json");
-
-    expect(document("status", status)).toMatchObject({
-      healthy: false,
-      unknown: ["NOPE"],
-      late: [{ job: "all" }],
-      lastDay: { missed: { budget: 1, unknown_symbol: 1 } },
-    });
-    expect(document("coverage", coverage)).toHaveLength(3);
-  });
-
-  test("the JSON of journal verify and repair of a damaged journal is what the schema says", async () => {
-    const dataDir = tempDir();
-    mkdirSync(join(dataDir, "journal"));
-    const own = { ...env, QUOTEKEEPER_DATA_DIR: dataDir };
-    const name = "20261120T22-019aa3c7-0000-7000-8000-000000000000";
-    writeFileSync(join(dataDir, "journal", `${name}.journal.closed`), "no journal at all");
-    writeFileSync(join(dataDir, "journal", "stranger.journal"), "");
-
-    const verified = await run(["journal", "verify", "--json"], own, clock);
-    const repaired = await run(["journal", "repair", "--json"], own, clock);
-
-    expect(document("journal verify", verified)).toMatchObject({ strangers: ["stranger.journal"] });
-    expect(document("journal repair", repaired)).toMatchObject({ setAside: [{ segment: name }] });
-  });
+  expect(document(command, outcome)).toBeTruthy();
 });
 
-describe("a command that fails prints its error as the last line of stderr, and nothing on stdout:", () => {
-  test.each([
-    ["wrong usage", ["calendar", "--from", "2026-02-30", "--to", "2026-03-01"], {}, "USAGE", 2],
-    ["wrong settings", ["status"], { QUOTES_LIMIT: "many" }, "CONFIG_INVALID", 2],
-    [
-      "a directory that is not there",
-      ["jobs", "check"],
-      { QUOTEKEEPER_JOBS_DIR: "/nowhere" },
-      "JOBS_UNREADABLE",
-      2,
-    ],
-    [
-      "a database that is down",
-      ["migrate"],
-      { DATABASE_URL: "postgresql://u:canary@127.0.0.1:1/q" },
-      "DATABASE_UNREACHABLE",
-      1,
-    ],
-  ])("%s", async (_title, argv, more, code, exitCode) => {
+test("the JSON of coverage, and of status with misses, an unknown instrument and a late job, is what the schema says", async () => {
+  const client = await pool.connect();
+  const slotAt = instantFromDate(new Date("2026-11-20T20:00:00Z"));
+  const misses: [string, "budget" | "unknown_symbol"][] = [
+    ["GE", "budget"],
+    ["NOPE", "unknown_symbol"],
+  ];
+  const entries = [{ job: "all", slotAt, due: ["AAPL", "GE", "NOPE"], misses }];
+  await insertLedger(client, [{ type: "slots", entries }]);
+  client.release();
+  const account = {
+    QUOTES_BASE_URL: "http://127.0.0.1:1",
+    ...{ QUOTES_CONSUMER_KEY: "a", QUOTES_CONSUMER_SECRET: "b" },
+    ...{ QUOTES_ACCESS_TOKEN: "c", QUOTES_ACCESS_TOKEN_SECRET: "d" },
+  };
+
+  const status = await run(["status", "--json"], { ...env, ...account }, clock);
+  const coverage = await quotekeeper("coverage", "--from", "2026-11-20", "--to", "2026-11-20", "--json");
+
+  expect(document("status", status)).toMatchObject({
+    healthy: false,
+    unknown: ["NOPE"],
+    late: [{ job: "all" }],
+    lastDay: { missed: { budget: 1, unknown_symbol: 1 } },
+  });
+  expect(document("coverage", coverage)).toHaveLength(3);
+});
+
+test("the JSON of journal verify and repair of a damaged journal is what the schema says", async () => {
+  const dataDir = tempDir();
+  mkdirSync(join(dataDir, "journal"));
+  const own = { ...env, QUOTEKEEPER_DATA_DIR: dataDir };
+  const name = "20261120T22-019aa3c7-0000-7000-8000-000000000000";
+  writeFileSync(join(dataDir, "journal", `${name}.journal.closed`), "no journal at all");
+  writeFileSync(join(dataDir, "journal", "stranger.journal"), "");
+
+  const verified = await run(["journal", "verify", "--json"], own, clock);
+  const repaired = await run(["journal", "repair", "--json"], own, clock);
+
+  expect(document("journal verify", verified)).toMatchObject({ strangers: ["stranger.journal"] });
+  expect(document("journal repair", repaired)).toMatchObject({ setAside: [{ segment: name }] });
+});
+
+test.each([
+  ["wrong usage", ["calendar", "--from", "2026-02-30", "--to", "2026-03-01"], {}, "USAGE", 2],
+  ["wrong settings", ["status"], { QUOTES_LIMIT: "many" }, "CONFIG_INVALID", 2],
+  [
+    "a directory that is not there",
+    ["jobs", "check"],
+    { QUOTEKEEPER_JOBS_DIR: "/nowhere" },
+    "JOBS_UNREADABLE",
+    2,
+  ],
+  [
+    "a database that is down",
+    ["migrate"],
+    { DATABASE_URL: "postgresql://u:canary@127.0.0.1:1/q" },
+    "DATABASE_UNREACHABLE",
+    1,
+  ],
+])(
+  "a command that fails prints its error as the last line of stderr, and nothing on stdout: %s",
+  async (_title, argv, more, code, exitCode) => {
     const outcome = await run([...argv, "--json"], { ...env, ...more }, clock);
 
     const { error } = errorJson.parse(JSON.parse(outcome.stderr.trimEnd().split("\n").at(-1) ?? ""));
     expect(outcome).toMatchObject({ exitCode, stdout: "" });
     expect(error).toMatchObject({ code, exitCode });
     expect(outcome.stderr).not.toContain("canary");
-  });
-});
+  },
+);
 
 test("an unknown flag is one line of JSON at every command, and nothing else", async () => {
   for (const command of Object.keys(JSON_SCHEMAS)) {

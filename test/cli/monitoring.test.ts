@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { afterAll, expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
 import { METRICS, type MetricName } from "../../src/web/monitoring/definitions.ts";
 import { freshDatabase, type TestDatabase } from "../support/database.ts";
@@ -70,141 +70,137 @@ function valuesOf(text: string): Map<string, number> {
   );
 }
 
-describe("a collection under way", () => {
-  test("a collection reports to Prometheus under the names of docs/metrics.md and no others", async () => {
-    const database = await freshDatabase();
-    const { get } = await running("start", database);
+test("a collection reports to Prometheus under the names of docs/metrics.md and no others", async () => {
+  const database = await freshDatabase();
+  const { get } = await running("start", database);
 
-    await until(
-      async () => !!valuesOf((await get("/metrics")).text).get('quotekeeper_rows_total{table="quotes"}'),
-      "a row",
-    );
+  await until(
+    async () => !!valuesOf((await get("/metrics")).text).get('quotekeeper_rows_total{table="quotes"}'),
+    "a row",
+  );
 
-    // What was looked up before the first answer came is looked up anew.
-    const { text } = await get("/metrics");
-    const values = valuesOf(text);
-    const { rows } = await database.pool.query<{ calls: string }>("select count(*) as calls from responses");
-    const calls = Number(rows[0]?.calls);
-    expect(values.get('quotekeeper_calls_total{account="default",outcome="quotes"}')).toBe(calls);
-    expect(values.get('quotekeeper_slot_lateness_seconds_count{account="default"}')).toBe(calls);
-    expect(values.get('quotekeeper_calls_left{account="default"}')).toBe(
-      60 - (values.get('quotekeeper_calls_used{account="default"}') ?? 0),
-    );
-    expect(values.get("quotekeeper_journal_bytes")).toBeGreaterThan(0);
-    expect(values.get("quotekeeper_journal_lag_seconds")).toBeGreaterThanOrEqual(0);
-    expect(values.get('quotekeeper_misses_total{account="default",reason="budget"}')).toBe(0);
-    expect(values.get("quotekeeper_dead_letters_total")).toBe(0);
-    expect(values.get("quotekeeper_database_up")).toBe(1);
-    expect(values.get('quotekeeper_lease_held{account="default"}')).toBe(1);
-    expect(values.get('quotekeeper_lease_fence{account="default"}')).toBe(1);
-    expect(values.get('quotekeeper_account_uncalled_seconds{account="default"}')).toBe(0);
-    expect(values.get('quotekeeper_collectors{state="running"}')).toBe(1);
-    expect(values.get('quotekeeper_collectors{state="gone"}')).toBe(0);
-    expect(values.get("quotekeeper_lease_unsure")).toBe(0);
-    expect(values.get("quotekeeper_take_overs_total")).toBe(0);
-    expect(values.get("quotekeeper_clock_offset_seconds")).toBe(0);
-    expect(values.get("process_resident_memory_bytes")).toBeGreaterThan(0);
-    const named = [...text.matchAll(/^# HELP (quotekeeper_\S+)/gm)].map(([, name]) => name);
-    // Without a lake nothing is said of one.
-    const withoutLake = Object.keys(METRICS).filter((name) => !name.startsWith("quotekeeper_lake_"));
-    expect(named.sort()).toEqual(withoutLake.sort());
-  });
+  // What was looked up before the first answer came is looked up anew.
+  const { text } = await get("/metrics");
+  const values = valuesOf(text);
+  const { rows } = await database.pool.query<{ calls: string }>("select count(*) as calls from responses");
+  const calls = Number(rows[0]?.calls);
+  expect(values.get('quotekeeper_calls_total{account="default",outcome="quotes"}')).toBe(calls);
+  expect(values.get('quotekeeper_slot_lateness_seconds_count{account="default"}')).toBe(calls);
+  expect(values.get('quotekeeper_calls_left{account="default"}')).toBe(
+    60 - (values.get('quotekeeper_calls_used{account="default"}') ?? 0),
+  );
+  expect(values.get("quotekeeper_journal_bytes")).toBeGreaterThan(0);
+  expect(values.get("quotekeeper_journal_lag_seconds")).toBeGreaterThanOrEqual(0);
+  expect(values.get('quotekeeper_misses_total{account="default",reason="budget"}')).toBe(0);
+  expect(values.get("quotekeeper_dead_letters_total")).toBe(0);
+  expect(values.get("quotekeeper_database_up")).toBe(1);
+  expect(values.get('quotekeeper_lease_held{account="default"}')).toBe(1);
+  expect(values.get('quotekeeper_lease_fence{account="default"}')).toBe(1);
+  expect(values.get('quotekeeper_account_uncalled_seconds{account="default"}')).toBe(0);
+  expect(values.get('quotekeeper_collectors{state="running"}')).toBe(1);
+  expect(values.get('quotekeeper_collectors{state="gone"}')).toBe(0);
+  expect(values.get("quotekeeper_lease_unsure")).toBe(0);
+  expect(values.get("quotekeeper_take_overs_total")).toBe(0);
+  expect(values.get("quotekeeper_clock_offset_seconds")).toBe(0);
+  expect(values.get("process_resident_memory_bytes")).toBeGreaterThan(0);
+  const named = [...text.matchAll(/^# HELP (quotekeeper_\S+)/gm)].map(([, name]) => name);
+  // Without a lake nothing is said of one.
+  const withoutLake = Object.keys(METRICS).filter((name) => !name.startsWith("quotekeeper_lake_"));
+  expect(named.sort()).toEqual(withoutLake.sort());
+});
 
-  test("the metrics of several accounts name the account of each call, and nothing more", async () => {
-    const database = await freshDatabase();
-    const { get } = await running("start", database, { QUOTEKEEPER_SIMULATED_ACCOUNTS: "3" });
-    const names = ["default", "simulated-2", "simulated-3"];
-    const counted = async (): Promise<number> => {
-      const values = valuesOf((await get("/metrics")).text);
-      const of = (name: string, labels: string): number[] =>
-        names.map((account) => values.get(`${name}{account="${account}"${labels}}`) ?? NaN);
-      expect(of("quotekeeper_calls_limit", "")).toEqual([60, 60, 60]);
-      expect(of("quotekeeper_account_refused", "")).toEqual([0, 0, 0]);
-      expect(of("quotekeeper_misses_total", ',reason="budget"')).toEqual([0, 0, 0]);
-      const calls = of("quotekeeper_calls_total", ',outcome="quotes"');
-      expect(of("quotekeeper_slot_lateness_seconds_count", "")).toEqual(calls);
-      return calls.reduce((sum, count) => sum + count);
-    };
-    const stored = async (): Promise<number> => {
-      const { rows } = await database.pool.query<{ calls: string }>(
-        "select count(*) as calls from responses",
-      );
-      return Number(rows[0]?.calls);
-    };
-
-    await until(async () => {
-      const before = await stored();
-      return before > 0 && (await counted()) === before;
-    }, "that all calls are counted");
-
-    const { rows } = await database.pool.query<{ name: string }>(
-      "select distinct name from responses join accounts a on a.id = account_id",
-    );
+test("the metrics of several accounts name the account of each call, and nothing more", async () => {
+  const database = await freshDatabase();
+  const { get } = await running("start", database, { QUOTEKEEPER_SIMULATED_ACCOUNTS: "3" });
+  const names = ["default", "simulated-2", "simulated-3"];
+  const counted = async (): Promise<number> => {
     const values = valuesOf((await get("/metrics")).text);
-    for (const { name } of rows)
-      expect(values.get(`quotekeeper_last_quotes_timestamp_seconds{account="${name}"}`)).toBeGreaterThan(0);
-  });
+    const of = (name: string, labels: string): number[] =>
+      names.map((account) => values.get(`${name}{account="${account}"${labels}}`) ?? NaN);
+    expect(of("quotekeeper_calls_limit", "")).toEqual([60, 60, 60]);
+    expect(of("quotekeeper_account_refused", "")).toEqual([0, 0, 0]);
+    expect(of("quotekeeper_misses_total", ',reason="budget"')).toEqual([0, 0, 0]);
+    const calls = of("quotekeeper_calls_total", ',outcome="quotes"');
+    expect(of("quotekeeper_slot_lateness_seconds_count", "")).toEqual(calls);
+    return calls.reduce((sum, count) => sum + count);
+  };
+  const stored = async (): Promise<number> => {
+    const { rows } = await database.pool.query<{ calls: string }>("select count(*) as calls from responses");
+    return Number(rows[0]?.calls);
+  };
 
-  test("metrics name no symbol, address or credential, and only labels that docs/metrics.md lists", async () => {
-    const { get } = await running("start", await freshDatabase());
+  await until(async () => {
+    const before = await stored();
+    return before > 0 && (await counted()) === before;
+  }, "that all calls are counted");
 
-    const { text, type } = await get("/metrics");
+  const { rows } = await database.pool.query<{ name: string }>(
+    "select distinct name from responses join accounts a on a.id = account_id",
+  );
+  const values = valuesOf((await get("/metrics")).text);
+  for (const { name } of rows)
+    expect(values.get(`quotekeeper_last_quotes_timestamp_seconds{account="${name}"}`)).toBeGreaterThan(0);
+});
 
-    expect(type).toContain("text/plain");
-    expect(text).not.toMatch(/CANARY|AAPL|postgres|127\.0\.0\.1|token=/i);
-    for (const [series] of valuesOf(text)) {
-      const [, name = "", labels = ""] =
-        /^(quotekeeper_\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})?$/.exec(series) ?? [];
-      const known = METRICS[name as MetricName]?.labels ?? {};
-      for (const [, label = "", value = ""] of labels.matchAll(/(\w+)="([^"]*)"/g)) {
-        if (label === "le") continue;
-        const allowed = (known as Record<string, readonly string[] | string>)[label];
-        expect({ name, label, known: allowed !== undefined }).toEqual({ name, label, known: true });
-        if (Array.isArray(allowed)) expect(allowed).toContain(value);
-      }
+test("metrics name no symbol, address or credential, and only labels that docs/metrics.md lists", async () => {
+  const { get } = await running("start", await freshDatabase());
+
+  const { text, type } = await get("/metrics");
+
+  expect(type).toContain("text/plain");
+  expect(text).not.toMatch(/CANARY|AAPL|postgres|127\.0\.0\.1|token=/i);
+  for (const [series] of valuesOf(text)) {
+    const [, name = "", labels = ""] =
+      /^(quotekeeper_\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})?$/.exec(series) ?? [];
+    const known = METRICS[name as MetricName]?.labels ?? {};
+    for (const [, label = "", value = ""] of labels.matchAll(/(\w+)="([^"]*)"/g)) {
+      if (label === "le") continue;
+      const allowed = (known as Record<string, readonly string[] | string>)[label];
+      expect({ name, label, known: allowed !== undefined }).toEqual({ name, label, known: true });
+      if (Array.isArray(allowed)) expect(allowed).toContain(value);
     }
+  }
+});
+
+test("a collection is ready while the database answers, not ready while it is away, and always alive", async () => {
+  const database = await freshDatabase();
+  const { get } = await running("start", database);
+  const ready = await readiness(get, 200);
+
+  await database.pool.query(`alter table schema_migrations rename to away`);
+  const notReady = await readiness(get, 503);
+  const alive = await get("/healthz");
+  await database.pool.query(`alter table away rename to schema_migrations`);
+
+  expect(JSON.parse(ready)).toEqual({
+    status: "ready",
+    checks: { database: "ok", collector: "ok", journal: "ok", loader: "ok" },
+  });
+  expect(JSON.parse(notReady)).toMatchObject({ status: "not ready", checks: { database: "failed" } });
+  expect({ ...alive, text: JSON.parse(alive.text) as unknown }).toMatchObject({
+    status: 200,
+    text: { status: "alive" },
+  });
+  await readiness(get, 200);
+});
+
+test("metrics and readiness need the token, and liveness does not", async () => {
+  const { get, address } = await running("start", await freshDatabase(), {
+    ...{ QUOTEKEEPER_WEB_TOKEN: TOKEN, QUOTEKEEPER_WEB_HOSTS: "quotes.example" },
   });
 
-  test("a collection is ready while the database answers, not ready while it is away, and always alive", async () => {
-    const database = await freshDatabase();
-    const { get } = await running("start", database);
-    const ready = await readiness(get, 200);
+  const [bare, wrong, right] = [
+    await get("/metrics"),
+    await get("/metrics", { authorization: "Bearer no-such-token-at-all" }),
+    await get("/metrics", { authorization: `Bearer ${TOKEN}` }),
+  ];
 
-    await database.pool.query(`alter table schema_migrations rename to away`);
-    const notReady = await readiness(get, 503);
-    const alive = await get("/healthz");
-    await database.pool.query(`alter table away rename to schema_migrations`);
-
-    expect(JSON.parse(ready)).toEqual({
-      status: "ready",
-      checks: { database: "ok", collector: "ok", journal: "ok", loader: "ok" },
-    });
-    expect(JSON.parse(notReady)).toMatchObject({ status: "not ready", checks: { database: "failed" } });
-    expect({ ...alive, text: JSON.parse(alive.text) as unknown }).toMatchObject({
-      status: 200,
-      text: { status: "alive" },
-    });
-    await readiness(get, 200);
-  });
-
-  test("metrics and readiness need the token, and liveness does not", async () => {
-    const { get, address } = await running("start", await freshDatabase(), {
-      ...{ QUOTEKEEPER_WEB_TOKEN: TOKEN, QUOTEKEEPER_WEB_HOSTS: "quotes.example" },
-    });
-
-    const [bare, wrong, right] = [
-      await get("/metrics"),
-      await get("/metrics", { authorization: "Bearer no-such-token-at-all" }),
-      await get("/metrics", { authorization: `Bearer ${TOKEN}` }),
-    ];
-
-    expect([bare, wrong, right].map(({ status }) => status)).toEqual([401, 401, 200]);
-    expect(bare.text + right.text).not.toContain(TOKEN);
-    expect((await get("/readyz")).status).toBe(401);
-    expect(await statusAs(address, "/healthz", "quotes.example")).toBe(200);
-    expect(await statusAs(address, "/healthz", "evil.example")).toBe(421);
-    expect((await get("/healthz")).status).toBe(200);
-  });
+  expect([bare, wrong, right].map(({ status }) => status)).toEqual([401, 401, 200]);
+  expect(bare.text + right.text).not.toContain(TOKEN);
+  expect((await get("/readyz")).status).toBe(401);
+  expect(await statusAs(address, "/healthz", "quotes.example")).toBe(200);
+  expect(await statusAs(address, "/healthz", "evil.example")).toBe(421);
+  expect((await get("/healthz")).status).toBe(200);
 });
 
 test("a dashboard alone has the metrics of the archive, and none of a collector", async () => {

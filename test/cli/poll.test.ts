@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { widthOf } from "../../src/cli/terminal/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
@@ -10,7 +10,7 @@ import { listSegments } from "../../src/journal/segments.ts";
 import { credentialsOf, writeAccounts } from "../support/accounts.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
-import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
+import { startSimulatedService, TEST_CREDENTIALS, accountAt } from "../support/simulatedService.ts";
 import { closedPort, startStubService } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
@@ -32,17 +32,6 @@ function settings(
   return { DATABASE_URL: url, QUOTEKEEPER_DATA_DIR: tempDir(), ...more };
 }
 
-/** The account of the running service at an address. */
-function account(baseUrl: string): Record<string, string> {
-  return {
-    QUOTES_BASE_URL: baseUrl,
-    QUOTES_CONSUMER_KEY: TEST_CREDENTIALS.consumerKey,
-    QUOTES_CONSUMER_SECRET: TEST_CREDENTIALS.consumerSecret,
-    QUOTES_ACCESS_TOKEN: TEST_CREDENTIALS.accessToken,
-    QUOTES_ACCESS_TOKEN_SECRET: TEST_CREDENTIALS.accessTokenSecret,
-  };
-}
-
 type Printed = {
   quotes: { instrument: string; source: string; delayed: boolean; last: string | null; observedAt: string }[];
   errors: { code: string; message: string }[];
@@ -60,259 +49,253 @@ async function journalOf(dataDir: string): Promise<JournalRecord[]> {
   return records;
 }
 
-describe("a poll of the simulated market", () => {
-  test("prints the quotes as a table, says on stderr that they are made up, and stores them", async () => {
-    const { exitCode, stdout, stderr } = await poll(settings(), "--symbols", "GE,AAPL");
+test("a poll of the simulated market prints the quotes as a table, says on stderr that they are made up, and stores them", async () => {
+  const { exitCode, stdout, stderr } = await poll(settings(), "--symbols", "GE,AAPL");
 
-    expect(exitCode).toBe(0);
-    expect(stderr).toMatch(/^SIMULATED market: these quotes are made up/);
-    expect(stdout).toMatch(/^Instrument +Last +Change +Bid +Ask +Volume +At \(New York\)$/m);
-    expect(stdout).toMatch(/^AAPL +[\d.]+ .* 17:50:\d\d$/m);
-    expect(stdout).toMatch(/^GE +[\d.]+ .* 17:50:\d\d$/m);
-    const { rows } = await pool.query<{ symbol: string; kind: string }>(
-      `select symbol, kind from quotes
+  expect(exitCode).toBe(0);
+  expect(stderr).toMatch(/^SIMULATED market: these quotes are made up/);
+  expect(stdout).toMatch(/^Instrument +Last +Change +Bid +Ask +Volume +At \(New York\)$/m);
+  expect(stdout).toMatch(/^AAPL +[\d.]+ .* 17:50:\d\d$/m);
+  expect(stdout).toMatch(/^GE +[\d.]+ .* 17:50:\d\d$/m);
+  const { rows } = await pool.query<{ symbol: string; kind: string }>(
+    `select symbol, kind from quotes
        join instruments on instruments.id = instrument_id join sources on sources.id = source_id order by symbol`,
-    );
-    expect(rows).toEqual([
-      { symbol: "AAPL", kind: "simulated" },
-      { symbol: "GE", kind: "simulated" },
-    ]);
-  });
-
-  test("with --json prints one JSON document with digits as they came, and nothing else on stdout", async () => {
-    const outcome = await poll(settings(), "--symbols", "AAPL", "--json");
-
-    const { quotes, errors } = printed(outcome);
-    expect(outcome.exitCode).toBe(0);
-    expect(errors).toEqual([]);
-    expect(quotes).toMatchObject([{ instrument: "AAPL", source: "simulated", delayed: false }]);
-    expect(quotes[0]?.last).toMatch(/^\d+\.\d+$/);
-    expect(quotes[0]?.observedAt).toMatch(/^2026-11-20T22:50:\d\d\.\d+Z$|^2026-11-20T22:50:\d\dZ$/);
-  });
-
-  test("of a watchlist gives the quotes of its symbols", async () => {
-    const outcome = await poll(settings(), "--watchlist", "DEFAULT", "--json");
-
-    expect(outcome.exitCode).toBe(0);
-    expect(printed(outcome).quotes.length).toBeGreaterThan(1);
-  });
-
-  test("of a contract gives the contract and its underlying", async () => {
-    const outcome = await poll(settings(), "--option", "AAPL:2026-12-18:put:230.00", "--json");
-
-    expect(outcome.exitCode).toBe(0);
-    expect(printed(outcome).quotes.map(({ instrument }) => instrument)).toEqual([
-      "AAPL",
-      "AAPL:2026-12-18:PUT:230",
-    ]);
-  });
-
-  test("with --delayed gives delayed quotes, which say so", async () => {
-    const env = settings();
-
-    const json = printed(await poll(env, "--symbols", "AAPL", "--delayed", "--json"));
-    const { stdout } = await poll(env, "--symbols", "AAPL", "--delayed");
-
-    expect(json.quotes).toMatchObject([{ instrument: "AAPL", delayed: true }]);
-    expect(stdout).toMatch(/^AAPL .* 17:50:\d\d delayed$/m);
-  });
-
-  test("with a symbol nobody knows names it, exit code 1, and stores the others", async () => {
-    const outcome = await poll(settings(), "--symbols", "AAPL,NOSUCH", "--json");
-
-    expect(outcome.exitCode).toBe(1);
-    expect(printed(outcome)).toMatchObject({
-      quotes: [{ instrument: "AAPL" }],
-      errors: [{ code: "UNKNOWN_SYMBOL", message: expect.stringMatching(/NOSUCH.*Check the spelling/) }],
-    });
-    expect(outcome.stderr).not.toContain("UNKNOWN_SYMBOL");
-    const plain = await poll(settings(), "--symbols", "AAPL,NOSUCH");
-    expect(plain.stderr).toContain("UNKNOWN_SYMBOL: the service does not know NOSUCH.");
-  });
-
-  test.each([
-    [["--symbols", "aapl,AAPL"], "AAPL"],
-    [["--option", "aapl:2026-12-18:call:150"], "AAPL:2026-12-18:CALL:150"],
-  ])("with %p asks for %s: symbols are not case sensitive", async (flags, name) => {
-    const outcome = await poll(settings(), ...flags, "--json");
-
-    expect(outcome).toMatchObject({ exitCode: 0 });
-    expect(printed(outcome).quotes).toContainEqual(expect.objectContaining({ instrument: name }));
-  });
-
-  test("of contracts keeps within 80 columns, and cuts no number", async () => {
-    const { edges, stdout } = capturedEdges({ env: settings(), clock });
-    edges.stdout.columns = 80;
-    clock.advance(1_000);
-
-    await runProgram(["poll", "--option", "AAPL:2026-12-18:CALL:150"], edges);
-
-    expect(Math.max(...stdout().split("\n").map(widthOf))).toBeLessThanOrEqual(80);
-    expect(stdout()).toMatch(/^AAPL:2026-12-18:CALL:150 /m);
-  });
-
-  test("of several contracts, and of symbols given in turn, asks for each of them", async () => {
-    const contracts = ["AAPL:2026-12-18:CALL:150", "MSFT:2026-12-18:PUT:400"];
-    const options = await poll(settings(), ...contracts.flatMap((name) => ["--option", name]), "--json");
-    const symbols = await poll(settings(), "--symbols", "AAPL,GE", "--symbols", "GE,KO", "--json");
-
-    const named = (outcome: Outcome): string[] =>
-      (printed(outcome).quotes as { instrument: string }[]).map(({ instrument }) => instrument);
-    expect(named(options)).toEqual(expect.arrayContaining(contracts));
-    expect(named(symbols).sort()).toEqual(["AAPL", "GE", "KO"]);
-  });
-
-  test("of a contract that has expired names it, exit code 1", async () => {
-    const { exitCode, stderr } = await poll(settings(), "--option", "AAPL:2020-12-18:CALL:150");
-
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/UNKNOWN_SYMBOL: .*AAPL:2020-12-18:CALL:150/);
-  });
+  );
+  expect(rows).toEqual([
+    { symbol: "AAPL", kind: "simulated" },
+    { symbol: "GE", kind: "simulated" },
+  ]);
 });
 
-describe("a poll of an account", () => {
-  test("signs its calls, and no credential or signature is printed or kept", async () => {
-    const service = await startSimulatedService(clock);
-    const env = settings(account(service.baseUrl));
+test("a poll with --json prints one JSON document with digits as they came, and nothing else on stdout", async () => {
+  const outcome = await poll(settings(), "--symbols", "AAPL", "--json");
 
-    const outcome = await poll(env, "--symbols", "AAPL", "--json");
+  const { quotes, errors } = printed(outcome);
+  expect(outcome.exitCode).toBe(0);
+  expect(errors).toEqual([]);
+  expect(quotes).toMatchObject([{ instrument: "AAPL", source: "simulated", delayed: false }]);
+  expect(quotes[0]?.last).toMatch(/^\d+\.\d+$/);
+  expect(quotes[0]?.observedAt).toMatch(/^2026-11-20T22:50:\d\d\.\d+Z$|^2026-11-20T22:50:\d\dZ$/);
+});
 
-    expect(outcome.exitCode).toBe(0);
-    const kept = JSON.stringify(await journalOf(env.QUOTEKEEPER_DATA_DIR));
-    for (const secret of Object.values(TEST_CREDENTIALS))
-      expect(outcome.stdout + outcome.stderr + kept).not.toContain(secret);
-    expect(kept).not.toMatch(/oauth_|authorization/i);
+test("a poll of a watchlist prints the quotes of its symbols", async () => {
+  const outcome = await poll(settings(), "--watchlist", "DEFAULT", "--json");
+
+  expect(outcome.exitCode).toBe(0);
+  expect(printed(outcome).quotes.length).toBeGreaterThan(1);
+});
+
+test("a poll of a contract prints the contract and its underlying", async () => {
+  const outcome = await poll(settings(), "--option", "AAPL:2026-12-18:put:230.00", "--json");
+
+  expect(outcome.exitCode).toBe(0);
+  expect(printed(outcome).quotes.map(({ instrument }) => instrument)).toEqual([
+    "AAPL",
+    "AAPL:2026-12-18:PUT:230",
+  ]);
+});
+
+test("a poll with --delayed prints delayed quotes, which say so", async () => {
+  const env = settings();
+
+  const json = printed(await poll(env, "--symbols", "AAPL", "--delayed", "--json"));
+  const { stdout } = await poll(env, "--symbols", "AAPL", "--delayed");
+
+  expect(json.quotes).toMatchObject([{ instrument: "AAPL", delayed: true }]);
+  expect(stdout).toMatch(/^AAPL .* 17:50:\d\d delayed$/m);
+});
+
+test("a poll with a symbol nobody knows names it, exit code 1, and stores the others", async () => {
+  const outcome = await poll(settings(), "--symbols", "AAPL,NOSUCH", "--json");
+
+  expect(outcome.exitCode).toBe(1);
+  expect(printed(outcome)).toMatchObject({
+    quotes: [{ instrument: "AAPL" }],
+    errors: [{ code: "UNKNOWN_SYMBOL", message: expect.stringMatching(/NOSUCH.*Check the spelling/) }],
+  });
+  expect(outcome.stderr).not.toContain("UNKNOWN_SYMBOL");
+  const plain = await poll(settings(), "--symbols", "AAPL,NOSUCH");
+  expect(plain.stderr).toContain("UNKNOWN_SYMBOL: the service does not know NOSUCH.");
+});
+
+test.each([
+  [["--symbols", "aapl,AAPL"], "AAPL"],
+  [["--option", "aapl:2026-12-18:call:150"], "AAPL:2026-12-18:CALL:150"],
+])("a poll with %p asks for %s: symbols are not case sensitive", async (flags, name) => {
+  const outcome = await poll(settings(), ...flags, "--json");
+
+  expect(outcome).toMatchObject({ exitCode: 0 });
+  expect(printed(outcome).quotes).toContainEqual(expect.objectContaining({ instrument: name }));
+});
+
+test("a poll of contracts keeps within 80 columns, and cuts no number", async () => {
+  const { edges, stdout } = capturedEdges({ env: settings(), clock });
+  edges.stdout.columns = 80;
+  clock.advance(1_000);
+
+  await runProgram(["poll", "--option", "AAPL:2026-12-18:CALL:150"], edges);
+
+  expect(Math.max(...stdout().split("\n").map(widthOf))).toBeLessThanOrEqual(80);
+  expect(stdout()).toMatch(/^AAPL:2026-12-18:CALL:150 /m);
+});
+
+test("a poll of several contracts, and of symbols given in turn, asks for each of them", async () => {
+  const contracts = ["AAPL:2026-12-18:CALL:150", "MSFT:2026-12-18:PUT:400"];
+  const options = await poll(settings(), ...contracts.flatMap((name) => ["--option", name]), "--json");
+  const symbols = await poll(settings(), "--symbols", "AAPL,GE", "--symbols", "GE,KO", "--json");
+
+  const named = (outcome: Outcome): string[] =>
+    (printed(outcome).quotes as { instrument: string }[]).map(({ instrument }) => instrument);
+  expect(named(options)).toEqual(expect.arrayContaining(contracts));
+  expect(named(symbols).sort()).toEqual(["AAPL", "GE", "KO"]);
+});
+
+test("a poll of a contract that has expired names it, exit code 1", async () => {
+  const { exitCode, stderr } = await poll(settings(), "--option", "AAPL:2020-12-18:CALL:150");
+
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/UNKNOWN_SYMBOL: .*AAPL:2020-12-18:CALL:150/);
+});
+
+test("a poll of an account signs its calls, and no credential or signature is printed or kept", async () => {
+  const service = await startSimulatedService(clock);
+  const env = settings(accountAt(service.baseUrl));
+
+  const outcome = await poll(env, "--symbols", "AAPL", "--json");
+
+  expect(outcome.exitCode).toBe(0);
+  const kept = JSON.stringify(await journalOf(env.QUOTEKEEPER_DATA_DIR));
+  for (const secret of Object.values(TEST_CREDENTIALS))
+    expect(outcome.stdout + outcome.stderr + kept).not.toContain(secret);
+  expect(kept).not.toMatch(/oauth_|authorization/i);
+});
+
+test("a poll of a service that says it is simulated stores the rows as simulated, never as an account's", async () => {
+  const service = await startSimulatedService(clock);
+
+  const { quotes } = printed(await poll(settings(accountAt(service.baseUrl)), "--symbols", "AAPL", "--json"));
+
+  expect(quotes).toMatchObject([{ instrument: "AAPL", source: "simulated" }]);
+  const { rows } = await pool.query(
+    "select from quotes join sources on sources.id = source_id where kind = 'account'",
+  );
+  expect(rows).toEqual([]);
+});
+
+test("a poll of any other service stores the rows as an account's, and says nothing of a simulated market", async () => {
+  const body = readFileSync(new URL("../recorded/equity/response.xml", import.meta.url));
+  const symbol = /<sym>([^<]+)<\/sym>/.exec(body.toString())?.[1] ?? "";
+  const service = await startStubService({ body });
+
+  const outcome = await poll(settings(accountAt(service.baseUrl)), "--symbols", symbol, "--json");
+
+  expect(outcome).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(printed(outcome).quotes).toMatchObject([{ instrument: symbol, source: "account" }]);
+});
+
+test("a poll of an account with a wrong secret ends with exit code 1, names the variables, and the answer is in the journal", async () => {
+  // The real clock on both sides: a refusal whose Date differs from ours would be taken for a clock that is off.
+  const service = await startSimulatedService(systemClock);
+  const env = settings({ ...accountAt(service.baseUrl), QUOTES_ACCESS_TOKEN_SECRET: "canary-wrong" });
+
+  const { exitCode, stdout, stderr } = await run(["poll", "--symbols", "AAPL"], env, systemClock);
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(stderr).toMatch(
+    /^SERVICE_UNAUTHORIZED: .*401.*QUOTES_ACCESS_TOKEN_SECRET, .*accounts\.yaml.*the machine's clock/,
+  );
+  expect(stderr).not.toContain("canary");
+  expect(await journalOf(env.QUOTEKEEPER_DATA_DIR)).toMatchObject([{ status: 401 }]);
+});
+
+test("a poll from a machine whose clock is an hour off is refused once, then signs by the service's clock", async () => {
+  const service = await startSimulatedService(systemClock);
+  const env = settings(accountAt(service.baseUrl));
+  const fast: Clock = { ...systemClock, now: () => new Date(systemClock.now().getTime() + 3_600_000) };
+
+  const { exitCode, stdout } = await run(["poll", "--symbols", "AAPL"], env, fast);
+
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^AAPL /m);
+  expect(await journalOf(env.QUOTEKEEPER_DATA_DIR)).toMatchObject([{ status: 401 }, { status: 200 }]);
+});
+
+test("a poll whose row the database refuses is no success: the name of the instrument, exit code 1", async () => {
+  const body = answerXml(equityXml("GOOD"), equityXml("BAD", { quote: { lastprice: "666" } }));
+  const service = await startStubService({ body });
+  await pool.query("alter table quotes add constraint poison check (last <> 666)");
+
+  const outcome = await poll(settings(accountAt(service.baseUrl)), "--symbols", "GOOD,BAD", "--json");
+
+  expect(outcome.exitCode).toBe(1);
+  expect(printed(outcome).quotes).toMatchObject([{ instrument: "GOOD" }]);
+  expect(printed(outcome).errors).toMatchObject([
+    { code: "NO_QUOTE", message: expect.stringMatching(/the database refused the quote of BAD/) },
+  ]);
+});
+
+test("a poll of a quote with a field that cannot be read stores the quote and names the field, exit code 0", async () => {
+  const body = answerXml(equityXml("GOOD", { quote: { lastprice: "5", bidprice: "--" } }));
+  const service = await startStubService({ body });
+
+  const outcome = await poll(settings(accountAt(service.baseUrl)), "--symbols", "GOOD", "--json");
+
+  expect(printed(outcome).quotes).toMatchObject([{ instrument: "GOOD", last: "5" }]);
+  expect(outcome.stderr).toMatch(/GOOD is stored without one field: quote\/bidprice: "--"/);
+  expect(outcome.exitCode).toBe(0);
+});
+
+test("a poll that is answered under another name, or as another call is, says which names they are", async () => {
+  const renamed = await startStubService({ body: answerXml(equityXml("BRK.B")) });
+  const other = await startStubService({
+    body: "<response><quotes><quote><ask>1.5</ask></quote></quotes></response>",
   });
 
-  test("of a service that says it is simulated stores the rows as simulated, never as an account's", async () => {
-    const service = await startSimulatedService(clock);
+  const pair = await poll(settings(accountAt(renamed.baseUrl)), "--symbols", "brk/b");
+  const call = await poll(settings(accountAt(other.baseUrl)), "--symbols", "A");
 
-    const { quotes } = printed(await poll(settings(account(service.baseUrl)), "--symbols", "AAPL", "--json"));
+  expect(pair.stderr).toContain(
+    "the answer holds nothing for BRK/B, but BRK.B, which is likely the same: ask for that name",
+  );
+  expect(pair.stderr).toContain("it asked for BRK/B, which is likely the same");
+  expect(call.stderr).toContain("its quotes hold no <instrumentquote>, but <quote>: it answers another call");
+  expect([pair.exitCode, call.exitCode]).toEqual([1, 1]);
+});
 
-    expect(quotes).toMatchObject([{ instrument: "AAPL", source: "simulated" }]);
-    const { rows } = await pool.query(
-      "select from quotes join sources on sources.id = source_id where kind = 'account'",
-    );
-    expect(rows).toEqual([]);
-  });
+test("a poll of a watchlist that holds nothing recognised is no success, exit code 1", async () => {
+  const service = await startStubService({ body: answerXml() });
 
-  test("of any other service stores the rows as an account's, and says nothing of a simulated market", async () => {
-    const body = readFileSync(new URL("../recorded/equity/response.xml", import.meta.url));
-    const symbol = /<sym>([^<]+)<\/sym>/.exec(body.toString())?.[1] ?? "";
-    const service = await startStubService({ body });
+  const { exitCode, stderr } = await poll(settings(accountAt(service.baseUrl)), "--watchlist", "MINE");
 
-    const outcome = await poll(settings(account(service.baseUrl)), "--symbols", symbol, "--json");
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/^NO_QUOTE: the answer holds nothing for watchlist MINE/);
+});
 
-    expect(outcome).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(printed(outcome).quotes).toMatchObject([{ instrument: symbol, source: "account" }]);
-  });
+test("a poll that is answered with an HTML page says so, exit code 1, and keeps the page in the journal", async () => {
+  const body = "<!DOCTYPE html><html><body>Maintenance</body></html>";
+  const service = await startStubService({ headers: { "Content-Type": "text/html" }, body });
+  const env = settings(accountAt(service.baseUrl));
 
-  test("with a wrong secret ends with exit code 1, names the variables, and the answer is in the journal", async () => {
-    // The real clock on both sides: a refusal whose Date differs from ours would be taken for a clock that is off.
-    const service = await startSimulatedService(systemClock);
-    const env = settings({ ...account(service.baseUrl), QUOTES_ACCESS_TOKEN_SECRET: "canary-wrong" });
+  const { exitCode, stderr } = await poll(env, "--symbols", "AAPL");
 
-    const { exitCode, stdout, stderr } = await run(["poll", "--symbols", "AAPL"], env, systemClock);
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/^SERVICE_ANSWER_UNREADABLE: .*HTML page.*QUOTES_BASE_URL/);
+  const [record] = await journalOf(env.QUOTEKEEPER_DATA_DIR);
+  expect(record?.kind === "response" && Buffer.from(record.body).toString()).toBe(body);
+});
 
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toMatch(
-      /^SERVICE_UNAUTHORIZED: .*401.*QUOTES_ACCESS_TOKEN_SECRET, .*accounts\.yaml.*the machine's clock/,
-    );
-    expect(stderr).not.toContain("canary");
-    expect(await journalOf(env.QUOTEKEEPER_DATA_DIR)).toMatchObject([{ status: 401 }]);
-  });
+test("a poll of a service that cannot be reached names its address, exit code 1", async () => {
+  const port = await closedPort();
 
-  test("of a machine whose clock is an hour off is refused once, then signs by the service's clock", async () => {
-    const service = await startSimulatedService(systemClock);
-    const env = settings(account(service.baseUrl));
-    const fast: Clock = { ...systemClock, now: () => new Date(systemClock.now().getTime() + 3_600_000) };
+  const { exitCode, stdout, stderr } = await poll(
+    settings(accountAt(`http://127.0.0.1:${port}`)),
+    "--symbols",
+    "AAPL",
+  );
 
-    const { exitCode, stdout } = await run(["poll", "--symbols", "AAPL"], env, fast);
-
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^AAPL /m);
-    expect(await journalOf(env.QUOTEKEEPER_DATA_DIR)).toMatchObject([{ status: 401 }, { status: 200 }]);
-  });
-
-  test("whose row the database refuses is no success: the name of the instrument, exit code 1", async () => {
-    const body = answerXml(equityXml("GOOD"), equityXml("BAD", { quote: { lastprice: "666" } }));
-    const service = await startStubService({ body });
-    await pool.query("alter table quotes add constraint poison check (last <> 666)");
-
-    const outcome = await poll(settings(account(service.baseUrl)), "--symbols", "GOOD,BAD", "--json");
-
-    expect(outcome.exitCode).toBe(1);
-    expect(printed(outcome).quotes).toMatchObject([{ instrument: "GOOD" }]);
-    expect(printed(outcome).errors).toMatchObject([
-      { code: "NO_QUOTE", message: expect.stringMatching(/the database refused the quote of BAD/) },
-    ]);
-  });
-
-  test("of a quote with a field that cannot be read stores the quote and names the field, exit code 0", async () => {
-    const body = answerXml(equityXml("GOOD", { quote: { lastprice: "5", bidprice: "--" } }));
-    const service = await startStubService({ body });
-
-    const outcome = await poll(settings(account(service.baseUrl)), "--symbols", "GOOD", "--json");
-
-    expect(printed(outcome).quotes).toMatchObject([{ instrument: "GOOD", last: "5" }]);
-    expect(outcome.stderr).toMatch(/GOOD is stored without one field: quote\/bidprice: "--"/);
-    expect(outcome.exitCode).toBe(0);
-  });
-
-  test("that is answered under another name, or as another call is, says which names they are", async () => {
-    const renamed = await startStubService({ body: answerXml(equityXml("BRK.B")) });
-    const other = await startStubService({
-      body: "<response><quotes><quote><ask>1.5</ask></quote></quotes></response>",
-    });
-
-    const pair = await poll(settings(account(renamed.baseUrl)), "--symbols", "brk/b");
-    const call = await poll(settings(account(other.baseUrl)), "--symbols", "A");
-
-    expect(pair.stderr).toContain(
-      "the answer holds nothing for BRK/B, but BRK.B, which is likely the same: ask for that name",
-    );
-    expect(pair.stderr).toContain("it asked for BRK/B, which is likely the same");
-    expect(call.stderr).toContain(
-      "its quotes hold no <instrumentquote>, but <quote>: it answers another call",
-    );
-    expect([pair.exitCode, call.exitCode]).toEqual([1, 1]);
-  });
-
-  test("whose watchlist holds nothing that is recognised is no success, exit code 1", async () => {
-    const service = await startStubService({ body: answerXml() });
-
-    const { exitCode, stderr } = await poll(settings(account(service.baseUrl)), "--watchlist", "MINE");
-
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^NO_QUOTE: the answer holds nothing for watchlist MINE/);
-  });
-
-  test("that answers with an HTML page says so, exit code 1, and keeps the page in the journal", async () => {
-    const body = "<!DOCTYPE html><html><body>Maintenance</body></html>";
-    const service = await startStubService({ headers: { "Content-Type": "text/html" }, body });
-    const env = settings(account(service.baseUrl));
-
-    const { exitCode, stderr } = await poll(env, "--symbols", "AAPL");
-
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^SERVICE_ANSWER_UNREADABLE: .*HTML page.*QUOTES_BASE_URL/);
-    const [record] = await journalOf(env.QUOTEKEEPER_DATA_DIR);
-    expect(record?.kind === "response" && Buffer.from(record.body).toString()).toBe(body);
-  });
-
-  test("that cannot be reached is named by its address, exit code 1", async () => {
-    const port = await closedPort();
-
-    const { exitCode, stdout, stderr } = await poll(
-      settings(account(`http://127.0.0.1:${port}`)),
-      "--symbols",
-      "AAPL",
-    );
-
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toMatch(new RegExp(`^SERVICE_UNREACHABLE: http://127\\.0\\.0\\.1:${port}: ECONNREFUSED`));
-    for (const secret of Object.values(TEST_CREDENTIALS)) expect(stderr).not.toContain(secret);
-  });
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(stderr).toMatch(new RegExp(`^SERVICE_UNREACHABLE: http://127\\.0\\.0\\.1:${port}: ECONNREFUSED`));
+  for (const secret of Object.values(TEST_CREDENTIALS)) expect(stderr).not.toContain(secret);
 });
 
 test("while the database is down the answer is kept in the journal, and the next poll stores it", async () => {
@@ -351,50 +334,48 @@ test("a data directory that cannot be made is named, with the variable to correc
   expect(existsSync(join(file, "data"))).toBe(false);
 });
 
-describe("with several accounts", () => {
-  const NAMES = ["main", "second"];
-  const askedBy = async (dataDir: string): Promise<(string | undefined)[]> =>
-    (await journalOf(dataDir)).map((record) => (record.kind === "response" ? record.account : "note"));
+const NAMES = ["main", "second"];
+const askedBy = async (dataDir: string): Promise<(string | undefined)[]> =>
+  (await journalOf(dataDir)).map((record) => (record.kind === "response" ? record.account : "note"));
 
-  async function accounts(): Promise<ReturnType<typeof settings>> {
-    const { baseUrl } = await startSimulatedService(clock, { keys: NAMES.map(credentialsOf) });
-    return settings(writeAccounts(tempDir(), baseUrl, NAMES));
-  }
+async function accounts(): Promise<ReturnType<typeof settings>> {
+  const { baseUrl } = await startSimulatedService(clock, { keys: NAMES.map(credentialsOf) });
+  return settings(writeAccounts(tempDir(), baseUrl, NAMES));
+}
 
-  test("the first that is not drained asks, or the one that is named, drained or not", async () => {
-    const env = await accounts();
+test("of several accounts the first that is not drained polls, or the one that is named, drained or not", async () => {
+  const env = await accounts();
 
-    const first = await poll(env, "--symbols", "AAPL", "--json");
-    const drained = await run(["accounts", "drain", "main"], env, clock);
-    const second = await poll(env, "--symbols", "AAPL");
-    const named = await poll(env, "--symbols", "AAPL", "--account", "main");
+  const first = await poll(env, "--symbols", "AAPL", "--json");
+  const drained = await run(["accounts", "drain", "main"], env, clock);
+  const second = await poll(env, "--symbols", "AAPL");
+  const named = await poll(env, "--symbols", "AAPL", "--account", "main");
 
-    expect([first, drained, second, named].map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
-    expect(await askedBy(env.QUOTEKEEPER_DATA_DIR)).toEqual(["main", "second", "main"]);
-    const { rows } = await pool.query<{ name: string }>(
-      "select name from responses join accounts on accounts.id = account_id where observed_at = $1",
-      [printed(first).quotes[0]?.observedAt],
-    );
-    expect(rows).toEqual([{ name: "main" }]);
-    await run(["accounts", "resume", "main"], env, clock);
+  expect([first, drained, second, named].map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
+  expect(await askedBy(env.QUOTEKEEPER_DATA_DIR)).toEqual(["main", "second", "main"]);
+  const { rows } = await pool.query<{ name: string }>(
+    "select name from responses join accounts on accounts.id = account_id where observed_at = $1",
+    [printed(first).quotes[0]?.observedAt],
+  );
+  expect(rows).toEqual([{ name: "main" }]);
+  await run(["accounts", "resume", "main"], env, clock);
+});
+
+test("poll names an account that is not there, and says when all are drained; nothing is sent", async () => {
+  const env = await accounts();
+  for (const name of NAMES) await run(["accounts", "drain", name], env, clock);
+
+  const unknown = await poll(env, "--symbols", "AAPL", "--account", "third");
+  const none = await poll(env, "--symbols", "AAPL");
+
+  expect(unknown).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringMatching(/ACCOUNT_UNKNOWN: third is no account of main, second/),
   });
-
-  test("one that is not there, and all of them drained, are said, and nothing is sent", async () => {
-    const env = await accounts();
-    for (const name of NAMES) await run(["accounts", "drain", name], env, clock);
-
-    const unknown = await poll(env, "--symbols", "AAPL", "--account", "third");
-    const none = await poll(env, "--symbols", "AAPL");
-
-    expect(unknown).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringMatching(/ACCOUNT_UNKNOWN: third is no account of main, second/),
-    });
-    expect(none).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringMatching(/ACCOUNTS_DRAINED: all accounts are drained: main, second\..*--account/),
-    });
-    expect(existsSync(join(env.QUOTEKEEPER_DATA_DIR, "journal"))).toBe(false);
-    for (const name of NAMES) await run(["accounts", "resume", name], env, clock);
+  expect(none).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/ACCOUNTS_DRAINED: all accounts are drained: main, second\..*--account/),
   });
+  expect(existsSync(join(env.QUOTEKEEPER_DATA_DIR, "journal"))).toBe(false);
+  for (const name of NAMES) await run(["accounts", "resume", name], env, clock);
 });

@@ -13,7 +13,7 @@ import { writeAccounts } from "../support/accounts.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, type TestDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
-import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
+import { startSimulatedService, accountAt } from "../support/simulatedService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { capturedEdges, run } from "./edges.ts";
@@ -37,11 +37,7 @@ function settings({ url }: TestDatabase, baseUrl: string, schedule = "* * * * *"
     QUOTEKEEPER_DATA_DIR: join(dir, "data"),
     QUOTEKEEPER_JOBS_DIR: join(dir, "jobs"),
     QUOTEKEEPER_HTTP_PORT: "0",
-    QUOTES_BASE_URL: baseUrl,
-    QUOTES_CONSUMER_KEY: TEST_CREDENTIALS.consumerKey,
-    QUOTES_CONSUMER_SECRET: TEST_CREDENTIALS.consumerSecret,
-    QUOTES_ACCESS_TOKEN: TEST_CREDENTIALS.accessToken,
-    QUOTES_ACCESS_TOKEN_SECRET: TEST_CREDENTIALS.accessTokenSecret,
+    ...accountAt(baseUrl),
   };
 }
 

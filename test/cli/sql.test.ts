@@ -1,6 +1,6 @@
 /** `sql` across the border of lake and database: the answers are those of PostgreSQL with all rows in it. */
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { ask as askPostgres, readQuestions } from "../../scripts/sql/page.ts";
 import { DUCK_NAMES } from "../../src/archive/export/duckViews.ts";
 import { acrossTheBorder, plain } from "./sqlWorld.ts";
@@ -18,25 +18,23 @@ async function answerOf(statement: string): Promise<{ names: string[]; rows: unk
   return { names, rows: rows.map((row) => names.map((name) => row[name])) };
 }
 
-describe("the questions of docs/sql.md", () => {
-  test("the questions of docs/sql.md are asked of a dropped day, a late day and a hot day", async () => {
-    const { rows } = await world.pool.query<{ n: string; date: string }>(
-      "select count(*)::text as n from quotes where observed_at < '2026-11-19'",
-    );
-    expect(rows[0]?.n).toBe("0");
-  });
-
-  test.each(questions.map((question) => [question.title, question] as const))(
-    "%s",
-    async (_title, { sql }) => {
-      const ours = await answerOf(sql);
-      const theirs = await askPostgres(world.alone, sql);
-
-      expect(ours.names).toEqual(theirs.names);
-      expect(ours.rows.map((row) => row.map(plain))).toEqual(theirs.rows.map((row) => row.map(plain)));
-    },
+test("the questions of docs/sql.md are asked of a dropped day, a late day and a hot day", async () => {
+  const { rows } = await world.pool.query<{ n: string; date: string }>(
+    "select count(*)::text as n from quotes where observed_at < '2026-11-19'",
   );
+  expect(rows[0]?.n).toBe("0");
 });
+
+test.each(questions.map((question) => [question.title, question] as const))(
+  "the questions of docs/sql.md: %s",
+  async (_title, { sql }) => {
+    const ours = await answerOf(sql);
+    const theirs = await askPostgres(world.alone, sql);
+
+    expect(ours.names).toEqual(theirs.names);
+    expect(ours.rows.map((row) => row.map(plain))).toEqual(theirs.rows.map((row) => row.map(plain)));
+  },
+);
 
 test("--as-of shows the option chain of that time, as the setting quotekeeper.as_of does in PostgreSQL", async () => {
   const statement =

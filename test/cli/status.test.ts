@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { budgetLine } from "../../src/run/statusFacts.ts";
 import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { placeAccounts } from "../../src/archive/ledger/accountRows.ts";
@@ -242,61 +242,59 @@ test("status shows several accounts in sum and each for itself, and the sum is t
   expect(report.budget?.calls).toBe(counted?.["n"]);
 });
 
-describe("a clock that was moved", () => {
-  const NOTICED = "2026-11-20T15:00:00.000000Z";
+const NOTICED = "2026-11-20T15:00:00.000000Z";
 
-  /** What `status` says so long after steps were noticed, one a second. */
-  async function saidAfter(minutes: number, ...steps: ClockStep[]) {
-    const { url, pool } = await freshDatabase();
-    const client = await pool.connect();
-    const at = (place: number): string => NOTICED.replace("00:00.", `00:0${place}.`);
-    await insertLedger(
-      client,
-      steps.map((step, place) => ({ type: "clock", at: at(place), ...step })),
-    );
-    client.release();
-    const clock = createTestClock(new Date(Date.parse(NOTICED) + minutes * 60_000).toISOString());
-    const { exitCode, stdout } = await run(["status"], { ...settings(), DATABASE_URL: url }, clock);
-    return { exitCode, clock: /^clock.*$/m.exec(stdout)?.[0], lines: stdout.trimEnd().split("\n").length };
-  }
+/** What `status` says so long after steps were noticed, one a second. */
+async function saidAfter(minutes: number, ...steps: ClockStep[]) {
+  const { url, pool } = await freshDatabase();
+  const client = await pool.connect();
+  const at = (place: number): string => NOTICED.replace("00:00.", `00:0${place}.`);
+  await insertLedger(
+    client,
+    steps.map((step, place) => ({ type: "clock", at: at(place), ...step })),
+  );
+  client.release();
+  const clock = createTestClock(new Date(Date.parse(NOTICED) + minutes * 60_000).toISOString());
+  const { exitCode, stdout } = await run(["status"], { ...settings(), DATABASE_URL: url }, clock);
+  return { exitCode, clock: /^clock.*$/m.exec(stdout)?.[0], lines: stdout.trimEnd().split("\n").length };
+}
 
-  const back: ClockStep = { kind: "set_back", stepMs: -3_600_000 };
+const back: ClockStep = { kind: "set_back", stepMs: -3_600_000 };
 
-  test("a moved clock needs a person for an hour, in any process's status, and is shown for a day", async () => {
-    const remedy = ": see to the machine's time service";
-    const text = "set back by 60 min at 2026-11-20 10:00:00 New York";
+test("a moved clock needs a person for an hour, in any process's status, and is shown for a day", async () => {
+  const remedy = ": see to the machine's time service";
+  const text = "set back by 60 min at 2026-11-20 10:00:00 New York";
 
-    expect(await saidAfter(59, back)).toMatchObject({
-      exitCode: 1,
-      clock: `clock     ATTENTION ${text}${remedy}`,
-    });
-    expect(await saidAfter(61, back)).toMatchObject({ exitCode: 0, clock: `clock     ok        ${text}` });
-    expect((await saidAfter(24 * 60, back)).clock).toBeUndefined();
+  expect(await saidAfter(59, back)).toMatchObject({
+    exitCode: 1,
+    clock: `clock     ATTENTION ${text}${remedy}`,
   });
+  expect(await saidAfter(61, back)).toMatchObject({ exitCode: 0, clock: `clock     ok        ${text}` });
+  expect((await saidAfter(24 * 60, back)).clock).toBeUndefined();
+});
 
-  test("a clock moved by seconds, a machine that slept and a program that could not run need nobody, and are told apart", async () => {
-    const said = await saidAfter(
-      1,
-      { kind: "stopped", stepMs: 7_000 },
-      { kind: "slept", stepMs: 28_800_000 },
-      { kind: "set_forward", stepMs: 3_000 },
-    );
+test("a clock moved by seconds, a machine that slept and a program that could not run need nobody, and are told apart", async () => {
+  const said = await saidAfter(
+    1,
+    { kind: "stopped", stepMs: 7_000 },
+    { kind: "slept", stepMs: 28_800_000 },
+    { kind: "set_forward", stepMs: 3_000 },
+  );
 
-    expect(said).toEqual({
-      exitCode: 0,
-      clock:
-        "clock     ok        set forward by 3 s at 2026-11-20 10:00:02 New York; " +
-        "the machine slept for 8 h, until 2026-11-20 10:00:01 New York; " +
-        "the program could not run (the machine was busy, or the program was stopped) for 7 s, until 2026-11-20 10:00:00 New York",
-      lines: expect.any(Number),
-    });
-    expect(said.lines).toBeLessThanOrEqual(10);
+  expect(said).toEqual({
+    exitCode: 0,
+    clock:
+      "clock     ok        set forward by 3 s at 2026-11-20 10:00:02 New York; " +
+      "the machine slept for 8 h, until 2026-11-20 10:00:01 New York; " +
+      "the program could not run (the machine was busy, or the program was stopped) for 7 s, until 2026-11-20 10:00:00 New York",
+    lines: expect.any(Number),
   });
+  expect(said.lines).toBeLessThanOrEqual(10);
+});
 
-  test("a clock that moved several times is shown by its newest move, and by how many more there are", async () => {
-    const { clock } = await saidAfter(1, back, back, back, back, back);
+test("a clock that moved several times is shown by its newest move, and by how many more there are", async () => {
+  const { clock } = await saidAfter(1, back, back, back, back, back);
 
-    expect(clock).toContain("10:00:04 New York");
-    expect(clock).toContain("2 more in the table clock_steps");
-  });
+  expect(clock).toContain("10:00:04 New York");
+  expect(clock).toContain("2 more in the table clock_steps");
 });

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { createProgram } from "../../src/cli/program.ts";
 import { capturedEdges, run } from "./edges.ts";
 
@@ -34,72 +34,69 @@ test("quotekeeper without a command shows the help, as wrong usage", async () =>
   expect(stderr).toContain("Usage: quotekeeper");
 });
 
-describe("wrong usage ends with exit code 2, names what is wrong, and prints no result", () => {
-  test.each([
-    ["an unknown command", ["pol"], /unknown command 'pol'.*Did you mean poll\?/s],
-    [
-      "an unknown command whose help is asked for",
-      ["pol", "--help"],
-      /unknown command 'pol'.*Did you mean poll\?/s,
-    ],
-    ["an unknown command behind help", ["help", "nosuch"], /unknown command 'nosuch'/],
-    [
-      "an unknown command of a group, and its help",
-      ["jobs", "chek", "-h"],
-      /unknown command 'chek'.*Did you mean check/s,
-    ],
-    ["an unknown option", ["status", "--jsn"], /unknown option '--jsn'.*Did you mean --json\?/s],
-    ["a value that is missing", ["poll", "--symbols"], /option '--symbols <list>' argument missing/],
-    ["nothing to poll", ["poll"], /give one of --symbols, --watchlist or --option/],
-    [
-      "two forms of a poll",
-      ["poll", "--symbols", "AAPL", "--watchlist", "DEFAULT"],
-      /'--(symbols|watchlist).*cannot be used with option '--(symbols|watchlist)/,
-    ],
-    ["no symbol", ["poll", "--symbols", ","], /names no symbol; expected for example AAPL,MSFT/],
-    [
-      "a contract of another root that has no OCC symbol",
-      ["poll", "--option", "SPX/SPXW:2026-12-18:CALL:5000.1234"],
-      /has no OCC symbol/,
-    ],
-    [
-      "a symbol with a space",
-      ["poll", "--symbols", "AAPL,BRK B"],
-      /"BRK B" is not a symbol: put commas between symbols/,
-    ],
-    ["a watchlist without a name", ["poll", "--watchlist", ""], /Expected the id of a watchlist/],
-    ["a contract of three parts", ["poll", "--option", "AAPL:2026-12-18:CALL"], /expected for example AAPL:/],
-    [
-      "a contract on a date that does not exist",
-      ["poll", "--option", "AAPL:2026-02-30:CALL:150"],
-      /the expiration is not a date; expected for example AAPL:2026-12-18:CALL:150/,
-    ],
-    [
-      "a contract of another type",
-      ["poll", "--option", "AAPL:2026-12-18:BOTH:150"],
-      /the type is neither CALL nor PUT/,
-    ],
-    ["a strike of 0", ["poll", "--option", "AAPL:2026-12-18:PUT:0"], /the strike is not a decimal above 0/],
-    ["a service without a source", ["serve"], /required option '--source <source>' not specified/],
-    ["a source there is not", ["serve", "--source", "moon"], /'moon' is invalid.*simulated/],
-    [
-      "a port that does not exist",
-      ["serve", "--source", "simulated", "--port", "65536"],
-      /--port.*Expected a whole number from 0 to 65535/,
-    ],
-    [
-      "a word for a port",
-      ["serve", "--source", "simulated", "--port", "http"],
-      /whole number from 0 to 65535/,
-    ],
-  ])("%s", async (_name, argv, message) => {
+test.each([
+  ["an unknown command", ["pol"], /unknown command 'pol'.*Did you mean poll\?/s],
+  [
+    "an unknown command whose help is asked for",
+    ["pol", "--help"],
+    /unknown command 'pol'.*Did you mean poll\?/s,
+  ],
+  ["an unknown command behind help", ["help", "nosuch"], /unknown command 'nosuch'/],
+  [
+    "an unknown command of a group, and its help",
+    ["jobs", "chek", "-h"],
+    /unknown command 'chek'.*Did you mean check/s,
+  ],
+  ["an unknown option", ["status", "--jsn"], /unknown option '--jsn'.*Did you mean --json\?/s],
+  ["a value that is missing", ["poll", "--symbols"], /option '--symbols <list>' argument missing/],
+  ["nothing to poll", ["poll"], /give one of --symbols, --watchlist or --option/],
+  [
+    "two forms of a poll",
+    ["poll", "--symbols", "AAPL", "--watchlist", "DEFAULT"],
+    /'--(symbols|watchlist).*cannot be used with option '--(symbols|watchlist)/,
+  ],
+  ["no symbol", ["poll", "--symbols", ","], /names no symbol; expected for example AAPL,MSFT/],
+  [
+    "a contract of another root that has no OCC symbol",
+    ["poll", "--option", "SPX/SPXW:2026-12-18:CALL:5000.1234"],
+    /has no OCC symbol/,
+  ],
+  [
+    "a symbol with a space",
+    ["poll", "--symbols", "AAPL,BRK B"],
+    /"BRK B" is not a symbol: put commas between symbols/,
+  ],
+  ["a watchlist without a name", ["poll", "--watchlist", ""], /Expected the id of a watchlist/],
+  ["a contract of three parts", ["poll", "--option", "AAPL:2026-12-18:CALL"], /expected for example AAPL:/],
+  [
+    "a contract on a date that does not exist",
+    ["poll", "--option", "AAPL:2026-02-30:CALL:150"],
+    /the expiration is not a date; expected for example AAPL:2026-12-18:CALL:150/,
+  ],
+  [
+    "a contract of another type",
+    ["poll", "--option", "AAPL:2026-12-18:BOTH:150"],
+    /the type is neither CALL nor PUT/,
+  ],
+  ["a strike of 0", ["poll", "--option", "AAPL:2026-12-18:PUT:0"], /the strike is not a decimal above 0/],
+  ["a service without a source", ["serve"], /required option '--source <source>' not specified/],
+  ["a source there is not", ["serve", "--source", "moon"], /'moon' is invalid.*simulated/],
+  [
+    "a port that does not exist",
+    ["serve", "--source", "simulated", "--port", "65536"],
+    /--port.*Expected a whole number from 0 to 65535/,
+  ],
+  ["a word for a port", ["serve", "--source", "simulated", "--port", "http"], /whole number from 0 to 65535/],
+])(
+  "wrong usage ends with exit code 2, names what is wrong, and prints no result: %s",
+  async (_name, argv, message) => {
     const { exitCode, stdout, stderr } = await run(argv);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toMatch(message);
     expect(stderr).toContain("(add --help for what is possible)");
-  });
-});
+  },
+);
 
 test("a key that is not complete is refused without being shown", async () => {
   const { exitCode, stderr } = await run(["serve", "--source", "simulated", "--key", "canary-ck:canary-cs:"]);

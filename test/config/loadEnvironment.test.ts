@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type Config, loadConfig } from "../../src/config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
@@ -176,68 +176,66 @@ test.each(["1.5", "-1", "abc", "1e99", "Infinity", "NaN"])("a limit of %s calls 
   ]);
 });
 
-describe("the service's address and the credentials", () => {
-  test.each(SECRETS.slice(1))("an address without %s is refused, and just that variable is named", (name) => {
-    const error = refusal({ ...ACCOUNT, [name]: undefined });
+test.each(SECRETS.slice(1))("an address without %s is refused, and just that variable is named", (name) => {
+  const error = refusal({ ...ACCOUNT, [name]: undefined });
 
-    expect(error?.exitCode).toBe(2);
-    const named = SECRETS.filter((secret) => new RegExp(`${secret}\\b`).test(error?.message ?? ""));
-    expect(named).toEqual([name]);
-  });
+  expect(error?.exitCode).toBe(2);
+  const named = SECRETS.filter((secret) => new RegExp(`${secret}\\b`).test(error?.message ?? ""));
+  expect(named).toEqual([name]);
+});
 
-  test("credentials without an address are refused rather than answered with simulated quotes", () => {
-    const { QUOTES_BASE_URL: _, ...credentials } = ACCOUNT;
+test("credentials without an address are refused rather than answered with simulated quotes", () => {
+  const { QUOTES_BASE_URL: _, ...credentials } = ACCOUNT;
 
-    expect(problems(credentials)).toEqual([
-      "QUOTES_BASE_URL is not set, and QUOTES_CONSUMER_KEY, QUOTES_CONSUMER_SECRET, QUOTES_ACCESS_TOKEN, " +
-        "QUOTES_ACCESS_TOKEN_SECRET are: set it, or unset them for the simulated market",
+  expect(problems(credentials)).toEqual([
+    "QUOTES_BASE_URL is not set, and QUOTES_CONSUMER_KEY, QUOTES_CONSUMER_SECRET, QUOTES_ACCESS_TOKEN, " +
+      "QUOTES_ACCESS_TOKEN_SECRET are: set it, or unset them for the simulated market",
+  ]);
+  expect(problems({ QUOTES_ACCESS_TOKEN: "token" })).toEqual([
+    "QUOTES_BASE_URL is not set, and QUOTES_ACCESS_TOKEN is: set it, or unset it for the simulated market",
+  ]);
+});
+
+test("a credential whose file cannot be read is no reason for the simulated market either", () => {
+  expect(problems({ QUOTES_ACCESS_TOKEN_FILE: "/nowhere/token" })).toEqual([
+    "QUOTES_ACCESS_TOKEN_FILE names /nowhere/token, which cannot be read (ENOENT)",
+    "QUOTES_BASE_URL is not set, and QUOTES_ACCESS_TOKEN is: set it, or unset it for the simulated market",
+  ]);
+});
+
+test.each([
+  ["https://api.broker.example/", "https://api.broker.example"],
+  ["https://api.broker.example//", "https://api.broker.example"],
+  ["http://127.0.0.1:8090", "http://127.0.0.1:8090"],
+  ["https://broker.example/api/", "https://broker.example/api"],
+  ["  https://api.broker.example  ", "https://api.broker.example"],
+])("the address %s is kept as %s", (given, kept) => {
+  expect(load({ ...ACCOUNT, QUOTES_BASE_URL: given }).feed).toMatchObject({ baseUrl: kept });
+});
+
+test.each(["https://api.broker.example/v1", "https://api.broker.example/v1/"])(
+  "the address %s is refused: /v1 is no part of it",
+  (given) => {
+    expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: given })).toEqual([
+      `QUOTES_BASE_URL is "${given}": expected the part before /v1`,
     ]);
-    expect(problems({ QUOTES_ACCESS_TOKEN: "token" })).toEqual([
-      "QUOTES_BASE_URL is not set, and QUOTES_ACCESS_TOKEN is: set it, or unset it for the simulated market",
-    ]);
-  });
+  },
+);
 
-  test("a credential whose file cannot be read is no reason for the simulated market either", () => {
-    expect(problems({ QUOTES_ACCESS_TOKEN_FILE: "/nowhere/token" })).toEqual([
-      "QUOTES_ACCESS_TOKEN_FILE names /nowhere/token, which cannot be read (ENOENT)",
-      "QUOTES_BASE_URL is not set, and QUOTES_ACCESS_TOKEN is: set it, or unset it for the simulated market",
-    ]);
-  });
+test.each(["api.broker.example", "https:", "https://", "http:///x", "file:///etc/passwd"])(
+  "the address %s is refused",
+  (given) => {
+    expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: given })).toHaveLength(1);
+  },
+);
 
-  test.each([
-    ["https://api.broker.example/", "https://api.broker.example"],
-    ["https://api.broker.example//", "https://api.broker.example"],
-    ["http://127.0.0.1:8090", "http://127.0.0.1:8090"],
-    ["https://broker.example/api/", "https://broker.example/api"],
-    ["  https://api.broker.example  ", "https://api.broker.example"],
-  ])("the address %s is kept as %s", (given, kept) => {
-    expect(load({ ...ACCOUNT, QUOTES_BASE_URL: given }).feed).toMatchObject({ baseUrl: kept });
-  });
-
-  test.each(["https://api.broker.example/v1", "https://api.broker.example/v1/"])(
-    "the address %s is refused: /v1 is no part of it",
-    (given) => {
-      expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: given })).toEqual([
-        `QUOTES_BASE_URL is "${given}": expected the part before /v1`,
-      ]);
-    },
-  );
-
-  test.each(["api.broker.example", "https:", "https://", "http:///x", "file:///etc/passwd"])(
-    "the address %s is refused",
-    (given) => {
-      expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: given })).toHaveLength(1);
-    },
-  );
-
-  test("an address with a password or a query in it is refused without being shown", () => {
-    expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: "https://me:hunter2@api.broker.example" })).toEqual([
-      "QUOTES_BASE_URL: expected an address without user name and password",
-    ]);
-    expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: "https://api.broker.example?token=hunter2" })).toEqual([
-      "QUOTES_BASE_URL: expected an address without query and fragment",
-    ]);
-  });
+test("an address with a password or a query in it is refused without being shown", () => {
+  expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: "https://me:hunter2@api.broker.example" })).toEqual([
+    "QUOTES_BASE_URL: expected an address without user name and password",
+  ]);
+  expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: "https://api.broker.example?token=hunter2" })).toEqual([
+    "QUOTES_BASE_URL: expected an address without query and fragment",
+  ]);
 });
 
 test.each([

@@ -32,7 +32,7 @@ test("settings, the files of their secrets and other programs' variables are non
   expect(unknownVariables([...VARIABLE_NAMES, ...others])).toEqual([]);
 });
 
-test("it is looked for in .env as well, and a variable that is set to nothing is not set", () => {
+test("a misspelt setting is looked for in .env as well, and a variable that is set to nothing is not set", () => {
   const dir = tempDir();
   writeFileSync(join(dir, ".env"), "QUOTES_LIMITS=60\n");
 

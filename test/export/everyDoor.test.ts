@@ -1,7 +1,7 @@
 /** Whatever value a reader accepts comes back equal from every door of the archive: export, lake, `sql`, import. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, jest, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
 import { EXTENDED_FIELDS, PRICE_FIELDS } from "../../src/quotes-api/fields.ts";
@@ -146,58 +146,56 @@ function trimmed(row: Record<string, string | null>): Record<string, string | nu
   );
 }
 
-describe("values that earlier releases have stored, and no file can have,", () => {
-  /** Three dates; the second has a price of more than 38 digits. */
-  async function old() {
-    const { pool, env } = await archive();
-    await pool.query(
-      "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now())",
-    );
-    await see(
-      pool,
-      ...["2026-01-05", "2026-01-06", "2026-01-07"].map((day) => ({
-        ...{ at: `${day} 10:00`, id: 1, bid: "1", ask: "2", volume: null, delta: null },
-        last: day === "2026-01-06" ? "1.7976931348623157E308" : "1.5",
-      })),
-    );
-    const out = join(tempDir(), "lake");
-    const lake = async (exitCode: number): Promise<Record<string, unknown>> =>
-      JSON.parse(await ok(["lake", "--out", out, "--json"], env, exitCode)) as Record<string, unknown>;
-    return { pool, env, out, lake };
-  }
+/** Three dates; the second has a price of more than 38 digits. */
+async function old() {
+  const { pool, env } = await archive();
+  await pool.query(
+    "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now())",
+  );
+  await see(
+    pool,
+    ...["2026-01-05", "2026-01-06", "2026-01-07"].map((day) => ({
+      ...{ at: `${day} 10:00`, id: 1, bid: "1", ask: "2", volume: null, delta: null },
+      last: day === "2026-01-06" ? "1.7976931348623157E308" : "1.5",
+    })),
+  );
+  const out = join(tempDir(), "lake");
+  const lake = async (exitCode: number): Promise<Record<string, unknown>> =>
+    JSON.parse(await ok(["lake", "--out", out, "--json"], env, exitCode)) as Record<string, unknown>;
+  return { pool, env, out, lake };
+}
 
-  test("are left out of a lake, which names them and goes on with other dates; once they are gone the date is whole", async () => {
-    const { pool, env, out, lake } = await old();
+test("values that earlier releases have stored, and no file can have, are left out of a lake, which names them and goes on with other dates; once they are gone the date is whole", async () => {
+  const { pool, env, out, lake } = await old();
 
-    const first = await lake(1);
-    const again = await lake(1);
+  const first = await lake(1);
+  const again = await lake(1);
 
-    const why = "quotes.last holds a value of 309 digits before and 0 behind the point, and needs 309 and 4";
-    expect(first).toMatchObject({
-      written: ["2026-01-05", "2026-01-06", "2026-01-07"],
-      leftOut: expect.arrayContaining([{ date: "2026-01-06", table: "quotes", why }]),
-    });
-    expect(again).toMatchObject({ files: 0, leftOut: first["leftOut"] });
-    expect(
-      await ok(["sql", "--lake-only", "--lake", out, "--csv", "select count(*) as n from quotes"], env),
-    ).toBe("n\n2\n");
-    expect(await ok(["lake", "verify", "--out", out], env)).toContain("2026-01-06");
-
-    await pool.query("update quotes set last = null where last > 1e15");
-    await barsFollow(pool);
-    expect(await lake(0)).toMatchObject({ leftOut: [], rewritten: ["2026-01-06"] });
-    await ok(["lake", "verify", "--out", out], env);
+  const why = "quotes.last holds a value of 309 digits before and 0 behind the point, and needs 309 and 4";
+  expect(first).toMatchObject({
+    written: ["2026-01-05", "2026-01-06", "2026-01-07"],
+    leftOut: expect.arrayContaining([{ date: "2026-01-06", table: "quotes", why }]),
   });
+  expect(again).toMatchObject({ files: 0, leftOut: first["leftOut"] });
+  expect(
+    await ok(["sql", "--lake-only", "--lake", out, "--csv", "select count(*) as n from quotes"], env),
+  ).toBe("n\n2\n");
+  expect(await ok(["lake", "verify", "--out", out], env)).toContain("2026-01-06");
 
-  test("of one column, each of which a file can have and not all together, end no lake in writing dates over and over", async () => {
-    const { pool, lake } = await old();
-    await pool.query("update quotes set last = 1e29 where last > 1e15");
-    await barsFollow(pool);
-    await pool.query("update quotes set last = 1e-20 where observed_at > '2026-01-07'");
-    await barsFollow(pool);
+  await pool.query("update quotes set last = null where last > 1e15");
+  await barsFollow(pool);
+  expect(await lake(0)).toMatchObject({ leftOut: [], rewritten: ["2026-01-06"] });
+  await ok(["lake", "verify", "--out", out], env);
+});
 
-    expect(await lake(1)).toMatchObject({
-      leftOut: expect.arrayContaining([expect.objectContaining({ table: "quotes" })]),
-    });
+test("values of one column, each of which a file can have and not all together, end no lake in writing dates over and over", async () => {
+  const { pool, lake } = await old();
+  await pool.query("update quotes set last = 1e29 where last > 1e15");
+  await barsFollow(pool);
+  await pool.query("update quotes set last = 1e-20 where observed_at > '2026-01-07'");
+  await barsFollow(pool);
+
+  expect(await lake(1)).toMatchObject({
+    leftOut: expect.arrayContaining([expect.objectContaining({ table: "quotes" })]),
   });
 });

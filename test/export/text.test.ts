@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { copiedRows } from "../../src/export/copiedRows.ts";
-import { createLineEnds } from "../../src/export/writeTable.ts";
+import { createLineEnds } from "../../src/export/csvFile.ts";
 
 /** Bytes in pieces of `size` bytes. */
 async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {

@@ -1,5 +1,5 @@
 /** Every kind of damage in every segment at every position costs the records it touches, and no other. */
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -374,32 +374,30 @@ test("a record of another version of this program is passed over and reported, a
   expect(asText(await recordsOf(dir))).toEqual(answersAsText([0, 1], () => 200));
 });
 
-describe("bytes that look like records and are none", () => {
-  test("a segment stored inside a body is not read as records, even when the body is damaged", async () => {
-    const dir = freshDir();
-    const inner = await readFile(join(whole, segmentFile(at(0, 0).segment, "closed")));
-    const outer = { ...answer(0), body: new Uint8Array(inner) };
-    const journal = await open(dir, { clock: handClock("2026-11-23T15:00:00.000Z") });
-    const position = await journal.append(outer);
-    await journal.append(answer(1));
-    await journal.close();
+test("a segment stored inside a body is not read as records, even when the body is damaged", async () => {
+  const dir = freshDir();
+  const inner = await readFile(join(whole, segmentFile(at(0, 0).segment, "closed")));
+  const outer = { ...answer(0), body: new Uint8Array(inner) };
+  const journal = await open(dir, { clock: handClock("2026-11-23T15:00:00.000Z") });
+  const position = await journal.append(outer);
+  await journal.append(answer(1));
+  await journal.close();
 
-    const undamaged = await recordsOf(dir);
-    const path = join(dir, segmentFile(position.segment, "closed"));
-    await writeFile(path, flip(await readFile(path), position.offset + FRAME_HEADER_BYTES + 5));
+  const undamaged = await recordsOf(dir);
+  const path = join(dir, segmentFile(position.segment, "closed"));
+  await writeFile(path, flip(await readFile(path), position.offset + FRAME_HEADER_BYTES + 5));
 
-    expect(asText(undamaged)).toEqual(asText([outer, answer(1)]));
-    expect(asText(await recordsOf(dir))).toEqual(answersAsText([1]));
-  });
+  expect(asText(undamaged)).toEqual(asText([outer, answer(1)]));
+  expect(asText(await recordsOf(dir))).toEqual(answersAsText([1]));
+});
 
-  test("frames of another segment, as stale blocks after a power cut, are damage", async () => {
-    const id = segmentId(at(1, 0).segment) ?? Buffer.alloc(0);
-    const stale = await readFile(join(whole, segmentFile(at(0, 0).segment, "closed")));
+test("frames of another segment, as stale blocks after a power cut, are damage", async () => {
+  const id = segmentId(at(1, 0).segment) ?? Buffer.alloc(0);
+  const stale = await readFile(join(whole, segmentFile(at(0, 0).segment, "closed")));
 
-    expect(scan(stale, id, 4_096)).toMatchObject({
-      items: [],
-      tail: { offset: 0, length: stale.length, reason: "foreign" },
-    });
+  expect(scan(stale, id, 4_096)).toMatchObject({
+    items: [],
+    tail: { offset: 0, length: stale.length, reason: "foreign" },
   });
 });
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { readCompleteness } from "../../src/journal/completeness.ts";
@@ -405,37 +405,35 @@ test("no answer is lost or doubled when another process takes this one for dead 
   expect(asText(await recordsOf(dir))).toEqual(answersAsText([1, 2]));
 });
 
-describe("what cannot be kept is refused", () => {
-  test("a body over the limit, before anything is written", async () => {
-    const dir = freshDir();
-    const journal = await open(dir);
-    const tooLong = { ...answer(1), body: new Uint8Array(8 * 1024 * 1024 + 1) };
+test("a body over the limit is refused before anything is written", async () => {
+  const dir = freshDir();
+  const journal = await open(dir);
+  const tooLong = { ...answer(1), body: new Uint8Array(8 * 1024 * 1024 + 1) };
 
-    await expect(journal.append(tooLong)).rejects.toMatchObject({ code: "JOURNAL_RECORD_TOO_LARGE" });
-    await journal.append({ ...answer(2), body: tooLong.body.subarray(1) });
-    await journal.close();
+  await expect(journal.append(tooLong)).rejects.toMatchObject({ code: "JOURNAL_RECORD_TOO_LARGE" });
+  await journal.append({ ...answer(2), body: tooLong.body.subarray(1) });
+  await journal.close();
 
-    expect((await listSegments(dir))[0]?.bytes).toBeGreaterThan(8 * 1024 * 1024);
+  expect((await listSegments(dir))[0]?.bytes).toBeGreaterThan(8 * 1024 * 1024);
+});
+
+test("a directory that cannot be made, naming it and the setting", async () => {
+  const dir = freshDir();
+  await mkdir(dirname(dir), { recursive: true });
+  await writeFile(dir, "a file");
+
+  await expect(open(join(dir, "journal"))).rejects.toMatchObject({
+    code: "DATA_DIR_UNWRITABLE",
+    message: expect.stringContaining("QUOTEKEEPER_DATA_DIR"),
   });
+});
 
-  test("a directory that cannot be made, naming it and the setting", async () => {
-    const dir = freshDir();
-    await mkdir(dirname(dir), { recursive: true });
-    await writeFile(dir, "a file");
+test("a directory on a disk that may only be read is refused", async () => {
+  const fs = fsWith({ access: () => Promise.reject(errno("EROFS")) });
 
-    await expect(open(join(dir, "journal"))).rejects.toMatchObject({
-      code: "DATA_DIR_UNWRITABLE",
-      message: expect.stringContaining("QUOTEKEEPER_DATA_DIR"),
-    });
-  });
-
-  test("a directory on a disk that may only be read", async () => {
-    const fs = fsWith({ access: () => Promise.reject(errno("EROFS")) });
-
-    await expect(open(freshDir(), { fs })).rejects.toMatchObject({
-      code: "DATA_DIR_UNWRITABLE",
-      message: expect.stringContaining("EROFS"),
-    });
+  await expect(open(freshDir(), { fs })).rejects.toMatchObject({
+    code: "DATA_DIR_UNWRITABLE",
+    message: expect.stringContaining("EROFS"),
   });
 });
 

@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { option, security, type InstrumentKey } from "../../src/market/instrument.ts";
-import { fatesOf, keyOf, matchAnswer } from "../../src/quotes-api/match.ts";
+import { fatesOf, matchAnswer } from "../../src/quotes-api/match.ts";
+import { keyOf } from "../../src/quotes-api/keyText.ts";
 import { askedInstruments } from "../../src/quotes-api/request.ts";
 import { type ReadItem, readDocument } from "../../src/quotes-api/readDocument.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
@@ -345,44 +346,42 @@ const matches = (asked: InstrumentKey[], items: readonly ReadItem[]): string[] =
     match.fate === "dead" ? `${match.name} ${match.reason}: ${match.detail}` : `${match.name} ${match.fate}`,
   );
 
-describe("of several items for one instrument", () => {
-  const [unknown, known] = [equityXml("A", { unknown: "true" }), equityXml("A")];
+const [unknown, known] = [equityXml("A", { unknown: "true" }), equityXml("A")];
 
-  test("a quote counts before a word that it is unknown, which counts before damage, in whatever order", () => {
-    const UNKNOWN_TOO = "A answered_twice: it is called unknown, and has a quote";
+test("of several items for one instrument a quote counts before the word that it is unknown, which counts before damage, in whatever order", () => {
+  const UNKNOWN_TOO = "A answered_twice: it is called unknown, and has a quote";
 
-    for (const items of [itemsOf(unknown, known), itemsOf(known, unknown)])
-      expect(matches([security("A")], items)).toEqual(["A stored", UNKNOWN_TOO]);
-    for (const items of [
-      [...itemsOf(unknown), damaged("A", false)],
-      [damaged("A", false), ...itemsOf(unknown)],
-    ])
-      expect(matches([security("A")], items)).toEqual(["A unknown", "A malformed: as the test wants it"]);
-  });
+  for (const items of [itemsOf(unknown, known), itemsOf(known, unknown)])
+    expect(matches([security("A")], items)).toEqual(["A stored", UNKNOWN_TOO]);
+  for (const items of [
+    [...itemsOf(unknown), damaged("A", false)],
+    [damaged("A", false), ...itemsOf(unknown)],
+  ])
+    expect(matches([security("A")], items)).toEqual(["A unknown", "A malformed: as the test wants it"]);
+});
 
-  test("neither of two different quotes counts, and each says in what they differ", () => {
-    const [first, second] = ["98", "99"].map((lastprice) =>
-      equityXml("A", { quote: { lastprice }, extended: { volume: lastprice, asksize: "" } }),
-    );
-    const third = equityXml("A", { extended: { volume: "x" } });
+test("neither of two different quotes counts, and each says in what they differ", () => {
+  const [first, second] = ["98", "99"].map((lastprice) =>
+    equityXml("A", { quote: { lastprice }, extended: { volume: lastprice, asksize: "" } }),
+  );
+  const third = equityXml("A", { extended: { volume: "x" } });
 
-    const matched = matchAnswer([security("A")], itemsOf(first ?? "", second ?? "", third));
+  const matched = matchAnswer([security("A")], itemsOf(first ?? "", second ?? "", third));
 
-    const detail =
-      "different quotes of it, and nothing tells which is right: quote.last 98 and 99, quote.extended.volume 98 and 99";
-    expect(matched).toEqual([
-      { fate: "dead", name: "A", reason: "answered_twice", detail, fragment: first },
-      { fate: "dead", name: "A", reason: "answered_twice", detail, fragment: second },
-      { fate: "dead", name: "A", reason: "answered_twice", detail, fragment: third },
-    ]);
-  });
+  const detail =
+    "different quotes of it, and nothing tells which is right: quote.last 98 and 99, quote.extended.volume 98 and 99";
+  expect(matched).toEqual([
+    { fate: "dead", name: "A", reason: "answered_twice", detail, fragment: first },
+    { fate: "dead", name: "A", reason: "answered_twice", detail, fragment: second },
+    { fate: "dead", name: "A", reason: "answered_twice", detail, fragment: third },
+  ]);
+});
 
-  test("the fates are the first of each name, and what has no name is none", () => {
-    const matched = matchAnswer([security("A")], [...itemsOf(known, unknown), damaged(null, null)]);
+test("of several items for one instrument the first of each name is its fate, and an item without a name is none", () => {
+  const matched = matchAnswer([security("A")], [...itemsOf(known, unknown), damaged(null, null)]);
 
-    expect(matched.map(({ name }) => name)).toEqual(["A", "A", null]);
-    expect(fatesOf(matched).map(({ name, fate }) => `${name} ${fate}`)).toEqual(["A stored"]);
-  });
+  expect(matched.map(({ name }) => name)).toEqual(["A", "A", null]);
+  expect(fatesOf(matched).map(({ name, fate }) => `${name} ${fate}`)).toEqual(["A stored"]);
 });
 
 const [call, put] = [option(contract), option({ ...contract, optionType: "PUT" })];

@@ -121,24 +121,22 @@ test("the elements of an option cost an equity nothing, whatever stands there", 
   expect(read(ITEMS.stock.replace("<sectyp>CS</sectyp>", sentinels)).oddFields).toEqual([]);
 });
 
-describe("what says which instrument it is costs the instrument", () => {
-  test.each([
-    ["matdt", "Jun 24 2011"],
-    ["matdt", ""],
-    ["strkpx", "--"],
-    ["strkpx", "NaN"],
-    ["putcall", "CALL"],
-    ["putcall", ""],
-    ["sym", ""],
-    ["sym", "x".repeat(256)],
-  ])("an option's %s of %j", (name, text) => {
-    const item = ITEMS.option.replace(new RegExp(`<${name}>[^<]*</${name}>`), `<${name}>${text}</${name}>`);
+test.each([
+  ["matdt", "Jun 24 2011"],
+  ["matdt", ""],
+  ["strkpx", "--"],
+  ["strkpx", "NaN"],
+  ["putcall", "CALL"],
+  ["putcall", ""],
+  ["sym", ""],
+  ["sym", "x".repeat(256)],
+])("an option's %s of %j costs the instrument", (name, text) => {
+  const item = ITEMS.option.replace(new RegExp(`<${name}>[^<]*</${name}>`), `<${name}>${text}</${name}>`);
 
-    const { items } = readDocument(Buffer.from(answerXml(item, equityXml("B"))));
+  const { items } = readDocument(Buffer.from(answerXml(item, equityXml("B"))));
 
-    expect(items).toMatchObject([
-      { ok: false, isOption: true, problem: expect.stringContaining(`instrument/${name}`) },
-      { ok: true },
-    ]);
-  });
+  expect(items).toMatchObject([
+    { ok: false, isOption: true, problem: expect.stringContaining(`instrument/${name}`) },
+    { ok: true },
+  ]);
 });

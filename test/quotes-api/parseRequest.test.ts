@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { parseRequest } from "../../src/quotes-api/parseRequest.ts";
 import { requestTarget } from "../../src/quotes-api/request.ts";
@@ -14,30 +14,28 @@ const refusalOf = (query: string) => {
   return parsed.ok ? null : parsed.problem;
 };
 
-describe("the symbol form", () => {
-  test("symbols are separated by commas, in any encoding, and keep their order and repetitions", () => {
-    expect(request("symbols=GE%2CAAPL,GE&delayed=true")).toEqual({
-      kind: "symbols",
-      symbols: ["GE", "AAPL", "GE"],
-    });
+test("symbols are separated by commas, in any encoding, and keep their order and repetitions", () => {
+  expect(request("symbols=GE%2CAAPL,GE&delayed=true")).toEqual({
+    kind: "symbols",
+    symbols: ["GE", "AAPL", "GE"],
   });
+});
 
-  test("symbols that look like numbers or booleans stay text", () => {
-    expect(request("symbols=NaN,true,1E5,007")).toEqual({
-      kind: "symbols",
-      symbols: ["NaN", "true", "1E5", "007"],
-    });
+test("symbols that look like numbers or booleans stay text", () => {
+  expect(request("symbols=NaN,true,1E5,007")).toEqual({
+    kind: "symbols",
+    symbols: ["NaN", "true", "1E5", "007"],
   });
+});
 
-  test("blanks around a symbol do not count", () => {
-    expect(request("symbols=AAPL,+GE%20")).toEqual({ kind: "symbols", symbols: ["AAPL", "GE"] });
-  });
+test("blanks around a symbol do not count", () => {
+  expect(request("symbols=AAPL,+GE%20")).toEqual({ kind: "symbols", symbols: ["AAPL", "GE"] });
+});
 
-  test("a watchlist has a parameter of its own, which wins over symbols", () => {
-    expect(request("watchlist=DEFAULT")).toEqual({ kind: "watchlist", watchlist: "DEFAULT" });
-    expect(request("symbols=AAPL&watchlist=DEFAULT")).toEqual({ kind: "watchlist", watchlist: "DEFAULT" });
-    expect(request("watchlist=+DEFAULT%20")).toEqual({ kind: "watchlist", watchlist: "DEFAULT" });
-  });
+test("a watchlist has a parameter of its own, which wins over symbols", () => {
+  expect(request("watchlist=DEFAULT")).toEqual({ kind: "watchlist", watchlist: "DEFAULT" });
+  expect(request("symbols=AAPL&watchlist=DEFAULT")).toEqual({ kind: "watchlist", watchlist: "DEFAULT" });
+  expect(request("watchlist=+DEFAULT%20")).toEqual({ kind: "watchlist", watchlist: "DEFAULT" });
 });
 
 test("underlying, expiration, type and strike name one contract", () => {

@@ -1,7 +1,10 @@
-import { describe, expect, test } from "@jest/globals";
-import { MAX_NAME, NO_QUOTE, readInstrument } from "../../src/quotes-api/readInstrument.ts";
+import { expect, test } from "@jest/globals";
+import { LEAF_PATHS } from "../../src/quotes-api/leaves.ts";
+import { NO_QUOTE, readLeaves } from "../../src/quotes-api/readInstrument.ts";
 
-const read = (leaves: Record<string, string>) => readInstrument(new Map(Object.entries(leaves)));
+const MAX_NAME = 255;
+
+const read = (leaves: Record<string, string>) => readLeaves(LEAF_PATHS.map((path) => leaves[path]));
 const contract = {
   "instrument/sym": "MRDN",
   "instrument/matdt": "2027-01-15T00:00:00-05:00",
@@ -9,85 +12,81 @@ const contract = {
   "instrument/strkpx": "120.0",
 };
 
-describe("the security type decides what an instrument is", () => {
-  test("an equity that carries the elements of an option is an equity", () => {
-    const read1 = read({ ...contract, "instrument/sectyp": "CS" });
+test("an equity that carries the elements of an option is an equity", () => {
+  const read1 = read({ ...contract, "instrument/sectyp": "CS" });
 
-    expect(read1).toMatchObject({
-      item: { instrument: { securityType: "CS", expiration: null, optionType: null, strike: null } },
-    });
-  });
-
-  test("an equity that has an underlying is neither: its price is not to become the equity's", () => {
-    expect(read({ ...contract, "instrument/sectyp": "CS", "underlying/sym": "MRDN" })).toMatchObject({
-      ok: false,
-      isOption: null,
-      problem: expect.stringContaining('instrument/sectyp "CS"'),
-    });
-  });
-
-  test("without one, a maturity date makes it an option", () => {
-    expect(read(contract)).toMatchObject({
-      item: {
-        instrument: { securityType: "OPT", expiration: "2027-01-15", optionType: "CALL", strike: "120.0" },
-      },
-    });
-  });
-
-  test("without one, the empty date 0001-01-01 does not", () => {
-    expect(read({ ...contract, "instrument/matdt": "0001-01-01T00:00:00-05:00" })).toMatchObject({
-      item: { instrument: { securityType: null, expiration: null } },
-    });
-  });
-
-  test("a putcall of 0 is a put, and any other value is no option", () => {
-    expect(read({ ...contract, "instrument/putcall": "0" })).toMatchObject({
-      item: { instrument: { optionType: "PUT" } },
-    });
-    expect(read({ ...contract, "instrument/putcall": "2" })).toEqual({
-      ok: false,
-      isOption: null,
-      problem: 'instrument/putcall "2" is neither 1 nor 0',
-    });
+  expect(read1).toMatchObject({
+    item: { instrument: { securityType: "CS", expiration: null, optionType: null, strike: null } },
   });
 });
 
-describe("an unknown symbol", () => {
-  test("is read for its name only: nothing else of it is looked at", () => {
-    const unknown = read({
-      "instrument/sym": "NOSUCH",
-      "quote/askprice": "garbage",
-      "quote/lastprice": "1.0",
-      "underlying/sym": "X",
-      unknownsymbol: "TRUE",
-    });
+test("an equity that has an underlying is neither: its price is not to become the equity's", () => {
+  expect(read({ ...contract, "instrument/sectyp": "CS", "underlying/sym": "MRDN" })).toMatchObject({
+    ok: false,
+    isOption: null,
+    problem: expect.stringContaining('instrument/sectyp "CS"'),
+  });
+});
 
-    expect(unknown).toMatchObject({
-      ok: true,
-      item: { unknownSymbol: true, instrument: { symbol: "NOSUCH" }, quote: NO_QUOTE, underlying: null },
-    });
+test("without a security type, a maturity date makes an instrument an option", () => {
+  expect(read(contract)).toMatchObject({
+    item: {
+      instrument: { securityType: "OPT", expiration: "2027-01-15", optionType: "CALL", strike: "120.0" },
+    },
+  });
+});
+
+test("without a security type, the empty date 0001-01-01 makes an instrument no option", () => {
+  expect(read({ ...contract, "instrument/matdt": "0001-01-01T00:00:00-05:00" })).toMatchObject({
+    item: { instrument: { securityType: null, expiration: null } },
+  });
+});
+
+test("a putcall of 0 is a put, and any other value is no option", () => {
+  expect(read({ ...contract, "instrument/putcall": "0" })).toMatchObject({
+    item: { instrument: { optionType: "PUT" } },
+  });
+  expect(read({ ...contract, "instrument/putcall": "2" })).toEqual({
+    ok: false,
+    isOption: null,
+    problem: 'instrument/putcall "2" is neither 1 nor 0',
+  });
+});
+
+test("an unknown symbol is read for its name only: nothing else of it is looked at", () => {
+  const unknown = read({
+    "instrument/sym": "NOSUCH",
+    "quote/askprice": "garbage",
+    "quote/lastprice": "1.0",
+    "underlying/sym": "X",
+    unknownsymbol: "TRUE",
   });
 
-  test("names its contract when all of it is there, and else its symbol alone", () => {
-    expect(read({ ...contract, unknownsymbol: "true" })).toMatchObject({
-      item: { instrument: { securityType: "OPT", expiration: "2027-01-15", strike: "120.0" } },
-    });
-    expect(read({ ...contract, "instrument/strkpx": "", unknownsymbol: "true" })).toMatchObject({
-      item: { instrument: { symbol: "MRDN", expiration: null, strike: null } },
-    });
+  expect(unknown).toMatchObject({
+    ok: true,
+    item: { unknownSymbol: true, instrument: { symbol: "NOSUCH" }, quote: NO_QUOTE, underlying: null },
   });
+});
 
-  test.each(["false", "null", "", "na"])("is not what %p says", (text) => {
-    expect(read({ "instrument/sym": "A", unknownsymbol: text })).toMatchObject({
-      item: { unknownSymbol: false },
-    });
+test("an unknown symbol names its contract when all of it is there, and else its symbol alone", () => {
+  expect(read({ ...contract, unknownsymbol: "true" })).toMatchObject({
+    item: { instrument: { securityType: "OPT", expiration: "2027-01-15", strike: "120.0" } },
   });
+  expect(read({ ...contract, "instrument/strkpx": "", unknownsymbol: "true" })).toMatchObject({
+    item: { instrument: { symbol: "MRDN", expiration: null, strike: null } },
+  });
+});
 
-  test("is not what any other text says, which is told", () => {
-    expect(read({ "instrument/sym": "A", unknownsymbol: "perhaps" })).toMatchObject({
-      item: { unknownSymbol: false },
-      oddFields: [{ text: "perhaps", problem: expect.stringContaining('"perhaps"') }],
-    });
+test.each(["false", "null", "", "na"])("an unknown symbol is not what %p says", (text) => {
+  expect(read({ "instrument/sym": "A", unknownsymbol: text })).toMatchObject({
+    item: { unknownSymbol: false },
+  });
+});
+
+test("an unknown symbol is not what any other text says, which is told", () => {
+  expect(read({ "instrument/sym": "A", unknownsymbol: "perhaps" })).toMatchObject({
+    item: { unknownSymbol: false },
+    oddFields: [{ text: "perhaps", problem: expect.stringContaining('"perhaps"') }],
   });
 });
 
@@ -105,23 +104,21 @@ test("an empty undlyquote is none", () => {
   });
 });
 
-describe("a symbol of 255 characters is read, a longer one is not", () => {
-  const longest = "x".repeat(MAX_NAME);
-  /** It is quoted by its first 40 characters. */
-  const quoted = expect.stringMatching(/: "x{40}\.\.\." has 256 characters$/);
+const longest = "x".repeat(MAX_NAME);
+/** It is quoted by its first 40 characters. */
+const quoted = expect.stringMatching(/: "x{40}\.\.\." has 256 characters$/);
 
-  test("and costs the instrument that it would name", () => {
-    expect(read({ "instrument/sym": longest })).toMatchObject({ item: { instrument: { symbol: longest } } });
-    expect(read({ "instrument/sym": `${longest}x` })).toEqual({ ok: false, isOption: null, problem: quoted });
-  });
+test("a symbol of more than 255 characters costs the instrument that it would name", () => {
+  expect(read({ "instrument/sym": longest })).toMatchObject({ item: { instrument: { symbol: longest } } });
+  expect(read({ "instrument/sym": `${longest}x` })).toEqual({ ok: false, isOption: null, problem: quoted });
+});
 
-  test("and as an underlying's costs itself alone", () => {
-    const option = { ...contract, "underlying/sym": `${longest}x`, "undlyquote/lastprice": "2" };
+test("an underlying's symbol of more than 255 characters costs itself alone", () => {
+  const option = { ...contract, "underlying/sym": `${longest}x`, "undlyquote/lastprice": "2" };
 
-    expect(read(option)).toMatchObject({
-      item: { underlying: null, underlyingQuote: { last: "2" } },
-      oddFields: [{ element: "underlying/sym", problem: quoted }],
-    });
+  expect(read(option)).toMatchObject({
+    item: { underlying: null, underlyingQuote: { last: "2" } },
+    oddFields: [{ element: "underlying/sym", problem: quoted }],
   });
 });
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { XMLBuilder, XMLParser } from "fast-xml-parser";
 import { option, security } from "../../src/market/instrument.ts";
@@ -62,149 +62,142 @@ const EQUITY_QUOTE = [
   "pctchange",
 ];
 
-describe("elements", () => {
-  test("an equity has the elements of the specification, in alphabetical order, and none of an option", () => {
-    expect(pathsOf(market.quote(security("AAPL"), at))).toEqual([
-      "greeks",
-      "instrument",
-      "instrument/desc",
-      "instrument/exch",
-      "instrument/sectyp",
-      "instrument/sym",
-      "quote",
-      ...EQUITY_QUOTE.map((path) => `quote/${path}`),
-      "unknownsymbol",
-    ]);
-  });
-
-  test("an option has delta, contract and underlying, and none of an equity's own elements", () => {
-    expect(pathsOf(market.quote(option(contract), at))).toEqual([
-      "greeks",
-      "greeks/delta",
-      "instrument",
-      "instrument/desc",
-      "instrument/exch",
-      "instrument/matdt",
-      "instrument/putcall",
-      "instrument/sectyp",
-      "instrument/strkpx",
-      "instrument/sym",
-      "quote",
-      "quote/askprice",
-      "quote/bidprice",
-      "quote/change",
-      "quote/extendedquote",
-      "quote/extendedquote/asksize",
-      "quote/extendedquote/bidsize",
-      "quote/extendedquote/contracthigh",
-      "quote/extendedquote/contractlow",
-      "quote/extendedquote/contractsize",
-      "quote/extendedquote/delta",
-      "quote/extendedquote/highprice",
-      "quote/extendedquote/lowprice",
-      "quote/extendedquote/openprice",
-      "quote/extendedquote/prevclose",
-      "quote/extendedquote/volume",
-      "quote/lastprice",
-      "quote/pctchange",
-      "underlying",
-      "underlying/desc",
-      "underlying/exch",
-      "underlying/sym",
-      "undlyquote",
-      ...EQUITY_QUOTE.map((path) => `undlyquote/${path}`),
-      "unknownsymbol",
-    ]);
-  });
-
-  test("an unknown symbol has its name, empty elements and unknownsymbol true", () => {
-    const xml = writeDocument({ id: "x", instruments: [unknownQuote(security("ZZZZ"))] });
-
-    expect(xml).toContain("<sym>ZZZZ</sym>");
-    expect(xml).toContain("<unknownsymbol>true</unknownsymbol>");
-    expect(xml).toContain("<greeks/>");
-    expect(xml).toContain("<lastprice/>");
-    expect(xml).not.toMatch(/>\d/);
-  });
-
-  test("a call has putcall 1, a put 0, and both the expiration as midnight in New York", () => {
-    const xml = (optionType: "CALL" | "PUT") =>
-      writeDocument({ id: "x", instruments: [market.quote(option({ ...contract, optionType }), at)] });
-
-    expect(xml("CALL")).toContain("<putcall>1</putcall>");
-    expect(xml("PUT")).toContain("<putcall>0</putcall>");
-    expect(xml("PUT")).toContain("<matdt>2026-12-18T00:00:00-05:00</matdt>");
-    expect(xml("PUT")).toContain("<strkpx>150.0</strkpx>");
-  });
-
-  test("what an equity does not have is an empty element", () => {
-    const equity = unknownQuote(security("ZZZZ"));
-
-    expect(pathsOf({ ...equity, unknownSymbol: false })).toEqual(
-      pathsOf(market.quote(security("AAPL"), at)).filter((path) => !path.includes("dividenddata/")),
-    );
-  });
-
-  test("a date that is not known is an empty element", () => {
-    const quoted = market.quote(option(contract), at);
-    const dividend = { amount: "0.25", exDate: null, yield: null };
-    const extended = { ...quoted.quote.extended, dividend };
-    const instrument = { ...quoted.instrument, expiration: null };
-
-    const item = { ...quoted, instrument, quote: { ...quoted.quote, extended } };
-
-    expect(writeDocument({ id: "x", instruments: [item] })).toMatch(/<matdt\/>.*<exdate\/>/s);
-  });
-
-  test.each(["true", "a:b", ""])("a document of the id %p has it, whatever it looks like", (id) => {
-    expect(readDocument(Buffer.from(writeDocument({ id, instruments: [] })))).toMatchObject({ id });
-    expect(readDocument(Buffer.from(writeErrorDocument(id, "no")))).toMatchObject({ id });
-  });
-
-  test("a document without instruments still has its root, its id and quotes", () => {
-    expect(writeDocument({ id: "a:b", instruments: [] })).toBe(
-      '<?xml version="1.0" encoding="UTF-8"?>\n<response id="a:b">\n  <quotes/>\n</response>\n',
-    );
-    expect(writeDocumentBytes({ id: "a:b", instruments: [] }).toString("utf8")).toBe(
-      writeDocument({ id: "a:b", instruments: [] }),
-    );
-  });
+test("an equity has the elements of the specification, in alphabetical order, and none of an option", () => {
+  expect(pathsOf(market.quote(security("AAPL"), at))).toEqual([
+    "greeks",
+    "instrument",
+    "instrument/desc",
+    "instrument/exch",
+    "instrument/sectyp",
+    "instrument/sym",
+    "quote",
+    ...EQUITY_QUOTE.map((path) => `quote/${path}`),
+    "unknownsymbol",
+  ]);
 });
 
-describe("reading back", () => {
-  const items = (instruments: InstrumentQuote[]) => {
-    const read = readDocument(Buffer.from(writeDocument({ id: "x", instruments })));
-    return read.items.map((item) => (item.ok ? item.item : item.problem));
-  };
+test("an option has delta, contract and underlying, and none of an equity's own elements", () => {
+  expect(pathsOf(market.quote(option(contract), at))).toEqual([
+    "greeks",
+    "greeks/delta",
+    "instrument",
+    "instrument/desc",
+    "instrument/exch",
+    "instrument/matdt",
+    "instrument/putcall",
+    "instrument/sectyp",
+    "instrument/strkpx",
+    "instrument/sym",
+    "quote",
+    "quote/askprice",
+    "quote/bidprice",
+    "quote/change",
+    "quote/extendedquote",
+    "quote/extendedquote/asksize",
+    "quote/extendedquote/bidsize",
+    "quote/extendedquote/contracthigh",
+    "quote/extendedquote/contractlow",
+    "quote/extendedquote/contractsize",
+    "quote/extendedquote/delta",
+    "quote/extendedquote/highprice",
+    "quote/extendedquote/lowprice",
+    "quote/extendedquote/openprice",
+    "quote/extendedquote/prevclose",
+    "quote/extendedquote/volume",
+    "quote/lastprice",
+    "quote/pctchange",
+    "underlying",
+    "underlying/desc",
+    "underlying/exch",
+    "underlying/sym",
+    "undlyquote",
+    ...EQUITY_QUOTE.map((path) => `undlyquote/${path}`),
+    "unknownsymbol",
+  ]);
+});
 
-  test("the reader reads every instrument as it was written, in the same order", () => {
-    const instruments = [
-      market.quote(security("AAPL"), at),
-      market.quote(option(contract), at),
-      market.quote(security("T"), at),
-      unknownQuote(security("ZZZZ")),
-      unknownQuote(option({ ...contract, strike: "1.25" })),
-      ...["NAN", "TRUE", "1E5", "007"].map((symbol) => market.quote(security(symbol), at)),
-    ];
+test("an unknown symbol has its name, empty elements and unknownsymbol true", () => {
+  const xml = writeDocument({ id: "x", instruments: [unknownQuote(security("ZZZZ"))] });
 
-    expect(items(instruments)).toEqual(instruments);
-  });
+  expect(xml).toContain("<sym>ZZZZ</sym>");
+  expect(xml).toContain("<unknownsymbol>true</unknownsymbol>");
+  expect(xml).toContain("<greeks/>");
+  expect(xml).toContain("<lastprice/>");
+  expect(xml).not.toMatch(/>\d/);
+});
 
-  test("a description of any text arrives without the characters that XML cannot hold", () => {
-    const equity = market.quote(security("AAPL"), at);
-    fc.assert(
-      fc.property(fc.string({ unit: anyCharacter }), fc.string({ unit: "binary-ascii" }), (one, two) => {
-        const description = `a${one}${two}]]><!--&amp;"'\r\u0000\ud800z`;
-        const item = { ...equity, instrument: { ...equity.instrument, description } };
-        const legal = description.replace(
-          /[^\t\n\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu,
-          "",
-        );
+test("a call has putcall 1, a put 0, and both the expiration as midnight in New York", () => {
+  const xml = (optionType: "CALL" | "PUT") =>
+    writeDocument({ id: "x", instruments: [market.quote(option({ ...contract, optionType }), at)] });
 
-        expect(items([item])).toEqual([{ ...item, instrument: { ...item.instrument, description: legal } }]);
-      }),
-    );
-  });
+  expect(xml("CALL")).toContain("<putcall>1</putcall>");
+  expect(xml("PUT")).toContain("<putcall>0</putcall>");
+  expect(xml("PUT")).toContain("<matdt>2026-12-18T00:00:00-05:00</matdt>");
+  expect(xml("PUT")).toContain("<strkpx>150.0</strkpx>");
+});
+
+test("what an equity does not have is an empty element", () => {
+  const equity = unknownQuote(security("ZZZZ"));
+
+  expect(pathsOf({ ...equity, unknownSymbol: false })).toEqual(
+    pathsOf(market.quote(security("AAPL"), at)).filter((path) => !path.includes("dividenddata/")),
+  );
+});
+
+test("a date that is not known is an empty element", () => {
+  const quoted = market.quote(option(contract), at);
+  const dividend = { amount: "0.25", exDate: null, yield: null };
+  const extended = { ...quoted.quote.extended, dividend };
+  const instrument = { ...quoted.instrument, expiration: null };
+
+  const item = { ...quoted, instrument, quote: { ...quoted.quote, extended } };
+
+  expect(writeDocument({ id: "x", instruments: [item] })).toMatch(/<matdt\/>.*<exdate\/>/s);
+});
+
+test.each(["true", "a:b", ""])("a document of the id %p has it, whatever it looks like", (id) => {
+  expect(readDocument(Buffer.from(writeDocument({ id, instruments: [] })))).toMatchObject({ id });
+  expect(readDocument(Buffer.from(writeErrorDocument(id, "no")))).toMatchObject({ id });
+});
+
+test("a document without instruments still has its root, its id and quotes", () => {
+  expect(writeDocument({ id: "a:b", instruments: [] })).toBe(
+    '<?xml version="1.0" encoding="UTF-8"?>\n<response id="a:b">\n  <quotes/>\n</response>\n',
+  );
+  expect(writeDocumentBytes({ id: "a:b", instruments: [] }).toString("utf8")).toBe(
+    writeDocument({ id: "a:b", instruments: [] }),
+  );
+});
+
+const items = (instruments: InstrumentQuote[]) => {
+  const read = readDocument(Buffer.from(writeDocument({ id: "x", instruments })));
+  return read.items.map((item) => (item.ok ? item.item : item.problem));
+};
+
+test("the reader reads every instrument as it was written, in the same order", () => {
+  const instruments = [
+    market.quote(security("AAPL"), at),
+    market.quote(option(contract), at),
+    market.quote(security("T"), at),
+    unknownQuote(security("ZZZZ")),
+    unknownQuote(option({ ...contract, strike: "1.25" })),
+    ...["NAN", "TRUE", "1E5", "007"].map((symbol) => market.quote(security(symbol), at)),
+  ];
+
+  expect(items(instruments)).toEqual(instruments);
+});
+
+test("a description of any text arrives without the characters that XML cannot hold", () => {
+  const equity = market.quote(security("AAPL"), at);
+  fc.assert(
+    fc.property(fc.string({ unit: anyCharacter }), fc.string({ unit: "binary-ascii" }), (one, two) => {
+      const description = `a${one}${two}]]><!--&amp;"'\r\u0000\ud800z`;
+      const item = { ...equity, instrument: { ...equity.instrument, description } };
+      const legal = description.replace(/[^\t\n\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "");
+
+      expect(items([item])).toEqual([{ ...item, instrument: { ...item.instrument, description: legal } }]);
+    }),
+  );
 });
 
 test("an error document says why, escaped", () => {

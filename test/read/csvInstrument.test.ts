@@ -1,5 +1,5 @@
 /** The instruments that rows of CSV files name. */
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import type { CsvCall } from "../../src/read/csvCall.ts";
 import { readContract } from "../../src/read/csvInstrument.ts";
 import { readRow, rowsOfPiece, TIME } from "./csvPiece.ts";
@@ -111,155 +111,150 @@ test("a security is named by its ISIN, which may look like a contract", () => {
   expect(named({ symbol: "US912828P460" })).toMatch(/it looks like a contract and is none/);
 });
 
-describe("a contract", () => {
-  const CONTRACT = { underlying: "AAPL", expiration: "2026-12-18", type: "CALL", strike: "150" };
+const CONTRACT = { underlying: "AAPL", expiration: "2026-12-18", type: "CALL", strike: "150" };
 
-  test("a contract is named by its underlying, expiration, type and strike", () => {
-    expect(named({ ...CONTRACT, exchange: "OPR" })).toEqual({
-      ...{ securityType: "OPT", assumedType: false, symbol: "AAPL", underlying: "AAPL" },
-      ...{ expiration: "2026-12-18", optionType: "CALL", strike: "150" },
-      ...{ exchange: "OPR", description: null, contractSize: null },
-    });
+test("a contract is named by its underlying, expiration, type and strike", () => {
+  expect(named({ ...CONTRACT, exchange: "OPR" })).toEqual({
+    ...{ securityType: "OPT", assumedType: false, symbol: "AAPL", underlying: "AAPL" },
+    ...{ expiration: "2026-12-18", optionType: "CALL", strike: "150" },
+    ...{ exchange: "OPR", description: null, contractSize: null },
   });
+});
 
-  test.each([
-    ["SPX", "SPXW", { symbol: "SPX", root: "SPXW" }],
-    ["SPX", "SPX", { symbol: "SPX", root: undefined }],
-    ["SPX", "", { symbol: "SPX", root: undefined }],
-    ["AAPL", "AAPL1", { symbol: "AAPL", root: "AAPL1" }],
-    ["BRK.B", "BRKB", { symbol: "BRK.B", root: undefined }],
-    ["BRK/B", "BRKB", { symbol: "BRK/B", root: undefined }],
-  ])(
-    "a contract on %s with %j in the column of roots has the root that the underlying does not say",
-    (underlying, root, told) => {
-      expect(named({ ...CONTRACT, underlying, root })).toMatchObject({ ...told, underlying });
-    },
-  );
+test.each([
+  ["SPX", "SPXW", { symbol: "SPX", root: "SPXW" }],
+  ["SPX", "SPX", { symbol: "SPX", root: undefined }],
+  ["SPX", "", { symbol: "SPX", root: undefined }],
+  ["AAPL", "AAPL1", { symbol: "AAPL", root: "AAPL1" }],
+  ["BRK.B", "BRKB", { symbol: "BRK.B", root: undefined }],
+  ["BRK/B", "BRKB", { symbol: "BRK/B", root: undefined }],
+])(
+  "a contract on %s with %j in the column of roots has the root that the underlying does not say",
+  (underlying, root, told) => {
+    expect(named({ ...CONTRACT, underlying, root })).toMatchObject({ ...told, underlying });
+  },
+);
 
-  test("a contract has the root of its OCC symbol or of its name", () => {
-    const told = { symbol: "SPX", root: "SPXW", underlying: "SPX" };
+test("a contract has the root of its OCC symbol or of its name", () => {
+  const told = { symbol: "SPX", root: "SPXW", underlying: "SPX" };
 
-    for (const occ of ["SPXW261218C00150000", "SPXW  261218C00150000", "O:SPXW261218C00150000"])
-      expect(named({ occ })).toMatchObject(told);
-    expect(named({ symbol: "SPX/SPXW:2026-12-18:CALL:150" })).toMatchObject(told);
-    expect(named({ occ: "2SPY  261218C00150000" })).toMatchObject({ symbol: "SPY", root: "2SPY" });
-    expect(named({ occ: "BRKB261218C00150000" })).toMatchObject({ symbol: "BRK.B", root: undefined });
+  for (const occ of ["SPXW261218C00150000", "SPXW  261218C00150000", "O:SPXW261218C00150000"])
+    expect(named({ occ })).toMatchObject(told);
+  expect(named({ symbol: "SPX/SPXW:2026-12-18:CALL:150" })).toMatchObject(told);
+  expect(named({ occ: "2SPY  261218C00150000" })).toMatchObject({ symbol: "SPY", root: "2SPY" });
+  expect(named({ occ: "BRKB261218C00150000" })).toMatchObject({ symbol: "BRK.B", root: undefined });
+});
+
+test("a contract may have its underlying in the column of symbols", () => {
+  const { underlying, ...rest } = CONTRACT;
+
+  expect(named({ symbol: underlying, ...rest })).toEqual(named(CONTRACT));
+});
+
+test.each(["occ", "symbol"] as const)("a contract is named by an OCC symbol in the column %s", (field) => {
+  expect(named({ [field]: "AAPL261218P00150500", description: "PUT" })).toMatchObject({
+    ...{ securityType: "OPT", symbol: "AAPL", underlying: "AAPL", description: "PUT" },
+    ...{ expiration: "2026-12-18", optionType: "PUT", strike: "150.5" },
   });
+});
 
-  test("a contract may have its underlying in the column of symbols", () => {
-    const { underlying, ...rest } = CONTRACT;
-
-    expect(named({ symbol: underlying, ...rest })).toEqual(named(CONTRACT));
+test("a contract is the one of the column of OCC symbols, whatever the other columns say", () => {
+  expect(named({ ...CONTRACT, symbol: "MSFT", occ: "AAPL261218P00160000" })).toMatchObject({
+    strike: "160",
   });
+});
 
-  test.each(["occ", "symbol"] as const)("a contract is named by an OCC symbol in the column %s", (field) => {
-    expect(named({ [field]: "AAPL261218P00150500", description: "PUT" })).toMatchObject({
-      ...{ securityType: "OPT", symbol: "AAPL", underlying: "AAPL", description: "PUT" },
-      ...{ expiration: "2026-12-18", optionType: "PUT", strike: "150.5" },
-    });
+test("a contract has its underlying's symbol beside a name of its own that cannot be read", () => {
+  expect(named({ ...CONTRACT, symbol: "AAPL_121826C150" })).toEqual(named(CONTRACT));
+});
+
+test.each([
+  ["C", "CALL"],
+  ["c", "CALL"],
+  ["Call", "CALL"],
+  ["P", "PUT"],
+  ["put", "PUT"],
+])("a contract of type %s is a %s", (type, optionType) => {
+  expect(named({ ...CONTRACT, type })).toMatchObject({ optionType });
+});
+
+test.each([
+  ["0150.50", "150.5"],
+  ["150.000", "150"],
+  ["150.0000000", "150"],
+  ["155.", "155"],
+  [".5", "0.5"],
+  ["+156", "156"],
+  ["6,050.00", "6050"],
+  ["6.05E3", "6050"],
+])("a contract with a strike of %s has one of %s, as a price of that text is", (strike, stored) => {
+  expect(named({ ...CONTRACT, strike })).toMatchObject({ strike: stored });
+});
+
+test.each([
+  ["6.050", "6050"],
+  ["6.050,00", "6050"],
+  ["152,5", "152.5"],
+  ["150", "150"],
+])("a contract with a decimal comma and a strike of %s has one of %s", (strike, stored) => {
+  expect(named({ ...CONTRACT, strike }, { decimal: "," })).toMatchObject({ strike: stored });
+});
+
+test.each(["152.5", "6.05.0", "1.50"])("a contract with a decimal comma has no strike of %s", (strike) => {
+  expect(named({ ...CONTRACT, strike }, { decimal: "," })).toBe(`strike is "${strike}": expected a strike`);
+});
+
+test.each(["na", "0.00", "1E10", "0.0000001", "$150"])("a contract has no strike of %s", (strike) => {
+  expect(named({ ...CONTRACT, strike })).toBe(`strike is "${strike}": expected a strike`);
+});
+
+test("a contract has a strike that is multiplied exactly by the factor of the map", () => {
+  expect(named({ ...CONTRACT, strike: "150500" }, { scale: { strike: "0.001" } })).toMatchObject({
+    strike: "150.5",
   });
+});
 
-  test("a contract is the one of the column of OCC symbols, whatever the other columns say", () => {
-    expect(named({ ...CONTRACT, symbol: "MSFT", occ: "AAPL261218P00160000" })).toMatchObject({
-      strike: "160",
-    });
+test("a contract has an expiration as the map says that it is written", () => {
+  expect(named({ ...CONTRACT, expiration: "12/18/2026" }, { expirationFormat: "%m/%d/%Y" })).toMatchObject({
+    expiration: "2026-12-18",
   });
+});
 
-  test("a contract has its underlying's symbol beside a name of its own that cannot be read", () => {
-    expect(named({ ...CONTRACT, symbol: "AAPL_121826C150" })).toEqual(named(CONTRACT));
-  });
+test.each([
+  [{ expiration: "" }, 'expiration is "": expected a date, YYYY-MM-DD'],
+  [{ expiration: "2026-02-30" }, 'expiration is "2026-02-30": expected a date, YYYY-MM-DD'],
+  [{ type: "" }, 'type is "": expected CALL or PUT'],
+  [{ type: "CALLS" }, 'type is "CALLS": expected CALL or PUT'],
+  [{ type: "xc" }, 'type is "xc": expected CALL or PUT'],
+  [{ type: "inputs" }, 'type is "inputs": expected CALL or PUT'],
+  [{ type: "xp" }, 'type is "xp": expected CALL or PUT'],
+  [{ type: "p." }, 'type is "p.": expected CALL or PUT'],
+  [{ strike: "" }, 'strike is "": expected a strike'],
+  [{ strike: "-5" }, 'strike is "-5": expected a strike'],
+  [{ root: "SPX.W" }, 'root is "SPX.W": expected the root of an OCC symbol, such as SPXW'],
+  [{ underlying: "A B" }, 'underlying is "A B": expected a symbol'],
+  [
+    { underlying: "AAPL261218C00150000" },
+    'underlying is "AAPL261218C00150000": expected the symbol of an underlying',
+  ],
+  [{ occ: "AAPL" }, 'occ is "AAPL": expected an OCC symbol'],
+  [{ occ: "O:AAPL" }, expect.stringMatching(/^occ is "O:AAPL": it looks like a contract and is none/)],
+  [{ underlying: "", symbol: "A_121826C5" }, expect.stringMatching(/^symbol is "A_121826C5": it looks like/)],
+])("the text %j names no contract, and the problem names the column and its text", (change, problem) => {
+  expect(named({ ...CONTRACT, ...change })).toEqual(problem);
+});
 
-  test.each([
-    ["C", "CALL"],
-    ["c", "CALL"],
-    ["Call", "CALL"],
-    ["P", "PUT"],
-    ["put", "PUT"],
-  ])("a contract of type %s is a %s", (type, optionType) => {
-    expect(named({ ...CONTRACT, type })).toMatchObject({ optionType });
-  });
+test("a contract that is given in part is refused", () => {
+  expect(named({ symbol: "A", expiration: "2026-12-18" })).toBe('type is "": expected CALL or PUT');
+  expect(named({ symbol: "A", type: "C" })).toBe('expiration is "": expected a date, YYYY-MM-DD');
+  expect(named({ symbol: "A", strike: "5" })).toBe('expiration is "": expected a date, YYYY-MM-DD');
+});
 
-  test.each([
-    ["0150.50", "150.5"],
-    ["150.000", "150"],
-    ["150.0000000", "150"],
-    ["155.", "155"],
-    [".5", "0.5"],
-    ["+156", "156"],
-    ["6,050.00", "6050"],
-    ["6.05E3", "6050"],
-  ])("a contract with a strike of %s has one of %s, as a price of that text is", (strike, stored) => {
-    expect(named({ ...CONTRACT, strike })).toMatchObject({ strike: stored });
-  });
+test("a contract that a constant of the map makes wrong is named by its field", () => {
+  const change = {
+    columns: { symbol: "symbol", last: "last" },
+    constants: { ...CONTRACT, underlying: "A B" },
+  };
 
-  test.each([
-    ["6.050", "6050"],
-    ["6.050,00", "6050"],
-    ["152,5", "152.5"],
-    ["150", "150"],
-  ])("a contract with a decimal comma and a strike of %s has one of %s", (strike, stored) => {
-    expect(named({ ...CONTRACT, strike }, { decimal: "," })).toMatchObject({ strike: stored });
-  });
-
-  test.each(["152.5", "6.05.0", "1.50"])("a contract with a decimal comma has no strike of %s", (strike) => {
-    expect(named({ ...CONTRACT, strike }, { decimal: "," })).toBe(`strike is "${strike}": expected a strike`);
-  });
-
-  test.each(["na", "0.00", "1E10", "0.0000001", "$150"])("a contract has no strike of %s", (strike) => {
-    expect(named({ ...CONTRACT, strike })).toBe(`strike is "${strike}": expected a strike`);
-  });
-
-  test("a contract has a strike that is multiplied exactly by the factor of the map", () => {
-    expect(named({ ...CONTRACT, strike: "150500" }, { scale: { strike: "0.001" } })).toMatchObject({
-      strike: "150.5",
-    });
-  });
-
-  test("a contract has an expiration as the map says that it is written", () => {
-    expect(named({ ...CONTRACT, expiration: "12/18/2026" }, { expirationFormat: "%m/%d/%Y" })).toMatchObject({
-      expiration: "2026-12-18",
-    });
-  });
-
-  test.each([
-    [{ expiration: "" }, 'expiration is "": expected a date, YYYY-MM-DD'],
-    [{ expiration: "2026-02-30" }, 'expiration is "2026-02-30": expected a date, YYYY-MM-DD'],
-    [{ type: "" }, 'type is "": expected CALL or PUT'],
-    [{ type: "CALLS" }, 'type is "CALLS": expected CALL or PUT'],
-    [{ type: "xc" }, 'type is "xc": expected CALL or PUT'],
-    [{ type: "inputs" }, 'type is "inputs": expected CALL or PUT'],
-    [{ type: "xp" }, 'type is "xp": expected CALL or PUT'],
-    [{ type: "p." }, 'type is "p.": expected CALL or PUT'],
-    [{ strike: "" }, 'strike is "": expected a strike'],
-    [{ strike: "-5" }, 'strike is "-5": expected a strike'],
-    [{ root: "SPX.W" }, 'root is "SPX.W": expected the root of an OCC symbol, such as SPXW'],
-    [{ underlying: "A B" }, 'underlying is "A B": expected a symbol'],
-    [
-      { underlying: "AAPL261218C00150000" },
-      'underlying is "AAPL261218C00150000": expected the symbol of an underlying',
-    ],
-    [{ occ: "AAPL" }, 'occ is "AAPL": expected an OCC symbol'],
-    [{ occ: "O:AAPL" }, expect.stringMatching(/^occ is "O:AAPL": it looks like a contract and is none/)],
-    [
-      { underlying: "", symbol: "A_121826C5" },
-      expect.stringMatching(/^symbol is "A_121826C5": it looks like/),
-    ],
-  ])("%j names no contract, and the problem names the column and its text", (change, problem) => {
-    expect(named({ ...CONTRACT, ...change })).toEqual(problem);
-  });
-
-  test("a contract that is given in part is refused", () => {
-    expect(named({ symbol: "A", expiration: "2026-12-18" })).toBe('type is "": expected CALL or PUT');
-    expect(named({ symbol: "A", type: "C" })).toBe('expiration is "": expected a date, YYYY-MM-DD');
-    expect(named({ symbol: "A", strike: "5" })).toBe('expiration is "": expected a date, YYYY-MM-DD');
-  });
-
-  test("a contract that a constant of the map makes wrong is named by its field", () => {
-    const change = {
-      columns: { symbol: "symbol", last: "last" },
-      constants: { ...CONTRACT, underlying: "A B" },
-    };
-
-    expect(named({ symbol: "" }, change)).toBe('underlying is "A B": expected a symbol');
-  });
+  expect(named({ symbol: "" }, change)).toBe('underlying is "A B": expected a symbol');
 });

@@ -1,5 +1,5 @@
 /** What the rows of a CSV file become, by its map. */
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { type CsvCall, type CsvField, isCsvCall } from "../../src/read/csvCall.ts";
 import { NO_QUOTE } from "../../src/quotes-api/readInstrument.ts";
 import { at } from "../support/journal.ts";
@@ -165,55 +165,53 @@ test("a constant of the map that does not say whether rows are delayed is named 
   );
 });
 
-describe("a count that cannot be read, or a number that no column holds,", () => {
-  const columns = { symbol: "Symbol", bid: "Bid", last: "Last", bidSize: "Size" };
-  const piece = (...rows: string[]) =>
-    rowsOfPiece(`Symbol,Time,Bid,Last,Size\n${rows.join("\n")}\n`, { columns });
+const columns = { symbol: "Symbol", bid: "Bid", last: "Last", bidSize: "Size" };
+const piece = (...rows: string[]) =>
+  rowsOfPiece(`Symbol,Time,Bid,Last,Size\n${rows.join("\n")}\n`, { columns });
 
-  test("a count that cannot be read, or a number that no column holds, is a dead letter, and its row is stored without it", () => {
-    const rows = piece(`A,${TIME},1,2,9007199254740992.5`, `B,${TIME},4.9E-324,1.7976931348623157E308,3`);
+test("a count that cannot be read, or a number that no column holds, is a dead letter, and its row is stored without it", () => {
+  const rows = piece(`A,${TIME},1,2,9007199254740992.5`, `B,${TIME},4.9E-324,1.7976931348623157E308,3`);
 
-    expect(rows.units.map(({ quote }) => [quote.bid, quote.last, quote.extended.bidSize])).toEqual([
-      ["1", "2", null],
-      [null, null, "3"],
-    ]);
-    expect(rows.deadLetters).toMatchObject([
-      {
-        ...{ ordinal: 0, instrument: "A", reason: "odd_field", fragment: `A,${TIME},1,2,9007199254740992.5` },
-        detail: 'quotes.csv line 2: Size is "9007199254740992.5": "9007199254740992.5" is not a whole number',
-      },
-      { instrument: "B", reason: "odd_field", detail: expect.stringContaining("line 3: Bid is") },
-      { instrument: "B", reason: "odd_field", detail: expect.stringContaining("more than 15 digits before") },
-    ]);
-  });
+  expect(rows.units.map(({ quote }) => [quote.bid, quote.last, quote.extended.bidSize])).toEqual([
+    ["1", "2", null],
+    [null, null, "3"],
+  ]);
+  expect(rows.deadLetters).toMatchObject([
+    {
+      ...{ ordinal: 0, instrument: "A", reason: "odd_field", fragment: `A,${TIME},1,2,9007199254740992.5` },
+      detail: 'quotes.csv line 2: Size is "9007199254740992.5": "9007199254740992.5" is not a whole number',
+    },
+    { instrument: "B", reason: "odd_field", detail: expect.stringContaining("line 3: Bid is") },
+    { instrument: "B", reason: "odd_field", detail: expect.stringContaining("more than 15 digits before") },
+  ]);
+});
 
-  test("a row that has only numbers that cannot be read is one dead letter, which names them all", () => {
-    const rows = piece(`A,${TIME},1E300,,x`);
+test("a row that has only numbers that cannot be read is one dead letter, which names them all", () => {
+  const rows = piece(`A,${TIME},1E300,,x`);
 
-    expect(rows.units).toEqual([]);
-    expect(rows.deadLetters).toMatchObject([
-      { reason: "malformed", detail: expect.stringMatching(/Bid is "1E300": .*; Size is "x": "x" is not/) },
-    ]);
-  });
+  expect(rows.units).toEqual([]);
+  expect(rows.deadLetters).toMatchObject([
+    { reason: "malformed", detail: expect.stringMatching(/Bid is "1E300": .*; Size is "x": "x" is not/) },
+  ]);
+});
 
-  test("a row with a cell too many and a number that cannot be read is a dead letter: the number may belong to another column", () => {
-    const rows = piece(`A,${TIME},1,2,x`, `B,${TIME},1,2,x,5`, `C,${TIME},1,2,3,5`);
+test("a row with a cell too many and a number that cannot be read is a dead letter: the number may belong to another column", () => {
+  const rows = piece(`A,${TIME},1,2,x`, `B,${TIME},1,2,x,5`, `C,${TIME},1,2,3,5`);
 
-    expect(rows.units.map(({ instrument }) => instrument.symbol)).toEqual(["A", "C"]);
-    expect(rows.deadLetters.map(({ instrument, reason }) => [instrument, reason])).toEqual([
-      ["A", "odd_field"],
-      ["B", "malformed"],
-    ]);
-  });
+  expect(rows.units.map(({ instrument }) => instrument.symbol)).toEqual(["A", "C"]);
+  expect(rows.deadLetters.map(({ instrument, reason }) => [instrument, reason])).toEqual([
+    ["A", "odd_field"],
+    ["B", "malformed"],
+  ]);
+});
 
-  test("a number that cannot be read does not contradict the number that a row of the same instrument and time has", () => {
-    const rows = piece(`A,${TIME},1,2,x`, `A,${TIME},1,2,3`, `B,${TIME},1,2,x`, `B,${TIME},1,3,x`);
+test("a number that cannot be read does not contradict the number that a row of the same instrument and time has", () => {
+  const rows = piece(`A,${TIME},1,2,x`, `A,${TIME},1,2,3`, `B,${TIME},1,2,x`, `B,${TIME},1,3,x`);
 
-    expect(rows.units.map(({ instrument }) => instrument.symbol)).toEqual(["A", "A"]);
-    expect(rows.deadLetters.map(({ reason }) => reason)).toEqual([
-      ...["odd_field", "answered_twice", "answered_twice"],
-    ]);
-  });
+  expect(rows.units.map(({ instrument }) => instrument.symbol)).toEqual(["A", "A"]);
+  expect(rows.deadLetters.map(({ reason }) => reason)).toEqual([
+    ...["odd_field", "answered_twice", "answered_twice"],
+  ]);
 });
 
 test("a row without values, or with the size of a contract alone, is refused", () => {

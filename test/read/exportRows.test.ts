@@ -1,5 +1,5 @@
 /** Pieces of an export that is taken back: what their rows become, and rows that no archive can hold. */
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { rowsOf } from "../../src/read/answerToRows.ts";
 import {
   bodyOfRows,
@@ -9,7 +9,7 @@ import {
   PIECE_COLUMNS,
   type PieceRow,
   type PieceTable,
-} from "../../src/read/exportRows.ts";
+} from "../../src/read/exportCall.ts";
 import { NO_QUOTE } from "../../src/quotes-api/readInstrument.ts";
 import { answerRecord, at } from "../support/journal.ts";
 
@@ -202,76 +202,77 @@ test.each(["9223372036854775807", "-9223372036854775808", "0"])(
   },
 );
 
-describe("a row that no archive can hold is a dead letter, and no trouble to the loader", () => {
-  /** What is told of a row, and that nothing else comes of it. */
-  function problem(table: PieceTable, row: PieceRow): string | undefined {
-    const { units, deadLetters, restored } = rowsFor(table, row);
-    const kept = [units, restored?.sources, restored?.instruments, restored?.dividends].flat();
-    expect([kept.length, deadLetters.length]).toEqual([0, 1]);
-    return deadLetters[0]?.detail.replace(`${table} of an export, row 1 of its piece: `, "");
-  }
+/** What is told of a row, and that nothing else comes of it. */
+function problem(table: PieceTable, row: PieceRow): string | undefined {
+  const { units, deadLetters, restored } = rowsFor(table, row);
+  const kept = [units, restored?.sources, restored?.instruments, restored?.dividends].flat();
+  expect([kept.length, deadLetters.length]).toEqual([0, 1]);
+  return deadLetters[0]?.detail.replace(`${table} of an export, row 1 of its piece: `, "");
+}
 
-  test.each<[string, PieceRow, string]>([
-    ["a time of another form", { observed_at: "2026-11-18" }, 'observed_at is "2026-11-18"'],
-    ["a time with more behind it", { observed_at: "2026-11-18T14:30:00.000001ZZ" }, "observed_at is"],
-    ["a time with more before it", { observed_at: "+2026-11-18T14:30:00.000001Z" }, "observed_at is"],
-    ["a time with a blank behind it", { observed_at: "2026-11-18T14:30:00.000001Z " }, "observed_at is"],
-    ["an hour that no day has", { observed_at: "2026-11-18T25:30:00.000001Z" }, "observed_at is"],
-    ["a day that no calendar has", { observed_at: "2026-02-30T00:00:00.000000Z" }, "observed_at is"],
-    ["no time", { observed_at: null }, "observed_at is NULL"],
-    ["no word on delay", { delayed: null }, "delayed is NULL"],
-    ["another word on delay", { delayed: "t" }, 'delayed is "t"'],
-    ["no word on its extended fields", { extended: "" }, 'extended is ""'],
-    ["half a contract", { strike: "150" }, "expiration, option_type and strike go together"],
-    ["a contract without its strike", { ...CONTRACT, strike: null }, "expiration, option_type and strike go"],
-    ["a contract of no type", { ...CONTRACT, option_type: "C" }, 'option_type is "C"'],
-    ["a contract of no date", { ...CONTRACT, expiration: "2026-02-30" }, 'expiration is "2026-02-30"'],
-    ["a contract of no number", { ...CONTRACT, strike: "x" }, 'strike is "x"'],
-    ["a contract of too large a number", { ...CONTRACT, strike: "1".repeat(16) }, "strike is"],
-    ["no symbol", { symbol: null }, "symbol is NULL"],
-    ["no security type", { security_type: null }, "security_type is NULL"],
-    ["a source of no kind", { source_kind: "real" }, 'source_kind is "real"'],
-    ["a source without a name", { source_name: null }, "source_name is NULL"],
-  ])("%s, of a quote", (_name, change, told) => {
+test.each<[string, PieceRow, string]>([
+  ["a time of another form", { observed_at: "2026-11-18" }, 'observed_at is "2026-11-18"'],
+  ["a time with more behind it", { observed_at: "2026-11-18T14:30:00.000001ZZ" }, "observed_at is"],
+  ["a time with more before it", { observed_at: "+2026-11-18T14:30:00.000001Z" }, "observed_at is"],
+  ["a time with a blank behind it", { observed_at: "2026-11-18T14:30:00.000001Z " }, "observed_at is"],
+  ["an hour that no day has", { observed_at: "2026-11-18T25:30:00.000001Z" }, "observed_at is"],
+  ["a day that no calendar has", { observed_at: "2026-02-30T00:00:00.000000Z" }, "observed_at is"],
+  ["no time", { observed_at: null }, "observed_at is NULL"],
+  ["no word on delay", { delayed: null }, "delayed is NULL"],
+  ["another word on delay", { delayed: "t" }, 'delayed is "t"'],
+  ["no word on its extended fields", { extended: "" }, 'extended is ""'],
+  ["half a contract", { strike: "150" }, "expiration, option_type and strike go together"],
+  ["a contract without its strike", { ...CONTRACT, strike: null }, "expiration, option_type and strike go"],
+  ["a contract of no type", { ...CONTRACT, option_type: "C" }, 'option_type is "C"'],
+  ["a contract of no date", { ...CONTRACT, expiration: "2026-02-30" }, 'expiration is "2026-02-30"'],
+  ["a contract of no number", { ...CONTRACT, strike: "x" }, 'strike is "x"'],
+  ["a contract of too large a number", { ...CONTRACT, strike: "1".repeat(16) }, "strike is"],
+  ["no symbol", { symbol: null }, "symbol is NULL"],
+  ["no security type", { security_type: null }, "security_type is NULL"],
+  ["a source of no kind", { source_kind: "real" }, 'source_kind is "real"'],
+  ["a source without a name", { source_name: null }, "source_name is NULL"],
+])(
+  "a row that no archive can hold is a dead letter, and no trouble to the loader: %s, of a quote",
+  (_name, change, told) => {
     expect(problem("quotes", { ...QUOTE, ...change })).toContain(told);
-  });
+  },
+);
 
-  test.each<[PieceTable, PieceRow, string]>([
-    ["sources", { id: "32768", kind: "import", name: "csv" }, 'id is "32768"'],
-    ["sources", { id: null, kind: "import", name: "csv" }, "id is NULL"],
-    ["instruments", { ...INSTRUMENT, id: "2147483648" }, 'id is "2147483648"'],
-    ["instruments", { ...INSTRUMENT, contract_size: "many" }, 'contract_size is "many"'],
-    ["instruments", { ...INSTRUMENT, first_seen_at: null }, "first_seen_at is NULL"],
-    ["instruments", { ...INSTRUMENT, last_seen_at: "today" }, 'last_seen_at is "today"'],
-    ["dividends", { ...SECURITY, ...KEY, ex_date: "never" }, 'ex_date is "never"'],
-  ])("a row of %s: %j", (table, row, told) => {
-    expect(problem(table, row)).toBe(told);
-  });
+test.each<[PieceTable, PieceRow, string]>([
+  ["sources", { id: "32768", kind: "import", name: "csv" }, 'id is "32768"'],
+  ["sources", { id: null, kind: "import", name: "csv" }, "id is NULL"],
+  ["instruments", { ...INSTRUMENT, id: "2147483648" }, 'id is "2147483648"'],
+  ["instruments", { ...INSTRUMENT, contract_size: "many" }, 'contract_size is "many"'],
+  ["instruments", { ...INSTRUMENT, first_seen_at: null }, "first_seen_at is NULL"],
+  ["instruments", { ...INSTRUMENT, last_seen_at: "today" }, 'last_seen_at is "today"'],
+  ["dividends", { ...SECURITY, ...KEY, ex_date: "never" }, 'ex_date is "never"'],
+])("a row of %s: %j", (table, row, told) => {
+  expect(problem(table, row)).toBe(told);
+});
 
-  test.each(["{}", "null", "7", "[1,2,3]", '["3","import"', '["3",{},"csv"]', "x"])(
-    "a line that is no row: %s",
-    (line) => {
-      const good = '["3","import","csv"]';
+test.each(["{}", "null", "7", "[1,2,3]", '["3","import"', '["3",{},"csv"]', "x"])(
+  "a line that is no row: %s",
+  (line) => {
+    const good = '["3","import","csv"]';
 
-      const rows = piece("sources", `${good}\n${line}\n${line}\n${good}\n`);
+    const rows = piece("sources", `${good}\n${line}\n${line}\n${good}\n`);
 
-      expect(rows.restored?.sources).toHaveLength(2);
-      expect(rows.deadLetters).toEqual(
-        [0, 1].map((ordinal) => ({
-          ...{ observedAt: at(0), ordinal, instrument: null, reason: "malformed", fragment: line },
-          detail: `sources of an export, row ${ordinal + 2} of its piece: it is no row`,
-        })),
-      );
-    },
-  );
+    expect(rows.restored?.sources).toHaveLength(2);
+    expect(rows.deadLetters).toEqual(
+      [0, 1].map((ordinal) => ({
+        ...{ observedAt: at(0), ordinal, instrument: null, reason: "malformed", fragment: line },
+        detail: `sources of an export, row ${ordinal + 2} of its piece: it is no row`,
+      })),
+    );
+  },
+);
 
-  test("a row of a table that no archive has", () => {
-    const rows = piece("secrets" as PieceTable, '["1"]\n', ["id"]);
+test("a row of a table that no archive has", () => {
+  const rows = piece("secrets" as PieceTable, '["1"]\n', ["id"]);
 
-    expect(rows.deadLetters).toMatchObject([
-      { detail: expect.stringContaining('no table "secrets" is known') },
-    ]);
-  });
+  expect(rows.deadLetters).toMatchObject([
+    { detail: expect.stringContaining('no table "secrets" is known') },
+  ]);
 });
 
 test("pieces of an export are of a source of their own", () => {

@@ -105,24 +105,22 @@ describe("what is read plainly is the truth", () => {
   });
 });
 
-describe("what is not plain", () => {
-  const isPlain = (body: Buffer | string, fields = {}) =>
-    expectTheTruth(new PlainReader(), record(body, fields));
+const isPlain = (body: Buffer | string, fields = {}) =>
+  expectTheTruth(new PlainReader(), record(body, fields));
 
-  test("answers without quotes, and answers to other calls, are not read plainly", () => {
-    expect(isPlain(small)).toBe(true);
-    for (const fields of [
-      { status: 201 },
-      { headers: { "content-encoding": "gzip" } },
-      { request: symbolsCall("SAAB") },
-      { request: symbolsCall("SAAB", "SAAA", "SAAC") },
-      { request: { form: "export" } },
-      { request: null },
-      { observedAt: "a\tb" },
-    ])
-      expect(isPlain(small, fields)).toBe(false);
-    expect(isPlain(`${small}${" ".repeat(8 * 1024 * 1024)}`)).toBe(false);
-  });
+test("answers without quotes, and answers to other calls, are not read plainly", () => {
+  expect(isPlain(small)).toBe(true);
+  for (const fields of [
+    { status: 201 },
+    { headers: { "content-encoding": "gzip" } },
+    { request: symbolsCall("SAAB") },
+    { request: symbolsCall("SAAB", "SAAA", "SAAC") },
+    { request: { form: "export" } },
+    { request: null },
+    { observedAt: "a\tb" },
+  ])
+    expect(isPlain(small, fields)).toBe(false);
+  expect(isPlain(`${small}${" ".repeat(8 * 1024 * 1024)}`)).toBe(false);
 });
 
 test("an empty element in the quote of an underlying that came without one before makes a row of it", () => {

@@ -1,5 +1,5 @@
 /** How the values of a row are found, by the map of its file. */
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import type { CsvCall, CsvField } from "../../src/read/csvCall.ts";
 import { createRowReader, splitHeader } from "../../src/read/rowReader.ts";
 import { MAP, TIME } from "./csvPiece.ts";
@@ -123,47 +123,45 @@ test.each(["occ", "underlying"] as const)("a value that is the name of a field %
   expect(textOf(field, `X:A,${TIME},1`, { strip, columns: { [field]: "Symbol" } })).toBe("A");
 });
 
-describe("the time of a row", () => {
-  const HEADER = "Symbol,Date,Clock";
-  const reader = (change: Partial<CsvCall["time"]>) =>
-    createRowReader({ ...MAP, ...time({ columns: ["Date", "Clock"], ...change }) }, Buffer.from(HEADER));
-  const timeOf = (fields: string[], change: Partial<CsvCall["time"]> = {}) => reader(change).timeOf(fields);
+const HEADER = "Symbol,Date,Clock";
+const reader = (change: Partial<CsvCall["time"]>) =>
+  createRowReader({ ...MAP, ...time({ columns: ["Date", "Clock"], ...change }) }, Buffer.from(HEADER));
+const timeOf = (fields: string[], change: Partial<CsvCall["time"]> = {}) => reader(change).timeOf(fields);
 
-  test("the time of a row is made of its columns, joined by a space", () => {
-    expect(timeOf(["A", " 2026-11-18", "14:30 "])).toEqual({
-      ok: true,
-      value: "2026-11-18T14:30:00.000000Z",
-    });
-    expect(reader({}).timeTextOf(["A", "2026-11-18", ""])).toBe("2026-11-18");
-    expect(reader({}).timeTextOf(["A", "", "14:30"])).toBe("14:30");
+test("the time of a row is made of its columns, joined by a space", () => {
+  expect(timeOf(["A", " 2026-11-18", "14:30 "])).toEqual({
+    ok: true,
+    value: "2026-11-18T14:30:00.000000Z",
   });
+  expect(reader({}).timeTextOf(["A", "2026-11-18", ""])).toBe("2026-11-18");
+  expect(reader({}).timeTextOf(["A", "", "14:30"])).toBe("14:30");
+});
 
-  test("the time of a row has the map's time of day behind it, where there is a date", () => {
-    const constant = "16:00";
+test("the time of a row has the map's time of day behind it, where there is a date", () => {
+  const constant = "16:00";
 
-    expect(timeOf(["A", "2026-11-18", ""], { constant })).toEqual({
-      ok: true,
-      value: "2026-11-18T16:00:00.000000Z",
-    });
-    expect(reader({ constant }).timeTextOf(["A", "", ""])).toBe("");
+  expect(timeOf(["A", "2026-11-18", ""], { constant })).toEqual({
+    ok: true,
+    value: "2026-11-18T16:00:00.000000Z",
   });
+  expect(reader({ constant }).timeTextOf(["A", "", ""])).toBe("");
+});
 
-  test("the time of a row is needed, and told by its columns when it is wrong", () => {
-    expect(timeOf(["A", "", " "])).toEqual({
-      ok: false,
-      problem: "Date, Clock is empty, and each row needs its time",
-    });
-    expect(timeOf(["A", "never", "ever"])).toEqual({
-      ok: false,
-      problem: 'Date, Clock is "never ever": expected ISO 8601',
-    });
+test("the time of a row is needed, and told by its columns when it is wrong", () => {
+  expect(timeOf(["A", "", " "])).toEqual({
+    ok: false,
+    problem: "Date, Clock is empty, and each row needs its time",
   });
+  expect(timeOf(["A", "never", "ever"])).toEqual({
+    ok: false,
+    problem: 'Date, Clock is "never ever": expected ISO 8601',
+  });
+});
 
-  test("the time of a row keeps microseconds, and says when there was more", () => {
-    expect(timeOf(["A", "2026-11-18", "14:30:00.1234567"])).toEqual({
-      ...{ ok: true, cut: 1 },
-      value: "2026-11-18T14:30:00.123456Z",
-    });
+test("the time of a row keeps microseconds, and says when there was more", () => {
+  expect(timeOf(["A", "2026-11-18", "14:30:00.1234567"])).toEqual({
+    ...{ ok: true, cut: 1 },
+    value: "2026-11-18T14:30:00.123456Z",
   });
 });
 

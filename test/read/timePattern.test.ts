@@ -1,12 +1,8 @@
 /** Times as file names and columns write them. */
 import { expect, test } from "@jest/globals";
-import {
-  findIso,
-  readIso,
-  createLocalReader,
-  type TimeRead,
-  compilePattern,
-} from "../../src/read/timePattern.ts";
+import { compilePattern } from "../../src/read/timePattern.ts";
+import { findIso, readIso } from "../../src/read/isoTime.ts";
+import { createLocalReader, type TimeRead } from "../../src/read/wallTime.ts";
 import { instantOf } from "../../src/clock.ts";
 
 const NEW_YORK = createLocalReader("America/New_York", "earlier");

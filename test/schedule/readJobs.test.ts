@@ -6,14 +6,7 @@ import { type JobsReport, readJobs, requireJobs } from "../../src/schedule/readJ
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { describeProblem } from "../../src/config/yamlFile.ts";
 import { accountVariables, accountYaml } from "../support/accounts.ts";
-import { tempDir } from "../support/tempDir.ts";
-
-/** A jobs directory with these files. */
-function jobsDir(files: Record<string, string>): string {
-  const dir = tempDir();
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
-  return dir;
-}
+import { tempDir, dirWith } from "../support/tempDir.ts";
 
 /** The problems of a jobs directory, `file:line: message`, files relative to it. */
 async function problemsIn(dir: string): Promise<string[]> {
@@ -25,12 +18,12 @@ async function problemsIn(dir: string): Promise<string[]> {
 
 /** The problems of one job file, `line: message`. */
 async function problemsOf(text: string): Promise<string[]> {
-  const problems = await problemsIn(jobsDir({ "a.yaml": text }));
+  const problems = await problemsIn(dirWith({ "a.yaml": text }));
   return problems.map((problem) => problem.replace(/^a\.yaml:/, ""));
 }
 
 function read(files: Record<string, string>): Promise<JobsReport> {
-  return readJobs(jobsDir(files));
+  return readJobs(dirWith(files));
 }
 
 const HEAD = `name: a\nschedule: "* * * * *"\n`;
@@ -334,7 +327,7 @@ test("a value of many lines is shown by its beginning, in one line", async () =>
 });
 
 test("a directory of job files is read whole: the problems of all files at once, and the jobs of the others", async () => {
-  const dir = jobsDir({
+  const dir = dirWith({
     "a.yaml": "name: a\nsymbols: [AAPL]\n",
     "b.yaml": `name: b\nschedule: "* * * * *"\nsymbols: [AAPL]\n`,
     "c.yml": `name: c\nschedule: "* * * * *"\nsession: noon\nsymbols: [AAPL]\n`,
@@ -351,7 +344,7 @@ test("a directory of job files is read whole: the problems of all files at once,
 });
 
 test("a directory of job files names every mistake in one pass, also where one hides another", async () => {
-  const dir = jobsDir({
+  const dir = dirWith({
     "a.yaml": `name: twin\nschedule: "* * * * *"\nsymbols: [AAPL]\n`,
     "b.yaml": `name: twin\nschedule: "* * *"\ncolour: red\naccount: nobody\nsymbols: [AAPL]\nsymbolsFile: ./none.txt\n`,
     "c.yaml": `name: twin\nname: c\nschedule: * * * * *\nsession: noon\n`,
@@ -381,7 +374,7 @@ test("a directory of job files names every mistake in one pass, also where one h
 
 test("a directory of job files with two jobs of one name keeps the first and names both files", async () => {
   const job = `name: twin\nschedule: "* * * * *"\nsymbols: [AAPL]\n`;
-  const dir = jobsDir({ "a.yaml": job, "b.yaml": `# copied\n${job}` });
+  const dir = dirWith({ "a.yaml": job, "b.yaml": `# copied\n${job}` });
 
   expect(await problemsIn(dir)).toEqual([
     "b.yaml:2: name is twin: a.yaml has it already, and each job needs a name of its own",
@@ -400,7 +393,7 @@ test("a directory of job files may hold a calendar, which is no job", async () =
 });
 
 test("a directory of job files may hold accounts, which are no job either, and no job is pinned to an account that is not among them", async () => {
-  const dir = jobsDir({
+  const dir = dirWith({
     "a.yaml": `${HEAD}account: second\nsymbols: [AAPL]\n`,
     "b.yaml": `name: b\nschedule: "* * * * *"\nsymbols: [AAPL]\naccount: third\n`,
     "accounts.yaml": `accounts:\n${accountYaml("main")}${accountYaml("second")}`,
@@ -434,7 +427,7 @@ test("a directory of job files may hold accounts, which are no job either, and n
 });
 
 test("mistakes in the calendar are named together with those of the jobs", async () => {
-  const dir = jobsDir({
+  const dir = dirWith({
     "a.yaml": HEAD,
     "calendar.yaml":
       "overrides:\n  - { date: 2027-02-30, kind: closed }\n  - { date: 2027-03-01, kind: shut }\n  - { day: 2027-03-02, kind: closed }\n",
@@ -450,7 +443,7 @@ test("mistakes in the calendar are named together with those of the jobs", async
 });
 
 test("a job file that cannot be read does not keep the others from being read", async () => {
-  const dir = jobsDir({ "b.yaml": `${HEAD}symbols: [AAPL]\n` });
+  const dir = dirWith({ "b.yaml": `${HEAD}symbols: [AAPL]\n` });
   mkdirSync(join(dir, "a.yaml"));
   symlinkSync(join(dir, "nowhere"), join(dir, "c.yaml"));
 
@@ -470,7 +463,7 @@ test("a missing directory of job files is refused with the remedy", async () => 
 });
 
 test("a directory without a job file is refused where jobs are needed", async () => {
-  const dir = jobsDir({ "calendar.yaml": "overrides: []\n", "readme.md": "" });
+  const dir = dirWith({ "calendar.yaml": "overrides: []\n", "readme.md": "" });
 
   await expect(requireJobs(dir, loadConfig({}, dir))).rejects.toMatchObject({
     code: "JOBS_UNREADABLE",
@@ -479,7 +472,7 @@ test("a directory without a job file is refused where jobs are needed", async ()
 });
 
 test("a directory of job files with mistakes is refused where jobs are needed, and all mistakes are named", async () => {
-  const dir = jobsDir({ "a.yaml": "symbols: [AAPL]\n", "b.yaml": "" });
+  const dir = dirWith({ "a.yaml": "symbols: [AAPL]\n", "b.yaml": "" });
 
   await expect(requireJobs(dir, loadConfig({}, dir))).rejects.toMatchObject({
     code: "JOBS_INVALID",
@@ -534,10 +527,10 @@ test("a schedule that never meets its session holds up no other job, and is refu
   const other = job("* * * * *").replace("name: a", "name: b");
   const [alone, beside] = [{ "a.yaml": job("0 3 * * *") }, { "a.yaml": job("0 3 * * *"), "b.yaml": other }];
 
-  const { jobs } = await requireJobs(jobsDir(beside), loadConfig({}, tempDir()));
+  const { jobs } = await requireJobs(dirWith(beside), loadConfig({}, tempDir()));
 
   expect(jobs.map(({ name }) => name)).toEqual(["b"]);
-  await expect(requireJobs(jobsDir(alone), loadConfig({}, tempDir()))).rejects.toMatchObject({
+  await expect(requireJobs(dirWith(alone), loadConfig({}, tempDir()))).rejects.toMatchObject({
     code: "JOBS_INVALID",
     message: expect.stringContaining("never due"),
   });
@@ -579,11 +572,11 @@ test.each([
     "list.txt:2: this is no symbol: expected one a line, or commas between them, each of 1 to 32 characters without blanks, commas, colons, quotes and brackets",
   ],
 ])("a file of symbols is refused by name: %s", async (_name, files: Record<string, string>, problem) => {
-  expect(await problemsIn(jobsDir({ "a.yaml": JOB, ...files }))).toEqual([problem]);
+  expect(await problemsIn(dirWith({ "a.yaml": JOB, ...files }))).toEqual([problem]);
 });
 
 test("a directory in place of a file of symbols is refused by name", async () => {
-  const dir = jobsDir({ "a.yaml": JOB });
+  const dir = dirWith({ "a.yaml": JOB });
   mkdirSync(join(dir, "list.txt"));
 
   expect(await problemsIn(dir)).toEqual(["a.yaml:3: symbolsFile list.txt cannot be read (EISDIR)"]);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createTask } from "node-cron";
 import { validateCron } from "../../src/schedule/cron.ts";
@@ -108,135 +108,131 @@ test.each([
   expect(found).toEqual(minutes.filter((at) => task.match(at)));
 });
 
-describe("the nights the clocks change in New York", () => {
-  const spring = ["2025-03-09T04:59:00Z", "2025-03-09T08:00:00Z"] as const;
-  const autumn = ["2025-11-02T03:59:00Z", "2025-11-02T08:00:00Z"] as const;
+const spring = ["2025-03-09T04:59:00Z", "2025-03-09T08:00:00Z"] as const;
+const autumn = ["2025-11-02T03:59:00Z", "2025-11-02T08:00:00Z"] as const;
 
-  test("an every-minute job is due every minute that passes", () => {
-    expect(slots(newYork("* * * * *"), ...spring)).toHaveLength(181);
-    expect(slots(newYork("* * * * *"), ...autumn)).toHaveLength(241);
-  });
-
-  test("an hourly job is due every hour that passes, in the repeated one twice by the wall", () => {
-    expect(slots(newYork("30 * * * *"), ...autumn)).toEqual([
-      "2025-11-02T04:30",
-      "2025-11-02T05:30",
-      "2025-11-02T06:30",
-      "2025-11-02T07:30",
-    ]);
-    expect(slots(newYork("30 * * * *"), ...spring)).toEqual([
-      "2025-03-09T05:30",
-      "2025-03-09T06:30",
-      "2025-03-09T07:30",
-    ]);
-  });
-
-  test("a daily job in the repeated hour is due once, at the first occurrence", () => {
-    expect(slots(newYork("30 1 * * *"), ...autumn)).toEqual(["2025-11-02T05:30"]);
-  });
-
-  test("a daily job right after the repeated hour is due when that is over", () => {
-    expect(slots(newYork("0 2 * * *"), ...autumn)).toEqual(["2025-11-02T07:00"]);
-  });
-
-  test("a daily job in the skipped hour is due once, an hour later on the wall", () => {
-    expect(slots(newYork("30 2 * * *"), ...spring)).toEqual(["2025-03-09T07:30"]);
-  });
-
-  test("a time moved out of the skipped hour onto another slot is one slot", () => {
-    expect(slots(newYork("*/30 1-3 * * *"), ...spring)).toEqual([
-      "2025-03-09T06:00",
-      "2025-03-09T06:30",
-      "2025-03-09T07:00",
-      "2025-03-09T07:30",
-    ]);
-  });
-
-  test("a clock that changes by half an hour, or at midnight, is counted the same way", () => {
-    const at = (cron: string, timezone: string) =>
-      createSchedule({ cron, timezone, session: "always", calendar: alwaysOpen });
-
-    // Lord Howe: 02:00 to 02:30 on 5 October 2025. Havana: 00:00 to 01:00 on 9 March 2025.
-    expect(
-      slots(at("15 2 * * *", "Australia/Lord_Howe"), "2025-10-04T12:00:00Z", "2025-10-05T12:00:00Z"),
-    ).toEqual(["2025-10-04T15:45"]);
-    // A time that is moved by the half hour comes after the one that is not: 02:45 for 02:15, and 02:40.
-    expect(
-      slots(at("15,40 2 * * *", "Australia/Lord_Howe"), "2025-10-04T12:00:00Z", "2025-10-05T12:00:00Z"),
-    ).toEqual(["2025-10-04T15:40", "2025-10-04T15:45"]);
-    expect(slots(at("30 0 * * *", "America/Havana"), "2025-03-09T00:00:00Z", "2025-03-10T00:00:00Z")).toEqual(
-      ["2025-03-09T05:30"],
-    );
-  });
-
-  test("a date that a zone skipped has no slot", () => {
-    const apia = createSchedule({
-      cron: "0 12 * * *",
-      timezone: "Pacific/Apia",
-      session: "always",
-      calendar: alwaysOpen,
-    });
-
-    // 30 December 2011 did not happen in Samoa: noon of the 29th is followed by noon of the 31st.
-    expect(slots(apia, "2011-12-29T12:00:00Z", "2011-12-31T12:00:00Z")).toEqual([
-      "2011-12-29T22:00",
-      "2011-12-30T22:00",
-    ]);
-  });
+test("an every-minute job is due every minute that passes", () => {
+  expect(slots(newYork("* * * * *"), ...spring)).toHaveLength(181);
+  expect(slots(newYork("* * * * *"), ...autumn)).toHaveLength(241);
 });
 
-describe("the market's hours", () => {
-  test("a job for the regular session is due from the open to the minute before the close", () => {
-    const day = slots(newYork("* * * * *", "regular"), "2026-01-15T05:00:00Z", "2026-01-16T05:00:00Z");
+test("an hourly job is due every hour that passes, in the repeated one twice by the wall", () => {
+  expect(slots(newYork("30 * * * *"), ...autumn)).toEqual([
+    "2025-11-02T04:30",
+    "2025-11-02T05:30",
+    "2025-11-02T06:30",
+    "2025-11-02T07:30",
+  ]);
+  expect(slots(newYork("30 * * * *"), ...spring)).toEqual([
+    "2025-03-09T05:30",
+    "2025-03-09T06:30",
+    "2025-03-09T07:30",
+  ]);
+});
 
-    expect(day).toHaveLength(390);
-    expect([day[0], day.at(-1)]).toEqual(["2026-01-15T14:30", "2026-01-15T20:59"]);
+test("a daily job in the repeated hour is due once, at the first occurrence", () => {
+  expect(slots(newYork("30 1 * * *"), ...autumn)).toEqual(["2025-11-02T05:30"]);
+});
+
+test("a daily job right after the repeated hour is due when that is over", () => {
+  expect(slots(newYork("0 2 * * *"), ...autumn)).toEqual(["2025-11-02T07:00"]);
+});
+
+test("a daily job in the skipped hour is due once, an hour later on the wall", () => {
+  expect(slots(newYork("30 2 * * *"), ...spring)).toEqual(["2025-03-09T07:30"]);
+});
+
+test("a time moved out of the skipped hour onto another slot is one slot", () => {
+  expect(slots(newYork("*/30 1-3 * * *"), ...spring)).toEqual([
+    "2025-03-09T06:00",
+    "2025-03-09T06:30",
+    "2025-03-09T07:00",
+    "2025-03-09T07:30",
+  ]);
+});
+
+test("a clock that changes by half an hour, or at midnight, is counted the same way", () => {
+  const at = (cron: string, timezone: string) =>
+    createSchedule({ cron, timezone, session: "always", calendar: alwaysOpen });
+
+  // Lord Howe: 02:00 to 02:30 on 5 October 2025. Havana: 00:00 to 01:00 on 9 March 2025.
+  expect(
+    slots(at("15 2 * * *", "Australia/Lord_Howe"), "2025-10-04T12:00:00Z", "2025-10-05T12:00:00Z"),
+  ).toEqual(["2025-10-04T15:45"]);
+  // A time that is moved by the half hour comes after the one that is not: 02:45 for 02:15, and 02:40.
+  expect(
+    slots(at("15,40 2 * * *", "Australia/Lord_Howe"), "2025-10-04T12:00:00Z", "2025-10-05T12:00:00Z"),
+  ).toEqual(["2025-10-04T15:40", "2025-10-04T15:45"]);
+  expect(slots(at("30 0 * * *", "America/Havana"), "2025-03-09T00:00:00Z", "2025-03-10T00:00:00Z")).toEqual([
+    "2025-03-09T05:30",
+  ]);
+});
+
+test("a date that a zone skipped has no slot", () => {
+  const apia = createSchedule({
+    cron: "0 12 * * *",
+    timezone: "Pacific/Apia",
+    session: "always",
+    calendar: alwaysOpen,
   });
 
-  test("pre, post and any have 330, 240 and 960 minutes", () => {
-    const minutes = (session: WantedSession) =>
-      slots(newYork("* * * * *", session), "2026-01-15T05:00:00Z", "2026-01-16T05:00:00Z").length;
+  // 30 December 2011 did not happen in Samoa: noon of the 29th is followed by noon of the 31st.
+  expect(slots(apia, "2011-12-29T12:00:00Z", "2011-12-31T12:00:00Z")).toEqual([
+    "2011-12-29T22:00",
+    "2011-12-30T22:00",
+  ]);
+});
 
-    expect([minutes("pre"), minutes("post"), minutes("any"), minutes("always")]).toEqual([
-      330, 240, 960, 1_440,
-    ]);
+test("a job for the regular session is due from the open to the minute before the close", () => {
+  const day = slots(newYork("* * * * *", "regular"), "2026-01-15T05:00:00Z", "2026-01-16T05:00:00Z");
+
+  expect(day).toHaveLength(390);
+  expect([day[0], day.at(-1)]).toEqual(["2026-01-15T14:30", "2026-01-15T20:59"]);
+});
+
+test("pre, post and any have 330, 240 and 960 minutes", () => {
+  const minutes = (session: WantedSession) =>
+    slots(newYork("* * * * *", session), "2026-01-15T05:00:00Z", "2026-01-16T05:00:00Z").length;
+
+  expect([minutes("pre"), minutes("post"), minutes("any"), minutes("always")]).toEqual([
+    330, 240, 960, 1_440,
+  ]);
+});
+
+test("an early close at 13:00 leaves 210 regular minutes and moves the post-market forward", () => {
+  expect(slots(newYork("* * * * *", "regular"), "2025-07-03T04:00:00Z", "2025-07-04T04:00:00Z")).toHaveLength(
+    210,
+  );
+  expect(slots(newYork("0 * * * *", "post"), "2025-07-03T04:00:00Z", "2025-07-04T04:00:00Z")).toEqual([
+    "2025-07-03T17:00",
+    "2025-07-03T18:00",
+    "2025-07-03T19:00",
+    "2025-07-03T20:00",
+  ]);
+});
+
+test("a day of mourning, a holiday and a weekend have no slot", () => {
+  expect(slots(newYork("* * * * *", "any"), "2025-01-09T05:00:00Z", "2025-01-10T05:00:00Z")).toEqual([]);
+  expect(slots(newYork("* * * * *", "any"), "2025-07-04T04:00:00Z", "2025-07-07T04:00:00Z")).toEqual([]);
+});
+
+test("a job written in another zone follows the exchange's days, not its own", () => {
+  const tokyo = createSchedule({
+    cron: "0 * * * *",
+    timezone: "Asia/Tokyo",
+    session: "regular",
+    calendar: nyse,
   });
 
-  test("an early close at 13:00 leaves 210 regular minutes and moves the post-market forward", () => {
-    expect(
-      slots(newYork("* * * * *", "regular"), "2025-07-03T04:00:00Z", "2025-07-04T04:00:00Z"),
-    ).toHaveLength(210);
-    expect(slots(newYork("0 * * * *", "post"), "2025-07-03T04:00:00Z", "2025-07-04T04:00:00Z")).toEqual([
-      "2025-07-03T17:00",
-      "2025-07-03T18:00",
-      "2025-07-03T19:00",
-      "2025-07-03T20:00",
-    ]);
-  });
+  // Friday's session ends on Saturday morning in Tokyo.
+  expect(slots(tokyo, "2026-01-16T14:00:00Z", "2026-01-19T14:00:00Z").at(-1)).toBe("2026-01-16T20:00");
+});
 
-  test("a day of mourning, a holiday and a weekend have no slot", () => {
-    expect(slots(newYork("* * * * *", "any"), "2025-01-09T05:00:00Z", "2025-01-10T05:00:00Z")).toEqual([]);
-    expect(slots(newYork("* * * * *", "any"), "2025-07-04T04:00:00Z", "2025-07-07T04:00:00Z")).toEqual([]);
-  });
-
-  test("a job written in another zone follows the exchange's days, not its own", () => {
-    const tokyo = createSchedule({
-      cron: "0 * * * *",
-      timezone: "Asia/Tokyo",
-      session: "regular",
-      calendar: nyse,
-    });
-
-    // Friday's session ends on Saturday morning in Tokyo.
-    expect(slots(tokyo, "2026-01-16T14:00:00Z", "2026-01-19T14:00:00Z").at(-1)).toBe("2026-01-16T20:00");
-  });
-
-  test("a leap day is a day like others", () => {
-    expect(slots(newYork("0 12 29 FEB *"), "2023-01-01T00:00:00Z", "2028-12-31T00:00:00Z")).toEqual([
-      "2024-02-29T17:00",
-      "2028-02-29T17:00",
-    ]);
-  });
+test("a leap day is a day like others", () => {
+  expect(slots(newYork("0 12 29 FEB *"), "2023-01-01T00:00:00Z", "2028-12-31T00:00:00Z")).toEqual([
+    "2024-02-29T17:00",
+    "2028-02-29T17:00",
+  ]);
 });
 
 const next = (schedule: Schedule, after: string) => schedule.next(new Date(after))?.toISOString() ?? null;

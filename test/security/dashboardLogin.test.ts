@@ -5,12 +5,16 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { Agent, request } from "undici";
 import type { Clock } from "../../src/clock.ts";
-import { AT_ONCE, MOST_WAITING, networkOf, PAUSE_MS } from "../../src/web/guard/tries.ts";
+import { networkOf } from "../../src/web/guard/tries.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { openDashboard } from "../web/dashboard.ts";
+
+const AT_ONCE = 10;
+const MOST_WAITING = 30;
+const PAUSE_MS = 1_000;
 
 const { url } = await freshDatabase();
 const pool = poolOn(url, { readOnly: true, max: 2 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "@jest/globals";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
-import { exact, harmless, harmlessSql } from "../../src/read/cell.ts";
+import { exact, harmless, harmlessSql } from "../../src/read/formula.ts";
 import { barsCsv } from "../../src/web/api/barsFile.ts";
 import { backfillWorld, type BackfillWorld } from "../backfill/world.ts";
 import { backfill, files } from "../backfill/csv/csvFiles.ts";

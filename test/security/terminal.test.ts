@@ -16,7 +16,7 @@ import { capturedEdges, type Outcome } from "../cli/edges.ts";
 import { anyCharacter } from "../support/anyCharacter.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
-import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
+import { accountAt } from "../support/simulatedService.ts";
 import { startStubService } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
@@ -171,11 +171,7 @@ const env = {
   DATABASE_URL: url,
   QUOTEKEEPER_DATA_DIR: dataDir,
   QUOTEKEEPER_JOBS_DIR: jobsDir,
-  QUOTES_BASE_URL: service.baseUrl,
-  QUOTES_CONSUMER_KEY: TEST_CREDENTIALS.consumerKey,
-  QUOTES_CONSUMER_SECRET: TEST_CREDENTIALS.consumerSecret,
-  QUOTES_ACCESS_TOKEN: TEST_CREDENTIALS.accessToken,
-  QUOTES_ACCESS_TOKEN_SECRET: TEST_CREDENTIALS.accessTokenSecret,
+  ...accountAt(service.baseUrl),
 };
 const BAD_JOBS = { QUOTEKEEPER_JOBS_DIR: badJobsDir };
 

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { classifyAnswer } from "../../src/quotes-api/answer.ts";
 import { signRequest } from "../../src/quotes-api/oauth/signature.ts";
@@ -75,256 +75,243 @@ function answerIn(text: string): Answer {
   return { status: Number(first.split(" ")[1] ?? 0), headers, body, broken };
 }
 
-describe("writing faults down", () => {
-  test("a list of faults is read with shares, durations and ranges", () => {
-    expect(readFaults("latency=200ms..2s,429=5%,truncate=2%,500=0.01,skew=-11s,reorder")).toEqual({
-      latencyMs: { from: 200, to: 2_000 },
-      shares: expect.objectContaining({ "429": 0.05, truncate: 0.02, "500": 0.01, drop: 0 }),
-      reorder: 1,
-      skewMs: -11_000,
-      headerSkewMs: 0,
-    });
-  });
-
-  test.each([
-    ["500=200%", /500 takes 1%, not "200%"/],
-    ["latency=2s..1s", /latency takes 200ms\.\.2s or 500ms, not "2s\.\.1s"/],
-    [
-      "latency=soon,lies=5%,skew",
-      /there is no fault "lies"; latency takes .*; skew takes 11s or -11s, not ""/,
-    ],
-    ["429", /429 takes 5%, not ""/],
-    ["500=1%,500=2%", /500 is given twice/],
-    ["", /no fault is named/],
-  ])("%j is refused with exit code 2, and the faults there are", async (text, said) => {
-    const { exitCode, stdout, stderr } = await run(["serve", "--source", "simulated", "--faults", text]);
-
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(stderr).toMatch(/^FAULTS_INVALID: /);
-    expect(stderr).toMatch(said);
-    for (const name of Object.keys(FAULT_TABLE)) expect(stderr).toContain(`${name} (`);
-  });
-
-  test("a file may hold them, one a line; what is wrong with it is said", async () => {
-    const file = join(tempDir(), "faults.yaml");
-    writeFileSync(file, "latency: 200ms..2s\n429: 5%\nreorder:\nbroken: 1%\n");
-
-    const { exitCode, stderr } = await run(["serve", "--source", "simulated", "--faults", file]);
-
-    expect({ exitCode, stderr }).toEqual({
-      exitCode: 2,
-      stderr: expect.stringMatching(
-        /^FAULTS_INVALID: there is no fault "broken"\. There are: .*latency \(200ms/,
-      ),
-    });
-  });
-
-  test("no text whatsoever makes the reader fail", () => {
-    fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.stringMatching(/^(latency|429|skew)=[0-9.ms%]*$/)), (text) => {
-        try {
-          readFaults(text);
-        } catch (error) {
-          expect((error as { code: string }).code).toBe("FAULTS_INVALID");
-        }
-      }),
-    );
+test("a list of faults is read with shares, durations and ranges", () => {
+  expect(readFaults("latency=200ms..2s,429=5%,truncate=2%,500=0.01,skew=-11s,reorder")).toEqual({
+    latencyMs: { from: 200, to: 2_000 },
+    shares: expect.objectContaining({ "429": 0.05, truncate: 0.02, "500": 0.01, drop: 0 }),
+    reorder: 1,
+    skewMs: -11_000,
+    headerSkewMs: 0,
   });
 });
 
-describe("drawing faults", () => {
-  test("seed and number of a call decide its fault; shares and latencies come out as asked", () => {
-    const config = readFaults("latency=100ms..300ms,500=10%,truncate=20%,reorder=50%");
-    const draw = (seed: number) =>
-      Array.from({ length: 5_000 }, (_, call) => decideFault(config, seed, call));
+test.each([
+  ["500=200%", /500 takes 1%, not "200%"/],
+  ["latency=2s..1s", /latency takes 200ms\.\.2s or 500ms, not "2s\.\.1s"/],
+  ["latency=soon,lies=5%,skew", /there is no fault "lies"; latency takes .*; skew takes 11s or -11s, not ""/],
+  ["429", /429 takes 5%, not ""/],
+  ["500=1%,500=2%", /500 is given twice/],
+  ["", /no fault is named/],
+])("a list of faults %j is refused with exit code 2, and the faults there are", async (text, said) => {
+  const { exitCode, stdout, stderr } = await run(["serve", "--source", "simulated", "--faults", text]);
 
-    const faults = draw(7);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  expect(stderr).toMatch(/^FAULTS_INVALID: /);
+  expect(stderr).toMatch(said);
+  for (const name of Object.keys(FAULT_TABLE)) expect(stderr).toContain(`${name} (`);
+});
 
-    const share = (test: (fault: (typeof faults)[number]) => boolean) => faults.filter(test).length / 5_000;
-    expect(draw(7)).toEqual(faults);
-    expect(draw(8)).not.toEqual(faults);
-    expect(share(({ kind }) => kind === "500")).toBeCloseTo(0.1, 1);
-    expect(share(({ kind }) => kind?.startsWith("truncate-") === true)).toBeCloseTo(0.18, 1);
-    expect(share(({ shuffle }) => shuffle !== null)).toBeCloseTo(0.5, 1);
-    const latencies = faults.map(({ latencyMs }) => latencyMs);
-    expect([Math.min(...latencies), Math.max(...latencies)]).toEqual([100, 300]);
-    expect(new Set(faults.map(({ kind }) => kind)).size).toBe(6);
-  });
+test("a file may hold them, one a line; what is wrong with it is said", async () => {
+  const file = join(tempDir(), "faults.yaml");
+  writeFileSync(file, "latency: 200ms..2s\n429: 5%\nreorder:\nbroken: 1%\n");
 
-  test("two or more instruments never keep their order, and none is lost", () => {
-    fc.assert(
-      fc.property(fc.uniqueArray(fc.integer(), { minLength: 2 }), fc.integer(), (items, seed) => {
-        const mixed = shuffled(items, seed);
-        expect(mixed).not.toEqual(items);
-        expect(mixed.toSorted()).toEqual(items.toSorted());
-      }),
-    );
+  const { exitCode, stderr } = await run(["serve", "--source", "simulated", "--faults", file]);
+
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 2,
+    stderr: expect.stringMatching(
+      /^FAULTS_INVALID: there is no fault "broken"\. There are: .*latency \(200ms/,
+    ),
   });
 });
 
-describe("faults on the wire", () => {
-  test("the fault 429 uses the limit up at once, with its headers, and normal answers come when it has expired", async () => {
-    const world = await faulty("429=8%", { seed: 1 });
-    const answers: Answer[] = [];
-
-    for (let call = 0; call < 50; call++) {
-      answers.push(await ask(world));
-      world.clock.advance(5_000);
-    }
-
-    const statuses = answers.map(({ status }) => status);
-    const first = statuses.indexOf(429);
-    const storm = answers.slice(first, statuses.indexOf(200, first));
-    expect(first).toBeGreaterThan(0);
-    expect(storm.length).toBeGreaterThan(1);
-    for (const { headers, body } of storm) {
-      expect(headers).toMatchObject({
-        "x-ratelimit-used": "60",
-        "x-ratelimit-remaining": "0",
-        "x-ratelimit-limit": "60",
-        "x-ratelimit-expire": storm[0]?.headers["x-ratelimit-expire"],
-      });
-      expect(body).toContain("API calls quota exceeded");
-    }
-    expect(statuses.slice(first)).toContain(200);
-  });
-
-  test("a service truncates silently, early, open, and with a length that is too small", async () => {
-    const seen: Record<string, Answer> = {};
-    for (const way of ["silent", "early", "open", "length"])
-      seen[way] = await ask(await faulty(`truncate-${way}=100%`));
-
-    const lengths = (way: string) => [
-      seen[way]?.headers["content-length"],
-      seen[way]?.body.length,
-      seen[way]?.broken,
-    ];
-    const [silent, cut, isBroken] = lengths("silent");
-    expect([Number(silent), isBroken]).toEqual([cut, false]);
-    expect(Number(lengths("early")[0])).toBeGreaterThan(Number(lengths("early")[1]));
-    expect(lengths("early")[2]).toBe(true);
-    expect(lengths("open")).toEqual([undefined, expect.any(Number), false]);
-    expect(Number(lengths("length")[0])).toBeLessThan(Number(lengths("length")[1]));
-    for (const { status, headers, body: sent } of Object.values(seen)) {
-      const body = sent.slice(0, Number(headers["content-length"] ?? Infinity));
-      expect({ status, type: headers["content-type"] }).toEqual({
-        status: 200,
-        type: "application/xml; charset=UTF-8",
-      });
-      expect(headers["x-ratelimit-remaining"]).toBe("59");
-      expect(() => readDocument(Buffer.from(body))).toThrow("DOCUMENT_REFUSED");
-    }
-  });
-
-  test("the fault 500 is an error document, html a page with status 200, drop no answer at all", async () => {
-    const [error, page, none] = [
-      await ask(await faulty("500=100%")),
-      await ask(await faulty("html=100%")),
-      await ask(await faulty("drop=100%")),
-    ];
-
-    expect(error).toMatchObject({ status: 500, body: expect.stringContaining("<error>") });
-    expect(page).toMatchObject({ status: 200, body: expect.stringMatching(/^<!DOCTYPE html>/) });
-    expect(page.headers["content-type"]).toMatch(/^text\/html/);
-    expect(none).toMatchObject({ status: 0, broken: true });
-  });
-
-  test("the fault latency delays every answer, on the service's clock", async () => {
-    const world = await faulty("latency=200ms..2s");
-    for (let call = 0; call < 20; call++) expect((await ask(world)).status).toBe(200);
-
-    expect(world.clock.slept).toHaveLength(20);
-    expect(new Set(world.clock.slept).size).toBeGreaterThan(10);
-    for (const ms of world.clock.slept) expect(ms >= 200 && ms <= 2_000).toBe(true);
-  });
-
-  test("the fault skew moves the clock that verifies and the clock that is shown; header-skew only the latter", async () => {
-    const [skewed, shown] = [await faulty("skew=11s"), await faulty("header-skew=-1h")];
-
-    const refused = await ask(skewed);
-    const corrected = await ask(skewed, 11_000);
-    const accepted = await ask(shown);
-
-    const dateOf = ({ headers }: Answer) => headers["date"];
-    const utc = (ms: number) => new Date(skewed.clock.now().getTime() + ms).toUTCString();
-    expect([refused.status, dateOf(refused)]).toEqual([401, utc(11_000)]);
-    expect([corrected.status, dateOf(corrected)]).toEqual([200, utc(11_000)]);
-    expect([accepted.status, dateOf(accepted)]).toEqual([200, utc(-3_600_000)]);
-    expect(accepted.headers["x-ratelimit-expire"]).toBe(
-      String(Math.ceil(shown.clock.now().getTime() / 1000) + 60 - 3_600),
-    );
-  });
-
-  test("the fault reorder keeps every instrument, in another order", async () => {
-    const { body } = await ask(await faulty("reorder"));
-
-    const names = readDocument(Buffer.from(body)).items.map((item) =>
-      item.ok ? item.item.instrument.symbol : "",
-    );
-    expect(names).not.toEqual(SYMBOLS);
-    expect(names.toSorted()).toEqual(SYMBOLS.toSorted());
-  });
-
-  test("two services of one seed make the same faults, call by call", async () => {
-    const statuses = async (seed: number) => {
-      const world = await faulty("500=30%,drop=20%", { seed });
-      const seen: number[] = [];
-      for (let call = 0; call < 20; call++) seen.push((await ask(world)).status);
-      return seen;
-    };
-
-    const [first, again, other] = [await statuses(1), await statuses(1), await statuses(2)];
-
-    expect(again).toEqual(first);
-    expect(other).not.toEqual(first);
-    expect(new Set(first)).toEqual(new Set([200, 500, 0]));
-  });
-});
-
-describe("our own collector", () => {
-  const SPECS = [
-    ...CHANCE_FAULTS.map((name) => `${name}=50%`),
-    "reorder",
-    "latency=1s..5s",
-    "skew=11s",
-    "skew=-11s",
-    "header-skew=1h",
-    "latency=10ms..20ms,429=5%,truncate=20%,500=10%,drop=10%,html=10%,skew=11s,reorder",
-  ];
-
-  test.each(SPECS)(
-    "our own collector meets %s without one wrong row, and stores whole answers",
-    async (text) => {
-      const { baseUrl, credentials, clock, market } = await faulty(text);
-      const collecting = await openCollecting(clock, { baseUrl, credentials });
-      let whole = 0;
-
-      for (let call = 0; call < 12; call++) {
-        const collected = await collecting.collect(CALL).catch((error: Error) => error);
-        if (!(collected instanceof Error) && classifyAnswer(collected.record).outcome === "quotes")
-          whole += 1;
-        clock.advance(20_000);
+test("no text whatsoever makes the reader fail", () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.stringMatching(/^(latency|429|skew)=[0-9.ms%]*$/)), (text) => {
+      try {
+        readFaults(text);
+      } catch (error) {
+        expect((error as { code: string }).code).toBe("FAULTS_INVALID");
       }
-
-      const rows = await rowsOfQuery(
-        collecting.pool,
-        `select i.symbol, q.last, q.bid, e.volume, to_char(q.observed_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
-       from quotes q join instruments i on i.id = q.instrument_id
-       join extended_quotes e using (instrument_id, observed_at, source_id)`,
-      );
-      const skewMs = readFaults(text).skewMs;
-      for (const { symbol, last, bid, volume, at } of rows) {
-        // What the market says at the service's own time of the answer, which is the time of receipt here.
-        const atMs = Date.parse(String(at)) + skewMs;
-        const { quote } = market.quote({ kind: "security", symbol: String(symbol) }, new Date(atMs));
-        expect({ last, bid, volume }).toEqual({
-          last: quote.last,
-          bid: quote.bid,
-          volume: quote.extended.volume,
-        });
-      }
-      expect(rows).toHaveLength(whole * SYMBOLS.length);
-      expect(whole).toBeGreaterThan(0);
-    },
+    }),
   );
 });
+
+test("seed and number of a call decide its fault; shares and latencies come out as asked", () => {
+  const config = readFaults("latency=100ms..300ms,500=10%,truncate=20%,reorder=50%");
+  const draw = (seed: number) => Array.from({ length: 5_000 }, (_, call) => decideFault(config, seed, call));
+
+  const faults = draw(7);
+
+  const share = (test: (fault: (typeof faults)[number]) => boolean) => faults.filter(test).length / 5_000;
+  expect(draw(7)).toEqual(faults);
+  expect(draw(8)).not.toEqual(faults);
+  expect(share(({ kind }) => kind === "500")).toBeCloseTo(0.1, 1);
+  expect(share(({ kind }) => kind?.startsWith("truncate-") === true)).toBeCloseTo(0.18, 1);
+  expect(share(({ shuffle }) => shuffle !== null)).toBeCloseTo(0.5, 1);
+  const latencies = faults.map(({ latencyMs }) => latencyMs);
+  expect([Math.min(...latencies), Math.max(...latencies)]).toEqual([100, 300]);
+  expect(new Set(faults.map(({ kind }) => kind)).size).toBe(6);
+});
+
+test("two or more instruments never keep their order, and none is lost", () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.integer(), { minLength: 2 }), fc.integer(), (items, seed) => {
+      const mixed = shuffled(items, seed);
+      expect(mixed).not.toEqual(items);
+      expect(mixed.toSorted()).toEqual(items.toSorted());
+    }),
+  );
+});
+
+test("the fault 429 uses the limit up at once, with its headers, and normal answers come when it has expired", async () => {
+  const world = await faulty("429=8%", { seed: 1 });
+  const answers: Answer[] = [];
+
+  for (let call = 0; call < 50; call++) {
+    answers.push(await ask(world));
+    world.clock.advance(5_000);
+  }
+
+  const statuses = answers.map(({ status }) => status);
+  const first = statuses.indexOf(429);
+  const storm = answers.slice(first, statuses.indexOf(200, first));
+  expect(first).toBeGreaterThan(0);
+  expect(storm.length).toBeGreaterThan(1);
+  for (const { headers, body } of storm) {
+    expect(headers).toMatchObject({
+      "x-ratelimit-used": "60",
+      "x-ratelimit-remaining": "0",
+      "x-ratelimit-limit": "60",
+      "x-ratelimit-expire": storm[0]?.headers["x-ratelimit-expire"],
+    });
+    expect(body).toContain("API calls quota exceeded");
+  }
+  expect(statuses.slice(first)).toContain(200);
+});
+
+test("a service truncates silently, early, open, and with a length that is too small", async () => {
+  const seen: Record<string, Answer> = {};
+  for (const way of ["silent", "early", "open", "length"])
+    seen[way] = await ask(await faulty(`truncate-${way}=100%`));
+
+  const lengths = (way: string) => [
+    seen[way]?.headers["content-length"],
+    seen[way]?.body.length,
+    seen[way]?.broken,
+  ];
+  const [silent, cut, isBroken] = lengths("silent");
+  expect([Number(silent), isBroken]).toEqual([cut, false]);
+  expect(Number(lengths("early")[0])).toBeGreaterThan(Number(lengths("early")[1]));
+  expect(lengths("early")[2]).toBe(true);
+  expect(lengths("open")).toEqual([undefined, expect.any(Number), false]);
+  expect(Number(lengths("length")[0])).toBeLessThan(Number(lengths("length")[1]));
+  for (const { status, headers, body: sent } of Object.values(seen)) {
+    const body = sent.slice(0, Number(headers["content-length"] ?? Infinity));
+    expect({ status, type: headers["content-type"] }).toEqual({
+      status: 200,
+      type: "application/xml; charset=UTF-8",
+    });
+    expect(headers["x-ratelimit-remaining"]).toBe("59");
+    expect(() => readDocument(Buffer.from(body))).toThrow("DOCUMENT_REFUSED");
+  }
+});
+
+test("the fault 500 is an error document, html a page with status 200, drop no answer at all", async () => {
+  const [error, page, none] = [
+    await ask(await faulty("500=100%")),
+    await ask(await faulty("html=100%")),
+    await ask(await faulty("drop=100%")),
+  ];
+
+  expect(error).toMatchObject({ status: 500, body: expect.stringContaining("<error>") });
+  expect(page).toMatchObject({ status: 200, body: expect.stringMatching(/^<!DOCTYPE html>/) });
+  expect(page.headers["content-type"]).toMatch(/^text\/html/);
+  expect(none).toMatchObject({ status: 0, broken: true });
+});
+
+test("the fault latency delays every answer, on the service's clock", async () => {
+  const world = await faulty("latency=200ms..2s");
+  for (let call = 0; call < 20; call++) expect((await ask(world)).status).toBe(200);
+
+  expect(world.clock.slept).toHaveLength(20);
+  expect(new Set(world.clock.slept).size).toBeGreaterThan(10);
+  for (const ms of world.clock.slept) expect(ms >= 200 && ms <= 2_000).toBe(true);
+});
+
+test("the fault skew moves the clock that verifies and the clock that is shown; header-skew only the latter", async () => {
+  const [skewed, shown] = [await faulty("skew=11s"), await faulty("header-skew=-1h")];
+
+  const refused = await ask(skewed);
+  const corrected = await ask(skewed, 11_000);
+  const accepted = await ask(shown);
+
+  const dateOf = ({ headers }: Answer) => headers["date"];
+  const utc = (ms: number) => new Date(skewed.clock.now().getTime() + ms).toUTCString();
+  expect([refused.status, dateOf(refused)]).toEqual([401, utc(11_000)]);
+  expect([corrected.status, dateOf(corrected)]).toEqual([200, utc(11_000)]);
+  expect([accepted.status, dateOf(accepted)]).toEqual([200, utc(-3_600_000)]);
+  expect(accepted.headers["x-ratelimit-expire"]).toBe(
+    String(Math.ceil(shown.clock.now().getTime() / 1000) + 60 - 3_600),
+  );
+});
+
+test("the fault reorder keeps every instrument, in another order", async () => {
+  const { body } = await ask(await faulty("reorder"));
+
+  const names = readDocument(Buffer.from(body)).items.map((item) =>
+    item.ok ? item.item.instrument.symbol : "",
+  );
+  expect(names).not.toEqual(SYMBOLS);
+  expect(names.toSorted()).toEqual(SYMBOLS.toSorted());
+});
+
+test("two services of one seed make the same faults, call by call", async () => {
+  const statuses = async (seed: number) => {
+    const world = await faulty("500=30%,drop=20%", { seed });
+    const seen: number[] = [];
+    for (let call = 0; call < 20; call++) seen.push((await ask(world)).status);
+    return seen;
+  };
+
+  const [first, again, other] = [await statuses(1), await statuses(1), await statuses(2)];
+
+  expect(again).toEqual(first);
+  expect(other).not.toEqual(first);
+  expect(new Set(first)).toEqual(new Set([200, 500, 0]));
+});
+
+const SPECS = [
+  ...CHANCE_FAULTS.map((name) => `${name}=50%`),
+  "reorder",
+  "latency=1s..5s",
+  "skew=11s",
+  "skew=-11s",
+  "header-skew=1h",
+  "latency=10ms..20ms,429=5%,truncate=20%,500=10%,drop=10%,html=10%,skew=11s,reorder",
+];
+
+test.each(SPECS)(
+  "our own collector meets %s without one wrong row, and stores whole answers",
+  async (text) => {
+    const { baseUrl, credentials, clock, market } = await faulty(text);
+    const collecting = await openCollecting(clock, { baseUrl, credentials });
+    let whole = 0;
+
+    for (let call = 0; call < 12; call++) {
+      const collected = await collecting.collect(CALL).catch((error: Error) => error);
+      if (!(collected instanceof Error) && classifyAnswer(collected.record).outcome === "quotes") whole += 1;
+      clock.advance(20_000);
+    }
+
+    const rows = await rowsOfQuery(
+      collecting.pool,
+      `select i.symbol, q.last, q.bid, e.volume, to_char(q.observed_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
+       from quotes q join instruments i on i.id = q.instrument_id
+       join extended_quotes e using (instrument_id, observed_at, source_id)`,
+    );
+    const skewMs = readFaults(text).skewMs;
+    for (const { symbol, last, bid, volume, at } of rows) {
+      // What the market says at the service's own time of the answer, which is the time of receipt here.
+      const atMs = Date.parse(String(at)) + skewMs;
+      const { quote } = market.quote({ kind: "security", symbol: String(symbol) }, new Date(atMs));
+      expect({ last, bid, volume }).toEqual({
+        last: quote.last,
+        bid: quote.bid,
+        volume: quote.extended.volume,
+      });
+    }
+    expect(rows).toHaveLength(whole * SYMBOLS.length);
+    expect(whole).toBeGreaterThan(0);
+  },
+);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NonceMemory } from "../../src/quotes-api/oauth/nonces.ts";
@@ -43,105 +43,103 @@ function runOn(
 
 const filesIn = (dir: string) => readdirSync(dir).sort();
 
-describe("after a restart", () => {
-  test("a used nonce is refused after a restart, also when the earlier run was killed", () => {
-    const dir = tempDir();
-    const clock = createTestClock();
-    const first = runOn(dir, clock);
-    first.use("once");
-    clock.advance(3_000);
+test("a used nonce is refused after a restart, also when the earlier run was killed", () => {
+  const dir = tempDir();
+  const clock = createTestClock();
+  const first = runOn(dir, clock);
+  first.use("once");
+  clock.advance(3_000);
 
-    const second = runOn(dir, clock);
+  const second = runOn(dir, clock);
 
-    expect(second.use("once", { ageSeconds: 3 })).toBe("repeated");
-    expect(second.use("once", { token: "other", ageSeconds: 3 })).toBe("fresh");
-    expect(second.use("twice")).toBe("fresh");
-  });
+  expect(second.use("once", { ageSeconds: 3 })).toBe("repeated");
+  expect(second.use("once", { token: "other", ageSeconds: 3 })).toBe("fresh");
+  expect(second.use("twice")).toBe("fresh");
+});
 
-  test("a nonce is refused after a restart with the timestamp it was used with, however old that was", () => {
-    const dir = tempDir();
-    const clock = createTestClock();
-    const first = runOn(dir, clock);
-    first.use("late", { ageSeconds: 5 });
-    first.use("early", { ageSeconds: -5 });
-    clock.advance(3_000);
+test("a nonce is refused after a restart with the timestamp it was used with, however old that was", () => {
+  const dir = tempDir();
+  const clock = createTestClock();
+  const first = runOn(dir, clock);
+  first.use("late", { ageSeconds: 5 });
+  first.use("early", { ageSeconds: -5 });
+  clock.advance(3_000);
 
-    const second = runOn(dir, clock);
+  const second = runOn(dir, clock);
 
-    expect(second.use("late", { ageSeconds: 8 })).toBe("repeated");
-    expect(second.use("early", { ageSeconds: -2 })).toBe("repeated");
-  });
+  expect(second.use("late", { ageSeconds: 8 })).toBe("repeated");
+  expect(second.use("early", { ageSeconds: -2 })).toBe("repeated");
+});
 
-  test("a used nonce is refused after any number of restarts", () => {
-    const dir = tempDir();
-    const clock = createTestClock();
-    for (const nonce of ["a", "b", "c"]) expect(runOn(dir, clock).use(nonce)).toBe("fresh");
+test("a used nonce is refused after any number of restarts", () => {
+  const dir = tempDir();
+  const clock = createTestClock();
+  for (const nonce of ["a", "b", "c"]) expect(runOn(dir, clock).use(nonce)).toBe("fresh");
 
-    const last = runOn(dir, clock);
+  const last = runOn(dir, clock);
 
-    expect(["a", "b", "c", "d"].map((nonce) => last.use(nonce))).toEqual([
-      ...["repeated", "repeated", "repeated", "fresh"],
-    ]);
-  });
+  expect(["a", "b", "c", "d"].map((nonce) => last.use(nonce))).toEqual([
+    ...["repeated", "repeated", "repeated", "fresh"],
+  ]);
+});
 
-  test("after a restart a larger window accepts nothing that the smaller one had forgotten", () => {
-    const dir = tempDir();
-    const clock = createTestClock();
-    const first = runOn(dir, clock, { windowSeconds: 10 });
+test("after a restart a larger window accepts nothing that the smaller one had forgotten", () => {
+  const dir = tempDir();
+  const clock = createTestClock();
+  const first = runOn(dir, clock, { windowSeconds: 10 });
+  first.use("old");
+  for (let minute = 0; minute < 5; minute++) {
+    clock.advance(60_000);
     first.use("old");
-    for (let minute = 0; minute < 5; minute++) {
-      clock.advance(60_000);
-      first.use("old");
-    }
-    first.log.close();
+  }
+  first.log.close();
 
-    const second = runOn(dir, clock, { windowSeconds: 3_600 });
+  const second = runOn(dir, clock, { windowSeconds: 3_600 });
 
-    expect(second.use("old", { ageSeconds: 300 })).toBe("stale");
-    expect(second.use("old")).toBe("repeated");
-  });
+  expect(second.use("old", { ageSeconds: 300 })).toBe("stale");
+  expect(second.use("old")).toBe("repeated");
+});
 
-  test("after a restart a clock that was set back accepts nothing that was forgotten", () => {
-    const dir = tempDir();
-    const clock = createTestClock();
-    const first = runOn(dir, clock);
-    first.use("old");
-    for (let minute = 0; minute < 5; minute++) {
-      clock.advance(60_000);
-      first.use("new");
-    }
-    clock.advance(-300_000);
+test("after a restart a clock that was set back accepts nothing that was forgotten", () => {
+  const dir = tempDir();
+  const clock = createTestClock();
+  const first = runOn(dir, clock);
+  first.use("old");
+  for (let minute = 0; minute < 5; minute++) {
+    clock.advance(60_000);
+    first.use("new");
+  }
+  clock.advance(-300_000);
 
-    const second = runOn(dir, clock);
+  const second = runOn(dir, clock);
 
-    expect(second.use("old")).toBe("stale");
-  });
+  expect(second.use("old")).toBe("stale");
+});
 
-  test("a clock that was hours ahead does not lock everybody out when it is right again", () => {
-    const dir = tempDir();
-    const wrong = createTestClock("2026-11-21T04:00:00Z");
-    const first = runOn(dir, wrong);
-    for (let minute = 0; minute < 5; minute++) {
-      wrong.advance(60_000);
-      first.use("ahead");
-    }
+test("a clock that was hours ahead does not lock everybody out when it is right again", () => {
+  const dir = tempDir();
+  const wrong = createTestClock("2026-11-21T04:00:00Z");
+  const first = runOn(dir, wrong);
+  for (let minute = 0; minute < 5; minute++) {
+    wrong.advance(60_000);
+    first.use("ahead");
+  }
 
-    const second = runOn(dir, createTestClock("2026-11-20T22:50:00Z"));
+  const second = runOn(dir, createTestClock("2026-11-20T22:50:00Z"));
 
-    expect(second.use("now")).toBe("fresh");
-    expect(second.use("now")).toBe("repeated");
-  });
+  expect(second.use("now")).toBe("fresh");
+  expect(second.use("now")).toBe("repeated");
+});
 
-  test("after a restart of the machine no earlier timestamp is accepted, because its disk may have lost nonces", () => {
-    const dir = tempDir();
-    const clock = createTestClock();
-    const restarted = runOn(dir, clock, { uptimeSeconds: 2 });
+test("after a restart of the machine no earlier timestamp is accepted, because its disk may have lost nonces", () => {
+  const dir = tempDir();
+  const clock = createTestClock();
+  const restarted = runOn(dir, clock, { uptimeSeconds: 2 });
 
-    expect(restarted.use("from before", { ageSeconds: 2 })).toBe("stale");
-    expect(restarted.use("perhaps from a clock ahead")).toBe("stale");
-    clock.advance(9_000);
-    expect(restarted.use("from now")).toBe("fresh");
-  });
+  expect(restarted.use("from before", { ageSeconds: 2 })).toBe("stale");
+  expect(restarted.use("perhaps from a clock ahead")).toBe("stale");
+  clock.advance(9_000);
+  expect(restarted.use("from now")).toBe("fresh");
 });
 
 test("nonces that are noted together are persisted by one write, and none before it", () => {
@@ -160,129 +158,123 @@ test("nonces that are noted together are persisted by one write, and none before
   expect(remembered()).toEqual(marks);
 });
 
-describe("what a kill or a full disk leaves", () => {
-  test("truncated lines, truncated headers and empty files of nonces cost nothing else", () => {
-    const dir = tempDir();
-    const clock = createTestClock();
-    runOn(dir, clock).use("whole");
-    const [file = ""] = filesIn(dir);
-    appendFileSync(join(dir, file), "17953");
-    writeFileSync(join(dir, "1-empty.nonces"), "");
-    writeFileSync(join(dir, "2-header.nonces"), "quotekeeper-non");
+test("truncated lines, truncated headers and empty files of nonces cost nothing else", () => {
+  const dir = tempDir();
+  const clock = createTestClock();
+  runOn(dir, clock).use("whole");
+  const [file = ""] = filesIn(dir);
+  appendFileSync(join(dir, file), "17953");
+  writeFileSync(join(dir, "1-empty.nonces"), "");
+  writeFileSync(join(dir, "2-header.nonces"), "quotekeeper-non");
 
-    const second = runOn(dir, clock);
-    const verdicts = ["whole", "next"].map((nonce) => second.use(nonce));
-    const third = runOn(dir, clock);
+  const second = runOn(dir, clock);
+  const verdicts = ["whole", "next"].map((nonce) => second.use(nonce));
+  const third = runOn(dir, clock);
 
-    expect(verdicts).toEqual(["repeated", "fresh"]);
-    expect(third.use("next")).toBe("repeated");
-  });
-
-  test("a directory of nonces that cannot be written is named, and the call is not accepted", () => {
-    const clock = createTestClock();
-    const dir = join(tempDir(), "gone");
-
-    expect(
-      () => new NonceLog({ dir, clock, windowSeconds: 10, uptimeSeconds: DAYS, limitWindowMs: 60_000 }),
-    ).toThrow(expect.objectContaining({ code: "NONCES_UNWRITABLE" }));
-    const there = tempDir();
-    const run = runOn(there, clock);
-    clock.advance(61_000);
-    rmSync(there, { recursive: true });
-    expect(() => run.use("lost")).toThrow(expect.objectContaining({ code: "NONCES_UNWRITABLE" }));
-  });
+  expect(verdicts).toEqual(["repeated", "fresh"]);
+  expect(third.use("next")).toBe("repeated");
 });
 
-describe("on the disk", () => {
-  test("files of nonces that matter no more are removed while calls keep coming", () => {
-    const dir = tempDir();
-    const clock = createTestClock();
-    const run = runOn(dir, clock);
-    for (let second = 0; second < 1_800; second++) {
-      clock.advance(1_000);
-      run.use(`n${second}`);
-    }
+test("a directory of nonces that cannot be written is named, and the call is not accepted", () => {
+  const clock = createTestClock();
+  const dir = join(tempDir(), "gone");
 
-    expect(filesIn(dir).length).toBeLessThanOrEqual(5);
-    expect(run.size()).toBeLessThanOrEqual(12);
-  });
-
-  test("files of nonces of ended runs are removed as well", () => {
-    const dir = tempDir();
-    const clock = createTestClock();
-    for (let run = 0; run < 20; run++) {
-      runOn(dir, clock).use(`n${run}`);
-      clock.advance(60_000);
-    }
-
-    expect(filesIn(dir).length).toBeLessThanOrEqual(5);
-  });
-
-  test("a file of nonces that another run may still write stays", () => {
-    const dir = tempDir();
-    const clock = createTestClock();
-    const neighbour = runOn(dir, clock);
-    clock.advance(59_000);
-    runOn(dir, clock).use("mine");
-    neighbour.use("theirs");
-
-    expect(runOn(dir, clock).use("theirs")).toBe("repeated");
-  });
-
-  test("files of nonces show neither token nor nonce, and only their owner may read them", () => {
-    const dir = tempDir();
-    runOn(dir, createTestClock()).use("n0nce", { token: "t0ken" });
-    const [file = ""] = filesIn(dir);
-    const text = readFileSync(join(dir, file), "utf8");
-
-    expect(text).not.toMatch(/n0nce|t0ken/);
-    expect(text.split("\n")).toHaveLength(3);
-    chmodSync(join(dir, file), 0o600);
-  });
+  expect(
+    () => new NonceLog({ dir, clock, windowSeconds: 10, uptimeSeconds: DAYS, limitWindowMs: 60_000 }),
+  ).toThrow(expect.objectContaining({ code: "NONCES_UNWRITABLE" }));
+  const there = tempDir();
+  const run = runOn(there, clock);
+  clock.advance(61_000);
+  rmSync(there, { recursive: true });
+  expect(() => run.use("lost")).toThrow(expect.objectContaining({ code: "NONCES_UNWRITABLE" }));
 });
 
-describe("the windows of budgets", () => {
-  const window = (used: number, startMs: number) =>
-    ({ callClass: "quotes", tokenMark: "m".repeat(22), startMs, used }) as const;
+test("files of nonces that matter no more are removed while calls keep coming", () => {
+  const dir = tempDir();
+  const clock = createTestClock();
+  const run = runOn(dir, clock);
+  for (let second = 0; second < 1_800; second++) {
+    clock.advance(1_000);
+    run.use(`n${second}`);
+  }
 
-  test("the windows of budgets are known after a kill with every answered call, however many files were begun since", () => {
-    const dir = tempDir();
-    const clock = createTestClock();
-    const open = () =>
-      new NonceLog({ dir, clock, windowSeconds: 10, uptimeSeconds: DAYS, limitWindowMs: 3_600_000 });
-    const log = open();
-    const startMs = clock.now().getTime();
-    const mark = (used: number) => String(used).padStart(22, "n");
-    for (let used = 1; used <= 20; used += 1) {
-      const nowSeconds = Math.floor(clock.now().getTime() / 1_000);
-      log.note(window(used, startMs));
-      log.append({ timestamp: nowSeconds, mark: mark(used) }, { nowSeconds, horizon: nowSeconds - 10 });
-      log.write();
-      clock.advance(61_000);
-    }
+  expect(filesIn(dir).length).toBeLessThanOrEqual(5);
+  expect(run.size()).toBeLessThanOrEqual(12);
+});
 
-    const { windows } = open();
-
-    expect(filesIn(dir).length).toBeLessThan(8);
-    expect(windows).toEqual([window(20, startMs)]);
-  });
-
-  test("ended windows of budgets are not written any more, and a truncated line costs itself alone", () => {
-    const dir = tempDir();
-    const clock = createTestClock();
-    const startMs = clock.now().getTime();
-    const first = runOn(dir, clock);
-    first.log.note(window(7, startMs));
-    first.use("once");
-    const [file = ""] = filesIn(dir);
-    appendFileSync(join(dir, file), `budget quotes ${"m".repeat(22)} 17`);
-
-    const soon = runOn(dir, clock).log.windows;
+test("files of nonces of ended runs are removed as well", () => {
+  const dir = tempDir();
+  const clock = createTestClock();
+  for (let run = 0; run < 20; run++) {
+    runOn(dir, clock).use(`n${run}`);
     clock.advance(60_000);
-    runOn(dir, clock);
-    const last = filesIn(dir).at(-1) ?? "";
+  }
 
-    expect(soon).toEqual([window(7, startMs)]);
-    expect(readFileSync(join(dir, last), "utf8")).not.toContain("budget");
-  });
+  expect(filesIn(dir).length).toBeLessThanOrEqual(5);
+});
+
+test("a file of nonces that another run may still write stays", () => {
+  const dir = tempDir();
+  const clock = createTestClock();
+  const neighbour = runOn(dir, clock);
+  clock.advance(59_000);
+  runOn(dir, clock).use("mine");
+  neighbour.use("theirs");
+
+  expect(runOn(dir, clock).use("theirs")).toBe("repeated");
+});
+
+test("files of nonces show neither token nor nonce, and only their owner may read them", () => {
+  const dir = tempDir();
+  runOn(dir, createTestClock()).use("n0nce", { token: "t0ken" });
+  const [file = ""] = filesIn(dir);
+  const text = readFileSync(join(dir, file), "utf8");
+
+  expect(text).not.toMatch(/n0nce|t0ken/);
+  expect(text.split("\n")).toHaveLength(3);
+  chmodSync(join(dir, file), 0o600);
+});
+
+const window = (used: number, startMs: number) =>
+  ({ callClass: "quotes", tokenMark: "m".repeat(22), startMs, used }) as const;
+
+test("the windows of budgets are known after a kill with every answered call, however many files were begun since", () => {
+  const dir = tempDir();
+  const clock = createTestClock();
+  const open = () =>
+    new NonceLog({ dir, clock, windowSeconds: 10, uptimeSeconds: DAYS, limitWindowMs: 3_600_000 });
+  const log = open();
+  const startMs = clock.now().getTime();
+  const mark = (used: number) => String(used).padStart(22, "n");
+  for (let used = 1; used <= 20; used += 1) {
+    const nowSeconds = Math.floor(clock.now().getTime() / 1_000);
+    log.note(window(used, startMs));
+    log.append({ timestamp: nowSeconds, mark: mark(used) }, { nowSeconds, horizon: nowSeconds - 10 });
+    log.write();
+    clock.advance(61_000);
+  }
+
+  const { windows } = open();
+
+  expect(filesIn(dir).length).toBeLessThan(8);
+  expect(windows).toEqual([window(20, startMs)]);
+});
+
+test("ended windows of budgets are not written any more, and a truncated line costs itself alone", () => {
+  const dir = tempDir();
+  const clock = createTestClock();
+  const startMs = clock.now().getTime();
+  const first = runOn(dir, clock);
+  first.log.note(window(7, startMs));
+  first.use("once");
+  const [file = ""] = filesIn(dir);
+  appendFileSync(join(dir, file), `budget quotes ${"m".repeat(22)} 17`);
+
+  const soon = runOn(dir, clock).log.windows;
+  clock.advance(60_000);
+  runOn(dir, clock);
+  const last = filesIn(dir).at(-1) ?? "";
+
+  expect(soon).toEqual([window(7, startMs)]);
+  expect(readFileSync(join(dir, last), "utf8")).not.toContain("budget");
 });

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { readAssumptions } from "../../scripts/docs/assumptions.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -88,12 +88,10 @@ test("every file that docs/spec-coverage.md names exists", () => {
   expect(files.filter((file) => !existsSync(new URL(file, ROOT)))).toEqual([]);
 });
 
-describe("every test it names is there", () => {
-  test.each(proofs)("$file: $title", ({ file, title }) => {
-    const source = readFileSync(new URL(file, ROOT), "utf8");
+test.each(proofs)("every test it names is there: $file: $title", ({ file, title }) => {
+  const source = readFileSync(new URL(file, ROOT), "utf8");
 
-    expect(source.includes(`"${title}"`) || hasRow(source, title)).toBe(true);
-  });
+  expect(source.includes(`"${title}"`) || hasRow(source, title)).toBe(true);
 });
 
 test("every assumption that docs/spec-coverage.md names is made, with that name", () => {

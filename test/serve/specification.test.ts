@@ -110,120 +110,108 @@ const EXTENDED_OPTION: readonly Row[] = [
 ];
 const BOTH = ["equity", "option"] as const;
 
-describe("the response document", () => {
-  test("the document is one response with an id, and its quotes", () => {
-    for (const text of [documents.equity, documents.option])
-      expect(text).toMatch(
-        /^<\?xml[^>]*\?>\s*<response id="[^"]+">\s*<quotes>[^]*<\/quotes>\s*<\/response>\s*$/,
-      );
-  });
-
-  test("each response has an id of its own", async () => {
-    const ids = [EQUITY, EQUITY].map(
-      async (query) => /id="([^"]+)"/.exec(await (await answer(query)).text())?.[1],
+test("the document is one response with an id, and its quotes", () => {
+  for (const text of [documents.equity, documents.option])
+    expect(text).toMatch(
+      /^<\?xml[^>]*\?>\s*<response id="[^"]+">\s*<quotes>[^]*<\/quotes>\s*<\/response>\s*$/,
     );
-
-    expect(new Set(await Promise.all(ids)).size).toBe(2);
-  });
-
-  test("the response has an instrumentquote for each instrument of a list", async () => {
-    const text = await (await answer("symbols=AAPL%2CZZZZ")).text();
-
-    expect(text.match(/<instrumentquote>/g)).toHaveLength(2);
-  });
-
-  test("elements have lower-case names, for equities, options and unknown instruments", async () => {
-    const unknown = await (await answer("symbols=ZZZZ")).text();
-
-    for (const text of [documents.equity, documents.option, unknown]) {
-      const names = [...text.matchAll(/<\/?([^\s/>?!]+)/g)].map(([, name = ""]) => name);
-      expect(names.filter((name) => name !== name.toLowerCase())).toEqual([]);
-    }
-  });
-
-  test("a number may have an exponent: the yield of a company without dividends", async () => {
-    const text = await (await answer("symbols=TSLA")).text();
-
-    expect(text).toContain("<yield>4.9E-324</yield>");
-  });
 });
 
-describe("instrumentquote, always", () => {
-  rows("", BOTH, [
-    ["greeks", "element"],
-    ["instrument", "element"],
-    ["quote", "element"],
-    ["unknownsymbol", "boolean"],
-  ]);
-});
-
-describe("instrumentquote, options only", () => {
-  rows(
-    "",
-    ["option"],
-    [
-      ["greeks/delta", "decimal"],
-      ["underlying", "element"],
-      ["underlying/desc", "string"],
-      ["underlying/exch", "string"],
-      ["underlying/sym", "string"],
-      ["undlyquote", "element"],
-    ],
-  );
-});
-
-describe("instrument, always", () => {
-  rows("instrument/", BOTH, [
-    ["desc", "string"],
-    ["exch", "string"],
-    ["sectyp", "string"],
-    ["sym", "string"],
-  ]);
-
-  test("instrument has exchange and type of the values seen, and for an option the symbol of its underlying", () => {
-    const of = (kind: keyof typeof kinds) =>
-      ["exch", "sectyp", "sym"].map((name) => kinds[kind].get(`instrument/${name}`));
-
-    expect(of("equity")).toEqual(["NSD", "CS", "AAPL"]);
-    expect(of("option")).toEqual(["CMP", "OPT", "AAPL"]);
-  });
-});
-
-describe("instrument, options only", () => {
-  rows(
-    "instrument/",
-    ["option"],
-    [
-      ["matdt", "date-time"],
-      ["putcall", "integer"],
-      ["strkpx", "decimal"],
-    ],
+test("each response has an id of its own", async () => {
+  const ids = [EQUITY, EQUITY].map(
+    async (query) => /id="([^"]+)"/.exec(await (await answer(query)).text())?.[1],
   );
 
-  test("instrument has putcall 1 for a CALL and 0 for a PUT", () => {
-    expect(kinds.option.get("instrument/putcall")).toBe("1");
-    expect(elementsOf(documents.put).get("instrument/putcall")).toBe("0");
-  });
+  expect(new Set(await Promise.all(ids)).size).toBe(2);
+});
+
+test("the response has an instrumentquote for each instrument of a list", async () => {
+  const text = await (await answer("symbols=AAPL%2CZZZZ")).text();
+
+  expect(text.match(/<instrumentquote>/g)).toHaveLength(2);
+});
+
+test("elements have lower-case names, for equities, options and unknown instruments", async () => {
+  const unknown = await (await answer("symbols=ZZZZ")).text();
+
+  for (const text of [documents.equity, documents.option, unknown]) {
+    const names = [...text.matchAll(/<\/?([^\s/>?!]+)/g)].map(([, name = ""]) => name);
+    expect(names.filter((name) => name !== name.toLowerCase())).toEqual([]);
+  }
+});
+
+test("a number may have an exponent: the yield of a company without dividends", async () => {
+  const text = await (await answer("symbols=TSLA")).text();
+
+  expect(text).toContain("<yield>4.9E-324</yield>");
+});
+
+rows("", BOTH, [
+  ["greeks", "element"],
+  ["instrument", "element"],
+  ["quote", "element"],
+  ["unknownsymbol", "boolean"],
+]);
+
+rows(
+  "",
+  ["option"],
+  [
+    ["greeks/delta", "decimal"],
+    ["underlying", "element"],
+    ["underlying/desc", "string"],
+    ["underlying/exch", "string"],
+    ["underlying/sym", "string"],
+    ["undlyquote", "element"],
+  ],
+);
+
+rows("instrument/", BOTH, [
+  ["desc", "string"],
+  ["exch", "string"],
+  ["sectyp", "string"],
+  ["sym", "string"],
+]);
+
+test("instrument has exchange and type of the values seen, and for an option the symbol of its underlying", () => {
+  const of = (kind: keyof typeof kinds) =>
+    ["exch", "sectyp", "sym"].map((name) => kinds[kind].get(`instrument/${name}`));
+
+  expect(of("equity")).toEqual(["NSD", "CS", "AAPL"]);
+  expect(of("option")).toEqual(["CMP", "OPT", "AAPL"]);
+});
+
+rows(
+  "instrument/",
+  ["option"],
+  [
+    ["matdt", "date-time"],
+    ["putcall", "integer"],
+    ["strkpx", "decimal"],
+  ],
+);
+
+test("instrument has putcall 1 for a CALL and 0 for a PUT", () => {
+  expect(kinds.option.get("instrument/putcall")).toBe("1");
+  expect(elementsOf(documents.put).get("instrument/putcall")).toBe("0");
 });
 
 describe("quote", () => rows("quote/", BOTH, QUOTE));
 describe("undlyquote", () => rows("undlyquote/", ["option"], QUOTE));
 describe("extendedquote, always", () => rows("quote/extendedquote/", BOTH, EXTENDED_ALWAYS));
 describe("extendedquote, equities", () => rows("quote/extendedquote/", ["equity"], EXTENDED_EQUITY));
-describe("extendedquote, options only", () => {
-  rows("quote/extendedquote/", ["option"], EXTENDED_OPTION);
 
-  test("extendedquote of an option has the delta of greeks", () => {
-    expect(kinds.option.get("quote/extendedquote/delta")).toBe(kinds.option.get("greeks/delta"));
-  });
+rows("quote/extendedquote/", ["option"], EXTENDED_OPTION);
+
+test("extendedquote of an option has the delta of greeks", () => {
+  expect(kinds.option.get("quote/extendedquote/delta")).toBe(kinds.option.get("greeks/delta"));
 });
-describe("extendedquote of undlyquote", () => {
-  rows("undlyquote/extendedquote/", ["option"], [...EXTENDED_ALWAYS, ...EXTENDED_EQUITY]);
 
-  test("extendedquote of undlyquote has no element of an option", () => {
-    for (const [name] of EXTENDED_OPTION)
-      expect([...kinds.option.keys()]).not.toContain(`undlyquote/extendedquote/${name}`);
-  });
+rows("undlyquote/extendedquote/", ["option"], [...EXTENDED_ALWAYS, ...EXTENDED_EQUITY]);
+
+test("extendedquote of undlyquote has no element of an option", () => {
+  for (const [name] of EXTENDED_OPTION)
+    expect([...kinds.option.keys()]).not.toContain(`undlyquote/extendedquote/${name}`);
 });
 
 test("no element is there that the specification does not have", () => {

@@ -13,6 +13,15 @@ export const TEST_CREDENTIALS: Credentials = {
   accessTokenSecret: "test-token-secret",
 };
 
+/** The settings of an account of the service at an address. */
+export const accountAt = (baseUrl: string): Record<string, string> => ({
+  QUOTES_BASE_URL: baseUrl,
+  QUOTES_CONSUMER_KEY: TEST_CREDENTIALS.consumerKey,
+  QUOTES_CONSUMER_SECRET: TEST_CREDENTIALS.consumerSecret,
+  QUOTES_ACCESS_TOKEN: TEST_CREDENTIALS.accessToken,
+  QUOTES_ACCESS_TOKEN_SECRET: TEST_CREDENTIALS.accessTokenSecret,
+});
+
 /** A running service. */
 export type RunningService = {
   /** Base address, without `/v1`. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "@jest/globals";
@@ -13,5 +13,12 @@ afterAll(() => {
 export function tempDir(): string {
   const dir = mkdtempSync(join(tmpdir(), "qk-"));
   made.push(dir);
+  return dir;
+}
+
+/** A directory with these files, by name; removed when the test file ends. */
+export function dirWith(files: Readonly<Record<string, string>>): string {
+  const dir = tempDir();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
   return dir;
 }

@@ -15,24 +15,18 @@ import { joinFleet } from "../support/fleetRows.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
+import { silentLog } from "../support/silentLog.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   for (const close of closers.reverse()) await close();
 });
 
-const silent = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
-
 /** A service of an account's own, which writes down the status of each answer. */
 async function startService(): Promise<{ baseUrl: string; answered: number[] }> {
   const answered: number[] = [];
   const info = (fields: object): void => void answered.push((fields as { status: number }).status);
-  const { baseUrl } = await startSimulatedService(systemClock, { logger: { ...silent, info } });
+  const { baseUrl } = await startSimulatedService(systemClock, { logger: { ...silentLog, info } });
   return { baseUrl, answered };
 }
 
@@ -80,13 +74,13 @@ async function collecting(accounts: readonly [Account, Account]) {
   closers.push(() => reader.end());
   let collection: Collection | null = null;
   const edges = { config, archive, clock: systemClock, meter: createMeter() };
-  const web = await openWeb({ ...edges, reader, collection: () => collection }, silent);
+  const web = await openWeb({ ...edges, reader, collection: () => collection }, silentLog);
   closers.push(web.close);
   collection = await startCollection({
     ...edges,
     bootId: null,
-    log: silent as never,
-    calm: { ...silent, flush: () => undefined },
+    log: silentLog as never,
+    calm: { ...silentLog, flush: () => undefined },
     onChange: () => undefined,
     jobs: { jobs, calendar: [], accounts, others: [] },
   });

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import { systemClock } from "../../src/clock.ts";
 import type {
@@ -16,7 +16,7 @@ import { readChain } from "../../src/archive/ask/chainRows.ts";
 import { readQuotes } from "../../src/archive/ask/quotes.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
-import { openDashboard, SOURCES } from "./dashboard.ts";
+import { openDashboard, SOURCES, askOn } from "./dashboard.ts";
 
 const { url, pool } = await freshDatabase();
 const reader = poolOn(url, { readOnly: true, max: 2 });
@@ -101,308 +101,291 @@ async function quote(
   await followOwnRows(pool);
 }
 
-async function ask<T>(path: string): Promise<T> {
+const ask = askOn(reader);
+
+test("the newest quotes come digit for digit, each source apart, securities before options", async () => {
+  const rows = await ask<QuoteRow[]>("/api/quotes");
+
+  expect(rows.map(({ instrument, source, last }) => [instrument, source, last])).toEqual([
+    ["AAPL", "account", "149.5"],
+    ["AAPL", "simulated", "1.25"],
+    ["AAPL:2026-12-18:CALL:150", "account", "9.1"],
+    ["AAPL:2026-12-18:PUT:150", "account", "8.5"],
+  ]);
+  expect(rows[0]).toMatchObject({
+    spread: "0.2",
+    bid: "149.4",
+    volume: "2500",
+    observedAt: "2026-11-20T14:31:10Z",
+  });
+  expect(rows[1]).toMatchObject({ spread: null, bid: null, volume: null });
+});
+
+test("the page of an archive with simulated rows is marked", async () => {
+  const { get } = await openDashboard({
+    pool: reader,
+    sources: { ...SOURCES, feed: { simulated: false, address: "https://x" } },
+    attribution: "Data by X",
+  });
+
+  expect(await (await get("/api/meta")).json()).toMatchObject({
+    simulated: true,
+    attribution: "Data by X",
+    live: false,
+  });
+});
+
+test("the mark of simulated rows stays while the database is away", async () => {
+  const pool = createPool(url, { readOnly: true, max: 1 });
+  const sources = { ...SOURCES, feed: { simulated: false, address: "https://x" } };
+  const { get } = await openDashboard({ pool, sources });
+  const simulated = async (): Promise<unknown> =>
+    ((await (await get("/api/meta")).json()) as { simulated: unknown }).simulated;
+  const before = await simulated();
+
+  await pool.end();
+
+  expect([before, await simulated()]).toEqual([true, true]);
+});
+
+test("bars of a minute are those of the view, with the last bid and ask that were above 0", async () => {
+  const { bars } = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=1m&sessions=1");
+
+  expect(
+    bars.map(({ at, session, open, high, low, close, bid, ask: a, volume }) => [
+      at,
+      session,
+      open,
+      high,
+      low,
+      close,
+      bid,
+      a,
+      volume,
+    ]),
+  ).toEqual([
+    ["2026-11-20T14:25:00Z", "pre", "149.00", "149.00", "149.00", "149.00", "148.90", "149.10", "0"],
+    ["2026-11-20T14:30:00Z", "regular", "150.0100", "151", "150.0100", "151", "150.00", "150.02", "600"],
+    ["2026-11-20T14:31:00Z", "regular", "149.5", "149.5", "149.5", "149.5", "149.4", "149.6", "1000"],
+  ]);
+});
+
+test("bars that the open cuts short do not take the quotes behind it", async () => {
+  const { bars } = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=1h&sessions=1");
+
+  expect(bars.map(({ session, close, bid }) => [session, close, bid])).toEqual([
+    ["pre", "149.00", "148.90"],
+    ["regular", "149.5", "149.4"],
+  ]);
+});
+
+test("bars of a day come with the calendar and the dividends of their source, as it told them last", async () => {
+  const view = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=1d&sessions=5");
+
+  expect(view.bars.map(({ date, close }) => [date, close])).toEqual([
+    ["2026-11-19", "148"],
+    ["2026-11-20", "149.5"],
+  ]);
+  expect(view.sessions.map(({ date, openAt }) => [date, openAt])).toEqual([
+    ["2026-11-19", "2026-11-19T14:30:00Z"],
+    ["2026-11-20", "2026-11-20T14:30:00Z"],
+  ]);
+  expect(view.dividends).toEqual([{ exDate: "2026-11-20", amount: "0.26", yield: "0.5" }]);
+  expect(view.more).toBe(false);
+});
+
+test("bars say when older sessions were left out, and never mix sources", async () => {
+  const account = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=5m&sessions=1");
+  const simulated = await ask<BarsView>("/api/bars?instrument=1&source=2&interval=5m&sessions=1");
+
+  expect(account.more).toBe(true);
+  expect(simulated.bars.map(({ close }) => close)).toEqual(["1.25"]);
+  expect(simulated.more).toBe(false);
+});
+
+test("bars of the simulated market are of a session at any hour, and its sessions are the dates themselves", async () => {
+  const { bars, sessions } = await ask<BarsView>("/api/bars?instrument=1&source=2&interval=1d&sessions=5");
+  const minutes = await ask<BarsView>("/api/bars?instrument=1&source=2&interval=1m&sessions=5");
+
+  expect(bars.map(({ date, session }) => [date, session])).toEqual([["2026-11-20", "regular"]]);
+  expect(sessions.map(({ openAt, closeAt }) => [Date.parse(openAt), Date.parse(closeAt)])).toEqual([
+    [Date.parse("2026-11-20T05:00:00Z"), Date.parse("2026-11-21T05:00:00Z")],
+  ]);
+  expect(minutes.sessions).toEqual([]);
+});
+
+test("bars as a file name their source in every line; absent values are empty", async () => {
   const { get } = await openDashboard({ pool: reader });
-  const response = await get(path);
-  expect(response.status).toBe(200);
-  return (await response.json()) as T;
-}
 
-describe("the newest quotes", () => {
-  test("the newest quotes come digit for digit, each source apart, securities before options", async () => {
-    const rows = await ask<QuoteRow[]>("/api/quotes");
+  const response = await get("/api/bars.csv?instrument=1&source=2&interval=1m&sessions=1");
 
-    expect(rows.map(({ instrument, source, last }) => [instrument, source, last])).toEqual([
-      ["AAPL", "account", "149.5"],
-      ["AAPL", "simulated", "1.25"],
-      ["AAPL:2026-12-18:CALL:150", "account", "9.1"],
-      ["AAPL:2026-12-18:PUT:150", "account", "8.5"],
-    ]);
-    expect(rows[0]).toMatchObject({
-      spread: "0.2",
-      bid: "149.4",
-      volume: "2500",
-      observedAt: "2026-11-20T14:31:10Z",
-    });
-    expect(rows[1]).toMatchObject({ spread: null, bid: null, volume: null });
-  });
-
-  test("the page of an archive with simulated rows is marked", async () => {
-    const { get } = await openDashboard({
-      pool: reader,
-      sources: { ...SOURCES, feed: { simulated: false, address: "https://x" } },
-      attribution: "Data by X",
-    });
-
-    expect(await (await get("/api/meta")).json()).toMatchObject({
-      simulated: true,
-      attribution: "Data by X",
-      live: false,
-    });
-  });
-
-  test("the mark stays while the database is away", async () => {
-    const pool = createPool(url, { readOnly: true, max: 1 });
-    const sources = { ...SOURCES, feed: { simulated: false, address: "https://x" } };
-    const { get } = await openDashboard({ pool, sources });
-    const simulated = async (): Promise<unknown> =>
-      ((await (await get("/api/meta")).json()) as { simulated: unknown }).simulated;
-    const before = await simulated();
-
-    await pool.end();
-
-    expect([before, await simulated()]).toEqual([true, true]);
-  });
+  expect(response.headers.get("content-disposition")).toBe('attachment; filename="AAPL-1m-SIMULATED.csv"');
+  expect((await response.text()).split("\r\n")).toEqual([
+    "instrument,source,delayed,interval,date,session,bar_at,open,high,low,close,bid,ask,mean_spread,quote_count,volume,missing,reasons",
+    "AAPL,simulated,false,1m,2026-11-20,regular,2026-11-20T14:31:00Z,1.25,1.25,1.25,1.25,,,,1,,0,",
+    "",
+  ]);
 });
 
-describe("bars", () => {
-  test("bars of a minute are those of the view, with the last bid and ask that were above 0", async () => {
-    const { bars } = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=1m&sessions=1");
-
-    expect(
-      bars.map(({ at, session, open, high, low, close, bid, ask: a, volume }) => [
-        at,
-        session,
-        open,
-        high,
-        low,
-        close,
-        bid,
-        a,
-        volume,
-      ]),
-    ).toEqual([
-      ["2026-11-20T14:25:00Z", "pre", "149.00", "149.00", "149.00", "149.00", "148.90", "149.10", "0"],
-      ["2026-11-20T14:30:00Z", "regular", "150.0100", "151", "150.0100", "151", "150.00", "150.02", "600"],
-      ["2026-11-20T14:31:00Z", "regular", "149.5", "149.5", "149.5", "149.5", "149.4", "149.6", "1000"],
-    ]);
-  });
-
-  test("bars that the open cuts short do not take the quotes behind it", async () => {
-    const { bars } = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=1h&sessions=1");
-
-    expect(bars.map(({ session, close, bid }) => [session, close, bid])).toEqual([
-      ["pre", "149.00", "148.90"],
-      ["regular", "149.5", "149.4"],
-    ]);
-  });
-
-  test("bars of a day come with the calendar and the dividends of their source, as it told them last", async () => {
-    const view = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=1d&sessions=5");
-
-    expect(view.bars.map(({ date, close }) => [date, close])).toEqual([
-      ["2026-11-19", "148"],
-      ["2026-11-20", "149.5"],
-    ]);
-    expect(view.sessions.map(({ date, openAt }) => [date, openAt])).toEqual([
-      ["2026-11-19", "2026-11-19T14:30:00Z"],
-      ["2026-11-20", "2026-11-20T14:30:00Z"],
-    ]);
-    expect(view.dividends).toEqual([{ exDate: "2026-11-20", amount: "0.26", yield: "0.5" }]);
-    expect(view.more).toBe(false);
-  });
-
-  test("bars say when older sessions were left out, and never mix sources", async () => {
-    const account = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=5m&sessions=1");
-    const simulated = await ask<BarsView>("/api/bars?instrument=1&source=2&interval=5m&sessions=1");
-
-    expect(account.more).toBe(true);
-    expect(simulated.bars.map(({ close }) => close)).toEqual(["1.25"]);
-    expect(simulated.more).toBe(false);
-  });
-
-  test("bars of the simulated market are of a session at any hour, and its sessions are the dates themselves", async () => {
-    const { bars, sessions } = await ask<BarsView>("/api/bars?instrument=1&source=2&interval=1d&sessions=5");
-    const minutes = await ask<BarsView>("/api/bars?instrument=1&source=2&interval=1m&sessions=5");
-
-    expect(bars.map(({ date, session }) => [date, session])).toEqual([["2026-11-20", "regular"]]);
-    expect(sessions.map(({ openAt, closeAt }) => [Date.parse(openAt), Date.parse(closeAt)])).toEqual([
-      [Date.parse("2026-11-20T05:00:00Z"), Date.parse("2026-11-21T05:00:00Z")],
-    ]);
-    expect(minutes.sessions).toEqual([]);
-  });
-
-  test("bars as a file name their source in every line; absent values are empty", async () => {
-    const { get } = await openDashboard({ pool: reader });
-
-    const response = await get("/api/bars.csv?instrument=1&source=2&interval=1m&sessions=1");
-
-    expect(response.headers.get("content-disposition")).toBe('attachment; filename="AAPL-1m-SIMULATED.csv"');
-    expect((await response.text()).split("\r\n")).toEqual([
-      "instrument,source,delayed,interval,date,session,bar_at,open,high,low,close,bid,ask,mean_spread,quote_count,volume,missing,reasons",
-      "AAPL,simulated,false,1m,2026-11-20,regular,2026-11-20T14:31:00Z,1.25,1.25,1.25,1.25,,,,1,,0,",
-      "",
-    ]);
-  });
-
-  test("bars of an instrument that nobody knows are none", async () => {
-    expect(await ask<BarsView>("/api/bars?instrument=77&source=1")).toMatchObject({ bars: [], more: false });
-  });
+test("bars of an instrument that nobody knows are none", async () => {
+  expect(await ask<BarsView>("/api/bars?instrument=77&source=1")).toMatchObject({ bars: [], more: false });
 });
 
-describe("the option chain", () => {
-  const path = "/api/chain?symbol=AAPL&expiration=2026-12-18&source=1";
+const path = "/api/chain?symbol=AAPL&expiration=2026-12-18&source=1";
 
-  test("the option chain has its expirations with how many contracts are stored", async () => {
-    expect(await ask<ChainKey[]>("/api/chains")).toMatchObject([
-      { symbol: "AAPL", expiration: "2026-12-18", source: "account", contracts: 2, delayed: false },
-    ]);
-  });
-
-  test("the option chain of now has the newest of each contract, and the underlying", async () => {
-    const chain = await ask<ChainView>(path);
-
-    expect(
-      chain.contracts.map(({ instrument, bid, mid, ask: a, serviceDelta }) => [
-        instrument,
-        bid,
-        mid,
-        a,
-        serviceDelta,
-      ]),
-    ).toEqual([
-      ["AAPL:2026-12-18:CALL:150", "9.00", "9.125", "9.25", "0.61"],
-      ["AAPL:2026-12-18:PUT:150", "8.40", "8.5", "8.60", "-0.40"],
-    ]);
-    expect(chain.underlyingLast).toBe("149.5");
-    expect(chain.spans).toEqual([
-      { date: "2026-11-20", from: "2026-11-20T14:30:11Z", to: "2026-11-20T14:45:12Z" },
-    ]);
-  });
-
-  test("the option chain of a past instant knows nothing that came later", async () => {
-    const then = await ask<ChainView>(`${path}&at=2026-11-20T14:30:11.5Z`);
-    const later = await ask<ChainView>(`${path}&at=2026-11-20T14:45:11Z`);
-    const before = await ask<ChainView>(`${path}&at=2026-11-20T14:30:05Z`);
-
-    expect(then.contracts.map(({ instrument }) => instrument)).toEqual(["AAPL:2026-12-18:CALL:150"]);
-    expect(then.underlyingLast).toBe("150.0100");
-    expect(later.contracts.map(({ bid }) => bid)).toEqual(["9.00", "8.00"]);
-    expect(before).toMatchObject({ contracts: [], underlyingLast: "149.00" });
-  });
+test("the option chain has its expirations with how many contracts are stored", async () => {
+  expect(await ask<ChainKey[]>("/api/chains")).toMatchObject([
+    { symbol: "AAPL", expiration: "2026-12-18", source: "account", contracts: 2, delayed: false },
+  ]);
 });
 
-describe("a price of 0", () => {
-  test("a price of 0 is no trade, in quotes, bars and chains", async () => {
-    const database = await freshDatabase();
-    await database.pool.query(`
+test("the option chain of now has the newest of each contract, and the underlying", async () => {
+  const chain = await ask<ChainView>(path);
+
+  expect(
+    chain.contracts.map(({ instrument, bid, mid, ask: a, serviceDelta }) => [
+      instrument,
+      bid,
+      mid,
+      a,
+      serviceDelta,
+    ]),
+  ).toEqual([
+    ["AAPL:2026-12-18:CALL:150", "9.00", "9.125", "9.25", "0.61"],
+    ["AAPL:2026-12-18:PUT:150", "8.40", "8.5", "8.60", "-0.40"],
+  ]);
+  expect(chain.underlyingLast).toBe("149.5");
+  expect(chain.spans).toEqual([
+    { date: "2026-11-20", from: "2026-11-20T14:30:11Z", to: "2026-11-20T14:45:12Z" },
+  ]);
+});
+
+test("the option chain of a past instant knows nothing that came later", async () => {
+  const then = await ask<ChainView>(`${path}&at=2026-11-20T14:30:11.5Z`);
+  const later = await ask<ChainView>(`${path}&at=2026-11-20T14:45:11Z`);
+  const before = await ask<ChainView>(`${path}&at=2026-11-20T14:30:05Z`);
+
+  expect(then.contracts.map(({ instrument }) => instrument)).toEqual(["AAPL:2026-12-18:CALL:150"]);
+  expect(then.underlyingLast).toBe("150.0100");
+  expect(later.contracts.map(({ bid }) => bid)).toEqual(["9.00", "8.00"]);
+  expect(before).toMatchObject({ contracts: [], underlyingLast: "149.00" });
+});
+
+test("a price of 0 is no trade, in quotes, bars and chains", async () => {
+  const database = await freshDatabase();
+  await database.pool.query(`
       insert into instruments (id, security_type, symbol, expiration, option_type, strike, first_seen_at, last_seen_at)
       values (1, 'CS', 'AAPL', null, null, null, now(), now()), (2, 'OPT', 'AAPL', '2026-12-18', 'CALL', 150, now(), now());
       insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last)
       values ('2026-11-20 14:30:10Z', 1, 1, false, 149, 151, 150), ('2026-11-20 14:30:50Z', 1, 1, false, 0, 0, 0),
              ('2026-11-20 14:30:50Z', 2, 1, false, 0, 0, 0)`);
-    await followOwnRows(database.pool);
-    const series = { instrumentId: 1, sourceId: 1, delayed: false };
+  await followOwnRows(database.pool);
+  const series = { instrumentId: 1, sourceId: 1, delayed: false };
 
-    const chain = await readChain(database.pool, {
-      symbol: "AAPL",
-      expiration: "2026-12-18",
-      sourceId: 1,
-      delayed: false,
-      at: null,
-    });
-    expect(chain).toMatchObject({ underlyingLast: "150", contracts: [{ mid: null, last: null, bid: "0" }] });
-    expect((await readQuotes(database.pool)).map(({ last, bid }) => [last, bid])).toEqual([
-      [null, "0"],
-      [null, "0"],
-    ]);
-    for (const interval of ["1m", "5m", "1h", "1d"] as const)
-      expect((await readBars(database.pool, series, { interval, sessions: 1 })).bars).toMatchObject([
-        { open: "150", high: "150", low: "150", close: "150", quoteCount: "2" },
-      ]);
+  const chain = await readChain(database.pool, {
+    symbol: "AAPL",
+    expiration: "2026-12-18",
+    sourceId: 1,
+    delayed: false,
+    at: null,
   });
+  expect(chain).toMatchObject({ underlyingLast: "150", contracts: [{ mid: null, last: null, bid: "0" }] });
+  expect((await readQuotes(database.pool)).map(({ last, bid }) => [last, bid])).toEqual([
+    [null, "0"],
+    [null, "0"],
+  ]);
+  for (const interval of ["1m", "5m", "1h", "1d"] as const)
+    expect((await readBars(database.pool, series, { interval, sessions: 1 })).bars).toMatchObject([
+      { open: "150", high: "150", low: "150", close: "150", quoteCount: "2" },
+    ]);
 });
 
-describe("coverage", () => {
-  test("coverage has the sessions as columns, and what was due, stored and missed", async () => {
-    const { dates, rows } = await ask<CoverageView>("/api/coverage?from=2026-11-19&to=2026-11-22");
+test("coverage has the sessions as columns, and what was due, stored and missed", async () => {
+  const { dates, rows } = await ask<CoverageView>("/api/coverage?from=2026-11-19&to=2026-11-22");
 
-    expect(dates).toEqual([
-      { date: "2026-11-19", session: true },
-      { date: "2026-11-20", session: true },
-    ]);
-    expect(rows).toEqual([
-      { instrument: "MSFT", source: "simulated", cells: [null, [1, 1]] },
-      { instrument: "MSFT", source: "account", cells: [null, [3, 2]] },
-      { instrument: "AAPL", source: "account", cells: [null, [3, 1]] },
-      { instrument: "AAPL", source: "simulated", cells: [null, 1] },
-    ]);
-  });
-
-  test("coverage tells why: misses of the instrument and those of all, of one source", async () => {
-    const misses = await ask<MissRow[]>("/api/misses?date=2026-11-20&instrument=MSFT&source=account");
-
-    expect(misses).toEqual([
-      {
-        job: "us",
-        reason: "budget",
-        count: 1,
-        firstAt: "2026-11-20T14:31:00Z",
-        lastAt: "2026-11-20T14:31:00Z",
-      },
-      {
-        job: "us",
-        reason: "down",
-        count: 1,
-        firstAt: "2026-11-20T14:32:00Z",
-        lastAt: "2026-11-20T14:32:00Z",
-      },
-    ]);
-  });
+  expect(dates).toEqual([
+    { date: "2026-11-19", session: true },
+    { date: "2026-11-20", session: true },
+  ]);
+  expect(rows).toEqual([
+    { instrument: "MSFT", source: "simulated", cells: [null, [1, 1]] },
+    { instrument: "MSFT", source: "account", cells: [null, [3, 2]] },
+    { instrument: "AAPL", source: "account", cells: [null, [3, 1]] },
+    { instrument: "AAPL", source: "simulated", cells: [null, 1] },
+  ]);
 });
 
-describe("events", () => {
-  test("events bring the Now view at once, and a quote as soon as it is stored", async () => {
-    const { get } = await openDashboard({ pool: reader, clock: systemClock });
-    const ended = new AbortController();
-    const response = await get("/api/events?quotes=all", { signal: ended.signal });
-    const events = eventsOf(response);
+test("coverage tells why: misses of the instrument and those of all, of one source", async () => {
+  const misses = await ask<MissRow[]>("/api/misses?date=2026-11-20&instrument=MSFT&source=account");
 
-    const first = await events.next();
-    await pool.query(
-      "insert into quotes (observed_at, instrument_id, source_id, delayed, last) values (clock_timestamp() + interval '1 s', 1, 1, false, 12.3400)",
-    );
-    await followOwnRows(pool);
-    let brought: QuoteRow[] | null = null;
-    while (brought === null) {
-      const { value } = await events.next();
-      if (value?.event === "quotes") brought = rowsOf(value.data as QuoteTable);
-    }
-    ended.abort();
+  expect(misses).toEqual([
+    {
+      job: "us",
+      reason: "budget",
+      count: 1,
+      firstAt: "2026-11-20T14:31:00Z",
+      lastAt: "2026-11-20T14:31:00Z",
+    },
+    {
+      job: "us",
+      reason: "down",
+      count: 1,
+      firstAt: "2026-11-20T14:32:00Z",
+      lastAt: "2026-11-20T14:32:00Z",
+    },
+  ]);
+});
 
-    expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
-    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
-    expect(first.value).toMatchObject({ event: "now", data: { feed: { simulated: true } } });
-    expect((first.value?.data as NowView).minutes).not.toBeNull();
-    expect(brought.map(({ instrument, last }) => [instrument, last])).toEqual([["AAPL", "12.3400"]]);
+test("events bring the Now view at once, and a quote as soon as it is stored", async () => {
+  const { get } = await openDashboard({ pool: reader, clock: systemClock });
+  const ended = new AbortController();
+  const response = await get("/api/events?quotes=all", { signal: ended.signal });
+  const events = eventsOf(response);
+
+  const first = await events.next();
+  await pool.query(
+    "insert into quotes (observed_at, instrument_id, source_id, delayed, last) values (clock_timestamp() + interval '1 s', 1, 1, false, 12.3400)",
+  );
+  await followOwnRows(pool);
+  let brought: QuoteRow[] | null = null;
+  while (brought === null) {
+    const { value } = await events.next();
+    if (value?.event === "quotes") brought = rowsOf(value.data as QuoteTable);
+  }
+  ended.abort();
+
+  expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+  expect(first.value).toMatchObject({ event: "now", data: { feed: { simulated: true } } });
+  expect((first.value?.data as NowView).minutes).not.toBeNull();
+  expect(brought.map(({ instrument, last }) => [instrument, last])).toEqual([["AAPL", "12.3400"]]);
+});
+
+test("events end with the server", async () => {
+  const { startWeb } = await import("../../src/web/server.ts");
+  const { createCalendar } = await import("../../src/market/calendar/tradingCalendar.ts");
+  const none = (): void => undefined;
+  const web = await startWeb({
+    pool: reader,
+    clock: systemClock,
+    log: { debug: none, info: none, warn: none, error: none },
+    host: "127.0.0.1",
+    port: 0,
+    token: null,
+    attribution: null,
+    version: "0",
+    address: "x",
+    calendar: createCalendar(),
+    sources: SOURCES,
   });
+  const events = eventsOf(await fetch(`${web.address}/api/events`));
+  await events.next();
 
-  test("events end with the server", async () => {
-    const { startWeb } = await import("../../src/web/server.ts");
-    const { createCalendar } = await import("../../src/market/calendar/tradingCalendar.ts");
-    const none = (): void => undefined;
-    const web = await startWeb({
-      pool: reader,
-      clock: systemClock,
-      log: { debug: none, info: none, warn: none, error: none },
-      host: "127.0.0.1",
-      port: 0,
-      token: null,
-      attribution: null,
-      version: "0",
-      address: "x",
-      calendar: createCalendar(),
-      sources: SOURCES,
-    });
-    const events = eventsOf(await fetch(`${web.address}/api/events`));
-    await events.next();
+  await web.close();
+  let last = await events.next();
+  while (!last.done) last = await events.next();
 
-    await web.close();
-    let last = await events.next();
-    while (!last.done) last = await events.next();
-
-    expect(last.done).toBe(true);
-  });
+  expect(last.done).toBe(true);
 });
 
 type Event = { event: string; data: unknown };

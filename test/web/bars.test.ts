@@ -1,9 +1,9 @@
 /** What the instrument's chart is drawn from, over a real database. */
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 import type { BarsView, MissedBars } from "../../src/web/api/types.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
-import { openDashboard } from "./dashboard.ts";
+import { openDashboard, askOn } from "./dashboard.ts";
 
 const { url, pool } = await freshDatabase();
 const reader = poolOn(url, { readOnly: true, max: 2 });
@@ -56,106 +56,99 @@ beforeAll(async () => {
            ('us', '2026-11-17 15:08Z', 2, '*', 'down'), ('us', '2026-11-18 15:00Z', 1, 'AAPL', 'refused')`);
 });
 
-async function ask<T>(path: string): Promise<T> {
-  const { get } = await openDashboard({ pool: reader });
-  const response = await get(path);
-  expect(response.status).toBe(200);
-  return (await response.json()) as T;
-}
+const ask = askOn(reader);
 
 const bars = (query: string): Promise<BarsView> => ask(`/api/bars?instrument=1&source=1&${query}`);
 
-describe("bars", () => {
-  test.each([
-    ["3m", 3],
-    ["10m", 10],
-    ["30m", 30],
-    ["2h", 120],
-    ["4h", 240],
-  ])(
-    "bars of %s begin with the session and hold its quotes, and the bid and ask at their ends",
-    async (interval, width) => {
-      const view = await bars(`interval=${interval}&from=2026-11-17&to=2026-11-17`);
+test.each([
+  ["3m", 3],
+  ["10m", 10],
+  ["30m", 30],
+  ["2h", 120],
+  ["4h", 240],
+])(
+  "bars of %s begin with the session and hold its quotes, and the bid and ask at their ends",
+  async (interval, width) => {
+    const view = await bars(`interval=${interval}&from=2026-11-17&to=2026-11-17`);
 
-      const minutes = Array.from({ length: 390 }, (_, minute) => minute);
-      const beginnings = [...new Set(minutes.map((minute) => startOf("2026-11-17", minute, width)))];
-      expect(view.bars.map(({ at }) => at)).toEqual(beginnings);
-      for (const { at, open, close, high, low, bid, ask, quoteCount } of view.bars) {
-        const own = minutes
-          .filter((minute) => startOf("2026-11-17", minute, width) === at)
-          .map((minute) => priceAt(1, "2026-11-17", minute));
-        expect([open, close, quoteCount]).toEqual([own[0], own.at(-1), String(own.length)]);
-        expect([Number(high), Number(low)]).toEqual([
-          Math.max(...own.map(Number)),
-          Math.min(...own.map(Number)),
-        ]);
-        expect(Number(ask) - Number(own.at(-1))).toBeCloseTo(0.01, 6);
-        expect(Number(own.at(-1)) - Number(bid)).toBeCloseTo(0.01, 6);
-      }
+    const minutes = Array.from({ length: 390 }, (_, minute) => minute);
+    const beginnings = [...new Set(minutes.map((minute) => startOf("2026-11-17", minute, width)))];
+    expect(view.bars.map(({ at }) => at)).toEqual(beginnings);
+    for (const { at, open, close, high, low, bid, ask, quoteCount } of view.bars) {
+      const own = minutes
+        .filter((minute) => startOf("2026-11-17", minute, width) === at)
+        .map((minute) => priceAt(1, "2026-11-17", minute));
+      expect([open, close, quoteCount]).toEqual([own[0], own.at(-1), String(own.length)]);
+      expect([Number(high), Number(low)]).toEqual([
+        Math.max(...own.map(Number)),
+        Math.min(...own.map(Number)),
+      ]);
+      expect(Number(ask) - Number(own.at(-1))).toBeCloseTo(0.01, 6);
+      expect(Number(own.at(-1)) - Number(bid)).toBeCloseTo(0.01, 6);
+    }
+  },
+);
+
+test("bars by weeks are of whole weeks, also where the dates that were asked for are not", async () => {
+  const view = await bars("interval=1w&from=2026-11-17&to=2026-11-17");
+
+  expect(view.bars).toMatchObject([
+    {
+      date: "2026-11-16",
+      session: null,
+      quoteCount: "1170",
+      open: priceAt(1, "2026-11-16", 0),
+      close: priceAt(1, "2026-11-18", 389),
     },
-  );
+  ]);
+});
 
-  test("bars by weeks are of whole weeks, also where the dates that were asked for are not", async () => {
-    const view = await bars("interval=1w&from=2026-11-17&to=2026-11-17");
+test("bars are those of the dates from one to another, of which one end of which may be open", async () => {
+  const dates = async (query: string): Promise<string[]> =>
+    (await bars(`interval=1d&${query}`)).bars.map(({ date }) => date);
 
-    expect(view.bars).toMatchObject([
-      {
-        date: "2026-11-16",
-        session: null,
-        quoteCount: "1170",
-        open: priceAt(1, "2026-11-16", 0),
-        close: priceAt(1, "2026-11-18", 389),
-      },
-    ]);
+  expect(await dates("from=2026-11-14&to=2026-11-17")).toEqual(["2026-11-16", "2026-11-17"]);
+  expect(await dates("from=2026-11-17")).toEqual(["2026-11-17", "2026-11-18"]);
+  expect(await dates("to=2026-11-14")).toEqual(["2026-11-13"]);
+  expect(await dates("from=2026-11-14&to=2026-11-15")).toEqual([]);
+});
+
+test("bars come with the closes of others, each by its bar's beginning, date or Monday", async () => {
+  const intraday = await bars("interval=2h&from=2026-11-17&to=2026-11-17&compare=MSFT,NONE");
+  const days = await bars("interval=1d&sessions=2&compare=MSFT");
+  const weeks = await bars("interval=1w&sessions=10&compare=MSFT");
+
+  const [msft, none] = intraday.compared;
+  expect(Object.keys(msft?.closes ?? {})).toEqual(intraday.bars.map(({ at }) => at));
+  expect(msft?.closes[intraday.bars.at(-1)?.at ?? ""]).toBe(priceAt(2, "2026-11-17", 389));
+  expect(none).toEqual({ instrument: "NONE", closes: {} });
+  expect(days.compared[0]?.closes).toEqual({
+    "2026-11-17": priceAt(2, "2026-11-17", 389),
+    "2026-11-18": priceAt(2, "2026-11-18", 389),
   });
-
-  test("bars are those of the dates from one to another, of which one end of which may be open", async () => {
-    const dates = async (query: string): Promise<string[]> =>
-      (await bars(`interval=1d&${query}`)).bars.map(({ date }) => date);
-
-    expect(await dates("from=2026-11-14&to=2026-11-17")).toEqual(["2026-11-16", "2026-11-17"]);
-    expect(await dates("from=2026-11-17")).toEqual(["2026-11-17", "2026-11-18"]);
-    expect(await dates("to=2026-11-14")).toEqual(["2026-11-13"]);
-    expect(await dates("from=2026-11-14&to=2026-11-15")).toEqual([]);
+  expect(weeks.compared[0]?.closes).toEqual({
+    "2026-11-09": priceAt(2, "2026-11-13", 389),
+    "2026-11-16": priceAt(2, "2026-11-18", 389),
   });
+});
 
-  test("bars come with the closes of others, each by its bar's beginning, date or Monday", async () => {
-    const intraday = await bars("interval=2h&from=2026-11-17&to=2026-11-17&compare=MSFT,NONE");
-    const days = await bars("interval=1d&sessions=2&compare=MSFT");
-    const weeks = await bars("interval=1w&sessions=10&compare=MSFT");
+test("bars that would be too many come in a wider width, which is told beside the one that was asked for", async () => {
+  const of = (sessions: number, compare = ""): Promise<BarsView> =>
+    ask(`/api/bars?instrument=3&source=1&interval=1m&sessions=${sessions}&compare=${compare}`);
 
-    const [msft, none] = intraday.compared;
-    expect(Object.keys(msft?.closes ?? {})).toEqual(intraday.bars.map(({ at }) => at));
-    expect(msft?.closes[intraday.bars.at(-1)?.at ?? ""]).toBe(priceAt(2, "2026-11-17", 389));
-    expect(none).toEqual({ instrument: "NONE", closes: {} });
-    expect(days.compared[0]?.closes).toEqual({
-      "2026-11-17": priceAt(2, "2026-11-17", 389),
-      "2026-11-18": priceAt(2, "2026-11-18", 389),
-    });
-    expect(weeks.compared[0]?.closes).toEqual({
-      "2026-11-09": priceAt(2, "2026-11-13", 389),
-      "2026-11-16": priceAt(2, "2026-11-18", 389),
-    });
-  });
+  const [short, long, beside] = await Promise.all([of(5), of(30), of(5, "AAPL,MSFT,X,Y,Z")]);
 
-  test("bars that would be too many come in a wider width, which is told beside the one that was asked for", async () => {
-    const of = (sessions: number, compare = ""): Promise<BarsView> =>
-      ask(`/api/bars?instrument=3&source=1&interval=1m&sessions=${sessions}&compare=${compare}`);
-
-    const [short, long, beside] = await Promise.all([of(5), of(30), of(5, "AAPL,MSFT,X,Y,Z")]);
-
-    const told = [short, long, beside].map(({ asked, interval, bars: { length } }) => [
-      asked,
-      interval,
-      length,
-    ]);
-    expect(told).toEqual([
-      ["1m", "1m", 5 * 390],
-      ["1m", "2m", 30 * 195],
-      ["1m", "2m", 5 * 195],
-    ]);
-    expect(long.bars.at(-1)).toMatchObject({ quoteCount: "2" });
-  });
+  const told = [short, long, beside].map(({ asked, interval, bars: { length } }) => [
+    asked,
+    interval,
+    length,
+  ]);
+  expect(told).toEqual([
+    ["1m", "1m", 5 * 390],
+    ["1m", "2m", 30 * 195],
+    ["1m", "2m", 5 * 195],
+  ]);
+  expect(long.bars.at(-1)).toMatchObject({ quoteCount: "2" });
 });
 
 /** When the bar of a minute of the session begins: bars are counted from the open. */
@@ -164,53 +157,51 @@ function startOf(date: string, minute: number, width: number): string {
   return new Date(at).toISOString().replace(".000", "");
 }
 
-describe("what is missing in a chart", () => {
-  const path = "/api/bars/misses?instrument=1&source=1&from=2026-11-17&to=2026-11-17";
-  const row = (reason: string, count: number, [firstAt, lastAt]: [string, string]) => ({
-    job: "us",
-    reason,
-    count,
-    firstAt: `2026-11-17T${firstAt}Z`,
-    lastAt: `2026-11-17T${lastAt}Z`,
+const path = "/api/bars/misses?instrument=1&source=1&from=2026-11-17&to=2026-11-17";
+const row = (reason: string, count: number, [firstAt, lastAt]: [string, string]) => ({
+  job: "us",
+  reason,
+  count,
+  firstAt: `2026-11-17T${firstAt}Z`,
+  lastAt: `2026-11-17T${lastAt}Z`,
+});
+
+test("what is missing in a chart is told bar by bar: what was missed of the instrument and of all that was due, from one source", async () => {
+  expect(await ask<MissedBars>(`${path}&interval=1m`)).toEqual({
+    misses: [row("budget", 2, ["15:00:10", "15:00:40"]), row("down", 1, ["15:07:00", "15:07:00"])],
+    more: false,
   });
+});
 
-  test("what is missing in a chart is told bar by bar: what was missed of the instrument and of all that was due, from one source", async () => {
-    expect(await ask<MissedBars>(`${path}&interval=1m`)).toEqual({
-      misses: [row("budget", 2, ["15:00:10", "15:00:40"]), row("down", 1, ["15:07:00", "15:07:00"])],
-      more: false,
-    });
-  });
+test("what is missing in a chart by dates is told date by date", async () => {
+  const { misses } = await ask<MissedBars>(
+    "/api/bars/misses?instrument=1&source=1&from=2026-11-16&to=2026-11-18&interval=1d",
+  );
 
-  test("what is missing in a chart by dates is told date by date", async () => {
-    const { misses } = await ask<MissedBars>(
-      "/api/bars/misses?instrument=1&source=1&from=2026-11-16&to=2026-11-18&interval=1d",
-    );
+  expect(misses.map(({ reason, count, firstAt }) => [firstAt.slice(0, 10), reason, count])).toEqual([
+    ["2026-11-17", "budget", 2],
+    ["2026-11-17", "down", 1],
+    ["2026-11-18", "refused", 1],
+  ]);
+});
 
-    expect(misses.map(({ reason, count, firstAt }) => [firstAt.slice(0, 10), reason, count])).toEqual([
-      ["2026-11-17", "budget", 2],
-      ["2026-11-17", "down", 1],
-      ["2026-11-18", "refused", 1],
-    ]);
-  });
+test("what is missing in a chart stands in the file beside the bar that had begun", async () => {
+  const { get } = await openDashboard({ pool: reader });
 
-  test("what is missing in a chart stands in the file beside the bar that had begun", async () => {
-    const { get } = await openDashboard({ pool: reader });
+  const response = await get(
+    "/api/bars.csv?instrument=1&source=1&interval=5m&from=2026-11-17&to=2026-11-17&indicators=sma2&compare=MSFT",
+  );
+  const lines = (await response.text()).trim().split("\r\n");
 
-    const response = await get(
-      "/api/bars.csv?instrument=1&source=1&interval=5m&from=2026-11-17&to=2026-11-17&indicators=sma2&compare=MSFT",
-    );
-    const lines = (await response.text()).trim().split("\r\n");
-
-    expect(lines[0]).toMatch(/,missing,reasons,sma2,close_MSFT$/);
-    expect(
-      lines
-        .filter((line) => /,[1-9]\d*,us /.test(line))
-        .map((line) => line.split(",").slice(6, 7).concat(line.split(",").slice(16, 18))),
-    ).toEqual([
-      ["2026-11-17T15:00:00Z", "2", "us budget 2"],
-      ["2026-11-17T15:05:00Z", "1", "us down 1"],
-    ]);
-  });
+  expect(lines[0]).toMatch(/,missing,reasons,sma2,close_MSFT$/);
+  expect(
+    lines
+      .filter((line) => /,[1-9]\d*,us /.test(line))
+      .map((line) => line.split(",").slice(6, 7).concat(line.split(",").slice(16, 18))),
+  ).toEqual([
+    ["2026-11-17T15:00:00Z", "2", "us budget 2"],
+    ["2026-11-17T15:05:00Z", "1", "us down 1"],
+  ]);
 });
 
 test("a query of the chart that makes no sense is refused with what is wrong about it", async () => {

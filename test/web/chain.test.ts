@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 import type { ChainView, Contract, TermPoint } from "../../src/web/api/types.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
@@ -136,133 +136,127 @@ function modelOf(
 const found = (contracts: readonly Contract[], { expiration, type, strike }: Raw): Contract | undefined =>
   contracts.find(({ instrument }) => instrument === `AAPL:${expiration}:${type}:${strike}`);
 
-describe("volatilities and greeks of a chain", () => {
-  test.each(RAW.filter(({ bid }) => bid > 0))(
-    "volatilities and greeks of a chain are those at which the model is worth the quotes: $expiration $type $strike",
-    async (raw) => {
-      const view = await chain(raw.expiration);
-      const contract = found(view.contracts, raw);
-      const model = modelOf(raw, view);
-      const volatility = volatilityAt(model, (raw.bid + raw.ask) / 2);
-      const shifted = (change: Partial<Model>, by = 0): number =>
-        worth({ ...model, ...change }, volatility + by);
-      const { spot, years } = model;
-      const day = 1e-3;
+test.each(RAW.filter(({ bid }) => bid > 0))(
+  "volatilities and greeks of a chain are those at which the model is worth the quotes: $expiration $type $strike",
+  async (raw) => {
+    const view = await chain(raw.expiration);
+    const contract = found(view.contracts, raw);
+    const model = modelOf(raw, view);
+    const volatility = volatilityAt(model, (raw.bid + raw.ask) / 2);
+    const shifted = (change: Partial<Model>, by = 0): number =>
+      worth({ ...model, ...change }, volatility + by);
+    const { spot, years } = model;
+    const day = 1e-3;
 
-      expect(contract?.spot).toBe(String(spot));
-      expect(contract?.moneyness).toBeCloseTo(spot / raw.strike, 10);
-      expect(contract?.ivMid).toBeCloseTo(volatility, 6);
-      expect(contract?.ivBid).toBeCloseTo(volatilityAt(model, raw.bid), 6);
-      expect(contract?.ivAsk).toBeCloseTo(volatilityAt(model, raw.ask), 6);
-      expect(contract?.delta).toBeCloseTo(
-        (shifted({ spot: spot + 0.01 }) - shifted({ spot: spot - 0.01 })) / 0.02,
-        5,
-      );
-      expect(contract?.gamma).toBeCloseTo(
-        (shifted({ spot: spot + 0.1 }) - 2 * shifted({}) + shifted({ spot: spot - 0.1 })) / 0.01,
-        4,
-      );
-      expect(contract?.vega).toBeCloseTo((shifted({}, 1e-4) - shifted({}, -1e-4)) / 2e-4, 3);
-      // Time that passes is time that is left no more.
-      expect(contract?.theta).toBeCloseTo(
-        (shifted({ years: years - day / 365 }) - shifted({ years: years + day / 365 })) / ((2 * day) / 365),
-        2,
-      );
-      expect(contract?.serviceDelta).toBe("0.5");
-      expect(contract?.volume).toBe(String(raw.id * 10));
-    },
-  );
+    expect(contract?.spot).toBe(String(spot));
+    expect(contract?.moneyness).toBeCloseTo(spot / raw.strike, 10);
+    expect(contract?.ivMid).toBeCloseTo(volatility, 6);
+    expect(contract?.ivBid).toBeCloseTo(volatilityAt(model, raw.bid), 6);
+    expect(contract?.ivAsk).toBeCloseTo(volatilityAt(model, raw.ask), 6);
+    expect(contract?.delta).toBeCloseTo(
+      (shifted({ spot: spot + 0.01 }) - shifted({ spot: spot - 0.01 })) / 0.02,
+      5,
+    );
+    expect(contract?.gamma).toBeCloseTo(
+      (shifted({ spot: spot + 0.1 }) - 2 * shifted({}) + shifted({ spot: spot - 0.1 })) / 0.01,
+      4,
+    );
+    expect(contract?.vega).toBeCloseTo((shifted({}, 1e-4) - shifted({}, -1e-4)) / 2e-4, 3);
+    // Time that passes is time that is left no more.
+    expect(contract?.theta).toBeCloseTo(
+      (shifted({ years: years - day / 365 }) - shifted({ years: years + day / 365 })) / ((2 * day) / 365),
+      2,
+    );
+    expect(contract?.serviceDelta).toBe("0.5");
+    expect(contract?.volume).toBe(String(raw.id * 10));
+  },
+);
 
-  test("volatilities and greeks of a chain are absent where nobody bids, but for the ask's", async () => {
-    const contract = found((await chain(NEAR)).contracts, RAW[4] as Raw);
+test("volatilities and greeks of a chain are absent where nobody bids, but for the ask's", async () => {
+  const contract = found((await chain(NEAR)).contracts, RAW[4] as Raw);
 
-    expect(contract).toMatchObject({ ivBid: null, ivMid: null, delta: null, ivAsk: expect.any(Number) });
-  });
+  expect(contract).toMatchObject({ ivBid: null, ivMid: null, delta: null, ivAsk: expect.any(Number) });
+});
 
-  test("volatilities and greeks of a chain rest on the rate and the yield that the database's settings name, and say them", async () => {
-    const role = await freshDatabase();
-    await role.pool.query(
-      `do $$ begin
+test("volatilities and greeks of a chain rest on the rate and the yield that the database's settings name, and say them", async () => {
+  const role = await freshDatabase();
+  await role.pool.query(
+    `do $$ begin
          execute format('alter database %I set quotekeeper.rate = ''0.1''', current_database());
          execute format('alter database %I set quotekeeper.dividend_yield = ''0.02''', current_database());
        end $$`,
-    );
-    const { get: ask } = await openDashboard({ pool: poolOn(role.url, { readOnly: true, max: 1 }) });
+  );
+  const { get: ask } = await openDashboard({ pool: poolOn(role.url, { readOnly: true, max: 1 }) });
 
-    const set = await (await ask(`/api/chain?symbol=AAPL&expiration=${NEAR}&source=1`)).json();
+  const set = await (await ask(`/api/chain?symbol=AAPL&expiration=${NEAR}&source=1`)).json();
 
-    expect(set).toMatchObject({ rate: 0.1, dividendYield: 0.02, contracts: [] });
-    expect(await chain(NEAR)).toMatchObject({ rate: 0.04, dividendYield: 0 });
-  });
+  expect(set).toMatchObject({ rate: 0.1, dividendYield: 0.02, contracts: [] });
+  expect(await chain(NEAR)).toMatchObject({ rate: 0.04, dividendYield: 0 });
 });
 
-describe("the term structure", () => {
-  const term = async (at: string): Promise<TermPoint[]> =>
-    (await (
-      await get(`/api/chain/term?symbol=AAPL&expiration=${NEAR}&source=1&at=${at}`)
-    ).json()) as TermPoint[];
+const term = async (at: string): Promise<TermPoint[]> =>
+  (await (
+    await get(`/api/chain/term?symbol=AAPL&expiration=${NEAR}&source=1&at=${at}`)
+  ).json()) as TermPoint[];
 
-  test("the term structure is the mean of call and put at the strike nearest to the underlying, of each expiration", async () => {
-    const points = await term(AT);
-    const rates = await chain(NEAR);
-    const iv = (raw: Raw): number => volatilityAt(modelOf(raw, rates), (raw.bid + raw.ask) / 2);
+test("the term structure is the mean of call and put at the strike nearest to the underlying, of each expiration", async () => {
+  const points = await term(AT);
+  const rates = await chain(NEAR);
+  const iv = (raw: Raw): number => volatilityAt(modelOf(raw, rates), (raw.bid + raw.ask) / 2);
 
-    expect(points.map(({ expiration, strike }) => [expiration, strike])).toEqual([
-      [NEAR, "150"],
-      [FAR, "150"],
-    ]);
-    expect(points[0]?.ivMid).toBeCloseTo((iv(RAW[2] as Raw) + iv(RAW[3] as Raw)) / 2, 6);
-    expect(points[1]?.ivMid).toBeCloseTo(iv(RAW[5] as Raw), 6);
-  });
-
-  test("the term structure knows nothing that came later than its instant", async () => {
-    expect(await term("2026-11-20T15:09:59Z")).toEqual([]);
-    expect((await term("2026-11-20T15:20:00Z")).map(({ expiration }) => expiration)).toEqual([NEAR]);
-  });
+  expect(points.map(({ expiration, strike }) => [expiration, strike])).toEqual([
+    [NEAR, "150"],
+    [FAR, "150"],
+  ]);
+  expect(points[0]?.ivMid).toBeCloseTo((iv(RAW[2] as Raw) + iv(RAW[3] as Raw)) / 2, 6);
+  expect(points[1]?.ivMid).toBeCloseTo(iv(RAW[5] as Raw), 6);
 });
 
-describe("a chain as a file", () => {
-  const lines = async (path: string): Promise<{ name: string | null; rows: Record<string, string>[] }> => {
-    const response = await get(path);
-    const [heading = "", ...rest] = (await response.text()).trim().split("\r\n");
-    const names = heading.split(",");
-    return {
-      name: response.headers.get("content-disposition"),
-      rows: rest.map((line) =>
-        Object.fromEntries(line.split(",").map((value, place) => [names[place] ?? "", value])),
-      ),
-    };
+test("the term structure knows nothing that came later than its instant", async () => {
+  expect(await term("2026-11-20T15:09:59Z")).toEqual([]);
+  expect((await term("2026-11-20T15:20:00Z")).map(({ expiration }) => expiration)).toEqual([NEAR]);
+});
+
+const lines = async (path: string): Promise<{ name: string | null; rows: Record<string, string>[] }> => {
+  const response = await get(path);
+  const [heading = "", ...rest] = (await response.text()).trim().split("\r\n");
+  const names = heading.split(",");
+  return {
+    name: response.headers.get("content-disposition"),
+    rows: rest.map((line) =>
+      Object.fromEntries(line.split(",").map((value, place) => [names[place] ?? "", value])),
+    ),
   };
+};
 
-  test("a chain as a file has every contract of the expiration, its source and what its volatility rests on in each row", async () => {
-    const { name, rows } = await lines(`/api/chain.csv?symbol=AAPL&expiration=${NEAR}&source=1&at=${AT}`);
-    const { contracts } = await chain(NEAR);
+test("a chain as a file has every contract of the expiration, its source and what its volatility rests on in each row", async () => {
+  const { name, rows } = await lines(`/api/chain.csv?symbol=AAPL&expiration=${NEAR}&source=1&at=${AT}`);
+  const { contracts } = await chain(NEAR);
 
-    expect(name).toBe('attachment; filename="AAPL-2026-12-18-20261120T160000Z.csv"');
-    expect(
-      rows.map(({ strike, option_type, iv_mid, service_delta }) => [
-        strike,
-        option_type,
-        iv_mid,
-        service_delta,
-      ]),
-    ).toEqual(
-      contracts.map(({ strike, optionType, ivMid, serviceDelta }) => [
-        strike,
-        optionType,
-        ivMid === null ? "" : String(ivMid),
-        serviceDelta,
-      ]),
-    );
-    expect(rows).toHaveLength(5);
-    expect(rows.every(({ source, rate }) => source === "account" && rate === "0.04")).toBe(true);
-  });
+  expect(name).toBe('attachment; filename="AAPL-2026-12-18-20261120T160000Z.csv"');
+  expect(
+    rows.map(({ strike, option_type, iv_mid, service_delta }) => [
+      strike,
+      option_type,
+      iv_mid,
+      service_delta,
+    ]),
+  ).toEqual(
+    contracts.map(({ strike, optionType, ivMid, serviceDelta }) => [
+      strike,
+      optionType,
+      ivMid === null ? "" : String(ivMid),
+      serviceDelta,
+    ]),
+  );
+  expect(rows).toHaveLength(5);
+  expect(rows.every(({ source, rate }) => source === "account" && rate === "0.04")).toBe(true);
+});
 
-  test("a chain as a file of simulated prices is named so; without an expiration it has all of them", async () => {
-    const { name, rows } = await lines(`/api/chain.csv?symbol=AAPL&source=2&at=${AT}`);
+test("a chain as a file of simulated prices is named so; without an expiration it has all of them", async () => {
+  const { name, rows } = await lines(`/api/chain.csv?symbol=AAPL&source=2&at=${AT}`);
 
-    expect(name).toContain("AAPL-chain-20261120T160000Z-SIMULATED.csv");
-    expect(rows.map(({ expiration }) => expiration)).toEqual([...Array(5).fill(NEAR), ...Array(2).fill(FAR)]);
-    expect(rows.every(({ source }) => source === "simulated")).toBe(true);
-  });
+  expect(name).toContain("AAPL-chain-20261120T160000Z-SIMULATED.csv");
+  expect(rows.map(({ expiration }) => expiration)).toEqual([...Array(5).fill(NEAR), ...Array(2).fill(FAR)]);
+  expect(rows.every(({ source }) => source === "simulated")).toBe(true);
 });

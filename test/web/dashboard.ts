@@ -1,23 +1,16 @@
 /** The dashboard on a real socket, over a test's database. */
 import { request as httpRequest } from "node:http";
-import { afterAll } from "@jest/globals";
+import { afterAll, expect } from "@jest/globals";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
-import type { Log } from "../../src/log.ts";
 import type { NowSources } from "../../src/web/live.ts";
-import { startWeb, type Web, type WebOptions } from "../../src/web/server.ts";
+import { startWeb, type Web } from "../../src/web/server.ts";
 import { createTestClock } from "../support/clock.ts";
+import { silentLog } from "../support/silentLog.ts";
 
 const open: Web[] = [];
 afterAll(async () => {
   for (const web of open) await web.close();
 });
-
-const silent: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 /** A feed that is simulated, and nothing to tell of it. */
 export const SOURCES: NowSources = {
@@ -38,11 +31,13 @@ export const SOURCES: NowSources = {
   journal: async () => ({ bytes: 1_000, segments: 1 }),
 };
 
+type WebOptions = Parameters<typeof startWeb>[0];
+
 /** Starts it; it is closed when the test file ends. */
 export async function openDashboard(options: Pick<WebOptions, "pool"> & Partial<WebOptions>) {
   const web = await startWeb({
     clock: createTestClock(),
-    log: silent,
+    log: silentLog,
     host: "127.0.0.1",
     port: 0,
     token: null,
@@ -71,4 +66,14 @@ export function statusAs(address: string, path: string, host: string, posted?: o
       .on("error", reject)
       .end(posted && JSON.stringify(posted));
   });
+}
+
+/** Asks the API of a dashboard over a pool; each answer has to be 200. */
+export function askOn(pool: WebOptions["pool"]) {
+  return async <T>(path: string): Promise<T> => {
+    const { get } = await openDashboard({ pool });
+    const response = await get(path);
+    expect([path, response.status]).toEqual([path, 200]);
+    return (await response.json()) as T;
+  };
 }

@@ -1,14 +1,15 @@
 /** Events to a page that reads slowly, or not at all, over a real socket. */
 import { createServer, request, type IncomingMessage, type RequestOptions } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { afterAll, expect, test } from "@jest/globals";
 import type { Clock } from "../../src/clock.ts";
 import { createEvents } from "../../src/web/api/events.ts";
-import { MOST_LISTENERS } from "../../src/web/api/listeners.ts";
 import { type QuoteTable, rowsOf } from "../../src/web/api/quoteTable.ts";
 import type { NowView, QuoteRow } from "../../src/web/api/types.ts";
 import { steppedClock } from "../support/steppedClock.ts";
 import { until } from "../support/until.ts";
+
+const MOST_LISTENERS = 64;
 
 const none = (): void => undefined;
 const LOG = { debug: none, info: none, warn: none, error: none };
@@ -107,89 +108,80 @@ async function readUntil(page: IncomingMessage, minute: number): Promise<Map<str
   throw new Error(`the stream ended before minute ${minute} came`);
 }
 
-describe("a page", () => {
-  test("a page that reads slowly is told everything once, however large one event is", async () => {
-    const { news, look, open } = await serveEvents();
-    news.push(rowsAt(1, MANY));
-    const page = await open();
+test("a page that reads slowly is told everything once, however large one event is", async () => {
+  const { news, look, open } = await serveEvents();
+  news.push(rowsAt(1, MANY));
+  const page = await open();
 
-    for (let times = 0; times < 5; times++) await look();
-    news.push(rowsAt(2, 10), rowsAt(3, 5));
-    for (let times = 0; times < 5; times++) await look();
-    const reading = readUntil(page, 3);
-    const ended = reading.then(() => true);
-    await until(async () => (await Promise.race([ended, look()])) === true, "what was held back");
-    const prices = await reading;
+  for (let times = 0; times < 5; times++) await look();
+  news.push(rowsAt(2, 10), rowsAt(3, 5));
+  for (let times = 0; times < 5; times++) await look();
+  const reading = readUntil(page, 3);
+  const ended = reading.then(() => true);
+  await until(async () => (await Promise.race([ended, look()])) === true, "what was held back");
+  const prices = await reading;
 
-    expect(prices.size).toBe(MANY);
-    expect(prices.get(`S${MANY - 1}`)).toEqual(["1"]);
-    expect(prices.get("S9")).toEqual(["1", "2"]);
-    // Of what came while it read, the newest.
-    expect(prices.get("S4")).toEqual(["1", "3"]);
-  });
-
-  test("a page that reads nothing for more than a minute is let go", async () => {
-    const { news, look, open } = await serveEvents();
-    news.push(rowsAt(1, MANY));
-    const page = await open();
-    for (let times = 0; times < 59; times++) await look();
-    const gone = new Promise<boolean>((resolve) => page.on("close", () => resolve(true)).on("error", none));
-    const before = page.destroyed;
-
-    for (let times = 0; times < 5; times++) await look();
-    page.resume();
-
-    expect(before).toBe(false);
-    expect(await gone).toBe(true);
-    expect(page.complete).toBe(false);
-  });
+  expect(prices.size).toBe(MANY);
+  expect(prices.get(`S${MANY - 1}`)).toEqual(["1"]);
+  expect(prices.get("S9")).toEqual(["1", "2"]);
+  // Of what came while it read, the newest.
+  expect(prices.get("S4")).toEqual(["1", "3"]);
 });
 
-describe("64 pages, and one more,", () => {
-  /** Opens pages of some addresses, one after the other. @returns the text that each was sent when it ended, by its address and place */
-  async function openPages(
-    open: (headers?: Record<string, string>) => Promise<IncomingMessage>,
-    froms: string[],
-  ) {
-    const ends = new Map<string, string>();
-    for (const [place, from] of froms.entries()) {
-      const page = await open({ from });
-      let text = "";
-      page.setEncoding("utf8").on("data", (piece: string) => (text += piece));
-      page.on("end", () => ends.set(`${from} ${place}`, text)).on("error", none);
-    }
-    return ends;
+test("a page that reads nothing for more than a minute is let go", async () => {
+  const { news, look, open } = await serveEvents();
+  news.push(rowsAt(1, MANY));
+  const page = await open();
+  for (let times = 0; times < 59; times++) await look();
+  const gone = new Promise<boolean>((resolve) => page.on("close", () => resolve(true)).on("error", none));
+  const before = page.destroyed;
+
+  for (let times = 0; times < 5; times++) await look();
+  page.resume();
+
+  expect(before).toBe(false);
+  expect(await gone).toBe(true);
+  expect(page.complete).toBe(false);
+});
+
+/** Opens pages of some addresses, one after the other. @returns the text that each was sent when it ended, by its address and place */
+async function openPages(
+  open: (headers?: Record<string, string>) => Promise<IncomingMessage>,
+  froms: string[],
+) {
+  const ends = new Map<string, string>();
+  for (const [place, from] of froms.entries()) {
+    const page = await open({ from });
+    let text = "";
+    page.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+    page.on("end", () => ends.set(`${from} ${place}`, text)).on("error", none);
   }
+  return ends;
+}
 
-  test("end the oldest of the address that has the most, which is told why; the others go on", async () => {
-    const { open, look } = await serveEvents();
-    const greedy = (count: number): string[] => Array<string>(count).fill("192.0.2.9");
-    // One page more is open for the looks.
-    const ends = await openPages(open, [
-      "192.0.2.1",
-      ...greedy(MOST_LISTENERS - 2),
-      "192.0.2.2",
-      ...greedy(2),
-    ]);
+test("64 pages, and one more, end the oldest of the address that has the most, which is told why; the others go on", async () => {
+  const { open, look } = await serveEvents();
+  const greedy = (count: number): string[] => Array<string>(count).fill("192.0.2.9");
+  // One page more is open for the looks.
+  const ends = await openPages(open, ["192.0.2.1", ...greedy(MOST_LISTENERS - 2), "192.0.2.2", ...greedy(2)]);
 
-    await until(() => ends.size === 3, "three ends");
-    await look();
+  await until(() => ends.size === 3, "three ends");
+  await look();
 
-    expect([...ends.keys()]).toEqual([1, 2, 3].map((place) => `192.0.2.9 ${place}`));
-    for (const text of ends.values())
-      expect(text).toMatch(/event: ended\ndata: \{"error":\{"code":"PAGES_FULL"[^\n]*\n\n$/);
-  });
+  expect([...ends.keys()]).toEqual([1, 2, 3].map((place) => `192.0.2.9 ${place}`));
+  for (const text of ends.values())
+    expect(text).toMatch(/event: ended\ndata: \{"error":\{"code":"PAGES_FULL"[^\n]*\n\n$/);
+});
 
-  test("end none of a network's that has fewer, and none for a page that yields", async () => {
-    const { open } = await serveEvents();
-    const networks = Array.from({ length: MOST_LISTENERS - 1 }, (_, place) => `2001:db8:0:${place + 1}::1`);
-    const ends = await openPages(open, networks);
+test("64 pages, and one more, end none of a network's that has fewer, and none for a page that yields", async () => {
+  const { open } = await serveEvents();
+  const networks = Array.from({ length: MOST_LISTENERS - 1 }, (_, place) => `2001:db8:0:${place + 1}::1`);
+  const ends = await openPages(open, networks);
 
-    const yielding = await open({ from: "192.0.2.9", yields: "true" });
-    await openPages(open, ["2001:db8:0:40::9", "2001:db8:0:7::2"]);
-    await until(() => ends.size === 2, "the ends of two");
+  const yielding = await open({ from: "192.0.2.9", yields: "true" });
+  await openPages(open, ["2001:db8:0:40::9", "2001:db8:0:7::2"]);
+  await until(() => ends.size === 2, "the ends of two");
 
-    expect(yielding.resume().statusCode).toBe(503);
-    expect([...ends.keys()]).toEqual(["2001:db8:0:40::1 39", "2001:db8:0:7::1 6"]);
-  });
+  expect(yielding.resume().statusCode).toBe(503);
+  expect([...ends.keys()]).toEqual(["2001:db8:0:40::1 39", "2001:db8:0:7::1 6"]);
 });

@@ -1,15 +1,11 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { isLoopback } from "../../src/web/guard/hosts.ts";
-import {
-  createRecords,
-  createSessions,
-  MOST_SESSIONS,
-  sameText,
-  SESSION_MS,
-} from "../../src/web/guard/session.ts";
+import { createRecords, createSessions, sameText, SESSION_MS } from "../../src/web/guard/session.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard, statusAs } from "./dashboard.ts";
+
+const MOST_SESSIONS = 1_000;
 
 const { url } = await freshDatabase();
 const pool = poolOn(url, { readOnly: true, max: 2 });
@@ -22,170 +18,161 @@ const logIn = (token: unknown, headers: Record<string, string> = {}): RequestIni
   body: JSON.stringify({ token }),
 });
 
-describe("without a token", () => {
-  test("a name that is not this machine's is refused, whatever it resolves to", async () => {
-    const { address } = await openDashboard({ pool });
-    const { port } = new URL(address);
+test("a name that is not this machine's is refused, whatever it resolves to", async () => {
+  const { address } = await openDashboard({ pool });
+  const { port } = new URL(address);
 
-    const ours = [`127.0.0.1:${port}`, `localhost:${port}`, "LOCALHOST", `[::1]:${port}`, "localhost:9999"];
-    const theirs = [
-      "evil.example",
-      `evil.example:${port}`,
-      "127.0.0.1.evil.example",
-      "localhost.evil.example",
-      "10.0.0.1",
-    ];
+  const ours = [`127.0.0.1:${port}`, `localhost:${port}`, "LOCALHOST", `[::1]:${port}`, "localhost:9999"];
+  const theirs = [
+    "evil.example",
+    `evil.example:${port}`,
+    "127.0.0.1.evil.example",
+    "localhost.evil.example",
+    "10.0.0.1",
+  ];
 
-    for (const host of ours) expect([host, await statusAs(address, "/api/meta", host)]).toEqual([host, 200]);
-    for (const host of theirs)
-      expect([host, await statusAs(address, "/api/meta", host)]).toEqual([host, 421]);
-    expect(await statusAs(address, "/", "evil.example")).toBe(421);
-    expect(await statusAs(address, "/healthz", "evil.example")).toBe(421);
-  });
-
-  test("without a token there is nothing to log in to", async () => {
-    const { get } = await openDashboard({ pool });
-
-    expect((await get("/api/login", logIn(""))).status).toBe(401);
-  });
+  for (const host of ours) expect([host, await statusAs(address, "/api/meta", host)]).toEqual([host, 200]);
+  for (const host of theirs) expect([host, await statusAs(address, "/api/meta", host)]).toEqual([host, 421]);
+  expect(await statusAs(address, "/", "evil.example")).toBe(421);
+  expect(await statusAs(address, "/healthz", "evil.example")).toBe(421);
 });
 
-describe("with a token", () => {
-  test("nothing of the archive is told without the token, and health is", async () => {
+test("without a token there is nothing to log in to", async () => {
+  const { get } = await openDashboard({ pool });
+
+  expect((await get("/api/login", logIn(""))).status).toBe(401);
+});
+
+test("nothing of the archive is told without the token, and health is", async () => {
+  const { get } = await openDashboard({ pool, token: TOKEN });
+
+  for (const path of [
+    "/api/meta",
+    "/api/now",
+    "/api/quotes",
+    "/api/events",
+    "/api/bars.csv?instrument=1&source=2",
+    "/api/unknown",
+    "/metrics",
+    "/readyz",
+  ])
+    expect([path, (await get(path)).status]).toEqual([path, 401]);
+  expect((await get("/healthz")).status).toBe(200);
+});
+
+test("a token is taken as a bearer's", async () => {
+  const { get } = await openDashboard({ pool, token: TOKEN });
+  const as = (token: string) => get("/api/meta", { headers: { authorization: `Bearer ${token}` } });
+
+  expect((await as(TOKEN)).status).toBe(200);
+  expect((await as(`${TOKEN}x`)).status).toBe(401);
+  expect((await as(TOKEN.slice(1))).status).toBe(401);
+});
+
+test("nobody logs in by a name that is not the dashboard's, not even with the right one", async () => {
+  const { address } = await openDashboard({ pool, token: TOKEN, names: ["quotes.example"] });
+  const logInAs = (host: string) => statusAs(address, "/api/login", host, { token: TOKEN });
+
+  expect(await logInAs("quotes.example")).toBe(200);
+  for (const host of ["evil.example", "quotes.example.evil", "127.0.0.1.evil.example"])
+    expect([host, await logInAs(host)]).toEqual([host, 421]);
+});
+
+test("a login gives a cookie that no script can read and no other site sends", async () => {
+  const { get } = await openDashboard({ pool, token: TOKEN });
+
+  const login = await get("/api/login", logIn(TOKEN));
+  const cookie = login.headers.get("set-cookie") ?? "";
+  const [pair = ""] = cookie.split(";");
+  const answer = await get("/api/meta", { headers: { cookie: `other=1; ${pair}` } });
+
+  expect(login.status).toBe(200);
+  expect(cookie).toMatch(/^quotekeeper_session=[^;]+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict$/);
+  expect(cookie).not.toContain("Secure");
+  expect(cookie).not.toContain(TOKEN);
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toMatchObject({ protected: true });
+});
+
+test("behind a proxy that speaks https the login's cookie goes over https alone", async () => {
+  const { get } = await openDashboard({ pool, token: TOKEN });
+
+  const login = await get("/api/login", logIn(TOKEN, { "x-forwarded-proto": "https" }));
+
+  expect(login.headers.get("set-cookie")).toMatch(/; Secure; /);
+});
+
+test("logging out takes the cookie away", async () => {
+  const { get } = await openDashboard({ pool, token: TOKEN });
+
+  const authorization = `Bearer ${TOKEN}`;
+  const logout = await get("/api/logout", { method: "POST", headers: { authorization } });
+
+  expect(logout.headers.get("set-cookie")).toContain("Max-Age=0");
+});
+
+test.each([{ token: 7 }, { token: null }, { token: ["x"] }, {}, null])(
+  "a login of %j is refused",
+  async (body) => {
     const { get } = await openDashboard({ pool, token: TOKEN });
+    const headers = { "content-type": "application/json" };
 
-    for (const path of [
-      "/api/meta",
-      "/api/now",
-      "/api/quotes",
-      "/api/events",
-      "/api/bars.csv?instrument=1&source=2",
-      "/api/unknown",
-      "/metrics",
-      "/readyz",
-    ])
-      expect([path, (await get(path)).status]).toEqual([path, 401]);
-    expect((await get("/healthz")).status).toBe(200);
-  });
-
-  test("a token is taken as a bearer's", async () => {
-    const { get } = await openDashboard({ pool, token: TOKEN });
-    const as = (token: string) => get("/api/meta", { headers: { authorization: `Bearer ${token}` } });
-
-    expect((await as(TOKEN)).status).toBe(200);
-    expect((await as(`${TOKEN}x`)).status).toBe(401);
-    expect((await as(TOKEN.slice(1))).status).toBe(401);
-  });
-
-  test("nobody logs in by a name that is not the dashboard's, not even with the right one", async () => {
-    const { address } = await openDashboard({ pool, token: TOKEN, names: ["quotes.example"] });
-    const logInAs = (host: string) => statusAs(address, "/api/login", host, { token: TOKEN });
-
-    expect(await logInAs("quotes.example")).toBe(200);
-    for (const host of ["evil.example", "quotes.example.evil", "127.0.0.1.evil.example"])
-      expect([host, await logInAs(host)]).toEqual([host, 421]);
-  });
-
-  test("a login gives a cookie that no script can read and no other site sends", async () => {
-    const { get } = await openDashboard({ pool, token: TOKEN });
-
-    const login = await get("/api/login", logIn(TOKEN));
-    const cookie = login.headers.get("set-cookie") ?? "";
-    const [pair = ""] = cookie.split(";");
-    const answer = await get("/api/meta", { headers: { cookie: `other=1; ${pair}` } });
-
-    expect(login.status).toBe(200);
-    expect(cookie).toMatch(
-      /^quotekeeper_session=[^;]+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict$/,
+    expect((await get("/api/login", { method: "POST", headers, body: JSON.stringify(body) })).status).toBe(
+      401,
     );
-    expect(cookie).not.toContain("Secure");
-    expect(cookie).not.toContain(TOKEN);
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toMatchObject({ protected: true });
-  });
+  },
+);
 
-  test("behind a proxy that speaks https the cookie goes over https alone", async () => {
-    const { get } = await openDashboard({ pool, token: TOKEN });
+const inMemory = () => createRecords(null, { warn: () => undefined });
 
-    const login = await get("/api/login", logIn(TOKEN, { "x-forwarded-proto": "https" }));
+test("a session lasts thirty days, and not a moment longer", () => {
+  const clock = createTestClock();
+  const sessions = createSessions(TOKEN, inMemory(), clock);
+  const session = sessions.issue();
 
-    expect(login.headers.get("set-cookie")).toMatch(/; Secure; /);
-  });
+  clock.advance(SESSION_MS - 1);
+  const atLast = sessions.isGood(session);
+  clock.advance(1);
 
-  test("logging out takes the cookie away", async () => {
-    const { get } = await openDashboard({ pool, token: TOKEN });
-
-    const authorization = `Bearer ${TOKEN}`;
-    const logout = await get("/api/logout", { method: "POST", headers: { authorization } });
-
-    expect(logout.headers.get("set-cookie")).toContain("Max-Age=0");
-  });
-
-  test.each([{ token: 7 }, { token: null }, { token: ["x"] }, {}, null])(
-    "a login of %j is refused",
-    async (body) => {
-      const { get } = await openDashboard({ pool, token: TOKEN });
-      const headers = { "content-type": "application/json" };
-
-      expect((await get("/api/login", { method: "POST", headers, body: JSON.stringify(body) })).status).toBe(
-        401,
-      );
-    },
-  );
+  expect(atLast).toBe(true);
+  expect(sessions.isGood(session)).toBe(false);
 });
 
-describe("a session", () => {
-  const inMemory = () => createRecords(null, { warn: () => undefined });
+test("a session cannot be made longer, made up, or taken to another token", () => {
+  const clock = createTestClock();
+  const records = inMemory();
+  const sessions = createSessions(TOKEN, records, clock);
+  const session = sessions.issue();
+  const [ends = "", rest = ""] = session.split(/(?<=^\d+)-/);
 
-  test("a session lasts thirty days, and not a moment longer", () => {
-    const clock = createTestClock();
-    const sessions = createSessions(TOKEN, inMemory(), clock);
-    const session = sessions.issue();
+  expect(sessions.isGood(session)).toBe(true);
+  expect(createSessions("another-token-0123456789", records, clock).isGood(session)).toBe(false);
+  for (const made of [
+    "",
+    ".",
+    "9999999999999.",
+    `NaN-${rest}`,
+    `${Number(ends) + 1}-${rest}`,
+    `${session}x`,
+    records.names()[0] ?? "",
+    `../${session}`,
+    `${ends}-${"0".repeat(64)}`,
+    session.toUpperCase() + " ",
+  ])
+    expect([made, sessions.isGood(made)]).toEqual([made, false]);
+});
 
-    clock.advance(SESSION_MS - 1);
-    const atLast = sessions.isGood(session);
-    clock.advance(1);
+test("sessions beyond a thousand end the one that would end first, and those that have ended leave nothing", () => {
+  const clock = createTestClock();
+  const records = inMemory();
+  const sessions = createSessions(TOKEN, records, clock);
+  const issueLater = () => (clock.advance(1), sessions.issue());
+  const issued = Array.from({ length: MOST_SESSIONS + 1 }, issueLater);
 
-    expect(atLast).toBe(true);
-    expect(sessions.isGood(session)).toBe(false);
-  });
-
-  test("cannot be made longer, made up, or taken to another token", () => {
-    const clock = createTestClock();
-    const records = inMemory();
-    const sessions = createSessions(TOKEN, records, clock);
-    const session = sessions.issue();
-    const [ends = "", rest = ""] = session.split(/(?<=^\d+)-/);
-
-    expect(sessions.isGood(session)).toBe(true);
-    expect(createSessions("another-token-0123456789", records, clock).isGood(session)).toBe(false);
-    for (const made of [
-      "",
-      ".",
-      "9999999999999.",
-      `NaN-${rest}`,
-      `${Number(ends) + 1}-${rest}`,
-      `${session}x`,
-      records.names()[0] ?? "",
-      `../${session}`,
-      `${ends}-${"0".repeat(64)}`,
-      session.toUpperCase() + " ",
-    ])
-      expect([made, sessions.isGood(made)]).toEqual([made, false]);
-  });
-
-  test("sessions beyond a thousand end the one that would end first, and those that have ended leave nothing", () => {
-    const clock = createTestClock();
-    const records = inMemory();
-    const sessions = createSessions(TOKEN, records, clock);
-    const issueLater = () => (clock.advance(1), sessions.issue());
-    const issued = Array.from({ length: MOST_SESSIONS + 1 }, issueLater);
-
-    expect(issued.map(sessions.isGood)).toEqual([false, ...Array<boolean>(MOST_SESSIONS).fill(true)]);
-    clock.advance(SESSION_MS);
-    sessions.issue();
-    expect(records.names()).toHaveLength(1);
-  });
+  expect(issued.map(sessions.isGood)).toEqual([false, ...Array<boolean>(MOST_SESSIONS).fill(true)]);
+  clock.advance(SESSION_MS);
+  sessions.issue();
+  expect(records.names()).toHaveLength(1);
 });
 
 test("texts of any length are compared, none by its beginning", () => {

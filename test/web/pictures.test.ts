@@ -1,33 +1,10 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { Contract } from "../../src/web/api/types.ts";
 import { COLUMNS, columnsOf } from "../../src/web/app/lib/chainColumns.ts";
 import { linearAxis } from "../../src/web/app/lib/axes.ts";
 import { smileCurves, termCurve, usualBand } from "../../src/web/app/lib/curves.ts";
 import { windowOf } from "../../src/web/app/lib/rowWindow.ts";
-
-const contract = (strike: string, optionType: "CALL" | "PUT", fields: Partial<Contract> = {}): Contract => ({
-  instrument: "",
-  strike,
-  optionType,
-  observedAt: "",
-  bid: null,
-  ask: null,
-  mid: null,
-  last: null,
-  volume: null,
-  spot: null,
-  moneyness: null,
-  ivBid: null,
-  ivMid: null,
-  ivAsk: null,
-  delta: null,
-  gamma: null,
-  vega: null,
-  theta: null,
-  serviceDelta: null,
-  ...fields,
-});
+import { contract } from "./contract.ts";
 
 const CONTRACTS = [
   contract("110", "CALL", { ivMid: 0.3, ivBid: 0.28, ivAsk: 0.32, moneyness: 0.9 }),
@@ -99,25 +76,23 @@ test("strikes with few decimals have their exact places", () => {
   expect(strikes.map(linearAxis(strikes).placeOf)).toEqual(strikes);
 });
 
-describe("columns of a chain", () => {
-  test("columns of a chain stand in one order, whatever order the address has; unknown ones are passed over", () => {
-    expect(columnsOf("ask,nonsense,iv", "wide").map(({ key }) => key)).toEqual(["iv", "ask"]);
-    expect(columnsOf("nonsense", "narrow").map(({ key }) => key)).toEqual(["iv", "delta", "bid", "ask"]);
-    expect(columnsOf("", "wide")).toHaveLength(7);
-  });
+test("columns of a chain stand in one order, whatever order the address has; unknown ones are passed over", () => {
+  expect(columnsOf("ask,nonsense,iv", "wide").map(({ key }) => key)).toEqual(["iv", "ask"]);
+  expect(columnsOf("nonsense", "narrow").map(({ key }) => key)).toEqual(["iv", "delta", "bid", "ask"]);
+  expect(columnsOf("", "wide")).toHaveLength(7);
+});
 
-  test("columns of a chain show theta by day and vega by point, and the service's delta as it came", () => {
-    const of = contract("100", "CALL", { theta: -36.5, vega: 12.34, serviceDelta: "0.5", ivMid: 0.31419 });
-    const text = (key: string): string | undefined => COLUMNS.find((each) => each.key === key)?.text(of);
+test("columns of a chain show theta by day and vega by point, and the service's delta as it came", () => {
+  const of = contract("100", "CALL", { theta: -36.5, vega: 12.34, serviceDelta: "0.5", ivMid: 0.31419 });
+  const text = (key: string): string | undefined => COLUMNS.find((each) => each.key === key)?.text(of);
 
-    expect(["theta", "vega", "service-delta", "iv", "delta"].map(text)).toEqual([
-      "−0.100",
-      "0.123",
-      "0.500",
-      "31.42",
-      "–",
-    ]);
-  });
+  expect(["theta", "vega", "service-delta", "iv", "delta"].map(text)).toEqual([
+    "−0.100",
+    "0.123",
+    "0.500",
+    "31.42",
+    "–",
+  ]);
 });
 
 test("of many rows, those that are seen are drawn, and a few around them", () => {

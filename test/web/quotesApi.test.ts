@@ -1,13 +1,13 @@
 /** What the page asks of quotes: of some instruments, in some columns, packed; and the search for an instrument. */
 import { request } from "node:http";
 import { createGunzip, gunzipSync } from "node:zlib";
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 import { systemClock } from "../../src/clock.ts";
 import { type QuoteTable, rowsOf } from "../../src/web/api/quoteTable.ts";
 import type { FoundInstruments, Meta, QuoteRow } from "../../src/web/api/types.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
-import { openDashboard, SOURCES } from "./dashboard.ts";
+import { openDashboard, SOURCES, askOn } from "./dashboard.ts";
 
 const { url, pool } = await freshDatabase();
 const reader = poolOn(url, { readOnly: true, max: 2 });
@@ -36,114 +36,100 @@ beforeAll(async () => {
   await followOwnRows(pool);
 });
 
-async function ask<T>(path: string): Promise<T> {
-  const { get } = await openDashboard({ pool: reader });
-  const response = await get(path);
-  expect([path, response.status]).toEqual([path, 200]);
-  return (await response.json()) as T;
-}
+const ask = askOn(reader);
 
 const found = (text: string): Promise<FoundInstruments> =>
   ask<FoundInstruments>(`/api/instruments?search=${encodeURIComponent(text)}`);
 const find = async (text: string): Promise<string[]> =>
   (await found(text)).instruments.map(({ instrument }) => instrument);
 
-describe("quotes", () => {
-  test("quotes of some instruments are theirs alone, however their names are written", async () => {
-    const names = "tsla,AAPL:2099-12-18:call:150.0,NOSUCH";
+test("quotes of some instruments are theirs alone, however their names are written", async () => {
+  const names = "tsla,AAPL:2099-12-18:call:150.0,NOSUCH";
 
-    const rows = await ask<QuoteRow[]>(`/api/quotes?names=${names}`);
+  const rows = await ask<QuoteRow[]>(`/api/quotes?names=${names}`);
 
-    expect(rows.map(({ instrument }) => instrument)).toEqual(["TSLA", "AAPL:2099-12-18:CALL:150"]);
-    expect(await ask<QuoteRow[]>("/api/quotes?names=NOSUCH")).toEqual([]);
-  });
-
-  test("quotes as a table have the columns that were asked for, and the page unpacks the very rows", async () => {
-    const rows = await ask<QuoteRow[]>("/api/quotes");
-    const table = await ask<QuoteTable>("/api/quotes?columns=last,description");
-    const whole = await ask<QuoteTable>(
-      "/api/quotes?columns=bid,ask,spread,last,change,pctChange,bidSize,askSize,volume,delta,description",
-    );
-
-    expect(table.rows[1]).toEqual([
-      4,
-      "APLE",
-      1,
-      false,
-      "2026-11-20T15:00:00Z",
-      "4.25",
-      "Apple Hospitality REIT",
-    ]);
-    expect(table.sources).toEqual({ 1: ["account", "account"] });
-    expect(rowsOf(table)[1]).toMatchObject({ last: "4.25", bid: null, source: "account", symbol: "APLE" });
-    // A contract's name writes its strike without zeros at the end.
-    const plain = (row: QuoteRow): QuoteRow => ({ ...row, strike: row.strike && String(Number(row.strike)) });
-    expect(rowsOf(whole)).toEqual(rows.map(plain));
-  });
-
-  test("quotes that make no sense are refused", async () => {
-    const { get } = await openDashboard({ pool: reader });
-    const many = Array.from({ length: 251 }, (_, place) => `S${place}`).join();
-
-    const paths = [
-      "quotes?columns=price",
-      "quotes?names=A,,B",
-      `quotes?names=${many}`,
-      "events?quotes=A,%00",
-    ];
-    const answers = await Promise.all(paths.map((path) => get(`/api/${path}`)));
-
-    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
-  });
+  expect(rows.map(({ instrument }) => instrument)).toEqual(["TSLA", "AAPL:2099-12-18:CALL:150"]);
+  expect(await ask<QuoteRow[]>("/api/quotes?names=NOSUCH")).toEqual([]);
 });
 
-describe("the search for an instrument", () => {
-  test("the search for an instrument has the symbol itself first, then symbols that begin so, then contracts, then descriptions", async () => {
-    expect(await find("ts")).toEqual(["TS", "TSLA"]);
-    expect(await find("tsl")).toEqual(["TSLA"]);
-    expect((await find("aapl"))[0]).toBe("AAPL");
-    expect(await find("apple")).toEqual(["AAPL", "APLE"]);
-    expect(await find("apple hosp")).toEqual(["APLE"]);
-    expect(await find("s")).toEqual(["TS"]);
-    expect(await find("ple")).toEqual([]);
-  });
+test("quotes as a table have the columns that were asked for, and the page unpacks the very rows", async () => {
+  const rows = await ask<QuoteRow[]>("/api/quotes");
+  const table = await ask<QuoteTable>("/api/quotes?columns=last,description");
+  const whole = await ask<QuoteTable>(
+    "/api/quotes?columns=bid,ask,spread,last,change,pctChange,bidSize,askSize,volume,delta,description",
+  );
 
-  test("finds contracts by expiration, strike and type, the next to expire first, expired ones last", async () => {
-    expect(await find("AAPL 150C")).toEqual([
-      "AAPL:2099-06-19:CALL:150",
-      "AAPL:2099-12-18:CALL:150",
-      "AAPL:2020-06-19:CALL:150",
-    ]);
-    expect(await find("aapl:2099-12")).toEqual([
-      "AAPL:2099-12-18:CALL:97.5",
-      "AAPL:2099-12-18:CALL:150",
-      "AAPL:2099-12-18:PUT:150",
-    ]);
-    expect(await find("AAPL 2099-12-18 pu")).toEqual(["AAPL:2099-12-18:PUT:150"]);
-    expect(await find("AAPL:2099-12-18:CALL:97.5")).toEqual(["AAPL:2099-12-18:CALL:97.5"]);
-    expect(await find("AAPL 2099 97")).toEqual(["AAPL:2099-12-18:CALL:97.5"]);
-  });
+  expect(table.rows[1]).toEqual([
+    4,
+    "APLE",
+    1,
+    false,
+    "2026-11-20T15:00:00Z",
+    "4.25",
+    "Apple Hospitality REIT",
+  ]);
+  expect(table.sources).toEqual({ 1: ["account", "account"] });
+  expect(rowsOf(table)[1]).toMatchObject({ last: "4.25", bid: null, source: "account", symbol: "APLE" });
+  // A contract's name writes its strike without zeros at the end.
+  const plain = (row: QuoteRow): QuoteRow => ({ ...row, strike: row.strike && String(Number(row.strike)) });
+  expect(rowsOf(whole)).toEqual(rows.map(plain));
+});
 
-  test("the search for an instrument takes every sign as itself", async () => {
-    expect(await find("A_")).toEqual(["A_B"]);
-    expect(await find("100%")).toEqual(["A_B"]);
-    expect(await find("%")).toEqual([]);
-    expect(await find("'; select 1 --")).toEqual([]);
-  });
+test("quotes that make no sense are refused", async () => {
+  const { get } = await openDashboard({ pool: reader });
+  const many = Array.from({ length: 251 }, (_, place) => `S${place}`).join();
 
-  test("for nothing finds the archive's first, twenty at most, and says how many there are", async () => {
-    await pool.query(`insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at)
+  const paths = ["quotes?columns=price", "quotes?names=A,,B", `quotes?names=${many}`, "events?quotes=A,%00"];
+  const answers = await Promise.all(paths.map((path) => get(`/api/${path}`)));
+
+  expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
+});
+
+test("the search for an instrument has the symbol itself first, then symbols that begin so, then contracts, then descriptions", async () => {
+  expect(await find("ts")).toEqual(["TS", "TSLA"]);
+  expect(await find("tsl")).toEqual(["TSLA"]);
+  expect((await find("aapl"))[0]).toBe("AAPL");
+  expect(await find("apple")).toEqual(["AAPL", "APLE"]);
+  expect(await find("apple hosp")).toEqual(["APLE"]);
+  expect(await find("s")).toEqual(["TS"]);
+  expect(await find("ple")).toEqual([]);
+});
+
+test("the search for an instrument finds contracts by expiration, strike and type, the next to expire first, expired ones last", async () => {
+  expect(await find("AAPL 150C")).toEqual([
+    "AAPL:2099-06-19:CALL:150",
+    "AAPL:2099-12-18:CALL:150",
+    "AAPL:2020-06-19:CALL:150",
+  ]);
+  expect(await find("aapl:2099-12")).toEqual([
+    "AAPL:2099-12-18:CALL:97.5",
+    "AAPL:2099-12-18:CALL:150",
+    "AAPL:2099-12-18:PUT:150",
+  ]);
+  expect(await find("AAPL 2099-12-18 pu")).toEqual(["AAPL:2099-12-18:PUT:150"]);
+  expect(await find("AAPL:2099-12-18:CALL:97.5")).toEqual(["AAPL:2099-12-18:CALL:97.5"]);
+  expect(await find("AAPL 2099 97")).toEqual(["AAPL:2099-12-18:CALL:97.5"]);
+});
+
+test("the search for an instrument takes every sign as itself", async () => {
+  expect(await find("A_")).toEqual(["A_B"]);
+  expect(await find("100%")).toEqual(["A_B"]);
+  expect(await find("%")).toEqual([]);
+  expect(await find("'; select 1 --")).toEqual([]);
+});
+
+test("the search for nothing finds the archive's first instruments, twenty at most, and says how many there are", async () => {
+  await pool.query(`insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at)
       select 100 + n, 'CS', 'ZZ' || n, now(), now() from generate_series(1, 30) n`);
 
-    const first = await find("");
-    const { instruments, total } = await found("zz");
-    await pool.query("delete from instruments where symbol like 'ZZ%'");
+  const first = await find("");
+  const { instruments, total } = await found("zz");
+  await pool.query("delete from instruments where symbol like 'ZZ%'");
 
-    expect(first).toHaveLength(20);
-    expect([instruments.length, total]).toEqual([20, 30]);
-    expect(await found("zz")).toEqual({ instruments: [], total: 0 });
-    expect(first.every((name) => !name.includes(":"))).toBe(true);
-  });
+  expect(first).toHaveLength(20);
+  expect([instruments.length, total]).toEqual([20, 30]);
+  expect(await found("zz")).toEqual({ instruments: [], total: 0 });
+  expect(first.every((name) => !name.includes(":"))).toBe(true);
 });
 
 /** The answer as it goes over the wire: `fetch` unpacks by itself. */
@@ -162,20 +148,18 @@ function raw(address: string, path: string, accepted: string): Promise<{ encodin
   });
 }
 
-describe("an answer", () => {
-  test("an answer that is long goes packed to whoever takes it, and is the same", async () => {
-    const { address } = await openDashboard({ pool: reader });
+test("an answer that is long goes packed to whoever takes it, and is the same", async () => {
+  const { address } = await openDashboard({ pool: reader });
 
-    const packed = await raw(address, "/api/quotes", "br, gzip;q=0.8");
-    const plain = await raw(address, "/api/quotes", "identity");
-    const refused = await raw(address, "/api/quotes", "gzip;q=0");
-    const short = await raw(address, "/api/meta", "gzip");
+  const packed = await raw(address, "/api/quotes", "br, gzip;q=0.8");
+  const plain = await raw(address, "/api/quotes", "identity");
+  const refused = await raw(address, "/api/quotes", "gzip;q=0");
+  const short = await raw(address, "/api/meta", "gzip");
 
-    expect([packed, plain, refused, short].map(({ encoding }) => encoding)).toEqual(["gzip", ...Array(3)]);
-    expect(gunzipSync(packed.body).equals(plain.body)).toBe(true);
-    expect(packed.body.length).toBeLessThan(plain.body.length / 3);
-    expect(refused.body.equals(plain.body)).toBe(true);
-  });
+  expect([packed, plain, refused, short].map(({ encoding }) => encoding)).toEqual(["gzip", ...Array(3)]);
+  expect(gunzipSync(packed.body).equals(plain.body)).toBe(true);
+  expect(packed.body.length).toBeLessThan(plain.body.length / 3);
+  expect(refused.body.equals(plain.body)).toBe(true);
 });
 
 type Awaited = { query: string; wanted: string; times?: number };
@@ -215,56 +199,48 @@ const quoteOf = (id: number, last: string) => async (): Promise<void> => {
   await followOwnRows(pool);
 };
 
-describe("events", () => {
-  test("events bring a page the quotes that it shows, in its columns, packed and each at once", async () => {
-    const { address } = await openDashboard({ pool: reader, clock: systemClock });
-    const both = async (): Promise<void> => {
-      await quoteOf(3, "301.5")();
-      await quoteOf(2, "202.5")();
-    };
+test("events bring a page the quotes that it shows, in its columns, packed and each at once", async () => {
+  const { address } = await openDashboard({ pool: reader, clock: systemClock });
+  const both = async (): Promise<void> => {
+    await quoteOf(3, "301.5")();
+    await quoteOf(2, "202.5")();
+  };
 
-    const { data } = await eventsUntil(
-      address,
-      { query: "?quotes=tsla&columns=last", wanted: "quotes" },
-      both,
-    );
+  const { data } = await eventsUntil(address, { query: "?quotes=tsla&columns=last", wanted: "quotes" }, both);
 
-    const rows = rowsOf(data as QuoteTable);
-    expect((data as QuoteTable).columns).toEqual(["last"]);
-    expect(new Set(rows.map(({ instrument }) => instrument))).toEqual(new Set(["TSLA"]));
-    expect(rows.at(-1)).toMatchObject({ last: "202.5", delayed: true });
-  });
-
-  test("events bring no quotes to a page that shows none, and the archive is not asked for them", async () => {
-    const asked: string[] = [];
-    const watched = new Proxy(reader, {
-      get: (target, key) =>
-        key === "query"
-          ? (sql: string, values?: unknown[]) => (asked.push(sql), target.query(sql, values))
-          : Reflect.get(target, key, target),
-    });
-    const { address } = await openDashboard({ pool: watched, clock: systemClock });
-
-    const { names } = await eventsUntil(address, { query: "", wanted: "now", times: 3 }, quoteOf(3, "303.5"));
-
-    expect(new Set(names)).toEqual(new Set(["now"]));
-    expect(asked.some((sql) => sql.includes("session_bars"))).toBe(false);
-  });
+  const rows = rowsOf(data as QuoteTable);
+  expect((data as QuoteTable).columns).toEqual(["last"]);
+  expect(new Set(rows.map(({ instrument }) => instrument))).toEqual(new Set(["TSLA"]));
+  expect(rows.at(-1)).toMatchObject({ last: "202.5", delayed: true });
 });
 
-describe("the page's frame", () => {
-  test("the page's frame says that sources are mixed as soon as the archive has quotes of two", async () => {
-    const before = await openDashboard({ pool: reader, sources: { ...SOURCES, ...EXCHANGE } });
-    const meta = async ({ get }: typeof before): Promise<Meta> =>
-      (await (await get("/api/meta")).json()) as Meta;
-    const one = await meta(before);
-    await pool.query(
-      "insert into quotes (observed_at, instrument_id, source_id, delayed, last) values ('2026-11-20 15:01Z', 3, 2, false, 7)",
-    );
-    await followOwnRows(pool);
-    const after = await openDashboard({ pool: reader, sources: { ...SOURCES, ...EXCHANGE } });
-
-    expect(one).toMatchObject({ simulated: false, mixed: false });
-    expect(await meta(after)).toMatchObject({ simulated: true, mixed: true });
+test("events bring no quotes to a page that shows none, and the archive is not asked for them", async () => {
+  const asked: string[] = [];
+  const watched = new Proxy(reader, {
+    get: (target, key) =>
+      key === "query"
+        ? (sql: string, values?: unknown[]) => (asked.push(sql), target.query(sql, values))
+        : Reflect.get(target, key, target),
   });
+  const { address } = await openDashboard({ pool: watched, clock: systemClock });
+
+  const { names } = await eventsUntil(address, { query: "", wanted: "now", times: 3 }, quoteOf(3, "303.5"));
+
+  expect(new Set(names)).toEqual(new Set(["now"]));
+  expect(asked.some((sql) => sql.includes("session_bars"))).toBe(false);
+});
+
+test("the page's frame says that sources are mixed as soon as the archive has quotes of two", async () => {
+  const before = await openDashboard({ pool: reader, sources: { ...SOURCES, ...EXCHANGE } });
+  const meta = async ({ get }: typeof before): Promise<Meta> =>
+    (await (await get("/api/meta")).json()) as Meta;
+  const one = await meta(before);
+  await pool.query(
+    "insert into quotes (observed_at, instrument_id, source_id, delayed, last) values ('2026-11-20 15:01Z', 3, 2, false, 7)",
+  );
+  await followOwnRows(pool);
+  const after = await openDashboard({ pool: reader, sources: { ...SOURCES, ...EXCHANGE } });
+
+  expect(one).toMatchObject({ simulated: false, mixed: false });
+  expect(await meta(after)).toMatchObject({ simulated: true, mixed: true });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import type { Log } from "../../src/log.ts";
 import { closedPort } from "../support/stubService.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
@@ -7,168 +7,162 @@ import { openDashboard, SOURCES } from "./dashboard.ts";
 const { url } = await freshDatabase();
 const reader = poolOn(url, { readOnly: true, max: 2 });
 
-describe("the dashboard's server", () => {
-  test("the dashboard's server answers before the first quote, with nothing", async () => {
-    const { get } = await openDashboard({ pool: reader });
+test("the dashboard's server answers before the first quote, with nothing", async () => {
+  const { get } = await openDashboard({ pool: reader });
 
-    expect(await (await get("/api/quotes")).json()).toEqual([]);
-    expect(await (await get("/api/chains")).json()).toEqual([]);
-    expect(await (await get("/api/coverage?from=2026-11-16&to=2026-11-20")).json()).toMatchObject({
-      rows: [],
-    });
+  expect(await (await get("/api/quotes")).json()).toEqual([]);
+  expect(await (await get("/api/chains")).json()).toEqual([]);
+  expect(await (await get("/api/coverage?from=2026-11-16&to=2026-11-20")).json()).toMatchObject({
+    rows: [],
   });
+});
 
-  test("lets no script, style or frame of somebody else's in", async () => {
-    const { get } = await openDashboard({ pool: reader });
+test("the dashboard's server lets no script, style or frame of somebody else's in", async () => {
+  const { get } = await openDashboard({ pool: reader });
 
-    const { headers } = await get("/api/meta");
+  const { headers } = await get("/api/meta");
 
-    const policy = headers.get("content-security-policy") ?? "";
-    expect(policy).toContain("default-src 'none'");
-    expect(policy).toContain("script-src 'self'");
-    expect(policy).toContain("frame-ancestors 'none'");
-    expect(policy).not.toContain("unsafe");
-    expect(headers.get("x-content-type-options")).toBe("nosniff");
-    expect(headers.get("x-frame-options")).toBe("DENY");
-    expect(headers.get("referrer-policy")).toBe("no-referrer");
-    expect(headers.get("cross-origin-opener-policy")).toBe("same-origin");
-    expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
-    expect(headers.get("cache-control")).toBe("no-store");
-  });
+  const policy = headers.get("content-security-policy") ?? "";
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("script-src 'self'");
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).not.toContain("unsafe");
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("x-frame-options")).toBe("DENY");
+  expect(headers.get("referrer-policy")).toBe("no-referrer");
+  expect(headers.get("cross-origin-opener-policy")).toBe("same-origin");
+  expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
+  expect(headers.get("cache-control")).toBe("no-store");
+});
 
-  test("the dashboard's server says 503 with a remedy while the database is away, names no password, and the program lives on", async () => {
-    const logged: unknown[] = [];
-    const at = (fields: object): void => void logged.push(fields);
-    const log: Log = { debug: at, info: at, warn: at, error: at };
-    const away = poolOn(`postgresql://me:canary-password@127.0.0.1:${await closedPort()}/quotes`);
-    const { get } = await openDashboard({ pool: away, log });
+test("the dashboard's server says 503 with a remedy while the database is away, names no password, and the program lives on", async () => {
+  const logged: unknown[] = [];
+  const at = (fields: object): void => void logged.push(fields);
+  const log: Log = { debug: at, info: at, warn: at, error: at };
+  const away = poolOn(`postgresql://me:canary-password@127.0.0.1:${await closedPort()}/quotes`);
+  const { get } = await openDashboard({ pool: away, log });
 
-    const response = await get("/api/quotes");
-    const health = await get("/healthz");
+  const response = await get("/api/quotes");
+  const health = await get("/healthz");
+
+  expect(response.status).toBe(503);
+  const text = await response.text();
+  expect(JSON.parse(text)).toMatchObject({ error: { code: "DATABASE_UNREACHABLE", person: false } });
+  expect(text).not.toContain("canary-password");
+  expect(health.status).toBe(200);
+  expect(JSON.stringify(logged)).not.toContain("canary-password");
+});
+
+test("with a database that was never migrated the dashboard's server is calm: it says that there is nothing yet, and how to begin", async () => {
+  const empty = await freshDatabase({ migrated: false });
+  const { get } = await openDashboard({ pool: poolOn(empty.url, { readOnly: true }) });
+
+  for (const path of ["/api/quotes", "/api/chains", "/api/coverage?from=2026-11-01&to=2026-11-20"]) {
+    const response = await get(path);
 
     expect(response.status).toBe(503);
-    const text = await response.text();
-    expect(JSON.parse(text)).toMatchObject({ error: { code: "DATABASE_UNREACHABLE", person: false } });
-    expect(text).not.toContain("canary-password");
-    expect(health.status).toBe(200);
-    expect(JSON.stringify(logged)).not.toContain("canary-password");
-  });
-
-  test("with a database that was never migrated the dashboard's server is calm: it says that there is nothing yet, and how to begin", async () => {
-    const empty = await freshDatabase({ migrated: false });
-    const { get } = await openDashboard({ pool: poolOn(empty.url, { readOnly: true }) });
-
-    for (const path of ["/api/quotes", "/api/chains", "/api/coverage?from=2026-11-01&to=2026-11-20"]) {
-      const response = await get(path);
-
-      expect(response.status).toBe(503);
-      expect(await response.json()).toMatchObject({
-        error: { code: "ARCHIVE_EMPTY", hint: expect.stringContaining("quotekeeper start"), person: false },
-      });
-    }
-  });
-
-  test("the statements of the dashboard's server are not compiled, which would take longer than they do", async () => {
-    const { rows } = await reader.query("show jit");
-
-    expect(rows).toEqual([{ jit: "off" }]);
-  });
-
-  test("the connections of the dashboard's server cannot write", async () => {
-    await expect(
-      reader.query("insert into sources (id, name, kind) values (98, 'x', 'import')"),
-    ).rejects.toMatchObject({
-      code: "25006",
+    expect(await response.json()).toMatchObject({
+      error: { code: "ARCHIVE_EMPTY", hint: expect.stringContaining("quotekeeper start"), person: false },
     });
-  });
+  }
+});
 
-  test("knows no other address, and reaches no file", async () => {
-    const { get } = await openDashboard({ pool: reader });
+test("the statements of the dashboard's server are not compiled, which would take longer than they do", async () => {
+  const { rows } = await reader.query("show jit");
 
-    expect((await get("/tokens?token=canary")).status).toBe(404);
-    expect((await get("/assets/..%2f..%2f..%2fpackage.json")).status).toBe(404);
-  });
+  expect(rows).toEqual([{ jit: "off" }]);
+});
 
-  test("a query that makes no sense is refused with what is wrong about it", async () => {
-    const { get } = await openDashboard({ pool: reader });
-
-    const answers = await Promise.all(
-      [
-        "/api/bars?instrument=x&source=2",
-        "/api/bars?instrument=1&source=2&interval=7m",
-        "/api/chain?symbol=A&expiration=2026-02-30&source=2",
-        "/api/coverage?from=2026-11-20&to=2026-11-19",
-        "/api/misses?date=2026-11-20&instrument=A&source=moon",
-      ].map((path) => get(path)),
-    );
-
-    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400]);
-    expect(await answers[1]?.json()).toMatchObject({
-      error: { code: "QUERY_INVALID", detail: expect.stringMatching(/^interval: /) },
-    });
+test("the connections of the dashboard's server cannot write", async () => {
+  await expect(
+    reader.query("insert into sources (id, name, kind) values (98, 'x', 'import')"),
+  ).rejects.toMatchObject({
+    code: "25006",
   });
 });
 
-describe("where it listens", () => {
-  test("a port that is taken is named, with the setting that chooses another", async () => {
-    const { address } = await openDashboard({ pool: reader });
-    const port = Number(new URL(address).port);
+test("the dashboard's server knows no other address, and reaches no file", async () => {
+  const { get } = await openDashboard({ pool: reader });
 
-    await expect(openDashboard({ pool: reader, port })).rejects.toMatchObject({
-      code: "PORT_IN_USE",
-      exitCode: 1,
-      message: expect.stringMatching(
-        new RegExp(`dashboard cannot listen on 127\\.0\\.0\\.1:${port}, .*QUOTEKEEPER_HTTP_PORT`),
-      ),
-    });
-  });
+  expect((await get("/tokens?token=canary")).status).toBe(404);
+  expect((await get("/assets/..%2f..%2f..%2fpackage.json")).status).toBe(404);
+});
 
-  test("an address that is not this machine's is named, with the settings to correct", async () => {
-    await expect(
-      openDashboard({ pool: reader, host: "192.0.2.1", token: "0123456789abcdef" }),
-    ).rejects.toMatchObject({
-      code: "HTTP_ADDRESS_INVALID",
-      message: expect.stringMatching(/192\.0\.2\.1.*QUOTEKEEPER_HTTP_HOST/),
-    });
-  });
+test("a query that makes no sense is refused with what is wrong about it", async () => {
+  const { get } = await openDashboard({ pool: reader });
 
-  test.each(["0.0.0.0", "::", "192.168.1.4", "quotes.example"])(
-    "%s can be reached by others and is refused without a token, with exit code 2",
-    async (host) => {
-      await expect(openDashboard({ pool: reader, host })).rejects.toMatchObject({
-        code: "WEB_TOKEN_MISSING",
-        exitCode: 2,
-        message: expect.stringContaining("QUOTEKEEPER_WEB_TOKEN"),
-      });
-    },
+  const answers = await Promise.all(
+    [
+      "/api/bars?instrument=x&source=2",
+      "/api/bars?instrument=1&source=2&interval=7m",
+      "/api/chain?symbol=A&expiration=2026-02-30&source=2",
+      "/api/coverage?from=2026-11-20&to=2026-11-19",
+      "/api/misses?date=2026-11-20&instrument=A&source=moon",
+    ].map((path) => get(path)),
   );
+
+  expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400]);
+  expect(await answers[1]?.json()).toMatchObject({
+    error: { code: "QUERY_INVALID", detail: expect.stringMatching(/^interval: /) },
+  });
 });
 
-describe("the Now view", () => {
-  test("where no collector runs the Now view says so, and tells what the archive and the journal say", async () => {
-    const { get } = await openDashboard({ pool: reader, sources: { ...SOURCES, live: () => null } });
+test("a port that is taken is named, with the setting that chooses another", async () => {
+  const { address } = await openDashboard({ pool: reader });
+  const port = Number(new URL(address).port);
 
-    const now = await (await get("/api/now")).json();
+  await expect(openDashboard({ pool: reader, port })).rejects.toMatchObject({
+    code: "PORT_IN_USE",
+    exitCode: 1,
+    message: expect.stringMatching(
+      new RegExp(`dashboard cannot listen on 127\\.0\\.0\\.1:${port}, .*QUOTEKEEPER_HTTP_PORT`),
+    ),
+  });
+});
 
-    expect(now).toMatchObject({
-      live: null,
-      market: { phase: "post" },
-      status: { healthy: true },
-      minutes: [],
+test("an address that is not this machine's is named, with the settings to correct", async () => {
+  await expect(
+    openDashboard({ pool: reader, host: "192.0.2.1", token: "0123456789abcdef" }),
+  ).rejects.toMatchObject({
+    code: "HTTP_ADDRESS_INVALID",
+    message: expect.stringMatching(/192\.0\.2\.1.*QUOTEKEEPER_HTTP_HOST/),
+  });
+});
+
+test.each(["0.0.0.0", "::", "192.168.1.4", "quotes.example"])(
+  "a dashboard at %s can be reached by others and is refused without a token, with exit code 2",
+  async (host) => {
+    await expect(openDashboard({ pool: reader, host })).rejects.toMatchObject({
+      code: "WEB_TOKEN_MISSING",
+      exitCode: 2,
+      message: expect.stringContaining("QUOTEKEEPER_WEB_TOKEN"),
     });
+  },
+);
+
+test("where no collector runs the Now view says so, and tells what the archive and the journal say", async () => {
+  const { get } = await openDashboard({ pool: reader, sources: { ...SOURCES, live: () => null } });
+
+  const now = await (await get("/api/now")).json();
+
+  expect(now).toMatchObject({
+    live: null,
+    market: { phase: "post" },
+    status: { healthy: true },
+    minutes: [],
+  });
+});
+
+test("what cannot be found out is null, and the rest is there", async () => {
+  const broken = () => Promise.reject(new Error("no disk"));
+  const { get } = await openDashboard({
+    pool: reader,
+    sources: { ...SOURCES, journal: broken, status: broken },
   });
 
-  test("what cannot be found out is null, and the rest is there", async () => {
-    const broken = () => Promise.reject(new Error("no disk"));
-    const { get } = await openDashboard({
-      pool: reader,
-      sources: { ...SOURCES, journal: broken, status: broken },
-    });
-
-    expect(await (await get("/api/now")).json()).toMatchObject({
-      journal: null,
-      status: null,
-      minutes: [],
-    });
+  expect(await (await get("/api/now")).json()).toMatchObject({
+    journal: null,
+    status: null,
+    minutes: [],
   });
 });

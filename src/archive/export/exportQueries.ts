@@ -2,7 +2,7 @@
 import pg from "pg";
 import type { ExportColumn, ExportTable } from "./tables.ts";
 import type { Instant } from "../../clock.ts";
-import { harmlessSql } from "../../read/cell.ts";
+import { harmlessSql } from "../../read/formula.ts";
 import { INSTRUMENT_NAME } from "../schema/instrumentNames.ts";
 import { instantText } from "../schema/tableRows.ts";
 

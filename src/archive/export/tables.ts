@@ -2,7 +2,7 @@
 import pg from "pg";
 import { QuotekeeperError } from "../../errors.ts";
 import { HELD_DIGITS } from "../../quotes-api/decimal.ts";
-import { EXPORT_SOURCE_ID } from "../../read/exportRows.ts";
+import { EXPORT_SOURCE_ID } from "../../read/exportCall.ts";
 
 /** One table or view of the archive. Its columns are read from the database itself. */
 export type ExportTable = {

@@ -6,7 +6,7 @@ import { isLedgerNote } from "../../journal/ledger.ts";
 import { readSegment } from "../../journal/reader.ts";
 import { isWithin, type ResponseRecord, type TimeRange } from "../../journal/record.ts";
 import { PlainReader } from "../../read/plainRows.ts";
-import { isExportCall } from "../../read/exportRows.ts";
+import { isExportCall } from "../../read/exportCall.ts";
 import { type DamagedBytes, unreadableBytes } from "./readBatches.ts";
 import { Gathering, type Stretch } from "./stretch.ts";
 

@@ -14,7 +14,7 @@ import { columnList, insertAll } from "../schema/tableRows.ts";
 import { ensureExpirations } from "../schema/sessions.ts";
 import { ADDING_LOCK, storeAlone } from "../connect/transaction.ts";
 import type { AnswerRows, Restored, RestoredInstrument, RestoredSource } from "../../read/rowTypes.ts";
-import { EXPORT_SOURCE, EXPORT_SOURCE_ID, isExportCall } from "../../read/exportRows.ts";
+import { EXPORT_SOURCE, EXPORT_SOURCE_ID, isExportCall } from "../../read/exportCall.ts";
 
 /** Sources, that of exports among them, and instruments; to be called before the quotes of the same answers are stored. `seen` grows. */
 export async function restoreDirectory(

@@ -11,7 +11,7 @@ import {
   type SourcedLetter,
 } from "./insert.ts";
 import { isCsvCall } from "../../read/csvCall.ts";
-import { isFileCall } from "../../read/exportRows.ts";
+import { isFileCall } from "../../read/exportCall.ts";
 import { replaceQuotes, withoutReplaced } from "./replaceQuotes.ts";
 import { storeUnits } from "./storeQuotes.ts";
 import { restoreDirectory, restoreDividends } from "./restore.ts";

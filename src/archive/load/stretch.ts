@@ -10,7 +10,7 @@ import { DEFAULT_ACCOUNT, type RecordSource, type ResponseRecord } from "../../j
 import type { DividendData } from "../../quotes-api/document.ts";
 import { dividendOf, rowsOf } from "../../read/answerToRows.ts";
 import { CopyLines } from "../../read/copyLines.ts";
-import { isFileCall } from "../../read/exportRows.ts";
+import { isFileCall } from "../../read/exportCall.ts";
 import type { PlainReader } from "../../read/plainRows.ts";
 import type { AnswerRows, DeadLetter, InstrumentRow, PlainRow } from "../../read/rowTypes.ts";
 import { type Batch, countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";

@@ -54,7 +54,6 @@ const affix = z
   .default([])
   .transform((given) => [given].flat());
 
-/** The options of a map, each for itself. */
 const options = z.strictObject({
   source: z.string(NAME).min(1, NAME).max(64, NAME).optional().describe("Name of the source in the archive."),
   columns: z
@@ -177,7 +176,6 @@ const options = z.strictObject({
     .describe("Texts that stand for no value, besides the empty one, null, na, n/a and NaN."),
 });
 
-/** A map, as its file has it. */
 export const mapSchema = options.superRefine((map, context) => {
   const { columns, constants } = map;
   const has = (field: MapField): boolean => columns[field] !== undefined || constants[field] !== undefined;
@@ -214,30 +212,26 @@ export const outlineSchema = options
   .loose()
   .extend({ columns: z.record(z.string(), z.union([column, z.array(column)]).catch([])).catch({}) });
 
-/** Names of columns that a map may have. */
 export const COLUMN_NAMES: readonly string[] = ["time", ...FIELDS];
 
-/** A map, checked. */
 export type CsvMap = z.infer<typeof mapSchema>;
 
 /** Names whose values are text whatever they look like: `007` is a symbol, and `true` may be a column's name. */
 export const MAP_TEXT_KEYS: ReadonlySet<string> = new Set([
   ...FIELDS,
-  ...[
-    "source",
-    "time",
-    "timeFormat",
-    "timezone",
-    "expirationFormat",
-    "delimiter",
-    "encoding",
-    "decimal",
-    "absent",
-    "prefix",
-    "suffix",
-    "knownAt",
-    "classMark",
-  ],
+  "source",
+  "time",
+  "timeFormat",
+  "timezone",
+  "expirationFormat",
+  "delimiter",
+  "encoding",
+  "decimal",
+  "absent",
+  "prefix",
+  "suffix",
+  "knownAt",
+  "classMark",
 ]);
 
 /** Whether only the dates of rows matter. */

@@ -15,7 +15,6 @@ import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
 import type { ReadRows } from "./readRows.ts";
 import { createVolumeMarker, type CutRow, volumesBefore } from "./rowVolumes.ts";
 
-/** Most rows of a piece, and bytes of them. */
 const PIECE_ROWS = 1_000;
 const PIECE_BYTES = 1_000_000;
 
@@ -25,10 +24,8 @@ const MOST_EMPTY_LINES = 1_000;
 /** Pieces that are journaled and loaded together, in one transaction: its statements cost the same for few rows and many. */
 const BATCH_PIECES = 16;
 
-/** What a file is cut by. */
 type CutOptions = {
   call: CsvReading;
-  /** The source's name. */
   name: string;
   known: Map<string, KnownPiece>;
   /** When a new piece is imported; each time a later one. */
@@ -92,7 +89,6 @@ class Cutter {
     for (const row of rows) this.#rows.push(row);
   }
 
-  /** The next piece; null while its rows are not all there. */
   take(ended: boolean): Piece | null {
     const length = this.#lengthOfNext(ended);
     if (length === null || length === 0) return null;
@@ -115,7 +111,6 @@ class Cutter {
       : piece;
   }
 
-  /** The rows of a piece, as `replaces` names them. */
   #rowsOf(piece: Piece): string[] {
     return csvRows(recordOf(piece, this.#options.name)).units.map(replacedName);
   }

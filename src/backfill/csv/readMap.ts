@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { cleanText } from "../../outsideText.ts";
 import type { CsvCall, CsvColumn, CsvReading } from "../../read/csvCall.ts";
 import { createRowReader, splitHeader } from "../../read/rowReader.ts";
-import { readIso } from "../../read/timePattern.ts";
+import { readIso } from "../../read/isoTime.ts";
 import { describeProblem, type FileProblem, readYamlFile } from "../../config/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { readTextFile } from "../../plainFiles.ts";
@@ -56,7 +56,6 @@ export async function readMap(mapFile: string, { csvFile, startOf, overrides }: 
   return { call, skip: map.skip, source: map.source === undefined ? null : cleanText(map.source) };
 }
 
-/** A file, and what is outside of its map. */
 type CsvSource = {
   csvFile: string;
   startOf: (form: RowsForm) => Promise<FileStart>;
@@ -75,11 +74,23 @@ function callOf(map: CsvMap, { file, columns, time: timeColumns, overrides }: Fi
   const { time, ...constants } = map.constants;
   const type = map.securityType === undefined ? {} : { securityType: map.securityType };
   return {
-    ...{ form: "csv", file, delayed, header, delimiter, encoding, decimal, absent },
-    ...{ columns, expirationFormat, ...(map.raw && { raw: true as const }) },
+    form: "csv",
+    file,
+    delayed,
+    header,
+    delimiter,
+    encoding,
+    decimal,
+    absent,
+    columns,
+    expirationFormat,
+    ...(map.raw && { raw: true as const }),
     constants: { ...type, ...closeAsLast(withoutUndefined(constants)) },
     time: {
-      ...{ columns: timeColumns, format: map.timeFormat, timezone: map.timezone ?? null, ambiguous },
+      columns: timeColumns,
+      format: map.timeFormat,
+      timezone: map.timezone ?? null,
+      ambiguous,
       ...(time !== undefined && { constant: time }),
       ...(map.knownAt !== undefined && { knownAt: map.knownAt }),
       ...(map.knownAt?.includes("close") === true && overrides.length > 0 && { calendar: [...overrides] }),
@@ -129,7 +140,6 @@ function invalid(unsorted: readonly FileProblem[]): QuotekeeperError {
   });
 }
 
-/** What the map's options under `columns` mean, and what is wrong with them. */
 type FittedColumns = {
   /** By option: the columns; of all but `time` there is one. */
   columns: Record<string, CsvColumn[]>;

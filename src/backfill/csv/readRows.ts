@@ -8,7 +8,6 @@ import { openFile } from "../../plainFiles.ts";
 /** Rows, and how many bytes of the file were read for them. */
 export type ReadRows = { rows: RawRow[]; done: number };
 
-/** How the rows of a file are found. */
 export type RowsForm = { delimiter: string; /** Lines before the header. */ skip: number };
 
 /** @throws QuotekeeperError BACKFILL_NOTHING when there is no such file */

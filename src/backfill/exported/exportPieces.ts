@@ -9,7 +9,7 @@ import {
   PIECE_COLUMNS,
   type PieceRow,
   type PieceTable,
-} from "../../read/exportRows.ts";
+} from "../../read/exportCall.ts";
 import type { Instant } from "../../clock.ts";
 import { type Piece, type PieceBatch } from "../files/piece.ts";
 import { hashOf, uuidOf } from "../files/identity.ts";
@@ -106,7 +106,6 @@ class Progress {
     this.#opened = opened;
   }
 
-  /** The dates of the tables' files. */
   datesOf(...names: TakenBack[]): string[] {
     return names.flatMap((name) => this.#opened.tables[name].files.map(({ date }) => date ?? ""));
   }

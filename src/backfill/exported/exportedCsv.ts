@@ -1,8 +1,8 @@
 /** Reads the rows of an export's CSV file as text, with every digit. */
 import { pipeline } from "node:stream";
 import { parse } from "csv-parse";
-import type { PieceRow } from "../../read/exportRows.ts";
-import { exact } from "../../read/cell.ts";
+import type { PieceRow } from "../../read/exportCall.ts";
+import { exact } from "../../read/formula.ts";
 import type { ExportedTable } from "../../export/manifest.ts";
 import { openFile } from "../../plainFiles.ts";
 

@@ -19,11 +19,9 @@ export type TakenBack = (typeof TAKEN_BACK)[number];
 
 /** An export whose files are what its manifest says. */
 export type OpenedExport = {
-  /** Absolute. */
   dir: string;
   manifest: Manifest;
   tables: Record<TakenBack, ExportedTable>;
-  /** Bytes of the imported files. */
   total: number;
 };
 

@@ -33,9 +33,7 @@ type ImportOptions = {
   journalDir: string;
   clock: Clock;
   run: Run;
-  /** The source's name; its kind is `import`. */
   name: string;
-  /** Bytes of all files. */
   total: number;
   onProgress: OnProgress;
   onDamage: (damage: DamagedBytes) => void;

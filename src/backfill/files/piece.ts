@@ -23,7 +23,6 @@ export type PieceBatch = {
   done: number;
 };
 
-/** The journal's record of a piece. */
 export function recordOf(
   { requestId, observedAt, request, headers, body }: Piece,
   name: string,

@@ -17,11 +17,6 @@ const MOST_MICROS = 1_000_000n;
 
 type Known = { observedAt: Instant; segment: string };
 
-/**
- * Places a batch.
- *
- * @param pools databases that may have answers: the archive, and in a dry run its copies
- */
 export async function placeInTime(
   pools: readonly pg.Pool[],
   name: string,

@@ -22,7 +22,6 @@ export async function chooseSegments(dir: string, range: TimeRange): Promise<Seg
   return segments.filter(mayHold(range));
 }
 
-/** Whether a segment may hold records of a range. */
 export function mayHold({ from, to }: TimeRange): (segment: Pick<SegmentInfo, "name">) => boolean {
   const first = from === null ? -Infinity : hourOf(dateOf(from).getTime()) - HOURS_AROUND;
   const last = to === null ? Infinity : hourOf(dateOf(to).getTime()) + HOURS_AROUND;

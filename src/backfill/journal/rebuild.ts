@@ -150,7 +150,6 @@ async function rebuildDate(
   }
 }
 
-/** Exchange dates of a batch's rows. */
 function datesOf({ answers }: Batch): string[] {
   const times = answers.flatMap(({ record, units }) => [
     record.observedAt,

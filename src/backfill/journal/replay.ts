@@ -89,7 +89,6 @@ function requestOf({ journalDir, segments, positions, ends, range }: ReplayOptio
   return { journalDir, parts, range, mayBeGone: false, alone: "exports" };
 }
 
-/** The batches of all segments, one after the other. */
 export async function* allBatches(
   options: ReadOptions & Pick<ReplayOptions, "segments">,
 ): AsyncGenerator<Batch, void> {

@@ -15,7 +15,6 @@ import type { SweepRun } from "./runFile.ts";
 /** Answers that are looked up together. */
 const TOGETHER = 500;
 
-/** What a sweep has brought. */
 export type SweepCount = {
   /** Of the answers that are in the archive. */
   report: BackfillReport;
@@ -66,7 +65,9 @@ export async function countSweep(
   for await (const { record, segment, offset } of answersOfRun(journalDir, run)) {
     const { units, deadLetters, matched } = rowsOf(record, { segment, offset });
     group.push({
-      ...{ requestId: record.requestId, observedAt: record.observedAt, units: units.length },
+      requestId: record.requestId,
+      observedAt: record.observedAt,
+      units: units.length,
       symbols: [...new Set(units.map(({ instrument }) => instrument.symbol))],
       deadLetters,
       missing: matched.filter(({ fate }) => fate === "unknown" || fate === "absent").length,

@@ -6,9 +6,7 @@ import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { scheduleJob } from "../../schedule/jobSchedule.ts";
 import type { JobsReport } from "../../schedule/readJobs.ts";
 
-/** What a sweep may use of the account's budget. */
 export type Room = {
-  /** Whether a collector runs beside. */
   collecting: boolean;
   /** Calls a window that its job files need at the moment, and those kept free, a few to spare included; 0: it has none. */
   reserved: number;
@@ -42,7 +40,9 @@ export function roomBeside(
   );
   const reserved = reservedCalls(costs, now.getTime(), windowMs);
   return {
-    ...{ collecting: true, reserved, kept: limit - shareOf({ limit }, reserved) },
+    collecting: true,
+    reserved,
+    kept: limit - shareOf({ limit }, reserved),
     timeFor: (calls, at) => timeFor(calls, costs, { limit, windowMs, atMs: at.getTime(), untilMs }),
   };
 }

@@ -14,7 +14,6 @@ import { nodeFs } from "../../journal/fs.ts";
 import { readTextFile } from "../../plainFiles.ts";
 import { isGone, type Processes } from "../../processes.ts";
 
-/** A sweep under way. */
 export type SweepRun = {
   /** `sweep-` and a digest of what is asked: the job that its answers are kept under. */
   name: string;

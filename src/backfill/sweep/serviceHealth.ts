@@ -7,16 +7,15 @@
 const PAUSE_AFTER = 3;
 
 /** Assumed: after so many failures in a row without an answer, the service is at fault and not what is asked for. */
-export const DOUBT_AFTER = 6;
+const DOUBT_AFTER = 6;
 
 /** Assumed: a service that has answered nothing for this long, in ms, needs a person. */
-export const OUTAGE_MS = 15 * 60_000;
+const OUTAGE_MS = 15 * 60_000;
 
 /** The wait after a failure, in ms; it doubles with each one in a row, with jitter, which doubles it once more at most. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
 
-/** How the service stands. Times are ms of one monotonic clock. */
 export class ServiceHealth {
   #failuresInRow = 0;
   #answered = 0;
@@ -27,7 +26,6 @@ export class ServiceHealth {
     this.#answeredAtMs = startedAtMs;
   }
 
-  /** A call brought quotes. */
   succeeded(nowMs: number): void {
     this.#failuresInRow = 0;
     this.#answered += 1;
@@ -43,7 +41,6 @@ export class ServiceHealth {
     this.#pausedUntilMs = nowMs + waitMs;
   }
 
-  /** Calls that brought quotes so far. */
   get answered(): number {
     return this.#answered;
   }

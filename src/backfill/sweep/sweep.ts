@@ -20,7 +20,6 @@ import type { SweepPlan } from "./sweepPlan.ts";
 import type { SweepRun } from "./runFile.ts";
 import { ServiceHealth } from "./serviceHealth.ts";
 
-/** What a sweep is made of. */
 export type SweepOptions = {
   plan: SweepPlan;
   run: Pick<SweepRun, "name" | "begunAt">;
@@ -72,8 +71,12 @@ class Sweep {
     this.#health = new ServiceHealth(this.#begunAtMs);
     this.#shares = new Shares(accounts.map(sharerOf));
     this.#collector = new Collector({
-      ...{ ...collector, run: options.run.name, earlier: null },
-      ...{ jobs: [], calendar: alwaysOpen, exchange: alwaysOpen },
+      ...collector,
+      run: options.run.name,
+      earlier: null,
+      jobs: [],
+      calendar: alwaysOpen,
+      exchange: alwaysOpen,
       // Its slot is none of the schedule's: the report gives the account of it, not the tables of the ledger.
       onNote: () => undefined,
       shares: this.#shares,

@@ -97,7 +97,6 @@ export class SweepPlan {
     return this.#problems;
   }
 
-  /** The instruments that came to an end, in order. */
   namesOf(fate: SweepFate): string[] {
     return [...this.#fates].flatMap(([name, its]) => (its === fate ? [name] : []));
   }

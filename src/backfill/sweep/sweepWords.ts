@@ -33,7 +33,6 @@ export function leftLine({ left }: SweepPlan): string[] {
   return [`Not polled: ${names}. The same command goes on with ${left.length === 1 ? "it" : "them"}.`];
 }
 
-/** The calls of a sweep, in lines. */
 export function callLines(calls: readonly QuoteCall[], most = MOST_CALLS): string[] {
   const lines = calls.slice(0, most).map((call) => `  ${describeCall(call)}`);
   return calls.length > most ? [...lines, `  and ${counted(calls.length - most, "call")} more`] : lines;

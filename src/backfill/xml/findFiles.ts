@@ -7,7 +7,6 @@ import { type Instant, instantOf } from "../../clock.ts";
 import { isDirectory, openFile } from "../../plainFiles.ts";
 import { plausible } from "./savedTime.ts";
 
-/** A file on disk. */
 export type FoundFile = {
   path: string;
   bytes: number;

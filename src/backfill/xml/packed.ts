@@ -7,8 +7,7 @@ import { Parser, type ReadEntry } from "tar";
 import { MAX_BODY_BYTES } from "../../quotes-api/strictXml.ts";
 import { dosInstant, plausible } from "./savedTime.ts";
 import yauzl from "yauzl";
-import type { Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
+import { type Content, isGzip, gunzipped, uncompressed, tooLarge, reason } from "./content.ts";
 
 /** Whether a file's name says that it holds others. */
 export function isArchive(path: string): boolean {
@@ -33,7 +32,6 @@ export async function* archiveEntries({ path, mtime, named }: FoundFile): AsyncG
   }
 }
 
-/** The content of a file on disk. */
 export async function readFileContent({ path, named }: FoundFile): Promise<Content> {
   try {
     return await uncompressed(path, (await openFile(path, { links: named })).createReadStream());
@@ -42,7 +40,6 @@ export async function readFileContent({ path, named }: FoundFile): Promise<Conte
   }
 }
 
-/** One file, or one entry of an archive. */
 export type Entry = {
   /** Where it was found; names inside archives are names and nothing more: nothing is ever written there. */
   path: string;
@@ -62,7 +59,6 @@ type Found =
 /** How much of a tar file is read at a time, in bytes: gzip may make a thousand times of it, which is held. */
 const TAR_CHUNK = 8_192;
 
-/** In the archive's own order. Closes the file. @throws what reading the file throws */
 async function* tarEntries(file: FileHandle, path: string, mtime: Instant): AsyncGenerator<Found, void> {
   const ready: Found[] = [];
   const parser = new Parser({
@@ -167,59 +163,4 @@ function zipTime(entry: yauzl.Entry): Instant | null {
   const date = entry.getLastModDate({ timezone: "UTC" });
   const isUtc = entry.extraFields.some(({ id }) => UTC_FIELDS.has(id));
   return isUtc ? plausible(BigInt(date.getTime()) * 1_000n) : dosInstant(date);
-}
-
-// The bytes of one file or entry, uncompressed, and never more than an answer may have.
-
-/** The bytes of an entry, or why there are none. */
-export type Content = { ok: true; bytes: Buffer } | { ok: false; problem: string };
-
-/** Whether a name says that its content is compressed by itself. */
-function isGzip(path: string): boolean {
-  return /\.gz$/iu.test(path);
-}
-
-/** The content of bytes in gzip. */
-function gunzipped(bytes: Buffer): Promise<Content> {
-  const gunzip = createGunzip();
-  gunzip.end(bytes);
-  return collect(gunzip);
-}
-
-/** The content of a stream; `path` says whether it is gzip. */
-async function uncompressed(path: string, stream: Readable): Promise<Content> {
-  if (!isGzip(path)) return collect(stream);
-  const gunzip = createGunzip();
-  stream.on("error", (error) => gunzip.destroy(error));
-  const content = await collect(stream.pipe(gunzip));
-  stream.destroy();
-  return content;
-}
-
-/** All bytes of a stream, as long as they are an answer's: what grows beyond is given up, not held. */
-async function collect(stream: Readable): Promise<Content> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of stream) {
-      size += (chunk as Buffer).length;
-      if (size > MAX_BODY_BYTES) return tooLarge(size);
-      chunks.push(chunk as Buffer);
-    }
-    return { ok: true, bytes: Buffer.concat(chunks) };
-  } catch (error) {
-    return { ok: false, problem: reason(error) };
-  } finally {
-    stream.destroy();
-  }
-}
-
-/** What is said of content that cannot be an answer. */
-function tooLarge(size: number): Content {
-  return { ok: false, problem: `${size} bytes and perhaps more: no answer is larger than ${MAX_BODY_BYTES}` };
-}
-
-/** What an error says. */
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -4,7 +4,8 @@ import type { Instant } from "../../clock.ts";
 import { isHelperFile, openFile } from "../../plainFiles.ts";
 import { hashOf, uuidOf } from "../files/identity.ts";
 import type { UnplacedPiece } from "../files/placeInTime.ts";
-import { type Content, archiveEntries, type Entry, isArchive, readFileContent } from "./packed.ts";
+import { archiveEntries, type Entry, isArchive, readFileContent } from "./packed.ts";
+import type { Content } from "./content.ts";
 import { findFiles, type FoundFile, lastName } from "./findFiles.ts";
 import {
   createTimeFinder,
@@ -16,11 +17,9 @@ import {
 } from "./savedTime.ts";
 import { cutText } from "../../outsideText.ts";
 
-/** What is looked for, and whom to tell. */
 type SearchOptions = {
   paths: readonly string[];
   timePattern: string | null;
-  /** The source's name. */
   name: string;
   delayed: boolean;
   from: Instant | null;
@@ -36,7 +35,6 @@ export type FileFate =
   | { fate: "outside"; path: string; way: Way; at: Instant }
   /** Says when the answer beside it was received. */
   | { fate: "sidecar"; path: string }
-  /** Something else altogether, also a file that an operating system has put beside others. */
   | { fate: "foreign"; path: string }
   /** A link or a device. */
   | { fate: "passed"; path: string }

@@ -2,15 +2,9 @@
  * When a saved answer was received: told by its file's name, a file beside it (its sidecar), or when it was written.
  * Pure.
  */
-import {
-  createLocalReader,
-  type LocalTime,
-  type TimeRead,
-  findIso,
-  readIso,
-  compilePattern,
-  type TimePattern,
-} from "../../read/timePattern.ts";
+import { compilePattern, type TimePattern } from "../../read/timePattern.ts";
+import { createLocalReader, type LocalTime, type TimeRead } from "../../read/wallTime.ts";
+import { findIso, readIso } from "../../read/isoTime.ts";
 import { EARLIEST, LATEST } from "../../read/cellTime.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { type Instant, instantOf, microsOf } from "../../clock.ts";
@@ -19,7 +13,6 @@ import { EXCHANGE_ZONE } from "../../market/calendar/dates.ts";
 /** How the time was found, the surest way first. */
 export const WAYS = ["pattern", "sidecar", "name", "mtime"] as const;
 
-/** One of them. */
 export type Way = (typeof WAYS)[number];
 
 /** The ways in words. */
@@ -81,8 +74,13 @@ export function plausible(micros: bigint): Instant | null {
 /** The instant of MS-DOS fields, as zip files have them; they have no zone, and are taken for exchange time. */
 export function dosInstant(asUtc: Date): Instant | null {
   const time: LocalTime = {
-    ...{ year: asUtc.getUTCFullYear(), month: asUtc.getUTCMonth() + 1, day: asUtc.getUTCDate() },
-    ...{ hour: asUtc.getUTCHours(), minute: asUtc.getUTCMinutes(), second: asUtc.getUTCSeconds(), micros: 0 },
+    year: asUtc.getUTCFullYear(),
+    month: asUtc.getUTCMonth() + 1,
+    day: asUtc.getUTCDate(),
+    hour: asUtc.getUTCHours(),
+    minute: asUtc.getUTCMinutes(),
+    second: asUtc.getUTCSeconds(),
+    micros: 0,
   };
   return instantFrom(createLocalReader(NAME_ZONE, "earlier")(time));
 }

@@ -6,7 +6,6 @@ import { thousands } from "../../figures.ts";
 /** Most names that a remark has; the log has all. */
 const MOST_NAMES = 10;
 
-/** Counts what becomes of files. */
 export class FileTally {
   readonly #ways = new Map<Way, number>();
   readonly #names = { foreign: [] as string[], passed: [] as string[], unreadable: [] as string[] };
@@ -21,7 +20,6 @@ export class FileTally {
     this.#withPattern = withPattern;
   }
 
-  /** One more. */
   add(file: FileFate): void {
     if (file.fate === "sidecar") return;
     this.#files++;
@@ -48,7 +46,6 @@ export class FileTally {
     return this.#unreadableBytes;
   }
 
-  /** How many answers were found. */
   get answers(): number {
     return [...this.#ways.values()].reduce((sum, count) => sum + count, 0);
   }
@@ -58,7 +55,6 @@ export class FileTally {
     return this.answers + this.#counts.outside + this.#counts.unreadable > 0;
   }
 
-  /** Lines for people. */
   remarks(): string[] {
     const { outside, foreign, passed, unreadable } = this.#counts;
     const ways = WAYS.filter((way) => this.#ways.has(way));

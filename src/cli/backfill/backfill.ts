@@ -32,7 +32,6 @@ type Options = CommonRequest & {
 
 type Detail = "from" | "to" | "map" | "timePattern" | "name" | "account";
 
-/** The options; null: not given. */
 type Given = Omit<Options, Detail> & { [Name in Detail]: NonNullable<Options[Name]> | null };
 
 /** A source of quotes: its flag, the options that only some sources take, and its work. */

@@ -24,7 +24,6 @@ import { type CommonRequest, printReport } from "./report.ts";
 import { counted } from "../../figures.ts";
 
 type CsvRequest = CommonRequest & {
-  /** A file, or the directory of an export. */
   file: string;
   /** Null only with a directory. */
   map: string | null;

@@ -1,6 +1,6 @@
 /** `quotekeeper backfill --parquet`, and `--csv` with a directory: imports an export. */
 import type pg from "pg";
-import { EXPORT_SOURCE } from "../../read/exportRows.ts";
+import { EXPORT_SOURCE } from "../../read/exportCall.ts";
 import { exportPieces } from "../../backfill/exported/exportPieces.ts";
 import { openExport } from "../../backfill/exported/openExport.ts";
 import { readKnownPieces, timesBehind } from "../../archive/refill/knownPieces.ts";

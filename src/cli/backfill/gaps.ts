@@ -38,7 +38,6 @@ const hole = z.strictObject({
   misses: countJson.describe("Instruments missed, summed over the slots."),
 });
 
-/** `backfill --gaps --json`. */
 export const gapsJson = z
   .strictObject({
     dryRun: z.boolean().describe("Nothing was changed: the numbers are what would be."),
@@ -54,14 +53,12 @@ export const gapsJson = z
 type GapsRequest = CommonRequest & { from: Instant | null; to: Instant | null };
 
 type Outcome = {
-  /** The holes before the run. */
   holes: Hole[];
   /** Quotes of the journal that the archive lacked. */
   stored: number;
   deadLetters: LetterCount[];
   filled: number;
   derived: number;
-  /** The holes after the run. */
   left: Hole[];
 };
 
@@ -80,7 +77,6 @@ export async function backfillGaps(config: Config, edges: Edges, request: GapsRe
   return missesOf(outcome.left) > 0 || outcome.deadLetters.length > 0 ? 1 : 0;
 }
 
-/** The archive, or temporary copies of it. */
 type Target = { pool: pg.Pool; tempCopies: TempCopies | null };
 
 /**

@@ -22,10 +22,8 @@ import type { Backfilling } from "./display.ts";
 type ImportRequest = {
   /** Identifies the import: a run with equal values resumes it. */
   asked: Asked & { kind: "xml" | "csv" | "parquet" };
-  /** The source's name. */
   name: string;
   dryRun: boolean;
-  /** Bytes of all files. */
   total: number;
   /** Reads the files. `pools`: databases that may have pieces already. */
   read: (pools: readonly pg.Pool[]) => AsyncIterable<PieceBatch>;

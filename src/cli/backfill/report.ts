@@ -17,7 +17,6 @@ export const deadLettersJson = z
   )
   .describe("What could not become rows, by reason; notes of the ledger as well, which are no quotes.");
 
-/** `backfill --json` of every source that adds rows. */
 export const backfillJson = z
   .strictObject({
     kind: z.enum(["journal", "xml", "csv", "parquet", "sweep"]).describe("The source."),
@@ -46,7 +45,6 @@ export const backfillJson = z
 
 export type CommonRequest = { dryRun: boolean; json: boolean };
 
-/** A finished backfill, or a dry run. */
 export type Finished = Pick<z.infer<typeof backfillJson>, "kind" | "dryRun" | "resumed"> & {
   report: BackfillReport;
   /** Further lines, such as where the times came from. */

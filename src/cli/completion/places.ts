@@ -6,7 +6,6 @@ type Value = { kind: "none" | "free" | "file" } | { kind: "choices"; choices: re
 
 export type OptionWord = { flag: string; description: string; value: Value };
 
-/** What can follow a command. */
 export type Place = {
   /** The words up to here: `quotekeeper serve keys`. */
   path: string;

@@ -141,7 +141,6 @@ export function missingCredentials({ env }: Pick<Edges, "env">): string[] {
   return CREDENTIAL_NAMES.filter((name) => !isSet(name, env));
 }
 
-/** Whether the environment has a setting, as a value or as a file. */
 export function isSet(name: string, env: Edges["env"]): boolean {
   return Boolean(env[name]?.trim() || env[`${name}_FILE`]?.trim());
 }

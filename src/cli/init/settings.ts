@@ -18,7 +18,6 @@ export type Asking = { edges: Edges; asker: Asker | null };
 
 const BOTH_MARKS = "It holds quotation marks of every kind: put it into a file.";
 
-/** Asks for the credentials that the environment lacks. @throws Interrupted */
 export async function tryAccount(address: string, { edges, asker }: Asking): Promise<Tried> {
   if (address === "simulated") return { lines: [] };
   const missing = missingCredentials(edges);

@@ -39,7 +39,6 @@ function quoted(symbol: string): string {
   return /^[A-Za-z0-9][A-Za-z0-9.]*$/.test(symbol) ? symbol : JSON.stringify(symbol);
 }
 
-/** `.env`. @param lines settings */
 export function environmentFile(lines: readonly string[]): string {
   const has = (name: string): boolean => lines.some((line) => line.startsWith(`${name}=`));
   return [

@@ -23,7 +23,6 @@ export class StatusLine {
   readonly #out: Sink;
   readonly #clock: Clock;
   #shown = "";
-  /** The lines on the terminal. */
   #drawn: readonly string[] = [];
   #ended = false;
   #writtenAtMs = -Infinity;

@@ -7,13 +7,11 @@ import { fold, widthOf, wrapTo } from "./width.ts";
 
 type Column = {
   heading: string;
-  /** The column holds numbers. */
   right?: boolean;
   /** A text that is too wide continues in the next line, at a blank or behind one of these characters. */
   wrap?: string;
 };
 
-/** Null leaves the cell empty. */
 type Cell = string | null;
 
 type Rows = readonly (readonly Cell[])[];
@@ -26,10 +24,8 @@ type TableEdges = {
   env: Readonly<Record<string, string | undefined>>;
 };
 
-/** Least width of a column whose text wraps. */
 const LEAST_WRAPPED = 12;
 
-/** Columns of numbers. */
 export function right(...headings: readonly string[]): Column[] {
   return headings.map((heading) => ({ heading, right: true }));
 }

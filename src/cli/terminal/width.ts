@@ -1,7 +1,6 @@
 /** Text measured in columns of a terminal: some characters take two, others none. */
 import stringWidth from "string-width";
 
-/** Columns of a text; colours take none. */
 export function widthOf(text: string): number {
   return stringWidth(text);
 }

@@ -2,7 +2,6 @@
 import { secondClientCount } from "./secondClient.ts";
 import type { ClosedBy, GovernorPhase, GovernorState } from "./state.ts";
 
-/** The budget at an instant. */
 export type BudgetState = {
   phase: GovernorPhase;
   /** Calls a window that are left to other programs on the same account. */
@@ -32,7 +31,8 @@ export function budgetState(state: GovernorState, nowMs: number): BudgetState {
     closedForMs: closed ? Math.max(0, closedUntilMs - nowMs) : 0,
     closedBy: closed ? closedBy : null,
     ...limitInForce(state),
-    ...{ unsure: unsure !== null, listening: quietSinceMs !== null },
+    unsure: unsure !== null,
+    listening: quietSinceMs !== null,
   };
 }
 

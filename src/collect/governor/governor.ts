@@ -85,8 +85,15 @@ export function createGovernor(config: GovernorConfig, nowMs: number, history?: 
     seesCount: false,
     backOff: null,
     failures: {
-      ...{ failedAtMs: [], runsAtMs: [], runCount: 0, countedAtMs: nowMs, closedCount: 0 },
-      ...{ cutAtMs: [], unwellAtMs: null, refutedAtMs: null, signsAtMs: [] },
+      failedAtMs: [],
+      runsAtMs: [],
+      runCount: 0,
+      countedAtMs: nowMs,
+      closedCount: 0,
+      cutAtMs: [],
+      unwellAtMs: null,
+      refutedAtMs: null,
+      signsAtMs: [],
     },
     lastReading: null,
     samples: [],
@@ -97,7 +104,11 @@ export function createGovernor(config: GovernorConfig, nowMs: number, history?: 
     faultAtMs: null,
     faultCount: 0,
     refusedSentAtMs: [],
-    ...{ unsure: null, quietSinceMs: null, knockCount: 0, stillUntilMs: nowMs, waryUntilMs: nowMs },
+    unsure: null,
+    quietSinceMs: null,
+    knockCount: 0,
+    stillUntilMs: nowMs,
+    waryUntilMs: nowMs,
   };
 }
 

@@ -23,7 +23,6 @@ const REPLAYED_COUNT = 1_000;
 /** What a governor leaves to whoever calls the account next. Instants are whole ms before it was written, below 0. */
 export type HandedOver = Readonly<Record<string, unknown>> & { readonly version: typeof VERSION };
 
-/** What is inherited. */
 export type Inheritance = {
   /** As `handOver` gave it, or whatever else was found. */
   readonly handed: unknown;
@@ -120,40 +119,58 @@ const finished = { sentAtMs: finite, answeredAtMs: finite };
 const written = z.object({
   version: z.literal(VERSION),
   phase: z.enum(["probing", "open", "closed"]),
-  ...{
-    nowMs: finite,
-    startedAtMs: finite,
-    continued: z.boolean(),
-    limit: finite.min(1),
-    seesCount: z.boolean(),
-  },
+  nowMs: finite,
+  startedAtMs: finite,
+  continued: z.boolean(),
+  limit: finite.min(1),
+  seesCount: z.boolean(),
   backOff: z
     .object({
-      ...{ capCount: finite, stepCount: finite, tookStep: z.boolean() },
-      ...{ changedAtMs: finite, patienceWindows: finite },
+      capCount: finite,
+      stepCount: finite,
+      tookStep: z.boolean(),
+      changedAtMs: finite,
+      patienceWindows: finite,
     })
     .nullable(),
   failures: z.object({
     // Absent from what an earlier version has left.
     runsAtMs: z.array(finite).default([]),
-    ...{ refutedAtMs: finiteOrNull.default(null), signsAtMs: z.array(finite).default([]) },
-    ...{ failedAtMs: z.array(finite), runCount: finite, countedAtMs: finite, closedCount: finite },
-    ...{ cutAtMs: z.array(finite), unwellAtMs: finiteOrNull },
+    refutedAtMs: finiteOrNull.default(null),
+    signsAtMs: z.array(finite).default([]),
+    failedAtMs: z.array(finite),
+    runCount: finite,
+    countedAtMs: finite,
+    closedCount: finite,
+    cutAtMs: z.array(finite),
+    unwellAtMs: finiteOrNull,
   }),
   inFlightSentAtMs: z.array(finite),
   finishedAtMs: z.array(z.tuple([finite, finite])),
-  ...{ burstCount: finite, burstAtMs: finite },
+  burstCount: finite,
+  burstAtMs: finite,
   lastReading: z.object({ ...finished, usedCount: finite }).nullable(),
   samples: z.array(
     z.object({
-      ...{ atMs: finite, spanMs: finite, appearedCount: finite, provedCount: finite },
-      ...{ windowCount: finite, mostCount: finite, atOnceCount: finite, holdsUntilMs: finite },
+      atMs: finite,
+      spanMs: finite,
+      appearedCount: finite,
+      provedCount: finite,
+      windowCount: finite,
+      mostCount: finite,
+      atOnceCount: finite,
+      holdsUntilMs: finite,
     }),
   ),
-  ...{ forgotAtMs: finiteOrNull, resetAtMs: finiteOrNull },
-  ...{ closedUntilMs: finite, closedBy: z.enum(["refusal", "retry_after", "failures"]) },
-  ...{ faultAtMs: finiteOrNull, faultCount: finite, refusedSentAtMs: z.array(finite) },
-  ...{ stillUntilMs: finite, waryUntilMs: finite },
+  forgotAtMs: finiteOrNull,
+  resetAtMs: finiteOrNull,
+  closedUntilMs: finite,
+  closedBy: z.enum(["refusal", "retry_after", "failures"]),
+  faultAtMs: finiteOrNull,
+  faultCount: finite,
+  refusedSentAtMs: z.array(finite),
+  stillUntilMs: finite,
+  waryUntilMs: finite,
 }) satisfies z.ZodType<Left & { version: typeof VERSION }>;
 
 function restored(config: GovernorConfig, handed: Left, writtenAtMs: number): GovernorState {

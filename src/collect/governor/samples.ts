@@ -30,11 +30,9 @@ export type Seen = {
   /** All of them, and those that come each window. */
   readonly secondCount: number;
   readonly regularCount: number;
-  /** Whether they come all at once. */
   readonly comeAtOnce: boolean;
 };
 
-/** What a list of samples shows at an instant from its last sample on. */
 type Shown = {
   /** The samples that are held beyond the last one. */
   readonly held: readonly SecondClientSample[];
@@ -105,7 +103,6 @@ export function appearedAtOnce({ spanMs, appearedCount }: Appearance, windowMs: 
   return spanMs < AT_ONCE_SPAN * windowMs ? appearedCount : 0;
 }
 
-/** The most calls that appeared at once. */
 export function mostAtOnce(samples: readonly Appearance[], windowMs: number): number {
   return samples.reduce((most, sample) => Math.max(most, appearedAtOnce(sample, windowMs)), 0);
 }

@@ -57,7 +57,6 @@ const SPARE_COUNT = 1;
 /** Assumed: one of fewer than twenty calls is more than the twentieth that a spare one may cost. */
 const FEW_COUNT = 20;
 
-/** What is reckoned with. */
 export type Reckoned = Seen & {
   /** Calls that stay unsent beside them. */
   readonly spareCount: number;

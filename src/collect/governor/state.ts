@@ -4,11 +4,8 @@
  */
 import type { RateLimit } from "../../quotes-api/rateLimit.ts";
 
-/** The limit to keep within. */
 export type GovernorConfig = {
-  /** Calls allowed in a window, see `QUOTES_LIMIT`. */
   readonly limit: number;
-  /** Length of the window in ms, see `QUOTES_LIMIT_WINDOW_MS`. */
   readonly windowMs: number;
   /** Whether a higher limit is used when the headers name one: when `QUOTES_LIMIT` is not set. */
   readonly mayRise?: boolean;
@@ -16,9 +13,7 @@ export type GovernorConfig = {
   readonly evenly?: boolean;
 };
 
-/** A call that an earlier run sent. */
 export type EarlierCall = {
-  /** Ms since it left. */
   readonly sentAgoMs: number;
   /** Ms since its answer or its failure; null when none is known. */
   readonly answeredAgoMs: number | null;
@@ -74,7 +69,6 @@ export type GovernorEvent =
   | { readonly type: "unsure"; readonly on: boolean; readonly mayCall: boolean }
   /** Another collector may call it already: it is listened for first. */
   | { readonly type: "listen" }
-  /** Time passed. */
   | { readonly type: "tick" };
 
 /** The end of a call, whether it was answered or not. */
@@ -89,7 +83,6 @@ export type Reading = FinishedCall & {
   readonly usedCount: number;
 };
 
-/** How many calls of another program one answer proved, and what it added to the answer before it. */
 export type SecondClientSample = {
   readonly atMs: number;
   /** How long before it the reading before was, ms. */
@@ -123,7 +116,6 @@ export type BackOff = {
   readonly patienceWindows: number;
 };
 
-/** The failures that may be the limit in disguise, or the service's own; see `disguise.ts`, `unwell.ts`. */
 type Failures = {
   /** When the failures of the last windows arrived, ascending. */
   readonly failedAtMs: readonly number[];
@@ -145,7 +137,6 @@ type Failures = {
 /** What closed the budget: a refusal, `Retry-After`, or failures that look like the limit. */
 export type ClosedBy = "refusal" | "retry_after" | "failures";
 
-/** All the governor knows. A value: `step` makes a new one. */
 export type GovernorState = {
   readonly config: GovernorConfig;
   readonly phase: GovernorPhase;

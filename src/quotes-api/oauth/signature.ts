@@ -6,13 +6,7 @@ import { createHmac } from "node:crypto";
 import OAuth from "oauth-1.0a";
 import { percentEncode } from "../percentEncode.ts";
 import { type Hmac, hmacSha1 } from "./hmac.ts";
-import {
-  encodeParameters,
-  joinEncoded,
-  normalizeParameters,
-  parseQuery,
-  type Parameter,
-} from "./parameters.ts";
+import { normalizeParameters, parseQuery, type Parameter } from "./parameters.ts";
 
 /** Never logged, stored or put into a message. */
 export type Credentials = {
@@ -38,16 +32,6 @@ export function baseStringUri(scheme: string, authority: string, path: string): 
   const host = authority.toLowerCase();
   const shortHost = host.endsWith(defaultPort) ? host.slice(0, -defaultPort.length) : host;
   return `${lowerScheme}://${shortHost}${path === "" ? "/" : path}`;
-}
-
-/**
- * The signature base string, RFC 5849 section 3.4.1.1.
- *
- * @param uri see `baseStringUri`
- * @param parameters of the query, the header (without `realm` and `oauth_signature`) and a form body, decoded
- */
-export function signatureBaseString(method: string, uri: string, parameters: readonly Parameter[]): string {
-  return `${percentEncode(method.toUpperCase())}&${percentEncode(uri)}&${joinEncoded(encodeParameters(parameters), [])}`;
 }
 
 // By object: a service has the same secrets for call after call, and forgets them with their keys.

@@ -26,7 +26,6 @@ export const KINDS: Readonly<Record<RowsKind, readonly SourceKind[]>> = {
 };
 
 type ArchiveSourceOptions = {
-  /** Read only, with a time limit for statements. */
   pool: pg.Pool;
   rows: RowsKind;
   watchlists: Watchlists;

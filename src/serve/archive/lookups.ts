@@ -12,15 +12,15 @@ import type { Instant } from "../../clock.ts";
 import { instrumentName, type InstrumentKey } from "../../market/instrument.ts";
 
 /** A moment played, and the kind of quotes, see `Asked.delayed`. */
-export type Moment = { at: Instant; delayed: boolean | null };
+type Moment = { at: Instant; delayed: boolean | null };
 
 export type Asking = Moment & { key: InstrumentKey };
 
 /** Reads a row for each; `place` counts from 1 in their order. All rows are of one state. */
-export type ReadRows = (asked: readonly Asking[]) => Promise<readonly PointInTimeRow[]>;
+type ReadRows = (asked: readonly Asking[]) => Promise<readonly PointInTimeRow[]>;
 
 /** The rows of one call, in the order of its keys; undefined where there is none. */
-export type Rows = readonly (PointInTimeRow | undefined)[];
+type Rows = readonly (PointInTimeRow | undefined)[];
 
 /** Most instruments of a shared statement, unless one call alone has more. */
 const MOST_SHARED = 1_000;

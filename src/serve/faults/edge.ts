@@ -10,7 +10,6 @@ export type Faults = {
   next: () => Promise<Fault>;
   /** Sets the headers of an answer as a skewed clock would. */
   skewHeaders: (response: ServerResponse) => void;
-  /** Ends all waits. */
   close: () => void;
 };
 

@@ -44,7 +44,6 @@ export type FaultConfig = {
   headerSkewMs: number;
 };
 
-/** The fault of one call. */
 export type Fault = {
   latencyMs: number;
   /** Null: none. */

@@ -52,7 +52,6 @@ function parseFaults(text: string): { ok: true; faults: FaultConfig } | { ok: fa
   return faultsOf(entries);
 }
 
-/** Reads names and values; null: no value. */
 function faultsOf(
   entries: readonly (readonly [name: string, value: string | null])[],
 ): ReturnType<typeof parseFaults> {

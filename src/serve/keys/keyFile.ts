@@ -5,7 +5,6 @@ import { z } from "zod";
 import { QuotekeeperError } from "../../errors.ts";
 import { readTextFileSync } from "../../plainFiles.ts";
 
-/** The file's name in the directory of the keys. */
 export const KEY_FILE = "keys.json";
 
 const storedKey = z.strictObject({
@@ -29,7 +28,6 @@ const keyFile = z.strictObject({
   keys: z.array(storedKey),
 });
 
-/** A key with sealed secrets. */
 export type StoredKey = z.infer<typeof storedKey>;
 
 export type KeyFile = z.infer<typeof keyFile>;

@@ -26,7 +26,6 @@ export type KeyPlace = SealingSource & { clock: Clock };
 export type NewKey = {
   label: string | null;
   access: AccessLevel;
-  /** Quote calls per window; null: the service's limit. */
   quoteLimit: number | null;
   consumerKey?: string;
   token?: string;
@@ -34,7 +33,6 @@ export type NewKey = {
   secrets?: Pick<Credentials, "consumerSecret" | "accessTokenSecret">;
 };
 
-/** An added key. Its secrets are shown this once. */
 type AddedKey = { stored: StoredKey; credentials: Credentials; sealedBy: string };
 
 const LOCK_FILE = "keys.lock";

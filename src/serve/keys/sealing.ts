@@ -9,21 +9,14 @@ import { writeNew } from "./keyFile.ts";
 /** The sealing secret. `from`: where it comes from, in words. */
 type SealingSecret = { secret: string; from: string };
 
-/** The file's name in the directory of the keys. */
 const SEAL_FILE = "seal.key";
 
 export type SealingSource = {
-  /** The directory of the keys. */
   dir: string;
   /** QUOTEKEEPER_SERVE_SEAL_KEY. */
   setting: string | undefined;
 };
 
-/**
- * Reads the secret.
- *
- * @throws QuotekeeperError KEYS_UNREADABLE when there is no secret, or others can read its file
- */
 export function readSealingSecret({ dir, setting }: SealingSource): SealingSecret {
   if (setting !== undefined) return { secret: setting, from: "QUOTEKEEPER_SERVE_SEAL_KEY" };
   const path = join(dir, SEAL_FILE);

@@ -4,7 +4,6 @@
  */
 import { chance, seedOf } from "./hash.ts";
 
-/** A listed company or fund. */
 export type Company = {
   symbol: string;
   description: string;

@@ -32,7 +32,6 @@ const VOLUME = 10;
 const BOOK = 11;
 const EARNINGS = 12;
 
-/** A company under a market's seed. */
 export function listingOf(company: Company, marketSeed: number): Listing {
   return { ...company, seed: seedOf(`${marketSeed}/${company.symbol}`) };
 }

@@ -6,7 +6,6 @@ import { Temporal } from "temporal-polyfill";
 import { EXCHANGE_ZONE } from "../../market/calendar/dates.ts";
 import { remembered } from "../../remembered.ts";
 
-/** One session. */
 export type Session = {
   /** Days from 1970-01-01 to the session's date in New York. */
   day: number;
@@ -36,7 +35,6 @@ export function sessionAt(atMs: number): Session {
   return sessionOfHour(Math.floor(atMs / HOUR_MS));
 }
 
-/** The session before another. */
 export function sessionBefore(session: Session): Session {
   return sessionAt(session.startMs - 1);
 }

@@ -161,7 +161,6 @@ function volatilityOf({ strikePrice }: ListedContract, { baseCents, dailyVolatil
   return dailyVolatility * Math.sqrt(365) * (1 + 0.1 * distance ** 2 - 0.08 * distance);
 }
 
-/** Nothing trades below a cent. */
 function tradeCents(value: number): number {
   return Math.max(1, Math.round(value * 100));
 }

@@ -12,7 +12,6 @@ import type { Session } from "./marketDay.ts";
 /** Prices of a period, whole cents; low <= open, close <= high. */
 type Bar = { open: number; high: number; low: number; close: number };
 
-/** What the path of a company depends on. */
 export type Walker = {
   /** The company's own seed. */
   seed: number;
@@ -49,7 +48,6 @@ export type Position = {
   stepMs: number;
 };
 
-/** The block and step of an instant (epoch ms) of a session. */
 export function positionAt(session: Session, atMs: number): Position {
   const stepLengthMs = (session.endMs - session.startMs) / (BLOCKS * STEPS);
   const index = Math.min(Math.floor((atMs - session.startMs) / stepLengthMs), BLOCKS * STEPS - 1);

@@ -1,5 +1,5 @@
 /** Bars as a CSV file: what the chart draws, in numbers. Pure. */
-import { harmless } from "../../read/cell.ts";
+import { harmless } from "../../read/formula.ts";
 import { barKey } from "../../archive/ask/widths.ts";
 import { type Indicator, indicatorKey, valuesOf } from "./indicators.ts";
 import { csvField } from "./csvText.ts";

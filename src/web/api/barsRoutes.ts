@@ -10,7 +10,6 @@ import { INDICATORS, indicatorsOf } from "./indicators.ts";
 import { splitNames } from "./nameList.ts";
 import { date, flag, type Get, id, name } from "./queryFields.ts";
 
-/** Most instruments beside the one that is drawn. */
 const MOST_COMPARED = 5;
 
 const inOrder = ({ from, to }: { from?: string | undefined; to?: string | undefined }): boolean =>
@@ -37,16 +36,13 @@ const barsFields = z.object({
     .transform(indicatorsOf),
 });
 
-/** Which bars, and what beside them. */
 const barsQuery = barsFields.refine(inOrder, "from is later than to");
 
-/** Misses of which instrument and dates. */
 const missedQuery = barsFields
   .pick({ instrument: true, source: true, interval: true })
   .extend({ from: date, to: date })
   .refine(inOrder, "from is later than to");
 
-/** Adds them. */
 export function addBars(get: Get, pool: pg.Pool): void {
   get("/api/bars", barsQuery, (query) => bars(pool, query));
   get("/api/bars/misses", missedQuery, (query) => readMissedBars(pool, query));

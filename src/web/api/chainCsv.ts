@@ -8,7 +8,7 @@ import {
 } from "../../archive/ask/chainRows.ts";
 import { isoOf } from "../../archive/ask/queries.ts";
 import { rootedName } from "../../market/instrument.ts";
-import { harmless } from "../../read/cell.ts";
+import { harmless } from "../../read/formula.ts";
 import { csvField, csvName } from "./csvText.ts";
 
 const HEADING = [

@@ -16,7 +16,6 @@ const PIECE_BYTES = 64 * 1024;
 /** How long a page has to read the last event of a stream that is ended, ms; then its connection is cut. */
 const LAST_EVENT_MS = 5_000;
 
-/** One page's. */
 export type EventStream = {
   /** Whether the page has read enough of what was written. Lets a page go that has read nothing for too long. */
   hasRoom: () => boolean;
@@ -27,14 +26,12 @@ export type EventStream = {
 
 type StreamOptions = {
   headers: Record<string, string>;
-  /** The request's `Accept-Encoding`. */
   accepted: string | undefined;
   clock: Pick<Clock, "monotonicMs" | "sleep">;
   /** The page has gone. */
   gone: () => void;
 };
 
-/** An event as a stream has it. */
 export const eventText = (event: string, data: unknown): Buffer =>
   Buffer.from(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 

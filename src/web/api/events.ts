@@ -11,13 +11,11 @@ import { createListeners, type Listener, type Listeners, type WantedQuotes } fro
 import { tableOf } from "./quoteTable.ts";
 import type { NowView, QuoteRow } from "./types.ts";
 
-/** How often what changed is looked for, ms. */
 const EVERY_MS = 1_000;
 
 /** How far back the first look reaches, ms: an answer is stored a little later than it arrives. */
 const BACK_MS = 5_000;
 
-/** Where the events come from. */
 type EventSources = {
   clock: Clock;
   log: Log;
@@ -34,7 +32,6 @@ export type Events = {
   end: () => Promise<void>;
 };
 
-/** Begins with nobody listening. */
 export function createEvents({ clock, log, now, quotesSince }: EventSources): Events {
   const { all: listeners, ...pages } = createListeners(clock);
   const stop = new AbortController();

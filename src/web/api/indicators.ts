@@ -1,13 +1,10 @@
 /** What is computed from bars: VWAP and moving averages; for the page, which draws them, and for files. Pure. */
 import type { Bar } from "./types.ts";
 
-/** One indicator. `spread` is a pane of its own and computed by the database. */
 export type Indicator = { name: "vwap" | "spread" } | { name: "sma" | "ema"; length: number };
 
-/** Most moving averages at once. */
 export const MOST_AVERAGES = 4;
 
-/** Longest moving average, in bars. */
 export const LONGEST = 999;
 
 /** How indicators are written in an address: `vwap,spread,sma20,ema50`. */
@@ -28,7 +25,6 @@ export function indicatorsOf(text: string): Indicator[] {
     );
 }
 
-/** One as in an address. */
 export function indicatorKey(indicator: Indicator): string {
   return "length" in indicator ? `${indicator.name}${indicator.length}` : indicator.name;
 }

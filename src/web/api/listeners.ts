@@ -9,18 +9,15 @@ import type { QuoteColumn } from "./quoteTable.ts";
 import type { ApiError, QuoteRow } from "./types.ts";
 
 /** Most pages that are kept up to date at once. */
-export const MOST_LISTENERS = 64;
+const MOST_LISTENERS = 64;
 
 /** Which quotes a page shows. `names` in capitals, or all of them; null: none. */
 export type WantedQuotes = { names: readonly string[] | "all"; columns: readonly QuoteColumn[] } | null;
 
-/** Who asks for events, and for which. */
 type ListenOptions = {
   wanted: WantedQuotes;
   headers: Record<string, string>;
-  /** The request's `Accept-Encoding`. */
   accepted: string | undefined;
-  /** The address that asks. */
   ip: string;
   /** Whether no other page gives way to it. A page that had to give way comes back so: else pages would end each other in turn. */
   yields: boolean;
@@ -48,13 +45,10 @@ export type Listeners = {
    * @returns null; or why it is not added: it yields, and there are too many
    */
   add: (raw: ServerResponse, options: ListenOptions) => ApiError | null;
-  /** Ends those whose login has ended. */
   endRefused: () => void;
-  /** Ends all. */
   end: () => void;
 };
 
-/** Begins with none. */
 export function createListeners(clock: Clock): Listeners {
   const all = new Set<Listener>();
   const end = (listener: Listener, why?: ApiError): void => {

@@ -11,7 +11,6 @@ import { type Get, name } from "./queryFields.ts";
 import type { JobsView } from "./operatorTypes.ts";
 import { rememberAnswers } from "./rememberAnswers.ts";
 
-/** What they are made of. */
 export type OperatorOptions = {
   pool: pg.Pool;
   clock: Clock;
@@ -27,7 +26,6 @@ const HEALTH_FRESH_MS = 60_000;
 /** Every page that shows the accounts asks every other second. */
 const ACCOUNTS_FRESH_MS = 1_000;
 
-/** Adds the routes below `/api/`. */
 export function addOperatorRoutes(get: Get, { pool, clock, configured, jobs }: OperatorOptions): void {
   const health = rememberAnswers(clock, HEALTH_FRESH_MS);
   const accounts = rememberAnswers(clock, ACCOUNTS_FRESH_MS);

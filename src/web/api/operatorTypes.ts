@@ -13,10 +13,8 @@ export type {
 export type { AccountView, AccountsView } from "../../archive/ask/accountsTypes.ts";
 export type { CollectorRow } from "../../archive/ledger/fleetTypes.ts";
 
-/** What a job file asks for. */
 export type JobAsk = {
   name: string;
-  /** Base name of its file. */
   file: string;
   /** The cron expression, and what it says in words. */
   schedule: string;
@@ -27,7 +25,6 @@ export type JobAsk = {
   priority: number;
   /** The account that alone polls it; null: any. */
   account: string | null;
-  /** Some of the symbols, and how many there are. */
   symbols: readonly string[];
   symbolCount: number;
   /** Base name of the file that they come from. */
@@ -47,7 +44,6 @@ export type BrokenFile = {
   lines: { line: number; text: string }[];
 };
 
-/** What the jobs cost over a day. */
 export type PlanView = {
   /** The exchange date that was planned: the session under way, or the next. */
   date: string;
@@ -76,9 +72,7 @@ export type PlanView = {
   oneMore: { job: string; mostAMinute: number }[];
 };
 
-/** The job files and their plan. */
 export type JobsView = {
-  /** Where the files are. */
   dir: string;
   jobs: JobAsk[];
   broken: BrokenFile[];

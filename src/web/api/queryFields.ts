@@ -9,10 +9,8 @@ export type Get = <Schema extends z.ZodType>(
   answer: (query: z.infer<Schema>, reply: FastifyReply) => Promise<unknown>,
 ) => void;
 
-/** An exchange date. */
 export const date = z.iso.date();
 
-/** Number of an instrument or a source. */
 export const id = z.coerce
   .number()
   .int()

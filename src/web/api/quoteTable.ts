@@ -22,13 +22,11 @@ export const QUOTE_COLUMNS = [
 /** Instruments that are asked for by name at once, at most: as many as an address has room for. */
 export const MOST_NAMES = 250;
 
-/** One of the columns. */
 export type QuoteColumn = (typeof QUOTE_COLUMNS)[number];
 
 /** The id of the instrument, its name, the source's id, whether delayed, the receive time; then the columns. */
 type TableRow = [number, string, number, boolean, string, ...(string | null)[]];
 
-/** Rows and what they share. */
 export type QuoteTable = {
   columns: readonly QuoteColumn[];
   /** Kind and name by id. */
@@ -36,7 +34,6 @@ export type QuoteTable = {
   rows: TableRow[];
 };
 
-/** Packs rows. */
 export function tableOf(rows: readonly QuoteRow[], columns: readonly QuoteColumn[]): QuoteTable {
   return {
     columns,

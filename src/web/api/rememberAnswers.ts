@@ -1,7 +1,6 @@
 /** Answers that take long are found out once for all who ask at about the same time. */
 import type { Clock } from "../../clock.ts";
 
-/** Answers that are kept at once. */
 const MOST = 20;
 
 /**

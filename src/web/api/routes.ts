@@ -21,7 +21,6 @@ import { date, flag, type Get, id, name } from "./queryFields.ts";
 import { MOST_NAMES, QUOTE_COLUMNS, tableOf } from "./quoteTable.ts";
 import type { ApiError, Meta, NowView } from "./types.ts";
 
-/** What the routes are made of. */
 type ApiOptions = {
   pool: pg.Pool;
   log: Log;
@@ -33,7 +32,6 @@ type ApiOptions = {
   operator: Omit<OperatorOptions, "pool">;
 };
 
-/** Adds the routes below `/api/`. */
 export function addApi(app: FastifyInstance, options: ApiOptions): void {
   const { pool, log, address, meta, now, events, operator } = options;
   const get: Get = (path, schema, answer) =>
@@ -135,7 +133,6 @@ const columns = z
   .transform((text) => text.split(",").filter(Boolean))
   .pipe(z.array(z.enum(QUOTE_COLUMNS)));
 
-/** Which quotes; with columns the answer is a table. */
 const quotesQuery = z.object({ names: names.optional(), columns: columns.optional() });
 
 /** Which quotes come as events: those of some instruments, or `all`; default: none. Whether no other page gives way. */
@@ -145,10 +142,8 @@ const eventsQuery = z.object({
   yields: flag,
 });
 
-/** What is searched for; nothing finds the first instruments. */
 const searchQuery = z.object({ search: z.union([z.literal(""), name]).default("") });
 
-/** Which chain, and when. */
 const chainQuery = z.object({
   symbol: name,
   expiration: date,
@@ -157,10 +152,8 @@ const chainQuery = z.object({
   at: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** What of chains goes into a file: one expiration, or all. */
 const chainFileQuery = chainQuery.partial({ expiration: true });
 
-/** Coverage of the exchange dates from one to another. */
 const coverageQuery = z
   .object({ from: date, to: date })
   .refine(({ from, to }) => from <= to, "from is later than to")
@@ -169,7 +162,6 @@ const coverageQuery = z
     "expected at most 400 days",
   );
 
-/** Which cell of the coverage. */
 const missesQuery = z.object({
   date,
   instrument: name,

@@ -27,7 +27,6 @@ export type {
   MissRow,
 } from "../../archive/ask/dashboardTypes.ts";
 
-/** What the page is of. */
 export type Meta = {
   version: string;
   /** The provider's attribution line; null: none is configured. */
@@ -46,13 +45,11 @@ export type Meta = {
 export type Problem = {
   code: string;
   detail: string;
-  /** What to do. */
   hint: string;
   /** Whether a person is needed; otherwise it passes by itself. */
   person: boolean;
 };
 
-/** One job and when it is due. */
 export type JobView = {
   name: string;
   schedule: string;
@@ -66,7 +63,6 @@ export type JobView = {
 type LiveBudget = {
   /** Our calls of the last window, and how many of the limit the governor leaves to other programs. */
   callsUsed: number;
-  /** The limit in force, and the one that is set. */
   limit: number;
   limitSet: number;
   windowMs: number;
@@ -111,7 +107,6 @@ export type LiveFleet = {
     held: boolean;
     /** Null: another collector holds it, or the database has not answered its claim. */
     fence: number | null;
-    /** The name of the collector that calls it, "" where that has none; null: nobody does. */
     caller: string | null;
     /** For how long nobody has called it, in ms; null: a collector calls it. */
     uncalledMs: number | null;
@@ -119,7 +114,6 @@ export type LiveFleet = {
   unsure: boolean;
   /** `gone`: not seen for a minute. */
   collectors: { running: number; stopped: number; gone: number };
-  /** Running ones whose files are others than those in force. */
   differing: number;
   /** Accounts that this process has taken from one that was not heard of. */
   takeOvers: number;
@@ -129,13 +123,11 @@ export type LiveFleet = {
   clockOffsetMs: number;
 };
 
-/** One of `status`'s lines. */
 export type StatusLine = { subject: string; state: "ok" | "attention" | "idle"; text: string };
 
 /** Misses for one reason. `goesOn`: the newest slots of a job have them. */
 type MissedView = { reason: string; count: number; lastAt: string; goesOn: boolean };
 
-/** What `quotekeeper status` finds. */
 export type StatusView = {
   healthy: boolean;
   lines: StatusLine[];
@@ -145,7 +137,6 @@ export type StatusView = {
   lastDay: { due: number; missed: MissedView[] } | null;
   /** What the database has not taken of the journal yet. */
   lag: { bytes: number; oldestAt: string | null } | null;
-  /** The storage tier in words. */
   tier: string | null;
   /** Who calls each account, and collectors that are not seen; null: one collector, or not known. */
   fleet: {
@@ -158,7 +149,6 @@ export type StatusView = {
   uncalled: Record<string, string>;
 };
 
-/** The exchange's hours. */
 export type MarketView = {
   phase: "pre" | "regular" | "post" | "closed";
   /** Why it is closed all day: `weekend`, a holiday's name; null on a day with a session. */
@@ -169,7 +159,6 @@ export type MarketView = {
   closesAt: string | null;
 };
 
-/** The Now view. */
 export type NowView = {
   at: string;
   /** Whether the market that is polled is simulated, and its address where it is not. */
@@ -186,5 +175,4 @@ export type NowView = {
   minutes: MinuteCalls[] | null;
 };
 
-/** The answer in place of any of the above. */
 export type ApiError = { error: Problem };

@@ -18,7 +18,6 @@ import { LoginView } from "./views/login.tsx";
 import { NowPage } from "./views/now.tsx";
 import { QuotesView } from "./views/quotes.tsx";
 
-/** The whole page. */
 export function App() {
   useSignalEffect(() => {
     const name = view.value?.name ?? "Nothing here";
@@ -67,7 +66,6 @@ function View() {
   }
 }
 
-/** Loaded when it is opened. */
 function Help() {
   const [Loaded, setLoaded] = useState<FunctionComponent | null>(null);
   useEffect(() => {

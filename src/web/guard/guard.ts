@@ -24,13 +24,11 @@ declare module "fastify" {
   }
 }
 
-/** Whom the dashboard answers. */
 type GuardOptions = {
   /** Null: no token is asked for. */
   token: string | null;
   /** Names of the dashboard besides this machine's own, in small letters. */
   names: readonly string[];
-  /** Where logins are kept. */
   records: Records;
   /** Told when a login has been ended. */
   loggedOut: () => void;
@@ -115,7 +113,6 @@ function createJudge(token: string, { records, clock }: Pick<GuardOptions, "reco
   };
   return {
     issue: sessions.issue,
-    /** Ends the login of a request, when it has one. */
     end: ({ cookies }: FastifyRequest) => {
       const session = cookies[COOKIE] ?? "";
       if (sessions.isGood(session)) sessions.end(session);

@@ -10,16 +10,14 @@ import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { readTextFileSync } from "../../plainFiles.ts";
 
-/** Name of the cookie. */
 export const COOKIE = "quotekeeper_session";
 
 /** How long a login lasts, ms. */
 export const SESSION_MS = 30 * 86_400_000;
 
 /** Most logins at a time. One more ends the login that would end first. */
-export const MOST_SESSIONS = 1_000;
+const MOST_SESSIONS = 1_000;
 
-/** Bytes of chance in a cookie. */
 const CHANCE_BYTES = 32;
 
 /** Whether two texts are the same, in a time that tells nothing of where they differ. */
@@ -28,7 +26,6 @@ export function sameText(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected));
 }
 
-/** Logins under one token. */
 type Sessions = {
   /** Begins one. @returns the cookie's value */
   issue: () => string;

@@ -7,13 +7,13 @@ import { isIPv6 } from "node:net";
 import type { Clock } from "../../clock.ts";
 
 /** Wrong tries of a source that are looked at at once. */
-export const AT_ONCE = 10;
+const AT_ONCE = 10;
 
 /** After how long a source may have one more, ms. */
-export const PAUSE_MS = 1_000;
+const PAUSE_MS = 1_000;
 
 /** Most tries of a source that wait for their turn: each holds a connection. */
-export const MOST_WAITING = 30;
+const MOST_WAITING = 30;
 
 /** Most sources that are told apart; those beyond share their turns. */
 const MOST_SOURCES = 10_000;
@@ -21,7 +21,6 @@ const MOST_SOURCES = 10_000;
 /** What became of a try. `full`: nobody looked at it, for too many wait already, or whoever made it has gone. */
 export type Tried = "right" | "wrong" | "full";
 
-/** The tries of all sources. */
 export class Tries {
   readonly #clock: Pick<Clock, "monotonicMs" | "sleep">;
   /** When a source has paid for its tries, ms of the monotonic clock; no entry: it owes nothing. */

@@ -5,7 +5,6 @@ import { OUTCOMES } from "../../quotes-api/answer.ts";
 /** Labels of a metric: the values each can have, or what they are where that is only known at run time. */
 type Labels = Readonly<Record<string, readonly string[] | string>>;
 
-/** One metric. */
 type MetricDefinition = {
   kind: "counter" | "gauge" | "histogram";
   help: string;
@@ -17,10 +16,8 @@ type MetricDefinition = {
 /** What can come of a call besides the outcomes of its answer. */
 const NO_ANSWER = ["no_answer", "not_kept"] as const;
 
-/** Outcomes of a call. */
 export const CALL_OUTCOMES = [...OUTCOMES, ...NO_ANSWER] as const;
 
-/** Tables whose rows are counted. */
 export const COUNTED_TABLES = ["responses", "quotes", "dividends", "slots"] as const;
 
 /** Upper ends of the lateness' buckets, seconds: a slot is mostly a minute long. */
@@ -239,13 +236,10 @@ const table = {
   },
 } as const satisfies Record<string, MetricDefinition>;
 
-/** The name of a metric. */
 export type MetricName = keyof typeof table;
 
-/** The table of all metrics. */
 export const METRICS: Readonly<Record<MetricName, MetricDefinition>> = table;
 
-/** The names of a metric's labels. */
 export function labelNames(name: MetricName): string[] {
   return Object.keys(METRICS[name].labels ?? {});
 }

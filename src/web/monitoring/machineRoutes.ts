@@ -4,7 +4,6 @@ import type { Log } from "../../log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Readiness } from "./ready.ts";
 
-/** Answers for machines. */
 export type Machines = { metrics: Metrics; ready: () => Promise<Readiness> };
 
 /** Adds the routes. Without `machines` the process can only say that it lives. */

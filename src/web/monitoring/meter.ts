@@ -4,7 +4,6 @@ import { CLOCK_STEP_KINDS, type ClockStep, MISS_REASONS, type MissReason } from 
 import { DEFAULT_ACCOUNT } from "../../journal/record.ts";
 import { CALL_OUTCOMES, LATENESS_BUCKETS, labelNames, METRICS } from "./definitions.ts";
 
-/** What a call came to. */
 type CallOutcome = (typeof CALL_OUTCOMES)[number];
 
 /** Told by the collection. */

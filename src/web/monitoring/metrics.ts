@@ -33,7 +33,6 @@ export type MetricSources = {
   } | null;
 };
 
-/** Answers the metrics. */
 export type Metrics = { contentType: string; text: () => Promise<string> };
 
 const STATUS_EVERY_MS = 60_000;

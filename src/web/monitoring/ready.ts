@@ -6,13 +6,11 @@ import type pg from "pg";
 import { currentVersion } from "../../archive/schema/migrations.ts";
 import { atMost, type Clock } from "../../clock.ts";
 
-/** One thing that has to be there. */
 type Check = "ok" | "failed";
 
 /** What `/readyz` answers; no detail that anybody could use. */
 export type Readiness = { ready: boolean; checks: Readonly<Record<string, Check>> };
 
-/** What is looked at. */
 type ReadySources = {
   /** Of the dashboard; can only read. */
   pool: pg.Pool;

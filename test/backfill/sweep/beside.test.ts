@@ -13,19 +13,13 @@ import { entriesOf, failure, jobOf, quotesFor } from "../../collect/world.ts";
 import { startVirtualTime } from "../../collect/virtualTime.ts";
 import type { Job } from "../../../src/schedule/readJobs.ts";
 import { fixedWindow, GOVERNOR, type Rule, slidingWindow } from "./rules.ts";
+import { silentLog } from "../../support/silentLog.ts";
 
 const MINUTE_MS = 60_000;
 
 afterEach(() => {
   jest.useRealTimers();
 });
-
-const SILENT = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 const RULES: [string, () => Rule][] = [
   ["fixed windows", fixedWindow],
@@ -57,7 +51,7 @@ function sweepOf(
   return {
     plan: new SweepPlan({ symbols: [], contracts, chains: [] }, false, dates),
     run: { name: "sweep-0123456789ab", begunAt: instantFromDate(clock.now()) },
-    collector: { clock, log: SILENT },
+    collector: { clock, log: silentLog },
     accounts: [{ name: "default", ...account }],
     onProgress: () => undefined,
     signal: new AbortController().signal,
@@ -85,7 +79,7 @@ async function besideCollector(rule: Rule, jobs: Job[], count: number, minutes: 
       () => (refused[who] += 1),
     );
   const collector = new Collector({
-    ...{ jobs, calendar: alwaysOpen, exchange: createCalendar(), clock, log: SILENT },
+    ...{ jobs, calendar: alwaysOpen, exchange: createCalendar(), clock, log: silentLog },
     ...{ run: "01940000-0000-7000-8000-000000000000", earlier: null },
     accounts: [{ name: "default", governor: GOVERNOR, history: null, send: ask("collector") }],
     onNote: (note) => void notes.push(structuredClone(note)),

@@ -4,10 +4,9 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "@jest/globals";
 import { systemClock } from "../../../src/clock.ts";
 import { type DataDirLock, lockDataDir, thisProcess } from "../../../src/run/beside/lock.ts";
-import { createTestClock } from "../../support/clock.ts";
 import { appendAll, at } from "../../support/journal.ts";
 import { type BackfillWorld, backfillWorld } from "../world.ts";
-import { account, contracts, printed, scripted, sweep, symbolsFile } from "./world.ts";
+import { account, contracts, printed, scripted, sweep, symbolsFile, sweepFile } from "./world.ts";
 
 /** Polls so many contracts every minute, around the clock. */
 function writeJob({ env }: BackfillWorld, contractCount: number): void {
@@ -90,7 +89,7 @@ test("a slot that was missed and still lasts is filled by the sweep's quote, and
   const file = symbolsFile(world, ["AAPL", "IBM"]);
   const env = account(world, service.baseUrl);
 
-  const outcome = await sweep(env, createTestClock(), "--symbols-file", file, "--json");
+  const outcome = await sweepFile(env, file);
 
   expect(printed(outcome).report).toMatchObject({ stored: 2, filled: 1 });
   const slots = await world.pool.query("select due, stored, missed from slots");

@@ -1,6 +1,9 @@
 /** How a sweep judges the service by what came of its calls. */
 import { expect, test } from "@jest/globals";
-import { DOUBT_AFTER, OUTAGE_MS, ServiceHealth } from "../../../src/backfill/sweep/serviceHealth.ts";
+import { ServiceHealth } from "../../../src/backfill/sweep/serviceHealth.ts";
+
+const DOUBT_AFTER = 6;
+const OUTAGE_MS = 15 * 60_000;
 
 /** A service that has failed so often in a row at 0 ms, after an answer or none at all. */
 function failed(

@@ -1,7 +1,7 @@
 /** `quotekeeper backfill --symbols-file|--chain` against the project's own service, over real sockets. */
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { runProgram } from "../../../src/cli/program.ts";
 import { openFetchQuotes } from "../../../src/collect/fetchQuotes.ts";
 import { createObserver } from "../../../src/clock.ts";
@@ -24,6 +24,7 @@ import {
   sweep,
   symbols,
   symbolsFile,
+  sweepFile,
 } from "./world.ts";
 
 test("a sweep of 500 symbols and 100 options keeps within 60 calls a minute, and stores each once", async () => {
@@ -32,7 +33,7 @@ test("a sweep of 500 symbols and 100 options keeps within 60 calls a minute, and
   const service = await startSimulatedService(clock);
   const file = symbolsFile(world, ["# all of them", ...symbols(500), ...contracts(100)]);
 
-  const outcome = await sweep(account(world, service.baseUrl), clock, "--symbols-file", file, "--json");
+  const outcome = await sweepFile(account(world, service.baseUrl), file, clock);
 
   const answers = await answersIn(world);
   expect(outcome.stderr).toContain("600 instruments in 105 calls");
@@ -78,7 +79,7 @@ test("beside another program on the account that shows in no journal, neither is
   const other = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent: "other" });
   const file = symbolsFile(world, contracts(150));
 
-  const outcome = await sweep(account(world, baseUrl), clock, "--symbols-file", file, "--json");
+  const outcome = await sweepFile(account(world, baseUrl), file, clock);
   await other.close();
 
   const answers = await answersIn(world);
@@ -101,7 +102,7 @@ test("Ctrl-C in the midst keeps what was answered; the next run polls the rest, 
   const exitCode = await runProgram(["backfill", "--symbols-file", file], captured.edges);
   const first = await answersIn(world);
   clock.advance(600_000);
-  const outcome = await sweep(env, clock, "--symbols-file", file, "--json");
+  const outcome = await sweepFile(env, file, clock);
 
   const all = await answersIn(world);
   expect(exitCode).toBe(130);
@@ -123,9 +124,9 @@ test("a finished sweep asked again begins anew", async () => {
   const file = symbolsFile(world, symbols(3));
   const env = account(world, service.baseUrl);
 
-  const once = printed(await sweep(env, clock, "--symbols-file", file, "--json"));
+  const once = printed(await sweepFile(env, file, clock));
   clock.advance(60_000);
-  const twice = printed(await sweep(env, clock, "--symbols-file", file, "--json"));
+  const twice = printed(await sweepFile(env, file, clock));
 
   expect([once.resumed, twice.resumed]).toEqual([false, false]);
   expect([once.report["stored"], twice.report["stored"]]).toEqual([3, 3]);
@@ -179,13 +180,7 @@ test("a list that is too long is halved until the service takes it, and no symbo
   const service = await scripted((list) => (list.length > 30 ? 414 : 200));
   const file = symbolsFile(world, symbols(200));
 
-  const outcome = await sweep(
-    account(world, service.baseUrl),
-    createTestClock(),
-    "--symbols-file",
-    file,
-    "--json",
-  );
+  const outcome = await sweepFile(account(world, service.baseUrl), file);
 
   const good = (await answersIn(world)).filter(({ status }) => status === 200);
   expect(outcome.exitCode).toBe(0);
@@ -202,13 +197,7 @@ test.each([400, 500])(
     const service = await scripted((list) => (list.includes("SIM0077") ? status : 200));
     const file = symbolsFile(world, symbols(250));
 
-    const outcome = await sweep(
-      account(world, service.baseUrl),
-      createTestClock(),
-      "--symbols-file",
-      file,
-      "--json",
-    );
+    const outcome = await sweepFile(account(world, service.baseUrl), file);
 
     const { report, remarks } = printed(outcome);
     expect(outcome.exitCode).toBe(1);
@@ -229,15 +218,9 @@ test("a database that is away stops no call; the next run loads what the journal
   const env = account(world, service.baseUrl);
   const away = `postgres://nobody@127.0.0.1:${await closedPort()}/nothing`;
 
-  const without = await sweep({ ...env, DATABASE_URL: away }, clock, "--symbols-file", file, "--json");
+  const without = await sweepFile({ ...env, DATABASE_URL: away }, file, clock);
   const before = await answersIn(world);
-  const later = await sweep(
-    env,
-    createTestClock("2026-11-20T23:10:00.000Z"),
-    "--symbols-file",
-    file,
-    "--json",
-  );
+  const later = await sweepFile(env, file, createTestClock("2026-11-20T23:10:00.000Z"));
 
   expect(without.exitCode).toBe(1);
   expect(printed(without).report).toMatchObject({ answers: 0, newAnswers: 0, read: 0, stored: 0 });
@@ -260,7 +243,7 @@ test("what the service does not know is named, counted as missing, and costs its
     "AAPL:2026-12-18:CALL:150",
   ]);
 
-  const outcome = await sweep(account(world, service.baseUrl), clock, "--symbols-file", file, "--json");
+  const outcome = await sweepFile(account(world, service.baseUrl), file, clock);
 
   const { report, remarks } = printed(outcome);
   expect(outcome.exitCode).toBe(1);
@@ -334,7 +317,7 @@ test("a service that is out of order for a while is waited for, and every symbol
   const file = symbolsFile(world, symbols(900));
   const clock = createTestClock();
 
-  const outcome = await sweep(account(world, service.baseUrl), clock, "--symbols-file", file, "--json");
+  const outcome = await sweepFile(account(world, service.baseUrl), file, clock);
 
   const good = (await answersIn(world)).filter(({ status }) => status === 200);
   expect(outcome.exitCode).toBe(0);
@@ -351,13 +334,7 @@ test("while the service refuses whatever it is asked, contracts are not given up
   const service = await scripted(() => ((calls += 1) > 3 && calls <= 25 ? 400 : 200));
   const file = symbolsFile(world, contracts(30));
 
-  const outcome = await sweep(
-    account(world, service.baseUrl),
-    createTestClock(),
-    "--symbols-file",
-    file,
-    "--json",
-  );
+  const outcome = await sweepFile(account(world, service.baseUrl), file);
 
   const asked = askedOf((await answersIn(world)).filter(({ status }) => status === 200));
   // Five are refused before it is the service that is in doubt.
@@ -391,63 +368,59 @@ test("what is wrong in a symbols file and a chain is told all at once, with file
   expect(stub.requests).toEqual([]);
 });
 
-describe("of several accounts", () => {
-  const NAMES = ["main", "second", "third"];
-  const byAccount = (answers: Awaited<ReturnType<typeof answersIn>>): Record<string, number> =>
-    Object.fromEntries(
-      NAMES.map((name) => [name, answers.filter(({ account: its }) => its === name).length]),
-    );
+const NAMES = ["main", "second", "third"];
+const byAccount = (answers: Awaited<ReturnType<typeof answersIn>>): Record<string, number> =>
+  Object.fromEntries(NAMES.map((name) => [name, answers.filter(({ account: its }) => its === name).length]));
 
-  test("a sweep is shared by all, each within its own limit, or is the one's that is named", async () => {
-    const world = await backfillWorld();
-    const clock = createTestClock();
-    const { baseUrl } = await startSimulatedService(clock, { keys: NAMES.map(credentialsOf) });
-    const env = { ...world.env, ...writeAccounts(tempDir(), baseUrl, NAMES) };
-    const file = symbolsFile(world, [...symbols(600), ...contracts(174)]);
-    const few = join(tempDir(), "few.txt");
-    writeFileSync(few, contracts(10).join("\n"));
+test("a sweep is shared by all, each within its own limit, or is the one's that is named", async () => {
+  const world = await backfillWorld();
+  const clock = createTestClock();
+  const { baseUrl } = await startSimulatedService(clock, { keys: NAMES.map(credentialsOf) });
+  const env = { ...world.env, ...writeAccounts(tempDir(), baseUrl, NAMES) };
+  const file = symbolsFile(world, [...symbols(600), ...contracts(174)]);
+  const few = join(tempDir(), "few.txt");
+  writeFileSync(few, contracts(10).join("\n"));
 
-    const outcome = await sweep(env, clock, "--symbols-file", file, "--json");
-    const shared = await answersIn(world);
-    const one = await sweep(env, clock, "--symbols-file", few, "--account", "third", "--json");
-    const all = await answersIn(world);
+  const outcome = await sweepFile(env, file, clock);
+  const shared = await answersIn(world);
+  const one = await sweep(env, clock, "--symbols-file", few, "--account", "third", "--json");
+  const all = await answersIn(world);
 
-    expect(outcome).toMatchObject({
-      exitCode: 0,
-      stderr: expect.stringContaining("774 instruments in 180 calls"),
-    });
-    expect(outcome.stderr).toContain("180 calls a minute");
-    expect(shared.map(({ status }) => status)).toEqual(shared.map(() => 200));
-    expect(new Set(askedOf(shared)).size).toBe(774);
-    expect(askedOf(shared)).toHaveLength(774);
-    expect(byAccount(shared)).toEqual({ main: 60, second: 60, third: 60 });
-    expect(one.exitCode).toBe(0);
-    expect(byAccount(all)).toEqual({ main: 60, second: 60, third: 70 });
+  expect(outcome).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringContaining("774 instruments in 180 calls"),
   });
+  expect(outcome.stderr).toContain("180 calls a minute");
+  expect(shared.map(({ status }) => status)).toEqual(shared.map(() => 200));
+  expect(new Set(askedOf(shared)).size).toBe(774);
+  expect(askedOf(shared)).toHaveLength(774);
+  expect(byAccount(shared)).toEqual({ main: 60, second: 60, third: 60 });
+  expect(one.exitCode).toBe(0);
+  expect(byAccount(all)).toEqual({ main: 60, second: 60, third: 70 });
+});
 
-  test("one that is refused leaves its part to the others, and the sweep ends well", async () => {
-    const world = await backfillWorld();
-    const clock = createTestClock();
-    const { baseUrl } = await startSimulatedService(clock, { keys: NAMES.slice(1).map(credentialsOf) });
-    const env = { ...world.env, ...writeAccounts(tempDir(), baseUrl, NAMES) };
-    const file = symbolsFile(world, contracts(60));
+test("an account that is refused leaves its part of a sweep to the others, and the sweep ends well", async () => {
+  const world = await backfillWorld();
+  const clock = createTestClock();
+  const { baseUrl } = await startSimulatedService(clock, { keys: NAMES.slice(1).map(credentialsOf) });
+  const env = { ...world.env, ...writeAccounts(tempDir(), baseUrl, NAMES) };
+  const file = symbolsFile(world, contracts(60));
 
-    const outcome = await sweep(env, clock, "--symbols-file", file, "--json");
+  const outcome = await sweepFile(env, file, clock);
 
-    const answered = (await answersIn(world)).filter(({ status }) => status === 200);
-    expect(outcome.exitCode).toBe(0);
-    expect(askedOf(answered).toSorted()).toEqual(strikes(60).toSorted());
-    expect(byAccount(answered)["main"]).toBe(0);
-  });
+  const answered = (await answersIn(world)).filter(({ status }) => status === 200);
+  expect(outcome.exitCode).toBe(0);
+  expect(askedOf(answered).toSorted()).toEqual(strikes(60).toSorted());
+  expect(byAccount(answered)["main"]).toBe(0);
+});
 
-  test("all refused end it with the error", async () => {
-    const world = await backfillWorld();
-    const clock = createTestClock();
-    const { baseUrl } = await startSimulatedService(clock, { keys: [] });
-    const env = { ...world.env, ...writeAccounts(tempDir(), baseUrl, NAMES) };
+test("a sweep whose accounts are all refused ends with the error", async () => {
+  const world = await backfillWorld();
+  const clock = createTestClock();
+  const { baseUrl } = await startSimulatedService(clock, { keys: [] });
+  const env = { ...world.env, ...writeAccounts(tempDir(), baseUrl, NAMES) };
 
-    const outcome = await sweep(env, clock, "--symbols-file", symbolsFile(world, contracts(60)));
+  const outcome = await sweep(env, clock, "--symbols-file", symbolsFile(world, contracts(60)));
 
-    expect(outcome).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("SERVICE_UNAUTHORIZED") });
-  });
+  expect(outcome).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("SERVICE_UNAUTHORIZED") });
 });

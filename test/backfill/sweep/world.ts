@@ -11,18 +11,15 @@ import { listSegments } from "../../../src/journal/segments.ts";
 import type { QuoteCall } from "../../../src/quotes-api/request.ts";
 import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
 import { type Outcome, run } from "../../cli/edges.ts";
-import { TEST_CREDENTIALS } from "../../support/simulatedService.ts";
+import { accountAt } from "../../support/simulatedService.ts";
 import { type BackfillWorld, equity } from "../world.ts";
+import { createTestClock } from "../../support/clock.ts";
 
 /** An account's settings for the running service at an address. */
 export function account(world: BackfillWorld, baseUrl: string): Record<string, string> {
   return {
     ...world.env,
-    QUOTES_BASE_URL: baseUrl,
-    QUOTES_CONSUMER_KEY: TEST_CREDENTIALS.consumerKey,
-    QUOTES_CONSUMER_SECRET: TEST_CREDENTIALS.consumerSecret,
-    QUOTES_ACCESS_TOKEN: TEST_CREDENTIALS.accessToken,
-    QUOTES_ACCESS_TOKEN_SECRET: TEST_CREDENTIALS.accessTokenSecret,
+    ...accountAt(baseUrl),
   };
 }
 
@@ -116,4 +113,13 @@ export function progressOf({
 /** Runs it to its end. */
 export function sweep(env: Record<string, string>, clock: Clock, ...flags: string[]): Promise<Outcome> {
   return run(["backfill", ...flags], env, clock);
+}
+
+/** Sweeps a symbols file, and prints JSON. */
+export function sweepFile(
+  env: Record<string, string>,
+  file: string,
+  clock: Clock = createTestClock(),
+): Promise<Outcome> {
+  return sweep(env, clock, "--symbols-file", file, "--json");
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
   admission,
@@ -34,118 +34,110 @@ function greedily(state: GovernorState, untilMs: number, unsureAtMs = Infinity):
   return step(now, { type: "tick" }, untilMs);
 }
 
-describe("a state that was released", () => {
-  test("decides on another clock as it would have on its own", () => {
-    fc.assert(
-      fc.property(anyMoves, fc.nat(90_000), fc.nat(120_000), (moves, agoMs, laterMs) => {
-        const driven = drive(moves, SIXTY_A_MINUTE);
-        const state = { ...driven.state, inFlightSentAtMs: [] };
+test("a state that was released decides on another clock as it would have on its own", () => {
+  fc.assert(
+    fc.property(anyMoves, fc.nat(90_000), fc.nat(120_000), (moves, agoMs, laterMs) => {
+      const driven = drive(moves, SIXTY_A_MINUTE);
+      const state = { ...driven.state, inFlightSentAtMs: [] };
 
-        const heir = inherit(SIXTY_A_MINUTE, { handed: written(state), agoMs, released: true }, HERE_MS);
+      const heir = inherit(SIXTY_A_MINUTE, { handed: written(state), agoMs, released: true }, HERE_MS);
 
-        const there = admission(state, driven.nowMs + agoMs + laterMs);
-        const here = admission(heir, HERE_MS + laterMs);
-        expect(here.maySend).toBe(there.maySend);
-        if (!here.maySend && !there.maySend)
-          expect(here.notBeforeMs - HERE_MS).toBe(there.notBeforeMs - driven.nowMs - agoMs);
-      }),
-    );
-  });
-
-  test("counts what was under way as answered now", () => {
-    const sent = step(createGovernor(SIXTY_A_MINUTE, 0), { type: "sent" }, 1_000);
-
-    const heir = inherit(SIXTY_A_MINUTE, { handed: written(sent), agoMs: 30_000, released: true }, HERE_MS);
-
-    expect(countedAt(heir, HERE_MS + 60_000)).toBe(1);
-    expect(countedAt(heir, HERE_MS + 60_010)).toBe(0);
-    expect(heir.inFlightSentAtMs).toEqual([]);
-  });
-
-  test("is joined by the calls of the history that were sent since", () => {
-    const state = answered(createGovernor(SIXTY_A_MINUTE, 0), 1_000, readingOf(1));
-    const history = {
-      calls: [
-        { sentAgoMs: 5_200, answeredAgoMs: 5_000 },
-        { sentAgoMs: 2_000, answeredAgoMs: 1_000 },
-      ],
-      ...{ certain: true, closedForMs: 4_000 },
-    };
-
-    const heir = inherit(
-      SIXTY_A_MINUTE,
-      { handed: written(state), agoMs: 5_000, released: true, history },
-      HERE_MS,
-    );
-
-    expect(countedAt(heir, HERE_MS)).toBe(2);
-    expect(heir).toMatchObject({ phase: "closed", closedUntilMs: HERE_MS + 4_000 });
-  });
+      const there = admission(state, driven.nowMs + agoMs + laterMs);
+      const here = admission(heir, HERE_MS + laterMs);
+      expect(here.maySend).toBe(there.maySend);
+      if (!here.maySend && !there.maySend)
+        expect(here.notBeforeMs - HERE_MS).toBe(there.notBeforeMs - driven.nowMs - agoMs);
+    }),
+  );
 });
 
-describe("a state that was not released", () => {
-  test("admits no call that the one before would not have, had it made all calls it was allowed", () => {
-    fc.assert(
-      fc.property(anyMoves, fc.nat(90_000), fc.nat(90_000), (moves, agoMs, laterMs) => {
-        const driven = drive(moves, SIXTY_A_MINUTE);
-        const before = greedily(
-          { ...driven.state, inFlightSentAtMs: [] },
-          driven.nowMs + agoMs,
-          driven.nowMs + 4_000,
-        );
-        const heir = inherit(
-          SIXTY_A_MINUTE,
-          { handed: written(driven.state), agoMs, released: false },
-          HERE_MS,
-        );
+test("a state that was released counts what was under way as answered now", () => {
+  const sent = step(createGovernor(SIXTY_A_MINUTE, 0), { type: "sent" }, 1_000);
 
-        const atMs = HERE_MS + laterMs;
-        expect(countedAt(heir, atMs)).toBeGreaterThanOrEqual(countedAt(before, before.nowMs + laterMs));
-        const sure = step(before, { type: "unsure", on: false, mayCall: true }, before.nowMs);
-        const knocked = { ...heir, knockCount: 0 };
-        if (admission(knocked, atMs).maySend)
-          expect(admission(sure, before.nowMs + laterMs + 2)).toEqual({ maySend: true });
-      }),
-      { numRuns: runs(100) },
-    );
-  });
+  const heir = inherit(SIXTY_A_MINUTE, { handed: written(sent), agoMs: 30_000, released: true }, HERE_MS);
 
-  test("is reckoned as full as it may be, whatever passed, and as soon as that", () => {
-    const state = stateOf({ nowMs: 1_000 });
+  expect(countedAt(heir, HERE_MS + 60_000)).toBe(1);
+  expect(countedAt(heir, HERE_MS + 60_010)).toBe(0);
+  expect(heir.inFlightSentAtMs).toEqual([]);
+});
 
-    const heir = inherit(
-      SIXTY_A_MINUTE,
-      { handed: written(state), agoMs: 10 ** 9, released: false },
-      HERE_MS,
-    );
+test("a state that was released is joined by the calls of the history that were sent since", () => {
+  const state = answered(createGovernor(SIXTY_A_MINUTE, 0), 1_000, readingOf(1));
+  const history = {
+    calls: [
+      { sentAgoMs: 5_200, answeredAgoMs: 5_000 },
+      { sentAgoMs: 2_000, answeredAgoMs: 1_000 },
+    ],
+    ...{ certain: true, closedForMs: 4_000 },
+  };
 
-    expect(countedAt(heir, HERE_MS)).toBe(57);
-    expect(heir).toMatchObject({ unsure: null, quietSinceMs: null, knockCount: 3 });
-  });
+  const heir = inherit(
+    SIXTY_A_MINUTE,
+    { handed: written(state), agoMs: 5_000, released: true, history },
+    HERE_MS,
+  );
 
-  test("is reckoned as full at once where its calls are too many to count one by one", () => {
-    const config = { limit: 100_000, windowMs: 1_000 };
+  expect(countedAt(heir, HERE_MS)).toBe(2);
+  expect(heir).toMatchObject({ phase: "closed", closedUntilMs: HERE_MS + 4_000 });
+});
 
-    const heir = inherit(
-      config,
-      { handed: written(createGovernor(config, 0)), agoMs: 7_000, released: false },
-      HERE_MS,
-    );
+test("a state that was not released admits no call that the one before would not have, had it made all calls it was allowed", () => {
+  fc.assert(
+    fc.property(anyMoves, fc.nat(90_000), fc.nat(90_000), (moves, agoMs, laterMs) => {
+      const driven = drive(moves, SIXTY_A_MINUTE);
+      const before = greedily(
+        { ...driven.state, inFlightSentAtMs: [] },
+        driven.nowMs + agoMs,
+        driven.nowMs + 4_000,
+      );
+      const heir = inherit(
+        SIXTY_A_MINUTE,
+        { handed: written(driven.state), agoMs, released: false },
+        HERE_MS,
+      );
 
-    expect(countedAt(heir, HERE_MS)).toBe(100_000);
-    expect(admission(heir, HERE_MS)).toEqual({ maySend: false, notBeforeMs: HERE_MS + 1_010 });
-  });
+      const atMs = HERE_MS + laterMs;
+      expect(countedAt(heir, atMs)).toBeGreaterThanOrEqual(countedAt(before, before.nowMs + laterMs));
+      const sure = step(before, { type: "unsure", on: false, mayCall: true }, before.nowMs);
+      const knocked = { ...heir, knockCount: 0 };
+      if (admission(knocked, atMs).maySend)
+        expect(admission(sure, before.nowMs + laterMs + 2)).toEqual({ maySend: true });
+    }),
+    { numRuns: runs(100) },
+  );
+});
 
-  test("teaches nothing of a service that forgets, when the calls it reckons with were not made", () => {
-    const heir = inherit(
-      SIXTY_A_MINUTE,
-      { handed: written(createGovernor(SIXTY_A_MINUTE, 0)), agoMs: 9_000, released: false },
-      HERE_MS,
-    );
+test("a state that was not released is reckoned as full as it may be, whatever passed, and as soon as that", () => {
+  const state = stateOf({ nowMs: 1_000 });
 
-    expect(countedAt(heir, HERE_MS)).toBeGreaterThan(20);
-    expect(answered(heir, HERE_MS + 5_000, readingOf(1))).toMatchObject({ forgotAtMs: null, samples: [] });
-  });
+  const heir = inherit(SIXTY_A_MINUTE, { handed: written(state), agoMs: 10 ** 9, released: false }, HERE_MS);
+
+  expect(countedAt(heir, HERE_MS)).toBe(57);
+  expect(heir).toMatchObject({ unsure: null, quietSinceMs: null, knockCount: 3 });
+});
+
+test("a state that was not released is reckoned as full at once where its calls are too many to count one by one", () => {
+  const config = { limit: 100_000, windowMs: 1_000 };
+
+  const heir = inherit(
+    config,
+    { handed: written(createGovernor(config, 0)), agoMs: 7_000, released: false },
+    HERE_MS,
+  );
+
+  expect(countedAt(heir, HERE_MS)).toBe(100_000);
+  expect(admission(heir, HERE_MS)).toEqual({ maySend: false, notBeforeMs: HERE_MS + 1_010 });
+});
+
+test("a state that was not released teaches nothing of a service that forgets, when the calls it reckons with were not made", () => {
+  const heir = inherit(
+    SIXTY_A_MINUTE,
+    { handed: written(createGovernor(SIXTY_A_MINUTE, 0)), agoMs: 9_000, released: false },
+    HERE_MS,
+  );
+
+  expect(countedAt(heir, HERE_MS)).toBeGreaterThan(20);
+  expect(answered(heir, HERE_MS + 5_000, readingOf(1))).toMatchObject({ forgotAtMs: null, samples: [] });
 });
 
 test.each([null, undefined, {}, { version: 2, finishedAtMs: [] }])(

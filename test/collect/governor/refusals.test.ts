@@ -23,53 +23,52 @@ test.each([
   expect(placeFrom(SIXTY_A_MINUTE, atMs, otherMs)).toBe(placeMs);
 });
 
-describe("the places remembered", () => {
-  test("are those of the last half hour of windows, eight at most", () => {
-    const refusedSentAtMs = Array.from({ length: 8 }, (_, index) => index * 5_000);
+test("the places remembered are those of the last half hour of windows, eight at most", () => {
+  const refusedSentAtMs = Array.from({ length: 8 }, (_, index) => index * 5_000);
 
-    expect(withRefusal(stateOf({ refusedSentAtMs }), 47_000)).toEqual([...refusedSentAtMs.slice(1), 47_000]);
-    expect(withRefusal(stateOf({ refusedSentAtMs: [1_000, 2_000] }), 30 * MINUTE_MS + 1_000)).toEqual([
-      ...[2_000, 30 * MINUTE_MS + 1_000],
-    ]);
-  });
-
-  test("are not more by a call refused just behind one of them, where a window forgets all at once", () => {
-    const forgets = stateOf({ refusedSentAtMs: [10_000, 40_000], forgotAtMs: 60_000 });
-
-    expect(withRefusal(forgets, MINUTE_MS + 10_600)).toEqual([10_000, 40_000]);
-    expect(withRefusal(forgets, MINUTE_MS + 11_199)).toEqual([10_000, 40_000]);
-    expect(withRefusal(forgets, MINUTE_MS + 11_200)).toHaveLength(3);
-    expect(withRefusal(forgets, MINUTE_MS + 9_400)).toHaveLength(3);
-    expect(withRefusal(forgets, MINUTE_MS + 10_000)).toHaveLength(3);
-    expect(withRefusal({ ...forgets, forgotAtMs: null }, MINUTE_MS + 10_600)).toHaveLength(3);
-  });
+  expect(withRefusal(stateOf({ refusedSentAtMs }), 47_000)).toEqual([...refusedSentAtMs.slice(1), 47_000]);
+  expect(withRefusal(stateOf({ refusedSentAtMs: [1_000, 2_000] }), 30 * MINUTE_MS + 1_000)).toEqual([
+    ...[2_000, 30 * MINUTE_MS + 1_000],
+  ]);
 });
 
-describe("calls go around the remembered places", () => {
-  const refused = stateOf({ refusedSentAtMs: [10_000] });
+test("the places remembered are not more by a call refused just behind one of them, where a window forgets all at once", () => {
+  const forgets = stateOf({ refusedSentAtMs: [10_000, 40_000], forgotAtMs: 60_000 });
 
-  test.each([
-    [69_400, 69_400],
-    [69_401, 70_600],
-    [70_000, 70_600],
-    [70_599, 70_600],
-    [70_600, 70_600],
-    [100_000, 100_000],
-  ])("with 1 %% of the window on both sides: at %i ms the first time is %i ms", (atMs, earliestMs) => {
+  expect(withRefusal(forgets, MINUTE_MS + 10_600)).toEqual([10_000, 40_000]);
+  expect(withRefusal(forgets, MINUTE_MS + 11_199)).toEqual([10_000, 40_000]);
+  expect(withRefusal(forgets, MINUTE_MS + 11_200)).toHaveLength(3);
+  expect(withRefusal(forgets, MINUTE_MS + 9_400)).toHaveLength(3);
+  expect(withRefusal(forgets, MINUTE_MS + 10_000)).toHaveLength(3);
+  expect(withRefusal({ ...forgets, forgotAtMs: null }, MINUTE_MS + 10_600)).toHaveLength(3);
+});
+
+const refused = stateOf({ refusedSentAtMs: [10_000] });
+
+test.each([
+  [69_400, 69_400],
+  [69_401, 70_600],
+  [70_000, 70_600],
+  [70_599, 70_600],
+  [70_600, 70_600],
+  [100_000, 100_000],
+])(
+  "calls go around a remembered place with 1 %% of the window on both sides: at %i ms the first time is %i ms",
+  (atMs, earliestMs) => {
     expect(aroundRefusalsMs(refused, atMs)).toBe(earliestMs);
-  });
+  },
+);
 
-  test("one behind the other, in whatever order they were refused", () => {
-    const twice = stateOf({ refusedSentAtMs: [11_000, 2 * MINUTE_MS + 10_000, 40_000] });
+test("calls go around the remembered places one behind the other, in whatever order they were refused", () => {
+  const twice = stateOf({ refusedSentAtMs: [11_000, 2 * MINUTE_MS + 10_000, 40_000] });
 
-    expect(aroundRefusalsMs(twice, 3 * MINUTE_MS + 9_700)).toBe(3 * MINUTE_MS + 11_600);
-    expect(aroundRefusalsMs(twice, 3 * MINUTE_MS + 39_700)).toBe(3 * MINUTE_MS + 40_600);
-  });
+  expect(aroundRefusalsMs(twice, 3 * MINUTE_MS + 9_700)).toBe(3 * MINUTE_MS + 11_600);
+  expect(aroundRefusalsMs(twice, 3 * MINUTE_MS + 39_700)).toBe(3 * MINUTE_MS + 40_600);
+});
 
-  test("for half an hour of windows", () => {
-    expect(aroundRefusalsMs(refused, 30 * MINUTE_MS + 9_999)).toBe(30 * MINUTE_MS + 10_600);
-    expect(aroundRefusalsMs(refused, 30 * MINUTE_MS + 10_000)).toBe(30 * MINUTE_MS + 10_000);
-  });
+test("calls go around the remembered places for half an hour of windows", () => {
+  expect(aroundRefusalsMs(refused, 30 * MINUTE_MS + 9_999)).toBe(30 * MINUTE_MS + 10_600);
+  expect(aroundRefusalsMs(refused, 30 * MINUTE_MS + 10_000)).toBe(30 * MINUTE_MS + 10_000);
 });
 
 describe("a remembered place", () => {
@@ -83,7 +82,7 @@ describe("a remembered place", () => {
     expect(passedRefusal(stateOf({}), 0, 85_000)).toBe(false);
   });
 
-  test("one of several is enough, and none counts after half an hour of windows", () => {
+  test("one remembered place of several between two times is enough, and none counts after half an hour of windows", () => {
     const twice = stateOf({ refusedSentAtMs: [10_000, 40_000] });
 
     expect(passedRefusal(twice, 65_000, 75_000)).toBe(true);

@@ -23,246 +23,241 @@ function seenEachMinute(
   return counts.map((count, index) => sampleAt(firstMs + index * MINUTE_MS, count, known));
 }
 
-describe("another program is reckoned with", () => {
-  test("for as long as what it took is held, by the most of it", () => {
-    const samples = [sampleAt(0, 12), sampleAt(30_000, 9)];
-    const countAt = (atMs: number): number => reckoned(stateOf({ samples }), atMs).secondCount;
+test("another program is reckoned with for as long as what it took is held, by the most of it", () => {
+  const samples = [sampleAt(0, 12), sampleAt(30_000, 9)];
+  const countAt = (atMs: number): number => reckoned(stateOf({ samples }), atMs).secondCount;
 
-    expect([countAt(119_999), countAt(120_000), countAt(149_999), countAt(150_000)]).toEqual([12, 9, 9, 0]);
-  });
-
-  test("longer when it came in four of the last fifteen windows: with what a quarter of them showed", () => {
-    const over = 33 * MINUTE_MS;
-    const regularOf = (counts: readonly number[], atMs = over): number =>
-      reckoned(stateOf({ samples: seenEachMinute(counts) }), atMs).regularCount;
-
-    expect(regularOf([9, 8, 7])).toBe(0);
-    expect(regularOf([9, 6, 7, 8])).toBe(8);
-    expect(regularOf([1, 2, 3, 4, 5, 6, 7, 8])).toBe(6);
-    expect(regularOf([9, 6, 7, 8], 41 * MINUTE_MS)).toBe(8);
-    expect(regularOf([9, 6, 7, 8], 42 * MINUTE_MS)).toBe(0);
-    expect(reckoned(stateOf({ samples: seenEachMinute([9, 6, 7, 8]) }), over).secondCount).toBe(8);
-  });
-
-  test("by the most of each window; a window in which it showed nothing is none of them", () => {
-    const twiceAWindow = [6, 9, 8].flatMap((count, window) => [
-      ...[sampleAt(window * MINUTE_MS, count), sampleAt(window * MINUTE_MS + 1_000, 1)],
-    ]);
-
-    expect(reckoned(stateOf({ samples: twiceAWindow }), 5.5 * MINUTE_MS).regularCount).toBe(0);
-    expect(reckoned(stateOf({ samples: seenEachMinute([6, 0, 0, 9, 8]) }), 33 * MINUTE_MS).regularCount).toBe(
-      0,
-    );
-    expect(
-      reckoned(stateOf({ samples: [...twiceAWindow, sampleAt(3 * MINUTE_MS, 7)] }), 5.5 * MINUTE_MS)
-        .regularCount,
-    ).toBe(8);
-  });
-
-  test("as one that comes at once when half of its calls appeared between two answers close to each other", () => {
-    const comesAtOnce = (known: Partial<SecondClientSample>): boolean =>
-      reckoned(stateOf({ samples: [sampleAt(0, 10, known)] }), 1_000).comeAtOnce;
-
-    expect(comesAtOnce({ spanMs: 14_999, appearedCount: 5 })).toBe(true);
-    expect(comesAtOnce({ spanMs: 15_000, appearedCount: 5 })).toBe(false);
-    expect(comesAtOnce({ spanMs: 1_000, appearedCount: 4 })).toBe(false);
-    expect(comesAtOnce({ atOnceCount: 5 })).toBe(true);
-    expect(comesAtOnce({ atOnceCount: 4 })).toBe(false);
-  });
-
-  test("as one that came at once once, unless the last answer says that it comes evenly", () => {
-    const burst = sampleAt(0, 10, { spanMs: 1_000, appearedCount: 5 });
-    const state = stateOf({ samples: [sampleAt(0, 10, { atOnceCount: 9 }), sampleAt(10_000, 10)] });
-
-    expect(reckoned(stateOf({ samples: [burst, sampleAt(10_000, 10)] }), 11_000).comeAtOnce).toBe(true);
-    expect(reckoned(state, 11_000).comeAtOnce).toBe(false);
-  });
-
-  test("with its bursts at the times when half of its calls appeared at once", () => {
-    const burst = { spanMs: 1_000, appearedCount: 5 };
-    const state = stateOf({
-      samples: [
-        sampleAt(0, 10, burst),
-        sampleAt(9_000, 10, { ...burst, appearedCount: 4 }),
-        sampleAt(60_000, 10, burst),
-      ],
-    });
-
-    expect(burstsAtMs(state, reckoned(state, 61_000))).toEqual([0, 60_000]);
-  });
+  expect([countAt(119_999), countAt(120_000), countAt(149_999), countAt(150_000)]).toEqual([12, 9, 9, 0]);
 });
 
-describe("beside another program", () => {
-  /** Calls that stay unsent beside one that takes `regularCount` each minute and took `latelyCount` lately. */
-  const spareBeside = (
-    regularCount: number,
-    latelyCount: number,
-    manner: "evenly" | "at once" = "evenly",
-    known: Partial<GovernorState> = {},
-  ): number => {
-    const samples = [
-      ...seenEachMinute([...Array<number>(4).fill(regularCount), latelyCount]),
-      sampleAt(30 * MINUTE_MS, latelyCount, { atOnceCount: manner === "at once" ? 60 : 0 }),
-    ];
-    return reckoned(stateOf({ samples, ...known }), 30 * MINUTE_MS + 1_000).spareCount;
-  };
+test("a program that came in four of the last fifteen windows is reckoned with for longer, with what a quarter of them showed", () => {
+  const over = 33 * MINUTE_MS;
+  const regularOf = (counts: readonly number[], atMs = over): number =>
+    reckoned(stateOf({ samples: seenEachMinute(counts) }), atMs).regularCount;
 
-  test("one call stays unsent, or a full count would hide what it still asks for", () => {
-    expect(spareBeside(0, 10)).toBe(1);
-    expect(spareBeside(10, 10)).toBe(1);
-    expect(spareBeside(10, 12)).toBe(1);
-    expect(spareBeside(0, 1)).toBe(1);
-    expect(spareBeside(0, 10, "at once")).toBe(1);
-  });
-
-  test("none does once it is known to take so much and comes at once, or few calls are ours", () => {
-    expect(spareBeside(10, 10, "at once")).toBe(0);
-    expect(spareBeside(10, 11, "at once")).toBe(1);
-    expect(spareBeside(41, 41)).toBe(0);
-    expect(spareBeside(40, 40)).toBe(1);
-    expect(spareBeside(41, 42)).toBe(1);
-  });
-
-  test("none does where the spare call itself is what it took once, if the service never forgot", () => {
-    expect(spareBeside(10, 11)).toBe(0);
-    expect(spareBeside(10, 11, "evenly", { forgotAtMs: 1_000 })).toBe(1);
-  });
-
-  test("work that can wait leaves three calls more than it was seen to make", () => {
-    const config = { ...SIXTY_A_MINUTE, evenly: true };
-
-    expect(spareBeside(41, 41, "at once", { config })).toBe(3);
-    expect(reckoned(stateOf({ config }), 0).spareCount).toBe(0);
-  });
-
-  test("the rest of the limit is ours, one call at least", () => {
-    expect(ownCap(stateOf({}), 0)).toBe(60);
-    expect(ownCap(stateOf({ samples: [sampleAt(0, 30)] }), 1_000)).toBe(29);
-    expect(ownCap(stateOf({ samples: [sampleAt(0, 60)] }), 1_000)).toBe(1);
-  });
-
-  test("what refusals taught counts only where no header tells", () => {
-    const backOff = { capCount: 45, stepCount: 1, tookStep: false, changedAtMs: 0, patienceWindows: 20 };
-
-    expect(ownCap(stateOf({ backOff }), 0)).toBe(45);
-    expect(ownCap(stateOf({ backOff, seesCount: true }), 0)).toBe(60);
-    expect(ownCap(stateOf({ backOff, samples: [sampleAt(0, 30)] }), 1_000)).toBe(29);
-  });
-
-  test("ours become more when the first of what is held is held no longer", () => {
-    const samples = [sampleAt(20_000, 5), sampleAt(0, 5), sampleAt(10_000, 5)];
-    const changesAtMs = (atMs: number): number => capChangesAtMs(stateOf({ samples }), atMs);
-
-    expect([changesAtMs(30_000), changesAtMs(120_000), changesAtMs(140_000)]).toEqual([
-      120_000,
-      130_000,
-      Infinity,
-    ]);
-  });
+  expect(regularOf([9, 8, 7])).toBe(0);
+  expect(regularOf([9, 6, 7, 8])).toBe(8);
+  expect(regularOf([1, 2, 3, 4, 5, 6, 7, 8])).toBe(6);
+  expect(regularOf([9, 6, 7, 8], 41 * MINUTE_MS)).toBe(8);
+  expect(regularOf([9, 6, 7, 8], 42 * MINUTE_MS)).toBe(0);
+  expect(reckoned(stateOf({ samples: seenEachMinute([9, 6, 7, 8]) }), over).secondCount).toBe(8);
 });
 
-describe("a refusal", () => {
-  const AT_MS = 100_000;
+test("another program is reckoned with by the most of each window; a window in which it showed nothing is none of them", () => {
+  const twiceAWindow = [6, 9, 8].flatMap((count, window) => [
+    ...[sampleAt(window * MINUTE_MS, count), sampleAt(window * MINUTE_MS + 1_000, 1)],
+  ]);
 
-  /** What is reckoned with after a refusal, and for how many windows. */
-  const suspected = (
-    samples: readonly SecondClientSample[],
-    known: Partial<GovernorState> = {},
-  ): { count: number | undefined; windows: number } => {
-    const last = withSuspicion(stateOf({ samples, ...known }), AT_MS).at(-1);
-    return { count: last?.windowCount, windows: ((last?.holdsUntilMs ?? 0) - AT_MS) / MINUTE_MS };
-  };
-  const lately = (count: number, known: Partial<SecondClientSample> = {}): SecondClientSample[] => [
-    sampleAt(90_000, count, known),
+  expect(reckoned(stateOf({ samples: twiceAWindow }), 5.5 * MINUTE_MS).regularCount).toBe(0);
+  expect(reckoned(stateOf({ samples: seenEachMinute([6, 0, 0, 9, 8]) }), 33 * MINUTE_MS).regularCount).toBe(
+    0,
+  );
+  expect(
+    reckoned(stateOf({ samples: [...twiceAWindow, sampleAt(3 * MINUTE_MS, 7)] }), 5.5 * MINUTE_MS)
+      .regularCount,
+  ).toBe(8);
+});
+
+test("another program is reckoned with as one that comes at once when half of its calls appeared between two answers close to each other", () => {
+  const comesAtOnce = (known: Partial<SecondClientSample>): boolean =>
+    reckoned(stateOf({ samples: [sampleAt(0, 10, known)] }), 1_000).comeAtOnce;
+
+  expect(comesAtOnce({ spanMs: 14_999, appearedCount: 5 })).toBe(true);
+  expect(comesAtOnce({ spanMs: 15_000, appearedCount: 5 })).toBe(false);
+  expect(comesAtOnce({ spanMs: 1_000, appearedCount: 4 })).toBe(false);
+  expect(comesAtOnce({ atOnceCount: 5 })).toBe(true);
+  expect(comesAtOnce({ atOnceCount: 4 })).toBe(false);
+});
+
+test("another program is reckoned with as one that came at once once, unless the last answer says that it comes evenly", () => {
+  const burst = sampleAt(0, 10, { spanMs: 1_000, appearedCount: 5 });
+  const state = stateOf({ samples: [sampleAt(0, 10, { atOnceCount: 9 }), sampleAt(10_000, 10)] });
+
+  expect(reckoned(stateOf({ samples: [burst, sampleAt(10_000, 10)] }), 11_000).comeAtOnce).toBe(true);
+  expect(reckoned(state, 11_000).comeAtOnce).toBe(false);
+});
+
+test("another program's bursts are at the times when half of its calls appeared at once", () => {
+  const burst = { spanMs: 1_000, appearedCount: 5 };
+  const state = stateOf({
+    samples: [
+      sampleAt(0, 10, burst),
+      sampleAt(9_000, 10, { ...burst, appearedCount: 4 }),
+      sampleAt(60_000, 10, burst),
+    ],
+  });
+
+  expect(burstsAtMs(state, reckoned(state, 61_000))).toEqual([0, 60_000]);
+});
+
+/** Calls that stay unsent beside one that takes `regularCount` each minute and took `latelyCount` lately. */
+const spareBeside = (
+  regularCount: number,
+  latelyCount: number,
+  manner: "evenly" | "at once" = "evenly",
+  known: Partial<GovernorState> = {},
+): number => {
+  const samples = [
+    ...seenEachMinute([...Array<number>(4).fill(regularCount), latelyCount]),
+    sampleAt(30 * MINUTE_MS, latelyCount, { atOnceCount: manner === "at once" ? 60 : 0 }),
   ];
-  const again = { faultAtMs: AT_MS - 3 * MINUTE_MS + 1 };
+  return reckoned(stateOf({ samples, ...known }), 30 * MINUTE_MS + 1_000).spareCount;
+};
 
-  test("where nobody was seen means four calls of another program, for six windows", () => {
-    expect(suspected([])).toEqual({ count: 4, windows: 6 });
-  });
-
-  test("beside another program means two calls more, for two windows", () => {
-    expect(suspected(lately(10))).toEqual({ count: 12, windows: 2 });
-    expect(suspected(lately(59))).toEqual({ count: 60, windows: 2 });
-    expect(suspected(lately(10), { faultAtMs: AT_MS - 3 * MINUTE_MS })).toEqual({ count: 12, windows: 2 });
-  });
-
-  test("again within three windows means twice as many, up to half the limit, for six windows", () => {
-    expect(suspected(lately(10), again)).toEqual({ count: 20, windows: 6 });
-    expect(suspected(lately(25), again)).toEqual({ count: 30, windows: 6 });
-    expect(suspected(lately(25), { ...again, limit: 45 })).toEqual({ count: 27, windows: 6 });
-    expect(suspected(lately(40), again)).toEqual({ count: 42, windows: 6 });
-  });
-
-  test("again by a program of more than ten calls that comes at once halves what is ours, for four windows", () => {
-    const atOnce = { atOnceCount: 60 };
-
-    expect(suspected(lately(10, atOnce), again)).toEqual({ count: 20, windows: 6 });
-    expect(suspected(lately(11, atOnce), again)).toEqual({ count: 36, windows: 4 });
-    expect(suspected(lately(11, atOnce))).toEqual({ count: 13, windows: 2 });
-    expect(suspected(lately(50, atOnce), again)).toEqual({ count: 55, windows: 4 });
-    expect(suspected(lately(59, atOnce), again)).toEqual({ count: 60, windows: 4 });
-  });
-
-  test("guesses nothing where more was counted of it before, or it comes from window to window", () => {
-    const regularly = [3, 2, 1, 0].map((window) => sampleAt(AT_MS - window * MINUTE_MS - 1, 10));
-    const twoMore = [...regularly.slice(0, -1), sampleAt(AT_MS - 2, 12, { mostCount: 10 })];
-    const threeMore = [...twoMore, sampleAt(AT_MS - 1, 13, { mostCount: 10 })];
-
-    expect(suspected(lately(10, { mostCount: 25 }), again)).toEqual({ count: 25, windows: 2 });
-    expect(suspected(lately(10, { mostCount: 11 }), again)).toEqual({ count: 12, windows: 2 });
-    expect(suspected(twoMore, again)).toEqual({ count: 14, windows: 2 });
-    expect(suspected(threeMore, again)).toEqual({ count: 26, windows: 6 });
-  });
-
-  test("keeps what was seen, and what was counted and came at once since the program is about", () => {
-    const samples = lately(10, { mostCount: 25, atOnceCount: 7 });
-
-    expect(withSuspicion(stateOf({ samples }), AT_MS)).toEqual([
-      ...samples,
-      {
-        ...{ atMs: AT_MS, spanMs: 0, appearedCount: 0, provedCount: 25, windowCount: 25 },
-        ...{ mostCount: 25, atOnceCount: 7, holdsUntilMs: AT_MS + 2 * MINUTE_MS },
-      },
-    ]);
-    expect(withSuspicion(stateOf({}), AT_MS)).toMatchObject([{ mostCount: 0, atOnceCount: 0 }]);
-  });
-
-  test("in the first window after a restart that knows the journal alone means no other program", () => {
-    const restarted = stateOf({ continued: true, startedAtMs: 60_000 });
-
-    expect(withSuspicion(restarted, AT_MS)).toEqual([]);
-    expect(perhapsLost(restarted, 119_999)).toBe(true);
-    expect(perhapsLost(restarted, 120_000)).toBe(false);
-    expect(perhapsLost({ ...restarted, continued: false }, AT_MS)).toBe(false);
-  });
+test("beside another program one call stays unsent, or a full count would hide what it still asks for", () => {
+  expect(spareBeside(0, 10)).toBe(1);
+  expect(spareBeside(10, 10)).toBe(1);
+  expect(spareBeside(10, 12)).toBe(1);
+  expect(spareBeside(0, 1)).toBe(1);
+  expect(spareBeside(0, 10, "at once")).toBe(1);
 });
 
-describe("the limit in force", () => {
-  const limitAfter = (headers: RateLimit, mayRise?: boolean): number =>
-    learn(
-      stateOf({ config: { ...SIXTY_A_MINUTE, mayRise }, finished: callsAnsweredAt(1_000) }),
-      { sentAtMs: 800, answeredAtMs: 1_000 },
-      headers,
-    ).limit;
+test("no call stays unsent beside a program that is known to take so much and comes at once, or where few calls are ours", () => {
+  expect(spareBeside(10, 10, "at once")).toBe(0);
+  expect(spareBeside(10, 11, "at once")).toBe(1);
+  expect(spareBeside(41, 41)).toBe(0);
+  expect(spareBeside(40, 40)).toBe(1);
+  expect(spareBeside(41, 42)).toBe(1);
+});
 
-  test.each([
-    [{ used: 1, remaining: 39, limit: 40, expire: null }, 40],
-    [{ used: 2, remaining: 39, limit: 40, expire: null }, 60],
-    [{ used: 1, remaining: 89, limit: 90, expire: null }, 60],
-    [{ used: 40, remaining: null, limit: 40, expire: null }, 60],
-    [{ used: null, remaining: 40, limit: 40, expire: null }, 60],
-    [{ used: 1, remaining: 39, limit: null, expire: null }, 60],
-    [NO_RATE_LIMIT, 60],
-  ])("is what headers that agree among themselves name, not above what is set: %j", (headers, limit) => {
+test("no call stays unsent where the spare call itself is what the program took once, if the service never forgot", () => {
+  expect(spareBeside(10, 11)).toBe(0);
+  expect(spareBeside(10, 11, "evenly", { forgotAtMs: 1_000 })).toBe(1);
+});
+
+test("work that can wait leaves another program three calls more than it was seen to make", () => {
+  const config = { ...SIXTY_A_MINUTE, evenly: true };
+
+  expect(spareBeside(41, 41, "at once", { config })).toBe(3);
+  expect(reckoned(stateOf({ config }), 0).spareCount).toBe(0);
+});
+
+test("the rest of the limit is ours, one call at least", () => {
+  expect(ownCap(stateOf({}), 0)).toBe(60);
+  expect(ownCap(stateOf({ samples: [sampleAt(0, 30)] }), 1_000)).toBe(29);
+  expect(ownCap(stateOf({ samples: [sampleAt(0, 60)] }), 1_000)).toBe(1);
+});
+
+test("what refusals taught counts only where no header tells", () => {
+  const backOff = { capCount: 45, stepCount: 1, tookStep: false, changedAtMs: 0, patienceWindows: 20 };
+
+  expect(ownCap(stateOf({ backOff }), 0)).toBe(45);
+  expect(ownCap(stateOf({ backOff, seesCount: true }), 0)).toBe(60);
+  expect(ownCap(stateOf({ backOff, samples: [sampleAt(0, 30)] }), 1_000)).toBe(29);
+});
+
+test("the calls that are ours become more when the first of what is held is held no longer", () => {
+  const samples = [sampleAt(20_000, 5), sampleAt(0, 5), sampleAt(10_000, 5)];
+  const changesAtMs = (atMs: number): number => capChangesAtMs(stateOf({ samples }), atMs);
+
+  expect([changesAtMs(30_000), changesAtMs(120_000), changesAtMs(140_000)]).toEqual([
+    120_000,
+    130_000,
+    Infinity,
+  ]);
+});
+
+const AT_MS = 100_000;
+
+/** What is reckoned with after a refusal, and for how many windows. */
+const suspected = (
+  samples: readonly SecondClientSample[],
+  known: Partial<GovernorState> = {},
+): { count: number | undefined; windows: number } => {
+  const last = withSuspicion(stateOf({ samples, ...known }), AT_MS).at(-1);
+  return { count: last?.windowCount, windows: ((last?.holdsUntilMs ?? 0) - AT_MS) / MINUTE_MS };
+};
+const lately = (count: number, known: Partial<SecondClientSample> = {}): SecondClientSample[] => [
+  sampleAt(90_000, count, known),
+];
+const again = { faultAtMs: AT_MS - 3 * MINUTE_MS + 1 };
+
+test("a refusal where nobody was seen means four calls of another program, for six windows", () => {
+  expect(suspected([])).toEqual({ count: 4, windows: 6 });
+});
+
+test("a refusal beside another program means two calls more, for two windows", () => {
+  expect(suspected(lately(10))).toEqual({ count: 12, windows: 2 });
+  expect(suspected(lately(59))).toEqual({ count: 60, windows: 2 });
+  expect(suspected(lately(10), { faultAtMs: AT_MS - 3 * MINUTE_MS })).toEqual({ count: 12, windows: 2 });
+});
+
+test("a refusal again within three windows means twice as many, up to half the limit, for six windows", () => {
+  expect(suspected(lately(10), again)).toEqual({ count: 20, windows: 6 });
+  expect(suspected(lately(25), again)).toEqual({ count: 30, windows: 6 });
+  expect(suspected(lately(25), { ...again, limit: 45 })).toEqual({ count: 27, windows: 6 });
+  expect(suspected(lately(40), again)).toEqual({ count: 42, windows: 6 });
+});
+
+test("a refusal again by a program of more than ten calls that comes at once halves what is ours, for four windows", () => {
+  const atOnce = { atOnceCount: 60 };
+
+  expect(suspected(lately(10, atOnce), again)).toEqual({ count: 20, windows: 6 });
+  expect(suspected(lately(11, atOnce), again)).toEqual({ count: 36, windows: 4 });
+  expect(suspected(lately(11, atOnce))).toEqual({ count: 13, windows: 2 });
+  expect(suspected(lately(50, atOnce), again)).toEqual({ count: 55, windows: 4 });
+  expect(suspected(lately(59, atOnce), again)).toEqual({ count: 60, windows: 4 });
+});
+
+test("a refusal guesses nothing where more was counted of the program before, or the program comes from window to window", () => {
+  const regularly = [3, 2, 1, 0].map((window) => sampleAt(AT_MS - window * MINUTE_MS - 1, 10));
+  const twoMore = [...regularly.slice(0, -1), sampleAt(AT_MS - 2, 12, { mostCount: 10 })];
+  const threeMore = [...twoMore, sampleAt(AT_MS - 1, 13, { mostCount: 10 })];
+
+  expect(suspected(lately(10, { mostCount: 25 }), again)).toEqual({ count: 25, windows: 2 });
+  expect(suspected(lately(10, { mostCount: 11 }), again)).toEqual({ count: 12, windows: 2 });
+  expect(suspected(twoMore, again)).toEqual({ count: 14, windows: 2 });
+  expect(suspected(threeMore, again)).toEqual({ count: 26, windows: 6 });
+});
+
+test("a refusal keeps what was seen, and what was counted and came at once since the program is about", () => {
+  const samples = lately(10, { mostCount: 25, atOnceCount: 7 });
+
+  expect(withSuspicion(stateOf({ samples }), AT_MS)).toEqual([
+    ...samples,
+    {
+      ...{ atMs: AT_MS, spanMs: 0, appearedCount: 0, provedCount: 25, windowCount: 25 },
+      ...{ mostCount: 25, atOnceCount: 7, holdsUntilMs: AT_MS + 2 * MINUTE_MS },
+    },
+  ]);
+  expect(withSuspicion(stateOf({}), AT_MS)).toMatchObject([{ mostCount: 0, atOnceCount: 0 }]);
+});
+
+test("a refusal in the first window after a restart that knows the journal alone means no other program", () => {
+  const restarted = stateOf({ continued: true, startedAtMs: 60_000 });
+
+  expect(withSuspicion(restarted, AT_MS)).toEqual([]);
+  expect(perhapsLost(restarted, 119_999)).toBe(true);
+  expect(perhapsLost(restarted, 120_000)).toBe(false);
+  expect(perhapsLost({ ...restarted, continued: false }, AT_MS)).toBe(false);
+});
+
+const limitAfter = (headers: RateLimit, mayRise?: boolean): number =>
+  learn(
+    stateOf({ config: { ...SIXTY_A_MINUTE, mayRise }, finished: callsAnsweredAt(1_000) }),
+    { sentAtMs: 800, answeredAtMs: 1_000 },
+    headers,
+  ).limit;
+
+test.each([
+  [{ used: 1, remaining: 39, limit: 40, expire: null }, 40],
+  [{ used: 2, remaining: 39, limit: 40, expire: null }, 60],
+  [{ used: 1, remaining: 89, limit: 90, expire: null }, 60],
+  [{ used: 40, remaining: null, limit: 40, expire: null }, 60],
+  [{ used: null, remaining: 40, limit: 40, expire: null }, 60],
+  [{ used: 1, remaining: 39, limit: null, expire: null }, 60],
+  [NO_RATE_LIMIT, 60],
+])(
+  "the limit in force is what headers that agree among themselves name, not above what is set: %j",
+  (headers, limit) => {
     expect(limitAfter(headers)).toBe(limit);
-  });
+  },
+);
 
-  test("may be up to ten times as high where none is set", () => {
-    expect(limitAfter({ used: 1, remaining: 89, limit: 90, expire: null }, true)).toBe(90);
-    expect(limitAfter({ used: 1, remaining: 599, limit: 600, expire: null }, true)).toBe(600);
-    expect(limitAfter({ used: 1, remaining: 600, limit: 601, expire: null }, true)).toBe(600);
-  });
+test("the limit in force may be up to ten times as high where none is set", () => {
+  expect(limitAfter({ used: 1, remaining: 89, limit: 90, expire: null }, true)).toBe(90);
+  expect(limitAfter({ used: 1, remaining: 599, limit: 600, expire: null }, true)).toBe(600);
+  expect(limitAfter({ used: 1, remaining: 600, limit: 601, expire: null }, true)).toBe(600);
 });
 
 describe("an answer at 200 s that tells the count", () => {

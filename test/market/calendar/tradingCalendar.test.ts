@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import {
   alwaysOpen,
   createCalendar,
@@ -214,22 +214,20 @@ test("a job may run in the session it wants, in any, or always", () => {
   expect(nyse().isOpenFor("always", atNight)).toBe(true);
 });
 
-describe("dates", () => {
-  test("a date before 1990, or one that does not exist, is refused", () => {
-    for (const date of ["1989-12-29", "2023-02-29", "2023-2-1", "today"]) {
-      expect(() => nyse().session(date)).toThrow(expect.objectContaining({ code: "CALENDAR_DATE_INVALID" }));
-    }
-    expect(() => nyse().phaseAt(new Date("1985-06-03T15:00:00Z"))).toThrow(/1990-01-01/);
-  });
+test("a date before 1990, or one that does not exist, is refused", () => {
+  for (const date of ["1989-12-29", "2023-02-29", "2023-2-1", "today"]) {
+    expect(() => nyse().session(date)).toThrow(expect.objectContaining({ code: "CALENDAR_DATE_INVALID" }));
+  }
+  expect(() => nyse().phaseAt(new Date("1985-06-03T15:00:00Z"))).toThrow(/1990-01-01/);
+});
 
-  test("the exchange's date changes at midnight in New York", () => {
-    expect(exchangeDate(new Date("2026-07-01T03:59:59Z"))).toBe("2026-06-30");
-    expect(exchangeDate(new Date("2026-07-01T04:00:00Z"))).toBe("2026-07-01");
-  });
+test("the exchange's date changes at midnight in New York", () => {
+  expect(exchangeDate(new Date("2026-07-01T03:59:59Z"))).toBe("2026-06-30");
+  expect(exchangeDate(new Date("2026-07-01T04:00:00Z"))).toBe("2026-07-01");
+});
 
-  test("nothing lies between a date and an earlier one", () => {
-    expect(nyse().sessions("2025-02-01", "2025-01-01")).toEqual([]);
-  });
+test("nothing lies between a date and an earlier one", () => {
+  expect(nyse().sessions("2025-02-01", "2025-01-01")).toEqual([]);
 });
 
 test("the market that never closes has a session on every date, from midnight to midnight in New York, and every phase open", () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { NonceMemory } from "../../../src/quotes-api/oauth/nonces.ts";
 import { signRequest } from "../../../src/quotes-api/oauth/signature.ts";
@@ -65,104 +65,98 @@ function movedToQuery(request: RawRequest): RawRequest {
   return { ...request, target: `${request.target}${divider}${moved.join("&")}`, authorization: [] };
 }
 
-describe("a request that is rightly signed", () => {
-  test("it is accepted for its token", () => {
-    expect(verifyRequest(signed(), verifier())).toEqual({ ok: true, key });
+test("a request that is rightly signed is accepted for its token", () => {
+  expect(verifyRequest(signed(), verifier())).toEqual({ ok: true, key });
+});
+
+test("port, host case and scheme case of the service's address do not matter, as long as the port is the scheme's own", () => {
+  expect(verifyRequest({ ...signed(), host: "API.Example.COM:80" }, verifier()).ok).toBe(true);
+  expect(verifyRequest({ ...signed(), host: "api.example.com:81" }, verifier()).ok).toBe(false);
+  expect(verifyRequest({ ...signed(), scheme: "https" }, verifier()).ok).toBe(false);
+});
+
+test("a comma, a space and a plus verify in every encoding that means the same", () => {
+  const request = signed({ target: "/q?list=a%2Cb&blank=x%20y&plus=1%2B1" });
+
+  expect(verifyRequest({ ...request, target: "/q?list=a,b&blank=x+y&plus=1%2b1" }, verifier()).ok).toBe(true);
+  expect(verifyRequest({ ...request, target: "/q?list=a,b&blank=x+y&plus=1+1" }, verifier()).ok).toBe(false);
+});
+
+test("every query and every kind of secret verifies after signing, whatever repeats, is empty or needs encoding", () => {
+  const part = fc.oneof(
+    fc.string(),
+    fc.string({ unit: anyCharacter }),
+    fc.constantFrom("", "a", "!*'()", "é", "constructor", "__proto__"),
+  );
+  const name = part.filter((text) => !text.startsWith("oauth_"));
+  const secret = fc.string({ unit: anyCharacter });
+
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(name, part)),
+      secret,
+      secret,
+      (pairs, consumerSecret, accessTokenSecret) => {
+        const credentials = { ...key, consumerSecret, accessTokenSecret };
+        const query = pairs.map(([a, b]) => `${percentEncode(a)}=${percentEncode(b)}`).join("&");
+        const request = signed({ target: `/v1/market/quotes.xml?${query}`, credentials });
+
+        expect(verifyRequest(request, verifier({ keys: [credentials] }))).toEqual({
+          ok: true,
+          key: credentials,
+        });
+      },
+    ),
+  );
+});
+
+test("the parameters of a form body are signed with the rest", () => {
+  const request = signed({ target: "/v1/orders?a=1&b=2", method: "POST" });
+  const split = { ...request, target: "/v1/orders?a=1", formBody: "b=2" };
+
+  expect(verifyRequest(split, verifier()).ok).toBe(true);
+  expect(verifyRequest({ ...split, formBody: "b=3" }, verifier()).ok).toBe(false);
+});
+
+test("the protocol parameters may stand in the query or in a form body in place of the header", () => {
+  const request = signed();
+  const inQuery = movedToQuery(request);
+  const [, query = ""] = inQuery.target.split("?");
+  const inBody = movedToQuery(signed({ method: "POST", target: "/v1/orders" }));
+  const [, formBody = ""] = inBody.target.split("?");
+
+  expect(verifyRequest(inQuery, verifier()).ok).toBe(true);
+  expect(verifyRequest({ ...inBody, target: "/v1/orders", formBody }, verifier()).ok).toBe(true);
+  for (const other of ['OAuth realm="x"', "Basic YTpi"])
+    expect(verifyRequest({ ...inQuery, authorization: [other] }, verifier()).ok).toBe(true);
+  expect(query).toContain("oauth_signature=");
+});
+
+test("a signature in the query is the text of a header, never what a decoder makes of it", () => {
+  const request = movedToQuery(signed());
+  const longer = request.target.replace(/oauth_signature=([^&]*)/, "oauth_signature=$1%20");
+
+  expect(verifyRequest({ ...request, target: longer }, verifier())).toMatchObject({
+    status: 401,
+    reason: "the signature does not match",
   });
+});
 
-  test("port, host case and scheme case of the service's address do not matter, as long as the port is the scheme's own", () => {
-    expect(verifyRequest({ ...signed(), host: "API.Example.COM:80" }, verifier()).ok).toBe(true);
-    expect(verifyRequest({ ...signed(), host: "api.example.com:81" }, verifier()).ok).toBe(false);
-    expect(verifyRequest({ ...signed(), scheme: "https" }, verifier()).ok).toBe(false);
-  });
+test("parameters of extensions are signed with the rest", () => {
+  const url = `http://api.example.com${target}&oauth_body_hash=x`;
+  const header = signRequest({ method: "GET", url, credentials: key, nonce: "n1", timestamp: now });
+  const authorization = [`${header}, oauth_body_hash="x"`];
 
-  test("a comma, a space and a plus verify in every encoding that means the same", () => {
-    const request = signed({ target: "/q?list=a%2Cb&blank=x%20y&plus=1%2B1" });
+  expect(verifyRequest({ ...signed(), authorization }, verifier()).ok).toBe(true);
+});
 
-    expect(verifyRequest({ ...request, target: "/q?list=a,b&blank=x+y&plus=1%2b1" }, verifier()).ok).toBe(
-      true,
-    );
-    expect(verifyRequest({ ...request, target: "/q?list=a,b&blank=x+y&plus=1+1" }, verifier()).ok).toBe(
-      false,
-    );
-  });
-
-  test("every query and every kind of secret verifies after signing, whatever repeats, is empty or needs encoding", () => {
-    const part = fc.oneof(
-      fc.string(),
-      fc.string({ unit: anyCharacter }),
-      fc.constantFrom("", "a", "!*'()", "é", "constructor", "__proto__"),
-    );
-    const name = part.filter((text) => !text.startsWith("oauth_"));
-    const secret = fc.string({ unit: anyCharacter });
-
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(name, part)),
-        secret,
-        secret,
-        (pairs, consumerSecret, accessTokenSecret) => {
-          const credentials = { ...key, consumerSecret, accessTokenSecret };
-          const query = pairs.map(([a, b]) => `${percentEncode(a)}=${percentEncode(b)}`).join("&");
-          const request = signed({ target: `/v1/market/quotes.xml?${query}`, credentials });
-
-          expect(verifyRequest(request, verifier({ keys: [credentials] }))).toEqual({
-            ok: true,
-            key: credentials,
-          });
-        },
-      ),
-    );
-  });
-
-  test("the parameters of a form body are signed with the rest", () => {
-    const request = signed({ target: "/v1/orders?a=1&b=2", method: "POST" });
-    const split = { ...request, target: "/v1/orders?a=1", formBody: "b=2" };
-
-    expect(verifyRequest(split, verifier()).ok).toBe(true);
-    expect(verifyRequest({ ...split, formBody: "b=3" }, verifier()).ok).toBe(false);
-  });
-
-  test("the protocol parameters may stand in the query or in a form body in place of the header", () => {
-    const request = signed();
-    const inQuery = movedToQuery(request);
-    const [, query = ""] = inQuery.target.split("?");
-    const inBody = movedToQuery(signed({ method: "POST", target: "/v1/orders" }));
-    const [, formBody = ""] = inBody.target.split("?");
-
-    expect(verifyRequest(inQuery, verifier()).ok).toBe(true);
-    expect(verifyRequest({ ...inBody, target: "/v1/orders", formBody }, verifier()).ok).toBe(true);
-    for (const other of ['OAuth realm="x"', "Basic YTpi"])
-      expect(verifyRequest({ ...inQuery, authorization: [other] }, verifier()).ok).toBe(true);
-    expect(query).toContain("oauth_signature=");
-  });
-
-  test("a signature in the query is the text of a header, never what a decoder makes of it", () => {
-    const request = movedToQuery(signed());
-    const longer = request.target.replace(/oauth_signature=([^&]*)/, "oauth_signature=$1%20");
-
-    expect(verifyRequest({ ...request, target: longer }, verifier())).toMatchObject({
-      status: 401,
-      reason: "the signature does not match",
-    });
-  });
-
-  test("parameters of extensions are signed with the rest", () => {
-    const url = `http://api.example.com${target}&oauth_body_hash=x`;
-    const header = signRequest({ method: "GET", url, credentials: key, nonce: "n1", timestamp: now });
-    const authorization = [`${header}, oauth_body_hash="x"`];
-
-    expect(verifyRequest({ ...signed(), authorization }, verifier()).ok).toBe(true);
-  });
-
-  test("the realm is not signed", () => {
-    expect(
-      verifyRequest(
-        edited((header) => header.replace("OAuth ", 'OAuth realm="x", ')),
-        verifier(),
-      ).ok,
-    ).toBe(true);
-  });
+test("the realm is not signed", () => {
+  expect(
+    verifyRequest(
+      edited((header) => header.replace("OAuth ", 'OAuth realm="x", ')),
+      verifier(),
+    ).ok,
+  ).toBe(true);
 });
 
 const refused = (reason: string) => ({ ok: false, status: 401, reason });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -36,190 +36,184 @@ const OWN = {
 const fileOf = ({ dir }: KeyPlace) => join(dir, "keys.json");
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-describe("a key that is added", () => {
-  test("an added key has names and secrets of its own, and opens to what was shown", async () => {
-    const where = place();
+test("an added key has names and secrets of its own, and opens to what was shown", async () => {
+  const where = place();
 
-    const { credentials } = await addKey(where, asked({ access: "delayed", quoteLimit: 5 }));
+  const { credentials } = await addKey(where, asked({ access: "delayed", quoteLimit: 5 }));
 
-    expect(new Set(Object.values(credentials)).size).toBe(4);
-    expect(openKeys(where)).toEqual([{ ...credentials, access: "delayed", quoteLimit: 5 }]);
-  });
-
-  test("an added key has no name that a command line takes for an option", async () => {
-    const clock = createTestClock();
-    // 62, the dash of base64url, in the first six bits.
-    const dashed = (length: number) => Uint8Array.from(clock.random(length)).fill(0xf8, 0, 1);
-    const where = place({ clock: { ...clock, random: dashed } });
-
-    const { credentials } = await addKey(where, asked());
-
-    for (const word of Object.values(credentials)) expect(word).toMatch(/^_[\w-]{23}$/);
-  });
-
-  test("an added key may be one that somebody has already", async () => {
-    const where = place();
-
-    await addKey(where, asked(OWN));
-
-    expect(openKeys(where)).toMatchObject([{ consumerKey: "ck", accessToken: "tk", ...OWN.secrets }]);
-  });
-
-  test("an added key may be another token of a known consumer, whose secret stays", async () => {
-    const where = place();
-    await addKey(where, asked(OWN));
-
-    const { credentials } = await addKey(where, asked({ consumerKey: "ck" }));
-
-    expect(credentials.consumerSecret).toBe(OWN.secrets.consumerSecret);
-    expect(credentials.accessToken).not.toBe("tk");
-    expect(openKeys(where)).toHaveLength(2);
-  });
-
-  test.each<[string, Partial<NewKey>, RegExp]>([
-    ["a token", { token: "tk" }, /that token already/],
-    ["a label", { label: "mine" }, /the label mine already/],
-    [
-      "a consumer key with another secret",
-      { ...OWN, token: "new", secrets: { consumerSecret: "x", accessTokenSecret: "y" } },
-      /another secret/,
-    ],
-  ])("is refused when %s is taken, and nothing changes", async (_what, second, message) => {
-    const where = place();
-    await addKey(where, asked({ ...OWN, label: "mine" }));
-    const before = readFileSync(fileOf(where), "utf8");
-
-    const outcome = addKey(where, asked(second));
-
-    await expect(outcome).rejects.toMatchObject({ code: "USAGE", message: expect.stringMatching(message) });
-    expect(readFileSync(fileOf(where), "utf8")).toBe(before);
-  });
-
-  test("no key is lost when several are added at once", async () => {
-    const where = place({ clock: { ...createTestClock(), sleep: () => new Promise(setImmediate) } });
-
-    await Promise.all(["a", "b", "c", "d"].map((label) => addKey(where, asked({ label }))));
-
-    expect(
-      listKeys(where)
-        .map(({ label }) => label)
-        .sort(),
-    ).toEqual(["a", "b", "c", "d"]);
-    expect(readdirSync(where.dir).sort()).toEqual(["keys.json", "seal.key"]);
-  });
+  expect(new Set(Object.values(credentials)).size).toBe(4);
+  expect(openKeys(where)).toEqual([{ ...credentials, access: "delayed", quoteLimit: 5 }]);
 });
 
-describe("at rest", () => {
-  test("no secret of a key is in any file, in any encoding, and only the owner may read the files", async () => {
-    const where = place();
-    await addKey(where, asked(OWN));
-    const texts = readdirSync(where.dir).map((name) => readFileSync(join(where.dir, name), "latin1"));
+test("an added key has no name that a command line takes for an option", async () => {
+  const clock = createTestClock();
+  // 62, the dash of base64url, in the first six bits.
+  const dashed = (length: number) => Uint8Array.from(clock.random(length)).fill(0xf8, 0, 1);
+  const where = place({ clock: { ...clock, random: dashed } });
 
-    for (const secret of Object.values(OWN.secrets)) {
-      for (const form of [
-        secret,
-        ...(["base64", "base64url", "hex"] as const).map((of) => Buffer.from(secret).toString(of)),
-      ])
-        expect(texts.join("\n")).not.toContain(form);
-    }
-    expect(["keys.json", "seal.key"].map((name) => mode(join(where.dir, name)))).toEqual(["600", "600"]);
-    expect(mode(where.dir)).toBe("700");
-  });
+  const { credentials } = await addKey(where, asked());
 
-  test("the data directory, when it is made for them, stays open to the user of the embedded database", async () => {
-    const where = place({ dir: join(tempDir(), "data", "serve") });
-
-    await addKey(where, asked());
-
-    expect(mode(join(where.dir, ".."))).not.toBe("700");
-  });
-
-  test("the same secret of a key is sealed differently each time", async () => {
-    const where = place();
-    await addKey(where, asked(OWN));
-    await addKey(where, asked({ consumerKey: "ck" }));
-
-    const [first, second] = listKeys(where);
-
-    expect(first?.consumerSecret).not.toBe(second?.consumerSecret);
-  });
-
-  test("a given sealing secret makes no file, and nothing opens without it", async () => {
-    const where = place({ setting: "a secret of one's own" });
-    const { sealedBy } = await addKey(where, asked(OWN));
-
-    expect(sealedBy).toBe("QUOTEKEEPER_SERVE_SEAL_KEY");
-    expect(readdirSync(where.dir)).toEqual(["keys.json"]);
-    expect(() => openKeys({ ...where, setting: "another secret of one's own" })).toThrow(
-      /sealed with another secret/,
-    );
-    expect(() => openKeys({ ...where, setting: undefined })).toThrow(/seal.key cannot be read/);
-    expect(listKeys(where)).toHaveLength(1);
-  });
-
-  test.each([
-    ["more rights", (text: string) => text.replace('"delayed"', '"real-time"')],
-    ["another token", (text: string) => text.replace('"tk"', '"tk2"')],
-    ["a larger limit", (text: string) => text.replace('"quoteLimit": 5', '"quoteLimit": 50')],
-    ["another secret", (text: string) => text.replace(/("tokenSecret": "1\.[^.]*\.)../, "$1AA")],
-  ])("a file that somebody gave %s does not open", async (_what, change) => {
-    const where = place();
-    await addKey(where, asked({ ...OWN, access: "delayed", quoteLimit: 5 }));
-    const text = readFileSync(fileOf(where), "utf8");
-    writeFileSync(fileOf(where), change(text));
-
-    expect(change(text)).not.toBe(text);
-    expect(() => openKeys(where)).toThrow(expect.objectContaining({ code: "KEYS_UNREADABLE" }));
-  });
-
-  test("a sealing secret that others can read is refused, with its mode", async () => {
-    const where = place();
-    await addKey(where, asked(OWN));
-    chmodSync(join(where.dir, "seal.key"), 0o644);
-
-    expect(() => openKeys(where)).toThrow(/seal.key is open to other users \(mode 644, not 600\)/);
-  });
+  for (const word of Object.values(credentials)) expect(word).toMatch(/^_[\w-]{23}$/);
 });
 
-describe("a running service", () => {
-  test("a running service follows added and revoked keys at its next call, and keeps those of the run", async () => {
-    const where = place();
-    const ofRun = { consumerKey: "r", consumerSecret: "r", accessToken: "run", accessTokenSecret: "r" };
-    const keys = followKeys(where, [ofRun], () => undefined);
-    const tokens = () => keys().map(({ accessToken }) => accessToken);
+test("an added key may be one that somebody has already", async () => {
+  const where = place();
 
-    const seen = [tokens()];
-    await addKey(where, asked({ token: "one", label: "first" }));
-    seen.push(tokens());
-    await addKey(where, asked({ token: "two" }));
-    seen.push(tokens());
-    await revokeKey(where, "first");
-    seen.push(tokens());
-    await revokeKey(where, "two");
-    seen.push(tokens());
+  await addKey(where, asked(OWN));
 
-    expect(seen).toEqual([["run"], ["one", "run"], ["one", "two", "run"], ["two", "run"], ["run"]]);
-  });
+  expect(openKeys(where)).toMatchObject([{ consumerKey: "ck", accessToken: "tk", ...OWN.secrets }]);
+});
 
-  test("a running service keeps its keys when the file is damaged, and says so once", async () => {
-    const where = place();
-    await addKey(where, asked(OWN));
-    const problems: unknown[] = [];
-    const keys = followKeys(where, [], (error) => problems.push(error));
-    writeFileSync(fileOf(where), "{");
+test("an added key may be another token of a known consumer, whose secret stays", async () => {
+  const where = place();
+  await addKey(where, asked(OWN));
 
-    expect([keys().length, keys().length]).toEqual([1, 1]);
-    expect(problems).toMatchObject([{ code: "KEYS_UNREADABLE" }]);
-  });
+  const { credentials } = await addKey(where, asked({ consumerKey: "ck" }));
 
-  test("a service does not begin with a file of keys that it cannot read", () => {
-    const dir = tempDir();
-    writeFileSync(join(dir, "keys.json"), '{"version": 2}');
+  expect(credentials.consumerSecret).toBe(OWN.secrets.consumerSecret);
+  expect(credentials.accessToken).not.toBe("tk");
+  expect(openKeys(where)).toHaveLength(2);
+});
 
-    expect(() => followKeys({ dir, setting: undefined }, [], () => undefined)).toThrow(
-      expect.objectContaining({ code: "KEYS_UNREADABLE" }),
-    );
-  });
+test.each<[string, Partial<NewKey>, RegExp]>([
+  ["a token", { token: "tk" }, /that token already/],
+  ["a label", { label: "mine" }, /the label mine already/],
+  [
+    "a consumer key with another secret",
+    { ...OWN, token: "new", secrets: { consumerSecret: "x", accessTokenSecret: "y" } },
+    /another secret/,
+  ],
+])("a key that is added is refused when %s is taken, and nothing changes", async (_what, second, message) => {
+  const where = place();
+  await addKey(where, asked({ ...OWN, label: "mine" }));
+  const before = readFileSync(fileOf(where), "utf8");
+
+  const outcome = addKey(where, asked(second));
+
+  await expect(outcome).rejects.toMatchObject({ code: "USAGE", message: expect.stringMatching(message) });
+  expect(readFileSync(fileOf(where), "utf8")).toBe(before);
+});
+
+test("no key is lost when several are added at once", async () => {
+  const where = place({ clock: { ...createTestClock(), sleep: () => new Promise(setImmediate) } });
+
+  await Promise.all(["a", "b", "c", "d"].map((label) => addKey(where, asked({ label }))));
+
+  expect(
+    listKeys(where)
+      .map(({ label }) => label)
+      .sort(),
+  ).toEqual(["a", "b", "c", "d"]);
+  expect(readdirSync(where.dir).sort()).toEqual(["keys.json", "seal.key"]);
+});
+
+test("no secret of a key is in any file, in any encoding, and only the owner may read the files", async () => {
+  const where = place();
+  await addKey(where, asked(OWN));
+  const texts = readdirSync(where.dir).map((name) => readFileSync(join(where.dir, name), "latin1"));
+
+  for (const secret of Object.values(OWN.secrets)) {
+    for (const form of [
+      secret,
+      ...(["base64", "base64url", "hex"] as const).map((of) => Buffer.from(secret).toString(of)),
+    ])
+      expect(texts.join("\n")).not.toContain(form);
+  }
+  expect(["keys.json", "seal.key"].map((name) => mode(join(where.dir, name)))).toEqual(["600", "600"]);
+  expect(mode(where.dir)).toBe("700");
+});
+
+test("the data directory, when it is made for them, stays open to the user of the embedded database", async () => {
+  const where = place({ dir: join(tempDir(), "data", "serve") });
+
+  await addKey(where, asked());
+
+  expect(mode(join(where.dir, ".."))).not.toBe("700");
+});
+
+test("the same secret of a key is sealed differently each time", async () => {
+  const where = place();
+  await addKey(where, asked(OWN));
+  await addKey(where, asked({ consumerKey: "ck" }));
+
+  const [first, second] = listKeys(where);
+
+  expect(first?.consumerSecret).not.toBe(second?.consumerSecret);
+});
+
+test("a given sealing secret makes no file, and nothing opens without it", async () => {
+  const where = place({ setting: "a secret of one's own" });
+  const { sealedBy } = await addKey(where, asked(OWN));
+
+  expect(sealedBy).toBe("QUOTEKEEPER_SERVE_SEAL_KEY");
+  expect(readdirSync(where.dir)).toEqual(["keys.json"]);
+  expect(() => openKeys({ ...where, setting: "another secret of one's own" })).toThrow(
+    /sealed with another secret/,
+  );
+  expect(() => openKeys({ ...where, setting: undefined })).toThrow(/seal.key cannot be read/);
+  expect(listKeys(where)).toHaveLength(1);
+});
+
+test.each([
+  ["more rights", (text: string) => text.replace('"delayed"', '"real-time"')],
+  ["another token", (text: string) => text.replace('"tk"', '"tk2"')],
+  ["a larger limit", (text: string) => text.replace('"quoteLimit": 5', '"quoteLimit": 50')],
+  ["another secret", (text: string) => text.replace(/("tokenSecret": "1\.[^.]*\.)../, "$1AA")],
+])("a file that somebody gave %s does not open", async (_what, change) => {
+  const where = place();
+  await addKey(where, asked({ ...OWN, access: "delayed", quoteLimit: 5 }));
+  const text = readFileSync(fileOf(where), "utf8");
+  writeFileSync(fileOf(where), change(text));
+
+  expect(change(text)).not.toBe(text);
+  expect(() => openKeys(where)).toThrow(expect.objectContaining({ code: "KEYS_UNREADABLE" }));
+});
+
+test("a sealing secret that others can read is refused, with its mode", async () => {
+  const where = place();
+  await addKey(where, asked(OWN));
+  chmodSync(join(where.dir, "seal.key"), 0o644);
+
+  expect(() => openKeys(where)).toThrow(/seal.key is open to other users \(mode 644, not 600\)/);
+});
+
+test("a running service follows added and revoked keys at its next call, and keeps those of the run", async () => {
+  const where = place();
+  const ofRun = { consumerKey: "r", consumerSecret: "r", accessToken: "run", accessTokenSecret: "r" };
+  const keys = followKeys(where, [ofRun], () => undefined);
+  const tokens = () => keys().map(({ accessToken }) => accessToken);
+
+  const seen = [tokens()];
+  await addKey(where, asked({ token: "one", label: "first" }));
+  seen.push(tokens());
+  await addKey(where, asked({ token: "two" }));
+  seen.push(tokens());
+  await revokeKey(where, "first");
+  seen.push(tokens());
+  await revokeKey(where, "two");
+  seen.push(tokens());
+
+  expect(seen).toEqual([["run"], ["one", "run"], ["one", "two", "run"], ["two", "run"], ["run"]]);
+});
+
+test("a running service keeps its keys when the file is damaged, and says so once", async () => {
+  const where = place();
+  await addKey(where, asked(OWN));
+  const problems: unknown[] = [];
+  const keys = followKeys(where, [], (error) => problems.push(error));
+  writeFileSync(fileOf(where), "{");
+
+  expect([keys().length, keys().length]).toEqual([1, 1]);
+  expect(problems).toMatchObject([{ code: "KEYS_UNREADABLE" }]);
+});
+
+test("a service does not begin with a file of keys that it cannot read", () => {
+  const dir = tempDir();
+  writeFileSync(join(dir, "keys.json"), '{"version": 2}');
+
+  expect(() => followKeys({ dir, setting: undefined }, [], () => undefined)).toThrow(
+    expect.objectContaining({ code: "KEYS_UNREADABLE" }),
+  );
 });
 
 test("a key that is not there cannot be revoked, and what was given is not repeated", async () => {

@@ -15,7 +15,8 @@ import { archiveExists, openArchive } from "../../../run/archive.ts";
 import { journalDir } from "../../../run/stations.ts";
 import { printReport } from "../report.ts";
 import { inNewYork, roughly } from "../../../run/durations.ts";
-import { callsOf, lastPrices, planOf, roomOf, takeJournaled, type SweepRequest } from "./planning.ts";
+import { callsOf, lastPrices, planOf, roomOf, takeJournaled } from "./planning.ts";
+import { type SweepRequest } from "./sweepRequest.ts";
 import { say } from "../../terminal/harmless.ts";
 import { counted, thousands } from "../../../figures.ts";
 

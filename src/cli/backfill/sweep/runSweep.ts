@@ -18,25 +18,15 @@ import type { CalledAccount } from "../../../collect/collector.ts";
 import { createDisplay, type Display } from "../display.ts";
 import { type Finished, printReport } from "../report.ts";
 import { announce, forecast } from "./forecast.ts";
-import {
-  lastPrices,
-  planOf,
-  quotesIn,
-  roomOf,
-  takeJournaled,
-  nameOf,
-  readAsk,
-  serviceOf,
-  type SweepRequest,
-} from "./planning.ts";
+import { lastPrices, planOf, quotesIn, roomOf, takeJournaled } from "./planning.ts";
+import { nameOf, readAsk, serviceOf, type SweepRequest } from "./sweepRequest.ts";
 import { openStore, type Settled } from "./sweepStore.ts";
 import { say } from "../../terminal/harmless.ts";
 import { instantFromDate } from "../../../clock.ts";
 import { PROCESSES } from "../../../processes.ts";
 import { counted, thousands } from "../../../figures.ts";
 
-/** A sweep that is to be done. */
-export type Work = {
+type Work = {
   accounts: readonly Account[];
   request: SweepRequest;
   ask: SweepAsk;
@@ -47,7 +37,7 @@ export type Work = {
 };
 
 /** @throws Interrupted after Ctrl-C; QuotekeeperError of the service, the journal or the data directory */
-export async function runSweep(
+async function runSweep(
   config: Config,
   edges: Edges,
   work: Work,
@@ -57,7 +47,9 @@ export async function runSweep(
   const closers: (() => Promise<unknown>)[] = [];
   try {
     const stations = await openStations(config, {
-      ...{ clock, bootId: edges.bootId, upkeep: false },
+      clock,
+      bootId: edges.bootId,
+      upkeep: false,
       tell: (level, message) => display.log[level]({}, message),
     });
     closers.unshift(stations.close);
@@ -83,10 +75,15 @@ export async function runSweep(
       async (ending) =>
         (await askForCall(resolve(config.dataDir), { ...asking, account, signal: ending }))?.ended ?? null;
     await poll(edges, {
-      ...{ ...work, run, plan, earlier, room },
+      ...work,
+      run,
+      plan,
+      earlier,
+      room,
       called: open.map((one) => ({
         budget: {
-          ...{ ...one.budget, governor: { ...one.budget.governor, evenly: !simulated } },
+          ...one.budget,
+          governor: { ...one.budget.governor, evenly: !simulated },
           // Each process has a simulated service of its own.
           ...(!simulated && { borrow: borrowOf(accountKey(one.account)) }),
         },
@@ -110,13 +107,15 @@ type Polled = Work & {
   called: readonly { budget: Omit<SweepOptions["accounts"][number], "send">; path: CallPath }[];
 };
 
-/** Makes the calls, and shows how it goes. */
 async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
   const { plan, run, display, signal, earlier, room, called } = polled;
   let { quotes } = earlier;
   try {
     await sweep({
-      ...{ plan, run, signal, collector: { clock, log: display.log } },
+      plan,
+      run,
+      signal,
+      collector: { clock, log: display.log },
       accounts: called.map(({ budget, path }) => ({
         ...budget,
         send: async (planned, ending, onArrived) => {
@@ -129,7 +128,11 @@ async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
         const leftMs = room.timeFor(left, clock.now());
         const done = earlier.calls + callCount;
         display.progress({
-          ...{ done, total: done + left, doing, unit: "calls", quotes },
+          done,
+          total: done + left,
+          doing,
+          unit: "calls",
+          quotes,
           ...(leftMs !== null && { leftMs: Math.round(leftMs) }),
         });
       },
@@ -148,12 +151,16 @@ async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
 function askedOf(config: Config, { ask, request, run }: Work): { kind: "sweep"; [detail: string]: unknown } {
   const { delayed, chains } = request;
   return {
-    ...{ kind: "sweep", name: run.name, service: serviceOf(config), delayed },
-    ...{ symbols: ask.symbols.length, contracts: ask.contracts.length, chains },
+    kind: "sweep",
+    name: run.name,
+    service: serviceOf(config),
+    delayed,
+    symbols: ask.symbols.length,
+    contracts: ask.contracts.length,
+    chains,
   };
 }
 
-/** Whether every instrument has come to an end. */
 function isOver(plan: SweepPlan): boolean {
   return plan.left.length === 0 && plan.waiting.length === 0;
 }

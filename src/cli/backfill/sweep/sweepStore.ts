@@ -19,13 +19,11 @@ import { LONGEST_SLOT_MS } from "../../../schedule/slotEnd.ts";
 import { polledJobs } from "../archives.ts";
 import type { Display } from "../display.ts";
 
-/** What the archive made of a sweep. */
 export type Settled = SweepCount & {
   /** Why not all of it is in the archive; null when it is. */
   problem: string | null;
 };
 
-/** Where the answers of a sweep go. */
 type Store = {
   /** Null: it could not be opened. */
   archive: Archive | null;
@@ -62,7 +60,11 @@ export async function openStore(config: Config, { clock }: Edges, options: Store
   let begun: Run | null = null;
   const telling = tellOf(display, address);
   const loader = startLoader({
-    ...{ pool, journalDir: dir, clock, revive: archive.revive, ...telling.listeners },
+    pool,
+    journalDir: dir,
+    clock,
+    revive: archive.revive,
+    ...telling.listeners,
     prepare: async () => {
       await migrate(pool, now(), { calendar: await readCalendarDays(resolve(config.jobsDir)) });
       begun = await beginRun(pool, asked, run.begunAt);
@@ -73,7 +75,8 @@ export async function openStore(config: Config, { clock }: Edges, options: Store
     },
   });
   return {
-    ...{ archive, loader },
+    archive,
+    loader,
     settle: async (over) => {
       try {
         await loader.drain();
@@ -98,7 +101,9 @@ export async function openStore(config: Config, { clock }: Edges, options: Store
 /** One that stores nothing. */
 function closedStore(journalDir: string, run: SweepRun, problem: string): Store {
   return {
-    ...{ archive: null, loader: { notify: () => undefined }, close: () => Promise.resolve() },
+    archive: null,
+    loader: { notify: () => undefined },
+    close: () => Promise.resolve(),
     settle: async () => ({ ...(await countSweep(null, journalDir, run)), problem }),
   };
 }

@@ -59,7 +59,6 @@ const TAG = 16;
 /** How far into the empty room before the first bar one scrolls until older bars are asked for, in places. */
 const BEFORE_FIRST = 3;
 
-/** Puts a chart into an element. */
 export class Chart {
   readonly #element: HTMLElement;
   readonly #chart: IChartApi;
@@ -73,7 +72,6 @@ export class Chart {
   #drawn: Drawing | null = null;
   #places: readonly Place[] = [];
   #pointed: number | null = null;
-  /** Whether somebody has moved the chart: it is brought to where it begins by itself. */
   #isMoved = false;
 
   /**
@@ -145,14 +143,12 @@ export class Chart {
     else scale.setVisibleLogicalRange({ from: -0.5, to: room - 0.5 });
   }
 
-  /** Draws again, in the colours that the theme has now. */
   repaint(): void {
     const colors = readColors(this.#element);
     this.#style(colors);
     if (this.#drawn) this.#draw(this.#drawn, colors);
   }
 
-  /** Takes it off the page. */
   remove(): void {
     this.#chart.remove();
   }
@@ -173,7 +169,6 @@ export class Chart {
     this.#chart.setCrosshairPosition(price, at.time, this.#bars);
   }
 
-  /** Saves what is in view as a picture. */
   async save(): Promise<void> {
     const drawing = this.#drawn;
     const seen = this.#chart.timeScale().getVisibleLogicalRange();

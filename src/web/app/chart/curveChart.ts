@@ -49,7 +49,6 @@ const BAND_ALPHA = 0.16;
 /** Solid and dashed, as the library numbers styles. */
 const [SOLID, DASHED] = [0, 2];
 
-/** Puts a chart into an element. */
 export class CurveChart {
   readonly #element: HTMLElement;
   readonly #chart: IChartApiBase<number>;
@@ -83,7 +82,6 @@ export class CurveChart {
     this.#chart.timeScale().setVisibleLogicalRange({ from: 0, to: places.length - 1 });
   }
 
-  /** Takes it off the page. */
   remove(): void {
     this.#chart.remove();
   }

@@ -20,7 +20,6 @@ import { type Drawing, type Line, percentOf } from "../lib/drawing.ts";
 import type { LayerPoint } from "./layer.ts";
 import type { ChartColors } from "./look.ts";
 
-/** A place of the time axis. */
 export type Place = { time: UTCTimestamp; slot: Slot };
 
 /** A price as it is drawn: itself, or percent of the first close in view. */
@@ -57,7 +56,6 @@ export function axisTime(time: Time, kind: number): string {
   return kind === OF_A_DAY ? shown.slice(5, 10) : shown.slice(11, 16);
 }
 
-/** Candles; empty places where there is no price. */
 export function candles(places: readonly Place[], scale: Scale): (CandlestickData | WhitespaceData)[] {
   return places.map(({ time, slot: { bar } }) => {
     const open = scale(bar?.open);
@@ -97,7 +95,6 @@ export function lineData(
   });
 }
 
-/** The mean spread of each bar. */
 export function spreads(places: readonly Place[]): (HistogramData | WhitespaceData)[] {
   return places.map(({ time, slot: { bar } }) => {
     const value = numberOf(bar?.meanSpread);
@@ -108,7 +105,6 @@ export function spreads(places: readonly Place[]): (HistogramData | WhitespaceDa
 /** A bar after a hole has the volume of all of the hole; it stands out, and leaves the others a height to be seen in. */
 const TALLEST = 2;
 
-/** Columns of volume, and the scale they are drawn to. */
 export function columns(
   places: readonly Place[],
   { volume, dim }: ChartColors,
@@ -148,7 +144,6 @@ export function layer(
   return points;
 }
 
-/** Most decimals of a price on the axis. */
 const MOST_PLACES = 6;
 
 /**

@@ -13,7 +13,6 @@ import type {
 } from "lightweight-charts";
 import { drawBand } from "./band.ts";
 
-/** One place of the time axis. */
 export type LayerPoint = {
   /** Whether much time lies between it and the place before: the band does not reach over it. */
   apart: boolean;
@@ -29,7 +28,6 @@ type Colors = { band: string; shade: string; hole: string; sim: string; dim: str
 /** Height of the mark of a hole, px. */
 const MARK = 4;
 
-/** A layer behind a series. */
 export class BehindBars implements ISeriesPrimitive<Time> {
   #points: readonly LayerPoint[] = [];
   #colors: Colors | null = null;
@@ -43,7 +41,6 @@ export class BehindBars implements ISeriesPrimitive<Time> {
     this.#attached = null;
   }
 
-  /** Takes other points, ascending. */
   show(points: readonly LayerPoint[], colors: Colors): void {
     this.#points = points;
     this.#colors = colors;

@@ -33,7 +33,6 @@ const COLOR_NAMES = [
 /** The colours of the style sheet that charts have, by the names of their variables. */
 export type ChartColors = Record<(typeof COLOR_NAMES)[number], string>;
 
-/** Reads the colours of the theme that is shown. */
 export function readColors(element: HTMLElement): ChartColors {
   const probe = document.createElement("span");
   element.append(probe);

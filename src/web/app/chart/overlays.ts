@@ -12,10 +12,8 @@ import type { Drawing, Line } from "../lib/drawing.ts";
 import { lineData, type Place, priceFormat, type Scale, spreads } from "./data.ts";
 import { type ChartColors } from "./look.ts";
 
-/** How high the pane of the spread is, of the bars' height. */
 const SPREAD_HEIGHT = 0.3;
 
-/** Decimals of a mean spread. */
 const SPREAD_PLACES = 4;
 
 /** Room for the name of the pane above its bars. */
@@ -26,7 +24,6 @@ const PLAIN = { priceLineVisible: false, lastValueVisible: false };
 /** Dashed, as the library numbers styles. */
 const DASHED = 2;
 
-/** The lines and the pane of one chart. */
 export class Overlays {
   readonly #chart: IChartApi;
   readonly #lines = new Map<string, ISeriesApi<"Line">>();

@@ -3,7 +3,6 @@ import { signal } from "@preact/signals";
 import type { ApiError, Problem } from "../../api/types.ts";
 import { note } from "./pageLine.ts";
 
-/** What went wrong, with its remedy. */
 export class ApiProblem extends Error {
   override readonly name = "ApiProblem";
   readonly problem: Problem;
@@ -45,14 +44,12 @@ export async function ask<T>(
   return (await send(`${path}${search === "" ? "" : `?${search}`}`, {}, abort)) as T;
 }
 
-/** Gives the token. @throws ApiProblem when it is wrong */
 export async function logIn(token: string): Promise<void> {
   const headers = { "content-type": "application/json" };
   await send("/api/login", { method: "POST", headers, body: JSON.stringify({ token }) });
   tokenWanted.value = false;
 }
 
-/** Ends the login. */
 export async function logOut(): Promise<void> {
   await send("/api/logout", { method: "POST" });
   tokenWanted.value = true;

@@ -4,13 +4,10 @@ import type { Contract, TermPoint } from "../../api/types.ts";
 /** A point: `y` is the volatility at the middle of bid and ask, percent a year; `bid` and `ask` are the ends of the band. */
 export type CurvePoint = { x: number; y: number; bid: number | null; ask: number | null };
 
-/** A curve. Its points ascend by `x`. */
 export type Curve = { name: string; tone: "call" | "put" | "term"; points: readonly CurvePoint[] };
 
-/** What the smile is drawn against. */
 export type SmileAxis = "strike" | "moneyness";
 
-/** Days of a year, as the volatilities have them. */
 export const YEAR_DAYS = 365;
 
 /** Calls and puts apart. Contracts without a volatility are no points. */

@@ -29,14 +29,11 @@ export type Line = {
   closes: (number | null)[] | null;
 };
 
-/** A chart. */
 export type Drawing = {
   view: BarsView;
   slots: Slot[];
   lines: Line[];
-  /** Decimals of the prices. */
   places: number;
-  /** Whether the spread has a pane. */
   spread: boolean;
   /** The close that percents are of; null: prices are drawn. */
   base: number | null;
@@ -122,12 +119,10 @@ export function percentOf(value: number | null, base: number | null): number | n
   return value === null || base === null || base === 0 ? null : (value / base - 1) * 100;
 }
 
-/** What stands at one place of a chart. */
 export type Readout = {
   time: string;
   /** Absent at a place without a bar. */
   facts: { name: string; value: string; tone?: "up" | "down" | "" }[];
-  /** Values of the lines, in their order. */
   lines: string[];
   /** Where quotes are missing: how many, whose and why; else null. */
   hole: string | null;
@@ -151,7 +146,6 @@ export function readoutOf(drawing: Drawing, place: number): Readout {
   };
 }
 
-/** When a place is. */
 function timeOf({ at, date }: Slot, { view: { interval } }: Drawing): string {
   if (interval === "1w") return `Week of ${date}`;
   return isOfDates(interval) ? date : exchangeMoment(at);
@@ -197,7 +191,6 @@ function shown(value: number | null, unit: Line["unit"], places: number): string
   return unit === "percent" ? signed(percent(value)) : fixed(value, places);
 }
 
-/** How many quotes are missing in a hole, whose and why. */
 export function holeText({ missed }: Hole): string {
   if (missed.length === 0)
     return "No quotes, and the ledger has no entry: none were due, or they have not been loaded.";

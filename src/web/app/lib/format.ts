@@ -1,9 +1,7 @@
 /** Times and durations as the page shows them; times are the exchange's. Numbers are in src/figures.ts. Pure. */
 
-/** A minute, ms. */
 export const MINUTE_MS = 60_000;
 
-/** A day of 24 hours, ms. */
 export const DAY_MS = 86_400_000;
 
 const ZONE = "America/New_York";
@@ -16,7 +14,6 @@ export function age(iso: string, nowMs: number): string {
   return span(nowMs - Date.parse(iso));
 }
 
-/** A span of time in its largest unit. */
 export function span(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   if (seconds < 120) return `${seconds} s`;
@@ -67,7 +64,6 @@ export function exchangeMoment(iso: string): string {
 
 const DATES = new Intl.DateTimeFormat("en-CA", { timeZone: ZONE });
 
-/** The calendar date at the exchange, `YYYY-MM-DD`. */
 export function exchangeDateOf(ms: number): string {
   return DATES.format(new Date(ms));
 }

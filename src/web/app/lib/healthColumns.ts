@@ -6,14 +6,11 @@ import { reasonOf } from "./reasons.ts";
 
 /** One column; parts without a value are left out. */
 export type Column = {
-  /** ISO 8601; when it begins. */
   at: string;
   parts: { tone: string; value: number }[];
-  /** What is told of it. */
   title: string;
 };
 
-/** Outcomes of answers, in the order of the columns' parts. */
 const OUTCOMES: readonly { outcome: string; name: string }[] = [
   { outcome: "quotes", name: "with quotes" },
   { outcome: "quota_fault", name: "refused for the limit" },
@@ -28,10 +25,8 @@ const nameOf = (outcome: string): string => OUTCOMES.find((one) => one.outcome =
 
 type Tones = { tone: string; name: string; text: string }[];
 
-/** A part of a column, by its tone. */
 type Part = { at: string; tone: string; value: number };
 
-/** Answers by outcome. */
 export function callColumns({ calls, step }: HealthView): { columns: Column[]; tones: Tones } {
   const parts = calls.map(({ at, outcome, calls: value }) => ({ at, tone: outcome, value }));
   return stacked(parts, { order: OUTCOMES.map(({ outcome }) => outcome), nameOf, step });

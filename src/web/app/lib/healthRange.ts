@@ -1,14 +1,12 @@
 /** Which time Health shows: the address says it, as a preset that moves with the clock or as two instants. Pure. */
 import { DAY_MS, exchangeSeconds, MINUTE_MS } from "./format.ts";
 
-/** The presets. */
 export const HEALTH_SPANS = [
   { name: "1 day", days: 1 },
   { name: "1 week", days: 7 },
   { name: "4 weeks", days: 28 },
 ] as const;
 
-/** Name of a preset. */
 type HealthSpan = (typeof HEALTH_SPANS)[number]["name"];
 
 /** What is shown; `preset` is undefined where somebody has chosen both ends. Instants are ISO 8601, in whole minutes. */

@@ -2,7 +2,6 @@
 import type { CoverageRow, CoverageView, PackedCell } from "../../api/types.ts";
 import { percent } from "../../../figures.ts";
 
-/** An instrument's day. expected = stored + missed. */
 export type HeatCell = { expected: number; stored: number; missed: number };
 
 /** Null where nothing was due. */
@@ -12,7 +11,6 @@ export function unpacked(cell: PackedCell | undefined): HeatCell | null {
   return { expected, missed, stored: expected - missed };
 }
 
-/** All days of a row. */
 export function sumOf({ cells }: CoverageRow): HeatCell {
   const sum = { expected: 0, stored: 0, missed: 0 };
   for (const packed of cells) {
@@ -30,7 +28,6 @@ export function storedShare({ expected, stored }: HeatCell): string {
   return percent(stored < expected ? Math.min(99.9, share) : share, 1);
 }
 
-/** Levels of a cell, best first. */
 type HeatLevel = "full" | "high" | "part" | "low" | "none";
 
 /** All stored, at least 95 %, at least half, less, nothing. */

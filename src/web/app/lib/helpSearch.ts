@@ -18,7 +18,6 @@ export type HelpIndex = {
 /** A section that answers; `heading` is empty at a page's beginning. */
 export type Hit = { slug: string; title: string; anchor: string; heading: string };
 
-/** Hits that a reader still looks at. */
 export const MOST_HITS = 20;
 
 /** From this length on, a word is also found inside of others: `url` in `QUOTES_BASE_URL`. */

@@ -4,7 +4,6 @@ import { isOfDates } from "../../../archive/ask/widths.ts";
 import type { Slot } from "./chartGaps.ts";
 import { exchangeDateOf } from "./format.ts";
 
-/** Misses of one job for one reason. */
 type Missed = Pick<MissRow, "job" | "reason" | "count" | "firstAt" | "lastAt">;
 
 /**
@@ -12,7 +11,6 @@ type Missed = Pick<MissRow, "job" | "reason" | "count" | "firstAt" | "lastAt">;
  * quotes than were due. `missed` is none where the ledger knows nothing of the hole.
  */
 export type Hole = {
-  /** The first place and the last. */
   from: number;
   to: number;
   empty: boolean;
@@ -54,7 +52,6 @@ export function holesOf(slots: readonly Slot[], misses: readonly MissRow[], inte
   return holes.map((hole) => ({ ...hole, missed: sum(hole.missed) }));
 }
 
-/** By job and reason, the most first. */
 function sum(rows: readonly Missed[]): Missed[] {
   const sums = new Map<string, Missed>();
   for (const { job, reason, count, firstAt, lastAt } of rows) {

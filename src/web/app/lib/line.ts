@@ -10,7 +10,6 @@
  * in which the page did not look makes the numbers old, and does not say that the server is away.
  */
 
-/** What is known of the line. Times are the page's own clock, epoch ms. */
 export type Line = {
   sight: "connecting" | "live" | "stale" | "away";
   /** When the last event arrived; null: none has. */
@@ -23,7 +22,6 @@ export type Line = {
   brokeMs: number | null;
   /** When the stream is to be opened again unless something is heard before. */
   reopenMs: number;
-  /** Whether the server ended the stream for others' sake: the page asks once a minute, and the server is there. */
   isEnded: boolean;
   /** Streams that were opened since the last event. */
   tries: number;
@@ -49,13 +47,11 @@ const SOON_MS = 1_000;
 /** How long the page waits before it opens a stream that broke, by the tries before, ms; the last one goes on. */
 const AFTER_BREAK_MS = [1_000, 1_000, 2_000, 4_000];
 
-/** The same after the server ended the stream, ms. */
 const AFTER_END_MS = 60_000;
 
 /** The same for a stream that is open, or opening, and silent. */
 const AFTER_SILENCE_MS = [5_000, 10_000];
 
-/** A page that begins to listen. */
 export function beginLine(nowMs: number): Line {
   return {
     sight: "connecting",
@@ -70,7 +66,6 @@ export function beginLine(nowMs: number): Line {
   };
 }
 
-/** An event arrived. */
 export function heard(line: Line, nowMs: number): Line {
   return { ...beginLine(nowMs), sight: "live", heardMs: nowMs, lookedMs: line.lookedMs };
 }
@@ -90,7 +85,6 @@ export function ended(line: Line, nowMs: number): Line {
   return { ...answered(line, nowMs), sight: "stale", isEnded: true, reopenMs: nowMs + AFTER_END_MS };
 }
 
-/** The page opens a stream. */
 export function opening(line: Line, nowMs: number): Line {
   return { ...line, tries: line.tries + 1, reopenMs: nowMs + waitOf(AFTER_SILENCE_MS, line.tries) };
 }

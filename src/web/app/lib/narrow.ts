@@ -9,7 +9,6 @@ function follow(text: string): ReadonlySignal<boolean> {
   return matches;
 }
 
-/** As narrow as a small tablet. */
 export const narrow = follow("(max-width: 860px)");
 
 /** As narrow as a phone: a row of the watch table has several lines. */

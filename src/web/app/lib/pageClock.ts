@@ -14,7 +14,6 @@ export function serverTime(pageMs: number): string {
   return new Date(pageMs + offsetMs).toISOString();
 }
 
-/** Takes the server's time over. */
 export function setServerTime(at: string): void {
   offsetMs = Date.parse(at) - Date.now();
   nowMs.value = Date.now() + offsetMs;

@@ -11,7 +11,6 @@ import { setServerTime } from "./pageClock.ts";
 import { comebacks, note, sight, watchLine } from "./pageLine.ts";
 import { changed, meta, now, readTrouble, seriesKey } from "./store.ts";
 
-/** Which quotes a view shows, and who takes them. */
 type Wanted = {
   /** Of some instruments, or of all. */
   names: readonly string[] | "all";
@@ -47,7 +46,6 @@ export function startFeed(): void {
   effect(() => void (comebacks.value > 0 && readAll()));
 }
 
-/** Begins again, as after a login. */
 export function readAndFollow(): void {
   void readAll();
   open();
@@ -106,7 +104,6 @@ function openSoon(): void {
   }, 0);
 }
 
-/** What all views want together. */
 function streamQuery(): string {
   if (followed.size === 0) return "";
   const wanted = [...followed];

@@ -3,12 +3,10 @@ import { computed, signal } from "@preact/signals";
 import { pageMs } from "./pageClock.ts";
 import { answered, beginLine, broke, ended, heard, type Line, look, opening } from "./line.ts";
 
-/** How often the page looks, ms. */
 const LOOK_EVERY_MS = 1_000;
 
 const line = signal(beginLine(pageMs()));
 
-/** Whether events arrive. */
 export const sight = computed(() => line.value.sight);
 
 /** When the last event arrived, by the page's clock, epoch ms; null: none has. */
@@ -22,7 +20,6 @@ const CHANGES = { heard, answered, broke, ended, opening } satisfies Record<
   (line: Line, nowMs: number) => Line
 >;
 
-/** Something happened on the line. */
 export function note(change: keyof typeof CHANGES): void {
   const { sight: before, brokeMs } = line.value;
   line.value = CHANGES[change](line.value, pageMs());

@@ -2,7 +2,6 @@
 import { INTERVALS, MOST_BARS } from "../../../archive/ask/widths.ts";
 import type { BarsView, Interval } from "../../api/types.ts";
 
-/** The ranges, as sessions with quotes. */
 export const RANGES = [
   { name: "1D", label: "1 session", sessions: 1 },
   { name: "5D", label: "5 sessions", sessions: 5 },
@@ -45,7 +44,6 @@ export function olderSessions(
   return next > sessions ? next : null;
 }
 
-/** The width that an address holds. */
 export function intervalOf(text: string): Interval {
   return INTERVALS.find((name) => name === text) ?? "1m";
 }

@@ -56,7 +56,6 @@ const REASONS: Readonly<Record<string, Reason>> = {
   },
 };
 
-/** A reason of the ledger. */
 export function reasonOf(reason: string): Reason {
   return REASONS[reason] ?? { title: reason, text: "", person: false };
 }

@@ -5,10 +5,8 @@ import { keep, kept } from "./kept.ts";
 const KEY = "quotekeeper-recent";
 const MOST = 8;
 
-/** Their names, the last one first. */
 export const recent = signal<readonly string[]>(stored());
 
-/** Puts one on top. */
 export function remember(name: string): void {
   recent.value = [name, ...recent.value.filter((each) => each !== name)].slice(0, MOST);
   keep(KEY, JSON.stringify(recent.value));

@@ -1,7 +1,6 @@
 /** Which view is shown, and with what: the address alone says it. */
 import { computed, signal } from "@preact/signals";
 
-/** The views. */
 export const VIEWS = [
   { path: "/", name: "Now" },
   { path: "/quotes", name: "Quotes" },
@@ -16,7 +15,6 @@ export const VIEWS = [
 
 const address = signal(new URL(location.href));
 
-/** The view's path. */
 export const path = computed(() => address.value.pathname);
 
 /** The view that is shown, which also has what lies below its path; undefined at an address of none. */
@@ -32,7 +30,6 @@ export function parameter(name: string): string {
   return address.value.searchParams.get(name) ?? "";
 }
 
-/** An address within the page. */
 export function href(to: string, parameters: Record<string, string> = {}): string {
   const search = new URLSearchParams(parameters).toString();
   return search === "" ? to : `${to}?${search}`;

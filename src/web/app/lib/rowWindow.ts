@@ -2,7 +2,6 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 
-/** Rows drawn above and below those in sight. */
 const AROUND = 8;
 
 /** Height of a row until one was drawn, px. */

@@ -3,7 +3,7 @@ import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { QUOTE_COLUMNS, type QuoteColumn } from "../../api/quoteTable.ts";
 import type { FoundInstruments, QuoteRow } from "../../api/types.ts";
 import { followQuotes } from "./pageFeed.ts";
-import { useApi } from "./store.ts";
+import { useApi } from "./useApi.ts";
 
 /**
  * Quotes of some instruments in some columns, in the server's order: securities before options.

@@ -2,7 +2,6 @@
 import type { ChainView, Contract } from "../../api/types.ts";
 import { MINUTE_MS } from "./format.ts";
 
-/** One strike. */
 export type StrikeRow = { strike: string; call: Contract | null; put: Contract | null };
 
 /** Calls and puts side by side, ascending by strike. */

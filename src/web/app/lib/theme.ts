@@ -4,20 +4,16 @@ import { keep, kept } from "./kept.ts";
 
 const THEMES = ["system", "light", "dark"] as const;
 
-/** The three choices. */
 type Theme = (typeof THEMES)[number];
 
 const KEY = "quotekeeper-theme";
 
-/** What is chosen. */
 export const theme = signal<Theme>(stored());
 
-/** What is shown; it changes with the system's choice too. */
 export const shownDark = signal(false);
 
 const system = matchMedia("(prefers-color-scheme: dark)");
 
-/** The next of the three. */
 export function nextTheme(): void {
   const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? "system";
   theme.value = next;
@@ -25,7 +21,6 @@ export function nextTheme(): void {
   show();
 }
 
-/** Shows the choice. */
 export function startTheme(): void {
   system.addEventListener("change", show);
   show();

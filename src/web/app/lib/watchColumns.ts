@@ -3,7 +3,6 @@ import type { QuoteColumn } from "../../api/quoteTable.ts";
 import type { QuoteRow } from "../../api/types.ts";
 import { pricePlaces } from "../../../figures.ts";
 
-/** One column. */
 export type WatchColumn = {
   key: string;
   name: string;
@@ -16,7 +15,6 @@ export type WatchColumn = {
 
 const number = (text: string | null): number | null => (text === null ? null : Number(text));
 
-/** A column of numbers. */
 const figure = (key: string, name: string, of: Exclude<QuoteColumn, "description">): WatchColumn => ({
   key,
   name,
@@ -98,7 +96,6 @@ export function furtherPlaces(columns: readonly WatchColumn[]): Map<string, Furt
   return places;
 }
 
-/** Rows in which all words are found. */
 function matching(rows: readonly QuoteRow[], search: string, kind: string): readonly QuoteRow[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0 && kind === "") return rows;

@@ -10,7 +10,6 @@ const VERSION = 1;
 const MOST_LISTS = 100;
 const LONGEST_NAME = 60;
 
-/** The lists as text. */
 export function writeWatchlists(watchlists: readonly Watchlist[]): string {
   return `${JSON.stringify({ format: FORMAT, version: VERSION, watchlists }, null, 2)}\n`;
 }

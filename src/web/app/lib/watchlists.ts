@@ -6,7 +6,6 @@ import { readWatchlists, type Watchlist, writeWatchlists } from "./watchlistFile
 
 const KEY = "quotekeeper-watchlists";
 
-/** Them, in the order in which they were made. */
 export const watchlists = signal<readonly Watchlist[]>(stored());
 
 /** Whether the browser keeps them beyond this page. */
@@ -22,12 +21,10 @@ export function addWatchlist(): string {
   return name;
 }
 
-/** Changes one. */
 export function changeWatchlist(name: string, changes: Partial<Watchlist>): void {
   set(watchlists.value.map((list) => (list.name === name ? { ...list, ...changes } : list)));
 }
 
-/** Takes one away. */
 export function removeWatchlist(name: string): void {
   set(watchlists.value.filter((list) => list.name !== name));
 }

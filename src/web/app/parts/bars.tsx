@@ -5,7 +5,6 @@ import { basedOn, type Drawing, newestPlace, readoutOf, spoken } from "../lib/dr
 import { shownDark } from "../lib/theme.ts";
 import { Holes, Legend, ReadoutLine } from "./readout.tsx";
 
-/** Holds the chart, once its library is there. */
 export type ChartRef = { current: Promise<Chart> | null };
 
 /** How many places a key moves the crosshair by; the others go to the ends. */

@@ -6,10 +6,8 @@ import { shortSpread } from "../lib/drawing.ts";
 import { counted, thousands, NOTHING, price, pricePlaces } from "../../../figures.ts";
 import { exchangeTime, ZONE_NAME } from "../lib/format.ts";
 
-/** Rows of the table at once. */
 const ROWS = 120;
 
-/** The bars of the chart, newest first. */
 export function BarsTable({ view: { bars, interval, more } }: { view: BarsView }) {
   const [shown, setShown] = useState(ROWS);
   const newest = [...bars].reverse();

@@ -9,14 +9,12 @@ import { parameter, setParameters } from "../lib/router.ts";
 const WITHIN = ["2", "5", "10", "20"];
 const VOLUMES = ["1", "10", "100", "1000"];
 
-/** The filter that the address holds. */
 export function filterOf(): ContractFilter {
   const within = Number(parameter("within"));
   const volume = Number(parameter("volume"));
   return { within: within > 0 ? within : null, volume: volume > 0 ? volume : 0 };
 }
 
-/** Moneyness and volume. */
 export function Filters() {
   return (
     <>
@@ -69,7 +67,6 @@ function Choice({
   );
 }
 
-/** Which columns are shown. @param shown those that are */
 export function ColumnChoice({ shown }: { shown: readonly Column[] }) {
   const keys = shown.map(({ key }) => key);
   const choose = (key: string, on: boolean): void =>

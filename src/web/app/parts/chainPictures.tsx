@@ -11,7 +11,7 @@ import {
 } from "../lib/curves.ts";
 import { percent, placesOf, thousands } from "../../../figures.ts";
 import { setParameters } from "../lib/router.ts";
-import type { Loaded } from "../lib/store.ts";
+import type { Loaded } from "../lib/useApi.ts";
 import { CurveChart } from "./curveChart.tsx";
 import { Await, Empty } from "./notes.tsx";
 import { Segments } from "./segments.tsx";

@@ -10,9 +10,7 @@ import { href } from "../lib/router.ts";
 /** A contract that was observed this much before the newest one is dimmed, ms. */
 const STALE_MS = 15 * 60_000;
 
-/** What is shown of a chain. */
 type Shown = {
-  /** Of the underlying. */
   symbol: string;
   chain: ChainView;
   /** Those that pass the filter. */
@@ -125,7 +123,6 @@ function useFits(box: { current: HTMLElement | null }): boolean {
   return fits;
 }
 
-/** The underlying and its price, in a head that stays in sight. */
 function Underlying({ symbol, chain: { underlyingLast } }: Pick<Shown, "symbol" | "chain">) {
   return (
     <span class="at-price">

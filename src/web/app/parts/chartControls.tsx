@@ -17,10 +17,8 @@ import { DateField } from "./dateField.tsx";
 import { InstrumentSearch } from "./search.tsx";
 import { Segments } from "./segments.tsx";
 
-/** Most instruments beside the one that is shown. */
 export const MOST_COMPARED = 5;
 
-/** What is chosen. */
 export type Choice = {
   range: ChosenRange;
   interval: Interval;
@@ -33,7 +31,6 @@ export function setCompare(names: readonly string[]): void {
   setParameters({ compare: joinNames(names) });
 }
 
-/** The same for indicators. */
 export function setIndicators(indicators: readonly Indicator[]): void {
   setParameters({ indicators: indicators.map(indicatorKey).join(",") });
 }

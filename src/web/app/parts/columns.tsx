@@ -4,6 +4,7 @@ import { thousands } from "../../../figures.ts";
 import { heightsOf, timesOf } from "../lib/axes.ts";
 import type { Column } from "../lib/healthColumns.ts";
 import { narrow } from "../lib/narrow.ts";
+import { colorOf } from "./tones.tsx";
 
 const HEIGHT = 100;
 
@@ -21,16 +22,13 @@ type Props = {
   label: string;
   columns: readonly Column[];
   span: { from: string; to: string; widthMs: number };
-  /** A height as its axis says it. */
   figure?: (value: number) => string;
-  /** Drawn as a line; null: none. */
   limit?: number | null;
   /** What a click on a column does; the arrow keys go from one to the next. */
   choose?: (at: string) => void;
   chosen?: string;
 };
 
-/** The picture. Columns stand where their time is, so that a time without one is a hole. */
 export function Columns(props: Props) {
   const { label, columns, figure = thousands, limit = null, choose, chosen = "" } = props;
   const [focus, setFocus] = useState("");
@@ -254,9 +252,6 @@ function Stack({
   );
 }
 
-/** The colour of a part, which the style sheet names. */
-const colorOf = (tone: string): string => `var(--tone-${tone}, var(--dim))`;
-
 const STEPS: Readonly<Record<string, number>> = {
   ArrowLeft: -1,
   ArrowRight: 1,
@@ -281,38 +276,4 @@ function moveFocus(event: KeyboardEvent, columns: readonly Column[], setFocus: (
   if (!to) return;
   setFocus(to.at);
   (event.currentTarget as Element).querySelector<SVGElement>(`[data-at="${to.at}"]`)?.focus();
-}
-
-/** What the parts mean, with how much there is of each. @param choose what a click on one does */
-export function ToneLegend({
-  tones,
-  choose,
-  chosen = "",
-}: {
-  tones: readonly { tone: string; name: string; text: string }[];
-  choose?: (tone: string) => void;
-  chosen?: string;
-}) {
-  return (
-    <ul class="tones row small" aria-label="Colours">
-      {tones.map(({ tone, name, text }) => {
-        const label = (
-          <>
-            <i style={{ "--tone": colorOf(tone) }} aria-hidden="true" /> {name} <b>{text}</b>
-          </>
-        );
-        return (
-          <li key={tone}>
-            {choose ? (
-              <button type="button" class="plain" aria-pressed={tone === chosen} onClick={() => choose(tone)}>
-                {label}
-              </button>
-            ) : (
-              label
-            )}
-          </li>
-        );
-      })}
-    </ul>
-  );
 }

@@ -8,7 +8,6 @@ import { FindInstrument } from "./search.tsx";
 import { nextTheme, theme } from "../lib/theme.ts";
 import { ViewList } from "./viewList.tsx";
 
-/** The bar on top of every view. */
 export function Header() {
   return (
     <header class="top">

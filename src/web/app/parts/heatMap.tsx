@@ -16,7 +16,6 @@ const MOST_NUMBERED = 31;
 
 type Dates = CoverageView["dates"];
 
-/** A field by its row and column. */
 type Place = { row: number; column: number };
 
 /** Where a key goes from a place; null: nowhere. @param page rows that are seen at once */
@@ -152,7 +151,6 @@ function reveal(scroller: HTMLElement, row: number): void {
   else if (top > scroller.scrollTop + room) scroller.scrollTop = top - room;
 }
 
-/** Stands for rows that are not drawn. */
 function Room({ rows }: { rows: number }) {
   return <tr aria-hidden="true" style={{ height: `${rows * ROW_HEIGHT}px` }} />;
 }

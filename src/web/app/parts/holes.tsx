@@ -4,7 +4,7 @@ import { bytes, thousands } from "../../../figures.ts";
 import { exchangeTime, dayAndTime, exchangeMoment, ZONE_NAME, late } from "../lib/format.ts";
 import { reasonOf } from "../lib/reasons.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
-import { useApi } from "../lib/store.ts";
+import { useApi } from "../lib/useApi.ts";
 import { Await, Empty } from "./notes.tsx";
 import { MissedFor } from "./why.tsx";
 

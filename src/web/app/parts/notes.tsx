@@ -2,7 +2,8 @@
 import type { ComponentChildren } from "preact";
 import type { Problem, SourceKind } from "../../api/types.ts";
 import { AWAY } from "../lib/api.ts";
-import { type Loaded, several, trouble } from "../lib/store.ts";
+import { several, trouble } from "../lib/store.ts";
+import { type Loaded } from "../lib/useApi.ts";
 
 /** An error, of which accounts it is, and what to do about it. Red only when a person is needed. */
 export function ProblemNote({
@@ -96,7 +97,6 @@ export function SourceTag({ source, name }: Source) {
   return <span class="tag">{source === name ? source : `${source} ${name}`}</span>;
 }
 
-/** Text whose `code` is set as such. */
 export function Code({ text }: { text: string }) {
   return (
     <>

@@ -31,7 +31,6 @@ type TableProps = {
   rows: readonly QuoteRow[];
   /** Those that a search has left out too: columns stay as wide while somebody types. */
   all: readonly QuoteRow[];
-  /** Besides the first one. */
   columns: readonly WatchColumn[];
   sort: string;
   /** Whether a phone shows all columns at once, because somebody has chosen them. */
@@ -144,7 +143,6 @@ function stepOf(event: KeyboardEvent, { page, all }: { page: number; all: number
   return steps[event.key] ?? null;
 }
 
-/** Where rows would be that are not drawn. */
 function Room({ rows, height, span }: { rows: number; height: number; span: number }) {
   return (
     <tr class="room" aria-hidden="true" style={{ height: `${rows * height}px` }}>
@@ -261,7 +259,6 @@ function Cell({ column, row, places }: { column: string; row: QuoteRow; places: 
   }
 }
 
-/** Where one series is shown. */
 function instrumentHref({ instrument, sourceId, delayed }: QuoteRow): string {
   return href("/instrument", {
     name: instrument,

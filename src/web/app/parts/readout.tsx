@@ -3,7 +3,6 @@ import { type Drawing, holeText, holeTime, type Line, type Readout } from "../li
 import { counted } from "../../../figures.ts";
 import type { Hole } from "../lib/holes.ts";
 
-/** Holes of the list at once. */
 const MOST_LISTED = 100;
 
 /** The bar under the crosshair. Who hears the page has the same from the chart, which is a slider. */

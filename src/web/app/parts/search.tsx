@@ -8,7 +8,6 @@ import { href, path, setParameters, visit } from "../lib/router.ts";
 
 type Found = { text: string; options: readonly FoundInstrument[]; total: number };
 
-/** What stands below a field in which nothing is typed. */
 const lastUsed = (): FoundInstruments => ({
   instruments: recent.value.map((instrument) => ({ instrument, description: null })),
   total: recent.value.length,
@@ -63,7 +62,6 @@ const PLAIN = {
 const stepped = (at: number, step: number, count: number): number =>
   ((at + 1 + step + count + 1) % (count + 1)) - 1;
 
-/** The field. `choose` is given the instrument's name. */
 export function InstrumentSearch({ label, placeholder, choose, slash = false }: Props) {
   const list = useId();
   const [text, setText] = useState("");
@@ -82,7 +80,6 @@ export function InstrumentSearch({ label, placeholder, choose, slash = false }: 
     remember(name);
     choose(name);
   };
-  /** Enter may be quicker than the answer. */
   const takeBest = async (): Promise<void> => {
     const best = at >= 0 || found.text === typed ? options : await searchNow();
     const name = best[Math.max(0, at)]?.instrument;

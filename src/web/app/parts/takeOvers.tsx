@@ -4,7 +4,6 @@ import { dayAndTime, ZONE_NAME } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { Empty } from "./notes.tsx";
 
-/** How an account came to its collector. */
 export const HOW: Readonly<Record<TakeOver["how"], string>> = {
   new: "was free",
   released: "given back",
@@ -25,7 +24,6 @@ function isTakeOver({ how, previous, collector }: TakeOver): boolean {
   return how !== "restarted" && previous !== collector;
 }
 
-/** Newest first. */
 export function TakeOvers({ rows: all }: { rows: readonly TakeOver[] }) {
   const rows = all.filter(isTakeOver);
   if (rows.length === 0)

@@ -63,7 +63,6 @@ export function WatchlistEditor({ list }: { list: Watchlist | null }) {
   );
 }
 
-/** All lists as a file. */
 function download(): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(
@@ -196,7 +195,6 @@ function Order({ list: { name, instruments }, say }: { list: Watchlist; say: (te
     changeWatchlist(name, { instruments: movedTo(instruments, from, place) });
     say(`${instruments[from]} is ${place + 1} of ${instruments.length}.`);
   };
-  /** The place of the row at a height of the page. */
   const placeAt = (y: number): number =>
     [...(rows.current?.children ?? [])].filter((row) => {
       const { top, height } = row.getBoundingClientRect();
@@ -244,7 +242,6 @@ type HandleProps = {
   place: number;
   count: number;
   move: (to: number) => void;
-  /** To a height of the page. */
   drag: (y: number) => void;
   setDragged: (place: number | null) => void;
 };

@@ -5,7 +5,7 @@ import type { HeatCell } from "../lib/heat.ts";
 import { counted, thousands } from "../../../figures.ts";
 import { exchangeTime, ZONE_NAME } from "../lib/format.ts";
 import { href } from "../lib/router.ts";
-import { useApi } from "../lib/store.ts";
+import { useApi } from "../lib/useApi.ts";
 import { reasonOf } from "../lib/reasons.ts";
 import { Await, Code, Empty } from "./notes.tsx";
 
@@ -40,7 +40,6 @@ export function Why({
   );
 }
 
-/** Numbers, reasons, and the chart of that date. */
 export function FieldFacts({
   field,
   cell,

@@ -1,14 +1,16 @@
 /** Accounts and collectors: who calls what, how much of each budget is used, and what changes hands. */
 import type { AccountsView, AccountView, CollectorRow, TakeOver } from "../../api/operatorTypes.ts";
+import { Fact } from "../parts/facts.tsx";
 import type { LiveAccount } from "../../api/types.ts";
-import { UsedLine } from "../parts/budget.tsx";
+import { UsedLine } from "../parts/dial.tsx";
 import { Await, Empty, ProblemNote } from "../parts/notes.tsx";
 import { HOW, isFresh, TakeOvers } from "../parts/takeOvers.tsx";
 import { bytes, thousands } from "../../../figures.ts";
 import { span, dayAndTime } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { href } from "../lib/router.ts";
-import { now, useApi } from "../lib/store.ts";
+import { now } from "../lib/store.ts";
+import { useApi } from "../lib/useApi.ts";
 
 /** How often the page asks, ms: leases are renewed every 2 s. */
 const ASK_EVERY_MS = 2_000;
@@ -16,7 +18,6 @@ const ASK_EVERY_MS = 2_000;
 /** A collector that tells nothing of itself for so long has missed three rounds, ms: its accounts go to others soon. */
 const SILENT_MS = 6_000;
 
-/** The view. */
 export function AccountsPage() {
   const loaded = useApi<AccountsView>("/api/accounts", {}, Math.floor(nowMs.value / ASK_EVERY_MS));
   return (
@@ -136,7 +137,6 @@ function stateWords({ state, takesPart, owner, fence }: AccountView, live: LiveA
   return fence !== null && !takesPart ? "takes no part" : "active";
 }
 
-/** What of the jobs was its in the last hour. */
 function Shares({ account: { shares, name } }: { account: AccountView }) {
   if (shares.length === 0) return <p class="after dim">No slot of a job in the last hour.</p>;
   return (
@@ -165,15 +165,6 @@ function Shares({ account: { shares, name } }: { account: AccountView }) {
         ))}
       </tbody>
     </table>
-  );
-}
-
-function Fact({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }
 

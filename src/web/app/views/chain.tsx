@@ -14,7 +14,7 @@ import { narrow } from "../lib/narrow.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { counted, thousands, percent } from "../../../figures.ts";
 import { DAY_MS, exchangeDateOf } from "../lib/format.ts";
-import { useApi } from "../lib/store.ts";
+import { useApi } from "../lib/useApi.ts";
 import { href, parameter, path, setParameters } from "../lib/router.ts";
 
 const keyOf = ({ symbol, sourceId, delayed }: ChainKey): string => `${symbol}/${sourceId}/${delayed}`;
@@ -23,7 +23,6 @@ const minute = computed(() => Math.floor(nowMs.value / 60_000));
 /** The newest chain is read again as often as quotes can come. */
 const quarter = computed(() => Math.floor(nowMs.value / 15_000));
 
-/** The view. */
 export function ChainView() {
   const loaded = useApi<ChainKey[]>("/api/chains", {}, minute.value);
   return (

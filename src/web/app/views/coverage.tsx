@@ -13,7 +13,7 @@ import { foundRows, unpacked } from "../lib/heat.ts";
 import { isMixed } from "../lib/mixed.ts";
 import { narrow } from "../lib/narrow.ts";
 import { nowMs } from "../lib/pageClock.ts";
-import { useApi } from "../lib/store.ts";
+import { useApi } from "../lib/useApi.ts";
 import { parameter, setParameters } from "../lib/router.ts";
 
 const SPANS = [
@@ -24,7 +24,6 @@ const SPANS = [
 
 const minute = computed(() => Math.floor(nowMs.value / 60_000));
 
-/** The view. */
 export function CoveragePage() {
   const span = SPANS.find(({ name }) => name === parameter("span")) ?? SPANS[0];
   const today = exchangeDateOf(nowMs.peek());
@@ -73,7 +72,6 @@ export function CoveragePage() {
   );
 }
 
-/** What was due to each of several accounts. */
 function Accounts({ accounts }: Pick<CoverageView, "accounts">) {
   const mixed = isMixed(accounts.map(({ source }) => source));
   return (

@@ -1,7 +1,8 @@
 /** Health over weeks: answers, misses by reason, lateness, take-overs; and from a hole to its slots and answers. */
 import type { HealthView } from "../../api/operatorTypes.ts";
 import type { ComponentChildren } from "preact";
-import { Columns, ToneLegend } from "../parts/columns.tsx";
+import { Columns } from "../parts/columns.tsx";
+import { ToneLegend } from "../parts/tones.tsx";
 import { DateField } from "../parts/dateField.tsx";
 import { Holes } from "../parts/holes.tsx";
 import { Await, Empty } from "../parts/notes.tsx";
@@ -13,14 +14,13 @@ import { columnEnd, exchangeField, HEALTH_SPANS, healthRange, instantOfField } f
 import { counted, thousands, NOTHING, percent } from "../../../figures.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { parameter, setParameters } from "../lib/router.ts";
-import { useApi } from "../lib/store.ts";
+import { useApi } from "../lib/useApi.ts";
 
 const WIDTHS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 
 /** What goes with the range: another range has other holes. */
 const NOTHING_CHOSEN = { column: "", reason: "", job: "", slot: "" };
 
-/** The view. */
 export function HealthPage() {
   const address = { from: parameter("from"), to: parameter("to"), span: parameter("span") };
   const { from, to, preset } = healthRange(address, nowMs.value);
@@ -57,7 +57,6 @@ export function HealthPage() {
   );
 }
 
-/** Both ends, as exchange clocks show them. */
 function Range({ from, to }: { from: string; to: string }) {
   const change = (ends: { from?: string; to?: string }): boolean => {
     const [begin, end] = [ends.from ?? from, ends.to ?? to];

@@ -62,7 +62,6 @@ function SearchField({ question, index }: { question: string; index: HelpIndex |
   );
 }
 
-/** Opens what was found first. */
 function open(hit: Hit | undefined | null): void {
   if (hit) go(addressOf(hit));
 }
@@ -160,7 +159,6 @@ function textBelow(html: string, anchor: string): string {
   return texts.join(" ");
 }
 
-/** A page of the documentation, at the heading that the address names. */
 function Page({ slug }: { slug: string }) {
   const { content, problem } = useFile<HelpPage>(fileOf(slug));
   const anchor = heading.value;

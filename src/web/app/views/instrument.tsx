@@ -12,18 +12,17 @@ import {
   setCompare,
   setIndicators,
 } from "../parts/chartControls.tsx";
-import { Await, Empty, Loading, OfOneSource } from "../parts/notes.tsx";
+import { Await, Empty, Loading } from "../parts/notes.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { type Drawing, drawingOf } from "../lib/drawing.ts";
-import { direction, thousands, percent, price, signed } from "../../../figures.ts";
-import { age, exchangeDateOf } from "../lib/format.ts";
+import { exchangeDateOf } from "../lib/format.ts";
 import { useSeries } from "../lib/series.ts";
-import { type Loaded, useApi, changed, seriesKey, several, trouble } from "../lib/store.ts";
+import { changed, seriesKey, trouble } from "../lib/store.ts";
+import { type Loaded, useApi } from "../lib/useApi.ts";
 import { type ChosenRange, intervalOf, olderSessions, rangeLabel, rangeOf } from "../lib/ranges.ts";
-import { placesOfRow } from "../lib/watchColumns.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
+import { Header } from "../parts/instrumentHeader.tsx";
 
-/** The view. */
 export function InstrumentView() {
   const wanted = parameter("name").toUpperCase();
   const rows = useSeries(wanted);
@@ -181,7 +180,6 @@ function withoutEmpty(parameters: Record<string, string>): Record<string, string
   return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== ""));
 }
 
-/** What the address says. */
 function chosenOf(): Choice {
   const compare = splitNames(parameter("compare"));
   return {
@@ -250,72 +248,5 @@ function Key() {
         <b>D</b> dividend
       </span>
     </p>
-  );
-}
-
-function Header({ row }: { row: QuoteRow }) {
-  const { last, change, pctChange, bid, ask, bidSize, askSize, spread, volume, observedAt, delta } = row;
-  const places = placesOfRow(row);
-  return (
-    <dl class="ticker row">
-      <div class="ticker-last">
-        <dt>Last</dt>
-        <dd>{price(last, places)}</dd>
-      </div>
-      <div>
-        <dt>Change</dt>
-        <dd class={direction(change)}>
-          {signed(price(change, places))}{" "}
-          <small>{pctChange === null ? "" : signed(percent(pctChange))}</small>
-        </dd>
-      </div>
-      <div>
-        <dt>Bid × size</dt>
-        <dd>
-          {price(bid, places)} <small>× {thousands(bidSize)}</small>
-        </dd>
-      </div>
-      <div>
-        <dt>Ask × size</dt>
-        <dd>
-          {price(ask, places)} <small>× {thousands(askSize)}</small>
-        </dd>
-      </div>
-      <div>
-        <dt>Spread</dt>
-        <dd>{price(spread, places)}</dd>
-      </div>
-      <div>
-        <dt>Volume</dt>
-        <dd>{thousands(volume)}</dd>
-      </div>
-      {delta !== null && (
-        <div>
-          <dt>Delta</dt>
-          <dd>{thousands(delta)}</dd>
-        </div>
-      )}
-      <div>
-        <dt>Age</dt>
-        <dd>{age(observedAt, nowMs.value)}</dd>
-      </div>
-      <Origin row={row} />
-    </dl>
-  );
-}
-
-function Origin({ row }: { row: QuoteRow }) {
-  return (
-    <>
-      {(several.value || row.delayed) && (
-        <div>
-          <dt>Source</dt>
-          <dd>
-            <OfOneSource source={row.source} name={row.sourceName} />{" "}
-            {row.delayed && <span class="tag">delayed</span>}
-          </dd>
-        </div>
-      )}
-    </>
   );
 }

@@ -5,12 +5,12 @@ import { Await, Code, Empty, ProblemNote } from "../parts/notes.tsx";
 import { counted, thousands, percent } from "../../../figures.ts";
 import { exchangeMoment, MINUTE_MS, span } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
-import { now, useApi } from "../lib/store.ts";
+import { now } from "../lib/store.ts";
+import { useApi } from "../lib/useApi.ts";
 
 /** How often is looked whether the files have changed, ms. */
 const LOOK_EVERY_MS = 5_000;
 
-/** The view. */
 export function JobsPage() {
   const loaded = useApi<JobsView>("/api/jobs", {}, Math.floor(nowMs.value / LOOK_EVERY_MS));
   return (

@@ -5,7 +5,6 @@ import { ProblemNote } from "../parts/notes.tsx";
 import { ApiProblem, logIn } from "../lib/api.ts";
 import { readAndFollow } from "../lib/pageFeed.ts";
 
-/** A form in place of every view. */
 export function LoginView() {
   const [token, setToken] = useState("");
   const [problem, setProblem] = useState<Problem | null>(null);

@@ -1,20 +1,22 @@
 /** Now: the budget, what comes next, and what is wrong. Red only when a person is needed. */
 import { useEffect } from "preact/hooks";
-import type { JobView, LiveAccount, LiveProblem, NowView, StatusLine, StatusView } from "../../api/types.ts";
-import { Gauge, Minutes, UsedLine } from "../parts/budget.tsx";
-import { Code, Empty, Loading, ProblemNote } from "../parts/notes.tsx";
+import type { JobView, LiveAccount, NowView, StatusView } from "../../api/types.ts";
+import { Minutes } from "../parts/budget.tsx";
+import { Gauge, UsedLine } from "../parts/dial.tsx";
+import { Empty, Loading, ProblemNote } from "../parts/notes.tsx";
 import { MissedFor } from "../parts/why.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { bytes, counted, thousands } from "../../../figures.ts";
 import { age, countdown, exchangeMoment, span } from "../lib/format.ts";
-import { isOld, mayBeWell, now, trouble } from "../lib/store.ts";
+import { now, trouble } from "../lib/store.ts";
+import { boxId, lineId, boxOf, Verdict } from "../parts/verdict.tsx";
+import { Fact, Line } from "../parts/facts.tsx";
 
 /** Lets the tests measure how long the first figures took. */
 function markUseful(): void {
   requestAnimationFrame(() => performance.mark("first-useful-paint"));
 }
 
-/** The first view. */
 export function NowPage() {
   const view = now.value;
   useEffect(() => {
@@ -54,110 +56,6 @@ function Panels({ view }: { view: NowView }) {
       </div>
     </>
   );
-}
-
-const idOf = (...words: string[]): string => words.join("-").replaceAll(/[^\w-]+/g, "-");
-const boxId = ({ code, accounts }: LiveProblem): string => idOf("problem", code, ...accounts);
-const lineId = ({ subject }: StatusLine): string => idOf("status", subject);
-
-/** The box that says the same as a line of `status`; undefined: there is none. */
-function boxOf({ text }: StatusLine, problems: readonly LiveProblem[]): LiveProblem | undefined {
-  return problems.find(({ code }) => text.startsWith(`${code}:`));
-}
-
-/** What a person has to see to, each once, and where on the page the remedy stands. */
-function wrongOf({ status, live }: NowView): { name: string; id: string }[] {
-  const problems = live?.problems ?? [];
-  const lines = status?.lines.filter(({ state }) => state === "attention") ?? [];
-  const boxes = lines.map((line) => boxOf(line, problems));
-  return [
-    ...lines
-      .map((line, place) => ({ line, box: boxes[place] }))
-      .map(({ line, box }) => ({
-        name: line.subject,
-        id: box ? boxId(box) : lineId(line),
-      })),
-    ...problems
-      .filter((problem) => problem.person && !boxes.includes(problem))
-      .map((problem) => ({ name: problem.code, id: boxId(problem) })),
-  ];
-}
-
-/** One sentence above all. */
-function Verdict({ view }: { view: NowView }) {
-  const { live, market, feed } = view;
-  const wrong = wrongOf(view);
-  const halted = haltedInWords(live?.accounts ?? []);
-  if (wrong.length > 0 || halted?.refused)
-    return (
-      <p class="verdict row box marked" data-tone="alarm" role="alert">
-        <b>Needs attention{wrong.length > 0 && ":"}</b>
-        <span>
-          {wrong.map(({ name, id }, place) => (
-            <span key={id}>
-              {place > 0 && ", "}
-              <a href={`#${id}`}>{name}</a>
-            </span>
-          ))}
-          {wrong[0] && (
-            <>
-              . What to do: <a href={`#${wrong[0].id}`}>see below</a>.
-            </>
-          )}{" "}
-          {halted?.words}
-        </span>
-      </p>
-    );
-  if (isOld.value)
-    return (
-      <p class="verdict row box marked" data-tone="calm">
-        <b>Not live</b> What stands here was so when the server was last heard.
-      </p>
-    );
-  if (live && live.phase === "closed")
-    return (
-      <p class="verdict row box marked" data-tone="calm">
-        <b>Waiting for the budget</b> No call is made for another {span(live.closedForMs)}: the service
-        refused one.
-      </p>
-    );
-  if (halted)
-    return (
-      <p class="verdict row box marked" data-tone="calm">
-        <b>Some calls wait</b> {halted.words}
-      </p>
-    );
-  if (!feed.simulated && market.phase === "closed")
-    return (
-      <p class="verdict row box marked" data-tone="calm">
-        <b>The market is closed</b> {market.closedReason ?? "for today"}
-        {market.opensAt ? `; it opens ${exchangeMoment(market.opensAt)}` : ""}. Nothing is wrong.
-      </p>
-    );
-  if (!mayBeWell.value) return null;
-  return (
-    <p class="verdict row box marked" data-tone="good">
-      <b>All is well</b> {feed.simulated ? "The simulated market never closes." : (feed.address ?? "")}
-    </p>
-  );
-}
-
-/**
- * Which of several accounts are refused or wait for their budget, and how many go on; null: none does. No time is in it:
- * an alert that changes is read aloud again.
- */
-function haltedInWords(accounts: readonly LiveAccount[]): { refused: boolean; words: string } | null {
-  const refused = accounts.filter(({ state }) => state === "refused");
-  const waiting = accounts.filter(({ state, phase }) => state === "active" && phase === "closed");
-  if (accounts.length < 2 || refused.length + waiting.length === 0) return null;
-  const others = accounts.filter(({ state, phase }) => state === "active" && phase !== "closed").length;
-  const halted = [
-    ...refused.map(({ name }) => `${name} is refused by the service`),
-    ...waiting.map(({ name }) => `${name} waits for its budget: the service refused a call`),
-  ];
-  const goOn =
-    others === 0 ? "No other account is called." : `Going on: ${others} of ${accounts.length} accounts.`;
-  return { refused: refused.length > 0, words: `${halted.join("; ")}. ${goOn}` };
 }
 
 function Budget({ view: { live, collects, status } }: { view: NowView }) {
@@ -207,7 +105,6 @@ const STARTING = "The collector is starting";
 const lastWindow = (windowMs: number): string =>
   `the last ${windowMs === 60_000 ? "minute" : span(windowMs)}`;
 
-/** A row for each of several accounts. */
 function Accounts({ accounts }: { accounts: readonly LiveAccount[] }) {
   if (accounts.length < 2) return null;
   return (
@@ -283,25 +180,6 @@ function Collectors({ status }: { status: StatusView | null }) {
         ))}
       </ul>
     </section>
-  );
-}
-
-function Fact({
-  name,
-  value,
-  swatch,
-  alarm,
-}: {
-  name: string;
-  value: string | number;
-  swatch?: string;
-  alarm?: boolean;
-}) {
-  return (
-    <div data-alarm={alarm ? "" : undefined}>
-      <dt data-swatch={swatch}>{name}</dt>
-      <dd>{typeof value === "number" ? thousands(value) : value}</dd>
-    </div>
   );
 }
 
@@ -418,28 +296,5 @@ function Health({ view: { status, live } }: { view: NowView }) {
         </ul>
       )}
     </section>
-  );
-}
-
-const STATES = { ok: "well", idle: "nothing to do", attention: "needs a person", was: "was well" };
-
-/** @param box what says the same above */
-function Line({ line, box, id }: { line: StatusLine; box?: LiveProblem | undefined; id?: string }) {
-  const { subject, text } = line;
-  const state = line.state === "ok" && !mayBeWell.value ? "was" : line.state;
-  return (
-    <li data-state={state} id={id} tabIndex={id ? -1 : undefined}>
-      <i role="img" aria-label={STATES[state]} />
-      <b>{subject}</b>
-      <span>
-        {box ? (
-          <>
-            see <a href={`#${boxId(box)}`}>{box.code}</a> above
-          </>
-        ) : (
-          <Code text={text} />
-        )}
-      </span>
-    </li>
   );
 }

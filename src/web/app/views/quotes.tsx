@@ -20,7 +20,6 @@ const KINDS = [
   { key: "options", name: "Options" },
 ];
 
-/** The view. */
 export function QuotesView() {
   const wanted = parameter("list");
   const list = watchlists.value.find(({ name }) => name === wanted) ?? null;
@@ -63,7 +62,6 @@ export function QuotesView() {
   );
 }
 
-/** The search and the kind. */
 function Narrowing() {
   const kind = parameter("kind");
   return (

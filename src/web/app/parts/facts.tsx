@@ -1,0 +1,38 @@
+/** A fact by its name, and a line of `quotekeeper status` by its state. */
+import type { LiveProblem, StatusLine } from "../../api/types.ts";
+import { Code } from "./notes.tsx";
+import { thousands } from "../../../figures.ts";
+import { mayBeWell } from "../lib/store.ts";
+import { boxId } from "./verdict.tsx";
+
+export function Fact({ name, value, swatch }: { name: string; value: string | number; swatch?: string }) {
+  return (
+    <div>
+      <dt data-swatch={swatch}>{name}</dt>
+      <dd>{typeof value === "number" ? thousands(value) : value}</dd>
+    </div>
+  );
+}
+
+const STATES = { ok: "well", idle: "nothing to do", attention: "needs a person", was: "was well" };
+
+/** @param box what says the same above */
+export function Line({ line, box, id }: { line: StatusLine; box?: LiveProblem | undefined; id?: string }) {
+  const { subject, text } = line;
+  const state = line.state === "ok" && !mayBeWell.value ? "was" : line.state;
+  return (
+    <li data-state={state} id={id} tabIndex={id ? -1 : undefined}>
+      <i role="img" aria-label={STATES[state]} />
+      <b>{subject}</b>
+      <span>
+        {box ? (
+          <>
+            see <a href={`#${boxId(box)}`}>{box.code}</a> above
+          </>
+        ) : (
+          <Code text={text} />
+        )}
+      </span>
+    </li>
+  );
+}

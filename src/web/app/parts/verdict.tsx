@@ -1,0 +1,107 @@
+/** What needs a person, in one sentence above all, and where on the page each remedy stands. */
+import type { LiveAccount, LiveProblem, NowView, StatusLine } from "../../api/types.ts";
+import { exchangeMoment, span } from "../lib/format.ts";
+import { isOld, mayBeWell } from "../lib/store.ts";
+
+const idOf = (...words: string[]): string => words.join("-").replaceAll(/[^\w-]+/g, "-");
+export const boxId = ({ code, accounts }: LiveProblem): string => idOf("problem", code, ...accounts);
+export const lineId = ({ subject }: StatusLine): string => idOf("status", subject);
+
+/** The box that says the same as a line of `status`; undefined: there is none. */
+export function boxOf({ text }: StatusLine, problems: readonly LiveProblem[]): LiveProblem | undefined {
+  return problems.find(({ code }) => text.startsWith(`${code}:`));
+}
+
+/** What a person has to see to, each once, and where on the page the remedy stands. */
+function wrongOf({ status, live }: NowView): { name: string; id: string }[] {
+  const problems = live?.problems ?? [];
+  const lines = status?.lines.filter(({ state }) => state === "attention") ?? [];
+  const boxes = lines.map((line) => boxOf(line, problems));
+  return [
+    ...lines
+      .map((line, place) => ({ line, box: boxes[place] }))
+      .map(({ line, box }) => ({
+        name: line.subject,
+        id: box ? boxId(box) : lineId(line),
+      })),
+    ...problems
+      .filter((problem) => problem.person && !boxes.includes(problem))
+      .map((problem) => ({ name: problem.code, id: boxId(problem) })),
+  ];
+}
+
+export function Verdict({ view }: { view: NowView }) {
+  const { live, market, feed } = view;
+  const wrong = wrongOf(view);
+  const halted = haltedInWords(live?.accounts ?? []);
+  if (wrong.length > 0 || halted?.refused)
+    return (
+      <p class="verdict row box marked" data-tone="alarm" role="alert">
+        <b>Needs attention{wrong.length > 0 && ":"}</b>
+        <span>
+          {wrong.map(({ name, id }, place) => (
+            <span key={id}>
+              {place > 0 && ", "}
+              <a href={`#${id}`}>{name}</a>
+            </span>
+          ))}
+          {wrong[0] && (
+            <>
+              . What to do: <a href={`#${wrong[0].id}`}>see below</a>.
+            </>
+          )}{" "}
+          {halted?.words}
+        </span>
+      </p>
+    );
+  if (isOld.value)
+    return (
+      <p class="verdict row box marked" data-tone="calm">
+        <b>Not live</b> What stands here was so when the server was last heard.
+      </p>
+    );
+  if (live && live.phase === "closed")
+    return (
+      <p class="verdict row box marked" data-tone="calm">
+        <b>Waiting for the budget</b> No call is made for another {span(live.closedForMs)}: the service
+        refused one.
+      </p>
+    );
+  if (halted)
+    return (
+      <p class="verdict row box marked" data-tone="calm">
+        <b>Some calls wait</b> {halted.words}
+      </p>
+    );
+  if (!feed.simulated && market.phase === "closed")
+    return (
+      <p class="verdict row box marked" data-tone="calm">
+        <b>The market is closed</b> {market.closedReason ?? "for today"}
+        {market.opensAt ? `; it opens ${exchangeMoment(market.opensAt)}` : ""}. Nothing is wrong.
+      </p>
+    );
+  if (!mayBeWell.value) return null;
+  return (
+    <p class="verdict row box marked" data-tone="good">
+      <b>All is well</b> {feed.simulated ? "The simulated market never closes." : (feed.address ?? "")}
+    </p>
+  );
+}
+
+/**
+ * Which of several accounts are refused or wait for their budget, and how many go on; null: none does. No time is in it:
+ * an alert that changes is read aloud again.
+ */
+function haltedInWords(accounts: readonly LiveAccount[]): { refused: boolean; words: string } | null {
+  const refused = accounts.filter(({ state }) => state === "refused");
+  const waiting = accounts.filter(({ state, phase }) => state === "active" && phase === "closed");
+  if (accounts.length < 2 || refused.length + waiting.length === 0) return null;
+  const others = accounts.filter(({ state, phase }) => state === "active" && phase !== "closed").length;
+  const halted = [
+    ...refused.map(({ name }) => `${name} is refused by the service`),
+    ...waiting.map(({ name }) => `${name} waits for its budget: the service refused a call`),
+  ];
+  const goOn =
+    others === 0 ? "No other account is called." : `Going on: ${others} of ${accounts.length} accounts.`;
+  return { refused: refused.length > 0, words: `${halted.join("; ")}. ${goOn}` };
+}
