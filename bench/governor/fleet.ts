@@ -11,8 +11,8 @@ import {
   type GovernorState,
 } from "../../src/collect/governor/governor.ts";
 import { handOver, inherit } from "../../src/collect/governor/handover.ts";
-import type { Moment } from "../../src/accounts/lease.ts";
-import { LeaseTrust } from "../../src/accounts/leaseTrust.ts";
+import type { Moment } from "../../src/accounts/lease/leaseRules.ts";
+import { LeaseTrust } from "../../src/accounts/lease/leaseTrust.ts";
 import { cellsOf } from "./matrix.ts";
 import { eventOf } from "./ours.ts";
 import { seeded, seedOf, type Random } from "./random.ts";

@@ -44,7 +44,9 @@ export function inOne(accounts: readonly Account[]): Omit<Account, "name"> | nul
   const { feed, limitWindowMs } = first;
   const limit = accounts.reduce((sum, one) => sum + (one.limit * limitWindowMs) / one.limitWindowMs, 0);
   return {
-    ...{ feed, limit: Math.max(1, Math.floor(limit)), limitWindowMs },
+    feed,
+    limit: Math.max(1, Math.floor(limit)),
+    limitWindowMs,
     limitGiven: accounts.every(({ limitGiven }) => limitGiven),
   };
 }

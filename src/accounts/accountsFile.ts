@@ -155,7 +155,8 @@ async function accountsOf(file: string, text: string, settings: AccountSettings)
   const accounts = read.value.accounts.map(({ name, baseUrl, limit, windowMs, whenUnsure }, index) => {
     const credentials = Object.freeze(secrets[index] as Secrets);
     return Object.freeze({
-      ...{ name, ...(whenUnsure && { whenUnsure }) },
+      name,
+      ...(whenUnsure && { whenUnsure }),
       feed: Object.freeze({ kind: "account" as const, baseUrl, credentials }),
       limit: limit ?? settings.limit,
       limitGiven: limit !== undefined || settings.limitGiven,
@@ -165,7 +166,7 @@ async function accountsOf(file: string, text: string, settings: AccountSettings)
   return { accounts, names: accounts.map(({ name }) => name), problems, others };
 }
 
-/** What the schema of one account cannot say: of its secrets, of the settings, and of two accounts. */
+/** What the schema of one account cannot check: secrets, settings, and two accounts that share something. */
 function lookAt(
   entries: readonly Entry[],
   { dir, settings, files }: { dir: string; settings: AccountSettings; files: SecretFiles },

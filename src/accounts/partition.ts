@@ -6,7 +6,6 @@
  */
 import { createHash } from "node:crypto";
 
-/** An account that takes part. */
 export type Sharer = {
   name: string;
   /** Calls that it may make in a window; its share of the work is in proportion to their rate. */
@@ -21,9 +20,7 @@ export type Wanted = {
   delayed: boolean;
   /** The account that the job is pinned to; null: any. */
   account: string | null;
-  /** What shares calls. */
   symbols: readonly string[];
-  /** What is a call each. */
   contracts: readonly string[];
   watchlist: string | null;
 };
@@ -166,7 +163,10 @@ function takersOf(accounts: readonly Sharer[]): Taker[] {
   // In order, because sums of fractions depend on it.
   const rate = sorted.reduce((sum, { limit, windowMs }) => sum + limit / windowMs, 0);
   return sorted.map(({ name, limit, windowMs }) => ({
-    ...{ name, share: limit / windowMs / rate, hash: hashOf(name), load: 0 },
+    name,
+    share: limit / windowMs / rate,
+    hash: hashOf(name),
+    load: 0,
   }));
 }
 

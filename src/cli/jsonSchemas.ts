@@ -11,7 +11,7 @@ import { journalAcceptJson, journalListJson, journalRepairJson, journalVerifyJso
 import { lakeJson, lakeRestoreJson, lakeVerifyJson } from "./lakeJson.ts";
 import { migrateJson } from "./migrate.ts";
 import { planJson } from "./plan.ts";
-import { pollJson } from "./poll.ts";
+import { pollJson } from "./pollReport.ts";
 import { keysAddJson, keysListJson, keysRevokeJson } from "./serveKeys.ts";
 import { sqlJson } from "./sqlAnswer.ts";
 import { statusJson } from "../run/statusJson.ts";

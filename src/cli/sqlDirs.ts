@@ -14,7 +14,7 @@ const OWN = "quotekeeper-sql-";
 const MODE = 0o700;
 
 /** The directories, until `close` removes those of the statement. */
-export type SqlDirs = {
+type SqlDirs = {
   /** For what DuckDB has no memory for. */
   temp: string;
   places: HotPlaces;

@@ -6,7 +6,7 @@ import { requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { QuotekeeperError } from "../errors.ts";
 import { requireToken } from "../web/guard/hosts.ts";
-import type { Fleet } from "../run/fleet.ts";
+import type { Fleet } from "../accounts/lease/fleet.ts";
 import { lockDataDir, thisProcess } from "../run/beside/lock.ts";
 import type { Edges } from "../run/edges.ts";
 import type { Opened } from "./collecting.ts";
@@ -65,15 +65,15 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
     const refused = new Promise<QuotekeeperError>((resolveError) => (onLate = resolveError));
     const schema = await prepareSchema(archive, edges, { log: calm, ending: interrupted, onLate });
     const joining = (fleet = await openFleet(config, archive, { lock, clock, self, log, jobs }));
-    void interrupted.then(() => joining.takeNoMore());
-    const taken = await joining.join(schema.isReady === false ? 0 : JOIN_PATIENCE_MS);
+    void interrupted.then(() => joining.stopAcquiring());
+    const acquired = await joining.join(schema.isReady === false ? 0 : JOIN_PATIENCE_MS);
     const ended = Promise.race([joining.lost, refused]).then((error) => (lost = error).code);
     const ending = Promise.race([interrupted, ended]);
-    const fleetWith = { fleet: joining, taken };
+    const fleetWith = { fleet: joining, acquired };
     const beside = { opened, lock, fleet: fleetWith, jobs, schemaReady: schema.settled, openWeb };
     await collect(config, edges, { ...beside, line, log, calm, ending });
   } finally {
-    fleet?.takeNoMore();
+    fleet?.stopAcquiring();
     await opened.web?.close();
     await opened.collection?.close();
     await endPool(opened.reader, clock);

@@ -4,10 +4,9 @@
  */
 import type { MissReason } from "../journal/ledger.ts";
 
-/** What is remembered of one instrument. `failures` is 0 for a suspect that has been answered since. */
+/** `failures` is 0 for a suspect that has been answered since. */
 type Setback = { failures: number; askAgainAtMs: number; suspect: boolean; reason: MissReason };
 
-/** One vain attempt. */
 type VainAttempt = {
   /** The slot it was for, epoch ms. */
   slotAtMs: number;
@@ -21,7 +20,6 @@ type VainAttempt = {
 
 const DAY_MS = 86_400_000;
 
-/** The instruments that rest, by their names, each until it is asked again. */
 export class AskBackoff {
   readonly #setbacks = new Map<string, Setback>();
 
@@ -36,7 +34,6 @@ export class AskBackoff {
     return setback !== undefined && atMs < setback.askAgainAtMs ? setback.reason : null;
   }
 
-  /** Whether it has made a whole call fail and must be asked alone. */
   isSuspect(name: string): boolean {
     return this.#setbacks.get(name)?.suspect === true;
   }
@@ -75,7 +72,6 @@ export class AskBackoff {
     for (const [name, { failures }] of this.#setbacks) if (failures === 0) this.#setbacks.delete(name);
   }
 
-  /** All that are held back, by name. */
   names(): string[] {
     return [...this.#setbacks].flatMap(([name, { failures }]) => (failures > 0 ? [name] : [])).sort();
   }

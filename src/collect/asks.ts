@@ -11,7 +11,6 @@ import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/re
 import type { Job } from "../schedule/readJobs.ts";
 import { byUrgency, type Urgency } from "./urgencyQueue.ts";
 
-/** A job at one of its slots, with what it polls there. */
 export type DueJob = {
   job: Pick<Job, "name" | "delayed" | "priority" | "watchlist" | "account">;
   slotAt: Instant;
@@ -26,10 +25,8 @@ export type DueJob = {
 /** What of a due job says what is polled. */
 export type DuePart = Pick<DueJob, "job" | "symbols" | "contracts">;
 
-/** A job's wish for an instrument at one of its slots. */
 export type Want = Pick<DueJob, "slotAt" | "deadlineMs" | "closes"> & { job: string; priority: number };
 
-/** Some wants, and what follows from all of them. */
 export type Wishes = {
   wants: readonly Want[];
   /** Names of the jobs. */
@@ -41,7 +38,7 @@ export type Wishes = {
   deadlineMs: number;
 };
 
-/** One instrument or watchlist: how the ledger names it, how a plan tells it apart, the call that asks for it alone. */
+/** An instrument or watchlist: its name in the ledger, its key in a plan, and the call that asks for it alone. */
 type Subject = { name: string; key: string; call: QuoteCall };
 
 /** A subject to ask for, and for whom. */
@@ -52,13 +49,11 @@ export type AskGroup = Urgency & { asks: readonly Ask[]; account: string | null 
 
 /** What planning takes from the calls before. */
 export type PlanOptions = {
-  /** Most symbols of a call. */
   batchSize: number;
   /** When an instrument was last asked and answered, epoch ms UTC; 0 when it never was. */
   lastSeenMs?: (name: string) => number;
   /** Symbols that must not share a call, because they have made one fail. */
   alone?: (symbol: string) => boolean;
-  /** Whose each is, where there are several accounts: no call asks for what is another's. */
   ownerOf?: OwnerOf | undefined;
   /** Whether an account's calls are made here. Default: all are. */
   isCalled?: (account: string) => boolean;
@@ -135,17 +130,16 @@ export function wantedOf(due: readonly DuePart[]): Wanted[] {
   return Array.from(wanted.values(), ({ lists }) => lists);
 }
 
-/** What a call asks for, one by one. */
 export function subjectsOf(call: QuoteCall): Subject[] {
   const { form, delayed } = call;
   const key = (name: string): string => `${form} ${delayed} ${name}`;
   return namesOf(call).map((name, index) => ({
-    ...{ name, key: key(name) },
+    name,
+    key: key(name),
     call: form === "symbols" ? { form, symbols: call.symbols.slice(index, index + 1), delayed } : call,
   }));
 }
 
-/** What follows from some wants. */
 export function wishesOf(wants: readonly Want[]): Wishes {
   const slots = wants.map(({ slotAt }) => slotAt).sort();
   return {
@@ -164,7 +158,6 @@ function kindOf({ form, delayed }: QuoteCall): Kind {
   return form !== "symbols" ? "single" : delayed ? "delayed list" : "list";
 }
 
-/** What a job polls: each name once, and each subject. */
 type TakenApart = { names: readonly string[]; subjects: Readonly<Record<Kind, readonly Subject[]>> };
 
 /** By their lists of symbols: the slots of a job share them. */

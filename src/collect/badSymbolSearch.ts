@@ -12,7 +12,6 @@ import { halved, type PlannedCall, slotMsOf, symbolCount, withSymbols } from "./
 
 /** What to do after a call has failed as a whole. */
 type Verdict =
-  /** Ask these. */
   | { kind: "ask"; calls: PlannedCall[] }
   /** What these calls asked for is missed. */
   | { kind: "give_up"; calls: PlannedCall[] }

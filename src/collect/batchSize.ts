@@ -12,7 +12,6 @@ export const MIN_BATCH_SIZE = 8;
 /** Full calls in a row that must succeed before the size grows by one. */
 const CALLS_PER_STEP = 3;
 
-/** What is known of a day; a value. */
 export type BatchSize = {
   readonly size: number;
   /** The longest list that was answered, 0 at first. */
@@ -22,7 +21,6 @@ export type BatchSize = {
   readonly successes: number;
 };
 
-/** The size at the start. */
 export const firstBatchSize: BatchSize = {
   size: FIRST_BATCH_SIZE,
   worked: 0,

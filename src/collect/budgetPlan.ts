@@ -2,31 +2,19 @@
 import { partition, type Sharer } from "../accounts/partition.ts";
 import { describeCall } from "../quotes-api/request.ts";
 import type { GovernorConfig } from "./governor/governor.ts";
-import {
-  type Ask,
-  type AskGroup,
-  type DueJob,
-  dueNames,
-  grouped,
-  planAsks,
-  wantedOf,
-  type Wishes,
-  wishesOf,
-} from "./asks.ts";
+import { type DueJob, dueNames, grouped, wantedOf } from "./asks.ts";
 import { ownedOf, type PlannedCall, planCalls } from "./callPlan.ts";
+import { type BudgetWalk, slotsInOrder, walkBudget } from "./budgetWalk.ts";
 
-/** One job's part of the plan. */
 type JobPlan = {
   job: string;
   slots: number;
-  /** Instruments due at its fullest slot. */
   instruments: number;
   /** Instruments due over the day, and those of them that no call reaches in time. */
   due: number;
   starved: number;
 };
 
-/** All that falls due at one instant. */
 type SlotPlan = {
   at: Date;
   calls: number;
@@ -34,7 +22,6 @@ type SlotPlan = {
   doneMs: number | null;
 };
 
-/** The plan of a day. */
 export type BudgetPlan = {
   slots: SlotPlan[];
   jobs: JobPlan[];
@@ -45,11 +32,9 @@ export type BudgetPlan = {
   passMs: number;
   /** When everything has been asked once, after the first slot, in ms; null when something never is. */
   fullPassMs: number | null;
-  /** Whether the calls are within the limit. */
   fits: boolean;
   /** Instruments over the day that are missed at GOVERNOR_REACH although the calls fit; 0 where they do not. */
   missedAtReach: number;
-  /** The jobs that do not fit. */
   starving: string[];
   /** Instruments that no call reaches in time, and at how many slots of the day: those with the most, some of them. */
   hungriest: { instrument: string; slots: number }[];
@@ -60,7 +45,6 @@ export type BudgetPlan = {
   fitsEveryMs: number | null;
 };
 
-/** The plan of a day for several accounts. */
 type AccountsPlan = {
   accounts: { account: string; plan: BudgetPlan }[];
   /** What no account asks for, see `partition`. */
@@ -181,7 +165,11 @@ function totalOf(plans: readonly BudgetPlan[]): BudgetPlan {
   const fits = starving.length === 0;
   const passMs = Math.max(0, ...plans.map((plan) => plan.passMs));
   return {
-    ...{ slots, jobs, starving, fits, passMs },
+    slots,
+    jobs,
+    starving,
+    fits,
+    passMs,
     // An instrument has one account, but for its delayed quotes.
     hungriest: hungriestOf(plans.flatMap((plan) => plan.hungriest.map((one) => [one.instrument, one.slots]))),
     batches: plans.flatMap(({ batches }) => batches),
@@ -225,7 +213,7 @@ function sumOf(counts: readonly number[]): number {
   return counts.reduce((sum, each) => sum + each, 0);
 }
 
-/** The latest of several times; null, which is never, is later than all. */
+/** Null, which is never, is later than all times. */
 function latest(times: readonly (number | null)[]): number | null {
   return times.reduce<number | null>(
     (last, each) => (last === null || each === null ? null : Math.max(last, each)),
@@ -296,138 +284,4 @@ function everyNth(slots: readonly DueJob[], everyMs: number): DueJob[] {
     } else kept.push(slot);
   }
   return kept;
-}
-
-/** What falls due at each slot, by its time. */
-function slotsInOrder(due: readonly DueJob[]): [string, DueJob[]][] {
-  return [...grouped(due, ({ slotAt }) => slotAt)].sort(([a], [b]) => (a < b ? -1 : 1));
-}
-
-// Walks a day in virtual time, as the collector would: at each slot what is due is planned with what still waits;
-// calls leave one by one at the even pace of the limit, the most urgent first; what has not left when its slot is
-// over is starved. Pure.
-
-/** What came of it. */
-type BudgetWalk = {
-  /** Instruments that no call reached in time, by job; jobs without any are left out. */
-  starved: Map<string, number>;
-  /** At how many slots each of them starved, once for each job. */
-  hungry: Map<string, number>;
-  /** When the last call of each slot left, ms after it, by its time; null where some never did. */
-  doneMs: Map<string, number | null>;
-  /** When everything had been asked once, ms after the first slot; null when something never was. */
-  fullPassMs: number | null;
-};
-
-/** @param gapMs time between two calls */
-function walkBudget(due: readonly DueJob[], gapMs: number, batchSize: number): BudgetWalk {
-  const slots = slotsInOrder(due);
-  const walker = new Walker(gapMs, batchSize);
-  for (const [slotAt, jobs] of slots) walker.slot(Date.parse(slotAt), jobs);
-  walker.until(Infinity);
-  return walker.result(Date.parse(slots[0]?.[0] ?? ""), new Set(due.map(dueNames)));
-}
-
-class Walker {
-  readonly #gapMs: number;
-  readonly #batchSize: number;
-  readonly #starved = new Map<string, number>();
-  readonly #hungry = new Map<string, number>();
-  readonly #doneMs = new Map<string, number | null>();
-  /** When each instrument was asked first, and last. */
-  readonly #firstMs = new Map<string, number>();
-  readonly #lastMs = new Map<string, number>();
-  #waiting: AskGroup[] = [];
-  #freeMs = -Infinity;
-
-  constructor(gapMs: number, batchSize: number) {
-    this.#gapMs = gapMs;
-    this.#batchSize = batchSize;
-  }
-
-  /** A slot comes. */
-  slot(atMs: number, due: readonly DueJob[]): void {
-    this.until(atMs);
-    this.#freeMs = Math.max(this.#freeMs, atMs);
-    this.#waiting = planAsks(
-      due,
-      { batchSize: this.#batchSize, lastSeenMs: (name) => this.#lastMs.get(name) ?? 0 },
-      this.#lasting(this.#waiting, atMs),
-    );
-  }
-
-  /** Lets calls leave until an instant. */
-  until(untilMs: number): void {
-    let next = 0;
-    for (; next < this.#waiting.length && this.#freeMs < untilMs; next += 1) {
-      const waiting = this.#waiting[next];
-      const asks = waiting ? this.#lasting([waiting], this.#freeMs) : [];
-      if (asks.length === 0) continue;
-      this.#leave(asks);
-      this.#freeMs += this.#gapMs;
-    }
-    this.#waiting = this.#waiting.slice(next);
-  }
-
-  result(firstMs: number, due: Iterable<readonly string[]>): BudgetWalk {
-    const passes = [...this.#firstMs.values()].map((first) => first - firstMs);
-    const complete = [...due].every((names) => names.every((name) => this.#firstMs.has(name)));
-    return {
-      starved: this.#starved,
-      hungry: this.#hungry,
-      doneMs: this.#doneMs,
-      fullPassMs: complete ? passes.reduce((longest, each) => Math.max(longest, each), 0) : null,
-    };
-  }
-
-  #leave(asks: readonly Ask[]): void {
-    const atMs = this.#freeMs;
-    const slots = new Set<string>();
-    for (const { subject } of asks) {
-      if (!this.#lastMs.has(subject.name)) this.#firstMs.set(subject.name, atMs);
-      this.#lastMs.set(subject.name, atMs);
-    }
-    for (const by of new Set(asks.map((ask) => ask.by))) for (const { slotAt } of by.wants) slots.add(slotAt);
-    for (const slotAt of slots)
-      if (this.#doneMs.get(slotAt) !== null) this.#doneMs.set(slotAt, atMs - Date.parse(slotAt));
-  }
-
-  #starve({ subject: { name }, by }: Ask, left: Wishes | null): void {
-    const lost = by.wants.length - (left?.wants.length ?? 0);
-    this.#hungry.set(name, (this.#hungry.get(name) ?? 0) + lost);
-  }
-
-  /** What is wanted still; the rest is starved. */
-  #lasting(groups: readonly AskGroup[], atMs: number): Ask[] {
-    type Fate = { by: Wishes; left: Wishes | null; count: number };
-    const known = new Map<Wishes, Fate>();
-    const lasting: Ask[] = [];
-    let fate: Fate | undefined;
-    for (const { asks } of groups)
-      for (const ask of asks) {
-        const { by } = ask;
-        // Mostly the same jobs want it as want the one before, and all of it lasts.
-        if (fate?.by !== by) fate = known.get(by) ?? { by, left: leftOf(by, atMs), count: 0 };
-        if (fate.count === 0) known.set(by, fate);
-        fate.count += 1;
-        if (fate.left === by) lasting.push(ask);
-        else {
-          this.#starve(ask, fate.left);
-          if (fate.left) lasting.push({ subject: ask.subject, by: fate.left });
-        }
-      }
-    for (const [{ wants }, { count }] of known)
-      for (const { job, slotAt } of wants.filter(({ deadlineMs }) => deadlineMs <= atMs)) {
-        this.#starved.set(job, (this.#starved.get(job) ?? 0) + count);
-        this.#doneMs.set(slotAt, null);
-      }
-    return lasting;
-  }
-}
-
-/** What is left of wishes at an instant; null: nothing. */
-function leftOf(by: Wishes, atMs: number): Wishes | null {
-  if (by.deadlineMs > atMs) return by;
-  const wants = by.wants.filter(({ deadlineMs }) => deadlineMs > atMs);
-  return wants.length > 0 ? wishesOf(wants) : null;
 }

@@ -40,7 +40,6 @@ export type CallLog = {
 /** A log of calls that count nowhere: those to a service that ends with the process. */
 export const NO_CALL_LOG: CallLog = { leaves: () => () => undefined, closed: () => undefined };
 
-/** What the files know. */
 export type NotedCalls = {
   /** The calls of the last two windows. */
   calls: readonly EarlierCall[];

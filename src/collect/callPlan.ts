@@ -17,14 +17,12 @@ import {
 } from "./asks.ts";
 import type { Urgency } from "./urgencyQueue.ts";
 
-/** A call to make, and for whom. */
 export type PlannedCall = Urgency & {
   call: QuoteCall;
   /** Who wants each of its instruments, by the name that the ledger gives it. */
   wants: ReadonlyMap<string, readonly Want[]>;
   /** Whose share it is; null: there is one account. */
   account: string | null;
-  /** Names of the jobs it serves. */
   jobs: string[];
   /** The newest of the slots it serves; null for a call by hand. */
   slotAt: Instant | null;
@@ -53,7 +51,7 @@ export function planCalls(
   return [...planInTurn(due, options, waiting)];
 }
 
-/** The same; each call is made when it is asked for. */
+/** As `planCalls`, but each call is made when it is read. */
 export function planInTurn(
   due: readonly DueJob[],
   options: PlanOptions,
@@ -167,7 +165,6 @@ function asksOf(calls: readonly PlannedCall[]): Ask[] {
   );
 }
 
-/** The one call for a group. */
 function callOf({ asks, account, priority, deadlineMs, unseenSinceMs }: AskGroup): PlannedCall {
   const [first] = asks;
   if (!first) throw new RangeError("a call asks for something");
@@ -183,7 +180,13 @@ function callOf({ asks, account, priority, deadlineMs, unseenSinceMs }: AskGroup
   const { jobs, slotAt } = alike ? first.by : wishesOf(allWants(wants));
   return {
     call: call.form === "symbols" ? { ...call, symbols } : call,
-    ...{ wants, account, jobs, slotAt, priority, deadlineMs, unseenSinceMs },
+    wants,
+    account,
+    jobs,
+    slotAt,
+    priority,
+    deadlineMs,
+    unseenSinceMs,
   };
 }
 

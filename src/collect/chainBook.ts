@@ -10,13 +10,11 @@ import type { DueJob } from "./asks.ts";
 /** A slot of a job that polls something, without saying what. */
 type DueSlot = Omit<DueJob, "symbols" | "contracts">;
 
-/** A slot whose chains wait for the prices of their underlyings. */
 type Waiting = { due: DueSlot; chains: readonly Chain[] };
 
 /** A slot of a job, and underlyings whose chains are part of it. */
 type ChainsOfSlot = { due: DueSlot; underlyings: string[] };
 
-/** What a job's contracts are. */
 type Expansion = {
   contracts: readonly OptionContract[];
   /** Underlyings whose price must be asked first. */
@@ -25,7 +23,6 @@ type Expansion = {
   broken: string[];
 };
 
-/** A contract list, or why there is none. */
 type Expanded = OptionContract[] | "priceless" | "broken";
 
 /** The prices that all collectors expand chains by on an exchange date, decimal text by symbol. */
@@ -51,7 +48,6 @@ export class ChainBook {
     this.#onBroken = onBroken;
   }
 
-  /** Another calendar from now on, for what is expanded then and for when contracts expire. */
   useCalendar(calendar: Calendar): void {
     this.#calendar = calendar;
   }
@@ -119,7 +115,6 @@ export class ChainBook {
     });
   }
 
-  /** Learns the prices of an answer. */
   learn({ items }: ReadDocument): void {
     for (const read of items) {
       if (!read.ok || read.item.unknownSymbol) continue;
@@ -189,3 +184,15 @@ export class ChainBook {
 export function underlyingsOf(chains: readonly Chain[]): string[] {
   return [...new Set(chains.map(({ underlying }) => underlying))];
 }
+
+/** Stands in a slot for the contracts of a chain whose underlying has no price yet; withdrawn when it has. */
+export function pendingChain(underlying: string): string {
+  return `${PENDING}${underlying}`;
+}
+
+/** The other way; null: it is another name. */
+export function underlyingOfPending(name: string): string | null {
+  return name.startsWith(PENDING) ? name.slice(PENDING.length) : null;
+}
+
+const PENDING = "chain of ";

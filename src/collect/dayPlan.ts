@@ -16,22 +16,23 @@ const LOOK_AHEAD_DAYS = 14;
 
 const DAY_MS = 86_400_000;
 
-/** What is said of a part of the plan. */
 type PlanPart = Pick<BudgetPlan, "callsPerPass" | "passMs" | "fits" | "missedAtReach" | "starving">;
 
 const partOf = ({ callsPerPass, passMs, fits, missedAtReach, starving }: BudgetPlan): PlanPart => ({
-  ...{ callsPerPass, passMs, fits, missedAtReach, starving },
+  callsPerPass,
+  passMs,
+  fits,
+  missedAtReach,
+  starving,
 });
 
 /** The plan of a day. Of several accounts the limit is the sum, and the window the longest. */
 export type DayPlan = BudgetPlan & {
   limit: number;
   windowMs: number;
-  /** Each account's share. */
   accounts: (Sharer & PlanPart & { callsADay: number })[];
   /** All of it with one more account of 60 calls a minute; null where there is but one account. */
   withOneMore: PlanPart | null;
-  /** Watchlists that nobody asks for. */
   unasked: string[];
 };
 
@@ -88,7 +89,9 @@ export function dueOn(
     .slotsBetween(new Date(midnight - 1), new Date(midnight + 2 * DAY_MS))
     .filter((slot) => exchangeDate(slot) === date)
     .map((slot) => ({
-      ...{ job, slotAt: instantFromDate(slot), ...schedule.endOf(slot) },
+      job,
+      slotAt: instantFromDate(slot),
+      ...schedule.endOf(slot),
       ...polledOn(chains.contractDate(slot)),
     }));
 }

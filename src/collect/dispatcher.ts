@@ -40,7 +40,6 @@ import { type PlannedCall, split, symbolCount } from "./callPlan.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import { queueClass, type UrgencyOptions, UrgencyQueue } from "./urgencyQueue.ts";
 
-/** What is read of a journaled answer besides its kind. */
 type Kept = { record: DatedAnswer; answer: Answer };
 
 /**
@@ -60,14 +59,12 @@ export type BorrowedEnd = { headers: Readonly<Record<string, string>>; outcome: 
 /** Leave to make one call of another program's budget, which is to be told how the call ended. */
 export type Leave = (end: BorrowedEnd) => void;
 
-/** A program beside that waits for a call of this budget. */
 type Borrower = { urgent: boolean; go: () => void };
 
 /** How a call ended. `askedMs`: when it was asked for, epoch ms UTC; that may be later than it was let go. */
 export type Result =
   { kind: "answered"; answer: Answer; askedMs: number } | { kind: "missed"; reason: MissReason };
 
-/** What the dispatcher is made of. */
 export type DispatcherOptions = {
   clock: Clock;
   send: Send;
@@ -86,6 +83,13 @@ export type DispatcherOptions = {
   onResult: (planned: PlannedCall, result: Result) => void;
   /** Calls under way at once, at most, as things stand now. Default: `CONCURRENCY`. */
   atOnce?: () => number;
+  /**
+   * Each call is made once, whatever came of the others: by hand. Only a call that may be refused for the machine's clock is made
+   * again. Default: false.
+   */
+  once?: boolean;
+  /** Called for how long, in ms, the budget holds calls back. */
+  onHeld?: (forMs: number) => void;
   /** Asks the program that holds the account's budget for a call; null: none does, and the budget is one's own. */
   borrow?: (signal: AbortSignal) => Promise<Leave | null>;
   /** Calls of a window that programs beside may have which can wait. */
@@ -188,7 +192,6 @@ export class Dispatcher {
     return handOver(step(this.#governor, { type: "tick" }, this.#options.clock.monotonicMs()));
   }
 
-  /** Takes a call in. */
   add(planned: PlannedCall): void {
     this.#enter({ planned, attempt: 1, setback: null, held: null });
   }
@@ -285,24 +288,20 @@ export class Dispatcher {
     return this.#waiting.size + this.#sending.size + this.#retrying.size;
   }
 
-  /** Calls sent in the last window. */
   get callsUsed(): number {
     const sinceMs = this.#options.clock.monotonicMs() - this.#options.governor.windowMs;
     this.#sentAtMs = this.#sentAtMs.filter((at) => at > sinceMs);
     return this.#sentAtMs.length;
   }
 
-  /** What the governor knows of the budget at the moment. */
   get budget(): BudgetState {
     return budgetState(this.#governor, this.#options.clock.monotonicMs());
   }
 
-  /** The error of the last call, null when it brought quotes. */
   get lastError(): Error | null {
     return this.#lastError;
   }
 
-  /** Resolves when nothing waits and nothing is under way. */
   async idle(): Promise<void> {
     while (this.queued > 0 || this.#pumping)
       await Promise.all([this.#pumping, ...this.#sending, ...this.#retrying]);
@@ -383,6 +382,7 @@ export class Dispatcher {
         // Starts its first task at once, which pauses it again.
         this.#queue.start();
       } else {
+        if (!allowed.maySend) this.#options.onHeld?.(allowed.notBeforeMs - nowMs);
         const byBudget = HELD[this.#closed ? this.#governor.closedBy : "refusal"];
         const held = isHeldForOthers(this.#governor) ? "down" : byBudget;
         if (!allowed.maySend && this.#heldFor !== held) {
@@ -482,6 +482,7 @@ export class Dispatcher {
 
   #take(ticket: Ticket, { answer, record }: Kept): void {
     const { planned } = ticket;
+    const { once } = this.#options;
     if (answer.outcome === "quotes") {
       this.#lastError = null;
       this.#unauthorized = null;
@@ -493,12 +494,12 @@ export class Dispatcher {
     const forTheClock = unauthorized && ticket.attempt === 1 && mayBeTheClock;
     // A second attempt shows it: answered, the time is right; refused, it was not the clock.
     if (!forTheClock && ticket.attempt > 1) this.#clockInDoubt = false;
-    if (answer.outcome === "quota_fault") this.#enter({ ...ticket, setback: "refused" });
+    if (answer.outcome === "quota_fault" && !once) this.#enter({ ...ticket, setback: "refused" });
     // The refusal has shown how far the machine's clock is off: the next attempt signs by the service's.
     else if (forTheClock) this.#enter({ ...ticket, attempt: 2, setback: "unauthorized" });
     else if (unauthorized) this.#refused(ticket, answer, record);
     // A call that looks into another one's failure tells enough by failing once.
-    else if (answer.outcome !== "server_error" || planned.part || !this.#again(ticket, record))
+    else if (answer.outcome !== "server_error" || once || planned.part || !this.#again(ticket, record))
       this.#finish(planned, { kind: "answered", answer, askedMs: Date.parse(record.requestedAt) });
   }
 
@@ -515,7 +516,7 @@ export class Dispatcher {
 
   /** Whether a call may ask if the credentials are refused still: one for each slot, later for the first one of a minute. */
   #mayTry({ slotAt }: PlannedCall): boolean {
-    if (this.#unauthorized === null) return true;
+    if (this.#unauthorized === null || this.#options.once) return true;
     const { sinceMs, triedMs, slotAt: triedFor } = this.#unauthorized;
     const nowMs = this.#options.clock.monotonicMs();
     return slotAt !== triedFor && (nowMs - sinceMs < REFUSED_FOR_MS || nowMs - triedMs >= PROBED_EVERY_MS);
@@ -535,7 +536,8 @@ export class Dispatcher {
     this.#complain(ticket.planned, error as Error);
     const code = error instanceof QuotekeeperError ? error.code : null;
     // An answer that could not be journaled is not kept, and asking again would not help.
-    if (!code?.startsWith("SERVICE_")) this.#finish(ticket.planned, { kind: "missed", reason: "down" });
+    if (!code?.startsWith("SERVICE_") || this.#options.once)
+      this.#finish(ticket.planned, { kind: "missed", reason: "down" });
     else if (code === "SERVICE_CUT_SHORT" && this.#closed) this.#enter({ ...ticket, setback: "transport" });
     else if (!ERRORS[code].retryable || !this.#retry(ticket))
       this.#finish(ticket.planned, { kind: "missed", reason: "transport" });
@@ -586,7 +588,9 @@ export class Dispatcher {
       get call() {
         return describeCall(call);
       },
-      ...{ jobs, slotAt, reason },
+      jobs,
+      slotAt,
+      reason,
     };
     const why = reason === "unauthorized" ? "the service refuses the credentials" : "its slot is over";
     this.#options.log.warn(missed, `missed: ${why}`);

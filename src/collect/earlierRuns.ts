@@ -13,7 +13,6 @@ import { storedNames } from "./callPlan.ts";
 /** An answer that an earlier run has kept. `requestedAt`: UTC, as `Date.parse` reads it. */
 type EarlierAnswer = RawAnswer & { request: QuoteCall; requestedAt: string };
 
-/** An answer with quotes, and what was asked for when. */
 type Quoted = { call: QuoteCall; askedMs: number; document: ReadDocument };
 
 /** What earlier runs have stored, and when they asked for each instrument. */
@@ -28,7 +27,6 @@ export class EarlierRuns {
     this.#sinceMs = sinceMs;
   }
 
-  /** Takes an answer in. */
   add({ request, requestedAt, ...raw }: EarlierAnswer): void {
     const askedMs = Date.parse(requestedAt);
     if (raw.status !== 200) return;

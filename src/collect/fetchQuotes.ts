@@ -16,10 +16,8 @@ import { type Deadlines, type Watch, withDeadlines } from "./transport/deadlines
 import { wireConnector } from "./transport/wire.ts";
 import { withholding } from "./transport/withhold.ts";
 
-/** The answer as it arrived. */
 type RawResponse = {
   requestedAt: Instant;
-  /** When the last byte had arrived. */
   observedAt: Instant;
   status: number;
   /** The headers this program uses, lower case. */
@@ -44,7 +42,6 @@ export type FetchQuotes = (
   mayLeave?: () => boolean,
 ) => Promise<RawResponse>;
 
-/** The longest waits of a call. */
 export const DEADLINES: Deadlines = { connectMs: 5_000, headersMs: 10_000, callMs: 20_000 };
 
 /** Connections kept open to the service, at most. */
@@ -65,7 +62,6 @@ const KEPT_HEADERS = [
 /** Bytes of a body in which a document that says "not authorized" is looked for; it has no room for quotes. */
 const SHORT_BODY = 4_096;
 
-/** What the edge is made of. */
 export type FetchOptions = {
   /** The base address, without `/v1`. */
   baseUrl: string;
@@ -74,11 +70,9 @@ export type FetchOptions = {
   /** Gives strictly increasing receive times. */
   observe: () => Instant;
   userAgent: string;
-  /** Default: `DEADLINES`. */
   deadlines?: Deadlines;
 };
 
-/** The open edge. */
 export type OpenFetchQuotes = {
   fetchQuotes: FetchQuotes;
   /** What is added to the machine's clock in timestamps, in ms; 0 unless the service showed that the clock is off. */
@@ -148,7 +142,6 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
   };
 }
 
-/** A call ready to go. */
 type SignedCall = { url: string; authorization: string; requestedAt: Instant };
 
 /** Signs a call: with a nonce and a timestamp of its own, each time it is made. */

@@ -17,7 +17,7 @@ import {
   forgiven,
   MIN_BATCH_SIZE,
 } from "./batchSize.ts";
-import type { ChainBook } from "./chainBook.ts";
+import { type ChainBook, pendingChain } from "./chainBook.ts";
 import type { Result } from "./dispatcher.ts";
 import { BadSymbolSearch } from "./badSymbolSearch.ts";
 import { dueNames, grouped, type PlanOptions, type Want } from "./asks.ts";
@@ -43,15 +43,14 @@ type OutcomesOptions = {
   ask: (planned: PlannedCall) => void;
   /** Called when chains have stood for contracts since: whose they are is to be settled before they are asked for. */
   onExpanded: () => void;
-  /** Lets another account ask for what this one is refused; false: there is none. */
-  handOver: (planned: PlannedCall) => boolean;
+  /** Has another account ask for what this one is refused; false: there is none. */
+  askInstead: (planned: PlannedCall) => boolean;
   /** Takes the calls back that only wait for their turn. */
   withdraw: () => PlannedCall[];
   /** When instruments were last asked and answered by the runs before, epoch ms UTC. */
   lastSeenMs: ReadonlyMap<string, number>;
   /** Whose each instrument is; undefined: there is one account. */
   ownerOf: OwnerOf | undefined;
-  /** Whether this collector calls an account. */
   isCalled: (account: string) => boolean;
 };
 
@@ -106,7 +105,7 @@ export class Outcomes {
   }
 
   /** Takes the end of a call in. Whatever goes wrong here, everything it asked for is accounted for. */
-  take(planned: PlannedCall, result: Result): void {
+  end(planned: PlannedCall, result: Result): void {
     try {
       this.#settle(planned, result);
     } catch (error) {
@@ -291,7 +290,7 @@ export class Outcomes {
   }
 
   #unauthorized(planned: PlannedCall): void {
-    if (!this.#options.handOver(planned)) this.#ended(planned, "unauthorized");
+    if (!this.#options.askInstead(planned)) this.#ended(planned, "unauthorized");
   }
 
   #ended(planned: PlannedCall, reason: MissReason): void {
@@ -316,15 +315,3 @@ export class Outcomes {
     this.askBackoff.failed(name, { slotAtMs, slotMs, reason, suspect });
   }
 }
-
-/** Stands in a slot for the contracts of a chain whose underlying has no price yet; withdrawn when it has. */
-export function pendingChain(underlying: string): string {
-  return `${PENDING}${underlying}`;
-}
-
-/** The other way; null: it is another name. */
-export function underlyingOfPending(name: string): string | null {
-  return name.startsWith(PENDING) ? name.slice(PENDING.length) : null;
-}
-
-const PENDING = "chain of ";

@@ -14,8 +14,7 @@ import type { OwnerOf } from "../accounts/shares.ts";
 import { type PlannedCall, planCalls } from "./callPlan.ts";
 import { instantFromDate } from "../clock.ts";
 
-/** All calls that fall due at one instant, epoch ms. */
-export type SlotCost = { atMs: number; calls: number };
+type SlotCost = { atMs: number; calls: number };
 
 /** How far ahead a collector remembers what others used, in windows (`REMEMBERED_WINDOWS` of its governor), and one. */
 export const LOOK_AHEAD_WINDOWS = 16;
@@ -26,7 +25,6 @@ export const LOOK_AHEAD_WINDOWS = 16;
  */
 const SPARE_CALLS = 3;
 
-/** The slots whose cost is asked for, and of whose calls. */
 type Costed = {
   /** In (after, until]. */
   after: Date;
@@ -81,6 +79,42 @@ function callsOf(
     return { job, ...slot, symbols, contracts };
   });
   return planCalls(due, { batchSize: FIRST_BATCH_SIZE, ownerOf });
+}
+
+/** What the schedule needs of each account, found once a window. */
+export class Reserved {
+  readonly #costs = new Map<string, { costs: readonly SlotCost[]; untilMs: number }>();
+
+  clear(): void {
+    this.#costs.clear();
+  }
+
+  /** Calls of an account's window, of `limit`, that the schedule does not need. */
+  left(
+    account: string,
+    { limit, windowMs }: GovernorConfig,
+    schedule: {
+      jobs: readonly ScheduledJob[];
+      chains: ChainBook;
+      ownerOf: OwnerOf | undefined;
+      nowMs: number;
+    },
+  ): number {
+    const { jobs, chains, ownerOf, nowMs } = schedule;
+    let known = this.#costs.get(account);
+    if (!known || nowMs >= known.untilMs) {
+      const untilMs = nowMs + windowMs;
+      const costs = slotCosts(jobs, chains, {
+        after: new Date(nowMs - windowMs),
+        until: new Date(untilMs + (LOOK_AHEAD_WINDOWS + 1) * windowMs),
+        ownerOf,
+        isOurs: (call) => call.account === null || call.account === account,
+      });
+      known = { costs, untilMs };
+      this.#costs.set(account, known);
+    }
+    return shareOf({ limit }, reservedCalls(known.costs, nowMs, windowMs));
+  }
 }
 
 /** The calls to keep free at an instant, the spare ones not included. */

@@ -14,21 +14,18 @@ import type { MissReason, Share, SlotEntry } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { grouped } from "./asks.ts";
 
-/** What became of an instrument at a slot. */
 export type Fate = "stored" | MissReason;
 
-/** A slot of a job. */
 export type Slot = { job: string; slotAt: Instant };
 
 /** A slot that begins, or an account's share of one. */
-export type BeginningSlot = Slot & {
+type BeginningSlot = Slot & {
   /** Whose share it is. */
   account?: string;
   /** When it is over, epoch ms UTC; Infinity when no other one comes. */
   deadlineMs: number;
   /** Whether it wants delayed quotes. */
   delayed: boolean;
-  /** Names of what is due. */
   due: readonly string[];
   /** How much of its time has passed in which nothing could be asked for it, in ms. Default: 0. */
   lostMs?: number;
@@ -37,6 +34,9 @@ export type BeginningSlot = Slot & {
 /** `unsettled`: how many outcomes each name still waits for, one for each time the slot was opened with it. */
 type OpenSlot = { slot: BeginningSlot; entry: SlotEntry; unsettled: Map<string, number> };
 
+/** A share that was settled with misses, and the names of these. */
+type MissedShare = { slot: BeginningSlot; entry: Omit<SlotEntry, "due" | "misses">; names: Set<string> };
+
 /** Whose each instrument is, where there are several accounts. */
 type Owners = {
   ownerOf: OwnerOf;
@@ -44,7 +44,6 @@ type Owners = {
   isCalled: (account: string) => boolean;
 };
 
-/** Told of slots. */
 type SlotListener = {
   /** A slot has begun, or something else is due in some of its shares than was said before: those, all of them at once. */
   onOpened: (slot: BeginningSlot, shares: Share[]) => void;
@@ -55,7 +54,7 @@ type SlotListener = {
 };
 
 /** How long after its end a slot may have an answer yet, in ms: a call lasts 20 s, and its answer is on the disk soon after. */
-const ANSWERED_WITHIN_MS = 60_000;
+export const ANSWERED_WITHIN_MS = 60_000;
 
 /** A slot is cut short that has lost one of so many parts of its time: a second of a minute, 24 minutes of a day. */
 const CUT_SHORT_PARTS = 60;
@@ -68,11 +67,10 @@ type Stored = { names: readonly string[]; delayed: boolean; askedMs: number };
 
 /** The open slots, by job and time, in the order they were opened. */
 export class SlotBook {
-  /** The open shares of each slot, by account. */
   readonly #open = new Map<string, Map<string, OpenSlot>>();
   #recent: Stored[] = [];
   /** Shares that were settled with misses, as long as an answer to them may be under way. */
-  #missed: { slot: BeginningSlot; entry: SlotEntry; names: Set<string> }[] = [];
+  #missed: MissedShare[] = [];
   readonly #listener: SlotListener;
   readonly #owners: Owners | undefined;
 
@@ -82,7 +80,6 @@ export class SlotBook {
     this.#owners = owners;
   }
 
-  /** Whether an account's share of a slot is open. */
   isOpen(slot: Slot, account: string): boolean {
     return this.#open.get(slotKey(slot))?.has(account) === true;
   }
@@ -145,8 +142,7 @@ export class SlotBook {
     const { job, slotAt, account } = slot;
     const shares = this.#open.get(slotKey(slot)) ?? new Map<string, OpenSlot>();
     const before = shares.get(account);
-    const share = account === DEFAULT_ACCOUNT ? {} : { account };
-    const entry = before?.entry ?? { job, slotAt, ...share, due: [], misses: [] };
+    const entry = before?.entry ?? { job, slotAt, ...asAccount(account), due: [], misses: [] };
     const open = { slot, entry, unsettled: before?.unsettled ?? new Map<string, number>() };
     this.#open.set(slotKey(slot), shares.set(account, open));
     return open;
@@ -203,14 +199,25 @@ export class SlotBook {
   credit(names: readonly string[], delayed: boolean, askedMs: number): void {
     const stored = { names, delayed, askedMs };
     this.#recent = [...this.#recent.slice(1 - RECENT_ANSWERS), stored];
-    for (const missed of this.#missed) {
-      if (!isWithin(missed.slot, stored)) continue;
-      const { misses: _, ...entry } = missed.entry;
-      const due = names.filter((name) => missed.names.delete(name));
-      if (due.length > 0) this.#listener.onFound({ ...entry, due, misses: [] });
-    }
+    for (const missed of this.#missed) this.#find(stored, missed);
     for (const shares of [...this.#open.values()])
       for (const open of [...shares.values()]) this.#credit(stored, open);
+  }
+
+  /** Remembers a slot that was noted as missed and never opened: answers to it may come all the same. */
+  missed(slot: BeginningSlot): void {
+    for (const [account, names] of this.#shares(slot, slot.due)) {
+      const entry = { job: slot.job, slotAt: slot.slotAt, ...asAccount(account) };
+      const missed = { slot, entry, names: new Set(names) };
+      this.#missed.push(missed);
+      for (const stored of this.#recent) this.#find(stored, missed);
+    }
+  }
+
+  #find(stored: Stored, { slot, entry, names }: MissedShare): void {
+    if (!isWithin(slot, stored)) return;
+    const due = stored.names.filter((name) => names.delete(name));
+    if (due.length > 0) this.#listener.onFound({ ...entry, due, misses: [] });
   }
 
   #credit(stored: Stored, open: OpenSlot): void {
@@ -250,6 +257,11 @@ export class SlotBook {
       this.#missed.push({ slot, entry, names: new Set(entry.misses.map(([name]) => name)) });
     if (entry.due.length > 0) this.#listener.onSettled([entry]);
   }
+}
+
+/** An account as the ledger names it. */
+function asAccount(account: string): { account?: string } {
+  return account === DEFAULT_ACCOUNT ? {} : { account };
 }
 
 /** A share as it is now: it goes on, and the note does not. */

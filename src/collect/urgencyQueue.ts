@@ -1,7 +1,6 @@
 /** The order of p-queue's waiting calls: priority, then earliest deadline, then longest unseen. */
 import type { Queue, QueueAddOptions } from "p-queue";
 
-/** What decides who goes first. */
 export type Urgency = {
   /** Higher first. */
   priority: number;

@@ -1,25 +1,24 @@
 /** The accounts that this collector calls: opened when it takes them, given to the collector, and closed when they go. */
 import { type Account, accountKey, marketOf } from "../accounts/account.ts";
 import type { Sharer } from "../accounts/partition.ts";
-import { type CalledAccount, type Collector, sharerOf, type StoredIn } from "../collect/collector.ts";
+import { type Collector } from "../collect/collector.ts";
+import { type CalledAccount, sharerOf } from "../collect/accountDispatchers.ts";
+import { type StoredIn } from "../collect/dueShares.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { alwaysOpen, type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
-import type { Taken } from "./fleet.ts";
+import type { Acquired } from "../accounts/lease/caller.ts";
 import type { AccountStations, Stations } from "./stations.ts";
 
-/** What they are opened through. */
 type AccountsOptions = {
   stations: Pick<Stations, "open">;
   called: (open: AccountStations) => CalledAccount;
-  /** The accounts that share the jobs. */
   accounts: readonly Account[];
 };
 
-type AccountsCollector = Pick<Collector, "replaceAccounts" | "shareAmong" | "take" | "leave">;
+type AccountsCollector = Pick<Collector, "replaceAccounts" | "shareAmong" | "startCalling" | "stopCalling">;
 
-/** They. */
 export class AccountsCalled {
   readonly #options: AccountsOptions;
   #accounts: readonly Account[];
@@ -33,7 +32,7 @@ export class AccountsCalled {
   }
 
   /** Opens the first ones. @returns they, for the collector */
-  async open(taken: ReadonlyMap<string, Taken>): Promise<CalledAccount[]> {
+  async open(taken: ReadonlyMap<string, Acquired>): Promise<CalledAccount[]> {
     const called: CalledAccount[] = [];
     // One after the other, so that those that are open are closed when one fails.
     for (const account of this.#accounts) {
@@ -46,17 +45,14 @@ export class AccountsCalled {
     return called;
   }
 
-  /** They, in the order of the accounts that share the jobs. */
   get all(): readonly AccountStations[] {
     return this.#open;
   }
 
-  /** All that share the jobs, whoever calls them. */
   get sharing(): readonly Account[] {
     return this.#accounts;
   }
 
-  /** Whether an account is called here. */
   isCalled(name: string): boolean {
     return this.#open.some(({ account }) => account.name === name);
   }
@@ -82,25 +78,25 @@ export class AccountsCalled {
   }
 
   /** Begins to call an account that another collector, or none, has called until now. */
-  async take(
+  async startCalling(
     name: string,
-    taken: Taken,
+    taken: Acquired,
     to: { collector: AccountsCollector; storedIn: StoredIn },
   ): Promise<void> {
     const account = this.#accounts.find((one) => one.name === name);
     if (!account || this.isCalled(name)) return;
     const open = await this.#options.stations.open(account);
     this.#open = this.#inOrder([...this.#open, open]);
-    await to.collector.take(this.#called(open, taken), to.storedIn);
+    await to.collector.startCalling(this.#called(open, taken), to.storedIn);
   }
 
   /** Calls an account no more. @returns resolves when nothing of it is under way */
-  async leave(name: string, { collector }: { collector: AccountsCollector }): Promise<void> {
+  async stopCalling(name: string, { collector }: { collector: AccountsCollector }): Promise<void> {
     const gone = this.#open.find(({ account }) => account.name === name);
     if (!gone) return;
     this.#left = this.sourceOf(name);
     this.#open = this.#open.filter((open) => open !== gone);
-    await collector.leave(name);
+    await collector.stopCalling(name);
     await gone.feed.close();
   }
 
@@ -138,18 +134,18 @@ export class AccountsCalled {
     });
   }
 
-  /** Cuts off what is under way. */
   async close(): Promise<void> {
     for (const { feed } of this.#open) await feed.close();
   }
 
-  #called(open: AccountStations, { granted, listens }: Taken): CalledAccount {
+  #called(open: AccountStations, { granted, listens }: Acquired): CalledAccount {
     // After a run of our own that is dead, what was noted of its calls here says more.
     const isAnothers = granted?.how === "released" || granted?.how === "expired";
     const { governor = null, agoMs = null, how = "new" } = granted ?? {};
     return {
       ...this.#options.called(open),
-      ...{ startsListening: listens, whenUnsure: open.account.whenUnsure ?? "go" },
+      startsListening: listens,
+      whenUnsure: open.account.whenUnsure ?? "go",
       ...(isAnothers && { inherited: { handed: governor, agoMs: agoMs ?? 0, released: how === "released" } }),
     };
   }
@@ -168,7 +164,6 @@ export class AccountsCalled {
   }
 }
 
-/** An account as it takes its share, whoever calls it. */
 export function accountSharer({ name, limit, limitWindowMs }: Account): Sharer {
   return sharerOf({ name, governor: { limit, windowMs: limitWindowMs } });
 }

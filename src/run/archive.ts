@@ -20,7 +20,6 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { type Edges, Interrupted, READER_GONE } from "./edges.ts";
 
-/** Connections for readers. */
 const READERS = 2;
 
 /** How often readers whose statements last too long are looked for. */
@@ -48,7 +47,6 @@ export async function endPool(
 /** The connections for leases: three rounds, a look and a claim may wait for a slow answer, each for 5 s. */
 const LEASES = { max: 5, answerMs: 5_000 };
 
-/** An open archive. */
 export type Archive = {
   pool: pg.Pool;
   /** Host, port and database, for messages; no user, no password. */
@@ -61,7 +59,6 @@ export type Archive = {
   openScratch: () => pg.Pool;
   /** Connections for the leases, whose statements wait for no other's, and not for long; the caller ends it. */
   openLeases: () => pg.Pool;
-  /** Whether it is the embedded server. */
   embedded: boolean;
   /** Brings the embedded server back if it went away; does nothing for another server. */
   revive: () => Promise<void>;

@@ -45,7 +45,9 @@ export async function openCalls(
 ): Promise<Calls> {
   if (account.feed.kind === "simulated") return { log: NO_CALL_LOG, history: null };
   const options = {
-    ...{ account: accountKey(account), governor: governorOf(account), ...present },
+    account: accountKey(account),
+    governor: governorOf(account),
+    ...present,
     onProblem: ({ message }: Error) =>
       onProblem(
         `Calls cannot be noted (${message}): after a kill the next run makes fewer of them at first.`,

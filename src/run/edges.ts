@@ -27,9 +27,7 @@ export type Edges = {
   uptimeSeconds: () => number;
   /** What tells this boot of the machine from all others; null where the system does not say. */
   bootId: string | null;
-  /** Results. */
   stdout: Sink;
-  /** Logs and complaints. */
   stderr: Sink;
   /** Standard input; absent where nothing can be read. */
   stdin?: () => NodeJS.ReadableStream & { isTTY?: boolean };
@@ -45,7 +43,6 @@ export type Edges = {
   onInterrupt: (callback: (signal: string) => void) => () => void;
 };
 
-/** The user that the process runs as. */
 export type ProcessUser = {
   /** Effective user id; 0 is root. */
   id: () => number;
@@ -87,7 +84,6 @@ const thisUser: ProcessUser | null = process.setuid
     }
   : null;
 
-/** The process itself. */
 export function processEdges(): Edges {
   // A script of somebody's own may leave us behind on purpose.
   const byNpm = ["start", "npx"].includes(process.env["npm_lifecycle_event"] ?? "");

@@ -7,7 +7,6 @@ import { QuotekeeperError } from "../errors.ts";
 import { PACKAGE_ROOT } from "../packageRoot.ts";
 import type { Sink } from "./edges.ts";
 
-/** Where the program's package has them. */
 const EXAMPLES = join(PACKAGE_ROOT, "jobs");
 
 /**

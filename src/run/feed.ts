@@ -15,7 +15,6 @@ import { SERVICE_LIMITS } from "../serve/limits.ts";
 import type { ServiceLog } from "../serve/quoteService.ts";
 import { VERSION } from "./version.ts";
 
-/** An open feed. */
 export type OpenFeed = {
   simulated: boolean;
   fetchQuotes: FetchQuotes;
@@ -35,7 +34,6 @@ export type OpenFeed = {
 /** Seed of the simulated market where none is given. */
 const DEFAULT_SEED = 1;
 
-/** What a feed is opened with. */
 type FeedOptions = {
   dataDir: string;
   clock: Clock;

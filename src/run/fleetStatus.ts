@@ -1,7 +1,7 @@
 /** What `status` says of several collectors on one archive: what was read, as lines with a verdict. Pure. */
 import type { CollectorRow, FleetRows, OwnedAccount } from "../archive/ledger/fleetTypes.ts";
 import { inNewYork, roughly } from "./durations.ts";
-import type { KnownLeases } from "./leaseFile.ts";
+import type { KnownLeases } from "../accounts/lease/leaseFile.ts";
 import type { Line } from "./statusTypes.ts";
 import { bytes, thousands } from "../figures.ts";
 

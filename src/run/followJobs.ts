@@ -18,9 +18,7 @@ export type JobSet = {
 
 /** What is followed, and who takes it up. */
 type Follower = {
-  /** What was read at the start. */
   first: JobSet;
-  /** What accounts hang on besides their file. */
   settings: AccountSettings;
   /** Called with what the files say, when it is whole and differs from before. What it throws keeps all of that. */
   onJobs: (jobs: JobSet) => Promise<void>;
@@ -129,7 +127,7 @@ function watchJobs(
   let looking = false;
 
   const look = async (): Promise<void> => {
-    // Taken before the files are read: what is written meanwhile is seen at the next look.
+    // Acquired before the files are read: what is written meanwhile is seen at the next look.
     const now = await signature(dir, others());
     if (now === seen) return;
     await onChange();

@@ -84,7 +84,6 @@ export function createInterruptions(
   };
 }
 
-/** The machine's time. */
 export const systemTicks: Ticks = {
   monotonicMs: () => performance.now(),
   every: (ms, look) => {

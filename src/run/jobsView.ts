@@ -37,7 +37,6 @@ const AROUND = 15;
 const MOST_PROBLEMS = 50;
 const LINE_LENGTH = 200;
 
-/** What the page looks at. */
 type JobsOptions = { config: Config; reader: pg.Pool; clock: Clock };
 
 type Known = { key: string; atMs: number; view: Promise<JobsView> };
@@ -86,7 +85,9 @@ async function viewOf(
   try {
     const underlyings = underlyingsOf(jobs.flatMap(({ chains }) => chains));
     const plan = await planInThread({
-      ...{ jobs, calendar, accounts: report.accounts.map(accountSharer) },
+      jobs,
+      calendar,
+      accounts: report.accounts.map(accountSharer),
       prices: await readLastPrices(reader, underlyings).catch(() => []),
       date: nextSession(createCalendar(calendar), clock.now()),
     });
@@ -114,9 +115,18 @@ async function planInThread(request: PlanRequest): Promise<PlanView> {
 function askOf(job: Job): JobAsk {
   const { name, schedule, timezone, session, delayed, priority, account = null, watchlist } = job;
   return {
-    ...{ name, schedule, timezone, session, delayed, priority, account, watchlist },
-    ...{ file: basename(job.file), words: cronWords(schedule) },
-    ...{ symbols: job.symbols.slice(0, MOST_SHOWN), symbolCount: job.symbols.length },
+    name,
+    schedule,
+    timezone,
+    session,
+    delayed,
+    priority,
+    account,
+    watchlist,
+    file: basename(job.file),
+    words: cronWords(schedule),
+    symbols: job.symbols.slice(0, MOST_SHOWN),
+    symbolCount: job.symbols.length,
     symbolsFile: job.symbolsFile && basename(job.symbolsFile),
     options: job.options.slice(0, MOST_SHOWN).map((contract) => instrumentName(option(contract))),
     optionCount: job.options.length,

@@ -7,13 +7,11 @@ export const instant = z.iso.datetime();
 /** A day of the exchange, `YYYY-MM-DD`. */
 export const exchangeDay = z.iso.date();
 
-/** A number of things. */
 export const count = z.int().nonnegative();
 
 /** A price or a count as decimal text, digit by digit as the service sent it. */
 export const decimalText = z.string().regex(/^-?\d+(\.\d+)?$/);
 
-/** A name to a count. */
 export const countsByName = z.record(z.string(), count);
 
 /** A `Date`, which JSON writes as a time in UTC with milliseconds. */

@@ -28,13 +28,15 @@ const stateSchema = z.strictObject({
   failed: z.object({ since: z.iso.datetime(), message: z.string() }).nullable(),
 });
 
-/** What came of the runs. */
 export type LakeState = z.infer<typeof stateSchema>;
 
 /** What of a run's output counts; the rest is for people. */
 const reported = z.object({
-  ...{ through: z.iso.date().nullable(), kept: z.array(z.iso.date()) },
-  ...{ written: z.array(z.string()), rewritten: z.array(z.string()), dropped: z.array(z.unknown()) },
+  through: z.iso.date().nullable(),
+  kept: z.array(z.iso.date()),
+  written: z.array(z.string()),
+  rewritten: z.array(z.string()),
+  dropped: z.array(z.unknown()),
   leftOut: z.array(z.object({ date: z.string().nullable(), why: z.string() })).default([]),
   notDropped: z.array(z.object({ from: z.string(), to: z.string(), why: z.string() })),
 });

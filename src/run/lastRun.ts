@@ -9,7 +9,6 @@ import type { ClockStep } from "../journal/ledger.ts";
 import { readTextFile, replaceFile } from "../plainFiles.ts";
 import { rm } from "node:fs/promises";
 
-/** The file of a run. */
 export type ClockFile = {
   /** How the wall clock was moved since the last run; null when it was not, as far as can be known. */
   away: ClockStep | null;

@@ -7,7 +7,6 @@ import type { Journal } from "../journal/writer.ts";
 /** Notes kept while the journal cannot be written; beyond it the oldest go, and are counted. */
 const MAX_KEPT = 10_000;
 
-/** The way of notes into the journal. */
 export type NoteWriter = {
   write: (note: LedgerNote) => void;
   /** Resolves when all that was written is in the journal or cannot be. */

@@ -13,7 +13,6 @@ import type { QuotekeeperError } from "../errors.ts";
 import type { Lag } from "../journal/lag.ts";
 import { readTextFile, replaceFile } from "../plainFiles.ts";
 
-/** What the file holds. */
 const stateSchema = z.strictObject({
   /** The error with its code and its remedy. */
   message: z.string(),
@@ -22,7 +21,6 @@ const stateSchema = z.strictObject({
   triedAt: z.string().transform(dateOf),
 });
 
-/** A loader that is stuck. */
 type LoaderState = z.infer<typeof stateSchema>;
 
 /** The collector's hold on the file. Nothing here throws: what cannot be written is left to the journal's own line. */

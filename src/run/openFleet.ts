@@ -5,11 +5,12 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Log } from "../log.ts";
 import { type Archive, endPool } from "./archive.ts";
-import type { DataDirLock, Self } from "./beside/lock.ts";
-import { filesSaid } from "./filesDigest.ts";
-import { Fleet } from "./fleet.ts";
+import type { DataDirLock } from "./beside/lock.ts";
+import type { ThisProcess } from "./beside/lockDoor.ts";
+import { filesSaid } from "../accounts/lease/filesDigest.ts";
+import { Fleet } from "../accounts/lease/fleet.ts";
 import type { JobSet } from "./followJobs.ts";
-import { keepLeaseFile, newCollector, readLeaseFile } from "./leaseFile.ts";
+import { keepLeaseFile, newCollector, readLeaseFile } from "../accounts/lease/leaseFile.ts";
 import { VERSION } from "./version.ts";
 
 /** Reads what the data directory knows of it; nothing is asked of the database yet. */
@@ -25,7 +26,7 @@ export async function openFleet(
   }: {
     lock: Pick<DataDirLock, "id" | "dead" | "forgetDead">;
     clock: Clock;
-    self: Self;
+    self: ThisProcess;
     log: Log;
     jobs: JobSet;
   },
@@ -35,17 +36,15 @@ export async function openFleet(
   let keeping: Promise<void> = Promise.resolve();
   const pool = archive.openLeases();
   return new Fleet({
-    ...{
-      store: leaseStore(pool),
-      clock,
-      dead: lock.dead,
-      forgetDead: lock.forgetDead,
-      known,
-      log,
-      address: archive.address,
-    },
+    store: leaseStore(pool),
+    clock,
+    dead: lock.dead,
+    forgetDead: lock.forgetDead,
+    known,
+    log,
+    address: archive.address,
     self: { id: known.id, run: lock.id, host: self.host, pid: self.pid, version: VERSION },
-    keep: (now) => void (keeping = keeping.then(() => keepLeaseFile(dataDir, now))),
+    persist: (now) => void (keeping = keeping.then(() => keepLeaseFile(dataDir, now))),
     files: filesSaid(jobs),
     close: async () => {
       await keeping;

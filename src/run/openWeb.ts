@@ -31,7 +31,11 @@ export async function openWeb(watched: Watched, log: Log): Promise<Web> {
   const sources = webSources(watched, marketOf(jobs?.accounts ?? settingsAccounts(config)));
   const calendar = createCalendar(jobs?.calendar ?? []);
   return startWeb({
-    ...{ pool: reader, clock, log, host: config.httpHost, port: config.httpPort },
+    pool: reader,
+    clock,
+    log,
+    host: config.httpHost,
+    port: config.httpPort,
     token: config.webToken ?? null,
     names: config.webHosts,
     proxies: config.webProxies,
@@ -58,7 +62,9 @@ async function openMonitoring(
   const schemaVersion = await newestVersion();
   const failing = (): boolean => (collection()?.journalHealth().failure ?? null) !== null;
   const ready = createReadiness({
-    ...{ pool: reader, clock, schemaVersion },
+    pool: reader,
+    clock,
+    schemaVersion,
     collector: meter && {
       running: () => collection() !== null,
       journalFailing: failing,
@@ -75,7 +81,11 @@ async function openMonitoring(
     return { live, meter, nextPollAt, loaded, fleet, lakeThrough, journalFailing: failing() };
   };
   const metrics = createMetrics({
-    ...{ version: VERSION, simulated: now.feed.simulated, clock, ready, collecting },
+    version: VERSION,
+    simulated: now.feed.simulated,
+    clock,
+    ready,
+    collecting,
     marketOpen: (at) => calendar.phaseAt(at) === "regular",
     journal: now.journal,
     lag: () => readLag(reader, journalDir(config)),

@@ -27,7 +27,6 @@ const WANTED_FILE = "accounts.json";
 
 const wantedSchema = z.strictObject({ drained: z.array(z.string()) });
 
-/** What is told, and whom. */
 type Told = {
   pool: pg.Pool;
   dataDir: string;
@@ -61,7 +60,9 @@ export async function followOperator(told: Told): Promise<() => void> {
     }
     const { accounts: states } = collector.status();
     const now = accounts.all.map(({ account }): KeptAccount => ({
-      ...{ name: account.name, callLimit: account.limit, windowMs: account.limitWindowMs },
+      name: account.name,
+      callLimit: account.limit,
+      windowMs: account.limitWindowMs,
       state: states.find(({ name }) => name === account.name)?.state ?? "active",
     }));
     if (JSON.stringify(now) === JSON.stringify(kept)) return;

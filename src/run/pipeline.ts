@@ -10,12 +10,13 @@ import type { Sharer } from "../accounts/partition.ts";
 import { Shares } from "../accounts/shares.ts";
 import type { Loader } from "../archive/load/loader.ts";
 import type { Arrived } from "../collect/callEnds.ts";
-import { type CalledAccount, Collector, type CollectorOptions, sharerOf } from "../collect/collector.ts";
+import { Collector, type CollectorOptions } from "../collect/collector.ts";
+import { type CalledAccount, sharerOf } from "../collect/accountDispatchers.ts";
 import type { Send } from "../collect/dispatcher.ts";
 import type { PlannedCall } from "../collect/callPlan.ts";
 import type { ResponseRecord } from "../journal/record.ts";
 import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";
-import type { Fleet } from "./fleet.ts";
+import type { Fleet } from "../accounts/lease/fleet.ts";
 import type { AccountStations, Stations } from "./stations.ts";
 
 /** What a collector polls, whom it tells, and the stations it polls through. */
@@ -36,25 +37,23 @@ export function openCollector({ accounts, sharing, isCalled, ...polled }: Joined
   });
 }
 
-/** What an account's calls go through, and whom they tell. */
 type Called = {
   stations: Pick<Stations, "requestId" | "journal">;
   /** Reads the journal from where it left off, and stores rows and its place in one transaction. */
   loader: Pick<Loader, "notify">;
   /** Awaited before each call; what it gives is asked when the call is about to be written: whether it may leave. */
-  lease: Pick<Fleet, "sure">;
+  lease: Pick<Fleet, "confirm">;
   /** Tells somebody of the calls that pass. */
   metered: (send: Send, account: Account) => Send;
 };
 
-/** An account as a collector calls it. */
 export function calledAccount(
   open: AccountStations,
   { stations, loader, lease, metered }: Called,
 ): CalledAccount {
   const { name } = open.account;
   const send: Send = async (planned, signal, onArrived) => {
-    const mayLeave = await lease.sure(name, signal);
+    const mayLeave = await lease.confirm(name, signal);
     return collectCall(planned, { ...stations, ...open, loader }, { signal, onArrived, mayLeave }); // fetch -> journal -> read -> archive
   };
   return { ...open.budget, send: metered(send, open.account) };
@@ -97,7 +96,13 @@ export async function collectCall(
   onArrived?.({ headers: response.headers, answer }); // the next call may be let go at once: it must be known by then
   const source = sourceOf(response);
   const record: ResponseRecord = {
-    ...{ kind: "response", requestId, source, account: account.name, jobs, slotAt, request: call },
+    kind: "response",
+    requestId,
+    source,
+    account: account.name,
+    jobs,
+    slotAt,
+    request: call,
     ...response,
   };
   const { segment } = await journal.append(record); // on disk before anything reads it

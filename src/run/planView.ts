@@ -14,7 +14,6 @@ export type PlanRequest = {
   accounts: readonly Sharer[];
   /** Last prices of the underlyings that chains hang on, decimal text by symbol. */
   prices: readonly (readonly [symbol: string, last: string])[];
-  /** The exchange date. */
   date: string;
 };
 
@@ -23,7 +22,6 @@ const MOST_BATCHES = 150;
 
 const MINUTE_MS = 60_000;
 
-/** The plan of a date. */
 export function planView({ jobs, calendar: overrides, accounts, prices, date }: PlanRequest): PlanView {
   const calendar = createCalendar(overrides);
   // A chain that is broken is told of by the collector.
@@ -39,13 +37,25 @@ export function planView({ jobs, calendar: overrides, accounts, prices, date }: 
     minutes.set(minute, (minutes.get(minute) ?? 0) + calls);
   }
   return {
-    ...{ date, limit, windowMs, fits, missedAtReach, starving, fitsEveryMs, hungriest, callsPerPass, passMs },
+    date,
+    limit,
+    windowMs,
+    fits,
+    missedAtReach,
+    starving,
+    fitsEveryMs,
+    hungriest,
+    callsPerPass,
+    passMs,
     jobs: plan.jobs,
     minutes: [...minutes].map(([ms, calls]) => ({ at: new Date(ms).toISOString(), calls })),
     batches: batches.slice(0, MOST_BATCHES),
     accounts: plan.accounts.map((account) => ({
-      ...{ name: account.name, limit: account.limit, windowMs: account.windowMs },
-      ...{ callsPerPass: account.callsPerPass, fits: account.fits },
+      name: account.name,
+      limit: account.limit,
+      windowMs: account.windowMs,
+      callsPerPass: account.callsPerPass,
+      fits: account.fits,
     })),
     priceless: [...new Set(jobs.flatMap((job) => chains.expand(job, date).priceless))],
     mostAMinute: mostAMinute(due, accounts),

@@ -14,7 +14,6 @@ import type { QuoteSource } from "../serve/source.ts";
 import type { Edges } from "./edges.ts";
 import { type Archive, archiveExists, openArchive, requireSchema } from "./archive.ts";
 
-/** Where quotes come from, as the command line says it. */
 export type SourceRequest = {
   source: "archive" | "simulated";
   /** Seed of the simulated market. */
@@ -30,7 +29,6 @@ export type SourceRequest = {
   watchlists: string | null;
 };
 
-/** An open source. */
 export type OpenSource = {
   source: QuoteSource;
   /** What it is, for people. */

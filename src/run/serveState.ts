@@ -14,7 +14,6 @@ import { NonceLog } from "../serve/nonceLog.ts";
 import type { ServiceLog } from "../serve/quoteService.ts";
 import type { Edges } from "./edges.ts";
 
-/** The state of a running service. */
 type ServeState = {
   /** The keys of this moment: those of the file, and those of the run. */
   keys: () => readonly ServiceKey[];
@@ -27,7 +26,6 @@ type ServeState = {
   close: () => void;
 };
 
-/** What the state depends on. */
 type ServeStateOptions = {
   /** Keys given for this run. */
   given: readonly ServiceKey[];
@@ -37,7 +35,6 @@ type ServeStateOptions = {
   log: ServiceLog;
 };
 
-/** Where the keys of a service are kept. */
 export function keyPlace(config: Config, { clock }: Pick<Edges, "clock">): KeyPlace {
   return { dir: join(resolve(config.dataDir), "serve"), setting: config.serveSealKey, clock };
 }
@@ -65,7 +62,9 @@ export async function openServeState(
     log.error({ err }, "the keys cannot be read; those from before stay"),
   );
   const nonceLog = new NonceLog({
-    ...{ dir, clock: edges.clock, windowSeconds },
+    dir,
+    clock: edges.clock,
+    windowSeconds,
     uptimeSeconds: edges.uptimeSeconds(),
     limitWindowMs: config.limitWindowMs,
   });
@@ -86,7 +85,11 @@ export async function openServeState(
     },
   };
   return {
-    ...{ keys, storedCount: listKeys(place).length, nonces, budgets },
-    ...{ persistUsed: () => nonceLog.write(), close: () => nonceLog.close() },
+    keys,
+    storedCount: listKeys(place).length,
+    nonces,
+    budgets,
+    persistUsed: () => nonceLog.write(),
+    close: () => nonceLog.close(),
   };
 }

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { Account } from "../accounts/account.ts";
 import { type Clock, createObserver } from "../clock.ts";
 import type { CallLog } from "../collect/callLog.ts";
-import type { CalledAccount } from "../collect/collector.ts";
+import type { CalledAccount } from "../collect/accountDispatchers.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { JournalFs } from "../journal/fs.ts";
 import { uuidv7 } from "../journal/uuid.ts";
@@ -11,7 +11,6 @@ import { type Journal, openJournal } from "../journal/writer.ts";
 import { governorOf, openCalls } from "./callHistory.ts";
 import { openFeed, type OpenFeed } from "./feed.ts";
 
-/** An account's, open. */
 export type AccountStations = Pick<OpenFeed, "fetchQuotes" | "sourceOf"> & {
   account: Account;
   feed: OpenFeed;
@@ -21,21 +20,18 @@ export type AccountStations = Pick<OpenFeed, "fetchQuotes" | "sourceOf"> & {
   budget: Pick<CalledAccount, "name" | "governor" | "history" | "onClosed">;
 };
 
-/** They, open. */
 export type Stations = {
-  /** The journal's directory. */
   dir: string;
   journal: Journal;
   /** Opens those of an account. They are to be closed before these. */
   open: (account: Account) => Promise<AccountStations>;
   /** Says which number no other collector of the database has: receive times bear it from then on. */
-  beNumber: (number: number) => void;
+  useNumber: (number: number) => void;
   /** Makes a request id, UUIDv7. */
   requestId: () => string;
   close: () => Promise<void>;
 };
 
-/** What they are opened with. */
 type StationsOptions = {
   clock: Clock;
   /** What tells this boot of the machine from all others; null where the system does not say. */
@@ -60,7 +56,11 @@ export async function openStations(
 ): Promise<Stations> {
   const dir = journalDir(config);
   const journal = await openJournal({
-    ...{ dir, clock, upkeep, readers: config.journalReaders, maxTotalBytes: config.journalMaxBytes },
+    dir,
+    clock,
+    upkeep,
+    readers: config.journalReaders,
+    maxTotalBytes: config.journalMaxBytes,
     ...(journalFs && { fs: journalFs }),
     onProblem: ({ message }) => tell("error", message),
   });
@@ -68,15 +68,20 @@ export async function openStations(
   let number: number | null = null;
   const observe = createObserver(clock, () => number);
   return {
-    ...{ dir, journal, close: journal.close },
-    beNumber: (own) => (number = own),
+    dir,
+    journal,
+    close: journal.close,
+    useNumber: (own) => (number = own),
     requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
     open: async (account) => {
       const dataDir = resolve(config.dataDir);
       const feed = await openFeed(account, { dataDir, clock, observe });
       try {
         const { log: calls, history } = await openCalls(account, {
-          ...{ dataDir, journalDir: dir, clock, bootId },
+          dataDir,
+          journalDir: dir,
+          clock,
+          bootId,
           onProblem: (message) => tell("warn", message),
         });
         const { fetchQuotes, sourceOf } = feed;

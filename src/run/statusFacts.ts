@@ -1,19 +1,15 @@
 /** The sentences of `status`: what was read, as lines with a verdict. Pure. */
+import { GOES_ON_MS, someOf, when } from "./ledgerStatus.ts";
 import type { marketOf } from "../accounts/account.ts";
 import type { AccountAnswers, Health } from "../archive/ask/queries.ts";
-import { createSchedule } from "../schedule/slots.ts";
 import { scheduleJob } from "../schedule/jobSchedule.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
-import { readGuesses } from "./didYouMean.ts";
 import { inNewYork, roughly } from "./durations.ts";
 import type { AccountStatus, Line, StatusReport } from "./statusTypes.ts";
-import type pg from "pg";
-import { type JobMisses, readSlotsSince, readUnknownInstruments } from "../archive/ledger/coverageRows.ts";
 import { counted, thousands } from "../figures.ts";
 
-/** The job that is due next, and when. */
 type NextPoll = { job: string; at: Date };
 
 /** @param calendar the exchange's, or that of a market which is always open; null: no slot within a year */
@@ -44,7 +40,6 @@ export function marketLine(
   };
 }
 
-/** When the next poll is due. */
 export function nextLine(next: NextPoll | null, now: Date): Line {
   if (next === null) return { subject: "next poll", state: "idle", text: "none within a year" };
   const wait = roughly(next.at.getTime() - now.getTime());
@@ -62,7 +57,9 @@ export function budgetOf(accounts: readonly AccountStatus[]): StatusReport["budg
       0,
     );
   return {
-    ...{ calls: sum("calls"), limit: sum("limit"), otherCalls: sum("otherCalls") },
+    calls: sum("calls"),
+    limit: sum("limit"),
+    otherCalls: sum("otherCalls"),
     windowMs: Math.max(...accounts.map(({ windowMs }) => windowMs)),
     serviceUsed: sumOfAll("serviceUsed"),
     serviceLimit: sumOfAll("serviceLimit"),
@@ -129,36 +126,6 @@ function accountsLine(accounts: readonly AccountStatus[]): Line {
   const attention = told.some(({ troubled }) => troubled);
   const text = `${told.map((one) => one.text).join(", ")} calls`;
   return { subject: "accounts", state: attention ? "attention" : "ok", text };
-}
-
-/** Misses that somebody can do something about; the others heal by themselves, or are somebody's decision. */
-const MENDABLE = ["budget", "refused", "malformed", "unauthorized"];
-
-/** The slots of the last day, and what the service does not know. */
-export function ledgerLines({ due, missed, late, unknown, guesses }: LedgerStatus): Line[] {
-  if (due === 0 && late.length === 0)
-    return [{ subject: "slots", state: "idle", text: "none in the last day" }];
-  const mendable = missed.filter(({ reason }) => MENDABLE.includes(reason));
-  const reasons = missed.map((miss) => {
-    const { reason, count, lastAt, goesOn } = miss;
-    return `${thousands(count)} ${reason}${mendable.includes(miss) ? when(lastAt, goesOn) : ""}`;
-  });
-  const counts = `${thousands(due)} due in the last day, ${reasons.length > 0 ? `missed: ${reasons.join(", ")}` : "none missed"}`;
-  const lateText = late.map(({ job, since }) => `${job} is late since ${inNewYork(since)}`).join(", ");
-  const needsPerson = late.length > 0 || mendable.some(({ goesOn }) => goesOn);
-  const text = late.length > 0 ? `${lateText}: is \`quotekeeper start\` running? ${counts}` : counts;
-  const lines: Line[] = [{ subject: "slots", state: needsPerson ? "attention" : "ok", text }];
-  if (unknown.length > 0) {
-    const names = someOf(unknown.map((name) => `${name}${guesses?.get(name) ?? ""}`));
-    const says = `the service does not know ${names}: correct the job files`;
-    lines.push({ subject: "unknown", state: "attention", text: says });
-  }
-  return lines;
-}
-
-/** ` (last at 2026-11-20 10:12:00 New York)`, or ` (going on, last at ...)`. */
-function when(lastAt: Date, goesOn: boolean): string {
-  return ` (${goesOn ? "going on, " : ""}last at ${inNewYork(lastAt)})`;
 }
 
 /** How long `status` tells of a clock that was moved, and how long that needs a person, in ms. */
@@ -250,101 +217,4 @@ function rowsLine({ deadLettersToday, lastDeadLetterAt, lastAnswerAt }: Health):
 /** Whether what was seen last at `at` was seen among the newest answers. */
 function goesOn(at: string | undefined, newest: string): boolean {
   return at !== undefined && Date.parse(at) > Date.parse(newest) - GOES_ON_MS;
-}
-
-// What `status` says of the ledger: slots of the last day, jobs that are late, instruments nobody knows.
-
-/** How often something was missed for one reason, the newest slot at which it was, and whether that goes on. */
-type Missed = { reason: string; count: number; lastAt: Date; goesOn: boolean };
-
-/** The ledger in a few words. */
-export type LedgerStatus = {
-  /** Instruments due in the last day, and those of them that were missed, the most frequent reason first. */
-  due: number;
-  missed: Missed[];
-  /** Jobs whose slots have passed without an entry, and since when. */
-  late: { job: string; since: Date }[];
-  /** Instruments that the service did not know when it was last asked. */
-  unknown: string[];
-  /** What stands behind their names, as `readGuesses` has it. */
-  guesses?: ReadonlyMap<string, string>;
-};
-
-/**
- * What went wrong this long before the newest slot of its job, or before the newest answer, still goes on, in ms. Less
- * would let a job that is in trouble every ten minutes look well in between.
- */
-const GOES_ON_MS = 15 * 60_000;
-
-/** A slot has this long to be settled and loaded before its job counts as late, in ms. */
-const SETTLING_MS = 3 * 60_000;
-
-/** Names of instruments that are listed; more are counted. */
-const MOST_NAMES = 8;
-
-/**
- * @param source the market that is polled
- * @param calendar null when lateness means nothing: the program's own simulated market runs only while `start` does
- */
-export async function readLedgerStatus(
-  pool: pg.Pool,
-  jobs: readonly Job[],
-  { source, calendar, now }: { source: LedgerSource; calendar: Calendar | null; now: Date },
-): Promise<LedgerStatus & { missedOf: (account: string) => Missed[] }> {
-  const names = jobs.map(({ name }) => name);
-  const since = new Date(now.getTime() - 86_400_000);
-  const { due, misses, newest } = await readSlotsSince(pool, { jobs: names, source, since });
-  const late =
-    calendar === null ? [] : jobs.flatMap((job) => lateJob(job, newest.get(job.name), { calendar, now }));
-  const unknown = await readUnknownInstruments(pool, names, source);
-  const missedOf = (account: string): Missed[] =>
-    missedBy(
-      misses.filter((miss) => miss.account === account),
-      newest,
-    );
-  const guesses = await readGuesses(pool, unknown);
-  return { due, missed: missedBy(misses, newest), missedOf, late, unknown, guesses };
-}
-
-/**
- * Misses by reason. They go on while the newest slots of a job have them; those of a job that is no longer there do not.
- *
- * @param newest the newest slot of each job
- */
-export function missedBy(
-  misses: readonly Omit<JobMisses, "account">[],
-  newest: ReadonlyMap<string, Date>,
-): Missed[] {
-  const byReason = new Map<string, Missed>();
-  for (const { job, reason, count, lastAt } of misses) {
-    const goesOn = lastAt.getTime() > (newest.get(job)?.getTime() ?? Infinity) - GOES_ON_MS;
-    const before = byReason.get(reason) ?? { reason, count: 0, lastAt, goesOn: false };
-    byReason.set(reason, {
-      reason,
-      count: before.count + count,
-      lastAt: lastAt > before.lastAt ? lastAt : before.lastAt,
-      goesOn: before.goesOn || goesOn,
-    });
-  }
-  return [...byReason.values()].sort((a, b) => b.count - a.count);
-}
-
-/** A job that was never in the ledger is new, not late. */
-function lateJob(
-  job: Job,
-  newest: Date | undefined,
-  { calendar, now }: { calendar: Calendar; now: Date },
-): LedgerStatus["late"] {
-  if (!newest) return [];
-  const { schedule: cron, timezone, session } = job;
-  const schedule = createSchedule({ cron, timezone, session, calendar });
-  const since = schedule.next(newest);
-  const settledBy = since && (schedule.next(since)?.getTime() ?? since.getTime()) + SETTLING_MS;
-  return since && settledBy !== null && settledBy < now.getTime() ? [{ job: job.name, since }] : [];
-}
-
-/** `AAPL, MSFT and 3 more`. */
-function someOf(names: readonly string[]): string {
-  const rest = names.length - MOST_NAMES;
-  return `${names.slice(0, MOST_NAMES).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }

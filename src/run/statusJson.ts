@@ -90,7 +90,6 @@ const fleet = {
     .describe("Who calls each account."),
 };
 
-/** `status --json`. */
 export const statusJson = z.strictObject({
   at: instant.describe("When it was looked."),
   healthy: z.boolean().describe("Whether no line needs a person; the exit code is 0 then, else 1."),

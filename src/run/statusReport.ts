@@ -1,8 +1,6 @@
 /** What `status` finds out: a line for each subject, ten at most while nothing needs a person, and the same as data. It reads, and makes nothing. */
 import { resolve } from "node:path";
 import { type Account, marketOf, settingsAccounts } from "../accounts/account.ts";
-import { type AccountRow, accountState, readAccountRows } from "../archive/ledger/accountRows.ts";
-import { readBudgetUse, readOtherCalls } from "../archive/ledger/budgetUse.ts";
 import { databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
 import { explain, findReadOnly } from "../archive/connect/explain.ts";
 import { readFleet } from "../archive/ledger/fleetRows.ts";
@@ -33,25 +31,25 @@ import { journalDir } from "./stations.ts";
 import type { Lag } from "../journal/lag.ts";
 import { fleetLines } from "./fleetStatus.ts";
 import { type JournalHealth, journalHealth } from "./journalHealth.ts";
-import { readLeaseFile } from "./leaseFile.ts";
+import { readLeaseFile } from "../accounts/lease/leaseFile.ts";
 import {
-  readLedgerStatus,
   answerLines,
   budgetLines,
   budgetOf,
   CLOCK_SAID_MS,
   clockLines,
-  ledgerLines,
   marketLine,
   nextLine,
   nextPollOf,
 } from "./statusFacts.ts";
+import { readLedgerStatus, ledgerLines } from "./ledgerStatus.ts";
 import { lakeLine, readLakeState } from "./lakeJob.ts";
 import { type LakeSight, lookAtLake } from "../lake/lookAtLake.ts";
 import { readLoaderState } from "./loaderState.ts";
 import { inNewYork } from "./durations.ts";
 import type { AccountStatus, Line, LineState, StatusReport } from "./statusTypes.ts";
 import { counted } from "../figures.ts";
+import { readAccountsStatus } from "./accountsStatus.ts";
 
 /** Gives the archive to look into, and is told when that was not possible, so that the next look opens it anew. */
 export type ArchiveDoor = {
@@ -61,7 +59,6 @@ export type ArchiveDoor = {
   readOnly: boolean;
 };
 
-/** What is looked at. */
 type Looked = {
   config: Config;
   clock: Clock;
@@ -70,7 +67,6 @@ type Looked = {
   viewer?: boolean;
 };
 
-/** Looks at everything once. */
 export async function readStatus(looked: Looked): Promise<StatusReport> {
   const { config, clock, viewer = false } = looked;
   const now = clock.now();
@@ -109,7 +105,9 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     nextPoll: next && { job: next.job, at: next.at.toISOString() },
     budget: budgetOf(accounts),
     accounts: accounts.map(({ market: _market, outOfBudget: _out, ...account }) => account),
-    ...{ unsureSince, uncalled, fleet: found.fleet },
+    unsureSince,
+    uncalled,
+    fleet: found.fleet,
     lastAnswerAt: health?.lastAnswerAt ?? null,
     lastHour: health?.lastHour ?? null,
     lastDay: ledger && {
@@ -171,7 +169,9 @@ async function jobsLine(config: Config, viewer: boolean): Promise<Jobs> {
     const accounts = absent ? settingsAccounts(config) : [];
     if (viewer && absent)
       return {
-        ...{ jobs: [], calendar: [], accounts },
+        jobs: [],
+        calendar: [],
+        accounts,
         line: line("idle", `none in ${config.jobsDir}, and none needed to look`),
       };
     return { jobs: [], calendar: [], accounts, line: line("attention", error.message) };
@@ -201,8 +201,17 @@ type Found = {
 function nothing(state: LineState, text: string, version: number | null = null): Found {
   const database: Line = { subject: "database", state, text };
   return {
-    ...{ market: null, health: null, ledger: null, accounts: [], answers: [], clockSteps: [] },
-    ...{ fleet: null, lake: null, version, tier: null, database },
+    market: null,
+    health: null,
+    ledger: null,
+    accounts: [],
+    answers: [],
+    clockSteps: [],
+    fleet: null,
+    lake: null,
+    version,
+    tier: null,
+    database,
   };
 }
 
@@ -280,46 +289,4 @@ async function readArchive(
     tier,
     database: { subject: "database", state: "ok", text },
   };
-}
-
-type Called = Pick<Account, "name" | "limit" | "limitWindowMs"> & { feed: Pick<Account["feed"], "kind"> };
-
-function calledOf({ name, callLimit, windowMs, state }: AccountRow): Called[] {
-  if (callLimit === null || windowMs === null || state === "gone") return [];
-  return [{ name, limit: callLimit, limitWindowMs: windowMs, feed: { kind: "account" } }];
-}
-
-/** What is known of each account; where their file is wrong, of those that the collector has said it calls. */
-async function readAccountsStatus(
-  pool: Archive["pool"],
-  configured: readonly Account[],
-  { answers, missedOf, now }: Pick<Found, "answers"> & Pick<Ledger, "missedOf"> & { now: Date },
-): Promise<AccountStatus[]> {
-  const rows = await readAccountRows(pool);
-  const called: readonly Called[] = configured.length > 0 ? configured : rows.flatMap(calledOf);
-  const used = await readBudgetUse(pool, called, now);
-  // In a market of our own nobody else calls.
-  const shared = called.filter(({ feed }) => feed.kind === "account");
-  const others = shared.length > 0 ? await readOtherCalls(pool, shared, now) : new Map<string, number>();
-  return used.map((use, place) => {
-    const { name = "", limit = 0, limitWindowMs = 0 } = called[place] ?? {};
-    const own = answers.filter(({ account }) => account === name);
-    const missed = missedOf(name);
-    return {
-      ...{ name, state: accountState(rows.find((row) => row.name === name)), ...use },
-      ...{ limit, windowMs: limitWindowMs, otherCalls: others.get(name) ?? 0 },
-      lastAnswerAt: newestOf(own)?.lastAt ?? null,
-      // A refusal does not say of which market it is.
-      market: newestOf(own.filter(({ outcome }) => outcome === "quotes"))?.market ?? null,
-      missed: Object.fromEntries(missed.map(({ reason, count }) => [reason, count])),
-      outOfBudget: missed.some(({ reason, goesOn }) => reason === "budget" && goesOn),
-    };
-  });
-}
-
-function newestOf(answers: readonly AccountAnswers[]): AccountAnswers | null {
-  return answers.reduce<AccountAnswers | null>(
-    (last, each) => (last && last.lastAt > each.lastAt ? last : each),
-    null,
-  );
 }

@@ -6,7 +6,6 @@ import type { Collection } from "./collection.ts";
 /** A change of the correction below this, in ms, is the same fault. */
 const SAME_CORRECTION_MS = 5_000;
 
-/** What is looked at of an account. */
 type Watched = {
   /** What timestamps are corrected by, in ms; 0 while the machine's clock is right. */
   clockCorrectionMs: number;

@@ -4,7 +4,7 @@ import type { Account } from "../accounts/account.ts";
 import { databaseError } from "../archive/connect/databaseError.ts";
 import { describeTier } from "../archive/tiers/tier.ts";
 import type { Clock } from "../clock.ts";
-import type { AccountStatus } from "../collect/collector.ts";
+import type { CalledStatus } from "../collect/accountDispatchers.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { listSegments } from "../journal/segments.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
@@ -16,7 +16,6 @@ import { journalDir } from "./stations.ts";
 import { readStatus } from "./statusReport.ts";
 import type { StatusReport } from "./statusTypes.ts";
 
-/** What the dashboard looks at. */
 export type Watched = {
   config: Config;
   archive: Archive;
@@ -59,11 +58,17 @@ export function webSources(
 function statusView(report: StatusReport): StatusView {
   const { healthy, lines, budget, lastDay, lag, tier, fleet, unsureSince, uncalled } = report;
   const missed = Object.entries(lastDay?.missed ?? {}).map(([reason, count]) => ({
-    ...{ reason, count, lastAt: lastDay?.lastMissedAt[reason] ?? report.at },
+    reason,
+    count,
+    lastAt: lastDay?.lastMissedAt[reason] ?? report.at,
     goesOn: lastDay?.goesOn.includes(reason) ?? false,
   }));
   return {
-    ...{ healthy, lines, budget, lag, tier: tier && describeTier(tier) },
+    healthy,
+    lines,
+    budget,
+    lag,
+    tier: tier && describeTier(tier),
     lastDay: lastDay && { due: lastDay.due, missed },
     fleet: fleet && {
       owners: fleet.accounts.map(({ account, owner }) => ({ account, owner })),
@@ -71,7 +76,8 @@ function statusView(report: StatusReport): StatusView {
         state === "gone" ? [{ name, seenAgoMs }] : [],
       ),
     },
-    ...{ unsureSince, uncalled },
+    unsureSince,
+    uncalled,
   };
 }
 
@@ -91,10 +97,19 @@ function liveOf(
   ];
   const now = clock.now();
   return {
-    ...{ callsUsed, limit, queued, missed, unknown, problems, accounts: called },
+    callsUsed,
+    limit,
+    queued,
+    missed,
+    unknown,
+    problems,
+    accounts: called,
     ...inSum(called),
     jobs: collector.jobs.map(({ job, schedule }) => ({
-      ...{ name: job.name, schedule: job.schedule, session: job.session, priority: job.priority },
+      name: job.name,
+      schedule: job.schedule,
+      session: job.session,
+      priority: job.priority,
       nextAt: schedule.next(now)?.toISOString() ?? null,
     })),
     quotesStored: loaded().quotes,
@@ -103,12 +118,20 @@ function liveOf(
 
 function liveAccount(
   { name, limit: limitSet, limitWindowMs: windowMs }: Account,
-  { state, callsUsed, queued, budget, lastError }: AccountStatus,
+  { state, callsUsed, queued, budget, lastError }: CalledStatus,
 ): LiveAccount {
   const { limit, phase, secondClientCount, closedForMs } = budget;
   return {
-    ...{ name, state, callsUsed, limit, limitSet, windowMs, queued, phase },
-    ...{ secondClient: secondClientCount, closedForMs: Math.ceil(closedForMs) },
+    name,
+    state,
+    callsUsed,
+    limit,
+    limitSet,
+    windowMs,
+    queued,
+    phase,
+    secondClient: secondClientCount,
+    closedForMs: Math.ceil(closedForMs),
     problem: lastError && problemOf(lastError),
   };
 }

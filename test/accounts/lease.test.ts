@@ -1,12 +1,12 @@
 /** What rounds say of a clock, and when an epoch begins. */
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { ClockOffset, epochFromMs, EPOCH_LEAD_MS } from "../../src/accounts/lease.ts";
+import { ClockOffset, epochFromMs, EPOCH_LEAD_MS } from "../../src/accounts/lease/leaseRules.ts";
 
 const AT = Date.parse("2026-11-24T15:00:00Z");
 
 describe("a clock's distance from the database's", () => {
-  test("is 0 as long as a clock that is right could have asked and been answered so", () => {
+  test("a clock's distance from the database's is 0 as long as a right clock could have asked and been answered so", () => {
     const offset = new ClockOffset();
     offset.saw({ sentMs: AT, answeredMs: AT + 1_400, databaseMs: AT + 1_390 });
     const late = offset.ms;
@@ -15,7 +15,7 @@ describe("a clock's distance from the database's", () => {
     expect([late, offset.ms]).toEqual([0, 0]);
   });
 
-  test("is the nearest end of what the fastest of the last rounds allows", () => {
+  test("a clock's distance from the database's is the nearest end of what the fastest of the last rounds allows", () => {
     const offset = new ClockOffset();
     offset.saw({ sentMs: AT, answeredMs: AT + 1_000, databaseMs: AT - 5_100 });
     const slow = offset.ms;
@@ -25,7 +25,7 @@ describe("a clock's distance from the database's", () => {
     expect([slow, offset.ms]).toEqual([5_100, 5_600]);
   });
 
-  test("is known anew after a clock was set", () => {
+  test("a clock's distance from the database's is known again after a clock was set", () => {
     const offset = new ClockOffset();
     offset.saw({ sentMs: AT, answeredMs: AT + 10, databaseMs: AT + 5 });
     offset.saw({ sentMs: AT + 3_602_000, answeredMs: AT + 3_602_800, databaseMs: AT + 2_400 });
@@ -33,7 +33,7 @@ describe("a clock's distance from the database's", () => {
     expect(offset.ms).toBe(3_599_600);
   });
 
-  test("is never farther from 0 than it is, however late answers are", () => {
+  test("a clock's distance from the database's is never taken for larger than it is, however late answers are", () => {
     const round = fc.record({ there: fc.nat(1_500), back: fc.nat(1_500), gap: fc.nat(3_000) });
     fc.assert(
       fc.property(
@@ -58,7 +58,7 @@ describe("a clock's distance from the database's", () => {
 });
 
 describe("an epoch", () => {
-  test("begins at a half second, when its lead has passed; where a collector is alone, at the last half second", () => {
+  test("an epoch begins at a half second, when its lead has passed; where a collector is alone, at the last half second", () => {
     const at = Date.parse("2026-11-24T15:00:00.250Z");
 
     expect(new Date(epochFromMs(at, []))).toEqual(new Date("2026-11-24T15:00:14.500Z"));
@@ -66,7 +66,7 @@ describe("an epoch", () => {
     expect(new Date(epochFromMs(at + 500, null))).toEqual(new Date("2026-11-24T15:00:00.500Z"));
   });
 
-  test("begins by the clock that is most ahead, and a clock that is off by more than a minute does not put it off longer", () => {
+  test("an epoch begins by the clock that is most ahead, and a clock that is off by more than a minute does not put it off longer", () => {
     const lead = (aheadMs: number[]): number => epochFromMs(AT, aheadMs) - AT - 500;
 
     expect([lead([-20_000]), lead([3_000, 1_000]), lead([3_600_000])]).toEqual([

@@ -2,16 +2,16 @@
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import pg from "pg";
-import {
-  type Claim,
-  type Granted,
-  type HeldLease,
-  type LeaseStore,
-  leaseStore,
-  type Look,
-  type Self,
-  type Telling,
-} from "../../src/archive/ledger/leaseRows.ts";
+import type {
+  Claim,
+  Granted,
+  HeldLease,
+  LeaseStore,
+  Look,
+  Self,
+  Telling,
+} from "../../src/accounts/lease/leaseStore.ts";
+import { leaseStore } from "../../src/archive/ledger/leaseRows.ts";
 import { freshDatabase } from "../support/database.ts";
 import { expectSame } from "../support/expectSame.ts";
 import { type LeaseFaults, memoryLeases } from "../support/memoryLeases.ts";

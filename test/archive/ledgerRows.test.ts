@@ -8,7 +8,7 @@ import {
 } from "../../src/archive/ledger/ledgerRows.ts";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import { readCoverage, readUnknownInstruments } from "../../src/archive/ledger/coverageRows.ts";
-import { accountForDowntime, accountForLeftOpen } from "../../src/run/settleDowntime.ts";
+import { accountForDowntime, accountForLeftOpen } from "../../src/run/pastSlotNotes.ts";
 import { downtimeNotes } from "../../src/collect/downtime.ts";
 import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";

@@ -284,6 +284,29 @@ test("a poll that is answered with an HTML page says so, exit code 1, and keeps 
   expect(record?.kind === "response" && Buffer.from(record.body).toString()).toBe(body);
 });
 
+test("a poll that is refused for the limit is not tried again, and the next poll waits until the service is expected to answer", async () => {
+  const headers = { "Retry-After": "40" };
+  const service = await startStubService({ status: 429, headers, body: "" });
+  const env = settings(accountAt(service.baseUrl));
+
+  const pollOnBoot = async (): Promise<Outcome> => {
+    const { edges, stdout, stderr } = capturedEdges({ env, clock, bootId: "boot" });
+    const exitCode = await runProgram(["poll", "--symbols", "AAPL"], edges);
+    return { exitCode, stdout: stdout(), stderr: stderr() };
+  };
+
+  clock.advance(1_000);
+  const refused = await pollOnBoot();
+  const asked = clock.slept.length;
+  const next = await pollOnBoot();
+
+  expect([refused, next].map(({ exitCode }) => exitCode)).toEqual([1, 1]);
+  expect(refused.stderr).not.toContain("waiting");
+  expect(next.stderr).toMatch(/^The calls of this minute are used up; waiting \d+ s\.$/m);
+  expect(clock.slept.slice(asked).reduce((sum, ms) => sum + ms, 0)).toBeGreaterThan(30_000);
+  expect(await journalOf(env.QUOTEKEEPER_DATA_DIR)).toHaveLength(2);
+});
+
 test("a poll of a service that cannot be reached names its address, exit code 1", async () => {
   const port = await closedPort();
 

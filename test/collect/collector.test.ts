@@ -14,6 +14,7 @@ import {
   entryAt,
   failure,
   jobOf,
+  merged,
   mostInWindow,
   quotesFor,
   reasonsOf,
@@ -551,6 +552,21 @@ describe("the end", () => {
     expect(entryAt(world.notes, "14:31")).toMatchObject({ due: ["A"] });
   });
 
+  test("a slot that begins while the last calls are under way is in the ledger, with what they asked for within it", async () => {
+    const world = startWorld({
+      start: "2026-11-20T14:30:59.900Z",
+      jobs: [jobOf({ name: "job", symbols: ["A"] })],
+      signedAfterMs: () => 300,
+    });
+    await world.pass(50);
+
+    await world.end(1_000);
+
+    expect(world.calls.map(({ askedMs }) => askedMs)).toEqual([Date.parse("2026-11-20T14:31:00.200Z")]);
+    expect(entryAt(world.notes, "14:31")).toMatchObject({ due: ["A"], misses: [] });
+    expect(reasonsOf(entryAt(world.notes, "14:30"))).toEqual({ overrun: 1 });
+  });
+
   test("a refused call is not made again while the program ends", async () => {
     const world = startWorld({
       start: START,
@@ -588,6 +604,26 @@ describe("a call that was let go within its slot, and asked for behind its end",
     expect(entryAt(world.notes, "14:30", "hourly")?.misses).toEqual([]);
     expect(addsUp(entriesOf(world.notes))).toBe(true);
   });
+});
+
+test("what was asked for within a slot is stored there, though the process was busy until that slot was over", async () => {
+  const world = startWorld({
+    start: "2026-11-20T14:30:00.900Z",
+    jobs: [jobOf({ name: "job", symbols: ["A"], schedule: "* * * * * *" })],
+    signedAfterMs: (call) => (call === 0 ? 60 : 0),
+  });
+  await world.pass(50);
+  // Into the next slot, where the call is asked for before its tick comes, and past that slot.
+  world.stall(60);
+  await world.pass(15);
+  world.stall(1_500);
+
+  await world.until("2026-11-20T14:30:04.500Z");
+
+  expect(world.calls[0]?.askedMs).toBe(Date.parse("2026-11-20T14:30:01.020Z"));
+  const entries = merged(entriesOf(world.notes));
+  expect(entries.find(({ slotAt }) => slotAt.includes("14:30:01"))).toMatchObject({ due: ["A"], misses: [] });
+  expect(addsUp(entries)).toBe(true);
 });
 
 describe("job files that change", () => {

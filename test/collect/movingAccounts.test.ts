@@ -2,7 +2,9 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { Shares } from "../../src/accounts/shares.ts";
-import { type Agreed, Collector, type StoredIn } from "../../src/collect/collector.ts";
+import { Collector } from "../../src/collect/collector.ts";
+import { type Agreed } from "../../src/accounts/lease/agreement.ts";
+import { type StoredIn } from "../../src/collect/dueShares.ts";
 import { type LedgerNote, mergeEntries, sharesIn, type SlotEntry } from "../../src/journal/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { contractsOf, symbolsNamed } from "./due.ts";
@@ -81,11 +83,11 @@ function startTwo(
     const to = collectors.find((one) => one !== from);
     from?.called.delete(account);
     let hasLeft = false;
-    void from?.collector.leave(account).then(() => (hasLeft = true));
+    void from?.collector.stopCalling(account).then(() => (hasLeft = true));
     await world.pass(gapMs);
     while (!hasLeft) await world.pass(100);
     to?.called.add(account);
-    await to?.collector.take(world.account(account), storedIn);
+    await to?.collector.startCalling(world.account(account), storedIn);
   };
   return { world, collectors, move };
 }
@@ -222,7 +224,7 @@ function startThree(agreedAt?: (at: Date) => Agreed) {
   });
   const takeFourth = async (): Promise<void> => {
     called.add("fourth");
-    await world.collector.take(world.account("fourth"), () => Promise.resolve(new Set()));
+    await world.collector.startCalling(world.account("fourth"), () => Promise.resolve(new Set()));
   };
   return { world, takeFourth };
 }
@@ -382,7 +384,7 @@ test("of an account that comes in the midst of a slot, what no longer fits in is
 
   await world.until("2026-11-20T14:30:40Z");
   called.add("second");
-  await world.collector.take(world.account("second"), () => Promise.resolve(new Set()));
+  await world.collector.startCalling(world.account("second"), () => Promise.resolve(new Set()));
   await world.until("2026-11-20T14:31:10Z");
 
   const entries = entriesOf(world.notes).filter(({ slotAt }) => slotAt.slice(11, 16) === "14:30");

@@ -1,6 +1,6 @@
 /** Thousands of instruments at a slot's start: what one turn of the event loop does of it, and what may come between two. */
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
-import { ADDED_AT_ONCE, OPENED_AT_ONCE } from "../../src/collect/collector.ts";
+import { ADDED_AT_ONCE, OPENED_AT_ONCE } from "../../src/collect/planner.ts";
 import { MISSED_AT_ONCE } from "../../src/collect/dispatcher.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { contractsOf, symbolsNamed } from "./due.ts";

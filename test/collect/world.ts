@@ -5,7 +5,8 @@
 import { afterEach, jest } from "@jest/globals";
 import { type Clock, createObserver, type Instant, instantFromDate } from "../../src/clock.ts";
 import type { CallLog } from "../../src/collect/callLog.ts";
-import { type CalledAccount, Collector, type CollectorOptions } from "../../src/collect/collector.ts";
+import { Collector, type CollectorOptions } from "../../src/collect/collector.ts";
+import { type CalledAccount } from "../../src/collect/accountDispatchers.ts";
 import type { PlannedCall } from "../../src/collect/callPlan.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";
 import {

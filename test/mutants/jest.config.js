@@ -20,6 +20,7 @@ export default {
     "<rootDir>/test/market/**/*.test.ts",
     "<rootDir>/test/quotes-api/*.test.ts",
     "<rootDir>/test/quotes-api/oauth/*.test.ts",
+    "<rootDir>/test/accounts/lease{,View}.test.ts",
     "<rootDir>/test/clock.test.ts",
     "<rootDir>/test/read/*.test.ts",
     "<rootDir>/test/archive/dividendChanges.test.ts",

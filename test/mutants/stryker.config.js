@@ -7,11 +7,12 @@
 export default {
   mutate: [
     "src/collect/governor/*.ts",
-    "src/collect/{asks,callPlan,budgetPlan}.ts",
+    "src/collect/{asks,callPlan,budgetPlan,budgetWalk}.ts",
     "src/schedule/{cron,jobSchedule,slots}.ts",
     "src/quotes-api/**/*.ts",
     "src/market/**/*.ts",
     "src/read/*.ts",
+    "src/accounts/lease/{leaseRules,leaseView}.ts",
     "src/archive/load/dividendChanges.ts",
   ],
   // The wording of messages is held by no test on purpose; what a text decides (a phase, a form) is a type.

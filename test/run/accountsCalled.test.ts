@@ -5,7 +5,7 @@ import { keepAccounts, wantAccount } from "../../src/archive/ledger/accountRows.
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { accountSharer, AccountsCalled } from "../../src/run/accountsCalled.ts";
-import type { Taken } from "../../src/run/fleet.ts";
+import type { Acquired } from "../../src/accounts/lease/caller.ts";
 import { followOperator } from "../../src/run/operatorsWord.ts";
 import { calledAccount, openCollector } from "../../src/run/pipeline.ts";
 import { openStations } from "../../src/run/stations.ts";
@@ -22,7 +22,7 @@ const account = (name: string, limit = 60): Account => ({
   feed: { kind: "account", baseUrl: "http://127.0.0.1:9", credentials: credentialsOf(name) },
 });
 
-const NEW: Taken = { granted: null, listens: false };
+const NEW: Acquired = { granted: null, listens: false };
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -38,7 +38,7 @@ async function collecting(names: readonly string[], called = names) {
   });
   closers.push(stations.close);
   const loader = { notify: () => undefined };
-  const lease = { sure: () => Promise.resolve(() => true) };
+  const lease = { confirm: () => Promise.resolve(() => true) };
   const accounts = new AccountsCalled({
     ...{ stations, accounts: names.map((name) => account(name)) },
     called: (open) => calledAccount(open, { stations, loader, lease, metered: (send) => send }),
@@ -65,10 +65,10 @@ const storedIn = () => Promise.resolve(new Set<string>());
 test("they are called from when they are taken until they are left, in the order of the file", async () => {
   const { accounts, collector, calledNow } = await collecting(["main", "second", "third"], ["third"]);
 
-  await accounts.take("main", NEW, { collector, storedIn });
-  await accounts.take("main", NEW, { collector, storedIn });
+  await accounts.startCalling("main", NEW, { collector, storedIn });
+  await accounts.startCalling("main", NEW, { collector, storedIn });
   const both = [accounts.all.map((open) => open.account.name), calledNow().sort()];
-  await accounts.leave("third", { collector });
+  await accounts.stopCalling("third", { collector });
 
   expect(both).toEqual([
     ["main", "third"],
@@ -82,7 +82,7 @@ test("slots that are settled after the last one was left are of the market that 
   const { accounts, collector } = await collecting(["main"]);
   accounts.all[0]?.sourceOf({ status: 200, headers: { "x-quotekeeper-source": "simulated market" } });
 
-  await accounts.leave("main", { collector });
+  await accounts.stopCalling("main", { collector });
 
   expect(accounts.sourceOf("main")).toBe("simulated");
 });

@@ -1,11 +1,12 @@
 /** Several collectors in virtual time: who calls which account, whatever happens to them. The tables are in memory. */
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { Epoch, LeaseStore } from "../../src/archive/ledger/leaseRows.ts";
+import type { Epoch, LeaseStore } from "../../src/accounts/lease/leaseStore.ts";
 import type { Clock } from "../../src/clock.ts";
-import { filesSaid } from "../../src/run/filesDigest.ts";
-import { Fleet, type Holder } from "../../src/run/fleet.ts";
-import { type KnownLeases, newCollector } from "../../src/run/leaseFile.ts";
+import { filesSaid } from "../../src/accounts/lease/filesDigest.ts";
+import { Fleet } from "../../src/accounts/lease/fleet.ts";
+import type { Caller } from "../../src/accounts/lease/caller.ts";
+import { type KnownLeases, newCollector } from "../../src/accounts/lease/leaseFile.ts";
 import { type LeaseFaults, memoryLeases } from "../support/memoryLeases.ts";
 import { runs } from "../support/runs.ts";
 
@@ -123,6 +124,10 @@ function world(accounts: readonly string[] = ACCOUNTS) {
     /** Accounts that it calls, and those for which it listens first. */
     calls: Set<string>;
     listens: Set<string>;
+    /** How long before each account was acquired its holder was heard of last, in ms, as far as is known. */
+    agoMs: Map<string, number | null>;
+    /** Accounts whose calls it is ending. */
+    stopping: Set<string>;
     log: string[];
     /** Questions to the database that it has not read the answers to. */
     inFlight: () => number;
@@ -156,6 +161,8 @@ function world(accounts: readonly string[] = ACCOUNTS) {
       dead?: string[];
       files?: ReturnType<typeof files>;
       opensMs?: number;
+      /** How long it takes to end the calls of an account. */
+      stopsMs?: number;
       patienceMs?: number;
       process?: Process;
       faults?: LeaseFaults;
@@ -169,6 +176,7 @@ function world(accounts: readonly string[] = ACCOUNTS) {
     runs += 1;
     const flight = { count: 0 };
     const [calls, listens] = [new Set<string>(), new Set<string>()];
+    const [agoMs, stopping] = [new Map<string, number | null>(), new Set<string>()];
     const log: string[] = [];
     const say = (fields: object, message: string): void =>
       void log.push(`${message} ${JSON.stringify(fields)}`);
@@ -182,14 +190,14 @@ function world(accounts: readonly string[] = ACCOUNTS) {
       },
       forgetDead: async () => void (member.forgets += 1),
       self: { id: known.id, run: String(runs).padStart(16, "0"), host: name, pid: runs, version: "1" },
-      keep: (now) => (known = now),
+      persist: (now) => (known = now),
       files: given.files ?? files(accounts),
       log: { debug: () => undefined, info: say, warn: say, error: say },
       close: () => Promise.resolve(),
     });
     given.onOpened?.(fleet);
     const member: Member = {
-      ...{ name, fleet, process, faults, calls, listens, log, lost: null, forgets: 0 },
+      ...{ name, fleet, process, faults, calls, listens, agoMs, stopping, log, lost: null, forgets: 0 },
       inFlight: () => flight.count,
       known: () => known,
     };
@@ -198,18 +206,26 @@ function world(accounts: readonly string[] = ACCOUNTS) {
       calls.add(account);
       if (how.listens) listens.add(account);
     }
-    const holder: Holder = {
-      take: async (account) => void calls.add(account),
-      leave: async (account) => void calls.delete(account),
+    const caller: Caller = {
+      startCalling: async (account, { granted }) => {
+        calls.add(account);
+        agoMs.set(account, granted?.agoMs ?? null);
+      },
+      stopCalling: async (account) => {
+        stopping.add(account);
+        if (given.stopsMs !== undefined) await clock.sleep(given.stopsMs);
+        stopping.delete(account);
+        calls.delete(account);
+      },
       handOver: (account) => ({ of: account, by: name }),
       beUnsure: () => undefined,
       listen: () => calls.forEach((account) => listens.add(account)),
       knows: () => ({ refused: [], prices: null }),
       journalLag: () => 0,
-      beNumber: () => undefined,
+      useNumber: () => undefined,
     };
-    if (given.opensMs === undefined) fleet.begin(holder);
-    else void clock.sleep(given.opensMs).then(() => fleet.begin(holder));
+    if (given.opensMs === undefined) fleet.begin(caller);
+    else void clock.sleep(given.opensMs).then(() => fleet.begin(caller));
     void fleet.lost.then(({ code }) => (member.lost = code));
     all.push(member);
     return member;
@@ -221,7 +237,7 @@ function world(accounts: readonly string[] = ACCOUNTS) {
         account,
         all
           .filter(
-            ({ calls, fleet, process }) => !process.stopped && calls.has(account) && fleet.mayLeave(account),
+            ({ calls, fleet, process }) => !process.stopped && calls.has(account) && fleet.mayCall(account),
           )
           .map(({ name }) => name),
       ]),
@@ -236,7 +252,7 @@ const counts = (callers: Record<string, string[]>): Record<string, number> => {
 };
 
 describe("accounts", () => {
-  test("are all one collector's that is alone, and shared evenly with those that join, one at a time", async () => {
+  test("a collector that is alone calls all accounts, and hands them over one at a time to collectors that join, until each has its share", async () => {
     const { time, start, callers } = world();
 
     await start("a");
@@ -253,7 +269,35 @@ describe("accounts", () => {
     expect(Object.values(callers()).every((names) => names.length === 1)).toBe(true);
   });
 
-  test("of one that is killed are taken by the others within twelve seconds", async () => {
+  test("accounts are handed over one at a time, however long the calls under way take", async () => {
+    const { time, start, callers } = world();
+    const a = await start("a", { stopsMs: 5_000 });
+    await start("b");
+    const stopping: number[] = [];
+    for (let passed = 0; passed < 30_000; passed += 250) {
+      await time.pass(250);
+      stopping.push(a.stopping.size);
+    }
+
+    expect(Math.max(...stopping)).toBe(1);
+    expect(counts(callers())).toEqual({ a: 2, b: 2 });
+  });
+
+  test("a collector that the operator has forgotten joins again and keeps its accounts", async () => {
+    const { time, start, callers, database } = world();
+    const [a, b] = [await start("a"), await start("b")];
+    await time.pass(20_000);
+    const [before, grants] = [callers(), database.history.length];
+
+    database.forget(a.known().id);
+    await time.pass(6_000);
+
+    expect(b.fleet.state.collectors.running).toBe(2);
+    expect(callers()).toEqual(before);
+    expect(database.history.length).toBe(grants);
+  });
+
+  test("the other collectors take over the accounts of a killed collector within twelve seconds", async () => {
     const { time, start, callers, database, all } = world();
     const [a] = [await start("a"), await start("b"), await start("c")];
     await time.pass(20_000);
@@ -275,7 +319,7 @@ describe("accounts", () => {
     );
   });
 
-  test("are not presumed to be free by one that comes while the database is slow", async () => {
+  test("a collector that joins while the database is slow does not presume accounts to be free", async () => {
     const { time, database, start, callers, all } = world(["one"]);
     await start("a");
     database.faults.silent = true;
@@ -292,7 +336,7 @@ describe("accounts", () => {
     expect(all.map(({ lost }) => lost)).toEqual([null, null]);
   });
 
-  test("are all of one that comes where the database has answered and does so no more, after a while", async () => {
+  test("a collector that joins a database which has stopped answering calls all accounts after a while", async () => {
     const { time, database, start, callers } = world(["one"]);
     database.faults.silent = true;
 
@@ -305,7 +349,7 @@ describe("accounts", () => {
     expect([meanwhile, callers()]).toEqual([{ one: [] }, { one: ["a"] }]);
   });
 
-  test("of a run that died before are the next one's at once, and not before that is it forgotten", async () => {
+  test("the next run acquires a dead run's accounts at once, and forgets that run only then", async () => {
     const { time, database, start, callers } = world(["one"]);
     const a = await start("a");
     a.process.stopped = true;
@@ -325,7 +369,7 @@ describe("accounts", () => {
     expect(next.forgets).toBe(1);
   });
 
-  test("of a run that died while the database was away are taken when it is back, and then that one is forgotten", async () => {
+  test("a collector acquires the accounts of a run that died while the database was away when the database is back, and then forgets that run", async () => {
     const { time, database, start } = world(["one"]);
     const a = await start("a");
     a.process.stopped = true;
@@ -341,7 +385,7 @@ describe("accounts", () => {
     expect(database.history.map(({ how }) => how)).toEqual(["new", "restarted"]);
   });
 
-  test("of one that is paused for an hour are not called by it when it wakes up, and it goes on with its share", async () => {
+  test("a collector that was paused for an hour does not call its former accounts when it wakes up, and goes on with its share", async () => {
     const { time, start, callers, database } = world();
     const [a] = [await start("a"), await start("b")];
     await time.pass(10_000);
@@ -350,7 +394,7 @@ describe("accounts", () => {
     a.process.stopped = true;
     await time.pass(3_600_000);
     a.process.stopped = false;
-    const atOnce = before.filter((account) => a.fleet.mayLeave(account));
+    const atOnce = before.filter((account) => a.fleet.mayCall(account));
     await time.pass(20_000);
 
     expect(before.length).toBe(2);
@@ -360,7 +404,7 @@ describe("accounts", () => {
     expect(database.history.every(({ fence }) => fence > 0)).toBe(true);
   });
 
-  test("stay a collector's whose journal takes long to open; what it loses meanwhile it does not call", async () => {
+  test("a collector keeps its accounts while its journal takes long to open, and does not call what it loses meanwhile", async () => {
     const { time, start, database } = world();
     const a = await start("a", { opensMs: 60_000 });
     const b = await start("b");
@@ -380,7 +424,7 @@ describe("accounts", () => {
     expect([a.calls.size, b.calls.size]).toEqual([2, 2]);
   });
 
-  test("that are given back at an end are taken within two seconds", async () => {
+  test("another collector acquires within two seconds the accounts that a collector releases at its end", async () => {
     const { time, start, callers } = world();
     const [a] = [await start("a"), await start("b")];
     await time.pass(10_000);
@@ -395,7 +439,7 @@ describe("accounts", () => {
 });
 
 describe("without the database", () => {
-  test("all go on, unsure, for as long as it takes, and nobody takes anything when it is back", async () => {
+  test("without the database all collectors go on, unsure, for as long as it takes, and none acquires an account when it is back", async () => {
     const { time, start, callers, database } = world();
     const [a, b] = [await start("a"), await start("b")];
     await time.pass(10_000);
@@ -421,7 +465,7 @@ describe("without the database", () => {
     expect(database.history.length).toBe(grants);
   });
 
-  test("one that was never among others has all, and is not unsure", async () => {
+  test("without the database a collector that was never among others calls all accounts, and is not unsure", async () => {
     const { time, start, callers, database } = world();
     database.faults.away = true;
 
@@ -436,7 +480,7 @@ describe("without the database", () => {
     expect(database.history.map(({ how }) => how)).toEqual(["new", "new", "new", "new"]);
   });
 
-  test("a start goes on with what was its own, and gives up what others have taken when it hears of it", async () => {
+  test("a start without the database goes on with its own accounts, and gives up those that others hold when it hears of it", async () => {
     const { time, start, callers, database } = world();
     const [a] = [await start("a"), await start("b")];
     await time.pass(10_000);
@@ -459,7 +503,7 @@ describe("without the database", () => {
     expect(Object.values(callers()).map((names) => names.length)).toEqual([1, 1, 1, 1]);
   });
 
-  test("one that alone is cut off is replaced, and gives up what is another's when it is back", async () => {
+  test("a collector that alone is cut off is replaced, and gives up the accounts of others when it is back", async () => {
     const { time, start, callers } = world();
     const [a, b] = [await start("a"), await start("b")];
     await time.pass(10_000);
@@ -478,7 +522,7 @@ describe("without the database", () => {
 
 describe("clocks", () => {
   test.each([60_000, -60_000, 3_600_000])(
-    "a jump of the database's by %i ms steals nothing",
+    "a jump of the database's clock by %i ms steals no account",
     async (jump) => {
       const { time, start, callers, database } = world();
       await start("a");
@@ -494,19 +538,25 @@ describe("clocks", () => {
     },
   );
 
-  test.each([60_000, -60_000])("after a jump of %i ms a dead one is still replaced in time", async (jump) => {
-    const { time, start, callers, database } = world();
-    const [a] = [await start("a"), await start("b")];
-    await time.pass(10_000);
+  test.each([60_000, -60_000])(
+    "after a jump of the database's clock by %i ms a dead collector is still replaced in time",
+    async (jump) => {
+      const { time, start, callers, database } = world();
+      const [a, b] = [await start("a"), await start("b")];
+      await time.pass(10_000);
+      const own = [...a.calls];
 
-    a.process.stopped = true;
-    database.skewMs += jump;
-    await time.pass(12_000);
+      a.process.stopped = true;
+      database.skewMs += jump;
+      await time.pass(12_000);
 
-    expect(counts(callers())).toEqual({ b: 4 });
-  });
+      expect(counts(callers())).toEqual({ b: 4 });
+      // Calls of the killed collector count as long as they may have been made: the jump makes them no older.
+      expect(own.filter((account) => (b.agoMs.get(account) ?? Infinity) > 12_000)).toEqual([]);
+    },
+  );
 
-  test.each([3_600_000, -3_600_000])("a collector's own may be moved by %i ms", async (jump) => {
+  test.each([3_600_000, -3_600_000])("a collector's own clock may be moved by %i ms", async (jump) => {
     const { time, start, callers } = world();
     const [a] = [await start("a"), await start("b")];
     await time.pass(10_000);
@@ -520,7 +570,7 @@ describe("clocks", () => {
 });
 
 describe("files", () => {
-  test("that differ from those of a collector that is there keep another one out, which says what differs", async () => {
+  test("a collector whose files differ from those of a running collector stays out, and says what differs", async () => {
     const { time, start } = world();
     await start("a");
     await time.pass(3_000);
@@ -537,7 +587,7 @@ describe("files", () => {
     });
   });
 
-  test("that change are in force from one instant on, when all collectors have them", async () => {
+  test("changed files are in force from one instant on, when all collectors have them", async () => {
     const { time, start } = world();
     const [a, b] = [await start("a"), await start("b")];
     await time.pass(20_000);
@@ -592,7 +642,7 @@ async function stopInFlight(
 }
 
 describe("a process that is paused", () => {
-  test("while a round is in flight lets no call leave when it goes on, neither before nor after it reads its sockets", async () => {
+  test("a process that was paused while a round was in flight lets no call leave when it goes on, neither before nor after it reads its sockets", async () => {
     const { time, start, callers } = world();
     const [a, b] = [await start("a"), await start("b")];
     await time.pass(10_000);
@@ -600,9 +650,9 @@ describe("a process that is paused", () => {
     await stopInFlight({ time }, a);
     await time.pass(14_000);
     const late: string[] = [];
-    const look = (): void => void late.push(...own.filter((account) => a.fleet.mayLeave(account)));
+    const look = (): void => void late.push(...own.filter((account) => a.fleet.mayCall(account)));
     const asked = own.map((account) =>
-      a.fleet.sure(account, GOES_ON).catch(({ code }: { code: string }) => code),
+      a.fleet.confirm(account, GOES_ON).catch(({ code }: { code: string }) => code),
     );
 
     time.onTimers(look);
@@ -620,7 +670,7 @@ describe("a process that is paused", () => {
     expect(counts(callers())).toEqual({ a: 2, b: 2 });
   });
 
-  test("while it joins lets no call leave when it goes on", async () => {
+  test("a process that was paused while it joined lets no call leave when it goes on", async () => {
     const { time, start, database } = world(["one"]);
     const process: Process = { stopped: false };
     const joining = start("a", { process, faults: { answersMs: 200 }, patienceMs: 15_000 });
@@ -637,7 +687,7 @@ describe("a process that is paused", () => {
     const a = await joining;
     const late: boolean[] = [];
     for (let passed = 0; passed < 5_000; passed += 50) {
-      late.push(a.fleet.mayLeave("one"));
+      late.push(a.fleet.mayCall("one"));
       await time.pass(50);
     }
 
@@ -645,16 +695,16 @@ describe("a process that is paused", () => {
     expect([a.fleet.held, b.fleet.held]).toEqual([[], ["one"]]);
   });
 
-  test("for longer than a lease, and is refused by the database at once, withholds the calls under way and listens first", async () => {
+  test("a process that was paused for longer than a lease, and that the database refuses at once, withholds the calls under way and listens first", async () => {
     const { time, start } = world();
     const [a] = [await start("a"), await start("b")];
     await time.pass(10_000);
     const [account = ""] = a.calls;
-    const before = await a.fleet.sure(account, GOES_ON);
+    const before = await a.fleet.confirm(account, GOES_ON);
     a.process.stopped = true;
     await time.pass(14_000);
     a.faults.away = true;
-    const waiting = a.fleet.sure(account, GOES_ON).catch(({ code }: { code: string }) => code);
+    const waiting = a.fleet.confirm(account, GOES_ON).catch(({ code }: { code: string }) => code);
 
     a.process.stopped = false;
     await time.pass(1_000);
@@ -662,7 +712,7 @@ describe("a process that is paused", () => {
     expect([before(), await waiting]).toEqual([false, "LEASE_UNSURE"]);
     expect(a.listens).toEqual(a.calls);
     // What leaves after it has listened leaves with care.
-    expect([(await a.fleet.sure(account, GOES_ON))(), a.fleet.isUnsure]).toEqual([true, true]);
+    expect([(await a.fleet.confirm(account, GOES_ON))(), a.fleet.isUnsure]).toEqual([true, true]);
   });
 });
 
@@ -673,7 +723,7 @@ describe("a database that answers slowly", () => {
     ["each question for three seconds", { slowMs: 1_500, answersMs: 1_500 }],
     ["each write for 1.6 seconds", { writesMs: 1_600 }],
     ["everything for ever", { silent: true }],
-  ])("and keeps %s holds up no start of a collector that is alone", async (_, faults) => {
+  ])("a slow database that keeps %s holds up no start of a collector that is alone", async (_, faults) => {
     const { time, start, database } = world();
     const a = await start("a");
     await time.pass(5_000);
@@ -685,7 +735,7 @@ describe("a database that answers slowly", () => {
     const again = await starting;
     const called: number[] = [];
     for (let passed = 0; passed < 60_000; passed += 250) {
-      called.push(ACCOUNTS.filter((account) => again.fleet.mayLeave(account)).length);
+      called.push(ACCOUNTS.filter((account) => again.fleet.mayCall(account)).length);
       await time.pass(250);
     }
 
@@ -697,35 +747,38 @@ describe("a database that answers slowly", () => {
     [350, 15],
     [1_000, 15],
     [3_000, 30],
-  ])("by %i ms a question lets an account be called again in %i s", async (slowMs, seconds) => {
-    const { time, start, callers, database } = world();
-    const [a] = [await start("a"), await start("b"), await start("c")];
-    await time.pass(20_000);
-    database.faults.answersMs = slowMs;
-    await time.pass(10_000);
+  ])(
+    "a database that is slow by %i ms a question lets a dead collector's account be called again in %i s",
+    async (slowMs, seconds) => {
+      const { time, start, callers, database } = world();
+      const [a] = [await start("a"), await start("b"), await start("c")];
+      await time.pass(20_000);
+      database.faults.answersMs = slowMs;
+      await time.pass(10_000);
 
-    a.process.stopped = true;
-    await time.pass(1_000 * seconds);
+      a.process.stopped = true;
+      await time.pass(1_000 * seconds);
 
-    expect(counts(callers())).toEqual({ b: 2, c: 2 });
-    expect(database.history.filter(({ how }) => how === "expired")).toHaveLength(2);
-  });
+      expect(counts(callers())).toEqual({ b: 2, c: 2 });
+      expect(database.history.filter(({ how }) => how === "expired")).toHaveLength(2);
+    },
+  );
 
-  test("by four seconds a question allows calls for a second more: a claim counts as of when it was sent", async () => {
+  test("a database that is slow by four seconds a question allows calls for a second more: a claim counts as of when it was sent", async () => {
     const { time, start } = world(["one"]);
     const starting = start("a", { faults: { answersMs: 4_000 }, patienceMs: 15_000 });
     await time.pass(16_000);
     const { fleet } = await starting;
-    const atOnce = fleet.mayLeave("one");
+    const atOnce = fleet.mayCall("one");
     await time.pass(900);
-    const soon = fleet.mayLeave("one");
+    const soon = fleet.mayCall("one");
     await time.pass(200);
 
-    expect([atOnce, soon, fleet.mayLeave("one")]).toEqual([true, true, false]);
+    expect([atOnce, soon, fleet.mayCall("one")]).toEqual([true, true, false]);
   });
 
   test.each([350, 2_500])(
-    "by %i ms a question lets no two call an account that come at the same moment and know of nobody",
+    "a database that is slow by %i ms a question lets no two collectors call an account that join at the same moment and know of nobody",
     async (slowMs) => {
       const { time, start, database, all } = world();
       database.faults.answersMs = slowMs;
@@ -734,7 +787,7 @@ describe("a database that answers slowly", () => {
       for (let passed = 0; passed < 40_000; passed += 250) {
         await time.pass(250);
         for (const account of ACCOUNTS)
-          if (all.filter(({ fleet }) => fleet.mayLeave(account)).length > 1)
+          if (all.filter(({ fleet }) => fleet.mayCall(account)).length > 1)
             twice.push(`${account} ${passed}`);
       }
       await Promise.all(starting);
@@ -744,7 +797,7 @@ describe("a database that answers slowly", () => {
     },
   );
 
-  test("gives a collector of many accounts all of them by one claim, and loses none", async () => {
+  test("a slow database grants a collector of many accounts all of them by one claim, and loses none", async () => {
     const accounts = Array.from({ length: 14 }, (_, place) => `account-${place + 10}`);
     const { time, start, database } = world(accounts);
     database.faults.answersMs = 200;
@@ -760,7 +813,7 @@ describe("a database that answers slowly", () => {
     expect(database.history.filter(({ how }) => how !== "new" && how !== "released")).toEqual([]);
   });
 
-  test("and comes back as the collector ends has the calls under way confirmed, and holds none up that is cut off", async () => {
+  test("a slow database that is back as the collector ends confirms the calls under way, and holds up no call that is cut off", async () => {
     const { time, start, database } = world(["one"]);
     database.faults.away = true;
     const { fleet, process } = await start("a");
@@ -770,11 +823,11 @@ describe("a database that answers slowly", () => {
     await time.pass(20_000);
     process.stopped = false;
     database.faults.away = false;
-    fleet.takeNoMore();
+    fleet.stopAcquiring();
     const cut = new AbortController();
     const answers: string[] = [];
     const ask = (name: string, signal: AbortSignal): void =>
-      void fleet.sure("one", signal).then(
+      void fleet.confirm("one", signal).then(
         () => answers.push(`${name} leaves`),
         ({ code }: { code: string }) => answers.push(`${name} ${code}`),
       );
@@ -792,22 +845,25 @@ describe("a database that answers slowly", () => {
     expect(answers).toEqual(["one under way leaves", "one cut off LEASE_UNSURE"]);
   });
 
-  test.each([{ silent: true }, { slowMs: 30_000 }])("ends no later than another: %p", async (faults) => {
-    const { time, start, database } = world();
-    const { fleet } = await start("a");
-    await time.pass(5_000);
-    Object.assign(database.faults, faults);
-    await time.pass(5_000);
+  test.each([{ silent: true }, { slowMs: 30_000 }])(
+    "a collector ends no later with a slow database than with another: %p",
+    async (faults) => {
+      const { time, start, database } = world();
+      const { fleet } = await start("a");
+      await time.pass(5_000);
+      Object.assign(database.faults, faults);
+      await time.pass(5_000);
 
-    const released = fleet.release();
-    let known: boolean | null = null;
-    void released.then((found) => (known = found));
-    await time.pass(1_000);
+      const released = fleet.release();
+      let known: boolean | null = null;
+      void released.then((found) => (known = found));
+      await time.pass(1_000);
 
-    expect(known).toBe(false);
-  });
+      expect(known).toBe(false);
+    },
+  );
 
-  test("holds an end up for no longer where a start waits for it", async () => {
+  test("a slow database holds up an end for no longer where a start waits for it", async () => {
     const { time, start, database } = world();
     const a = await start("a");
     await start("b");
@@ -822,7 +878,7 @@ describe("a database that answers slowly", () => {
     });
     await time.pass(3_000);
 
-    (fleet as Fleet | null)?.takeNoMore();
+    (fleet as Fleet | null)?.stopAcquiring();
     let joined = false;
     void starting.then(() => (joined = true));
     await time.pass(0);
@@ -830,7 +886,7 @@ describe("a database that answers slowly", () => {
     expect(joined).toBe(true);
   });
 
-  test("has an account named that nobody calls: in the log once, in the state, and in the file that status reads", async () => {
+  test("an account that nobody calls is named in the log once, in the state, and in the file that status reads", async () => {
     const { time, start } = world();
     const [a, b] = [await start("a"), await start("b")];
     await time.pass(10_000);
@@ -861,33 +917,36 @@ describe("a slot has the same shares for all", () => {
     ["a collector's clock is 5 s ahead, and its answers are late", 0, 5_000, 1_200],
     ["a collector's clock is 40 s ahead", 0, 40_000, 0],
     ["a collector's clock is 5 s behind", 0, -5_000, 0],
-  ])("while %s and the accounts that take part change", async (_, skewMs, wallMs, answersMs) => {
-    const { time, start, database } = world();
-    database.skewMs = skewMs;
-    const slow: Process = { stopped: false, wallMs };
-    const starting = start("a", { process: slow, faults: { answersMs } });
-    await time.pass(5_000);
-    const members = [await starting, await start("b")];
-    await time.pass(20_000);
-    const opened = new Map<number, Set<number | undefined>>();
-    for (let second = 0; second < 240; second += 1) {
-      if (second % 60 === 10) database.drained.add("two");
-      if (second % 60 === 40) database.drained.delete("two");
-      for (const member of members) {
-        const slot = START + time.now() + (member.process.wallMs ?? 0);
-        const shares = opened.get(slot) ?? new Set();
-        opened.set(slot, shares.add(member.fleet.agreedAt(new Date(slot))?.number));
+  ])(
+    "a slot has the same shares for all collectors while %s and the accounts that take part change",
+    async (_, skewMs, wallMs, answersMs) => {
+      const { time, start, database } = world();
+      database.skewMs = skewMs;
+      const slow: Process = { stopped: false, wallMs };
+      const starting = start("a", { process: slow, faults: { answersMs } });
+      await time.pass(5_000);
+      const members = [await starting, await start("b")];
+      await time.pass(20_000);
+      const opened = new Map<number, Set<number | undefined>>();
+      for (let second = 0; second < 240; second += 1) {
+        if (second % 60 === 10) database.drained.add("two");
+        if (second % 60 === 40) database.drained.delete("two");
+        for (const member of members) {
+          const slot = START + time.now() + (member.process.wallMs ?? 0);
+          const shares = opened.get(slot) ?? new Set();
+          opened.set(slot, shares.add(member.fleet.agreedAt(new Date(slot))?.number));
+        }
+        await time.pass(1_000);
       }
-      await time.pass(1_000);
-    }
 
-    const numbers = new Set([...opened.values()].flatMap((all) => [...all]));
-    expect(numbers.size).toBeGreaterThan(4);
-    expect([...opened.values()].filter((all) => all.size > 1)).toEqual([]);
-    const [a] = members;
-    // What is slow is not taken for a clock that is wrong.
-    if (wallMs === 0 && skewMs === 0) expect(a?.fleet.state.clockOffsetMs).toBe(0);
-  });
+      const numbers = new Set([...opened.values()].flatMap((all) => [...all]));
+      expect(numbers.size).toBeGreaterThan(4);
+      expect([...opened.values()].filter((all) => all.size > 1)).toEqual([]);
+      const [a] = members;
+      // What is slow is not taken for a clock that is wrong.
+      if (wallMs === 0 && skewMs === 0) expect(a?.fleet.state.clockOffsetMs).toBe(0);
+    },
+  );
 });
 
 test("a database that is restored from a dump costs no healthy collector its life: each claims its accounts anew", async () => {

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type pg from "pg";
 import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
-import { accountForDowntime } from "../../src/run/settleDowntime.ts";
+import { accountForDowntime } from "../../src/run/pastSlotNotes.ts";
 import { beginRun } from "../../src/run/lastRun.ts";
 import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import type { LedgerNote } from "../../src/journal/ledger.ts";

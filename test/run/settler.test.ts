@@ -83,8 +83,11 @@ async function alive(
     mine,
     now,
     share = [],
+    onSleep,
   }: {
     run?: string;
+    /** What happens while the settler waits; then a downtime may be settled later. */
+    onSleep?: (ms: number) => Promise<void>;
     mine: string[];
     now: string;
     /** What is due at each of its accounts now. */
@@ -97,7 +100,10 @@ async function alive(
   loader: Loader;
   told: number;
 }> {
-  const clock = { ...createTestClock(on20th(now).toISOString()), random: systemClock.random };
+  const clock = {
+    ...createTestClock(on20th(now).toISOString(), onSleep && { onSleep }),
+    random: systemClock.random,
+  };
   const journal = await openJournal({
     dir: machine.dir,
     clock,
@@ -120,7 +126,7 @@ async function alive(
     loader,
     collector: { jobs: JOBS, shareOf: () => share },
     unsettled: { settle: () => Promise.resolve() },
-    log: { debug: fail, info: fail, warn: fail, error: fail },
+    log: { debug: fail, info: fail, warn: onSleep ? () => undefined : fail, error: fail },
   });
   settlers.push({
     ...settler,
@@ -136,7 +142,7 @@ async function alive(
       .then(machine.load)
       .then(() => undefined);
   const take = (since?: Date): Promise<void> => {
-    settler.taken(mine, since ?? null);
+    settler.began(mine, since ?? null);
     return look();
   };
   return Object.assign(alive, { settler, take, look, loader });
@@ -159,7 +165,7 @@ async function ledger(): Promise<unknown[]> {
 }
 
 describe("slots of an account that nobody called", () => {
-  test("are down but for what is stored, whatever the other accounts have in them", async () => {
+  test("slots of an account that nobody called are down but for what is stored, whatever the other accounts have in them", async () => {
     const [a, b] = [new Machine(), new Machine()];
     await a.append(settled("one", "14:30", ["AAPL", "GE"]), answered("one", "14:31:05", "AAPL"));
     await b.append(...["14:30", "14:31", "14:32"].map((time) => settled("two", time, ["KO"])));
@@ -174,7 +180,7 @@ describe("slots of an account that nobody called", () => {
     ]);
   });
 
-  test("are none of a collector that has other accounts, whose open slots it leaves alone", async () => {
+  test("a collector of other accounts notes no slots of an account that nobody called, and leaves its open slots alone", async () => {
     const [a, b] = [new Machine(), new Machine()];
     await a.append(settled("one", "14:30", ["AAPL"]), opened(RUNS.a, "one", "14:31", ["AAPL"]));
     await b.append(settled("two", "14:32", ["KO"]));
@@ -189,7 +195,7 @@ describe("slots of an account that nobody called", () => {
     expect(await rowsOfQuery(pool, "select run::text from open_slots")).toEqual([{ run: RUNS.a }]);
   });
 
-  test("lack what had become another account's by then: an instrument is due in one share", async () => {
+  test("slots of an account that nobody called lack what had become another account's: an instrument is due in one share", async () => {
     const [a, b] = [new Machine(), new Machine()];
     await a.append(settled("one", "14:30", ["AAPL", "GE", "watchlist MINE"]));
     await b.append(settled("two", "14:32", ["GE", "KO", "watchlist MINE"]));
@@ -205,7 +211,7 @@ describe("slots of an account that nobody called", () => {
     ]);
   });
 
-  test("are down though another collector had it after them, which ended before it had accounted for them", async () => {
+  test("slots that nobody called are down though another collector called the account after them, and ended before it had accounted for them", async () => {
     const [a, b] = [new Machine(), new Machine()];
     await a.append(settled("one", "14:30", ["AAPL"]));
     await b.append(settled("one", "14:33", ["AAPL"]));
@@ -220,7 +226,7 @@ describe("slots of an account that nobody called", () => {
     ]);
   });
 
-  test("are looked up again from the first start that nobody has accounted for", async () => {
+  test("slots that nobody called are looked up again from the first start that nobody has accounted for", async () => {
     const b = new Machine();
     await b.append(settled("one", "14:30", ["AAPL"]), settled("one", "14:33", ["AAPL"]));
     await b.load();
@@ -231,6 +237,23 @@ describe("slots of an account that nobody called", () => {
       ...["14:30 one 1=1+0", "14:31 one 1=0+1: AAPL down", "14:32 one 1=0+1: AAPL down", "14:33 one 1=1+0"],
     ]);
   });
+});
+
+test("a downtime that the database does not let settle is settled 30 s later", async () => {
+  const b = new Machine();
+  await b.append(settled("one", "14:30", ["AAPL"]));
+  await b.load();
+  await pool.query("alter table epochs rename to elsewhere");
+  const waits: number[] = [];
+  const onSleep = async (ms: number): Promise<void> => {
+    waits.push(ms);
+    await pool.query("alter table elsewhere rename to epochs");
+  };
+
+  await (await alive(b, { mine: ["one"], now: "14:32:20", onSleep })).take();
+
+  expect(waits).toEqual([30_000]);
+  expect(await ledger()).toEqual(["14:30 one 1=1+0", "14:31 one 1=0+1: AAPL down"]);
 });
 
 describe("slots of an account that nobody has ever called", () => {
@@ -262,7 +285,7 @@ describe("slots of an account that nobody has ever called", () => {
     return (await ledger()).filter((share) => String(share).includes("one"));
   }
 
-  test("are down since the first of the collectors that run has begun", async () => {
+  test("slots of an account that was never called are down since the first of the running collectors began", async () => {
     await others("14:31:30", ["14:31:45", ["one", "two"]], ["14:32:10", ["one", "two"]]);
 
     expect(await slotsOfNewcomer()).toEqual([
@@ -270,7 +293,7 @@ describe("slots of an account that nobody has ever called", () => {
     ]);
   });
 
-  test("are down from the first slot on since the collectors have agreed on the account", async () => {
+  test("slots of an account that was never called are down from the first slot on since the collectors agreed on it", async () => {
     await others("14:20", ["14:21", ["two"]], ["14:31:45.5", ["one", "two"]], ["14:32:10", ["one", "two"]]);
 
     expect(await slotsOfNewcomer()).toEqual([...["14:32 one 2=1+1: GE down", "14:33 one 1=0+1: AAPL down"]]);
@@ -286,7 +309,7 @@ describe("slots of an account that nobody has ever called", () => {
       ["14:29", "14:30", "14:31", "14:32"],
     ],
   ])(
-    "are down before the one slot of a collector that had no time to account for them: %s",
+    "slots of an account that was never called are down before the one slot of a collector that had no time to account for them: %s",
     async (_since, began, agreed, down) => {
       const accounts = (place: number): string[] => (place < agreed.length - 1 ? ["two"] : ["one", "two"]);
       await others(began, ...agreed.map((from, place): [string, string[]] => [from, accounts(place)]));
@@ -299,7 +322,7 @@ describe("slots of an account that nobody has ever called", () => {
     },
   );
 
-  test("are down once the slots that others have begun are loaded, be it a minute later", async () => {
+  test("slots of an account that was never called are down once the slots that others have begun are loaded, be it a minute later", async () => {
     await others("14:32:30");
     const [a, b] = [new Machine(), new Machine()];
     await a.append(settled("two", "14:32", ["KO"]), settled("two", "14:33", ["KO"]));
@@ -315,7 +338,7 @@ describe("slots of an account that nobody has ever called", () => {
     expect(await ledger()).toEqual([one("14:32"), two("14:32"), one("14:33"), two("14:33")]);
   });
 
-  test("are none where no other collector runs, and none before the first slot that one has begun", async () => {
+  test("an account that was never called has no slots where no other collector runs, and none before the first slot of another collector", async () => {
     expect(await slotsOfNewcomer()).toEqual([]);
     await others("14:20");
     await pool.query("delete from slots; delete from open_slots");
@@ -326,7 +349,7 @@ describe("slots of an account that nobody has ever called", () => {
 });
 
 describe("a journal that is loaded a day later", () => {
-  test("makes stored what was noted as down meanwhile, and what its run left open is settled then", async () => {
+  test("a journal that is loaded a day later makes stored what was noted as down meanwhile, and what its run left open is settled then", async () => {
     const [a, b] = [new Machine(), new Machine()];
     await a.append(settled("one", "14:30", ["AAPL", "GE"]));
     await a.load();
@@ -351,7 +374,7 @@ describe("a journal that is loaded a day later", () => {
     expect(other.told).toBe(before);
   });
 
-  test("tells for the first time what was due of an account, and the gap after it is noted", async () => {
+  test("a journal that is loaded a day later says for the first time what was due of an account, and the gap after it is noted", async () => {
     const [a, b] = [new Machine(), new Machine()];
     await a.append(settled("one", "14:30", ["AAPL"]), opened(RUNS.a, "one", "14:31", ["AAPL"]));
     const other = await alive(b, { mine: ["one"], now: "14:33:20" });
@@ -366,7 +389,7 @@ describe("a journal that is loaded a day later", () => {
     ]);
   });
 
-  test("leaves the slot that lasts to whoever calls the account now", async () => {
+  test("a journal that is loaded later leaves the slot that lasts to the collector that calls the account now", async () => {
     const [a, b] = [new Machine(), new Machine()];
     await b.append(opened(RUNS.b, "one", "14:33", ["AAPL"]));
     await a.append(opened(RUNS.a, "one", "14:33", ["AAPL"]));
@@ -419,7 +442,10 @@ test("two collectors' journals, loaded in any order, give the same slots, misses
 describe("a machine that returns a day later", () => {
   const TAKEN = "14:31:12";
   const parts: JournalRecord[][] = [
-    [settled("one", "14:30", ["AAPL", "GE"]), opened(RUNS.a, "one", "14:31", ["AAPL", "GE", "KO"])],
+    [
+      settled("one", "14:30", ["AAPL", "GE"], ["GE", "budget"]),
+      opened(RUNS.a, "one", "14:31", ["AAPL", "GE", "KO"]),
+    ],
     [opened(RUNS.b, "one", "14:31", ["AAPL", "GE", "KO"]), answered("one", "14:31:20", "AAPL")],
     [
       settled("one", "14:31", ["AAPL", "GE", "KO"], ["GE", "budget"], ["KO", "transport"]),
@@ -428,10 +454,10 @@ describe("a machine that returns a day later", () => {
       note({ type: "down", source: "account", job: "list", ...downOf("three", "GE") }),
     ],
   ];
-  // The last of them is of no slot that changed hands: the account was taken over before.
-  const late = [answered("one", "14:31:05", "GE"), answered("one", "14:32:05", "GE")];
+  // The first and the last are of slots that did not change hands: the account was taken over in the one between.
+  const late = ["14:30:05", "14:31:05", "14:32:05"].map((time) => answered("one", time, "GE"));
   const HEALED = [
-    ...["14:30 one 2=2+0", "14:31 one 3=2+1: KO transport", "14:31 two 1=0+1: GE overrun"],
+    ...["14:30 one 2=1+1: GE budget", "14:31 one 3=2+1: KO transport", "14:31 two 1=0+1: GE overrun"],
     ...["14:32 one 3=2+1: GE budget", "14:32 three 1=1+0", "14:33 three 1=0+1: GE down"],
   ];
 
@@ -452,7 +478,7 @@ describe("a machine that returns a day later", () => {
          (select count(*) from misses m where (m.job, m.slot_at, m.source_id, m.account_id) = (s.job, s.slot_at, s.source_id, s.account_id))`,
     );
 
-  test("has what its journal brings counted as stored, in whatever order it comes, once", async () => {
+  test("what the journal of a machine brings that returns a day later counts as stored once, in whatever order it comes", async () => {
     const seen = new Set<string>();
     const orders = permutations([0, 1, 2, 3]).filter((order) => order.indexOf(1) < order.indexOf(2));
     for (const order of orders) {

@@ -3,16 +3,14 @@ import { describe, expect, test } from "@jest/globals";
 import type { AccountStatus } from "../../src/run/statusTypes.ts";
 import type { Health } from "../../src/archive/ask/queries.ts";
 import {
-  type LedgerStatus,
-  missedBy,
   answerLines,
   budgetLine,
   budgetLines,
   budgetOf,
-  ledgerLines,
   marketLine,
   nextLine,
 } from "../../src/run/statusFacts.ts";
+import { type LedgerStatus, missedBy, ledgerLines } from "../../src/run/ledgerStatus.ts";
 import { statusLines } from "../../src/cli/terminal/statusText.ts";
 
 const at = (time: string): Date => new Date(`2026-11-20T${time}:00Z`);

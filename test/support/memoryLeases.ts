@@ -16,7 +16,7 @@ import type {
   SeenLease,
   Self,
   Telling,
-} from "../../src/archive/ledger/leaseRows.ts";
+} from "../../src/accounts/lease/leaseStore.ts";
 import type { Clock } from "../../src/clock.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 

@@ -27,7 +27,7 @@ type RowStream = {
 };
 
 /** An hour of the day in which a table has rows. Equal rows have an equal hash. */
-export type HourOfRows = { from: Instant; to: Instant; rows: number; hash: string };
+type HourOfRows = { from: Instant; to: Instant; rows: number; hash: string };
 
 /** What tells a column's values of a day from others: see `digestsQuery`. `sum` without zeros that mean nothing. */
 export type ColumnDigest = { name: string; values: number; sum: string };

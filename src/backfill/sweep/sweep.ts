@@ -9,7 +9,8 @@
 import { Shares } from "../../accounts/shares.ts";
 import type { Clock } from "../../clock.ts";
 import { type Answer, answerError } from "../../quotes-api/answer.ts";
-import { type CalledAccount, Collector, type CollectorOptions, sharerOf } from "../../collect/collector.ts";
+import { Collector, type CollectorOptions } from "../../collect/collector.ts";
+import { type CalledAccount, sharerOf } from "../../collect/accountDispatchers.ts";
 import { CONCURRENCY, type Send } from "../../collect/dispatcher.ts";
 import { namesOf } from "../../collect/asks.ts";
 import { QuotekeeperError } from "../../errors.ts";

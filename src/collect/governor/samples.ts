@@ -25,7 +25,6 @@ const AT_ONCE_SPAN = 0.25;
 /** Calls that appeared between two readings. */
 export type Appearance = Pick<SecondClientSample, "atMs" | "spanMs" | "appearedCount">;
 
-/** Calls a window of other programs, by what was seen of them. */
 export type Seen = {
   /** All of them, and those that come each window. */
   readonly secondCount: number;

@@ -69,7 +69,6 @@ export function secondClientCount(state: GovernorState, atMs: number): number {
 
 const NOBODY: Reckoned = { secondCount: 0, regularCount: 0, comeAtOnce: true, spareCount: 0 };
 
-/** What is reckoned with at `atMs`. */
 export function reckoned(state: GovernorState, atMs: number): Reckoned {
   if (state.samples.length === 0) return NOBODY;
   const seen = seenAt(state, atMs);

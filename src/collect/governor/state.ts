@@ -40,7 +40,6 @@ export type FailureKind = "server_error" | "closed" | "other";
 
 /** What happens to a call. `sentAtMs` is the time that was given with its `sent`. */
 export type GovernorEvent =
-  /** A call leaves now. */
   | { readonly type: "sent" }
   /** Its answer arrived: any HTTP answer that is neither a rate-limit fault nor a 5xx. */
   | { readonly type: "answered"; readonly sentAtMs: number; readonly rateLimit: RateLimit }

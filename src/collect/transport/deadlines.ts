@@ -1,19 +1,16 @@
 /** Deadlines of one call that win whatever the HTTP client does: a body read has hung past its abort signal. */
 import { QuotekeeperError } from "../../errors.ts";
 
-/** The longest waits of one call, in ms. */
 export type Deadlines = {
   /** For a connection, with its TLS handshake. */
   connectMs: number;
   /** For the head of the answer, the connection included. */
   headersMs: number;
-  /** For all of the answer. */
   callMs: number;
 };
 
 /** What a call under deadlines is given. */
 export type Watch = {
-  /** Aborted when the call is given up. */
   signal: AbortSignal;
   /** To be called when the head of the answer is there. */
   headersArrived: () => void;

@@ -31,7 +31,7 @@ import { type HotFile, HotFiles, type HotPlaces } from "./hotFiles.ts";
 import type { DateRange } from "./planDates.ts";
 
 /** What the tables are filled from. */
-export type FillOptions = {
+type FillOptions = {
   duck: Duck;
   /** The dates that the statement needs of each table that it reads. */
   ranges: ReadonlyMap<string, DateRange>;

@@ -8,7 +8,6 @@ import { connect, type Socket } from "node:net";
 /** The longest line, in characters: several times the longest of ours. */
 const LONGEST_LINE = 4_096;
 
-/** One end of a conversation. */
 export type Talk = {
   say: (message: object) => void;
   /** The next line, as data of any shape; null when the other end has gone, or said something that is no line of ours. */

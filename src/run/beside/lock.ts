@@ -10,16 +10,14 @@
  *
  * Two cannot hold: of two, whoever's socket came later has asked the other. A holder says that it holds; a contender waits
  * for one of a smaller name, and one that was asked by a smaller name first looks around again before it takes the lock.
- * Only the holder removes what dead ones have left: so it knows which of them died. It does so when it has made use of that: until
- * then it may be killed itself, and the next one has to know.
+ * Only the holder deletes dead runs' sockets, and only after it has settled their work: if it is killed first, the next holder must
+ * still see them.
  */
 import { createHash } from "node:crypto";
-import { once } from "node:events";
-import { chmod, lstat, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
-import { createServer, type Server } from "node:net";
+import { lstat, readdir, readFile, realpath, rm, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import { socketDir } from "../../archive/embedded/socketDir.ts";
 import { cachesOf } from "../../archive/embedded/reachable.ts";
 import { atMost, type Clock } from "../../clock.ts";
@@ -28,10 +26,20 @@ import { ensureDataDir, unwritable } from "../../journal/dataDir.ts";
 import { errnoOf } from "../../journal/fs.ts";
 import { exchangeTime } from "../../market/calendar/dates.ts";
 import { inNewYork } from "../durations.ts";
-import { type Talk, talkOver, talkTo } from "./lines.ts";
+import { type Talk, talkTo } from "./lines.ts";
 import { cutText } from "../../outsideText.ts";
+import type { question } from "./lockDoor.ts";
+import {
+  type Answer,
+  answer,
+  Door,
+  goesFirst,
+  type Run,
+  type ThisProcess,
+  type Serve,
+  shortened,
+} from "./lockDoor.ts";
 
-/** A lock that is held. */
 export type DataDirLock = {
   /** This run's name among those who want the lock: 16 hexadecimal digits by chance. */
   id: string;
@@ -45,17 +53,6 @@ export type DataDirLock = {
   release: (options?: { asDead?: boolean }) => Promise<void>;
 };
 
-/** @param asked what the program beside said first */
-export type Serve = (asked: unknown, talk: Talk) => Promise<void>;
-
-/** What the lock is told of the process and its machine. */
-export type Self = {
-  pid: number;
-  host: string;
-  /** The same for all processes, in whichever container, that share a running kernel: only they see each other's sockets. */
-  kernel: string;
-};
-
 /** What one process alone may do on a data directory at a time. */
 type LockedWork = {
   /** The directory of the sockets, below the data directory; for its owner alone. */
@@ -67,16 +64,18 @@ type LockedWork = {
   done: string;
 };
 
-/** Collecting: `start` and `collect`. */
 const COLLECTING: LockedWork = {
-  ...{ dir: "collector", code: "COLLECTOR_RUNNING" },
-  ...{ who: "collector", done: "collected" },
+  dir: "collector",
+  code: "COLLECTOR_RUNNING",
+  who: "collector",
+  done: "collected",
 };
 
-/** `serve`. */
 export const SERVING: LockedWork = {
-  ...{ dir: join("serve", "running"), code: "SERVE_RUNNING" },
-  ...{ who: "service", done: "served from" },
+  dir: join("serve", "running"),
+  code: "SERVE_RUNNING",
+  who: "service",
+  done: "served from",
 };
 
 /** The name of a socket: process, run, kernel, and the beginning of the machine's name; `new-` until somebody listens. */
@@ -93,17 +92,6 @@ const AGAIN_MS = 50;
 /** What the system says where no socket can be: on some network disks, and directories that a virtual machine shares. */
 const NO_SOCKETS = ["ENOTSUP", "EOPNOTSUPP", "EPERM", "EINVAL", "ENOSYS", "EADDRNOTAVAIL", "ENAMETOOLONG"];
 
-/** A run among contenders: the earlier, and of two of the same time the smaller id, goes first. */
-const run = z.object({ since: z.string().max(40), id: z.string().max(40) });
-const question = z.object({ ask: z.literal("who"), for: run.nullable() });
-const answer = run.extend({
-  state: z.enum(["holds", "contends"]),
-  pid: z.int().min(0),
-  host: z.string().max(255),
-});
-type Run = z.infer<typeof run>;
-type Answer = z.infer<typeof answer>;
-
 /**
  * What was found out about a socket: somebody's answer, or none. It is `elsewhere` when it refuses us and may be another
  * kernel's: nobody can tell from here whether somebody listens on it.
@@ -111,7 +99,7 @@ type Answer = z.infer<typeof answer>;
 type Neighbour = { file: string; answer: Answer | "dead" | "elsewhere" | "gone" | "mute" };
 
 /** This process on this machine. */
-export async function thisProcess(): Promise<Self> {
+export async function thisProcess(): Promise<ThisProcess> {
   const host = hostname();
   const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => null);
   const kernel = createHash("sha256")
@@ -121,7 +109,7 @@ export async function thisProcess(): Promise<Self> {
   return { pid: process.pid, host, kernel };
 }
 
-type Options = { clock: Clock; self: Self; work?: LockedWork };
+type Options = { clock: Clock; self: ThisProcess; work?: LockedWork };
 
 /**
  * Takes the lock of a data directory, which is made if it is not there.
@@ -141,7 +129,9 @@ export async function lockDataDir(
   const own = { id: Buffer.from(clock.random(8)).toString("hex"), since: clock.now().toISOString() };
   const door = new Door(own, self);
   const held = (dead: readonly string[]): DataDirLock => ({
-    ...{ id: own.id, serve: door.serve, release: door.close },
+    id: own.id,
+    serve: door.serve,
+    release: door.close,
     dead: dead.map((file) => NAME.exec(file)?.[2] ?? ""),
     forgetDead: async () => {
       for (const file of dead) await rm(join(dir, file), { force: true }).catch(() => undefined);
@@ -172,80 +162,6 @@ export async function talkToCollector(dataDir: string, options: Options): Promis
       : await lookAround(dataDir, null, { ...options, work }).catch(() => []);
   const holder = around.find(({ answer: found }) => isHolder(found));
   return holder ? talkTo(holder.path).catch(() => null) : null;
-}
-
-/** What this process listens on, and how it answers there. */
-class Door {
-  readonly own: Run;
-  readonly self: Self;
-  /** The name of its socket. */
-  readonly file: string;
-  holds = false;
-  /** Whether one that goes first was told, since this was last set, that this one waits for it. */
-  waits = false;
-  readonly #talks = new Set<Talk>();
-  #server: Server | null = null;
-  #path: string | null = null;
-  #onServe: (serve: Serve) => void = () => undefined;
-  readonly #serving = new Promise<Serve>((resolve) => (this.#onServe = resolve));
-
-  constructor(own: Run, self: Self) {
-    this.own = own;
-    this.self = self;
-    this.file = `${self.pid}-${own.id}-${self.kernel}-${shortened(self.host)}`;
-  }
-
-  readonly serve = (serve: Serve): void => this.#onServe(serve);
-
-  /** @throws the system's error */
-  async listen(path: string): Promise<void> {
-    const server = createServer((socket) => {
-      const talk = talkOver(socket);
-      this.#talks.add(talk);
-      socket.once("close", () => this.#talks.delete(talk));
-      void this.#answer(talk).finally(talk.end);
-    });
-    await once(server.listen(path), "listening");
-    // A connection that cannot be taken in costs itself alone.
-    server.on("error", () => undefined);
-    this.#server = server;
-  }
-
-  /** Makes a socket that nobody meets before somebody listens on it. @throws the system's error */
-  async appear(dir: string, reach: string): Promise<void> {
-    for (;;) {
-      const draft = `new-${this.file}`;
-      await this.listen(join(reach, draft));
-      try {
-        await chmod(join(dir, draft), 0o600);
-        await rename(join(dir, draft), join(dir, this.file));
-        this.#path = join(dir, this.file);
-        return;
-      } catch (error) {
-        await this.close();
-        // A holder that tidies up has taken it for a dead one's, between its making and our listening.
-        if (errnoOf(error) !== "ENOENT") throw error;
-      }
-    }
-  }
-
-  readonly close = async ({ asDead = false } = {}): Promise<void> => {
-    this.#talks.forEach((talk) => talk.end());
-    const server = this.#server;
-    this.#server = null;
-    if (server) await new Promise((resolve) => server.close(resolve));
-    if (this.#path && !asDead) await rm(this.#path, { force: true });
-  };
-
-  async #answer(talk: Talk): Promise<void> {
-    const asked = await talk.next();
-    const who = question.safeParse(asked);
-    if (asked === null) return;
-    if (!who.success) return (await this.#serving)(asked, talk);
-    if (who.data.for && goesFirst(who.data.for, this.own)) this.waits = true;
-    const { pid, host } = this.self;
-    talk.say({ ...this.own, state: this.holds ? "holds" : "contends", pid, host } satisfies Answer);
-  }
 }
 
 /** Contends for the lock by a socket in the data directory. @returns the sockets of dead runs */
@@ -356,21 +272,13 @@ function reachOf(dataDir: string, { dir }: LockedWork): Promise<string> {
 }
 
 /** Another run of the same machine's name had its sockets in a kernel that has ended. */
-function isOfKernel(file: string, { kernel, host }: Self): boolean {
+function isOfKernel(file: string, { kernel, host }: ThisProcess): boolean {
   const [, , , theirs, theirHost = ""] = NAME.exec(file) ?? [];
   return theirs === kernel || theirHost === shortened(host);
 }
 
-function shortened(host: string): string {
-  return host.replace(/[^\w.-]/g, "_").slice(0, 16) || "_";
-}
-
 function isHolder(found: Neighbour["answer"]): found is Answer {
   return typeof found === "object" && found.state === "holds";
-}
-
-function goesFirst(one: Run, other: Run): boolean {
-  return one.since === other.since ? one.id < other.id : one.since < other.since;
 }
 
 function alreadyRunning(dataDir: string, holder: Answer, { code, done }: LockedWork): QuotekeeperError {

@@ -5,16 +5,13 @@
  */
 import { z } from "zod";
 import { atMost, type Clock } from "../../clock.ts";
-import type { Arrived } from "../../collect/callEnds.ts";
-import type { BorrowedEnd, Leave } from "../../collect/dispatcher.ts";
+import type { Leave } from "../../collect/dispatcher.ts";
 import { OUTCOMES } from "../../quotes-api/answer.ts";
-import { type Self, type Serve, talkToCollector } from "./lock.ts";
+import { talkToCollector } from "./lock.ts";
+import { type ThisProcess, type Serve } from "./lockDoor.ts";
 
-/** Who asks: somebody who waits for a poll goes before the queue, a sweep takes what the queue leaves. */
+/** A poll goes before the queue, because a person waits for it; a sweep gets what the queue leaves. */
 export type Asker = "poll" | "sweep";
-
-/** Leave to make one call. It must be told how the call ended; a program that dies first has made one that failed. */
-export type Permit = { ended: Leave };
 
 /** A call whose end nobody reports for so long, in ms, has failed: several times as long as a call may take. */
 const REPORT_MS = 60_000;
@@ -64,10 +61,9 @@ type Asking = {
   by: Asker;
   account: string;
   clock: Clock;
-  self: Self;
+  self: ThisProcess;
   /** Called once when the collector's leave takes longer than somebody would wait without a word. */
   onWait?: () => void;
-  /** Ends the wait. */
   signal?: AbortSignal;
 };
 
@@ -77,12 +73,12 @@ const WORDLESS_MS = 2_000;
 /**
  * Asks the collector of a data directory for a call, and waits for its leave.
  *
- * @returns null where none runs, or one of another account: the budget is the asker's own
+ * @returns to be called with the call's end, once: a program that dies first has made a call that failed; null where none runs, or one of another account: the budget is the asker's own
  */
 export async function askForCall(
   dataDir: string,
   { by, account, onWait, signal, ...options }: Asking,
-): Promise<Permit | null> {
+): Promise<Leave | null> {
   const talk = await talkToCollector(dataDir, options);
   if (talk === null) return null;
   if (signal?.aborted) talk.end();
@@ -94,12 +90,10 @@ export async function askForCall(
   if (!answered) onWait?.();
   const { data } = reply.safeParse(await answer);
   if (data?.go)
-    return {
-      ended: (end) => {
-        if (end) talk.say({ ...end, headers: toldOf(end.headers) });
-        talk.end();
-        signal?.removeEventListener("abort", talk.end);
-      },
+    return (end) => {
+      if (end) talk.say({ ...end, headers: toldOf(end.headers) });
+      talk.end();
+      signal?.removeEventListener("abort", talk.end);
     };
   talk.end();
   signal?.removeEventListener("abort", talk.end);
@@ -111,30 +105,4 @@ function toldOf(headers: Readonly<Record<string, string>>): Record<string, strin
     ([name, value]) => TOLD_HEADERS.test(name) && value.length <= 100,
   );
   return Object.fromEntries(told);
-}
-
-/**
- * Makes a call, and tells its lender how it ended as soon as that is known.
- *
- * @param permit null: nobody has lent it
- * @param learn told of the answer as well
- */
-export async function withPermit<Answered>(
-  permit: Permit | null,
-  learn: (arrived: Arrived) => void,
-  call: (onArrived: (arrived: Arrived) => void) => Promise<Answered>,
-): Promise<Answered> {
-  let told = false;
-  const tell = (end: BorrowedEnd): void => {
-    if (!told) permit?.ended(end);
-    told = true;
-  };
-  try {
-    return await call((arrived) => {
-      learn(arrived);
-      tell({ outcome: arrived.answer.outcome, headers: arrived.headers });
-    });
-  } finally {
-    tell(null);
-  }
 }

@@ -5,6 +5,9 @@ import { afterEach, expect, test } from "@jest/globals";
 import { systemClock } from "../../../src/clock.ts";
 import { type DataDirLock, lockDataDir, thisProcess } from "../../../src/run/beside/lock.ts";
 import { appendAll, at } from "../../support/journal.ts";
+import { roomBeside } from "../../../src/backfill/sweep/room.ts";
+import { contractsOf } from "../../collect/due.ts";
+import { jobOf } from "../../collect/jobOf.ts";
 import { type BackfillWorld, backfillWorld } from "../world.ts";
 import { account, contracts, printed, scripted, sweep, symbolsFile, sweepFile } from "./world.ts";
 
@@ -49,6 +52,30 @@ test("beside a running collector what its jobs need is kept free, and the time s
   expect(beside.stdout).toContain(
     "about 2 min: 60 calls a minute, 23 of them kept free for the running schedule\n",
   );
+});
+
+test("a sweep's time is looked up five days ahead, with the slots of the quarter of an hour behind them", () => {
+  const jobs = [
+    jobOf({
+      name: "daily",
+      schedule: "10 12 * * *",
+      timezone: "UTC",
+      options: contractsOf(20),
+      session: "always",
+    }),
+  ];
+  const now = new Date("2026-11-20T12:00:00Z");
+  const room = roomBeside(
+    { limit: 60, windowMs: 60_000 },
+    { jobs, calendar: [] },
+    { prices: new Map(), now },
+  );
+
+  // From 16 minutes before each slot at 12:10 until it is over 37 calls a minute are left, and 60 else.
+  const reduced = 11 + 4 * 17 + 6;
+  const most = reduced * 37 + (5 * 1_440 - reduced) * 60;
+  expect(room.timeFor(most, now)).toBe(5 * 86_400_000);
+  expect(room.timeFor(most + 1, now)).toBeNull();
 });
 
 test("a schedule that needs every call leaves none for a sweep, which says so and sends nothing", async () => {

@@ -1,17 +1,18 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, afterEach, describe, expect, test } from "@jest/globals";
-import { type DataDirLock, lockDataDir, type Self, talkToCollector } from "../../../src/run/beside/lock.ts";
+import { type DataDirLock, lockDataDir, talkToCollector } from "../../../src/run/beside/lock.ts";
+import { type ThisProcess } from "../../../src/run/beside/lockDoor.ts";
 import { type Clock, systemClock } from "../../../src/clock.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { compileModules } from "../../support/compileProgram.ts";
 import { tempDir } from "../../support/tempDir.ts";
 
-const HERE: Self = { pid: 4711, host: "quotes-1", kernel: "0123abcd" };
+const HERE: ThisProcess = { pid: 4711, host: "quotes-1", kernel: "0123abcd" };
 
 const children = new Set<ChildProcess>();
 const held: DataDirLock[] = [];
@@ -24,7 +25,7 @@ afterAll(() => children.forEach((child) => child.kill("SIGKILL")));
 
 async function lock(
   dataDir: string,
-  { self = HERE, clock = systemClock }: { self?: Self; clock?: Clock } = {},
+  { self = HERE, clock = systemClock }: { self?: ThisProcess; clock?: Clock } = {},
 ): Promise<DataDirLock & { warned: string[] }> {
   const warned: string[] = [];
   const taken = await lockDataDir(dataDir, { clock, self, warn: (message) => void warned.push(message) });
@@ -51,6 +52,27 @@ async function deadSocket(dataDir: string, name: string): Promise<void> {
 }
 
 const STALE = "77-00000000000000aa-0123abcd-quotes-1";
+
+test("a contender whose socket was removed before it had its name makes another one", async () => {
+  const dataDir = tempDir();
+  const dir = join(dataDir, "collector");
+  mkdirSync(dir, { mode: 0o700 });
+  // As a holder does that tidies up, in the turn of the event loop in which the socket is made.
+  const removed: string[] = [];
+  const tidyUp = (): void => {
+    for (const file of readdirSync(dir).filter((name) => name.startsWith("new-"))) {
+      rmSync(join(dir, file));
+      removed.push(file);
+    }
+    if (removed.length === 0) setImmediate(tidyUp);
+  };
+  setImmediate(tidyUp);
+
+  const { id } = await lock(dataDir);
+
+  expect(removed).toEqual([expect.stringContaining(id)]);
+  expect(readdirSync(dir)).toEqual([expect.stringContaining(id)]);
+});
 
 describe("the second collector on a data directory", () => {
   test("is refused and told the first one's process, machine and since when; once that has ended it is not", async () => {

@@ -14,7 +14,7 @@ import { thisProcess } from "../../../run/beside/lock.ts";
 import { askForCall } from "../../../run/beside/permits.ts";
 import { type Edges, endingAtInterrupt } from "../../../run/edges.ts";
 import { type Account, accountKey, inOne, marketOf } from "../../../accounts/account.ts";
-import type { CalledAccount } from "../../../collect/collector.ts";
+import type { CalledAccount } from "../../../collect/accountDispatchers.ts";
 import { createDisplay, type Display } from "../display.ts";
 import { type Finished, printReport } from "../report.ts";
 import { announce, forecast } from "./forecast.ts";
@@ -72,8 +72,8 @@ async function runSweep(
     const asking = { by: "sweep", clock, self: await thisProcess() } as const;
     const borrowOf =
       (account: string): CalledAccount["borrow"] =>
-      async (ending) =>
-        (await askForCall(resolve(config.dataDir), { ...asking, account, signal: ending }))?.ended ?? null;
+      (ending) =>
+        askForCall(resolve(config.dataDir), { ...asking, account, signal: ending });
     await poll(edges, {
       ...work,
       run,

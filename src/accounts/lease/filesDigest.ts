@@ -1,8 +1,7 @@
 /** What a collector's files say, as digests: all collectors of an archive are to have the same. */
 import { createHash } from "node:crypto";
-import { accountKey } from "../accounts/account.ts";
-import type { FilesDigest } from "../archive/ledger/leaseRows.ts";
-import type { JobSet } from "./followJobs.ts";
+import { type Account, accountKey } from "../account.ts";
+import type { FilesDigest } from "./leaseStore.ts";
 
 /** It, and the accounts that share the jobs. */
 export type FilesSaid = { digest: string; files: FilesDigest; accounts: readonly { name: string }[] };
@@ -12,7 +11,11 @@ export function filesSaid({
   jobs,
   calendar,
   accounts,
-}: Pick<JobSet, "jobs" | "calendar" | "accounts">): FilesSaid {
+}: {
+  jobs: readonly { name: string }[];
+  calendar: unknown;
+  accounts: readonly Account[];
+}): FilesSaid {
   const files: FilesDigest = {
     jobs: byName(jobs, (job) => ({ ...job, file: null, symbolsFile: null })),
     accounts: byName(accounts, (account) => ({ ...account, feed: accountKey(account) })),

@@ -8,9 +8,8 @@
  * States of an account: unknown -> trusted (granted, renewed, or asked for in vain) -> stale (5 s after that question was sent)
  * -> trusted again by the next question, or dropped.
  */
-import { elapsedMs, LEASE_MS, type Moment, TRUSTED_MS } from "./lease.ts";
+import { elapsedMs, LEASE_MS, type Moment, TRUSTED_MS } from "./leaseRules.ts";
 
-/** A question to the database, and when it was sent. */
 export type Question = { readonly at: Moment };
 
 /** It changes with time alone where nothing is said: each reading takes the moment. */
@@ -26,7 +25,6 @@ export class LeaseTrust {
     this.#lastSentAt = now;
   }
 
-  /** Notes a question that is sent now. */
   ask(now: Moment): Question {
     const question = { at: now };
     // Rounds come every 2 s: no question for as long as a lease lasts means that the process did not run.
@@ -57,7 +55,6 @@ export class LeaseTrust {
     return true;
   }
 
-  /** A claim has brought the account. */
   granted(account: string, claimedAt: Moment): void {
     this.presumed(account, claimedAt);
     if (isLater(claimedAt, this.#answeredAt)) this.#answeredAt = claimedAt;
@@ -68,12 +65,10 @@ export class LeaseTrust {
     this.#trust([account], claimedAt);
   }
 
-  /** The account is no longer this collector's. */
   drop(account: string): void {
     this.#asOf.delete(account);
   }
 
-  /** Whether the account may be called now. */
   isFresh(account: string, now: Moment): boolean {
     const asOf = this.#asOf.get(account);
     return asOf !== undefined && elapsedMs(asOf, now) <= TRUSTED_MS;

@@ -1,18 +1,16 @@
 /** What a collector knows of itself and its leases while the database is away: `lease.json` in the data directory. */
 import { join } from "node:path";
 import { z } from "zod";
-import type { Clock } from "../clock.ts";
-import { readTextFile, replaceFile } from "../plainFiles.ts";
+import type { Clock } from "../../clock.ts";
+import { readTextFile, replaceFile } from "../../plainFiles.ts";
 
 const FILE = "lease.json";
 
 const known = z.object({
-  /** The collector's id, a UUID: the same for all runs on this data directory. */
   id: z.uuid(),
   /** What the database has given it; null: it has never joined. */
   number: z.int().min(0).max(255).nullable(),
   name: z.string().nullable(),
-  /** Names of the accounts that it calls. */
   held: z.array(z.string()),
   /** Whether there are other collectors. */
   others: z.boolean(),
@@ -34,7 +32,6 @@ const known = z.object({
   uncalled: z.record(z.string(), z.iso.datetime()).default({}),
 });
 
-/** It. */
 export type KnownLeases = z.infer<typeof known>;
 
 /** What stands there; null: nothing that can be read. */

@@ -1,0 +1,20 @@
+/** What calls the accounts whose leases this collector holds: the collector proper, behind `run/collection.ts`. */
+import type { Granted, Knows } from "./leaseStore.ts";
+
+/** How an account was acquired. `granted` null: it is presumed. `listens`: others may call it, and are listened for first. */
+export type Acquired = { granted: Granted | null; listens: boolean };
+
+export type Caller = {
+  startCalling: (account: string, how: Acquired) => Promise<void>;
+  /** Resolves when nothing of the account is under way. */
+  stopCalling: (account: string) => Promise<void>;
+  /** What the next holder must know of an account's budget: plain JSON. */
+  handOver: (account: string) => unknown;
+  beUnsure: (unsure: boolean) => void;
+  /** Listens for a window, before the next call of each account, whether another collector calls it. */
+  listen: () => void;
+  knows: () => Knows;
+  journalLag: () => number | null;
+  /** The number that no other collector has. */
+  useNumber: (number: number) => void;
+};

@@ -1,0 +1,178 @@
+/** What `quotekeeper poll` prints: a table or JSON, and what is wrong with what was asked for. */
+import { z } from "zod";
+import { decimalText, instant } from "../run/jsonWords.ts";
+import { printJson } from "./terminal/printJson.ts";
+import type { QuoteLine } from "../archive/ask/dashboardTypes.ts";
+import { answerError } from "../quotes-api/answer.ts";
+import { ERRORS, QuotekeeperError } from "../errors.ts";
+import { exchangeTime } from "../market/calendar/dates.ts";
+import { type Collected } from "../run/pipeline.ts";
+import { matchAnswer, type Matched } from "../quotes-api/match.ts";
+import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/request.ts";
+import type { Edges } from "../run/edges.ts";
+import { table } from "./terminal/table.ts";
+import { say } from "./terminal/harmless.ts";
+import { price as priceText, pricePlaces, signed, thousands } from "../figures.ts";
+
+const price = decimalText.nullable();
+
+const quoteLine = z.strictObject({
+  instrument: z.string().describe("`AAPL`, or a contract such as `AAPL:2026-12-18:CALL:150`."),
+  description: z.string().nullable().describe("The service's words for it."),
+  source: z.enum(["account", "simulated", "import"]).describe("Where the quote comes from."),
+  delayed: z.boolean().describe("Whether a delayed quote was asked for."),
+  observedAt: instant.describe("When its answer arrived."),
+  bid: price.describe("Bid; null when the service sent none, as everywhere."),
+  ask: price.describe("Ask."),
+  last: price.describe("Last trade."),
+  change: price.describe("Change since the previous close."),
+  pctChange: price.describe("The same in percent."),
+  bidSize: price.describe("Size at the bid."),
+  askSize: price.describe("Size at the ask."),
+  volume: price.describe("Volume of the day."),
+  delta: price.describe("Delta of a contract."),
+});
+
+/** `poll --json`. */
+export const pollJson = z.strictObject({
+  quotes: z.array(quoteLine).describe("The quotes that were stored; prices are decimal text."),
+  errors: z
+    .array(
+      z.strictObject({
+        code: z.string().describe("Code of the error, see docs/errors.md."),
+        message: z.string().describe("What is wrong and what to do."),
+        detail: z.string().describe("What is wrong, naming the thing and the value."),
+        hint: z.string().describe("What to do."),
+      }),
+    )
+    .describe("What was asked for and is not there; the exit code is 1 then."),
+});
+
+type Reported = {
+  collected: readonly Collected[];
+  guesses: ReadonlyMap<string, string>;
+  edges: Edges;
+  json: boolean;
+};
+
+/** Prints the quotes and what is wrong. @returns 0 when every instrument asked for was stored, 1 otherwise */
+export function reportPoll(
+  lines: readonly QuoteLine[],
+  { collected, guesses, edges, json }: Reported,
+): number {
+  const stored = new Set(lines.map(({ instrument }) => instrument));
+  const matched = collected.map(matchedOf);
+  const problems = [
+    ...collected.flatMap(({ answer }) => (answer.outcome === "quotes" ? [] : [answerError(answer)])),
+    ...collected.flatMap((one, place) => problemsOf(one, matched[place] ?? null, { stored, guesses })),
+  ];
+  if (json) {
+    const errors = problems.map(({ code, message, detail }) => ({
+      code,
+      message,
+      detail,
+      hint: ERRORS[code].hint,
+    }));
+    printJson(edges.stdout, pollJson, { quotes: [...lines], errors });
+  } else if (lines.length > 0) edges.stdout.write(quoteTable(lines, edges));
+  if (!json) for (const { message } of problems) say(edges.stderr, message);
+  for (const line of matched.flatMap((one) => one?.flatMap(oddFieldsOf) ?? [])) say(edges.stderr, line);
+  return problems.length > 0 ? 1 : 0;
+}
+
+function matchedOf({ record, answer }: Collected): Matched[] | null {
+  if (answer.outcome !== "quotes") return null;
+  return matchAnswer(askedInstruments(record.request as QuoteCall), answer.document.items);
+}
+
+/** The names of an answer that the service does not know. */
+export function unknownIn(collected: Collected): string[] {
+  return matchedOf(collected)?.flatMap((match) => (match.fate === "unknown" ? [match.name] : [])) ?? [];
+}
+
+/** What of a stored quote could not be read: a line each. */
+function oddFieldsOf(match: Matched): string[] {
+  if (match.fate !== "stored") return [];
+  return match.oddFields.map(
+    ({ problem }) => `${match.name} is stored without one field: ${problem} (table dead_letters)`,
+  );
+}
+
+/** `stored`: names of what the database has taken. */
+type Known = { stored: ReadonlySet<string>; guesses: ReadonlyMap<string, string> };
+
+function problemsOf(
+  { record }: Collected,
+  matched: readonly Matched[] | null,
+  known: Known,
+): QuotekeeperError[] {
+  if (matched === null) return [];
+  if (matched.length > 0) return matched.flatMap((match) => problemOf(match, known));
+  const call = describeCall(record.request as QuoteCall);
+  return [new QuotekeeperError("NO_QUOTE", `the answer holds nothing for ${call}`)];
+}
+
+function problemOf(match: Matched, { stored, guesses }: Known): QuotekeeperError[] {
+  switch (match.fate) {
+    case "stored":
+      if (stored.has(match.name)) return [];
+      return [
+        new QuotekeeperError(
+          "NO_QUOTE",
+          `the database refused the quote of ${match.name}: the table dead_letters says why`,
+        ),
+      ];
+    case "unknown":
+      return [
+        new QuotekeeperError(
+          "UNKNOWN_SYMBOL",
+          `the service does not know ${match.name}${guesses.get(match.name) ?? ""}`,
+        ),
+      ];
+    case "absent":
+      return [
+        new QuotekeeperError(
+          "NO_QUOTE",
+          `the answer holds nothing for ${match.name}${likelyPair(match.answered)}`,
+        ),
+      ];
+    case "dead":
+      return [
+        new QuotekeeperError(
+          "NO_QUOTE",
+          `${match.name ?? "an instrument"} could not be stored: ${match.detail}`,
+        ),
+      ];
+  }
+}
+
+/** @param answered what the answer holds under another name */
+function likelyPair(answered: string | undefined): string {
+  return answered === undefined ? "" : `, but ${answered}, which is likely the same: ask for that name`;
+}
+
+function quoteTable(lines: readonly QuoteLine[], { stdout, env }: Edges): string {
+  const columns = [
+    { heading: "Instrument", wrap: ":" },
+    { heading: "Last", right: true },
+    { heading: "Change", right: true },
+    { heading: "Bid", right: true },
+    { heading: "Ask", right: true },
+    { heading: "Volume", right: true },
+    { heading: "At (New York)" },
+  ];
+  const rows = lines.map((line) => [
+    line.instrument,
+    ...pricesOf(line),
+    line.volume && thousands(line.volume),
+    `${exchangeTime(new Date(line.observedAt)).slice(11)}${line.delayed ? " delayed" : ""}`,
+  ]);
+  return table(columns, rows, { stdout, env });
+}
+
+/** Last, change, bid and ask, with the decimals of their instrument; null where the service sent none. */
+function pricesOf({ last, change, bid, ask }: QuoteLine): (string | null)[] {
+  const places = pricePlaces([last, change, bid, ask]);
+  const shown = (text: string | null): string | null => text && priceText(text, places);
+  return [shown(last), change && signed(priceText(change, places)), shown(bid), shown(ask)];
+}

@@ -1,0 +1,197 @@
+/**
+ * The dispatchers of the accounts that this collector calls, one each.
+ *
+ * A dispatcher is open -> leaving, when its account goes: it ends what it has under way, and adds to what is waited for -> gone.
+ */
+import type { Sharer } from "../accounts/partition.ts";
+import type { AccountState, Shares } from "../accounts/shares.ts";
+import type { Clock } from "../clock.ts";
+import type { MissReason } from "../journal/ledger.ts";
+import { DEFAULT_ACCOUNT } from "../journal/record.ts";
+import type { Log } from "../log.ts";
+import type { Want } from "./asks.ts";
+import type { PlannedCall } from "./callPlan.ts";
+import { Dispatcher, type DispatcherOptions, type Result } from "./dispatcher.ts";
+import type { BudgetState } from "./governor/budgetState.ts";
+
+export type CalledAccount = Omit<
+  DispatcherOptions,
+  "clock" | "log" | "onResult" | "lendable" | "isCutShort"
+> & {
+  name: string;
+};
+
+export type CalledStatus = {
+  name: string;
+  state: AccountState;
+  /** Calls sent in the last window. */
+  callsUsed: number;
+  queued: number;
+  /** What its governor knows: the limit in force may not be the configured one. */
+  budget: BudgetState;
+  /** Its last call's error, null when it brought quotes. */
+  lastError: Error | null;
+};
+
+/** The account as it has its share: by its configured limit. */
+export function sharerOf({
+  name,
+  governor: { limit, windowMs },
+}: Pick<CalledAccount, "name" | "governor">): Sharer {
+  return { name, limit, windowMs };
+}
+
+type Given = {
+  clock: Clock;
+  log: Log;
+  shares: Shares | undefined;
+  lendable: (account: CalledAccount) => number;
+  isCutShort: (want: Want, account: string) => boolean;
+  onResult: (planned: PlannedCall, result: Result) => void;
+};
+
+export class AccountDispatchers {
+  readonly #given: Given;
+  readonly #open = new Map<string, Dispatcher>();
+  readonly #leaving = new Set<Dispatcher>();
+  /** Refused accounts that make a call at this slot, to see whether they still are. */
+  #probing: ReadonlySet<string> = new Set();
+
+  constructor(given: Given) {
+    this.#given = given;
+  }
+
+  open(account: CalledAccount): void {
+    const { clock, log, lendable, isCutShort, onResult } = this.#given;
+    const named = (fields: object): object =>
+      this.#open.size > 1 ? { account: account.name, ...fields } : fields;
+    const dispatcher = new Dispatcher({
+      ...account,
+      clock,
+      log: {
+        debug: (fields, message) => log.debug(named(fields), message),
+        info: (fields, message) => log.info(named(fields), message),
+        warn: (fields, message) => log.warn(named(fields), message),
+        error: (fields, message) => log.error(named(fields), message),
+      },
+      lendable: () => lendable(account),
+      isCutShort: (want, asking) => isCutShort(want, asking ?? DEFAULT_ACCOUNT),
+      onResult: (planned, result) => {
+        this.#noteRefusal(planned.account, result);
+        onResult(planned, result);
+      },
+    });
+    this.#open.set(account.name, dispatcher);
+  }
+
+  /** Has an account called no more. @returns ends its dispatcher; null: it is not called */
+  remove(name: string): ((end: (dispatcher: Dispatcher) => Promise<void>) => Promise<void>) | null {
+    const dispatcher = this.#open.get(name);
+    if (!dispatcher) return null;
+    this.#open.delete(name);
+    this.#leaving.add(dispatcher);
+    return (end) => end(dispatcher).finally(() => this.#leaving.delete(dispatcher));
+  }
+
+  has(account: string): boolean {
+    return this.#open.has(account);
+  }
+
+  get(account: string): Dispatcher | undefined {
+    return this.#open.get(account);
+  }
+
+  /** All that may have calls under way. */
+  get all(): readonly Dispatcher[] {
+    return [...this.#open.values(), ...this.#leaving];
+  }
+
+  get called(): readonly Dispatcher[] {
+    return [...this.#open.values()];
+  }
+
+  /** The dispatcher of an account; null: of the only one. The first one has the calls of an account that is gone. */
+  of(account: string | null): Dispatcher {
+    const [first] = this.#open.values();
+    const dispatcher = this.#open.get(account ?? "") ?? first;
+    if (!dispatcher) throw new RangeError("there is no account");
+    return dispatcher;
+  }
+
+  /** Dispatches a call. @returns why nobody can make it; null: it is dispatched */
+  add(planned: PlannedCall): MissReason | null {
+    const { shares } = this.#given;
+    const { account } = planned;
+    if (account !== null && shares) {
+      // A watchlist that is pinned to an account without a share is nobody else's.
+      const isIdle = !shares.takesPart(account) && !this.#probing.has(account);
+      if (isIdle || shares.isElsewhere(account)) return "down";
+    }
+    this.of(account).add(planned);
+    return null;
+  }
+
+  /** The account that can ask for what another was refused, while the slot lasts; null: none can. */
+  standIn({ account, call, wants }: PlannedCall): string | null {
+    const [name] = wants.keys();
+    if (account === null || name === undefined || call.form === "watchlist") return null;
+    return this.#given.shares?.standIn(name, call.delayed) ?? null;
+  }
+
+  /** The same calls, one of them for each account that is to be probed: what it is refused, the others ask for. */
+  *probed(planned: Iterable<PlannedCall>): IterableIterator<PlannedCall> {
+    const { shares, clock } = this.#given;
+    const probed = shares?.toProbe(clock.monotonicMs()) ?? [];
+    this.#probing = new Set(probed);
+    for (const call of planned) {
+      const account = call.call.form === "watchlist" ? undefined : probed.shift();
+      yield account === undefined ? call : { ...call, account };
+    }
+  }
+
+  /** The calls that only wait for their turn: they are planned again. */
+  withdraw(): PlannedCall[] {
+    return this.all.flatMap((dispatcher) => dispatcher.withdraw());
+  }
+
+  get status() {
+    const accounts = Array.from(this.#open, ([name, dispatcher]): CalledStatus => {
+      const { callsUsed, queued, budget, lastError } = dispatcher;
+      return {
+        name,
+        state: this.#given.shares?.stateOf(name) ?? "active",
+        callsUsed,
+        queued,
+        budget,
+        lastError,
+      };
+    });
+    return {
+      accounts,
+      callsUsed: sum(accounts, ({ callsUsed }) => callsUsed),
+      limit: sum(accounts, ({ budget }) => budget.limit),
+      queued: sum(this.all, ({ queued }) => queued),
+      /** The last error of an account whose last call brought no quotes; null: there is none. */
+      lastError: accounts.find(({ lastError }) => lastError !== null)?.lastError ?? null,
+    };
+  }
+
+  async idle(): Promise<void> {
+    // What one is refused goes to another, which may have been idle already.
+    do await Promise.all(this.all.map((dispatcher) => dispatcher.idle()));
+    while (this.all.some(({ queued }) => queued > 0));
+  }
+
+  /** Notes whether the service accepts an account's credentials. */
+  #noteRefusal(account: string | null, result: Result): void {
+    const { shares, clock } = this.#given;
+    // A call may end after its account has gone to another collector.
+    if (!shares || account === null || !this.#open.has(account) || result.kind !== "answered") return;
+    if (result.answer.outcome === "quotes") shares.forgetRefusal(account);
+    else if (result.answer.outcome === "unauthorized") shares.refused(account, clock.monotonicMs());
+  }
+}
+
+function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}

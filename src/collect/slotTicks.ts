@@ -1,0 +1,123 @@
+/** Polls each job at its slots, as the clock ticks, steps or stands still. */
+import { type Clock, instantFromDate } from "../clock.ts";
+import type { ClockStep, LedgerNote } from "../journal/ledger.ts";
+import type { Log } from "../log.ts";
+import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
+import type { ScheduledJob } from "../schedule/jobSchedule.ts";
+import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";
+import type { AccountDispatchers } from "./accountDispatchers.ts";
+import { type ChainBook, pendingChain } from "./chainBook.ts";
+import { LONGEST_DOWNTIME_MS } from "./downtime.ts";
+import type { DueShares } from "./dueShares.ts";
+import { type Outcomes } from "./outcomes.ts";
+import { allOf, type Planner } from "./planner.ts";
+
+/** What the log says of a step of the machine's clock. */
+const STEP_WORDS: Readonly<Record<ClockStep["kind"], string>> = {
+  set_back: "the machine's clock was set back: polling goes on, and the slots since then come once more",
+  set_forward: "the machine's clock was set forward: the slots in between were passed over",
+  slept: "the machine slept",
+  stopped: "the program could not run: the machine was busy, or the program was stopped",
+};
+
+type Given = {
+  clock: Clock;
+  log: Log;
+  onNote: (note: LedgerNote) => void;
+  due: DueShares;
+  chains: ChainBook;
+  dispatchers: AccountDispatchers;
+  outcomes: Outcomes;
+  planner: Planner;
+};
+
+export class SlotTicks {
+  readonly #given: Given;
+  #ticker: Ticker | null = null;
+
+  constructor(given: Given) {
+    this.#given = given;
+  }
+
+  /** Polls for the slots that last, then at each slot. @param away see `Collector.start` */
+  start(away: ClockStep | null = null): Date {
+    const { clock, log } = this.#given;
+    if (away) this.#clockStepped(away);
+    const now = clock.now();
+    allOf(this.#given.planner.poll(this.#given.due.lasting(now)));
+    this.#ticker = startTicker({
+      clock,
+      every: this.#tickUnit(),
+      since: now,
+      onOver: (at) => this.#expire(at),
+      onTick: (window) => this.#tick(window),
+      onSetBack: (earlier) => this.#setBack(earlier),
+      onClockStep: (step) => this.#clockStepped(step),
+      onError: (error) => log.error({ err: error }, "a tick failed"),
+    });
+    return now;
+  }
+
+  /** Polls other jobs from the next slot on. */
+  useJobs(jobs: readonly ScheduledJob[]): void {
+    // What became due since the last tick is due of the jobs before.
+    this.#ticker?.cover();
+    this.#given.due.jobs = jobs;
+    this.#ticker?.setUnit(this.#tickUnit());
+  }
+
+  /** Ends the ticks. A slot that has begun before its tick is opened: answers may have been asked for within it. */
+  stop(): void {
+    this.#ticker?.cover();
+    this.#ticker?.stop();
+  }
+
+  /** Misses what still waits for slots that are over. */
+  *#expire(now: Date): Iterator<void> {
+    this.#given.due.slots.forget(now.getTime());
+    for (const dispatcher of this.#given.dispatchers.all) yield* dispatcher.expire();
+    for (const { due, underlyings } of this.#given.chains.expire(now.getTime())) {
+      const slot = { job: due.job.name, slotAt: due.slotAt };
+      this.#given.due.slots.settle([slot], underlyings.map(pendingChain), "absent_from_answer");
+    }
+  }
+
+  /** Everything that became due in (after, until]. */
+  *#tick({ after, until }: TickWindow): Iterator<void> {
+    // A machine without a battery may begin in 1970, and be set right by decades.
+    const from = new Date(Math.max(after.getTime(), until.getTime() - LONGEST_DOWNTIME_MS));
+    yield* this.#given.planner.poll(
+      this.#given.due.jobs.flatMap((scheduled) => {
+        const { schedule } = scheduled;
+        const slots = schedule.slotsBetween(from, until);
+        const newest = slots.at(-1);
+        const lasts = newest && schedule.endOf(newest).deadlineMs > until.getTime();
+        // The slots that are over were slept through, or left out by the clock: they are not polled behind time.
+        this.#given.due.noteDown(scheduled, lasts ? slots.slice(0, -1) : slots);
+        if (!lasts) return [];
+        const lateMs = until.getTime() - newest.getTime();
+        return [{ ...scheduled, slot: newest, lostMs: lateMs < CLOCK_STEP_MS ? 0 : lateMs }];
+      }),
+    );
+  }
+
+  #tickUnit(): TickUnit {
+    return this.#given.due.jobs.some(({ schedule }) => schedule.subMinute) ? "second" : "minute";
+  }
+
+  /** As at a start; but what is under way still counts for slots that lie ahead now, and will come once more. */
+  #setBack(now: Date): void {
+    for (const dispatcher of this.#given.dispatchers.all) dispatcher.missAhead();
+    allOf(this.#given.planner.poll(this.#given.due.lasting(now)));
+  }
+
+  #clockStepped({ kind, stepMs }: ClockStep): void {
+    const { clock, log, onNote } = this.#given;
+    log.warn({ kind, stepMs }, STEP_WORDS[kind]);
+    onNote({ type: "clock", at: instantFromDate(clock.now()), kind, stepMs });
+    if (kind !== "set_back") this.#given.due.slots.lose(stepMs);
+    if (kind !== "set_back" && kind !== "set_forward") return;
+    this.#given.outcomes.moveTimes(stepMs);
+    for (const dispatcher of this.#given.dispatchers.all) dispatcher.clockSet();
+  }
+}
