@@ -77,6 +77,8 @@ class LastingSettler implements Settler {
   readonly #begun = new Map<string, Begun>();
   /** Those of them that are not accounted for yet. */
   readonly #fresh = new Set<Begun>();
+  /** Whether the start's marker says that the ledger may have gaps. */
+  #isUnsettled = false;
   /** The time in which lie the slots that late answers may be of. */
   #late: Span | null = null;
   #working: Promise<void> | null = null;
@@ -91,6 +93,7 @@ class LastingSettler implements Settler {
     const begun = { at, since: since ?? at };
     for (const account of accounts) this.#begun.set(account, begun);
     this.#fresh.add(begun);
+    this.#isUnsettled = true;
     void this.look();
   };
 
@@ -157,7 +160,10 @@ class LastingSettler implements Settler {
     await this.#settleLate(markets);
     await notes.flush();
     for (const begun of fresh) this.#fresh.delete(begun);
-    if (fresh.length > 0 && notes.waiting() === 0) await unsettled.settle();
+    // Another note may be under way at this moment, or the journal full: the next look settles it.
+    if (!this.#isUnsettled || notes.waiting() > 0) return;
+    await unsettled.settle();
+    this.#isUnsettled = false;
   }
 
   /** Slots that are open yet are looked at again, a minute later: whoever settles them may know nothing of the answers. */

@@ -84,6 +84,7 @@ async function alive(
     now,
     share = [],
     onSleep,
+    underWay = [],
   }: {
     run?: string;
     /** What happens while the settler waits; then a downtime may be settled later. */
@@ -92,6 +93,8 @@ async function alive(
     now: string;
     /** What is due at each of its accounts now. */
     share?: string[];
+    /** How many notes of others wait at each look at them; then none. */
+    underWay?: number[];
   },
 ): Promise<{
   settler: Settler;
@@ -99,6 +102,7 @@ async function alive(
   look: () => Promise<void>;
   loader: Loader;
   told: number;
+  settled: number;
 }> {
   const clock = {
     ...createTestClock(on20th(now).toISOString(), onSleep && { onSleep }),
@@ -110,7 +114,7 @@ async function alive(
     upkeep: false,
     onProblem: (why) => fail(why),
   });
-  const alive = { told: 0 };
+  const alive = { told: 0, settled: 0 };
   const notes = createNoteWriter(journal, {
     ...{ clock, source: () => "account" as const, onKept: () => (alive.told += 1) },
     onLost: () => fail(new Error("a note was lost")),
@@ -122,10 +126,11 @@ async function alive(
     clock: { ...clock, sleep: systemClock.sleep },
   });
   const settler = openSettler(pool, {
-    ...{ mine: () => mine, sources: () => new Set(["account" as const]), run, clock, notes },
+    ...{ mine: () => mine, sources: () => new Set(["account" as const]), run, clock },
+    notes: { ...notes, waiting: () => underWay.shift() ?? notes.waiting() },
     loader,
     collector: { jobs: JOBS, shareOf: () => share },
-    unsettled: { settle: () => Promise.resolve() },
+    unsettled: { settle: () => Promise.resolve(void (alive.settled += 1)) },
     log: { debug: fail, info: fail, warn: onSleep ? () => undefined : fail, error: fail },
   });
   settlers.push({
@@ -254,6 +259,20 @@ test("a downtime that the database does not let settle is settled 30 s later", a
 
   expect(waits).toEqual([30_000]);
   expect(await ledger()).toEqual(["14:30 one 1=1+0", "14:31 one 1=0+1: AAPL down"]);
+});
+
+test("a start whose slots are settled while another note is written is settled at the next look", async () => {
+  const b = new Machine();
+  await b.append(settled("one", "14:30", ["AAPL"]));
+  await b.load();
+  const collector = await alive(b, { mine: ["one"], now: "14:32:20", underWay: [1] });
+
+  await collector.take();
+  const before = collector.settled;
+  await collector.look();
+  await collector.look();
+
+  expect([before, collector.settled]).toEqual([0, 1]);
 });
 
 describe("slots of an account that nobody has ever called", () => {
