@@ -179,7 +179,12 @@ unlessOnCitus("whose rows stay on their worker")(
   },
 );
 
+/** Version 24 has the function that the migration calls: the bars of its program were made by it. */
 async function migrateTo25(pool: pg.Pool): Promise<void> {
+  await pool.query(
+    `create function refresh_session_bars(integer[], smallint[], boolean[], date[]) returns void
+     language sql as 'select make_bars($1, $2, $3, $4)'`,
+  );
   const { earlier } = await readHistory();
   const { sql = "" } = earlier.find(({ version }) => version === 25) ?? {};
   await pool.query(sql);
