@@ -1515,25 +1515,38 @@ begin
     as a (instrument_id, source_id, delayed, date, from_at, until, pre_at, open_at, close_at, post_at, volume, close, session)
     on a.instrument_id = b.instrument_id and a.source_id = b.source_id and a.delayed = b.delayed and a.date = b.date
   cross join lateral (
-    select five_minutes(q.observed_at, a.close_at) as bar_at,
-           (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1] as open,
-           max(q.last) filter (where q.last > 0) as high,
-           min(q.last) filter (where q.last > 0) as low,
-           (array_agg(q.last order by q.observed_at desc) filter (where q.last > 0))[1] as close,
-           coalesce(sum(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0), 0) as spread_sum,
-           count(*) filter (where q.bid > 0 and q.ask > 0) as spread_count,
+    select r.instrument_id, five_minutes(r.observed_at, a.close_at) as bar_at,
+           (array_agg(r.last order by r.observed_at) filter (where r.last > 0))[1] as open,
+           max(r.last) filter (where r.last > 0) as high,
+           min(r.last) filter (where r.last > 0) as low,
+           (array_agg(r.last order by r.observed_at desc) filter (where r.last > 0))[1] as close,
+           coalesce(sum(r.ask - r.bid) filter (where r.bid > 0 and r.ask > 0), 0) as spread_sum,
+           count(*) filter (where r.bid > 0 and r.ask > 0) as spread_count,
            count(*) as quote_count,
-           (array_agg(e.volume order by q.observed_at) filter (where e.volume is not null))[1] as first_volume,
-           (array_agg(e.volume order by q.observed_at desc) filter (where e.volume is not null))[1] as volume
-    from quotes q
-    left join extended_quotes e
-      on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
-     and e.observed_at >= day_from and e.observed_at < day_to
-    where q.instrument_id = b.instrument_id and q.source_id = b.source_id and q.delayed = b.delayed
-      and q.observed_at >= coalesce(a.from_at, b.date::timestamp at time zone 'America/New_York')
-      and q.observed_at < least(a.until, (b.date + 1)::timestamp at time zone 'America/New_York')
-      and q.observed_at >= day_from and q.observed_at < day_to
-    group by 1
+           (array_agg(r.volume order by r.observed_at) filter (where r.volume is not null))[1] as first_volume,
+           (array_agg(r.volume order by r.observed_at desc) filter (where r.volume is not null))[1] as volume
+    from (
+      -- A quote with its volume. Joined, each quote of a table without statistics was looked for among all volumes of its date.
+      select o.instrument_id, o.observed_at, max(o.bid) as bid, max(o.ask) as ask, max(o.last) as last, max(o.volume) as volume
+      from (
+        select q.instrument_id, q.observed_at, q.bid, q.ask, q.last, null::bigint as volume, true as is_quote
+        from quotes q
+        where q.instrument_id = b.instrument_id and q.source_id = b.source_id and q.delayed = b.delayed
+          and q.observed_at >= coalesce(a.from_at, b.date::timestamp at time zone 'America/New_York')
+          and q.observed_at < least(a.until, (b.date + 1)::timestamp at time zone 'America/New_York')
+          and q.observed_at >= day_from and q.observed_at < day_to
+        union all
+        select e.instrument_id, e.observed_at, null, null, null, e.volume, false
+        from extended_quotes e
+        where e.instrument_id = b.instrument_id and e.source_id = b.source_id and e.volume is not null
+          and e.observed_at >= coalesce(a.from_at, b.date::timestamp at time zone 'America/New_York')
+          and e.observed_at < least(a.until, (b.date + 1)::timestamp at time zone 'America/New_York')
+          and e.observed_at >= day_from and e.observed_at < day_to
+      ) o
+      group by 1, 2
+      having bool_or(o.is_quote)
+    ) r
+    group by 1, 2
   ) n
   cross join lateral (select session_of(n.bar_at, a.pre_at, a.open_at, a.close_at, a.post_at) as session) p
   window closes as (partition by b.instrument_id, b.source_id, b.delayed, b.date, n.close is null order by n.bar_at)
@@ -1582,13 +1595,13 @@ begin
     volume = null,
     quotes_dropped = false
   from (
-    select k.instrument_id, k.source_id, k.delayed, k.date, a.is_anew, r.*
+    select k.source_id, k.delayed, k.date, a.is_anew, r.*
     from session_bars k
     join unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.rows_from, asked.anew)
       as a (instrument_id, source_id, delayed, date, rows_from, is_anew)
       on a.instrument_id = k.instrument_id and a.source_id = k.source_id and a.delayed = k.delayed and a.date = k.date
     cross join lateral (
-      select min(q.observed_at) as first_at, max(q.observed_at) as last_at,
+      select q.instrument_id, min(q.observed_at) as first_at, max(q.observed_at) as last_at,
              (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1] as open,
              max(q.last) filter (where q.last > 0) as high,
              min(q.last) filter (where q.last > 0) as low,
@@ -1600,11 +1613,10 @@ begin
              count(*) as quote_count
       from quotes q
       where q.instrument_id = k.instrument_id and q.source_id = k.source_id and q.delayed = k.delayed
-        and q.observed_at >= greatest(a.rows_from, k.date::timestamp at time zone 'America/New_York')
-        and q.observed_at > a.rows_from
+        and q.observed_at > a.rows_from and q.observed_at >= k.date::timestamp at time zone 'America/New_York'
         and q.observed_at < (k.date + 1)::timestamp at time zone 'America/New_York'
         and q.observed_at >= day_from and q.observed_at < day_to
-      having count(*) > 0
+      group by 1
     ) r
   ) n
   where n.instrument_id = b.instrument_id and n.source_id = b.source_id and n.delayed = b.delayed and n.date = b.date;

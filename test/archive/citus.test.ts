@@ -140,7 +140,7 @@ describe("on Citus", () => {
         await client.query(`select * from ${view} limit 1`);
       for (const table of ["quotes", "session_bars", "instruments", "sources"])
         await expect(client.query(`delete from ${table}`)).rejects.toMatchObject({ code: "42501" });
-      await expect(client.query("select follow_rows('{}', '{}', '{}', '{}')")).rejects.toMatchObject({
+      await expect(client.query("select make_due_bars(1)")).rejects.toMatchObject({
         code: "42501",
       });
     } finally {

@@ -155,7 +155,6 @@ describe("a row that is to blame", () => {
     await pool.query(
       "drop view if exists latest_quotes, option_chain_latest, bars_1m, bars_5m, bars_1h, session_bars_now cascade",
     );
-    await pool.query("drop materialized view if exists bar_pieces, volume_pieces");
     await pool.query(change);
     const bad = equityXml("BAD", {
       quote: { lastprice: "666", bidprice: "" },

@@ -114,17 +114,15 @@ export async function storeUnits(client: pg.ClientBase, units: readonly PlacedUn
     }
     await copyInto(client, copySql(staged(table), table), [lines.bytes.subarray(0, lines.end)]);
   }
-  const bySeries = new Map<string, Numbers & { touched: Touched[] }>();
-  for (const { instrumentId, sourceId, unit } of ordered) {
-    const key = `${instrumentId} ${sourceId}`;
-    const series = bySeries.get(key) ?? { instrumentId, sourceId, touched: [] };
-    bySeries.set(key, series);
-    touch(series.touched, unit);
-  }
-  return storeStaged(
-    client,
-    [...bySeries.values()].flatMap(({ touched, ...series }) => touched.map((one) => ({ ...series, ...one }))),
-  );
+  const touched = ordered.map(({ instrumentId, sourceId, unit: { observedAt: at, delayed } }) => ({
+    instrumentId,
+    sourceId,
+    delayed,
+    date: exchangeDateAt(at),
+    firstAt: at,
+    lastAt: at,
+  }));
+  return storeStaged(client, touched);
 }
 
 const storeNew = (table: QuoteTable): string =>
@@ -148,7 +146,7 @@ async function storeStaged(client: pg.ClientBase, touched: readonly (Numbers & T
 
 /**
  * Rows later than all of their bar's are added to it when it is made, which is what collecting does. Rows among or before them may
- * have been in it once and lost since: it is made of all rows again. In the order of the key, so that two loaders do not wait for
+ * have been in it once and lost since: it is made of all rows again. Series that are one instrument are one bar. In the order of the key, so that two loaders do not wait for
  * each other in a circle.
  */
 const NOTE_TOUCHED = `

@@ -23,5 +23,12 @@ begin
   update session_bars b set made_to = b.made_to where b.made_to is not null;
   return query
   select b.instrument_id, b.source_id, b.delayed, b.date from session_bars b where b.made_to is not null limit most;
+  -- Dates that their series has ended.
+  return query
+  select distinct p.instrument_id, p.source_id, p.delayed, p.date
+  from session_bars p
+  join session_bars d
+    on d.instrument_id = p.instrument_id and d.source_id = p.source_id and d.delayed = p.delayed and d.date > p.date
+  where d.made_to is not null and p.made_to is null and p.bars_to is distinct from 'infinity';
 end
 $$`;

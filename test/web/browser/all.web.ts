@@ -10,6 +10,7 @@ import type { CDPSession, Page } from "playwright-core";
 import { exchangeDate } from "../../../src/market/calendar/dates.ts";
 import { exchangeTime } from "../../../src/web/app/lib/format.ts";
 import { createTestClock } from "../../support/clock.ts";
+import { see } from "../../support/observations.ts";
 import { openDashboard } from "../dashboard.ts";
 import { faultsOf } from "./faults.ts";
 import { type Opened, openPage, openWorld, type World } from "./world.ts";
@@ -251,6 +252,8 @@ test.each(["/", "/quotes"])(
     const { page } = await openPage(world.browser);
     const session = await page.context().newCDPSession(page);
     const timeShown = (): string => exchangeTime(clock.now().toISOString());
+    const { rows } = await world.pool.query<{ id: number }>("select id from instruments");
+    const instruments = rows.map(({ id }) => id);
     let events = 0;
     let over: () => void = () => undefined;
     const ended = new Promise<void>((resolve) => (over = resolve));
@@ -260,13 +263,19 @@ test.each(["/", "/quotes"])(
         if (ms !== 1_000 || events >= HOUR_S) return;
         events += 1;
         if (events % QUOTES_EVERY_S === 0) {
-          const at = new Date(clock.now().getTime() + 500);
-          await world.pool.query(
-            `insert into quotes (observed_at, instrument_id, source_id, delayed, last, bid, ask)
-             select $1::timestamptz, id, 2, false, 100 + random(), 100, 101 from instruments`,
-            [at],
+          const now = clock.now();
+          const at = `${exchangeDate(now)} ${exchangeTime(now.toISOString())}.5`;
+          await see(
+            world.pool,
+            ...instruments.map((id) => ({
+              at,
+              id,
+              source: 2,
+              last: String(100 + Math.random()),
+              bid: "100",
+              ask: "101",
+            })),
           );
-          await world.pool.query("select recompute_session_bars($1, $1)", [exchangeDate(at)]);
         }
         // The page keeps up: what waits in a socket would count for nothing.
         if (events % 60 === 0) await page.waitForFunction(hasCome, secondOfDay(timeShown()));
