@@ -1579,47 +1579,48 @@ begin
     spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
     volume = excluded.volume, volume_before = excluded.volume_before;
 
-  -- The bar of a date: of all rows, or of what it was made of and the rows since.
-  update session_bars b set
-    first_at = case when n.is_anew then n.first_at else b.first_at end,
-    last_at = n.last_at,
-    open = case when n.is_anew then n.open else coalesce(b.open, n.open) end,
-    high = case when n.is_anew then n.high else greatest(n.high, b.high) end,
-    low = case when n.is_anew then n.low else least(n.low, b.low) end,
-    close = case when n.is_anew then n.close else coalesce(n.close, b.close) end,
-    open_at = case when n.is_anew then n.open_at else coalesce(b.open_at, n.open_at) end,
-    close_at = case when n.is_anew then n.close_at else coalesce(n.close_at, b.close_at) end,
-    spread_sum = n.spread_sum + case when n.is_anew then 0 else b.spread_sum end,
-    spread_count = n.spread_count + case when n.is_anew then 0 else b.spread_count end,
-    quote_count = n.quote_count + case when n.is_anew then 0 else b.quote_count end,
-    volume = null,
-    quotes_dropped = false
-  from (
-    select k.source_id, k.delayed, k.date, a.is_anew, r.*
-    from session_bars k
-    join unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.rows_from, asked.anew)
-      as a (instrument_id, source_id, delayed, date, rows_from, is_anew)
-      on a.instrument_id = k.instrument_id and a.source_id = k.source_id and a.delayed = k.delayed and a.date = k.date
-    cross join lateral (
-      select q.instrument_id, min(q.observed_at) as first_at, max(q.observed_at) as last_at,
-             (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1] as open,
-             max(q.last) filter (where q.last > 0) as high,
-             min(q.last) filter (where q.last > 0) as low,
-             (array_agg(q.last order by q.observed_at desc) filter (where q.last > 0))[1] as close,
-             min(q.observed_at) filter (where q.last > 0) as open_at,
-             max(q.observed_at) filter (where q.last > 0) as close_at,
-             coalesce(sum(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0), 0) as spread_sum,
-             count(*) filter (where q.bid > 0 and q.ask > 0) as spread_count,
-             count(*) as quote_count
-      from quotes q
-      where q.instrument_id = k.instrument_id and q.source_id = k.source_id and q.delayed = k.delayed
-        and q.observed_at > a.rows_from and q.observed_at >= k.date::timestamp at time zone 'America/New_York'
-        and q.observed_at < (k.date + 1)::timestamp at time zone 'America/New_York'
-        and q.observed_at >= day_from and q.observed_at < day_to
-      group by 1
-    ) r
-  ) n
-  where n.instrument_id = b.instrument_id and n.source_id = b.source_id and n.delayed = b.delayed and n.date = b.date;
+  -- The bar of a date: of all rows, or of what it was made of and the rows since. It is there, and takes the values by its key: an update
+  -- that joined it was planned as a look at all rows of all these bars for each bar of the date.
+  insert into session_bars as b (instrument_id, source_id, delayed, date, first_at, last_at, open, high, low, close, open_at, close_at,
+    spread_sum, spread_count, quote_count)
+  select k.instrument_id, k.source_id, k.delayed, k.date,
+         case when a.is_anew then r.first_at else k.first_at end,
+         r.last_at,
+         case when a.is_anew then r.open else coalesce(k.open, r.open) end,
+         case when a.is_anew then r.high else greatest(r.high, k.high) end,
+         case when a.is_anew then r.low else least(r.low, k.low) end,
+         case when a.is_anew then r.close else coalesce(r.close, k.close) end,
+         case when a.is_anew then r.open_at else coalesce(k.open_at, r.open_at) end,
+         case when a.is_anew then r.close_at else coalesce(r.close_at, k.close_at) end,
+         r.spread_sum + case when a.is_anew then 0 else k.spread_sum end,
+         r.spread_count + case when a.is_anew then 0 else k.spread_count end,
+         r.quote_count + case when a.is_anew then 0 else k.quote_count end
+  from session_bars k
+  join unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.rows_from, asked.anew)
+    as a (instrument_id, source_id, delayed, date, rows_from, is_anew)
+    on a.instrument_id = k.instrument_id and a.source_id = k.source_id and a.delayed = k.delayed and a.date = k.date
+  cross join lateral (
+    select q.instrument_id, min(q.observed_at) as first_at, max(q.observed_at) as last_at,
+           (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1] as open,
+           max(q.last) filter (where q.last > 0) as high,
+           min(q.last) filter (where q.last > 0) as low,
+           (array_agg(q.last order by q.observed_at desc) filter (where q.last > 0))[1] as close,
+           min(q.observed_at) filter (where q.last > 0) as open_at,
+           max(q.observed_at) filter (where q.last > 0) as close_at,
+           coalesce(sum(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0), 0) as spread_sum,
+           count(*) filter (where q.bid > 0 and q.ask > 0) as spread_count,
+           count(*) as quote_count
+    from quotes q
+    where q.instrument_id = k.instrument_id and q.source_id = k.source_id and q.delayed = k.delayed
+      and q.observed_at > a.rows_from and q.observed_at >= k.date::timestamp at time zone 'America/New_York'
+      and q.observed_at < (k.date + 1)::timestamp at time zone 'America/New_York'
+      and q.observed_at >= day_from and q.observed_at < day_to
+    group by 1
+  ) r
+  on conflict (instrument_id, source_id, delayed, date) do update set
+    first_at = excluded.first_at, last_at = excluded.last_at, open = excluded.open, high = excluded.high, low = excluded.low,
+    close = excluded.close, open_at = excluded.open_at, close_at = excluded.close_at, spread_sum = excluded.spread_sum,
+    spread_count = excluded.spread_count, quote_count = excluded.quote_count, volume = null, quotes_dropped = false;
 
   delete from session_bars b
   using unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.anew)
