@@ -81,7 +81,7 @@ describe("an answer", () => {
   ];
   const accounts = ["default", "second", "third", "second"].map((account) => ({ account }));
 
-  test("is of the account that asked, and of the default one where its record names none", async () => {
+  test("an answer belongs to the account that asked, and to the default one if its record names none", async () => {
     const world = await loadingWorld();
     await world.append(...records);
     await world.load();
@@ -94,7 +94,7 @@ describe("an answer", () => {
     );
   });
 
-  test("is so too where the database refuses a row, and batches are loaded one by one", async () => {
+  test("answers keep their accounts if the database refuses a row and batches are loaded one by one", async () => {
     const world = await loadingWorld();
     await world.pool.query("alter table quotes add constraint poison check (last <> 666)");
     const bad = answerXml(equityXml("BAD", { quote: { lastprice: "666" } }));
@@ -108,7 +108,7 @@ describe("an answer", () => {
     expect(await rowsOfQuery(world.pool, ACCOUNTS_OF_ANSWERS)).toEqual([...accounts, { account: "fourth" }]);
   });
 
-  test("is compared with the service's own count of its account alone", async () => {
+  test("the service's count of an account is compared with the answers of that account alone", async () => {
     const now = new Date(Date.UTC(2026, 10, 20, 23));
     const counted = (account: string, used: number, minute: number) =>
       answerRecord(at(60 * minute + used), answerXml(equityXml("A")), {
@@ -172,7 +172,7 @@ describe("a slot of which two accounts have shares", () => {
     ),
   ];
 
-  test("has a row of each, and what is told again of one changes nothing of the other", async () => {
+  test("a slot that two accounts share has a row for each, and a repeated note of one changes nothing of the other", async () => {
     expect(await load(...NOTES)).toBe(4);
     expect(await load(...NOTES)).toBe(0);
     expect(await load(share("second", "14:30", ["IBM", "KO", "T"], [["IBM", "down"]]))).toBe(0);
@@ -185,7 +185,7 @@ describe("a slot of which two accounts have shares", () => {
     ]);
   });
 
-  test("adds up wherever it is read, and is one slot", async () => {
+  test("the two shares of a slot add up wherever they are read, and count as one slot", async () => {
     await load(...NOTES);
 
     const coverage = await readCoverage(pool, "2026-11-20", "2026-11-20");
@@ -232,7 +232,7 @@ describe("a slot of which two accounts have shares", () => {
     ]);
   });
 
-  test("is filled by a quote whoever asked for it, and stars of two shares stand for what was due in each", async () => {
+  test("any account's quote fills a missed share, and the star of a share stands for what was due in that share", async () => {
     await load(
       share(undefined, "14:30", ["AAPL", "GE"], [["*", "down"]]),
       share("second", "14:30", ["IBM", "KO", "T"], [["*", "down"]]),
@@ -299,7 +299,7 @@ describe("when a run is over, of each account", () => {
     jobs: [scheduleJob(jobOf({ name: "list", symbols: ["AAPL", "IBM"] }), createCalendar())],
   };
 
-  test("what it left open is settled apart, and what another account has stored of it is stored", async () => {
+  test("slots that a run left open are settled by account, and quotes that another account stored count as stored", async () => {
     await load(
       opened(undefined, ["AAPL", "GE"]),
       opened("second", ["IBM", "KO"]),
@@ -320,7 +320,7 @@ describe("when a run is over, of each account", () => {
     expect(await accountForLeftOpen(pool, { ...polled, now: polled.startedAt, run: NEXT })).toEqual([]);
   });
 
-  test("shares that one note has opened are settled all, but for one of which nothing is due any more", async () => {
+  test("every share that a note opened is settled, except one of which nothing is due any more", async () => {
     const others = [
       { account: "second", due: ["IBM", "KO"] },
       { account: "third", due: ["T"] },
@@ -340,7 +340,7 @@ describe("when a run is over, of each account", () => {
     expect(await rowsOfQuery(pool, "select from open_slots")).toEqual([]);
   });
 
-  test("a watchlist is its own, and another account's of that name does not stand for it", async () => {
+  test("a watchlist is its account's own: another account's of the same name does not stand for it", async () => {
     await load(opened(undefined, ["watchlist MINE"]), opened("second", ["watchlist MINE"]));
     const request = { form: "watchlist", watchlist: "MINE", delayed: false } as const;
     await answered("second", answerXml(equityXml("X")), request);
@@ -350,7 +350,7 @@ describe("when a run is over, of each account", () => {
     expect(await shares()).toEqual(["14:30 default 1=0+1: watchlist MINE down", "14:30 second 1=1+0"]);
   });
 
-  test("the slots that passed have the shares that the newest one had, whoever had some before", async () => {
+  test("slots that passed while nothing ran have the shares of the newest slot, not of those before it", async () => {
     await load(
       share("gone", "14:29", ["AAPL", "IBM"]),
       share(undefined, "14:30", ["AAPL"]),

@@ -1,5 +1,5 @@
 /** Bars of any width, returns and spreads, beside what is reckoned from the raw rows one by one. */
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
 import { grouped } from "../../src/collect/asks.ts";
@@ -138,178 +138,174 @@ async function viewed(pool: pg.Pool, view: string): Promise<unknown[]> {
   return found.map(({ bar }) => bar);
 }
 
-describe("bars of any width", () => {
-  test("are those that the raw rows make, made before or not", async () => {
-    const pool = await archive("AAPL");
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(observation, { minLength: 1, maxLength: 30 }),
-        fc.array(observation, { minLength: 1, maxLength: 10 }),
-        fc.constantFrom(13, 60, 7 * 60, 600, 900, 3_600, 4 * 3_600),
-        async (first, later, seconds) => {
-          await pool.query("truncate quotes, extended_quotes, session_bars, intraday_bars");
-          await see(pool, ...first.map(seenOf));
-          await see(pool, ...later.map(seenOf));
+test("bars of any width are those that the raw rows make, made before or not", async () => {
+  const pool = await archive("AAPL");
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(observation, { minLength: 1, maxLength: 30 }),
+      fc.array(observation, { minLength: 1, maxLength: 10 }),
+      fc.constantFrom(13, 60, 7 * 60, 600, 900, 3_600, 4 * 3_600),
+      async (first, later, seconds) => {
+        await pool.query("truncate quotes, extended_quotes, session_bars, intraday_bars");
+        await see(pool, ...first.map(seenOf));
+        await see(pool, ...later.map(seenOf));
 
-          const found = await rowsOfQuery(pool, barsFrom("bars('AAPL', make_interval(secs => $1), $2, $3)"), [
-            ...[seconds, FROM, TO],
-          ]);
+        const found = await rowsOfQuery(pool, barsFrom("bars('AAPL', make_interval(secs => $1), $2, $3)"), [
+          ...[seconds, FROM, TO],
+        ]);
 
-          const raw = await rawRows(pool);
-          expect(found.map(({ bar }) => bar)).toEqual(barsOf(raw, seconds));
-          expect(await viewed(pool, "bars_5m")).toEqual(barsOf(raw, 300));
-          expect(await viewed(pool, "bars_1h")).toEqual(barsOf(raw, 3_600));
-        },
-      ),
-      { numRuns: runs(10) },
-    );
-  });
-
-  test.each(["1 mon 15 days", "1 mon 1 hour", "30 hours", "36 hours", "1 year 1 day"])(
-    "bars of %s are refused, and the error says which widths there are",
-    async (width) => {
-      const pool = await archive("AAPL");
-
-      const failure: unknown = await pool
-        .query("select from bars('AAPL', $1, $2, $3)", [width, FROM, TO])
-        .catch((error: unknown) => error);
-
-      expect(failure).toMatchObject({
-        code: "22023",
-        message: expect.stringMatching(/^bars cannot be .* wide$/) as unknown,
-        hint: "From a day on a width is whole days, such as 7 days, or whole months, such as 3 mons.",
-      });
-      await expect(
-        pool.query("select from returns('AAPL', $1, $2, $3)", [width, FROM, TO]),
-      ).rejects.toThrow();
-    },
-  );
-
-  test.each(["24 hours", "48 hours", "3 mons", "1 year", "2 weeks", "23:59"])(
-    "bars can be %s wide",
-    async (width) => {
-      const pool = await archive("AAPL");
-
-      await expect(
-        pool.query("select from bars('AAPL', $1, $2, $3)", [width, FROM, TO]),
-      ).resolves.toMatchObject({ rowCount: 0 });
-    },
-  );
-
-  test("of days and more come apart by source and kind of feed", async () => {
-    const pool = await archive("AAPL");
-    await see(
-      pool,
-      ...["2026-11-18", "2026-11-19"].flatMap((date) => [
-        { at: `${date} 10:00:01`, last: "1", volume: "10" },
-        { at: `${date} 10:00:02`, delayed: true, last: "2", volume: "20" },
-        { at: `${date} 10:00:03`, source: 2, last: "3", volume: "30" },
-      ]),
-    );
-
-    for (const [width, days] of [
-      ["1 day", ["2026-11-18", "2026-11-19"]],
-      ["7 days", ["2026-11-18"]],
-    ] as const) {
-      const n = days.length;
-      const found = await rowsOfQuery(
-        pool,
-        `select date, source_name, delayed, close, quote_count as n, volume
-         from bars('AAPL', $1, '2026-11-01 00:00-04', '2026-12-01 00:00-05') order by date, close`,
-        [width],
-      );
-      const each = { n: String(3 - n), source_name: expect.any(String) as unknown };
-      expect(found).toEqual(
-        days.flatMap((date) => [
-          { ...each, date, delayed: false, close: "1", volume: String(10 * (3 - n)) },
-          { ...each, date, delayed: true, close: "2", volume: String(20 * (3 - n)) },
-          { ...each, date, delayed: false, close: "3", volume: String(30 * (3 - n)) },
-        ]),
-      );
-      expect(new Set(found.map(({ source_name }) => source_name)).size).toBe(2);
-    }
-  });
-
-  test("of days and more hold the sessions of each, weeks from Monday on", async () => {
-    const pool = await archive("AAPL", "MSFT");
-    await see(
-      pool,
-      ...["2026-10-30", "2026-11-02", "2026-11-06", "2026-11-09"].flatMap((date, nth) =>
-        ["10:00", "15:00"].map((time, place) => ({
-          ...{ at: `${date} ${time}`, bid: "1.00", ask: `1.${nth + 1}0`, last: `${10 * nth + place + 1}` },
-          volume: String(100 * (place + 1)),
-        })),
-      ),
-      { at: "2026-11-09 10:00", id: 2, last: "1" },
-    );
-
-    const bars = (width: string) =>
-      rowsOfQuery(
-        pool,
-        `select date, open, high, low, close, trim_scale(mean_spread) as spread, quote_count as n, volume
-         from bars('AAPL', $1, '2026-10-01 00:00-04', '2026-12-01 00:00-05') order by date`,
-        [width],
-      );
-
-    const days = await bars("1 day");
-    expect(days.map(({ date, close }) => [date, close])).toEqual([
-      ["2026-10-30", "2"],
-      ["2026-11-02", "12"],
-      ["2026-11-06", "22"],
-      ["2026-11-09", "32"],
-    ]);
-    expect(await bars("7 days")).toEqual([
-      days[0],
-      {
-        date: "2026-11-02",
-        open: "11",
-        high: "22",
-        low: "11",
-        close: "22",
-        spread: "0.25",
-        n: "4",
-        volume: "400",
+        const raw = await rawRows(pool);
+        expect(found.map(({ bar }) => bar)).toEqual(barsOf(raw, seconds));
+        expect(await viewed(pool, "bars_5m")).toEqual(barsOf(raw, 300));
+        expect(await viewed(pool, "bars_1h")).toEqual(barsOf(raw, 3_600));
       },
-      days[3],
-    ]);
-    expect((await bars("1 mon")).map(({ date, open, close }) => [date, open, close])).toEqual([
-      ["2026-10-30", "1", "2"],
-      ["2026-11-02", "11", "32"],
-    ]);
-    expect(
-      await rowsOfQuery(
-        pool,
-        "select date, percent::float8 from returns('AAPL', '1 day', '2026-11-01 00:00-04', '2026-12-01 00:00-05') order by date",
-      ),
-    ).toEqual([
-      { date: "2026-11-02", percent: null },
-      { date: "2026-11-06", percent: 83.333333 },
-      { date: "2026-11-09", percent: 45.454545 },
-    ]);
-  });
+    ),
+    { numRuns: runs(10) },
+  );
+});
 
-  test("have the returns of bars_5m", async () => {
+test.each(["1 mon 15 days", "1 mon 1 hour", "30 hours", "36 hours", "1 year 1 day"])(
+  "bars of %s are refused, and the error says which widths there are",
+  async (width) => {
     const pool = await archive("AAPL");
-    await see(
-      pool,
-      ...Array.from({ length: 40 }, (_, n) => ({
-        at: `2026-11-20 ${String(9 + Math.floor(n / 6)).padStart(2, "0")}:${String((n % 6) * 10).padStart(2, "0")}`,
-        last: n % 7 === 3 ? "0" : String(100 + ((n * 37) % 11)),
-      })),
-    );
 
-    const kept = await rowsOfQuery(
-      pool,
-      "select bar_at, close, log_return from bars_5m where date = '2026-11-20' and close is not null order by bar_at",
-    );
+    const failure: unknown = await pool
+      .query("select from bars('AAPL', $1, $2, $3)", [width, FROM, TO])
+      .catch((error: unknown) => error);
+
+    expect(failure).toMatchObject({
+      code: "22023",
+      message: expect.stringMatching(/^bars cannot be .* wide$/) as unknown,
+      hint: "From a day on a width is whole days, such as 7 days, or whole months, such as 3 mons.",
+    });
+    await expect(pool.query("select from returns('AAPL', $1, $2, $3)", [width, FROM, TO])).rejects.toThrow();
+  },
+);
+
+test.each(["24 hours", "48 hours", "3 mons", "1 year", "2 weeks", "23:59"])(
+  "bars can be %s wide",
+  async (width) => {
+    const pool = await archive("AAPL");
+
+    await expect(
+      pool.query("select from bars('AAPL', $1, $2, $3)", [width, FROM, TO]),
+    ).resolves.toMatchObject({ rowCount: 0 });
+  },
+);
+
+test("bars of days and more are kept apart by source and kind of feed", async () => {
+  const pool = await archive("AAPL");
+  await see(
+    pool,
+    ...["2026-11-18", "2026-11-19"].flatMap((date) => [
+      { at: `${date} 10:00:01`, last: "1", volume: "10" },
+      { at: `${date} 10:00:02`, delayed: true, last: "2", volume: "20" },
+      { at: `${date} 10:00:03`, source: 2, last: "3", volume: "30" },
+    ]),
+  );
+
+  for (const [width, days] of [
+    ["1 day", ["2026-11-18", "2026-11-19"]],
+    ["7 days", ["2026-11-18"]],
+  ] as const) {
+    const n = days.length;
     const found = await rowsOfQuery(
       pool,
-      `select bar_at, close, log_return from returns('AAPL', '5 minutes', '2026-11-20 00:00-05', '2026-11-21 00:00-05') order by bar_at`,
+      `select date, source_name, delayed, close, quote_count as n, volume
+       from bars('AAPL', $1, '2026-11-01 00:00-04', '2026-12-01 00:00-05') order by date, close`,
+      [width],
+    );
+    const each = { n: String(3 - n), source_name: expect.any(String) as unknown };
+    expect(found).toEqual(
+      days.flatMap((date) => [
+        { ...each, date, delayed: false, close: "1", volume: String(10 * (3 - n)) },
+        { ...each, date, delayed: true, close: "2", volume: String(20 * (3 - n)) },
+        { ...each, date, delayed: false, close: "3", volume: String(30 * (3 - n)) },
+      ]),
+    );
+    expect(new Set(found.map(({ source_name }) => source_name)).size).toBe(2);
+  }
+});
+
+test("bars of days and more hold whole sessions, and weeks begin on Monday", async () => {
+  const pool = await archive("AAPL", "MSFT");
+  await see(
+    pool,
+    ...["2026-10-30", "2026-11-02", "2026-11-06", "2026-11-09"].flatMap((date, nth) =>
+      ["10:00", "15:00"].map((time, place) => ({
+        ...{ at: `${date} ${time}`, bid: "1.00", ask: `1.${nth + 1}0`, last: `${10 * nth + place + 1}` },
+        volume: String(100 * (place + 1)),
+      })),
+    ),
+    { at: "2026-11-09 10:00", id: 2, last: "1" },
+  );
+
+  const bars = (width: string) =>
+    rowsOfQuery(
+      pool,
+      `select date, open, high, low, close, trim_scale(mean_spread) as spread, quote_count as n, volume
+       from bars('AAPL', $1, '2026-10-01 00:00-04', '2026-12-01 00:00-05') order by date`,
+      [width],
     );
 
-    expect(found).toEqual(kept);
-    expect(found.filter(({ log_return }) => log_return !== null).length).toBeGreaterThan(20);
-  });
+  const days = await bars("1 day");
+  expect(days.map(({ date, close }) => [date, close])).toEqual([
+    ["2026-10-30", "2"],
+    ["2026-11-02", "12"],
+    ["2026-11-06", "22"],
+    ["2026-11-09", "32"],
+  ]);
+  expect(await bars("7 days")).toEqual([
+    days[0],
+    {
+      date: "2026-11-02",
+      open: "11",
+      high: "22",
+      low: "11",
+      close: "22",
+      spread: "0.25",
+      n: "4",
+      volume: "400",
+    },
+    days[3],
+  ]);
+  expect((await bars("1 mon")).map(({ date, open, close }) => [date, open, close])).toEqual([
+    ["2026-10-30", "1", "2"],
+    ["2026-11-02", "11", "32"],
+  ]);
+  expect(
+    await rowsOfQuery(
+      pool,
+      "select date, percent::float8 from returns('AAPL', '1 day', '2026-11-01 00:00-04', '2026-12-01 00:00-05') order by date",
+    ),
+  ).toEqual([
+    { date: "2026-11-02", percent: null },
+    { date: "2026-11-06", percent: 83.333333 },
+    { date: "2026-11-09", percent: 45.454545 },
+  ]);
+});
+
+test("returns of five minutes are those of bars_5m", async () => {
+  const pool = await archive("AAPL");
+  await see(
+    pool,
+    ...Array.from({ length: 40 }, (_, n) => ({
+      at: `2026-11-20 ${String(9 + Math.floor(n / 6)).padStart(2, "0")}:${String((n % 6) * 10).padStart(2, "0")}`,
+      last: n % 7 === 3 ? "0" : String(100 + ((n * 37) % 11)),
+    })),
+  );
+
+  const kept = await rowsOfQuery(
+    pool,
+    "select bar_at, close, log_return from bars_5m where date = '2026-11-20' and close is not null order by bar_at",
+  );
+  const found = await rowsOfQuery(
+    pool,
+    `select bar_at, close, log_return from returns('AAPL', '5 minutes', '2026-11-20 00:00-05', '2026-11-21 00:00-05') order by bar_at`,
+  );
+
+  expect(found).toEqual(kept);
+  expect(found.filter(({ log_return }) => log_return !== null).length).toBeGreaterThan(20);
 });
 
 type Price = "open" | "high" | "low" | "close";

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { afterAll, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
@@ -82,71 +82,69 @@ async function plainDatabase() {
   return database;
 }
 
-describe("on Citus", () => {
-  citusTest("an empty database stays plain until the move is asked for", async () => {
-    const { pool } = await plainDatabase();
+citusTest("an empty database on a server with Citus stays plain until the move is asked for", async () => {
+  const { pool } = await plainDatabase();
 
-    expect(await readTier(pool)).toMatchObject({ name: "plain", citus: null });
-    await migrate(pool, NOW, { toCitus: true });
+  expect(await readTier(pool)).toMatchObject({ name: "plain", citus: null });
+  await migrate(pool, NOW, { toCitus: true });
 
-    const tier = await readTier(pool);
-    expect(tier).toMatchObject({ name: "citus", citus: { workers: expect.any(Number) } });
-    expect(describeTier(tier)).toMatch(/^Citus [\d.]+ on PostgreSQL [\d.]+, \d+ nodes? holds? the quotes$/);
-    expect((await migrate(pool, NOW)).applied).toEqual([]);
-  });
+  const tier = await readTier(pool);
+  expect(tier).toMatchObject({ name: "citus", citus: { workers: expect.any(Number) } });
+  expect(describeTier(tier)).toMatch(/^Citus [\d.]+ on PostgreSQL [\d.]+, \d+ nodes? holds? the quotes$/);
+  expect((await migrate(pool, NOW)).applied).toEqual([]);
+});
 
-  citusTest(
-    "the move keeps every row and every view, and what is loaded afterwards is as on a plain one",
-    async () => {
-      const [plain, moved] = [await plainDatabase(), await plainDatabase()];
-      const [one, other] = [await journalOf(plain.pool, 40), await journalOf(moved.pool, 40)];
-      await one.load();
-      await other.load();
-      const content = await contentOf(moved.pool);
+citusTest(
+  "the move to Citus keeps every row and every view, and later loads store the same rows as on a plain archive",
+  async () => {
+    const [plain, moved] = [await plainDatabase(), await plainDatabase()];
+    const [one, other] = [await journalOf(plain.pool, 40), await journalOf(moved.pool, 40)];
+    await one.load();
+    await other.load();
+    const content = await contentOf(moved.pool);
 
-      await migrate(moved.pool, NOW, { toCitus: true });
+    await migrate(moved.pool, NOW, { toCitus: true });
 
-      expect(await contentOf(moved.pool)).toEqual(content);
-      const views = await viewsOf(plain.pool);
-      expect(await viewsOf(moved.pool)).toEqual(views);
-      // Two of them tell of now, and by now the contract may have expired.
-      const full = VIEWS.filter((view) => !["option_chain_latest", "option_surface"].includes(view));
-      expect(full.filter((view) => views[view]?.length === 0)).toEqual([]);
-      for (const journal of [one, other]) {
-        await journal.append(10);
-        expect((await journal.load()).quotes).toBe(30);
-      }
-      expect(await viewsOf(moved.pool)).toEqual(await viewsOf(plain.pool));
-      await commitsSettled(moved.pool);
-    },
-  );
-
-  citusTest("a move to TimescaleDB is refused there", async () => {
-    const { pool } = await freshDatabase();
-
-    await expect(migrate(pool, NOW, { toTimescaledb: true })).rejects.toMatchObject({
-      code: "DATABASE_REFUSED",
-    });
-  });
-
-  citusTest("the reader reads all and writes nothing, shards included", async () => {
-    const { pool } = await freshDatabase();
-    await (await journalOf(pool, 3)).load();
-    const client = await pool.connect();
-
-    try {
-      await client.query("set role quotekeeper_reader");
-      for (const view of [...VIEWS, "quotes", "session_bars", "instruments"])
-        await client.query(`select * from ${view} limit 1`);
-      for (const table of ["quotes", "session_bars", "instruments", "sources"])
-        await expect(client.query(`delete from ${table}`)).rejects.toMatchObject({ code: "42501" });
-      await expect(client.query("select make_due_bars(1)")).rejects.toMatchObject({
-        code: "42501",
-      });
-    } finally {
-      client.release(true);
+    expect(await contentOf(moved.pool)).toEqual(content);
+    const views = await viewsOf(plain.pool);
+    expect(await viewsOf(moved.pool)).toEqual(views);
+    // Two of them tell of now, and by now the contract may have expired.
+    const full = VIEWS.filter((view) => !["option_chain_latest", "option_surface"].includes(view));
+    expect(full.filter((view) => views[view]?.length === 0)).toEqual([]);
+    for (const journal of [one, other]) {
+      await journal.append(10);
+      expect((await journal.load()).quotes).toBe(30);
     }
+    expect(await viewsOf(moved.pool)).toEqual(await viewsOf(plain.pool));
+    await commitsSettled(moved.pool);
+  },
+);
+
+citusTest("a move to TimescaleDB is refused on Citus", async () => {
+  const { pool } = await freshDatabase();
+
+  await expect(migrate(pool, NOW, { toTimescaledb: true })).rejects.toMatchObject({
+    code: "DATABASE_REFUSED",
   });
+});
+
+citusTest("the reader on Citus reads all and writes nothing, shards included", async () => {
+  const { pool } = await freshDatabase();
+  await (await journalOf(pool, 3)).load();
+  const client = await pool.connect();
+
+  try {
+    await client.query("set role quotekeeper_reader");
+    for (const view of [...VIEWS, "quotes", "session_bars", "instruments"])
+      await client.query(`select * from ${view} limit 1`);
+    for (const table of ["quotes", "session_bars", "instruments", "sources"])
+      await expect(client.query(`delete from ${table}`)).rejects.toMatchObject({ code: "42501" });
+    await expect(client.query("select make_due_bars(1)")).rejects.toMatchObject({
+      code: "42501",
+    });
+  } finally {
+    client.release(true);
+  }
 });
 
 test("a move to a Citus that is not there is refused, and nothing changes", async () => {
