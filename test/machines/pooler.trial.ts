@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { freePort } from "../../src/archive/embedded/cluster.ts";
+import { freePort } from "../../src/archive/embedded/programs.ts";
 import { openOwnServer } from "../support/postgres/server.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { launch, ROOT, runs } from "./programs.ts";

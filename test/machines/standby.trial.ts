@@ -4,7 +4,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, wri
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
-import { freePort } from "../../src/archive/embedded/cluster.ts";
+import { freePort } from "../../src/archive/embedded/programs.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { launch, ROOT, type Running, runs } from "./programs.ts";
 import { LeftOut, type Trial } from "./trial.ts";

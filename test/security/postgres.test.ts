@@ -6,8 +6,9 @@ import { dirname, join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import pg from "pg";
 import { createPool } from "../../src/archive/connect/connect.ts";
-import { findBinaries, fetchPackage } from "../../src/archive/embedded/binaries.ts";
-import { startServer } from "../../src/archive/embedded/cluster.ts";
+import { findBinaries } from "../../src/archive/embedded/binaries.ts";
+import { fetchPackage } from "../../src/archive/embedded/fetchPackage.ts";
+import { startServer } from "../../src/archive/embedded/programs.ts";
 import { cachesOf, reachableBinaries } from "../../src/archive/embedded/reachable.ts";
 import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
 import { decideRunAs } from "../../src/archive/embedded/unprivileged.ts";
@@ -90,6 +91,17 @@ async function impostor(
   });
   return { port: (server.address() as AddressInfo).port, heard: () => Buffer.concat(heard) };
 }
+
+onLinux("the server runs in a session of its own, which Ctrl-C at the terminal does not reach", async () => {
+  await open();
+
+  const [pid] = readFileSync(join(DIR, "postgres", "postmaster.pid"), "utf8").split("\n");
+  // Of what follows the name in proc(5): state, parent, process group, session.
+  const [, , , session] = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /s, "")
+    .split(" ");
+  expect(session).toBe(pid);
+});
 
 test("a program on the saved port while the server is down learns nothing, and the server comes on another port", async () => {
   await (await openEmbedded(DIR, systemClock)).close();

@@ -31,22 +31,27 @@ export async function readAccountsView(
     await readShares(pool, now),
   ];
   const leases = new Map(fleet.accounts.map((lease) => [lease.account, lease]));
+  const feed = { kind: configured };
   const callers = rows.map(({ name, windowMs }) => ({
-    ...{ name, limitWindowMs: windowMs ?? USUAL_WINDOW_MS, feed: { kind: configured } },
+    name,
+    limitWindowMs: windowMs ?? USUAL_WINDOW_MS,
+    feed,
   }));
   const uses = await readBudgetUse(pool, callers, now);
   const accounts = rows.map((row, place): AccountView => {
     const lease = leases.get(row.name);
     const windowMs = row.windowMs ?? USUAL_WINDOW_MS;
     return {
-      ...{ name: row.name, state: stateOf(row), limit: row.callLimit, windowMs },
+      name: row.name,
+      state: stateOf(row),
+      limit: row.callLimit,
+      windowMs,
       ...(uses[place] ?? { calls: 0, serviceUsed: null, serviceLimit: null, serviceRemaining: null }),
-      ...{
-        owner: lease?.owner ?? null,
-        fence: lease?.fence ?? null,
-        renewedAgoMs: lease?.renewedAgoMs ?? null,
-      },
-      ...{ takeOvers: lease?.takeOvers ?? 0, takesPart: lease?.takesPart ?? false },
+      owner: lease?.owner ?? null,
+      fence: lease?.fence ?? null,
+      renewedAgoMs: lease?.renewedAgoMs ?? null,
+      takeOvers: lease?.takeOvers ?? 0,
+      takesPart: lease?.takesPart ?? false,
       shares: shares.get(row.name) ?? [],
     };
   });

@@ -52,7 +52,9 @@ export async function readBars(pool: pg.Pool, of: Series, query: BarsQuery): Pro
   const compared: ComparedView[] = [];
   for (const name of compare) compared.push(await closesOf(pool, { ...series, instrument: name }, stretch));
   return {
-    ...{ ...about, interval, compared },
+    ...about,
+    interval,
+    compared,
     bars: await barsOf(pool, series, { ...stretch, sessions }),
     // From midnight to the first quote of the simulated market nothing is missing: it has no hours within dates.
     sessions: series.sourceId === SIMULATED_SOURCE && !isOfDates(interval) ? [] : sessions,
@@ -137,7 +139,8 @@ async function barsOf(
     session: interval === "1d" ? (kinds.get(row.date) ?? "closed") : row.session,
     at: isoOf(bar_at),
     ...(ends.get(index + 1) ?? { bid: null, ask: null }),
-    ...{ meanSpread: mean_spread, quoteCount: quote_count },
+    meanSpread: mean_spread,
+    quoteCount: quote_count,
   }));
 }
 
@@ -187,7 +190,10 @@ async function closesOf(
 /** Each date is one. */
 function simulatedSessions(from: string, to: string): SessionView[] {
   return alwaysOpen.sessions(from, to).map(({ date, kind, open, close }) => ({
-    ...{ date, kind, openAt: instantFromDate(open), closeAt: instantFromDate(close) },
+    date,
+    kind,
+    openAt: instantFromDate(open),
+    closeAt: instantFromDate(close),
   }));
 }
 
@@ -201,9 +207,10 @@ async function sessionsBetween(pool: pg.Pool, from: string, to: string): Promise
     from,
     to,
   ]);
-  return rows.map(({ date, kind, open_at, close_at }) => ({
-    ...{ date, kind },
-    ...{ openAt: isoOf(open_at), closeAt: isoOf(close_at) },
+  return rows.map(({ open_at, close_at, ...day }) => ({
+    ...day,
+    openAt: isoOf(open_at),
+    closeAt: isoOf(close_at),
   }));
 }
 

@@ -15,7 +15,8 @@ import type {
 /** Coverage of exchange dates, both ends included. */
 export async function readCoverageView(pool: pg.Pool, from: string, to: string): Promise<CoverageView> {
   const open = await pool.query<{ date: string }>("select date from sessions where date between $1 and $2", [
-    ...[from, to],
+    from,
+    to,
   ]);
   const found = await pool.query<{ instrument: string; source: SourceKind; days: string }>(ROWS, [from, to]);
   const rows = found.rows.map(({ days, ...row }) => ({ ...row, days: days.split(" ").map(dayOf) }));
@@ -88,9 +89,11 @@ async function readAccounts(pool: pg.Pool, from: string, to: string): Promise<Ac
     Omit<AccountCoverage, "expected" | "missed"> & { expected: string; missed: string }
   >(ACCOUNTS, [from, to]);
   if (new Set(rows.map(({ account }) => account)).size < 2) return [];
-  return rows.map(({ account, source, expected, missed, reasons }) => ({
-    ...{ account, source, expected: Number(expected), stored: Number(expected) - Number(missed) },
-    ...{ missed: Number(missed), reasons },
+  return rows.map(({ expected, missed, ...row }) => ({
+    ...row,
+    expected: Number(expected),
+    stored: Number(expected) - Number(missed),
+    missed: Number(missed),
   }));
 }
 

@@ -76,7 +76,9 @@ export async function readHealth(
   const calls = called.filter(({ kind }) => kind === chosen).map(({ kind: _kind, ...row }) => row);
   const others = called.flatMap(({ kind }) => (kind === "import" ? [] : [kind]));
   return {
-    ...{ ...span, step: asked.step, source: chosen },
+    ...span,
+    step: asked.step,
+    source: chosen,
     sources: [...new Set([answers, chosen, ...others])],
     calls: chosen === "import" ? [] : calls,
     ...ledger,

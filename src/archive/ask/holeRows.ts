@@ -68,7 +68,10 @@ export async function readSlot(pool: Pool, key: SlotKey): Promise<SlotView | nul
   );
   const until = first.next_at === null ? null : isoOf(first.next_at);
   return {
-    ...{ job, at, until, reasons },
+    job,
+    at,
+    until,
+    reasons,
     shares: shares.map(({ next_at: _next, ...share }) => share),
     calls: await readCallsOf(pool, key, until),
   };

@@ -23,7 +23,7 @@ export const BEGIN_STORING_ALONE = `begin; ${LONGEST_PAUSE}; ${LOCK} update`;
 /**
  * Held until the transaction ends while instruments, accounts, partitions or sessions are added: two loaders that add some in
  * different order would wait for each other. A table that hardly changes stands for all; no reader can keep this lock of it from
- * us, see lockHistory in migrations.ts.
+ * us, see lockHistory in migrationLock.ts.
  */
 export const ADDING_LOCK = "lock table due_sets in share update exclusive mode";
 

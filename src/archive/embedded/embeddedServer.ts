@@ -7,25 +7,22 @@ import { join, resolve } from "node:path";
 import type pg from "pg";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { addressOf, APPLICATION_NAME, ArchiveClient } from "../connect/connect.ts";
+import { addressOf, APPLICATION_NAME } from "../connect/connect.ts";
+import { ArchiveClient } from "../connect/archiveClient.ts";
 import { databaseError, isOutOfResources } from "../connect/databaseError.ts";
 import { READER } from "../connect/fixedNames.ts";
 import { settleReaderSettings } from "../schema/readerRole.ts";
 import {
-  type Cluster,
   type ClusterSettings,
   FORM,
-  freePort,
   type Machine,
   MACHINE,
   SETTINGS_FILE,
   settleCluster,
-  startServer,
-  stopServer,
 } from "./cluster.ts";
-import { refuseCopy } from "./copied.ts";
+import { type Cluster, freePort, startServer, stopServer } from "./programs.ts";
+import { refuseCopy, readPidFile } from "./pidFile.ts";
 import { newPasswords, prepareCluster } from "./prepareCluster.ts";
-import { readPidFile } from "./pidFile.ts";
 import { cachesOf } from "./reachable.ts";
 import { OWNER, VIEWER } from "./roles.ts";
 import { socketDir } from "./socketDir.ts";

@@ -3,7 +3,8 @@ import { eq, sql } from "drizzle-orm";
 import type pg from "pg";
 import { QuotekeeperError } from "../../errors.ts";
 import { DEFAULT_ACCOUNT } from "../../journal/record.ts";
-import { accounts, collectors } from "../schema/schema.ts";
+import { accounts } from "../schema/schema.ts";
+import { collectors } from "../schema/internalSchema.ts";
 import { clean, columnList, tablesOn } from "../schema/tableRows.ts";
 import { ADDING_LOCK, inTransaction } from "../connect/transaction.ts";
 

@@ -23,7 +23,9 @@ type Counted = Omit<CoverageRow, "expected" | "stored" | "missed"> &
 
 const numbers = <R extends Counted>({ expected, stored, missed, ...row }: R) => ({
   ...row,
-  ...{ expected: Number(expected), stored: Number(stored), missed: Number(missed) },
+  expected: Number(expected),
+  stored: Number(stored),
+  missed: Number(missed),
 });
 
 /** Coverage of the days from one exchange date to another, both included; worst first. */
@@ -163,8 +165,10 @@ export async function readSlotsSince(
   );
   return {
     due: Number(sums.rows[0]?.due ?? 0),
-    misses: misses.rows.map(({ job, reason, account, n, last_at }) => ({
-      ...{ job, reason, account, count: Number(n), lastAt: new Date(last_at) },
+    misses: misses.rows.map(({ n, last_at, ...row }) => ({
+      ...row,
+      count: Number(n),
+      lastAt: new Date(last_at),
     })),
     newest: new Map(newest.rows.flatMap(({ job, slot_at }) => (slot_at ? [[job, new Date(slot_at)]] : []))),
   };

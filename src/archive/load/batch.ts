@@ -40,8 +40,21 @@ export type LoadReport = ReadCounts &
 
 /** Nothing loaded. */
 export const NOTHING_LOADED: LoadReport = {
-  ...{ answers: 0, units: 0, unreadable: [], unreadableQuotes: 0, missing: 0, cutTimes: 0, cutFractions: 0 },
-  ...{ responses: 0, quotes: 0, replaced: 0, dividends: 0, repeated: 0, deadLetters: 0, lost: [], slots: 0 },
+  answers: 0,
+  units: 0,
+  unreadable: [],
+  unreadableQuotes: 0,
+  missing: 0,
+  cutTimes: 0,
+  cutFractions: 0,
+  responses: 0,
+  quotes: 0,
+  replaced: 0,
+  dividends: 0,
+  repeated: 0,
+  deadLetters: 0,
+  lost: [],
+  slots: 0,
 };
 
 /** What is counted of an answer. */

@@ -31,7 +31,11 @@ export function responseRow(
 ): Omit<ResponseRow, "sourceId" | "accountId"> {
   const { observedAt, requestId, requestedAt, jobs, request, status, body } = record;
   return {
-    ...{ observedAt, requestId, requestedAt, request, httpStatus: status },
+    observedAt,
+    requestId,
+    requestedAt,
+    request,
+    httpStatus: status,
     job: clean(jobs.join(",")) || null,
     outcome,
     responseId: clean(responseId),

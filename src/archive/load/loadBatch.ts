@@ -2,7 +2,8 @@
 import type pg from "pg";
 import { ensurePartitionsFor } from "../schema/partitions.ts";
 import { type LoadPosition, JOURNAL_POSITION } from "./loadPosition.ts";
-import { IN_EACH_OTHERS_WAY, READ_ONLY, isWithoutPartition, sqlstateOf } from "../connect/databaseError.ts";
+import { IN_EACH_OTHERS_WAY, READ_ONLY, sqlstateOf } from "../connect/databaseError.ts";
+import { isWithoutPartition } from "../connect/whoseFault.ts";
 import { insertDeadLetters } from "./insert.ts";
 import type { SeenInstruments } from "./seen.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";

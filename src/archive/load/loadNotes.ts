@@ -5,7 +5,7 @@ import type { Instant } from "../../clock.ts";
 import { lackOf, type LedgerNote } from "../../journal/ledger.ts";
 import type { SourcedLetter } from "./insert.ts";
 import { insertLedger, LEDGER_SOURCE_IDS, missRefused, type SettledSlot } from "../ledger/ledgerRows.ts";
-import { isOfItsRow, mayBeOfARow } from "../connect/databaseError.ts";
+import { isOfItsRow, mayBeOfARow } from "../connect/whoseFault.ts";
 import { undo } from "../connect/transaction.ts";
 import { cutText } from "../../outsideText.ts";
 

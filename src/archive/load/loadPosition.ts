@@ -4,7 +4,7 @@ import type pg from "pg";
 import { nodeFs } from "../../journal/fs.ts";
 import { journalLag, type Lag } from "../../journal/lag.ts";
 import { listSegments } from "../../journal/segments.ts";
-import { journalPositions } from "../schema/schema.ts";
+import { journalPositions } from "../schema/internalSchema.ts";
 import { tablesOn } from "../schema/tableRows.ts";
 import type { Batch, LoadReport } from "./batch.ts";
 

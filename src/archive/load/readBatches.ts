@@ -8,10 +8,10 @@ import type { Batch } from "./batch.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
 
 /** Most records of a batch. Larger ones load no faster; live, a batch is the one answer that has just come. */
-export const BATCH_RECORDS = 5_000;
+const BATCH_RECORDS = 5_000;
 
 /** Most bytes of their bodies: what one transaction holds, and memory with it, about five times as much. */
-export const BATCH_BYTES = 16 * 1024 * 1024;
+const BATCH_BYTES = 16 * 1024 * 1024;
 
 /** The same where the batch is a part of a stretch. */
 export const SMALL_BATCH_BYTES = 512 * 1024;

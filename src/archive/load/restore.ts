@@ -133,8 +133,12 @@ export async function restoreDividends(
   );
   const { ids } = await placeInstruments(client, restored);
   const rows = restored.map(({ observedAt, exDate, amount, yield: part }, place) => ({
-    ...{ observedAt, instrumentId: ids[place] ?? 0, sourceId: sourceIds[place] ?? 0 },
-    ...{ exDate, amount, yield: part },
+    observedAt,
+    instrumentId: ids[place] ?? 0,
+    sourceId: sourceIds[place] ?? 0,
+    exDate,
+    amount,
+    yield: part,
   }));
   return insertAll(client, dividends, rows);
 }

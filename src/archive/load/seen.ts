@@ -88,7 +88,8 @@ function merged(a: Seen, b: Seen): Seen {
     saidAt[field] = saidOf(field, said);
   }
   return {
-    ...{ row, saidAt },
+    row,
+    saidAt,
     first: a.first < b.first ? a.first : b.first,
     last: a.last > b.last ? a.last : b.last,
   };

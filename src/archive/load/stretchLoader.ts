@@ -9,7 +9,8 @@ import type { Instant } from "../../clock.ts";
 import type { Batch, LoadReport } from "./batch.ts";
 import { prepareStaging, storeLines } from "./storeQuotes.ts";
 import { isPassing, createMemory, ensureRoom, loadBatch, strangeMonths } from "./loadBatch.ts";
-import { READ_ONLY, mayBeOfARow, mayBeThereAlready, sqlstateOf } from "../connect/databaseError.ts";
+import { READ_ONLY, sqlstateOf } from "../connect/databaseError.ts";
+import { mayBeOfARow, mayBeThereAlready } from "../connect/whoseFault.ts";
 import { areDividendsThere, type DividendSeries, insertDividends, joinSeries } from "./dividends.ts";
 import { dropOldLetters, insertDeadLetters, insertResponses, type SourcedLetter } from "./insert.ts";
 import { placeSeen } from "./instruments.ts";
@@ -188,7 +189,8 @@ export class StretchLoader {
   ): Promise<StoredQuotes | null> {
     const responses = stretch.responses.map((row) => ({
       ...row,
-      ...{ sourceId: sourceIds[row.sourceId] ?? 0, accountId: accountIds[row.accountId] ?? 0 },
+      sourceId: sourceIds[row.sourceId] ?? 0,
+      accountId: accountIds[row.accountId] ?? 0,
     }));
     const added = await insertResponses(client, responses);
     const dividends = stretch.isInOrder ? joinSeries(dividendsOf(stretch, numbers)) : null;
@@ -290,6 +292,8 @@ type Placed = {
 function dividendsOf({ series }: Stretch, numbers: readonly Numbers[]): DividendSeries[] {
   return series.map(({ words, lastAt }, place) => ({
     ...(numbers[place] ?? { instrumentId: 0, sourceId: 0 }),
-    ...{ words, lastAt, sparse: true },
+    words,
+    lastAt,
+    sparse: true,
   }));
 }

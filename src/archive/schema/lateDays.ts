@@ -3,7 +3,7 @@ import type pg from "pg";
 import { dateOf, type Instant } from "../../clock.ts";
 import type { LedgerNote } from "../../journal/ledger.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
-import { lateDays } from "./schema.ts";
+import { lateDays } from "./internalSchema.ts";
 import { remembered } from "../../remembered.ts";
 import { columnList } from "./tableRows.ts";
 

@@ -1,6 +1,7 @@
 /** Makes the bars of rows that were stored (migrations/repeat/20_bars.sql). */
 import type pg from "pg";
-import { IN_EACH_OTHERS_WAY, mayBeOfARow, sqlstateOf } from "../connect/databaseError.ts";
+import { IN_EACH_OTHERS_WAY, sqlstateOf } from "../connect/databaseError.ts";
+import { mayBeOfARow } from "../connect/whoseFault.ts";
 
 /** Session bars that one transaction makes: a loader that wants to note rows of one of them waits for it. */
 const AT_ONCE = 1_000;

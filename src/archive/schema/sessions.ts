@@ -9,7 +9,8 @@ import type { CalendarOverride } from "../../market/calendar/overrides.ts";
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { markLate } from "./lateDays.ts";
 import { makeDueBars } from "./makeBars.ts";
-import { calendarDays, sessions } from "./schema.ts";
+import { sessions } from "./schema.ts";
+import { calendarDays } from "./internalSchema.ts";
 import { insertAll, tablesOn, upsertAll } from "./tableRows.ts";
 import { ADDING_LOCK, inTransaction } from "../connect/transaction.ts";
 
@@ -139,8 +140,13 @@ async function writeYears(client: pg.ClientBase, years: readonly number[]): Prom
   for (const year of years) {
     const [from, to] = [`${year}-01-01`, `${year}-12-31`];
     const given = calendar.sessions(from, to).map(({ date, kind, reason, ...at }) => ({
-      ...{ date, kind, reason, preAt: at.pre.toISOString(), openAt: at.open.toISOString() },
-      ...{ closeAt: at.close.toISOString(), postAt: at.post.toISOString() },
+      date,
+      kind,
+      reason,
+      preAt: at.pre.toISOString(),
+      openAt: at.open.toISOString(),
+      closeAt: at.close.toISOString(),
+      postAt: at.post.toISOString(),
     }));
     const dates = given.map(({ date }) => date);
     const before = await readHours(client, from, to);
