@@ -12,7 +12,6 @@ const DAY_MS = 86_400_000;
 /** The window of the service's specification, where no collector has said another one. In ms. */
 const USUAL_WINDOW_MS = 60_000;
 
-/** How far back shares of the jobs are added up. */
 const SHARES_OF = "interval '1 hour'";
 
 /**

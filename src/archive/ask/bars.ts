@@ -11,7 +11,6 @@ import { barKey, type Interval, isOfDates, MOST_BARS, mondayOf, WIDTH_MS, widthF
 /** An instrument as one source gave it, real-time or delayed. */
 type Series = { instrumentId: number; sourceId: number; delayed: boolean };
 
-/** The same with its names; `key` is empty where nobody knows it. */
 type NamedSeries = Series & { instrument: string; source: SourceKind; sourceName: string };
 
 /** Which bars: those of the newest exchange dates with quotes, or of the dates from one to another, both included. */
@@ -27,7 +26,7 @@ type BarsQuery = {
 const beginning = (parameter: string, days = 0): string =>
   `(${parameter}::date + ${days})::timestamp at time zone 'America/New_York'`;
 
-/** Reads them, in the width that was asked for, or in the next one that gives no more than MOST_BARS. */
+/** Reads bars in the width that was asked for, or in the next one that gives no more than MOST_BARS. */
 export async function readBars(pool: pg.Pool, of: Series, query: BarsQuery): Promise<BarsView> {
   const { compare = [] } = query;
   const series = await named(pool, of);
@@ -74,7 +73,6 @@ async function named(pool: pg.Pool, series: Series): Promise<NamedSeries> {
     : { ...series, instrument: String(series.instrumentId), source: "import", sourceName: "" };
 }
 
-/** Dates with quotes, ascending. */
 async function daysOf(
   pool: pg.Pool,
   { instrumentId, sourceId, delayed }: Series,
@@ -187,7 +185,7 @@ async function closesOf(
   return { instrument, closes: Object.fromEntries(closes) as ComparedView["closes"] };
 }
 
-/** Each date is one. */
+/** Each date of the simulated market is a session. */
 function simulatedSessions(from: string, to: string): SessionView[] {
   return alwaysOpen.sessions(from, to).map(({ date, kind, open, close }) => ({
     date,

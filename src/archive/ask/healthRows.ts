@@ -22,7 +22,7 @@ type Pool = Pick<pg.Pool, "query">;
 /** What is added up: columns of a width, of the sources with these numbers. */
 type Asked = { step: Step; sourceIds: readonly number[] };
 
-/** A statement is about so much of the span. */
+/** The part of a span that one statement reads. */
 const PIECE_MS = 7 * 86_400_000;
 
 /** Instants whose slots are looked at for the lateness, over all columns: all slots would be each row of the span. */
@@ -31,10 +31,9 @@ const INSTANTS_LOOKED_AT = 1_000;
 /** Its multiples, without what stands before the point, are spread evenly however many there are. */
 const GOLDEN = 0.618034;
 
-/** An answer that comes so long after its slot is no longer looked for, where no next slot ends it before. */
+/** An answer is looked for within this time after its slot, or until the next slot. */
 const LATEST = "interval '1 hour'";
 
-/** Take-overs that are told. */
 const MOST_TAKE_OVERS = 300;
 
 const MINUTE_MS = 60_000;

@@ -43,7 +43,6 @@ export async function readHoles(
   return { holes, total: Number(rows[0]?.total ?? 0) };
 }
 
-/** Which slot. */
 type SlotKey = { job: string; at: string; source: SourceKind };
 
 /** One slot with its calls; null: the ledger has no such slot. */

@@ -152,7 +152,6 @@ export async function readSourcesStored(pool: pg.Pool): Promise<{ kind: SourceKi
   return rows;
 }
 
-/** What names an instrument in a row. */
 type Named = {
   symbol: string;
   root: string | null;
@@ -169,7 +168,6 @@ export function nameOf({ symbol, root, expiration, option_type: optionType, stri
   );
 }
 
-/** A `timestamptz` as ISO 8601, null where there is none. */
 export function isoOrNull(timestamptz: string | null): string | null {
   return timestamptz === null ? null : isoOf(timestamptz);
 }

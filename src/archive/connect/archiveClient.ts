@@ -21,7 +21,7 @@ type Login = { connection: NodeJS.EventEmitter & { password: () => void; stream:
  * Given to the pool, the limit of time would also hold for who waits until one of its few connections is free.
  */
 export class ArchiveClient extends pg.Client {
-  /** Whether the server has yet to prove itself. */
+  /** The server has not proved yet that it knows the password. */
   #unproven: boolean;
 
   constructor(config: pg.ClientConfig & { require_auth?: string; abandoned?: AbortSignal }) {

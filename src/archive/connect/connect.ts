@@ -135,7 +135,6 @@ function limitUse(pool: pg.Pool, ms: number): void {
 
 async function doNothing(_client: pg.ClientBase): Promise<void> {}
 
-/** An address in the driver's words. */
 export function addressOf(connectionString: string): pg.ClientConfig {
   return toClientConfig(parse(withoutFiles(connectionString), { useLibpqCompat: true }));
 }
@@ -146,7 +145,7 @@ type OnClient = (
   done: (release?: unknown) => void,
 ) => void;
 
-/** Settles with the server about TLS before its first connection, and names what TLS does not like of the others. */
+/** Agrees with the server about TLS before its first connection, and names errors of TLS. */
 class ArchivePool extends pg.Pool {
   readonly #settings: Readonly<Record<string, string>>;
   readonly #tls: Tls | null;
@@ -178,14 +177,14 @@ class ArchivePool extends pg.Pool {
     );
   }
 
-  /** A connection beside the pool's, to the same place, without settings. */
+  /** A connection to the same place outside the pool, without settings. */
   async another(): Promise<pg.Client> {
     const client = new ArchiveClient(this.options as pg.ClientConfig);
     await client.connect();
     return client;
   }
 
-  /** The same with settings. */
+  /** A connection to the same place outside the pool, with the settings of its sessions. */
   async beside(): Promise<pg.Client> {
     const client = await this.another();
     try {
@@ -197,7 +196,6 @@ class ArchivePool extends pg.Pool {
     }
   }
 
-  /** Cuts all connections, those too that are being made. */
   abandon(): void {
     this.#abandoned.abort();
   }
@@ -226,17 +224,17 @@ class ArchivePool extends pg.Pool {
   }
 }
 
-/** A connection beside those of a pool of `createPool` that has connected before, to the same place; the caller ends it. */
+/** A connection outside a pool of `createPool` that has connected before, to the same place; the caller ends it. */
 export function connectBeside(pool: pg.Pool): Promise<pg.Client> {
   return (pool as ArchivePool).beside();
 }
 
-/** Cuts all connections of a pool of `createPool`, those too that are being made: what waits for them fails at once. */
+/** Cuts all connections of a pool of `createPool`, also those that are being made: what waits for them fails at once. */
 export function abandonConnections(pool: pg.Pool): void {
   (pool as ArchivePool).abandon();
 }
 
-/** Lets the first connection pass; what a second one finds is not what the first one left. */
+/** Accepts the first connection alone: a second one would not have what the first one held. */
 function onlyOnce(): NonNullable<pg.PoolConfig["verify"]> {
   let connections = 0;
   return (_client, done) => {

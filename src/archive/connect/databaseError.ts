@@ -1,7 +1,7 @@
 /** What the database's errors mean: their code of ours, and whether trying again can help. */
 import { type ErrorCode, QuotekeeperError } from "../../errors.ts";
 
-/** Codes of what keeps a database that answers from taking the archive, and what a person can mend meanwhile. */
+/** Codes of a database that answers and cannot take the archive until a person changes something. */
 type ProblemCode =
   "DATABASE_OCCUPIED" | "DATABASE_READ_ONLY" | "DATABASE_RIGHTS_MISSING" | "DATABASE_STRANGERS";
 
@@ -37,7 +37,7 @@ const CONNECTION_CODES = new Set([
 /** What pg says of a connection that broke or does not answer, without a code. */
 const CONNECTION_WORDS = /connection terminated|timeout|client (has encountered|was closed)/i;
 
-/** What pg says, without a code, where the two ends do not agree about a password: none of ours is one such case. */
+/** What pg says, without a code, if the two ends do not agree about a password; NO_PASSWORD is one such case. */
 const LOGIN_WORDS = /^SASL: /;
 const NO_PASSWORD = /^SASL: .*client password must be/;
 
@@ -107,7 +107,7 @@ function databaseErrorCode(error: unknown): ErrorCode {
   return REFUSALS.test(code) || !/^[0-9A-Z]{5}$/.test(code) ? "DATABASE_REFUSED" : "DATABASE_FAILED";
 }
 
-/** Codes that a database which cannot take the archive now may lose while polls go on. */
+/** Codes that may go away while polls go on. */
 const MENDABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "DATABASE_UNREACHABLE",
   "DISK_FULL",

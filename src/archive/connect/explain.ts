@@ -67,7 +67,6 @@ async function whyReadOnly(db: Queryable | pg.Pool): Promise<string | null> {
   return `the server is set to read only: turn ${SETTING} off in its configuration`;
 }
 
-/** Names of what another role owns are listed up to this many. */
 const MOST_NAMES = 3;
 
 async function whichRight(db: Queryable, error: unknown): Promise<string> {

@@ -64,7 +64,7 @@ const IN_THE_WAY = `
     select from pg_catalog.pg_operator p
     where p.oprname ${IS} o.oprname and p.oprnamespace ${IS} 'pg_catalog'::pg_catalog.regnamespace)`;
 
-/** Makes settings, and the path, unless another server process than the wanted one answers. */
+/** Makes settings and the path, unless another server process than the wanted one answers. */
 const SETTLE = `
 with ${LOOK}
 select pg_catalog.count(pg_catalog.set_config(s.name, s.value, false))::int as made,
@@ -105,7 +105,7 @@ export async function applySettings(
   return made > 0;
 }
 
-/** What else strangers have in the archive's schema, or may put there, and what to do; null: nothing. For people to read. */
+/** What else strangers have in the archive's schema or may put there, and what to do, for people; null: nothing. */
 export async function readSharedSchema(db: Pick<pg.ClientBase | pg.Pool, "query">): Promise<string | null> {
   const { rows } = await db.query<{ schema: string; open: boolean; strange: string[] }>(
     `with ${LOOK}
@@ -148,7 +148,6 @@ export async function settlePaths(client: pg.ClientBase, names: readonly string[
   for (const { statement } of rows) await client.query(statement);
 }
 
-/** Functions are listed up to this many. */
 const MOST_NAMED = 3;
 
 function listed(named: readonly string[]): string {

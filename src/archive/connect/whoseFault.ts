@@ -55,7 +55,7 @@ export function refusalOf({ code, message }: { code: string; message: string }):
 /** The first line of the place of an error on another node. */
 const ON_A_NODE = /^while executing command on [^\n]*\n?/;
 
-/** What an error names. Of one on another node Citus hands on the words alone. */
+/** What an error names. Of an error on another node Citus passes on the words alone. */
 function namesIn(error: unknown): Pick<Fields, "constraint" | "column"> {
   const { constraint, column, where = "" } = error as Fields;
   if (!ON_A_NODE.test(where)) return { ...(constraint && { constraint }), ...(column && { column }) };

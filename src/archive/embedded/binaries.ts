@@ -21,7 +21,6 @@ const BUILDS: Readonly<Record<string, string>> = {
   "win32-x64": "windows-x64",
 };
 
-/** The platform a program runs on, as `process` has it. */
 type Platform = { platform: string; arch: string };
 
 /**
@@ -53,7 +52,6 @@ export async function findBinaries(
   return readPrograms(entry);
 }
 
-/** As `npm ci` installs it in a checkout. */
 function installedEntry(name: string): string | null {
   try {
     return createRequire(
@@ -64,7 +62,7 @@ function installedEntry(name: string): string | null {
   }
 }
 
-/** As npm puts it into a directory; of another version after an upgrade, it is fetched anew. */
+/** Null also for another version, as after an upgrade: the package is fetched again. */
 function entryBelow(dir: string, name: string): string | null {
   const at = join(dir, "node_modules", name);
   try {

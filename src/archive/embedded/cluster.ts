@@ -14,18 +14,16 @@ import { failure, freeBytes, type FreeBytes, requireRoom } from "./space.ts";
 /** What is asked of the machine besides its files. */
 export type Machine = { processes: Processes; freeBytes: FreeBytes };
 
-/** The machine itself. */
 export const MACHINE: Machine = { processes: PROCESSES, freeBytes };
 
 /** The program's own roles log in with these; made of chance, and known from the settings' file alone. */
 export type Passwords = Pick<ClusterSettings, "ownerPassword" | "viewerPassword">;
 
-/** What is needed to start the server and reach it again. */
 export type ClusterSettings = {
   port: number;
   ownerPassword: string;
   viewerPassword: string;
-  /** Which roles and settings the cluster has, see FORM; absent in one of a release before. */
+  /** See FORM; absent in a cluster of a release before. */
   form?: number;
 };
 
@@ -48,7 +46,7 @@ host   all            ${OWNER},${VIEWER},${SUPERUSER}  all  reject
 local  all            ${SUPERUSER}  reject
 `;
 
-/** How the release before let its owner in, who was a superuser. */
+/** The lines with which the release before let in its owner, who was a superuser. */
 const HBA_BEFORE = /^host +(quotekeeper +quotekeeper_reader|all +quotekeeper) +127\.0\.0\.1\/32 .*\n/gm;
 
 const SETTINGS = `
@@ -74,7 +72,7 @@ const PREFERRED_PORT = 54_329;
 /** Windows: a program's library is not there (STATUS_DLL_NOT_FOUND). */
 const LIBRARY_MISSING = 0xc000_0135;
 
-/** Whether a cluster is there. It comes whole, by one renaming. */
+/** Whether a cluster is there, which then is whole: one rename brings it. */
 export async function isMade(dir: string): Promise<boolean> {
   return (await stat(join(dir, "PG_VERSION")).catch(() => null)) !== null;
 }
@@ -163,7 +161,7 @@ export async function settleCluster(
   await replaceFile(cluster, SETTINGS_FILE, () => JSON.stringify(settings));
 }
 
-/** Whole or not at all; the server's own files stay the server's. */
+/** Replaces a file as a whole; the server's own files stay the server's. */
 async function replaceFile(
   { dir, runAs }: Cluster,
   name: string,

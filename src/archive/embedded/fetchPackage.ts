@@ -9,11 +9,11 @@ import { QuotekeeperError } from "../../errors.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { environmentOf } from "../../processes.ts";
 
-/** What the fetching is told and may use: the process's own, but in tests. */
+/** The process's own, but in tests. */
 type FetchEdges = {
   env: Readonly<Record<string, string | undefined>>;
   platform: string;
-  /** A line for whoever waits. */
+  /** Prints a line for the person who waits. */
   say: (line: string) => void;
 };
 
@@ -83,7 +83,7 @@ async function npm(
   });
 }
 
-/** Started by npm, we have its settings for the project it runs in, which are not those of this directory. */
+/** A program started by npm has npm's settings for the project npm runs in, which are not those of this directory. */
 function withoutProject(env: FetchEdges["env"]): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(environmentOf(env, "npm")).filter(

@@ -3,20 +3,19 @@ import { readFile, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
 
-/** What a server has noted. Each is empty until the server has come so far. */
+/** Each field is empty until the server has written it. */
 type PidFile = {
-  /** The number of its process. */
   pid: string;
   /** Its directory, as an absolute path. */
   dir: string;
   port: string;
   /** The key of its shared memory; empty on Windows. */
   key: string;
-  /** How far it has come, such as `ready`. */
+  /** Such as `ready`. */
   status: string;
 };
 
-/** Reads it, by the order of its lines (PostgreSQL: miscadmin.h). @returns only empty texts where there is none */
+/** Reads the lines by their order (PostgreSQL: miscadmin.h). @returns only empty texts if there is no file */
 export async function readPidFile(clusterDir: string): Promise<PidFile> {
   const text = await readFile(join(clusterDir, "postmaster.pid"), "utf8").catch(() => "");
   const [pid = "", dir = "", , port = "", , , memory = "", status = ""] = text.split("\n");

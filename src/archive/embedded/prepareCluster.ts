@@ -59,7 +59,6 @@ export async function prepareCluster(
   return cluster;
 }
 
-/** Made of chance. */
 export function newPasswords({ random }: Clock): Passwords {
   const [ownerPassword, viewerPassword] = [random(24), random(24)].map((bytes) =>
     Buffer.from(bytes).toString("base64url"),

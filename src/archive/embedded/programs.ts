@@ -10,7 +10,6 @@ import type { PostgresBinaries } from "./binaries.ts";
 import { readPidFile } from "./pidFile.ts";
 import type { RunAs } from "./unprivileged.ts";
 
-/** Where a cluster lives and how its programs are run. */
 export type Cluster = { dir: string; binaries: PostgresBinaries; runAs: RunAs };
 
 export const WINDOWS = process.platform === "win32";
@@ -68,7 +67,7 @@ export async function stopServer(cluster: Cluster): Promise<void> {
   await run(cluster, cluster.binaries.pg_ctl, { args, output: "ignore" });
 }
 
-/** `preferred` when nobody listens there, else a free port of the system's choice. */
+/** `preferred` if nobody listens there, else a free port of the system's choice. */
 export async function freePort(preferred: number): Promise<number> {
   return (await tryPort(preferred)) ?? (await tryPort(0)) ?? preferred;
 }

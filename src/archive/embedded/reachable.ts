@@ -96,7 +96,7 @@ async function linkLibraries(native: string): Promise<boolean> {
   return true;
 }
 
-/** Makes the copy under another name and renames it when it is whole (drafts.ts); two programs may do so at once. */
+/** Makes the copy under another name and renames it when it is whole (drafts.ts); two programs may do so at the same time. */
 async function copied(
   native: string,
   copy: string,

@@ -8,10 +8,8 @@ import { collectors } from "../schema/internalSchema.ts";
 import { clean, columnList, tablesOn } from "../schema/tableRows.ts";
 import { ADDING_LOCK, inTransaction } from "../connect/transaction.ts";
 
-/** An account as the database knows it. */
 export type AccountRow = Omit<typeof accounts.$inferSelect, "id">;
 
-/** What a collector says of an account of its own. */
 export type KeptAccount = {
   name: string;
   callLimit: number;
@@ -61,7 +59,7 @@ export async function keepAccounts(
   });
 }
 
-/** Keeps what the operator wants of an account; its collector does so from the next slot on. */
+/** Persists what the operator wants of an account; its collector follows from the next slot on. */
 export async function wantAccount(
   pool: pg.Pool,
   name: string,
@@ -76,16 +74,15 @@ export async function wantAccount(
   });
 }
 
-/** What an account does: what the operator has said holds at once, and what its collector has said last besides. */
+/** The state of an account: the operator's word counts at once, else what its collector said last. */
 export function accountState(row: AccountRow | undefined): "active" | "drained" | "refused" {
   if (row?.wanted === "drained") return "drained";
   return row?.state === "refused" ? "refused" : "active";
 }
 
-/** A collector as it was registered. */
 type ForgottenCollector = Pick<typeof collectors.$inferSelect, "id" | "number" | "name">;
 
-/** Told of by none for so long, a collector is away: it tells of itself every 2 s. */
+/** A collector that was silent for so long is away: it writes every 2 s. */
 const AWAY_AFTER = "10 s";
 
 /**

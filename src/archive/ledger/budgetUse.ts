@@ -15,7 +15,7 @@ type BudgetUse = {
   serviceRemaining: number | null;
 };
 
-/** What is known of an account of which no call is. */
+/** An account without calls. */
 const UNUSED: BudgetUse = { calls: 0, serviceUsed: null, serviceLimit: null, serviceRemaining: null };
 
 /**

@@ -17,7 +17,6 @@ export type CoverageRow = {
   reasons: Record<string, number>;
 };
 
-/** As the database gives it: counts are texts. */
 type Counted = Omit<CoverageRow, "expected" | "stored" | "missed"> &
   Record<"expected" | "stored" | "missed", string>;
 
@@ -40,7 +39,6 @@ export async function readCoverage(pool: pg.Pool, from: string, to: string): Pro
   return rows.map(numbers);
 }
 
-/** The part of an account in a row. */
 export type CoverageShare = CoverageRow & { account: string };
 
 /**
@@ -86,7 +84,6 @@ export async function readCoverageShares(
   return rows.map(numbers);
 }
 
-/** What was due to an account in one market, and what became of it. */
 export type AccountCoverage = Omit<CoverageShare, "date" | "instrument">;
 
 /** The sums of shares, by account; none where all are of one. */
@@ -126,7 +123,6 @@ export async function readUnknownInstruments(
   return rows.map(({ instrument }) => instrument);
 }
 
-/** Symbols of which the archive has a quote. */
 export async function readSymbols(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ symbol: string }>("select distinct symbol from instruments");
   return rows.map(({ symbol }) => symbol);

@@ -12,19 +12,17 @@ import type { AnswerRows, DeadLetter } from "../../read/rowTypes.ts";
 /** An answer whose source is known to the archive. */
 export type SourcedAnswer = AnswerRows & { sourceId: number };
 
-/** A row of `responses`. */
 export type ResponseRow = typeof responses.$inferSelect;
 
-/** What the row of an answer says besides its record. */
+/** What the row of an answer says that its record does not. */
 type AnswerSummary = { outcome: string; responseId: string | null; position: AnswerRows["position"] };
 
-/** That of an answer that was read. */
 export function summaryOf({ answer, position }: Pick<AnswerRows, "answer" | "position">): AnswerSummary {
   const responseId = answer.outcome === "quotes" ? answer.document.id : answer.responseId;
   return { outcome: answer.outcome, responseId, position };
 }
 
-/** The row of an answer; it does not hold on to the answer's body. */
+/** The row of an answer, without a reference to the answer's body. */
 export function responseRow(
   record: ResponseRecord,
   { outcome, responseId, position }: AnswerSummary,

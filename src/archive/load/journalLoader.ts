@@ -27,7 +27,7 @@ export type JournalOptions = {
   onDamage?: (damage: DamagedBytes) => void;
 };
 
-/** Loads segments; remembers from one load to the next, to ask the database less. */
+/** Remembers from one load to the next, to ask the database less. */
 export class JournalLoader {
   readonly #options: JournalOptions;
   readonly #stretches: StretchLoader;
@@ -37,7 +37,7 @@ export class JournalLoader {
   #whole: ReadonlySet<string> = new Set();
   /** Segments whose files could not be read to their ends. All others are loaded; these are tried again. */
   readonly unreadable = new Set<string>();
-  /** What was loaded since the beginning. */
+  /** The sum of all loads. */
   report = NOTHING_LOADED;
 
   constructor(options: JournalOptions) {
@@ -75,7 +75,7 @@ export class JournalLoader {
     this.#whole = whole;
   }
 
-  /** How many bytes the database has not taken. Those that had all of it at the last look are not looked at again. */
+  /** Bytes that the database lacks. Segments that were loaded whole at the last look are not looked at again. */
   async behind(): Promise<number> {
     const { pool, journalDir } = this.#options;
     return (await readLag(pool, journalDir, (segment) => !this.#whole.has(segment))).bytes;

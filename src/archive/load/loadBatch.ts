@@ -30,14 +30,12 @@ const ATTEMPTS = 4;
 /** What a loader remembers between batches, to ask the database less: months whose partitions it has seen. */
 export type LoadMemory = { months: Set<string> };
 
-/** Nothing remembered. */
 export function createMemory(): LoadMemory {
   return { months: new Set() };
 }
 
-/** What a load may be given. */
 type LoadBatchOptions = {
-  /** Of a loader that loads one batch after another. */
+  /** For a loader that loads one batch after another. */
   memory?: LoadMemory;
   /** How far this load has come; default: the journal's position. */
   position?: LoadPosition;
@@ -115,7 +113,6 @@ export async function ensureRoom(
   for (const [month] of strange) memory.months.add(month);
 }
 
-/** Those of some months that are not remembered. */
 export function strangeMonths(
   months: ReadonlyMap<string, Instant>,
   memory: LoadMemory,

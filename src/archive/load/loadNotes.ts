@@ -12,11 +12,9 @@ import { cutText } from "../../outsideText.ts";
 /** A note of the ledger as the journal has it: `at` is when it was written. */
 export type JournaledNote = { at: Instant; note: LedgerNote };
 
-/** What became of a batch's notes. */
 type LoadedNotes = {
   /** Slots that were not there before. */
   slots: number;
-  /** Notes that could not become rows. */
   refused: SourcedLetter[];
 };
 

@@ -21,7 +21,6 @@ export type LoaderOptions = JournalOptions & {
   revive?: () => Promise<void>;
 };
 
-/** Waits between attempts while the database is away. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
 
@@ -46,7 +45,7 @@ export async function loadAll(options: JournalOptions): Promise<LoadReport> {
   return journal.report;
 }
 
-/** Loads one segment from a position on, batch by batch. Throws the database's errors; whole batches stay. */
+/** Loads one segment from a position on. Throws the database's errors; whole batches stay. */
 export async function loadSegment(
   options: JournalOptions,
   segment: string,
@@ -75,16 +74,15 @@ export type Loader = {
   takeLate: () => Instant | null;
   /** The error that keeps it from loading at the moment, null when all is well; after `close`, when all is loaded. */
   failure: () => unknown;
-  /** Ends it: one last attempt to load what is there, within `graceMs`. */
+  /** Ends the loader after one last attempt to load what is there, within `graceMs`. */
   close: (graceMs: number) => Promise<void>;
 };
 
-/** Starts a loader; it loads at once whatever is there. */
 export function startLoader(options: LoaderOptions): Loader {
   return new LastingLoader(options);
 }
 
-/** Whoever waits for all that was there at a time. */
+/** A caller that waits for everything that was there at its call. */
 type Waiter = { resolve: () => void; reject: (error: unknown) => void };
 
 /**
@@ -101,7 +99,7 @@ class LastingLoader implements Loader {
   #wanted = true;
   #prepared = false;
   #looksAgain = false;
-  /** Whether rows came since bars were made. */
+  /** Rows came since bars were made. */
   #hasDueBars = false;
   #barsMadeMs = -Infinity;
   #failure: unknown = null;
@@ -237,7 +235,7 @@ class LastingLoader implements Loader {
     this.#barsMadeMs = clock.monotonicMs();
   }
 
-  /** Waits, and brings the database back; as long as that fails there is nothing to load into. */
+  /** Waits, and revives the database; as long as that fails there is nothing to load into. */
   async #outlast(error: unknown): Promise<void> {
     const { clock, onFailure, revive } = this.#options;
     const { signal } = this.#stop;

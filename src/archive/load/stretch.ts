@@ -118,18 +118,16 @@ export class Gathering {
     this.to = from;
   }
 
-  /** How many bytes of the segment it takes in so far. */
+  /** Bytes of the segment so far. */
   get length(): number {
     return this.to - this.#from;
   }
 
-  /** Takes in a note. */
   addNote(note: JournaledNote): void {
     this.#notes.push(note);
     this.#dates.addNote(note.note);
   }
 
-  /** Takes in an answer. */
   addAnswer(answer: AnswerRows): void {
     const { record, units, deadLetters } = answer;
     const source = this.#addResponse(record, responseRow(record, summaryOf(answer)));
@@ -144,7 +142,7 @@ export class Gathering {
     this.#report = addCounts(this.#report, { ...NOTHING_LOADED, ...countsOf([answer]), ...stored });
   }
 
-  /** Takes in a record as it is journaled. */
+  /** Adds a record as it is journaled. */
   add(record: ResponseRecord, position: AnswerRows["position"]): void {
     const plain = this.#reader?.read(record, this.#quotes, this.#extended) ?? null;
     if (plain === null) return this.addAnswer(rowsOf(record, position));
@@ -255,10 +253,9 @@ export class Gathering {
   }
 }
 
-/** A quote whose lines are there, and where they begin. */
 type Row = PlainRow & { /** That of its instrument. */ place: number };
 
-/** A month of a time, `2026-11`. */
+/** The month of a time, `2026-11`. */
 export function monthText(at: Instant): string {
   return at.slice(0, "2026-11".length);
 }

@@ -21,7 +21,6 @@ import { refreshSessions, settleCalendarDays } from "./sessions.ts";
 import { tablesOn, upsertAll } from "./tableRows.ts";
 import { settleTier, type StorageWishes } from "../tiers/tier.ts";
 
-/** What a run did. */
 type MigrationReport = {
   version: number;
   applied: string[];
@@ -231,7 +230,6 @@ async function applyOne(
   });
 }
 
-/** The texts of `repeat/` in force. */
 const TEXTS = `create table if not exists schema_texts (
   name       text primary key,
   sha256     text not null,

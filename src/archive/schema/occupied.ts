@@ -20,7 +20,6 @@ export const MADE_ELSEWHERE: readonly Made[] = [
 export const KINDS = `case relkind when 'v' then 'a view' when 'm' then 'a materialized view' when 'f' then 'a foreign table'
   when 'S' then 'a sequence' when 'c' then 'a type' when 'i' then 'an index' when 'I' then 'an index' else 'a table' end`;
 
-/** Things in the way are listed up to this many. */
 const MOST_THINGS = 3;
 
 type Made = { kind: string; name: string };
@@ -68,12 +67,10 @@ function spaced(made: readonly Made[]): string[] {
   ];
 }
 
-/** The names of things of some kinds. */
 export function namesOf(made: readonly Made[], ...kinds: string[]): string[] {
   return made.flatMap(({ kind, name }) => (kinds.includes(kind) ? [name] : []));
 }
 
-/** What a file makes. */
 export function madeBy({ sql }: Pick<Script, "sql">): Made[] {
   return [...sql.matchAll(MADE)].map(([, kind = "", name = ""]) => ({ kind, name }));
 }

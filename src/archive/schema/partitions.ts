@@ -8,7 +8,6 @@ import { ensureSessions, FIRST_YEAR } from "./sessions.ts";
 import { PARTITIONED_TABLES } from "../tiers/hypertables.ts";
 import { ADDING_LOCK } from "../connect/transaction.ts";
 
-/** How many months are made ahead of the last one needed. */
 const MONTHS_AHEAD = 3;
 
 /** Rows further apart than this do not come in one batch by chance: only their own months are made, none between. */
@@ -34,7 +33,7 @@ export async function ensurePartitions(client: pg.ClientBase, from: Instant, to:
   await ensureMonths(client, months);
 }
 
-/** The same for rows at the given instants alone: a few rows of old years need no partition in between. */
+/** Makes the partitions for rows at these instants alone: a few rows of old years need no partition in between. */
 export async function ensurePartitionsFor(
   client: pg.ClientBase,
   instants: readonly Instant[],

@@ -59,7 +59,7 @@ export async function endReaders(
   return rowCount ?? 0;
 }
 
-/** Does it again and again, one at a time: on a slow server one look may outlast the interval. @returns stops it */
+/** Repeats `work`, one call at a time: on a slow server one may outlast the interval. @returns stops it */
 export function watching(work: () => Promise<unknown>, everyMs: number): () => void {
   let idle = true;
   const timer = setInterval(() => {
@@ -73,7 +73,7 @@ export function watching(work: () => Promise<unknown>, everyMs: number): () => v
   return () => clearInterval(timer);
 }
 
-/** Gives the role the settings it begins with, where it has taken others. @param client may alter the role, and is on its database */
+/** Resets the role's settings if it has set others. @param client may alter the role, and is on its database */
 export async function settleReaderSettings(client: Pick<pg.ClientBase, "query">): Promise<void> {
   const { rowCount } = await client.query(
     `select from (
@@ -114,7 +114,7 @@ async function assumeReader(client: pg.ClientBase): Promise<void> {
   if (assumable) await client.query(`set role ${READER}`);
 }
 
-/** Asked of the session's user, whatever role the session has taken. */
+/** What the session's user may do, whatever role the session has taken. */
 async function readStanding(client: Pick<pg.ClientBase | pg.Pool, "query">): Promise<Standing> {
   // An archive that is not there yet comes with the reader's rights. The word `set` is known since PostgreSQL 16.
   const { rows } = await client.query<Standing>(

@@ -206,7 +206,6 @@ export const clockSteps = pgTable(
   (table) => [primaryKey({ columns: [table.movedAt, table.kind, table.stepMs] })],
 );
 
-/** The exchange's calendar. */
 export const sessions = pgTable("sessions", {
   date: day("date").primaryKey(),
   kind: text("kind", { enum: ["regular", "early"] }).notNull(),
@@ -281,7 +280,6 @@ export const bars5m = pgView("bars_5m", {
   ...intradayBar(),
   logReturn: numeric("log_return"),
 }).existing();
-/** Of an hour. */
 export const bars1h = pgView("bars_1h", intradayBar()).existing();
 
 /** One bar for each exchange date. */

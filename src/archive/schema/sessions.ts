@@ -104,7 +104,7 @@ export async function settleCalendarDays(
   );
 }
 
-/** The same in a transaction of its own. */
+/** Settles them in a transaction of its own, and makes the bars. */
 export async function keepCalendarDays(pool: pg.Pool, days: readonly CalendarOverride[]): Promise<void> {
   await inTransaction(pool, (client) => settleCalendarDays(client, days));
   await makeDueBars(pool);
@@ -162,7 +162,7 @@ async function writeYears(client: pg.ClientBase, years: readonly number[]): Prom
 
 type Hours = ReadonlyMap<string, string>;
 
-/** Has the bars of dates made again whose hours are others now. */
+/** Marks the bars of dates whose hours have changed, to be made again. */
 async function followHours(client: pg.ClientBase, before: Hours, after: Hours): Promise<void> {
   const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
     (date) => before.get(date) !== after.get(date),
