@@ -4,18 +4,18 @@ import fc from "fast-check";
 import type pg from "pg";
 import { rowsOfQuery } from "../support/archive.ts";
 import { deltaOf, valueOf } from "../support/blackScholes.ts";
-import { archive, see, type Seen } from "../support/observations.ts";
+import { archive, see, type Seen, addContracts } from "../support/observations.ts";
 import { runs } from "../support/runs.ts";
 
 /** Two stocks, and contracts on the first: 3 and 4 until a Friday, 5 until the Friday before. */
 async function world(): Promise<pg.Pool> {
   const pool = await archive("AAPL", "MSFT");
-  await pool.query(
-    `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
-     values (3, 'OPT', 'AAPL', 1, '2026-11-20', 'CALL', 150.00, now(), now()),
-            (4, 'OPT', 'AAPL', 1, '2026-11-20', 'PUT', 155, now(), now()),
-            (5, 'OPT', 'AAPL', 1, '2026-11-13', 'CALL', 145, now(), now())`,
-  );
+  const contracts = [
+    ["2026-11-20", "CALL", "150.00"],
+    ["2026-11-20", "PUT", "155"],
+    ["2026-11-13", "CALL", "145"],
+  ] as const;
+  await addContracts(pool, contracts, 3);
   return pool;
 }
 
@@ -129,19 +129,10 @@ test("surface_at gives volatilities at which each side of the market is worth wh
   );
 
   const spot = "152.0000000000000000";
-  expect(rows).toEqual([
-    {
-      strike: "150.00",
-      spot,
-      hours: 245,
-      in_order: true,
-      unknown: 0,
-      mid: true,
-      ask: true,
-      difference: true,
-    },
-    { strike: "155", spot, hours: 245, in_order: null, unknown: 4, mid: null, ask: true, difference: null },
-    { strike: "145", spot, hours: 77, in_order: null, unknown: 5, mid: null, ask: null, difference: null },
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ["150.00", spot, 245, true, 0, true, true, true],
+    ["155", spot, 245, null, 4, null, true, null],
+    ["145", spot, 77, null, 5, null, null, null],
   ]);
 });
 
@@ -159,12 +150,10 @@ test("surface_at is what plain arithmetic makes of the quotes: spot, time, volat
       [140, 150, 165].map((strike) => ({ expiration, type, strike })),
     ),
   );
-  for (const [n, { expiration, type, strike }] of contracts.entries())
-    await pool.query(
-      `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
-       values ($1, 'OPT', 'AAPL', 1, $2, $3, $4, now(), now())`,
-      [n + 2, expiration, type, strike],
-    );
+  await addContracts(
+    pool,
+    contracts.map(({ expiration, type, strike }) => [expiration, type, `${strike}`]),
+  );
   const time = "2026-11-10 11:07:13";
   const bidOf = (n: number): number => {
     const { type, strike } = contracts[n] ?? { type: "CALL", strike: 0 };

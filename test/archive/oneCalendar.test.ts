@@ -14,7 +14,7 @@ import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { type Option, valueOf } from "../support/blackScholes.ts";
 import { freshDatabase, handOnDatabases } from "../support/database.ts";
-import { archive, load, see, type Seen } from "../support/observations.ts";
+import { archive, load, see, type Seen, addStocks } from "../support/observations.ts";
 import { runs } from "../support/runs.ts";
 import { tempDir } from "../support/tempDir.ts";
 
@@ -151,9 +151,7 @@ test("jobs/calendar.yaml and its changes reach sessions, bars and expirations wi
   const env = { DATABASE_URL: url, QUOTEKEEPER_JOBS_DIR: jobs };
   const says = (...lines: string[]): void =>
     writeFileSync(join(jobs, "calendar.yaml"), ["overrides:", ...lines].join("\n"));
-  await pool.query(
-    "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now())",
-  );
+  await addStocks(pool, ["AAPL"]);
   const [noon, later] = ["2024-11-20 12:00", "2024-11-20 14:00"];
   await see(pool, { at: noon, last: "1" }, { at: later, last: "2" }, { at: "2024-11-20 12:01", source: 2 });
   const state = async (): Promise<unknown[]> => [
@@ -199,9 +197,7 @@ test("jobs/calendar.yaml reaches bars whose quotes are in the lake alone when th
     QUOTEKEEPER_LAKE_DIR: join(dir, "lake"),
     QUOTEKEEPER_LAKE_HOT_DAYS: "1",
   };
-  await pool.query(
-    "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now())",
-  );
+  await addStocks(pool, ["AAPL"]);
   await see(pool, { at: "2026-02-18 12:00", last: "1" }, { at: "2026-02-18 14:00", last: "2" });
   await run(["lake", "--through", "2026-03-31", "--drop-hot"], env);
   const bars = (): Promise<unknown[]> =>

@@ -10,6 +10,7 @@ import { loadAll } from "../../src/archive/load/loader.ts";
 import { run } from "../cli/edges.ts";
 import { contentOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
+import { addStocks } from "../support/observations.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, at } from "../support/journal.ts";
 import { execute } from "../support/postgres/server.ts";
@@ -388,9 +389,7 @@ communityTest(
   async () => {
     const { pool } = await freshDatabase();
     await migrate(pool, NOW, { retentionDays: 30 });
-    await pool.query(
-      "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'OLD', now(), now())",
-    );
+    await addStocks(pool, ["OLD"]);
     await pool.query(
       `insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last)
      select now() - interval '100 days' + n * interval '1 minute', 1, 1, false, 1.00, 1.02, 1 + n / 100.0 from generate_series(0, 50) n`,

@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
-import { contentOf, rowsOfQuery } from "../support/archive.ts";
+import { contentOf, listsOfQuery, rowsOfQuery } from "../support/archive.ts";
 import { handOnDatabases } from "../support/database.ts";
-import { archive, see, type Seen } from "../support/observations.ts";
+import { archive, see, type Seen, addContracts } from "../support/observations.ts";
 
 handOnDatabases();
 
@@ -35,29 +35,10 @@ test("bars hold open, high, low and close of the last price, the mean spread, an
     { at: `${FRIDAY} 10:01:00`, bid: "1", ask: "3", last: "11", volume: "9007199254740993" },
   );
 
-  expect(await bars(pool, "1m")).toEqual([
-    {
-      at: "20 10:00",
-      session: "regular",
-      open: "10.00",
-      high: "12.50",
-      low: "9.0450",
-      close: "9.0450",
-      spread: "0.15",
-      n: "4",
-      volume: "80",
-    },
-    {
-      at: "20 10:01",
-      session: "regular",
-      open: "11",
-      high: "11",
-      low: "11",
-      close: "11",
-      spread: "2",
-      n: "1",
-      volume: "9007199254740813",
-    },
+  const minutes = await bars(pool, "1m");
+  expect(minutes.map((bar) => Object.values(bar))).toEqual([
+    ["20 10:00", "regular", "10.00", "12.50", "9.0450", "9.0450", "0.15", "4", "80"],
+    ["20 10:01", "regular", "11", "11", "11", "11", "2", "1", "9007199254740813"],
   ]);
   expect(await bars(pool, "5m")).toMatchObject([{ at: "20 10:00", open: "10.00", close: "11", n: "5" }]);
 });
@@ -170,38 +151,14 @@ test("a daily bar is a session of the exchange: after hours belong to it, whatev
   );
 
   expect(
-    await rowsOfQuery(
+    await listsOfQuery(
       pool,
-      "select date, session, open, close, trim_scale(mean_spread) as spread, quote_count, volume from bars_1d order by date",
+      "select date, session, open, close, trim_scale(mean_spread), quote_count, volume from bars_1d order by date",
     ),
   ).toEqual([
-    {
-      date: "2026-07-02",
-      session: "regular",
-      open: "4",
-      close: "4",
-      spread: null,
-      quote_count: "1",
-      volume: null,
-    },
-    {
-      date: FRIDAY,
-      session: "regular",
-      open: "1",
-      close: "2",
-      spread: "2",
-      quote_count: "2",
-      volume: "77",
-    },
-    {
-      date: "2026-11-21",
-      session: "closed",
-      open: "3",
-      close: "3",
-      spread: null,
-      quote_count: "1",
-      volume: null,
-    },
+    ["2026-07-02", "regular", "4", "4", null, "1", null],
+    [FRIDAY, "regular", "1", "2", "2", "2", "77"],
+    ["2026-11-21", "closed", "3", "3", null, "1", null],
   ]);
 });
 
@@ -295,13 +252,11 @@ test("latest_quotes has the newest quote of each instrument, source and kind of 
 
 test("option_chain_latest shows calls and puts of a strike side by side, with mid, spread, delta and moneyness", async () => {
   const pool = await archive("AAPL");
-  await pool.query(
-    `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
-     select * from (values
-       (2, 'OPT', 'AAPL', 1, '2026-12-18'::date, 'CALL', 100::numeric, now(), now()),
-       (3, 'OPT', 'AAPL', 1, '2026-12-18', 'PUT', 100, now(), now()),
-       (4, 'OPT', 'AAPL', 1, '2026-12-18', 'PUT', 80, now(), now())) v`,
-  );
+  await addContracts(pool, [
+    ["2026-12-18", "CALL", "100"],
+    ["2026-12-18", "PUT", "100"],
+    ["2026-12-18", "PUT", "80"],
+  ]);
   await see(
     pool,
     { at: `${FRIDAY} 10:00`, last: "120" },
@@ -319,37 +274,10 @@ test("option_chain_latest shows calls and puts of a strike side by side, with mi
             put_delta, trim_scale(moneyness) as moneyness
      from option_chain_latest where underlying = 'AAPL' and expiration = '2026-12-18' order by source, strike`,
   );
-  const none = { call_mid: null, call_spread: null, call_delta: null };
-  expect(rows).toEqual([
-    {
-      strike: "80",
-      source: "account",
-      ...none,
-      put_mid: "0.055",
-      put_spread: "0.01",
-      put_delta: null,
-      moneyness: "1.5",
-    },
-    {
-      strike: "100",
-      source: "account",
-      call_mid: "20.2",
-      call_spread: "0.20",
-      call_delta: "0.9",
-      put_mid: "0.45",
-      put_spread: "0.10",
-      put_delta: "-0.0000030",
-      moneyness: "1.2",
-    },
-    {
-      strike: "80",
-      source: "simulated",
-      ...none,
-      put_mid: "7.5",
-      put_spread: "1",
-      put_delta: null,
-      moneyness: null,
-    },
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ["80", "account", null, null, null, "0.055", "0.01", null, "1.5"],
+    ["100", "account", "20.2", "0.20", "0.9", "0.45", "0.10", "-0.0000030", "1.2"],
+    ["80", "simulated", null, null, null, "7.5", "1", null, null],
   ]);
 });
 
@@ -367,11 +295,9 @@ test.each([
   async (at, _what, shown) => {
     const pool = await archive("AAPL");
     const expirations = ["2026-11-20", "2026-11-27", "2026-11-28", "2026-11-30"];
-    await pool.query(
-      `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
-     select 1 + n, 'OPT', 'AAPL', 1, expiration, 'CALL', 100, now(), now()
-     from unnest($1::date[]) with ordinality as e (expiration, n)`,
-      [expirations],
+    await addContracts(
+      pool,
+      expirations.map((expiration) => [expiration, "CALL", "100"]),
     );
     await see(pool, ...expirations.map((_, n) => ({ at: `${FRIDAY} 10:00`, id: n + 2, bid: "1", ask: "2" })));
 
@@ -401,11 +327,10 @@ test("option_chain_latest is as of now unless it is told a time, and passes over
 
 test("quotekeeper.as_of means one thing: option_chain_latest and option_surface have the contracts and the quotes of that time", async () => {
   const pool = await archive("AAPL");
-  await pool.query(
-    `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
-     select 1 + n, 'OPT', 'AAPL', 1, expiration, 'CALL', 100, now(), now()
-     from unnest('{2026-11-20,2026-12-18}'::date[]) with ordinality as e (expiration, n)`,
-  );
+  await addContracts(pool, [
+    ["2026-11-20", "CALL", "100"],
+    ["2026-12-18", "CALL", "100"],
+  ]);
   await see(
     pool,
     ...["10:00", "12:00"].flatMap((time, hour) => [
@@ -445,50 +370,15 @@ test("dividend_calendar lists ex-dates ahead, and every change with what was sai
                   (5, 2, -1, 0.75, null)) as v (place, id, days, amount, yield)`,
   );
 
-  const rows = await rowsOfQuery(
+  const rows = await listsOfQuery(
     pool,
     "select symbol, change, amount, previous_amount, is_newest, is_ahead from dividend_calendar order by observed_at",
   );
   expect(rows).toEqual([
-    {
-      symbol: "AAPL",
-      change: "first",
-      amount: "0.24",
-      previous_amount: null,
-      is_newest: false,
-      is_ahead: false,
-    },
-    {
-      symbol: "AAPL",
-      change: "ex_date",
-      amount: "0.24",
-      previous_amount: "0.24",
-      is_newest: false,
-      is_ahead: false,
-    },
-    {
-      symbol: "AAPL",
-      change: "amount",
-      amount: "0.25",
-      previous_amount: "0.24",
-      is_newest: false,
-      is_ahead: false,
-    },
-    {
-      symbol: "AAPL",
-      change: "yield",
-      amount: "0.25",
-      previous_amount: "0.25",
-      is_newest: true,
-      is_ahead: true,
-    },
-    {
-      symbol: "MSFT",
-      change: "first",
-      amount: "0.75",
-      previous_amount: null,
-      is_newest: true,
-      is_ahead: false,
-    },
+    ["AAPL", "first", "0.24", null, false, false],
+    ["AAPL", "ex_date", "0.24", "0.24", false, false],
+    ["AAPL", "amount", "0.25", "0.24", false, false],
+    ["AAPL", "yield", "0.25", "0.25", true, true],
+    ["MSFT", "first", "0.75", null, true, false],
   ]);
 });
