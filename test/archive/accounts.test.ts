@@ -10,12 +10,11 @@ import {
 } from "../../src/archive/ledger/coverageRows.ts";
 import { readMisses } from "../../src/archive/ask/coverageView.ts";
 import { placeAccounts } from "../../src/archive/ledger/accountRows.ts";
-import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import { fillSlots } from "../../src/archive/refill/fillSlots.ts";
 import { listHoles } from "../../src/archive/refill/listHoles.ts";
 import { inTransaction } from "../../src/archive/connect/transaction.ts";
-import type { LedgerNote, MissReason } from "../../src/journal/ledger.ts";
+import type { LedgerNote } from "../../src/journal/ledger.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
@@ -26,6 +25,7 @@ import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { answerRecord, appendAll, at, symbolsCall } from "../support/journal.ts";
+import { insertNotes, instantOn20th, on20th, slotNote } from "../support/ledger.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
@@ -38,22 +38,7 @@ beforeEach(async () => {
   );
 });
 
-/** A time on Friday 20 November 2026, UTC. */
-const on20th = (time: string): string => `2026-11-20T${time}:00.000000Z`;
-
-/** A share of a slot; without an account, as journals of one account have it. */
-function share(
-  account: string | undefined,
-  time: string,
-  due: string[],
-  misses: [string, MissReason][] = [],
-): LedgerNote {
-  const entry = { job: "list", slotAt: on20th(time), due, misses };
-  return { type: "slots", entries: [account === undefined ? entry : { ...entry, account }] };
-}
-
-const load = (...notes: LedgerNote[]): Promise<number> =>
-  inTransaction(pool, (client) => insertLedger(client, notes));
+const load = (...notes: LedgerNote[]): Promise<number> => insertNotes(pool, ...notes);
 
 const SHARES = `
   select to_char(slot_at, 'HH24:MI') || ' ' || a.name || ' ' || due || '=' || stored || '+' || missed as share,
@@ -158,24 +143,16 @@ test("loaders that name new accounts at the same time give each one number, the 
 
 describe("a slot of which two accounts have shares", () => {
   const NOTES = [
-    share(undefined, "14:30", ["AAPL", "GE"], [["GE", "budget"]]),
-    share("second", "14:30", ["IBM", "KO", "T"], [["KO", "unknown_symbol"]]),
-    share(undefined, "14:31", ["AAPL", "GE"]),
-    share(
-      "second",
-      "14:31",
-      ["IBM", "KO", "T"],
-      [
-        ["KO", "unknown_symbol"],
-        ["T", "budget"],
-      ],
-    ),
+    slotNote("14:30", ["AAPL", "GE"], { GE: "budget" }),
+    slotNote("14:30", ["IBM", "KO", "T"], { KO: "unknown_symbol" }, { account: "second" }),
+    slotNote("14:31", ["AAPL", "GE"]),
+    slotNote("14:31", ["IBM", "KO", "T"], { KO: "unknown_symbol", T: "budget" }, { account: "second" }),
   ];
 
   test("a slot that two accounts share has a row for each, and a repeated note of one changes nothing of the other", async () => {
     expect(await load(...NOTES)).toBe(4);
     expect(await load(...NOTES)).toBe(0);
-    expect(await load(share("second", "14:30", ["IBM", "KO", "T"], [["IBM", "down"]]))).toBe(0);
+    expect(await load(slotNote("14:30", ["IBM", "KO", "T"], { IBM: "down" }, { account: "second" }))).toBe(0);
 
     expect(await shares()).toEqual([
       "14:30 default 2=1+1: GE budget",
@@ -213,13 +190,13 @@ describe("a slot of which two accounts have shares", () => {
     );
     expect(sumByAccount(parts)).toMatchObject(rows);
     expect(await readUnknownInstruments(pool, ["list"], "account")).toEqual(["KO"]);
-    const since = { jobs: ["list"], source: "account", since: new Date(on20th("14:00")) } as const;
-    const lastAt = new Date(on20th("14:31"));
+    const since = { jobs: ["list"], source: "account", since: on20th("14:00") } as const;
+    const lastAt = on20th("14:31");
     expect(await readSlotsSince(pool, since)).toEqual({
       due: 10,
       misses: [
         { job: "list", reason: "unknown_symbol", account: "second", count: 2, lastAt },
-        { job: "list", reason: "budget", account: "default", count: 1, lastAt: new Date(on20th("14:30")) },
+        { job: "list", reason: "budget", account: "default", count: 1, lastAt: on20th("14:30") },
         { job: "list", reason: "budget", account: "second", count: 1, lastAt },
       ],
       newest: new Map([["list", lastAt]]),
@@ -234,19 +211,17 @@ describe("a slot of which two accounts have shares", () => {
 
   test("any account's quote fills a missed share, and the star of a share stands for what was due in that share", async () => {
     await load(
-      share(undefined, "14:30", ["AAPL", "GE"], [["*", "down"]]),
-      share("second", "14:30", ["IBM", "KO", "T"], [["*", "down"]]),
-      share(undefined, "14:31", ["AAPL", "GE"]),
+      slotNote("14:30", ["AAPL", "GE"], { "*": "down" }),
+      slotNote("14:30", ["IBM", "KO", "T"], { "*": "down" }, { account: "second" }),
+      slotNote("14:31", ["AAPL", "GE"]),
     );
-    await pool.query("update slots set stored = 0, missed = due where slot_at = $1", [on20th("14:30")]);
+    await pool.query("update slots set stored = 0, missed = due where slot_at = $1", [
+      instantOn20th("14:30"),
+    ]);
     const dir = tempDir();
-    const answer = answerRecord(
-      on20th("14:30").replace("30:00", "30:05"),
-      answerXml(equityXml("KO"), equityXml("GE")),
-      {
-        ...{ account: "third", request: symbolsCall("KO", "GE") },
-      },
-    );
+    const answer = answerRecord(instantOn20th("14:30:05"), answerXml(equityXml("KO"), equityXml("GE")), {
+      ...{ account: "third", request: symbolsCall("KO", "GE") },
+    });
     await appendAll(dir, [answer]);
     await loadAll({ pool, journalDir: dir, clock: createTestClock() });
 
@@ -258,7 +233,7 @@ describe("a slot of which two accounts have shares", () => {
       to: null,
       by: "gaps",
       polled: { delayedJobs: [], endOf: ({ slotMs }: { slotMs: number }) => slotMs + 60_000 },
-      now: on20th("15:00"),
+      now: instantOn20th("15:00"),
     } as const;
     expect(await fillSlots(pool, filling)).toBe(2);
     expect(await fillSlots(pool, filling)).toBe(0);
@@ -284,17 +259,24 @@ describe("when a run is over, of each account", () => {
   const RUN = "01940000-0000-7000-8000-000000000001";
   const NEXT = "01940000-0000-7000-8000-000000000002";
   const opened = (account: string | undefined, due: string[]): LedgerNote => ({
-    ...{ type: "opened", run: RUN, job: "list", slotAt: on20th("14:30"), endsAt: on20th("14:31"), due },
+    ...{
+      type: "opened",
+      run: RUN,
+      job: "list",
+      slotAt: instantOn20th("14:30"),
+      endsAt: instantOn20th("14:31"),
+      due,
+    },
     ...(account !== undefined && { account }),
   });
   const answered = async (account: string, body: string, request: QuoteCall): Promise<void> => {
     const dir = tempDir();
-    const record = answerRecord(on20th("14:30").replace("30:00", "30:05"), body, { account, request });
+    const record = answerRecord(instantOn20th("14:30:05"), body, { account, request });
     await appendAll(dir, [record]);
     await loadAll({ pool, journalDir: dir, clock: createTestClock() });
   };
   const polled = {
-    ...{ source: "account" as const, startedAt: new Date(on20th("14:33")) },
+    ...{ source: "account" as const, startedAt: on20th("14:33") },
     accounts: ["default", "gone", "second", "third"],
     jobs: [scheduleJob(jobOf({ name: "list", symbols: ["AAPL", "IBM"] }), createCalendar())],
   };
@@ -303,7 +285,7 @@ describe("when a run is over, of each account", () => {
     await load(
       opened(undefined, ["AAPL", "GE"]),
       opened("second", ["IBM", "KO"]),
-      share("third", "14:30", ["T"]),
+      slotNote("14:30", ["T"], {}, { account: "third" }),
     );
     await answered("second", answerXml(equityXml("GE"), equityXml("IBM")), symbolsCall("GE", "IBM"));
 
@@ -352,9 +334,9 @@ describe("when a run is over, of each account", () => {
 
   test("slots that passed while nothing ran have the shares of the newest slot, not of those before it", async () => {
     await load(
-      share("gone", "14:29", ["AAPL", "IBM"]),
-      share(undefined, "14:30", ["AAPL"]),
-      share("second", "14:30", ["IBM", "KO"]),
+      slotNote("14:29", ["AAPL", "IBM"], {}, { account: "gone" }),
+      slotNote("14:30", ["AAPL"]),
+      slotNote("14:30", ["IBM", "KO"], {}, { account: "second" }),
     );
 
     await load(...(await accountForDowntime(pool, polled)));

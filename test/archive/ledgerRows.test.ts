@@ -1,11 +1,6 @@
 /** The ledger in the database: what was due, what came of it, and the slots in which nothing ran. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import {
-  insertLedger,
-  MAX_DOWN_ROWS,
-  readLastShares,
-  readStoredWithin,
-} from "../../src/archive/ledger/ledgerRows.ts";
+import { MAX_DOWN_ROWS, readLastShares, readStoredWithin } from "../../src/archive/ledger/ledgerRows.ts";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import { readCoverage, readUnknownInstruments } from "../../src/archive/ledger/coverageRows.ts";
 import { accountForDowntime, accountForLeftOpen } from "../../src/run/pastSlotNotes.ts";
@@ -14,7 +9,7 @@ import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";
 import { instantFromDate } from "../../src/clock.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
-import type { LedgerNote, MissReason } from "../../src/journal/ledger.ts";
+import type { LedgerNote } from "../../src/journal/ledger.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
 import { jobOf } from "../collect/jobOf.ts";
@@ -22,6 +17,7 @@ import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, at, symbolsCall } from "../support/journal.ts";
+import { insertNotes, instantOn20th, on20th, slotNote } from "../support/ledger.ts";
 import { type LoadingWorld, loadingWorld } from "../support/loading.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
@@ -32,28 +28,7 @@ beforeEach(async () => {
   await pool.query("truncate slots, misses, due_sets cascade");
 });
 
-/** A time on Friday 20 November 2026, UTC. */
-function on20th(time: string): Date {
-  return new Date(`2026-11-20T${time}${time.length === 5 ? ":00" : ""}Z`);
-}
-
-function slotNote(
-  time: string,
-  due: string[],
-  misses: [string, MissReason][] = [],
-  job = "list",
-): LedgerNote {
-  return { type: "slots", entries: [{ job, slotAt: instantFromDate(on20th(time)), due, misses }] };
-}
-
-async function load(...notes: LedgerNote[]): Promise<number> {
-  const client = await pool.connect();
-  try {
-    return await insertLedger(client, notes);
-  } finally {
-    client.release();
-  }
-}
+const load = (...notes: LedgerNote[]): Promise<number> => insertNotes(pool, ...notes);
 
 /** Every slot as `hh:mm due=stored+missed`. */
 async function slots(job = "list"): Promise<unknown[]> {
@@ -81,23 +56,14 @@ function scheduled(...jobs: Job[]): ReturnType<typeof scheduleJob>[] {
 }
 
 test("a slot is a row with due = stored + missed, and each miss a row with its reason", async () => {
-  await load(
-    slotNote(
-      "14:30",
-      ["AAPL", "GE", "KO"],
-      [
-        ["GE", "budget"],
-        ["KO", "unknown_symbol"],
-      ],
-    ),
-  );
+  await load(slotNote("14:30", ["AAPL", "GE", "KO"], { GE: "budget", KO: "unknown_symbol" }));
 
   expect(await slots()).toEqual(["14:30 3=1+2"]);
   expect(await misses()).toEqual(["14:30 GE budget", "14:30 KO unknown_symbol"]);
 });
 
 test("a slot that is loaded twice is stored once", async () => {
-  const note = slotNote("14:30", ["AAPL", "GE"], [["GE", "budget"]]);
+  const note = slotNote("14:30", ["AAPL", "GE"], { GE: "budget" });
 
   const counts = [await load(note), await load(note), await load(note, note)];
 
@@ -107,26 +73,8 @@ test("a slot that is loaded twice is stored once", async () => {
 });
 
 test("a slot that two runs settled has stored what either of them stored", async () => {
-  await load(
-    slotNote(
-      "14:30",
-      ["AAPL", "GE", "KO"],
-      [
-        ["GE", "down"],
-        ["KO", "down"],
-      ],
-    ),
-  );
-  await load(
-    slotNote(
-      "14:30",
-      ["KO", "GE", "AAPL"],
-      [
-        ["AAPL", "refused"],
-        ["KO", "refused"],
-      ],
-    ),
-  );
+  await load(slotNote("14:30", ["AAPL", "GE", "KO"], { GE: "down", KO: "down" }));
+  await load(slotNote("14:30", ["KO", "GE", "AAPL"], { AAPL: "refused", KO: "refused" }));
 
   expect(await slots()).toEqual(["14:30 3=2+1"]);
   expect(await misses()).toEqual(["14:30 KO refused"]);
@@ -134,7 +82,7 @@ test("a slot that two runs settled has stored what either of them stored", async
 
 test("a simulated slot never stands for an account's: each has its own row, downtime and coverage", async () => {
   await load({ ...slotNote("14:30", ["AAPL"]), source: "simulated" });
-  await load(slotNote("14:30", ["AAPL"], [["AAPL", "transport"]]));
+  await load(slotNote("14:30", ["AAPL"], { AAPL: "transport" }));
 
   const rows = await rowsOfQuery(
     pool,
@@ -213,7 +161,7 @@ describe("slots that passed while nothing ran", () => {
 
   test("an interrupted slot counts what had been stored when the program was killed", async () => {
     const dir = tempDir();
-    const at = instantFromDate(on20th("14:31:02"));
+    const at = instantOn20th("14:31:02");
     const answer = answerRecord(at, answerXml(equityXml("AAPL")), { request: symbolsCall("AAPL") });
     await appendAll(dir, [answer]);
     await loadAll({ pool, journalDir: dir, clock: createTestClock() });
@@ -266,10 +214,10 @@ describe("slots that passed while nothing ran", () => {
 
 test("unknown instruments are those of the newest slot of each job", async () => {
   await load(
-    slotNote("14:30", ["AAPL", "OLD"], [["OLD", "unknown_symbol"]]),
-    slotNote("14:31", ["AAPL", "OLD", "GE"], [["GE", "budget"]]),
-    slotNote("14:31", ["NEW"], [["NEW", "unknown_symbol"]], "other"),
-    slotNote("14:31", ["GONE"], [["GONE", "unknown_symbol"]], "removed"),
+    slotNote("14:30", ["AAPL", "OLD"], { OLD: "unknown_symbol" }),
+    slotNote("14:31", ["AAPL", "OLD", "GE"], { GE: "budget" }),
+    slotNote("14:31", ["NEW"], { NEW: "unknown_symbol" }, { job: "other" }),
+    slotNote("14:31", ["GONE"], { GONE: "unknown_symbol" }, { job: "removed" }),
   );
 
   expect(await readUnknownInstruments(pool, ["list", "other"], "account")).toEqual(["NEW"]);
