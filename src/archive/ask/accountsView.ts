@@ -1,5 +1,6 @@
 /** Who calls what: accounts with their budgets, leases and shares of the jobs, collectors, and what changed hands. */
 import type pg from "pg";
+import type { Queryable } from "../connect/transaction.ts";
 import { type AccountRow, accountState, readAccountRows } from "../ledger/accountRows.ts";
 import { readBudgetUse } from "../ledger/budgetUse.ts";
 import { readFleet } from "../ledger/fleetRows.ts";
@@ -73,7 +74,7 @@ function stateOf(row: AccountRow): AccountView["state"] {
   return row.state === "gone" ? "gone" : accountState(row);
 }
 
-async function readShares(pool: Pick<pg.Pool, "query">, now: Date): Promise<Map<string, JobShare[]>> {
+async function readShares(pool: Queryable, now: Date): Promise<Map<string, JobShare[]>> {
   const { rows } = await pool.query<JobShare & { account: string }>(
     `select a.name as account, job, count(*)::int as slots, sum(due)::float8 as due, sum(stored)::float8 as stored, sum(missed)::float8 as missed
      from slots join accounts a on a.id = account_id

@@ -1,6 +1,7 @@
 /** What the command line and the dashboard ask of the archive. Reads only. */
 import { and, count, desc, eq, gt, gte, inArray, lte, max, ne, sql } from "drizzle-orm";
 import type pg from "pg";
+import type { Queryable } from "../connect/transaction.ts";
 import type { ClockStep, LedgerSource } from "../../journal/ledger.ts";
 import {
   accounts,
@@ -120,10 +121,7 @@ export async function readHealth(pool: pg.Pool, market: LedgerSource, now: Date)
     .select({ count: count(), last: max(deadLetters.observedAt) })
     .from(deadLetters)
     .where(gte(deadLetters.observedAt, dayAgo));
-  const positions = await db
-    .select({ segment: journalPositions.segment, loadedTo: max(journalPositions.loadedTo) })
-    .from(journalPositions)
-    .groupBy(journalPositions.segment);
+  const positions = await db.select().from(journalPositions);
   return {
     lastAnswerAt: newest ? isoOf(newest.at) : null,
     lastHour: Object.fromEntries(outcomes.map(({ outcome, count }) => [outcome, Number(count)])),
@@ -132,13 +130,13 @@ export async function readHealth(pool: pg.Pool, market: LedgerSource, now: Date)
     sources: kinds.map(({ kind }) => kind),
     deadLettersToday: Number(dead?.count ?? 0),
     lastDeadLetterAt: dead?.last ? isoOf(dead.last) : null,
-    loaded: new Map(positions.map(({ segment, loadedTo }) => [segment, Number(loadedTo)])),
+    loaded: new Map(positions.map(({ segment, loadedTo }) => [segment, loadedTo])),
   };
 }
 
 /** The steps of the machine's clock that were noticed in (since, until], by what the clock said then; the newest first. */
 export async function readClockSteps(
-  pool: Pick<pg.Pool, "query">,
+  pool: Queryable,
   since: Date,
   until: Date,
 ): Promise<(ClockStep & { movedAt: Date })[]> {

@@ -1,6 +1,7 @@
 /** The newest quote of each series, all of them or what has changed. */
 import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import type pg from "pg";
+import type { Queryable } from "../connect/transaction.ts";
 import { isoOf } from "./queries.ts";
 import {
   instrumentName,
@@ -141,6 +142,23 @@ export async function readQuotesOf(pool: pg.Pool, observedAt: readonly string[])
     instrument: nameOf({ symbol, root, expiration, option_type: optionType, strike }),
     observedAt: isoOf(row.observedAt),
   }));
+}
+
+/**
+ * The last price of each symbol in its newest quote, decimal text. Of several sources, and of real-time and delayed quotes,
+ * the newest that has one counts; 0 is no price.
+ */
+export async function readLastPrices(
+  pool: Queryable,
+  symbols: readonly string[],
+): Promise<[symbol: string, last: string][]> {
+  if (symbols.length === 0) return [];
+  const { rows } = await pool.query<{ symbol: string; last: string }>(
+    `select distinct on (symbol) symbol, last::text as last from latest_quotes
+     where symbol = any ($1) and option_type is null and last > 0 order by symbol, observed_at desc`,
+    [symbols],
+  );
+  return rows.map(({ symbol, last }) => [symbol, last]);
 }
 
 /** The sources that the archive has quotes of. */

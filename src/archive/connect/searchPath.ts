@@ -11,6 +11,7 @@
  */
 import type pg from "pg";
 import { DatabaseProblem } from "./databaseError.ts";
+import type { Queryable } from "./transaction.ts";
 
 /** Here every name and operator is qualified: these statements come before a session has its path, and before anything was looked at. */
 const IS = "operator(pg_catalog.=)";
@@ -87,7 +88,7 @@ where $3::int is null or pg_catalog.pg_backend_pid() ${IS} $3::int`;
  * @throws DatabaseProblem DATABASE_STRANGERS where a call of ours might reach somebody else's function
  */
 export async function applySettings(
-  client: Pick<pg.ClientBase, "query">,
+  client: Queryable,
   settings: Readonly<Record<string, string>>,
   onlyProcess: number | null = null,
 ): Promise<boolean> {
@@ -106,7 +107,7 @@ export async function applySettings(
 }
 
 /** What else strangers have in the archive's schema or may put there, and what to do, for people; null: nothing. */
-export async function readSharedSchema(db: Pick<pg.ClientBase | pg.Pool, "query">): Promise<string | null> {
+export async function readSharedSchema(db: Queryable): Promise<string | null> {
   const { rows } = await db.query<{ schema: string; open: boolean; strange: string[] }>(
     `with ${LOOK}
      select pg_catalog.quote_ident(p.name) as schema, pg_catalog.has_schema_privilege('public', p.oid, 'create') as open,

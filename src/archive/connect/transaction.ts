@@ -1,6 +1,9 @@
 /** Work that is done as a whole or not at all. */
 import type pg from "pg";
 
+/** What a single statement needs: a connection, or a pool of them. */
+export type Queryable = Pick<pg.ClientBase | pg.Pool, "query">;
+
 /**
  * Quotes tell what dividends are by the quotes beside them (dividends.ts), and those that another transaction is bringing
  * cannot be seen. So all who store quotes hold a lock together, and whoever finds that dividends have to change
@@ -31,7 +34,7 @@ export const ADDING_LOCK = "lock table due_sets in share update exclusive mode";
 export const NOT_ALONE = "55P03";
 
 /** Acquires the lock of this transaction alone. @throws 55P03 at once if others hold it: two that wait for each other would never end */
-export async function storeAlone(client: Pick<pg.ClientBase, "query">): Promise<void> {
+export async function storeAlone(client: Queryable): Promise<void> {
   await client.query(`${LOCK} update nowait`);
 }
 

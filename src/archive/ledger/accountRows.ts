@@ -6,7 +6,7 @@ import { DEFAULT_ACCOUNT } from "../../journal/record.ts";
 import { accounts } from "../schema/schema.ts";
 import { collectors } from "../schema/internalSchema.ts";
 import { clean, columnList, tablesOn } from "../schema/tableRows.ts";
-import { ADDING_LOCK, inTransaction } from "../connect/transaction.ts";
+import { ADDING_LOCK, inTransaction, type Queryable } from "../connect/transaction.ts";
 
 export type AccountRow = Omit<typeof accounts.$inferSelect, "id">;
 
@@ -18,7 +18,7 @@ export type KeptAccount = {
 };
 
 /** All accounts that the archive has ever heard of, by name. */
-export async function readAccountRows(pool: Pick<pg.Pool, "query">): Promise<AccountRow[]> {
+export async function readAccountRows(pool: Queryable): Promise<AccountRow[]> {
   const { name, callLimit, windowMs, wanted, state } = accounts;
   return tablesOn(pool).select({ name, callLimit, windowMs, wanted, state }).from(accounts).orderBy(name);
 }
@@ -91,10 +91,7 @@ const AWAY_AFTER = "10 s";
  * @param named its name or its id
  * @throws QuotekeeperError COLLECTOR_UNKNOWN, COLLECTOR_ALIVE
  */
-export async function forgetCollector(
-  pool: Pick<pg.Pool, "query">,
-  named: string,
-): Promise<ForgottenCollector> {
+export async function forgetCollector(pool: Queryable, named: string): Promise<ForgottenCollector> {
   const db = tablesOn(pool);
   const { id, number, name, stopped, seenAt } = collectors;
   const isNamed = sql`(${name} = ${named} or ${id}::text = lower(${named}))`;

@@ -1,5 +1,6 @@
 /** What the tables say of the collectors of an archive and of who calls which account. All of it is others' word. */
 import type pg from "pg";
+import type { Queryable } from "../connect/transaction.ts";
 import type { CollectorRow, FleetRows, OwnedAccount } from "./fleetTypes.ts";
 
 /** A collector is gone that was not seen for so long, or that was seen in the future because the clock was set back since. */
@@ -35,7 +36,7 @@ const ACCOUNTS = `
   where l.account_id is not null or a.name = any (e.accounts) order by a.name collate "C"`;
 
 /** A reader's rights are enough. */
-export async function readFleet(pool: Pick<pg.Pool, "query">): Promise<FleetRows> {
+export async function readFleet(pool: Queryable): Promise<FleetRows> {
   const { rows: collectors } = await pool.query<CollectorRow>(COLLECTORS);
   const { rows: accounts } = await pool.query<OwnedAccount>(ACCOUNTS);
   return { collectors, accounts };

@@ -46,12 +46,14 @@ export function responseRow(
 
 /** @returns how many answers were not there before */
 export function insertResponses(client: pg.ClientBase, rows: readonly ResponseRow[]): Promise<number> {
-  const ordered = rows.toSorted((a, b) => (responseKey(a) < responseKey(b) ? -1 : 1));
-  return insertAll(client, responses, ordered);
+  const keyOf = ({ observedAt, sourceId, requestId }: ResponseRow): string =>
+    `${observedAt} ${sourceId} ${requestId}`;
+  return insertAll(client, responses, inOrder(rows, keyOf));
 }
 
-function responseKey({ observedAt, sourceId, requestId }: ResponseRow): string {
-  return `${observedAt} ${sourceId} ${requestId}`;
+/** In one order, whoever inserts them. */
+function inOrder<T>(rows: readonly T[], keyOf: (row: T) => string): T[] {
+  return rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
 /** A dead letter whose source is known to the archive. */
@@ -94,13 +96,9 @@ export async function dropOldLetters(
 
 /** @returns how many dead letters were not there before */
 export function insertDeadLetters(client: pg.ClientBase, letters: readonly SourcedLetter[]): Promise<number> {
-  const ordered = letters.toSorted(
-    (a, b) =>
-      (a.observedAt < b.observedAt ? -1 : a.observedAt > b.observedAt ? 1 : 0) ||
-      a.sourceId - b.sourceId ||
-      a.ordinal - b.ordinal,
-  );
-  const rows = ordered.map((letter) => ({
+  const keyOf = ({ observedAt, sourceId, ordinal }: SourcedLetter): string =>
+    `${observedAt} ${sourceId} ${ordinal}`;
+  const rows = inOrder(letters, keyOf).map((letter) => ({
     ...letter,
     instrument: clean(letter.instrument),
     detail: clean(letter.detail) ?? "",

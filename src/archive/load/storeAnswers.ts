@@ -58,17 +58,6 @@ export type StoredAnswers = {
   lost: LetterCount[];
 };
 
-/** Nothing stored. */
-const NOTHING_STORED: StoredAnswers = {
-  responses: 0,
-  quotes: 0,
-  replaced: 0,
-  dividends: 0,
-  repeated: 0,
-  deadLetters: 0,
-  lost: [],
-};
-
 /**
  * Stores answers; those that are there already add nothing.
  *
@@ -80,7 +69,6 @@ export async function storeAnswers(
   answers: readonly AnswerRows[],
   seen: SeenInstruments = new Map(),
 ): Promise<StoredAnswers> {
-  if (answers.length === 0) return NOTHING_STORED;
   await restoreDirectory(client, answers, seen);
   const sourceIdOf = await placeAllSources(client, answers);
   const accountIds = await placeAccounts(

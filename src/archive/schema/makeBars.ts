@@ -1,5 +1,5 @@
 /** Makes the bars of rows that were stored (migrations/repeat/20_bars.sql). */
-import type pg from "pg";
+import type { Queryable } from "../connect/transaction.ts";
 import { IN_EACH_OTHERS_WAY, sqlstateOf } from "../connect/databaseError.ts";
 import { mayBeOfARow } from "../connect/whoseFault.ts";
 
@@ -12,10 +12,10 @@ const AT_ONCE = 1_000;
  *
  * @throws the database's errors that are not about rows
  */
-export async function makeDueBars(db: Pick<pg.ClientBase, "query"> | pg.Pool): Promise<void> {
+export async function makeDueBars(db: Queryable): Promise<void> {
   try {
     for (let made = AT_ONCE; made >= AT_ONCE;) {
-      const { rows } = await (db as pg.Pool).query<{ made: number }>({
+      const { rows } = await db.query<{ made: number }>({
         name: "make due bars",
         text: "select make_due_bars($1) as made",
         values: [AT_ONCE],

@@ -5,7 +5,7 @@
  */
 import { max, sql } from "drizzle-orm";
 import type pg from "pg";
-import { transactionOn } from "../connect/transaction.ts";
+import { type Queryable, transactionOn } from "../connect/transaction.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Instant } from "../../clock.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
@@ -110,8 +110,8 @@ async function newestApplied(pool: pg.Pool): Promise<number> {
  *
  * @throws DatabaseProblem DATABASE_OCCUPIED when it is another program's
  */
-async function hasHistory(db: Pick<pg.ClientBase, "query"> | pg.Pool): Promise<boolean> {
-  const { rows } = await (db as Pick<pg.ClientBase, "query">).query<{ kind: string; ours: boolean }>(
+async function hasHistory(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ kind: string; ours: boolean }>(
     `select ${KINDS} as kind, relkind = 'r' and not relrowsecurity and (
               select count(*) from pg_attribute where attrelid = c.oid and attname in ('version', 'name', 'sha256')) = 3 as ours
      from pg_class c where oid = to_regclass('schema_migrations')`,

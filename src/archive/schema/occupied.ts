@@ -1,10 +1,8 @@
 /** What stands in a database under the names that the archive needs, and is not quotekeeper's. */
-import type pg from "pg";
 import { DatabaseProblem } from "../connect/databaseError.ts";
 import { isStranger } from "../connect/searchPath.ts";
+import type { Queryable } from "../connect/transaction.ts";
 import type { Script } from "./history.ts";
-
-type Queryable = Pick<pg.ClientBase, "query">;
 
 /** What a file makes: tables and views, whose names are those of types as well, types, indexes and functions, also by renaming. */
 const MADE =
@@ -31,13 +29,13 @@ type Made = { kind: string; name: string };
  * @returns null when they are free
  */
 export async function findOccupied(
-  db: Queryable | pg.Pool,
+  db: Queryable,
   { pending, applied = [] }: { pending: readonly Made[]; applied?: readonly Made[] },
 ): Promise<DatabaseProblem | null> {
   const ours = [...applied, ...MADE_ELSEWHERE];
   const known = new Set(ours.map(({ name }) => name));
   const needed = pending.filter(({ name }) => !known.has(name));
-  const { rows } = await (db as Queryable).query<{ kind: string; name: string }>(
+  const { rows } = await db.query<{ kind: string; name: string }>(
     `select kind, quote_ident(name) as name
      from (
        select 'relation' as space, ${KINDS} as kind, relname::text as name, relowner as owner
