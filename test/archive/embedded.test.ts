@@ -1,6 +1,5 @@
 /** The embedded server and its directory, tried with the real server. What the outside does stands in `Machine`. */
 import {
-  chmodSync,
   cpSync,
   existsSync,
   lstatSync,
@@ -18,7 +17,7 @@ import { FORM, type Machine, MACHINE } from "../../src/archive/embedded/cluster.
 import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
 import { failure } from "../../src/archive/embedded/space.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
-import { tempDir } from "../support/tempDir.ts";
+import { openDir } from "../support/tempDir.ts";
 
 // Each makes clusters, which takes as long as the machine is slow.
 jest.setTimeout(300_000);
@@ -30,13 +29,6 @@ const opened: EmbeddedServer[] = [];
 afterEach(async () => {
   for (const server of opened.splice(0).reverse()) await server.close();
 });
-
-/** A directory that the server's user may enter, also when the test runs as root. */
-function openDir(): string {
-  const dir = tempDir();
-  chmodSync(dir, 0o755);
-  return dir;
-}
 
 async function open(dir: string, machine: Partial<Machine> = {}): Promise<EmbeddedServer> {
   const server = await openEmbedded(dir, clock, { machine: { ...MACHINE, ...machine } });

@@ -1,18 +1,10 @@
 /** PostgreSQL's own programs: found, fetched, with their libraries, and run from whatever path. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  readlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { findBinaries, type PostgresBinaries } from "../../src/archive/embedded/binaries.ts";
@@ -20,7 +12,7 @@ import { fetchPackage } from "../../src/archive/embedded/fetchPackage.ts";
 import { reachableBinaries } from "../../src/archive/embedded/reachable.ts";
 import { openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
 import { systemClock } from "../../src/clock.ts";
-import { tempDir } from "../support/tempDir.ts";
+import { openDir, tempDir } from "../support/tempDir.ts";
 
 const onPosix = process.platform === "win32" ? test.skip : test;
 const WANTED = (
@@ -81,8 +73,7 @@ onPosix(
 onPosix(
   "programs below a directory whose name a shell would read otherwise are copied, whole, once",
   async () => {
-    const cache = join(tempDir(), "cache");
-    chmodSync(dirname(cache), 0o755);
+    const cache = join(openDir(), "cache");
     const odd = join(tempDir(), 'a "quoted" $HOME');
     const { binaries } = unpacked(odd);
     const uid = process.geteuid?.();
@@ -100,9 +91,7 @@ onPosix(
 onPosix.each([['"quoted" $HOME `id` \\n'], ["Märkte; 100% #1 & it's | fine"]])(
   "a data directory called %s holds a server",
   async (name) => {
-    const outer = tempDir();
-    // PostgreSQL does not run as root but as another user, who has to get in.
-    chmodSync(outer, 0o755);
+    const outer = openDir();
 
     const server = await openEmbedded(join(outer, name), systemClock);
     const client = new pg.Client({ connectionString: server.ownerUrl });

@@ -24,7 +24,6 @@ export const trial: Trial = {
   title: "pgbouncer with its defaults (session mode), in transaction mode and in statement mode",
   run: async ({ dir, say }) => {
     if (!existsSync(PGBOUNCER)) throw new LeftOut("pgbouncer is not installed (apt-get install pgbouncer)");
-    chmodSync(dir, 0o755);
     const bin = compileProgram(join(dir, "program"));
     mkdirSync(join(dir, "data"));
     chmodSync(join(dir, "data"), 0o755);

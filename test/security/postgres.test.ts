@@ -1,6 +1,6 @@
 /** The embedded PostgreSQL and who may take it for theirs, or themselves for it. */
 import { spawnSync } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
@@ -14,7 +14,7 @@ import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/em
 import { decideRunAs } from "../../src/archive/embedded/unprivileged.ts";
 import { currentVersion, migrate } from "../../src/archive/schema/migrations.ts";
 import { systemClock } from "../../src/clock.ts";
-import { tempDir } from "../support/tempDir.ts";
+import { openDir, tempDir } from "../support/tempDir.ts";
 
 // Each makes clusters, which takes as long as the machine is slow.
 jest.setTimeout(300_000);
@@ -25,13 +25,6 @@ const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
-
-/** A directory that the server's user may enter, also when the test runs as root. */
-function openDir(): string {
-  const dir = tempDir();
-  chmodSync(dir, 0o755);
-  return dir;
-}
 
 /** Of most tests, one after the other: a first start takes ten times as long as a later one. */
 const DIR = openDir();
