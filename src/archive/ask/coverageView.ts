@@ -89,11 +89,13 @@ async function readAccounts(pool: pg.Pool, from: string, to: string): Promise<Ac
     Omit<AccountCoverage, "expected" | "missed"> & { expected: string; missed: string }
   >(ACCOUNTS, [from, to]);
   if (new Set(rows.map(({ account }) => account)).size < 2) return [];
-  return rows.map(({ expected, missed, ...row }) => ({
-    ...row,
+  return rows.map(({ account, source, expected, missed, reasons }) => ({
+    account,
+    source,
     expected: Number(expected),
     stored: Number(expected) - Number(missed),
     missed: Number(missed),
+    reasons,
   }));
 }
 
