@@ -2,14 +2,13 @@
 import { drizzle } from "drizzle-orm/node-postgres";
 import type pg from "pg";
 import { StretchLoader } from "../../src/archive/load/stretchLoader.ts";
-import { stretchOf } from "../../src/archive/load/stretch.ts";
 import { JOURNAL_POSITION } from "../../src/archive/load/loadPosition.ts";
 import type { Batch } from "../../src/archive/load/batch.ts";
 import { makeDueBars } from "../../src/archive/schema/makeBars.ts";
 import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/archive/schema/quoteColumns.ts";
 import { extendedQuotes, quotes } from "../../src/archive/schema/schema.ts";
 import { chooseLimit, prepareText } from "./limit.ts";
-import { batchesOf, records } from "./sample.ts";
+import { batchesOf, records, stretchOf } from "./sample.ts";
 import type { BenchServer } from "./server.ts";
 import { type StatementTimes, watchStatements } from "./statements.ts";
 

@@ -7,7 +7,6 @@ import { from } from "pg-copy-streams";
 import { pipeline } from "node:stream/promises";
 import { Readable } from "node:stream";
 import { StretchLoader } from "../../src/archive/load/stretchLoader.ts";
-import { stretchOf } from "../../src/archive/load/stretch.ts";
 import { JOURNAL_POSITION } from "../../src/archive/load/loadPosition.ts";
 import { startLoader } from "../../src/archive/load/loader.ts";
 import { EXTENDED_QUOTES, QUOTES } from "../../src/archive/schema/quoteColumns.ts";
@@ -15,7 +14,7 @@ import { rowsOf } from "../../src/read/answerToRows.ts";
 import type { QuoteUnit } from "../../src/read/rowTypes.ts";
 import { systemClock } from "../../src/clock.ts";
 import { openJournal } from "../../src/journal/writer.ts";
-import { records } from "./sample.ts";
+import { records, stretchOf } from "./sample.ts";
 import type { BenchServer } from "./server.ts";
 
 /** Milliseconds of each answer, each way, in turn. */

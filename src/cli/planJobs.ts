@@ -1,7 +1,7 @@
 /** The plan of a day: read job files, the prices that chains need, and what all of it costs. */
 import { resolve } from "node:path";
 import { marketOf } from "../accounts/account.ts";
-import { readLastPrices } from "../archive/ask/lastPrices.ts";
+import { readLastPrices } from "../archive/ask/quotes.ts";
 import { grouped } from "../collect/asks.ts";
 import { ChainBook, underlyingsOf } from "../collect/chainBook.ts";
 import { type DayPlan, dueOn, nextSession, planDay } from "../collect/dayPlan.ts";

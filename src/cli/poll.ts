@@ -8,7 +8,7 @@ import { resolve } from "node:path";
 import { loadAll } from "../archive/load/loader.ts";
 import { migrate } from "../archive/schema/migrations.ts";
 import type { QuoteLine } from "../archive/ask/dashboardTypes.ts";
-import { readQuotesOf } from "../archive/ask/queries.ts";
+import { readQuotesOf } from "../archive/ask/quotes.ts";
 import { namesOf } from "../collect/asks.ts";
 import type { PlannedCall } from "../collect/callPlan.ts";
 import { Dispatcher } from "../collect/dispatcher.ts";

@@ -5,7 +5,7 @@
 import { basename, dirname, resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import type pg from "pg";
-import { readLastPrices } from "../archive/ask/lastPrices.ts";
+import { readLastPrices } from "../archive/ask/quotes.ts";
 import type { Clock } from "../clock.ts";
 import { underlyingsOf } from "../collect/chainBook.ts";
 import { nextSession } from "../collect/dayPlan.ts";

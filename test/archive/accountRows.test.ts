@@ -29,44 +29,39 @@ const kept = (name: string, state: KeptAccount["state"] = "active"): KeptAccount
 const states = async (): Promise<string[]> =>
   (await readAccountRows(pool)).map(({ name, wanted, state }) => `${name} ${wanted ?? "-"} ${state ?? "-"}`);
 
-describe("what a collector keeps of its accounts", () => {
-  test("is their limit and state; new names get numbers of their own, those that it no longer has are gone, and others' are as they were", async () => {
-    await keepAccounts(pool, [
-      kept("main"),
-      { ...kept("second", "refused"), callLimit: 30, windowMs: 5_000 },
-    ]);
-    await keepAccounts(pool, [kept("of another collector")]);
-    await keepAccounts(pool, [kept("second"), kept("third")], ["main", "second"]);
+test("a collector keeps limit and state of its accounts: new names get numbers of their own, accounts that left its files are gone, another collector's stay", async () => {
+  await keepAccounts(pool, [kept("main"), { ...kept("second", "refused"), callLimit: 30, windowMs: 5_000 }]);
+  await keepAccounts(pool, [kept("of another collector")]);
+  await keepAccounts(pool, [kept("second"), kept("third")], ["main", "second"]);
 
-    expect(await readAccountRows(pool)).toEqual([
-      { name: "default", callLimit: null, windowMs: null, wanted: null, state: null },
-      { name: "main", callLimit: 60, windowMs: 60_000, wanted: null, state: "gone" },
-      { name: "of another collector", callLimit: 60, windowMs: 60_000, wanted: null, state: "active" },
-      { name: "second", callLimit: 60, windowMs: 60_000, wanted: null, state: "active" },
-      { name: "third", callLimit: 60, windowMs: 60_000, wanted: null, state: "active" },
-    ]);
-    expect(await rowsOfQuery(pool, "select id from accounts order by id")).toEqual(
-      [1, 2, 3, 4, 5].map((id) => ({ id })),
-    );
-  });
+  expect(await readAccountRows(pool)).toEqual([
+    { name: "default", callLimit: null, windowMs: null, wanted: null, state: null },
+    { name: "main", callLimit: 60, windowMs: 60_000, wanted: null, state: "gone" },
+    { name: "of another collector", callLimit: 60, windowMs: 60_000, wanted: null, state: "active" },
+    { name: "second", callLimit: 60, windowMs: 60_000, wanted: null, state: "active" },
+    { name: "third", callLimit: 60, windowMs: 60_000, wanted: null, state: "active" },
+  ]);
+  expect(await rowsOfQuery(pool, "select id from accounts order by id")).toEqual(
+    [1, 2, 3, 4, 5].map((id) => ({ id })),
+  );
+});
 
-  test("comes back with an account that comes back", async () => {
-    await keepAccounts(pool, [kept("default"), kept("second")]);
-    await keepAccounts(pool, [kept("default")], ["default", "second"]);
-    await keepAccounts(pool, [kept("default"), kept("second", "drained")]);
+test("an account that comes back to a collector's files is no longer gone", async () => {
+  await keepAccounts(pool, [kept("default"), kept("second")]);
+  await keepAccounts(pool, [kept("default")], ["default", "second"]);
+  await keepAccounts(pool, [kept("default"), kept("second", "drained")]);
 
-    expect(await states()).toEqual(["default - active", "second - drained"]);
-  });
+  expect(await states()).toEqual(["default - active", "second - drained"]);
+});
 
-  test("changes nothing of what the operator wants, who may name an account before any collector does", async () => {
-    await wantAccount(pool, "second", "drained");
-    await keepAccounts(pool, [kept("default"), kept("second", "drained")]);
-    await keepAccounts(pool, [kept("default")], ["default", "second"]);
-    await wantAccount(pool, "default", "drained");
-    await wantAccount(pool, "default", "active");
+test("a collector changes nothing of what the operator wants of an account, even of one that the operator named first", async () => {
+  await wantAccount(pool, "second", "drained");
+  await keepAccounts(pool, [kept("default"), kept("second", "drained")]);
+  await keepAccounts(pool, [kept("default")], ["default", "second"]);
+  await wantAccount(pool, "default", "drained");
+  await wantAccount(pool, "default", "active");
 
-    expect(await states()).toEqual(["default active active", "second drained gone"]);
-  });
+  expect(await states()).toEqual(["default active active", "second drained gone"]);
 });
 
 test("an account is drained as soon as the operator has said so, and is not when it was resumed", () => {
@@ -93,36 +88,34 @@ async function joined(
   return id;
 }
 
-describe("a collector that is forgotten", () => {
-  test("is one that has stopped, or has told nothing for a while: by its name or its id", async () => {
-    await joined(1, { stopped: true });
-    const id = await joined(2, { seen: "11 s" });
-    await joined(3, { seen: "-1 hour" });
+test("a collector that has stopped, or was silent for 10 s, is forgotten by its name or its id", async () => {
+  await joined(1, { stopped: true });
+  const id = await joined(2, { seen: "11 s" });
+  await joined(3, { seen: "-1 hour" });
 
-    expect(await forgetCollector(pool, "quotes-1")).toEqual({
-      ...{ id: "00000000-0000-4000-8000-000000000001", number: 1, name: "quotes-1" },
-    });
-    expect(await forgetCollector(pool, id.toUpperCase())).toMatchObject({ number: 2 });
-    // The database's clock was set back.
-    expect(await forgetCollector(pool, "quotes-3")).toMatchObject({ number: 3 });
-    expect((await pool.query("select from collectors")).rowCount).toBe(0);
+  expect(await forgetCollector(pool, "quotes-1")).toEqual({
+    ...{ id: "00000000-0000-4000-8000-000000000001", number: 1, name: "quotes-1" },
   });
+  expect(await forgetCollector(pool, id.toUpperCase())).toMatchObject({ number: 2 });
+  // The database's clock was set back.
+  expect(await forgetCollector(pool, "quotes-3")).toMatchObject({ number: 3 });
+  expect((await pool.query("select from collectors")).rowCount).toBe(0);
+});
 
-  test("is never one that is alive, and has to be one that has joined", async () => {
-    await expect(forgetCollector(pool, "quotes-1")).rejects.toMatchObject({
-      ...{ code: "COLLECTOR_UNKNOWN", exitCode: 2 },
-    });
-    await joined(1, { seen: "0 s" });
-    await joined(2, { stopped: true });
-
-    await expect(forgetCollector(pool, "quotes-1")).rejects.toMatchObject({
-      ...{ code: "COLLECTOR_ALIVE", exitCode: 2 },
-    });
-    await expect(forgetCollector(pool, "quotes-3")).rejects.toThrow(
-      "quotes-3 is no collector of quotes-1, quotes-2",
-    );
-    expect((await pool.query("select from collectors")).rowCount).toBe(2);
+test("a collector that is alive is not forgotten, and neither is one that never joined", async () => {
+  await expect(forgetCollector(pool, "quotes-1")).rejects.toMatchObject({
+    ...{ code: "COLLECTOR_UNKNOWN", exitCode: 2 },
   });
+  await joined(1, { seen: "0 s" });
+  await joined(2, { stopped: true });
+
+  await expect(forgetCollector(pool, "quotes-1")).rejects.toMatchObject({
+    ...{ code: "COLLECTOR_ALIVE", exitCode: 2 },
+  });
+  await expect(forgetCollector(pool, "quotes-3")).rejects.toThrow(
+    "quotes-3 is no collector of quotes-1, quotes-2",
+  );
+  expect((await pool.query("select from collectors")).rowCount).toBe(2);
 });
 
 describe("the calls that accounts have used", () => {
@@ -150,7 +143,7 @@ describe("the calls that accounts have used", () => {
     );
   };
 
-  test("are those of its own window and name, and add up to the rows that there are", async () => {
+  test("the calls that an account has used are those of its own name within its own window", async () => {
     for (const second of [1, 2, 59, 61]) await answered("main", second, 100 - second);
     for (const second of [1, 4, 6]) await answered("second", second);
     await answered("elsewhere", 1);
@@ -171,7 +164,7 @@ describe("the calls that accounts have used", () => {
     expect(both.reduce((sum, { calls }) => sum + calls, 0)).toBe(counted?.["n"]);
   });
 
-  test("are of the market that its newest answer is of, and of no account's for a simulated market of our own", async () => {
+  test("the calls that an account has used are those in the market of its newest answer", async () => {
     await answered("main", 3);
     await answered("main", 2, null, "simulated");
     await answered("default", 4, null, "simulated");

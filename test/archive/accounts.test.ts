@@ -10,12 +10,11 @@ import {
 } from "../../src/archive/ledger/coverageRows.ts";
 import { readMisses } from "../../src/archive/ask/coverageView.ts";
 import { placeAccounts } from "../../src/archive/ledger/accountRows.ts";
-import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import { fillSlots } from "../../src/archive/refill/fillSlots.ts";
 import { listHoles } from "../../src/archive/refill/listHoles.ts";
 import { inTransaction } from "../../src/archive/connect/transaction.ts";
-import type { LedgerNote, MissReason } from "../../src/journal/ledger.ts";
+import type { LedgerNote } from "../../src/journal/ledger.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
@@ -26,6 +25,7 @@ import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { answerRecord, appendAll, at, symbolsCall } from "../support/journal.ts";
+import { insertNotes, instantOn20th, on20th, slotNote } from "../support/ledger.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
@@ -38,22 +38,7 @@ beforeEach(async () => {
   );
 });
 
-/** A time on Friday 20 November 2026, UTC. */
-const on20th = (time: string): string => `2026-11-20T${time}:00.000000Z`;
-
-/** A share of a slot; without an account, as journals of one account have it. */
-function share(
-  account: string | undefined,
-  time: string,
-  due: string[],
-  misses: [string, MissReason][] = [],
-): LedgerNote {
-  const entry = { job: "list", slotAt: on20th(time), due, misses };
-  return { type: "slots", entries: [account === undefined ? entry : { ...entry, account }] };
-}
-
-const load = (...notes: LedgerNote[]): Promise<number> =>
-  inTransaction(pool, (client) => insertLedger(client, notes));
+const load = (...notes: LedgerNote[]): Promise<number> => insertNotes(pool, ...notes);
 
 const SHARES = `
   select to_char(slot_at, 'HH24:MI') || ' ' || a.name || ' ' || due || '=' || stored || '+' || missed as share,
@@ -81,7 +66,7 @@ describe("an answer", () => {
   ];
   const accounts = ["default", "second", "third", "second"].map((account) => ({ account }));
 
-  test("is of the account that asked, and of the default one where its record names none", async () => {
+  test("an answer belongs to the account that asked, and to the default one if its record names none", async () => {
     const world = await loadingWorld();
     await world.append(...records);
     await world.load();
@@ -94,7 +79,7 @@ describe("an answer", () => {
     );
   });
 
-  test("is so too where the database refuses a row, and batches are loaded one by one", async () => {
+  test("answers keep their accounts if the database refuses a row and batches are loaded one by one", async () => {
     const world = await loadingWorld();
     await world.pool.query("alter table quotes add constraint poison check (last <> 666)");
     const bad = answerXml(equityXml("BAD", { quote: { lastprice: "666" } }));
@@ -108,7 +93,7 @@ describe("an answer", () => {
     expect(await rowsOfQuery(world.pool, ACCOUNTS_OF_ANSWERS)).toEqual([...accounts, { account: "fourth" }]);
   });
 
-  test("is compared with the service's own count of its account alone", async () => {
+  test("the service's count of an account is compared with the answers of that account alone", async () => {
     const now = new Date(Date.UTC(2026, 10, 20, 23));
     const counted = (account: string, used: number, minute: number) =>
       answerRecord(at(60 * minute + used), answerXml(equityXml("A")), {
@@ -158,24 +143,16 @@ test("loaders that name new accounts at the same time give each one number, the 
 
 describe("a slot of which two accounts have shares", () => {
   const NOTES = [
-    share(undefined, "14:30", ["AAPL", "GE"], [["GE", "budget"]]),
-    share("second", "14:30", ["IBM", "KO", "T"], [["KO", "unknown_symbol"]]),
-    share(undefined, "14:31", ["AAPL", "GE"]),
-    share(
-      "second",
-      "14:31",
-      ["IBM", "KO", "T"],
-      [
-        ["KO", "unknown_symbol"],
-        ["T", "budget"],
-      ],
-    ),
+    slotNote("14:30", ["AAPL", "GE"], { GE: "budget" }),
+    slotNote("14:30", ["IBM", "KO", "T"], { KO: "unknown_symbol" }, { account: "second" }),
+    slotNote("14:31", ["AAPL", "GE"]),
+    slotNote("14:31", ["IBM", "KO", "T"], { KO: "unknown_symbol", T: "budget" }, { account: "second" }),
   ];
 
-  test("has a row of each, and what is told again of one changes nothing of the other", async () => {
+  test("a slot that two accounts share has a row for each, and a repeated note of one changes nothing of the other", async () => {
     expect(await load(...NOTES)).toBe(4);
     expect(await load(...NOTES)).toBe(0);
-    expect(await load(share("second", "14:30", ["IBM", "KO", "T"], [["IBM", "down"]]))).toBe(0);
+    expect(await load(slotNote("14:30", ["IBM", "KO", "T"], { IBM: "down" }, { account: "second" }))).toBe(0);
 
     expect(await shares()).toEqual([
       "14:30 default 2=1+1: GE budget",
@@ -185,7 +162,7 @@ describe("a slot of which two accounts have shares", () => {
     ]);
   });
 
-  test("adds up wherever it is read, and is one slot", async () => {
+  test("the two shares of a slot add up wherever they are read, and count as one slot", async () => {
     await load(...NOTES);
 
     const coverage = await readCoverage(pool, "2026-11-20", "2026-11-20");
@@ -213,13 +190,13 @@ describe("a slot of which two accounts have shares", () => {
     );
     expect(sumByAccount(parts)).toMatchObject(rows);
     expect(await readUnknownInstruments(pool, ["list"], "account")).toEqual(["KO"]);
-    const since = { jobs: ["list"], source: "account", since: new Date(on20th("14:00")) } as const;
-    const lastAt = new Date(on20th("14:31"));
+    const since = { jobs: ["list"], source: "account", since: on20th("14:00") } as const;
+    const lastAt = on20th("14:31");
     expect(await readSlotsSince(pool, since)).toEqual({
       due: 10,
       misses: [
         { job: "list", reason: "unknown_symbol", account: "second", count: 2, lastAt },
-        { job: "list", reason: "budget", account: "default", count: 1, lastAt: new Date(on20th("14:30")) },
+        { job: "list", reason: "budget", account: "default", count: 1, lastAt: on20th("14:30") },
         { job: "list", reason: "budget", account: "second", count: 1, lastAt },
       ],
       newest: new Map([["list", lastAt]]),
@@ -232,21 +209,19 @@ describe("a slot of which two accounts have shares", () => {
     ]);
   });
 
-  test("is filled by a quote whoever asked for it, and stars of two shares stand for what was due in each", async () => {
+  test("any account's quote fills a missed share, and the star of a share stands for what was due in that share", async () => {
     await load(
-      share(undefined, "14:30", ["AAPL", "GE"], [["*", "down"]]),
-      share("second", "14:30", ["IBM", "KO", "T"], [["*", "down"]]),
-      share(undefined, "14:31", ["AAPL", "GE"]),
+      slotNote("14:30", ["AAPL", "GE"], { "*": "down" }),
+      slotNote("14:30", ["IBM", "KO", "T"], { "*": "down" }, { account: "second" }),
+      slotNote("14:31", ["AAPL", "GE"]),
     );
-    await pool.query("update slots set stored = 0, missed = due where slot_at = $1", [on20th("14:30")]);
+    await pool.query("update slots set stored = 0, missed = due where slot_at = $1", [
+      instantOn20th("14:30"),
+    ]);
     const dir = tempDir();
-    const answer = answerRecord(
-      on20th("14:30").replace("30:00", "30:05"),
-      answerXml(equityXml("KO"), equityXml("GE")),
-      {
-        ...{ account: "third", request: symbolsCall("KO", "GE") },
-      },
-    );
+    const answer = answerRecord(instantOn20th("14:30:05"), answerXml(equityXml("KO"), equityXml("GE")), {
+      ...{ account: "third", request: symbolsCall("KO", "GE") },
+    });
     await appendAll(dir, [answer]);
     await loadAll({ pool, journalDir: dir, clock: createTestClock() });
 
@@ -258,7 +233,7 @@ describe("a slot of which two accounts have shares", () => {
       to: null,
       by: "gaps",
       polled: { delayedJobs: [], endOf: ({ slotMs }: { slotMs: number }) => slotMs + 60_000 },
-      now: on20th("15:00"),
+      now: instantOn20th("15:00"),
     } as const;
     expect(await fillSlots(pool, filling)).toBe(2);
     expect(await fillSlots(pool, filling)).toBe(0);
@@ -284,26 +259,33 @@ describe("when a run is over, of each account", () => {
   const RUN = "01940000-0000-7000-8000-000000000001";
   const NEXT = "01940000-0000-7000-8000-000000000002";
   const opened = (account: string | undefined, due: string[]): LedgerNote => ({
-    ...{ type: "opened", run: RUN, job: "list", slotAt: on20th("14:30"), endsAt: on20th("14:31"), due },
+    ...{
+      type: "opened",
+      run: RUN,
+      job: "list",
+      slotAt: instantOn20th("14:30"),
+      endsAt: instantOn20th("14:31"),
+      due,
+    },
     ...(account !== undefined && { account }),
   });
   const answered = async (account: string, body: string, request: QuoteCall): Promise<void> => {
     const dir = tempDir();
-    const record = answerRecord(on20th("14:30").replace("30:00", "30:05"), body, { account, request });
+    const record = answerRecord(instantOn20th("14:30:05"), body, { account, request });
     await appendAll(dir, [record]);
     await loadAll({ pool, journalDir: dir, clock: createTestClock() });
   };
   const polled = {
-    ...{ source: "account" as const, startedAt: new Date(on20th("14:33")) },
+    ...{ source: "account" as const, startedAt: on20th("14:33") },
     accounts: ["default", "gone", "second", "third"],
     jobs: [scheduleJob(jobOf({ name: "list", symbols: ["AAPL", "IBM"] }), createCalendar())],
   };
 
-  test("what it left open is settled apart, and what another account has stored of it is stored", async () => {
+  test("slots that a run left open are settled by account, and quotes that another account stored count as stored", async () => {
     await load(
       opened(undefined, ["AAPL", "GE"]),
       opened("second", ["IBM", "KO"]),
-      share("third", "14:30", ["T"]),
+      slotNote("14:30", ["T"], {}, { account: "third" }),
     );
     await answered("second", answerXml(equityXml("GE"), equityXml("IBM")), symbolsCall("GE", "IBM"));
 
@@ -320,7 +302,7 @@ describe("when a run is over, of each account", () => {
     expect(await accountForLeftOpen(pool, { ...polled, now: polled.startedAt, run: NEXT })).toEqual([]);
   });
 
-  test("shares that one note has opened are settled all, but for one of which nothing is due any more", async () => {
+  test("every share that a note opened is settled, except one of which nothing is due any more", async () => {
     const others = [
       { account: "second", due: ["IBM", "KO"] },
       { account: "third", due: ["T"] },
@@ -340,7 +322,7 @@ describe("when a run is over, of each account", () => {
     expect(await rowsOfQuery(pool, "select from open_slots")).toEqual([]);
   });
 
-  test("a watchlist is its own, and another account's of that name does not stand for it", async () => {
+  test("a watchlist is its account's own: another account's of the same name does not stand for it", async () => {
     await load(opened(undefined, ["watchlist MINE"]), opened("second", ["watchlist MINE"]));
     const request = { form: "watchlist", watchlist: "MINE", delayed: false } as const;
     await answered("second", answerXml(equityXml("X")), request);
@@ -350,11 +332,11 @@ describe("when a run is over, of each account", () => {
     expect(await shares()).toEqual(["14:30 default 1=0+1: watchlist MINE down", "14:30 second 1=1+0"]);
   });
 
-  test("the slots that passed have the shares that the newest one had, whoever had some before", async () => {
+  test("slots that passed while nothing ran have the shares of the newest slot, not of those before it", async () => {
     await load(
-      share("gone", "14:29", ["AAPL", "IBM"]),
-      share(undefined, "14:30", ["AAPL"]),
-      share("second", "14:30", ["IBM", "KO"]),
+      slotNote("14:29", ["AAPL", "IBM"], {}, { account: "gone" }),
+      slotNote("14:30", ["AAPL"]),
+      slotNote("14:30", ["IBM", "KO"], {}, { account: "second" }),
     );
 
     await load(...(await accountForDowntime(pool, polled)));

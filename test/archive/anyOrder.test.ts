@@ -1,5 +1,5 @@
 /** Whatever comes first: the archive holds the same. */
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
 import type { ResponseRecord } from "../../src/journal/record.ts";
@@ -132,45 +132,43 @@ async function loaded(loads: readonly (readonly string[])[]): Promise<Record<str
   return contentOf(pool);
 }
 
-describe("an archive holds the same instruments, quotes and bars", () => {
-  const names = Object.keys(PIECES);
+const names = Object.keys(PIECES);
 
-  test("in whatever order its pieces were loaded, each for itself or several together", async () => {
-    const content = await loaded([names]);
+test("an archive holds the same in whatever order its pieces were loaded, each for itself or several together", async () => {
+  const content = await loaded([names]);
 
-    expect(content["instruments"]).toMatchObject([
-      { name: "BRK.B", row: { security_type: "CS", type_assumed: false } },
-      { name: "BRK.B:2027-01-15:CALL:400", underlying: "BRK.B" },
-      { name: "SPX", row: { security_type: "IND", type_assumed: false } },
-      { name: "SPX/SPXW:2027-01-15:CALL:5000", underlying: "SPX" },
-      { name: "SPX:2027-01-15:CALL:5000", underlying: "SPX" },
-    ]);
-    expect(content["letters"]).toEqual([]);
-    const anyOrder = fc
-      .shuffledSubarray(names, { minLength: names.length })
-      .chain((order) =>
-        fc.tuple(fc.constant(order), fc.array(fc.nat({ max: names.length }), { maxLength: 9 })),
-      );
-    await fc.assert(
-      fc.asyncProperty(anyOrder, async ([order, cuts]) => {
-        const places = [0, ...cuts.toSorted((a, b) => a - b), order.length];
-        const loads = places.slice(1).map((to, place) => order.slice(places[place], to));
-        expect(await loaded(loads.filter((load) => load.length > 0))).toEqual(content);
-      }),
-      { numRuns: runs(12) },
+  expect(content["instruments"]).toMatchObject([
+    { name: "BRK.B", row: { security_type: "CS", type_assumed: false } },
+    { name: "BRK.B:2027-01-15:CALL:400", underlying: "BRK.B" },
+    { name: "SPX", row: { security_type: "IND", type_assumed: false } },
+    { name: "SPX/SPXW:2027-01-15:CALL:5000", underlying: "SPX" },
+    { name: "SPX:2027-01-15:CALL:5000", underlying: "SPX" },
+  ]);
+  expect(content["letters"]).toEqual([]);
+  const anyOrder = fc
+    .shuffledSubarray(names, { minLength: names.length })
+    .chain((order) =>
+      fc.tuple(fc.constant(order), fc.array(fc.nat({ max: names.length }), { maxLength: 9 })),
     );
-  });
+  await fc.assert(
+    fc.asyncProperty(anyOrder, async ([order, cuts]) => {
+      const places = [0, ...cuts.toSorted((a, b) => a - b), order.length];
+      const loads = places.slice(1).map((to, place) => order.slice(places[place], to));
+      expect(await loaded(loads.filter((load) => load.length > 0))).toEqual(content);
+    }),
+    { numRuns: runs(12) },
+  );
+});
 
-  test("whichever of its options and stocks came first", async () => {
-    for (const [first, second] of [
-      ["options by their OCC symbols", "stocks with a type"],
-      ["options with a column of roots", "stocks without a type"],
-    ] as const) {
-      const right = await loaded([[second], [first]]);
+test("an archive holds the same whichever of its options and stocks came first", async () => {
+  for (const [first, second] of [
+    ["options by their OCC symbols", "stocks with a type"],
+    ["options with a column of roots", "stocks without a type"],
+  ] as const) {
+    const right = await loaded([[second], [first]]);
 
-      expect(await loaded([[first], [second]])).toEqual(right);
-      const linked = right["instruments"]?.map((row) => (row as { underlying: string | null }).underlying);
-      expect(linked?.filter((underlying) => underlying !== null)).toHaveLength(first.includes("OCC") ? 3 : 2);
-    }
-  });
+    expect(await loaded([[first], [second]])).toEqual(right);
+    const linked = right["instruments"]?.map((row) => (row as { underlying: string | null }).underlying);
+    expect(linked?.filter((underlying) => underlying !== null)).toHaveLength(first.includes("OCC") ? 3 : 2);
+  }
 });

@@ -45,23 +45,29 @@ const orders: [string, Kind[]][] = [
 ].map((kinds) => [kinds.join(", "), kinds as Kind[]]);
 
 describe("a security is one instrument of the type that is said, in whatever order it is answered", () => {
-  test.each(orders)("%s, each in a load of its own", async (_order, kinds) => {
-    const { pool, append, load } = await loadingWorld();
-    for (const record of answers(kinds)) {
-      await append(record);
+  test.each(orders)(
+    "a security is one instrument of the type that answers say: %s, each in a load of its own",
+    async (_order, kinds) => {
+      const { pool, append, load } = await loadingWorld();
+      for (const record of answers(kinds)) {
+        await append(record);
+        await load();
+      }
+
+      await expectOne(pool);
+    },
+  );
+
+  test.each(orders)(
+    "a security is one instrument of the type that answers say: %s, in one load",
+    async (_order, kinds) => {
+      const { pool, append, load } = await loadingWorld();
+      await append(...answers(kinds));
       await load();
-    }
 
-    await expectOne(pool);
-  });
-
-  test.each(orders)("%s, in one load", async (_order, kinds) => {
-    const { pool, append, load } = await loadingWorld();
-    await append(...answers(kinds));
-    await load();
-
-    await expectOne(pool);
-  });
+      await expectOne(pool);
+    },
+  );
 
   async function expectOne(pool: pg.Pool): Promise<void> {
     expect(await rowsOfQuery(pool, SECURITIES)).toEqual([
@@ -120,27 +126,30 @@ describe("the underlying of a contract is the one that an answer names", () => {
   test.each([
     ["after an answer that names none", [bare, named]],
     ["before an answer that names none", [named, bare]],
-  ])("%s, each in a load of its own or in one", async (_when, items) => {
-    const underlyings: unknown[] = [];
-    for (const together of [false, true]) {
-      const { pool, append, load } = await loadingWorld();
-      const records = [...before, ...items.map((item) => answerXml(item))].map((xml, place) =>
-        answerRecord(at(place), xml),
-      );
-      for (const some of together ? [records] : records.map((record) => [record])) {
-        await append(...some);
-        await load();
+  ])(
+    "the underlying of a contract is the one that an answer names: %s, in two loads or in one",
+    async (_when, items) => {
+      const underlyings: unknown[] = [];
+      for (const together of [false, true]) {
+        const { pool, append, load } = await loadingWorld();
+        const records = [...before, ...items.map((item) => answerXml(item))].map((xml, place) =>
+          answerRecord(at(place), xml),
+        );
+        for (const some of together ? [records] : records.map((record) => [record])) {
+          await append(...some);
+          await load();
+        }
+        underlyings.push(
+          ...(await rowsOfQuery(
+            pool,
+            "select u.symbol from instruments o join instruments u on u.id = o.underlying_id",
+          )),
+        );
       }
-      underlyings.push(
-        ...(await rowsOfQuery(
-          pool,
-          "select u.symbol from instruments o join instruments u on u.id = o.underlying_id",
-        )),
-      );
-    }
 
-    expect(underlyings).toEqual([{ symbol: "MRDN" }, { symbol: "MRDN" }]);
-  });
+      expect(underlyings).toEqual([{ symbol: "MRDN" }, { symbol: "MRDN" }]);
+    },
+  );
 });
 
 unlessOnCitus("whose rows stay on their worker")(

@@ -1,15 +1,10 @@
-import { afterAll, describe, expect, test } from "@jest/globals";
-import type pg from "pg";
-import { loadAll } from "../../src/archive/load/loader.ts";
+import { afterAll, expect, test } from "@jest/globals";
 import { migrate } from "../../src/archive/schema/migrations.ts";
 import { commitsSettled } from "../../src/archive/tiers/citus.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
-import { contentOf, rowsOfQuery } from "../support/archive.ts";
-import { createTestClock } from "../support/clock.ts";
+import { contentOf } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
-import { answerRecord, appendAll, at } from "../support/journal.ts";
-import { tempDir } from "../support/tempDir.ts";
-import { answerXml, equityXml, optionXml } from "../support/xml.ts";
+import { journalOf, plainDatabase, VIEWS, viewsOf } from "../support/tierWorld.ts";
 
 const NOW = "2026-11-20T22:50:00.000000Z";
 const isOffered = Boolean(process.env["TEST_CITUS_URL"]);
@@ -22,39 +17,8 @@ afterAll(() => {
     );
 });
 
-/** A journal of answers, one a minute, and how to load it. */
-async function journalOf(pool: pg.Pool, count: number) {
-  const journalDir = tempDir();
-  const answers = (from: number, to: number) =>
-    Array.from({ length: to - from }, (_, n) =>
-      answerRecord(
-        at(60 * (from + n)),
-        answerXml(
-          equityXml("AAPL", {
-            quote: { lastprice: `${20 + ((n * 7) % 5)}.0450` },
-            extended: { volume: String(1_000 + 10 * (from + n)) },
-            dividend: { amt: "0.25" },
-          }),
-          optionXml({}),
-        ),
-      ),
-    );
-  await appendAll(journalDir, answers(0, count));
-  return {
-    load: () => loadAll({ pool, journalDir, clock: createTestClock() }),
-    append: (more: number) =>
-      appendAll(journalDir, answers(count, count + more), { clock: createTestClock(at(60 * count)) }),
-  };
-}
-
-const VIEWS = [
-  "latest_quotes",
-  "bars_1m",
-  "bars_5m",
-  "bars_1h",
-  "bars_1d",
-  "option_chain_latest",
-  "dividend_calendar",
+const EVERY_VIEW = [
+  ...VIEWS,
   "option_surface",
   "quotes_at('2100-01-01')",
   "asof('2100-01-01', '{AAPL,MSFT}')",
@@ -67,86 +31,69 @@ const VIEWS = [
   "spread_stats('AAPL', '2000-01-01', '2100-01-01')",
 ];
 
-/** What every view and function answers. */
-async function viewsOf(pool: pg.Pool): Promise<Record<string, string[]>> {
-  const views: Record<string, string[]> = {};
-  for (const view of VIEWS)
-    views[view] = (await rowsOfQuery(pool, `select * from ${view}`)).map((row) => JSON.stringify(row)).sort();
-  return views;
-}
+citusTest("an empty database on a server with Citus stays plain until the move is asked for", async () => {
+  const { pool } = await plainDatabase();
 
-/** A plain archive on a server with Citus. */
-async function plainDatabase() {
-  const database = await freshDatabase({ migrated: false });
-  await migrate(database.pool, NOW);
-  return database;
-}
+  expect(await readTier(pool)).toMatchObject({ name: "plain", citus: null });
+  await migrate(pool, NOW, { toCitus: true });
 
-describe("on Citus", () => {
-  citusTest("an empty database stays plain until the move is asked for", async () => {
-    const { pool } = await plainDatabase();
+  const tier = await readTier(pool);
+  expect(tier).toMatchObject({ name: "citus", citus: { workers: expect.any(Number) } });
+  expect(describeTier(tier)).toMatch(/^Citus [\d.]+ on PostgreSQL [\d.]+, \d+ nodes? holds? the quotes$/);
+  expect((await migrate(pool, NOW)).applied).toEqual([]);
+});
 
-    expect(await readTier(pool)).toMatchObject({ name: "plain", citus: null });
-    await migrate(pool, NOW, { toCitus: true });
+citusTest(
+  "the move to Citus keeps every row and every view, and later loads store the same rows as on a plain archive",
+  async () => {
+    const [plain, moved] = [await plainDatabase(), await plainDatabase()];
+    const [one, other] = [await journalOf(plain.pool, 40), await journalOf(moved.pool, 40)];
+    await one.load();
+    await other.load();
+    const content = await contentOf(moved.pool);
 
-    const tier = await readTier(pool);
-    expect(tier).toMatchObject({ name: "citus", citus: { workers: expect.any(Number) } });
-    expect(describeTier(tier)).toMatch(/^Citus [\d.]+ on PostgreSQL [\d.]+, \d+ nodes? holds? the quotes$/);
-    expect((await migrate(pool, NOW)).applied).toEqual([]);
-  });
+    await migrate(moved.pool, NOW, { toCitus: true });
 
-  citusTest(
-    "the move keeps every row and every view, and what is loaded afterwards is as on a plain one",
-    async () => {
-      const [plain, moved] = [await plainDatabase(), await plainDatabase()];
-      const [one, other] = [await journalOf(plain.pool, 40), await journalOf(moved.pool, 40)];
-      await one.load();
-      await other.load();
-      const content = await contentOf(moved.pool);
-
-      await migrate(moved.pool, NOW, { toCitus: true });
-
-      expect(await contentOf(moved.pool)).toEqual(content);
-      const views = await viewsOf(plain.pool);
-      expect(await viewsOf(moved.pool)).toEqual(views);
-      // Two of them tell of now, and by now the contract may have expired.
-      const full = VIEWS.filter((view) => !["option_chain_latest", "option_surface"].includes(view));
-      expect(full.filter((view) => views[view]?.length === 0)).toEqual([]);
-      for (const journal of [one, other]) {
-        await journal.append(10);
-        expect((await journal.load()).quotes).toBe(30);
-      }
-      expect(await viewsOf(moved.pool)).toEqual(await viewsOf(plain.pool));
-      await commitsSettled(moved.pool);
-    },
-  );
-
-  citusTest("a move to TimescaleDB is refused there", async () => {
-    const { pool } = await freshDatabase();
-
-    await expect(migrate(pool, NOW, { toTimescaledb: true })).rejects.toMatchObject({
-      code: "DATABASE_REFUSED",
-    });
-  });
-
-  citusTest("the reader reads all and writes nothing, shards included", async () => {
-    const { pool } = await freshDatabase();
-    await (await journalOf(pool, 3)).load();
-    const client = await pool.connect();
-
-    try {
-      await client.query("set role quotekeeper_reader");
-      for (const view of [...VIEWS, "quotes", "session_bars", "instruments"])
-        await client.query(`select * from ${view} limit 1`);
-      for (const table of ["quotes", "session_bars", "instruments", "sources"])
-        await expect(client.query(`delete from ${table}`)).rejects.toMatchObject({ code: "42501" });
-      await expect(client.query("select make_due_bars(1)")).rejects.toMatchObject({
-        code: "42501",
-      });
-    } finally {
-      client.release(true);
+    expect(await contentOf(moved.pool)).toEqual(content);
+    const views = await viewsOf(plain.pool, EVERY_VIEW);
+    expect(await viewsOf(moved.pool, EVERY_VIEW)).toEqual(views);
+    // Two of them tell of now, and by now the contract may have expired.
+    const full = EVERY_VIEW.filter((view) => !["option_chain_latest", "option_surface"].includes(view));
+    expect(full.filter((view) => views[view]?.length === 0)).toEqual([]);
+    for (const journal of [one, other]) {
+      await journal.append(10);
+      expect((await journal.load()).quotes).toBe(40);
     }
+    expect(await viewsOf(moved.pool, EVERY_VIEW)).toEqual(await viewsOf(plain.pool, EVERY_VIEW));
+    await commitsSettled(moved.pool);
+  },
+);
+
+citusTest("a move to TimescaleDB is refused on Citus", async () => {
+  const { pool } = await freshDatabase();
+
+  await expect(migrate(pool, NOW, { toTimescaledb: true })).rejects.toMatchObject({
+    code: "DATABASE_REFUSED",
   });
+});
+
+citusTest("the reader on Citus reads all and writes nothing, shards included", async () => {
+  const { pool } = await freshDatabase();
+  await (await journalOf(pool, 3)).load();
+  const client = await pool.connect();
+
+  try {
+    await client.query("set role quotekeeper_reader");
+    for (const view of [...EVERY_VIEW, "quotes", "session_bars", "instruments"])
+      await client.query(`select * from ${view} limit 1`);
+    for (const table of ["quotes", "session_bars", "instruments", "sources"])
+      await expect(client.query(`delete from ${table}`)).rejects.toMatchObject({ code: "42501" });
+    await expect(client.query("select make_due_bars(1)")).rejects.toMatchObject({
+      code: "42501",
+    });
+  } finally {
+    client.release(true);
+  }
 });
 
 test("a move to a Citus that is not there is refused, and nothing changes", async () => {

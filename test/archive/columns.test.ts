@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { readRelations } from "../../scripts/docs/columns.ts";
 import { databasePage } from "../../scripts/docs/pages.ts";
 import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../../src/quotes-api/fields.ts";
@@ -26,88 +26,70 @@ test("docs/columns.md says what the database says (npm run docs)", async () => {
   expect(readFileSync(new URL(`../../${path}`, import.meta.url), "utf8")).toBe(text);
 });
 
-describe("the database says of itself", () => {
-  test("what every table and view is", () => {
-    expect(relations.filter(({ comment }) => comment === null).map(({ name }) => name)).toEqual([]);
-  });
+test("the database says what every table and view is", () => {
+  expect(relations.filter(({ comment }) => comment === null).map(({ name }) => name)).toEqual([]);
+});
 
-  test("what every function is, and which ones are not for people", async () => {
-    const functions = await rowsOfQuery(
-      pool,
-      `select p.oid::regprocedure::text as name, obj_description(p.oid, 'pg_proc') as comment,
-              p.prorettype = 'trigger'::regtype or not has_function_privilege('quotekeeper_reader', p.oid, 'execute') as internal
-       from pg_proc p
-       where p.pronamespace = 'public'::regnamespace
-         and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')`,
-    );
+test("the database says what every function is, and which ones are not for people", async () => {
+  const functions = await rowsOfQuery(
+    pool,
+    `select p.oid::regprocedure::text as name, obj_description(p.oid, 'pg_proc') as comment,
+            p.prorettype = 'trigger'::regtype or not has_function_privilege('quotekeeper_reader', p.oid, 'execute') as internal
+     from pg_proc p
+     where p.pronamespace = 'public'::regnamespace
+       and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')`,
+  );
 
-    expect(functions.length).toBeGreaterThan(30);
-    expect(functions.filter(({ comment }) => comment === null)).toEqual([]);
-    const open = functions.filter(
-      ({ comment, internal }) => internal && !/^Internal\b/.test(comment as string),
-    );
-    // For who has changed quotes by hand.
-    expect(open.map(({ name }) => name)).toEqual(["recompute_session_bars(date,date)"]);
-  });
+  expect(functions.length).toBeGreaterThan(30);
+  expect(functions.filter(({ comment }) => comment === null)).toEqual([]);
+  const open = functions.filter(
+    ({ comment, internal }) => internal && !/^Internal\b/.test(comment as string),
+  );
+  // For who has changed quotes by hand.
+  expect(open.map(({ name }) => name)).toEqual(["recompute_session_bars(date,date)"]);
+});
 
-  test("what every column is, in sentences that end with its origin, which is said once", () => {
-    expect(columns.length).toBeGreaterThan(300);
-    expect(columns.filter(({ comment }) => !/^[^ ].*[^ ][.] Origin: [^ ].*[^ .][.]$/.test(comment))).toEqual(
-      [],
-    );
-    expect(columns.filter(({ comment }) => comment.split("Origin:").length !== 2)).toEqual([]);
-  });
+test("the database says what every column is, in sentences that end with its origin", () => {
+  expect(columns.length).toBeGreaterThan(300);
+  expect(columns.filter(({ comment }) => !/^[^ ].*[^ ][.] Origin: [^ ].*[^ .][.]$/.test(comment))).toEqual(
+    [],
+  );
+  expect(columns.filter(({ comment }) => comment.split("Origin:").length !== 2)).toEqual([]);
+});
 
-  test("the zone of every time and date", () => {
-    expect(without(/\bUTC\b/, ["timestamptz"])).toEqual([]);
-    expect(without(/New York/, ["date"])).toEqual([]);
-  });
+test("the database says the zone of every time and date", () => {
+  expect(without(/\bUTC\b/, ["timestamptz"])).toEqual([]);
+  expect(without(/New York/, ["date"])).toEqual([]);
+});
 
-  test("the unit of every number that has one", () => {
-    const counted = /how many|number|counts|calls|version|\.id\b/i;
-    const unit =
-      /dollar|percent|\d %|ratio|\bshares\b|contracts|units?|bytes|\bms\b|minutes|seconds|years|HTTP/i;
+test("the database says the unit of every number that has one", () => {
+  const counted = /how many|number|counts|calls|version|\.id\b/i;
+  const unit =
+    /dollar|percent|\d %|ratio|\bshares\b|contracts|units?|bytes|\bms\b|minutes|seconds|years|HTTP/i;
 
-    expect(without(unit, ["numeric", "double precision"])).toEqual([]);
-    expect(
-      without(new RegExp(`${unit.source}|${counted.source}`, "i"), ["bigint", "integer", "smallint"]),
-    ).toEqual([]);
-  });
+  expect(without(unit, ["numeric", "double precision"])).toEqual([]);
+  expect(
+    without(new RegExp(`${unit.source}|${counted.source}`, "i"), ["bigint", "integer", "smallint"]),
+  ).toEqual([]);
+});
 
-  test("the service's element of every field of a quote", () => {
-    for (const [table, element, fields] of [
-      ["quotes", "quote or undlyquote", PRICE_FIELDS],
-      ["extended_quotes", "extendedquote", EXTENDED_FIELDS],
-      ["dividends", "dividenddata", DIVIDEND_FIELDS],
-    ] as const)
-      for (const field of fields)
-        expect(commentOf(`${table}.${field.column}`)).toContain(` Origin: ${field.element} of ${element}`);
-  });
+test("the database says the service's element of every field of a quote", () => {
+  for (const [table, element, fields] of [
+    ["quotes", "quote or undlyquote", PRICE_FIELDS],
+    ["extended_quotes", "extendedquote", EXTENDED_FIELDS],
+    ["dividends", "dividenddata", DIVIDEND_FIELDS],
+  ] as const)
+    for (const field of fields)
+      expect(commentOf(`${table}.${field.column}`)).toContain(` Origin: ${field.element} of ${element}`);
+});
 
-  test("only such columns as there are", () => {
-    const known = new Set(columns.map(({ column }) => column));
-    const tables = new Set(relations.map(({ name }) => name));
-    const named = columns.flatMap(({ comment }) =>
-      [...comment.matchAll(/\b([a-z_]+)\.(?!yaml)([a-z_]+)\b/g)].filter(([, table = ""]) =>
-        tables.has(table),
-      ),
-    );
+test("comments in the database name only columns that exist", () => {
+  const known = new Set(columns.map(({ column }) => column));
+  const tables = new Set(relations.map(({ name }) => name));
+  const named = columns.flatMap(({ comment }) =>
+    [...comment.matchAll(/\b([a-z_]+)\.(?!yaml)([a-z_]+)\b/g)].filter(([, table = ""]) => tables.has(table)),
+  );
 
-    expect(named.length).toBeGreaterThan(50);
-    expect(named.map(([column]) => column).filter((column) => !known.has(column))).toEqual([]);
-  });
-
-  test("what every function does that a reader may call", async () => {
-    const silent = await rowsOfQuery(
-      pool,
-      `select p.oid::regprocedure::text as name from pg_proc p
-       where p.pronamespace = 'public'::regnamespace and p.prorettype <> 'trigger'::regtype and p.prokind = 'f'
-         and has_function_privilege('quotekeeper_reader', p.oid, 'execute')
-         and obj_description(p.oid, 'pg_proc') is null
-         and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
-       order by 1`,
-    );
-
-    expect(silent).toEqual([]);
-  });
+  expect(named.length).toBeGreaterThan(50);
+  expect(named.map(([column]) => column).filter((column) => !known.has(column))).toEqual([]);
 });

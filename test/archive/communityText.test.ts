@@ -8,7 +8,7 @@ import { migrate } from "../../src/archive/schema/migrations.ts";
 import { RETENTION } from "../../src/archive/tiers/community.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
-import { see, type Seen } from "../support/observations.ts";
+import { see, type Seen, addStocks } from "../support/observations.ts";
 
 const STAND_INS = `
   create schema timescaledb_information;
@@ -24,9 +24,7 @@ async function archiveOf(date: string, isZero: (n: number) => boolean): Promise<
   const { pool } = await freshDatabase({ migrated: false });
   await migrate(pool, "2026-11-20T22:50:00.000000Z", { toTimescaledb: false });
   await pool.query(STAND_INS);
-  await pool.query(
-    "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now())",
-  );
+  await addStocks(pool, ["AAPL"]);
   const seen = Array.from({ length: 60 }, (_, n): Seen => {
     const minute = String(n % 60).padStart(2, "0");
     return {

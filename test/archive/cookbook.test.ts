@@ -50,7 +50,7 @@ describe("the archive of the page", () => {
     },
   );
 
-  test("has the faults that the page speaks of, and its statements find these and no others", async () => {
+  test("the cookbook's archive has the faults that the page speaks of, and its statements find these and no others", async () => {
     const rowsOf = async (place: number) => (await answerTask(pool, tasks[place] as Task)).rows;
 
     const parity = await rowsOf(1);
@@ -96,7 +96,7 @@ describe.each(STARTS)("an archive of ten minutes, begun %s,", (_when, start) => 
   });
 
   // Nothing is violated, and no dividend changes within ten minutes: these answers have rows all the same.
-  test.each(each)("answers and draws: %s", async (_title, task) => {
+  test.each(each)("an archive of ten minutes answers and draws: %s", async (_title, task) => {
     const { rows, svg } = await answerTask(made.pool, task, made.now);
 
     expect(rows.filter((row) => row.filter((value) => value !== null).length >= 3).length).toBeGreaterThan(0);

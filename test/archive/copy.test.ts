@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { copyInto } from "../../src/archive/load/copyInto.ts";
 import { CopyLines, copyText } from "../../src/read/copyLines.ts";
@@ -27,72 +27,70 @@ async function copied(sql: string, lines: Iterable<string>): Promise<number> {
 
 const intoNumbers = (lines: Iterable<string>) => copied("copy numbers (number) from stdin", lines);
 
-describe("COPY", () => {
-  test("brings any text through as it is, and tells null from the text \\N", async () => {
-    const text = fc.oneof(
-      fc.string({ unit: fc.constantFrom(..."\\\t\n\r\b\f\v\"'{},N.x é🙂") }),
-      fc.string({ unit: anyCharacter }).map((any) => any.replaceAll("\u0000", "")),
-      fc.constantFrom("\\N", "\\.", "NULL", "", "{}", '"'),
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.option(text), { maxLength: 50 }), async (texts) => {
-        await pool.query("truncate texts");
-        const made = new CopyLines();
-        texts.forEach((one, place) => {
-          made.addValue(String(place));
-          made.addValue(one);
-          made.endLine();
-        });
-        const bytes = made.bytes.toString("utf8", 0, made.end);
-
-        expect(bytes).toBe(texts.map((one, place) => `${place}\t${copyText(one)}\n`).join(""));
-        expect(await copied("copy texts (place, content) from stdin", [bytes])).toBe(texts.length);
-
-        const rows = await rowsOfQuery(pool, "select content from texts order by place");
-        expect(rows.map(({ content }) => content)).toEqual(texts);
-      }),
-      { numRuns: 60 },
-    );
-  });
-
-  test("takes more than one piece, and nothing at all", async () => {
-    const numbers = Array.from({ length: 100_000 }, (_, n) => `${n}.25\n`);
-
-    expect(await intoNumbers(numbers)).toBe(100_000);
-    expect(await intoNumbers([])).toBe(0);
-    expect(await rowsOfQuery(pool, "select count(*), sum(number) from numbers")).toEqual([
-      { count: "100000", sum: "4999975000.00" },
-    ]);
-  });
-
-  test.each([
-    ["first", 0],
-    ["in a later piece", 70_000],
-    ["last", 99_999],
-  ])(
-    "ends with the database's error when a bad row comes %s, and the connection lives on",
-    async (_, bad) => {
-      const numbers = Array.from({ length: 100_000 }, (_, n) => (n === bad ? "1..2\n" : "1\n"));
-
-      await expect(intoNumbers(numbers)).rejects.toMatchObject({ code: "22P02" });
-    },
+test("COPY brings any text through as it is, and tells null from the text \\N", async () => {
+  const text = fc.oneof(
+    fc.string({ unit: fc.constantFrom(..."\\\t\n\r\b\f\v\"'{},N.x é🙂") }),
+    fc.string({ unit: anyCharacter }).map((any) => any.replaceAll("\u0000", "")),
+    fc.constantFrom("\\N", "\\.", "NULL", "", "{}", '"'),
   );
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.option(text), { maxLength: 50 }), async (texts) => {
+      await pool.query("truncate texts");
+      const made = new CopyLines();
+      texts.forEach((one, place) => {
+        made.addValue(String(place));
+        made.addValue(one);
+        made.endLine();
+      });
+      const bytes = made.bytes.toString("utf8", 0, made.end);
 
-  test("into a table that is not there is refused before a row is sent", async () => {
-    await expect(copied("copy nothing from stdin", ["1\n"])).rejects.toMatchObject({
-      code: "42P01",
-    });
+      expect(bytes).toBe(texts.map((one, place) => `${place}\t${copyText(one)}\n`).join(""));
+      expect(await copied("copy texts (place, content) from stdin", [bytes])).toBe(texts.length);
+
+      const rows = await rowsOfQuery(pool, "select content from texts order by place");
+      expect(rows.map(({ content }) => content)).toEqual(texts);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("COPY stores rows of more than one piece, and no rows at all", async () => {
+  const numbers = Array.from({ length: 100_000 }, (_, n) => `${n}.25\n`);
+
+  expect(await intoNumbers(numbers)).toBe(100_000);
+  expect(await intoNumbers([])).toBe(0);
+  expect(await rowsOfQuery(pool, "select count(*), sum(number) from numbers")).toEqual([
+    { count: "100000", sum: "4999975000.00" },
+  ]);
+});
+
+test.each([
+  ["first", 0],
+  ["in a later piece", 70_000],
+  ["last", 99_999],
+])(
+  "COPY ends with the database's error when a bad row comes %s, and the connection lives on",
+  async (_, bad) => {
+    const numbers = Array.from({ length: 100_000 }, (_, n) => (n === bad ? "1..2\n" : "1\n"));
+
+    await expect(intoNumbers(numbers)).rejects.toMatchObject({ code: "22P02" });
+  },
+);
+
+test("COPY into a table that is not there is refused before a row is sent", async () => {
+  await expect(copied("copy nothing from stdin", ["1\n"])).rejects.toMatchObject({
+    code: "42P01",
   });
+});
 
-  test("whose rows cannot be made stores none of them", async () => {
-    await pool.query("truncate numbers");
-    const broken = function* () {
-      for (let n = 0; n < 50_000; n++) yield "1.5\n";
-      throw new Error("no more rows");
-    };
+test("COPY stores nothing if its rows cannot be made", async () => {
+  await pool.query("truncate numbers");
+  const broken = function* () {
+    for (let n = 0; n < 50_000; n++) yield "1.5\n";
+    throw new Error("no more rows");
+  };
 
-    await expect(intoNumbers(broken())).rejects.toThrow("no more rows");
+  await expect(intoNumbers(broken())).rejects.toThrow("no more rows");
 
-    expect(await rowsOfQuery(pool, "select count(*) from numbers")).toEqual([{ count: "0" }]);
-  });
+  expect(await rowsOfQuery(pool, "select count(*) from numbers")).toEqual([{ count: "0" }]);
 });

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import {
   collectingGoesOn,
@@ -15,99 +15,95 @@ import { tempDir } from "../support/tempDir.ts";
 
 const coded = (code: string) => Object.assign(new Error("an error of the database"), { code });
 
-describe("trying again", () => {
-  test.each(["08000", "08006", "40001", "40P01", "53100", "53300", "57014", "57P01", "57P03"])(
-    "helps with SQLSTATE %s",
-    (code) => {
-      expect(isRetryable(coded(code))).toBe(true);
-    },
-  );
+test.each(["08000", "08006", "40001", "40P01", "53100", "53300", "57014", "57P01", "57P03"])(
+  "SQLSTATE %s is tried again",
+  (code) => {
+    expect(isRetryable(coded(code))).toBe(true);
+  },
+);
 
-  test.each(["22003", "22P02", "23505", "23514", "42501", "42P01", "28P01", "3D000", "54000", "XX000"])(
-    "does not help with SQLSTATE %s",
-    (code) => {
-      expect(isRetryable(coded(code))).toBe(false);
-    },
-  );
+test.each(["22003", "22P02", "23505", "23514", "42501", "42P01", "28P01", "3D000", "54000", "XX000"])(
+  "SQLSTATE %s is not tried again",
+  (code) => {
+    expect(isRetryable(coded(code))).toBe(false);
+  },
+);
 
-  test.each(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "EAI_AGAIN"])(
-    "helps with %s of a socket",
-    (code) => {
-      expect(isRetryable(coded(code))).toBe(true);
-    },
-  );
+test.each(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "EAI_AGAIN"])(
+  "%s of a socket is tried again",
+  (code) => {
+    expect(isRetryable(coded(code))).toBe(true);
+  },
+);
 
-  test("helps when a real server ends the session, or does not answer", async () => {
-    const { pool } = await freshDatabase();
-    const closed = createPool(`postgresql://someone@127.0.0.1:${await closedPort()}/db`);
+test("a statement is tried again if a real server ends the session or does not answer", async () => {
+  const { pool } = await freshDatabase();
+  const closed = createPool(`postgresql://someone@127.0.0.1:${await closedPort()}/db`);
 
-    const ended = await pool
-      .query("select pg_terminate_backend(pg_backend_pid())")
-      .catch((error: unknown) => error);
-    const refused = await closed.query("select 1").catch((error: unknown) => error);
-    const away = createPool(`postgresql://someone@/db?host=${tempDir()}`);
-    const noSocket = await away.query("select 1").catch((error: unknown) => error);
+  const ended = await pool
+    .query("select pg_terminate_backend(pg_backend_pid())")
+    .catch((error: unknown) => error);
+  const refused = await closed.query("select 1").catch((error: unknown) => error);
+  const away = createPool(`postgresql://someone@/db?host=${tempDir()}`);
+  const noSocket = await away.query("select 1").catch((error: unknown) => error);
 
-    expect(ended).toBeInstanceOf(Error);
-    expect(isRetryable(ended)).toBe(true);
-    expect(isRetryable(refused)).toBe(true);
-    expect(noSocket).toMatchObject({ code: "ENOENT" });
-    expect(isRetryable(noSocket)).toBe(true);
-    expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
-  });
-
-  test("helps when the connection of a client that is in use has broken", async () => {
-    const { pool } = await freshDatabase();
-    const client = await pool.connect();
-    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
-    const broken = once(client, "error");
-    await pool.query("select pg_terminate_backend($1::int)", [rows[0]?.pid]);
-    await broken;
-
-    const error: unknown = await client.query("select 1").catch((reason: unknown) => reason);
-    client.release(true);
-
-    expect(error).toMatchObject({ message: expect.stringContaining("not queryable") });
-    expect(error).not.toHaveProperty("code");
-    expect(isDatabaseError(error)).toBe(true);
-    expect(isRetryable(error)).toBe(true);
-  });
-
-  test("does not help with a file that is not there", () => {
-    expect(isRetryable(Object.assign(new Error("no such file"), { code: "ENOENT", syscall: "open" }))).toBe(
-      false,
-    );
-  });
-
-  test("does not help with an error of our own", () => {
-    expect(isRetryable(new TypeError("x is not a function"))).toBe(false);
-  });
+  expect(ended).toBeInstanceOf(Error);
+  expect(isRetryable(ended)).toBe(true);
+  expect(isRetryable(refused)).toBe(true);
+  expect(noSocket).toMatchObject({ code: "ENOENT" });
+  expect(isRetryable(noSocket)).toBe(true);
+  expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
 });
 
-describe("an error of the database", () => {
-  test("for want of space on its disk says so, and that it is tried again", () => {
-    const error = databaseError(coded("53100"), "127.0.0.1:5432/quotes");
+test("a statement is tried again if the connection of a client in use has broken", async () => {
+  const { pool } = await freshDatabase();
+  const client = await pool.connect();
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const broken = once(client, "error");
+  await pool.query("select pg_terminate_backend($1::int)", [rows[0]?.pid]);
+  await broken;
 
-    expect(error).toMatchObject({
-      code: "DISK_FULL",
-      detail: "127.0.0.1:5432/quotes: 53100 an error of the database",
-    });
-    expect(ERRORS[error.code].retryable).toBe(true);
+  const error: unknown = await client.query("select 1").catch((reason: unknown) => reason);
+  client.release(true);
+
+  expect(error).toMatchObject({ message: expect.stringContaining("not queryable") });
+  expect(error).not.toHaveProperty("code");
+  expect(isDatabaseError(error)).toBe(true);
+  expect(isRetryable(error)).toBe(true);
+});
+
+test("a file that is not there is not tried again", () => {
+  expect(isRetryable(Object.assign(new Error("no such file"), { code: "ENOENT", syscall: "open" }))).toBe(
+    false,
+  );
+});
+
+test("an error of our own is not tried again", () => {
+  expect(isRetryable(new TypeError("x is not a function"))).toBe(false);
+});
+
+test("a server's full disk is DISK_FULL, which is tried again", () => {
+  const error = databaseError(coded("53100"), "127.0.0.1:5432/quotes");
+
+  expect(error).toMatchObject({
+    code: "DISK_FULL",
+    detail: "127.0.0.1:5432/quotes: 53100 an error of the database",
   });
+  expect(ERRORS[error.code].retryable).toBe(true);
+});
 
-  test("is named by what can be done about it, with the address and never the password", async () => {
-    const url = `postgresql://someone:s3cret@127.0.0.1:${await closedPort()}/quotes`;
-    const refused = await createPool(url)
-      .query("select 1")
-      .catch((error: unknown) => error);
+test("an error of the database is named by what can be done about it, with the address and never the password", async () => {
+  const url = `postgresql://someone:s3cret@127.0.0.1:${await closedPort()}/quotes`;
+  const refused = await createPool(url)
+    .query("select 1")
+    .catch((error: unknown) => error);
 
-    const error = databaseError(refused, describeDatabase(url));
+  const error = databaseError(refused, describeDatabase(url));
 
-    expect(error.code).toBe("DATABASE_UNREACHABLE");
-    expect(error.message).toContain("/quotes");
-    expect(`${error.message} ${describeDatabase(url)}`).not.toMatch(/s3cret|someone/);
-    expect(databaseError(coded("28P01"), "db").code).toBe("DATABASE_REFUSED");
-  });
+  expect(error.code).toBe("DATABASE_UNREACHABLE");
+  expect(error.message).toContain("/quotes");
+  expect(`${error.message} ${describeDatabase(url)}`).not.toMatch(/s3cret|someone/);
+  expect(databaseError(coded("28P01"), "db").code).toBe("DATABASE_REFUSED");
 });
 
 test("a server that wants a password, where there is none, refuses us in plain words", async () => {

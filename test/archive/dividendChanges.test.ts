@@ -32,41 +32,39 @@ const added = (second: number, dividend: DividendData | null, next: number | nul
 
 const NOTHING = { put: [], drop: [] };
 
-describe("a quote that is added", () => {
-  test("gets a row when it is the first to say something", () => {
-    expect(dividendChanges([added(1, FIRST)], [])).toEqual({ put: [row(1, FIRST)], drop: [] });
-    expect(dividendChanges([added(1, null)], [])).toEqual(NOTHING);
-  });
+test("a new quote gets a row if it is the first to say something", () => {
+  expect(dividendChanges([added(1, FIRST)], [])).toEqual({ put: [row(1, FIRST)], drop: [] });
+  expect(dividendChanges([added(1, null)], [])).toEqual(NOTHING);
+});
 
-  test.each(OTHERS)("gets a row when it says %j, unlike the row before it", (changed) => {
-    expect(dividendChanges([added(2, changed)], [row(1, FIRST)])).toEqual({
-      put: [row(2, changed)],
-      drop: [],
-    });
-    expect(dividendChanges([added(2, FIRST)], [row(1, changed)])).toEqual({ put: [row(2, FIRST)], drop: [] });
+test.each(OTHERS)("a new quote gets a row if it says %j, unlike the row before it", (changed) => {
+  expect(dividendChanges([added(2, changed)], [row(1, FIRST)])).toEqual({
+    put: [row(2, changed)],
+    drop: [],
   });
+  expect(dividendChanges([added(2, FIRST)], [row(1, changed)])).toEqual({ put: [row(2, FIRST)], drop: [] });
+});
 
-  test("gets none when it says the same, by its numbers, or nothing", () => {
-    expect(dividendChanges([added(2, SAME_NUMBERS)], [row(1, FIRST)])).toEqual(NOTHING);
-    expect(dividendChanges([added(2, null)], [row(1, FIRST)])).toEqual(NOTHING);
+test("a new quote gets no row if it says the same numbers, or nothing", () => {
+  expect(dividendChanges([added(2, SAME_NUMBERS)], [row(1, FIRST)])).toEqual(NOTHING);
+  expect(dividendChanges([added(2, null)], [row(1, FIRST)])).toEqual(NOTHING);
+});
+
+test("a new quote gives the later quote a row of what was said before, since that is a change back now", () => {
+  expect(dividendChanges([added(2, paying("2"), 3)], [row(1, FIRST)])).toEqual({
+    put: [row(2, paying("2")), row(3, FIRST)],
+    drop: [],
   });
+});
 
-  test("gives the quote behind it a row of what was said before, since that is a change back now", () => {
-    expect(dividendChanges([added(2, paying("2"), 3)], [row(1, FIRST)])).toEqual({
-      put: [row(2, paying("2")), row(3, FIRST)],
-      drop: [],
-    });
-  });
+test("a new quote gives no row to a later quote that said nothing", () => {
+  expect(dividendChanges([added(1, FIRST, 3)], [])).toEqual({ put: [row(1, FIRST)], drop: [] });
+});
 
-  test("gives no row to a quote behind it that said nothing", () => {
-    expect(dividendChanges([added(1, FIRST, 3)], [])).toEqual({ put: [row(1, FIRST)], drop: [] });
-  });
-
-  test("takes over the row of the quote behind it when it says the same earlier", () => {
-    expect(dividendChanges([added(1, FIRST, 3)], [row(3, FIRST), row(5, paying("2"))])).toEqual({
-      put: [row(1, FIRST)],
-      drop: [at(3)],
-    });
+test("a new quote replaces the row of a later quote that says the same", () => {
+  expect(dividendChanges([added(1, FIRST, 3)], [row(3, FIRST), row(5, paying("2"))])).toEqual({
+    put: [row(1, FIRST)],
+    drop: [at(3)],
   });
 });
 
@@ -76,25 +74,25 @@ describe("a quote that is in the archive already", () => {
     isNew: false,
   });
 
-  test("changes nothing when it says again what the table has", () => {
+  test("a known quote changes nothing if it says again what the table has", () => {
     expect(dividendChanges([known(1, FIRST, 2)], [row(1, FIRST), row(2, paying("2"))])).toEqual(NOTHING);
   });
 
-  test.each([...OTHERS, SAME_NUMBERS])("has its row written anew when it turns out to say %j", (changed) => {
+  test.each([...OTHERS, SAME_NUMBERS])("a known quote that now says %j gets its row rewritten", (changed) => {
     expect(dividendChanges([known(1, changed)], [row(1, FIRST)])).toEqual({
       put: [row(1, changed)],
       drop: [],
     });
   });
 
-  test("loses its row when it turns out to say nothing, or what was said before", () => {
+  test("a known quote that now says nothing, or what was said before, loses its row", () => {
     const kept = [row(1, FIRST), row(2, paying("2"))];
 
     expect(dividendChanges([known(2, null)], kept)).toEqual({ put: [], drop: [at(2)] });
     expect(dividendChanges([known(2, FIRST)], kept)).toEqual({ put: [], drop: [at(2)] });
   });
 
-  test("gives nobody behind it a row of what the table had from it, when it turns out to say something else", () => {
+  test("a known quote that now says something else gives no later quote a row of what the table had", () => {
     const words = [known(1, paying("2"), 5), added(4, paying("3"), 5)];
 
     expect(dividendChanges(words, [row(1, FIRST)])).toEqual({

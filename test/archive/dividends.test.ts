@@ -59,7 +59,7 @@ const SHARES = Array.from({ length: 2 ** SAID.length }, (_, bits) =>
 describe("a dividend that changes and changes back", () => {
   const told = { "0 0.24, 1 0.26, 2 0.24": ORDERS.map((_, place) => symbolOf(place)) };
 
-  test("has a row for each change, in whatever order its quotes are loaded", async () => {
+  test("a dividend has a row for each change, in whatever order its quotes are loaded", async () => {
     const { pool, append, load } = await loadingWorld();
     for (const round of SAID.keys()) {
       await append(...answersOf(round));
@@ -69,7 +69,7 @@ describe("a dividend that changes and changes back", () => {
     expect(await symbolsByRows(pool)).toEqual(told);
   });
 
-  test("has a row for each change, in whatever order journals are read", async () => {
+  test("a dividend has a row for each change, in whatever order journals are read", async () => {
     const { url, pool } = await loadingWorld();
     const env = { DATABASE_URL: url, QUOTEKEEPER_DATA_DIR: tempDir() };
     for (const round of SAID.keys()) {
@@ -81,7 +81,7 @@ describe("a dividend that changes and changes back", () => {
     expect(await symbolsByRows(pool)).toEqual(told);
   });
 
-  test("has a row for each change when two programs load some of its quotes at the same time", async () => {
+  test("a dividend has a row for each change when two programs load its quotes at the same time", async () => {
     const { url, pool, append, load } = await loadingWorld();
     // Instruments that are new are added by one after the other.
     const known = SHARES.map((share) => equityXml(share.join(""), { dividend: { amt: "" } }));
@@ -115,7 +115,7 @@ describe("a dividend that changes and changes back", () => {
     });
   });
 
-  test("has one row for two quotes that say the same, though the archive was not told that the later one was seen", async () => {
+  test("a dividend has one row for two quotes that say the same, even if last_seen_at lags behind the later one", async () => {
     const { pool, append, load } = await loadingWorld();
     const quote = (second: number) =>
       answerRecord(at(second), answerXml(equityXml("A", { dividend: { amt: "1" } })));
@@ -133,7 +133,7 @@ describe("a dividend that changes and changes back", () => {
     expect(rows).toEqual([{ second: 1 }]);
   });
 
-  test("has a row for the change back when the change lies between two quotes of one later load", async () => {
+  test("a dividend has a row for the change back when the change lies between two quotes of one later load", async () => {
     const { pool, append, load } = await loadingWorld();
     const quote = (second: number, amt: string) =>
       answerRecord(at(second), answerXml(equityXml("A", { dividend: { amt } })));

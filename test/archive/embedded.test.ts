@@ -1,6 +1,5 @@
 /** The embedded server and its directory, tried with the real server. What the outside does stands in `Machine`. */
 import {
-  chmodSync,
   cpSync,
   existsSync,
   lstatSync,
@@ -14,11 +13,11 @@ import {
 import { join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import pg from "pg";
-import { apartFromTerminal, FORM, type Machine, MACHINE } from "../../src/archive/embedded/cluster.ts";
+import { FORM, type Machine, MACHINE } from "../../src/archive/embedded/cluster.ts";
 import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
 import { failure } from "../../src/archive/embedded/space.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
-import { tempDir } from "../support/tempDir.ts";
+import { openDir } from "../support/tempDir.ts";
 
 // Each makes clusters, which takes as long as the machine is slow.
 jest.setTimeout(300_000);
@@ -30,13 +29,6 @@ const opened: EmbeddedServer[] = [];
 afterEach(async () => {
   for (const server of opened.splice(0).reverse()) await server.close();
 });
-
-/** A directory that the server's user may enter, also when the test runs as root. */
-function openDir(): string {
-  const dir = tempDir();
-  chmodSync(dir, 0o755);
-  return dir;
-}
 
 async function open(dir: string, machine: Partial<Machine> = {}): Promise<EmbeddedServer> {
   const server = await openEmbedded(dir, clock, { machine: { ...MACHINE, ...machine } });
@@ -104,7 +96,7 @@ describe("what a kill in the first initdb left", () => {
     writeFileSync(`${draft}.pw`, "secret");
   }
 
-  test("is gone after the next start, and no other file is", async () => {
+  test("a start removes the draft of a killed first initdb, and no other file", async () => {
     const dir = openDir();
     killed(dir, 101);
     writeFileSync(join(dir, "postgres.new-ideas"), "");
@@ -114,7 +106,7 @@ describe("what a kill in the first initdb left", () => {
     expect(readdirSync(dir).sort()).toEqual(["postgres", "postgres.new-ideas"]);
   });
 
-  test("is gone although its process's number is another one's now, and although there is a cluster already", async () => {
+  test("a start removes the draft of a killed initdb, though another process has its number and though a cluster is there", async () => {
     const dir = openDir();
     killed(dir, 101);
     const first = await open(dir, processes(102, 101, 102));
@@ -126,7 +118,7 @@ describe("what a kill in the first initdb left", () => {
     expect(second.ownerUrl).toBe(first.ownerUrl);
   });
 
-  test("makes room before anything is made", async () => {
+  test("a start removes a dead draft before it looks for room on the disk", async () => {
     const dir = openDir();
     killed(dir, 101);
     // A disk on which there is room as soon as the draft is gone.
@@ -135,7 +127,7 @@ describe("what a kill in the first initdb left", () => {
     await expect(open(dir, { ...processes(102, 102), freeBytes })).resolves.toBeDefined();
   });
 
-  test("is told from what a program is still at: two first starts at once have one server and leave nothing", async () => {
+  test("two first starts at the same time have one server, and leave no draft", async () => {
     const dir = openDir();
 
     const [first, second] = await Promise.all([
@@ -149,7 +141,7 @@ describe("what a kill in the first initdb left", () => {
 });
 
 describe("a disk without room", () => {
-  test("for a new database is said before anything is made", async () => {
+  test("a disk without room for a new database is named before anything is made", async () => {
     const dir = openDir();
 
     await expect(open(dir, { freeBytes: async () => 30.9e6 })).rejects.toMatchObject({
@@ -174,14 +166,14 @@ describe("a disk without room", () => {
     [3e6, "DISK_FULL", "the disk is full (3 MB left)"],
     [500e6, "EMBEDDED_FAILED", "does not start: "],
     [Infinity, "EMBEDDED_FAILED", "does not start: "],
-  ])("is why a server does not start: with %d bytes left it is %s", async (bytes, code, detail) => {
+  ])("a server that does not start with %d bytes left on its disk is %s", async (bytes, code, detail) => {
     await expect(open(broken(), { freeBytes: async () => bytes })).rejects.toMatchObject({
       code,
       detail: expect.stringContaining(detail),
     });
   });
 
-  test("is told of a server that runs and takes no connection, which is not said not to start", async () => {
+  test("a server that runs and takes no connection on a full disk is said to run", async () => {
     const dir = broken();
     writeFileSync(join(dir, "postgres", "postmaster.pid"), `4711\n${dir}/postgres\n0\n1\n`);
     const machine = { ...processes(1, 4711), freeBytes: async () => 3e6 };
@@ -197,14 +189,9 @@ describe("a disk without room", () => {
     // A quota is no matter of the disk's free bytes.
     ["FATAL:  could not extend file: Disk quota exceeded", 500e6, "DISK_FULL"],
     ["FATAL:  could not open file: Permission denied", 500e6, "EMBEDDED_FAILED"],
-  ])("is known by what the program said: %s", async (output, bytes, code) => {
+  ])("a full disk is known by what the program said: %s", async (output, bytes, code) => {
     const error = await failure("initdb", { dir: "data", output, free: async () => bytes });
 
     expect(error).toMatchObject({ code, detail: expect.stringContaining("initdb") });
   });
-});
-
-test("the server has a session of its own, and on Windows a console without a window", () => {
-  expect(apartFromTerminal("linux")).toMatchObject({ detached: true });
-  expect(apartFromTerminal("win32")).toEqual({ detached: false, windowsHide: true });
 });

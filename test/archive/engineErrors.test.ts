@@ -79,7 +79,7 @@ describe("in a trigger of any table", () => {
       $$ begin raise exception 'injected' using errcode = '22P02', constraint = 'c', column = 'last', table = '${table}'; end $$;
     create trigger fault ${when} on ${table} for each row execute function fault()`;
 
-  test("stops the loader, which says so, and goes on by itself when it is gone", async () => {
+  test("an error in a trigger of any table stops the loader, which says so, and goes on by itself when it is gone", async () => {
     const alone = await loadingWorld();
     await alone.append(...RECORDS);
     await alone.load();
@@ -121,78 +121,74 @@ describe("in a trigger of any table", () => {
   });
 });
 
-describe("duplicates that a distributed database calls internal errors", () => {
-  test("are met by COPY, and merged", async () => {
-    const { pool, append, load, forgetPositions } = await loadingWorld();
-    await append(...RECORDS);
-    await load();
-    const content = await contentOf(pool);
-    await pool.query("delete from responses");
-    await forgetPositions();
-    const copy = injectedPool(pool, null);
-    await load({ pool: copy.pool });
-    const statement = copy.statements.find((text) => text.startsWith("copy quotes")) ?? "";
-    await pool.query("delete from responses");
-    await forgetPositions();
+test("duplicates that a distributed database reports as internal errors are met by COPY, and merged", async () => {
+  const { pool, append, load, forgetPositions } = await loadingWorld();
+  await append(...RECORDS);
+  await load();
+  const content = await contentOf(pool);
+  await pool.query("delete from responses");
+  await forgetPositions();
+  const copy = injectedPool(pool, null);
+  await load({ pool: copy.pool });
+  const statement = copy.statements.find((text) => text.startsWith("copy quotes")) ?? "";
+  await pool.query("delete from responses");
+  await forgetPositions();
 
-    const injected = injectedPool(pool, { statement, sqlstate: "XX000", bare: true });
+  const injected = injectedPool(pool, { statement, sqlstate: "XX000", bare: true });
 
-    expect(await load({ pool: injected.pool })).toMatchObject({ responses: 1, quotes: 0, repeated: 4 });
-    expect(await contentOf(pool)).toEqual(content);
-  });
+  expect(await load({ pool: injected.pool })).toMatchObject({ responses: 1, quotes: 0, repeated: 4 });
+  expect(await contentOf(pool)).toEqual(content);
 });
 
-describe("a row that is to blame", () => {
-  test.each([
-    ["a constraint", "alter table quotes add check (last <> 666)", "23514"],
-    ["a constraint of the other table", "alter table extended_quotes add check (volume <> 666)", "23514"],
-    ["a constraint of dividends", "alter table dividends add check (amount <> 666)", "23514"],
-    ["a constraint of instruments", "alter table instruments add check (symbol <> 'BAD')", "23514"],
-    ["a column that must not be null", "alter table quotes alter column bid set not null", "23502"],
-    ["a narrower column", "alter table quotes alter column last type numeric(4, 2)", "22003"],
-  ])("for %s is one dead letter, and the others land", async (_what, change, code) => {
-    const { pool, append, load, forgetPositions } = await loadingWorld();
-    await pool.query(
-      "drop view if exists latest_quotes, option_chain_latest, bars_1m, bars_5m, bars_1h, session_bars_now cascade",
-    );
-    await pool.query(change);
-    const bad = equityXml("BAD", {
-      quote: { lastprice: "666", bidprice: "" },
-      extended: { volume: "666" },
-      dividend: { amt: "666" },
-    });
-    await append(answerRecord(at(0), answerXml(equityXml("A"), bad, equityXml("B"))));
-
-    expect(await load()).toMatchObject({ quotes: 2, deadLetters: 1 });
-    await forgetPositions();
-    expect(await load()).toMatchObject({ quotes: 0, repeated: 2, deadLetters: 0 });
-
-    const letters = await rowsOfQuery(
-      pool,
-      "select instrument, reason, left(detail, 5) as code from dead_letters",
-    );
-    expect(letters).toEqual([{ instrument: "BAD", reason: "refused_by_database", code }]);
+test.each([
+  ["a constraint", "alter table quotes add check (last <> 666)", "23514"],
+  ["a constraint of the other table", "alter table extended_quotes add check (volume <> 666)", "23514"],
+  ["a constraint of dividends", "alter table dividends add check (amount <> 666)", "23514"],
+  ["a constraint of instruments", "alter table instruments add check (symbol <> 'BAD')", "23514"],
+  ["a column that must not be null", "alter table quotes alter column bid set not null", "23502"],
+  ["a narrower column", "alter table quotes alter column last type numeric(4, 2)", "22003"],
+])("a row refused by %s is one dead letter, and the others land", async (_what, change, code) => {
+  const { pool, append, load, forgetPositions } = await loadingWorld();
+  await pool.query(
+    "drop view if exists latest_quotes, option_chain_latest, bars_1m, bars_5m, bars_1h, session_bars_now cascade",
+  );
+  await pool.query(change);
+  const bad = equityXml("BAD", {
+    quote: { lastprice: "666", bidprice: "" },
+    extended: { volume: "666" },
+    dividend: { amt: "666" },
   });
+  await append(answerRecord(at(0), answerXml(equityXml("A"), bad, equityXml("B"))));
 
-  test("is stored by a later load of the same journal once it is taken, and its dead letter goes", async () => {
-    const { pool, append, load, forgetPositions } = await loadingWorld();
-    await pool.query("alter table quotes add constraint poison check (last <> 666)");
-    await append(
-      answerRecord(
-        at(0),
-        answerXml(equityXml("A"), equityXml("BAD", { quote: { lastprice: "666", bidprice: "--" } })),
-      ),
-    );
-    await load();
-    const before = await rowsOfQuery(pool, "select reason from dead_letters order by ordinal");
-    await pool.query("alter table quotes drop constraint poison");
-    await forgetPositions();
+  expect(await load()).toMatchObject({ quotes: 2, deadLetters: 1 });
+  await forgetPositions();
+  expect(await load()).toMatchObject({ quotes: 0, repeated: 2, deadLetters: 0 });
 
-    expect(await load()).toMatchObject({ quotes: 1, repeated: 1, deadLetters: 0 });
+  const letters = await rowsOfQuery(
+    pool,
+    "select instrument, reason, left(detail, 5) as code from dead_letters",
+  );
+  expect(letters).toEqual([{ instrument: "BAD", reason: "refused_by_database", code }]);
+});
 
-    expect(before).toEqual([{ reason: "odd_field" }, { reason: "refused_by_database" }]);
-    expect(await rowsOfQuery(pool, "select reason from dead_letters")).toEqual([{ reason: "odd_field" }]);
-  });
+test("a refused row is stored by a later load once the database takes it, and its dead letter goes", async () => {
+  const { pool, append, load, forgetPositions } = await loadingWorld();
+  await pool.query("alter table quotes add constraint poison check (last <> 666)");
+  await append(
+    answerRecord(
+      at(0),
+      answerXml(equityXml("A"), equityXml("BAD", { quote: { lastprice: "666", bidprice: "--" } })),
+    ),
+  );
+  await load();
+  const before = await rowsOfQuery(pool, "select reason from dead_letters order by ordinal");
+  await pool.query("alter table quotes drop constraint poison");
+  await forgetPositions();
+
+  expect(await load()).toMatchObject({ quotes: 1, repeated: 1, deadLetters: 0 });
+
+  expect(before).toEqual([{ reason: "odd_field" }, { reason: "refused_by_database" }]);
+  expect(await rowsOfQuery(pool, "select reason from dead_letters")).toEqual([{ reason: "odd_field" }]);
 });
 
 /** Two loads may number instruments differently. */

@@ -1,6 +1,6 @@
 /** Databases that answer and take no archive: why, and what to do. */
 import { randomBytes } from "node:crypto";
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { afterAll, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import { databaseError } from "../../src/archive/connect/databaseError.ts";
@@ -53,50 +53,47 @@ async function poolAs(database: TestDatabase, role: string): Promise<pg.Pool> {
   return poolOn(database.url);
 }
 
-describe("a database that is read only", () => {
-  test("by its own setting says how to undo it, and that is how", async () => {
-    const { name, url } = await freshDatabase({ migrated: false });
-    await admin.query(`alter database ${name} set default_transaction_read_only = on`);
+test("a database that is read only by its own setting is named with the statement that undoes it, and that works", async () => {
+  const { name, url } = await freshDatabase({ migrated: false });
+  await admin.query(`alter database ${name} set default_transaction_read_only = on`);
 
-    const message = await messageOf(poolOn(url), migrating);
+  const message = await messageOf(poolOn(url), migrating);
 
-    expect(message).toMatch(
-      /^DATABASE_READ_ONLY: 127.0.0.1:5432\/db: the database is set to read only for \w+: run `/,
-    );
-    const [, remedy = ""] = /`(.*)`/.exec(message) ?? [];
-    const operator = await poolOn(url).connect();
-    for (const statement of remedy.split("; ")) await operator.query(statement);
-    operator.release(true);
-    expect((await migrate(poolOn(url), at(0))).version).toBeGreaterThan(0);
-  });
-
-  test("by its user's setting says so", async () => {
-    const { url, pool, name } = await freshDatabase({ migrated: false });
-    const { rows } = await pool.query<{ user: string }>("select current_user as user");
-    await admin.query(
-      `alter role ${rows[0]?.user} in database ${name} set default_transaction_read_only = on`,
-    );
-
-    const message = await messageOf(poolOn(url), migrating);
-
-    expect(message).toContain(
-      `alter role ${rows[0]?.user} in database ${name} reset default_transaction_read_only`,
-    );
-  });
-
-  test("by the address's own options says so", async () => {
-    const { url } = await freshDatabase();
-    const address = new URL(url);
-    address.searchParams.set("options", "-c default_transaction_read_only=on");
-
-    const message = await messageOf(poolOn(address.href), migrating);
-
-    expect(message).toContain("take it out of the options of DATABASE_URL");
-  });
+  expect(message).toMatch(
+    /^DATABASE_READ_ONLY: 127.0.0.1:5432\/db: the database is set to read only for \w+: run `/,
+  );
+  const [, remedy = ""] = /`(.*)`/.exec(message) ?? [];
+  const operator = await poolOn(url).connect();
+  for (const statement of remedy.split("; ")) await operator.query(statement);
+  operator.release(true);
+  expect((await migrate(poolOn(url), at(0))).version).toBeGreaterThan(0);
 });
 
-describe("a right that is missing", () => {
-  testBeside("to make tables is named with the statement that gives it, and that is enough", async () => {
+test("a database that is read only by its user's setting is named with that setting", async () => {
+  const { url, pool, name } = await freshDatabase({ migrated: false });
+  const { rows } = await pool.query<{ user: string }>("select current_user as user");
+  await admin.query(`alter role ${rows[0]?.user} in database ${name} set default_transaction_read_only = on`);
+
+  const message = await messageOf(poolOn(url), migrating);
+
+  expect(message).toContain(
+    `alter role ${rows[0]?.user} in database ${name} reset default_transaction_read_only`,
+  );
+});
+
+test("a database that is read only by the address's options is named with those options", async () => {
+  const { url } = await freshDatabase();
+  const address = new URL(url);
+  address.searchParams.set("options", "-c default_transaction_read_only=on");
+
+  const message = await messageOf(poolOn(address.href), migrating);
+
+  expect(message).toContain("take it out of the options of DATABASE_URL");
+});
+
+testBeside(
+  "a missing right to make tables is named with the statement that grants it, and that is enough",
+  async () => {
     const database = await freshDatabase({ migrated: false });
     const pool = await poolAs(database, await makeRole());
 
@@ -112,33 +109,33 @@ describe("a right that is missing", () => {
     await operator.query(remedy);
     operator.release(true);
     expect((await migrating(pool)).version).toBeGreaterThan(0);
-  });
+  },
+);
 
-  test("to any schema is named", async () => {
-    const database = await freshDatabase({ migrated: false });
-    await database.pool.query("revoke all on schema public from public");
-    const pool = await poolAs(database, await makeRole());
+test("a missing right to any schema is named", async () => {
+  const database = await freshDatabase({ migrated: false });
+  await database.pool.query("revoke all on schema public from public");
+  const pool = await poolAs(database, await makeRole());
 
-    expect(await messageOf(pool, migrating)).toMatch(
-      /may use no schema of its search path: run `grant usage, create on/,
-    );
-  });
+  expect(await messageOf(pool, migrating)).toMatch(
+    /may use no schema of its search path: run `grant usage, create on/,
+  );
+});
 
-  test("to tables of another role is named with both roles", async () => {
-    const database = await freshDatabase();
-    const role = await makeRole();
-    await database.pool.query(`grant create on schema public to ${role}`);
-    const pool = await poolAs(database, role);
+test("a missing right to tables of another role is named with both roles", async () => {
+  const database = await freshDatabase();
+  const role = await makeRole();
+  await database.pool.query(`grant create on schema public to ${role}`);
+  const pool = await poolAs(database, role);
 
-    const message = await messageOf(pool, () =>
-      pool.query("insert into sources (name, kind) values ('a', 'import')"),
-    );
+  const message = await messageOf(pool, () =>
+    pool.query("insert into sources (name, kind) values ('a', 'import')"),
+  );
 
-    expect(message).toMatch(/^DATABASE_RIGHTS_MISSING: .*permission denied for table sources/);
-    expect(message).toMatch(
-      new RegExp(`the role ${role} does not own .* and \\d+ more, which \\w+ does: use that role`),
-    );
-  });
+  expect(message).toMatch(/^DATABASE_RIGHTS_MISSING: .*permission denied for table sources/);
+  expect(message).toMatch(
+    new RegExp(`the role ${role} does not own .* and \\d+ more, which \\w+ does: use that role`),
+  );
 });
 
 testBeside("an archive is made beside tables of another role", async () => {
@@ -158,31 +155,29 @@ test("an error that blames no setting stays as it came", async () => {
   expect(await explain(pool, error)).toBe(error);
 });
 
-describe("a loader whose database becomes read only", () => {
-  test("says so, tries every 30 s, and goes on by itself when it can be written again", async () => {
-    const { name, url, pool: watcher } = await freshDatabase();
-    const journalDir = tempDir();
-    const answer = (second: number) => answerRecord(at(second), answerXml(equityXml("A")));
-    await appendAll(journalDir, [answer(0)]);
-    await admin.query(`alter database ${name} set default_transaction_read_only = on`);
-    const clock = createTestClock(undefined, {
-      onSleep: async () => {
-        await appendAll(journalDir, [answer(60)], { clock: createTestClock(at(60)) });
-        await admin.query(`alter database ${name} reset default_transaction_read_only`);
-      },
-    });
-    const failures: { error: unknown; waitMs: number }[] = [];
-    const pool = poolOn(url);
-    let loader: ReturnType<typeof startLoader> | undefined;
-
-    await new Promise<void>((resolve) => {
-      const onFailure = (error: unknown, waitMs: number) => void failures.push({ error, waitMs });
-      loader = startLoader({ pool, journalDir, clock, onFailure, onRecovered: resolve });
-    });
-    await loader?.close(1_000);
-
-    expect(failures).toMatchObject([{ waitMs: 30_000, error: { code: "DATABASE_READ_ONLY" } }]);
-    expect(await countsOf(watcher)).toMatchObject({ responses: 2 });
-    expect((await loadAll({ pool, journalDir, clock })).responses).toBe(0);
+test("a loader whose database becomes read only says so, tries every 30 s, and goes on by itself afterwards", async () => {
+  const { name, url, pool: watcher } = await freshDatabase();
+  const journalDir = tempDir();
+  const answer = (second: number) => answerRecord(at(second), answerXml(equityXml("A")));
+  await appendAll(journalDir, [answer(0)]);
+  await admin.query(`alter database ${name} set default_transaction_read_only = on`);
+  const clock = createTestClock(undefined, {
+    onSleep: async () => {
+      await appendAll(journalDir, [answer(60)], { clock: createTestClock(at(60)) });
+      await admin.query(`alter database ${name} reset default_transaction_read_only`);
+    },
   });
+  const failures: { error: unknown; waitMs: number }[] = [];
+  const pool = poolOn(url);
+  let loader: ReturnType<typeof startLoader> | undefined;
+
+  await new Promise<void>((resolve) => {
+    const onFailure = (error: unknown, waitMs: number) => void failures.push({ error, waitMs });
+    loader = startLoader({ pool, journalDir, clock, onFailure, onRecovered: resolve });
+  });
+  await loader?.close(1_000);
+
+  expect(failures).toMatchObject([{ waitMs: 30_000, error: { code: "DATABASE_READ_ONLY" } }]);
+  expect(await countsOf(watcher)).toMatchObject({ responses: 2 });
+  expect((await loadAll({ pool, journalDir, clock })).responses).toBe(0);
 });

@@ -46,7 +46,7 @@ async function rowsContent(pool: pg.Pool) {
 describe("however rows come in, they are the same rows", () => {
   handOnDatabases();
 
-  test("new ones, and ones whose answers are there while they are not", async () => {
+  test("rows come in the same if they are new, and if their answers are there while they are not", async () => {
     const { pool, append, load, forgetPositions } = await loadingWorld();
     await append(...manyAnswers(40));
     const first = await load();
@@ -61,7 +61,7 @@ describe("however rows come in, they are the same rows", () => {
     expect(await rowsContent(pool)).toEqual(content);
   });
 
-  test("ones that are there while their answers are not are met by COPY and counted as repeated", async () => {
+  test("rows that are there while their answers are not are met by COPY and counted as repeated", async () => {
     const { pool, append, load, forgetPositions } = await loadingWorld();
     await append(...manyAnswers(40));
     const first = await load();
@@ -77,7 +77,7 @@ describe("however rows come in, they are the same rows", () => {
     expect(await rowsContent(pool)).toEqual(content);
   });
 
-  test("old and new ones in one batch", async () => {
+  test("old and new rows come in together in one batch", async () => {
     const { pool, append, load, forgetPositions } = await loadingWorld();
     await append(...manyAnswers(30));
     const first = await load();
@@ -93,7 +93,7 @@ describe("however rows come in, they are the same rows", () => {
     expect(await rowsContent(pool)).toEqual(content);
   });
 
-  test("in one batch or in many", async () => {
+  test("rows come in the same in one batch or in many", async () => {
     const answers = manyAnswers(24).map((record, offset) => rowsOf(record, { segment: "s", offset }));
     const [one, many] = [await loadingWorld(), await loadingWorld()];
     const loadCut = async (pool: pg.Pool, size: number) => {
@@ -115,7 +115,7 @@ describe("however rows come in, they are the same rows", () => {
     expect(await contentOf(many.pool)).toEqual(await contentOf(one.pool));
   });
 
-  test("one answer twice in a journal", async () => {
+  test("an answer that stands twice in a journal is stored once", async () => {
     const { pool, append, load } = await loadingWorld();
     const answers = manyAnswers(2);
     await append(...answers, ...answers);
@@ -130,7 +130,7 @@ describe("a batch", () => {
 
   const batch = (answers: AnswerRows[]) => ({ segment: "s", from: 0, to: 10, answers, notes: [] });
 
-  test("without answers moves the position, and one without quotes is loaded as it is", async () => {
+  test("a batch without answers moves the position, and one without quotes is loaded as it is", async () => {
     const { pool } = await loadingWorld();
 
     expect(await loadBatch(pool, batch([]))).toMatchObject({ responses: 0 });
@@ -143,7 +143,7 @@ describe("a batch", () => {
   });
 
   test.each([0, 5, 20])(
-    "that begins at %d of a segment loaded to 10 is another program's, and stores nothing",
+    "a batch that begins at %d of a segment loaded to 10 is another program's, and stores nothing",
     async (from) => {
       const { pool } = await loadingWorld();
       await loadBatch(pool, batch([]));
@@ -157,49 +157,47 @@ describe("a batch", () => {
     },
   );
 
-  test("across months lands in each month's partition", async () => {
+  test("a batch across months, old ones too, lands in each month's partition", async () => {
     const { pool, append, load } = await loadingWorld();
-    const midnight = "2026-10-31T23:59:59.999999Z";
-    await append(
-      ...[midnight, "2026-11-01T00:00:00.000000Z"].map((time) =>
-        answerRecord(time, answerXml(equityXml("A"))),
-      ),
-    );
+    const times = [
+      "2011-03-16T14:51:44.123456Z",
+      "2026-10-31T23:59:59.999999Z",
+      "2026-11-01T00:00:00.000000Z",
+    ] as const;
+    await append(...times.map((time) => answerRecord(time, answerXml(equityXml("A")))));
 
-    expect(await load()).toMatchObject({ quotes: 2 });
+    expect(await load()).toMatchObject({ quotes: 3 });
     for (const table of ["quotes", "extended_quotes", "responses"]) {
       const months = await rowsOfQuery(
         pool,
         `select distinct date_trunc('month', observed_at)::date as month from ${table} order by 1`,
       );
-      expect(months).toEqual([{ month: "2026-10-01" }, { month: "2026-11-01" }]);
+      expect(months.map(({ month }) => month)).toEqual(["2011-03-01", "2026-10-01", "2026-11-01"]);
     }
   });
 });
 
-describe("a partition that was there a moment ago", () => {
-  test("is made again, and no quote is lost to its absence", async () => {
-    const { pool, journalDir, append } = await loadingWorld();
-    const reports: LoadReport[] = [];
-    const loader = startLoader({
-      ...{ pool, journalDir, clock: createTestClock() },
-      onLoaded: (report) => reports.push(report),
-    });
-    await append(...manyAnswers(2));
-    await loader.drain();
-    const parts = await rowsOfQuery(
-      pool,
-      "select inhrelid::regclass::text as part from pg_inherits where inhparent = 'quotes'::regclass",
-    );
-    for (const { part } of parts) await pool.query(`drop table ${String(part)}`);
-
-    await append(...manyAnswers(2, 60));
-    await loader.drain();
-    await loader.close(5_000);
-
-    expect(reports).toHaveLength(2);
-    expect(reports[1]).toMatchObject({ responses: 2, quotes: 44, deadLetters: 2 });
+test("a partition that was dropped meanwhile is made again, and no quote is lost to its absence", async () => {
+  const { pool, journalDir, append } = await loadingWorld();
+  const reports: LoadReport[] = [];
+  const loader = startLoader({
+    ...{ pool, journalDir, clock: createTestClock() },
+    onLoaded: (report) => reports.push(report),
   });
+  await append(...manyAnswers(2));
+  await loader.drain();
+  const parts = await rowsOfQuery(
+    pool,
+    "select inhrelid::regclass::text as part from pg_inherits where inhparent = 'quotes'::regclass",
+  );
+  for (const { part } of parts) await pool.query(`drop table ${String(part)}`);
+
+  await append(...manyAnswers(2, 60));
+  await loader.drain();
+  await loader.close(5_000);
+
+  expect(reports).toHaveLength(2);
+  expect(reports[1]).toMatchObject({ responses: 2, quotes: 44, deadLetters: 2 });
 });
 
 describe("two loaders at once", () => {
@@ -220,7 +218,7 @@ describe("two loaders at once", () => {
     );
   }
 
-  test("with the same instruments in other orders neither wait for ever nor lose a row", async () => {
+  test("two loaders with the same instruments in other orders neither wait for ever nor lose a row", async () => {
     const { url, pool, journalDir, append } = await loadingWorld();
     for (let segment = 0; segment < 8; segment++) await append(...crossing(segment));
     const names = (await listSegments(journalDir)).map(({ name }) => name);
@@ -242,7 +240,7 @@ describe("two loaders at once", () => {
     ]);
   });
 
-  test("with the same answers in two segments store each row once", async () => {
+  test("two loaders with the same answers in two segments store each row once", async () => {
     const { url, pool, journalDir, append } = await loadingWorld();
     // Of two that find a dividend changed one gives way, and reads its part again in batches: it is as large as one of these.
     await append(...manyAnswers(15));
@@ -268,7 +266,7 @@ describe("two loaders at once", () => {
     end $$;
     create trigger in_the_way after insert on responses for each statement execute function in_the_way()`;
 
-  test("that lock each other out all the same: the one that is ended tries again at once", async () => {
+  test("a loader that the database ends in a deadlock tries again at once", async () => {
     const { pool, append, load } = await loadingWorld();
     await append(...manyAnswers(3));
     await pool.query(inTheWay(3));
@@ -276,7 +274,7 @@ describe("two loaders at once", () => {
     expect(await load()).toMatchObject({ responses: 3, quotes: 66, repeated: 0 });
   });
 
-  test("is given up after five tries, and nothing is stored", async () => {
+  test("a loader gives up after five deadlocks, and nothing is stored", async () => {
     const { pool, append, load } = await loadingWorld();
     await append(...manyAnswers(3));
     await pool.query(inTheWay(5));
@@ -292,34 +290,47 @@ describe("a quote that the database refuses among 1,000", () => {
     ["first", 0],
     ["in the middle", 500],
     ["last", 999],
-  ])("costs itself alone when it comes %s", async (_where, place) => {
-    const { pool, append, load, forgetPositions } = await loadingWorld();
-    await pool.query("alter table extended_quotes add check (previous_close <> 666)");
-    const item = (n: number) =>
-      equityXml(`S${n % 100}`, n === place ? { extended: { prevclose: "666" } } : {});
-    await append(
-      ...Array.from({ length: 10 }, (_, a) =>
-        answerRecord(at(a), answerXml(...Array.from({ length: 100 }, (_, n) => item(a * 100 + n)))),
-      ),
-    );
+  ])(
+    "a quote that the database refuses among 1,000 costs itself alone when it comes %s",
+    async (_where, place) => {
+      const { pool, append, load, forgetPositions } = await loadingWorld();
+      await pool.query("alter table extended_quotes add check (previous_close <> 666)");
+      const item = (n: number) =>
+        equityXml(`S${n % 100}`, n === place ? { extended: { prevclose: "666" } } : {});
+      await append(
+        ...Array.from({ length: 10 }, (_, a) =>
+          answerRecord(at(a), answerXml(...Array.from({ length: 100 }, (_, n) => item(a * 100 + n)))),
+        ),
+      );
 
-    expect(await load()).toMatchObject({ responses: 10, quotes: 999, repeated: 0, deadLetters: 1 });
-    const content = await rowsContent(pool);
-    await forgetPositions();
-    expect(await load()).toMatchObject({ responses: 0, quotes: 0, repeated: 999, deadLetters: 0 });
-    expect(await rowsContent(pool)).toEqual(content);
-    expect(
-      await rowsOfQuery(pool, "select instrument, observed_at = $1 as there from dead_letters", [
-        at((place / 100) | 0),
-      ]),
-    ).toEqual([{ instrument: `S${place % 100}`, there: true }]);
-  });
+      expect(await load()).toMatchObject({ responses: 10, quotes: 999, repeated: 0, deadLetters: 1 });
+      const content = await rowsContent(pool);
+      await forgetPositions();
+      expect(await load()).toMatchObject({ responses: 0, quotes: 0, repeated: 999, deadLetters: 0 });
+      expect(await rowsContent(pool)).toEqual(content);
+      expect(
+        await rowsOfQuery(
+          pool,
+          "select instrument, observed_at = $1 as there, reason, detail, fragment from dead_letters",
+          [at((place / 100) | 0)],
+        ),
+      ).toEqual([
+        {
+          instrument: `S${place % 100}`,
+          there: true,
+          reason: "refused_by_database",
+          detail: expect.stringMatching(/^23514: /),
+          fragment: expect.stringContaining('"previousClose":"666"'),
+        },
+      ]);
+    },
+  );
 
   /** Citus has no triggers on tables that are cut. */
   const testTriggers = unlessOnCitus("which has no triggers on cut tables: a load that finds no partition.");
 
   testTriggers(
-    "is none when a partition is missing: that stops the load, and no quote is lost to it",
+    "a missing partition refuses no quote: it stops the load, and no quote is lost to it",
     async () => {
       const { pool, append, load } = await loadingWorld();
       await append(...manyAnswers(1));
@@ -359,7 +370,7 @@ describe("what is stored is what was read", () => {
       ),
     );
 
-  test.each(["by COPY", "by merging"])("numbers to the last digit, %s", async (way) => {
+  test.each(["by COPY", "by merging"])("numbers are stored to the last digit, %s", async (way) => {
     const { pool } = await loadingWorld();
     const texts = fc.sample(
       fc.tuple(
@@ -403,7 +414,7 @@ describe("what is stored is what was read", () => {
     expect(await countsOf(pool)).toMatchObject({ quotes: 400, extended_quotes: 400, dead_letters: 0 });
   });
 
-  test("names with quotes, backslashes, braces, white space and any other character", async () => {
+  test("names are stored with quotes, backslashes, braces, white space and any other character", async () => {
     const { pool } = await loadingWorld();
     const name = fc.oneof(
       fc.string({ unit: fc.constantFrom(..."\\\"'{},\t\n \u0000NUL123 é🙂"), minLength: 1 }),

@@ -1,6 +1,6 @@
 /** The prices by which chains are planned: of each symbol the newest quote that has one. */
 import { expect, test } from "@jest/globals";
-import { readLastPrices } from "../../src/archive/ask/lastPrices.ts";
+import { readLastPrices } from "../../src/archive/ask/quotes.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 

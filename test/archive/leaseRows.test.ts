@@ -78,166 +78,160 @@ const claim = async (
   at = store,
 ): Promise<Granted | null> => (await at.claim([{ account, seen }], by, dead))[0] ?? null;
 
-describe("a collector that joins", () => {
-  test("has the lowest number that is free, and its host's name, or one that says its number", async () => {
-    const first = await store.join(self(1), telling());
-    const beside = await store.join(self(2, "r", "quotes-1"), telling());
-    const elsewhere = await store.join(self(3, "r", "quotes-1-3"), telling());
-    const third = await store.join(self(4, "r", "quotes-1"), telling());
-    await timed.query("delete from collectors where id = $1", [uuid(2)]);
-    const again = await store.join(self(5, "r", "quotes-3"), telling());
+test("a collector that joins gets the lowest free number, and its host's name or one that says its number", async () => {
+  const first = await store.join(self(1), telling());
+  const beside = await store.join(self(2, "r", "quotes-1"), telling());
+  const elsewhere = await store.join(self(3, "r", "quotes-1-3"), telling());
+  const third = await store.join(self(4, "r", "quotes-1"), telling());
+  await timed.query("delete from collectors where id = $1", [uuid(2)]);
+  const again = await store.join(self(5, "r", "quotes-3"), telling());
 
-    expect([first, beside, elsewhere, third, again]).toMatchObject([
-      { number: 0, name: "quotes-1" },
-      { number: 1, name: "quotes-1-1" },
-      { number: 2, name: "quotes-1-3" },
-      { number: 3, name: `quotes-1-${uuid(4)}` },
-      { number: 1, name: "quotes-3" },
-    ]);
+  expect([first, beside, elsewhere, third, again]).toMatchObject([
+    { number: 0, name: "quotes-1" },
+    { number: 1, name: "quotes-1-1" },
+    { number: 2, name: "quotes-1-3" },
+    { number: 3, name: `quotes-1-${uuid(4)}` },
+    { number: 1, name: "quotes-3" },
+  ]);
+});
+
+test("a collector keeps number and name after a restart, on whatever host it comes back", async () => {
+  await store.join(self(1), telling());
+  await store.release(self(1), [], { journalLag: 7 });
+  const left = (await timed.query("select stopped, journal_lag from collectors")).rows;
+  const back = await store.join(self(1, "later", "quotes-9"), telling({ jobsDigest: "e" }));
+
+  expect(left).toEqual([{ stopped: true, journal_lag: "7" }]);
+  expect(back).toMatchObject({ number: 0, name: "quotes-1" });
+  expect((await store.look()).collectors).toMatchObject([{ run: "later", stopped: false, jobsDigest: "e" }]);
+  expect((await timed.query("select host from collectors")).rows).toEqual([{ host: "quotes-9" }]);
+});
+
+test("twenty collectors that join at the same time get numbers of their own, and a 257th is refused", async () => {
+  const joined = await Promise.all(
+    Array.from({ length: 20 }, (_, place) => store.join(self(place, "r", "quotes"), telling())),
+  );
+  await timed.query(
+    `insert into collectors select gen_random_uuid(), n, 'other ' || n, run, pid, host, version, started_at, seen_at, beat, stopped,
+       jobs_digest, files, knows from collectors, generate_series(20, 255) n where number = 0`,
+  );
+
+  expect(joined.map(({ number }) => number).toSorted((a, b) => a - b)).toEqual(
+    joined.map((_, place) => place),
+  );
+  expect(new Set(joined.map(({ name }) => name)).size).toBe(20);
+  await expect(store.join(self(999), telling())).rejects.toMatchObject({ code: "COLLECTORS_TOO_MANY" });
+  expect(await store.join(self(3), telling())).toEqual(joined[3]);
+});
+
+test("a collector may have a clock that is off by years, and a journal of terabytes", async () => {
+  await store.join(self(1), telling({ clockOffsetMs: -1e13, journalLag: 5e12 }));
+
+  expect((await timed.query("select journal_lag, clock_offset_ms from collectors")).rows).toEqual([
+    { journal_lag: "5000000000000", clock_offset_ms: -2147483647 },
+  ]);
+});
+
+test("a lease lasts seven seconds from its last renewal", async () => {
+  await claim("main", self(1));
+  const expired = async () => (await store.look()).leases.map((lease) => lease.expired);
+  await setClock(nowMs + 6_999);
+  expect(await expired()).toEqual([false]);
+  const { renewed, leases, isKnown } = await store.round(self(1), telling(), [
+    held("main", 1),
+    held("other", 1),
+  ]);
+  await setClock(nowMs + 6_999);
+
+  expect({ renewed, leases, isKnown }).toMatchObject({
+    ...{ renewed: ["main"], isKnown: false },
+    leases: [{ account: "main", fence: 1, holder: uuid(1), run: "run-1", beat: 1, expired: false }],
   });
+  expect(await expired()).toEqual([false]);
+  await setClock(nowMs + 1);
+  expect(await expired()).toEqual([true]);
+  await setClock(nowMs - 7_001);
+  expect(await expired()).toEqual([true]);
+});
 
-  test("is the same after a restart, on whatever host it comes back", async () => {
-    await store.join(self(1), telling());
-    await store.release(self(1), [], { journalLag: 7 });
-    const left = (await timed.query("select stopped, journal_lag from collectors")).rows;
-    const back = await store.join(self(1, "later", "quotes-9"), telling({ jobsDigest: "e" }));
+test("an expired lease stays its holder's until another collector claims it, which gets the holder's governor", async () => {
+  await store.join(self(1), telling());
+  await claim("main", self(1));
+  await store.round(self(1), telling(), [held("main", 1, { sent: [0.5] })]);
+  await setClock(nowMs + 60_000);
+  const { renewed } = await store.round(self(1), telling(), [held("main", 1, { sent: [1.5] })]);
+  await setClock(nowMs + 8_000);
 
-    expect(left).toEqual([{ stopped: true, journal_lag: "7" }]);
-    expect(back).toMatchObject({ number: 0, name: "quotes-1" });
-    expect((await store.look()).collectors).toMatchObject([
-      { run: "later", stopped: false, jobsDigest: "e" },
-    ]);
-    expect((await timed.query("select host from collectors")).rows).toEqual([{ host: "quotes-9" }]);
+  const hasty = await claim("main", self(2), { dead: ["run-3"], seen: { fence: 1, beat: 1 } });
+  const granted = await claim("main", self(2), { dead: [], seen: { fence: 1, beat: 2 } });
+  const late = await store.round(self(1), telling(), [held("main", 1)]);
+  const given = await store.release(self(1), [held("main", 1)], null);
+
+  expect(renewed).toEqual(["main"]);
+  expect(hasty).toBeNull();
+  expect(granted).toEqual({
+    ...{ account: "main", fence: 2, how: "expired", governor: { sent: [1.5] } },
+    ...{ agoMs: 8_000, previous: "quotes-1" },
+    renewedMs: START_MS + 60_000,
   });
+  expect([late.renewed, given]).toEqual([[], []]);
+  expect(await store.round(self(2), telling(), [held("main", 2)])).toMatchObject({ renewed: ["main"] });
+});
 
-  test("has a number of its own when twenty come at once; of 256 none is left for one more", async () => {
-    const joined = await Promise.all(
-      Array.from({ length: 20 }, (_, place) => store.join(self(place, "r", "quotes"), telling())),
-    );
-    await timed.query(
-      `insert into collectors select gen_random_uuid(), n, 'other ' || n, run, pid, host, version, started_at, seen_at, beat, stopped,
-         jobs_digest, files, knows from collectors, generate_series(20, 255) n where number = 0`,
-    );
+test("a released lease is free at once, and may be released again if the answer was lost", async () => {
+  await claim("main", self(1));
+  const released = await store.release(self(1), [held("main", 1, "first")], { journalLag: null });
+  const again = await store.release(self(1), [held("main", 1, "again")], { journalLag: null });
+  const renewed = await store.round(self(1), telling(), [held("main", 1)]);
+  const granted = await claim("main", self(2));
 
-    expect(joined.map(({ number }) => number).toSorted((a, b) => a - b)).toEqual(
-      joined.map((_, place) => place),
-    );
-    expect(new Set(joined.map(({ name }) => name)).size).toBe(20);
-    await expect(store.join(self(999), telling())).rejects.toMatchObject({ code: "COLLECTORS_TOO_MANY" });
-    expect(await store.join(self(3), telling())).toEqual(joined[3]);
+  expect([released, again, renewed.renewed]).toEqual([["main"], ["main"], []]);
+  expect(granted).toMatchObject({ fence: 2, how: "released", governor: "again", agoMs: 0, previous: null });
+});
+
+test("a lease of a dead run is granted to the next run at once, also of one's own run whose answer was lost", async () => {
+  await claim("main", self(1));
+
+  expect(await claim("main", self(1, "later"))).toBeNull();
+  expect(await claim("main", self(1, "later"), { dead: ["run-1"], seen: null })).toMatchObject({
+    ...{ fence: 2, how: "restarted" },
   });
-
-  test("may have a clock that is off by years, and a journal of terabytes", async () => {
-    await store.join(self(1), telling({ clockOffsetMs: -1e13, journalLag: 5e12 }));
-
-    expect((await timed.query("select journal_lag, clock_offset_ms from collectors")).rows).toEqual([
-      { journal_lag: "5000000000000", clock_offset_ms: -2147483647 },
-    ]);
+  expect(await claim("main", self(1, "later"), { dead: ["later"], seen: null })).toMatchObject({
+    ...{ fence: 3, how: "restarted" },
   });
 });
 
-describe("a lease", () => {
-  test("is kept by whoever renews it, for seven seconds at a time", async () => {
-    await claim("main", self(1));
-    const expired = async () => (await store.look()).leases.map((lease) => lease.expired);
-    await setClock(nowMs + 6_999);
-    expect(await expired()).toEqual([false]);
-    const { renewed, leases, isKnown } = await store.round(self(1), telling(), [
-      held("main", 1),
-      held("other", 1),
-    ]);
-    await setClock(nowMs + 6_999);
+test("a lease gets a fence that was never granted before, even after its row was deleted", async () => {
+  await claim("main", self(1));
+  await claim("main", self(2), { dead: ["run-1"], seen: null });
+  await timed.query("delete from leases");
 
-    expect({ renewed, leases, isKnown }).toMatchObject({
-      ...{ renewed: ["main"], isKnown: false },
-      leases: [{ account: "main", fence: 1, holder: uuid(1), run: "run-1", beat: 1, expired: false }],
-    });
-    expect(await expired()).toEqual([false]);
-    await setClock(nowMs + 1);
-    expect(await expired()).toEqual([true]);
-    await setClock(nowMs - 7_001);
-    expect(await expired()).toEqual([true]);
+  expect(await claim("main", self(1))).toMatchObject({
+    fence: 3,
+    how: "new",
+    governor: null,
   });
+});
 
-  test("that has expired is its holder's still, until another one takes it: that one learns what it has known", async () => {
-    await store.join(self(1), telling());
-    await claim("main", self(1));
-    await store.round(self(1), telling(), [held("main", 1, { sent: [0.5] })]);
-    await setClock(nowMs + 60_000);
-    const { renewed } = await store.round(self(1), telling(), [held("main", 1, { sent: [1.5] })]);
-    await setClock(nowMs + 8_000);
+test("the history of a lease is kept for 400 days", async () => {
+  await store.join(self(1), telling());
+  await claim("main", self(1));
+  await setClock(nowMs + 399 * 86_400_000);
+  await claim("main", self(2), { dead: ["run-1"], seen: null });
+  await setClock(nowMs + 2 * 86_400_000);
+  await claim("main", self(1), { dead: ["run-2"], seen: null });
 
-    const hasty = await claim("main", self(2), { dead: ["run-3"], seen: { fence: 1, beat: 1 } });
-    const granted = await claim("main", self(2), { dead: [], seen: { fence: 1, beat: 2 } });
-    const late = await store.round(self(1), telling(), [held("main", 1)]);
-    const given = await store.release(self(1), [held("main", 1)], null);
-
-    expect(renewed).toEqual(["main"]);
-    expect(hasty).toBeNull();
-    expect(granted).toEqual({
-      ...{ account: "main", fence: 2, how: "expired", governor: { sent: [1.5] } },
-      ...{ agoMs: 8_000, previous: "quotes-1" },
-      renewedMs: START_MS + 60_000,
-    });
-    expect([late.renewed, given]).toEqual([[], []]);
-    expect(await store.round(self(2), telling(), [held("main", 2)])).toMatchObject({ renewed: ["main"] });
-  });
-
-  test("that was given back is free at once; whoever did not hear that this was done may say it again", async () => {
-    await claim("main", self(1));
-    const released = await store.release(self(1), [held("main", 1, "first")], { journalLag: null });
-    const again = await store.release(self(1), [held("main", 1, "again")], { journalLag: null });
-    const renewed = await store.round(self(1), telling(), [held("main", 1)]);
-    const granted = await claim("main", self(2));
-
-    expect([released, again, renewed.renewed]).toEqual([["main"], ["main"], []]);
-    expect(granted).toMatchObject({ fence: 2, how: "released", governor: "again", agoMs: 0, previous: null });
-  });
-
-  test("of a run that is dead is the next run's at once, also of one's own where the answer was lost", async () => {
-    await claim("main", self(1));
-
-    expect(await claim("main", self(1, "later"))).toBeNull();
-    expect(await claim("main", self(1, "later"), { dead: ["run-1"], seen: null })).toMatchObject({
-      ...{ fence: 2, how: "restarted" },
-    });
-    expect(await claim("main", self(1, "later"), { dead: ["later"], seen: null })).toMatchObject({
-      ...{ fence: 3, how: "restarted" },
-    });
-  });
-
-  test("has a fence that was never given before, even after its row was deleted", async () => {
-    await claim("main", self(1));
-    await claim("main", self(2), { dead: ["run-1"], seen: null });
-    await timed.query("delete from leases");
-
-    expect(await claim("main", self(1))).toMatchObject({
-      fence: 3,
-      how: "new",
-      governor: null,
-    });
-  });
-
-  test("is told of for 400 days", async () => {
-    await store.join(self(1), telling());
-    await claim("main", self(1));
-    await setClock(nowMs + 399 * 86_400_000);
-    await claim("main", self(2), { dead: ["run-1"], seen: null });
-    await setClock(nowMs + 2 * 86_400_000);
-    await claim("main", self(1), { dead: ["run-2"], seen: null });
-
-    expect(await history()).toMatchObject([
-      { account: "main", fence: 2, collector: "quotes-2", how: "restarted", previous: "quotes-1" },
-      { account: "main", fence: 3, collector: "quotes-1", how: "restarted", previous: null },
-    ]);
-  });
+  expect(await history()).toMatchObject([
+    { account: "main", fence: 2, collector: "quotes-2", how: "restarted", previous: "quotes-1" },
+    { account: "main", fence: 3, collector: "quotes-1", how: "restarted", previous: null },
+  ]);
 });
 
 describe("an epoch", () => {
   const next = { jobsDigest: "d", accounts: ["b", "a"], prices: null };
   const from = (fromMs: number) => ({ ...next, fromMs });
 
-  test("is proposed once, and is in force from its instant on", async () => {
+  test("an epoch is proposed once, and is in force from its instant on", async () => {
     const first = await store.propose(0, from(START_MS), "quotes-1");
     const proposed = await Promise.all(
       Array.from({ length: 8 }, () => store.propose(1, from(START_MS + 14_000.5), "quotes-2")),
@@ -254,7 +248,7 @@ describe("an epoch", () => {
     expect((await store.look()).epochs).toMatchObject([{ number: 2 }]);
   });
 
-  test("is told to one who joins if it was in force within a day: slots that last yet began in it", async () => {
+  test("a collector that joins hears of the epochs that were in force within a day", async () => {
     for (const number of [0, 1, 2, 3]) {
       await store.propose(number, from(number < 3 ? nowMs : nowMs + 14_000), "quotes-1");
       await setClock(nowMs + 13 * 3_600_000);
@@ -267,7 +261,7 @@ describe("an epoch", () => {
     expect(epochs[2]).toEqual({ ...(await store.look()).epochs.at(-1) });
   });
 
-  test("is kept for 400 days, and for as long as it is in force", async () => {
+  test("an epoch is kept for 400 days, and for as long as it is in force", async () => {
     await store.propose(0, from(nowMs), "quotes-1");
     await setClock(nowMs + 1);
     await store.propose(1, from(nowMs), "quotes-1");
@@ -412,7 +406,7 @@ describe("twelve contenders for eight accounts", () => {
     return { act, renew, granted };
   }
 
-  test("never both renew one, and every grant has its own fence, however they stall and however the database's clock jumps", async () => {
+  test("two contenders never both renew a lease, and every grant has its own fence, however they stall and however the database's clock jumps", async () => {
     let takenOver = 0;
     await fc.assert(
       fc.asyncProperty(fc.infiniteStream(fc.nat()), async (chance) => {
@@ -542,7 +536,7 @@ describe("the fleet in memory", () => {
     { ...claiming, who: process(1, 2), dead: ["run-1-1"] },
   ];
 
-  test("does and says what that in the database does and says", async () => {
+  test("the fleet in memory does and says what the fleet in the database does and says", async () => {
     const done: Record<string, number> = {};
     await fc.assert(
       fc.asyncProperty(fc.array(command, { maxLength: 60, size: "max" }), async (commands) => {
@@ -585,7 +579,7 @@ describe("the fleet in memory", () => {
     expect(Object.keys(done).toSorted()).toEqual(["expired", "new", "refused", "released", "restarted"]);
   });
 
-  test("can be away, silent, or slow for all or for one, and lose an answer to what it has done", async () => {
+  test("the fleet in memory can be away, silent, or slow for all or for one, and lose an answer", async () => {
     const slept: number[] = [];
     const memory = memoryLeases({ now: clock.now, sleep: async (ms) => void slept.push(ms) });
     const faults: LeaseFaults = {};

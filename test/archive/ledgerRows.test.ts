@@ -1,11 +1,6 @@
 /** The ledger in the database: what was due, what came of it, and the slots in which nothing ran. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import {
-  insertLedger,
-  MAX_DOWN_ROWS,
-  readLastShares,
-  readStoredWithin,
-} from "../../src/archive/ledger/ledgerRows.ts";
+import { MAX_DOWN_ROWS, readLastShares, readStoredWithin } from "../../src/archive/ledger/ledgerRows.ts";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import { readCoverage, readUnknownInstruments } from "../../src/archive/ledger/coverageRows.ts";
 import { accountForDowntime, accountForLeftOpen } from "../../src/run/pastSlotNotes.ts";
@@ -14,7 +9,7 @@ import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";
 import { instantFromDate } from "../../src/clock.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
-import type { LedgerNote, MissReason } from "../../src/journal/ledger.ts";
+import type { LedgerNote } from "../../src/journal/ledger.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
 import { jobOf } from "../collect/jobOf.ts";
@@ -22,6 +17,7 @@ import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, at, symbolsCall } from "../support/journal.ts";
+import { insertNotes, instantOn20th, on20th, slotNote } from "../support/ledger.ts";
 import { type LoadingWorld, loadingWorld } from "../support/loading.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
@@ -32,28 +28,7 @@ beforeEach(async () => {
   await pool.query("truncate slots, misses, due_sets cascade");
 });
 
-/** A time on Friday 20 November 2026, UTC. */
-function on20th(time: string): Date {
-  return new Date(`2026-11-20T${time}${time.length === 5 ? ":00" : ""}Z`);
-}
-
-function slotNote(
-  time: string,
-  due: string[],
-  misses: [string, MissReason][] = [],
-  job = "list",
-): LedgerNote {
-  return { type: "slots", entries: [{ job, slotAt: instantFromDate(on20th(time)), due, misses }] };
-}
-
-async function load(...notes: LedgerNote[]): Promise<number> {
-  const client = await pool.connect();
-  try {
-    return await insertLedger(client, notes);
-  } finally {
-    client.release();
-  }
-}
+const load = (...notes: LedgerNote[]): Promise<number> => insertNotes(pool, ...notes);
 
 /** Every slot as `hh:mm due=stored+missed`. */
 async function slots(job = "list"): Promise<unknown[]> {
@@ -80,63 +55,34 @@ function scheduled(...jobs: Job[]): ReturnType<typeof scheduleJob>[] {
   return jobs.map((job) => scheduleJob(job, createCalendar()));
 }
 
-describe("a slot", () => {
-  test("is a row with due = stored + missed, and each miss a row with its reason", async () => {
-    await load(
-      slotNote(
-        "14:30",
-        ["AAPL", "GE", "KO"],
-        [
-          ["GE", "budget"],
-          ["KO", "unknown_symbol"],
-        ],
-      ),
-    );
+test("a slot is a row with due = stored + missed, and each miss a row with its reason", async () => {
+  await load(slotNote("14:30", ["AAPL", "GE", "KO"], { GE: "budget", KO: "unknown_symbol" }));
 
-    expect(await slots()).toEqual(["14:30 3=1+2"]);
-    expect(await misses()).toEqual(["14:30 GE budget", "14:30 KO unknown_symbol"]);
-  });
+  expect(await slots()).toEqual(["14:30 3=1+2"]);
+  expect(await misses()).toEqual(["14:30 GE budget", "14:30 KO unknown_symbol"]);
+});
 
-  test("loaded twice is there once", async () => {
-    const note = slotNote("14:30", ["AAPL", "GE"], [["GE", "budget"]]);
+test("a slot that is loaded twice is stored once", async () => {
+  const note = slotNote("14:30", ["AAPL", "GE"], { GE: "budget" });
 
-    const counts = [await load(note), await load(note), await load(note, note)];
+  const counts = [await load(note), await load(note), await load(note, note)];
 
-    expect(counts).toEqual([1, 0, 0]);
-    expect(await slots()).toEqual(["14:30 2=1+1"]);
-    expect(await misses()).toEqual(["14:30 GE budget"]);
-  });
+  expect(counts).toEqual([1, 0, 0]);
+  expect(await slots()).toEqual(["14:30 2=1+1"]);
+  expect(await misses()).toEqual(["14:30 GE budget"]);
+});
 
-  test("that a run left in its midst and the next one took up has stored what either of them stored", async () => {
-    await load(
-      slotNote(
-        "14:30",
-        ["AAPL", "GE", "KO"],
-        [
-          ["GE", "down"],
-          ["KO", "down"],
-        ],
-      ),
-    );
-    await load(
-      slotNote(
-        "14:30",
-        ["KO", "GE", "AAPL"],
-        [
-          ["AAPL", "refused"],
-          ["KO", "refused"],
-        ],
-      ),
-    );
+test("a slot that two runs settled has stored what either of them stored", async () => {
+  await load(slotNote("14:30", ["AAPL", "GE", "KO"], { GE: "down", KO: "down" }));
+  await load(slotNote("14:30", ["KO", "GE", "AAPL"], { AAPL: "refused", KO: "refused" }));
 
-    expect(await slots()).toEqual(["14:30 3=2+1"]);
-    expect(await misses()).toEqual(["14:30 KO refused"]);
-  });
+  expect(await slots()).toEqual(["14:30 3=2+1"]);
+  expect(await misses()).toEqual(["14:30 KO refused"]);
 });
 
 test("a simulated slot never stands for an account's: each has its own row, downtime and coverage", async () => {
   await load({ ...slotNote("14:30", ["AAPL"]), source: "simulated" });
-  await load(slotNote("14:30", ["AAPL"], [["AAPL", "transport"]]));
+  await load(slotNote("14:30", ["AAPL"], { AAPL: "transport" }));
 
   const rows = await rowsOfQuery(
     pool,
@@ -171,7 +117,7 @@ describe("slots that passed while nothing ran", () => {
     );
   }
 
-  test("are down, up to the one that still lasts, which is the new run's own", async () => {
+  test("slots that passed while nothing ran are down, but for the one that still lasts", async () => {
     await load(slotNote("14:30", ["AAPL", "GE"]));
 
     await restartAt(on20th("14:33:20"), job);
@@ -179,7 +125,7 @@ describe("slots that passed while nothing ran", () => {
     expect(await slots()).toEqual(["14:30 2=2+0", "14:31 2=0+2", "14:32 2=0+2"]);
   });
 
-  test("are accounted for once, however often and however late it is looked", async () => {
+  test("slots that passed while nothing ran are accounted for once, however often and however late", async () => {
     await load(slotNote("14:30", ["AAPL", "GE"]));
     const late = [slotNote("14:33", ["AAPL", "GE"]), slotNote("14:34", ["AAPL", "GE"])];
 
@@ -193,7 +139,7 @@ describe("slots that passed while nothing ran", () => {
     ]);
   });
 
-  test("over a night and a weekend are those of the sessions alone", async () => {
+  test("slots that passed over a night and a weekend are those of the sessions alone", async () => {
     await load(slotNote("20:57", ["AAPL", "GE"]));
 
     await restartAt(new Date("2026-11-23T14:31:30Z"), job);
@@ -207,7 +153,7 @@ describe("slots that passed while nothing ran", () => {
     ]);
   });
 
-  test("of a job that never ran before are none", async () => {
+  test("a job that never ran before has no slots that passed", async () => {
     await restartAt(on20th("15:30"), job);
 
     expect(await slots()).toEqual([]);
@@ -215,7 +161,7 @@ describe("slots that passed while nothing ran", () => {
 
   test("an interrupted slot counts what had been stored when the program was killed", async () => {
     const dir = tempDir();
-    const at = instantFromDate(on20th("14:31:02"));
+    const at = instantOn20th("14:31:02");
     const answer = answerRecord(at, answerXml(equityXml("AAPL")), { request: symbolsCall("AAPL") });
     await appendAll(dir, [answer]);
     await loadAll({ pool, journalDir: dir, clock: createTestClock() });
@@ -234,7 +180,7 @@ describe("slots that passed while nothing ran", () => {
     expect(delayed.size).toBe(0);
   });
 
-  test("for long are one row a slot, and coverage still adds up for each instrument", async () => {
+  test("a long downtime has one miss a slot, and coverage still adds up for each instrument", async () => {
     const due = Array.from({ length: 400 }, (_, index) => `S${index}`);
     await load(slotNote("14:29", due));
     const long = jobOf({ name: "list", symbols: due });
@@ -252,7 +198,7 @@ describe("slots that passed while nothing ran", () => {
     expect(rows[0]).toMatchObject({ expected: 331, stored: 1, missed: 330, reasons: { down: 330 } });
   });
 
-  test("for a year make notes that the journal can hold", () => {
+  test("a downtime of 100,000 slots makes notes that the journal can hold", () => {
     const slotAt = on20th("14:30");
     const year = Array.from({ length: 100_000 }, (_, minute) => ({
       slotAt: new Date(slotAt.getTime() - minute * 60_000),
@@ -268,10 +214,10 @@ describe("slots that passed while nothing ran", () => {
 
 test("unknown instruments are those of the newest slot of each job", async () => {
   await load(
-    slotNote("14:30", ["AAPL", "OLD"], [["OLD", "unknown_symbol"]]),
-    slotNote("14:31", ["AAPL", "OLD", "GE"], [["GE", "budget"]]),
-    slotNote("14:31", ["NEW"], [["NEW", "unknown_symbol"]], "other"),
-    slotNote("14:31", ["GONE"], [["GONE", "unknown_symbol"]], "removed"),
+    slotNote("14:30", ["AAPL", "OLD"], { OLD: "unknown_symbol" }),
+    slotNote("14:31", ["AAPL", "OLD", "GE"], { GE: "budget" }),
+    slotNote("14:31", ["NEW"], { NEW: "unknown_symbol" }, { job: "other" }),
+    slotNote("14:31", ["GONE"], { GONE: "unknown_symbol" }, { job: "removed" }),
   );
 
   expect(await readUnknownInstruments(pool, ["list", "other"], "account")).toEqual(["NEW"]);
@@ -296,7 +242,7 @@ describe("a row that the database refuses", () => {
   };
   const watchlist: QuoteCall = { form: "watchlist", watchlist: "MINE", delayed: false };
 
-  test("is missed at its slot as malformed, whatever the collector took it for", async () => {
+  test("a row that the database refuses is missed at its slot as malformed, though the collector counted it as stored", async () => {
     const world = await refusing();
     await world.append(
       answerRecord(at(5), answerXml(equityXml("A"), bad("BAD")), { request: symbolsCall("A", "BAD") }),
@@ -322,7 +268,7 @@ describe("a row that the database refuses", () => {
     ]);
   });
 
-  test("is no miss when the instrument has another quote of the slot's time", async () => {
+  test("a row that the database refuses is no miss if the instrument has another quote of the slot's time", async () => {
     const world = await refusing();
     await world.append(
       answerRecord(at(5), answerXml(bad("BAD")), { request: symbolsCall("BAD") }),
@@ -334,7 +280,7 @@ describe("a row that the database refuses", () => {
     expect(await rowsOfQuery(world.pool, LEDGER)).toEqual([{ slot: "22:50 1=1+0", missed: null }]);
   });
 
-  test("leaves a watchlist stored while anything else of it is, and missed when nothing is", async () => {
+  test("a row that the database refuses leaves its watchlist stored while another row of it is, and else missed", async () => {
     const world = await refusing();
     await world.append(
       answerRecord(at(5), answerXml(equityXml("A"), bad("BAD")), { request: watchlist }),
@@ -361,7 +307,7 @@ describe("a slot that a killed run left open", () => {
     },
   });
 
-  test("is settled by what was asked for within it, also when the answer came after its end", async () => {
+  test("a slot that a killed run left open is settled by what was asked for within it, also if the answer came after its end", async () => {
     const world = await loadingWorld();
     await world.append(
       opened(RUN),
@@ -391,7 +337,7 @@ describe("a slot that a killed run left open", () => {
     ).toEqual([]);
   });
 
-  test("is left to the run that has taken it up", async () => {
+  test("a slot that a killed run left open is left to the run that has opened it again", async () => {
     const world = await loadingWorld();
     await world.append(opened(RUN), opened("01940000-0000-7000-8000-000000000002"));
     await world.load();

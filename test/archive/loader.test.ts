@@ -70,7 +70,7 @@ describe("rows and position are one", () => {
     expect(await contentOf(pool)).toEqual(before);
   });
 
-  test("the loader tries again by itself, and then everything is there once", async () => {
+  test("the loader tries again by itself after its session was ended, and then everything is stored once", async () => {
     const { url, pool, journalDir, append } = await loadingWorld();
     const admin = poolOn(url);
     await append(...answers(5));
@@ -94,222 +94,218 @@ describe("rows and position are one", () => {
   });
 });
 
-describe("a database that is away", () => {
-  test("is tried again after 250 ms, 500 ms, 1 s ... at most 5 s, and nothing is lost", async () => {
-    const { url, pool } = await freshDatabase();
-    const journalDir = tempDir();
-    await appendAll(journalDir, answers(3));
-    const address = new URL(url);
-    const server = { host: address.hostname, port: Number(address.port || 5432) };
-    const port = await closedPort();
-    address.hostname = "127.0.0.1";
-    address.port = String(port);
-    let asleep = 0;
-    const clock = createTestClock(undefined, {
-      onSleep: async () => {
-        asleep += 1;
-        // Answers keep coming meanwhile; then the database does.
-        if (asleep === 2) await appendAll(journalDir, answers(2, 60), { clock: createTestClock(at(60)) });
-        if (asleep === 7) await openRelay(port, server);
-      },
-    });
-
-    const { loader, failures, recovered } = started({ pool: poolOn(address.href), journalDir, clock });
-    await recovered;
-
-    expect(clock.slept).toEqual([250, 500, 1_000, 2_000, 4_000, 5_000, 5_000]);
-    expect(failures.every(({ error }) => isRetryable(error))).toBe(true);
-    expect(loader.failure()).toBeNull();
-    expect(await countsOf(pool)).toMatchObject({ responses: 5, quotes: 15 });
+test("a database that is away is tried again after 250 ms, 500 ms, 1 s ... at most 5 s, and nothing is lost", async () => {
+  const { url, pool } = await freshDatabase();
+  const journalDir = tempDir();
+  await appendAll(journalDir, answers(3));
+  const address = new URL(url);
+  const server = { host: address.hostname, port: Number(address.port || 5432) };
+  const port = await closedPort();
+  address.hostname = "127.0.0.1";
+  address.port = String(port);
+  let asleep = 0;
+  const clock = createTestClock(undefined, {
+    onSleep: async () => {
+      asleep += 1;
+      // Answers keep coming meanwhile; then the database does.
+      if (asleep === 2) await appendAll(journalDir, answers(2, 60), { clock: createTestClock(at(60)) });
+      if (asleep === 7) await openRelay(port, server);
+    },
   });
 
-  test("that cannot be brought back is waited for by that reason, and asked again when it is back", async () => {
-    const { url, journalDir, append } = await loadingWorld();
-    await append(...answers(1));
-    const address = new URL(url);
-    const server = { host: address.hostname, port: Number(address.port || 5432) };
-    const port = await closedPort();
-    address.hostname = "127.0.0.1";
-    address.port = String(port);
-    const full = new QuotekeeperError("DISK_FULL", "the server in data/postgres does not start");
-    const seen: unknown[] = [];
-    const revive = async (): Promise<void> => {
-      seen.push(loader.failure());
-      if (seen.length < 4) throw full;
-      await openRelay(port, server);
-    };
+  const { loader, failures, recovered } = started({ pool: poolOn(address.href), journalDir, clock });
+  await recovered;
 
-    const { loader, failures, recovered } = started({ pool: poolOn(address.href), journalDir, revive });
-    await recovered;
-
-    expect(failures.map(({ error }) => error)).toEqual([seen[0], full, full, full]);
-    expect(seen[0]).toMatchObject({ code: "ECONNREFUSED" });
-    expect(seen.slice(1)).toEqual([full, full, full]);
-    expect(loader.failure()).toBeNull();
-  });
-
-  test("is told to who waits for the load, and is revived between attempts", async () => {
-    const { url } = await freshDatabase();
-    const journalDir = tempDir();
-    const address = new URL(url);
-    address.port = String(await closedPort());
-    let revived = 0;
-    const revive = async () => void (revived += 1);
-
-    const { loader, failures } = started({ pool: poolOn(address.href), journalDir, revive });
-
-    await expect(loader.drain()).rejects.toMatchObject({ code: "ECONNREFUSED" });
-    await expect(loader.drain()).rejects.toMatchObject({ code: "ECONNREFUSED" });
-    expect(loader.failure()).toMatchObject({ code: "ECONNREFUSED" });
-    expect(revived).toBeGreaterThan(0);
-    expect(failures.length).toBeGreaterThan(1);
-  });
-
-  test("gets its schema as soon as it can be reached, before the first rows", async () => {
-    const { pool } = await freshDatabase({ migrated: false });
-    const journalDir = tempDir();
-    await appendAll(journalDir, answers(2));
-
-    const { loader } = started({ pool, journalDir, prepare: async () => void (await migrate(pool, at(0))) });
-    await loader.drain();
-
-    expect(await countsOf(pool)).toMatchObject({ responses: 2 });
-  });
-
-  test("and refuses for a reason that only a person can remove is tried every 30 s", async () => {
-    const { pool } = await freshDatabase({ migrated: false });
-    const journalDir = tempDir();
-    await appendAll(journalDir, answers(1));
-    const clock = createTestClock(undefined, {
-      onSleep: async () => void (await migrate(pool, at(0))),
-    });
-
-    const { failures, recovered } = started({ pool, journalDir, clock });
-    await recovered;
-
-    expect(failures).toMatchObject([{ waitMs: 30_000, error: { code: "42P01" } }]);
-    expect(await countsOf(pool)).toMatchObject({ responses: 1 });
-  });
+  expect(clock.slept).toEqual([250, 500, 1_000, 2_000, 4_000, 5_000, 5_000]);
+  expect(failures.every(({ error }) => isRetryable(error))).toBe(true);
+  expect(loader.failure()).toBeNull();
+  expect(await countsOf(pool)).toMatchObject({ responses: 5, quotes: 15 });
 });
 
-describe("a loader beside the collector", () => {
-  test("loads what is appended once it is told of it", async () => {
-    const { pool, journalDir, append } = await loadingWorld();
-    const { loader, reports } = started({ pool, journalDir });
-    await loader.drain();
+test("a database that cannot be revived is waited for with that reason, and loaded when it is back", async () => {
+  const { url, journalDir, append } = await loadingWorld();
+  await append(...answers(1));
+  const address = new URL(url);
+  const server = { host: address.hostname, port: Number(address.port || 5432) };
+  const port = await closedPort();
+  address.hostname = "127.0.0.1";
+  address.port = String(port);
+  const full = new QuotekeeperError("DISK_FULL", "the server in data/postgres does not start");
+  const seen: unknown[] = [];
+  const revive = async (): Promise<void> => {
+    seen.push(loader.failure());
+    if (seen.length < 4) throw full;
+    await openRelay(port, server);
+  };
 
-    await append(...answers(2));
-    await loader.drain();
-    await append(...answers(3, 60));
-    await loader.drain();
+  const { loader, failures, recovered } = started({ pool: poolOn(address.href), journalDir, revive });
+  await recovered;
 
-    expect(reports.map(({ responses }) => responses)).toEqual([2, 3]);
-    expect(loader.failure()).toBeNull();
+  expect(failures.map(({ error }) => error)).toEqual([seen[0], full, full, full]);
+  expect(seen[0]).toMatchObject({ code: "ECONNREFUSED" });
+  expect(seen.slice(1)).toEqual([full, full, full]);
+  expect(loader.failure()).toBeNull();
+});
+
+test("a database that is away fails whoever waits for the load, and is revived between attempts", async () => {
+  const { url } = await freshDatabase();
+  const journalDir = tempDir();
+  const address = new URL(url);
+  address.port = String(await closedPort());
+  let revived = 0;
+  const revive = async () => void (revived += 1);
+
+  const { loader, failures } = started({ pool: poolOn(address.href), journalDir, revive });
+
+  await expect(loader.drain()).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  await expect(loader.drain()).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  expect(loader.failure()).toMatchObject({ code: "ECONNREFUSED" });
+  expect(revived).toBeGreaterThan(0);
+  expect(failures.length).toBeGreaterThan(1);
+});
+
+test("a database gets its schema as soon as it can be reached, before the first rows", async () => {
+  const { pool } = await freshDatabase({ migrated: false });
+  const journalDir = tempDir();
+  await appendAll(journalDir, answers(2));
+
+  const { loader } = started({ pool, journalDir, prepare: async () => void (await migrate(pool, at(0))) });
+  await loader.drain();
+
+  expect(await countsOf(pool)).toMatchObject({ responses: 2 });
+});
+
+test("a database that refuses for a reason that only a person can remove is tried every 30 s", async () => {
+  const { pool } = await freshDatabase({ migrated: false });
+  const journalDir = tempDir();
+  await appendAll(journalDir, answers(1));
+  const clock = createTestClock(undefined, {
+    onSleep: async () => void (await migrate(pool, at(0))),
   });
 
-  test("passes over a segment that its writer has taken back before it was read", async () => {
-    const { pool, journalDir, append } = await loadingWorld();
-    const { loader, failures, reports } = started({ pool, journalDir });
-    await loader.drain();
-    await append(...answers(2));
-    const [kept] = await listSegments(journalDir);
+  const { failures, recovered } = started({ pool, journalDir, clock });
+  await recovered;
 
-    loader.notify("20261120T22-01a2047e-7d30-7e08-b088-f01695be4fc3");
-    loader.notify(kept?.name ?? "");
-    await until(() => reports.length > 0 || failures.length > 0, "the load");
+  expect(failures).toMatchObject([{ waitMs: 30_000, error: { code: "42P01" } }]);
+  expect(await countsOf(pool)).toMatchObject({ responses: 1 });
+});
 
-    expect(failures).toEqual([]);
-    expect(reports.map(({ responses }) => responses)).toEqual([2]);
-  });
+test("a loader loads what is appended once it is notified", async () => {
+  const { pool, journalDir, append } = await loadingWorld();
+  const { loader, reports } = started({ pool, journalDir });
+  await loader.drain();
 
-  test("tells how many bytes of its own journal the database has not, and not when it cannot ask", async () => {
-    const { pool, append, journalDir } = await loadingWorld();
-    await append(...answers(2));
-    await pool.query("insert into journal_positions values ('20261120T22-of-another-machine', 7, now())");
-    const bytes = async () =>
-      (await listSegments(journalDir)).reduce((sum, segment) => sum + (segment.bytes ?? 0), 0);
-    let begin: () => void = () => undefined;
-    const prepared = new Promise<void>((resolve) => (begin = resolve));
-    const { loader } = started({ pool, journalDir, prepare: () => prepared });
+  await append(...answers(2));
+  await loader.drain();
+  await append(...answers(3, 60));
+  await loader.drain();
 
-    const atFirst = await loader.behind();
-    begin();
-    await loader.drain();
-    const loaded = await loader.behind();
-    const before = await bytes();
-    await append(...answers(1, 2));
+  expect(reports.map(({ responses }) => responses)).toEqual([2, 3]);
+  expect(loader.failure()).toBeNull();
+});
 
-    expect([atFirst, loaded]).toEqual([before, 0]);
-    expect(await loader.behind()).toBe((await bytes()) - before);
-    const away = started({ pool: poolOn(`postgres://127.0.0.1:${await closedPort()}/x`), journalDir });
-    expect(await away.loader.behind()).toBeNull();
-  });
+test("a loader passes over a segment that its writer has taken back before it was read", async () => {
+  const { pool, journalDir, append } = await loadingWorld();
+  const { loader, failures, reports } = started({ pool, journalDir });
+  await loader.drain();
+  await append(...answers(2));
+  const [kept] = await listSegments(journalDir);
 
-  test("loads at its end what is still in the journal", async () => {
-    const { pool, journalDir, append } = await loadingWorld();
-    const never = createTestClock(undefined, { onSleep: () => new Promise(() => undefined) });
-    const loader = startLoader({ pool, journalDir, clock: never });
-    await loader.drain();
-    await append(...answers(4));
+  loader.notify("20261120T22-01a2047e-7d30-7e08-b088-f01695be4fc3");
+  loader.notify(kept?.name ?? "");
+  await until(() => reports.length > 0 || failures.length > 0, "the load");
 
-    await loader.close(1_000);
+  expect(failures).toEqual([]);
+  expect(reports.map(({ responses }) => responses)).toEqual([2]);
+});
 
-    expect(await countsOf(pool)).toMatchObject({ responses: 4 });
-  });
+test("a loader says how many bytes of its own journal the database lacks, and null if it cannot ask", async () => {
+  const { pool, append, journalDir } = await loadingWorld();
+  await append(...answers(2));
+  await pool.query("insert into journal_positions values ('20261120T22-of-another-machine', 7, now())");
+  const bytes = async () =>
+    (await listSegments(journalDir)).reduce((sum, segment) => sum + (segment.bytes ?? 0), 0);
+  let begin: () => void = () => undefined;
+  const prepared = new Promise<void>((resolve) => (begin = resolve));
+  const { loader } = started({ pool, journalDir, prepare: () => prepared });
 
-  test("that is closed before its last load has ended does not know whether all is loaded", async () => {
-    const { pool, journalDir, append } = await loadingWorld();
-    const { loader } = started({ pool, journalDir });
-    await loader.drain();
-    await append(...answers(1));
-    const holder = await pool.connect();
-    await holder.query("begin; lock table responses in access exclusive mode");
+  const atFirst = await loader.behind();
+  begin();
+  await loader.drain();
+  const loaded = await loader.behind();
+  const before = await bytes();
+  await append(...answers(1, 2));
 
-    await loader.close(1_000);
+  expect([atFirst, loaded]).toEqual([before, 0]);
+  expect(await loader.behind()).toBe((await bytes()) - before);
+  const away = started({ pool: poolOn(`postgres://127.0.0.1:${await closedPort()}/x`), journalDir });
+  expect(await away.loader.behind()).toBeNull();
+});
 
-    expect(loader.failure()).toBeInstanceOf(LoadCutShort);
-    await holder.query("rollback");
-    holder.release();
-  });
+test("a loader that is closed loads what is still in the journal", async () => {
+  const { pool, journalDir, append } = await loadingWorld();
+  const never = createTestClock(undefined, { onSleep: () => new Promise(() => undefined) });
+  const loader = startLoader({ pool, journalDir, clock: never });
+  await loader.drain();
+  await append(...answers(4));
 
-  test("that is closed while it loads tells no failure of the pool that ends after it", async () => {
-    const { url, journalDir, append } = await loadingWorld();
-    const [pool, other] = [poolOn(url), poolOn(url)];
-    const { loader, failures } = started({ pool, journalDir });
-    await loader.drain();
-    const holder = await other.connect();
-    await holder.query("begin; lock table responses in access exclusive mode");
-    await append(...answers(1));
-    const draining = loader.drain().catch(() => undefined);
-    const waits =
-      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-    await until(async () => (await other.query(waits)).rowCount === 1, "the loader waiting for the lock");
+  await loader.close(1_000);
 
-    await loader.close(1_000);
-    abandonConnections(pool);
-    await until(() => !(loader.failure() instanceof LoadCutShort), "the last load being over");
-    await draining;
+  expect(await countsOf(pool)).toMatchObject({ responses: 4 });
+});
 
-    expect(failures).toEqual([]);
-    await holder.query("rollback");
-    holder.release();
-  });
+test("a loader that is closed before its last load has ended does not know whether all is loaded", async () => {
+  const { pool, journalDir, append } = await loadingWorld();
+  const { loader } = started({ pool, journalDir });
+  await loader.drain();
+  await append(...answers(1));
+  const holder = await pool.connect();
+  await holder.query("begin; lock table responses in access exclusive mode");
 
-  test("passes over damaged bytes, says so, and loads what is whole", async () => {
-    const { pool, journalDir, append, load } = await loadingWorld();
-    await append(...answers(3));
-    const [file = ""] = readdirSync(journalDir).filter((name) => name.includes(".journal"));
-    const bytes = readFileSync(`${journalDir}/${file}`);
-    bytes.writeUInt8(bytes.readUInt8(bytes.length >> 1) ^ 0xff, bytes.length >> 1);
-    writeFileSync(`${journalDir}/${file}`, bytes);
-    const damaged: string[] = [];
+  await loader.close(1_000);
 
-    const report = await load({ onDamage: ({ reason }) => damaged.push(reason) });
+  expect(loader.failure()).toBeInstanceOf(LoadCutShort);
+  await holder.query("rollback");
+  holder.release();
+});
 
-    expect(report.responses).toBe(2);
-    expect(damaged).toHaveLength(1);
-    expect((await loadAll({ pool, journalDir, clock: createTestClock() })).responses).toBe(0);
-  });
+test("a loader that is closed while it loads reports no failure of the pool that ends after it", async () => {
+  const { url, journalDir, append } = await loadingWorld();
+  const [pool, other] = [poolOn(url), poolOn(url)];
+  const { loader, failures } = started({ pool, journalDir });
+  await loader.drain();
+  const holder = await other.connect();
+  await holder.query("begin; lock table responses in access exclusive mode");
+  await append(...answers(1));
+  const draining = loader.drain().catch(() => undefined);
+  const waits =
+    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await until(async () => (await other.query(waits)).rowCount === 1, "the loader waiting for the lock");
+
+  await loader.close(1_000);
+  abandonConnections(pool);
+  await until(() => !(loader.failure() instanceof LoadCutShort), "the last load being over");
+  await draining;
+
+  expect(failures).toEqual([]);
+  await holder.query("rollback");
+  holder.release();
+});
+
+test("a load passes over damaged bytes, says so, and loads what is whole", async () => {
+  const { pool, journalDir, append, load } = await loadingWorld();
+  await append(...answers(3));
+  const [file = ""] = readdirSync(journalDir).filter((name) => name.includes(".journal"));
+  const bytes = readFileSync(`${journalDir}/${file}`);
+  bytes.writeUInt8(bytes.readUInt8(bytes.length >> 1) ^ 0xff, bytes.length >> 1);
+  writeFileSync(`${journalDir}/${file}`, bytes);
+  const damaged: string[] = [];
+
+  const report = await load({ onDamage: ({ reason }) => damaged.push(reason) });
+
+  expect(report.responses).toBe(2);
+  expect(damaged).toHaveLength(1);
+  expect((await loadAll({ pool, journalDir, clock: createTestClock() })).responses).toBe(0);
 });
 
 const relays: { server: Server; sockets: Socket[] }[] = [];
@@ -339,7 +335,7 @@ describe("when instruments were seen last", () => {
       ({ last_seen_at }) => last_seen_at,
     );
 
-  test("is told by the answer itself while it is new, and by a transaction behind the quotes when it only comes again", async () => {
+  test("last_seen_at follows the quotes of an instrument that only comes again", async () => {
     const { pool, journalDir, append } = await loadingWorld();
     const { loader } = started({ pool, journalDir });
     for (const answer of answers(3)) {
@@ -350,7 +346,7 @@ describe("when instruments were seen last", () => {
     expect(await lastSeen(pool)).toEqual(["2026-11-20 22:50:02+00"]);
   });
 
-  test("follows the quotes when a loader starts whose forerunner was killed between the two", async () => {
+  test("last_seen_at is brought up to the quotes by a loader whose forerunner was killed between the two", async () => {
     const { pool, append, load } = await loadingWorld();
     await append(...answers(2));
     await load();
@@ -364,23 +360,24 @@ describe("when instruments were seen last", () => {
   });
 });
 
-describe("a journal that is loaded again", () => {
-  test("adds nothing where all is there, and brings back a dividend that is not", async () => {
-    const { pool, append, load, forgetPositions } = await loadingWorld();
-    await append(...answers(6));
-    await load();
-    const before = await contentOf(pool);
-    await forgetPositions();
+test("a journal loaded again adds nothing where all is there, and brings back a missing dividend", async () => {
+  const { pool, append, load, forgetPositions } = await loadingWorld();
+  await append(...answers(6));
+  await load();
+  const before = await contentOf(pool);
+  await forgetPositions();
 
-    expect(await load()).toMatchObject({ responses: 0, quotes: 0, dividends: 0, repeated: 18 });
-    await pool.query("delete from dividends where observed_at = $1", [at(3)]);
-    await forgetPositions();
+  expect(await load()).toMatchObject({ responses: 0, quotes: 0, dividends: 0, repeated: 18 });
+  await pool.query("delete from dividends where observed_at = $1", [at(3)]);
+  await forgetPositions();
 
-    expect(await load()).toMatchObject({ responses: 0, quotes: 0, dividends: 1, repeated: 18 });
-    expect(await contentOf(pool)).toEqual(before);
-  });
+  expect(await load()).toMatchObject({ responses: 0, quotes: 0, dividends: 1, repeated: 18 });
+  expect(await contentOf(pool)).toEqual(before);
+});
 
-  test.each(["quotes", "extended_quotes"])("brings back a row of %s that is not there", async (table) => {
+test.each(["quotes", "extended_quotes"])(
+  "a journal loaded again brings back a missing row of %s",
+  async (table) => {
     const { pool, append, load, forgetPositions } = await loadingWorld();
     await append(...answers(6));
     await load();
@@ -390,8 +387,8 @@ describe("a journal that is loaded again", () => {
     await load();
 
     expect(await contentOf(pool)).toEqual(before);
-  });
-});
+  },
+);
 
 test("a file that cannot be read keeps no other segment back, is named once, and is loaded once it can be read", async () => {
   const { pool, journalDir, append, load } = await loadingWorld();

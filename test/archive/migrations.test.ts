@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { describe, expect, test } from "@jest/globals";
-import { MIGRATIONS_DIR, readHistory } from "../../src/archive/schema/history.ts";
+import { expect, test } from "@jest/globals";
+import { readHistory } from "../../src/archive/schema/history.ts";
 import { currentVersion, migrate } from "../../src/archive/schema/migrations.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { dumpSchema } from "../../scripts/schema/dump.ts";
@@ -26,115 +25,93 @@ async function shapeOf({ pool }: { pool: Awaited<ReturnType<typeof empty>>["pool
   return rows;
 }
 
-describe("migrating", () => {
-  test("brings an empty database to the newest version", async () => {
-    const { pool } = await empty();
-    const { migrations, repeated } = await readHistory();
+test("a migration brings an empty database to the newest version, and asking for the version changes nothing", async () => {
+  const { pool } = await empty();
+  const { migrations, repeated } = await readHistory();
 
-    expect(await currentVersion(pool)).toBe(0);
-    const report = await migrate(pool, NOW);
+  expect(await currentVersion(pool)).toBe(0);
+  expect((await pool.query("select to_regclass('schema_migrations') as there")).rows).toEqual([
+    { there: null },
+  ]);
+  const report = await migrate(pool, NOW);
 
-    const applied = [...migrations, ...repeated].map(({ name }) => name);
-    expect(report).toEqual({ version: migrations.at(-1)?.version, applied, warnings: [] });
-    expect(await currentVersion(pool)).toBe(report.version);
+  const applied = [...migrations, ...repeated].map(({ name }) => name);
+  expect(report).toEqual({ version: migrations.at(-1)?.version, applied, warnings: [] });
+  expect(await currentVersion(pool)).toBe(report.version);
+});
+
+test("twenty migrations at the same time are done by one of them, and the others change nothing", async () => {
+  const database = await empty();
+  const pools = Array.from({ length: 20 }, () => poolOn(database.url, { max: 1 }));
+
+  const reports = await Promise.all(pools.map((pool) => migrate(pool, NOW)));
+
+  expect(reports.filter(({ applied }) => applied.length > 0)).toHaveLength(1);
+  const alone = await empty();
+  await migrate(alone.pool, NOW);
+  expect(await shapeOf(database)).toEqual(await shapeOf(alone));
+});
+
+test("a migration of a database that is newer than the program is refused, and nothing is changed", async () => {
+  const { pool } = await freshDatabase();
+  await pool.query(
+    "insert into schema_migrations (version, name, sha256) values (9999, '9999_future.sql', '')",
+  );
+
+  await expect(migrate(pool, NOW)).rejects.toMatchObject({
+    code: "DATABASE_NEWER",
+    message: expect.stringContaining("9999"),
   });
+  await expect(migrate(pool, NOW)).rejects.toMatchObject({ code: "DATABASE_NEWER" });
+});
 
-  test("a second time changes nothing", async () => {
-    const database = await empty();
-    await migrate(database.pool, NOW);
-    const before = await shapeOf(database);
-
-    const report = await migrate(database.pool, NOW);
-
-    expect(report.applied).toEqual([]);
-    expect(await shapeOf(database)).toEqual(before);
+test("a migration whose file was edited after it was applied is refused, and the file is named", async () => {
+  const { pool } = await empty();
+  const history = await readHistory();
+  const next = { version: 5000, name: "5000_next.sql", sha256: "next", sql: "select 1" };
+  const withNext = (sha256: string) => ({
+    ...history,
+    migrations: [...history.migrations, { ...next, sha256 }],
   });
+  await migrate(pool, NOW, { files: withNext("next") });
 
-  test("from twenty connections at once is done by one of them", async () => {
-    const database = await empty();
-    const pools = Array.from({ length: 20 }, () => poolOn(database.url, { max: 1 }));
-
-    const reports = await Promise.all(pools.map((pool) => migrate(pool, NOW)));
-
-    expect(reports.filter(({ applied }) => applied.length > 0)).toHaveLength(1);
-    const alone = await empty();
-    await migrate(alone.pool, NOW);
-    expect(await shapeOf(database)).toEqual(await shapeOf(alone));
-  });
-
-  test("asks of the present version change nothing in a database that was never migrated", async () => {
-    const { pool } = await empty();
-
-    await currentVersion(pool);
-
-    expect((await pool.query("select to_regclass('schema_migrations') as there")).rows).toEqual([
-      { there: null },
-    ]);
+  await expect(migrate(pool, NOW, { files: withNext("edited") })).rejects.toMatchObject({
+    code: "MIGRATION_CHANGED",
+    message: expect.stringContaining("5000_next.sql"),
   });
 });
 
-describe("a migration is refused", () => {
-  test("when the database is newer than the program, and nothing is changed", async () => {
-    const { pool } = await freshDatabase();
-    await pool.query(
-      "insert into schema_migrations (version, name, sha256) values (9999, '9999_future.sql', '')",
-    );
+test("a migration of a database older than version 24 is refused, and nothing is changed", async () => {
+  const { pool } = await freshDatabase();
+  await pool.query("delete from schema_migrations");
+  await pool.query("insert into schema_migrations (version, name, sha256) values (23, '0023_old.sql', '')");
 
-    await expect(migrate(pool, NOW)).rejects.toMatchObject({
-      code: "DATABASE_NEWER",
-      message: expect.stringContaining("9999"),
-    });
-    await expect(migrate(pool, NOW)).rejects.toMatchObject({ code: "DATABASE_NEWER" });
+  await expect(migrate(pool, NOW)).rejects.toMatchObject({
+    code: "DATABASE_TOO_OLD",
+    message: expect.stringContaining(
+      "is at schema version 23, this program takes over databases from version 24 on",
+    ),
+  });
+  expect(await currentVersion(pool)).toBe(23);
+});
+
+test("a migration one of whose statements fails is undone as a whole: the files before it stay, it is tried again the next time", async () => {
+  const { pool } = await empty();
+  const history = await readHistory();
+  const next = { version: 5000, name: "5000_half.sql", sha256: "half" };
+  const withNext = (sql: string) => ({
+    ...history,
+    migrations: [...history.migrations, { ...next, sql }],
   });
 
-  test("when a file was edited after it was applied, and the file is named", async () => {
-    const { pool } = await empty();
-    const history = await readHistory();
-    const next = { version: 5000, name: "5000_next.sql", sha256: "next", sql: "select 1" };
-    const withNext = (sha256: string) => ({
-      ...history,
-      migrations: [...history.migrations, { ...next, sha256 }],
-    });
-    await migrate(pool, NOW, { files: withNext("next") });
+  await expect(
+    migrate(pool, NOW, { files: withNext("create table half (id int); select 1 / 0") }),
+  ).rejects.toMatchObject({ code: "22012" });
 
-    await expect(migrate(pool, NOW, { files: withNext("edited") })).rejects.toMatchObject({
-      code: "MIGRATION_CHANGED",
-      message: expect.stringContaining("5000_next.sql"),
-    });
-  });
-
-  test("when the database is older than version 24, and nothing is changed", async () => {
-    const { pool } = await freshDatabase();
-    await pool.query("delete from schema_migrations");
-    await pool.query("insert into schema_migrations (version, name, sha256) values (23, '0023_old.sql', '')");
-
-    await expect(migrate(pool, NOW)).rejects.toMatchObject({
-      code: "DATABASE_TOO_OLD",
-      message: expect.stringContaining(
-        "is at schema version 23, this program takes over databases from version 24 on",
-      ),
-    });
-    expect(await currentVersion(pool)).toBe(23);
-  });
-
-  test("as a whole when one of its statements fails: the files before it stay, it is tried again the next time", async () => {
-    const { pool } = await empty();
-    const history = await readHistory();
-    const next = { version: 5000, name: "5000_half.sql", sha256: "half" };
-    const withNext = (sql: string) => ({
-      ...history,
-      migrations: [...history.migrations, { ...next, sql }],
-    });
-
-    await expect(
-      migrate(pool, NOW, { files: withNext("create table half (id int); select 1 / 0") }),
-    ).rejects.toMatchObject({ code: "22012" });
-
-    expect(await currentVersion(pool)).toBe(history.migrations.at(-1)?.version);
-    expect((await pool.query("select to_regclass('half') as there")).rows).toEqual([{ there: null }]);
-    const { applied } = await migrate(pool, NOW, { files: withNext("create table half (id int)") });
-    expect(applied).toContain("5000_half.sql");
-  });
+  expect(await currentVersion(pool)).toBe(history.migrations.at(-1)?.version);
+  expect((await pool.query("select to_regclass('half') as there")).rows).toEqual([{ there: null }]);
+  const { applied } = await migrate(pool, NOW, { files: withNext("create table half (id int)") });
+  expect(applied).toContain("5000_half.sql");
 });
 
 test("a text of repeat/ that was changed is applied by the next migration, and by no other", async () => {
@@ -193,7 +170,7 @@ unlessOnCitus("whose tables a plain archive of version 24 does not have")(
 );
 
 test("files that are applied once are the ones whose SHA-256 stands in migrations/checksums.txt: none is ever edited", async () => {
-  const kept = readFileSync(join(MIGRATIONS_DIR, "checksums.txt"), "utf8").trim().split("\n");
+  const kept = readFileSync("migrations/checksums.txt", "utf8").trim().split("\n");
   const { migrations, earlier } = await readHistory();
 
   const found = [...earlier, ...migrations].map(({ name, sha256 }) => `${sha256}  ${name}`);

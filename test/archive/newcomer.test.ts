@@ -19,7 +19,7 @@ describe.each(STARTS)("an archive of ten minutes, begun %s,", (_when, start) => 
     made = await newcomersArchive(start, 10);
   });
 
-  test("has quotes of all that the example jobs ask for", async () => {
+  test("an archive of ten minutes has quotes of all that the example jobs ask for", async () => {
     const { pool } = made;
     const [counted] = await rowsOfQuery(
       pool,
@@ -32,7 +32,7 @@ describe.each(STARTS)("an archive of ten minutes, begun %s,", (_when, start) => 
     expect(Number(counted?.["sources"])).toBe(1);
   });
 
-  test("has bars of every width, all of them of a session", async () => {
+  test("an archive of ten minutes has bars of every width, all of them of a session", async () => {
     const { pool } = made;
     const sessions = await rowsOfQuery(
       pool,
@@ -51,7 +51,7 @@ describe.each(STARTS)("an archive of ten minutes, begun %s,", (_when, start) => 
   });
 
   test.each(questions.map((question) => [question.title, question] as const))(
-    "answers: %s",
+    "an archive of ten minutes answers: %s",
     async (_title, { sql }) => {
       const { pool, now } = made;
 

@@ -41,25 +41,28 @@ describe("of a name that is needed", () => {
     ({ pool } = await empty());
   });
 
-  test.each(IN_THE_WAY)("a %s is named, and left alone", async (_thing, sql, undo, named) => {
-    await pool.query(sql);
+  test.each(IN_THE_WAY)(
+    "a %s of a name that the archive needs is named, and left alone",
+    async (_thing, sql, undo, named) => {
+      await pool.query(sql);
 
-    const refused = await migrate(pool, at(0)).catch((error: unknown) => error);
-    const looked = await currentVersion(pool).catch((error: unknown) => error);
+      const refused = await migrate(pool, at(0)).catch((error: unknown) => error);
+      const looked = await currentVersion(pool).catch((error: unknown) => error);
 
-    for (const error of [refused, looked]) {
-      const { code, message } = databaseError(error, "127.0.0.1:5432/app");
-      expect(code).toBe("DATABASE_OCCUPIED");
-      expect(message).toContain(
-        `127.0.0.1:5432/app: ${named} quotekeeper's is in the way. Give quotekeeper a`,
-      );
-      expect(message).not.toContain("defect");
-    }
-    // It fails where it is not there any more.
-    await pool.query(undo);
-  });
+      for (const error of [refused, looked]) {
+        const { code, message } = databaseError(error, "127.0.0.1:5432/app");
+        expect(code).toBe("DATABASE_OCCUPIED");
+        expect(message).toContain(
+          `127.0.0.1:5432/app: ${named} quotekeeper's is in the way. Give quotekeeper a`,
+        );
+        expect(message).not.toContain("defect");
+      }
+      // It fails where it is not there any more.
+      await pool.query(undo);
+    },
+  );
 
-  test("nothing is left once all are gone, and the schema is made", async () => {
+  test("a database that was refused for its names is left empty, and gets the schema once they are free", async () => {
     expect(await currentVersion(pool)).toBe(0);
     expect((await migrate(pool, at(0))).version).toBeGreaterThan(4);
   });
@@ -105,31 +108,29 @@ test("a person's table in the way of a later migration of an archive is named, a
   expect(await currentVersion(pool)).toBe(history.migrations.at(-1)?.version);
 });
 
-describe("what is not in the way", () => {
-  test("is a view of the archive's own that a later migration makes anew", async () => {
-    const { pool } = await freshDatabase();
-    const sql = "drop view dividend_calendar;\ncreate view dividend_calendar as select 1 as one";
-    const next = { version: 5000, name: "5000_anew.sql", sha256: "anew", sql };
+test("a view of the archive's own is not in the way of a later migration that makes it again", async () => {
+  const { pool } = await freshDatabase();
+  const sql = "drop view dividend_calendar;\ncreate view dividend_calendar as select 1 as one";
+  const next = { version: 5000, name: "5000_anew.sql", sha256: "anew", sql };
 
-    const history = await readHistory();
-    const report = await migrate(pool, at(0), {
-      files: { ...history, migrations: [...history.migrations, next] },
-    });
-
-    expect(report.applied).toEqual(["5000_anew.sql"]);
+  const history = await readHistory();
+  const report = await migrate(pool, at(0), {
+    files: { ...history, migrations: [...history.migrations, next] },
   });
 
-  test("are other tables, and tables of the same names in another schema", async () => {
-    const { pool } = await empty();
-    await pool.query("create table orders (x int); create schema app; create table app.quotes (x int)");
+  expect(report.applied).toEqual(["5000_anew.sql"]);
+});
 
-    expect(await currentVersion(pool)).toBe(0);
-    expect((await migrate(pool, at(0))).version).toBeGreaterThan(4);
-  });
+test("other tables, and tables of the same names in another schema, are not in the way", async () => {
+  const { pool } = await empty();
+  await pool.query("create table orders (x int); create schema app; create table app.quotes (x int)");
 
-  test("is a table of the archive's that a person altered: that stays what it is", () => {
-    const altered = Object.assign(new Error('column "bid" does not exist'), { code: "42703" });
+  expect(await currentVersion(pool)).toBe(0);
+  expect((await migrate(pool, at(0))).version).toBeGreaterThan(4);
+});
 
-    expect(databaseError(altered, "db").code).toBe("DATABASE_FAILED");
-  });
+test("a table of the archive's that a person altered is DATABASE_FAILED, not DATABASE_OCCUPIED", () => {
+  const altered = Object.assign(new Error('column "bid" does not exist'), { code: "42703" });
+
+  expect(databaseError(altered, "db").code).toBe("DATABASE_FAILED");
 });

@@ -14,7 +14,7 @@ import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { type Option, valueOf } from "../support/blackScholes.ts";
 import { freshDatabase, handOnDatabases } from "../support/database.ts";
-import { archive, load, see, type Seen } from "../support/observations.ts";
+import { archive, load, see, type Seen, addStocks } from "../support/observations.ts";
 import { runs } from "../support/runs.ts";
 import { tempDir } from "../support/tempDir.ts";
 
@@ -64,66 +64,64 @@ function closeAtNewYear(expiration: string): string {
   }
 }
 
-describe("a contract ends", () => {
-  test("at the close that plain arithmetic gives, over ten New Years and with Saturday expirations, whatever years have quotes", async () => {
-    const { pool } = await freshDatabase();
-    const dates = Array.from({ length: 10 }, (_, n) => Date.UTC(2010 + n, 11, 28)).flatMap((from) =>
-      Array.from({ length: 12 }, (_, day) => dateOf(from + day * DAY_MS)),
-    );
-    await addCalls(pool, dates);
+test("a contract ends at the close that plain arithmetic gives, over ten New Years and with Saturday expirations, whatever years have quotes", async () => {
+  const { pool } = await freshDatabase();
+  const dates = Array.from({ length: 10 }, (_, n) => Date.UTC(2010 + n, 11, 28)).flatMap((from) =>
+    Array.from({ length: 12 }, (_, day) => dateOf(from + day * DAY_MS)),
+  );
+  await addCalls(pool, dates);
 
-    const found = await rowsOfQuery(
-      pool,
-      "select expiration, expires_at(expiration) as at from instruments where expiration is not null order by 1",
-    );
+  const found = await rowsOfQuery(
+    pool,
+    "select expiration, expires_at(expiration) as at from instruments where expiration is not null order by 1",
+  );
 
-    expect(found).toEqual(dates.map((expiration) => ({ expiration, at: closeAtNewYear(expiration) })));
-    expect(await rowsOfQuery(pool, "select expires_at('2014-01-18') as at")).toEqual([
-      { at: "2014-01-17 21:00:00+00" },
-    ]);
-  });
+  expect(found).toEqual(dates.map((expiration) => ({ expiration, at: closeAtNewYear(expiration) })));
+  expect(await rowsOfQuery(pool, "select expires_at('2014-01-18') as at")).toEqual([
+    { at: "2014-01-17 21:00:00+00" },
+  ]);
+});
 
-  test("in the next year although only this year was imported: its volatility is that of seven days, and not of four", async () => {
-    const pool = await imported(
-      "AAPL,,,,2019-12-27 15:59,289.79,289.81",
-      "AAPL,2020-01-03,C,290,2019-12-27 15:59,2.50,2.60",
-    );
+test("a contract that ends in the next year has the volatility of its seven days, although only this year was imported", async () => {
+  const pool = await imported(
+    "AAPL,,,,2019-12-27 15:59,289.79,289.81",
+    "AAPL,2020-01-03,C,290,2019-12-27 15:59,2.50,2.60",
+  );
 
-    const [row] = await rowsOfQuery(
-      pool,
-      "select years * 365 as days, iv_mid from surface_at('AAPL', '2019-12-31 16:30 America/New_York')",
-    );
+  const [row] = await rowsOfQuery(
+    pool,
+    "select years * 365 as days, iv_mid from surface_at('AAPL', '2019-12-31 16:30 America/New_York')",
+  );
 
-    const { days, iv_mid: volatility } = row as { days: number; iv_mid: number };
-    expect(days).toBeCloseTo(7 + 1 / 1440, 9);
-    const call: Option = { type: "CALL", spot: 289.8, strike: 290, years: days / 365, rate: 0.04 };
-    expect(valueOf(call, volatility)).toBeCloseTo(2.55, 8);
-  });
+  const { days, iv_mid: volatility } = row as { days: number; iv_mid: number };
+  expect(days).toBeCloseTo(7 + 1 / 1440, 9);
+  const call: Option = { type: "CALL", spot: 289.8, strike: 290, years: days / 365, rate: 0.04 };
+  expect(valueOf(call, volatility)).toBeCloseTo(2.55, 8);
+});
 
-  test("at no known time where the calendar has nothing of its year, and is in no chain then", async () => {
-    const { pool } = await freshDatabase();
+test("a contract has no known end in a year that the calendar lacks", async () => {
+  const { pool } = await freshDatabase();
 
-    expect(
-      await rowsOfQuery(pool, "select expires_at('2031-01-03') as a, expires_at('1989-06-16') as b"),
-    ).toEqual([{ a: null, b: null }]);
-  });
+  expect(
+    await rowsOfQuery(pool, "select expires_at('2031-01-03') as a, expires_at('1989-06-16') as b"),
+  ).toEqual([{ a: null, b: null }]);
+});
 
-  test("for option_chain_latest as for chain_at: on the last session of the last year, after the close, those of that day are over", async () => {
-    const pool = await imported(
-      "AAPL,2019-12-31,C,290,2019-12-31 15:00,2,3",
-      "AAPL,2020-01-03,C,290,2019-12-31 15:00,2,3",
-    );
-    const client = await pool.connect();
-    await client.query("set quotekeeper.as_of = '2019-12-31 16:30 America/New_York'");
+test("contracts that ended on the last session of the last year are in neither option_chain_latest nor chain_at after its close", async () => {
+  const pool = await imported(
+    "AAPL,2019-12-31,C,290,2019-12-31 15:00,2,3",
+    "AAPL,2020-01-03,C,290,2019-12-31 15:00,2,3",
+  );
+  const client = await pool.connect();
+  await client.query("set quotekeeper.as_of = '2019-12-31 16:30 America/New_York'");
 
-    const { rows: latest } = await client.query<object>("select expiration from option_chain_latest");
-    const { rows: chain } = await client.query<object>(
-      "select expiration from chain_at('AAPL', '2019-12-31 16:30 America/New_York')",
-    );
-    client.release(true);
+  const { rows: latest } = await client.query<object>("select expiration from option_chain_latest");
+  const { rows: chain } = await client.query<object>(
+    "select expiration from chain_at('AAPL', '2019-12-31 16:30 America/New_York')",
+  );
+  client.release(true);
 
-    expect([latest, chain]).toEqual([[{ expiration: "2020-01-03" }], [{ expiration: "2020-01-03" }]]);
-  });
+  expect([latest, chain]).toEqual([[{ expiration: "2020-01-03" }], [{ expiration: "2020-01-03" }]]);
 });
 
 const hoursOf = (pool: pg.Pool, date: string): Promise<unknown[]> =>
@@ -146,92 +144,86 @@ const barsOf = (
     [date],
   );
 
-describe("jobs/calendar.yaml", () => {
-  test("reaches sessions, bars and expirations with the next command, and so do its changes", async () => {
-    const { pool, url } = await freshDatabase();
-    const jobs = join(tempDir(), "jobs");
-    mkdirSync(jobs);
-    const env = { DATABASE_URL: url, QUOTEKEEPER_JOBS_DIR: jobs };
-    const says = (...lines: string[]): void =>
-      writeFileSync(join(jobs, "calendar.yaml"), ["overrides:", ...lines].join("\n"));
-    await pool.query(
-      "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now())",
+test("jobs/calendar.yaml and its changes reach sessions, bars and expirations with the next command", async () => {
+  const { pool, url } = await freshDatabase();
+  const jobs = join(tempDir(), "jobs");
+  mkdirSync(jobs);
+  const env = { DATABASE_URL: url, QUOTEKEEPER_JOBS_DIR: jobs };
+  const says = (...lines: string[]): void =>
+    writeFileSync(join(jobs, "calendar.yaml"), ["overrides:", ...lines].join("\n"));
+  await addStocks(pool, ["AAPL"]);
+  const [noon, later] = ["2024-11-20 12:00", "2024-11-20 14:00"];
+  await see(pool, { at: noon, last: "1" }, { at: later, last: "2" }, { at: "2024-11-20 12:01", source: 2 });
+  const state = async (): Promise<unknown[]> => [
+    await hoursOf(pool, "2024-11-20"),
+    (await barsOf(pool, "bars_5m", "2024-11-20", "source = 'account'")).map(({ session }) => session),
+    (await rowsOfQuery(pool, "select expires_at('2024-11-20') as at"))[0]?.["at"],
+    (await rowsOfQuery(pool, "select date from late_days")).length,
+  ];
+
+  const before = await state();
+  says("  - { date: 2024-11-20, kind: early, close: '13:00', reason: water }");
+  await run(["migrate"], env);
+  const early = await state();
+  says("  - { date: 2024-11-20, kind: closed }");
+  await run(["migrate"], env);
+  const closed = await state();
+  says("  - { date: 2024-11-20, kind: wrong }");
+  await run(["migrate"], env);
+  const wrong = await state();
+  rmSync(join(jobs, "calendar.yaml"));
+  await run(["migrate"], { ...env, QUOTEKEEPER_JOBS_DIR: join(jobs, "none") });
+  const without = await state();
+  await run(["migrate"], env);
+  const after = await state();
+
+  const usual = [{ kind: "regular", close: "16:00", reason: null }];
+  expect(before).toEqual([usual, ["regular", "regular"], "2024-11-20 21:00:00+00", 0]);
+  expect(early).toEqual([
+    [{ kind: "early", close: "13:00", reason: "water" }],
+    ...[["regular", "post"], "2024-11-20 18:00:00+00", 1],
+  ]);
+  expect(closed).toEqual([[], ["closed", "closed"], "2024-11-19 21:00:00+00", 1]);
+  // A file that is wrong, and a directory that is not there, say nothing: what was said last holds.
+  expect([wrong, without]).toEqual([closed, closed]);
+  expect(after).toEqual([usual, ["regular", "regular"], "2024-11-20 21:00:00+00", 1]);
+});
+
+test("jobs/calendar.yaml reaches bars whose quotes are in the lake alone when they are restored", async () => {
+  const { pool, url } = await freshDatabase();
+  const dir = tempDir();
+  const env = {
+    DATABASE_URL: url,
+    QUOTEKEEPER_LAKE_DIR: join(dir, "lake"),
+    QUOTEKEEPER_LAKE_HOT_DAYS: "1",
+  };
+  await addStocks(pool, ["AAPL"]);
+  await see(pool, { at: "2026-02-18 12:00", last: "1" }, { at: "2026-02-18 14:00", last: "2" });
+  await run(["lake", "--through", "2026-03-31", "--drop-hot"], env);
+  const bars = (): Promise<unknown[]> =>
+    rowsOfQuery(
+      pool,
+      "select session, (select count(*)::int from quotes) as quotes from bars_5m order by bar_at",
     );
-    const [noon, later] = ["2024-11-20 12:00", "2024-11-20 14:00"];
-    await see(pool, { at: noon, last: "1" }, { at: later, last: "2" }, { at: "2024-11-20 12:01", source: 2 });
-    const state = async (): Promise<unknown[]> => [
-      await hoursOf(pool, "2024-11-20"),
-      (await barsOf(pool, "bars_5m", "2024-11-20", "source = 'account'")).map(({ session }) => session),
-      (await rowsOfQuery(pool, "select expires_at('2024-11-20') as at"))[0]?.["at"],
-      (await rowsOfQuery(pool, "select date from late_days")).length,
-    ];
 
-    const before = await state();
-    says("  - { date: 2024-11-20, kind: early, close: '13:00', reason: water }");
-    await run(["migrate"], env);
-    const early = await state();
-    says("  - { date: 2024-11-20, kind: closed }");
-    await run(["migrate"], env);
-    const closed = await state();
-    says("  - { date: 2024-11-20, kind: wrong }");
-    await run(["migrate"], env);
-    const wrong = await state();
-    rmSync(join(jobs, "calendar.yaml"));
-    await run(["migrate"], { ...env, QUOTEKEEPER_JOBS_DIR: join(jobs, "none") });
-    const without = await state();
-    await run(["migrate"], env);
-    const after = await state();
+  const before = await bars();
+  await keepCalendarDays(pool, [{ date: "2026-02-18", kind: "early" }]);
+  const dropped = await bars();
+  await run(["lake", "restore", "--from", "2026-02-18", "--to", "2026-02-18"], env);
 
-    const usual = [{ kind: "regular", close: "16:00", reason: null }];
-    expect(before).toEqual([usual, ["regular", "regular"], "2024-11-20 21:00:00+00", 0]);
-    expect(early).toEqual([
-      [{ kind: "early", close: "13:00", reason: "water" }],
-      ...[["regular", "post"], "2024-11-20 18:00:00+00", 1],
-    ]);
-    expect(closed).toEqual([[], ["closed", "closed"], "2024-11-19 21:00:00+00", 1]);
-    // A file that is wrong, and a directory that is not there, say nothing: what was said last holds.
-    expect([wrong, without]).toEqual([closed, closed]);
-    expect(after).toEqual([usual, ["regular", "regular"], "2024-11-20 21:00:00+00", 1]);
-  });
+  const of = (quotes: number, ...sessions: string[]): unknown[] =>
+    sessions.map((session) => ({ session, quotes }));
+  expect([before, dropped]).toEqual([of(0, "regular", "regular"), of(0, "regular", "regular")]);
+  expect(await bars()).toEqual(of(2, "regular", "post"));
+});
 
-  test("reaches bars whose quotes are in the lake alone when they are restored", async () => {
-    const { pool, url } = await freshDatabase();
-    const dir = tempDir();
-    const env = {
-      DATABASE_URL: url,
-      QUOTEKEEPER_LAKE_DIR: join(dir, "lake"),
-      QUOTEKEEPER_LAKE_HOT_DAYS: "1",
-    };
-    await pool.query(
-      "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now())",
-    );
-    await see(pool, { at: "2026-02-18 12:00", last: "1" }, { at: "2026-02-18 14:00", last: "2" });
-    await run(["lake", "--through", "2026-03-31", "--drop-hot"], env);
-    const bars = (): Promise<unknown[]> =>
-      rowsOfQuery(
-        pool,
-        "select session, (select count(*)::int from quotes) as quotes from bars_5m order by bar_at",
-      );
+test("jobs/calendar.yaml holds for years that are loaded later", async () => {
+  const { pool } = await freshDatabase();
+  await keepCalendarDays(pool, [{ date: "2031-06-04", kind: "early", close: "13:03" }]);
 
-    const before = await bars();
-    await keepCalendarDays(pool, [{ date: "2026-02-18", kind: "early" }]);
-    const dropped = await bars();
-    await run(["lake", "restore", "--from", "2026-02-18", "--to", "2026-02-18"], env);
-
-    const of = (quotes: number, ...sessions: string[]): unknown[] =>
-      sessions.map((session) => ({ session, quotes }));
-    expect([before, dropped]).toEqual([of(0, "regular", "regular"), of(0, "regular", "regular")]);
-    expect(await bars()).toEqual(of(2, "regular", "post"));
-  });
-
-  test("holds for years that are loaded later", async () => {
-    const { pool } = await freshDatabase();
-    await keepCalendarDays(pool, [{ date: "2031-06-04", kind: "early", close: "13:03" }]);
-
-    expect(await hoursOf(pool, "2031-06-04")).toEqual([]);
-    await addCalls(pool, ["2031-06-20"]);
-    expect(await hoursOf(pool, "2031-06-04")).toEqual([{ kind: "early", close: "13:03", reason: null }]);
-  });
+  expect(await hoursOf(pool, "2031-06-04")).toEqual([]);
+  await addCalls(pool, ["2031-06-20"]);
+  expect(await hoursOf(pool, "2031-06-04")).toEqual([{ kind: "early", close: "13:03", reason: null }]);
 });
 
 describe("bars of a session that closes at any minute", () => {
@@ -262,7 +254,7 @@ describe("bars of a session that closes at any minute", () => {
   ];
 
   test.each(["before they are made", "made of all rows", "made row by row"])(
-    "end at the close of 1 June 2005, 15:56: %s",
+    "bars end at the close of 1 June 2005, 15:56: %s",
     async (how) => {
       const pool = await archive("AAPL");
       const seen = AROUND.map((time): Seen => ({ at: `2005-06-01 ${time}`, last: "1", volume: "5" }));
@@ -282,7 +274,7 @@ describe("bars of a session that closes at any minute", () => {
     },
   );
 
-  test("are those that the raw times make, whatever the minute and however often it is changed", async () => {
+  test("bars are those that the raw times make, whatever the minute of the close and however often it is changed", async () => {
     const pool = await archive("AAPL");
     const close = fc
       .integer({ min: 9 * 60 + 31, max: 16 * 60 })

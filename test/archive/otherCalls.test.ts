@@ -51,7 +51,7 @@ test.each([
   ["a sliding window", sliding, 20, 17],
   ["a fixed window", fixed, 20, 15],
   ["a sliding window, seldom", sliding, 5, 3],
-])("is seen through %s, and never as more than it is", async (_name, rule, theirs, least) => {
+])("another program is seen through %s, and never as more than it is", async (_name, rule, theirs, least) => {
   await collected(rule, evenly(30), evenly(theirs));
 
   const calls = await seen();
@@ -63,13 +63,13 @@ test.each([
 test.each([
   ["a sliding window", sliding],
   ["a fixed window", fixed],
-])("is nobody where nobody is: through %s our own calls explain the count", async (_name, rule) => {
+])("our own calls explain the count through %s where no other program is", async (_name, rule) => {
   await collected(rule, evenly(55), []);
 
   expect(await seen()).toBe(0);
 });
 
-test("is nobody after a run was killed with six calls under way, at whichever moment", async () => {
+test("no other program is seen after a run was killed with six calls under way, at any moment", async () => {
   for (const agoMs of [25_000, 70_000, 100_000, 130_000, 190_000]) {
     await pool.query("truncate responses");
     await collected(sliding, evenly(40), [], Array(6).fill(END_MS - agoMs) as number[]);
@@ -78,7 +78,7 @@ test("is nobody after a run was killed with six calls under way, at whichever mo
   }
 });
 
-test("is not told of while calls of ours fail on the way: the service may have counted them", async () => {
+test("no other program is reported while calls of ours fail on the way: the service may have counted them", async () => {
   await collected(sliding, evenly(30), evenly(20));
   await pool.query(
     "insert into due_sets (digest, instruments) values ('d', '{AAPL}') on conflict do nothing",
@@ -91,7 +91,7 @@ test("is not told of while calls of ours fail on the way: the service may have c
   expect(await seen()).toBe(0);
 });
 
-test("is not told of when nothing was asked lately", async () => {
+test("no other program is reported when nothing was asked lately", async () => {
   await collected(sliding, evenly(30), evenly(20));
 
   expect(await seen(END_MS + 3_600_000)).toBe(0);

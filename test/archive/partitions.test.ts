@@ -1,14 +1,8 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { migrate } from "../../src/archive/schema/migrations.ts";
-import {
-  ensurePartitions,
-  ensurePartitionsFor,
-  MONTHS_AHEAD,
-  monthOf,
-  monthStart,
-} from "../../src/archive/schema/partitions.ts";
+import { ensurePartitions, ensurePartitionsFor } from "../../src/archive/schema/partitions.ts";
 import { PARTITIONED_TABLES } from "../../src/archive/tiers/hypertables.ts";
-import { followOwnRows, rowsOfQuery } from "../support/archive.ts";
+import { followOwnRows, listsOfQuery, rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
 
 const NOW = "2026-11-20T22:50:00.000000Z";
@@ -35,7 +29,6 @@ async function ensure({ pool: on }: Pick<TestDatabase, "pool">, from: string, to
 }
 
 test("the months of a migration and the three after it have a partition in each table", async () => {
-  expect(MONTHS_AHEAD).toBe(3);
   for (const table of PARTITIONED_TABLES)
     expect(await monthsOf(table, 2026, 2027)).toEqual(["2026_11", "2026_12", "2027_01", "2027_02"]);
 });
@@ -43,13 +36,15 @@ test("the months of a migration and the three after it have a partition in each 
 test("any old month gets its partitions, and only those that are missing are made", async () => {
   await ensure(database, "1999-11-03T00:00:00.000000Z", "1999-12-31T23:59:59.999999Z");
   await ensure(database, "1999-12-01T00:00:00.000000Z", "2000-04-01T00:00:00.000000Z");
+  await ensure(database, "0999-12-01T00:00:00.000000Z", "0999-12-01T00:00:00.000000Z");
 
+  expect(await monthsOf("quotes", 999, 1000)).toEqual(["0999_12", "1000_01", "1000_02", "1000_03"]);
   expect(await monthsOf("quotes", 1999, 2007)).toEqual([
     ...["1999_11", "1999_12", "2000_01", "2000_02", "2000_03", "2000_04", "2000_05", "2000_06", "2000_07"],
   ]);
 });
 
-test("from twenty connections at once they are made once", async () => {
+test("twenty connections that make the same partitions make them once", async () => {
   const instant = "2031-05-01T00:00:00.000000Z";
 
   const pools = Array.from({ length: 20 }, () => poolOn(database.url, { max: 1 }));
@@ -68,7 +63,7 @@ test("rows of a month years ago beside rows of today need no partition in betwee
   expect(await monthsOf("quotes", 2012, 2030)).toEqual(["2026_11", "2026_12", "2027_01", "2027_02"]);
 });
 
-test("they are made while somebody reads the table, and nobody waits for anybody", async () => {
+test("partitions are made while somebody reads the table, and nobody waits for anybody", async () => {
   const reader = await pool.connect();
   await reader.query("begin; select count(*) from quotes");
 
@@ -112,61 +107,39 @@ test("rows that are put into a partition itself are in the bars like all others,
   ).toEqual([{ date: "2026-11-20", quote_count: "2" }]);
 });
 
-describe("the calendar of the exchange", () => {
-  test("is a table: half days, holidays and the offset of summer time are in it", async () => {
-    expect(
-      await rowsOfQuery(
-        pool,
-        "select date, kind, open_at, close_at from sessions where date between '2026-11-25' and '2026-11-28' or date = '2026-07-02'",
-      ),
-    ).toEqual([
-      {
-        date: "2026-07-02",
-        kind: "regular",
-        open_at: "2026-07-02 13:30:00+00",
-        close_at: "2026-07-02 20:00:00+00",
-      },
-      {
-        date: "2026-11-25",
-        kind: "regular",
-        open_at: "2026-11-25 14:30:00+00",
-        close_at: "2026-11-25 21:00:00+00",
-      },
-      {
-        date: "2026-11-27",
-        kind: "early",
-        open_at: "2026-11-27 14:30:00+00",
-        close_at: "2026-11-27 18:00:00+00",
-      },
-    ]);
-  });
-
-  test("has the years of old rows before they are inserted", async () => {
-    await ensure(database, "2008-03-01T00:00:00.000000Z", "2008-03-01T00:00:00.000000Z");
-
-    expect(
-      await rowsOfQuery(
-        pool,
-        "select count(*) as n from sessions where date between '2008-01-01' and '2008-12-31'",
-      ),
-    ).toEqual([{ n: "253" }]);
-  });
-
-  test("is written anew where it differs, at each migration", async () => {
-    await pool.query("update sessions set kind = 'early' where date = '2026-11-20'");
-    await pool.query(
-      "insert into sessions select '2026-11-26', kind, pre_at, open_at, close_at, post_at from sessions limit 1",
-    );
-
-    await migrate(pool, NOW, { toTimescaledb: false });
-
-    expect(
-      await rowsOfQuery(pool, "select date, kind from sessions where date in ('2026-11-20', '2026-11-26')"),
-    ).toEqual([{ date: "2026-11-20", kind: "regular" }]);
-  });
+test("the table of sessions has half days, holidays and the offset of summer time", async () => {
+  expect(
+    await listsOfQuery(
+      pool,
+      "select date, kind, open_at, close_at from sessions where date between '2026-11-25' and '2026-11-28' or date = '2026-07-02'",
+    ),
+  ).toEqual([
+    ["2026-07-02", "regular", "2026-07-02 13:30:00+00", "2026-07-02 20:00:00+00"],
+    ["2026-11-25", "regular", "2026-11-25 14:30:00+00", "2026-11-25 21:00:00+00"],
+    ["2026-11-27", "early", "2026-11-27 14:30:00+00", "2026-11-27 18:00:00+00"],
+  ]);
 });
 
-test("months are counted so that they can be added", () => {
-  expect(monthStart(monthOf(NOW) + 2)).toBe("2027-01-01");
-  expect(monthStart(monthOf("0999-12-01T00:00:00.000000Z"))).toBe("0999-12-01");
+test("the table of sessions has the years of old rows before they are inserted", async () => {
+  await ensure(database, "2008-03-01T00:00:00.000000Z", "2008-03-01T00:00:00.000000Z");
+
+  expect(
+    await rowsOfQuery(
+      pool,
+      "select count(*) as n from sessions where date between '2008-01-01' and '2008-12-31'",
+    ),
+  ).toEqual([{ n: "253" }]);
+});
+
+test("a migration corrects the table of sessions where it differs", async () => {
+  await pool.query("update sessions set kind = 'early' where date = '2026-11-20'");
+  await pool.query(
+    "insert into sessions select '2026-11-26', kind, pre_at, open_at, close_at, post_at from sessions limit 1",
+  );
+
+  await migrate(pool, NOW, { toTimescaledb: false });
+
+  expect(
+    await rowsOfQuery(pool, "select date, kind from sessions where date in ('2026-11-20', '2026-11-26')"),
+  ).toEqual([{ date: "2026-11-20", kind: "regular" }]);
 });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import { afterEach, expect, jest, test } from "@jest/globals";
 import type pg from "pg";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
@@ -25,38 +25,36 @@ afterEach(async () => {
   }
 });
 
-describe("behind a pooler that refuses `options`", () => {
-  test("in session mode, an archive is migrated and read in UTC", async () => {
-    const { pool, direct } = await behind("session");
-    await direct.query("set timezone to 'Asia/Tokyo'");
+test("an archive is migrated and read in UTC behind a pooler in session mode", async () => {
+  const { pool, direct } = await behind("session");
+  await direct.query("set timezone to 'Asia/Tokyo'");
 
-    const { applied } = await migrate(pool, "2026-11-20T14:30:00.000000Z");
-    const { rows } = await pool.query(
-      "select timestamptz '2026-11-20 09:30-05' as at, current_setting('jit') as jit",
-    );
+  const { applied } = await migrate(pool, "2026-11-20T14:30:00.000000Z");
+  const { rows } = await pool.query(
+    "select timestamptz '2026-11-20 09:30-05' as at, current_setting('jit') as jit",
+  );
 
-    expect(applied.length).toBeGreaterThan(0);
-    expect(rows).toEqual([{ at: "2026-11-20 14:30:00+00", jit: "off" }]);
-  });
+  expect(applied.length).toBeGreaterThan(0);
+  expect(rows).toEqual([{ at: "2026-11-20 14:30:00+00", jit: "off" }]);
+});
 
-  test("in session mode, a reader cannot write", async () => {
-    const { pool } = await behind("session", { readOnly: true });
+test("a reader cannot write behind a pooler in session mode", async () => {
+  const { pool } = await behind("session", { readOnly: true });
 
-    await expect(pool.query("create table mine (id int)")).rejects.toMatchObject({ code: "25006" });
-  });
+  await expect(pool.query("create table mine (id int)")).rejects.toMatchObject({ code: "25006" });
+});
 
-  test("in transaction mode it is named, told the remedy, and no setting is left for other programs", async () => {
-    const { pool } = await behind("transaction", { readOnly: true });
+test("a pooler in transaction mode is named with the remedy, and no setting is left for other programs", async () => {
+  const { pool } = await behind("transaction", { readOnly: true });
 
-    const failure = await pool.query("select 1").catch((error: unknown) => error);
+  const failure = await pool.query("select 1").catch((error: unknown) => error);
 
-    expect(failure).toMatchObject({ code: "DATABASE_POOLED" });
-    expect(String(failure)).toContain("pool_mode = session");
-    const { pooler } = opened[0] as { pooler: Pooler };
-    const other = createPool(pooler.url);
-    await expect(other.query("select 1")).rejects.toMatchObject({ code: "DATABASE_POOLED" });
-    await other.end();
-  });
+  expect(failure).toMatchObject({ code: "DATABASE_POOLED" });
+  expect(String(failure)).toContain("pool_mode = session");
+  const { pooler } = opened[0] as { pooler: Pooler };
+  const other = createPool(pooler.url);
+  await expect(other.query("select 1")).rejects.toMatchObject({ code: "DATABASE_POOLED" });
+  await other.end();
 });
 
 test("without a pooler a connection has its settings after one question", async () => {

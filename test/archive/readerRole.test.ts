@@ -1,6 +1,5 @@
 /** A server whose user may not make roles: the archive works without `quotekeeper_reader`, and says how to get it. */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type pg from "pg";
@@ -8,17 +7,15 @@ import { createPool } from "../../src/archive/connect/connect.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { capturedEdges, run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
-import { openOwnServer, type OwnServer } from "../support/postgres/server.ts";
+import { makeServerDir, openOwnServer, type OwnServer } from "../support/postgres/server.ts";
 import { tempDir } from "../support/tempDir.ts";
 
 // A server of its own: roles belong to a server, and other tests need theirs.
 // Its directory is no tempDir(): that one would go before the server has ended.
-const serverDir = mkdtempSync(join(tmpdir(), "quotekeeper-roles-"));
+const serverDir = makeServerDir();
 let server: OwnServer;
 let admin: pg.Pool;
 beforeAll(async () => {
-  // PostgreSQL does not run as root but as another user, who has to get in.
-  chmodSync(serverDir, 0o755);
   server = await openOwnServer(serverDir);
   admin = createPool(server.url);
   await admin.query("drop owned by quotekeeper_reader; drop role quotekeeper_reader; create role limited");

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { fillFixture } from "../../scripts/sql/fixture.ts";
 import { answer, ask, readQuestions } from "../../scripts/sql/page.ts";
 import { freshDatabase } from "../support/database.ts";
-import { see } from "../support/observations.ts";
+import { see, addStocks, addContracts, archive } from "../support/observations.ts";
 
 const page = readFileSync(new URL("../../docs/sql.md", import.meta.url), "utf8");
 const questions = readQuestions(page);
@@ -59,10 +59,7 @@ test.each(questions.map((question) => [question.title, question] as const))(
 test("movers that nothing says the close before of rank last, also one that changed by all it is worth", async () => {
   const { pool: young } = await freshDatabase();
   await fillFixture(young);
-  await young.query(
-    `insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at)
-     select id, 'CS', symbol, now(), now() from (values (21, 'NEW'), (22, 'DOUBLED'), (23, 'FROM0')) v (id, symbol)`,
-  );
+  await addStocks(young, ["NEW", "DOUBLED", "FROM0"], 21);
   await young.query(
     `insert into quotes (observed_at, instrument_id, source_id, delayed, last, change)
      values ('2026-11-20 20:00:00+00', 21, 1, false, 5, null), ('2026-11-20 20:00:00+00', 22, 1, false, 5, 2.5),
@@ -84,11 +81,8 @@ test("movers that nothing says the close before of rank last, also one that chan
 });
 
 test("a contract's delta has the price of its underlying beside it where a file gives both times of their own", async () => {
-  const { pool: imported } = await freshDatabase();
-  await imported.query(
-    `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
-     values (1, 'CS', 'AAPL', null, null, null, null, now(), now()), (2, 'OPT', 'AAPL', 1, '2026-12-18', 'CALL', 150, now(), now())`,
-  );
+  const imported = await archive("AAPL");
+  await addContracts(imported, [["2026-12-18", "CALL", "150"]]);
   await see(
     imported,
     { at: "2026-11-19 16:00", last: "149.00" },

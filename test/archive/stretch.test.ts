@@ -8,7 +8,7 @@ import { sampleAnswer } from "../../bench/backfill/sample.ts";
 import { seeded } from "../../bench/governor/random.ts";
 import { EXTENDED_QUOTES, QUOTES, type QuoteTable } from "../../src/archive/schema/quoteColumns.ts";
 import { readStretches, sendStretches, type StretchRequest } from "../../src/archive/load/readStretches.ts";
-import { Gathering, type Stretch, stretchOf } from "../../src/archive/load/stretch.ts";
+import { Gathering, type Stretch } from "../../src/archive/load/stretch.ts";
 import { EVER } from "../../src/journal/record.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { dividendOf, rowsOf } from "../../src/read/answerToRows.ts";
@@ -55,69 +55,53 @@ function linesOf(
     .sort();
 }
 
-describe("a stretch of answers", () => {
-  test("is the same to the byte whether plain answers are read as bytes or as objects", () => {
-    const plain = gathered(new PlainReader());
+test("a stretch is the same to the byte whether plain answers are read as bytes or as objects", () => {
+  const plain = gathered(new PlainReader());
 
-    expect(plain).toEqual(gathered(null));
-    expect(plain.report.units).toBeGreaterThan(1_500);
-  });
+  expect(plain).toEqual(gathered(null));
+  expect(plain.report.units).toBeGreaterThan(1_500);
+});
 
-  test("has the lines, the dividends and the counts that its rows have", () => {
-    const stretch = gathered(new PlainReader());
-    const all = answers.map((record) => rowsOf(record, position));
-    const units = all.flatMap((answer) =>
-      answer.units.map((unit) => ({ unit, source: answer.record.source })),
+test("a stretch has the lines, the dividends and the counts that its rows have", () => {
+  const stretch = gathered(new PlainReader());
+  const all = answers.map((record) => rowsOf(record, position));
+  const units = all.flatMap((answer) => answer.units.map((unit) => ({ unit, source: answer.record.source })));
+  const expected = ({ columns }: QuoteTable): string[] =>
+    units
+      .map(({ unit, source }) => {
+        const { securityType, symbol, expiration, optionType, strike } = unit.instrument;
+        const texts = columns
+          .filter(({ name }) => name !== "instrument_id" && name !== "source_id")
+          .map(({ text }) => copyText(text({ unit, instrumentId: 0, sourceId: 0 })));
+        const name = [securityType, symbol, expiration, optionType, strike, source.name].join(" ");
+        return `${name}\t${texts.join("\t")}\n`;
+      })
+      .sort();
+
+  expect(linesOf(stretch, "quotes")).toEqual(expected(QUOTES));
+  expect(linesOf(stretch, "extended")).toEqual(expected(EXTENDED_QUOTES));
+  expect(stretch.report.units).toBe(units.length);
+  expect(stretch.responses).toHaveLength(answers.length);
+  expect(stretch.letters).toHaveLength(all.flatMap(({ deadLetters }) => deadLetters).length);
+  for (const { instrument, words } of stretch.series) {
+    const { symbol, expiration, strike, optionType, securityType } =
+      stretch.instruments[instrument]?.row ?? {};
+    const said = units
+      .filter(
+        ({ unit: { instrument: one } }) =>
+          [one.symbol === symbol, one.expiration === expiration, one.strike === strike].every(Boolean) &&
+          one.optionType === optionType &&
+          one.securityType === securityType,
+      )
+      .map(({ unit }) => ({ observedAt: unit.observedAt, dividend: dividendOf(unit.quote) }))
+      .filter(({ dividend }) => dividend !== null);
+    const changes = said.filter(
+      ({ dividend }, place) =>
+        place === 0 || JSON.stringify(dividend) !== JSON.stringify(said[place - 1]?.dividend),
     );
-    const expected = ({ columns }: QuoteTable): string[] =>
-      units
-        .map(({ unit, source }) => {
-          const { securityType, symbol, expiration, optionType, strike } = unit.instrument;
-          const texts = columns
-            .filter(({ name }) => name !== "instrument_id" && name !== "source_id")
-            .map(({ text }) => copyText(text({ unit, instrumentId: 0, sourceId: 0 })));
-          const name = [securityType, symbol, expiration, optionType, strike, source.name].join(" ");
-          return `${name}\t${texts.join("\t")}\n`;
-        })
-        .sort();
 
-    expect(linesOf(stretch, "quotes")).toEqual(expected(QUOTES));
-    expect(linesOf(stretch, "extended")).toEqual(expected(EXTENDED_QUOTES));
-    expect(stretch.report.units).toBe(units.length);
-    expect(stretch.responses).toHaveLength(answers.length);
-    expect(stretch.letters).toHaveLength(all.flatMap(({ deadLetters }) => deadLetters).length);
-    for (const { instrument, words } of stretch.series) {
-      const { symbol, expiration, strike, optionType, securityType } =
-        stretch.instruments[instrument]?.row ?? {};
-      const said = units
-        .filter(
-          ({ unit: { instrument: one } }) =>
-            [one.symbol === symbol, one.expiration === expiration, one.strike === strike].every(Boolean) &&
-            one.optionType === optionType &&
-            one.securityType === securityType,
-        )
-        .map(({ unit }) => ({ observedAt: unit.observedAt, dividend: dividendOf(unit.quote) }))
-        .filter(({ dividend }) => dividend !== null);
-      const changes = said.filter(
-        ({ dividend }, place) =>
-          place === 0 || JSON.stringify(dividend) !== JSON.stringify(said[place - 1]?.dividend),
-      );
-
-      expect(words).toEqual(changes);
-    }
-  });
-
-  test("is the same as that of its batch", async () => {
-    const batch = {
-      segment: "s",
-      from: 0,
-      to: 0,
-      answers: answers.map((one) => rowsOf(one, position)),
-      notes: [],
-    };
-
-    expect(await stretchOf(batch)).toEqual(gathered(null));
-  });
+    expect(words).toEqual(changes);
+  }
 });
 
 describe("another thread", () => {
@@ -145,7 +129,7 @@ describe("another thread", () => {
     return { journalDir, parts, range: EVER, mayBeGone: false, alone: "exports" };
   };
 
-  test("says what this one would read, stretch by stretch", async () => {
+  test("another thread sends what this one would read, stretch by stretch", async () => {
     const request = await journal();
     const expected: unknown[] = [];
     for await (const one of readStretches(request)) expected.push(one);
@@ -156,7 +140,7 @@ describe("another thread", () => {
     expect(heard).toEqual([...expected, { ended: true }]);
   });
 
-  test("says why it cannot read a segment, behind what it could", async () => {
+  test("another thread says why it cannot read a segment, after what it could read", async () => {
     const request = await journal();
     const gone = { name: "2026-01-01T00-0000000000000000", from: 0 };
 

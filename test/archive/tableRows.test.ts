@@ -6,6 +6,7 @@ import { beforeEach, expect, test } from "@jest/globals";
 import { eq, is } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
 import * as backfillSchema from "../../src/archive/schema/backfillSchema.ts";
+import * as internalSchema from "../../src/archive/schema/internalSchema.ts";
 import * as mainSchema from "../../src/archive/schema/schema.ts";
 import { insertAll, tablesOn, upsertAll } from "../../src/archive/schema/tableRows.ts";
 import { rowsOfQuery } from "../support/archive.ts";
@@ -13,9 +14,10 @@ import { freshDatabase } from "../support/database.ts";
 
 const { clockSteps, dividends, dueSets, misses, responses } = mainSchema;
 const ARCHIVE = fileURLToPath(new URL("../../src/archive/", import.meta.url));
-const TABLES = Object.values<unknown>({ ...mainSchema, ...backfillSchema })
+const TABLES = Object.values<unknown>({ ...mainSchema, ...internalSchema, ...backfillSchema })
   .filter((value): value is PgTable => is(value, PgTable))
-  .map((table) => getTableConfig(table).name);
+  .map((table) => getTableConfig(table).name)
+  .concat("intraday_bars");
 
 /** Statements whose rows come whole from a table of the same columns: file, statement, and why no columns are named. */
 const WHOLE_ROWS = [

@@ -88,12 +88,15 @@ describe("a server with a self-signed certificate", () => {
     ["sslmode=no-verify", true],
     ["ssl=0", false],
     ["", false],
-  ])("with %s, encrypted: %s", async (parameters, expected) => {
-    expect(await encrypted(server.url, parameters)).toBe(expected);
-  });
+  ])(
+    "a connection with %s to a server with a self-signed certificate is encrypted: %s",
+    async (parameters, expected) => {
+      expect(await encrypted(server.url, parameters)).toBe(expected);
+    },
+  );
 
   test.each(["verify-full", "verify-ca", "require"])(
-    "with sslmode=%s is reached when its authority is named, and refused by that word when another is",
+    "sslmode=%s reaches a self-signed server when its authority is named, and refuses it when another is",
     async (mode) => {
       const refused = await encrypted(server.url, `sslmode=${mode}&sslrootcert=${other}`);
 
@@ -104,7 +107,7 @@ describe("a server with a self-signed certificate", () => {
     },
   );
 
-  test("with sslmode=verify-full is refused where no authority is named: public ones do not know it", async () => {
+  test("sslmode=verify-full refuses a self-signed server when no authority is named", async () => {
     expect(String(await encrypted(server.url, "sslmode=verify-full"))).toContain(
       "DEPTH_ZERO_SELF_SIGNED_CERT",
     );
@@ -134,8 +137,9 @@ test("a certificate for another name is good enough for verify-ca, and refused b
 /** Citus gives its nodes TLS by itself. */
 const testWithout = unlessOnCitus("whose nodes have TLS: a server without it.");
 
-describe("a server without TLS", () => {
-  testWithout("is reached with prefer, and refused by the mode that insists", async () => {
+testWithout(
+  "a server without TLS is reached with sslmode=prefer, and refused by the modes that insist",
+  async () => {
     const { url } = await freshDatabase({ migrated: false });
 
     expect(await encrypted(url, "sslmode=prefer")).toBe(false);
@@ -144,8 +148,8 @@ describe("a server without TLS", () => {
       expect(refused).toMatchObject({ code: "DATABASE_TLS_FAILED" });
       expect(String(refused)).toContain(`sslmode=${mode} asks for TLS, and the server offers none`);
     }
-  });
-});
+  },
+);
 
 test("libpq's own form of a Unix socket is reached, whatever it says of TLS", async () => {
   const { username, password, port } = new URL(server.url);
@@ -157,12 +161,10 @@ test("libpq's own form of a Unix socket is reached, whatever it says of TLS", as
   expect(describeDatabase(`postgresql://${login}`)).toBe(`${sockets}:${port}/quotekeeper`);
 });
 
-describe("without a word of TLS", () => {
-  test("it is preferred on the way to another machine, and left out on this one and on a Unix socket", () => {
-    expect(tlsOf("postgresql://db.example/quotes", "db.example")?.mode).toBe("prefer");
-    expect(tlsOf("postgresql://127.0.0.1/quotes", "127.0.0.1")).toBeNull();
-    expect(tlsOf("postgresql:///quotes?host=/run/postgresql&sslmode=require", "/run/postgresql")).toBeNull();
-  });
+test("TLS is preferred on the way to another machine, and left out on this one and on a Unix socket", () => {
+  expect(tlsOf("postgresql://db.example/quotes", "db.example")?.mode).toBe("prefer");
+  expect(tlsOf("postgresql://127.0.0.1/quotes", "127.0.0.1")).toBeNull();
+  expect(tlsOf("postgresql:///quotes?host=/run/postgresql&sslmode=require", "/run/postgresql")).toBeNull();
 });
 
 test("the driver warns of none of this", () => {

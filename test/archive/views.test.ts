@@ -1,8 +1,8 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import type pg from "pg";
-import { contentOf, rowsOfQuery } from "../support/archive.ts";
+import { contentOf, listsOfQuery, rowsOfQuery } from "../support/archive.ts";
 import { handOnDatabases } from "../support/database.ts";
-import { archive, see, type Seen } from "../support/observations.ts";
+import { archive, see, type Seen, addContracts } from "../support/observations.ts";
 
 handOnDatabases();
 
@@ -24,294 +24,239 @@ async function asOf(pool: pg.Pool, time: string, sql: string): Promise<Record<st
 
 const FRIDAY = "2026-11-20";
 
-describe("bars within a session", () => {
-  test("hold open, high, low and close of the last price, the mean spread, and how many observations they rest on", async () => {
-    const pool = await archive("AAPL");
-    await see(
-      pool,
-      { at: `${FRIDAY} 10:00:01`, bid: "9.90", ask: "10.10", last: "10.00", volume: "100" },
-      { at: `${FRIDAY} 10:00:20`, bid: "0", ask: "0", last: "12.50", volume: "150" },
-      { at: `${FRIDAY} 10:00:40`, bid: "9.95", ask: "10.05", last: "9.0450", volume: "180" },
-      { at: `${FRIDAY} 10:00:59.999999`, last: null, volume: null },
-      { at: `${FRIDAY} 10:01:00`, bid: "1", ask: "3", last: "11", volume: "9007199254740993" },
-    );
+test("bars hold open, high, low and close of the last price, the mean spread, and how many observations they rest on", async () => {
+  const pool = await archive("AAPL");
+  await see(
+    pool,
+    { at: `${FRIDAY} 10:00:01`, bid: "9.90", ask: "10.10", last: "10.00", volume: "100" },
+    { at: `${FRIDAY} 10:00:20`, bid: "0", ask: "0", last: "12.50", volume: "150" },
+    { at: `${FRIDAY} 10:00:40`, bid: "9.95", ask: "10.05", last: "9.0450", volume: "180" },
+    { at: `${FRIDAY} 10:00:59.999999`, last: null, volume: null },
+    { at: `${FRIDAY} 10:01:00`, bid: "1", ask: "3", last: "11", volume: "9007199254740993" },
+  );
 
-    expect(await bars(pool, "1m")).toEqual([
-      {
-        at: "20 10:00",
-        session: "regular",
-        open: "10.00",
-        high: "12.50",
-        low: "9.0450",
-        close: "9.0450",
-        spread: "0.15",
-        n: "4",
-        volume: "80",
-      },
-      {
-        at: "20 10:01",
-        session: "regular",
-        open: "11",
-        high: "11",
-        low: "11",
-        close: "11",
-        spread: "2",
-        n: "1",
-        volume: "9007199254740813",
-      },
-    ]);
-    expect(await bars(pool, "5m")).toMatchObject([{ at: "20 10:00", open: "10.00", close: "11", n: "5" }]);
-  });
-
-  test("of an hour are counted from the open and begin anew at the close, also on a half day", async () => {
-    const pool = await archive("AAPL");
-    const times = ["04:10", "09:29:59", "09:30", "12:45", "12:59:59", "13:00", "13:40", "17:10"];
-    await see(pool, ...times.map((time) => ({ at: `2026-11-27 ${time}`, last: "1" })));
-
-    expect((await bars(pool, "1h")).map(({ at, session }) => `${at} ${session}`)).toEqual([
-      "27 04:00 pre",
-      "27 09:00 pre",
-      "27 09:30 regular",
-      "27 12:30 regular",
-      "27 13:00 post",
-      "27 17:00 closed",
-    ]);
-  });
-
-  test("count volume from one observation to the next, and from zero when the service begins a new count", async () => {
-    const pool = await archive("AAPL");
-    await see(
-      pool,
-      { at: `${FRIDAY} 09:30:10`, volume: "1000" },
-      { at: `${FRIDAY} 09:30:50`, volume: "1600" },
-      { at: `${FRIDAY} 09:31:10`, volume: "2000" },
-      { at: `${FRIDAY} 09:32:10`, volume: "300" },
-      { at: `${FRIDAY} 09:33:10`, volume: null },
-    );
-
-    expect((await bars(pool, "1m")).map(({ volume }) => volume)).toEqual(["600", "400", "300", null]);
-  });
-
-  test("lose no volume after a bar that has seen none, in whatever width", async () => {
-    const pool = await archive("AAPL");
-    await see(
-      pool,
-      { at: `${FRIDAY} 09:30:10`, volume: "1000" },
-      { at: `${FRIDAY} 09:31:10`, volume: null },
-      { at: `${FRIDAY} 09:36:10`, volume: null },
-      { at: `${FRIDAY} 10:31:10`, volume: "1700" },
-      { at: `${FRIDAY} 10:36:10`, volume: "1750" },
-    );
-
-    const volumes = async (width: string) => (await bars(pool, width)).map(({ volume }) => volume);
-    expect(await volumes("1m")).toEqual(["0", null, null, "700", "50"]);
-    expect(await volumes("5m")).toEqual(["0", null, "700", "50"]);
-    expect(await volumes("1h")).toEqual(["0", "750"]);
-  });
-
-  test("pass over a price of 0, which is no trade, and count its quote", async () => {
-    const pool = await archive("AAPL", "MSFT");
-    await see(
-      pool,
-      { at: `${FRIDAY} 10:00:01`, last: "0" },
-      { at: `${FRIDAY} 10:00:02`, last: "10" },
-      { at: `${FRIDAY} 10:00:03`, last: "12" },
-      { at: `${FRIDAY} 10:00:04`, last: "0.00" },
-      { at: `${FRIDAY} 10:00:01`, id: 2, last: "0" },
-    );
-    // Added to what is there.
-    await see(pool, { at: `${FRIDAY} 10:00:05`, last: "0" }, { at: `${FRIDAY} 10:00:05`, id: 2, last: "0" });
-
-    for (const width of ["1m", "5m", "1h", "1d"])
-      expect(
-        await rowsOfQuery(
-          pool,
-          `select open, high, low, close, quote_count as n from bars_${width} order by symbol`,
-        ),
-      ).toEqual([
-        { open: "10", high: "12", low: "10", close: "12", n: "5" },
-        { open: null, high: null, low: null, close: null, n: "2" },
-      ]);
-  });
-
-  test("keep sources, and real-time and delayed quotes, apart", async () => {
-    const pool = await archive("AAPL");
-    await pool.query("insert into sources (id, name, kind) values (7, 'old files', 'import')");
-    await see(
-      pool,
-      { at: `${FRIDAY} 10:00:01`, last: "1" },
-      { at: `${FRIDAY} 10:00:02`, last: "2", delayed: true },
-      { at: `${FRIDAY} 10:00:03`, last: "3", source: 2 },
-      { at: `${FRIDAY} 10:00:04`, last: "4", source: 7 },
-    );
-
-    for (const width of ["1m", "5m", "1h"])
-      expect((await bars(pool, width)).map(({ close }) => close).sort()).toEqual(["1", "2", "3", "4"]);
-    expect(
-      await rowsOfQuery(
-        pool,
-        "select source, source_name, delayed, close, quote_count from bars_1d order by close",
-      ),
-    ).toEqual([
-      { source: "account", source_name: "account", delayed: false, close: "1", quote_count: "1" },
-      { source: "account", source_name: "account", delayed: true, close: "2", quote_count: "1" },
-      { source: "simulated", source_name: "simulated", delayed: false, close: "3", quote_count: "1" },
-      { source: "import", source_name: "old files", delayed: false, close: "4", quote_count: "1" },
-    ]);
-  });
+  const minutes = await bars(pool, "1m");
+  expect(minutes.map((bar) => Object.values(bar))).toEqual([
+    ["20 10:00", "regular", "10.00", "12.50", "9.0450", "9.0450", "0.15", "4", "80"],
+    ["20 10:01", "regular", "11", "11", "11", "11", "2", "1", "9007199254740813"],
+  ]);
+  expect(await bars(pool, "5m")).toMatchObject([{ at: "20 10:00", open: "10.00", close: "11", n: "5" }]);
 });
 
-describe("a daily bar", () => {
-  test("is a session of the exchange: after hours belong to it, whatever date UTC has then", async () => {
-    const pool = await archive("AAPL");
-    await see(
-      pool,
-      { at: `${FRIDAY} 04:00`, last: "1", bid: "1", ask: "2" },
-      { at: `${FRIDAY} 19:59:59`, last: "2", volume: "77", bid: "1", ask: "4" },
-      { at: "2026-11-21 00:00", last: "3" },
-      { at: "2026-07-02 23:59:59.999999", last: "4" },
-    );
+test("bars of an hour are counted from the open and begin again at the close, also on a half day", async () => {
+  const pool = await archive("AAPL");
+  const times = ["04:10", "09:29:59", "09:30", "12:45", "12:59:59", "13:00", "13:40", "17:10"];
+  await see(pool, ...times.map((time) => ({ at: `2026-11-27 ${time}`, last: "1" })));
 
-    expect(
-      await rowsOfQuery(
-        pool,
-        "select date, session, open, close, trim_scale(mean_spread) as spread, quote_count, volume from bars_1d order by date",
-      ),
-    ).toEqual([
-      {
-        date: "2026-07-02",
-        session: "regular",
-        open: "4",
-        close: "4",
-        spread: null,
-        quote_count: "1",
-        volume: null,
-      },
-      {
-        date: FRIDAY,
-        session: "regular",
-        open: "1",
-        close: "2",
-        spread: "2",
-        quote_count: "2",
-        volume: "77",
-      },
-      {
-        date: "2026-11-21",
-        session: "closed",
-        open: "3",
-        close: "3",
-        spread: null,
-        quote_count: "1",
-        volume: null,
-      },
-    ]);
-  });
-
-  test("has the last volume shown on its date, of its own kind of feed, also when its last quote shows none", async () => {
-    const pool = await archive("AAPL");
-    await see(
-      pool,
-      { at: `${FRIDAY} 10:00`, volume: "70" },
-      { at: `${FRIDAY} 10:01`, volume: "77" },
-      { at: `${FRIDAY} 10:02`, volume: "5", delayed: true },
-      { at: `${FRIDAY} 10:03`, volume: null },
-      { at: `${FRIDAY} 10:04`, volume: null, delayed: true },
-      { at: "2026-11-23 10:00", volume: null },
-    );
-    await pool.query("delete from extended_quotes where observed_at = (select max(observed_at) from quotes)");
-
-    expect(await rowsOfQuery(pool, "select date, delayed, volume from bars_1d order by 1, 2")).toEqual([
-      { date: FRIDAY, delayed: false, volume: "77" },
-      { date: FRIDAY, delayed: true, volume: "5" },
-      { date: "2026-11-23", delayed: false, volume: null },
-    ]);
-  });
-
-  test("is the same whatever the order and the batches in which its observations came, and a replay adds nothing", async () => {
-    const seen: Seen[] = Array.from({ length: 60 }, (_, n) => ({
-      at: `${FRIDAY} 10:${String(n).padStart(2, "0")}:00`,
-      id: 1 + (n % 2),
-      last: n % 7 === 0 ? null : String(100 + ((n * 37) % 11)),
-      bid: "1.00",
-      ask: n % 5 === 0 ? null : "1.25",
-      volume: String(n),
-    }));
-    const [once, mixed] = [await archive("AAPL", "MSFT"), await archive("AAPL", "MSFT")];
-    await see(once, ...seen);
-
-    const shuffled = [...seen].sort(
-      (a, b) => ((Number(a.at.slice(14, 16)) * 23) % 60) - ((Number(b.at.slice(14, 16)) * 23) % 60),
-    );
-    for (let from = 0; from < 60; from += 7) await see(mixed, ...shuffled.slice(from, from + 9));
-    await see(mixed, ...seen);
-
-    const kept = async (pool: pg.Pool) => (await contentOf(pool))["session_bars"];
-    expect(await kept(mixed)).toEqual(await kept(once));
-    await mixed.query("select recompute_session_bars('2026-11-20', '2026-11-20')");
-    expect(await kept(mixed)).toEqual(await kept(once));
-  });
-
-  test("follows twenty loaders that write the same session at once", async () => {
-    const pool = await archive("AAPL", "MSFT", "IBM");
-    await see(pool, { at: `${FRIDAY} 09:00`, last: "2" });
-
-    await Promise.all(
-      Array.from({ length: 20 }, (_, n) =>
-        see(
-          pool,
-          ...[1, 2, 3].map((id) => ({ at: `${FRIDAY} 10:${String(n + 10)}:00`, id, last: String(n + 1) })),
-          { at: `${FRIDAY} 11:00`, id: 3, last: "50" },
-        ),
-      ),
-    );
-
-    expect(
-      await rowsOfQuery(pool, "select open, high, close, quote_count as n from bars_1d order by symbol"),
-    ).toEqual([
-      { open: "2", high: "20", close: "20", n: "21" },
-      { open: "1", high: "50", close: "50", n: "21" },
-      { open: "1", high: "20", close: "20", n: "20" },
-    ]);
-  });
+  expect((await bars(pool, "1h")).map(({ at, session }) => `${at} ${session}`)).toEqual([
+    "27 04:00 pre",
+    "27 09:00 pre",
+    "27 09:30 regular",
+    "27 12:30 regular",
+    "27 13:00 post",
+    "27 17:00 closed",
+  ]);
 });
 
-describe("latest_quotes", () => {
-  test("has the newest quote of each instrument, source and kind of feed, also when an older one comes later", async () => {
-    const pool = await archive("AAPL", "MSFT", "NEVER");
-    await see(
-      pool,
-      { at: `${FRIDAY} 10:00`, last: "2", volume: "5" },
-      { at: "2026-10-20 10:00", id: 2, last: "7" },
-    );
-    await see(
-      pool,
-      { at: "2026-11-19 10:00", last: "1" },
-      { at: `${FRIDAY} 09:59`, last: "1", delayed: true },
-    );
+test("bars count volume from one observation to the next, and from zero when the service begins a new count", async () => {
+  const pool = await archive("AAPL");
+  await see(
+    pool,
+    { at: `${FRIDAY} 09:30:10`, volume: "1000" },
+    { at: `${FRIDAY} 09:30:50`, volume: "1600" },
+    { at: `${FRIDAY} 09:31:10`, volume: "2000" },
+    { at: `${FRIDAY} 09:32:10`, volume: "300" },
+    { at: `${FRIDAY} 09:33:10`, volume: null },
+  );
 
+  expect((await bars(pool, "1m")).map(({ volume }) => volume)).toEqual(["600", "400", "300", null]);
+});
+
+test("bars of every width lose no volume after a bar that has seen none", async () => {
+  const pool = await archive("AAPL");
+  await see(
+    pool,
+    { at: `${FRIDAY} 09:30:10`, volume: "1000" },
+    { at: `${FRIDAY} 09:31:10`, volume: null },
+    { at: `${FRIDAY} 09:36:10`, volume: null },
+    { at: `${FRIDAY} 10:31:10`, volume: "1700" },
+    { at: `${FRIDAY} 10:36:10`, volume: "1750" },
+  );
+
+  const volumes = async (width: string) => (await bars(pool, width)).map(({ volume }) => volume);
+  expect(await volumes("1m")).toEqual(["0", null, null, "700", "50"]);
+  expect(await volumes("5m")).toEqual(["0", null, "700", "50"]);
+  expect(await volumes("1h")).toEqual(["0", "750"]);
+});
+
+test("bars pass over a price of 0, which is no trade, and count its quote", async () => {
+  const pool = await archive("AAPL", "MSFT");
+  await see(
+    pool,
+    { at: `${FRIDAY} 10:00:01`, last: "0" },
+    { at: `${FRIDAY} 10:00:02`, last: "10" },
+    { at: `${FRIDAY} 10:00:03`, last: "12" },
+    { at: `${FRIDAY} 10:00:04`, last: "0.00" },
+    { at: `${FRIDAY} 10:00:01`, id: 2, last: "0" },
+  );
+  // Added to what is there.
+  await see(pool, { at: `${FRIDAY} 10:00:05`, last: "0" }, { at: `${FRIDAY} 10:00:05`, id: 2, last: "0" });
+
+  for (const width of ["1m", "5m", "1h", "1d"])
     expect(
       await rowsOfQuery(
         pool,
-        "select symbol, delayed, last, volume from latest_quotes order by symbol, delayed",
+        `select open, high, low, close, quote_count as n from bars_${width} order by symbol`,
       ),
     ).toEqual([
-      { symbol: "AAPL", delayed: false, last: "2", volume: "5" },
-      { symbol: "AAPL", delayed: true, last: "1", volume: null },
-      { symbol: "MSFT", delayed: false, last: "7", volume: null },
+      { open: "10", high: "12", low: "10", close: "12", n: "5" },
+      { open: null, high: null, low: null, close: null, n: "2" },
     ]);
-  });
+});
+
+test("bars keep sources apart, and real-time and delayed quotes", async () => {
+  const pool = await archive("AAPL");
+  await pool.query("insert into sources (id, name, kind) values (7, 'old files', 'import')");
+  await see(
+    pool,
+    { at: `${FRIDAY} 10:00:01`, last: "1" },
+    { at: `${FRIDAY} 10:00:02`, last: "2", delayed: true },
+    { at: `${FRIDAY} 10:00:03`, last: "3", source: 2 },
+    { at: `${FRIDAY} 10:00:04`, last: "4", source: 7 },
+  );
+
+  for (const width of ["1m", "5m", "1h"])
+    expect((await bars(pool, width)).map(({ close }) => close).sort()).toEqual(["1", "2", "3", "4"]);
+  expect(
+    await rowsOfQuery(
+      pool,
+      "select source, source_name, delayed, close, quote_count from bars_1d order by close",
+    ),
+  ).toEqual([
+    { source: "account", source_name: "account", delayed: false, close: "1", quote_count: "1" },
+    { source: "account", source_name: "account", delayed: true, close: "2", quote_count: "1" },
+    { source: "simulated", source_name: "simulated", delayed: false, close: "3", quote_count: "1" },
+    { source: "import", source_name: "old files", delayed: false, close: "4", quote_count: "1" },
+  ]);
+});
+
+test("a daily bar is a session of the exchange: after hours belong to it, whatever date UTC has then", async () => {
+  const pool = await archive("AAPL");
+  await see(
+    pool,
+    { at: `${FRIDAY} 04:00`, last: "1", bid: "1", ask: "2" },
+    { at: `${FRIDAY} 19:59:59`, last: "2", volume: "77", bid: "1", ask: "4" },
+    { at: "2026-11-21 00:00", last: "3" },
+    { at: "2026-07-02 23:59:59.999999", last: "4" },
+  );
+
+  expect(
+    await listsOfQuery(
+      pool,
+      "select date, session, open, close, trim_scale(mean_spread), quote_count, volume from bars_1d order by date",
+    ),
+  ).toEqual([
+    ["2026-07-02", "regular", "4", "4", null, "1", null],
+    [FRIDAY, "regular", "1", "2", "2", "2", "77"],
+    ["2026-11-21", "closed", "3", "3", null, "1", null],
+  ]);
+});
+
+test("a daily bar has the last volume shown on its date, of its own kind of feed, also when its last quote shows none", async () => {
+  const pool = await archive("AAPL");
+  await see(
+    pool,
+    { at: `${FRIDAY} 10:00`, volume: "70" },
+    { at: `${FRIDAY} 10:01`, volume: "77" },
+    { at: `${FRIDAY} 10:02`, volume: "5", delayed: true },
+    { at: `${FRIDAY} 10:03`, volume: null },
+    { at: `${FRIDAY} 10:04`, volume: null, delayed: true },
+    { at: "2026-11-23 10:00", volume: null },
+  );
+  await pool.query("delete from extended_quotes where observed_at = (select max(observed_at) from quotes)");
+
+  expect(await rowsOfQuery(pool, "select date, delayed, volume from bars_1d order by 1, 2")).toEqual([
+    { date: FRIDAY, delayed: false, volume: "77" },
+    { date: FRIDAY, delayed: true, volume: "5" },
+    { date: "2026-11-23", delayed: false, volume: null },
+  ]);
+});
+
+test("a daily bar is the same whatever the order and the batches in which its observations came, and a replay adds nothing", async () => {
+  const seen: Seen[] = Array.from({ length: 60 }, (_, n) => ({
+    at: `${FRIDAY} 10:${String(n).padStart(2, "0")}:00`,
+    id: 1 + (n % 2),
+    last: n % 7 === 0 ? null : String(100 + ((n * 37) % 11)),
+    bid: "1.00",
+    ask: n % 5 === 0 ? null : "1.25",
+    volume: String(n),
+  }));
+  const [once, mixed] = [await archive("AAPL", "MSFT"), await archive("AAPL", "MSFT")];
+  await see(once, ...seen);
+
+  const shuffled = [...seen].sort(
+    (a, b) => ((Number(a.at.slice(14, 16)) * 23) % 60) - ((Number(b.at.slice(14, 16)) * 23) % 60),
+  );
+  for (let from = 0; from < 60; from += 7) await see(mixed, ...shuffled.slice(from, from + 9));
+  await see(mixed, ...seen);
+
+  const kept = async (pool: pg.Pool) => (await contentOf(pool))["session_bars"];
+  expect(await kept(mixed)).toEqual(await kept(once));
+  await mixed.query("select recompute_session_bars('2026-11-20', '2026-11-20')");
+  expect(await kept(mixed)).toEqual(await kept(once));
+});
+
+test("a daily bar follows twenty loaders that write the same session at the same time", async () => {
+  const pool = await archive("AAPL", "MSFT", "IBM");
+  await see(pool, { at: `${FRIDAY} 09:00`, last: "2" });
+
+  await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      see(
+        pool,
+        ...[1, 2, 3].map((id) => ({ at: `${FRIDAY} 10:${String(n + 10)}:00`, id, last: String(n + 1) })),
+        { at: `${FRIDAY} 11:00`, id: 3, last: "50" },
+      ),
+    ),
+  );
+
+  expect(
+    await rowsOfQuery(pool, "select open, high, close, quote_count as n from bars_1d order by symbol"),
+  ).toEqual([
+    { open: "2", high: "20", close: "20", n: "21" },
+    { open: "1", high: "50", close: "50", n: "21" },
+    { open: "1", high: "20", close: "20", n: "20" },
+  ]);
+});
+
+test("latest_quotes has the newest quote of each instrument, source and kind of feed, also when an older one comes later", async () => {
+  const pool = await archive("AAPL", "MSFT", "NEVER");
+  await see(
+    pool,
+    { at: `${FRIDAY} 10:00`, last: "2", volume: "5" },
+    { at: "2026-10-20 10:00", id: 2, last: "7" },
+  );
+  await see(pool, { at: "2026-11-19 10:00", last: "1" }, { at: `${FRIDAY} 09:59`, last: "1", delayed: true });
+
+  expect(
+    await rowsOfQuery(
+      pool,
+      "select symbol, delayed, last, volume from latest_quotes order by symbol, delayed",
+    ),
+  ).toEqual([
+    { symbol: "AAPL", delayed: false, last: "2", volume: "5" },
+    { symbol: "AAPL", delayed: true, last: "1", volume: null },
+    { symbol: "MSFT", delayed: false, last: "7", volume: null },
+  ]);
 });
 
 test("option_chain_latest shows calls and puts of a strike side by side, with mid, spread, delta and moneyness", async () => {
   const pool = await archive("AAPL");
-  await pool.query(
-    `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
-     select * from (values
-       (2, 'OPT', 'AAPL', 1, '2026-12-18'::date, 'CALL', 100::numeric, now(), now()),
-       (3, 'OPT', 'AAPL', 1, '2026-12-18', 'PUT', 100, now(), now()),
-       (4, 'OPT', 'AAPL', 1, '2026-12-18', 'PUT', 80, now(), now())) v`,
-  );
+  await addContracts(pool, [
+    ["2026-12-18", "CALL", "100"],
+    ["2026-12-18", "PUT", "100"],
+    ["2026-12-18", "PUT", "80"],
+  ]);
   await see(
     pool,
     { at: `${FRIDAY} 10:00`, last: "120" },
@@ -329,37 +274,10 @@ test("option_chain_latest shows calls and puts of a strike side by side, with mi
             put_delta, trim_scale(moneyness) as moneyness
      from option_chain_latest where underlying = 'AAPL' and expiration = '2026-12-18' order by source, strike`,
   );
-  const none = { call_mid: null, call_spread: null, call_delta: null };
-  expect(rows).toEqual([
-    {
-      strike: "80",
-      source: "account",
-      ...none,
-      put_mid: "0.055",
-      put_spread: "0.01",
-      put_delta: null,
-      moneyness: "1.5",
-    },
-    {
-      strike: "100",
-      source: "account",
-      call_mid: "20.2",
-      call_spread: "0.20",
-      call_delta: "0.9",
-      put_mid: "0.45",
-      put_spread: "0.10",
-      put_delta: "-0.0000030",
-      moneyness: "1.2",
-    },
-    {
-      strike: "80",
-      source: "simulated",
-      ...none,
-      put_mid: "7.5",
-      put_spread: "1",
-      put_delta: null,
-      moneyness: null,
-    },
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ["80", "account", null, null, null, "0.055", "0.01", null, "1.5"],
+    ["100", "account", "20.2", "0.20", "0.9", "0.45", "0.10", "-0.0000030", "1.2"],
+    ["80", "simulated", null, null, null, "7.5", "1", null, null],
   ]);
 });
 
@@ -377,11 +295,9 @@ test.each([
   async (at, _what, shown) => {
     const pool = await archive("AAPL");
     const expirations = ["2026-11-20", "2026-11-27", "2026-11-28", "2026-11-30"];
-    await pool.query(
-      `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
-     select 1 + n, 'OPT', 'AAPL', 1, expiration, 'CALL', 100, now(), now()
-     from unnest($1::date[]) with ordinality as e (expiration, n)`,
-      [expirations],
+    await addContracts(
+      pool,
+      expirations.map((expiration) => [expiration, "CALL", "100"]),
     );
     await see(pool, ...expirations.map((_, n) => ({ at: `${FRIDAY} 10:00`, id: n + 2, bid: "1", ask: "2" })));
 
@@ -411,11 +327,10 @@ test("option_chain_latest is as of now unless it is told a time, and passes over
 
 test("quotekeeper.as_of means one thing: option_chain_latest and option_surface have the contracts and the quotes of that time", async () => {
   const pool = await archive("AAPL");
-  await pool.query(
-    `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
-     select 1 + n, 'OPT', 'AAPL', 1, expiration, 'CALL', 100, now(), now()
-     from unnest('{2026-11-20,2026-12-18}'::date[]) with ordinality as e (expiration, n)`,
-  );
+  await addContracts(pool, [
+    ["2026-11-20", "CALL", "100"],
+    ["2026-12-18", "CALL", "100"],
+  ]);
   await see(
     pool,
     ...["10:00", "12:00"].flatMap((time, hour) => [
@@ -455,50 +370,15 @@ test("dividend_calendar lists ex-dates ahead, and every change with what was sai
                   (5, 2, -1, 0.75, null)) as v (place, id, days, amount, yield)`,
   );
 
-  const rows = await rowsOfQuery(
+  const rows = await listsOfQuery(
     pool,
     "select symbol, change, amount, previous_amount, is_newest, is_ahead from dividend_calendar order by observed_at",
   );
   expect(rows).toEqual([
-    {
-      symbol: "AAPL",
-      change: "first",
-      amount: "0.24",
-      previous_amount: null,
-      is_newest: false,
-      is_ahead: false,
-    },
-    {
-      symbol: "AAPL",
-      change: "ex_date",
-      amount: "0.24",
-      previous_amount: "0.24",
-      is_newest: false,
-      is_ahead: false,
-    },
-    {
-      symbol: "AAPL",
-      change: "amount",
-      amount: "0.25",
-      previous_amount: "0.24",
-      is_newest: false,
-      is_ahead: false,
-    },
-    {
-      symbol: "AAPL",
-      change: "yield",
-      amount: "0.25",
-      previous_amount: "0.25",
-      is_newest: true,
-      is_ahead: true,
-    },
-    {
-      symbol: "MSFT",
-      change: "first",
-      amount: "0.75",
-      previous_amount: null,
-      is_newest: true,
-      is_ahead: false,
-    },
+    ["AAPL", "first", "0.24", null, false, false],
+    ["AAPL", "ex_date", "0.24", "0.24", false, false],
+    ["AAPL", "amount", "0.25", "0.24", false, false],
+    ["AAPL", "yield", "0.25", "0.25", true, true],
+    ["MSFT", "first", "0.75", null, true, false],
   ]);
 });

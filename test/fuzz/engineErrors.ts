@@ -3,11 +3,8 @@ import { EVER } from "../../src/journal/record.ts";
 import type pg from "pg";
 import { isPassing, loadBatch } from "../../src/archive/load/loadBatch.ts";
 import { readBatches } from "../../src/archive/load/readBatches.ts";
-import {
-  IN_EACH_OTHERS_WAY,
-  mayBeOfARow,
-  mayBeThereAlready,
-} from "../../src/archive/connect/databaseError.ts";
+import { IN_EACH_OTHERS_WAY } from "../../src/archive/connect/databaseError.ts";
+import { mayBeOfARow, mayBeThereAlready } from "../../src/archive/connect/whoseFault.ts";
 import { replay } from "../../src/backfill/journal/replay.ts";
 import { NOTHING_DONE } from "../../src/archive/refill/backfillReport.ts";
 import { listSegments } from "../../src/journal/segments.ts";

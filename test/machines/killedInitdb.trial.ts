@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { compiled, promised, until } from "./programs.ts";
 import { LeftOut, type Trial } from "./trial.ts";
@@ -8,7 +8,6 @@ export const trial: Trial = {
   title: "A kill -9 in the midst of the first initdb, then an ordinary start.",
   run: async ({ dir, say }) => {
     if (!existsSync("/proc/self/task")) throw new LeftOut("only Linux tells whose child a process is");
-    chmodSync(dir, 0o755);
     const dataDir = join(dir, "data");
     const program = compiled(join(dir, "program"), { QUOTEKEEPER_DATA_DIR: dataDir });
     const first = program.launch("migrate");

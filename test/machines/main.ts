@@ -3,7 +3,7 @@
  * own. What a machine with nothing installed cannot try is here and not in `npm test`; docs/machines.md has the results.
  * Prints a line for each trial, and exits 1 when anything was not as promised.
  */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LeftOut, type Trial } from "./trial.ts";
@@ -20,6 +20,8 @@ for (const file of readdirSync(new URL("./", import.meta.url)).sort()) {
 let failed = 0;
 for (const { name, title, run } of trials) {
   const dir = mkdtempSync(join(tmpdir(), `quotekeeper-${name}-`));
+  // PostgreSQL does not run as root but as another user, who has to get in.
+  chmodSync(dir, 0o755);
   say(`     ${name}: ${title}`);
   try {
     say(`ok   ${name}: ${await run({ dir, say: (line) => say(`       ${line}`) })}`);

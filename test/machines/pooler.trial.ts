@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { freePort } from "../../src/archive/embedded/cluster.ts";
+import { freePort } from "../../src/archive/embedded/programs.ts";
 import { openOwnServer } from "../support/postgres/server.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { launch, ROOT, runs } from "./programs.ts";
@@ -24,7 +24,6 @@ export const trial: Trial = {
   title: "pgbouncer with its defaults (session mode), in transaction mode and in statement mode",
   run: async ({ dir, say }) => {
     if (!existsSync(PGBOUNCER)) throw new LeftOut("pgbouncer is not installed (apt-get install pgbouncer)");
-    chmodSync(dir, 0o755);
     const bin = compileProgram(join(dir, "program"));
     mkdirSync(join(dir, "data"));
     chmodSync(join(dir, "data"), 0o755);

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { compiled, type Compiled, promised, ROOT, type Running, until } from "./programs.ts";
 import { LeftOut, type Trial } from "./trial.ts";
@@ -9,7 +9,6 @@ export const trial: Trial = {
   title:
     "A data disk of 30 MB, and one of 110 MB that becomes full while the program runs, loses its server, and has room again.",
   run: async ({ dir, say }) => {
-    chmodSync(dir, 0o755);
     const disk = join(dir, "disk");
     mkdirSync(disk);
     const program = compiled(join(dir, "program"), {

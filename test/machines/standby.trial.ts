@@ -1,10 +1,10 @@
 /** A primary and a hot standby that follows it, as Debian's PostgreSQL makes them with `pg_basebackup -R`. */
 import { execFile } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
-import { freePort } from "../../src/archive/embedded/cluster.ts";
+import { freePort } from "../../src/archive/embedded/programs.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { launch, ROOT, type Running, runs } from "./programs.ts";
 import { LeftOut, type Trial } from "./trial.ts";
@@ -16,7 +16,6 @@ export const trial: Trial = {
   title: "DATABASE_URL names a hot standby, which is promoted while the collector runs",
   run: async ({ dir, say }) => {
     const programs = findPrograms();
-    chmodSync(dir, 0o755);
     const bin = compileProgram(join(dir, "program"));
     const as = await serverUser(dir);
     const [primaryPort, standbyPort] = [await freePort(0), await freePort(0)];
@@ -27,7 +26,7 @@ export const trial: Trial = {
       await run("initdb", ["-D", primary, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"]);
       stops.push(await startServer(run, primary, primaryPort));
       const env = settings(dir, primaryPort);
-      await expectExit(bin, ["migrate"], { env, code: 0, says: /applied 0001/ });
+      await expectExit(bin, ["migrate"], { env, code: 0, says: /applied 0029_baseline/ });
 
       const standby = join(dir, "servers", "standby");
       await run("pg_basebackup", [

@@ -1,5 +1,4 @@
 /** How long a person waits for the first quotes, and for the end; no bound, for machines differ: the figures are reported. */
-import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { compiled, promised, ROOT, until, runs } from "./programs.ts";
 import type { Trial } from "./trial.ts";
@@ -8,7 +7,6 @@ export const trial: Trial = {
   name: "startTimes",
   title: "A first start with the embedded database and the simulated market, and Ctrl-C.",
   run: async ({ dir }) => {
-    chmodSync(dir, 0o755);
     const program = compiled(join(dir, "program"), {
       QUOTEKEEPER_HTTP_PORT: "0",
       QUOTEKEEPER_JOBS_DIR: join(ROOT, "jobs"),

@@ -5,7 +5,7 @@ export type Trial = {
   /** What is tried, one sentence; docs/machines.md has it word for word. */
   title: string;
   /**
-   * Tries it below `dir`, which is empty and goes away afterwards.
+   * Tries it below `dir`, which is empty, open to all users, and goes away afterwards.
    *
    * @returns what was seen, one sentence
    * @throws LeftOut where this machine lacks what it takes; anything else when it was not as promised

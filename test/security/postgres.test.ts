@@ -1,19 +1,20 @@
 /** The embedded PostgreSQL and who may take it for theirs, or themselves for it. */
 import { spawnSync } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import pg from "pg";
 import { createPool } from "../../src/archive/connect/connect.ts";
-import { findBinaries, fetchPackage } from "../../src/archive/embedded/binaries.ts";
-import { startServer } from "../../src/archive/embedded/cluster.ts";
+import { findBinaries } from "../../src/archive/embedded/binaries.ts";
+import { fetchPackage } from "../../src/archive/embedded/fetchPackage.ts";
+import { startServer } from "../../src/archive/embedded/programs.ts";
 import { cachesOf, reachableBinaries } from "../../src/archive/embedded/reachable.ts";
 import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
 import { decideRunAs } from "../../src/archive/embedded/unprivileged.ts";
 import { currentVersion, migrate } from "../../src/archive/schema/migrations.ts";
 import { systemClock } from "../../src/clock.ts";
-import { tempDir } from "../support/tempDir.ts";
+import { openDir, tempDir } from "../support/tempDir.ts";
 
 // Each makes clusters, which takes as long as the machine is slow.
 jest.setTimeout(300_000);
@@ -24,13 +25,6 @@ const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
-
-/** A directory that the server's user may enter, also when the test runs as root. */
-function openDir(): string {
-  const dir = tempDir();
-  chmodSync(dir, 0o755);
-  return dir;
-}
 
 /** Of most tests, one after the other: a first start takes ten times as long as a later one. */
 const DIR = openDir();
@@ -90,6 +84,17 @@ async function impostor(
   });
   return { port: (server.address() as AddressInfo).port, heard: () => Buffer.concat(heard) };
 }
+
+onLinux("the server runs in a session of its own, which Ctrl-C at the terminal does not reach", async () => {
+  await open();
+
+  const [pid] = readFileSync(join(DIR, "postgres", "postmaster.pid"), "utf8").split("\n");
+  // Of what follows the name in proc(5): state, parent, process group, session.
+  const [, , , session] = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /s, "")
+    .split(" ");
+  expect(session).toBe(pid);
+});
 
 test("a program on the saved port while the server is down learns nothing, and the server comes on another port", async () => {
   await (await openEmbedded(DIR, systemClock)).close();

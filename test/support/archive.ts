@@ -64,6 +64,12 @@ export async function rowsOfQuery(
   return rows;
 }
 
+/** The rows of a query as lists of their columns; numbers and times are text. */
+export async function listsOfQuery(pool: pg.Pool, sql: string, values: unknown[] = []): Promise<unknown[][]> {
+  const { rows } = await pool.query<unknown[]>({ text: sql, values, rowMode: "array" });
+  return rows;
+}
+
 /** How many statements wait for a lock; a look in the transaction that holds it would see the same for ever. */
 export async function countWaiting(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query(

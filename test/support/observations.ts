@@ -29,12 +29,30 @@ export type Seen = {
 /** A migrated database with these stocks, numbered from 1. */
 export async function archive(...instruments: string[]): Promise<pg.Pool> {
   const { pool } = await freshDatabase();
-  for (const [index, symbol] of instruments.entries())
-    await pool.query(
-      "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values ($1, 'CS', $2, now(), now())",
-      [index + 1, symbol],
-    );
+  await addStocks(pool, instruments);
   return pool;
+}
+
+export async function addStocks(pool: pg.Pool, symbols: readonly string[], firstId = 1): Promise<void> {
+  await pool.query(
+    `insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at)
+     select $2 + place - 1, 'CS', symbol, now(), now() from unnest($1::text[]) with ordinality as s (symbol, place)`,
+    [symbols, firstId],
+  );
+}
+
+/** Contracts on AAPL, which is number 1: each an expiration, a type and a strike. */
+export async function addContracts(
+  pool: pg.Pool,
+  contracts: readonly (readonly [expiration: string, type: "CALL" | "PUT", strike: string])[],
+  firstId = 2,
+): Promise<void> {
+  await pool.query(
+    `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
+     select $2 + place - 1, 'OPT', 'AAPL', 1, (c->>0)::date, c->>1, (c->>2)::numeric, now(), now()
+     from jsonb_array_elements($1) with ordinality as e (c, place)`,
+    [JSON.stringify(contracts), firstId],
+  );
 }
 
 /** Loads observations as one batch, and makes their bars; those that are there already are passed over. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "@jest/globals";
@@ -13,6 +13,13 @@ afterAll(() => {
 export function tempDir(): string {
   const dir = mkdtempSync(join(tmpdir(), "qk-"));
   made.push(dir);
+  return dir;
+}
+
+/** The same, in which PostgreSQL can run: it does not run as root but as another user, who has to get in. */
+export function openDir(): string {
+  const dir = tempDir();
+  chmodSync(dir, 0o755);
   return dir;
 }
 

@@ -5,7 +5,6 @@ import type { TakeOver } from "./healthTypes.ts";
 /** What a job had due at an account in the last hour. */
 export type JobShare = { job: string; slots: number; due: number; stored: number; missed: number };
 
-/** One account, its budget and its lease. */
 export type AccountView = Omit<OwnedAccount, "account"> & {
   name: string;
   /** `drained` as soon as the operator has said so; `gone`: in no collector's files any more. */

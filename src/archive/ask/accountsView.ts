@@ -1,5 +1,6 @@
 /** Who calls what: accounts with their budgets, leases and shares of the jobs, collectors, and what changed hands. */
 import type pg from "pg";
+import type { Queryable } from "../connect/transaction.ts";
 import { type AccountRow, accountState, readAccountRows } from "../ledger/accountRows.ts";
 import { readBudgetUse } from "../ledger/budgetUse.ts";
 import { readFleet } from "../ledger/fleetRows.ts";
@@ -12,7 +13,6 @@ const DAY_MS = 86_400_000;
 /** The window of the service's specification, where no collector has said another one. In ms. */
 const USUAL_WINDOW_MS = 60_000;
 
-/** How far back shares of the jobs are added up. */
 const SHARES_OF = "interval '1 hour'";
 
 /**
@@ -31,22 +31,27 @@ export async function readAccountsView(
     await readShares(pool, now),
   ];
   const leases = new Map(fleet.accounts.map((lease) => [lease.account, lease]));
+  const feed = { kind: configured };
   const callers = rows.map(({ name, windowMs }) => ({
-    ...{ name, limitWindowMs: windowMs ?? USUAL_WINDOW_MS, feed: { kind: configured } },
+    name,
+    limitWindowMs: windowMs ?? USUAL_WINDOW_MS,
+    feed,
   }));
   const uses = await readBudgetUse(pool, callers, now);
   const accounts = rows.map((row, place): AccountView => {
     const lease = leases.get(row.name);
     const windowMs = row.windowMs ?? USUAL_WINDOW_MS;
     return {
-      ...{ name: row.name, state: stateOf(row), limit: row.callLimit, windowMs },
+      name: row.name,
+      state: stateOf(row),
+      limit: row.callLimit,
+      windowMs,
       ...(uses[place] ?? { calls: 0, serviceUsed: null, serviceLimit: null, serviceRemaining: null }),
-      ...{
-        owner: lease?.owner ?? null,
-        fence: lease?.fence ?? null,
-        renewedAgoMs: lease?.renewedAgoMs ?? null,
-      },
-      ...{ takeOvers: lease?.takeOvers ?? 0, takesPart: lease?.takesPart ?? false },
+      owner: lease?.owner ?? null,
+      fence: lease?.fence ?? null,
+      renewedAgoMs: lease?.renewedAgoMs ?? null,
+      takeOvers: lease?.takeOvers ?? 0,
+      takesPart: lease?.takesPart ?? false,
       shares: shares.get(row.name) ?? [],
     };
   });
@@ -69,7 +74,7 @@ function stateOf(row: AccountRow): AccountView["state"] {
   return row.state === "gone" ? "gone" : accountState(row);
 }
 
-async function readShares(pool: Pick<pg.Pool, "query">, now: Date): Promise<Map<string, JobShare[]>> {
+async function readShares(pool: Queryable, now: Date): Promise<Map<string, JobShare[]>> {
   const { rows } = await pool.query<JobShare & { account: string }>(
     `select a.name as account, job, count(*)::int as slots, sum(due)::float8 as due, sum(stored)::float8 as stored, sum(missed)::float8 as missed
      from slots join accounts a on a.id = account_id

@@ -11,7 +11,6 @@ import { barKey, type Interval, isOfDates, MOST_BARS, mondayOf, WIDTH_MS, widthF
 /** An instrument as one source gave it, real-time or delayed. */
 type Series = { instrumentId: number; sourceId: number; delayed: boolean };
 
-/** The same with its names; `key` is empty where nobody knows it. */
 type NamedSeries = Series & { instrument: string; source: SourceKind; sourceName: string };
 
 /** Which bars: those of the newest exchange dates with quotes, or of the dates from one to another, both included. */
@@ -27,7 +26,7 @@ type BarsQuery = {
 const beginning = (parameter: string, days = 0): string =>
   `(${parameter}::date + ${days})::timestamp at time zone 'America/New_York'`;
 
-/** Reads them, in the width that was asked for, or in the next one that gives no more than MOST_BARS. */
+/** Reads bars in the width that was asked for, or in the next one that gives no more than MOST_BARS. */
 export async function readBars(pool: pg.Pool, of: Series, query: BarsQuery): Promise<BarsView> {
   const { compare = [] } = query;
   const series = await named(pool, of);
@@ -52,7 +51,9 @@ export async function readBars(pool: pg.Pool, of: Series, query: BarsQuery): Pro
   const compared: ComparedView[] = [];
   for (const name of compare) compared.push(await closesOf(pool, { ...series, instrument: name }, stretch));
   return {
-    ...{ ...about, interval, compared },
+    ...about,
+    interval,
+    compared,
     bars: await barsOf(pool, series, { ...stretch, sessions }),
     // From midnight to the first quote of the simulated market nothing is missing: it has no hours within dates.
     sessions: series.sourceId === SIMULATED_SOURCE && !isOfDates(interval) ? [] : sessions,
@@ -72,7 +73,6 @@ async function named(pool: pg.Pool, series: Series): Promise<NamedSeries> {
     : { ...series, instrument: String(series.instrumentId), source: "import", sourceName: "" };
 }
 
-/** Dates with quotes, ascending. */
 async function daysOf(
   pool: pg.Pool,
   { instrumentId, sourceId, delayed }: Series,
@@ -137,7 +137,8 @@ async function barsOf(
     session: interval === "1d" ? (kinds.get(row.date) ?? "closed") : row.session,
     at: isoOf(bar_at),
     ...(ends.get(index + 1) ?? { bid: null, ask: null }),
-    ...{ meanSpread: mean_spread, quoteCount: quote_count },
+    meanSpread: mean_spread,
+    quoteCount: quote_count,
   }));
 }
 
@@ -184,10 +185,13 @@ async function closesOf(
   return { instrument, closes: Object.fromEntries(closes) as ComparedView["closes"] };
 }
 
-/** Each date is one. */
+/** Each date of the simulated market is a session. */
 function simulatedSessions(from: string, to: string): SessionView[] {
   return alwaysOpen.sessions(from, to).map(({ date, kind, open, close }) => ({
-    ...{ date, kind, openAt: instantFromDate(open), closeAt: instantFromDate(close) },
+    date,
+    kind,
+    openAt: instantFromDate(open),
+    closeAt: instantFromDate(close),
   }));
 }
 
@@ -201,9 +205,10 @@ async function sessionsBetween(pool: pg.Pool, from: string, to: string): Promise
     from,
     to,
   ]);
-  return rows.map(({ date, kind, open_at, close_at }) => ({
-    ...{ date, kind },
-    ...{ openAt: isoOf(open_at), closeAt: isoOf(close_at) },
+  return rows.map(({ open_at, close_at, ...day }) => ({
+    ...day,
+    openAt: isoOf(open_at),
+    closeAt: isoOf(close_at),
   }));
 }
 

@@ -12,10 +12,11 @@ import type {
   SourceKind,
 } from "./dashboardTypes.ts";
 
-/** Coverage of exchange dates, both ends included. */
+/** Both ends are included. */
 export async function readCoverageView(pool: pg.Pool, from: string, to: string): Promise<CoverageView> {
   const open = await pool.query<{ date: string }>("select date from sessions where date between $1 and $2", [
-    ...[from, to],
+    from,
+    to,
   ]);
   const found = await pool.query<{ instrument: string; source: SourceKind; days: string }>(ROWS, [from, to]);
   const rows = found.rows.map(({ days, ...row }) => ({ ...row, days: days.split(" ").map(dayOf) }));
@@ -89,8 +90,12 @@ async function readAccounts(pool: pg.Pool, from: string, to: string): Promise<Ac
   >(ACCOUNTS, [from, to]);
   if (new Set(rows.map(({ account }) => account)).size < 2) return [];
   return rows.map(({ account, source, expected, missed, reasons }) => ({
-    ...{ account, source, expected: Number(expected), stored: Number(expected) - Number(missed) },
-    ...{ missed: Number(missed), reasons },
+    account,
+    source,
+    expected: Number(expected),
+    stored: Number(expected) - Number(missed),
+    missed: Number(missed),
+    reasons,
   }));
 }
 
@@ -119,7 +124,6 @@ const ACCOUNTS = `
   where expected > 0
   order by a.name, o.kind`;
 
-/** Which cell of the heat map. */
 type MissQuery = { date: string; instrument: string; source: SourceKind };
 
 /** By job and reason, most frequent first. */
@@ -141,7 +145,7 @@ export async function readMisses(pool: pg.Pool, { date, instrument, source }: Mi
   return rows.map(missRow);
 }
 
-/** Misses of a job for a reason, as SQL counts them. */
+/** As SQL counts them. */
 export type CountedMisses = {
   job: string;
   reason: string;
@@ -150,12 +154,10 @@ export type CountedMisses = {
   last_at: string;
 };
 
-/** They, as the page shows them. */
 export function missRow({ job, reason, count, first_at, last_at }: CountedMisses): MissRow {
   return { job, reason, count: Number(count), firstAt: isoOf(first_at), lastAt: isoOf(last_at) };
 }
 
-/** How far back minutes are shown, ms. */
 const MINUTES_SHOWN_MS = 30 * 60_000;
 
 /**

@@ -43,13 +43,11 @@ export type QuoteRow = QuoteLine & {
   spread: string | null;
 };
 
-/** An instrument that a search finds. */
 export type FoundInstrument = { instrument: string; description: string | null };
 
 /** The best matches of a search, and how many instruments match in all. */
 export type FoundInstruments = { instruments: FoundInstrument[]; total: number };
 
-/** Answers of one minute by outcome. */
 export type MinuteCalls = { at: string; outcome: string; calls: number };
 
 /** One bar. `bid` and `ask` are the last ones of the bar that were above 0. Of a week `date` is the first one with quotes. */
@@ -69,7 +67,6 @@ export type Bar = {
   volume: string | null;
 };
 
-/** A session of the exchange's calendar. */
 export type SessionView = { date: string; kind: "regular" | "early"; openAt: string; closeAt: string };
 
 /** A dividend as the service last told it. */
@@ -183,7 +180,6 @@ export type AccountCoverage = {
   reasons: Record<string, number>;
 };
 
-/** Coverage of some dates. */
 export type CoverageView = {
   /** Exchange dates, ascending: sessions, and other days on which something was due. */
   dates: { date: string; session: boolean }[];

@@ -4,7 +4,6 @@ import { cleanText, jsonText } from "../../outsideText.ts";
 import type { FoundInstruments } from "./dashboardTypes.ts";
 import { nameOf } from "./quotes.ts";
 
-/** How many are found at most. */
 const MOST_FOUND = 20;
 
 /**
@@ -22,7 +21,6 @@ type Asked = {
 };
 type ContractWord = { expiration: string | null; strike: string | null; optionType: string | null };
 
-/** Reads what was typed. */
 function askedFor(text: string): Asked {
   const typed = cleanText(text).trim().toUpperCase();
   const [underlying = "", ...rest] = typed.split(/[\s:]+/).filter(Boolean);
@@ -38,7 +36,7 @@ function askedFor(text: string): Asked {
   };
 }
 
-/** Null: it is no part of a contract's name. */
+/** Null: the word is no part of a contract's name. */
 function contractWord(word: string): ContractWord | null {
   const [, number, type] = /^(\d[\d.-]*)?(C|CALL|P|PUT)?$/.exec(word) ?? [];
   if (number === undefined && type === undefined) {
@@ -53,7 +51,7 @@ function contractWord(word: string): ContractWord | null {
   };
 }
 
-/** A text that means itself in LIKE. */
+/** Escapes a text for LIKE. */
 const literal = (text: string): string => text.replace(/[\\%_]/g, "\\$&");
 
 /**

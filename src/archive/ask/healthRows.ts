@@ -4,6 +4,7 @@
  */
 import type pg from "pg";
 import type { LedgerSource } from "../../journal/ledger.ts";
+import type { Queryable } from "../connect/transaction.ts";
 import { isoOf, readPolledMarket } from "./queries.ts";
 import type { SourceKind } from "./dashboardTypes.ts";
 import type {
@@ -17,12 +18,10 @@ import type {
   TakeOver,
 } from "./healthTypes.ts";
 
-type Pool = Pick<pg.Pool, "query">;
-
 /** What is added up: columns of a width, of the sources with these numbers. */
 type Asked = { step: Step; sourceIds: readonly number[] };
 
-/** A statement is about so much of the span. */
+/** The part of a span that one statement reads. */
 const PIECE_MS = 7 * 86_400_000;
 
 /** Instants whose slots are looked at for the lateness, over all columns: all slots would be each row of the span. */
@@ -31,10 +30,9 @@ const INSTANTS_LOOKED_AT = 1_000;
 /** Its multiples, without what stands before the point, are spread evenly however many there are. */
 const GOLDEN = 0.618034;
 
-/** An answer that comes so long after its slot is no longer looked for, where no next slot ends it before. */
+/** An answer is looked for within this time after its slot, or until the next slot. */
 const LATEST = "interval '1 hour'";
 
-/** Take-overs that are told. */
 const MOST_TAKE_OVERS = 300;
 
 const MINUTE_MS = 60_000;
@@ -76,7 +74,9 @@ export async function readHealth(
   const calls = called.filter(({ kind }) => kind === chosen).map(({ kind: _kind, ...row }) => row);
   const others = called.flatMap(({ kind }) => (kind === "import" ? [] : [kind]));
   return {
-    ...{ ...span, step: asked.step, source: chosen },
+    ...span,
+    step: asked.step,
+    source: chosen,
     sources: [...new Set([answers, chosen, ...others])],
     calls: chosen === "import" ? [] : calls,
     ...ledger,
@@ -140,7 +140,7 @@ const COLUMN = "case when $3 = 'day' then date_trunc('day', bin, 'America/New_Yo
  * an index knows, are taken from that again.
  */
 async function readCalls(
-  pool: Pool,
+  pool: Queryable,
   { from, to }: Span,
   { step }: Asked,
 ): Promise<(CallCount & { kind: SourceKind })[]> {
@@ -160,7 +160,7 @@ async function readCalls(
 }
 
 /** A row for `*` is a miss of all that was due at its slot; no other row needs its slot to be looked up. */
-async function readMissCounts(pool: Pool, piece: Span, asked: Asked): Promise<MissCount[]> {
+async function readMissCounts(pool: Queryable, piece: Span, asked: Asked): Promise<MissCount[]> {
   const { rows } = await pool.query<MissCount>(
     `select ${COLUMN} as at, reason, sum(n)::float8 as missed
      from (select ${binned("slot_at")} as bin, reason, count(*) as n from misses
@@ -176,7 +176,7 @@ async function readMissCounts(pool: Pool, piece: Span, asked: Asked): Promise<Mi
 
 type DueColumn = DueCount & { slots: number };
 
-async function readDue(pool: Pool, piece: Span, asked: Asked): Promise<DueColumn[]> {
+async function readDue(pool: Queryable, piece: Span, asked: Asked): Promise<DueColumn[]> {
   const { rows } = await pool.query<DueColumn>(
     `select ${COLUMN} as at, sum(due)::float8 as due, sum(stored)::float8 as stored, sum(slots)::float8 as slots
      from (select ${binned("slot_at")} as bin, sum(due) as due, sum(stored) as stored, count(*) as slots
@@ -215,7 +215,7 @@ function probesOf(due: readonly DueColumn[], step: Step): { column: string; prob
  * answer is of the last slot of its job before its call.
  */
 async function readLateness(
-  pool: Pool,
+  pool: Queryable,
   due: readonly DueColumn[],
   { step, sourceIds }: Asked,
 ): Promise<Lateness[]> {
@@ -242,7 +242,7 @@ async function readLateness(
 }
 
 /** Who took which account, newest first; the first holder of an account too. */
-export async function readTakeOvers(pool: Pool, { from, to }: Span): Promise<TakeOver[]> {
+export async function readTakeOvers(pool: Queryable, { from, to }: Span): Promise<TakeOver[]> {
   const { rows } = await pool.query<TakeOver>(
     `select taken_at as at, name as account, how, left(previous, 100) as previous, left(collector, 100) as collector, fence::float8 as fence
      from lease_history join accounts on accounts.id = account_id

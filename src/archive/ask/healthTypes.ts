@@ -4,7 +4,7 @@ import type { SourceKind } from "./dashboardTypes.ts";
 /** Width of a column of the pictures. Days are the exchange's, New York's. */
 export type Step = "minute" | "hour" | "day";
 
-/** Which time: from an instant up to another, which is left out. */
+/** From an instant up to another, which is left out. */
 export type Span = { from: string; to: string };
 
 /** Answers of a column by outcome; by when they arrived. */
@@ -29,7 +29,6 @@ export type Lateness = {
 /** How an account came to a collector; see the column `lease_history.how`. */
 type HowTaken = "new" | "released" | "restarted" | "expired";
 
-/** An account that a collector took. */
 export type TakeOver = {
   at: string;
   account: string;
@@ -39,7 +38,6 @@ export type TakeOver = {
   fence: number;
 };
 
-/** Health of one market over a span. */
 export type HealthView = Span & {
   step: Step;
   source: SourceKind;

@@ -1,11 +1,9 @@
 /** From a hole to what was asked at its slot, and what the service answered. */
-import type pg from "pg";
 import { describeCall, type QuoteCall, type SavedCall } from "../../quotes-api/request.ts";
+import type { Queryable } from "../connect/transaction.ts";
 import { isoOf } from "./queries.ts";
 import type { SourceKind } from "./dashboardTypes.ts";
 import type { HoleRow, HolesView, SlotCall, SlotView, Span } from "./healthTypes.ts";
-
-type Pool = Pick<pg.Pool, "query">;
 
 /** Slots that are told, instruments of a reason, and calls of a slot. */
 const MOST_HOLES = 200;
@@ -17,7 +15,7 @@ const LAST_SLOT = "interval '1 hour'";
 
 /** Slots of a market at which something was missed. @param reason only those with misses for it; null: for any */
 export async function readHoles(
-  pool: Pool,
+  pool: Queryable,
   { from, to }: Span,
   { source, reason }: { source: SourceKind; reason: string | null },
 ): Promise<HolesView> {
@@ -43,11 +41,10 @@ export async function readHoles(
   return { holes, total: Number(rows[0]?.total ?? 0) };
 }
 
-/** Which slot. */
 type SlotKey = { job: string; at: string; source: SourceKind };
 
 /** One slot with its calls; null: the ledger has no such slot. */
-export async function readSlot(pool: Pool, key: SlotKey): Promise<SlotView | null> {
+export async function readSlot(pool: Queryable, key: SlotKey): Promise<SlotView | null> {
   const { job, at, source } = key;
   const { rows: shares } = await pool.query<SlotView["shares"][number] & { next_at: string | null }>(
     `select a.name as account, due, stored, missed,
@@ -68,7 +65,10 @@ export async function readSlot(pool: Pool, key: SlotKey): Promise<SlotView | nul
   );
   const until = first.next_at === null ? null : isoOf(first.next_at);
   return {
-    ...{ job, at, until, reasons },
+    job,
+    at,
+    until,
+    reasons,
     shares: shares.map(({ next_at: _next, ...share }) => share),
     calls: await readCallsOf(pool, key, until),
   };
@@ -78,7 +78,7 @@ type CallRow = Omit<SlotCall, "asked"> & { request: QuoteCall | SavedCall };
 
 /** The calls that were sent for a job from its slot until the next one. A late answer is of the slot that asked for it. */
 async function readCallsOf(
-  pool: Pool,
+  pool: Queryable,
   { job, at, source }: SlotKey,
   until: string | null,
 ): Promise<SlotCall[]> {

@@ -1,75 +1,19 @@
 /** What the command line and the dashboard ask of the archive. Reads only. */
-import { and, asc, count, desc, eq, gt, gte, inArray, lte, max, ne, sql } from "drizzle-orm";
+import { and, count, desc, eq, gt, gte, inArray, lte, max, ne, sql } from "drizzle-orm";
 import type pg from "pg";
-import type { QuoteLine } from "./dashboardTypes.ts";
+import type { Queryable } from "../connect/transaction.ts";
 import type { ClockStep, LedgerSource } from "../../journal/ledger.ts";
-import { instrumentName, option } from "../../market/instrument.ts";
 import {
   accounts,
   clockSteps,
   deadLetters,
-  extendedQuotes,
   instruments,
-  journalPositions,
-  quotes,
   responses,
   slots,
   sources,
 } from "../schema/schema.ts";
+import { journalPositions } from "../schema/internalSchema.ts";
 import { tablesOn } from "../schema/tableRows.ts";
-
-type Named = {
-  symbol: string;
-  root: string | null;
-  expiration: string | null;
-  optionType: "CALL" | "PUT" | null;
-  strike: string | null;
-};
-
-/** The quotes of the answers that arrived at the given instants. */
-export async function readQuotesOf(pool: pg.Pool, observedAt: readonly string[]): Promise<QuoteLine[]> {
-  const rows = await tablesOn(pool)
-    .select({
-      symbol: instruments.symbol,
-      root: instruments.root,
-      expiration: instruments.expiration,
-      optionType: instruments.optionType,
-      strike: instruments.strike,
-      description: instruments.description,
-      source: sources.kind,
-      delayed: quotes.delayed,
-      observedAt: quotes.observedAt,
-      bid: quotes.bid,
-      ask: quotes.ask,
-      last: quotes.last,
-      change: quotes.change,
-      pctChange: quotes.pctChange,
-      bidSize: extendedQuotes.bidSize,
-      askSize: extendedQuotes.askSize,
-      volume: extendedQuotes.volume,
-      delta: extendedQuotes.delta,
-    })
-    .from(quotes)
-    .innerJoin(instruments, eq(instruments.id, quotes.instrumentId))
-    .innerJoin(sources, eq(sources.id, quotes.sourceId))
-    .leftJoin(
-      extendedQuotes,
-      and(
-        eq(extendedQuotes.instrumentId, quotes.instrumentId),
-        eq(extendedQuotes.observedAt, quotes.observedAt),
-        eq(extendedQuotes.sourceId, quotes.sourceId),
-      ),
-    )
-    .where(inArray(quotes.observedAt, [...observedAt]))
-    .orderBy(
-      asc(instruments.symbol),
-      sql`${instruments.expiration} nulls first`,
-      asc(instruments.strike),
-      asc(instruments.optionType),
-      sql`${instruments.root} nulls first`,
-    );
-  return rows.map(toLine);
-}
 
 /**
  * Which market is polled. A service at an account's address may call itself a simulated market, and then its answers and
@@ -177,10 +121,7 @@ export async function readHealth(pool: pg.Pool, market: LedgerSource, now: Date)
     .select({ count: count(), last: max(deadLetters.observedAt) })
     .from(deadLetters)
     .where(gte(deadLetters.observedAt, dayAgo));
-  const positions = await db
-    .select({ segment: journalPositions.segment, loadedTo: max(journalPositions.loadedTo) })
-    .from(journalPositions)
-    .groupBy(journalPositions.segment);
+  const positions = await db.select().from(journalPositions);
   return {
     lastAnswerAt: newest ? isoOf(newest.at) : null,
     lastHour: Object.fromEntries(outcomes.map(({ outcome, count }) => [outcome, Number(count)])),
@@ -189,13 +130,13 @@ export async function readHealth(pool: pg.Pool, market: LedgerSource, now: Date)
     sources: kinds.map(({ kind }) => kind),
     deadLettersToday: Number(dead?.count ?? 0),
     lastDeadLetterAt: dead?.last ? isoOf(dead.last) : null,
-    loaded: new Map(positions.map(({ segment, loadedTo }) => [segment, Number(loadedTo)])),
+    loaded: new Map(positions.map(({ segment, loadedTo }) => [segment, loadedTo])),
   };
 }
 
 /** The steps of the machine's clock that were noticed in (since, until], by what the clock said then; the newest first. */
 export async function readClockSteps(
-  pool: Pick<pg.Pool, "query">,
+  pool: Queryable,
   since: Date,
   until: Date,
 ): Promise<(ClockStep & { movedAt: Date })[]> {
@@ -205,28 +146,6 @@ export async function readClockSteps(
     .where(and(gt(clockSteps.movedAt, since.toISOString()), lte(clockSteps.movedAt, until.toISOString())))
     .orderBy(desc(clockSteps.movedAt));
   return rows.map((row) => ({ ...row, movedAt: new Date(isoOf(row.movedAt)) }));
-}
-
-function toLine<R extends Named & { observedAt: string }>({
-  symbol,
-  root,
-  expiration,
-  optionType,
-  strike,
-  ...row
-}: R) {
-  return {
-    ...row,
-    instrument: nameOf({ symbol, root, expiration, optionType, strike }),
-    observedAt: isoOf(row.observedAt),
-  };
-}
-
-function nameOf({ symbol, root, expiration, optionType, strike }: Named): string {
-  if (expiration === null || optionType === null || strike === null) return symbol;
-  return instrumentName(
-    option({ underlying: symbol, root: root ?? undefined, expiration, optionType, strike }),
-  );
 }
 
 /** `2026-11-20 22:50:00.123456+00` of PostgreSQL as ISO 8601 in UTC. */

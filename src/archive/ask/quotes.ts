@@ -1,5 +1,7 @@
 /** The newest quote of each series, all of them or what has changed. */
+import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import type pg from "pg";
+import type { Queryable } from "../connect/transaction.ts";
 import { isoOf } from "./queries.ts";
 import {
   instrumentName,
@@ -9,34 +11,17 @@ import {
   rootedName,
 } from "../../market/instrument.ts";
 import { jsonText } from "../../outsideText.ts";
-import type { QuoteRow, SourceKind } from "./dashboardTypes.ts";
+import { extendedQuotes, instruments, quotes, sources } from "../schema/schema.ts";
+import { tablesOn } from "../schema/tableRows.ts";
+import type { QuoteLine, QuoteRow, SourceKind } from "./dashboardTypes.ts";
 
-type Row = Named & {
-  instrument_id: number;
-  description: string | null;
-  source: SourceKind;
-  source_id: number;
-  source_name: string;
-  delayed: boolean;
-  observed_at: string;
-} & Record<
-    | "bid"
-    | "ask"
-    | "spread"
-    | "last"
-    | "change"
-    | "pct_change"
-    | "bid_size"
-    | "ask_size"
-    | "volume"
-    | "delta",
-    string | null
-  >;
+type Row = Named & Omit<QuoteRow, "instrument">;
 
-const COLUMNS = `q.instrument_id, q.symbol, q.description, q.expiration, q.option_type, q.strike, q.root, q.source,
-  s.id as source_id, q.source_name, q.delayed, q.observed_at, q.bid, q.ask,
+const COLUMNS = `q.instrument_id as "instrumentId", q.symbol, q.description, q.expiration, q.option_type as "optionType", q.strike,
+  q.source, s.id as "sourceId", q.source_name as "sourceName", q.delayed, q.observed_at as "observedAt", q.bid, q.ask,
   case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end as spread,
-  case when q.last > 0 then q.last end as last, q.change, q.pct_change, q.bid_size, q.ask_size, q.volume, q.delta`;
+  case when q.last > 0 then q.last end as last, q.change, q.pct_change as "pctChange", q.bid_size as "bidSize",
+  q.ask_size as "askSize", q.volume, q.delta, q.root, q.option_type`;
 
 const FROM = "from latest_quotes q join sources s on s.kind = q.source and s.name = q.source_name";
 
@@ -100,21 +85,80 @@ export async function readQuotesSince(pool: pg.Pool, since: string): Promise<Quo
   return rows.map(toQuote);
 }
 
-function toQuote(row: Row): QuoteRow {
-  const { instrument_id, option_type, source_id, source_name, observed_at } = row;
-  const { pct_change, bid_size, ask_size, ...same } = row;
-  const { symbol, root, description, expiration, strike, source, delayed } = same;
-  const { bid, ask, spread, last, change, volume, delta } = same;
+function toQuote({ instrumentId, root, option_type, ...row }: Row): QuoteRow {
   return {
-    instrumentId: instrument_id,
-    instrument: nameOf(row),
-    symbol: rootedName({ underlying: symbol, root: root ?? undefined }),
-    ...{ description, expiration, optionType: option_type, strike },
-    ...{ source, sourceId: source_id, sourceName: source_name, delayed },
-    observedAt: isoOf(observed_at),
-    ...{ bid, ask, spread, last, change, pctChange: pct_change },
-    ...{ bidSize: bid_size, askSize: ask_size, volume, delta },
+    instrumentId,
+    instrument: nameOf({ ...row, root, option_type }),
+    ...row,
+    symbol: rootedName({ underlying: row.symbol, root: root ?? undefined }),
+    observedAt: isoOf(row.observedAt),
   };
+}
+
+/** The quotes of the answers that arrived at the given instants. */
+export async function readQuotesOf(pool: pg.Pool, observedAt: readonly string[]): Promise<QuoteLine[]> {
+  const rows = await tablesOn(pool)
+    .select({
+      symbol: instruments.symbol,
+      root: instruments.root,
+      expiration: instruments.expiration,
+      optionType: instruments.optionType,
+      strike: instruments.strike,
+      description: instruments.description,
+      source: sources.kind,
+      delayed: quotes.delayed,
+      observedAt: quotes.observedAt,
+      bid: quotes.bid,
+      ask: quotes.ask,
+      last: quotes.last,
+      change: quotes.change,
+      pctChange: quotes.pctChange,
+      bidSize: extendedQuotes.bidSize,
+      askSize: extendedQuotes.askSize,
+      volume: extendedQuotes.volume,
+      delta: extendedQuotes.delta,
+    })
+    .from(quotes)
+    .innerJoin(instruments, eq(instruments.id, quotes.instrumentId))
+    .innerJoin(sources, eq(sources.id, quotes.sourceId))
+    .leftJoin(
+      extendedQuotes,
+      and(
+        eq(extendedQuotes.instrumentId, quotes.instrumentId),
+        eq(extendedQuotes.observedAt, quotes.observedAt),
+        eq(extendedQuotes.sourceId, quotes.sourceId),
+      ),
+    )
+    .where(inArray(quotes.observedAt, [...observedAt]))
+    .orderBy(
+      asc(instruments.symbol),
+      sql`${instruments.expiration} nulls first`,
+      asc(instruments.strike),
+      asc(instruments.optionType),
+      sql`${instruments.root} nulls first`,
+    );
+  return rows.map(({ symbol, root, expiration, optionType, strike, ...row }) => ({
+    ...row,
+    instrument: nameOf({ symbol, root, expiration, option_type: optionType, strike }),
+    observedAt: isoOf(row.observedAt),
+  }));
+}
+
+/**
+ * The last price of each symbol in its newest quote, decimal text. Of several sources, and of real-time and delayed quotes,
+ * the newest that has one counts; 0 is no price.
+ */
+export async function readLastPrices(
+  pool: Queryable,
+  symbols: readonly string[],
+): Promise<[symbol: string, last: string][]> {
+  if (symbols.length === 0) return [];
+  const { rows } = await pool.query<{ symbol: string; last: string }>(
+    `select distinct on (symbol) symbol, last::text as last from latest_quotes
+     where symbol = any ($1) and option_type is null and last > 0 order by symbol, observed_at desc`,
+    [symbols],
+  );
+  return rows.map(({ symbol, last }) => [symbol, last]);
 }
 
 /** The sources that the archive has quotes of. */
@@ -126,7 +170,6 @@ export async function readSourcesStored(pool: pg.Pool): Promise<{ kind: SourceKi
   return rows;
 }
 
-/** What names an instrument in a row. */
 type Named = {
   symbol: string;
   root: string | null;
@@ -143,7 +186,6 @@ export function nameOf({ symbol, root, expiration, option_type: optionType, stri
   );
 }
 
-/** A `timestamptz` as ISO 8601, null where there is none. */
 export function isoOrNull(timestamptz: string | null): string | null {
   return timestamptz === null ? null : isoOf(timestamptz);
 }

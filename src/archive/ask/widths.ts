@@ -16,10 +16,8 @@ export const WIDTH_MS = {
   "1w": 604_800_000,
 } as const;
 
-/** Name of a width. */
 export type Interval = keyof typeof WIDTH_MS;
 
-/** Their names, ascending. */
 export const INTERVALS = Object.keys(WIDTH_MS) as [Interval, ...Interval[]];
 
 /** Whether bars are of whole dates: they have no time of day. */
@@ -46,13 +44,11 @@ export function barKey({ at, date }: { at: string; date: string }, interval: Int
 /** Most bars of one answer, those of other instruments counted: more than a screen has columns, few enough to be drawn at once. */
 export const MOST_BARS = 10_000;
 
-/** A date of a series: its quotes, and how long they reach. */
 type DayOfQuotes = { quotes: number; spanMs: number };
 
 /** The open, the close and the hours around them cut bars short: a date has at most so many more. */
 const CUT_BARS = 4;
 
-/** A regular session, ms. */
 const SESSION_MS = 23_400_000;
 
 /**

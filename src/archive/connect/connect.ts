@@ -1,10 +1,10 @@
 /** Connections to the archive's database. */
-import type { Duplex } from "node:stream";
 import pg from "pg";
 import { parse, toClientConfig } from "pg-connection-string";
 import pgPass from "pgpass";
-import { describeDatabase, SCRAM, withoutFiles } from "../../config/databaseUrl.ts";
+import { describeDatabase, withoutFiles } from "../../config/databaseUrl.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { ArchiveClient, CONNECT_TIMEOUT_MS, cut } from "./archiveClient.ts";
 import { settleSession } from "./pooler.ts";
 import { applySettings } from "./searchPath.ts";
 import { settleTls, type Tls, tlsError, tlsOf } from "./tls.ts";
@@ -26,32 +26,27 @@ const READ_TIMEOUT_MS = 5_000;
  * JIT: on a server built with LLVM the views' many small branches are compiled at each call, for seconds, because tables
  * that were never analyzed look large; the work itself takes milliseconds.
  *
- * Those of the second line say what names, arrays and texts mean. Their defaults are the only ones the program was written for,
- * and a database or a role may have others.
+ * `quote_all_identifiers` and the three after it say what names, arrays and texts mean. The program was written for their
+ * defaults alone, and a database or a role may have others.
  *
  * The last one is TimescaleDB's: it lets a statement change 100,000 compressed rows, and a rebuild or late bars of one day may be
  * more. Elsewhere nobody reads it.
  */
 const SETTINGS = {
-  ...{ TimeZone: "UTC", DateStyle: "ISO", IntervalStyle: "postgres", jit: "off" },
-  ...{
-    quote_all_identifiers: "off",
-    array_nulls: "on",
-    standard_conforming_strings: "on",
-    transform_null_equals: "off",
-  },
+  TimeZone: "UTC",
+  DateStyle: "ISO",
+  IntervalStyle: "postgres",
+  jit: "off",
+  quote_all_identifiers: "off",
+  array_nulls: "on",
+  standard_conforming_strings: "on",
+  transform_null_equals: "off",
   "timescaledb.max_tuples_decompressed_per_dml_transaction": "0",
 };
 
 const READ_ONLY = { default_transaction_read_only: "on", statement_timeout: String(READ_TIMEOUT_MS) };
 
 const PLANNED_ONCE = { plan_cache_mode: "force_generic_plan" };
-
-/**
- * How long the network and a busy server may take until a connection stands, in ms. Waiting for a turn in the pool has no
- * limit.
- */
-const CONNECT_TIMEOUT_MS = 15_000;
 
 /** How long a connection is silent before the machine asks whether the other end is still there, in ms. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
@@ -138,82 +133,8 @@ function limitUse(pool: pg.Pool, ms: number): void {
   pool.on("release", (_error, client) => ends.get(client)?.());
 }
 
-function cut(client: unknown): void {
-  (client as Login).connection.stream.destroy();
-}
-
 async function doNothing(_client: pg.ClientBase): Promise<void> {}
 
-/** What the driver does not declare: what arrives at login, each message an event, and how it answers with a password. */
-type Login = { connection: NodeJS.EventEmitter & { password: () => void; stream: Duplex } };
-
-/**
- * One connection. With `require_auth=scram-sha-256` in its address, libpq's word (PostgreSQL documentation, section
- * 34.1.2), a server that asks for the password in any other way gets nothing, and one that lets us in without having
- * proved that it knows the password is left before the first statement.
- *
- * Given to the pool, the limit of time would also hold for who waits until one of its few connections is free.
- */
-export class ArchiveClient extends pg.Client {
-  /** Whether the server has yet to prove itself. */
-  #unproven: boolean;
-
-  constructor(config: pg.ClientConfig & { require_auth?: string; abandoned?: AbortSignal }) {
-    // Not a copy: the pool hides the password from those.
-    super(
-      Object.create(config, { connectionTimeoutMillis: { value: CONNECT_TIMEOUT_MS } }) as pg.ClientConfig,
-    );
-    // What is asked of one that breaks rejects, and then it says so once more: without a listener that would end the process.
-    // The server's goodbye can come with the end of the login, before a pool listens.
-    this.on("error", () => undefined);
-    this.#endWith(config.abandoned);
-    this.#unproven = config.require_auth === SCRAM;
-    if (this.#unproven) this.#sayNothingButProofs();
-  }
-
-  /** Cut, not ended: a server that is silent would not answer the goodbye either. */
-  #endWith(abandoned: AbortSignal | undefined): void {
-    const onAbandoned = (): void => cut(this);
-    abandoned?.addEventListener("abort", onAbandoned);
-    this.once("end", () => abandoned?.removeEventListener("abort", onAbandoned));
-  }
-
-  #sayNothingButProofs(): void {
-    const { connection } = this as unknown as Login;
-    // The one message that holds a password, or its MD5. SCRAM has others.
-    connection.password = () => connection.emit("error", impostor());
-    // The driver compares what this message says, and ends the connection where the server's proof is wrong.
-    connection.on("authenticationSASLFinal", () => (this.#unproven = false));
-  }
-
-  override connect(): Promise<pg.Client>;
-  override connect(callback: (error: Error) => void): void;
-  override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
-    const connecting = super.connect().then(
-      () => {
-        if (!this.#unproven) return this as pg.Client;
-        void this.end().catch(() => undefined);
-        throw impostor();
-      },
-      (error: unknown) => {
-        // Without the password that the server asks for, the driver gives up and leaves the connection open.
-        void this.end().catch(() => undefined);
-        throw error;
-      },
-    );
-    if (callback === undefined) return connecting;
-    connecting.then(() => callback(null as unknown as Error), callback);
-  }
-}
-
-function impostor(): QuotekeeperError {
-  return new QuotekeeperError(
-    "DATABASE_REFUSED",
-    `the server does not prove that it knows the password, as require_auth=${SCRAM} asks: it may be another program`,
-  );
-}
-
-/** An address in the driver's words. */
 export function addressOf(connectionString: string): pg.ClientConfig {
   return toClientConfig(parse(withoutFiles(connectionString), { useLibpqCompat: true }));
 }
@@ -224,7 +145,7 @@ type OnClient = (
   done: (release?: unknown) => void,
 ) => void;
 
-/** Settles with the server about TLS before its first connection, and names what TLS does not like of the others. */
+/** Agrees with the server about TLS before its first connection, and names errors of TLS. */
 class ArchivePool extends pg.Pool {
   readonly #settings: Readonly<Record<string, string>>;
   readonly #tls: Tls | null;
@@ -256,14 +177,14 @@ class ArchivePool extends pg.Pool {
     );
   }
 
-  /** A connection beside the pool's, to the same place, without settings. */
+  /** A connection to the same place outside the pool, without settings. */
   async another(): Promise<pg.Client> {
     const client = new ArchiveClient(this.options as pg.ClientConfig);
     await client.connect();
     return client;
   }
 
-  /** The same with settings. */
+  /** A connection to the same place outside the pool, with the settings of its sessions. */
   async beside(): Promise<pg.Client> {
     const client = await this.another();
     try {
@@ -275,7 +196,6 @@ class ArchivePool extends pg.Pool {
     }
   }
 
-  /** Cuts all connections, those too that are being made. */
   abandon(): void {
     this.#abandoned.abort();
   }
@@ -304,17 +224,17 @@ class ArchivePool extends pg.Pool {
   }
 }
 
-/** A connection beside those of a pool of `createPool` that has connected before, to the same place; the caller ends it. */
+/** A connection outside a pool of `createPool` that has connected before, to the same place; the caller ends it. */
 export function connectBeside(pool: pg.Pool): Promise<pg.Client> {
   return (pool as ArchivePool).beside();
 }
 
-/** Cuts all connections of a pool of `createPool`, those too that are being made: what waits for them fails at once. */
+/** Cuts all connections of a pool of `createPool`, also those that are being made: what waits for them fails at once. */
 export function abandonConnections(pool: pg.Pool): void {
   (pool as ArchivePool).abandon();
 }
 
-/** Lets the first connection pass; what a second one finds is not what the first one left. */
+/** Accepts the first connection alone: a second one would not have what the first one held. */
 function onlyOnce(): NonNullable<pg.PoolConfig["verify"]> {
   let connections = 0;
   return (_client, done) => {

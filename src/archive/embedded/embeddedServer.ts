@@ -7,31 +7,27 @@ import { join, resolve } from "node:path";
 import type pg from "pg";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { addressOf, APPLICATION_NAME, ArchiveClient } from "../connect/connect.ts";
+import { addressOf, APPLICATION_NAME } from "../connect/connect.ts";
+import { ArchiveClient } from "../connect/archiveClient.ts";
 import { databaseError, isOutOfResources } from "../connect/databaseError.ts";
 import { READER } from "../connect/fixedNames.ts";
 import { settleReaderSettings } from "../schema/readerRole.ts";
 import {
-  type Cluster,
   type ClusterSettings,
   FORM,
-  freePort,
   type Machine,
   MACHINE,
   SETTINGS_FILE,
   settleCluster,
-  startServer,
-  stopServer,
 } from "./cluster.ts";
-import { refuseCopy } from "./copied.ts";
+import { type Cluster, freePort, startServer, stopServer } from "./programs.ts";
+import { refuseCopy, readPidFile } from "./pidFile.ts";
 import { newPasswords, prepareCluster } from "./prepareCluster.ts";
-import { readPidFile } from "./pidFile.ts";
 import { cachesOf } from "./reachable.ts";
 import { OWNER, VIEWER } from "./roles.ts";
 import { socketDir } from "./socketDir.ts";
 import { failure } from "./space.ts";
 
-/** A running embedded server. */
 export type EmbeddedServer = {
   /** Connection string of the owner; holds the password, for our own pool only. */
   ownerUrl: string;
@@ -41,18 +37,18 @@ export type EmbeddedServer = {
   readerUrl: string;
   /** Starts the server again if it went away; for use between attempts to connect. */
   revive: () => Promise<void>;
-  /** Lets go of it; stops it when no other program of ours uses it. */
+  /** Releases the server, and stops it if no other program of ours uses it. */
   close: () => Promise<void>;
 };
 
-/** Each program holds this advisory lock shared while it uses the server; who gets it alone is the last one. Readers may take none. */
+/** Each program holds this advisory lock shared while it uses the server; the last one gets it alone. Readers may take no such lock. */
 const IN_USE_LOCK = 0x71_6b_01;
 
 /** How often a start that loses a race against another program looks again, and how long it waits between. */
 const ATTEMPTS = 80;
 const WAIT_MS = 250;
 
-/** So many failures to start are no race any more: after a kill, what is left of the old server may hold the new one up. */
+/** After so many failures it is no race any more: what a kill left of the old server may hold the new one up. */
 const START_FAILURES = 20;
 
 /** SQLSTATE cannot_connect_now: it starts, perhaps recovers from a crash, or stops. */
@@ -80,11 +76,10 @@ export async function openEmbedded(
 /** What a server needs; `host` is the directory of its socket. */
 type Parts = { cluster: Cluster; clock: Clock; machine: Machine; host: string };
 
-/** A server that this program uses, and others may. */
 class SharedServer implements EmbeddedServer {
   readonly #parts: Parts;
   #settings: ClusterSettings;
-  /** Has the in-use lock. */
+  /** Holds the in-use lock. */
   #holder: pg.Client | null = null;
 
   constructor(parts: Parts, settings: ClusterSettings) {
@@ -113,7 +108,7 @@ class SharedServer implements EmbeddedServer {
     if (await letGo(this.#holder)) await stopServer(this.#parts.cluster);
   };
 
-  /** Finds it running, or starts it. */
+  /** Connects to the server, started first if it does not run. */
   async reach(): Promise<void> {
     const { cluster, clock, machine } = this.#parts;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -148,7 +143,6 @@ class SharedServer implements EmbeddedServer {
     );
   }
 
-  /** Connects to the server that should run at a port. */
   async #find(port: number): Promise<"found" | "not yet" | "absent" | Error> {
     const { cluster, clock } = this.#parts;
     // Another program may have given it a form, and passwords, meanwhile.
@@ -166,7 +160,7 @@ class SharedServer implements EmbeddedServer {
   }
 }
 
-/** The settings of a cluster in the form of this release. One of a release before is given it, once its server has ended. */
+/** The settings of a cluster. A cluster of a release before gets the form of this one first, once its server has ended. */
 async function settledSettings(cluster: Cluster, clock: Clock, machine: Machine): Promise<ClusterSettings> {
   const { dir } = cluster;
   for (let attempt = 0; ; attempt++) {
@@ -252,7 +246,7 @@ function randomBelow2to26({ random }: Clock): number {
   return Buffer.from(random(4)).readUInt32BE() >>> 6;
 }
 
-/** Whether we were the last: our shared lock is given up, and the lock can be had alone. */
+/** Releases our shared lock. @returns whether no other program holds it */
 async function letGo(holder: pg.Client | null): Promise<boolean> {
   if (holder === null) return false;
   try {

@@ -7,8 +7,10 @@ import { join, resolve } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { ensureDataDir } from "../../journal/dataDir.ts";
-import { findBinaries, fetchPackage } from "./binaries.ts";
-import { type Cluster, initCluster, isMade, type Machine, MACHINE, type Passwords } from "./cluster.ts";
+import { findBinaries } from "./binaries.ts";
+import { fetchPackage } from "./fetchPackage.ts";
+import { initCluster, isMade, type Machine, MACHINE, type Passwords } from "./cluster.ts";
+import { type Cluster } from "./programs.ts";
 import { sweepDrafts } from "./drafts.ts";
 import { cachesOf, reachableBinaries } from "./reachable.ts";
 import { decideRunAs } from "./unprivileged.ts";
@@ -57,7 +59,6 @@ export async function prepareCluster(
   return cluster;
 }
 
-/** Made of chance. */
 export function newPasswords({ random }: Clock): Passwords {
   const [ownerPassword, viewerPassword] = [random(24), random(24)].map((bytes) =>
     Buffer.from(bytes).toString("base64url"),

@@ -80,7 +80,7 @@ async function canRunIn(native: string, uid: number | undefined): Promise<boolea
  * @param native the package's folder of that name
  * @returns whether all are there now
  */
-export async function linkLibraries(native: string): Promise<boolean> {
+async function linkLibraries(native: string): Promise<boolean> {
   const text = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
   for (const { source, target } of JSON.parse(text) as { source: string; target: string }[]) {
     // The list's paths begin with `native`; a copy has another name.
@@ -96,7 +96,7 @@ export async function linkLibraries(native: string): Promise<boolean> {
   return true;
 }
 
-/** Makes the copy under another name and renames it when it is whole (drafts.ts); two programs may do so at once. */
+/** Makes the copy under another name and renames it when it is whole (drafts.ts); two programs may do so at the same time. */
 async function copied(
   native: string,
   copy: string,

@@ -14,7 +14,7 @@ export const VIEWER = "quotekeeper_viewer";
  * What only a superuser can take from the reader, because everybody has it (PUBLIC): all with which a role that may only read
  * could hold others up or fill a disk. docs/database-server.md has the same text, for servers of one's own.
  */
-export const TAKEN_FROM_EVERYBODY = String.raw`do $$
+const TAKEN_FROM_EVERYBODY = String.raw`do $$
 declare
   taken text;
 begin

@@ -8,7 +8,7 @@ import { makePrivateDir } from "./reachable.ts";
 /** Bytes that every system takes, with the name of the socket: 104 on macOS, 108 on Linux, each with a zero at the end. */
 const MOST_BYTES = 103;
 
-/** The longest name of the server's own. */
+/** The server's longest name of a socket. */
 const LONGEST_NAME = "/.s.PGSQL.65535";
 
 /**

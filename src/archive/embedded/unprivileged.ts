@@ -8,7 +8,6 @@ import { environmentOf } from "../../processes.ts";
 import { userNamed } from "../../users.ts";
 import { everyoneMayEnter } from "./reachable.ts";
 
-/** How to start a program so that PostgreSQL accepts it. */
 export type RunAs = {
   /** Owner for the cluster's files; null: whoever we are. */
   owner: { uid: number; gid: number } | null;

@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import type { Instant } from "../../clock.ts";
-import { archiveLake, droppedDays } from "../schema/schema.ts";
+import { archiveLake, droppedDays } from "../schema/internalSchema.ts";
 import { columnList } from "../schema/tableRows.ts";
 import { inTransaction } from "../connect/transaction.ts";
 

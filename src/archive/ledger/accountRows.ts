@@ -3,14 +3,13 @@ import { eq, sql } from "drizzle-orm";
 import type pg from "pg";
 import { QuotekeeperError } from "../../errors.ts";
 import { DEFAULT_ACCOUNT } from "../../journal/record.ts";
-import { accounts, collectors } from "../schema/schema.ts";
+import { accounts } from "../schema/schema.ts";
+import { collectors } from "../schema/internalSchema.ts";
 import { clean, columnList, tablesOn } from "../schema/tableRows.ts";
-import { ADDING_LOCK, inTransaction } from "../connect/transaction.ts";
+import { ADDING_LOCK, inTransaction, type Queryable } from "../connect/transaction.ts";
 
-/** An account as the database knows it. */
 export type AccountRow = Omit<typeof accounts.$inferSelect, "id">;
 
-/** What a collector says of an account of its own. */
 export type KeptAccount = {
   name: string;
   callLimit: number;
@@ -19,7 +18,7 @@ export type KeptAccount = {
 };
 
 /** All accounts that the archive has ever heard of, by name. */
-export async function readAccountRows(pool: Pick<pg.Pool, "query">): Promise<AccountRow[]> {
+export async function readAccountRows(pool: Queryable): Promise<AccountRow[]> {
   const { name, callLimit, windowMs, wanted, state } = accounts;
   return tablesOn(pool).select({ name, callLimit, windowMs, wanted, state }).from(accounts).orderBy(name);
 }
@@ -60,7 +59,7 @@ export async function keepAccounts(
   });
 }
 
-/** Keeps what the operator wants of an account; its collector does so from the next slot on. */
+/** Persists what the operator wants of an account; its collector follows from the next slot on. */
 export async function wantAccount(
   pool: pg.Pool,
   name: string,
@@ -75,16 +74,15 @@ export async function wantAccount(
   });
 }
 
-/** What an account does: what the operator has said holds at once, and what its collector has said last besides. */
+/** The state of an account: the operator's word counts at once, else what its collector said last. */
 export function accountState(row: AccountRow | undefined): "active" | "drained" | "refused" {
   if (row?.wanted === "drained") return "drained";
   return row?.state === "refused" ? "refused" : "active";
 }
 
-/** A collector as it was registered. */
 type ForgottenCollector = Pick<typeof collectors.$inferSelect, "id" | "number" | "name">;
 
-/** Told of by none for so long, a collector is away: it tells of itself every 2 s. */
+/** A collector that was silent for so long is away: it writes every 2 s. */
 const AWAY_AFTER = "10 s";
 
 /**
@@ -93,10 +91,7 @@ const AWAY_AFTER = "10 s";
  * @param named its name or its id
  * @throws QuotekeeperError COLLECTOR_UNKNOWN, COLLECTOR_ALIVE
  */
-export async function forgetCollector(
-  pool: Pick<pg.Pool, "query">,
-  named: string,
-): Promise<ForgottenCollector> {
+export async function forgetCollector(pool: Queryable, named: string): Promise<ForgottenCollector> {
   const db = tablesOn(pool);
   const { id, number, name, stopped, seenAt } = collectors;
   const isNamed = sql`(${name} = ${named} or ${id}::text = lower(${named}))`;

@@ -1,5 +1,5 @@
 /** How much of each account's budget the answers in the archive have used. */
-import type pg from "pg";
+import type { Queryable } from "../connect/transaction.ts";
 import type { LedgerSource } from "../../journal/ledger.ts";
 
 /** Whose calls are counted: answers of its market, or of a simulated one behind its address; what was imported was no call. */
@@ -15,7 +15,7 @@ type BudgetUse = {
   serviceRemaining: number | null;
 };
 
-/** What is known of an account of which no call is. */
+/** An account without calls. */
 const UNUSED: BudgetUse = { calls: 0, serviceUsed: null, serviceLimit: null, serviceRemaining: null };
 
 /**
@@ -25,7 +25,7 @@ const UNUSED: BudgetUse = { calls: 0, serviceUsed: null, serviceLimit: null, ser
  * @returns in their order
  */
 export async function readBudgetUse(
-  pool: Pick<pg.Pool, "query">,
+  pool: Queryable,
   callers: readonly Caller[],
   now: Date,
 ): Promise<BudgetUse[]> {
@@ -68,7 +68,7 @@ const LEAST_CALLS = 3;
  * @returns by account; one of which none are seen for sure has none
  */
 export async function readOtherCalls(
-  pool: Pick<pg.Pool, "query">,
+  pool: Queryable,
   callers: readonly Omit<Caller, "feed">[],
   now: Date,
 ): Promise<Map<string, number>> {

@@ -17,13 +17,14 @@ export type CoverageRow = {
   reasons: Record<string, number>;
 };
 
-/** As the database gives it: counts are texts. */
 type Counted = Omit<CoverageRow, "expected" | "stored" | "missed"> &
   Record<"expected" | "stored" | "missed", string>;
 
 const numbers = <R extends Counted>({ expected, stored, missed, ...row }: R) => ({
   ...row,
-  ...{ expected: Number(expected), stored: Number(stored), missed: Number(missed) },
+  expected: Number(expected),
+  stored: Number(stored),
+  missed: Number(missed),
 });
 
 /** Coverage of the days from one exchange date to another, both included; worst first. */
@@ -38,7 +39,6 @@ export async function readCoverage(pool: pg.Pool, from: string, to: string): Pro
   return rows.map(numbers);
 }
 
-/** The part of an account in a row. */
 export type CoverageShare = CoverageRow & { account: string };
 
 /**
@@ -84,7 +84,6 @@ export async function readCoverageShares(
   return rows.map(numbers);
 }
 
-/** What was due to an account in one market, and what became of it. */
 export type AccountCoverage = Omit<CoverageShare, "date" | "instrument">;
 
 /** The sums of shares, by account; none where all are of one. */
@@ -124,7 +123,6 @@ export async function readUnknownInstruments(
   return rows.map(({ instrument }) => instrument);
 }
 
-/** Symbols of which the archive has a quote. */
 export async function readSymbols(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ symbol: string }>("select distinct symbol from instruments");
   return rows.map(({ symbol }) => symbol);
@@ -163,8 +161,10 @@ export async function readSlotsSince(
   );
   return {
     due: Number(sums.rows[0]?.due ?? 0),
-    misses: misses.rows.map(({ job, reason, account, n, last_at }) => ({
-      ...{ job, reason, account, count: Number(n), lastAt: new Date(last_at) },
+    misses: misses.rows.map(({ n, last_at, ...row }) => ({
+      ...row,
+      count: Number(n),
+      lastAt: new Date(last_at),
     })),
     newest: new Map(newest.rows.flatMap(({ job, slot_at }) => (slot_at ? [[job, new Date(slot_at)]] : []))),
   };

@@ -1,12 +1,12 @@
 /** What the tables say of the collectors of an archive and of who calls which account. All of it is others' word. */
 import type pg from "pg";
+import type { Queryable } from "../connect/transaction.ts";
 import type { CollectorRow, FleetRows, OwnedAccount } from "./fleetTypes.ts";
 
-/** One that was not seen for so long, or in the future because the clock was set back since, is gone. */
+/** A collector is gone that was not seen for so long, or that was seen in the future because the clock was set back since. */
 const GONE_AFTER_S = 60;
 const IS_GONE = `abs(extract(epoch from clock_timestamp() - seen_at)) > ${GONE_AFTER_S}`;
 
-/** A name is shown up to here. */
 const NAME_LENGTH = 100;
 
 const agoMs = (column: string): string =>
@@ -35,8 +35,8 @@ const ACCOUNTS = `
     left join leases l on l.account_id = a.id left join collectors c on c.id = l.holder
   where l.account_id is not null or a.name = any (e.accounts) order by a.name collate "C"`;
 
-/** Reads them, for people; who can only read may. */
-export async function readFleet(pool: Pick<pg.Pool, "query">): Promise<FleetRows> {
+/** A reader's rights are enough. */
+export async function readFleet(pool: Queryable): Promise<FleetRows> {
   const { rows: collectors } = await pool.query<CollectorRow>(COLLECTORS);
   const { rows: accounts } = await pool.query<OwnedAccount>(ACCOUNTS);
   return { collectors, accounts };

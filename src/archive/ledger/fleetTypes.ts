@@ -16,7 +16,6 @@ export type CollectorRow = {
   filesDiffer: boolean;
 };
 
-/** Who calls an account. */
 export type OwnedAccount = {
   account: string;
   /** The collector's name, its id where it is forgotten; null when no lease is alive. */

@@ -16,9 +16,10 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Epoch, Granted, LeaseStore, Look, Telling } from "../../accounts/lease/leaseStore.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { UNIQUE_VIOLATION } from "../connect/databaseError.ts";
+import { UNIQUE_VIOLATION } from "../connect/whoseFault.ts";
 import { jsonText } from "../../outsideText.ts";
-import { accounts, collectors, epochs, leaseHistory, leases } from "../schema/schema.ts";
+import { accounts } from "../schema/schema.ts";
+import { collectors, epochs, leaseHistory, leases } from "../schema/internalSchema.ts";
 import { columnList } from "../schema/tableRows.ts";
 
 /** How long a lease lasts that is not renewed. */

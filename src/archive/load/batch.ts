@@ -15,14 +15,13 @@ export type Batch = {
   notes: JournaledNote[];
 };
 
-/** What a batch holds, in numbers. */
 type ReadCounts = {
   answers: number;
   /** Quotes that could be read. */
   units: number;
   /** Quotes that could not, and fields that could not be read: why, and how many. */
   unreadable: LetterCount[];
-  /** Of them the quotes. */
+  /** The quotes among `unreadable`. */
   unreadableQuotes: number;
   /** Instruments that were asked for and of which the answer holds no quote. */
   missing: number;
@@ -34,20 +33,30 @@ type ReadCounts = {
 /** What a load did; all counts are of this load alone. */
 export type LoadReport = ReadCounts &
   StoredAnswers & {
-    /** Slots of the ledger, each account's share by itself. */
+    /** Slots of the ledger, each account's share counted by itself. */
     slots: number;
   };
 
-/** Nothing loaded. */
 export const NOTHING_LOADED: LoadReport = {
-  ...{ answers: 0, units: 0, unreadable: [], unreadableQuotes: 0, missing: 0, cutTimes: 0, cutFractions: 0 },
-  ...{ responses: 0, quotes: 0, replaced: 0, dividends: 0, repeated: 0, deadLetters: 0, lost: [], slots: 0 },
+  answers: 0,
+  units: 0,
+  unreadable: [],
+  unreadableQuotes: 0,
+  missing: 0,
+  cutTimes: 0,
+  cutFractions: 0,
+  responses: 0,
+  quotes: 0,
+  replaced: 0,
+  dividends: 0,
+  repeated: 0,
+  deadLetters: 0,
+  lost: [],
+  slots: 0,
 };
 
-/** What is counted of an answer. */
 type Counted = Pick<AnswerRows, "units" | "matched" | "deadLetters" | "cut">;
 
-/** Counts what answers hold. */
 export function countsOf(answers: readonly Counted[]): ReadCounts {
   const letters = answers.flatMap(({ deadLetters }) => deadLetters);
   const sum = (count: (answer: Counted) => number): number =>

@@ -42,7 +42,7 @@ export async function copyInto(
   return copy.rowCount;
 }
 
-/** Small ones together, large ones apart. */
+/** Gathers small lines and cuts large ones. */
 function* pieces(lines: Iterable<Uint8Array>): Generator<Uint8Array> {
   let gathered: Uint8Array[] = [];
   let bytes = 0;

@@ -12,26 +12,28 @@ import type { AnswerRows, DeadLetter } from "../../read/rowTypes.ts";
 /** An answer whose source is known to the archive. */
 export type SourcedAnswer = AnswerRows & { sourceId: number };
 
-/** A row of `responses`. */
 export type ResponseRow = typeof responses.$inferSelect;
 
-/** What the row of an answer says besides its record. */
+/** What the row of an answer says that its record does not. */
 type AnswerSummary = { outcome: string; responseId: string | null; position: AnswerRows["position"] };
 
-/** That of an answer that was read. */
 export function summaryOf({ answer, position }: Pick<AnswerRows, "answer" | "position">): AnswerSummary {
   const responseId = answer.outcome === "quotes" ? answer.document.id : answer.responseId;
   return { outcome: answer.outcome, responseId, position };
 }
 
-/** The row of an answer; it does not hold on to the answer's body. */
+/** The row of an answer, without a reference to the answer's body. */
 export function responseRow(
   record: ResponseRecord,
   { outcome, responseId, position }: AnswerSummary,
 ): Omit<ResponseRow, "sourceId" | "accountId"> {
   const { observedAt, requestId, requestedAt, jobs, request, status, body } = record;
   return {
-    ...{ observedAt, requestId, requestedAt, request, httpStatus: status },
+    observedAt,
+    requestId,
+    requestedAt,
+    request,
+    httpStatus: status,
     job: clean(jobs.join(",")) || null,
     outcome,
     responseId: clean(responseId),
@@ -44,12 +46,14 @@ export function responseRow(
 
 /** @returns how many answers were not there before */
 export function insertResponses(client: pg.ClientBase, rows: readonly ResponseRow[]): Promise<number> {
-  const ordered = rows.toSorted((a, b) => (responseKey(a) < responseKey(b) ? -1 : 1));
-  return insertAll(client, responses, ordered);
+  const keyOf = ({ observedAt, sourceId, requestId }: ResponseRow): string =>
+    `${observedAt} ${sourceId} ${requestId}`;
+  return insertAll(client, responses, inOrder(rows, keyOf));
 }
 
-function responseKey({ observedAt, sourceId, requestId }: ResponseRow): string {
-  return `${observedAt} ${sourceId} ${requestId}`;
+/** In one order, whoever inserts them. */
+function inOrder<T>(rows: readonly T[], keyOf: (row: T) => string): T[] {
+  return rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
 /** A dead letter whose source is known to the archive. */
@@ -92,13 +96,9 @@ export async function dropOldLetters(
 
 /** @returns how many dead letters were not there before */
 export function insertDeadLetters(client: pg.ClientBase, letters: readonly SourcedLetter[]): Promise<number> {
-  const ordered = letters.toSorted(
-    (a, b) =>
-      (a.observedAt < b.observedAt ? -1 : a.observedAt > b.observedAt ? 1 : 0) ||
-      a.sourceId - b.sourceId ||
-      a.ordinal - b.ordinal,
-  );
-  const rows = ordered.map((letter) => ({
+  const keyOf = ({ observedAt, sourceId, ordinal }: SourcedLetter): string =>
+    `${observedAt} ${sourceId} ${ordinal}`;
+  const rows = inOrder(letters, keyOf).map((letter) => ({
     ...letter,
     instrument: clean(letter.instrument),
     detail: clean(letter.detail) ?? "",

@@ -6,7 +6,6 @@ import { DESCRIBED, saidOf, type Seen } from "./seen.ts";
 
 type InstrumentField = keyof InstrumentRow & keyof typeof instruments.$inferSelect;
 
-/** What identifies an instrument. */
 export const IDENTITY = [
   "securityType",
   "symbol",
@@ -28,13 +27,12 @@ export function instrumentColumns(
 export const DESCRIPTION =
   "exchange, description, contract_size, exchange_at, description_at, contract_size_at";
 
-/** Their types as parameters. @param from the number of the first */
+/** The types of these arrays as parameters. @param from the number of the first */
 export function descriptionTypes(from: number): string {
   const types = ["text[]", "text[]", "bigint[]", "timestamptz[]", "timestamptz[]", "timestamptz[]"];
   return types.map((type, place) => `$${from + place}::${type}`).join(", ");
 }
 
-/** Their values. */
 export function descriptions(seen: readonly Seen[]): (string | null)[][] {
   return [
     ...instrumentColumns(
@@ -45,7 +43,6 @@ export function descriptions(seen: readonly Seen[]): (string | null)[][] {
   ];
 }
 
-/** The columns of the words. */
 export const WORDS = DESCRIPTION.split(", ").slice(0, DESCRIBED.length);
 
 /** The security `u` of which something holds. Of several types one that is said goes first, then the first by its letters. */

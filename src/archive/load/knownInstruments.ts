@@ -7,7 +7,6 @@ const MOST_KNOWN = 100_000;
 /** An instrument that was found: a text for its identity, and how it was asked for. */
 type FoundInstrument = { identity: string; row: InstrumentRow; id: number };
 
-/** Whether two rows of one instrument say the same of it. */
 export function isDescribedAlike(a: InstrumentRow, b: InstrumentRow): boolean {
   return (
     a === b ||
@@ -24,10 +23,10 @@ export function isDescribedAlike(a: InstrumentRow, b: InstrumentRow): boolean {
 export class KnownInstruments {
   readonly #described = new Map<number, InstrumentRow>();
   readonly #sure = new Map<string, number>();
-  /** Of those whose type was only assumed: true until an instrument is added, which may be the one that was meant. */
+  /** Instruments whose type was only assumed: right until one is added, which may be the one that was meant. */
   readonly #assumed = new Map<string, number>();
 
-  /** Forgets all: the transaction that found them was undone. */
+  /** Forgets all, because the transaction that found it was undone. */
   clear(): void {
     this.#sure.clear();
     this.#assumed.clear();
@@ -40,17 +39,15 @@ export class KnownInstruments {
     return known !== undefined && isDescribedAlike(known, row);
   }
 
-  /** Takes up how the archive describes an instrument now. */
   describe(id: number, row: InstrumentRow): void {
     this.#described.set(id, row);
   }
 
-  /** The number of an instrument; undefined when it is not known. */
   get(identity: string, { assumedType }: InstrumentRow): number | undefined {
     return this.#sure.get(identity) ?? (assumedType ? this.#assumed.get(identity) : undefined);
   }
 
-  /** Takes up what was found, and whether some of it had to be added. */
+  /** Remembers what was found. @param added whether some of it had to be added */
   take(found: readonly FoundInstrument[], added: boolean): void {
     if (this.#sure.size + this.#assumed.size + found.length > MOST_KNOWN) this.clear();
     if (added) this.#assumed.clear();

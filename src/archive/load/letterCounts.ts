@@ -2,7 +2,6 @@
 import type { DeadLetter } from "../../read/rowTypes.ts";
 import { cutText } from "../../outsideText.ts";
 
-/** Dead letters of one reason. */
 export type LetterCount = {
   /** As `dead_letters.reason` has it. */
   reason: string;
@@ -14,7 +13,7 @@ export type LetterCount = {
 /** Most characters of an example; `dead_letters` has all of it. */
 const EXAMPLE_CHARS = 160;
 
-/** Counts. @returns an entry for each reason, in the order they come */
+/** @returns an entry for each reason, in the order in which they come */
 export function countLetters(
   letters: readonly Pick<DeadLetter, "instrument" | "reason" | "detail">[],
 ): LetterCount[] {
@@ -25,7 +24,7 @@ export function countLetters(
   return addLetterCounts([], counts);
 }
 
-/** Whether it stands for a quote that is lost: a field that could not be read costs itself, and its quote is stored. */
+/** Whether the letter stands for a lost quote: a field that could not be read costs itself, and its quote is stored. */
 export function isOfQuote({ reason }: Pick<DeadLetter, "reason">): boolean {
   return reason !== "odd_field";
 }

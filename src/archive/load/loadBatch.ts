@@ -2,7 +2,8 @@
 import type pg from "pg";
 import { ensurePartitionsFor } from "../schema/partitions.ts";
 import { type LoadPosition, JOURNAL_POSITION } from "./loadPosition.ts";
-import { IN_EACH_OTHERS_WAY, READ_ONLY, isWithoutPartition, sqlstateOf } from "../connect/databaseError.ts";
+import { IN_EACH_OTHERS_WAY, READ_ONLY, sqlstateOf } from "../connect/databaseError.ts";
+import { isWithoutPartition } from "../connect/whoseFault.ts";
 import { insertDeadLetters } from "./insert.ts";
 import type { SeenInstruments } from "./seen.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
@@ -29,14 +30,12 @@ const ATTEMPTS = 4;
 /** What a loader remembers between batches, to ask the database less: months whose partitions it has seen. */
 export type LoadMemory = { months: Set<string> };
 
-/** Nothing remembered. */
 export function createMemory(): LoadMemory {
   return { months: new Set() };
 }
 
-/** What a load may be given. */
 type LoadBatchOptions = {
-  /** Of a loader that loads one batch after another. */
+  /** For a loader that loads one batch after another. */
   memory?: LoadMemory;
   /** How far this load has come; default: the journal's position. */
   position?: LoadPosition;
@@ -114,7 +113,6 @@ export async function ensureRoom(
   for (const [month] of strange) memory.months.add(month);
 }
 
-/** Those of some months that are not remembered. */
 export function strangeMonths(
   months: ReadonlyMap<string, Instant>,
   memory: LoadMemory,

@@ -5,18 +5,16 @@ import type { Instant } from "../../clock.ts";
 import { lackOf, type LedgerNote } from "../../journal/ledger.ts";
 import type { SourcedLetter } from "./insert.ts";
 import { insertLedger, LEDGER_SOURCE_IDS, missRefused, type SettledSlot } from "../ledger/ledgerRows.ts";
-import { isOfItsRow, mayBeOfARow } from "../connect/databaseError.ts";
+import { isOfItsRow, mayBeOfARow } from "../connect/whoseFault.ts";
 import { undo } from "../connect/transaction.ts";
 import { cutText } from "../../outsideText.ts";
 
 /** A note of the ledger as the journal has it: `at` is when it was written. */
 export type JournaledNote = { at: Instant; note: LedgerNote };
 
-/** What became of a batch's notes. */
 type LoadedNotes = {
   /** Slots that were not there before. */
   slots: number;
-  /** Notes that could not become rows. */
   refused: SourcedLetter[];
 };
 

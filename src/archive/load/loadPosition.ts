@@ -4,18 +4,16 @@ import type pg from "pg";
 import { nodeFs } from "../../journal/fs.ts";
 import { journalLag, type Lag } from "../../journal/lag.ts";
 import { listSegments } from "../../journal/segments.ts";
-import { journalPositions } from "../schema/schema.ts";
+import { journalPositions } from "../schema/internalSchema.ts";
 import { tablesOn } from "../schema/tableRows.ts";
 import type { Batch, LoadReport } from "./batch.ts";
 
 /** A part of a segment, bytes of the uncompressed stream. */
 export type Part = Pick<Batch, "segment" | "from" | "to">;
 
-/** Where it is written down how far a load has come. */
 export type LoadPosition = {
-  /** Locks it until the transaction ends. False: the batch does not begin where it stands. */
+  /** Locks the position until the transaction ends. False: the batch does not begin at the position. */
   take: (client: pg.PoolClient, batch: Pick<Batch, "segment" | "from">) => Promise<boolean>;
-  /** Moves it behind what was loaded. */
   move: (client: pg.PoolClient, part: Part, report: LoadReport) => Promise<void>;
 };
 

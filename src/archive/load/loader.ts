@@ -1,36 +1,16 @@
 /**
- * Loads the archive from the journal, in the journal's order, from the position that the database itself keeps.
- * A database that is away is waited for; the journal keeps growing meanwhile.
+ * Loads the archive from the journal: once, or beside the collector. A database that is away is waited for; the journal keeps
+ * growing meanwhile.
  */
-import { addCounts } from "./letterCounts.ts";
-import type pg from "pg";
-import { atMost, type Clock, dateOf, type Instant } from "../../clock.ts";
-import { exchangeDate } from "../../market/calendar/dates.ts";
-import { EVER } from "../../journal/record.ts";
-import { listSegments } from "../../journal/segments.ts";
-import { JOURNAL_POSITION, readLag, readPositions, type Part } from "./loadPosition.ts";
+import { atMost, dateOf, type Instant } from "../../clock.ts";
 import { isRetryable } from "../connect/databaseError.ts";
-import { makeDueBars } from "../schema/makeBars.ts";
-import { followSightings } from "./refreshInstruments.ts";
 import { explain } from "../connect/explain.ts";
-import { LoadedByAnother, StretchLoader } from "./stretchLoader.ts";
-import { type Batch, type LoadReport, NOTHING_LOADED } from "./batch.ts";
-import { type DamagedBytes, readBatches, SMALL_BATCH_BYTES } from "./readBatches.ts";
-import { commitsSettled } from "../tiers/citus.ts";
-import { PlainReader } from "../../read/plainRows.ts";
-import { readStretches } from "./readStretches.ts";
+import { makeDueBars } from "../schema/makeBars.ts";
+import type { LoadReport } from "./batch.ts";
+import { JournalLoader, type JournalOptions } from "./journalLoader.ts";
 
-/** What the loader needs, and whom it tells. */
-export type LoaderOptions = {
-  pool: pg.Pool;
-  journalDir: string;
-  clock: Clock;
-  /** Awaited before each batch is loaded; when it rejects nothing more is. */
-  onBatch?: (batch: Batch) => Promise<void>;
-  /** Called after each commit, with the time of the first record of what was loaded. */
-  onLoaded?: (report: LoadReport, first: Instant | null) => void;
-  /** Called for bytes of the journal that hold no whole record, and once for a file that cannot be read; they are passed over. */
-  onDamage?: (damage: DamagedBytes) => void;
+/** What a loader beside the collector needs, and whom it notifies. */
+export type LoaderOptions = JournalOptions & {
   /** Called when a load failed; it is tried again after `waitMs`. */
   onFailure?: (error: unknown, waitMs: number) => void;
   /** Called once when loads succeed again after a failure. */
@@ -41,7 +21,6 @@ export type LoaderOptions = {
   revive?: () => Promise<void>;
 };
 
-/** Waits between attempts while the database is away. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
 
@@ -58,7 +37,7 @@ const STUCK_WAIT_MS = 30_000;
 const LATE_MS = 5_000;
 
 /** Loads everything the journal holds and the database has not, once. Throws the database's errors. */
-export async function loadAll(options: LoaderOptions): Promise<LoadReport> {
+export async function loadAll(options: JournalOptions): Promise<LoadReport> {
   const journal = new JournalLoader(options);
   await journal.loadAll();
   // Not in a trial: functions of the database know the archive's tables alone.
@@ -66,9 +45,9 @@ export async function loadAll(options: LoaderOptions): Promise<LoadReport> {
   return journal.report;
 }
 
-/** Loads one segment from a position on, batch by batch. Throws the database's errors; whole batches stay. */
+/** Loads one segment from a position on. Throws the database's errors; whole batches stay. */
 export async function loadSegment(
-  options: LoaderOptions,
+  options: JournalOptions,
   segment: string,
   position: number,
 ): Promise<LoadReport> {
@@ -76,101 +55,6 @@ export async function loadSegment(
   await journal.loadSegment(segment, position);
   await makeDueBars(options.pool);
   return journal.report;
-}
-
-/** Loads segments; remembers from one load to the next, to ask the database less. */
-class JournalLoader {
-  readonly #options: LoaderOptions;
-  readonly #stretches: StretchLoader;
-  readonly #reader = new PlainReader();
-  #hasFollowed = false;
-  /** Segments that nobody writes to any more, and the database has all of. */
-  #whole: ReadonlySet<string> = new Set();
-  /** Segments whose files could not be read to their ends. All others are loaded; these are tried again. */
-  readonly unreadable = new Set<string>();
-  /** What was loaded since the beginning. */
-  report = NOTHING_LOADED;
-
-  constructor(options: LoaderOptions) {
-    this.#options = options;
-    this.#stretches = new StretchLoader({
-      ...{ pool: options.pool, position: JOURNAL_POSITION },
-      today: () => exchangeDate(options.clock.now()),
-      reread: (part) => this.#reread(part),
-      onLoaded: (loaded, first) => {
-        this.report = addCounts(this.report, loaded);
-        options.onLoaded?.(loaded, first);
-      },
-    });
-  }
-
-  async loadAll(): Promise<void> {
-    const { pool, journalDir, onBatch } = this.#options;
-    // A load before this one may have been killed, or its server.
-    if (!this.#hasFollowed) await commitsSettled(pool);
-    if (!this.#hasFollowed && onBatch === undefined) await followSightings(pool);
-    this.#hasFollowed = true;
-    const segments = await listSegments(journalDir);
-    // Of its own alone: the other collectors of a database have as many, and each has its own journal.
-    const positions = await readPositions(
-      pool,
-      segments.map(({ name }) => name),
-    );
-    const whole = new Set<string>();
-    for (const { name, bytes, state } of segments) {
-      const position = positions.get(name) ?? 0;
-      if (bytes === null || bytes > position) await this.loadSegment(name, position);
-      else if (state !== "open") whole.add(name);
-    }
-    this.#whole = whole;
-  }
-
-  /** How many bytes the database has not taken. Those that had all of it at the last look are not looked at again. */
-  async behind(): Promise<number> {
-    const { pool, journalDir } = this.#options;
-    return (await readLag(pool, journalDir, (segment) => !this.#whole.has(segment))).bytes;
-  }
-
-  async loadSegments(segments: readonly string[]): Promise<void> {
-    const positions = await readPositions(this.#options.pool, segments);
-    for (const segment of segments) await this.loadSegment(segment, positions.get(segment) ?? 0);
-  }
-
-  async loadSegment(segment: string, position: number): Promise<void> {
-    const { pool, journalDir, onBatch, onDamage } = this.#options;
-    for (let from = position; ;) {
-      let failed = false;
-      try {
-        // An import that was ended in its midst: as its own run would have loaded it, down to the numbers of instruments.
-        const alone = onBatch === undefined ? "imports" : "all";
-        const what = { journalDir, range: EVER, mayBeGone: true, alone } as const;
-        for await (const read of readStretches({ ...what, parts: [{ name: segment, from }] }, this.#reader))
-          if ("stretch" in read) await this.#stretches.add(read.stretch);
-          else {
-            failed ||= read.damage.unreadable !== undefined;
-            if (!failed || !this.unreadable.has(segment)) onDamage?.(read.damage);
-          }
-        if (failed) this.unreadable.add(segment);
-        else this.unreadable.delete(segment);
-        return await this.#stretches.finish();
-      } catch (error) {
-        await this.#stretches.abandon();
-        if (!(error instanceof LoadedByAnother)) throw error;
-        // Another program has loaded some of it: go on where it stopped.
-        from = (await readPositions(pool, [segment])).get(segment) ?? 0;
-      }
-    }
-  }
-
-  async *#reread({ segment, from, to }: Part): AsyncGenerator<Batch, void> {
-    const { journalDir, onBatch } = this.#options;
-    const what = { journalDir, from, until: to, mayBeGone: true, maxBytes: SMALL_BATCH_BYTES };
-    for await (const batch of readBatches(segment, what)) {
-      if (batch.to === batch.from) continue;
-      await onBatch?.(batch);
-      yield batch;
-    }
-  }
 }
 
 /** The loader was closed before its last load had ended: nobody knows whether the database has all of it. */
@@ -190,16 +74,15 @@ export type Loader = {
   takeLate: () => Instant | null;
   /** The error that keeps it from loading at the moment, null when all is well; after `close`, when all is loaded. */
   failure: () => unknown;
-  /** Ends it: one last attempt to load what is there, within `graceMs`. */
+  /** Ends the loader after one last attempt to load what is there, within `graceMs`. */
   close: (graceMs: number) => Promise<void>;
 };
 
-/** Starts a loader; it loads at once whatever is there. */
 export function startLoader(options: LoaderOptions): Loader {
   return new LastingLoader(options);
 }
 
-/** Whoever waits for all that was there at a time. */
+/** A caller that waits for everything that was there at its call. */
 type Waiter = { resolve: () => void; reject: (error: unknown) => void };
 
 /**
@@ -216,7 +99,7 @@ class LastingLoader implements Loader {
   #wanted = true;
   #prepared = false;
   #looksAgain = false;
-  /** Whether rows came since bars were made. */
+  /** Rows came since bars were made. */
   #hasDueBars = false;
   #barsMadeMs = -Infinity;
   #failure: unknown = null;
@@ -352,7 +235,7 @@ class LastingLoader implements Loader {
     this.#barsMadeMs = clock.monotonicMs();
   }
 
-  /** Waits, and brings the database back; as long as that fails there is nothing to load into. */
+  /** Waits, and revives the database; as long as that fails there is nothing to load into. */
   async #outlast(error: unknown): Promise<void> {
     const { clock, onFailure, revive } = this.#options;
     const { signal } = this.#stop;

@@ -8,12 +8,12 @@ import type { Batch } from "./batch.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
 
 /** Most records of a batch. Larger ones load no faster; live, a batch is the one answer that has just come. */
-export const BATCH_RECORDS = 5_000;
+const BATCH_RECORDS = 5_000;
 
 /** Most bytes of their bodies: what one transaction holds, and memory with it, about five times as much. */
-export const BATCH_BYTES = 16 * 1024 * 1024;
+const BATCH_BYTES = 16 * 1024 * 1024;
 
-/** The same where the batch is a part of a stretch. */
+/** The same if the batch is a part of a stretch. */
 export const SMALL_BATCH_BYTES = 512 * 1024;
 
 /** Bytes of a segment that are no record, and why not. */
@@ -34,12 +34,11 @@ export function unreadableBytes(
   return { segment, offset: from, length: 1, reason: "unreadable", unreadable: message };
 }
 
-/** What a log has of it: its fields, and a line for people. */
+/** The fields of a log's line, and the line for people. */
 export function damageSaid({ unreadable, ...facts }: DamagedBytes): [fields: object, line: string] {
   return [facts, unreadable ?? "damaged bytes of the journal were passed over"];
 }
 
-/** What to read of a segment, and whom to tell. */
 type BatchOptions = {
   journalDir: string;
   /** Where to begin: 0 or a batch's `to`. */

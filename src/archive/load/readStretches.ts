@@ -91,13 +91,12 @@ async function* readPart(
   if (gathering.length > 0) yield finish();
 }
 
-/** What the thread is told: that one more stretch may be sent. */
+/** Allows the thread to send one more stretch. */
 const MORE = "more";
 
 /** How many stretches may be under way: one is stored, one waits, one is made. */
 const AHEAD = 2;
 
-/** What the thread says. */
 type Said = ReadStretch | { ended: true } | { failed: { code: ErrorCode; detail: string } | Error };
 
 /**
@@ -139,7 +138,6 @@ function failureOf(failed: { code: ErrorCode; detail: string } | Error): Error {
   return failed instanceof Error ? failed : new QuotekeeperError(failed.code, failed.detail);
 }
 
-/** What another thread needs to say what it reads. */
 type Port = {
   postMessage: (said: Said, transfer?: ArrayBuffer[]) => void;
   on: (event: "message", heard: () => void) => unknown;

@@ -11,7 +11,6 @@ import { EXTENDED_QUOTES, inKeyOrder, type PlacedUnit, QUOTES } from "../schema/
 import { instantText } from "../schema/tableRows.ts";
 import { storeUnits } from "./storeQuotes.ts";
 
-/** A unit, its source, and the time of its answer. */
 type Offered = { unit: QuoteUnit; sourceId: number; observedAt: Instant };
 
 /** A row as a piece names it in `replaces`. */
@@ -19,7 +18,7 @@ export function replacedName(unit: QuoteUnit): string {
   return `${unit.observedAt} ${unitName(unit)}`;
 }
 
-/** Those of units of imports for which no newer piece that the archive has, replaces them. */
+/** Drops the units that a newer piece of the archive replaces. */
 export async function withoutReplaced<U extends Offered>(
   client: pg.ClientBase,
   units: readonly U[],

@@ -16,7 +16,7 @@ import { ADDING_LOCK, storeAlone } from "../connect/transaction.ts";
 import type { AnswerRows, Restored, RestoredInstrument, RestoredSource } from "../../read/rowTypes.ts";
 import { EXPORT_SOURCE, EXPORT_SOURCE_ID, isExportCall } from "../../read/exportCall.ts";
 
-/** Sources, that of exports among them, and instruments; to be called before the quotes of the same answers are stored. `seen` grows. */
+/** Restores sources, that of exports among them, and instruments, before the quotes of the same answers are stored. Adds to `seen`. */
 export async function restoreDirectory(
   client: pg.ClientBase,
   answers: readonly AnswerRows[],
@@ -111,7 +111,7 @@ async function restoreInstruments(
   addAllSeen(seen, here);
 }
 
-/** Numbers that are given out from now on follow those that are taken. */
+/** New numbers from now on follow the restored ones. */
 async function countOn(client: pg.ClientBase, table: "sources" | "instruments"): Promise<void> {
   await client.query(`select setval(pg_get_serial_sequence('${table}', 'id'), max(id)) from ${table}`);
 }
@@ -133,8 +133,12 @@ export async function restoreDividends(
   );
   const { ids } = await placeInstruments(client, restored);
   const rows = restored.map(({ observedAt, exDate, amount, yield: part }, place) => ({
-    ...{ observedAt, instrumentId: ids[place] ?? 0, sourceId: sourceIds[place] ?? 0 },
-    ...{ exDate, amount, yield: part },
+    observedAt,
+    instrumentId: ids[place] ?? 0,
+    sourceId: sourceIds[place] ?? 0,
+    exDate,
+    amount,
+    yield: part,
   }));
   return insertAll(client, dividends, rows);
 }

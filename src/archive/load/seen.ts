@@ -23,17 +23,14 @@ type SaidAt = Partial<Record<DescribedField, Instant | null>>;
 /** What batches say of instruments, by number. */
 export type SeenInstruments = Map<number, Seen>;
 
-/** An instrument, and when it was seen. */
 export type Sighting = Pick<QuoteUnit, "instrument" | "observedAt"> & Pick<Seen, "saidAt">;
 
-/** What is said of instruments, by their numbers. */
 export function seenByNumber(seen: readonly Seen[], ids: readonly number[]): SeenInstruments {
   const byId: SeenInstruments = new Map();
   seen.forEach((entry, place) => addSeen(byId, ids[place] ?? 0, entry));
   return byId;
 }
 
-/** Adds what later batches say of instruments. */
 export function addAllSeen(to: SeenInstruments, later: SeenInstruments): void {
   for (const [id, entry] of later) addSeen(to, id, entry);
 }
@@ -88,7 +85,8 @@ function merged(a: Seen, b: Seen): Seen {
     saidAt[field] = saidOf(field, said);
   }
   return {
-    ...{ row, saidAt },
+    row,
+    saidAt,
     first: a.first < b.first ? a.first : b.first,
     last: a.last > b.last ? a.last : b.last,
   };

@@ -36,7 +36,6 @@ export async function placeSources(
   return wanted.map((source) => ids.get(sourceText(source)) ?? 0);
 }
 
-/** A text for each source. */
 export function sourceText({ kind, name }: { kind: string; name: string }): string {
   return `${kind} ${name}`;
 }

@@ -23,7 +23,7 @@ import { refreshInstruments } from "./refreshInstruments.ts";
 import type { Instant } from "../../clock.ts";
 import { DEFAULT_ACCOUNT, type RecordSource } from "../../journal/record.ts";
 import { EXTENDED_QUOTES, type PlacedUnit, type QuoteColumn, QUOTES } from "../schema/quoteColumns.ts";
-import { isOfItsRow, mayBeOfARow, refusalOf } from "../connect/databaseError.ts";
+import { isOfItsRow, mayBeOfARow, refusalOf } from "../connect/whoseFault.ts";
 import { undo } from "../connect/transaction.ts";
 import { addCounts, countLetters, type LetterCount } from "./letterCounts.ts";
 import { unitName } from "../../read/answerToRows.ts";
@@ -58,12 +58,6 @@ export type StoredAnswers = {
   lost: LetterCount[];
 };
 
-/** Nothing stored. */
-const NOTHING_STORED: StoredAnswers = {
-  ...{ responses: 0, quotes: 0, replaced: 0, dividends: 0, repeated: 0, deadLetters: 0 },
-  lost: [],
-};
-
 /**
  * Stores answers; those that are there already add nothing.
  *
@@ -75,7 +69,6 @@ export async function storeAnswers(
   answers: readonly AnswerRows[],
   seen: SeenInstruments = new Map(),
 ): Promise<StoredAnswers> {
-  if (answers.length === 0) return NOTHING_STORED;
   await restoreDirectory(client, answers, seen);
   const sourceIdOf = await placeAllSources(client, answers);
   const accountIds = await placeAccounts(
@@ -88,7 +81,8 @@ export async function storeAnswers(
   }));
   const rows = sourced.map((answer, place) => ({
     ...responseRow(answer.record, summaryOf(answer)),
-    ...{ sourceId: answer.sourceId, accountId: accountIds[place] ?? 0 },
+    sourceId: answer.sourceId,
+    accountId: accountIds[place] ?? 0,
   }));
   const responses = await insertResponses(client, rows);
   const units = sourced.flatMap(({ record, units, deadLetters, sourceId }) => {
@@ -97,7 +91,10 @@ export async function storeAnswers(
     const replaces = isCsvCall(request) && request.replaces !== undefined;
     // Ordinals follow those of the reader's own dead letters, and are the same in whatever batch the answer comes.
     return units.map((unit, place): SourcedUnit => ({
-      ...{ unit, observedAt, fromFile, replaces },
+      unit,
+      observedAt,
+      fromFile,
+      replaces,
       sourceId: unit.restored === undefined ? sourceId : sourceIdOf(unit.restored.source),
       ordinal: deadLetters.length + place,
     }));

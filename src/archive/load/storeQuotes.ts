@@ -16,7 +16,7 @@ import {
   QUOTES,
 } from "../schema/quoteColumns.ts";
 import { exchangeDateAt } from "../schema/lateDays.ts";
-import { sessionBars } from "../schema/schema.ts";
+import { sessionBars } from "../schema/internalSchema.ts";
 import { columnList } from "../schema/tableRows.ts";
 import { copyInto } from "./copyInto.ts";
 
@@ -51,6 +51,36 @@ type QuoteLines = {
 
 /** Lines of one table, series by series; `starts` has where each begins. */
 export type SeriesLines = { bytes: Uint8Array<ArrayBuffer>; starts: Uint32Array<ArrayBuffer> };
+
+const LINE_FEED = 0x0a;
+
+/**
+ * Lines in the order of their series, and in their own order within each.
+ *
+ * @param rows where each line begins, and which series it is of
+ */
+export function linesBySeries(
+  { bytes, end }: Pick<CopyLines, "bytes" | "end">,
+  rows: { starts: readonly number[]; seriesOf: readonly number[]; series: readonly { rows: number }[] },
+): SeriesLines {
+  const next = firstRows(rows.series);
+  const order = new Uint32Array(rows.seriesOf.length);
+  rows.seriesOf.forEach((series, row) => {
+    const place = next[series] ?? 0;
+    order[place] = row;
+    next[series] = place + 1;
+  });
+  const sorted = { bytes: new Uint8Array(end), starts: new Uint32Array(order.length) };
+  let at = 0;
+  order.forEach((row, place) => {
+    sorted.starts[place] = at;
+    let from = rows.starts[row] ?? 0;
+    // A line is short: copied byte by byte it needs no view of its own.
+    do sorted.bytes[at++] = bytes[from] ?? LINE_FEED;
+    while (bytes[from++] !== LINE_FEED);
+  });
+  return sorted;
+}
 
 /** The exchange date of some rows of a series, and the times of the oldest and the newest of them: what one session bar has of them. */
 export type Touched = { delayed: boolean; date: string; firstAt: Instant; lastAt: Instant };
@@ -222,7 +252,7 @@ const VALUES = new Map(
 );
 
 /** The first row of each series, and behind them how many rows there are. */
-export function firstRows(series: QuoteLines["series"]): number[] {
+function firstRows(series: readonly { rows: number }[]): number[] {
   let before = 0;
   return [...series.map(({ rows }) => (before += rows) - rows), before];
 }

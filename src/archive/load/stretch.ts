@@ -3,7 +3,6 @@
  * numbers of instruments and sources are missing. It is made wherever the journal is read, in another thread or in this
  * one, and holds nothing of the answers but what the archive gets.
  */
-import { setImmediate } from "node:timers/promises";
 import type { Instant } from "../../clock.ts";
 import { DatesOf } from "../schema/lateDays.ts";
 import { DEFAULT_ACCOUNT, type RecordSource, type ResponseRecord } from "../../journal/record.ts";
@@ -13,8 +12,8 @@ import { CopyLines } from "../../read/copyLines.ts";
 import { isFileCall } from "../../read/exportCall.ts";
 import type { PlainReader } from "../../read/plainRows.ts";
 import type { AnswerRows, DeadLetter, InstrumentRow, PlainRow } from "../../read/rowTypes.ts";
-import { type Batch, countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
-import { firstRows, type SeriesLines, touch, type Touched, writeLines } from "./storeQuotes.ts";
+import { countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
+import { linesBySeries, type SeriesLines, touch, type Touched, writeLines } from "./storeQuotes.ts";
 import { type DividendWord, sameText } from "./dividendChanges.ts";
 import { responseRow, type ResponseRow, summaryOf } from "./insert.ts";
 import { type Seen, identityText, seenAgain } from "./seen.ts";
@@ -119,18 +118,16 @@ export class Gathering {
     this.to = from;
   }
 
-  /** How many bytes of the segment it takes in so far. */
+  /** Bytes of the segment so far. */
   get length(): number {
     return this.to - this.#from;
   }
 
-  /** Takes in a note. */
   addNote(note: JournaledNote): void {
     this.#notes.push(note);
     this.#dates.addNote(note.note);
   }
 
-  /** Takes in an answer. */
   addAnswer(answer: AnswerRows): void {
     const { record, units, deadLetters } = answer;
     const source = this.#addResponse(record, responseRow(record, summaryOf(answer)));
@@ -145,7 +142,7 @@ export class Gathering {
     this.#report = addCounts(this.#report, { ...NOTHING_LOADED, ...countsOf([answer]), ...stored });
   }
 
-  /** Takes in a record as it is journaled. */
+  /** Adds a record as it is journaled. */
   add(record: ResponseRecord, position: AnswerRows["position"]): void {
     const plain = this.#reader?.read(record, this.#quotes, this.#extended) ?? null;
     if (plain === null) return this.addAnswer(rowsOf(record, position));
@@ -190,16 +187,8 @@ export class Gathering {
     const key = place * SOURCES + source;
     let number = this.#seriesOf.get(key);
     if (number === undefined) {
-      number =
-        this.#series.push({
-          instrument: place,
-          source,
-          rows: 0,
-          words: [],
-          touched: [],
-          firstAt: at,
-          lastAt: "",
-        }) - 1;
+      const begun = { instrument: place, source, rows: 0, words: [], touched: [], firstAt: at, lastAt: "" };
+      number = this.#series.push(begun) - 1;
       this.#seriesOf.set(key, number);
     }
     const series = this.#series[number] as Series;
@@ -229,26 +218,30 @@ export class Gathering {
   finish(isAlone = false): Stretch {
     const [answers, units] = [this.#plainAnswers, this.#plainUnits];
     const plain = { ...NOTHING_LOADED, answers, units, responses: answers, quotes: units };
-    const quotes = this.#bySeries(this.#quotes, "quote");
-    const extended = this.#bySeries(this.#extended, "extended");
     return {
-      ...{ segment: this.#segment, from: this.#from, to: this.to, quotes, extended },
+      segment: this.#segment,
+      from: this.#from,
+      to: this.to,
       isAlone: isAlone || (this.#hasFiles && this.#mayRepeat),
-      ...{
-        months: this.#months,
-        dates: this.#dates.all,
-        sources: this.#sources.all,
-        accounts: this.#accounts.all,
-      },
-      ...{
-        instruments: this.#instruments,
-        responses: this.#responses,
-        letters: this.#letters,
-        notes: this.#notes,
-        series: this.#series,
-      },
-      ...{ isInOrder: this.#isInOrder(), hasFiles: this.#hasFiles, report: addCounts(this.#report, plain) },
+      hasFiles: this.#hasFiles,
+      isInOrder: this.#isInOrder(),
+      months: this.#months,
+      dates: this.#dates.all,
+      sources: this.#sources.all,
+      accounts: this.#accounts.all,
+      instruments: this.#instruments,
+      responses: this.#responses,
+      letters: this.#letters,
+      notes: this.#notes,
+      series: this.#series,
+      quotes: this.#bySeries(this.#quotes, this.#rows.quote),
+      extended: this.#bySeries(this.#extended, this.#rows.extended),
+      report: addCounts(this.#report, plain),
     };
+  }
+
+  #bySeries(lines: CopyLines, starts: readonly number[]): SeriesLines {
+    return linesBySeries(lines, { starts, seriesOf: this.#rows.series, series: this.#series });
   }
 
   /** Files may begin with their newest row: without dividends that is no matter. */
@@ -258,29 +251,11 @@ export class Gathering {
       ? crossed.every((number) => this.#series[number]?.words.length === 0)
       : crossed.length === 0;
   }
-
-  #bySeries({ bytes, end }: CopyLines, table: "quote" | "extended"): SeriesLines {
-    const order = rowsBySeries(this.#rows.series, this.#series);
-    const starts = this.#rows[table];
-    const sorted = { bytes: new Uint8Array(end), starts: new Uint32Array(order.length) };
-    let at = 0;
-    for (let place = 0; place < order.length; place++) {
-      sorted.starts[place] = at;
-      let from = starts[order[place] ?? 0] ?? 0;
-      // A line is short: copied byte by byte it needs no view of its own.
-      do sorted.bytes[at++] = bytes[from] ?? LINE_FEED;
-      while (bytes[from++] !== LINE_FEED);
-    }
-    return sorted;
-  }
 }
 
-const LINE_FEED = 0x0a;
-
-/** A quote whose lines are there, and where they begin. */
 type Row = PlainRow & { /** That of its instrument. */ place: number };
 
-/** A month of a time, `2026-11`. */
+/** The month of a time, `2026-11`. */
 export function monthText(at: Instant): string {
   return at.slice(0, "2026-11".length);
 }
@@ -289,18 +264,6 @@ function addWord({ words }: Series, observedAt: Instant, dividend: DividendData 
   if (dividend === null) return;
   const before = words.at(-1)?.dividend ?? null;
   if (before === null || !sameText(before, dividend)) words.push({ observedAt, dividend });
-}
-
-/** The places of rows, series by series and in their order within each. */
-function rowsBySeries(rows: readonly number[], all: readonly Series[]): Uint32Array {
-  const next = firstRows(all);
-  const order = new Uint32Array(rows.length);
-  rows.forEach((series, row) => {
-    const place = next[series] ?? 0;
-    order[place] = row;
-    next[series] = place + 1;
-  });
-  return order;
 }
 
 /** Things that come again and again, each with its place in the order in which they came first. */
@@ -320,16 +283,4 @@ class Places<T> {
     this.#places.set(text, this.all.length);
     return this.all.push(one) - 1;
   }
-}
-
-/** A batch as a stretch. Between answers whatever else waits has its turn, above all the stretch on its way. */
-export async function stretchOf({ segment, from, to, answers, notes }: Batch): Promise<Stretch> {
-  const gathering = new Gathering({ segment, from });
-  for (const answer of answers) {
-    gathering.addAnswer(answer);
-    await setImmediate();
-  }
-  for (const note of notes) gathering.addNote(note);
-  gathering.to = to;
-  return gathering.finish();
 }

@@ -9,7 +9,8 @@ import type { Instant } from "../../clock.ts";
 import type { Batch, LoadReport } from "./batch.ts";
 import { prepareStaging, storeLines } from "./storeQuotes.ts";
 import { isPassing, createMemory, ensureRoom, loadBatch, strangeMonths } from "./loadBatch.ts";
-import { READ_ONLY, mayBeOfARow, mayBeThereAlready, sqlstateOf } from "../connect/databaseError.ts";
+import { READ_ONLY, sqlstateOf } from "../connect/databaseError.ts";
+import { mayBeOfARow, mayBeThereAlready } from "../connect/whoseFault.ts";
 import { areDividendsThere, type DividendSeries, insertDividends, joinSeries } from "./dividends.ts";
 import { dropOldLetters, insertDeadLetters, insertResponses, type SourcedLetter } from "./insert.ts";
 import { placeSeen } from "./instruments.ts";
@@ -27,10 +28,8 @@ import type { LoadPosition, Part } from "./loadPosition.ts";
 import type { Numbers } from "../../read/copyLines.ts";
 import type { Stretch } from "./stretch.ts";
 
-/** What a loader of stretches needs. */
 type StretchLoaderOptions = {
   pool: pg.Pool;
-  /** How far this load has come. */
   position: LoadPosition;
   /**
    * Where it loads answers as they come: the exchange date, of which rows are not late. Then the transaction of an answer's
@@ -65,9 +64,9 @@ export class StretchLoader {
   readonly #sources = new Map<string, number>();
   readonly #accounts = new Map<string, number>();
   #storing: Storing | null = null;
-  /** The segment of which some was there and some was not: the rest of it most likely as well. */
+  /** A segment of which some rows were there and some were not, which most likely holds for the rest of it. */
   #mixed: string | null = null;
-  /** What the archive is still to be told of instruments: that they were seen again. */
+  /** Instruments whose last_seen_at still has to be written. */
   readonly #later: SeenInstruments = new Map();
 
   constructor(options: StretchLoaderOptions) {
@@ -102,7 +101,7 @@ export class StretchLoader {
     this.#later.clear();
   }
 
-  /** Ends a load that has failed: what is not committed is undone. */
+  /** Ends a load that has failed; what is not committed is undone. */
   async abandon(): Promise<void> {
     await this.#storing?.done.catch(() => undefined);
     this.#storing = null;
@@ -188,7 +187,8 @@ export class StretchLoader {
   ): Promise<StoredQuotes | null> {
     const responses = stretch.responses.map((row) => ({
       ...row,
-      ...{ sourceId: sourceIds[row.sourceId] ?? 0, accountId: accountIds[row.accountId] ?? 0 },
+      sourceId: sourceIds[row.sourceId] ?? 0,
+      accountId: accountIds[row.accountId] ?? 0,
     }));
     const added = await insertResponses(client, responses);
     const dividends = stretch.isInOrder ? joinSeries(dividendsOf(stretch, numbers)) : null;
@@ -205,7 +205,7 @@ export class StretchLoader {
     return { responses: 0, quotes: 0, dividends: 0, repeated: stretch.report.units };
   }
 
-  /** Takes out those that were only seen again. @returns them */
+  /** Moves instruments that were only seen again out of `seen`. @returns them */
   #split(seen: SeenInstruments): SeenInstruments {
     const later: SeenInstruments = new Map();
     if (this.#options.today === undefined) return later;
@@ -262,7 +262,6 @@ function firstOf(...times: (Instant | undefined)[]): Instant | null {
   return times.filter((at) => at !== undefined).sort()[0] ?? null;
 }
 
-/** What became of a stretch's quotes. */
 type StoredQuotes = Pick<LoadReport, "responses" | "quotes" | "dividends" | "repeated">;
 
 /** From memory, or all of them by a look at the archive, which is remembered. */
@@ -290,6 +289,8 @@ type Placed = {
 function dividendsOf({ series }: Stretch, numbers: readonly Numbers[]): DividendSeries[] {
   return series.map(({ words, lastAt }, place) => ({
     ...(numbers[place] ?? { instrumentId: 0, sourceId: 0 }),
-    ...{ words, lastAt, sparse: true },
+    words,
+    lastAt,
+    sparse: true,
   }));
 }

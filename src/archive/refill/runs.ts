@@ -6,7 +6,7 @@ import { backfills, backfillPositions } from "../schema/backfillSchema.ts";
 import { columnList, tablesOn, insertAll } from "../schema/tableRows.ts";
 import type { Instant } from "../../clock.ts";
 import { type BackfillReport, NOTHING_DONE, withLoaded } from "./backfillReport.ts";
-import { journalPositions } from "../schema/schema.ts";
+import { journalPositions } from "../schema/internalSchema.ts";
 import { type LoadPosition, lockPosition, type Part } from "../load/loadPosition.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { jsonText } from "../../outsideText.ts";

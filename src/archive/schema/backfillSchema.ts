@@ -1,19 +1,7 @@
 /** The tables of refilling the archive, as Drizzle sees them; a part of `schema.ts`. */
-import {
-  bigint,
-  boolean,
-  date,
-  integer,
-  numeric,
-  pgTable,
-  primaryKey,
-  smallint,
-  text,
-  timestamp,
-} from "drizzle-orm/pg-core";
-import { accountId, instruments, jsonb, sources } from "./schema.ts";
-
-const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "string" });
+import { bigint, boolean, integer, numeric, pgTable, primaryKey, smallint, text } from "drizzle-orm/pg-core";
+import { accountId, day, instant, jsonb } from "./columns.ts";
+import { instruments, sources } from "./schema.ts";
 
 /** One row for each backfill. */
 export const backfills = pgTable("backfills", {
@@ -69,7 +57,7 @@ export const derivedCloses = pgTable(
     instrumentId: integer("instrument_id")
       .notNull()
       .references(() => instruments.id),
-    date: date("date", { mode: "string" }).notNull(),
+    date: day("date").notNull(),
     sourceId: smallint("source_id")
       .notNull()
       .references(() => sources.id),

@@ -24,7 +24,7 @@ export type History = {
 };
 
 /** The files that ship with the program. */
-export const MIGRATIONS_DIR = join(PACKAGE_ROOT, "migrations");
+const MIGRATIONS_DIR = join(PACKAGE_ROOT, "migrations");
 
 /** Reads the files of a directory that is laid out as `migrations/` is. */
 export async function readHistory(dir: string = MIGRATIONS_DIR): Promise<History> {

@@ -3,14 +3,13 @@ import type pg from "pg";
 import { dateOf, type Instant } from "../../clock.ts";
 import type { LedgerNote } from "../../journal/ledger.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
-import { lateDays } from "./schema.ts";
+import { lateDays } from "./internalSchema.ts";
 import { remembered } from "../../remembered.ts";
 import { columnList } from "./tableRows.ts";
 
 /** As far as the hour: the exchange's days begin at a whole one. */
 const HOUR_CHARS = 13;
 
-/** The exchange dates of many instants. */
 export class DatesOf {
   readonly #hours = new Set<string>();
   #last = "";
@@ -41,7 +40,7 @@ export function exchangeDateAt(at: Instant): string {
 
 const dateOfHour = remembered(1_000, (hour: string) => exchangeDate(dateOf(`${hour}:00:00.000000Z`)));
 
-/** A note may tell of a time that is none: it is refused where it is stored. */
+/** None for a time that is no time: a note of it is refused where it is stored. */
 function dateIn(hour: string): string[] {
   try {
     return [dateOfHour(hour)];
@@ -50,7 +49,7 @@ function dateIn(hour: string): string[] {
   }
 }
 
-/** Notes, in the transaction that brings or changes rows of these exchange dates, those of them that are over. */
+/** Notes those of the exchange dates that are over, in the transaction that adds or changes their rows. */
 export async function markLate(client: pg.ClientBase, dates: readonly string[]): Promise<void> {
   if (dates.length === 0) return;
   await client.query({

@@ -1,6 +1,7 @@
 /** Makes the bars of rows that were stored (migrations/repeat/20_bars.sql). */
-import type pg from "pg";
-import { IN_EACH_OTHERS_WAY, mayBeOfARow, sqlstateOf } from "../connect/databaseError.ts";
+import type { Queryable } from "../connect/transaction.ts";
+import { IN_EACH_OTHERS_WAY, sqlstateOf } from "../connect/databaseError.ts";
+import { mayBeOfARow } from "../connect/whoseFault.ts";
 
 /** Session bars that one transaction makes: a loader that wants to note rows of one of them waits for it. */
 const AT_ONCE = 1_000;
@@ -11,10 +12,10 @@ const AT_ONCE = 1_000;
  *
  * @throws the database's errors that are not about rows
  */
-export async function makeDueBars(db: Pick<pg.ClientBase, "query"> | pg.Pool): Promise<void> {
+export async function makeDueBars(db: Queryable): Promise<void> {
   try {
     for (let made = AT_ONCE; made >= AT_ONCE;) {
-      const { rows } = await (db as pg.Pool).query<{ made: number }>({
+      const { rows } = await db.query<{ made: number }>({
         name: "make due bars",
         text: "select make_due_bars($1) as made",
         values: [AT_ONCE],

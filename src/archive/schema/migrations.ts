@@ -5,32 +5,28 @@
  */
 import { max, sql } from "drizzle-orm";
 import type pg from "pg";
-import { transactionOn } from "../connect/transaction.ts";
+import { type Queryable, transactionOn } from "../connect/transaction.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Instant } from "../../clock.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
-import { connectBeside } from "../connect/connect.ts";
 import { makeDueBars } from "./makeBars.ts";
 import { ensurePartitions } from "./partitions.ts";
-import { endReaders, settleReader, watching } from "./readerRole.ts";
+import { lockHistory } from "./migrationLock.ts";
+import { settleReader } from "./readerRole.ts";
 import { type History, type Migration, readHistory, type Script } from "./history.ts";
 import { findOccupied, KINDS, MADE_ELSEWHERE, madeBy, namesOf, occupied } from "./occupied.ts";
-import { schemaMigrations, schemaTexts } from "./schema.ts";
+import { schemaMigrations, schemaTexts } from "./internalSchema.ts";
 import { readSharedSchema, settlePaths } from "../connect/searchPath.ts";
 import { refreshSessions, settleCalendarDays } from "./sessions.ts";
 import { tablesOn, upsertAll } from "./tableRows.ts";
 import { settleTier, type StorageWishes } from "../tiers/tier.ts";
 
-/** What a run did. */
 type MigrationReport = {
   version: number;
   applied: string[];
   /** What a person should see to, and how: tools without the role `quotekeeper_reader`, a schema that strangers use too. */
   warnings: string[];
 };
-
-/** How often readers that hold a migration up are ended: sooner than the server looks for deadlocks (1 s). */
-const END_READERS_EVERY_MS = 500;
 
 /**
  * Brings the database to the newest version. Twenty at once are harmless: all but one wait, then find nothing to do.
@@ -114,8 +110,8 @@ async function newestApplied(pool: pg.Pool): Promise<number> {
  *
  * @throws DatabaseProblem DATABASE_OCCUPIED when it is another program's
  */
-async function hasHistory(db: Pick<pg.ClientBase, "query"> | pg.Pool): Promise<boolean> {
-  const { rows } = await (db as Pick<pg.ClientBase, "query">).query<{ kind: string; ours: boolean }>(
+async function hasHistory(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ kind: string; ours: boolean }>(
     `select ${KINDS} as kind, relkind = 'r' and not relrowsecurity and (
               select count(*) from pg_attribute where attrelid = c.oid and attname in ('version', 'name', 'sha256')) = 3 as ours
      from pg_class c where oid = to_regclass('schema_migrations')`,
@@ -155,49 +151,6 @@ async function prepareHistory(client: pg.PoolClient, history: History): Promise<
       // Made at the same moment elsewhere: PostgreSQL has several words for that.
       if (!(await hasHistory(client))) throw error;
     });
-}
-
-/**
- * Takes the history for ourselves, on a connection of its own, for a migration has many transactions. Anybody who may
- * connect can take an advisory lock; nobody without rights to a table can keep SHARE UPDATE EXCLUSIVE of it from us. Not even
- * by a statement that is only prepared, which takes ROW EXCLUSIVE before any right is looked at. It is a table of its own: were
- * it the history, somebody's ALTER of that would wait for this lock, and we, on another connection, for the ALTER.
- *
- * @returns gives it up
- */
-async function lockHistory(pool: pg.Pool): Promise<() => Promise<void>> {
-  const keeper = await connectBeside(pool);
-  try {
-    await keeper.query("create table if not exists migration_lock ()").catch(async (error: unknown) => {
-      // Made at the same moment elsewhere.
-      const { rows } = await keeper.query<{ there: string | null }>(
-        "select to_regclass('migration_lock') as there",
-      );
-      if ((rows[0]?.there ?? null) === null) throw error;
-    });
-    // No migration can say it: it would wait for the lock.
-    await keeper.query(
-      `do $$ begin
-         if exists (
-           select from pg_class where oid = 'migration_lock'::regclass and obj_description(oid, 'pg_class') is null
-             and pg_has_role(relowner, 'usage')
-         ) then
-           comment on table migration_lock is
-             'Internal: a table without columns. quotekeeper migrate locks it, so that one migration runs at a time.';
-         end if;
-       end $$`,
-    );
-    await keeper.query("begin");
-    await keeper.query("lock table migration_lock in share update exclusive mode");
-  } catch (error) {
-    await keeper.end().catch(() => undefined);
-    throw error;
-  }
-  const unwatch = watching(() => endReaders(keeper), END_READERS_EVERY_MS);
-  return async () => {
-    unwatch();
-    await keeper.end().catch(() => undefined);
-  };
 }
 
 /**
@@ -277,7 +230,6 @@ async function applyOne(
   });
 }
 
-/** The texts of `repeat/` in force. */
 const TEXTS = `create table if not exists schema_texts (
   name       text primary key,
   sha256     text not null,

@@ -1,10 +1,8 @@
 /** What stands in a database under the names that the archive needs, and is not quotekeeper's. */
-import type pg from "pg";
 import { DatabaseProblem } from "../connect/databaseError.ts";
 import { isStranger } from "../connect/searchPath.ts";
+import type { Queryable } from "../connect/transaction.ts";
 import type { Script } from "./history.ts";
-
-type Queryable = Pick<pg.ClientBase, "query">;
 
 /** What a file makes: tables and views, whose names are those of types as well, types, indexes and functions, also by renaming. */
 const MADE =
@@ -20,7 +18,6 @@ export const MADE_ELSEWHERE: readonly Made[] = [
 export const KINDS = `case relkind when 'v' then 'a view' when 'm' then 'a materialized view' when 'f' then 'a foreign table'
   when 'S' then 'a sequence' when 'c' then 'a type' when 'i' then 'an index' when 'I' then 'an index' else 'a table' end`;
 
-/** Things in the way are listed up to this many. */
 const MOST_THINGS = 3;
 
 type Made = { kind: string; name: string };
@@ -32,13 +29,13 @@ type Made = { kind: string; name: string };
  * @returns null when they are free
  */
 export async function findOccupied(
-  db: Queryable | pg.Pool,
+  db: Queryable,
   { pending, applied = [] }: { pending: readonly Made[]; applied?: readonly Made[] },
 ): Promise<DatabaseProblem | null> {
   const ours = [...applied, ...MADE_ELSEWHERE];
   const known = new Set(ours.map(({ name }) => name));
   const needed = pending.filter(({ name }) => !known.has(name));
-  const { rows } = await (db as Queryable).query<{ kind: string; name: string }>(
+  const { rows } = await db.query<{ kind: string; name: string }>(
     `select kind, quote_ident(name) as name
      from (
        select 'relation' as space, ${KINDS} as kind, relname::text as name, relowner as owner
@@ -68,12 +65,10 @@ function spaced(made: readonly Made[]): string[] {
   ];
 }
 
-/** The names of things of some kinds. */
 export function namesOf(made: readonly Made[], ...kinds: string[]): string[] {
   return made.flatMap(({ kind, name }) => (kinds.includes(kind) ? [name] : []));
 }
 
-/** What a file makes. */
 export function madeBy({ sql }: Pick<Script, "sql">): Made[] {
   return [...sql.matchAll(MADE)].map(([, kind = "", name = ""]) => ({ kind, name }));
 }

@@ -8,19 +8,18 @@ import { ensureSessions, FIRST_YEAR } from "./sessions.ts";
 import { PARTITIONED_TABLES } from "../tiers/hypertables.ts";
 import { ADDING_LOCK } from "../connect/transaction.ts";
 
-/** How many months are made ahead of the last one needed. */
-export const MONTHS_AHEAD = 3;
+const MONTHS_AHEAD = 3;
 
 /** Rows further apart than this do not come in one batch by chance: only their own months are made, none between. */
 const MOST_MONTHS = 24;
 
 /** A month as a count since the year 0, so that months can be added. */
-export function monthOf(instant: Instant): number {
+function monthOf(instant: Instant): number {
   return Number(instant.slice(0, 4)) * 12 + Number(instant.slice(5, 7)) - 1;
 }
 
 /** `2026-11-01`, the first day of a month. */
-export function monthStart(month: number): string {
+function monthStart(month: number): string {
   return `${String(Math.floor(month / 12)).padStart(4, "0")}-${String((month % 12) + 1).padStart(2, "0")}-01`;
 }
 
@@ -34,7 +33,7 @@ export async function ensurePartitions(client: pg.ClientBase, from: Instant, to:
   await ensureMonths(client, months);
 }
 
-/** The same for rows at the given instants alone: a few rows of old years need no partition in between. */
+/** Makes the partitions for rows at these instants alone: a few rows of old years need no partition in between. */
 export async function ensurePartitionsFor(
   client: pg.ClientBase,
   instants: readonly Instant[],

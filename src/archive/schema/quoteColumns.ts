@@ -17,7 +17,6 @@ export function hasExtended({ unit }: PlacedUnit): boolean {
   return unit.restored?.extended !== false;
 }
 
-/** The primary key of both tables. */
 export type Key = { instrumentId: number; observedAt: Instant; sourceId: number };
 
 /** A column of a table of quotes, and what it holds of a unit, as text; `expression` says the same of `placed`. */
@@ -31,7 +30,6 @@ export type QuoteColumn = {
 /** A table of quotes; its key comes first. */
 export type QuoteTable = { table: PgTable; name: string; columns: readonly QuoteColumn[] };
 
-/** What is not of the quote itself. */
 const BESIDE_THE_QUOTE: Readonly<Record<string, string>> = {
   observedAt: "placed.unit.observedAt",
   instrumentId: "String(placed.instrumentId)",
@@ -51,10 +49,8 @@ function quoteTable(table: PgTable, quote: string): QuoteTable {
   return { table, name: getTableName(table), columns };
 }
 
-/** Prices. */
 export const QUOTES = quoteTable(quotes, "placed.unit.quote");
 
-/** The fields of `extendedquote`. */
 export const EXTENDED_QUOTES = quoteTable(extendedQuotes, "placed.unit.quote.extended");
 
 /**
@@ -70,14 +66,13 @@ export function inKeyOrder(placed: readonly PlacedUnit[]): PlacedUnit[] {
   );
 }
 
-/** The same order, of keys. */
 export function compareKeys(a: Key, b: Key): number {
   return (
     a.instrumentId - b.instrumentId || compareText(a.observedAt, b.observedAt) || a.sourceId - b.sourceId
   );
 }
 
-/** Units by `observed_at`; most batches come so, and are given back as they are. */
+/** Units by `observed_at`; most batches are so already, and are returned as they are. */
 export function inTimeOrder(placed: readonly PlacedUnit[]): readonly PlacedUnit[] {
   const comesLate = (a: PlacedUnit | undefined, b: PlacedUnit) =>
     a !== undefined && a.unit.observedAt > b.unit.observedAt;

@@ -5,6 +5,7 @@
 import type pg from "pg";
 import { createPool } from "../connect/connect.ts";
 import { READER, READER_CONNECTIONS } from "../connect/fixedNames.ts";
+import type { Queryable } from "../connect/transaction.ts";
 
 /** 42501 insufficient_privilege, 42710 duplicate_object and 23505 unique_violation: made at the same moment elsewhere. */
 const NOT_OURS_TO_MAKE = "42501";
@@ -33,10 +34,7 @@ const READER_SETTINGS = [
  *
  * @returns how many
  */
-export async function endReaders(
-  db: Pick<pg.ClientBase, "query">,
-  longestMs: number = LONGEST_READ_MS,
-): Promise<number> {
+export async function endReaders(db: Queryable, longestMs: number = LONGEST_READ_MS): Promise<number> {
   // Within a transaction the list of sessions stays as it was first seen.
   await db.query("select pg_stat_clear_snapshot()");
   const { rowCount } = await db.query(
@@ -59,7 +57,7 @@ export async function endReaders(
   return rowCount ?? 0;
 }
 
-/** Does it again and again, one at a time: on a slow server one look may outlast the interval. @returns stops it */
+/** Repeats `work`, one call at a time: on a slow server one may outlast the interval. @returns stops it */
 export function watching(work: () => Promise<unknown>, everyMs: number): () => void {
   let idle = true;
   const timer = setInterval(() => {
@@ -73,8 +71,8 @@ export function watching(work: () => Promise<unknown>, everyMs: number): () => v
   return () => clearInterval(timer);
 }
 
-/** Gives the role the settings it begins with, where it has taken others. @param client may alter the role, and is on its database */
-export async function settleReaderSettings(client: Pick<pg.ClientBase, "query">): Promise<void> {
+/** Resets the role's settings if it has set others. @param client may alter the role, and is on its database */
+export async function settleReaderSettings(client: Queryable): Promise<void> {
   const { rowCount } = await client.query(
     `select from (
        select setdatabase, unnest(setconfig) as setting from pg_db_role_setting where setrole = to_regrole('${READER}')
@@ -114,8 +112,8 @@ async function assumeReader(client: pg.ClientBase): Promise<void> {
   if (assumable) await client.query(`set role ${READER}`);
 }
 
-/** Asked of the session's user, whatever role the session has taken. */
-async function readStanding(client: Pick<pg.ClientBase | pg.Pool, "query">): Promise<Standing> {
+/** What the session's user may do, whatever role the session has taken. */
+async function readStanding(client: Queryable): Promise<Standing> {
   // An archive that is not there yet comes with the reader's rights. The word `set` is known since PostgreSQL 16.
   const { rows } = await client.query<Standing>(
     `select quote_ident(session_user::text) as owner, r.oid is not null as there,
@@ -173,7 +171,7 @@ function givenSettings(): string[] {
 }
 
 /** What `status` and the dashboard say of it; null when whoever asks can take the role, or can only read without it. */
-export async function readWithoutReader(pool: Pick<pg.Pool, "query">): Promise<string | null> {
+export async function readWithoutReader(pool: Queryable): Promise<string | null> {
   const { owner, there, assumable, writes } = await readStanding(pool);
   if (!there) return `no role ${READER}: ${remedy(owner)}`;
   if (assumable || !writes) return null;

@@ -9,7 +9,8 @@ import type { CalendarOverride } from "../../market/calendar/overrides.ts";
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { markLate } from "./lateDays.ts";
 import { makeDueBars } from "./makeBars.ts";
-import { calendarDays, sessions } from "./schema.ts";
+import { sessions } from "./schema.ts";
+import { calendarDays } from "./internalSchema.ts";
 import { insertAll, tablesOn, upsertAll } from "./tableRows.ts";
 import { ADDING_LOCK, inTransaction } from "../connect/transaction.ts";
 
@@ -103,7 +104,7 @@ export async function settleCalendarDays(
   );
 }
 
-/** The same in a transaction of its own. */
+/** Settles them in a transaction of its own, and makes the bars. */
 export async function keepCalendarDays(pool: pg.Pool, days: readonly CalendarOverride[]): Promise<void> {
   await inTransaction(pool, (client) => settleCalendarDays(client, days));
   await makeDueBars(pool);
@@ -139,8 +140,13 @@ async function writeYears(client: pg.ClientBase, years: readonly number[]): Prom
   for (const year of years) {
     const [from, to] = [`${year}-01-01`, `${year}-12-31`];
     const given = calendar.sessions(from, to).map(({ date, kind, reason, ...at }) => ({
-      ...{ date, kind, reason, preAt: at.pre.toISOString(), openAt: at.open.toISOString() },
-      ...{ closeAt: at.close.toISOString(), postAt: at.post.toISOString() },
+      date,
+      kind,
+      reason,
+      preAt: at.pre.toISOString(),
+      openAt: at.open.toISOString(),
+      closeAt: at.close.toISOString(),
+      postAt: at.post.toISOString(),
     }));
     const dates = given.map(({ date }) => date);
     const before = await readHours(client, from, to);
@@ -156,7 +162,7 @@ async function writeYears(client: pg.ClientBase, years: readonly number[]): Prom
 
 type Hours = ReadonlyMap<string, string>;
 
-/** Has the bars of dates made again whose hours are others now. */
+/** Marks the bars of dates whose hours have changed, to be made again. */
 async function followHours(client: pg.ClientBase, before: Hours, after: Hours): Promise<void> {
   const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
     (date) => before.get(date) !== after.get(date),

@@ -1,11 +1,11 @@
 /** The embedded server on a machine that is slow: whoever finds it starting waits for it. */
-import { chmodSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { openEmbedded } from "../../../src/archive/embedded/embeddedServer.ts";
 import { createTestClock } from "../../support/clock.ts";
-import { tempDir } from "../../support/tempDir.ts";
+import { openDir } from "../../support/tempDir.ts";
 
 /** How PostgreSQL refuses a connection while it recovers from a crash, in its own protocol: an ErrorResponse. */
 const STARTING_UP = (() => {
@@ -16,9 +16,7 @@ const STARTING_UP = (() => {
 })();
 
 test("a server that is recovering from a crash is waited for, however long that takes", async () => {
-  const dataDir = tempDir();
-  // PostgreSQL does not run as root but as another user, who has to get in.
-  chmodSync(dataDir, 0o755);
+  const dataDir = openDir();
   const clock = createTestClock();
   await (await openEmbedded(dataDir, clock)).close();
   const pidFile = join(dataDir, "postgres", "postmaster.pid");

@@ -1,6 +1,6 @@
 /** What a sweep has before it, by the configuration and what is kept: its plan, and the room beside the running schedule. */
 import { resolve } from "node:path";
-import { readLastPrices } from "../../../archive/ask/lastPrices.ts";
+import { readLastPrices } from "../../../archive/ask/quotes.ts";
 import { type SweepAsk } from "../../../backfill/sweep/ask.ts";
 import { answersOfRun } from "../../../backfill/sweep/count.ts";
 import { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";

@@ -1,0 +1,124 @@
+/** Loads segments of the journal in their order, from the position that the database itself keeps. */
+import type pg from "pg";
+import type { Clock, Instant } from "../../clock.ts";
+import { exchangeDate } from "../../market/calendar/dates.ts";
+import { EVER } from "../../journal/record.ts";
+import { listSegments } from "../../journal/segments.ts";
+import { PlainReader } from "../../read/plainRows.ts";
+import { commitsSettled } from "../tiers/citus.ts";
+import { type Batch, type LoadReport, NOTHING_LOADED } from "./batch.ts";
+import { addCounts } from "./letterCounts.ts";
+import { JOURNAL_POSITION, readLag, readPositions, type Part } from "./loadPosition.ts";
+import { type DamagedBytes, readBatches, SMALL_BATCH_BYTES } from "./readBatches.ts";
+import { readStretches } from "./readStretches.ts";
+import { followSightings } from "./refreshInstruments.ts";
+import { LoadedByAnother, StretchLoader } from "./stretchLoader.ts";
+
+/** What a load needs, and whom it notifies. */
+export type JournalOptions = {
+  pool: pg.Pool;
+  journalDir: string;
+  clock: Clock;
+  /** Awaited before each batch is loaded; when it rejects nothing more is. */
+  onBatch?: (batch: Batch) => Promise<void>;
+  /** Called after each commit, with the time of the first record of what was loaded. */
+  onLoaded?: (report: LoadReport, first: Instant | null) => void;
+  /** Called for bytes of the journal that hold no whole record, and once for a file that cannot be read; they are passed over. */
+  onDamage?: (damage: DamagedBytes) => void;
+};
+
+/** Remembers from one load to the next, to ask the database less. */
+export class JournalLoader {
+  readonly #options: JournalOptions;
+  readonly #stretches: StretchLoader;
+  readonly #reader = new PlainReader();
+  #hasFollowed = false;
+  /** Segments that nobody writes to any more, and the database has all of. */
+  #whole: ReadonlySet<string> = new Set();
+  /** Segments whose files could not be read to their ends. All others are loaded; these are tried again. */
+  readonly unreadable = new Set<string>();
+  /** The sum of all loads. */
+  report = NOTHING_LOADED;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#stretches = new StretchLoader({
+      pool: options.pool,
+      position: JOURNAL_POSITION,
+      today: () => exchangeDate(options.clock.now()),
+      reread: (part) => this.#reread(part),
+      onLoaded: (loaded, first) => {
+        this.report = addCounts(this.report, loaded);
+        options.onLoaded?.(loaded, first);
+      },
+    });
+  }
+
+  async loadAll(): Promise<void> {
+    const { pool, journalDir, onBatch } = this.#options;
+    // A load before this one may have been killed, or its server.
+    if (!this.#hasFollowed) await commitsSettled(pool);
+    if (!this.#hasFollowed && onBatch === undefined) await followSightings(pool);
+    this.#hasFollowed = true;
+    const segments = await listSegments(journalDir);
+    // Of its own alone: the other collectors of a database have as many, and each has its own journal.
+    const positions = await readPositions(
+      pool,
+      segments.map(({ name }) => name),
+    );
+    const whole = new Set<string>();
+    for (const { name, bytes, state } of segments) {
+      const position = positions.get(name) ?? 0;
+      if (bytes === null || bytes > position) await this.loadSegment(name, position);
+      else if (state !== "open") whole.add(name);
+    }
+    this.#whole = whole;
+  }
+
+  /** Bytes that the database lacks. Segments that were loaded whole at the last look are not looked at again. */
+  async behind(): Promise<number> {
+    const { pool, journalDir } = this.#options;
+    return (await readLag(pool, journalDir, (segment) => !this.#whole.has(segment))).bytes;
+  }
+
+  async loadSegments(segments: readonly string[]): Promise<void> {
+    const positions = await readPositions(this.#options.pool, segments);
+    for (const segment of segments) await this.loadSegment(segment, positions.get(segment) ?? 0);
+  }
+
+  async loadSegment(segment: string, position: number): Promise<void> {
+    const { pool, journalDir, onBatch, onDamage } = this.#options;
+    for (let from = position; ;) {
+      let failed = false;
+      try {
+        // An import that was ended in its midst: as its own run would have loaded it, down to the numbers of instruments.
+        const alone = onBatch === undefined ? "imports" : "all";
+        const what = { journalDir, range: EVER, mayBeGone: true, alone } as const;
+        for await (const read of readStretches({ ...what, parts: [{ name: segment, from }] }, this.#reader))
+          if ("stretch" in read) await this.#stretches.add(read.stretch);
+          else {
+            failed ||= read.damage.unreadable !== undefined;
+            if (!failed || !this.unreadable.has(segment)) onDamage?.(read.damage);
+          }
+        if (failed) this.unreadable.add(segment);
+        else this.unreadable.delete(segment);
+        return await this.#stretches.finish();
+      } catch (error) {
+        await this.#stretches.abandon();
+        if (!(error instanceof LoadedByAnother)) throw error;
+        // Another program has loaded some of it: go on where it stopped.
+        from = (await readPositions(pool, [segment])).get(segment) ?? 0;
+      }
+    }
+  }
+
+  async *#reread({ segment, from, to }: Part): AsyncGenerator<Batch, void> {
+    const { journalDir, onBatch } = this.#options;
+    const what = { journalDir, from, until: to, mayBeGone: true, maxBytes: SMALL_BATCH_BYTES };
+    for await (const batch of readBatches(segment, what)) {
+      if (batch.to === batch.from) continue;
+      await onBatch?.(batch);
+      yield batch;
+    }
+  }
+}

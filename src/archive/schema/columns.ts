@@ -1,0 +1,40 @@
+/**
+ * The columns of Drizzle's tables. `numeric`, `bigint` and times are text: a float would lose digits, a Date microseconds.
+ */
+import { customType, date, numeric, smallint, timestamp } from "drizzle-orm/pg-core";
+import { jsonText } from "../../outsideText.ts";
+import type { Field } from "../../quotes-api/fields.ts";
+
+/** A time, as text with its microseconds. */
+export const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "string" });
+
+/** `bigint` as text. */
+export const bigintText = customType<{ data: string; driverData: string }>({ dataType: () => "bigint" });
+
+/** A value as JSON. Its texts may be of outside. */
+export const jsonb = customType<{ data: unknown; driverData: string }>({
+  dataType: () => "jsonb",
+  toDriver: jsonText,
+});
+
+/** The number of a transaction, as text. */
+export const transactionText = customType<{ data: string; driverData: string }>({ dataType: () => "xid8" });
+
+const columnOf = {
+  decimal: (name: string) => numeric(name),
+  integer: (name: string) => bigintText(name),
+};
+
+/** A column for each field of a quote. */
+export function numberColumns<F extends Field>(fields: readonly F[]) {
+  type Columns = { [One in F as One["name"]]: ReturnType<(typeof columnOf)[One["type"]]> };
+  return Object.fromEntries(
+    fields.map(({ name, type, column }) => [name, columnOf[type](column)]),
+  ) as Columns;
+}
+
+/** A date, as `YYYY-MM-DD`. */
+export const day = (name: string) => date(name, { mode: "string" });
+
+/** Which account a row is of: a share of a slot, or an answer. */
+export const accountId = () => smallint("account_id").notNull().default(1);
