@@ -7,6 +7,9 @@ import { scheduleJob } from "../../schedule/jobSchedule.ts";
 import type { JobsReport } from "../../schedule/readJobs.ts";
 
 export type Room = {
+  /** Calls that a window allows, and its length. */
+  limit: number;
+  windowMs: number;
   collecting: boolean;
   /** Calls a window that its job files need at the moment, and those kept free, a few to spare included; 0: it has none. */
   reserved: number;
@@ -20,7 +23,8 @@ const HORIZON_MS = 5 * 86_400_000;
 
 /** All of the limit: nobody is known beside. */
 export function allRoom({ limit, windowMs }: GovernorConfig): Room {
-  return { collecting: false, reserved: 0, kept: 0, timeFor: (calls) => (calls * windowMs) / limit };
+  const timeFor = (calls: number): number => (calls * windowMs) / limit;
+  return { limit, windowMs, collecting: false, reserved: 0, kept: 0, timeFor };
 }
 
 /** What the schedule of a collector that runs beside leaves. @param prices last ones by symbol, which chains hang on */
@@ -40,6 +44,8 @@ export function roomBeside(
   );
   const reserved = reservedCalls(costs, now.getTime(), windowMs);
   return {
+    limit,
+    windowMs,
     collecting: true,
     reserved,
     kept: limit - shareOf({ limit }, reserved),

@@ -19,8 +19,10 @@ export type SweepRun = {
   name: string;
   /** When it began; with the name it says which answers are its own. */
   begunAt: Instant;
-  /** Whether it goes on with one that was ended in its midst. */
+  /** Whether it goes on with one that was ended early. */
   resumed: boolean;
+  /** The file that says that it is under way. */
+  path: string;
 };
 
 const DIRECTORY = "sweeps";
@@ -32,8 +34,9 @@ export function sweepName(asked: object): string {
 
 /** The unfinished sweep of that name; null when there is none. */
 export async function findRun(dataDir: string, name: string): Promise<SweepRun | null> {
-  const found = await readRun(join(dataDir, DIRECTORY, `${name}.json`));
-  return found && { name, begunAt: found.begunAt, resumed: true };
+  const path = join(dataDir, DIRECTORY, `${name}.json`);
+  const found = await readRun(path);
+  return found && { name, begunAt: found.begunAt, resumed: true, path };
 }
 
 /**
@@ -61,12 +64,12 @@ export async function openRun(
   } catch (cause) {
     throw unwritable(path, cause);
   }
-  return { name, begunAt, resumed };
+  return { name, begunAt, resumed, path };
 }
 
 /** Ends it: asked again, it begins anew. */
-export async function closeRun(dataDir: string, { name }: SweepRun): Promise<void> {
-  await rm(join(dataDir, DIRECTORY, `${name}.json`), { force: true });
+export async function closeRun({ path }: SweepRun): Promise<void> {
+  await rm(path, { force: true });
 }
 
 async function readRun(path: string): Promise<{ begunAt: Instant; pid: number } | null> {

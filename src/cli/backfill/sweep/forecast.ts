@@ -1,47 +1,30 @@
 /** What a sweep says before its first call, and all that `--dry-run` says: the calls, what they bring, how long they take. */
-import { resolve } from "node:path";
-import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
-import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
-import { type BackfillReport, NOTHING_DONE } from "../../../archive/refill/backfillReport.ts";
-import { findRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { Room } from "../../../backfill/sweep/room.ts";
+import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
+import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
 import { callLines, fateLines } from "../../../backfill/sweep/sweepWords.ts";
-import type { Config } from "../../../config/loadEnvironment.ts";
+import { type BackfillReport, NOTHING_DONE } from "../../../archive/refill/backfillReport.ts";
 import { instantFromDate } from "../../../clock.ts";
 import { QuotekeeperError } from "../../../errors.ts";
-import type { QuoteCall } from "../../../quotes-api/request.ts";
-import type { Edges } from "../../../run/edges.ts";
-import { archiveExists, openArchive } from "../../../run/archive.ts";
-import { journalDir } from "../../../run/stations.ts";
-import { printReport } from "../report.ts";
-import { inNewYork, roughly } from "../../../run/durations.ts";
-import { callsOf, lastPrices, planOf, roomOf, takeJournaled } from "./planning.ts";
-import { type SweepRequest } from "./sweepRequest.ts";
-import { say } from "../../terminal/harmless.ts";
 import { counted, thousands } from "../../../figures.ts";
+import type { QuoteCall } from "../../../quotes-api/request.ts";
+import { inNewYork, roughly } from "../../../run/durations.ts";
+import type { Edges } from "../../../run/edges.ts";
+import { say } from "../../terminal/harmless.ts";
+import { printReport } from "../report.ts";
+import type { OpenSweep, Outlook } from "./openSweep.ts";
+import { callsOf } from "./planning.ts";
+import type { Wanted } from "./sweepRequest.ts";
 
-/** Sends nothing and keeps nothing. @returns 0 */
-export async function forecast(
-  config: Config,
+/** Prints what a sweep would do. @returns 0 */
+export function forecast(
   edges: Edges,
-  { ask, name, request }: { ask: SweepAsk; name: string; request: SweepRequest },
-): Promise<number> {
-  const { clock, stdout } = edges;
-  const dir = journalDir(config);
-  const run = request.restart ? null : await findRun(resolve(config.dataDir), name);
-  const now = clock.now();
-  const plan = await planOf(config, ask, { ...request, begunAt: run?.begunAt ?? instantFromDate(now), now });
-  if (run) await takeJournaled(dir, run, plan);
-  const archive = (await archiveExists(config)) ? await openArchive(config, clock).catch(() => null) : null;
-  const room = await roomOf(config, clock, (symbols) => lastPrices(archive, symbols));
-  const waiting = plan.waiting.map(({ underlying }) => underlying);
-  const prices = await lastPrices(archive, waiting);
-  await archive?.close().catch(() => undefined);
-  const guessed = waiting.filter((symbol) => prices.has(symbol));
-  plan.price(prices);
+  { name, request }: Pick<Wanted, "name" | "request">,
+  { plan, run, room, now, guessed }: Outlook,
+): number {
   const calls = callsOf(plan, run ?? { name, begunAt: instantFromDate(now) });
   const remarks = [
-    ...overview(config, { plan, calls }, { ...room, now }),
+    ...overview({ plan, calls }, room, now),
     ...(run ? [`Earlier   ${polledBy(plan, run)}`] : []),
     ...chainLines(plan, guessed),
     ...fateLines(plan),
@@ -52,7 +35,7 @@ export async function forecast(
     printReport(edges, { kind: "sweep", dryRun: true, resumed: run !== null, report, remarks: all }, true);
   } else
     say(
-      stdout,
+      edges.stdout,
       "Nothing was sent. This is what would be polled:",
       ...remarks,
       ...quotesLine(calls, plan),
@@ -93,19 +76,10 @@ function contractsOf(calls: readonly QuoteCall[]): number {
   return calls.filter(({ form }) => form === "option").length;
 }
 
-/** A sweep that is about to begin. */
-type Announced = {
-  plan: SweepPlan;
-  run: SweepRun;
-  room: Room;
-  simulated: boolean;
-};
-
 /** Says before the first call what is to come. @throws QuotekeeperError SWEEP_NO_ROOM when the schedule leaves no call */
 export function announce(
   { stderr, clock }: Pick<Edges, "stderr" | "clock">,
-  config: Config,
-  { plan, run, room, simulated }: Announced,
+  { plan, run, room, simulated }: Pick<OpenSweep, "plan" | "run" | "room" | "simulated">,
 ): void {
   const calls = callsOf(plan, run);
   const now = clock.now();
@@ -116,23 +90,23 @@ export function announce(
     ...(run.resumed ? [`Goes on: ${polledBy(plan, run)}.`] : []),
     ...(run.resumed && calls.length === 0
       ? ["Nothing is left to be polled; what the journal has of it is loaded."]
-      : overview(config, { plan, calls }, { ...room, now })),
+      : overview({ plan, calls }, room, now)),
   ];
   say(stderr, ...lines);
   if (calls.length > 0 && room.timeFor(calls.length, now) === null)
     throw new QuotekeeperError(
       "SWEEP_NO_ROOM",
-      `the job files need ${room.reserved} of ${config.limit} calls, and a collector runs`,
+      `the job files need ${room.reserved} of ${room.limit} calls, and a collector runs`,
     );
 }
 
 /** Instruments, calls and time, in lines. */
 function overview(
-  { limit, limitWindowMs }: Config,
   { plan, calls }: { plan: SweepPlan; calls: readonly QuoteCall[] },
-  { collecting, kept, timeFor, now }: Room & { now: Date },
+  { limit, windowMs, collecting, kept, timeFor }: Room,
+  now: Date,
 ): string[] {
-  const contracts = calls.filter(({ form }) => form === "option").length;
+  const contracts = contractsOf(calls);
   const lists = calls.length - contracts;
   const what = [
     `${counted(plan.left.length - contracts, "symbol")} in ${counted(lists, "list")}`,
@@ -142,7 +116,7 @@ function overview(
     plan.waiting.length > 0 ? "; the contracts of chains come on top when their prices have come" : "";
   const leftMs = timeFor(calls.length, now);
   const time = leftMs === null ? "no end in sight" : `about ${roughly(leftMs)}`;
-  const window = limitWindowMs === 60_000 ? "a minute" : `in ${roughly(limitWindowMs)}`;
+  const window = windowMs === 60_000 ? "a minute" : `in ${roughly(windowMs)}`;
   return [
     `Sweep     ${counted(plan.left.length, "instrument")} in ${counted(calls.length, "call")}: ${what}${later}`,
     `Time      ${time}: ${counted(limit, "call")} ${window}${collecting ? `, ${kept} of them kept free for the running schedule` : ""}`,

@@ -1,114 +1,66 @@
-/** Opens the stations of a sweep one after the other, sweeps, loads, says what became of it, and closes them in reverse order. */
-import { resolve } from "node:path";
-import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
+/** The command `quotekeeper backfill --symbols-file`: sweeps what is open, loads, and says what became of it. */
+import { closeRun } from "../../../backfill/sweep/runFile.ts";
+import { sweep } from "../../../backfill/sweep/sweep.ts";
 import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
-import { closeRun, openRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
-import type { Room } from "../../../backfill/sweep/room.ts";
-import { sweep, type SweepOptions } from "../../../backfill/sweep/sweep.ts";
 import { fateLines, leftLine } from "../../../backfill/sweep/sweepWords.ts";
+import { inOne } from "../../../accounts/account.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
-import { type CallPath, collectCall } from "../../../run/pipeline.ts";
-import { type AccountStations, openStations } from "../../../run/stations.ts";
-import { accountsToCall } from "../../../run/operatorsWord.ts";
-import { thisProcess } from "../../../run/beside/lock.ts";
-import { askForCall } from "../../../run/beside/permits.ts";
+import { counted, thousands } from "../../../figures.ts";
 import { type Edges, endingAtInterrupt } from "../../../run/edges.ts";
-import { type Account, accountKey, inOne, marketOf } from "../../../accounts/account.ts";
-import type { CalledAccount } from "../../../collect/accountDispatchers.ts";
+import { accountsToCall } from "../../../run/operatorsWord.ts";
+import { collectCall } from "../../../run/pipeline.ts";
+import { say } from "../../terminal/harmless.ts";
 import { createDisplay, type Display } from "../display.ts";
 import { type Finished, printReport } from "../report.ts";
 import { announce, forecast } from "./forecast.ts";
-import { lastPrices, planOf, quotesIn, roomOf, takeJournaled } from "./planning.ts";
-import { nameOf, readAsk, serviceOf, type SweepRequest } from "./sweepRequest.ts";
-import { openStore, type Settled } from "./sweepStore.ts";
-import { say } from "../../terminal/harmless.ts";
-import { instantFromDate } from "../../../clock.ts";
-import { PROCESSES } from "../../../processes.ts";
-import { counted, thousands } from "../../../figures.ts";
+import { lookAhead, type OpenSweep, openSweep } from "./openSweep.ts";
+import { quotesIn } from "./planning.ts";
+import { readWanted, type SweepRequest } from "./sweepRequest.ts";
+import type { Settled } from "./sweepStore.ts";
 
-type Work = {
-  accounts: readonly Account[];
-  request: SweepRequest;
-  ask: SweepAsk;
-  run: SweepRun;
-  display: Display;
-  /** Ends it in its midst. */
-  signal: AbortSignal;
-};
-
-/** @throws Interrupted after Ctrl-C; QuotekeeperError of the service, the journal or the data directory */
-async function runSweep(
-  config: Config,
-  edges: Edges,
-  work: Work,
-): Promise<{ finished: Finished; exitCode: number }> {
-  const { clock } = edges;
-  const { ask, accounts, request, display, signal } = work;
-  const closers: (() => Promise<unknown>)[] = [];
+/** @returns 0 when every instrument was stored, 1 otherwise; of a dry run 0 */
+export async function backfillSweep(settings: Config, edges: Edges, request: SweepRequest): Promise<number> {
+  const accounts = await accountsToCall(settings, request.account);
+  // Whoever counts calls counts those of all accounts together.
+  const config = { ...settings, ...inOne(accounts) };
+  const wanted = await readWanted(config, edges, request);
+  if (request.dryRun) return forecast(edges, wanted, await lookAhead(config, edges.clock, wanted));
+  const display = createDisplay(config, edges, "sweeping");
   try {
-    const stations = await openStations(config, {
-      clock,
-      bootId: edges.bootId,
-      upkeep: false,
-      tell: (level, message) => display.log[level]({}, message),
+    const { finished, exitCode } = await endingAtInterrupt(edges, async (signal) => {
+      const opened = await openSweep(config, edges, { accounts, wanted, display });
+      return runSweep(opened, edges, { display, signal }).finally(opened.close);
     });
-    closers.unshift(stations.close);
-    const { dir } = stations;
-    const open: AccountStations[] = [];
-    for (const account of accounts) {
-      const one = await stations.open(account);
-      closers.unshift(one.feed.close);
-      open.push(one);
-    }
-    const { simulated } = marketOf(accounts);
-    const plan = await planOf(config, ask, { ...request, begunAt: work.run.begunAt, now: clock.now() });
-    const earlier = await takeJournaled(dir, work.run, plan);
-    // One that was ended before its first answer has left nothing to go on with.
-    const run = { ...work.run, resumed: earlier.calls > 0 };
-    const store = await openStore(config, edges, { run, display, asked: askedOf(config, work) });
-    closers.unshift(() => store.close());
-    const room = await roomOf(config, clock, (symbols) => lastPrices(store.archive, symbols));
-    announce(edges, config, { plan, run, room, simulated });
-    const asking = { by: "sweep", clock, self: await thisProcess() } as const;
-    const borrowOf =
-      (account: string): CalledAccount["borrow"] =>
-      (ending) =>
-        askForCall(resolve(config.dataDir), { ...asking, account, signal: ending });
-    await poll(edges, {
-      ...work,
-      run,
-      plan,
-      earlier,
-      room,
-      called: open.map((one) => ({
-        budget: {
-          ...one.budget,
-          governor: { ...one.budget.governor, evenly: !simulated },
-          // Each process has a simulated service of its own.
-          ...(!simulated && { borrow: borrowOf(accountKey(one.account)) }),
-        },
-        path: { ...stations, ...one, loader: store.loader },
-      })),
-    });
-    const settled = await store.settle(isOver(plan));
-    signal.throwIfAborted();
-    return await conclude(config, { plan, run, settled });
-  } finally {
-    for (const close of closers) await close().catch(() => undefined);
+    display.end();
+    printReport(edges, finished, request.json);
+    return exitCode;
+  } catch (error) {
+    display.end();
+    throw error;
   }
 }
 
-type Polled = Work & {
-  plan: SweepPlan;
-  /** What the runs before this one made. */
-  earlier: { calls: number; quotes: number };
-  room: Room;
-  /** Each account's budget, and the way of its calls. */
-  called: readonly { budget: Omit<SweepOptions["accounts"][number], "send">; path: CallPath }[];
-};
+/** Where the sweep shows how far it has come, and what ends it early. */
+type Shown = { display: Display; signal: AbortSignal };
 
-async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
-  const { plan, run, display, signal, earlier, room, called } = polled;
+/** @throws Interrupted after Ctrl-C; QuotekeeperError of the service, the journal or the data directory */
+async function runSweep(
+  opened: OpenSweep,
+  edges: Edges,
+  shown: Shown,
+): Promise<{ finished: Finished; exitCode: number }> {
+  announce(edges, opened);
+  await poll(opened, edges, shown);
+  const settled = await opened.store.settle(isOver(opened.plan));
+  shown.signal.throwIfAborted();
+  return conclude(opened, settled);
+}
+
+async function poll(
+  { plan, run, earlier, room, called }: OpenSweep,
+  { clock, stderr }: Pick<Edges, "clock" | "stderr">,
+  { display, signal }: Shown,
+): Promise<void> {
   let { quotes } = earlier;
   try {
     await sweep({
@@ -147,20 +99,6 @@ async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
   }
 }
 
-/** As the database remembers it. */
-function askedOf(config: Config, { ask, request, run }: Work): { kind: "sweep"; [detail: string]: unknown } {
-  const { delayed, chains } = request;
-  return {
-    kind: "sweep",
-    name: run.name,
-    service: serviceOf(config),
-    delayed,
-    symbols: ask.symbols.length,
-    contracts: ask.contracts.length,
-    chains,
-  };
-}
-
 function isOver(plan: SweepPlan): boolean {
   return plan.left.length === 0 && plan.waiting.length === 0;
 }
@@ -171,12 +109,11 @@ function isOver(plan: SweepPlan): boolean {
  * @returns the report, and 0 when every instrument was stored, 1 otherwise
  */
 async function conclude(
-  { dataDir }: Pick<Config, "dataDir">,
-  { plan, run, settled }: { plan: SweepPlan; run: SweepRun; settled: Settled },
+  { plan, run }: Pick<OpenSweep, "plan" | "run">,
+  { report, waiting, problem }: Settled,
 ): Promise<{ finished: Finished; exitCode: number }> {
-  const { report, waiting, problem } = settled;
   const loaded = problem === null && waiting === 0;
-  if (isOver(plan) && loaded) await closeRun(resolve(dataDir), run);
+  if (isOver(plan) && loaded) await closeRun(run);
   const stored = plan.namesOf("stored").length;
   const without = plan.size - stored;
   const remarks = [
@@ -195,29 +132,4 @@ async function conclude(
 function notLoaded(waiting: number, problem: string | null): string {
   const why = problem === null ? "" : ` ${problem}`;
   return `Not loaded: ${counted(waiting, "answer")} of the sweep in the journal.${why} Whatever loads the journal next stores them, as \`quotekeeper start\` does, or this command.`;
-}
-
-/** @returns 0 when every instrument was stored, 1 otherwise */
-export async function backfillSweep(settings: Config, edges: Edges, request: SweepRequest): Promise<number> {
-  const accounts = await accountsToCall(settings, request.account);
-  // Whoever counts calls counts those of all accounts together.
-  const config = { ...settings, ...inOne(accounts) };
-  const ask = await readAsk(edges, request);
-  const name = nameOf(config, ask, request);
-  if (request.dryRun) return forecast(config, edges, { ask, name, request });
-  const display = createDisplay(config, edges, "sweeping");
-  try {
-    const now = instantFromDate(edges.clock.now());
-    const options = { now, restart: request.restart, processes: PROCESSES };
-    const run = await openRun(resolve(config.dataDir), name, options);
-    const { finished, exitCode } = await endingAtInterrupt(edges, (signal) =>
-      runSweep(config, edges, { accounts, request, ask, run, display, signal }),
-    );
-    display.end();
-    printReport(edges, finished, request.json);
-    return exitCode;
-  } catch (error) {
-    display.end();
-    throw error;
-  }
 }

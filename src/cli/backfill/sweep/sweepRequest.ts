@@ -22,8 +22,35 @@ export type SweepRequest = CommonRequest & {
   account: string | null;
 };
 
+/** What is to be swept, read and checked. */
+export type Wanted = {
+  /** The same whenever the same instruments are asked of the same service, in whatever order. */
+  name: string;
+  /** Which service is asked: a sweep of one is not gone on with at another. Holds no secret. */
+  service: string;
+  ask: SweepAsk;
+  request: SweepRequest;
+};
+
 /** @throws QuotekeeperError SWEEP_INVALID with all problems of the file and of the chains */
-export async function readAsk(
+export async function readWanted(
+  { feed }: Pick<Config, "feed">,
+  edges: Pick<Edges, "directory">,
+  request: SweepRequest,
+): Promise<Wanted> {
+  const ask = await readAsk(edges, request);
+  const service = serviceOf(feed);
+  const name = sweepName({
+    symbols: ask.symbols.toSorted(),
+    contracts: ask.contracts.map((contract) => instrumentName(option(contract))).toSorted(),
+    chains: ask.chains,
+    delayed: request.delayed,
+    service,
+  });
+  return { name, service, ask, request };
+}
+
+async function readAsk(
   { directory }: Pick<Edges, "directory">,
   { symbolsFile, chains }: Pick<SweepRequest, "symbolsFile" | "chains">,
 ): Promise<SweepAsk> {
@@ -43,23 +70,7 @@ export async function readAsk(
   return ask;
 }
 
-/** The sweep's name: the same whenever the same instruments are asked of the same service, in whatever order. */
-export function nameOf(
-  config: Config,
-  { symbols, contracts, chains }: SweepAsk,
-  { delayed }: SweepRequest,
-): string {
-  return sweepName({
-    symbols: symbols.toSorted(),
-    contracts: contracts.map((contract) => instrumentName(option(contract))).toSorted(),
-    chains,
-    delayed,
-    service: serviceOf(config),
-  });
-}
-
-/** Which service is asked: a sweep of one is not gone on with at another. Holds no secret. */
-export function serviceOf({ feed }: Pick<Config, "feed">): string {
+function serviceOf(feed: Config["feed"]): string {
   if (feed.kind === "simulated") return "simulated";
   const { host, pathname } = new URL(feed.baseUrl);
   return `${host}${pathname}`;

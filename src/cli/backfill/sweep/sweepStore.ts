@@ -10,8 +10,7 @@ import { countSweep, type SweepCount } from "../../../backfill/sweep/count.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../../errors.ts";
-import { dateOf, type Instant, instantFromDate } from "../../../clock.ts";
-import type { Edges } from "../../../run/edges.ts";
+import { type Clock, dateOf, type Instant, instantFromDate } from "../../../clock.ts";
 import { type Archive, openArchive } from "../../../run/archive.ts";
 import { journalDir } from "../../../run/stations.ts";
 import { readCalendarDays } from "../../../schedule/readJobs.ts";
@@ -24,7 +23,7 @@ export type Settled = SweepCount & {
   problem: string | null;
 };
 
-type Store = {
+export type Store = {
   /** Null: it could not be opened. */
   archive: Archive | null;
   loader: Pick<Loader, "notify">;
@@ -44,7 +43,7 @@ type StoreOptions = { run: SweepRun; asked: Asked & { kind: "sweep" }; display: 
 const LOAD_GRACE_MS = 1_500;
 
 /** Opens the archive and loads into it what the journal holds, from now on. */
-export async function openStore(config: Config, { clock }: Edges, options: StoreOptions): Promise<Store> {
+export async function openStore(config: Config, clock: Clock, options: StoreOptions): Promise<Store> {
   const { run, asked, display } = options;
   const dir = journalDir(config);
   let archive: Archive;
