@@ -35,6 +35,11 @@ export function href(to: string, parameters: Record<string, string> = {}): strin
   return search === "" ? to : `${to}?${search}`;
 }
 
+/** Where the chart of a series is; a delayed one says so. */
+export function chartOf(name: string, { sourceId, delayed }: { sourceId: number; delayed: boolean }): string {
+  return href("/instrument", { name, source: String(sourceId), ...(delayed && { delayed: "true" }) });
+}
+
 /** Goes there; `replace` leaves no step in the browser's history. */
 export function go(to: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, "", to);

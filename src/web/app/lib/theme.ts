@@ -27,9 +27,7 @@ export function startTheme(): void {
 }
 
 function show(): void {
-  const { documentElement: root } = document;
-  if (theme.value === "system") delete root.dataset["theme"];
-  else root.dataset["theme"] = theme.value;
+  document.documentElement.style.colorScheme = theme.value === "system" ? "" : theme.value;
   shownDark.value = theme.value === "dark" || (theme.value === "system" && system.matches);
 }
 

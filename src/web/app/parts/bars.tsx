@@ -58,7 +58,7 @@ export function BarsChart({
       <Legend lines={drawing.lines} values={readout.lines} remove={remove} />
       <ReadoutLine readout={readout} />
       <div
-        class="chart box"
+        class="chart box below"
         ref={element}
         tabIndex={0}
         role="slider"

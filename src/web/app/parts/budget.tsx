@@ -39,15 +39,9 @@ export function Minutes({
         {columns.map(({ atMs, good, other }, index) => (
           <g key={atMs}>
             <title>{`${exchangeTime(new Date(atMs).toISOString(), { seconds: false })} ${ZONE_NAME}: ${good} with quotes, ${other} without`}</title>
+            <rect x={index * STEP + 1} width={STEP - 2} y={HEIGHT - good * scale} height={good * scale} />
             <rect
-              class="good"
-              x={index * STEP + 1}
-              width={STEP - 2}
-              y={HEIGHT - good * scale}
-              height={good * scale}
-            />
-            <rect
-              class="other"
+              data-of="them"
               x={index * STEP + 1}
               width={STEP - 2}
               y={HEIGHT - (good + other) * scale}

@@ -5,6 +5,7 @@ import { COLUMNS, type Column } from "../lib/chainColumns.ts";
 import { type ContractFilter, instantOfStop, stopCount, stopOfInstant } from "../lib/strikes.ts";
 import { exchangeMoment } from "../lib/format.ts";
 import { parameter, setParameters } from "../lib/router.ts";
+import { Select } from "./select.tsx";
 
 const WITHIN = ["2", "5", "10", "20"];
 const VOLUMES = ["1", "10", "100", "1000"];
@@ -18,20 +19,8 @@ export function filterOf(): ContractFilter {
 export function Filters() {
   return (
     <>
-      <Choice
-        name="within"
-        label="Moneyness"
-        any="any"
-        choices={WITHIN}
-        text={(value) => `within ${value} %`}
-      />
-      <Choice
-        name="volume"
-        label="Volume"
-        any="any"
-        choices={VOLUMES}
-        text={(value) => `at least ${value}`}
-      />
+      <Choice name="within" label="Moneyness" choices={WITHIN} text={(value) => `within ${value} %`} />
+      <Choice name="volume" label="Volume" choices={VOLUMES} text={(value) => `at least ${value}`} />
     </>
   );
 }
@@ -40,13 +29,11 @@ export function Filters() {
 function Choice({
   name,
   label,
-  any,
   choices,
   text,
 }: {
   name: string;
   label: string;
-  any: string;
   choices: readonly string[];
   text: (value: string) => string;
 }) {
@@ -55,14 +42,11 @@ function Choice({
   return (
     <label class="choice row small dim">
       {label}
-      <select value={value} onChange={(event) => setParameters({ [name]: event.currentTarget.value })}>
-        <option value="">{any}</option>
-        {all.map((each) => (
-          <option key={each} value={each}>
-            {text(each)}
-          </option>
-        ))}
-      </select>
+      <Select
+        value={value}
+        options={[{ value: "", name: "any" }, ...all.map((each) => ({ value: each, name: text(each) }))]}
+        choose={(to) => setParameters({ [name]: to })}
+      />
     </label>
   );
 }

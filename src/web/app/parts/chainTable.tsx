@@ -5,7 +5,7 @@ import type { Column } from "../lib/chainColumns.ts";
 import { atTheMoney, type StrikeRow, strikeRows } from "../lib/strikes.ts";
 import { placesOf, price, pricePlaces } from "../../../figures.ts";
 import { exchangeMoment } from "../lib/format.ts";
-import { href } from "../lib/router.ts";
+import { chartOf } from "../lib/router.ts";
 
 /** A contract that was observed this much before the newest one is dimmed, ms. */
 const STALE_MS = 15 * 60_000;
@@ -165,7 +165,7 @@ export function ChainList({ side, ...shown }: Shown & { side: Side }) {
               data-money={row.strike === each.money ? "at" : undefined}
             >
               <th role="rowheader" scope="row" class="strike">
-                <a href={addressOf(contract, each)}>
+                <a href={chartOf(contract.instrument, each)}>
                   {price(row.strike, each.strikePlaces)}{" "}
                   <small>{contract.optionType === "CALL" ? "C" : "P"}</small>
                 </a>
@@ -195,14 +195,6 @@ function AtTheMoney() {
 function isInside({ last }: OfChain, strike: string, optionType: Contract["optionType"]): boolean {
   if (last === null) return false;
   return optionType === "CALL" ? Number(strike) < last : Number(strike) > last;
-}
-
-function addressOf({ instrument }: Contract, { sourceId, delayed }: OfChain): string {
-  return href("/instrument", {
-    name: instrument,
-    source: String(sourceId),
-    ...(delayed && { delayed: "true" }),
-  });
 }
 
 /** @param linked whether one of the cells leads to the contract: that of mid, or the first one */
@@ -237,7 +229,11 @@ function Cells({
             data-in={inside ? "" : undefined}
             title={title}
           >
-            {linked && contract && column === link ? <a href={addressOf(contract, of)}>{shown}</a> : shown}
+            {linked && contract && column === link ? (
+              <a href={chartOf(contract.instrument, of)}>{shown}</a>
+            ) : (
+              shown
+            )}
           </td>
         );
       })}

@@ -16,6 +16,7 @@ import { setParameters } from "../lib/router.ts";
 import { DateField } from "./dateField.tsx";
 import { InstrumentSearch } from "./search.tsx";
 import { Segments } from "./segments.tsx";
+import { Select } from "./select.tsx";
 
 export const MOST_COMPARED = 5;
 
@@ -57,17 +58,12 @@ export function ChartControls({
         chosen={"name" in range ? range.name : undefined}
         choose={(name) => setParameters({ range: name, from: "", to: "" })}
       />
-      <select
-        aria-label="Interval"
+      <Select
+        label="Interval"
         value={interval}
-        onChange={(event) => setParameters({ interval: event.currentTarget.value })}
-      >
-        {INTERVALS.map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
+        options={INTERVALS.map((name) => ({ value: name, name }))}
+        choose={(to) => setParameters({ interval: to })}
+      />
       <button type="button" class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
         More
       </button>

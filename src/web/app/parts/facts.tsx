@@ -1,15 +1,27 @@
 /** A fact by its name, and a line of `quotekeeper status` by its state. */
+import type { ComponentChildren } from "preact";
 import type { LiveProblem, StatusLine } from "../../api/types.ts";
 import { Code } from "./notes.tsx";
 import { thousands } from "../../../figures.ts";
 import { mayBeWell } from "../lib/store.ts";
 import { boxId } from "./verdict.tsx";
 
-export function Fact({ name, value, swatch }: { name: string; value: string | number; swatch?: string }) {
+/** @param swatch whose colour stands before the name @param tone class of the value */
+export function Fact({
+  name,
+  value,
+  swatch,
+  tone,
+}: {
+  name: string;
+  value: ComponentChildren;
+  swatch?: string;
+  tone?: string | undefined;
+}) {
   return (
     <div>
-      <dt data-swatch={swatch}>{name}</dt>
-      <dd>{typeof value === "number" ? thousands(value) : value}</dd>
+      <dt data-of={swatch}>{name}</dt>
+      <dd class={tone}>{typeof value === "number" ? thousands(value) : value}</dd>
     </div>
   );
 }

@@ -1,11 +1,13 @@
 /** The slots at which something was missed, and of one of them what was asked and what the service answered. */
 import type { HoleRow, HolesView, SlotCall, SlotView } from "../../api/operatorTypes.ts";
-import { bytes, thousands } from "../../../figures.ts";
+import { bytes, NOTHING, thousands } from "../../../figures.ts";
 import { exchangeTime, dayAndTime, exchangeMoment, ZONE_NAME, late } from "../lib/format.ts";
 import { reasonOf } from "../lib/reasons.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 import { useApi } from "../lib/useApi.ts";
 import { Await, Empty } from "./notes.tsx";
+import { Panel } from "./panel.tsx";
+import { Table, type TableColumn } from "./table.tsx";
 import { MissedFor } from "./why.tsx";
 
 /**
@@ -34,10 +36,11 @@ export function Holes({
   const query = { from: span.from, to: span.to, source, ...(reason && { reason }) };
   const loaded = useApi<HolesView>("/api/holes", query, version);
   return (
-    <section class="panel holes" aria-labelledby="holes">
-      <h2 id="holes">
-        Slots that missed{reason && ` (${reasonOf(reason).title})`}, {where}
-      </h2>
+    <Panel
+      id="holes"
+      kind="holes"
+      title={`Slots that missed${reason && ` (${reasonOf(reason).title})`}, ${where}`}
+    >
       <p class="hole-links">
         {whole && (
           <button type="button" onClick={whole}>
@@ -62,7 +65,7 @@ export function Holes({
         </Await>
         {parameter("slot") !== "" && <Slot source={source} />}
       </div>
-    </section>
+    </Panel>
   );
 }
 
@@ -70,35 +73,15 @@ function HoleTable({ holes, total }: HolesView) {
   const several = new Set(holes.map(({ account }) => account)).size > 1;
   return (
     <div>
-      <div class="scroll tall" tabIndex={0} role="region" aria-label="Slots that missed">
-        <table class="stacks">
-          <thead>
-            <tr>
-              <th scope="col" class="text">
-                Slot ({ZONE_NAME})
-              </th>
-              <th scope="col" class="text">
-                Job
-              </th>
-              {several && (
-                <th scope="col" class="text">
-                  Account
-                </th>
-              )}
-              <th scope="col">Stored</th>
-              <th scope="col">Missed</th>
-              <th scope="col" class="text">
-                Why
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {holes.map((hole) => (
-              <Hole key={`${hole.job} ${hole.at} ${hole.account}`} hole={hole} several={several} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Slots that missed"
+        scroll="tall"
+        kind="stacks"
+        columns={HOLE_COLUMNS.filter(({ name }) => several || name !== "Account")}
+        rows={holes}
+        keyOf={({ job, at, account }) => `${job} ${at} ${account}`}
+        attributes={(hole) => ({ "aria-selected": isChosen(hole) })}
+      />
       {total > holes.length && (
         <p class="after dim">
           The newest {holes.length} of {thousands(total)}: choose a column, or a shorter time.
@@ -108,38 +91,44 @@ function HoleTable({ holes, total }: HolesView) {
   );
 }
 
-function Hole({ hole, several }: { hole: HoleRow; several: boolean }) {
-  const { job, at, account, due, stored, missed, reasons } = hole;
-  const chosen = parameter("slot") === at && parameter("job") === job;
-  const why = Object.entries(reasons).sort(([, one], [, other]) => other - one);
-  return (
-    <tr aria-selected={chosen}>
-      <td class="text" data-name="Slot">
-        <button
-          type="button"
-          class="plain"
-          aria-expanded={chosen}
-          onClick={() => setParameters(chosen ? { job: "", slot: "" } : { job, slot: at })}
-        >
-          {dayAndTime(at)}
-        </button>
-      </td>
-      <td class="text" data-name="Job">
-        {job}
-      </td>
-      {several && (
-        <td class="text" data-name="Account">
-          {account}
-        </td>
-      )}
-      <td data-name="Stored">
+const isChosen = ({ at, job }: HoleRow): boolean => parameter("slot") === at && parameter("job") === job;
+
+const HOLE_COLUMNS: readonly TableColumn<HoleRow>[] = [
+  { name: "Slot", heading: `Slot (${ZONE_NAME})`, kind: "text", show: (hole) => <ChooseSlot hole={hole} /> },
+  { name: "Job", kind: "text", show: ({ job }) => job },
+  { name: "Account", kind: "text", show: ({ account }) => account },
+  {
+    name: "Stored",
+    show: ({ stored, due }) => (
+      <>
         {thousands(stored)} <span class="dim">of {thousands(due)}</span>
-      </td>
-      <td data-name="Missed">{thousands(missed)}</td>
-      <td class="text" data-name="Why">
-        {why.map(([reason, n]) => `${reasonOf(reason).title} ${thousands(n)}`).join(", ")}
-      </td>
-    </tr>
+      </>
+    ),
+  },
+  { name: "Missed", show: ({ missed }) => thousands(missed) },
+  {
+    name: "Why",
+    kind: "text",
+    show: ({ reasons }) =>
+      Object.entries(reasons)
+        .sort(([, one], [, other]) => other - one)
+        .map(([reason, count]) => `${reasonOf(reason).title} ${thousands(count)}`)
+        .join(", "),
+  },
+];
+
+function ChooseSlot({ hole }: { hole: HoleRow }) {
+  const { at, job } = hole;
+  const chosen = isChosen(hole);
+  return (
+    <button
+      type="button"
+      class="plain"
+      aria-expanded={chosen}
+      onClick={() => setParameters(chosen ? { job: "", slot: "" } : { job, slot: at })}
+    >
+      {dayAndTime(at)}
+    </button>
   );
 }
 
@@ -195,38 +184,18 @@ function named(instruments: readonly string[], count: number): string {
   return `${instruments.join(", ")}${more > 0 ? ` and ${thousands(more)} more` : ""}`;
 }
 
-const HEADINGS = [
-  "Asked for",
-  "Outcome",
-  "HTTP",
-  "After the slot",
-  "Used of limit",
-  "Bytes",
-  "In the journal",
-];
-const TEXTS = ["Asked for", "Outcome", "In the journal", "Account"];
-
 function Calls({ calls, slotAt, several }: { calls: readonly SlotCall[]; slotAt: string; several: boolean }) {
   return (
     <>
-      <div class="scroll tall" tabIndex={0} role="region" aria-label="Calls of this slot">
-        <table class="calls stacks">
-          <thead>
-            <tr>
-              {[...(several ? ["Account"] : []), ...HEADINGS].map((name) => (
-                <th key={name} scope="col" class={TEXTS.includes(name) ? "text" : undefined}>
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {calls.map((call) => (
-              <CallRow key={call.observedAt} call={call} slotAt={slotAt} several={several} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Calls of this slot"
+        scroll="tall"
+        kind="calls stacks"
+        columns={callColumns(slotAt).filter(({ name }) => several || name !== "Account")}
+        rows={calls}
+        keyOf={({ observedAt }) => observedAt}
+        attributes={({ outcome }) => ({ "data-outcome": outcome })}
+      />
       <p class="after dim">
         The whole answers are in the journal: the file, and the byte of it as it is uncompressed. Used and
         limit are the service's own count.
@@ -235,34 +204,33 @@ function Calls({ calls, slotAt, several }: { calls: readonly SlotCall[]; slotAt:
   );
 }
 
-function CallRow({ call, slotAt, several }: { call: SlotCall; slotAt: string; several: boolean }) {
-  const { account, asked, requestedAt, observedAt, outcome, httpStatus, used, limit, bodyBytes } = call;
-  const afterMs = Date.parse(observedAt) - Date.parse(slotAt);
-  return (
-    <tr data-outcome={outcome}>
-      {several && (
-        <td class="text" data-name="Account">
-          {account}
-        </td>
-      )}
-      <td class="text" data-name="Asked for">
-        {asked}
-      </td>
-      <td class="text" data-name="Outcome">
-        {outcome}
-      </td>
-      <td data-name="HTTP">{httpStatus}</td>
-      <td
-        data-name="After the slot"
-        title={`sent ${exchangeTime(requestedAt)}, answered ${exchangeTime(observedAt)} ${ZONE_NAME}`}
-      >
-        {late(afterMs)}
-      </td>
-      <td data-name="Used">{used === null ? "–" : `${used} of ${limit ?? "–"}`}</td>
-      <td data-name="Bytes">{bytes(bodyBytes)}</td>
-      <td class="text" data-name="Journal">
-        {call.segment} <span class="dim">at {call.offset}</span>
-      </td>
-    </tr>
-  );
+function callColumns(slotAt: string): TableColumn<SlotCall>[] {
+  return [
+    { name: "Account", kind: "text", show: ({ account }) => account },
+    { name: "Asked for", kind: "text", show: ({ asked }) => asked },
+    { name: "Outcome", kind: "text", show: ({ outcome }) => outcome },
+    { name: "HTTP", show: ({ httpStatus }) => httpStatus },
+    {
+      name: "After the slot",
+      title: ({ requestedAt, observedAt }) =>
+        `sent ${exchangeTime(requestedAt)}, answered ${exchangeTime(observedAt)} ${ZONE_NAME}`,
+      show: ({ observedAt }) => late(Date.parse(observedAt) - Date.parse(slotAt)),
+    },
+    {
+      name: "Used",
+      heading: "Used of limit",
+      show: ({ used, limit }) => (used === null ? NOTHING : `${used} of ${limit ?? NOTHING}`),
+    },
+    { name: "Bytes", show: ({ bodyBytes }) => bytes(bodyBytes) },
+    {
+      name: "Journal",
+      heading: "In the journal",
+      kind: "text",
+      show: ({ segment, offset }) => (
+        <>
+          {segment} <span class="dim">at {offset}</span>
+        </>
+      ),
+    },
+  ];
 }

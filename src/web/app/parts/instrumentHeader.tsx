@@ -1,5 +1,6 @@
 /** One instrument above its chart: its name, its newest quote, and where that comes from. */
 import type { QuoteRow } from "../../api/types.ts";
+import { Fact } from "./facts.tsx";
 import { OfOneSource } from "./notes.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { direction, thousands, percent, price, signed } from "../../../figures.ts";
@@ -10,66 +11,38 @@ import { placesOfRow } from "../lib/watchColumns.ts";
 export function Header({ row }: { row: QuoteRow }) {
   const { last, change, pctChange, bid, ask, bidSize, askSize, spread, volume, observedAt, delta } = row;
   const places = placesOfRow(row);
+  const from = (
+    <>
+      <OfOneSource source={row.source} name={row.sourceName} />{" "}
+      {row.delayed && <span class="tag">delayed</span>}
+    </>
+  );
   return (
-    <dl class="ticker row">
-      <div class="ticker-last">
-        <dt>Last</dt>
-        <dd>{price(last, places)}</dd>
-      </div>
-      <div>
-        <dt>Change</dt>
-        <dd class={direction(change)}>
-          {signed(price(change, places))}{" "}
-          <small>{pctChange === null ? "" : signed(percent(pctChange))}</small>
-        </dd>
-      </div>
-      <div>
-        <dt>Bid × size</dt>
-        <dd>
-          {price(bid, places)} <small>× {thousands(bidSize)}</small>
-        </dd>
-      </div>
-      <div>
-        <dt>Ask × size</dt>
-        <dd>
-          {price(ask, places)} <small>× {thousands(askSize)}</small>
-        </dd>
-      </div>
-      <div>
-        <dt>Spread</dt>
-        <dd>{price(spread, places)}</dd>
-      </div>
-      <div>
-        <dt>Volume</dt>
-        <dd>{thousands(volume)}</dd>
-      </div>
-      {delta !== null && (
-        <div>
-          <dt>Delta</dt>
-          <dd>{thousands(delta)}</dd>
-        </div>
-      )}
-      <div>
-        <dt>Age</dt>
-        <dd>{age(observedAt, nowMs.value)}</dd>
-      </div>
-      <Origin row={row} />
+    <dl class="ticker row newest">
+      <Fact name="Last" value={price(last, places)} />
+      <Fact
+        name="Change"
+        tone={direction(change)}
+        value={
+          <>
+            {signed(price(change, places))}{" "}
+            <small>{pctChange === null ? "" : signed(percent(pctChange))}</small>
+          </>
+        }
+      />
+      <Fact name="Bid × size" value={sized(price(bid, places), bidSize)} />
+      <Fact name="Ask × size" value={sized(price(ask, places), askSize)} />
+      <Fact name="Spread" value={price(spread, places)} />
+      <Fact name="Volume" value={thousands(volume)} />
+      {delta !== null && <Fact name="Delta" value={thousands(delta)} />}
+      <Fact name="Age" value={age(observedAt, nowMs.value)} />
+      {(several.value || row.delayed) && <Fact name="Source" value={from} />}
     </dl>
   );
 }
 
-function Origin({ row }: { row: QuoteRow }) {
-  return (
-    <>
-      {(several.value || row.delayed) && (
-        <div>
-          <dt>Source</dt>
-          <dd>
-            <OfOneSource source={row.source} name={row.sourceName} />{" "}
-            {row.delayed && <span class="tag">delayed</span>}
-          </dd>
-        </div>
-      )}
-    </>
-  );
-}
+const sized = (shown: string, size: string | null) => (
+  <>
+    {shown} <small>× {thousands(size)}</small>
+  </>
+);

@@ -1,6 +1,6 @@
 /** What stands where there is nothing, not yet, or something went wrong. */
 import type { ComponentChildren } from "preact";
-import type { Problem, SourceKind } from "../../api/types.ts";
+import type { Problem, QuoteRow, SourceKind } from "../../api/types.ts";
 import { AWAY } from "../lib/api.ts";
 import { several, trouble } from "../lib/store.ts";
 import { type Loaded } from "../lib/useApi.ts";
@@ -19,7 +19,7 @@ export function ProblemNote({
   const [tone, role] = person ? ["alarm", "alert"] : ["calm", "status"];
   return (
     <div
-      class="note box marked"
+      class="note box marked wraps"
       data-tone={tone}
       role={role as "alert" | "status"}
       id={id}
@@ -95,6 +95,11 @@ type Source = { source: SourceKind; name: string };
 export function SourceTag({ source, name }: Source) {
   if (source === "simulated") return <span class="sim">SIMULATED{name === "archive" ? " replay" : ""}</span>;
   return <span class="tag">{source === name ? source : `${source} ${name}`}</span>;
+}
+
+/** A source in words, where no tag can stand: `SIMULATED`, `vendor, delayed`. */
+export function sourceText(of: Pick<QuoteRow, "source" | "sourceName" | "delayed">): string {
+  return `${of.source === "simulated" ? "SIMULATED" : of.sourceName}${of.delayed ? ", delayed" : ""}`;
 }
 
 export function Code({ text }: { text: string }) {

@@ -7,7 +7,7 @@ import { aligned, direction, thousands, price, pricePlaces, signed } from "../..
 import { age } from "../lib/format.ts";
 import { slim } from "../lib/narrow.ts";
 import { nowMs } from "../lib/pageClock.ts";
-import { href, setParameters } from "../lib/router.ts";
+import { chartOf, setParameters } from "../lib/router.ts";
 import { pieces, slotOf, useRowWindow } from "../lib/rowWindow.ts";
 import { changed, seriesKey } from "../lib/store.ts";
 import {
@@ -193,7 +193,7 @@ function Row({ row, columns, places, place, tabbed, further, onFocus }: RowProps
       data-fresh={fresh ? observedAt : undefined}
     >
       <th scope="row" role="rowheader" class="text" data-column="instrument">
-        <a href={instrumentHref(row)} tabIndex={tabbed ? 0 : -1} onFocus={onFocus}>
+        <a href={chartOf(instrument, row)} tabIndex={tabbed ? 0 : -1} onFocus={onFocus}>
           {instrument}
         </a>
         {row.delayed && <span class="tag">delayed</span>}
@@ -257,12 +257,4 @@ function Cell({ column, row, places }: { column: string; row: QuoteRow; places: 
     default:
       return thousands(row.delta);
   }
-}
-
-function instrumentHref({ instrument, sourceId, delayed }: QuoteRow): string {
-  return href("/instrument", {
-    name: instrument,
-    source: String(sourceId),
-    ...(delayed && { delayed: "true" }),
-  });
 }

@@ -2,6 +2,7 @@
 import { type Drawing, holeText, holeTime, type Line, type Readout } from "../lib/drawing.ts";
 import { counted } from "../../../figures.ts";
 import type { Hole } from "../lib/holes.ts";
+import { Fact } from "./facts.tsx";
 
 const MOST_LISTED = 100;
 
@@ -11,11 +12,8 @@ export function ReadoutLine({ readout: { time, facts, hole } }: { readout: Reado
     <div class="readout row small mono" data-testid="readout">
       <b>{time}</b>
       <dl class="row">
-        {facts.map(({ name, value, tone }) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd class={tone}>{value}</dd>
-          </div>
+        {facts.map((fact) => (
+          <Fact key={fact.name} {...fact} />
         ))}
       </dl>
       {hole !== null && <p class="hole wraps">{hole}</p>}
@@ -59,7 +57,7 @@ export function Holes({ drawing, show }: { drawing: Drawing; show: (hole: Hole) 
   );
   const newest = [...holes].reverse().slice(0, MOST_LISTED);
   return (
-    <details class="holes">
+    <details class="holes below">
       <summary>
         {counted(holes.length, "hole")}
         {missing > 0 && `: ${counted(missing, "quote")} missing`}

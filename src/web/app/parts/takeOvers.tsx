@@ -3,6 +3,7 @@ import type { TakeOver } from "../../api/operatorTypes.ts";
 import { dayAndTime, ZONE_NAME } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { Empty } from "./notes.tsx";
+import { Table, type TableColumn } from "./table.tsx";
 
 export const HOW: Readonly<Record<TakeOver["how"], string>> = {
   new: "was free",
@@ -29,43 +30,22 @@ export function TakeOvers({ rows: all }: { rows: readonly TakeOver[] }) {
   if (rows.length === 0)
     return <Empty title="None in this time">Each account stayed with the collector that called it.</Empty>;
   return (
-    <div class="scroll tall" tabIndex={0} role="region" aria-label="Takeovers, newest first">
-      <table class="taken stacks">
-        <thead>
-          <tr>
-            {[`Time (${ZONE_NAME})`, "Account", "Now called by", "Before", "Why"].map((name) => (
-              <th key={name} scope="col" class="text">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr
-              key={`${row.account} ${row.fence}`}
-              data-how={row.how}
-              data-fresh={isFresh(row) ? "" : undefined}
-            >
-              <td class="text" data-name="Time">
-                {dayAndTime(row.at)}
-              </td>
-              <td class="text" data-name="Account">
-                {row.account}
-              </td>
-              <td class="text" data-name="Now called by">
-                {row.collector}
-              </td>
-              <td class="text dim" data-name="Before">
-                {row.previous ?? "nobody"}
-              </td>
-              <td class="text" data-name="Why">
-                {HOW[row.how]}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Takeovers, newest first"
+      scroll="tall"
+      kind="taken stacks"
+      columns={COLUMNS}
+      rows={rows}
+      keyOf={({ account, fence }) => `${account} ${fence}`}
+      attributes={(row) => ({ "data-how": row.how, "data-fresh": isFresh(row) ? "" : undefined })}
+    />
   );
 }
+
+const COLUMNS: readonly TableColumn<TakeOver>[] = [
+  { name: "Time", heading: `Time (${ZONE_NAME})`, kind: "text", show: ({ at }) => dayAndTime(at) },
+  { name: "Account", kind: "text", show: ({ account }) => account },
+  { name: "Now called by", kind: "text", show: ({ collector }) => collector },
+  { name: "Before", kind: "text", look: "dim", show: ({ previous }) => previous ?? "nobody" },
+  { name: "Why", kind: "text", show: ({ how }) => HOW[how] },
+];

@@ -1,4 +1,5 @@
 /** What needs a person, in one sentence above all, and where on the page each remedy stands. */
+import type { ComponentChildren } from "preact";
 import type { LiveAccount, LiveProblem, NowView, StatusLine } from "../../api/types.ts";
 import { exchangeMoment, span } from "../lib/format.ts";
 import { isOld, mayBeWell } from "../lib/store.ts";
@@ -36,8 +37,7 @@ export function Verdict({ view }: { view: NowView }) {
   const halted = haltedInWords(live?.accounts ?? []);
   if (wrong.length > 0 || halted?.refused)
     return (
-      <p class="verdict row box marked" data-tone="alarm" role="alert">
-        <b>Needs attention{wrong.length > 0 && ":"}</b>
+      <VerdictBox tone="alarm" role="alert" title={`Needs attention${wrong.length > 0 ? ":" : ""}`}>
         <span>
           {wrong.map(({ name, id }, place) => (
             <span key={id}>
@@ -52,38 +52,56 @@ export function Verdict({ view }: { view: NowView }) {
           )}{" "}
           {halted?.words}
         </span>
-      </p>
+      </VerdictBox>
     );
   if (isOld.value)
     return (
-      <p class="verdict row box marked" data-tone="calm">
-        <b>Not live</b> What stands here was so when the server was last heard.
-      </p>
+      <VerdictBox tone="calm" title="Not live">
+        What stands here was so when the server was last heard.
+      </VerdictBox>
     );
   if (live && live.phase === "closed")
     return (
-      <p class="verdict row box marked" data-tone="calm">
-        <b>Waiting for the budget</b> No call is made for another {span(live.closedForMs)}: the service
-        refused one.
-      </p>
+      <VerdictBox tone="calm" title="Waiting for the budget">
+        No call is made for another {span(live.closedForMs)}: the service refused one.
+      </VerdictBox>
     );
   if (halted)
     return (
-      <p class="verdict row box marked" data-tone="calm">
-        <b>Some calls wait</b> {halted.words}
-      </p>
+      <VerdictBox tone="calm" title="Some calls wait">
+        {halted.words}
+      </VerdictBox>
     );
   if (!feed.simulated && market.phase === "closed")
     return (
-      <p class="verdict row box marked" data-tone="calm">
-        <b>The market is closed</b> {market.closedReason ?? "for today"}
+      <VerdictBox tone="calm" title="The market is closed">
+        {market.closedReason ?? "for today"}
         {market.opensAt ? `; it opens ${exchangeMoment(market.opensAt)}` : ""}. Nothing is wrong.
-      </p>
+      </VerdictBox>
     );
   if (!mayBeWell.value) return null;
   return (
-    <p class="verdict row box marked" data-tone="good">
-      <b>All is well</b> {feed.simulated ? "The simulated market never closes." : (feed.address ?? "")}
+    <VerdictBox tone="good" title="All is well">
+      {feed.simulated ? "The simulated market never closes." : (feed.address ?? "")}
+    </VerdictBox>
+  );
+}
+
+/** How it stands, in a word and a sentence. */
+export function VerdictBox({
+  tone,
+  title,
+  role,
+  children,
+}: {
+  tone: "alarm" | "calm" | "good" | undefined;
+  title: string;
+  role?: "alert";
+  children: ComponentChildren;
+}) {
+  return (
+    <p class="verdict row box marked" data-tone={tone} role={role}>
+      <b>{title}</b> {children}
     </p>
   );
 }

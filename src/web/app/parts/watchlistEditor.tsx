@@ -34,7 +34,7 @@ export function WatchlistEditor({ list }: { list: Watchlist | null }) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [said, say] = useState("");
   return (
-    <section class="panel lists" aria-label="Watchlists" id="lists">
+    <section class="panel lists below" aria-label="Watchlists" id="lists">
       <div class="bar">
         <button type="button" onClick={() => setParameters({ list: addWatchlist() })}>
           New list

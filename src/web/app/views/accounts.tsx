@@ -4,22 +4,24 @@ import { Fact } from "../parts/facts.tsx";
 import type { LiveAccount } from "../../api/types.ts";
 import { UsedLine } from "../parts/dial.tsx";
 import { Await, Empty, ProblemNote } from "../parts/notes.tsx";
+import { Panel } from "../parts/panel.tsx";
+import { Table, type TableColumn } from "../parts/table.tsx";
 import { HOW, isFresh, TakeOvers } from "../parts/takeOvers.tsx";
 import { bytes, thousands } from "../../../figures.ts";
 import { span, dayAndTime } from "../lib/format.ts";
-import { nowMs } from "../lib/pageClock.ts";
+import { nowMs, tick } from "../lib/pageClock.ts";
 import { href } from "../lib/router.ts";
 import { now } from "../lib/store.ts";
 import { useApi } from "../lib/useApi.ts";
 
-/** How often the page asks, ms: leases are renewed every 2 s. */
-const ASK_EVERY_MS = 2_000;
+/** How often the page asks: leases are renewed every 2 s. */
+const asks = tick(2_000);
 
 /** A collector that tells nothing of itself for so long has missed three rounds, ms: its accounts go to others soon. */
 const SILENT_MS = 6_000;
 
 export function AccountsPage() {
-  const loaded = useApi<AccountsView>("/api/accounts", {}, Math.floor(nowMs.value / ASK_EVERY_MS));
+  const loaded = useApi<AccountsView>("/api/accounts", {}, asks.value);
   return (
     <div>
       <div class="bar">
@@ -47,16 +49,12 @@ export function AccountsPage() {
               </ul>
             )}
             <div class="panels">
-              <section class="panel half" aria-labelledby="collectors">
-                <h2 id="collectors">Collectors</h2>
+              <Panel id="collectors" title="Collectors" kind="half">
                 <Collectors collectors={collectors} accounts={accounts} />
-              </section>
-              <section class="panel half" aria-labelledby="taken">
-                <h2 id="taken">
-                  Takeovers <small>in the last week</small>
-                </h2>
+              </Panel>
+              <Panel id="taken" title={TAKE_OVERS} kind="half">
                 <TakeOvers rows={takeOvers} />
-              </section>
+              </Panel>
             </div>
           </>
         )}
@@ -68,6 +66,12 @@ export function AccountsPage() {
     </div>
   );
 }
+
+const TAKE_OVERS = (
+  <>
+    Takeovers <small>in the last week</small>
+  </>
+);
 
 /** @param taken how it came to who has its lease; null: it was so long ago that the list does not tell of it */
 function Account({ account, taken }: { account: AccountView; taken: TakeOver | null }) {
@@ -140,33 +144,22 @@ function stateWords({ state, takesPart, owner, fence }: AccountView, live: LiveA
 function Shares({ account: { shares, name } }: { account: AccountView }) {
   if (shares.length === 0) return <p class="after dim">No slot of a job in the last hour.</p>;
   return (
-    <table class="job-shares">
-      <caption class="unseen">Shares of {name} in the last hour</caption>
-      <thead>
-        <tr>
-          <th scope="col" class="text">
-            Job, last hour
-          </th>
-          {["Slots", "Due", "Missed"].map((heading) => (
-            <th key={heading} scope="col">
-              {heading}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {shares.map(({ job, slots, due, missed }) => (
-          <tr key={job}>
-            <td class="text">{job}</td>
-            <td>{thousands(slots)}</td>
-            <td>{thousands(due)}</td>
-            <td>{thousands(missed)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      label={`Shares of ${name} in the last hour`}
+      kind="job-shares after"
+      columns={SHARE_COLUMNS}
+      rows={shares}
+      keyOf={({ job }) => job}
+    />
   );
 }
+
+const SHARE_COLUMNS: readonly TableColumn<AccountView["shares"][number]>[] = [
+  { name: "Job, last hour", kind: "text", show: ({ job }) => job },
+  { name: "Slots", show: ({ slots }) => thousands(slots) },
+  { name: "Due", show: ({ due }) => thousands(due) },
+  { name: "Missed", show: ({ missed }) => thousands(missed) },
+];
 
 function Collectors({
   collectors,

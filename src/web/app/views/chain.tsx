@@ -1,27 +1,27 @@
 /** An option chain, now or at a past instant: calls and puts with their volatilities and greeks, and pictures of them. */
-import { computed } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { ChainKey, ChainView as Chain, TermPoint } from "../../api/types.ts";
 import { ColumnChoice, filterOf, Filters, TimeSlider } from "../parts/chainControls.tsx";
 import { ChainPictures } from "../parts/chainPictures.tsx";
 import { ChainList, ChainTable, type Side } from "../parts/chainTable.tsx";
-import { Await, Empty, OfOneSource, SourceTag } from "../parts/notes.tsx";
+import { Await, Empty, OfOneSource, sourceText, SourceTag } from "../parts/notes.tsx";
 import { Segments } from "../parts/segments.tsx";
+import { Select } from "../parts/select.tsx";
 import { type Column, columnsOf } from "../lib/chainColumns.ts";
 import { passes } from "../lib/strikes.ts";
 import { isMixed } from "../lib/mixed.ts";
 import { narrow } from "../lib/narrow.ts";
-import { nowMs } from "../lib/pageClock.ts";
+import { nowMs, tick } from "../lib/pageClock.ts";
 import { counted, thousands, percent } from "../../../figures.ts";
-import { DAY_MS, exchangeDateOf } from "../lib/format.ts";
+import { DAY_MS, exchangeDateOf, MINUTE_MS } from "../lib/format.ts";
 import { useApi } from "../lib/useApi.ts";
 import { href, parameter, path, setParameters } from "../lib/router.ts";
 
 const keyOf = ({ symbol, sourceId, delayed }: ChainKey): string => `${symbol}/${sourceId}/${delayed}`;
 
-const minute = computed(() => Math.floor(nowMs.value / 60_000));
+const minute = tick(MINUTE_MS);
 /** The newest chain is read again as often as quotes can come. */
-const quarter = computed(() => Math.floor(nowMs.value / 15_000));
+const quarter = tick(15_000);
 
 export function ChainView() {
   const loaded = useApi<ChainKey[]>("/api/chains", {}, minute.value);
@@ -61,23 +61,23 @@ function Chains({ keys }: { keys: readonly ChainKey[] }) {
     <>
       <div class="bar">
         <h1 tabIndex={-1}>{of ? `${of.symbol} options` : "Option chain"}</h1>
-        <select
-          aria-label="Underlying"
+        <Select
+          label="Underlying"
           value={of ? keyOf(of) : ""}
-          onChange={(event) => {
-            const to = underlyings.find((key) => keyOf(key) === event.currentTarget.value);
+          options={[
+            ...(of ? [] : [{ value: "", name: "choose" }]),
+            ...underlyings.map((key) => ({
+              value: keyOf(key),
+              name: mixed
+                ? `${key.symbol} ${sourceText(key)}`
+                : `${key.symbol}${key.delayed ? ", delayed" : ""}`,
+            })),
+          ]}
+          choose={(chosen) => {
+            const to = underlyings.find((key) => keyOf(key) === chosen);
             if (to) setParameters({ ...addressOf(to), expiration: "" });
           }}
-        >
-          {!of && <option value="">choose</option>}
-          {underlyings.map((key) => (
-            <option key={keyOf(key)} value={keyOf(key)}>
-              {key.symbol}
-              {mixed ? ` ${key.source === "simulated" ? "SIMULATED" : key.sourceName}` : ""}
-              {key.delayed ? ", delayed" : ""}
-            </option>
-          ))}
-        </select>
+        />
         {of && mixed && <SourceTag source={of.source} name={of.sourceName} />}
         {of && !mixed && <OfOneSource source={of.source} name={of.sourceName} />}
       </div>
@@ -138,7 +138,7 @@ function Tabs({ expirations, chosen }: { expirations: readonly ChainKey[]; chose
     choose(expirations[(at + step + expirations.length) % expirations.length]);
   };
   return (
-    <div class="tabs" role="tablist" aria-label="Expirations" onKeyDown={onKeyDown}>
+    <div class="tabs below" role="tablist" aria-label="Expirations" onKeyDown={onKeyDown}>
       {expirations.map((key) => (
         <button
           key={key.expiration}

@@ -1,18 +1,18 @@
 /** Coverage: sessions x instruments, why something is missing, and the way to the chart. */
-import { computed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { CoverageRow, CoverageView, SourceKind } from "../../api/types.ts";
+import type { AccountCoverage, CoverageRow, CoverageView, SourceKind } from "../../api/types.ts";
 import { HeatDays, HeatList } from "../parts/heatList.tsx";
 import { HeatMap } from "../parts/heatMap.tsx";
 import { Await, Empty, OfOneSource, SourceTag } from "../parts/notes.tsx";
 import { Segments } from "../parts/segments.tsx";
+import { Table, type TableColumn } from "../parts/table.tsx";
 import { type Field, Why } from "../parts/why.tsx";
 import { thousands } from "../../../figures.ts";
-import { DAY_MS, exchangeDateOf } from "../lib/format.ts";
+import { DAY_MS, exchangeDateOf, MINUTE_MS } from "../lib/format.ts";
 import { foundRows, unpacked } from "../lib/heat.ts";
 import { isMixed } from "../lib/mixed.ts";
 import { narrow } from "../lib/narrow.ts";
-import { nowMs } from "../lib/pageClock.ts";
+import { nowMs, tick } from "../lib/pageClock.ts";
 import { useApi } from "../lib/useApi.ts";
 import { parameter, setParameters } from "../lib/router.ts";
 
@@ -22,7 +22,7 @@ const SPANS = [
   { name: "3 months", days: 92 },
 ];
 
-const minute = computed(() => Math.floor(nowMs.value / 60_000));
+const minute = tick(MINUTE_MS);
 
 export function CoveragePage() {
   const span = SPANS.find(({ name }) => name === parameter("span")) ?? SPANS[0];
@@ -74,40 +74,38 @@ export function CoveragePage() {
 
 function Accounts({ accounts }: Pick<CoverageView, "accounts">) {
   const mixed = isMixed(accounts.map(({ source }) => source));
+  const columns: TableColumn<AccountCoverage>[] = [
+    {
+      name: "Account",
+      kind: "text",
+      names: true,
+      show: ({ account, source }) => (
+        <>
+          {account} {mixed && <SourceTag source={source} name={source} />}
+        </>
+      ),
+    },
+    { name: "Due", show: ({ expected }) => thousands(expected) },
+    { name: "Stored", show: ({ stored }) => thousands(stored) },
+    { name: "Missed", show: ({ missed }) => thousands(missed) },
+    {
+      name: "Why",
+      kind: "text",
+      show: ({ reasons }) =>
+        Object.entries(reasons)
+          .map(([reason, count]) => `${reason} ${thousands(count)}`)
+          .join(", "),
+    },
+  ];
   return (
-    <div class="scroll shares">
-      <table aria-label="Accounts">
-        <thead>
-          <tr>
-            <th scope="col" class="text">
-              Account
-            </th>
-            <th scope="col">Due</th>
-            <th scope="col">Stored</th>
-            <th scope="col">Missed</th>
-            <th scope="col" class="text">
-              Why
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {accounts.map(({ account, source, expected, stored, missed, reasons }) => (
-            <tr key={`${source} ${account}`}>
-              <th scope="row" class="text">
-                {account} {mixed && <SourceTag source={source} name={source} />}
-              </th>
-              <td>{thousands(expected)}</td>
-              <td>{thousands(stored)}</td>
-              <td>{thousands(missed)}</td>
-              <td class="text">
-                {Object.entries(reasons)
-                  .map(([reason, count]) => `${reason} ${thousands(count)}`)
-                  .join(", ")}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <div class="below">
+      <Table
+        label="Accounts"
+        scroll="wide"
+        columns={columns}
+        rows={accounts}
+        keyOf={({ source, account }) => `${source} ${account}`}
+      />
     </div>
   );
 }

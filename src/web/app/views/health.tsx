@@ -1,6 +1,8 @@
 /** Health over weeks: answers, misses by reason, lateness, take-overs; and from a hole to its slots and answers. */
 import type { HealthView } from "../../api/operatorTypes.ts";
 import type { ComponentChildren } from "preact";
+import { Fact } from "../parts/facts.tsx";
+import { Panel } from "../parts/panel.tsx";
 import { Columns } from "../parts/columns.tsx";
 import { ToneLegend } from "../parts/tones.tsx";
 import { DateField } from "../parts/dateField.tsx";
@@ -123,10 +125,9 @@ function Pictures({ view }: { view: HealthView }) {
           )}
         </Picture>
         <Lateness view={view} />
-        <section class="panel half" aria-labelledby="taken">
-          <h2 id="taken">Takeovers of accounts</h2>
+        <Panel id="taken" kind="half" title="Takeovers of accounts">
           <TakeOvers rows={view.takeOvers} />
-        </section>
+        </Panel>
       </div>
       <Holes
         span={holes}
@@ -175,10 +176,15 @@ function Picture({
 }) {
   const chosen = parameter("column");
   return (
-    <section class="panel half" aria-labelledby={id}>
-      <h2 id={id}>
-        {title} <small>by the {step}</small>
-      </h2>
+    <Panel
+      id={id}
+      kind="half"
+      title={
+        <>
+          {title} <small>by the {step}</small>
+        </>
+      }
+    >
       {columns.length === 0 ? (
         <Empty title={empty} />
       ) : (
@@ -194,7 +200,7 @@ function Picture({
           {children}
         </>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -214,11 +220,8 @@ function Sums({ view: { calls, due, misses } }: { view: HealthView }) {
         { name: "Quotes due", value: thousands(dueAll) },
         { name: "Missed", value: thousands(sum(misses.map(({ missed }) => missed))) },
         { name: "Stored", value: dueAll === 0 ? NOTHING : percent((100 * stored) / dueAll) },
-      ].map(({ name, value }) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
+      ].map((fact) => (
+        <Fact key={fact.name} {...fact} />
       ))}
     </dl>
   );

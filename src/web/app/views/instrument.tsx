@@ -12,7 +12,8 @@ import {
   setCompare,
   setIndicators,
 } from "../parts/chartControls.tsx";
-import { Await, Empty, Loading } from "../parts/notes.tsx";
+import { Await, Empty, Loading, sourceText } from "../parts/notes.tsx";
+import { Select } from "../parts/select.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { type Drawing, drawingOf } from "../lib/drawing.ts";
 import { exchangeDateOf } from "../lib/format.ts";
@@ -71,26 +72,17 @@ function chosen(series: readonly QuoteRow[]): QuoteRow | null {
 }
 
 function Sources({ series, row }: { series: readonly QuoteRow[]; row: QuoteRow | null }) {
+  if (series.length < 2) return null;
   return (
-    <>
-      {series.length > 1 && (
-        <select
-          aria-label="Source"
-          value={row ? seriesKey(row) : ""}
-          onChange={(event) => {
-            const to = series.find((each) => seriesKey(each) === event.currentTarget.value);
-            if (to) setParameters({ source: String(to.sourceId), delayed: String(to.delayed) });
-          }}
-        >
-          {series.map((each) => (
-            <option key={seriesKey(each)} value={seriesKey(each)}>
-              {each.source === "simulated" ? "SIMULATED" : each.sourceName}
-              {each.delayed ? ", delayed" : ""}
-            </option>
-          ))}
-        </select>
-      )}
-    </>
+    <Select
+      label="Source"
+      value={row ? seriesKey(row) : ""}
+      options={series.map((each) => ({ value: seriesKey(each), name: sourceText(each) }))}
+      choose={(key) => {
+        const to = series.find((each) => seriesKey(each) === key);
+        if (to) setParameters({ source: String(to.sourceId), delayed: String(to.delayed) });
+      }}
+    />
   );
 }
 
@@ -229,19 +221,19 @@ function Notes({ drawing: { view, lines, base } }: { drawing: Drawing }) {
 }
 
 const KEY = [
-  ["key-band", "bid to ask"],
-  ["key-shade", "outside regular hours"],
-  ["key-hole", "no quotes"],
-  ["key-known", "gap, reason known"],
-  ["key-unknown", "gap, reason unknown"],
+  ["key-band", "band", "bid to ask"],
+  ["key-shade", "shade", "outside regular hours"],
+  ["key-hole", "hole", "no quotes"],
+  ["key-known", "sim", "gap, reason known"],
+  ["key-unknown", "dim", "gap, reason unknown"],
 ] as const;
 
 function Key() {
   return (
     <p class="legend row small dim">
-      {KEY.map(([mark, meaning]) => (
+      {KEY.map(([mark, color, meaning]) => (
         <span key={mark}>
-          <i class={mark} /> {meaning}
+          <i class={mark} style={{ "--tone": `var(--${color})` }} /> {meaning}
         </span>
       ))}
       <span>

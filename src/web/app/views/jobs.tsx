@@ -1,18 +1,21 @@
 /** The jobs: what each asks for, what the plan says of them, and what is wrong with their files. Read only. */
 import type { BrokenFile, JobAsk, JobsView, PlanView } from "../../api/operatorTypes.ts";
 import { Columns } from "../parts/columns.tsx";
+import { Fact } from "../parts/facts.tsx";
+import { Panel } from "../parts/panel.tsx";
+import { VerdictBox } from "../parts/verdict.tsx";
 import { Await, Code, Empty, ProblemNote } from "../parts/notes.tsx";
 import { counted, thousands, percent } from "../../../figures.ts";
 import { exchangeMoment, MINUTE_MS, span } from "../lib/format.ts";
-import { nowMs } from "../lib/pageClock.ts";
+import { tick } from "../lib/pageClock.ts";
 import { now } from "../lib/store.ts";
 import { useApi } from "../lib/useApi.ts";
 
-/** How often is looked whether the files have changed, ms. */
-const LOOK_EVERY_MS = 5_000;
+/** How often the page looks whether the files have changed. */
+const looks = tick(5_000);
 
 export function JobsPage() {
-  const loaded = useApi<JobsView>("/api/jobs", {}, Math.floor(nowMs.value / LOOK_EVERY_MS));
+  const loaded = useApi<JobsView>("/api/jobs", {}, looks.value);
   return (
     <div>
       <div class="bar">
@@ -99,10 +102,12 @@ function Verdict({
 }) {
   const tone = !fits ? "alarm" : missedAtReach > 0 ? "calm" : undefined;
   return (
-    <p class="verdict row box marked" data-tone={tone}>
-      <b>{!fits ? "Over budget" : missedAtReach > 0 ? "It fits on paper alone" : "It fits"}</b> {date}: the
-      fullest minute makes {counted(mostAMinute, "call")}, the limit is {thousands(limit)} in {span(windowMs)}
-      .{" "}
+    <VerdictBox
+      tone={tone}
+      title={!fits ? "Over budget" : missedAtReach > 0 ? "It fits on paper alone" : "It fits"}
+    >
+      {date}: the fullest minute makes {counted(mostAMinute, "call")}, the limit is {thousands(limit)} in{" "}
+      {span(windowMs)}.{" "}
       {!fits &&
         `${starving.join(", ")} would starve${fitsEveryMs === null ? ", even with a slot an hour" : `; a slot every ${span(fitsEveryMs)} would fit`}. `}
       {missedAtReach > 0 &&
@@ -111,7 +116,7 @@ function Verdict({
         `Not counted: the chains of ${priceless.join(", ")}, of which the archive has no price yet. `}
       {now.value?.feed.simulated &&
         "The simulated market never closes; the plan is that of the exchange's hours."}
-    </p>
+    </VerdictBox>
   );
 }
 
@@ -119,8 +124,7 @@ function Minutes({ plan: { minutes, date, limit, windowMs } }: { plan: PlanView 
   const [first, last] = [minutes[0], minutes.at(-1)];
   const aMinute = Math.round((limit * MINUTE_MS) / windowMs);
   return (
-    <section class="panel wide" aria-labelledby="by-minute">
-      <h2 id="by-minute">Calls by the minute, {date}</h2>
+    <Panel id="by-minute" kind="wide" title={`Calls by the minute, ${date}`}>
       {!first || !last ? (
         <Empty title="No job is due on that day" />
       ) : (
@@ -142,14 +146,13 @@ function Minutes({ plan: { minutes, date, limit, windowMs } }: { plan: PlanView 
           limit={aMinute}
         />
       )}
-    </section>
+    </Panel>
   );
 }
 
 function Fullest({ plan: { batches, callsPerPass, passMs, accounts } }: { plan: PlanView }) {
   return (
-    <section class="panel half" aria-labelledby="fullest">
-      <h2 id="fullest">The fullest slot, the most urgent first</h2>
+    <Panel id="fullest" kind="half" title="The fullest slot, the most urgent first">
       <p>
         {counted(callsPerPass, "call")}, sent over {span(passMs)}.
         {accounts.length > 1 &&
@@ -163,15 +166,14 @@ function Fullest({ plan: { batches, callsPerPass, passMs, accounts } }: { plan: 
           <li class="dim">and {thousands(callsPerPass - batches.length)} more</li>
         )}
       </ol>
-    </section>
+    </Panel>
   );
 }
 
 function Starving({ plan: { jobs, hungriest } }: { plan: PlanView }) {
   const starved = jobs.filter((job) => job.starved > 0);
   return (
-    <section class="panel half" aria-labelledby="starving">
-      <h2 id="starving">Who starves</h2>
+    <Panel id="starving" kind="half" title="Who starves">
       {starved.length === 0 ? (
         <Empty title="Nobody">Every instrument is asked for in time at each slot of the day.</Empty>
       ) : (
@@ -194,7 +196,7 @@ function Starving({ plan: { jobs, hungriest } }: { plan: PlanView }) {
           </ol>
         </>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -202,33 +204,21 @@ function Ask({ job, plan }: { job: JobAsk; plan: PlanView | null }) {
   const cost = plan?.jobs.find((one) => one.job === job.name);
   const more = plan?.oneMore.find((one) => one.job === job.name);
   const next = now.value?.live?.jobs.find(({ name }) => name === job.name)?.nextAt;
-  const facts: [name: string, value: string][] = [
-    ["Schedule", `${job.words} (${job.timezone})`],
-    ["Cron", job.schedule],
-    ["Session", job.session],
-    ["Priority", String(job.priority)],
-    ["Account", job.account ?? "any"],
-    ...(job.delayed ? ([["Quotes", "delayed"]] as [string, string][]) : []),
-    ...(next ? ([["Next poll", exchangeMoment(next)]] as [string, string][]) : []),
-    ...(cost
-      ? ([
-          ["That day", counted(cost.slots, "poll")],
-          ["The fullest one", counted(cost.instruments, "instrument")],
-        ] as [string, string][])
-      : []),
-  ];
   return (
     <li class="panel" aria-label={job.name}>
       <h2>
         {job.name} <small>{job.file}</small>
       </h2>
       <dl class="facts">
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
+        <Fact name="Schedule" value={`${job.words} (${job.timezone})`} />
+        <Fact name="Cron" value={job.schedule} />
+        <Fact name="Session" value={job.session} />
+        <Fact name="Priority" value={String(job.priority)} />
+        <Fact name="Account" value={job.account ?? "any"} />
+        {job.delayed && <Fact name="Quotes" value="delayed" />}
+        {next && <Fact name="Next poll" value={exchangeMoment(next)} />}
+        {cost && <Fact name="That day" value={counted(cost.slots, "poll")} />}
+        {cost && <Fact name="The fullest one" value={counted(cost.instruments, "instrument")} />}
       </dl>
       <AskedFor job={job} />
       {plan && more && (
@@ -248,7 +238,7 @@ function AskedFor({ job }: { job: JobAsk }) {
   const more = (count: number, shown: readonly string[]): string =>
     count > shown.length ? ` and ${thousands(count - shown.length)} more` : "";
   return (
-    <div class="asked wraps" tabIndex={0} role="region" aria-label={`What ${job.name} asks for`}>
+    <div class="asked wraps after" tabIndex={0} role="region" aria-label={`What ${job.name} asks for`}>
       {symbolCount > 0 && (
         <p>
           <b>{counted(symbolCount, "symbol")}</b>

@@ -4,6 +4,7 @@ import type { JobView, LiveAccount, NowView, StatusView } from "../../api/types.
 import { Minutes } from "../parts/budget.tsx";
 import { Gauge, UsedLine } from "../parts/dial.tsx";
 import { Empty, Loading, ProblemNote } from "../parts/notes.tsx";
+import { Panel } from "../parts/panel.tsx";
 import { MissedFor } from "../parts/why.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { bytes, counted, thousands } from "../../../figures.ts";
@@ -63,20 +64,18 @@ function Budget({ view: { live, collects, status } }: { view: NowView }) {
   const serviceUsed = budget?.serviceUsed ?? null;
   if (live === null)
     return (
-      <section class="panel budget" aria-labelledby="budget">
-        <h2 id="budget">Budget</h2>
+      <Panel id="budget" kind="budget" title="Budget">
         <Empty title={collects ? STARTING : "No collector runs in this process"}>
           {!collects && "This is the dashboard alone, over the archive."}
           {budget && ` Answers in the last minute: ${thousands(budget.calls)}`}
           {budget && (serviceUsed === null ? "." : `; the service counts ${counted(serviceUsed, "call")}.`)}
         </Empty>
-      </section>
+      </Panel>
     );
   const { callsUsed, limit, limitSet, secondClient, windowMs, queued, phase } = live;
   const window = lastWindow(windowMs);
   return (
-    <section class="panel budget" aria-labelledby="budget">
-      <h2 id="budget">Budget, {window}</h2>
+    <Panel id="budget" kind="budget" title={`Budget, ${window}`}>
       <Gauge used={callsUsed} left={secondClient} limit={limit} label={`Calls used in ${window}`} />
       <dl class="facts">
         <Fact name="Ours" value={callsUsed} swatch="us" />
@@ -96,7 +95,7 @@ function Budget({ view: { live, collects, status } }: { view: NowView }) {
           {live.accounts.length > 1 ? "these accounts" : "this account"}.
         </p>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -108,14 +107,13 @@ const lastWindow = (windowMs: number): string =>
 function Accounts({ accounts }: { accounts: readonly LiveAccount[] }) {
   if (accounts.length < 2) return null;
   return (
-    <section class="panel health" aria-labelledby="accounts">
-      <h2 id="accounts">Accounts</h2>
+    <Panel id="accounts" kind="health" title="Accounts">
       <ul class="accounts">
         {accounts.map((account) => (
           <AccountRow key={account.name} account={account} />
         ))}
       </ul>
-    </section>
+    </Panel>
   );
 }
 
@@ -166,8 +164,7 @@ function Collectors({ status }: { status: StatusView | null }) {
     ...(fleet?.gone.map(({ name, seenAgoMs }) => [name, `was not seen for ${span(seenAgoMs)}`]) ?? []),
   ];
   return (
-    <section class="panel health" aria-labelledby="collectors">
-      <h2 id="collectors">Collectors</h2>
+    <Panel id="collectors" kind="health" title="Collectors">
       <ul class="lines">
         {wrong.map(([subject = "", text = ""]) => (
           <Line key={`of ${subject}`} line={{ subject, text, state: "attention" }} />
@@ -179,14 +176,13 @@ function Collectors({ status }: { status: StatusView | null }) {
           />
         ))}
       </ul>
-    </section>
+    </Panel>
   );
 }
 
 function NextPolls({ view: { live, collects } }: { view: NowView }) {
   return (
-    <section class="panel" aria-labelledby="next">
-      <h2 id="next">Next polls</h2>
+    <Panel id="next" title="Next polls">
       {live === null ? (
         <Empty title={collects ? STARTING : "Not known here"}>
           {!collects && "Only the process that collects knows its jobs."}
@@ -200,7 +196,7 @@ function NextPolls({ view: { live, collects } }: { view: NowView }) {
             ))}
         </ol>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -219,8 +215,7 @@ function Keeping({ view: { status, journal, live } }: { view: NowView }) {
   const lag = status?.lag;
   const waiting = lag?.oldestAt ? age(lag.oldestAt, nowMs.value) : null;
   return (
-    <section class="panel" aria-labelledby="keeping">
-      <h2 id="keeping">Keeping</h2>
+    <Panel id="keeping" title="Keeping">
       <dl class="facts wide">
         <Fact
           name="Loader lag"
@@ -238,28 +233,26 @@ function Keeping({ view: { status, journal, live } }: { view: NowView }) {
         {live && <Fact name="Rows stored since the start" value={live.quotesStored} />}
         {live && <Fact name="Missed since the start" value={live.missed} />}
       </dl>
-    </section>
+    </Panel>
   );
 }
 
 function Calls({ view: { minutes, status, live } }: { view: NowView }) {
   return (
-    <section class="panel half" aria-labelledby="calls">
-      <h2 id="calls">Answers by the minute</h2>
+    <Panel id="calls" kind="half" title="Answers by the minute">
       {minutes ? (
         <Minutes minutes={minutes} limit={live?.limit ?? status?.budget?.limit ?? 60} nowMs={nowMs.value} />
       ) : (
         <Empty title="Nothing can be read from the archive" />
       )}
-    </section>
+    </Panel>
   );
 }
 
 function Missed({ view: { status } }: { view: NowView }) {
   const lastDay = status?.lastDay ?? null;
   return (
-    <section class="panel half" aria-labelledby="missed">
-      <h2 id="missed">Missed in the last day</h2>
+    <Panel id="missed" kind="half" title="Missed in the last day">
       {lastDay === null || lastDay.missed.length === 0 ? (
         <Empty title={lastDay ? "Nothing" : "Not known"}>
           {lastDay ? `Due: ${counted(lastDay.due, "quote")}. None is missing.` : ""}
@@ -273,19 +266,22 @@ function Missed({ view: { status } }: { view: NowView }) {
           ))}
         </ul>
       )}
-    </section>
+    </Panel>
   );
 }
 
+const HEALTH = (
+  <>
+    Health{" "}
+    <small>
+      as <code>quotekeeper status</code> tells it
+    </small>
+  </>
+);
+
 function Health({ view: { status, live } }: { view: NowView }) {
   return (
-    <section class="panel health" aria-labelledby="health">
-      <h2 id="health">
-        Health{" "}
-        <small>
-          as <code>quotekeeper status</code> tells it
-        </small>
-      </h2>
+    <Panel id="health" kind="health" title={HEALTH}>
       {status === null ? (
         <Empty title="Not known at the moment" />
       ) : (
@@ -295,6 +291,6 @@ function Health({ view: { status, live } }: { view: NowView }) {
           ))}
         </ul>
       )}
-    </section>
+    </Panel>
   );
 }

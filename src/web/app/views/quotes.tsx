@@ -4,6 +4,7 @@ import type { QuoteRow } from "../../api/types.ts";
 import { Empty, Loading, OfOneSource } from "../parts/notes.tsx";
 import { QuotesTable } from "../parts/quotesTable.tsx";
 import { Segments } from "../parts/segments.tsx";
+import { Select } from "../parts/select.tsx";
 import { WatchlistEditor } from "../parts/watchlistEditor.tsx";
 import { thousands } from "../../../figures.ts";
 import { isMixed } from "../lib/mixed.ts";
@@ -28,18 +29,15 @@ export function QuotesView() {
     <div class="fills">
       <div class="bar">
         <h1 tabIndex={-1}>Quotes</h1>
-        <select
-          aria-label="Watchlist"
+        <Select
+          label="Watchlist"
           value={list?.name ?? ""}
-          onChange={({ currentTarget }) => setParameters({ list: currentTarget.value })}
-        >
-          <option value="">All instruments</option>
-          {watchlists.value.map(({ name }) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
+          options={[
+            { value: "", name: "All instruments" },
+            ...watchlists.value.map(({ name }) => ({ value: name, name })),
+          ]}
+          choose={(to) => setParameters({ list: to })}
+        />
         <button
           type="button"
           aria-expanded={editing}

@@ -1,0 +1,83 @@
+/** A table of rows, described by its columns. With the class `stacks` each row is a card on a phone. */
+import type { ComponentChildren } from "preact";
+
+/** A column. `kind`: class of its heading and cells; `look`: class of its cells alone. */
+export type TableColumn<Row> = {
+  name: string;
+  /** The heading where it says more than the name, such as a zone. */
+  heading?: string;
+  kind?: string;
+  look?: string;
+  title?: (row: Row) => string;
+  /** Whether its cells name their rows. */
+  names?: boolean;
+  show: (row: Row) => ComponentChildren;
+};
+
+/**
+ * @param scroll whether a box scrolls around it, which the keys reach: sideways, or `tall` also down
+ * @param attributes of a row's element
+ */
+export function Table<Row>({
+  label,
+  kind,
+  scroll,
+  columns,
+  rows,
+  keyOf,
+  attributes = () => ({}),
+}: {
+  label: string;
+  kind?: string;
+  scroll?: "wide" | "tall";
+  columns: readonly TableColumn<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+  attributes?: (row: Row) => object;
+}) {
+  const table = (
+    <table class={kind}>
+      <caption class="unseen">{label}</caption>
+      <thead>
+        <tr>
+          {columns.map((column) => (
+            <th key={column.name} scope="col" class={column.kind}>
+              {column.heading ?? column.name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)} {...attributes(row)}>
+            {columns.map((column) => (
+              <Cell key={column.name} column={column} row={row} />
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+  if (scroll === undefined) return table;
+  return (
+    <div class={`scroll ${scroll}`} tabIndex={0} role="region" aria-label={label}>
+      {table}
+    </div>
+  );
+}
+
+function Cell<Row>({ column, row }: { column: TableColumn<Row>; row: Row }) {
+  const { name, kind = "", look = "", title, names = false, show } = column;
+  const looks = `${kind} ${look}`;
+  if (names)
+    return (
+      <th scope="row" class={looks}>
+        {show(row)}
+      </th>
+    );
+  return (
+    <td class={looks} data-name={name} title={title?.(row)}>
+      {show(row)}
+    </td>
+  );
+}
