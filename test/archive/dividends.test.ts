@@ -145,6 +145,19 @@ describe("a dividend that changes and changes back", () => {
     const rows = await rowsOfQuery(pool, "select amount from dividends order by observed_at");
     expect(rows.map(({ amount }) => amount)).toEqual(["1", "2", "1"]);
   });
+
+  test("has a row for the change back behind the quotes of one load, some of which do not tell the security's type", async () => {
+    const { pool, append, load } = await loadingWorld();
+    const quote = (second: number, amt: string, sectyp = "CS") =>
+      answerRecord(at(second), answerXml(equityXml("A", { dividend: { amt }, instrument: { sectyp } })));
+    await append(quote(5, "2"));
+    await load();
+    await append(quote(1, "1"), quote(3, "1", ""), quote(10, "1"));
+    await load();
+
+    const rows = await rowsOfQuery(pool, "select amount from dividends order by observed_at");
+    expect(rows.map(({ amount }) => amount)).toEqual(["1", "2", "1"]);
+  });
 });
 
 test("a quote that says nothing of a dividend changes nothing, before and behind one that does", async () => {

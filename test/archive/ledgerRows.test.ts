@@ -349,6 +349,46 @@ describe("a slot that a killed run left open", () => {
   });
 });
 
+test("an open slot is closed by an entry of its run, whichever market answered, and by no other run's of another market", async () => {
+  const [own, other] = ["0a", "0b"].map((end) => `01940000-0000-7000-8000-0000000000${end}`);
+  const slotAt = instantFromDate(on20th("14:30"));
+  const entry = { ...slotNote("14:30", ["A"]), source: "simulated" as const };
+  const open = () => rowsOfQuery(pool, "select run::text from open_slots");
+  await load({
+    ...{ type: "opened", run: own ?? "", job: "list" },
+    ...{ slotAt, endsAt: instantFromDate(on20th("14:31")), due: ["A"] },
+  });
+
+  await load({ ...entry, run: other ?? "" } as LedgerNote);
+  const before = await open();
+  await load({ ...entry, run: own ?? "" } as LedgerNote);
+
+  expect([before, await open()]).toEqual([[{ run: own }], []]);
+});
+
+test("a watchlist counts as stored for its own account, and an answer also where its time is late because the clock was set back", async () => {
+  const world = await loadingWorld();
+  const watchlist: QuoteCall = { form: "watchlist", watchlist: "MINE", delayed: false };
+  await world.append(
+    answerRecord(at(5), answerXml(equityXml("X")), { request: watchlist, account: "second" }),
+    {
+      kind: "note",
+      at: at(6),
+      note: { type: "clock", source: "account", at: at(6), kind: "set_back", stepMs: -3_600_000 },
+    },
+    answerRecord(at(3_610), answerXml(equityXml("A")), { request: symbolsCall("A"), requestedAt: at(10) }),
+  );
+  await world.load();
+  const windows = [{ from: on20th("22:50"), to: on20th("22:51") }];
+  const wanted = { source: "account" as const, instruments: ["A", "watchlist MINE"], delayed: false };
+
+  const stored = await Promise.all(
+    ["default", "second"].map((account) => readStoredWithin(world.pool, windows, { ...wanted, account })),
+  );
+
+  expect(stored.map((names) => [...(names.get(0) ?? [])].sort())).toEqual([["A"], ["A", "watchlist MINE"]]);
+});
+
 /** Each slot, and what was missed of it. */
 const LEDGER = `
   select to_char(slot_at, 'HH24:MI') || ' ' || due || '=' || stored || '+' || missed as slot,

@@ -52,17 +52,18 @@ function started(options: Partial<LoaderOptions> & Pick<LoaderOptions, "pool" | 
   return { loader, failures, reports, recovered };
 }
 
-describe("rows and position are one", () => {
-  const KILL = `
-    create function kill_session() returns trigger language plpgsql as
-      $$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$;
-    create trigger kill before update on journal_positions for each row execute function kill_session()`;
+const KILL_FUNCTION = `
+  create function kill_session() returns trigger language plpgsql as
+    $$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$`;
+const KILL =
+  "create trigger kill before update on journal_positions for each row execute function kill_session()";
 
+describe("rows and position are one", () => {
   test("a session that is ended after the rows and before the position leaves nothing half", async () => {
     const { pool, append, load } = await loadingWorld();
     const before = await contentOf(pool);
     await append(...answers(5));
-    await pool.query(KILL);
+    await pool.query(`${KILL_FUNCTION}; ${KILL}`);
 
     const error = await load().catch((reason: unknown) => reason);
 
@@ -74,7 +75,7 @@ describe("rows and position are one", () => {
     const { url, pool, journalDir, append } = await loadingWorld();
     const admin = poolOn(url);
     await append(...answers(5));
-    await pool.query(KILL);
+    await pool.query(`${KILL_FUNCTION}; ${KILL}`);
     const onSleep = async () => void (await admin.query("drop trigger if exists kill on journal_positions"));
 
     const { failures, recovered } = started({
@@ -91,7 +92,29 @@ describe("rows and position are one", () => {
       dividends: 5,
       journal_positions: 1,
     });
+    // Numbers of instruments that the session had given out went with it.
+    const named = "select count(*)::int as n from quotes join instruments i on i.id = instrument_id";
+    expect(await rowsOfQuery(pool, named)).toEqual([{ n: 15 }]);
   });
+});
+
+test("each outage is waited for from 250 ms on, and what was told of before it is loaded after it", async () => {
+  const { url, pool, journalDir, append } = await loadingWorld();
+  const admin = poolOn(url);
+  const onSleep = async () => void (await admin.query("drop trigger if exists kill on journal_positions"));
+  const clock = createTestClock(undefined, { onSleep });
+  const { loader, failures, reports } = started({ pool, journalDir, clock });
+  await loader.drain();
+  await pool.query(KILL_FUNCTION);
+  for (const outage of [1, 2]) {
+    await pool.query(KILL);
+    await append(...answers(1, outage));
+    loader.notify((await listSegments(journalDir)).at(-1)?.name ?? "");
+    await until(() => failures.length === outage && loader.failure() === null, "the end of an outage");
+  }
+
+  expect(failures.map(({ waitMs }) => waitMs)).toEqual([250, 250]);
+  expect(reports.map(({ responses }) => responses)).toEqual([1, 1]);
 });
 
 test("a database that is away is tried again after 250 ms, 500 ms, 1 s ... at most 5 s, and nothing is lost", async () => {
@@ -202,6 +225,35 @@ test("a loader loads what is appended once it is notified", async () => {
 
   expect(reports.map(({ responses }) => responses)).toEqual([2, 3]);
   expect(loader.failure()).toBeNull();
+});
+
+test("a loader looks for what other programs have written once a minute, also while it is told of other segments", async () => {
+  const { pool, journalDir, append } = await loadingWorld();
+  const clock = createTestClock();
+  const { loader, reports } = started({ pool, journalDir, clock });
+  await loader.drain();
+  await append(...answers(2));
+
+  for (const second of [25, 50, 75]) {
+    clock.advance(25_000);
+    await append(...answers(1, second));
+    loader.notify((await listSegments(journalDir)).at(-1)?.name ?? "");
+    await until(() => reports.length >= second / 25, "the load of a segment");
+  }
+  await until(() => loader.failure() !== null || reports.length === 4, "the other program's answers");
+
+  expect(reports.map(({ responses }) => responses)).toEqual([1, 1, 2, 1]);
+});
+
+test("a loader tells once since when records were loaded late: the oldest of all that were", async () => {
+  const { pool, journalDir, append } = await loadingWorld();
+  const { loader } = started({ pool, journalDir, clock: createTestClock(at(600)) });
+  for (const from of [10, 60]) {
+    await append(...answers(1, from));
+    await loader.drain();
+  }
+
+  expect([loader.takeLate(), loader.takeLate()]).toEqual([at(10), null]);
 });
 
 test("a loader passes over a segment that its writer has taken back before it was read", async () => {
@@ -346,6 +398,18 @@ describe("when instruments were seen last", () => {
     expect(await lastSeen(pool)).toEqual(["2026-11-20 22:50:02+00"]);
   });
 
+  test("an instrument is described as it was described last, also where an answer from before comes later", async () => {
+    const { pool, append, load } = await loadingWorld();
+    const described = (second: number, desc: string) =>
+      answerRecord(at(second), answerXml(equityXml("A", { instrument: { desc } })));
+    await append(described(2, "LAST"), described(1, "FIRST"), described(3, "LAST"));
+    await load();
+    await append(described(2.5, "BETWEEN"));
+    await load();
+
+    expect(await rowsOfQuery(pool, "select description from instruments")).toEqual([{ description: "LAST" }]);
+  });
+
   test("last_seen_at is brought up to the quotes by a loader whose forerunner was killed between the two", async () => {
     const { pool, append, load } = await loadingWorld();
     await append(...answers(2));
@@ -398,9 +462,10 @@ test("a file that cannot be read keeps no other segment back, is named once, and
   renameSync(path, join(journalDir, "elsewhere"));
   mkdirSync(path);
   const told: (string | undefined)[] = [];
-  let pass: () => void = () => undefined;
-  const minute = new Promise<void>((resolve) => (pass = resolve));
-  const clock = createTestClock(undefined, { onSleep: () => minute });
+  const minutes: (() => void)[] = [];
+  const clock = createTestClock(undefined, {
+    onSleep: () => new Promise<void>((resolve) => minutes.push(resolve)),
+  });
   const stored = () => rowsOfQuery(pool, "select observed_at::text as at from responses order by 1");
 
   const { loader, failures } = started({
@@ -412,9 +477,11 @@ test("a file that cannot be read keeps no other segment back, is named once, and
   const before = [(await stored()).length, await loader.behind(), loader.failure(), [...failures]];
   // A process that is ended and started again meanwhile.
   const again = await load().catch(wrong);
+  minutes.shift()?.();
+  await until(() => minutes.length === 1, "the second minute");
   rmdirSync(path);
   renameSync(join(journalDir, "elsewhere"), path);
-  pass();
+  minutes.shift()?.();
   await until(async () => (await stored()).length === 6, "the file that can be read again");
   await loader.drain();
 

@@ -1,7 +1,7 @@
 /** What survives the end of the program: the count of the calls, and the notes of the ledger. */
 import { describe, expect, jest, test } from "@jest/globals";
 import { createNoteWriter } from "../../src/run/ledgerNotes.ts";
-import { readRecentAnswers } from "../../src/run/callHistory.ts";
+import { readEarlierRuns, readRecentAnswers } from "../../src/run/callHistory.ts";
 import { systemClock } from "../../src/clock.ts";
 import { openCallLog, readCalls, recentCalls } from "../../src/collect/callLog.ts";
 import { EarlierRuns } from "../../src/collect/earlierRuns.ts";
@@ -9,7 +9,7 @@ import { QuotekeeperError } from "../../src/errors.ts";
 import type { LedgerNote } from "../../src/journal/ledger.ts";
 import { instrumentName } from "../../src/market/instrument.ts";
 import { createTestClock } from "../support/clock.ts";
-import { answerRecord, appendAll, at } from "../support/journal.ts";
+import { answerRecord, appendAll, at, symbolsCall } from "../support/journal.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 import { contractsOf } from "./due.ts";
@@ -27,17 +27,17 @@ import {
 test("a run that begins 10 s after another one ended keeps both together within 60 calls a minute", async () => {
   const dir = tempDir();
   const answeredAtSeconds = Array.from({ length: 55 }, (_, call) => call);
-  await appendAll(
-    dir,
-    [-30, -5, ...answeredAtSeconds].map((second) => answerRecord(at(second), "")),
-    { clock: createTestClock() },
-  );
+  const records = [-30, -5, ...answeredAtSeconds].map((second) => answerRecord(at(second), ""));
+  await appendAll(dir, records, { clock: createTestClock() });
   const now = new Date("2026-11-20T22:51:05Z");
   const nothing = {
     ...{ calls: [], requestIds: new Set<string>(), certain: true, closedForMs: 0 },
     thenNow: now,
   };
-  const answers = await readRecentAnswers(dir, nothing, { name: "default", limitWindowMs: 60_000 });
+  const of = { name: "default", limitWindowMs: 60_000 };
+  const answers = await readRecentAnswers(dir, nothing, of);
+  const noted = new Set(records.slice(-9).map(({ requestId }) => requestId));
+  const withoutNoted = await readRecentAnswers(dir, { ...nothing, requestIds: noted }, of);
 
   const world = startWorld({
     start: now.toISOString(),
@@ -50,7 +50,7 @@ test("a run that begins 10 s after another one ended keeps both together within 
     const ms = Date.parse("2026-11-20T22:50:00Z") + second * 1_000;
     return { ...(world.calls[0] as SeenCall), sentAt: ms, answeredAt: ms };
   });
-  expect(answers).toHaveLength(49);
+  expect([answers.length, withoutNoted.length]).toEqual([49, 40]);
   expect(mostInWindow([...before, ...world.calls], 60_000)).toBeLessThanOrEqual(60);
   expect(world.calls.length).toBeGreaterThan(120);
 });
@@ -91,6 +91,20 @@ test("a run that begins when nothing was asked for a minute counts from nothing"
   const thenNow = new Date("2026-11-20T22:51:05Z");
 
   expect(recentCalls({ calls: [], certain: true, closedForMs: 0, thenNow }, [])).toBeNull();
+});
+
+test("of the answers of earlier runs those of the markets that are polled tell what was asked", async () => {
+  const dir = tempDir();
+  const simulated = { kind: "simulated" as const, name: "simulated" };
+  await appendAll(dir, [
+    answerRecord(at(1), answerXml(equityXml("GE")), { request: symbolsCall("GE") }),
+    answerRecord(at(2), answerXml(equityXml("KO")), { request: symbolsCall("KO"), source: simulated }),
+  ]);
+  const jobs = [{ schedule: { current: () => new Date(at(0)) } as never }];
+
+  const earlier = await readEarlierRuns(dir, { jobs, sources: new Set(["account"]), now: new Date(at(30)) });
+
+  expect([...earlier.lastSeenMs.keys()]).toEqual(["GE"]);
 });
 
 describe("a restart", () => {

@@ -4,7 +4,9 @@ import { dirname, join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
 import { digestsQuery, rowsQuery } from "../../src/archive/export/exportQueries.ts";
 import { EXPORT_TABLES, type ExportTable, readColumns } from "../../src/archive/export/tables.ts";
+import { exportArchive } from "../../src/export/exportArchive.ts";
 import type { Manifest } from "../../src/export/manifest.ts";
+import { PROCESSES } from "../../src/processes.ts";
 import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, handOnDatabases } from "../support/database.ts";
@@ -232,6 +234,17 @@ test("decimals that need more than eighteen digits make their column wider in al
   ]);
   expect(await duckdbRows(`select count(*) as n from '${out}/quotes/*/*.parquet'`)).toEqual([{ n: "5" }]);
   expect(stderr).toContain('"column":"last"');
+  const progress: number[] = [];
+  await exportArchive({
+    ...{ pool: world.pool, out: join(tempDir(), "out"), format: "parquet", raw: false, replace: false },
+    ...{ from: null, to: null, symbols: null, program: "", writtenAt: "", processes: PROCESSES },
+    tables: EXPORT_TABLES.filter(({ name }) => name === "quotes"),
+    signal: new AbortController().signal,
+    onProgress: ({ rows }) => progress.push(rows),
+    onWidened: () => undefined,
+  });
+  // Rows that are written again count once.
+  expect(progress.at(-1)).toBe(5);
 });
 
 test.each(["NaN", "Infinity", "1e30 + 1e-10"])(
@@ -248,6 +261,15 @@ test.each(["NaN", "Infinity", "1e30 + 1e-10"])(
     expect(readdirSync(dirname(out))).toEqual([]);
   },
 );
+
+test("values that no DECIMAL holds together end the export, though each of them alone fits one", async () => {
+  const world = await exportableArchive();
+  await world.pool.query("update quotes set ask = case instrument_id when 3 then 1e30 else 0.12345678 end");
+
+  const { exitCode, stderr } = await exported("--format parquet", { url: world.url });
+
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining("EXPORT_UNREPRESENTABLE: quotes.ask")]);
+});
 
 test("CSV of an export follows RFC 4180, tells NULL from an empty text, and keeps the digits of the database", async () => {
   const { out } = await exported("--format csv --tables instruments,quotes");

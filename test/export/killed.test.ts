@@ -1,9 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
+import { namingWrites } from "../../src/export/hashedFile.ts";
+import { openStage } from "../../src/export/stage.ts";
+import { PROCESSES } from "../../src/processes.ts";
 import { capturedEdges, run } from "../cli/edges.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { freshDatabase } from "../support/database.ts";
@@ -66,6 +69,43 @@ test("a replacement that was killed between its two renames leaves the export fr
   expect(exitCode).toBe(1);
   expect(stderr).toContain("EXPORT_EXISTS");
   expect(readdirSync(dir)).toEqual(["out"]);
+});
+
+test("a replacement that was killed behind its two renames leaves nothing in the way of the next ones", async () => {
+  const dir = tempDir();
+  const args = ["export", "--format", "csv", "--tables", "sources", "--out", join(dir, "out"), "--replace"];
+  await run(args, env);
+  cpSync(join(dir, "out"), join(dir, ".out.replaced"), { recursive: true });
+
+  const { exitCode, stderr } = await run(args, env);
+
+  expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining("EXPORT_WRITE_FAILED")]);
+  expect(readdirSync(dir)).toEqual(["out"]);
+});
+
+test("what came to an export's place while it was written is not replaced", async () => {
+  const out = join(tempDir(), "out");
+  const stage = await openStage(out, { replace: true, processes: PROCESSES });
+  mkdirSync(out);
+  writeFileSync(join(out, "notes.txt"), "");
+
+  await expect(stage.publish()).rejects.toMatchObject({ code: "EXPORT_EXISTS" });
+
+  expect(readdirSync(out)).toEqual(["notes.txt"]);
+  await stage.discard();
+});
+
+test("a connection that breaks while an export is written is no fault of its directory", () => {
+  const failed = (code: string): unknown => {
+    try {
+      return namingWrites("/data/out")(Object.assign(new Error(code), { code, syscall: "read" }));
+    } catch (error) {
+      return error;
+    }
+  };
+
+  expect(failed("ECONNRESET")).toMatchObject({ code: "ECONNRESET" });
+  expect(failed("EIO")).toMatchObject({ code: "EXPORT_WRITE_FAILED", detail: "/data/out: EIO" });
 });
 
 test("what another export is still writing beside it is left alone", async () => {

@@ -68,7 +68,7 @@ test("a row group of more rows than ours have, and more rows than the manifest s
   });
 });
 
-test("a page of more values than its row group has rows is refused by its header", async () => {
+test("pages of more values than their row group has rows are refused by their headers", async () => {
   const bytes = readFileSync(await bomb());
   const slice = (from: number, to = bytes.length) =>
     Promise.resolve(Uint8Array.from(bytes.subarray(from, to)).buffer);
@@ -76,9 +76,11 @@ test("a page of more values than its row group has rows is refused by its header
   const [group] = row_groups;
   if (!group) throw new Error("no row group");
 
-  await expect(requirePages({ ...group, num_rows: 2n }, slice)).rejects.toThrow(
-    /has more values than its 2 rows/,
-  );
+  // All pages together, too: each of them has fewer than that.
+  for (const rows of [2, MANY - 1])
+    await expect(requirePages({ ...group, num_rows: BigInt(rows) }, slice)).rejects.toThrow(
+      `has more values than its ${rows} rows`,
+    );
 });
 
 test("a page that unpacks to more than its header says is refused packed", async () => {

@@ -1,5 +1,13 @@
 /** The files that `sql` keeps of the database's rows: the second statement reads them, and nothing that has changed since. */
-import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { askSql } from "../../src/lake/sql/askSql.ts";
@@ -9,7 +17,7 @@ import { run } from "../cli/edges.ts";
 import { handOnDatabases } from "../support/database.ts";
 import { see } from "../support/observations.ts";
 import { tempDir } from "../support/tempDir.ts";
-import { late, old, type World } from "./lakeWorld.ts";
+import { dayOf, late, old, type World } from "./lakeWorld.ts";
 
 handOnDatabases();
 
@@ -102,6 +110,19 @@ test("every row of the date that is not over is seen at once, and only hours tha
   expect(seen).toEqual(truths);
   expect([files.length, after.length]).toEqual([2, 2]);
   expect([files[0] === after[0], files[1] === after[1]]).toEqual([true, false]);
+
+  // Days later, the date is over: a statement that does not ask for it removes its hours all the same.
+  const dir = join(dataDir, "cache", "sql", "files");
+  const names = readdirSync(dir, { recursive: true, encoding: "utf8" });
+  const note = join(dir, names.find((name) => name.endsWith(".json")) ?? "");
+  const ofHour = JSON.parse(readFileSync(note, "utf8")) as { file: string };
+  const file = `2026-01-05-2026-01-05T14-${ofHour.file.slice(-24)}`;
+  renameSync(join(note, "..", ofHour.file), join(note, "..", file));
+  rmSync(note);
+  writeFileSync(join(note, "..", "2026-01-05-2026-01-05T14.json"), JSON.stringify({ ...ofHour, file }));
+  const bounded = "select 1 from quotes where observed_at >= timestamptz '2026-02-01 05:00:00+00'";
+  await asked(world, dataDir, bounded);
+  expect(datesOf(kept(dataDir))).not.toContain("2026-01-05");
 });
 
 test("a statement reads its own snapshot to the end, though another one replaces and removes the files meanwhile", async () => {
@@ -180,7 +201,7 @@ test("a file of the cache that is cut, or not described, is written again; witho
   expect(without.stderr).toMatch(/, copied for this statement alone: .* cannot be written \(\w+\)\.\n$/u);
 });
 
-test("rows that came late to a date that the lake has no file of are in the answer, and only dates that the statement names are copied", async () => {
+test("rows that came late to a date that the lake has no file of are in the answer, also where a run was cut short at the date, and only dates that the statement names are copied", async () => {
   const world = await old();
   const dataDir = tempDir();
   await world.lake();
@@ -190,12 +211,19 @@ test("rows that came late to a date that the lake has no file of are in the answ
 
   const { stdout } = await run(["sql", "--csv", QUOTES], env);
   const ofLake = kept(dataDir);
+  const { tables, ...day } = dayOf(world.out, "2026-02-02");
+  const written = tables.filter(({ name }) => name !== "quotes");
+  writeFileSync(
+    join(world.out, "days", "2026-02-02.json"),
+    JSON.stringify({ ...day, complete: false, tables: written }),
+  );
+  const cutShort = await run(["sql", "--csv", QUOTES], env);
   const named = tempDir();
   await asked(world, named, "select * from quotes where observed_at >= timestamptz '2026-01-31 05:00:00+00'");
   const ofBars = tempDir();
   await asked(world, ofBars, "select * from bars_1d where date = '2026-01-12' or date = '2026-01-31'");
 
-  expect(stdout.split("\n")[1]).toBe(await truth(world));
+  for (const answer of [stdout, cutShort.stdout]) expect(answer.split("\n")[1]).toBe(await truth(world));
   expect(datesOf(ofLake)).toEqual(["2026-01-20"]);
   expect(datesOf(kept(named))).toEqual(["2026-01-31", "2026-02-02"]);
   expect(kept(ofBars).length).toBeGreaterThan(0);

@@ -1,5 +1,5 @@
 /** The accounts that a collector calls: they come and go with their leases, and with the files. */
-import { afterEach, expect, test } from "@jest/globals";
+import { afterEach, expect, jest, test } from "@jest/globals";
 import type { Account } from "../../src/accounts/account.ts";
 import { keepAccounts, wantAccount } from "../../src/archive/ledger/accountRows.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
@@ -14,6 +14,7 @@ import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 import { steppedClock } from "../support/steppedClock.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
 
 const { pool } = await freshDatabase();
 
@@ -104,7 +105,7 @@ test("one whose limit changed comes anew; one that is as before is not touched, 
   expect(calledNow()).toEqual(["main", "second"]);
 });
 
-test("what the job files say of single days is told to the archive, and that it has changed", async () => {
+test("what the job files say of single days is told to the archive, and that it has changed, as soon as the archive takes it", async () => {
   const { dataDir, accounts, collector, log, clock } = await collecting(["main"]);
   const told = { pool, dataDir, accounts, collector, log, clock };
   const closes = async (): Promise<unknown[]> => {
@@ -120,8 +121,25 @@ test("what the job files say of single days is told to the archive, and that it 
   const early = await closes();
   (await followOperator({ ...told, calendar: () => [{ date: "2026-11-25", kind: "closed" }] }))();
 
+  const closed = await closes();
+  await pool.query("alter table calendar_days rename to elsewhere");
+  const intervals = new Set<() => void>();
+  jest.spyOn(globalThis, "setInterval").mockImplementation(((look: () => void) => {
+    intervals.add(look);
+  }) as never);
+  const again = [{ date: "2026-11-24", kind: "early" as const, close: "13:03" }];
+  const stop = await followOperator({ ...told, calendar: () => again });
+  jest.restoreAllMocks();
+  await pool.query("alter table elsewhere rename to calendar_days");
+  await until(async () => {
+    intervals.forEach((look) => look());
+    return (await closes()).length === 2;
+  }, "the days of the job files");
+  stop();
+
   expect(early).toEqual(["2026-11-24 18:03:00+00", "2026-11-25 21:00:00+00"]);
-  expect(await closes()).toEqual(["2026-11-24 21:00:00+00"]);
+  expect(closed).toEqual(["2026-11-24 21:00:00+00"]);
+  expect(await closes()).toEqual(early);
 });
 
 test("the operator's word is taken up, told back, and known to the next run while the database is away", async () => {

@@ -79,3 +79,21 @@ test("the remedy of an outage is said once a minute, whatever else is said meanw
   const counted = [...full, ...again].map(([, fields]) => (fields as { repeated?: number }).repeated ?? 0);
   expect(full.length + counted.reduce((sum, each) => sum + each, 0)).toBe(60);
 });
+
+test("a complaint that was counted within another one's minute is held back for a minute from then on", () => {
+  const { lines, clock, log } = calm();
+
+  log.error({}, "SERVICE_QUOTA: refused");
+  clock.advance(10_000);
+  log.error({}, "SERVICE_QUOTA: refused");
+  clock.advance(55_000);
+  log.warn({}, "the dashboard could not read the archive");
+  clock.advance(5_000);
+  log.error({}, "SERVICE_QUOTA: refused");
+
+  expect(lines.map(([, , message]) => message)).toEqual([
+    "SERVICE_QUOTA: refused",
+    "again: SERVICE_QUOTA",
+    "the dashboard could not read the archive",
+  ]);
+});

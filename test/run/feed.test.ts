@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { createObserver } from "../../src/clock.ts";
 import { openFeed } from "../../src/run/feed.ts";
@@ -7,6 +9,7 @@ import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
 import { startSimulatedService } from "../support/simulatedService.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
 
 test("the simulated service keeps its own time when the machine's clock is set back, and answers as soon as calls are signed by it", async () => {
   const clock = createTestClock("2026-11-20T15:00:00Z");
@@ -64,4 +67,26 @@ test("of two accounts whose services tell different times, each signs by its own
   } finally {
     for (const feed of feeds) await feed.close();
   }
+});
+
+test("a refusal counts for the market that answered last, and the next start at the same address alone knows that market", async () => {
+  const clock = createTestClock();
+  const dataDir = tempDir();
+  const open = (baseUrl: string) => {
+    const feed = { kind: "account" as const, baseUrl, credentials: credentialsOf("main") };
+    const account = { name: "main", feed, limit: 60, limitGiven: true, limitWindowMs: 60_000 };
+    return openFeed(account, { dataDir, clock, observe: createObserver(clock) });
+  };
+  const [here, elsewhere] = ["https://here.example", "https://elsewhere.example"];
+  const first = await open(here);
+  const before = first.sourceOf({ status: 503, headers: {} });
+  first.sourceOf({ status: 200, headers: { "x-quotekeeper-source": "simulated" } });
+  const refusal = first.sourceOf({ status: 503, headers: {} });
+  await until(() => existsSync(join(dataDir, "service.json")), "the note of the market");
+
+  const others = [await open(here), await open(elsewhere)];
+
+  expect([before.kind, refusal.kind]).toEqual(["account", "simulated"]);
+  expect(others.map((feed) => feed.ledgerSource())).toEqual(["simulated", "account"]);
+  for (const feed of [first, ...others]) await feed.close();
 });

@@ -23,6 +23,7 @@ beforeEach(() => {
   mkdirSync(join(dir, "below"), { recursive: true });
   taken = [];
   said = [];
+  held = false;
 });
 
 afterEach(() => {
@@ -162,7 +163,7 @@ describe("a job file", () => {
   });
 });
 
-test("what cannot be taken up yet is tried at each look, and told once", async () => {
+test("what cannot be taken up yet is tried at each look, and told once for each change", async () => {
   write("list.yaml", GE_JOB);
   await follow();
   held = true;
@@ -176,6 +177,12 @@ test("what cannot be taken up yet is tried at each look, and told once", async (
   held = false;
   await look();
   expect(symbolsTaken()).toEqual([["KO"]]);
+
+  held = true;
+  write("list.yaml", GE_JOB.replace("GE", "IBM"));
+  await look();
+  await look();
+  expect(said.filter((line) => line.includes("cannot be taken up yet"))).toHaveLength(2);
 });
 
 test("a list of symbols in a directory below is looked at as well", async () => {

@@ -21,9 +21,10 @@ function world({ byNpm = false } = {}) {
       return () => (time.look = null);
     },
   };
-  const stop = createInterruptions(signals, { ticks, byNpm }).listen((signal) => told.push(signal));
+  const { listen } = createInterruptions(signals, { ticks, byNpm });
+  const stop = listen((signal) => told.push(signal));
   return {
-    ...{ told, exits, signals, listeners, stop },
+    ...{ told, exits, signals, listeners, stop, listen },
     send: (signal: NodeJS.Signals) => listeners.get(signal)?.(signal),
     pass: (ms: number) => {
       time.nowMs += ms;
@@ -91,5 +92,15 @@ describe("who asks the program to end", () => {
     stop();
 
     expect({ signals: listeners.size, looking: isLooking() }).toEqual({ signals: 0, looking: false });
+  });
+
+  test("of two who listen, the one that is left hears of Ctrl-C when the other has stopped listening", () => {
+    const { listen, stop, send, told } = world();
+    listen((signal) => told.push(`left: ${signal}`));
+
+    stop();
+    send("SIGINT");
+
+    expect(told).toEqual(["left: SIGINT"]);
   });
 });

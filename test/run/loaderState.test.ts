@@ -2,12 +2,16 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import type { Archive } from "../../src/run/archive.ts";
+import { openLoading } from "../../src/run/journalLoading.ts";
 import { keepLoaderState, readLoaderState } from "../../src/run/loaderState.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, at } from "../support/journal.ts";
+import { silentLog } from "../support/silentLog.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
 import { run } from "../cli/edges.ts";
 
 const STUCK = new QuotekeeperError("DATABASE_FAILED", "127.0.0.1:5432/quotes: 42P05");
@@ -92,4 +96,30 @@ test("status names it in the line of the database, exit code 1, and no longer on
     /^database +ATTENTION +DATABASE_FAILED: .* Loading has failed since 2026-11-20 17:50:00 New York\.$/m,
   );
   expect(after.stdout).toMatch(/^database +ok /m);
+});
+
+test("the size of what is not loaded is looked up again each half minute", async () => {
+  const { pool } = await freshDatabase();
+  const journalDir = tempDir();
+  const clock = createTestClock();
+  const archive = { pool, address: "127.0.0.1/quotes", revive: () => Promise.resolve() } as Archive;
+  const { loader, lag } = openLoading(
+    {
+      ...{ config: { dataDir: tempDir() }, archive, clock, schemaReady: Promise.resolve(true) },
+      ...{ log: silentLog as never, calm: { ...silentLog, flush: () => undefined } },
+      onChange: () => undefined,
+    },
+    journalDir,
+  );
+  await loader.drain();
+  await lag.look();
+  const atFirst = lag.bytes();
+
+  await appendAll(journalDir, [answerRecord(at(0), "")]);
+  const soon = lag.bytes();
+  clock.advance(30_000);
+  await until(() => (lag.bytes() ?? 0) > 0, "what is not loaded");
+
+  expect([atFirst, soon]).toEqual([0, 0]);
+  await loader.close(1_000);
 });

@@ -13,7 +13,7 @@ import { openSettler, type Settler } from "../../src/run/settleDowntime.ts";
 import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { emptyArchive, rowsOfQuery } from "../support/archive.ts";
-import { createTestClock } from "../support/clock.ts";
+import { createTestClock, type TestClock } from "../support/clock.ts";
 import { inTransaction } from "../../src/archive/connect/transaction.ts";
 import { placeAccounts } from "../../src/archive/ledger/accountRows.ts";
 import { freshDatabase } from "../support/database.ts";
@@ -101,6 +101,7 @@ async function alive(
   take: (since?: Date) => Promise<void>;
   look: () => Promise<void>;
   loader: Loader;
+  clock: TestClock;
   told: number;
   settled: number;
 }> {
@@ -150,7 +151,7 @@ async function alive(
     settler.began(mine, since ?? null);
     return look();
   };
-  return Object.assign(alive, { settler, take, look, loader });
+  return Object.assign(alive, { settler, take, look, loader, clock });
 }
 
 function fail(why: unknown): never {
@@ -242,6 +243,36 @@ describe("slots of an account that nobody called", () => {
       ...["14:30 one 1=1+0", "14:31 one 1=0+1: AAPL down", "14:32 one 1=0+1: AAPL down", "14:33 one 1=1+0"],
     ]);
   });
+});
+
+test("slots of an account are down since the last run before the first start that nobody has accounted for, however long ago", async () => {
+  const b = new Machine();
+  await b.append(settled("one", "14:00", ["AAPL"]), settled("one", "14:33", ["AAPL"]));
+  await b.load();
+
+  await (await alive(b, { mine: ["one"], now: "14:34:20" })).take(on20th("14:15:30"));
+
+  const down = (await ledger()).filter(
+    (share) => share === `${String(share).slice(0, 5)} one 1=0+1: AAPL down`,
+  );
+  expect(down).toHaveLength(32);
+});
+
+test("slots of an account are down while a collector that has called it before does not call it", async () => {
+  const b = new Machine();
+  await b.append(settled("one", "14:30", ["AAPL"]));
+  await b.load();
+  const collector = await alive(b, { mine: ["one"], now: "14:31:20" });
+  await collector.take();
+  await b.append(settled("one", "14:31", ["AAPL"]));
+  await b.load();
+
+  collector.settler.began(["one"], null, on20th("14:34:20"));
+  await collector.look();
+
+  expect(await ledger()).toEqual([
+    ...["14:30 one 1=1+0", "14:31 one 1=1+0", "14:32 one 1=0+1: AAPL down", "14:33 one 1=0+1: AAPL down"],
+  ]);
 });
 
 test("a downtime that the database does not let settle is settled 30 s later", async () => {
@@ -400,12 +431,32 @@ describe("a journal that is loaded a day later", () => {
     await other.take();
     expect(await ledger()).toEqual([]);
 
+    // So long ago that slots before the take-over are looked through no more for what others have begun.
+    other.clock.advance(200_000);
     await a.load();
     await other.look();
 
     expect(await ledger()).toEqual([
       ...["14:30 one 1=1+0", "14:31 one 1=0+1: AAPL down", "14:32 one 1=0+1: AAPL down"],
     ]);
+  });
+
+  test("answers that are loaded a day later count as stored once others have settled their slot, whatever else comes late meanwhile", async () => {
+    const [a, b] = [new Machine(), new Machine()];
+    await a.append(opened(RUNS.a, "one", "14:31", ["AAPL", "GE"]));
+    await a.load();
+    const late = await alive(b, { mine: [], now: "20:00" });
+    for (const time of ["14:31:20", "14:40:10"]) {
+      await b.append(answered("one", time, "GE"));
+      await late.loader.drain();
+      await late.look();
+    }
+
+    await a.append(settled("one", "14:31", ["AAPL", "GE"], ["AAPL", "down"], ["GE", "down"]));
+    await a.load();
+    await late.look();
+
+    expect(await ledger()).toEqual(["14:31 one 2=1+1: AAPL down"]);
   });
 
   test("a journal that is loaded later leaves the slot that lasts to the collector that calls the account now", async () => {

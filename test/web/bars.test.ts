@@ -43,17 +43,19 @@ beforeAll(async () => {
   );
   await followOwnRows(pool);
   await pool.query(
-    "insert into due_sets (id, digest, instruments) values (1, 'a', '{AAPL,MSFT}'), (2, 'b', '{MSFT}')",
+    "insert into due_sets (id, digest, instruments) values (1, 'a', '{AAPL,MSFT}'), (2, 'b', '{MSFT}'), (3, 'c', '{LONG}')",
   );
   await pool.query(`
     insert into slots (job, slot_at, source_id, due, stored, missed, due_set_id)
     values ('us', '2026-11-17 15:00:10Z', 1, 2, 1, 1, 1), ('us', '2026-11-17 15:00:40Z', 1, 2, 0, 2, 1),
            ('us', '2026-11-17 15:07Z', 1, 2, 0, 2, 1), ('ms', '2026-11-17 15:07Z', 1, 1, 0, 1, 2),
-           ('us', '2026-11-17 15:08Z', 2, 2, 0, 2, 1), ('us', '2026-11-18 15:00Z', 1, 2, 1, 1, 1);
+           ('us', '2026-11-17 15:08Z', 2, 2, 0, 2, 1), ('us', '2026-11-18 15:00Z', 1, 2, 1, 1, 1),
+           ('long', '2026-12-01 15:00:10Z', 1, 1, 0, 1, 3), ('long', '2026-12-01 15:01:10Z', 1, 1, 0, 1, 3);
     insert into misses (job, slot_at, source_id, instrument, reason)
     values ('us', '2026-11-17 15:00:10Z', 1, 'AAPL', 'budget'), ('us', '2026-11-17 15:00:40Z', 1, 'AAPL', 'budget'),
            ('us', '2026-11-17 15:07Z', 1, '*', 'down'), ('ms', '2026-11-17 15:07Z', 1, '*', 'down'),
-           ('us', '2026-11-17 15:08Z', 2, '*', 'down'), ('us', '2026-11-18 15:00Z', 1, 'AAPL', 'refused')`);
+           ('us', '2026-11-17 15:08Z', 2, '*', 'down'), ('us', '2026-11-18 15:00Z', 1, 'AAPL', 'refused'),
+           ('long', '2026-12-01 15:00:10Z', 1, 'LONG', 'budget'), ('long', '2026-12-01 15:01:10Z', 1, 'LONG', 'budget')`);
 });
 
 const ask = askOn(reader);
@@ -187,21 +189,29 @@ test("what is missing in a chart by dates is told date by date", async () => {
 
 test("what is missing in a chart stands in the file beside the bar that had begun", async () => {
   const { get } = await openDashboard({ pool: reader });
+  const linesOf = async (query: string): Promise<string[]> =>
+    (await (await get(`/api/bars.csv?source=1&${query}`)).text()).trim().split("\r\n");
+  const missing = (lines: readonly string[]): string[][] =>
+    lines
+      .filter((line) => /,[1-9]\d*,(us|long) /.test(line))
+      .map((line) => line.split(",").slice(6, 7).concat(line.split(",").slice(16, 18)));
+  const ofDay = "instrument=1&from=2026-11-17&to=2026-11-17";
 
-  const response = await get(
-    "/api/bars.csv?instrument=1&source=1&interval=5m&from=2026-11-17&to=2026-11-17&indicators=sma2&compare=MSFT",
-  );
-  const lines = (await response.text()).trim().split("\r\n");
+  const lines = await linesOf(`${ofDay}&interval=5m&indicators=sma2&compare=MSFT`);
+  const minutes = await linesOf(`${ofDay}&interval=1m`);
+  // More than there may be: they come two minutes wide.
+  const wider = await linesOf("instrument=3&sessions=30&interval=1m");
 
   expect(lines[0]).toMatch(/,missing,reasons,sma2,close_MSFT$/);
-  expect(
-    lines
-      .filter((line) => /,[1-9]\d*,us /.test(line))
-      .map((line) => line.split(",").slice(6, 7).concat(line.split(",").slice(16, 18))),
-  ).toEqual([
+  expect(missing(lines)).toEqual([
     ["2026-11-17T15:00:00Z", "2", "us budget 2"],
     ["2026-11-17T15:05:00Z", "1", "us down 1"],
   ]);
+  expect(missing(minutes)).toEqual([
+    ["2026-11-17T15:00:00Z", "2", "us budget 2"],
+    ["2026-11-17T15:07:00Z", "1", "us down 1"],
+  ]);
+  expect(missing(wider)).toEqual([["2026-12-01T15:00:00Z", "2", "long budget 2"]]);
 });
 
 test("a query of the chart that makes no sense is refused with what is wrong about it", async () => {

@@ -53,16 +53,22 @@ const rowsAt = (minute: number, count: number): QuoteRow[] =>
 async function serveEvents() {
   const time = steppedClock();
   const news: QuoteRow[][] = [];
+  const asked: string[] = [];
+  let held = Promise.resolve();
   const events = createEvents({
     clock: time.clock as Clock,
     log: LOG,
     now: async () => ({}) as NowView,
-    quotesSince: async () => news.shift() ?? [],
+    quotesSince: async (since) => {
+      asked.push(since);
+      await held;
+      return news.shift() ?? [];
+    },
   });
-  const server = createServer((asked, answer) => {
-    const accepted = asked.headers["accept-encoding"] as string | undefined;
+  const server = createServer((incoming, answer) => {
+    const accepted = incoming.headers["accept-encoding"] as string | undefined;
     const wanted = { names: "all", columns: ["last", "description"] } as const;
-    const { from = "127.0.0.1", yields } = asked.headers;
+    const { from = "127.0.0.1", yields } = incoming.headers;
     const who = { ip: String(from), yields: yields === "true", isStillAllowed: () => true };
     const full = events.listen(answer, { wanted, headers: {}, accepted, ...who });
     if (full) answer.writeHead(503).end(JSON.stringify(full));
@@ -83,8 +89,18 @@ async function serveEvents() {
     await until(looked, "the end of the next look");
     expect(other.destroyed).toBe(false);
   };
-  return { news, look, open: (headers = {}) => opened({ ...options, headers }) };
+  /** Looks last until the function that is returned is called. */
+  const hold = (): (() => void) => {
+    let go: () => void = none;
+    held = new Promise((resolve) => (go = resolve));
+    return go;
+  };
+  return { news, asked, hold, look, open: (headers = {}) => opened({ ...options, headers }) };
 }
+
+/** A quote of each of these times of 22 November, when the looks are made. */
+const rowsOn22nd = (...times: string[]): QuoteRow[] =>
+  times.flatMap((time) => rowsAt(1, 1).map((row) => ({ ...row, observedAt: `2026-11-22T${time}Z` })));
 
 /** A page that has not begun to read. */
 function opened(options: RequestOptions): Promise<IncomingMessage> {
@@ -142,6 +158,53 @@ test("a page that reads nothing for more than a minute is let go", async () => {
   expect(before).toBe(false);
   expect(await gone).toBe(true);
   expect(page.complete).toBe(false);
+});
+
+test("a page that reads now and then is not let go, though much waits for it all the time", async () => {
+  const { news, look, open } = await serveEvents();
+  news.push(rowsAt(1, 2 * MANY));
+  const page = await open();
+  let [gone, bytes, pauseAt] = [false, 0, (MANY * DESCRIPTION.length) / 2];
+  page.on("close", () => (gone = true)).on("error", none);
+
+  for (let times = 0; times < 40; times++) await look();
+  page.on("data", (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes > pauseAt) page.pause();
+  });
+  await until(() => page.isPaused(), "ten megabytes");
+  for (let times = 0; times < 40; times++) await look();
+  pauseAt = 2 * MANY * DESCRIPTION.length;
+  page.resume();
+  await until(() => gone || bytes > pauseAt, "all of it");
+
+  expect(gone).toBe(false);
+});
+
+test("a look begins behind the newest row of the one before, in whatever order its rows came", async () => {
+  const { news, asked, look } = await serveEvents();
+  news.push(rowsOn22nd("05:49:40", "05:49:30"));
+
+  for (let times = 0; times < 3; times++) await look();
+
+  expect(asked.at(-1)).toBe("2026-11-22T05:49:40Z");
+});
+
+test("a page that comes while a look is under way is told what was stored while the page came", async () => {
+  const { news, asked, hold, look, open } = await serveEvents();
+  news.push(rowsOn22nd("05:49:40"));
+  for (let times = 0; times < 2; times++) await look();
+  const [go, before] = [hold(), asked.length];
+  const looking = look();
+  await until(() => asked.length > before, "the beginning of a look");
+
+  (await open()).resume();
+  go();
+  await looking;
+  await look();
+
+  // Five seconds before the look.
+  expect(asked.slice(before)).toEqual(["2026-11-22T05:49:40Z", "2026-11-22T05:48:59.000Z"]);
 });
 
 /** Opens pages of some addresses, one after the other. @returns the text that each was sent when it ended, by its address and place */

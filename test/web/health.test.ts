@@ -276,6 +276,21 @@ test("take-overs tell which collector took which account, newest first", async (
   ]);
 });
 
+test("each market's Health is kept for a minute for itself, and one that could not be read is not kept", async () => {
+  const sources = { ...SOURCES, feed: { simulated: false, address: "https://broker.example" } };
+  const { get } = await openDashboard({ pool: reader, sources });
+  const ofDay = `/api/health?from=${iso(FROM_MS)}&to=${iso(FROM_MS + DAY_MS)}`;
+  await pool.query("alter table responses rename to elsewhere");
+  const failed = await get(ofDay);
+  await pool.query("alter table elsewhere rename to responses");
+
+  const answers = [await get(ofDay), await get(`${ofDay}&source=simulated`)];
+
+  expect([failed, ...answers].map(({ status }) => status)).toEqual([503, 200, 200]);
+  const views = (await Promise.all(answers.map((answer) => answer.json()))) as HealthView[];
+  expect(views.map(({ misses }) => misses.length > 0)).toEqual([true, false]);
+});
+
 test("another market of the same time is named, and shown when it is asked for", async () => {
   const account = await health(FROM_MS, FROM_MS + DAY_MS);
   const simulated = await health(FROM_MS, FROM_MS + DAY_MS, "&source=simulated");

@@ -137,3 +137,14 @@ test("a bar without a volume has none, and the sum goes on behind it", async () 
     "2026-11-18 14:32:59.999999 A 152 120",
   ]);
 });
+
+test("a bar that was imported is another one behind other bars of its day", async () => {
+  const world = await backfillWorld();
+  const bar = "A,2026-11-18T09:31:00,151,50\n";
+  await backfill(world, files(`${HEADER}\n${bar}`, BARS));
+
+  const behind = files(`${HEADER}\nA,2026-11-18T09:30:00,150,100\n${bar}`, BARS);
+  const { report } = await backfill(world, behind, "--from", "2026-11-18T09:31:00-05:00");
+
+  expect(report).toMatchObject({ newAnswers: 1, repeated: 0, deadLettered: 1 });
+});

@@ -133,6 +133,11 @@ test("of several corrections the newest counts, whichever is read again", async 
   const { world, final } = await corrected();
   const newest = files(FINAL.replace("151.5", "151.75"));
   await backfill(world, newest, "--replace");
+  // Written again, the older piece stands behind the newer one in the table.
+  await world.pool.query(
+    `update responses set outcome = outcome
+     where observed_at = (select min(observed_at) from responses where request ? 'replaces')`,
+  );
 
   const again = await backfill(world, final, "--replace");
 
@@ -208,4 +213,16 @@ test("--replace goes with --csv and a map alone", async () => {
   expect([journal.exitCode, exported.exitCode]).toEqual([2, 2]);
   expect(journal.stderr).toContain("--replace does not go with --journal");
   expect(exported.stderr).toContain("--replace does not go with --csv and a directory");
+});
+
+test("a rebuild leaves rows of one source alone that bear the times of another's, with other values", async () => {
+  const world = await backfillWorld();
+  for (const name of ["one", "two"])
+    await backfill(world, files(name === "one" ? PARTIAL : FINAL), "--name", name);
+  const before = await contentIn(world.pool);
+
+  const { exitCode } = await run(["backfill", "--journal", "--rebuild"], world.env);
+
+  expect(exitCode).toBe(0);
+  expect(await contentIn(world.pool)).toEqual(before);
 });

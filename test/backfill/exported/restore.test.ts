@@ -111,6 +111,8 @@ describe.each([
     const next =
       "insert into instruments (security_type, symbol, first_seen_at, last_seen_at) values ('CS', 'NEW', now(), now()) returning id";
     expect(await rowsOfQuery(world.pool, next)).toEqual([{ id: 51 }]);
+    const source = "insert into sources (kind, name) values ('import', 'next') returning id";
+    expect(await rowsOfQuery(world.pool, source)).toEqual([{ id: 10 }]);
   });
 });
 

@@ -111,6 +111,39 @@ test("a slot whose quote another machine's journal brings is filled, with its so
   ]);
 });
 
+test("--gaps fills a slot by a quote of the market that was polled, though an import has an earlier one", async () => {
+  const world = await backfillWorld();
+  await loaded(world, [
+    answer(DAY, "14:30:20", "MSFT", "300.00"),
+    slots(DAY, ["14:30"], [["MSFT", "transport"]]),
+  ]);
+  await world.pool.query("insert into sources (kind, name) values ('import', 'csv')");
+  await world.pool.query(
+    `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
+     select q.observed_at - interval '10 s', q.instrument_id, s.id, false, 299 from quotes q, sources s where s.kind = 'import'`,
+  );
+
+  await run(["backfill", "--gaps"], world.env);
+
+  expect(await ledgerOf(world)).toMatchObject([{ fills: "MSFT was transport by gaps from account" }]);
+});
+
+test("--gaps fills a slot at an hour's end by the answer that came in the next hour", async () => {
+  const world = await backfillWorld();
+  await loaded(world, [slots(DAY, ["14:59"], [["MSFT", "transport"]])]);
+  const late = { ...answer(DAY, "15:00:01", "MSFT", "300.00"), requestedAt: `${DAY}T14:59:58.000000Z` };
+  await loaded(world, [late], `${DAY}T15:00:00.000Z`);
+  // Rows that were lost: the journal still has them.
+  await world.pool.query("delete from quotes");
+  await world.pool.query("delete from extended_quotes");
+
+  await run(["backfill", "--gaps"], world.env);
+
+  expect(await ledgerOf(world)).toMatchObject([
+    { slot: "14:59", missed: 0, fills: "MSFT was transport by gaps from account" },
+  ]);
+});
+
 test("--gaps reads the journal of the hours with holes, fills what it can, and a dry run says so beforehand", async () => {
   const world = await backfillWorld();
   await loaded(world, [

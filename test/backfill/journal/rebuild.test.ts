@@ -198,17 +198,25 @@ test("a rebuild fills the slots that were filled before, and no others", async (
       ],
     },
   });
-  const answer = (time: string): JournalRecord =>
+  const answer = (time: string, symbol = "AAPL"): JournalRecord =>
     answerRecord(
       `${DAY}T${time}:30.000000Z`,
-      writeDocument({ id: "1", instruments: [equity("AAPL", "150.00")] }),
-      { request: symbolsCall("AAPL") },
+      writeDocument({ id: "1", instruments: [equity(symbol, "150.00")] }),
+      { request: symbolsCall(symbol) },
     );
+  // So long that each of its slots has one row for all that was due.
+  const down = note("14:50:00", {
+    ...{ type: "down", source: "account", job: "other" },
+    slots: Array.from({ length: 350 }, (_, second): Instant =>
+      new Date(Date.UTC(2026, 10, 20, 14, 40, second)).toISOString().replace("000Z", "000000Z"),
+    ),
+    due: Array.from({ length: 300 }, (_, place) => `S${place}`),
+  });
   const load = async (records: JournalRecord[], at: string): Promise<void> => {
     await appendAll(world.journalDir, records, { clock: createTestClock(at) });
     await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: createTestClock() });
   };
-  await load([answer("15:00"), slot("15:00")], `${DAY}T15:00:00.000Z`);
+  await load([answer("14:41", "S7"), down, answer("15:00"), slot("15:00")], `${DAY}T15:00:00.000Z`);
   await run(["backfill", "--gaps"], world.env);
   // One more that could be filled, and that nobody has asked for.
   await load([answer("15:01"), slot("15:01")], `${DAY}T15:01:00.000Z`);
@@ -217,13 +225,25 @@ test("a rebuild fills the slots that were filled before, and no others", async (
 
   await run(["backfill", "--journal", "--rebuild"], world.env);
 
-  expect(before["fills"]?.rows).toBe(1);
+  expect(before["fills"]?.rows).toBe(2);
   expect(await archiveOf(world.pool)).toEqual(before);
 });
 
 test("an interrupted rebuild is resumed, and gives every table the digest it had", async () => {
   const world: BackfillWorld = await backfillWorld();
   await journal(world.journalDir);
+  // A slot of the first date that both dates tell of: each lacks what the other one has.
+  for (const [day, missed] of [
+    ["2026-11-18", "AAPL"],
+    ["2026-11-19", "IBM"],
+  ] as const) {
+    const misses: [string, MissReason][] = [[missed, "transport"]];
+    const entry = { job: "us", slotAt: "2026-11-18T14:39:00.000000Z", due: ["AAPL", "IBM"], misses };
+    const told: LedgerNote = { type: "slots", entries: [entry] };
+    await appendAll(world.journalDir, [{ kind: "note", at: `${day}T14:40:00.000000Z`, note: told }], {
+      clock: createTestClock(`${day}T14:40:00.000Z`),
+    });
+  }
   await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: createTestClock() });
   const live = await archiveOf(world.pool);
   // The account of a slot of the first date is told again on the second one, where it fails at first.

@@ -233,3 +233,14 @@ test("no calls are kept free at a weekend, and those of the opening from a quart
 
   expect(reserved).toEqual([0, 0, 1]);
 });
+
+test("calls of a slot are kept free for a window behind it: the service may count them so long", () => {
+  const job = jobOf({ name: "hourly", schedule: "0 * * * *", session: "regular", symbols: ["AAPL"] });
+
+  const reserved = ["2026-11-23T15:00:59Z", "2026-11-23T15:01:00Z"].map(
+    (at) =>
+      roomBeside(GOVERNOR, { jobs: [job], calendar: [] }, { prices: new Map(), now: new Date(at) }).reserved,
+  );
+
+  expect(reserved).toEqual([1, 0]);
+});

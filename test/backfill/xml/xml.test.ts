@@ -214,6 +214,8 @@ test("different answers of one second are all kept, and the same one under two n
   const rows = await lasts(world.pool);
   rmSync(join(dir, "a"), { recursive: true });
   const second = await backfill(world, "--xml", dir);
+  const another: [string, string] = ["20261118T143000Z.xml", saved({ AAPL: "4" })];
+  const third = await backfill(world, "--xml", directoryOf([another]));
 
   expect(first.report).toMatchObject({ answers: 4, newAnswers: 3, read: 4, stored: 3, repeated: 1 });
   expect(rows).toEqual([
@@ -222,7 +224,8 @@ test("different answers of one second are all kept, and the same one under two n
     "11-18 14:30:00.000002 AAPL 3",
   ]);
   expect(second.report).toMatchObject({ answers: 3, stored: 0, repeated: 3 });
-  expect(await lasts(world.pool)).toEqual(rows);
+  expect(third.report).toMatchObject({ answers: 1, stored: 1, repeated: 0 });
+  expect(await lasts(world.pool)).toEqual([...rows, "11-18 14:30:00.000003 AAPL 4"]);
 });
 
 test("a truncated answer, an HTML page and a damaged archive cost themselves alone, each is named", async () => {
@@ -311,7 +314,8 @@ test("an import that was ended in its midst, at each batch, and runs again has t
     ),
     saved({ AAPL: `${place + 1}` }),
   ]);
-  const dir = directoryOf(files);
+  // The first answer once more, which comes last.
+  const dir = directoryOf([...files, [`again/${files[0]?.[0]}`, files[0]?.[1] ?? ""]]);
   const alone = await backfillWorld();
   await backfill(alone, "--xml", dir);
   const world = await backfillWorld();
@@ -326,14 +330,19 @@ test("an import that was ended in its midst, at each batch, and runs again has t
   expect(partly).toBeLessThan(700);
   expect(second).toMatchObject({
     resumed: true,
-    report: { answers: 700, read: 700, stored: 700, repeated: 0 },
+    report: { answers: 701, read: 701, stored: 700, repeated: 1 },
   });
   expect(await rowsOf(world.pool)).toEqual(await rowsOf(alone.pool));
 });
 
 test("what was journaled and not loaded is loaded first, and counts once", async () => {
   const world = await backfillWorld();
-  const dir = directoryOf(MINUTES);
+  // Three that are too long to be answers, and long enough to be a batch of their own.
+  const long = ["27", "28", "29"].map((minute): [string, string] => [
+    `20261118T14${minute}00Z.xml`,
+    saved({ AAPL: minute }).padEnd(6 * 1024 * 1024),
+  ]);
+  const dir = directoryOf([...long, ...MINUTES]);
   await backfill(world, "--xml", dir);
   const rows = await lasts(world.pool);
   const { pool: lost, url } = await freshDatabase();
@@ -343,8 +352,8 @@ test("what was journaled and not loaded is loaded first, and counts once", async
     ...["--xml", dir],
   );
 
-  expect(exitCode).toBe(0);
-  expect(report).toMatchObject({ answers: 3, newAnswers: 3, read: 6, stored: 6, repeated: 0 });
+  expect(exitCode).toBe(1);
+  expect(report).toMatchObject({ answers: 6, newAnswers: 6, read: 9, stored: 6, repeated: 0 });
   expect(await lasts(lost)).toEqual(rows);
 });
 
