@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
-import { commitsSettled } from "../../src/archive/tiers/citus.ts";
+import { commitsSettled } from "../../src/archive/tiers/citus/door.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { contentOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
