@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "@jest/globals";
 import { migrate } from "../../src/archive/schema/migrations.ts";
-import { commitsSettled } from "../../src/archive/tiers/citus.ts";
+import { commitsSettled } from "../../src/archive/tiers/citus/door.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { contentOf } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";

@@ -5,7 +5,7 @@ import { exchangeDate } from "../../market/calendar/dates.ts";
 import { EVER } from "../../journal/record.ts";
 import { listSegments } from "../../journal/segments.ts";
 import { PlainReader } from "../../read/plainRows.ts";
-import { commitsSettled } from "../tiers/citus.ts";
+import { commitsSettled } from "../tiers/citus/door.ts";
 import { type Batch, type LoadReport, NOTHING_LOADED } from "./batch.ts";
 import { addCounts } from "./letterCounts.ts";
 import { JOURNAL_POSITION, readLag, readPositions, type Part } from "./loadPosition.ts";
