@@ -62,7 +62,8 @@ export const accountsSchema = z.strictObject({
 });
 
 const TEXT_KEYS: ReadonlySet<string> = new Set([
-  ...["name", "baseUrl"],
+  "name",
+  "baseUrl",
   ...CREDENTIALS.flatMap((what) => [`${what}File`, `${what}Variable`]),
 ]);
 

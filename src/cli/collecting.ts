@@ -11,7 +11,7 @@ import type { Log } from "../log.ts";
 import { createMeter } from "../web/monitoring/meter.ts";
 import type { Web } from "../web/server.ts";
 import type { DataDirLock } from "../run/beside/lock.ts";
-import { lendCalls } from "../run/beside/permits.ts";
+import { serveBorrowers } from "../run/beside/permits.ts";
 import type { Edges } from "../run/edges.ts";
 import type { JobSet } from "../run/followJobs.ts";
 import type { Archive } from "../run/archive.ts";
@@ -128,7 +128,7 @@ export async function collect(
     onChange: oncePerTurn(refresh),
   });
   opened.collection = started;
-  lock.serve(lendCalls((key) => lenderOf(started, key), clock));
+  lock.serve(serveBorrowers((key) => borrowFrom(started, key), clock));
   say(stdout, ...banner(config, opened, started));
   // A terminal shows the banner; a collected log needs a line with the same facts.
   const machine = !stderr.isTTY;
@@ -139,11 +139,11 @@ export async function collect(
   say(stdout, "Ending: finishing the calls under way and storing their answers.");
 }
 
-/** Lends calls of the account with this key; null: the collector has no such account. */
-function lenderOf({ accounts, collector }: Collection, key: string) {
+/** Borrows calls of the account with this key; null: the collector has no such account. */
+function borrowFrom({ accounts, collector }: Collection, key: string) {
   const found = accounts.all.find(({ account }) => accountKey(account) === key);
   return found
-    ? (urgent: boolean, signal: AbortSignal) => collector.lend(found.account.name, urgent, signal)
+    ? (urgent: boolean, signal: AbortSignal) => collector.borrow(found.account.name, urgent, signal)
     : null;
 }
 

@@ -151,7 +151,7 @@ async function askEach(
     log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
     once: true,
     atOnce: () => 1,
-    lendable: () => 0,
+    borrowable: () => 0,
     // Each process has a simulated service of its own.
     ...(!open.feed.simulated && { borrow: () => askForCall(resolve(config.dataDir), asking) }),
     onHeld: (forMs) => {

@@ -11,12 +11,13 @@ import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Log } from "../log.ts";
 import type { Want } from "./asks.ts";
 import type { PlannedCall } from "./callPlan.ts";
-import { Dispatcher, type DispatcherOptions, type Result } from "./dispatcher.ts";
+import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
+import { type Result } from "./dispatch/callEnds.ts";
 import type { BudgetState } from "./governor/budgetState.ts";
 
 export type CalledAccount = Omit<
   DispatcherOptions,
-  "clock" | "log" | "onResult" | "lendable" | "isCutShort"
+  "clock" | "log" | "onResult" | "borrowable" | "isCutShort"
 > & {
   name: string;
 };
@@ -45,7 +46,7 @@ type Given = {
   clock: Clock;
   log: Log;
   shares: Shares | undefined;
-  lendable: (account: CalledAccount) => number;
+  borrowable: (account: CalledAccount) => number;
   isCutShort: (want: Want, account: string) => boolean;
   onResult: (planned: PlannedCall, result: Result) => void;
 };
@@ -62,7 +63,7 @@ export class AccountDispatchers {
   }
 
   open(account: CalledAccount): void {
-    const { clock, log, lendable, isCutShort, onResult } = this.#given;
+    const { clock, log, borrowable, isCutShort, onResult } = this.#given;
     const named = (fields: object): object =>
       this.#open.size > 1 ? { account: account.name, ...fields } : fields;
     const dispatcher = new Dispatcher({
@@ -74,7 +75,7 @@ export class AccountDispatchers {
         warn: (fields, message) => log.warn(named(fields), message),
         error: (fields, message) => log.error(named(fields), message),
       },
-      lendable: () => lendable(account),
+      borrowable: () => borrowable(account),
       isCutShort: (want, asking) => isCutShort(want, asking ?? DEFAULT_ACCOUNT),
       onResult: (planned, result) => {
         this.#noteRefusal(planned.account, result);
@@ -149,20 +150,20 @@ export class AccountDispatchers {
     }
   }
 
-  /** The calls that only wait for their turn: they are planned again. */
-  withdraw(): PlannedCall[] {
-    return this.all.flatMap((dispatcher) => dispatcher.withdraw());
+  /** Removes the calls that only wait for their turn, so that they can be planned again. */
+  removeWaiting(): PlannedCall[] {
+    return this.all.flatMap((dispatcher) => dispatcher.removeWaiting());
   }
 
   get status() {
     const accounts = Array.from(this.#open, ([name, dispatcher]): CalledStatus => {
-      const { callsUsed, queued, budget, lastError } = dispatcher;
+      const { queued, budget, lastError } = dispatcher;
       return {
         name,
         state: this.#given.shares?.stateOf(name) ?? "active",
-        callsUsed,
+        callsUsed: budget.callsUsed,
         queued,
-        budget,
+        budget: budget.state,
         lastError,
       };
     });

@@ -9,7 +9,7 @@ import type { Instant } from "../clock.ts";
 import { instrumentName, type OptionContract } from "../market/instrument.ts";
 import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/request.ts";
 import type { Job } from "../schedule/readJobs.ts";
-import { byUrgency, type Urgency } from "./urgencyQueue.ts";
+import { byUrgency, type Urgency } from "./urgency.ts";
 
 export type DueJob = {
   job: Pick<Job, "name" | "delayed" | "priority" | "watchlist" | "account">;

@@ -40,7 +40,7 @@ export type CallLog = {
 /** A log of calls that count nowhere: those to a service that ends with the process. */
 export const NO_CALL_LOG: CallLog = { leaves: () => () => undefined, closed: () => undefined };
 
-export type NotedCalls = {
+type NotedCalls = {
   /** The calls of the last two windows. */
   calls: readonly EarlierCall[];
   /** All calls in the files, by their request ids. */

@@ -15,7 +15,7 @@ import {
   type Want,
   wishesOf,
 } from "./asks.ts";
-import type { Urgency } from "./urgencyQueue.ts";
+import type { Urgency } from "./urgency.ts";
 
 export type PlannedCall = Urgency & {
   call: QuoteCall;

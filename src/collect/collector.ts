@@ -68,7 +68,7 @@ export class Collector {
       clock,
       log,
       shares,
-      lendable: (account) => this.#lendable(account),
+      borrowable: (account) => this.#borrowable(account),
       isCutShort: (want, account) => slots.isCutShort(want, account),
       onResult: (planned, result) => {
         this.#outcomes.end(planned, result);
@@ -94,7 +94,7 @@ export class Collector {
       ask: (planned) => this.#planner.add(planned),
       onExpanded: () => this.#due.settleOwners(),
       askInstead: (planned) => this.#planner.askInstead(planned),
-      withdraw: () => this.#planner.withdraw(),
+      removeWaiting: () => this.#planner.removeWaiting(),
     });
     this.#ticks = new SlotTicks({
       clock,
@@ -151,7 +151,7 @@ export class Collector {
    * @returns resolves when those that go are done
    */
   async replaceAccounts(gone: readonly string[], come: readonly CalledAccount[]): Promise<void> {
-    const waiting = this.#planner.withdraw();
+    const waiting = this.#planner.removeWaiting();
     const leaving = gone.map((name) => this.#dispatchers.remove(name));
     for (const account of come) this.#dispatchers.open(account);
     this.#options.shares?.replace(gone, come.map(sharerOf));
@@ -200,7 +200,7 @@ export class Collector {
    */
   async stopCalling(name: string): Promise<void> {
     if (!this.#dispatchers.has(name)) return;
-    const waiting = this.#planner.withdraw();
+    const waiting = this.#planner.removeWaiting();
     const remove = this.#dispatchers.remove(name);
     this.#options.shares?.forgetRefusal(name);
     this.#reserved.clear();
@@ -221,18 +221,18 @@ export class Collector {
   }
 
   /** What is known of an account's budget, for whoever calls it next; null: it is not called. */
-  handOver(account: string): ReturnType<Dispatcher["handOver"]> | null {
-    return this.#dispatchers.get(account)?.handOver() ?? null;
+  handOver(account: string): ReturnType<Dispatcher["budget"]["handOver"]> | null {
+    return this.#dispatchers.get(account)?.budget.handOver() ?? null;
   }
 
   /** Whether the leases of the accounts are in doubt: then their calls leave with care. */
   beUnsure(unsure: boolean): void {
-    for (const dispatcher of this.#dispatchers.called) dispatcher.beUnsure(unsure);
+    for (const dispatcher of this.#dispatchers.called) dispatcher.budget.beUnsure(unsure);
   }
 
   /** Listens for a window, before the next call of each account, whether another collector calls it. */
   listen(): void {
-    for (const dispatcher of this.#dispatchers.called) dispatcher.listen();
+    for (const dispatcher of this.#dispatchers.called) dispatcher.budget.listen();
   }
 
   /** The accounts that are to make no calls, by the operator's word: from the next slot on. */
@@ -263,9 +263,9 @@ export class Collector {
     };
   }
 
-  /** Lets a program beside make a call of an account's budget: see `Dispatcher.lend`. */
-  lend(account: string, urgent: boolean, signal: AbortSignal): ReturnType<Dispatcher["lend"]> {
-    return this.#dispatchers.of(account).lend(urgent, signal);
+  /** Another program borrows a call of an account's budget: see `Dispatcher.borrow`. */
+  borrow(account: string, urgent: boolean, signal: AbortSignal): ReturnType<Dispatcher["borrow"]> {
+    return this.#dispatchers.of(account).borrow(urgent, signal);
   }
 
   async idle(): Promise<void> {
@@ -280,9 +280,9 @@ export class Collector {
     this.#due.slots.settleAll("down");
   }
 
-  /** Calls of an account's window that the schedule does not need, for programs that can wait. */
-  #lendable({ name, governor }: CalledAccount): number {
-    const { limit, secondClientCount } = this.#dispatchers.of(name).budget;
+  /** Calls of an account's window that the schedule does not need: other programs may borrow them if they can wait. */
+  #borrowable({ name, governor }: CalledAccount): number {
+    const { limit, secondClientCount } = this.#dispatchers.of(name).budget.state;
     const { jobs, ownerOf } = this.#due;
     const schedule = { jobs, chains: this.#chains, ownerOf, nowMs: this.#options.clock.now().getTime() };
     return this.#reserved.left(name, { ...governor, limit: limit - secondClientCount }, schedule);

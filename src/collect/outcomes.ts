@@ -18,7 +18,7 @@ import {
   MIN_BATCH_SIZE,
 } from "./batchSize.ts";
 import { type ChainBook, pendingChain } from "./chainBook.ts";
-import type { Result } from "./dispatcher.ts";
+import type { Result } from "./dispatch/callEnds.ts";
 import { BadSymbolSearch } from "./badSymbolSearch.ts";
 import { dueNames, grouped, type PlanOptions, type Want } from "./asks.ts";
 import {
@@ -45,8 +45,8 @@ type OutcomesOptions = {
   onExpanded: () => void;
   /** Has another account ask for what this one is refused; false: there is none. */
   askInstead: (planned: PlannedCall) => boolean;
-  /** Takes the calls back that only wait for their turn. */
-  withdraw: () => PlannedCall[];
+  /** Removes the calls that only wait for their turn. */
+  removeWaiting: () => PlannedCall[];
   /** When instruments were last asked and answered by the runs before, epoch ms UTC. */
   lastSeenMs: ReadonlyMap<string, number>;
   /** Whose each instrument is; undefined: there is one account. */
@@ -258,13 +258,13 @@ export class Outcomes {
   }
 
   #tooLong(planned: PlannedCall): void {
-    const { ask, withdraw } = this.#options;
+    const { ask, removeWaiting } = this.#options;
     const halves = symbolCount(planned) > MIN_BATCH_SIZE ? halved(planned) : null;
     if (!halves) return this.#failed(planned, "refused");
     this.#batch = afterTooLong(this.#batch, symbolCount(planned));
     // The lists that wait are as long as this one.
     if (planned.part) halves.forEach(ask);
-    else planCalls([], this.planOptions, [planned, ...withdraw()]).forEach(ask);
+    else planCalls([], this.planOptions, [planned, ...removeWaiting()]).forEach(ask);
   }
 
   #failed(planned: PlannedCall, reason: MissReason): void {

@@ -10,8 +10,8 @@ import type { Outcomes } from "./outcomes.ts";
  * How much is done at a slot's start in one turn of the event loop: slots are opened until so many instruments are due, or so
  * many calls are dispatched. Answers that have arrived would wait for thousands.
  */
-export const OPENED_AT_ONCE = 1_000;
-export const ADDED_AT_ONCE = 250;
+const OPENED_AT_ONCE = 1_000;
+const ADDED_AT_ONCE = 250;
 
 type Given = {
   due: DueShares;
@@ -56,7 +56,7 @@ export class Planner {
     }
   }
 
-  *plan(jobs: readonly DueJob[], waiting = this.withdraw()): Iterable<void> {
+  *plan(jobs: readonly DueJob[], waiting = this.removeWaiting()): Iterable<void> {
     const { shares, onChange } = this.#given;
     const { isCalled } = this.#given.due;
     const isOpen = (account: string): boolean => this.#given.dispatchers.has(account);
@@ -89,9 +89,9 @@ export class Planner {
     allOf(this.plan([], waiting));
   }
 
-  /** The calls that only wait for their turn: they are planned again. */
-  withdraw(): PlannedCall[] {
-    return [...this.#given.dispatchers.withdraw(), ...this.#planned];
+  /** Removes the calls that only wait for their turn, so that they can be planned again. */
+  removeWaiting(): PlannedCall[] {
+    return [...this.#given.dispatchers.removeWaiting(), ...this.#planned];
   }
 
   add(planned: PlannedCall): void {

@@ -105,7 +105,7 @@ async function read(dir: string, settings: AccountSettings): Promise<JobsReport>
 }
 
 /** How often is looked, in ms. */
-export const LOOK_EVERY_MS = 2_000;
+const LOOK_EVERY_MS = 2_000;
 
 /**
  * Calls `onChange` at the first look, and when a file of the directory, or one of the others, was added, removed or

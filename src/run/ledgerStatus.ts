@@ -38,7 +38,7 @@ export function ledgerLines({ due, missed, late, unknown, guesses }: LedgerStatu
 /** How often something was missed for one reason, the newest slot at which it was, and whether that goes on. */
 type Missed = { reason: string; count: number; lastAt: Date; goesOn: boolean };
 
-export type LedgerStatus = {
+type LedgerStatus = {
   /** Instruments due in the last day, and those of them that were missed, the most frequent reason first. */
   due: number;
   missed: Missed[];

@@ -1,6 +1,6 @@
 /** A way to send calls, and a way to write notes, that tell a meter what passes through them. */
 import { type Clock, dateOf } from "../clock.ts";
-import type { Send } from "../collect/dispatcher.ts";
+import type { Send } from "../collect/dispatch/callEnds.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { type LedgerNote, type MissReason, sharesIn } from "../journal/ledger.ts";
 import type { Meter } from "../web/monitoring/meter.ts";

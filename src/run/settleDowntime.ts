@@ -11,7 +11,7 @@ import type { Collector } from "../collect/collector.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
 import type { NoteWriter } from "./ledgerNotes.ts";
-import type { RunMarker } from "./lastRun.ts";
+import type { RunMarker } from "./runMarker.ts";
 import {
   accountForDowntime,
   accountForLate,

@@ -1,13 +1,7 @@
 /** What a collector decides by its newest look at leases and collectors. */
 import { expect, test } from "@jest/globals";
 import type { SeenCollector, SeenLease } from "../../src/accounts/lease/leaseStore.ts";
-import {
-  claimable,
-  expiredLease,
-  hasTooMany,
-  lossOf,
-  type View,
-} from "../../src/accounts/lease/leaseView.ts";
+import { claimable, expiredLease, hasTooMany, lossOf } from "../../src/accounts/lease/leaseView.ts";
 
 const OWN = { id: "own", run: "own run", number: 0, dead: [] };
 
@@ -36,7 +30,10 @@ const lease = (account: string, holder: string, given: Partial<SeenLease> = {}):
   ...given,
 });
 
-function viewOf(leases: SeenLease[], stillMs: Record<string, number> = {}): View {
+function viewOf(
+  leases: SeenLease[],
+  stillMs: Record<string, number> = {},
+): Parameters<typeof expiredLease>[0] {
   const collectors = [collector("own", 0), collector("peer", 1)];
   return {
     look: { nowMs: 0, collectors, leases, epochs: [], drained: [] },

@@ -3,7 +3,6 @@ import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import pg from "pg";
 import type {
-  Claim,
   Granted,
   HeldLease,
   LeaseStore,
@@ -17,6 +16,8 @@ import { expectSame } from "../support/expectSame.ts";
 import { type LeaseFaults, memoryLeases } from "../support/memoryLeases.ts";
 import { startPooler } from "../support/pooler.ts";
 import { runs } from "../support/runs.ts";
+
+type Claim = Parameters<LeaseStore["claim"]>[0][number];
 
 const { pool, url } = await freshDatabase();
 

@@ -2,7 +2,7 @@
 import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
-import { beginRun } from "../../src/run/lastRun.ts";
+import { beginRun } from "../../src/run/runMarker.ts";
 import { openRun } from "../../src/backfill/sweep/runFile.ts";
 import { nodeFs } from "../../src/journal/fs.ts";
 import { setAside } from "../../src/journal/quarantine.ts";

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { type CallLog, type NotedCalls, openCallLog, readCalls } from "../../src/collect/callLog.ts";
+import { type CallLog, openCallLog, readCalls } from "../../src/collect/callLog.ts";
 import { createTestClock } from "../support/clock.ts";
 import { tempDir } from "../support/tempDir.ts";
 
@@ -36,7 +36,7 @@ function machineAt(dataDir: string, account = "a".repeat(32)) {
       bootedAtMs = clock.monotonicMs();
     },
     run: (): CallLog => openCallLog(options()),
-    read: (): NotedCalls => readCalls(options()),
+    read: (): ReturnType<typeof readCalls> => readCalls(options()),
   };
 }
 

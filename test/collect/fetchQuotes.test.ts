@@ -17,7 +17,6 @@ import {
 import { ERRORS, type ErrorCode } from "../../src/errors.ts";
 import { createObserver } from "../../src/clock.ts";
 import { classifyAnswer } from "../../src/quotes-api/answer.ts";
-import { MAX_WIRE_BYTES } from "../../src/collect/transport/wire.ts";
 import { MAX_BODY_BYTES } from "../../src/quotes-api/strictXml.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
@@ -27,6 +26,9 @@ import { closedPort, startStubService } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 import { type KeyPair, selfSigned } from "../support/selfSigned.ts";
+
+/** Most bytes of an answer that are read from a connection: twice the 8 MB of its body. */
+const MAX_WIRE_BYTES = 16 * 1024 * 1024;
 
 const CALL = symbolsCall("AAPL");
 const QUOTES = answerXml(equityXml("AAPL"));

@@ -1,10 +1,11 @@
 /** Programs beside a collector ask it for calls: when they get them, and that all together stay within the limit. */
 import { expect, test } from "@jest/globals";
-import type { BorrowedEnd } from "../../src/collect/dispatcher.ts";
+import type { Permit } from "../../src/collect/dispatch/borrowedCalls.ts";
 import { contractsOf } from "./due.ts";
 import { jobOf, mostInWindow, type SeenCall, startWorld, type World } from "./world.ts";
 
 const START = "2026-11-20T14:30:00Z";
+type BorrowedEnd = Parameters<Permit>[0];
 const ANSWERED: BorrowedEnd = { outcome: "quotes", headers: {} };
 
 /** A program beside that makes calls one after the other; each is kept among the calls that the service saw. */
@@ -14,7 +15,7 @@ async function borrow(
 ): Promise<number[]> {
   const sent: number[] = [];
   for (let call = 0; call < count; call += 1) {
-    const ended = await collector.lend("default", urgent, new AbortController().signal);
+    const ended = await collector.borrow("default", urgent, new AbortController().signal);
     const seen = { sentAt: Date.now(), answeredAt: null as number | null, names: ["borrowed"] };
     sent.push(seen.sentAt);
     calls.push(seen as SeenCall);
@@ -74,7 +75,7 @@ test("a borrowed call that is never answered stays counted, and one that is with
   const before = world.collector.status().callsUsed;
 
   await Promise.all([borrow(world, { urgent: true, count: 3, end: null }), world.pass(5_000)]);
-  const withdrawn = world.collector.lend("default", true, AbortSignal.abort("gone"));
+  const withdrawn = world.collector.borrow("default", true, AbortSignal.abort("gone"));
 
   await expect(withdrawn).rejects.toBe("gone");
   expect(world.collector.status().callsUsed).toBe(before + 3);
@@ -83,10 +84,12 @@ test("a borrowed call that is never answered stays counted, and one that is with
 test("a collector that ends lends nothing more", async () => {
   const world = startWorld({ start: START, jobs: [jobOf({ name: "all", options: contractsOf(200) })] });
   await world.pass(30_000);
-  const waiting = world.collector.lend("default", false, new AbortController().signal).catch(() => "refused");
+  const waiting = world.collector
+    .borrow("default", false, new AbortController().signal)
+    .catch(() => "refused");
 
   await world.end(0);
 
   expect(await waiting).toBe("refused");
-  await expect(world.collector.lend("default", true, new AbortController().signal)).rejects.toBeDefined();
+  await expect(world.collector.borrow("default", true, new AbortController().signal)).rejects.toBeDefined();
 });

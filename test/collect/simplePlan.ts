@@ -2,7 +2,7 @@
 import { type DueJob, grouped, namesOf, type PlanOptions, type Want } from "../../src/collect/asks.ts";
 
 import type { PlannedCall } from "../../src/collect/callPlan.ts";
-import { byUrgency, type Urgency } from "../../src/collect/urgencyQueue.ts";
+import { byUrgency, type Urgency } from "../../src/collect/urgency.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
 
 /** One instrument or watchlist, the call that would ask for it alone, and who wants it. */

@@ -1,7 +1,5 @@
 /** Thousands of instruments at a slot's start: what one turn of the event loop does of it, and what may come between two. */
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
-import { ADDED_AT_ONCE, OPENED_AT_ONCE } from "../../src/collect/planner.ts";
-import { MISSED_AT_ONCE } from "../../src/collect/dispatcher.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { contractsOf, symbolsNamed } from "./due.ts";
 import {
@@ -16,6 +14,11 @@ import {
   type World,
   type WorldOptions,
 } from "./world.ts";
+
+/** Instruments that a turn opens slots of until it ends, calls that a turn dispatches, and misses that a turn settles. */
+const OPENED_AT_ONCE = 1_000;
+const ADDED_AT_ONCE = 250;
+const MISSED_AT_ONCE = 250;
 
 const START = "2026-11-20T14:30:00Z";
 

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { openClockFile } from "../../src/run/lastRun.ts";
+import { openClockFile } from "../../src/run/clockFile.ts";
 import { createTestClock } from "../support/clock.ts";
 import { tempDir } from "../support/tempDir.ts";
 

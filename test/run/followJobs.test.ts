@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
-import { followJobs, type JobSet, LOOK_EVERY_MS } from "../../src/run/followJobs.ts";
+import { followJobs, type JobSet } from "../../src/run/followJobs.ts";
 import { readJobs } from "../../src/schedule/readJobs.ts";
 import { accountVariables, accountYaml } from "../support/accounts.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -53,7 +53,7 @@ async function follow(variables: Record<string, string> = {}): Promise<void> {
 
 /** The time of one look passes, and the files are read. */
 async function look(): Promise<void> {
-  jest.advanceTimersByTime(LOOK_EVERY_MS);
+  jest.advanceTimersByTime(2_000);
   // Files are read beside the clock: it has been done once no operation is under way, nor follows on the one before.
   for (let idle = 0; idle < 3; idle += 1) {
     await new Promise(setImmediate);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type pg from "pg";
 import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { accountForDowntime } from "../../src/run/pastSlotNotes.ts";
-import { beginRun } from "../../src/run/lastRun.ts";
+import { beginRun } from "../../src/run/runMarker.ts";
 import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import type { LedgerNote } from "../../src/journal/ledger.ts";
 import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";

@@ -10,12 +10,13 @@ import {
   marketLine,
   nextLine,
 } from "../../src/run/statusFacts.ts";
-import { type LedgerStatus, missedBy, ledgerLines } from "../../src/run/ledgerStatus.ts";
+import { missedBy, ledgerLines } from "../../src/run/ledgerStatus.ts";
 import { statusLines } from "../../src/cli/terminal/statusText.ts";
 
 const at = (time: string): Date => new Date(`2026-11-20T${time}:00Z`);
 
 describe("misses that a person can mend", () => {
+  type LedgerStatus = Parameters<typeof ledgerLines>[0];
   const ledger = (missed: LedgerStatus["missed"]): LedgerStatus => ({
     due: 600,
     missed,

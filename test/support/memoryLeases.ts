@@ -4,7 +4,6 @@
  * can be cut.
  */
 import type {
-  Claim,
   Epoch,
   FilesDigest,
   Granted,
@@ -213,13 +212,17 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
     });
   }
 
-  function claim(claims: readonly Claim[], self: Self, dead: readonly string[]): Granted[] {
+  function claim(claims: Parameters<LeaseStore["claim"]>[0], self: Self, dead: readonly string[]): Granted[] {
     return claims
       .flatMap((one) => claimOne(one, self, dead) ?? [])
       .toSorted((a, b) => (a.account < b.account ? -1 : 1));
   }
 
-  function claimOne({ account, seen }: Claim, self: Self, dead: readonly string[]): Granted | null {
+  function claimOne(
+    { account, seen }: Parameters<LeaseStore["claim"]>[0][number],
+    self: Self,
+    dead: readonly string[],
+  ): Granted | null {
     const lease = leases.get(account);
     const how = howFree(lease, dead, seen);
     if (how === null) return null;

@@ -78,7 +78,7 @@ export class ClockOffset {
 }
 
 /** A new epoch is in force after so long, in ms: by then every collector has seen it, or its leases are another's. */
-export const EPOCH_LEAD_MS = 2 * LEASE_MS;
+const EPOCH_LEAD_MS = 2 * LEASE_MS;
 
 /** The clock of another collector moves an epoch by at most so much, in ms: a clock that is farther off needs a person. */
 const MOST_AHEAD_MS = 60_000;

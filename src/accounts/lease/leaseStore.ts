@@ -74,7 +74,7 @@ export type Look = {
 };
 
 /** An account whose lease is wanted. `seen`: the lease as it was watched, unchanged for long enough; null: it was not. */
-export type Claim = { account: string; seen: Pick<SeenLease, "fence" | "beat"> | null };
+type Claim = { account: string; seen: Pick<SeenLease, "fence" | "beat"> | null };
 
 /**
  * A lease that was taken. `governor` is what the holder before has said last, `agoMs` ago (0 where the database's clock was set

@@ -14,7 +14,7 @@ const LEFT_TO_OTHERS_MS = 4_000;
 /** This collector. `number` null: the database has not given it one. `dead`: runs on its data directory that are surely dead. */
 export type Own = Pick<Self, "id" | "run"> & { number: number | null; dead: readonly string[] };
 
-export type View = {
+type View = {
   /** Null: the database has not answered yet. */
   look: Look | null;
   /** When the look was asked for, on the monotonic clock, in ms. */

@@ -11,7 +11,7 @@ import { MAX_BODY_BYTES } from "../../quotes-api/strictXml.ts";
  * Assumed: no answer takes more bytes than this on the wire, with its 1xx answers, its headers and the frames of its chunks. The
  * largest body leaves as much again for the rest: the frame of a chunk takes 5 bytes for 8 of the body, and 7 for 1,024.
  */
-export const MAX_WIRE_BYTES = 2 * MAX_BODY_BYTES;
+const MAX_WIRE_BYTES = 2 * MAX_BODY_BYTES;
 
 const [CR, LF] = [0x0d, 0x0a];
 

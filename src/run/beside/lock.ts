@@ -14,7 +14,7 @@
  * still see them.
  */
 import { createHash } from "node:crypto";
-import { lstat, readdir, readFile, realpath, rm, stat } from "node:fs/promises";
+import { lstat, readdir, readFile, realpath, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import type { z } from "zod";
@@ -24,12 +24,9 @@ import { atMost, type Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { ensureDataDir, unwritable } from "../../journal/dataDir.ts";
 import { errnoOf } from "../../journal/fs.ts";
-import { exchangeTime } from "../../market/calendar/dates.ts";
-import { inNewYork } from "../durations.ts";
 import { type Talk, talkTo } from "./lines.ts";
-import { cutText } from "../../outsideText.ts";
-import type { question } from "./lockDoor.ts";
 import {
+  type question,
   type Answer,
   answer,
   Door,
@@ -39,6 +36,7 @@ import {
   type Serve,
   shortened,
 } from "./lockDoor.ts";
+import { alreadyRunning, type LockedWork, mayRunElsewhere, NAME, notAnswering } from "./lockWords.ts";
 
 export type DataDirLock = {
   /** This run's name among those who want the lock: 16 hexadecimal digits by chance. */
@@ -49,19 +47,8 @@ export type DataDirLock = {
   forgetDead: () => Promise<void>;
   /** Takes the conversations of programs beside that ask for something else than who holds the lock; until then they wait. */
   serve: (serve: Serve) => void;
-  /** Gives it up. @param options.asDead leaves the socket behind, so that the next holder knows this run to be over */
+  /** Releases it. @param options.asDead leaves the socket behind, so that the next holder knows this run to be over */
   release: (options?: { asDead?: boolean }) => Promise<void>;
-};
-
-/** What one process alone may do on a data directory at a time. */
-type LockedWork = {
-  /** The directory of the sockets, below the data directory; for its owner alone. */
-  dir: string;
-  /** The refusal of a second process. */
-  code: "COLLECTOR_RUNNING" | "SERVE_RUNNING";
-  /** Who does it, and what is done to the data directory, in words. */
-  who: string;
-  done: string;
 };
 
 const COLLECTING: LockedWork = {
@@ -78,8 +65,6 @@ export const SERVING: LockedWork = {
   done: "served from",
 };
 
-/** The name of a socket: process, run, kernel, and the beginning of the machine's name; `new-` until somebody listens. */
-const NAME = /^(?:new-)?(\d{1,10})-([0-9a-f]{16})-([0-9a-f]{8})-([\w.-]{1,16})$/;
 const LONGEST_NAME = `/new-${"0".repeat(10 + 1 + 16 + 1 + 8 + 1 + 16)}`;
 
 /** How long an answer is waited for, and how long one that does not come holds up whoever wants the lock, in ms. */
@@ -112,9 +97,9 @@ export async function thisProcess(): Promise<ThisProcess> {
 type Options = { clock: Clock; self: ThisProcess; work?: LockedWork };
 
 /**
- * Takes the lock of a data directory, which is made if it is not there.
+ * Acquires the lock of a data directory, which is made if it is not there.
  *
- * @param given.work what it is taken for; default: collecting
+ * @param given.work what it is acquired for; default: collecting
  * @param given.warn told where the lock cannot be had, or not be trusted; the work goes on
  * @throws QuotekeeperError COLLECTOR_RUNNING or SERVE_RUNNING, naming who holds it; DATA_DIR_UNWRITABLE
  */
@@ -138,8 +123,8 @@ export async function lockDataDir(
     },
   });
   try {
-    if (process.platform !== "win32") return held(await takeSocket(door, dataDir, { ...options, warn }));
-    await takePipe(door, dataDir, options);
+    if (process.platform !== "win32") return held(await acquireBySocket(door, dataDir, { ...options, warn }));
+    await acquireByPipe(door, dataDir, options);
     return held([]);
   } catch (error) {
     await door.close();
@@ -165,7 +150,7 @@ export async function talkToCollector(dataDir: string, options: Options): Promis
 }
 
 /** Contends for the lock by a socket in the data directory. @returns the sockets of dead runs */
-async function takeSocket(
+async function acquireBySocket(
   door: Door,
   dataDir: string,
   { clock, self, work, warn }: Required<Options> & { warn: (message: string) => void },
@@ -235,7 +220,7 @@ async function ask(path: string, own: Run | null, clock: Clock): Promise<Neighbo
 }
 
 /** On Windows, which has no sockets in directories: one pipe, which one process alone can make. */
-async function takePipe(door: Door, dataDir: string, { clock, work }: Required<Options>): Promise<void> {
+async function acquireByPipe(door: Door, dataDir: string, { clock, work }: Required<Options>): Promise<void> {
   const path = await pipeOf(dataDir, work);
   const startedMs = clock.monotonicMs();
   while (!door.holds) {
@@ -279,41 +264,4 @@ function isOfKernel(file: string, { kernel, host }: ThisProcess): boolean {
 
 function isHolder(found: Neighbour["answer"]): found is Answer {
   return typeof found === "object" && found.state === "holds";
-}
-
-function alreadyRunning(dataDir: string, holder: Answer, { code, done }: LockedWork): QuotekeeperError {
-  return new QuotekeeperError(code, `${dataDir} is ${done} by ${processInWords(holder)}`);
-}
-
-/** `process 4711 on quotes-1 since 2026-11-22 00:49 New York`. */
-function processInWords({ pid, host, since }: Answer): string {
-  return `process ${pid} on ${host} since ${minuteOf(since)} New York`;
-}
-
-/** `2026-11-22 00:49`, the exchange's time. What is no time, for anybody may answer, is shown as it is. */
-function minuteOf(since: string): string {
-  const at = new Date(since);
-  return Number.isNaN(at.getTime())
-    ? cutText(since, 40)
-    : exchangeTime(at).slice(0, "2026-11-22 00:49".length);
-}
-
-function mayRunElsewhere(file: string, { who }: LockedWork): string {
-  return `${file} is of a ${who} on another machine, or of this one before it was started anew: whether that one still runs cannot be seen from here. See that it does not, and remove the file.`;
-}
-
-async function notAnswering(
-  dataDir: string,
-  file: string,
-  { dir, code, who }: LockedWork,
-): Promise<QuotekeeperError> {
-  const [, pid = "", , , host = ""] = NAME.exec(file) ?? [];
-  const since = await stat(join(dataDir, dir, file)).then(
-    ({ mtime }) => ` since ${inNewYork(mtime)}`,
-    () => "",
-  );
-  return new QuotekeeperError(
-    code,
-    `${dataDir} is locked by process ${pid} on ${host}${since}, which does not answer: it may be stopped, or be no ${who} at all (${join(dataDir, dir, file)})`,
-  );
 }

@@ -5,13 +5,13 @@
  */
 import { z } from "zod";
 import { atMost, type Clock } from "../../clock.ts";
-import type { Leave } from "../../collect/dispatcher.ts";
+import type { Permit } from "../../collect/dispatch/borrowedCalls.ts";
 import { OUTCOMES } from "../../quotes-api/answer.ts";
 import { talkToCollector } from "./lock.ts";
 import { type ThisProcess, type Serve } from "./lockDoor.ts";
 
 /** A poll goes before the queue, because a person waits for it; a sweep gets what the queue leaves. */
-export type Asker = "poll" | "sweep";
+type Asker = "poll" | "sweep";
 
 /** A call whose end nobody reports for so long, in ms, has failed: several times as long as a call may take. */
 const REPORT_MS = 60_000;
@@ -30,21 +30,21 @@ const report = z.object({
   headers: z.record(z.string().regex(TOLD_HEADERS), z.string().max(100)),
 });
 
-/** Lends a call of an account: see `Dispatcher.lend`. */
-type Lend = (urgent: boolean, signal: AbortSignal) => Promise<Leave>;
+/** Borrows a call of an account: see `Dispatcher.borrow`. */
+type Borrow = (urgent: boolean, signal: AbortSignal) => Promise<Permit>;
 
-/** The collector's half. @param lenderOf gives by an account's key who lends its calls; null: it is none of ours */
-export function lendCalls(lenderOf: (account: string) => Lend | null, clock: Clock): Serve {
+/** The collector's half. @param borrowFrom by an account's key how its calls are borrowed; null: the account is not called here */
+export function serveBorrowers(borrowFrom: (account: string) => Borrow | null, clock: Clock): Serve {
   return async (asked, talk) => {
     const { data: want } = wanted.safeParse(asked);
     if (!want) return;
-    const lend = lenderOf(want.account);
-    if (lend === null) return talk.say({ go: false } satisfies z.infer<typeof reply>);
+    const borrow = borrowFrom(want.account);
+    if (borrow === null) return talk.say({ go: false } satisfies z.infer<typeof reply>);
     const gone = new AbortController();
     const reported = talk.next();
     void reported.then(() => gone.abort("gone"));
-    const end = await lend(want.by === "poll", gone.signal).catch(() => null);
-    if (end === null) return;
+    const permit = await borrow(want.by === "poll", gone.signal).catch(() => null);
+    if (permit === null) return;
     talk.say({ go: true } satisfies z.infer<typeof reply>);
     let heard: unknown = null;
     await atMost(
@@ -52,7 +52,7 @@ export function lendCalls(lenderOf: (account: string) => Lend | null, clock: Clo
       reported.then((said) => (heard = said)),
       clock,
     );
-    end(report.safeParse(heard).data ?? null);
+    permit(report.safeParse(heard).data ?? null);
   };
 }
 
@@ -62,7 +62,7 @@ type Asking = {
   account: string;
   clock: Clock;
   self: ThisProcess;
-  /** Called once when the collector's leave takes longer than somebody would wait without a word. */
+  /** Called once when the permit takes longer than somebody would wait without a word. */
   onWait?: () => void;
   signal?: AbortSignal;
 };
@@ -71,14 +71,14 @@ type Asking = {
 const WORDLESS_MS = 2_000;
 
 /**
- * Asks the collector of a data directory for a call, and waits for its leave.
+ * Asks the collector of a data directory for a call, and waits for its permit.
  *
  * @returns to be called with the call's end, once: a program that dies first has made a call that failed; null where none runs, or one of another account: the budget is the asker's own
  */
 export async function askForCall(
   dataDir: string,
   { by, account, onWait, signal, ...options }: Asking,
-): Promise<Leave | null> {
+): Promise<Permit | null> {
   const talk = await talkToCollector(dataDir, options);
   if (talk === null) return null;
   if (signal?.aborted) talk.end();

@@ -5,7 +5,7 @@ import { roomBeside } from "../../../src/backfill/sweep/room.ts";
 import { sweep, type SweepOptions } from "../../../src/backfill/sweep/sweep.ts";
 import { type Clock, instantFromDate } from "../../../src/clock.ts";
 import { Collector } from "../../../src/collect/collector.ts";
-import type { Send } from "../../../src/collect/dispatcher.ts";
+import type { Send } from "../../../src/collect/dispatch/callEnds.ts";
 import type { LedgerNote } from "../../../src/journal/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
 import { contractsOf } from "../../collect/due.ts";
@@ -89,7 +89,7 @@ async function besideCollector(rule: Rule, jobs: Job[], count: number, minutes: 
   const begunAtMs = clock.monotonicMs();
   const options = sweepOf(count, {
     ...{ clock, governor: { ...GOVERNOR, evenly: true }, history: null, send: ask("sweep") },
-    borrow: (signal) => collector.lend("default", false, signal),
+    borrow: (signal) => collector.borrow("default", false, signal),
   });
   let tookMs = NaN;
   const ending = new AbortController();

@@ -1,7 +1,8 @@
 /** A dispatcher whose account another collector may call: what it sends, and what it leaves to the next one. */
 import { afterEach, expect, jest, test } from "@jest/globals";
 import { planCalls } from "../../../src/collect/callPlan.ts";
-import { Dispatcher, type DispatcherOptions, type Result } from "../../../src/collect/dispatcher.ts";
+import { Dispatcher, type DispatcherOptions } from "../../../src/collect/dispatcher.ts";
+import { type Result } from "../../../src/collect/dispatch/callEnds.ts";
 import { QuotekeeperError } from "../../../src/errors.ts";
 import { instantFromDate } from "../../../src/clock.ts";
 import { contractsOf, dueJob } from "../due.ts";
@@ -30,7 +31,7 @@ function dispatch(
   const tried: number[] = [];
   const results: Result[] = [];
   const dispatcher = new Dispatcher({
-    ...{ clock: time.clock, governor: SIXTY_A_MINUTE, history: null, lendable: () => 0 },
+    ...{ clock: time.clock, governor: SIXTY_A_MINUTE, history: null, borrowable: () => 0 },
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     onResult: (_, result) => void results.push(result),
     send: async (planned, signal, onArrived) => {
@@ -65,7 +66,7 @@ test("calls that are held back for want of a lease wait again, however often, an
 
   await time.pass(29_990);
   const triedInVain = tried.length;
-  expect(dispatcher.callsUsed).toBeLessThan(7);
+  expect(dispatcher.budget.callsUsed).toBeLessThan(7);
   expect(dispatcher.queued).toBe(10);
   await time.pass(10_000);
 
@@ -80,12 +81,12 @@ test("calls that are held back for want of a lease wait again, however often, an
 test("who is unsure sends one call at a time, and goes on as before once it is sure", async () => {
   const time = startVirtualTime(START);
   const { dispatcher, sent } = dispatch(time, { count: 12 });
-  dispatcher.beUnsure(true);
+  dispatcher.budget.beUnsure(true);
 
   await time.pass(1_000);
   expect(sent.length).toBe(5);
-  expect(dispatcher.budget).toMatchObject({ unsure: true, listening: false });
-  dispatcher.beUnsure(false);
+  expect(dispatcher.budget.state).toMatchObject({ unsure: true, listening: false });
+  dispatcher.budget.beUnsure(false);
   await time.pass(500);
 
   expect(sent.length).toBe(12);
@@ -95,11 +96,11 @@ test("who is unsure sends one call at a time, and goes on as before once it is s
 test("who is to stop when unsure sends nothing until it is sure", async () => {
   const time = startVirtualTime(START);
   const { dispatcher, sent } = dispatch(time, { count: 3, whenUnsure: "stop" });
-  dispatcher.beUnsure(true);
+  dispatcher.budget.beUnsure(true);
 
   await time.pass(120_000);
   expect(sent).toEqual([]);
-  dispatcher.beUnsure(false);
+  dispatcher.budget.beUnsure(false);
   await time.pass(1_000);
 
   expect(sent.length).toBe(3);
@@ -112,11 +113,11 @@ test("who begins without the database listens before it calls as it likes", asyn
 
   await time.pass(30_000);
   expect(sent.length).toBe(4);
-  expect(dispatcher.budget).toMatchObject({ unsure: true, listening: true });
+  expect(dispatcher.budget.state).toMatchObject({ unsure: true, listening: true });
   await time.pass(60_000);
 
   expect(sent.length).toBe(40);
-  expect(dispatcher.budget).toMatchObject({ unsure: true, listening: false });
+  expect(dispatcher.budget.state).toMatchObject({ unsure: true, listening: false });
   await dispatcher.close(0);
 });
 
@@ -128,7 +129,7 @@ test.each([
   async (_, options) => {
     const time = startVirtualTime(START);
     const { dispatcher, results } = dispatch(time, { count: 40, deadlineMs: 50_000, ...options });
-    dispatcher.beUnsure(true);
+    dispatcher.budget.beUnsure(true);
 
     await time.pass(51_000);
 
@@ -143,7 +144,7 @@ test("the heir of a dispatcher goes on counting where that one ended", async () 
   const time = startVirtualTime(START);
   const first = dispatch(time, { count: 60 });
   await time.pass(59_000);
-  const left: unknown = JSON.parse(JSON.stringify(first.dispatcher.handOver()));
+  const left: unknown = JSON.parse(JSON.stringify(first.dispatcher.budget.handOver()));
   await first.dispatcher.close(0);
 
   const second = dispatch(time, { count: 60, inherited: { handed: left, agoMs: 0, released: true } });

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "@jest/globals";
 import { type DataDirLock, lockDataDir } from "../../../src/run/beside/lock.ts";
 import { type ThisProcess } from "../../../src/run/beside/lockDoor.ts";
-import { type Asker, askForCall, lendCalls } from "../../../src/run/beside/permits.ts";
+import { askForCall, serveBorrowers } from "../../../src/run/beside/permits.ts";
 import { type Clock, systemClock } from "../../../src/clock.ts";
-import type { BorrowedEnd } from "../../../src/collect/dispatcher.ts";
+import type { Permit } from "../../../src/collect/dispatch/borrowedCalls.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { until } from "../../support/until.ts";
 
@@ -24,8 +24,8 @@ async function startLender({ lenderClock = clock }: { lenderClock?: Clock } = {}
   const lock = await lockDataDir(dataDir, { clock, self, warn: () => undefined });
   held.push(lock);
   const asked: { urgent: boolean; withdrawn: () => boolean; go: () => void }[] = [];
-  const ends: BorrowedEnd[] = [];
-  const lend = (urgent: boolean, signal: AbortSignal): Promise<(end: BorrowedEnd) => void> =>
+  const ends: Parameters<Permit>[0][] = [];
+  const borrow = (urgent: boolean, signal: AbortSignal): Promise<Permit> =>
     new Promise((resolve, reject) => {
       signal.addEventListener("abort", () => reject(new Error("withdrawn")));
       asked.push({
@@ -34,8 +34,8 @@ async function startLender({ lenderClock = clock }: { lenderClock?: Clock } = {}
         go: () => resolve((end) => void ends.push(end)),
       });
     });
-  lock.serve(lendCalls((account) => (account === "account-a" ? lend : null), lenderClock));
-  const ask = (by: Asker, account = "account-a", signal?: AbortSignal) =>
+  lock.serve(serveBorrowers((account) => (account === "account-a" ? borrow : null), lenderClock));
+  const ask = (by: "poll" | "sweep", account = "account-a", signal?: AbortSignal) =>
     askForCall(dataDir, { by, account, clock, self, ...(signal && { signal }) });
   return { dataDir, lock, asked, ends, ask };
 }

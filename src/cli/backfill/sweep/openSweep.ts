@@ -4,6 +4,7 @@
  */
 import { resolve } from "node:path";
 import { type Account, accountKey, marketOf } from "../../../accounts/account.ts";
+import type { Asked } from "../../../archive/refill/runs.ts";
 import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
 import { allRoom, type Room, roomBeside } from "../../../backfill/sweep/room.ts";
 import { findRun, openRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
@@ -86,7 +87,7 @@ export async function openSweep(
   { clock, bootId }: Pick<Edges, "clock" | "bootId">,
   { accounts, wanted, display }: { accounts: readonly Account[]; wanted: Wanted; display: Display },
 ): Promise<OpenSweep> {
-  const { name, service, ask, request } = wanted;
+  const { name, ask, request } = wanted;
   const dataDir = resolve(config.dataDir);
   const begun = await openRun(dataDir, name, {
     now: instantFromDate(clock.now()),
@@ -120,33 +121,16 @@ export async function openSweep(
     const earlier = await takeJournaled(stations.dir, begun, plan);
     // One that was ended before its first answer has left nothing to go on with.
     const run = { ...begun, resumed: earlier.calls > 0 };
-    const store = await openStore(config, clock, {
-      run,
-      display,
-      asked: {
-        kind: "sweep",
-        name,
-        service,
-        delayed: request.delayed,
-        symbols: ask.symbols.length,
-        contracts: ask.contracts.length,
-        chains: request.chains,
-      },
-    });
+    const store = await openStore(config, clock, { run, display, asked: asAsked(wanted) });
     closers.unshift(() => store.close());
     const room = await roomOf(config, clock, { schedule, archive: store.archive });
     const { simulated } = marketOf(accounts);
-    const asking = { by: "sweep", clock, self: await thisProcess() } as const;
-    const borrowOf =
-      (account: string): CalledAccount["borrow"] =>
-      (signal) =>
-        askForCall(dataDir, { ...asking, account, signal });
+    const borrowOf = simulated ? null : await borrower(dataDir, clock);
     const called = open.map((one) => ({
       budget: {
         ...one.budget,
         governor: { ...one.budget.governor, evenly: !simulated },
-        // Each process has a simulated service of its own.
-        ...(!simulated && { borrow: borrowOf(accountKey(one.account)) }),
+        ...(borrowOf && { borrow: borrowOf(one.account) }),
       },
       path: { ...stations, ...one, loader: store.loader },
     }));
@@ -155,6 +139,28 @@ export async function openSweep(
     await close();
     throw error;
   }
+}
+
+/** The sweep as the database remembers it. */
+function asAsked({ name, service, ask, request }: Wanted): Asked & { kind: "sweep" } {
+  return {
+    kind: "sweep",
+    name,
+    service,
+    delayed: request.delayed,
+    symbols: ask.symbols.length,
+    contracts: ask.contracts.length,
+    chains: request.chains,
+  };
+}
+
+/** Asks the collector of a data directory for each call of an account. */
+async function borrower(
+  dataDir: string,
+  clock: Clock,
+): Promise<(account: Account) => CalledAccount["borrow"]> {
+  const asking = { by: "sweep", clock, self: await thisProcess() } as const;
+  return (account) => (signal) => askForCall(dataDir, { ...asking, account: accountKey(account), signal });
 }
 
 type Schedule = Pick<JobsReport, "jobs" | "calendar">;

@@ -1,0 +1,119 @@
+/** How an attempt at a call ends: what the governor is told of it, and whether the call is made again. Pure. */
+import type { Clock } from "../../clock.ts";
+import { ERRORS, QuotekeeperError } from "../../errors.ts";
+import type { MissReason } from "../../journal/ledger.ts";
+import type { Answer } from "../../quotes-api/answer.ts";
+import type { DatedAnswer } from "../../quotes-api/clockSkew.ts";
+import { readRateLimitHeaders, readRetryAfter } from "../../quotes-api/rateLimit.ts";
+import { type PlannedCall, symbolCount } from "../callPlan.ts";
+import type { CallEnd } from "../governor/governor.ts";
+import type { Ticket } from "./waitingCalls.ts";
+
+/** An answer that has just arrived: its last byte is there, and nothing is on the disk yet. */
+export type Arrived = { headers: Readonly<Record<string, string>>; answer: Pick<Answer, "outcome"> };
+
+/**
+ * The end of a call that was answered.
+ *
+ * @param sentAtMs as the governor was told it
+ * @param wallMs epoch ms UTC, now
+ */
+export function answeredEnd({ headers, answer }: Arrived, sentAtMs: number, wallMs: number): CallEnd {
+  const rateLimit = readRateLimitHeaders((name) => headers[name.toLowerCase()]);
+  switch (answer.outcome) {
+    case "quota_fault":
+      return { type: "faulted", sentAtMs, rateLimit, wallMs, retryAfterMs: readRetryAfter(headers) };
+    case "server_error":
+      return {
+        type: "failed",
+        sentAtMs,
+        how: "server_error",
+        rateLimit,
+        retryAfterMs: readRetryAfter(headers),
+      };
+    default:
+      return { type: "answered", sentAtMs, rateLimit };
+  }
+}
+
+/** The end of a call to which no answer came: `error` says why. */
+export function unansweredEnd(error: unknown, sentAtMs: number): CallEnd {
+  const closed = error instanceof QuotekeeperError && error.code === "SERVICE_CUT_SHORT";
+  return { type: "failed", sentAtMs, how: closed ? "closed" : "other" };
+}
+
+/** How a call ended. `askedMs`: when it was asked for, epoch ms UTC; that may be later than it was let go. */
+export type Result =
+  { kind: "answered"; answer: Answer; askedMs: number } | { kind: "missed"; reason: MissReason };
+
+/** An answer that is kept. */
+export type Kept = { record: DatedAnswer; answer: Answer };
+
+/**
+ * Makes one call and keeps its answer; rejects when there is none, or it could not be kept.
+ *
+ * @param onArrived notified of the answer before it is kept: what it says of the limit holds for the next call already
+ */
+export type Send = (
+  planned: PlannedCall,
+  signal: AbortSignal,
+  onArrived: (arrived: Arrived) => void,
+) => Promise<Kept>;
+
+/** What is done after an attempt: the call is over, or it waits again, for `afterMs` before it may be let go. */
+export type Next = { over: Result } | { again: Ticket; afterMs: number };
+
+/** Attempts at one call within its slot, and the wait before the second in ms; it doubles, with jitter. */
+const ATTEMPTS = 3;
+const RETRY_WAIT_MS = 1_000;
+
+type Circumstances = {
+  /** Each call is made once, whatever comes of it, but for the clock. */
+  once?: boolean;
+  /** Whether the budget is closed: then a failure may be the limit in disguise, and uses up no attempt. */
+  isClosed: boolean;
+  clock: Pick<Clock, "now" | "random">;
+};
+
+/** @param forTheClock whether it is a refusal for which the clock may be to blame, and the next attempt corrects that */
+export function afterAnswer(
+  ticket: Ticket,
+  { answer, record, forTheClock }: Kept & { forTheClock: boolean },
+  given: Circumstances,
+): Next {
+  const { planned } = ticket;
+  const { outcome } = answer;
+  if (outcome === "quota_fault" && !given.once) return atOnce({ ...ticket, setback: "refused" });
+  if (forTheClock) return atOnce({ ...ticket, attempt: 2, setback: "unauthorized" });
+  const over: Next = { over: { kind: "answered", answer, askedMs: Date.parse(record.requestedAt) } };
+  // A call that looks into another one's failure tells enough by failing once.
+  if (outcome !== "server_error" || given.once || planned.part) return over;
+  if (given.isClosed)
+    return atOnce({ ...ticket, setback: readRetryAfter(record.headers) === null ? "transport" : "refused" });
+  // The last attempt at a list is for one of its symbols alone: if that is answered, the list was why, not the limit.
+  const attempts = symbolCount(planned) > 1 ? ATTEMPTS - 1 : ATTEMPTS;
+  return retried(ticket, attempts, given) ?? over;
+}
+
+/** After a call to which no answer came, or whose answer could not be kept. */
+export function afterFailure(ticket: Ticket, error: unknown, given: Circumstances): Next {
+  const code = error instanceof QuotekeeperError ? error.code : null;
+  // An answer that could not be journaled is not kept, and asking again would not help.
+  if (!code?.startsWith("SERVICE_") || given.once) return { over: { kind: "missed", reason: "down" } };
+  if (code === "SERVICE_CUT_SHORT" && given.isClosed) return atOnce({ ...ticket, setback: "transport" });
+  const next = ERRORS[code].retryable ? retried(ticket, ATTEMPTS, given) : null;
+  return next ?? { over: { kind: "missed", reason: "transport" } };
+}
+
+function atOnce(again: Ticket): Next {
+  return { again, afterMs: 0 };
+}
+
+/** Again after a wait; null: there is no attempt left, or no time in the slot. */
+function retried(ticket: Ticket, attempts: number, { clock }: Circumstances): Next | null {
+  const { planned, attempt } = ticket;
+  const jitter = 1 + (clock.random(1)[0] ?? 0) / 255;
+  const afterMs = RETRY_WAIT_MS * 2 ** (attempt - 1) * jitter;
+  if (attempt >= attempts || clock.now().getTime() + afterMs >= planned.deadlineMs) return null;
+  return { again: { ...ticket, attempt: attempt + 1, setback: "transport" }, afterMs };
+}

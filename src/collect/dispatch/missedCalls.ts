@@ -1,0 +1,54 @@
+/** Calls that will not be made any more: they are logged and settled in steps, for what has arrived would wait for thousands. */
+import type { MissReason } from "../../journal/ledger.ts";
+import type { Log } from "../../log.ts";
+import { describeCall } from "../../quotes-api/request.ts";
+import type { PlannedCall } from "../callPlan.ts";
+import type { Result } from "./callEnds.ts";
+
+type Options = { log: Log; onResult: (planned: PlannedCall, result: Result) => void };
+
+/** How many are settled in a turn of the event loop. */
+const MISSED_AT_ONCE = 250;
+
+export class MissedCalls {
+  readonly #options: Options;
+  readonly #unsettled: [PlannedCall, MissReason][] = [];
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#unsettled.length;
+  }
+
+  add(planned: PlannedCall, reason: MissReason): void {
+    this.#unsettled.push([planned, reason]);
+  }
+
+  /** Settles all, in steps; also those that are added meanwhile. */
+  *settle(): Iterable<void> {
+    while (this.size > 0) {
+      for (const [planned, reason] of this.#unsettled.splice(0, MISSED_AT_ONCE))
+        this.#settle(planned, reason);
+      if (this.size > 0) yield;
+    }
+  }
+
+  #settle(planned: PlannedCall, reason: MissReason): void {
+    const { log, onResult } = this.#options;
+    const { jobs, slotAt, call } = planned;
+    // The log describes the call when it writes the line: of thousands a calm log writes one.
+    const missed = {
+      get call() {
+        return describeCall(call);
+      },
+      jobs,
+      slotAt,
+      reason,
+    };
+    const why = reason === "unauthorized" ? "the service refuses the credentials" : "its slot is over";
+    log.warn(missed, `missed: ${why}`);
+    onResult(planned, { kind: "missed", reason });
+  }
+}
