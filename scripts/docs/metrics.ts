@@ -6,7 +6,7 @@ import { code, GENERATED, markdownTable, paragraphs } from "./markdown.ts";
 export function metricsPage(): string {
   const names = Object.keys(METRICS) as MetricName[];
   const rows = names.map((name) => {
-    const { kind, help, labels = {}, collecting } = METRICS[name];
+    const { kind, help, labels = {}, always = false } = METRICS[name];
     const labelText = Object.entries(labels).map(
       ([label, values]) =>
         `${code(label)}: ${typeof values === "string" ? values : values.map(code).join(", ")}`,
@@ -15,7 +15,7 @@ export function metricsPage(): string {
       code(name),
       kind,
       labelText.join("; "),
-      `${help}${collecting ? "" : " Also from `quotekeeper web`."}`,
+      `${help}${always ? " Also from `quotekeeper web`." : ""}`,
     ];
   });
   return paragraphs(

@@ -64,7 +64,7 @@ async function makeDatabase(migrated: boolean): Promise<TestDatabase> {
 /** Another pool on a database, ended with the test file. */
 export function poolOn(
   url: string,
-  options?: { max?: number; readOnly?: boolean; answerMs?: number },
+  options?: { max?: number; readOnly?: boolean; readMs?: number; answerMs?: number },
 ): pg.Pool {
   const pool = createPool(url, options);
   pools.push(pool);

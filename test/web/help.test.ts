@@ -112,23 +112,23 @@ describe("the search", () => {
   const help = helpOf(SOURCES);
   const slugs = (question: string): string[] => search(help.index, question).map(({ slug }) => slug);
 
-  test("wants every word, whole or as it begins, whatever its letters' case", () => {
+  test("the search of Help wants every word, whole or as it begins, whatever its letters' case", () => {
     expect(slugs("STRI")).toEqual(["zebra"]);
     expect(slugs("stripes second")).toEqual([]);
     expect(slugs("  ?! ")).toEqual([]);
   });
 
-  test("passes over words that stand everywhere", () => {
+  test("the search of Help passes over words that stand everywhere", () => {
     expect(slugs("what are the stripes of it?")).toEqual(["zebra"]);
     expect(slugs("what is it?")).toEqual([]);
   });
 
-  test("finds three letters inside of a name, and two at its beginning alone", () => {
+  test("the search of Help finds three letters inside of a name, and two at its beginning alone", () => {
     expect(slugs("base url")).toEqual(["zebra"]);
     expect(slugs("rl")).toEqual([]);
   });
 
-  test("puts a heading before a text, and a title's page first", () => {
+  test("the search of Help puts a heading before a text, and a title's page first", () => {
     expect(slugs("second")[0]).toBe("second");
     expect(search(help.index, "two").map(({ anchor }) => anchor)).toEqual(["two", "two-1"]);
   });

@@ -44,7 +44,10 @@ const SETTINGS = {
   "timescaledb.max_tuples_decompressed_per_dml_transaction": "0",
 };
 
-const READ_ONLY = { default_transaction_read_only: "on", statement_timeout: String(READ_TIMEOUT_MS) };
+const readOnlyFor = (readMs: number) => ({
+  default_transaction_read_only: "on",
+  statement_timeout: String(readMs),
+});
 
 const PLANNED_ONCE = { plan_cache_mode: "force_generic_plan" };
 
@@ -67,13 +70,21 @@ const TEXT_OIDS = new Set([20, 1082, 1114, 1184, 1700]);
  *   something of its session is needed on
  * @param options.answerMs how long a statement may take before its connection is cut; connections stay open however long they are
  *   idle, because a far database takes seconds for a login
- * @param options.readOnly sessions that cannot write, and whose statements end after READ_TIMEOUT_MS
+ * @param options.readOnly sessions that cannot write, and whose statements end after `readMs`; 0: never
  * @param options.settle what else each session is told before its first use
  * @throws QuotekeeperError CONFIG_INVALID when a file of certificates cannot be read
  */
 export function createPool(
   connectionString: string,
-  { max = 4, readOnly = false, plannedOnce = false, lasting = false, answerMs = 0, settle = doNothing } = {},
+  {
+    max = 4,
+    readOnly = false,
+    readMs = READ_TIMEOUT_MS,
+    plannedOnce = false,
+    lasting = false,
+    answerMs = 0,
+    settle = doNothing,
+  } = {},
 ): pg.Pool {
   const address = addressOf(connectionString);
   const login: pg.ClientConfig = {
@@ -85,7 +96,7 @@ export function createPool(
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
   };
-  const settings = { ...SETTINGS, ...(readOnly && READ_ONLY), ...(plannedOnce && PLANNED_ONCE) };
+  const settings = { ...SETTINGS, ...(readOnly && readOnlyFor(readMs)), ...(plannedOnce && PLANNED_ONCE) };
   const pool = new ArchivePool(
     {
       ...login,

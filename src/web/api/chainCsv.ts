@@ -11,35 +11,40 @@ import { rootedName } from "../../market/instrument.ts";
 import { harmless } from "../../read/formula.ts";
 import { csvField, csvName } from "./csvText.ts";
 
-const HEADING = [
-  "underlying",
-  "expiration",
-  "option_type",
-  "strike",
-  "source",
-  "source_name",
-  "delayed",
-  "observed_at",
-  "bid",
-  "mid",
-  "ask",
-  "last",
-  "volume",
-  "spot",
-  "moneyness",
-  "years",
-  "rate",
-  "dividend_yield",
-  "iv_bid",
-  "iv_mid",
-  "iv_ask",
-  "delta",
-  "gamma",
-  "vega",
-  "theta",
-  "rho",
-  "service_delta",
-];
+type Row = ContractRow & { isDelayed: boolean; riskFree: number; dividends: number };
+
+const number = (value: number | null): string | null => (value === null ? null : String(value));
+
+/** The columns in their order. */
+const COLUMNS: Readonly<Record<string, (row: Row) => string | null>> = {
+  underlying: ({ symbol, root }) => harmless(rootedName({ underlying: symbol, root: root ?? undefined })),
+  expiration: ({ expiration }) => expiration,
+  option_type: (row) => row.option_type,
+  strike: ({ strike }) => strike,
+  source: ({ source }) => source,
+  source_name: (row) => harmless(row.source_name),
+  delayed: ({ isDelayed }) => String(isDelayed),
+  observed_at: (row) => isoOf(row.observed_at),
+  bid: ({ bid }) => bid,
+  mid: ({ mid }) => mid,
+  ask: ({ ask }) => ask,
+  last: ({ last }) => last,
+  volume: ({ volume }) => volume,
+  spot: ({ spot }) => spot,
+  moneyness: ({ moneyness }) => number(moneyness),
+  years: ({ years }) => number(years),
+  rate: ({ riskFree }) => String(riskFree),
+  dividend_yield: ({ dividends }) => String(dividends),
+  iv_bid: (row) => number(row.iv_bid),
+  iv_mid: (row) => number(row.iv_mid),
+  iv_ask: (row) => number(row.iv_ask),
+  delta: ({ delta }) => number(delta),
+  gamma: ({ gamma }) => number(gamma),
+  vega: ({ vega }) => number(vega),
+  theta: ({ theta }) => number(theta),
+  rho: ({ rho }) => number(rho),
+  service_delta: (row) => row.service_delta,
+};
 
 /** @param query.expiration null: all that had not expired at the instant */
 export async function chainCsv(
@@ -48,38 +53,15 @@ export async function chainCsv(
 ): Promise<{ name: string; text: string }> {
   const rows = await readContracts(pool, query);
   const { rate, dividendYield } = await readOptionRates(pool);
-  const given = [String(rate), String(dividendYield)];
-  const lines = rows.map((row) => lineOf(row, query.delayed, given).map(csvField).join(","));
+  const given = { isDelayed: query.delayed, riskFree: rate, dividends: dividendYield };
+  const lines = rows.map((row) =>
+    Object.values(COLUMNS)
+      .map((of) => csvField(of({ ...row, ...given })))
+      .join(","),
+  );
   const at = query.at === null ? "now" : new Date(query.at).toISOString().replace(/[-:]|\.\d+/g, "");
   return {
     name: csvName([query.symbol, query.expiration ?? "chain", at], rows[0]?.source ?? "account"),
-    text: `${[HEADING.join(","), ...lines].join("\r\n")}\r\n`,
+    text: `${[Object.keys(COLUMNS).join(","), ...lines].join("\r\n")}\r\n`,
   };
-}
-
-function lineOf(row: ContractRow, delayed: boolean, given: readonly string[]): (string | null)[] {
-  const { bid, mid, ask, last, volume, spot } = row;
-  const { moneyness, years, iv_bid, iv_mid, iv_ask, delta, gamma, vega, theta, rho } = row;
-  const number = (value: number | null): string | null => (value === null ? null : String(value));
-  return [
-    harmless(rootedName({ underlying: row.symbol, root: row.root ?? undefined })),
-    row.expiration,
-    row.option_type,
-    row.strike,
-    row.source,
-    harmless(row.source_name),
-    String(delayed),
-    isoOf(row.observed_at),
-    bid,
-    mid,
-    ask,
-    last,
-    volume,
-    spot,
-    number(moneyness),
-    number(years),
-    ...given,
-    ...[iv_bid, iv_mid, iv_ask, delta, gamma, vega, theta, rho].map(number),
-    row.service_delta,
-  ];
 }

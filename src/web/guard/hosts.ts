@@ -4,7 +4,7 @@ import { QuotekeeperError } from "../../errors.ts";
 import { hostNameOf } from "../../httpHead.ts";
 
 /** Whether an address to listen on is reached from this machine alone. */
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   const name = bare(host.toLowerCase());
   return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
 }

@@ -2,6 +2,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { LoadReport } from "../../archive/load/batch.ts";
 import { atMost, type Clock, dateOf, type Instant } from "../../clock.ts";
+import { rememberAnswers } from "../api/rememberAnswers.ts";
 import type { Live, LiveFleet, StatusView } from "../api/types.ts";
 import { COUNTED_TABLES, labelNames, METRICS, type MetricName } from "./definitions.ts";
 import type { Meter } from "./meter.ts";
@@ -44,7 +45,7 @@ const SOURCE_MS = 3_000;
 export function createMetrics(sources: MetricSources, { process = true } = {}): Metrics {
   const ofProcess = new Registry();
   if (process) collectDefaultMetrics({ register: ofProcess });
-  let status: { atMs: number; view: Promise<StatusView | null> } | null = null;
+  const remember = rememberAnswers(sources.clock, STATUS_EVERY_MS);
 
   const orNull = async <T>(work: Promise<T | null>): Promise<T | null> => {
     let found: T | null = null;
@@ -56,12 +57,7 @@ export function createMetrics(sources: MetricSources, { process = true } = {}): 
     return found;
   };
 
-  const statusNow = (): Promise<StatusView | null> => {
-    const nowMs = sources.clock.monotonicMs();
-    if (status === null || nowMs - status.atMs >= STATUS_EVERY_MS)
-      status = { atMs: nowMs, view: sources.status().catch(() => null) };
-    return status.view;
-  };
+  const statusNow = (): Promise<StatusView | null> => remember("", () => sources.status().catch(() => null));
 
   return {
     contentType: ofProcess.contentType,

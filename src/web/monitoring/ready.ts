@@ -5,6 +5,7 @@
 import type pg from "pg";
 import { currentVersion } from "../../archive/schema/migrations.ts";
 import { atMost, type Clock } from "../../clock.ts";
+import { rememberAnswers } from "../api/rememberAnswers.ts";
 
 type Check = "ok" | "failed";
 
@@ -34,12 +35,8 @@ const DATABASE_MS = 2_000;
 
 /** Looks at most once a second; whoever asks meanwhile gets the same answer. */
 export function createReadiness(sources: ReadySources): () => Promise<Readiness> {
-  let known: { atMs: number; answer: Promise<Readiness> } | null = null;
-  return () => {
-    const nowMs = sources.clock.monotonicMs();
-    if (known === null || nowMs - known.atMs >= FRESH_MS) known = { atMs: nowMs, answer: look(sources) };
-    return known.answer;
-  };
+  const remember = rememberAnswers(sources.clock, FRESH_MS);
+  return () => remember("", () => look(sources));
 }
 
 async function look({ pool, clock, schemaVersion, collector }: ReadySources): Promise<Readiness> {

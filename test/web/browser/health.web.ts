@@ -25,7 +25,13 @@ beforeAll(async () => {
 
 async function show(page: Page, path: string, drawn: string): Promise<void> {
   await page.goto(world.address + path);
-  await page.waitForSelector(drawn, { state: "attached" });
+  // A busy server may end a statement after 5 s, and the view says so: it is loaded again.
+  for (;;) {
+    const shown = page.locator(drawn).or(page.locator(".note[role=alert], .note[role=status]")).first();
+    await shown.waitFor({ state: "attached" });
+    if ((await page.locator(drawn).count()) > 0) return;
+    await page.reload();
+  }
 }
 
 async function rowsOf<Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> {

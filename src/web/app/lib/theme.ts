@@ -27,7 +27,9 @@ export function startTheme(): void {
 }
 
 function show(): void {
-  document.documentElement.style.colorScheme = theme.value === "system" ? "" : theme.value;
+  const { documentElement: root } = document;
+  if (theme.value === "system") delete root.dataset["theme"];
+  else root.dataset["theme"] = theme.value;
   shownDark.value = theme.value === "dark" || (theme.value === "system" && system.matches);
 }
 

@@ -41,7 +41,7 @@ export function CurveChart({
   const shown = curves.some(({ points }) => points.some(({ x }) => x === pointed)) ? pointed : null;
   return (
     <>
-      <div class="curves after" ref={element} role="img" aria-label={label} />
+      <div class="curves" ref={element} role="img" aria-label={label} />
       <p class="told dim">{shown === null ? xName : tell(shown)}</p>
     </>
   );
