@@ -28,8 +28,8 @@ import { exchangeTime } from "../../market/calendar/dates.ts";
 import { inNewYork } from "../durations.ts";
 import { type Talk, talkTo } from "./lines.ts";
 import { cutText } from "../../outsideText.ts";
-import type { question } from "./lockDoor.ts";
 import {
+  type question,
   type Answer,
   answer,
   Door,

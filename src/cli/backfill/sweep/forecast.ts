@@ -1,11 +1,10 @@
 /** What a sweep says before its first call, and all that `--dry-run` says: the calls, what they bring, how long they take. */
 import { resolve } from "node:path";
 import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
-import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
+import { type SweepPlan, callLines, fateLines } from "../../../backfill/sweep/sweepPlan.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../../archive/refill/backfillReport.ts";
 import { findRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { Room } from "../../../backfill/sweep/room.ts";
-import { callLines, fateLines } from "../../../backfill/sweep/sweepWords.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { instantFromDate } from "../../../clock.ts";
 import { QuotekeeperError } from "../../../errors.ts";
@@ -15,8 +14,7 @@ import { archiveExists, openArchive } from "../../../run/archive.ts";
 import { journalDir } from "../../../run/stations.ts";
 import { printReport } from "../report.ts";
 import { inNewYork, roughly } from "../../../run/durations.ts";
-import { callsOf, lastPrices, planOf, roomOf, takeJournaled } from "./planning.ts";
-import { type SweepRequest } from "./sweepRequest.ts";
+import { callsOf, lastPrices, planOf, roomOf, takeJournaled, type SweepRequest } from "./planning.ts";
 import { say } from "../../terminal/harmless.ts";
 import { counted, thousands } from "../../../figures.ts";
 

@@ -1,12 +1,12 @@
-/** What a sweep has before it, by the configuration and what is kept: its plan, and the room beside the running schedule. */
+/** What a sweep was asked for, and its plan: which calls remain, and how much budget the running schedule leaves. */
 import { resolve } from "node:path";
 import { readLastPrices } from "../../../archive/ask/lastPrices.ts";
-import { type SweepAsk } from "../../../backfill/sweep/ask.ts";
+import { type SweepAsk, COMMAND_LINE, readChain, readSymbolsFile } from "../../../backfill/sweep/ask.ts";
 import { answersOfRun } from "../../../backfill/sweep/count.ts";
 import { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
 import { underlyingsOf } from "../../../collect/chainBook.ts";
 import { allRoom, type Room, roomBeside } from "../../../backfill/sweep/room.ts";
-import { type SweepRun } from "../../../backfill/sweep/runFile.ts";
+import { type SweepRun, sweepName } from "../../../backfill/sweep/runFile.ts";
 import { type Clock, dateOf, type Instant } from "../../../clock.ts";
 import { FIRST_BATCH_SIZE } from "../../../collect/batchSize.ts";
 import { planCalls } from "../../../collect/callPlan.ts";
@@ -19,7 +19,13 @@ import type { Archive } from "../../../run/archive.ts";
 import { thisProcess, talkToCollector } from "../../../run/beside/lock.ts";
 import { governorOf } from "../../../run/callHistory.ts";
 import { type JobsReport, readJobs } from "../../../schedule/readJobs.ts";
-import type { SweepRequest } from "./sweepRequest.ts";
+import { counted } from "../../../figures.ts";
+import { describeProblem, type FileProblem } from "../../../config/yamlFile.ts";
+import { QuotekeeperError } from "../../../errors.ts";
+import { instrumentName, option } from "../../../market/instrument.ts";
+import { readTextFile } from "../../../plainFiles.ts";
+import type { Edges } from "../../../run/edges.ts";
+import type { CommonRequest } from "../report.ts";
 
 /** The plan of a sweep that began then, before any answer. */
 export async function planOf(
@@ -102,4 +108,75 @@ export async function lastPrices(
   symbols: readonly string[],
 ): Promise<Map<string, string>> {
   return new Map(archive === null ? [] : await readLastPrices(archive.pool, symbols).catch(() => []));
+}
+
+export type SweepRequest = CommonRequest & {
+  /** Path of the symbols file, relative to the working directory; null: there is none. */
+  symbolsFile: string | null;
+  chains: string[];
+  delayed: boolean;
+  /** Begin anew although an earlier sweep of the same was not finished. */
+  restart: boolean;
+  /** The account that polls; null: all. */
+  account: string | null;
+};
+
+/** @throws QuotekeeperError SWEEP_INVALID with all problems of the file and of the chains */
+export async function readAsk(
+  { directory }: Pick<Edges, "directory">,
+  { symbolsFile, chains }: Pick<SweepRequest, "symbolsFile" | "chains">,
+): Promise<SweepAsk> {
+  const problems: FileProblem[] = [];
+  const ask: SweepAsk = { symbols: [], contracts: [], chains: [] };
+  if (symbolsFile !== null) {
+    const file = await readFileOf(resolve(directory, symbolsFile));
+    problems.push(...file.problems);
+    [ask.symbols, ask.contracts] = [file.symbols, file.contracts];
+  }
+  for (const text of chains) {
+    const read = readChain(text);
+    if ("problems" in read) problems.push(...read.problems);
+    else ask.chains.push(read.chain);
+  }
+  if (problems.length > 0) throw invalid(problems);
+  return ask;
+}
+
+/** The sweep's name: the same whenever the same instruments are asked of the same service, in whatever order. */
+export function nameOf(
+  config: Config,
+  { symbols, contracts, chains }: SweepAsk,
+  { delayed }: SweepRequest,
+): string {
+  return sweepName({
+    symbols: symbols.toSorted(),
+    contracts: contracts.map((contract) => instrumentName(option(contract))).toSorted(),
+    chains,
+    delayed,
+    service: serviceOf(config),
+  });
+}
+
+/** Which service is asked: a sweep of one is not gone on with at another. Holds no secret. */
+export function serviceOf({ feed }: Pick<Config, "feed">): string {
+  if (feed.kind === "simulated") return "simulated";
+  const { host, pathname } = new URL(feed.baseUrl);
+  return `${host}${pathname}`;
+}
+
+async function readFileOf(path: string): Promise<ReturnType<typeof readSymbolsFile>> {
+  try {
+    return readSymbolsFile(path, await readTextFile(path));
+  } catch (error) {
+    const message = `the file cannot be read (${(error as NodeJS.ErrnoException).code})`;
+    return { symbols: [], contracts: [], problems: [{ file: path, line: 1, message }] };
+  }
+}
+
+function invalid(problems: readonly FileProblem[]): QuotekeeperError {
+  const lines = problems.map((problem) =>
+    problem.file === COMMAND_LINE ? `${COMMAND_LINE} ${problem.message}` : describeProblem(problem),
+  );
+  const count = counted(problems.length, "problem");
+  return new QuotekeeperError("SWEEP_INVALID", `${count} in what is to be swept:`, { problems: lines });
 }

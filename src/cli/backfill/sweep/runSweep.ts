@@ -1,11 +1,10 @@
 /** Opens the stations of a sweep one after the other, sweeps, loads, says what became of it, and closes them in reverse order. */
 import { resolve } from "node:path";
 import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
-import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
+import { type SweepPlan, fateLines, leftLine } from "../../../backfill/sweep/sweepPlan.ts";
 import { closeRun, openRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { Room } from "../../../backfill/sweep/room.ts";
 import { sweep, type SweepOptions } from "../../../backfill/sweep/sweep.ts";
-import { fateLines, leftLine } from "../../../backfill/sweep/sweepWords.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { type CallPath, collectCall } from "../../../run/pipeline.ts";
 import { type AccountStations, openStations } from "../../../run/stations.ts";
@@ -18,8 +17,17 @@ import type { CalledAccount } from "../../../collect/accountDispatchers.ts";
 import { createDisplay, type Display } from "../display.ts";
 import { type Finished, printReport } from "../report.ts";
 import { announce, forecast } from "./forecast.ts";
-import { lastPrices, planOf, quotesIn, roomOf, takeJournaled } from "./planning.ts";
-import { nameOf, readAsk, serviceOf, type SweepRequest } from "./sweepRequest.ts";
+import {
+  lastPrices,
+  planOf,
+  quotesIn,
+  roomOf,
+  takeJournaled,
+  readAsk,
+  serviceOf,
+  type SweepRequest,
+  nameOf,
+} from "./planning.ts";
 import { openStore, type Settled } from "./sweepStore.ts";
 import { say } from "../../terminal/harmless.ts";
 import { instantFromDate } from "../../../clock.ts";
