@@ -41,9 +41,9 @@ const PURE = [
   "src/collect/{earlierRuns,outcomes,reserve,slotBook,urgency}.ts",
   "src/backfill/progress.ts",
   "src/backfill/csv/{mapSchema,pieces}.ts",
-  "src/backfill/files/{identity,piece}.ts",
+  "src/backfill/files/piece.ts",
   "src/backfill/journal/restoring.ts",
-  "src/backfill/sweep/{ask,room,serviceHealth,sweepPlan,sweepWords}.ts",
+  "src/backfill/sweep/{ask,room,serviceHealth,sweepPlan}.ts",
   "src/backfill/xml/{savedTime,tally}.ts",
   "src/serve/simulated/**/*.ts",
 ];

@@ -52,7 +52,6 @@ export const accountsForgetJson = z.strictObject({
 
 type ShownAccount = z.infer<typeof accountJson>;
 
-/** The state that each command writes to the archive. */
 const WANTED = { drain: "drained", resume: "active" } as const;
 
 type Change = { verb: keyof typeof WANTED; name: string; json: boolean };
@@ -169,7 +168,6 @@ async function show(
   });
 }
 
-/** An account that the archive does not know. */
 function unseen({ name, limit, limitWindowMs }: Account): ShownAccount {
   return { name, limit, windowMs: limitWindowMs, state: "active", owner: null, fence: null, callsUsed: 0 };
 }

@@ -88,7 +88,6 @@ type CalendarRow = {
   open: Date | null;
   close: Date | null;
   post: Date | null;
-  /** Why it is closed, closes early or opens late. */
   reason: string | null;
 };
 

@@ -43,7 +43,6 @@ type Collecting = {
   jobs: JobSet;
   /** Whether the database has its schema; resolves when that is known. */
   schemaReady: Promise<boolean>;
-  /** Null: without the dashboard. */
   openWeb: typeof openWeb | null;
   line: StatusLine;
   log: ReturnType<typeof createLogger>;
@@ -98,7 +97,6 @@ async function schemaOf(archive: Archive, clock: Edges["clock"], log: Log): Prom
   }
 }
 
-/** Opens the dashboard and the collection, and shows the collection until its end. */
 export async function collect(
   config: Config,
   { clock, bootId, stdout, stderr }: Edges,
@@ -154,7 +152,6 @@ async function ticking(refresh: () => void, interrupted: Promise<string>): Promi
   return signal;
 }
 
-/** The facts that an operator looks for in an old log; no secret. */
 function startFacts(config: Config, { archive, web }: Opened, { accounts }: Collection): object {
   const called = accounts.sharing;
   const { simulated, address } = marketOf(called);
@@ -188,7 +185,6 @@ function banner(config: Config, { archive, web }: Opened, { accounts }: Collecti
   ];
 }
 
-/** `main 60 calls a minute`. */
 function limitInWords({ name, limit, limitWindowMs }: Account): string {
   return `${name} ${counted(limit, "call")} ${limitWindowMs === 60_000 ? "a minute" : `in ${inSeconds(limitWindowMs)}`}`;
 }

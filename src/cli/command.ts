@@ -18,11 +18,9 @@ export type Cli = {
   run: (work: (config: Config) => Promise<number>, touches?: Touches) => Promise<void>;
   /** Sets the exit code of work that needs no settings. */
   done: (exitCode: number) => void;
-  /** The whole program, with all its commands loaded. */
   whole: () => Promise<Command>;
 };
 
-/** Adds options, arguments and the action to the command of its name. */
 export type AddCommand = (command: Command, cli: Cli) => void;
 
 export const EXIT_CODES = "\nExit codes: 0 done, 1 something needs a person, 2 wrong usage or configuration.";

@@ -66,10 +66,8 @@ export const addCoverage: AddCommand = (command, { run, edges }) => {
 
 type CoverageRequest = { from: string; to: string; account: string | null; json: boolean };
 
-/** Rows that are listed; the rest is counted. */
 const MOST_ROWS = 40;
 
-/** @returns 0; 1 when something that was due is not stored */
 async function coverage(config: Config, edges: Edges, request: CoverageRequest): Promise<number> {
   const { from, to, json } = request;
   await requireArchive(config);
@@ -91,7 +89,6 @@ async function coverage(config: Config, edges: Edges, request: CoverageRequest):
   return rows.some(({ missed }) => missed > 0) ? 1 : 0;
 }
 
-/** @throws QuotekeeperError ACCOUNT_UNKNOWN */
 async function readRows(
   pool: Archive["pool"],
   { from, to, account }: CoverageRequest,
@@ -104,7 +101,6 @@ async function readRows(
   return { rows: shares.map(({ account: _account, ...row }) => row), shares: [] };
 }
 
-/** Rows with the share of each account, where several accounts have one. */
 function withShares(
   rows: readonly CoverageRow[],
   shares: readonly CoverageShare[],
@@ -162,7 +158,6 @@ function worstTable(worst: readonly CoverageRow[], { stdout, env }: Edges): stri
   return `${table(columns, cells, { stdout, env })}${rest}`;
 }
 
-/** The reasons, the most frequent first. */
 function why(reasons: CoverageRow["reasons"]): string {
   return Object.entries(reasons)
     .sort(([, a], [, b]) => b - a)

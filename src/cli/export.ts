@@ -95,7 +95,6 @@ type ExportRequest = {
   symbols: string[] | null;
   tables: string[] | null;
   replace: boolean;
-  /** CSV texts exactly as they are, even if a spreadsheet would run one as a formula. */
   raw: boolean;
   json: boolean;
 };
@@ -135,7 +134,6 @@ async function exportFiles(config: Config, edges: Edges, request: ExportRequest)
   }
 }
 
-/** @throws QuotekeeperError USAGE */
 function chosenTables({ tables, symbols }: ExportRequest): ExportTable[] {
   const known = EXPORT_TABLES.map(({ name }) => name);
   const all = tables?.includes("all") ?? false;

@@ -59,7 +59,6 @@ export const addJournal: AddCommand = (journal, { run, edges }) => {
   add("repair", "copies damaged bytes aside; harmless beside a running collector", { work: journalRepair });
 };
 
-/** @returns 0; 1 when a segment cannot be read */
 async function journalList(
   config: Config,
   { stdout, stderr, env }: Edges,
@@ -122,7 +121,6 @@ async function journalRepair(
 }
 
 type AcceptArguments = Output & {
-  /** Segments by name, or `segments.jsonl`. */
   names: string[];
   /** Also everything missing or foreign that was begun before this day (UTC), `YYYY-MM-DD`; null: nothing more. */
   before: string | null;

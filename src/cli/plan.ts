@@ -106,7 +106,6 @@ export const addPlan: AddCommand = (command, { run, edges }) => {
     );
 };
 
-/** @returns 0 when everything fits in the budget, else 1 */
 async function plan(
   config: Config,
   edges: Edges,

@@ -38,7 +38,6 @@ type PollOptions = {
   json: boolean;
 };
 
-/** One of three forms, and what goes with each. */
 export const addPoll: AddCommand = (command, { run, edges }) => {
   const forms = ["symbols", "watchlist", "option"];
   const conflicting = (option: Option): Option =>
@@ -88,7 +87,6 @@ function symbolCalls(symbols: readonly string[], delayed: boolean): QuoteCall[] 
   return calls;
 }
 
-/** All is loaded at the end, in one go. */
 const LATER = { notify: () => undefined };
 
 /** What to poll; exactly one of the three forms, checked when it was parsed. `account` null: whichever. */

@@ -33,7 +33,6 @@ const quoteLine = z.strictObject({
   delta: price.describe("Delta of a contract."),
 });
 
-/** `poll --json`. */
 export const pollJson = z.strictObject({
   quotes: z.array(quoteLine).describe("The quotes that were stored; prices are decimal text."),
   errors: z
@@ -55,7 +54,6 @@ type Reported = {
   json: boolean;
 };
 
-/** Prints the quotes and what is wrong. @returns 0 when every instrument asked for was stored, 1 otherwise */
 export function reportPoll(
   lines: readonly QuoteLine[],
   { collected, guesses, edges, json }: Reported,
@@ -85,7 +83,6 @@ function matchedOf({ record, answer }: Collected): Matched[] | null {
   return matchAnswer(askedInstruments(record.request as QuoteCall), answer.document.items);
 }
 
-/** The names of an answer that the service does not know. */
 export function unknownIn(collected: Collected): string[] {
   return matchedOf(collected)?.flatMap((match) => (match.fate === "unknown" ? [match.name] : [])) ?? [];
 }
@@ -98,7 +95,6 @@ function oddFieldsOf(match: Matched): string[] {
   );
 }
 
-/** `stored`: names of what the database has taken. */
 type Known = { stored: ReadonlySet<string>; guesses: ReadonlyMap<string, string> };
 
 function problemsOf(
@@ -146,7 +142,6 @@ function problemOf(match: Matched, { stored, guesses }: Known): QuotekeeperError
   }
 }
 
-/** @param answered what the answer holds under another name */
 function likelyPair(answered: string | undefined): string {
   return answered === undefined ? "" : `, but ${answered}, which is likely the same: ask for that name`;
 }

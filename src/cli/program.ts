@@ -176,7 +176,6 @@ function refuseUnknown(command: Command): string {
   return command.error(`error: unknown command '${word}'${meant}`, { exitCode: 2 });
 }
 
-/** The command that the first words of a line name. */
 function namedIn(argv: readonly string[]): string[] {
   const words = argv.filter((word) => !word.startsWith("-"));
   const [first = "", second = ""] = words[0] === "help" ? words.slice(1) : words;
@@ -185,7 +184,6 @@ function namedIn(argv: readonly string[]): string[] {
 
 type Owner = NonNullable<Awaited<ReturnType<typeof workAsOwner>>>;
 
-/** Explains a refused file to root, whose command ran with the rights of another user. */
 function ranAs({ name, dir }: Owner, error: unknown): string[] {
   const said = error instanceof QuotekeeperError ? error.lines.join() : String(error);
   return /\b(EACCES|EPERM)\b/.test(said)
@@ -195,7 +193,6 @@ function ranAs({ name, dir }: Owner, error: unknown): string[] {
     : [];
 }
 
-/** Runs one command line; never throws. */
 export async function runProgram(argv: readonly string[], outside: Edges): Promise<number> {
   const edges = harmlessEdges(outside);
   let exitCode = 0;

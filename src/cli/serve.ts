@@ -10,9 +10,8 @@ import type { Config } from "../config/loadEnvironment.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import { listKeys } from "../serve/keys/keyStore.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
-import { createFaults } from "../serve/faults/edge.ts";
+import { createFaults, type FaultConfig } from "../serve/faults/faults.ts";
 import { readFaults } from "../serve/faults/readFaults.ts";
-import type { FaultConfig } from "../serve/faults/faults.ts";
 import type { PublicAddress } from "../serve/authenticate.ts";
 import { createQuoteService } from "../serve/quoteService.ts";
 import { lockDataDir, SERVING, thisProcess } from "../run/beside/lock.ts";
@@ -129,7 +128,6 @@ type ServeRequest = SourceRequest & {
   port: number;
   /** Keys of this run. Without them and without stored keys, a key is made for the run and shown. */
   keys: Credentials[];
-  /** Most difference of a call's timestamp, seconds. */
   timestampWindow: number;
   publicUrl: URL | null;
   faults: string | null;

@@ -56,7 +56,6 @@ class Prompter {
     this.#show(PROMPT);
   }
 
-  /** @returns false when the person has ended the prompt */
   async enter(line: string): Promise<boolean> {
     const isFirst = this.#typed === "";
     const list = isFirst ? LIST.exec(line) : null;

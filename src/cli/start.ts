@@ -90,7 +90,6 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   return exitCode;
 }
 
-/** Loads the code that works once the archive is open. */
 async function loadWork(withWeb: boolean) {
   const collecting = await import("./collecting.ts");
   const { openFleet } = await import("../run/openFleet.ts");

@@ -12,7 +12,6 @@ type VariableMeta = {
   example?: string;
   /** What holds when it is unset, where that is more than a value. */
   shownDefault?: string;
-  /** What a number counts. */
   unit?: string;
 };
 

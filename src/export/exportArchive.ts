@@ -16,12 +16,10 @@ import type { Compress } from "./parquetFile.ts";
 import { type PlannedTable, type WriteOptions, writeTable } from "./writeTable.ts";
 import { type Stage, openStage } from "./stage.ts";
 
-/** How far an export is. */
 export type ExportProgress = {
   table: string;
   /** Exchange date of the file being written; null for a table that is not cut into days. */
   date: string | null;
-  /** Rows written so far. */
   rows: number;
   /** Rows of all tables, without those of views, which nobody counts beforehand. */
   expected: number;
@@ -29,7 +27,6 @@ export type ExportProgress = {
 
 type ExportOptions = ExportRange & {
   pool: pg.Pool;
-  /** The export's directory, absolute. */
   out: string;
   format: "parquet" | "csv";
   /** See `WriteOptions.raw`. */

@@ -4,7 +4,6 @@ import { open } from "node:fs/promises";
 import { isRetryable } from "../archive/connect/databaseError.ts";
 import { QuotekeeperError } from "../errors.ts";
 
-/** What a finished file is. */
 export type FileFacts = { bytes: number; sha256: string };
 
 export type HashedFile = {

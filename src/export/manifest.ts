@@ -58,7 +58,6 @@ export function isManifest(text: string): boolean {
   }
 }
 
-/** Writes it, and puts it on the disk. */
 export async function writeManifest(path: string, manifest: Manifest): Promise<void> {
   const written = await createHashedFile(path);
   try {

@@ -90,7 +90,6 @@ class RowGroup {
     });
   }
 
-  /** Adds rows `from` to before `to`. */
   add(rows: CopiedRows, from: number, to: number): void {
     this.#columns.forEach((column, place) => {
       for (let row = from; row < to; row++)
@@ -106,7 +105,6 @@ class RowGroup {
     this.tooWide.set(name, before === null ? null : both);
   }
 
-  /** Writes the group, which is empty afterwards. */
   async finish(writer: ParquetWriter): Promise<void> {
     const columnData = [...this.#columns];
     if (this.tooWide.size === 0)

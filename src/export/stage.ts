@@ -14,13 +14,11 @@ import { makeDirectories } from "../journal/makeDirectories.ts";
 import { syncDirectory } from "../journal/fs.ts";
 import { openFile } from "../plainFiles.ts";
 
-/** A place for an export that is under way. */
 export type Stage = {
   /** The directory to write into. */
   dir: string;
   /** Makes it the export: all directories on the disk, then one rename. */
   publish: () => Promise<void>;
-  /** Removes it. Does nothing after `publish`. */
   discard: () => Promise<void>;
 };
 

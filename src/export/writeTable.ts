@@ -19,7 +19,6 @@ import {
 import { type ExportedFile, type ExportedTable } from "./manifest.ts";
 import { writeCsvFile } from "./csvFile.ts";
 
-/** A table, its columns and its days in the snapshot. */
 export type PlannedTable = {
   table: ExportTable;
   columns: readonly ExportColumn[];
@@ -29,7 +28,6 @@ export type PlannedTable = {
 export type WriteOptions = {
   snapshot: ArchiveSnapshot;
   range: ExportRange;
-  /** The export's directory. */
   dir: string;
   format: "parquet" | "csv";
   /** Whether texts of CSV stay as they are, also those that a spreadsheet takes for formulas. */
@@ -40,7 +38,6 @@ export type WriteOptions = {
   /** Rows of a row group; default: those of an export. */
   groupRows?: number;
   signal: AbortSignal;
-  /** Hears how many rows were written. A negative count revokes rows that are written again. */
   onRows: (date: string | null, count: number) => void;
   /** Hears that a column needs a wider type than usual. */
   onWidened: (table: string, column: string, type: string) => void;

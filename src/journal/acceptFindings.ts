@@ -11,7 +11,6 @@ import { segmentHour } from "./segmentName.ts";
 import type { SegmentInfo } from "./segments.ts";
 
 type AcceptRequest = {
-  /** Segments by name; `segments.jsonl` for the list itself. */
   names: readonly string[];
   /** Accepts also all missing and foreign segments that were begun before this hour, as `hourOf` counts. */
   beforeHour: number | null;

@@ -23,7 +23,6 @@ export type Finding = {
   /** A segment's name, `segments.jsonl` for the list, or `damaged` for the folder of damage that was set aside. */
   segment: string;
   problem: FindingKind;
-  /** In words. */
   detail: string;
 };
 

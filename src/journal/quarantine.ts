@@ -25,7 +25,6 @@ export const DAMAGED_DIR = "damaged";
 /** `<segment>-<offset>.json`, next to the copy. */
 export type QuarantineNote = {
   segment: string;
-  /** In the uncompressed segment. */
   offset: number;
   length: number;
   reason: DamageReason;
@@ -37,7 +36,6 @@ export type QuarantineNote = {
   inCompressedFile: { at: number; length: number } | null;
 };
 
-/** Whether a damage has been set aside. */
 export type KnownDamage = (segment: string, damage: Damage) => boolean;
 
 /**

@@ -17,7 +17,6 @@ export const SEGMENT_LIST = "segments.jsonl";
 
 /** Facts of a finished segment. Null: unknown, because the segment is older than the list or is not finished. */
 export type SegmentFacts = {
-  /** Uncompressed. */
   bytes: number | null;
   /** Of the uncompressed bytes, hexadecimal. */
   sha256: string | null;

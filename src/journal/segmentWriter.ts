@@ -37,7 +37,6 @@ export type SegmentWriter = {
   size: () => number;
   /** Writes the records together and resolves when they are on disk. Rejects with the file system's error, or SegmentGone. */
   write: (contents: Content[]) => Promise<Position[]>;
-  /** Closes the file and renames it as closed. */
   finish: () => Promise<void>;
   /** After a failed write: removes what was not acknowledged, as far as that works, and closes. Never rejects. */
   abandon: () => Promise<void>;

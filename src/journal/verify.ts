@@ -37,7 +37,6 @@ export type JournalReport = {
   findings: Finding[];
   /** Whether the journal has a list; those of older versions have none until something is appended. */
   listed: boolean;
-  /** Files that look like segments and have no segment's name: they are not read. */
   strangers: string[];
 };
 
@@ -143,7 +142,6 @@ function alteredOf(
 }
 
 type RepairReport = {
-  /** The report before the repair. */
   found: JournalReport;
   setAside: QuarantineNote[];
 };

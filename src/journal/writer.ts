@@ -22,7 +22,6 @@ import { createUpkeep, inBackground, type Upkeep } from "./upkeep.ts";
 import { bytes } from "../figures.ts";
 
 type JournalOptions = {
-  /** Made when it is absent. */
   dir: string;
   clock: Clock;
   /** Default: the owner. */
@@ -154,7 +153,6 @@ class JournalWriter {
     return result;
   }
 
-  /** Writes waiting records, group by group, until none is left. */
   async #flush(): Promise<void> {
     while (this.#waiting.length > 0) {
       await this.#finishIfOver(this.#waiting[0]?.content.frameBytes ?? 0);

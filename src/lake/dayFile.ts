@@ -1,17 +1,20 @@
 /** One Parquet file of a table's rows: of an exchange date, of a part of one, or of a table that has no dates. */
 import { join } from "node:path";
 import type { ExportRange } from "../archive/export/exportQueries.ts";
-import type { ArchiveSnapshot } from "../archive/export/snapshot.ts";
+import type { ArchiveSnapshot, ColumnDigest } from "../archive/export/snapshot.ts";
 import type { ExportColumn, ExportTable } from "../archive/export/tables.ts";
 import type { ExportedFile, ExportedTable } from "../export/manifest.ts";
 import type { DecimalType } from "../export/parquetDecimal.ts";
 import type { Compress } from "../export/parquetFile.ts";
 import { writeTable } from "../export/writeTable.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { fileDigests } from "./fileDigests.ts";
+import { HOT_TABLES, type LakeTable } from "./lakeFiles.ts";
+import { decimalsOf, hasDecimals, isSame, writtenDecimals } from "./lakeTables.ts";
 
 /** Rows of a row group: values of few instruments are near each other, and one instrument is found in few groups. */
 const GROUP_ROWS = 8_192;
 
-/** The rows that a file is made of. */
 export type DayRows = {
   table: ExportTable;
   columns: readonly ExportColumn[];
@@ -23,7 +26,7 @@ export type DayRows = {
   rows: number | null;
 };
 
-export type DayFileOptions = {
+type DayFileOptions = {
   snapshot: ArchiveSnapshot;
   /** The file is below it, in the directories that a lake has. */
   dir: string;
@@ -35,9 +38,7 @@ export type DayFileOptions = {
   onRows: (count: number) => void;
 };
 
-/** A file that is on the disk. */
 type DayFile = ExportedFile & {
-  /** Where the file is. */
   from: string;
   /** The columns of the table, and of the file. A file in a directory of its date has no column of the date. */
   columns: ExportedTable["columns"];
@@ -63,4 +64,68 @@ export async function writeDayFile(
   const [made] = written.files;
   if (!made) throw new Error(`${table.name} has no file`);
   return { ...made, from: join(options.dir, made.path), columns: written.columns };
+}
+
+/** A file that is on the disk and not at its place yet. */
+export type ProvenFile = {
+  from: string;
+  file: LakeTable;
+  decimals: Record<string, DecimalType>;
+};
+
+/**
+ * Writes a table's file where it is not as it was, and reads it back.
+ *
+ * @param of.before the file that is there
+ * @param options.known the types of the table's decimals in the lake so far
+ * @returns "same": there is nothing to write; "fewer": the archive has fewer quotes than the file; `unrepresentable`: why no file
+ *   can have the table's values
+ * @throws QuotekeeperError LAKE_UNPROVEN; the database's errors and the file system's
+ */
+export async function writeProven(
+  snapshot: ArchiveSnapshot,
+  { table, date, before }: { table: ExportTable; date: string | null; before: LakeTable | null | undefined },
+  {
+    known,
+    ...options
+  }: Omit<DayFileOptions, "snapshot" | "types"> & { known: Record<string, DecimalType> | undefined },
+): Promise<ProvenFile | "same" | "fewer" | { unrepresentable: string }> {
+  const { name } = table;
+  const all = await snapshot.columns(table);
+  const columns = table.partitioned ? all.filter((column) => column.name !== "date") : all;
+  const truth = await snapshot.digests(table, columns, { from: date, to: date, symbols: null });
+  if (date !== null && truth.rows === 0 && !before) return "same";
+  const types = decimalsOf(name, columns, known);
+  if (before && isSame(before, truth) && hasDecimals(before, types)) return "same";
+  const isHot = HOT_TABLES.some((hot) => hot === name);
+  if (date !== null && before && truth.rows < before.rows && isHot) return "fewer";
+  const day = { table, columns: all, date, rows: truth.rows };
+  const made = await writeDayFile(day, { ...options, snapshot, types }).catch((error: unknown) => {
+    if (error instanceof QuotekeeperError && error.code === "EXPORT_UNREPRESENTABLE") return error.detail;
+    throw error;
+  });
+  if (typeof made === "string") return { unrepresentable: made };
+  const { from, path, rows, bytes, sha256 } = made;
+  const revision = (before?.revision ?? 0) + 1;
+  const described = columnsOf(columns, made.columns, truth.columns);
+  const file: LakeTable = { name, path, revision, rows, bytes, sha256, columns: described };
+  if (!isSame(file, await fileDigests(from, rows)))
+    throw new QuotekeeperError("LAKE_UNPROVEN", `${path} does not hold what the archive says of its rows`);
+  return { from, file, decimals: { ...types, ...writtenDecimals(file) } };
+}
+
+function columnsOf(
+  columns: readonly ExportColumn[],
+  types: readonly { name: string; type: string }[],
+  digests: readonly ColumnDigest[],
+): LakeTable["columns"] {
+  const typeOf = new Map(types.map(({ name, type }) => [name, type]));
+  const digestOf = new Map(digests.map((one) => [one.name, one]));
+  return columns.map(({ name, nullable }) => ({
+    name,
+    type: typeOf.get(name) ?? "",
+    nullable,
+    values: digestOf.get(name)?.values ?? 0,
+    sum: digestOf.get(name)?.sum ?? "",
+  }));
 }

@@ -11,7 +11,6 @@ import { type DayManifest, HOT_TABLES, type LakeFiles, tableOf } from "./lakeFil
 import { isSame } from "./lakeTables.ts";
 import { hotFilesOf } from "./whichLake.ts";
 
-/** What was dropped. */
 type DropReport = {
   /** Stretches of time whose partitions went, UTC, and how many quotes were in them. */
   dropped: { from: string; to: string; quotes: number }[];

@@ -45,7 +45,6 @@ const table = z.object({
   ),
 });
 
-/** A table's file: of a date, or of no date. */
 export type LakeTable = z.infer<typeof table>;
 
 const dayManifest = z.object({
@@ -64,7 +63,6 @@ const dayManifest = z.object({
   replacing: table.nullable().describe("a file that is about to take the place of one above"),
 });
 
-/** What a date's files are. */
 export type DayManifest = z.infer<typeof dayManifest>;
 
 const lakeManifest = z.object({
@@ -92,7 +90,6 @@ export type LakeManifest = z.infer<typeof lakeManifest>;
 /** Where a lake puts a file: what else a manifest may say is not followed. */
 const OWN_PATH = /^([a-z_0-9]+)\/(?:date=\d{4}-\d\d-\d\d\/)?\1\.parquet$/u;
 
-/** The lake's directory. */
 export class LakeFiles {
   readonly dir: string;
 
@@ -113,13 +110,11 @@ export class LakeFiles {
     await this.#replace(LAKE, { kind: "quotekeeper-lake", version: 1, ...manifest });
   }
 
-  /** Dates that have a manifest, ascending. */
   async dates(): Promise<string[]> {
     const names = await readdir(join(this.dir, DAYS)).catch(() => []);
     return names.flatMap((name) => /^(\d{4}-\d\d-\d\d)\.json$/u.exec(name)?.[1] ?? []).sort();
   }
 
-  /** A date's manifest; null: it has none. @throws QuotekeeperError LAKE_INVALID */
   async readDay(date: string): Promise<DayManifest | null> {
     const path = `${DAYS}/${date}.json`;
     const text = await this.#text(path);
@@ -130,7 +125,6 @@ export class LakeFiles {
     await this.#replace(`${DAYS}/${day.date}.json`, { kind: "quotekeeper-lake-day", version: 1, ...day });
   }
 
-  /** Where a file is. */
   pathOf({ path }: Pick<LakeTable, "path">): string {
     if (!OWN_PATH.test(path)) throw invalid(`${this.dir} names ${path}, which is no file of a lake`);
     return join(this.dir, path);
@@ -144,7 +138,6 @@ export class LakeFiles {
     return path;
   }
 
-  /** A directory to write into, empty. */
   async stage(): Promise<string> {
     const dir = join(this.dir, STAGE);
     await rm(dir, { recursive: true, force: true });
@@ -164,7 +157,6 @@ export class LakeFiles {
     await syncDirectory(dirname(path));
   }
 
-  /** Whether a file is there that has so many bytes. */
   async has({ path, bytes }: Pick<LakeTable, "path" | "bytes">): Promise<boolean> {
     const found = await lstat(this.pathOf({ path })).catch(() => null);
     return found?.isFile() === true && found.size === bytes;

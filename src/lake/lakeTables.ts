@@ -20,7 +20,6 @@ const NARROW: DecimalType = { precision: 18, scale: 4 };
 /** Columns that have more places as a rule. */
 const WIDE = new Set(["delta"]);
 
-/** The decimals of a table's files. @param known those of the lake so far */
 export function decimalsOf(
   table: string,
   columns: readonly ExportColumn[],
@@ -49,7 +48,6 @@ export function writtenDecimals({
   );
 }
 
-/** Whether a file has these decimals; of columns that are new since nobody asks. */
 export function hasDecimals(
   file: Pick<LakeTable, "columns">,
   decimals: Readonly<Record<string, DecimalType>>,

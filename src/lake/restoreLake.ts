@@ -10,7 +10,6 @@ import { type DayManifest, HOT_TABLES, type LakeFiles, tableOf } from "./lakeFil
 import { faultOf } from "./verifyLake.ts";
 import type { OpenLake } from "./whichLake.ts";
 
-/** What came back. */
 type RestoreReport = {
   dates: string[];
   /** Dates of which quotes were dropped, and which the lake does not have. */
@@ -44,7 +43,9 @@ export async function restoreLake(
 ): Promise<RestoreReport> {
   const isWithin = (date: string): boolean => date >= from && date <= to;
   const report: RestoreReport = {
-    ...{ dates: [], missing: lacking.filter(isWithin), rows: { quotes: 0, extended_quotes: 0 } },
+    dates: [],
+    missing: lacking.filter(isWithin),
+    rows: { quotes: 0, extended_quotes: 0 },
   };
   for (const date of await files.dates()) {
     signal.throwIfAborted();

@@ -35,10 +35,8 @@ export type OpenLake = {
   lacking: readonly string[];
 };
 
-/** What a lake is opened for. */
 type LakeUse = {
   pool: pg.Pool;
-  /** The lake's directory, absolute. */
   out: string;
   /** Who begins a lake where there is none; null: nobody, for it is only read. */
   begin: { program: string; anew: boolean } | null;
@@ -78,8 +76,12 @@ async function open({ pool, out, begin }: LakeUse): Promise<OpenLake> {
 }
 
 const EMPTY = {
-  ...{ kind: "quotekeeper-lake" as const, version: 1 as const },
-  ...{ writtenAt: "", tables: [], replacing: [], decimals: {} },
+  kind: "quotekeeper-lake" as const,
+  version: 1 as const,
+  writtenAt: "",
+  tables: [],
+  replacing: [],
+  decimals: {},
 };
 
 /**

@@ -13,13 +13,12 @@ import { addDays, exchangeInstant } from "../market/calendar/dates.ts";
 import { writtenOf } from "./dropHot.ts";
 import { type DayManifest, type LakeFiles, type LakeManifest, type LakeTable, tableOf } from "./lakeFiles.ts";
 import { DAY_TABLES, hasDecimals, TABLES_WITHOUT_DATES } from "./lakeTables.ts";
-import { type ProvenFile, writeProven } from "./provenFile.ts";
+import { type ProvenFile, writeProven } from "./dayFile.ts";
 import { restoreDay } from "./restoreLake.ts";
 import type { OpenLake } from "./whichLake.ts";
 
 type LakeProgress = {
   date: string;
-  /** Dates that are done, and how many there are. */
   done: number;
   dates: number;
   table: string;
@@ -30,7 +29,6 @@ type LakeOptions = {
   pool: pg.Pool;
   /** The last exchange date that is written; null: yesterday. */
   through: string | null;
-  /** quotekeeper and its version. */
   program: string;
   signal: AbortSignal;
   onProgress: (progress: LakeProgress) => void;
@@ -40,7 +38,6 @@ type LakeReport = {
   /** Dates written for the first time, and again because rows came late. */
   written: string[];
   rewritten: string[];
-  /** Files that were written, and what is in them. */
   files: number;
   rows: number;
   bytes: number;

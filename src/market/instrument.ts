@@ -33,7 +33,6 @@ const FOREIGN = /[:;|?\\"'`<>(){}[\]]|=(?:=|..)/u;
 
 export const SYMBOL_FORM = "1 to 32 characters without blanks, commas, colons, quotes and brackets";
 
-/** Whether a text has the form of a symbol that may be asked for. */
 export function isSymbol(text: string): boolean {
   return isKeptSymbol(text) && !FOREIGN.test(text);
 }

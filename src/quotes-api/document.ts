@@ -22,10 +22,8 @@ export type ExtendedQuote = Record<ExtendedField, DecimalText> & {
   dividend: DividendData | null;
 };
 
-/** `quote` or `undlyquote`. */
 export type Quote = Record<PriceField, DecimalText> & { extended: ExtendedQuote };
 
-/** `instrument`. */
 type InstrumentElement = {
   description: string | null;
   exchange: string | null;
@@ -62,7 +60,6 @@ export type InstrumentQuote = {
 };
 
 export type QuoteDocument = {
-  /** `response/@id`, opaque. */
   id: string | null;
   instruments: readonly InstrumentQuote[];
 };

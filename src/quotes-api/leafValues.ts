@@ -1,8 +1,8 @@
 /** The leaves of one instrument as values. Those that cannot be read are null, and gathered. */
-import { readDate } from "./dateText.ts";
+import { cutText, inShort } from "../outsideText.ts";
+import { isDateText } from "../market/calendar/dates.ts";
 import { ABSENT_TEXTS, isNoValue, readDecimal, readInteger, type Read } from "./decimal.ts";
 import { LEAF_PATHS, type LeafTexts } from "./leaves.ts";
-import { cutText, inShort } from "../outsideText.ts";
 
 /** Thrown inside this file only, and caught in it: what an instrument is cannot be told. */
 export class NamelessError extends Error {}
@@ -136,4 +136,23 @@ export function codeOf(text: string): string | null {
 
 export function quoted(text: string): string {
   return `"${cutText(text, 40)}"`;
+}
+
+const DATE_TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+
+/**
+ * Reads the calendar date of a date-time such as `2011-06-24T00:00:00-04:00` from the text: the instant is midnight US
+ * Eastern, and any other zone would move it to the day before (field notes, "Answers").
+ *
+ * @returns `YYYY-MM-DD`; null when absent, also for .NET's empty date `0001-01-01` (field notes, samples of 2016)
+ */
+export function readDate(text: string | undefined): Read<string> {
+  const trimmed = (text ?? "").trim();
+  if (ABSENT_TEXTS.has(trimmed.toLowerCase())) return { ok: true, value: null };
+  const date = DATE_TIME.exec(trimmed)?.[1] ?? "";
+  // PostgreSQL's calendar has no year 0.
+  if (!isDateText(date) || date.startsWith("0000-")) {
+    return { ok: false, problem: `"${cutText(trimmed, 40)}" is not a date` };
+  }
+  return { ok: true, value: date.startsWith("0001-") ? null : date };
 }

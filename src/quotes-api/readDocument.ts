@@ -21,14 +21,12 @@ export type ReadItem =
   | { ok: false; symbol: string | null; isOption: boolean | null; problem: string; fragment: string };
 
 export type ReadDocument = {
-  /** `response/@id`. */
   id: string | null;
   /**
    * `response/error` when it says anything but `Success`, in whatever case, or the `description` of a response whose
    * `type` is `Error` (field notes, "Answers"); then there are usually no items.
    */
   error: string | null;
-  /** Whether there was a `quotes` element at all. */
   hasQuotes: boolean;
   items: ReadItem[];
 };
@@ -218,7 +216,6 @@ class Reading implements XmlHandler {
     this.#document.items.push(finishItem(item, this.#text.slice(item.offset, end)));
   }
 
-  /** The document, once the walk has come to its end. */
   finish(): ReadDocument {
     this.#document.error = errorIn(this.#sayings);
     const { hasQuotes, error, items } = this.#document;

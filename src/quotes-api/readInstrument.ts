@@ -5,11 +5,19 @@
 import { inCapitals, type OptionType } from "../market/instrument.ts";
 import { isRoot, withRoot } from "../market/root.ts";
 import type { DividendData, ExtendedQuote, InstrumentQuote, Quote, UnderlyingElement } from "./document.ts";
-import { readDate } from "./dateText.ts";
+import {
+  readDate,
+  NamelessError,
+  type OddField,
+  Fields,
+  readName,
+  readCode,
+  codeOf,
+  quoted,
+} from "./leafValues.ts";
 import { readDecimal } from "./decimal.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS, quoteWrittenOut, valuesByName } from "./fields.ts";
 import { LEAF, type LeafTexts, type QuoteLeaves } from "./leaves.ts";
-import { NamelessError, type OddField, Fields, readName, readCode, codeOf, quoted } from "./leafValues.ts";
 
 /**
  * One instrument and the fields of it that could not be read; or, when it cannot be told which instrument it is (symbol,

@@ -22,7 +22,6 @@ export type SavedCall = {
   delayed: boolean;
 };
 
-/** Below the base address. */
 export const QUOTES_PATH = "/v1/market/quotes.xml";
 
 /**

@@ -11,7 +11,6 @@ export type Cell<T> = { ok: true; value: T; cut?: number } | { ok: false; proble
 /** Longest value that a problem shows, in characters. */
 const SHOWN_LENGTH = 60;
 
-/** A value as a problem shows it. */
 export function shown(text: string): string {
   return quotedText(text, SHOWN_LENGTH);
 }

@@ -3,10 +3,8 @@ import { dateOf, type Instant, instantOf } from "../clock.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import type { Cell } from "./cell.ts";
 import { type CsvReading, EPOCH_UNITS } from "./csvCall.ts";
-import { readSerial } from "./excelTime.ts";
 import { createMover, readKnownAt } from "./knownAt.ts";
-import { compilePattern } from "./timePattern.ts";
-import { readIso } from "./isoTime.ts";
+import { compilePattern, type Field, timeOf } from "./timePattern.ts";
 import { createLocalReader, isLocalTime, type LocalTime, type TimeRead } from "./wallTime.ts";
 
 /**
@@ -130,4 +128,54 @@ export function dateReader(format: string): (text: string) => Cell<string> {
 
 function two(number: number): string {
   return String(number).padStart(2, "0");
+}
+
+/** Of 1900-03-01: Excel counts a 29th of February before it that never was. */
+const FIRST_DAY = 61;
+const DAY_MS = 86_400_000;
+
+/**
+ * The time of a serial number, of a clock on the wall; a number has about nine digits of a day, so it tells milliseconds.
+ *
+ * @returns null for a text that is no such number
+ */
+function readSerial(text: string, local: (time: LocalTime) => TimeRead): TimeRead | null {
+  const number = /^\d{2,6}(?:[.,]\d{1,15})?$/u.test(text) ? Number(text.replace(",", ".")) : 0;
+  if (number < FIRST_DAY) return null;
+  const at = new Date(Date.UTC(1899, 11, 30) + Math.round(number * DAY_MS));
+  return local({
+    year: at.getUTCFullYear(),
+    month: at.getUTCMonth() + 1,
+    day: at.getUTCDate(),
+    hour: at.getUTCHours(),
+    minute: at.getUTCMinutes(),
+    second: at.getUTCSeconds(),
+    micros: at.getUTCMilliseconds() * 1_000,
+  });
+}
+
+const ISO =
+  /(?<!\d)(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2})(?:[:._-]?(\d{2})(?:[:._-]?(\d{2})(?:[.,](\d{3}|\d{6}|\d{9}))?)?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?(?!\d)/u;
+const ISO_WHOLE =
+  /^(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/iu;
+
+/** ISO 8601, basic or extended, date alone or date and time, with or without offset; the text is nothing else. */
+export function readIso(text: string, local: (time: LocalTime) => TimeRead): TimeRead | null {
+  return isoTime(ISO_WHOLE.exec(text), local);
+}
+
+/**
+ * ISO 8601 somewhere in a file's name, with its `T`; `:` may have become `-`, `_` or `.` there, as file systems want
+ * it. A fraction has 3, 6 or 9 digits: one of one digit is the number of a copy.
+ */
+export function findIso(text: string, local: (time: LocalTime) => TimeRead): TimeRead | null {
+  const match = ISO.exec(text);
+  return match?.[4] === undefined || match[5] === undefined ? null : isoTime(match, local);
+}
+
+/** What the groups of both expressions are. */
+const ISO_FIELDS: readonly Field[] = ["year", "month", "day", "hour", "minute", "second", "fraction", "zone"];
+
+function isoTime(match: RegExpExecArray | null, local: (time: LocalTime) => TimeRead): TimeRead | null {
+  return match === null ? null : timeOf(ISO_FIELDS, match.slice(1), local);
 }

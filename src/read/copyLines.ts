@@ -19,7 +19,6 @@ export class CopyLines {
   bytes = Buffer.allocUnsafe(FIRST_BYTES);
   end = 0;
 
-  /** Makes room for so many bytes behind `end`; may replace `bytes`. */
   reserve(count: number): void {
     if (this.end + count <= this.bytes.length) return;
     const larger = Buffer.allocUnsafe(Math.max(2 * this.bytes.length, this.end + count));
@@ -41,7 +40,6 @@ export class CopyLines {
     this.end += this.bytes.write(text, this.end);
   }
 
-  /** Adds a value and its tab, behind the last one's. */
   addValue(value: string | null): void {
     const text = value ?? NULL;
     this.reserve(text.length + 1);

@@ -32,7 +32,6 @@ export const NUMBER_FIELDS = ["strike", ...DECIMAL_FIELDS, ...INTEGER_FIELDS] as
 /** Counts of which a fraction can be cut off. */
 export const CUT_FIELDS = ["bidSize", "askSize", "volume", "sessionVolume"] as const;
 
-/** Whatever a row says besides its time. */
 export type CsvField =
   | (typeof NAME_FIELDS)[number]
   | (typeof DECIMAL_FIELDS)[number]

@@ -86,7 +86,6 @@ function placeOf({ unit, key }: Extract<UnitRead, { ok: true }>): string {
   return `${unit.observedAt} ${key}`;
 }
 
-/** Makes dead letters of a piece's rows. */
 function createLetterWriter(
   { observedAt, request }: ResponseRecord,
   letters: DeadLetter[],

@@ -45,7 +45,6 @@ function microsIn(count: string, unit = "s"): bigint {
 /** Assumed: on each date before the calendar begins the exchange closed at 16:00, as it has done since 1974. */
 const EARLIER_CLOSE = "16:00";
 
-/** Moves times, and dates, to when the values were known. */
 type Mover = {
   ofTime: (at: Instant) => Instant;
   /** Of a row's exchange date, `YYYY-MM-DD`; a date without a session is a problem. */

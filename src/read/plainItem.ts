@@ -6,37 +6,14 @@
  */
 import { HELD_DIGITS, readDecimal, readInteger } from "../quotes-api/decimal.ts";
 import { MAX_PLAIN_PIECE, placesInOrdinaryItem } from "../quotes-api/ordinaryItem.ts";
-import { fieldNames } from "../quotes-api/fields.ts";
-import { LEAF, LEAF_PATHS, type QuoteLeaves } from "../quotes-api/leaves.ts";
+import { LEAF, LEAF_PATHS } from "../quotes-api/leaves.ts";
+import { DECIMAL, FLAG, GROUP, GROUP_COUNT, INTEGER, KINDS } from "./leafKinds.ts";
 
 /** What stands between two values, `</bidprice><change>`; `to` is the leaf whose value follows. */
 type Joint = { readonly to: number; readonly length: number; readonly words: number };
 
 /** Beside the leaves: an item begins at the one and ends at the other. */
 const [START, END] = [0, LEAF_PATHS.length];
-
-/** Groups of leaves whose values are not read one by one, in the order in which they stand in an item. */
-export const GROUP = { instrument: 0, dividend: 1, underlying: 2, underlyingDividend: 3 } as const;
-const GROUP_COUNT = 4;
-
-/** What a leaf is: of a group, up to GROUP_COUNT, or one of these. */
-const [DECIMAL, INTEGER, FLAG] = [4, 5, 6];
-
-const KINDS = kinds();
-
-function kinds(): Uint8Array {
-  const kinds = new Uint8Array(END).fill(DECIMAL);
-  kinds.fill(GROUP.instrument, LEAF.description, LEAF.symbol + 1);
-  kinds.fill(GROUP.underlying, LEAF.underlyingDescription, LEAF.underlyingSymbol + 1);
-  for (const { values } of [LEAF.quote, LEAF.underlyingQuote])
-    for (const name of fieldNames("integer")) kinds[values[name]] = INTEGER;
-  const ofDividend = (group: number, { dividend }: QuoteLeaves): void =>
-    Object.values(dividend).forEach((leaf) => (kinds[leaf] = group));
-  ofDividend(GROUP.dividend, LEAF.quote);
-  ofDividend(GROUP.underlyingDividend, LEAF.underlyingQuote);
-  kinds[LEAF.unknownSymbol] = FLAG;
-  return kinds;
-}
 
 export const ITEM_START = "<instrumentquote>";
 const ITEM_END = "</instrumentquote>";
@@ -132,7 +109,6 @@ export class PlainItem {
     this.#start = start;
   }
 
-  /** The text of a number; null when it is absent. */
   text(leaf: number): string | null {
     const [start, end] = [this.starts[leaf] ?? 0, this.ends[leaf] ?? 0];
     if (start < 0) return this.texts.get(leaf) ?? null;
@@ -216,11 +192,7 @@ export class PlainItem {
   }
 
   #findJoint(leaf: number, at: number): Joint | null {
-    const joints = this.#joints[leaf] ?? [];
-    for (let place = 0; place < joints.length; place++) {
-      const joint = joints[place];
-      if (joint !== undefined && this.#isAt(at, joint.length, joint.words)) return joint;
-    }
+    for (const joint of this.#joints[leaf] ?? []) if (this.#isAt(at, joint.length, joint.words)) return joint;
     return null;
   }
 

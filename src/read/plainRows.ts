@@ -10,17 +10,16 @@ import type { DividendData } from "../quotes-api/document.ts";
 import { MAX_PLAIN_PIECE } from "../quotes-api/ordinaryItem.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
 import { LEAF, type QuoteLeaves } from "../quotes-api/leaves.ts";
-import { keyOf, keyText } from "../quotes-api/keyText.ts";
+import { keyOf } from "../quotes-api/keyText.ts";
 import { MAX_ITEMS, type ReadDocument, strictlyOrNull } from "../quotes-api/readDocument.ts";
-import { askedInstruments, keyOfSymbol, type QuoteCall, type SavedCall } from "../quotes-api/request.ts";
+import type { QuoteCall, SavedCall } from "../quotes-api/request.ts";
 import { MAX_BODY_BYTES } from "../quotes-api/strictXml.ts";
 import { dividendOf, rowsOf } from "./answerToRows.ts";
+import { AskedNames, inOrder, type Name, same } from "./askedNames.ts";
 import { CopyLines, type Lines } from "./copyLines.ts";
-import { GROUP, ITEM_START, PlainItem } from "./plainItem.ts";
+import { GROUP } from "./leafKinds.ts";
+import { ITEM_START, PlainItem } from "./plainItem.ts";
 import type { InstrumentRow, PlainAnswer, PlainRow, QuoteUnit } from "./rowTypes.ts";
-
-/** An instrument that may be asked for, and in which answers it was last asked for, answered and brought along. */
-type Name = { askedIn: number; place: number; mainIn: number; underlyingIn: number };
 
 /** The instrument that names stand for, together with a contract size and the names of an underlying, if it has them. */
 type Known = {
@@ -39,7 +38,6 @@ type Progress = Lines & {
   /** How many instruments were asked for by name; null when only the service knows. */
   asked: number | null;
   rows: PlainRow[];
-  /** Of the instruments themselves, the places in which they were asked for. */
   places: number[];
   isInOrder: boolean;
   hasUnderlying: boolean;
@@ -85,13 +83,10 @@ export class PlainReader {
   /** By the numbers of stretches: what they mean, as far as that is known. */
   #known: (Known | undefined)[] = [];
   #paid: (DividendData | null | undefined)[] = [NO_DIVIDEND];
-  /** By `keyText`, and by the symbols that were asked for. */
-  readonly #names = new Map<string, Name>();
-  readonly #asked = new Map<string, Name | null>();
+  readonly #names = new AskedNames();
   /** The one object for all equal ones, by their text. */
   readonly #rows = new Map<string, InstrumentRow>();
   readonly #dividends = new Map<string, DividendData>();
-  #answer = 0;
 
   /**
    * Adds the lines of an answer.
@@ -99,8 +94,8 @@ export class PlainReader {
    * @returns null when anything is not as practically every answer has it; then nothing was added
    */
   read(record: ResponseRecord, quotes: CopyLines, extended: CopyLines): PlainAnswer | null {
-    this.#answer += 1;
     this.#forget();
+    this.#names.open();
     const ends = [quotes.end, extended.end] as const;
     const answer = this.#read(record, { quotes, extended });
     if (answer === null) [quotes.end, extended.end] = ends;
@@ -108,11 +103,11 @@ export class PlainReader {
   }
 
   #forget(): void {
-    if (this.#item.learned + this.#names.size + this.#asked.size < MAX_KNOWN) return;
+    if (this.#item.learned + this.#names.size < MAX_KNOWN) return;
     this.#item = new PlainItem();
     this.#known = [];
     this.#paid = [NO_DIVIDEND];
-    for (const kept of [this.#names, this.#asked, this.#rows, this.#dividends]) kept.clear();
+    for (const kept of [this.#names, this.#rows, this.#dividends]) kept.clear();
   }
 
   #read(record: ResponseRecord, lines: Lines): PlainAnswer | null {
@@ -120,7 +115,7 @@ export class PlainReader {
     if (status !== 200 || (headers["content-encoding"] ?? "") !== "") return null;
     if (body.byteLength > MAX_BODY_BYTES || !isAscii(body) || !PLAIN_INSTANT.test(observedAt)) return null;
     const call = record.request as QuoteCall | SavedCall | null;
-    const asked = call ? this.#ask(call) : undefined;
+    const asked = call ? this.#names.ask(call) : undefined;
     if (!call || asked === undefined) return null;
     const progress: Progress = {
       ...lines,
@@ -138,7 +133,10 @@ export class PlainReader {
     const first = bytes.indexOf(ITEM_START);
     const end = first < 0 ? 0 : this.#readItems(first, progress);
     if (end === 0) return null;
-    const rows = inAskedOrder(progress);
+    const { isInOrder, hasUnderlying } = progress;
+    // The order asked for is not enough to tell which underlying comes first.
+    if (!isInOrder && hasUnderlying) return null;
+    const rows = isInOrder ? progress.rows : inOrder(progress.rows, progress.places);
     const frame = frameOf(bytes.toString("latin1", 0, first), bytes.toString("latin1", end));
     return rows && frame && { responseId: frame.id, rows, deadLetters: [] };
   }
@@ -152,41 +150,6 @@ export class PlainReader {
     const extended = line.bytes.subarray(0, line.end);
     line.add(`${delayed ? "t" : "f"}\t`);
     return { quotes: line.bytes.subarray(0, line.end), extended };
-  }
-
-  /** Notes what was asked for. @returns how many instruments, null when nobody knows, undefined when it is not plain */
-  #ask(call: QuoteCall | SavedCall): number | null | undefined {
-    if (call.form === "watchlist" || call.form === "saved") return null;
-    if (call.form !== "symbols" && call.form !== "option") return undefined;
-    const names =
-      call.form === "symbols"
-        ? call.symbols.map((symbol) => this.#nameOfSymbol(symbol))
-        : askedInstruments(call)?.map((key) => this.#nameOfKey(key));
-    let place = 0;
-    for (const name of names ?? []) {
-      // Answers need not say roots: `matchAnswer` then tells which contract is meant.
-      if (name === null || name.askedIn === this.#answer) return undefined;
-      name.askedIn = this.#answer;
-      name.place = place++;
-    }
-    return place;
-  }
-
-  #nameOfSymbol(symbol: string): Name | null {
-    const known = this.#asked.get(symbol);
-    if (known !== undefined) return known;
-    const name = this.#nameOfKey(keyOfSymbol(symbol));
-    this.#asked.set(symbol, name);
-    return name;
-  }
-
-  /** Null: of a contract with a root. */
-  #nameOfKey(key: InstrumentKey): Name | null {
-    return key.kind === "option" && key.root !== undefined ? null : this.#nameOf(keyText(key));
-  }
-
-  #nameOf(text: string): Name {
-    return same(this.#names, text, { askedIn: 0, place: 0, mainIn: 0, underlyingIn: 0 });
   }
 
   /** @returns where the last of the items ends; 0 when one of them is not plain */
@@ -208,7 +171,7 @@ export class PlainReader {
     const known = this.#knownItem(place, progress.record);
     if (known === null) return false;
     const { name, row, underlying } = known;
-    const answer = this.#answer;
+    const { answer } = this.#names;
     if (name.mainIn === answer || name.underlyingIn === answer) return false;
     name.mainIn = answer;
     if (progress.asked !== null) {
@@ -275,7 +238,6 @@ export class PlainReader {
     return into;
   }
 
-  /** What the names of the item stand for; null when that cannot be told, or something of it is odd. */
   #knownItem(place: { start: number; end: number }, record: ResponseRecord): Known | null {
     const { stretches, hasUnderlyingQuote } = this.#item;
     const known = this.#known[stretches[GROUP.instrument] ?? 0];
@@ -312,7 +274,7 @@ export class PlainReader {
 
   #meaning({ instrument }: QuoteUnit, key: InstrumentKey, underlying: number): Known {
     const row = same(this.#rows, JSON.stringify(instrument), instrument);
-    return { row, name: this.#nameOf(keyText(key)), contractSize: instrument.contractSize, underlying };
+    return { row, name: this.#names.of(key), contractSize: instrument.contractSize, underlying };
   }
 
   #tellDividend(stretch: number, { quote }: QuoteUnit): void {
@@ -320,16 +282,6 @@ export class PlainReader {
     const dividend = dividendOf(quote);
     this.#paid[stretch] = dividend && same(this.#dividends, JSON.stringify(dividend), dividend);
   }
-}
-
-/** The rows in the order of what was asked for; null when that is not enough to tell which underlying comes first. */
-function inAskedOrder({ rows, places, isInOrder, hasUnderlying }: Progress): PlainRow[] | null {
-  if (isInOrder) return rows;
-  if (hasUnderlying) return null;
-  return rows
-    .map((row, place) => ({ row, place: places[place] ?? 0 }))
-    .sort((a, b) => a.place - b.place)
-    .map(({ row }) => row);
 }
 
 /**
@@ -340,14 +292,6 @@ function frameOf(before: string, after: string): ReadDocument | null {
   const text = `${before}${BARE_ITEM}${after}`;
   const document = text.length > MAX_PLAIN_PIECE ? null : strictlyOrNull(text);
   return document?.items.length === 1 && document.error === null ? document : null;
-}
-
-/** The value that was kept by this text first. */
-function same<Value>(kept: Map<string, Value>, text: string, value: Value): Value {
-  const known = kept.get(text);
-  if (known !== undefined) return known;
-  kept.set(text, value);
-  return value;
 }
 
 function isSpace(code: number | undefined): boolean {

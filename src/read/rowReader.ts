@@ -13,7 +13,6 @@ import {
   NUMBER_FIELDS,
   SYMBOL_FIELDS,
 } from "./csvCall.ts";
-import { withoutSigns } from "./numberSigns.ts";
 import { MAX_ROW_BYTES } from "./splitRows.ts";
 import { createRenamer } from "./symbolNames.ts";
 
@@ -147,4 +146,19 @@ function cellsOf(row: string, delimiter: string): Cell<string[]> {
   } catch (error) {
     return { ok: false, problem: `it is no row of CSV: ${(error as Error).message}` };
   }
+}
+
+/** The powers of ten that a letter behind a number stands for. */
+const POWERS: Readonly<Record<string, number>> = { K: 3, M: 6, B: 9, T: 12 };
+
+const SIGNED = /^([+-]?)[$€£¥]?\s?(\d[\d.,]*|[.,]\d+)\s?([KMBT])?$/u;
+
+/**
+ * The number without the sign of a currency before it, and with an exponent in place of a letter behind it: `$150.11` is
+ * `150.11`, and `45.33M` is `45.33E6`. Any other text stays as it is.
+ */
+function withoutSigns(text: string): string {
+  const [, sign = "", number, letter] = SIGNED.exec(text) ?? [];
+  if (number === undefined) return text;
+  return `${sign}${number}${letter === undefined ? "" : `E${POWERS[letter] ?? 0}`}`;
 }

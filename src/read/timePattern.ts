@@ -19,7 +19,6 @@ const TOKENS: Readonly<Record<string, { field: Field; two: string; free: string 
   z: { field: "zone", two: ZONE(), free: ZONE() },
 };
 
-/** A part of a time. */
 export type Field =
   | "year"
   | "shortYear"

@@ -9,15 +9,21 @@ import { writeStringDocument } from "../quotes-api/writeDocument.ts";
 import { type Fail, type Failed, send, setDate, setLimitHeaders } from "./answers.ts";
 import type { Call } from "./app.ts";
 import { type AuthenticateOptions, authenticator } from "./authenticate.ts";
-import { type CallClass, faultText, type LimitHeaders, type Limits, SERVICE_LIMITS } from "./limits.ts";
-import { type BudgetMemory, createBudgets } from "./budgets.ts";
+import {
+  type CallClass,
+  faultText,
+  type LimitHeaders,
+  type Limits,
+  SERVICE_LIMITS,
+  type BudgetMemory,
+  createBudgets,
+} from "./limits.ts";
 import type { ServiceKey } from "./keys/key.ts";
 import { STATUS } from "./httpStatus.ts";
 import { createTurns, oncePerTwoTurns } from "./turns.ts";
 
 export type AdmissionOptions = AuthenticateOptions & {
   clock: Clock;
-  /** Default: `SERVICE_LIMITS`. */
   limits?: Limits;
   /** Budgets that outlive the run; default: budgets live as long as the service. */
   budgets?: BudgetMemory;
@@ -28,7 +34,6 @@ export type AdmissionOptions = AuthenticateOptions & {
   persistUsed?: () => void;
 };
 
-/** A call within its limit, its key, and the headers of its answer. */
 export type Admitted = Call & { key: ServiceKey; headers: LimitHeaders };
 
 /** Answers an admitted call; returns a promise if that takes time. */
@@ -40,7 +45,6 @@ export type Admission = {
    * for that, signed or not; it counts if it is signed.
    */
   admit: (call: Call, callClass: CallClass, answer: Answer) => void;
-  /** Uses up what is left of a token's quote calls, and answers with the fault. */
   useUp: (key: ServiceKey, response: ServerResponse) => void;
 };
 

@@ -3,8 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../clock.ts";
 import { remembered } from "../remembered.ts";
 import { writeErrorDocument } from "../quotes-api/writeDocument.ts";
-import type { Fault } from "./faults/faults.ts";
-import { HTML_PAGE, sendTruncated } from "./faults/edge.ts";
+import { type Fault, HTML_PAGE, sendTruncated } from "./faults/faults.ts";
 import { LIMIT_HEADERS, type LimitHeaders } from "./limits.ts";
 
 export const XML_TYPE = "application/xml; charset=UTF-8";
@@ -33,7 +32,6 @@ export function send(response: ServerResponse, { status, type = XML_TYPE, body }
 
 export type Fail = (response: ServerResponse, status: number, problem: string) => void;
 
-/** Answers a failed call, and logs why. */
 export type Failed = (response: ServerResponse, error: unknown) => void;
 
 /**

@@ -62,7 +62,6 @@ export type Call = {
   /** The target as it came, when it had a scheme and a host of its own; `request.url` has them no more. */
   absolute: AbsoluteTarget | null;
   path: string;
-  /** The body when it is a form: its parameters are signed. */
   form: string | null;
   /** Why it is refused whoever sent it. */
   refusal: Refusal | null;
@@ -71,7 +70,6 @@ export type Call = {
 type App = {
   /** Begins to listen. @returns the base address. @throws QuotekeeperError PORT_IN_USE, HTTP_ADDRESS_INVALID */
   listen: (address: { host: string; port: number }) => Promise<string>;
-  /** Stops listening and waits for the answers under way. */
   close: () => Promise<void>;
 };
 
@@ -153,7 +151,6 @@ function patientServer(patience: Patience): Server {
   return server;
 }
 
-/** The call that a request is, at once when it has no form; null when its caller left before it was whole. */
 function callOf(
   asked: Pick<Call, "request" | "response" | "absolute">,
   expectation: Refusal | null,

@@ -12,7 +12,6 @@ const MAX_NONCES = 1_000_000;
 /** Assumed: more nonces of one token than this in twice the timestamp window are refused, so that others have room. */
 const MAX_NONCES_PER_TOKEN = 250_000;
 
-/** How callers reach the service; they sign it. */
 export type PublicAddress = {
   /** `https` behind a proxy that ends TLS. */
   scheme: "http" | "https";

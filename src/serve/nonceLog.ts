@@ -17,15 +17,13 @@ import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { readTextFileSync } from "../plainFiles.ts";
-import { type CallClass } from "./limits.ts";
-import { type KeptWindow, ofEachClass } from "./budgets.ts";
+import { type CallClass, type KeptWindow, ofEachClass } from "./limits.ts";
 import type { UsedBy, UsedNonce } from "../quotes-api/oauth/nonces.ts";
 
 type NonceLogOptions = {
   dir: string;
   clock: Pick<Clock, "now" | "random">;
   windowSeconds: number;
-  /** Seconds since the machine started. */
   uptimeSeconds: number;
   /** Length of a budget's window, ms. */
   limitWindowMs: number;
@@ -71,7 +69,6 @@ export class NonceLog {
   #current: OpenFile | null = null;
   #waiting: Waiting | null = null;
   readonly #windows = ofEachClass<KeptWindow>();
-  /** Windows that changed since they were last written. */
   readonly #changed = ofEachClass<KeptWindow>();
 
   /**
@@ -168,7 +165,6 @@ export class NonceLog {
   }
 }
 
-/** Opens a new file whose name begins with `start`. */
 function openNew(start: string): { fd: number; path: string } {
   for (let tries = 0; ; tries++) {
     const path = `${start}${tries === 0 ? "" : `-${tries}`}.nonces`;

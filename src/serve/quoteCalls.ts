@@ -5,8 +5,7 @@ import { parseRequest } from "../quotes-api/parseRequest.ts";
 import { writeDocument, writeDocumentBytes } from "../quotes-api/writeDocument.ts";
 import type { Admission, Admitted, Answer } from "./admission.ts";
 import { type Fail, sendFaulty, sendQuotes, setDate, setLimitHeaders, SOURCE_HEADER } from "./answers.ts";
-import type { Fault } from "./faults/faults.ts";
-import { type Faults, inFaultyOrder } from "./faults/edge.ts";
+import { type Fault, type Faults, inFaultyOrder } from "./faults/faults.ts";
 import { createTargetMemory } from "./authenticate.ts";
 import type { QuoteSource } from "./source.ts";
 import { STATUS } from "./httpStatus.ts";
@@ -30,7 +29,6 @@ type QuoteCallOptions = {
   fail: Fail;
 };
 
-/** The quotes of a call, or the status and the reason of its refusal. */
 type Outcome = Exclude<Quotes, string> | { status: number; problem: string };
 
 /** What a target asks for: which quotes, and how it said `delayed`; or why it is refused. */
@@ -54,7 +52,6 @@ export function quotesAnswer({ source, clock, newId, fail }: QuoteCallOptions): 
   };
 }
 
-/** As `quotesAnswer`, with faults on purpose. */
 export function faultyQuotesAnswer(
   options: QuoteCallOptions,
   { faults, useUp }: { faults: Faults; useUp: Admission["useUp"] },
@@ -76,7 +73,6 @@ export function faultyQuotesAnswer(
   };
 }
 
-/** The outcome of a call; a promise only if the source returns one. */
 function outcomes(
   source: QuoteSource,
   clock: Pick<Clock, "now">,

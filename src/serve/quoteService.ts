@@ -8,7 +8,7 @@ import { QUOTES_PATH } from "../quotes-api/request.ts";
 import { type AdmissionOptions, type Answer, createAdmission } from "./admission.ts";
 import { failWith, setLimitHeaders } from "./answers.ts";
 import { type Call, createApp, PATIENCE, type Patience, type ServiceLog } from "./app.ts";
-import type { Faults } from "./faults/edge.ts";
+import type { Faults } from "./faults/faults.ts";
 import type { CallClass } from "./limits.ts";
 import { faultyQuotesAnswer, quotesAnswer } from "./quoteCalls.ts";
 import type { QuoteSource } from "./source.ts";
@@ -26,9 +26,7 @@ const ORDERS = /^\/v1\/account\/[^/]+\/orders\.xml$/;
 export type QuoteServiceOptions = AdmissionOptions & {
   source: QuoteSource;
   logger?: ServiceLog;
-  /** Default: `PATIENCE`. */
   patience?: Patience;
-  /** Faults on purpose; default: none. */
   faults?: Faults;
 };
 

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { readDate } from "../../src/quotes-api/dateText.ts";
+import { readDate } from "../../src/quotes-api/leafValues.ts";
 
 test.each([
   ["2011-06-24T00:00:00-04:00", "2011-06-24"],

@@ -1,7 +1,7 @@
 /** Times as file names and columns write them. */
 import { expect, test } from "@jest/globals";
 import { compilePattern } from "../../src/read/timePattern.ts";
-import { findIso, readIso } from "../../src/read/isoTime.ts";
+import { findIso, readIso } from "../../src/read/cellTime.ts";
 import { createLocalReader, type TimeRead } from "../../src/read/wallTime.ts";
 import { instantOf } from "../../src/clock.ts";
 

@@ -5,15 +5,15 @@
  */
 import type { Hash } from "node:crypto";
 import type { CsvCall, CsvReading } from "../../read/csvCall.ts";
-import { csvRows } from "../../read/csvRows.ts";
+import { csvRows, createUnitReader } from "../../read/csvRows.ts";
 import { replacedName } from "../../archive/load/replaceQuotes.ts";
 import type { RawRow } from "../../read/splitRows.ts";
 import type { Instant } from "../../clock.ts";
-import { recordOf, type Piece, type PieceBatch } from "../files/piece.ts";
-import { hashOf, addPart, uuidOf } from "../files/identity.ts";
+import { recordOf, type Piece, type PieceBatch, addPart, uuidOf, hashOf } from "../files/piece.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
+import { dayOf, DaySums, type DayVolume, type DayVolumes } from "../../read/dayVolumes.ts";
+import { createRowReader } from "../../read/rowReader.ts";
 import type { ReadRows } from "./readRows.ts";
-import { createVolumeMarker, type CutRow, volumesBefore } from "./rowVolumes.ts";
 
 const PIECE_ROWS = 1_000;
 const PIECE_BYTES = 1_000_000;
@@ -30,7 +30,6 @@ type CutOptions = {
   known: Map<string, KnownPiece>;
   /** When a new piece is imported; each time a later one. */
   observe: () => Instant;
-  /** Whether a row is wanted; null: all are. */
   wanted: ((row: Buffer, header: Buffer | null) => boolean) | null;
   doing: string;
 };
@@ -173,4 +172,29 @@ function linesOf(bytes: Buffer): number {
   let lines = 1;
   for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) lines++;
   return lines;
+}
+
+/** A row that is to be cut into a piece. `day`: of its instrument, and what the rows before have come to; null: nothing yet. */
+type CutRow = RawRow & { day?: { name: string; before: DayVolume | null } };
+
+/** Says it of the rows of a file, in their order. @param header as `createRowReader` */
+function createVolumeMarker(call: CsvReading, header: Buffer | null): (row: RawRow) => CutRow {
+  if (call.volumeOf !== "bar") return (row) => row;
+  const unitOf = createUnitReader(call, createRowReader(call, header));
+  const sums = new DaySums();
+  return (row) => {
+    const read = unitOf(row);
+    if (!read.ok) return row;
+    const name = dayOf(read);
+    const before = sums.sumOf(name);
+    sums.add(read);
+    return { ...row, day: { name, before } };
+  };
+}
+
+/** What a piece that begins with these rows has to be told of the rows before it. */
+function volumesBefore(rows: readonly CutRow[]): DayVolumes {
+  const days = new Map<string, DayVolume | null>();
+  for (const { day } of rows) if (day && !days.has(day.name)) days.set(day.name, day.before);
+  return Object.fromEntries([...days].flatMap(([name, before]) => (before === null ? [] : [[name, before]])));
 }

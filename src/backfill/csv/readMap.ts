@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { cleanText } from "../../outsideText.ts";
 import type { CsvCall, CsvColumn, CsvReading } from "../../read/csvCall.ts";
 import { createRowReader, splitHeader } from "../../read/rowReader.ts";
-import { readIso } from "../../read/isoTime.ts";
+import { readIso } from "../../read/cellTime.ts";
 import { describeProblem, type FileProblem, readYamlFile } from "../../config/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { readTextFile } from "../../plainFiles.ts";

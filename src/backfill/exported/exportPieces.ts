@@ -3,6 +3,8 @@
  * because another archive may number them otherwise.
  */
 import { join } from "node:path";
+import { pipeline } from "node:stream";
+import { parse } from "csv-parse";
 import {
   bodyOfRows,
   type ExportCall,
@@ -11,12 +13,13 @@ import {
   type PieceTable,
 } from "../../read/exportCall.ts";
 import type { Instant } from "../../clock.ts";
-import { type Piece, type PieceBatch } from "../files/piece.ts";
-import { hashOf, uuidOf } from "../files/identity.ts";
+import { type Piece, type PieceBatch, uuidOf, hashOf } from "../files/piece.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
-import { invalid, type OpenedExport, type TakenBack } from "./openExport.ts";
-import { exportedCsvRows } from "./exportedCsv.ts";
 import { parquetRows } from "../../export/readParquet.ts";
+import { exact } from "../../read/formula.ts";
+import type { ExportedTable } from "../../export/manifest.ts";
+import { openFile } from "../../plainFiles.ts";
+import { invalid, type OpenedExport, type TakenBack } from "./openExport.ts";
 
 /** Most rows of a piece, and most pieces that are loaded together. */
 const PIECE_ROWS = 1_000;
@@ -211,4 +214,49 @@ class Directory {
     if (found === undefined) throw invalid(`a row names instrument ${id}, and instruments has none`);
     return found;
   }
+}
+
+/** Rows that are yielded together. */
+const CSV_ROWS = 1_000;
+
+/** An export writes NULL as nothing, and an empty text as `""` (docs/export.md, CSV). */
+const CSV_FORM = {
+  record_delimiter: "\r\n",
+  cast: (value: string, { quoting }: { quoting: boolean }): string | null =>
+    value === "" && !quoting ? null : value,
+};
+
+/**
+ * The rows of a CSV file, in its order.
+ *
+ * @param raw whether texts are exact; otherwise some have an apostrophe before them (cell.ts)
+ * @throws the file system's errors; the reader's for a file that is no CSV
+ */
+async function* exportedCsvRows(
+  path: string,
+  { columns }: Pick<ExportedTable, "columns">,
+  raw: boolean,
+): AsyncGenerator<PieceRow[], void> {
+  const texts = new Set(raw ? [] : columns.flatMap(({ name, type }) => (type === "VARCHAR" ? [name] : [])));
+  const input = (await openFile(path, { links: false })).createReadStream();
+  // An error of either ends both, and the parser throws it.
+  const parser = pipeline(input, parse(CSV_FORM), () => undefined);
+  let names: string[] | null = null;
+  let rows: PieceRow[] = [];
+  for await (const record of parser) {
+    const values = record as (string | null)[];
+    if (names === null) {
+      names = values.map(String);
+      continue;
+    }
+    const entries = names.map((name, place): [string, string | null] => {
+      const value = values[place] ?? null;
+      return [name, value !== null && texts.has(name) ? exact(value) : value];
+    });
+    rows.push(Object.fromEntries(entries));
+    if (rows.length < CSV_ROWS) continue;
+    yield rows;
+    rows = [];
+  }
+  yield rows;
 }

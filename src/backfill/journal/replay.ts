@@ -19,7 +19,6 @@ export type ReplayOptions = {
   pool: pg.Pool;
   journalDir: string;
   segments: readonly SegmentInfo[];
-  /** How far each segment was read before. */
   positions: ReadonlyMap<string, number>;
   /** The last position to read in each segment; other segments are not read. Default: whole segments. */
   ends?: ReadonlyMap<string, number>;

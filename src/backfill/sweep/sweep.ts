@@ -27,7 +27,6 @@ export type SweepOptions = {
   run: Pick<SweepRun, "name" | "begunAt">;
   /** What its collector is made of. */
   collector: Pick<CollectorOptions, "clock" | "log">;
-  /** The accounts that share it; `borrow` asks a collector that runs beside. */
   accounts: readonly Omit<CalledAccount, "atOnce">[];
   /** Called after each call, and when calls wait. */
   onProgress: (progress: SweepProgress) => void;

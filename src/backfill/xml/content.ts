@@ -3,7 +3,6 @@ import { MAX_BODY_BYTES } from "../../quotes-api/strictXml.ts";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 
-/** The bytes of an entry, or why there are none. */
 export type Content = { ok: true; bytes: Buffer } | { ok: false; problem: string };
 
 /** Whether a name says that its content is compressed by itself. */

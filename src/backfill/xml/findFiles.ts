@@ -79,7 +79,6 @@ function byName(a: Dirent, b: Dirent): number {
   return a.name < b.name ? -1 : 1;
 }
 
-/** The sum of all their sizes. */
 export async function bytesBelow(paths: readonly string[]): Promise<number> {
   let sum = 0;
   for await (const { bytes } of findFiles(paths, () => undefined)) sum += bytes;

@@ -41,7 +41,6 @@ export async function readFileContent({ path, named }: FoundFile): Promise<Conte
 }
 
 export type Entry = {
-  /** Where it was found; names inside archives are names and nothing more: nothing is ever written there. */
   path: string;
   mtime: Instant;
   /** Its bytes, uncompressed; to be asked for before the next entry is. */

@@ -2,7 +2,7 @@
 import type { SavedCall } from "../../quotes-api/request.ts";
 import type { Instant } from "../../clock.ts";
 import { isHelperFile, openFile } from "../../plainFiles.ts";
-import { hashOf, uuidOf } from "../files/identity.ts";
+import { hashOf, uuidOf } from "../files/piece.ts";
 import type { UnplacedPiece } from "../files/placeInTime.ts";
 import { archiveEntries, type Entry, isArchive, readFileContent } from "./packed.ts";
 import type { Content } from "./content.ts";

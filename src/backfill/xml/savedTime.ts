@@ -4,8 +4,7 @@
  */
 import { compilePattern, type TimePattern } from "../../read/timePattern.ts";
 import { createLocalReader, type LocalTime, type TimeRead } from "../../read/wallTime.ts";
-import { findIso, readIso } from "../../read/isoTime.ts";
-import { EARLIEST, LATEST } from "../../read/cellTime.ts";
+import { findIso, readIso, EARLIEST, LATEST } from "../../read/cellTime.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { type Instant, instantOf, microsOf } from "../../clock.ts";
 import { EXCHANGE_ZONE } from "../../market/calendar/dates.ts";

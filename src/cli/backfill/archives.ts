@@ -14,7 +14,6 @@ import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { pastSlotEnds } from "../../schedule/pastSlots.ts";
 import { readCalendarDays, readJobs } from "../../schedule/readJobs.ts";
 
-/** Runs `work` with the archive, which is migrated first. */
 export async function withMigrated<T>(
   config: Config,
   { clock }: Pick<Edges, "clock">,
@@ -64,7 +63,6 @@ async function temporary(config: Config): Promise<Config> {
   return { ...config, dataDir: join(dir, "data") };
 }
 
-/** What the job files say of the slots to fill; nothing on a machine without job files. */
 export async function polledJobs(config: Config): Promise<Polled> {
   const { jobs, calendar } = await readJobs(config.jobsDir).catch(() => ({ jobs: [], calendar: [] }));
   return {

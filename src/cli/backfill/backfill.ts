@@ -34,7 +34,6 @@ type Detail = "from" | "to" | "map" | "timePattern" | "name" | "account";
 
 type Given = Omit<Options, Detail> & { [Name in Detail]: NonNullable<Options[Name]> | null };
 
-/** A source of quotes: its flag, the options that only some sources take, and its work. */
 type Source = {
   flag: string;
   isChosen: (options: Options) => boolean;
@@ -93,7 +92,6 @@ const SOURCES: readonly Source[] = [
   },
 ];
 
-/** Options that only some sources take, with their spelling. */
 const SPECIAL: readonly [keyof Options, string][] = [
   ["from", "--from"],
   ["to", "--to"],
@@ -199,7 +197,6 @@ function keepHeapSmall(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
 }
 
-/** A date begins at its midnight at the exchange. */
 function parseFrom(text: string): Instant {
   return isDateText(text) ? midnight(text) : parseTime(text);
 }

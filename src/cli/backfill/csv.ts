@@ -29,7 +29,6 @@ type CsvRequest = CommonRequest & {
   map: string | null;
   /** The source's name in the archive; null: the map's, or else `csv`. */
   name: string | null;
-  /** Whether rows replace different rows of earlier imports. */
   replace: boolean;
   from: Instant | null;
   to: Instant | null;

@@ -22,10 +22,8 @@ export type Display = {
   end: () => void;
 };
 
-/** The context of a backfill. `signal` is aborted at Ctrl-C. */
 export type Backfilling = { config: Config; edges: Edges; display: Display; signal: AbortSignal };
 
-/** Runs `work` with a display, and ends the display. @throws Interrupted after Ctrl-C */
 export async function backfilling<T>(
   { config, edges, title }: Pick<Backfilling, "config" | "edges"> & { title: string },
   work: (backfill: Backfilling) => Promise<T>,
@@ -66,7 +64,6 @@ export function createDisplay(config: Config, { clock, stderr, env }: Edges, tit
 
 type Pace = { quotesPerSecond: number; leftMs: number | null };
 
-/** The rate of the last `elapsedMs`, and the time left at that rate. */
 function paceOf(
   { done, total, quotes, leftMs }: BackfillProgress,
   { doneBefore, quotesBefore, elapsedMs }: { doneBefore: number; quotesBefore: number; elapsedMs: number },

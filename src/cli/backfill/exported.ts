@@ -14,7 +14,6 @@ import { type CommonRequest, printReport } from "./report.ts";
 
 type ExportedRequest = CommonRequest & {
   format: "parquet" | "csv";
-  /** Absolute. */
   directory: string;
 };
 

@@ -54,7 +54,6 @@ type GapsRequest = CommonRequest & { from: Instant | null; to: Instant | null };
 
 type Outcome = {
   holes: Hole[];
-  /** Quotes of the journal that the archive lacked. */
   stored: number;
   deadLetters: LetterCount[];
   filled: number;

@@ -25,7 +25,6 @@ type ImportRequest = {
   name: string;
   dryRun: boolean;
   total: number;
-  /** Reads the files. `pools`: databases that may have pieces already. */
   read: (pools: readonly pg.Pool[]) => AsyncIterable<PieceBatch>;
 };
 
@@ -93,7 +92,6 @@ async function fill(
   return fillSlots(pool, { ...range, polled: await polledJobs(config) });
 }
 
-/** The time from the first to the last quote of an import. */
 class Span {
   #first: Instant | null = null;
   #last: Instant | null = null;

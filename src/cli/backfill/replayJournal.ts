@@ -177,7 +177,6 @@ async function tryRebuild(
   };
 }
 
-/** Shows the progress of a trial. */
 function showing({
   segments,
   signal,

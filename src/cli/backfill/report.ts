@@ -47,7 +47,6 @@ export type CommonRequest = { dryRun: boolean; json: boolean };
 
 export type Finished = Pick<z.infer<typeof backfillJson>, "kind" | "dryRun" | "resumed"> & {
   report: BackfillReport;
-  /** Further lines, such as where the times came from. */
   remarks?: readonly string[];
 };
 

@@ -16,7 +16,6 @@ import { runImport } from "./importing.ts";
 import { type CommonRequest, printReport } from "./report.ts";
 
 type XmlRequest = CommonRequest & {
-  /** Files and directories, as given. */
   paths: string[];
   timePattern: string | null;
   /** The source's name in the archive; null: `xml`. */

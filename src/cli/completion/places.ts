@@ -16,7 +16,6 @@ export type Place = {
   file: boolean;
 };
 
-/** All places of a program, the program itself first. */
 export function placesOf(program: Command): Place[] {
   const below = (command: Command, above: string): Place[] => {
     const path = `${above} ${command.name()}`.trim();

@@ -35,7 +35,6 @@ const PARTS: Readonly<Record<string, string>> = {
 
 type Question = {
   words: string;
-  /** The answer of Enter and of `--yes`. */
   otherwise: string;
   /** What is wrong with an answer, without trying a server; null: nothing. */
   problem: (answer: string) => string | null;
@@ -127,7 +126,6 @@ function accountProblem(answer: string, edges: Edges): string | null {
 /** Most letters in which a misspelt word differs. */
 const NEAR = 3;
 
-/** What is wrong with an answer that is neither `word` nor an address; null: it is an address. */
 function wordProblem(answer: string, word: string): string | null {
   if (answer.includes("://")) return null;
   const remedy =

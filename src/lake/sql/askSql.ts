@@ -27,13 +27,11 @@ export type SqlAnswer = {
   asOf: Instant | null;
 };
 
-/** What is asked, and of what. */
 type SqlOptions = {
   /** What answers; it is closed in the end. */
   duck: Duck;
   /** The archive's database; null: only the lake is asked. */
   pool: pg.Pool | null;
-  /** null: there is none. */
   lake: LakeFiles | null;
   /** An empty directory of its own, for what DuckDB has no memory for. */
   dir: string;
@@ -42,7 +40,6 @@ type SqlOptions = {
   /** What `option_chain_latest` takes for now; null: now. */
   asOf: Instant | null;
   signal: AbortSignal;
-  /** Told of the database's rows as they are read. */
   onRows: (table: string, rows: number) => void;
   /** A file that the answer is written to, as Parquet; null: it is given. */
   parquet: string | null;

@@ -7,7 +7,6 @@ import { type Duck, type DuckRequest, ownDuck } from "./duckdb.ts";
 /** Memory that the process may take, in bytes: twice what DuckDB's tables take before they go to the disk. */
 const MOST_BYTES = 2_000_000_000;
 
-/** What the process says. */
 type Said =
   { value?: unknown } | { error: { message: string; code?: ErrorCode; detail?: string } } | { beyond: true };
 

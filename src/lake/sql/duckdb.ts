@@ -25,7 +25,6 @@ export type Duck = {
   close: () => Promise<void>;
 };
 
-/** What can be asked of a Duck from another process. */
 export type DuckRequest = { ask: "open" | "run" | "begin" | "next"; text: string };
 
 /** Memory that DuckDB takes before it goes to the disk. */
@@ -99,7 +98,6 @@ export function ownDuck(
   };
 }
 
-/** All rows of a short answer. @throws as `begin` and `next` */
 export async function rowsOf(duck: Duck, statement: string): Promise<JsonValue[][]> {
   await duck.begin(statement);
   const all: JsonValue[][] = [];

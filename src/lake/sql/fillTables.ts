@@ -30,23 +30,18 @@ import { type Duck, rowsOf } from "./duckdb.ts";
 import { type HotFile, HotFiles, type HotPlaces } from "./hotFiles.ts";
 import type { DateRange } from "./planDates.ts";
 
-/** What the tables are filled from. */
 type FillOptions = {
   duck: Duck;
   /** The dates that the statement needs of each table that it reads. */
   ranges: ReadonlyMap<string, DateRange>;
-  /** The lake; null: there is none. */
   lake: LakeFiles | null;
   /** Where files of the database's rows are. */
   places: HotPlaces;
   signal: AbortSignal;
-  /** Hears of the database's rows as they are read. */
   onRows: (table: string, rows: number) => void;
 };
 
-/** What the tables were filled with. */
 export type Filled = {
-  /** The files that the statement may read. */
   paths: string[];
   /** When the database's rows were as they are read; null: none are read. */
   asOf: Instant | null;
@@ -91,7 +86,6 @@ export async function fillTables(snapshot: ArchiveSnapshot | null, options: Fill
 /** The lake as the database's one instant sees it. */
 type LakeAt = {
   files: LakeFiles | null;
-  /** Tables without dates. */
   tables: readonly LakeTable[];
   decimals: Readonly<Record<string, Readonly<Record<string, DecimalType>>>>;
   /** Dates whose files are true, ascending. */

@@ -31,7 +31,6 @@ export type HotPlaces = {
   cache: string | null;
 };
 
-/** A file of rows of the database. */
 export type HotFile = {
   path: string;
   rows: number;
@@ -52,7 +51,6 @@ const note = z.object({
 });
 type Note = z.infer<typeof note>;
 
-/** Rows that have one file. */
 type Part = DayRows & {
   /** Its name in the cache: a date, or a date and an hour in UTC; null: the file is not kept. */
   key: string | null;
@@ -63,15 +61,12 @@ type Part = DayRows & {
 type HotFilesOptions = {
   places: HotPlaces;
   snapshot: ArchiveSnapshot;
-  /** The types of the lake's decimals, by table and column. */
   decimals: Readonly<Record<string, Readonly<Record<string, DecimalType>>>>;
   compress: Compress;
   signal: AbortSignal;
-  /** Hears of rows as they are read. */
   onRows: (table: string, rows: number) => void;
 };
 
-/** A note, and whether rows of its date came late since. */
 type Known = Note & { isLate: boolean };
 
 const NOTE = ".json";

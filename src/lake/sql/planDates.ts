@@ -5,7 +5,6 @@
  */
 import { exchangeDate } from "../../market/calendar/dates.ts";
 
-/** A node of `explain (format json)`. */
 export type PlanNode = { extra_info?: Record<string, unknown>; children?: readonly PlanNode[] };
 
 /** Both ends are included; null: no end. */
@@ -65,7 +64,6 @@ function dateOf(column: string, value: string, time: string | null): string | nu
   return column === time && at !== undefined ? exchangeDate(new Date(`${date}T${at}Z`)) : null;
 }
 
-/** All dates of both. */
 function either(a: DateRange, b: DateRange): DateRange {
   return {
     from: a.from === null || b.from === null ? null : a.from < b.from ? a.from : b.from,

@@ -9,7 +9,6 @@ import { DUCK_NAMES } from "../../archive/export/duckViews.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { type Duck, rowsOf } from "./duckdb.ts";
 
-/** A statement that may run. */
 type Statement = {
   /** What is asked, without EXPLAIN before it. */
   select: string;
@@ -29,18 +28,13 @@ const READABLE: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** Table functions that make rows of their arguments or of the catalog, and touch nothing. */
-const HARMLESS = new Set([
-  ...["generate_series", "range", "unnest", "json_each", "json_tree", "repeat", "repeat_row"],
-  ...[
-    "duckdb_columns",
-    "duckdb_functions",
-    "duckdb_keywords",
-    "duckdb_tables",
-    "duckdb_types",
-    "duckdb_views",
-  ],
-  ...["pragma_table_info", "pragma_version", "pg_timezone_names", "summary"],
-]);
+const HARMLESS = new Set(
+  (
+    "generate_series range unnest json_each json_tree repeat repeat_row " +
+    "duckdb_columns duckdb_functions duckdb_keywords duckdb_tables duckdb_types duckdb_views " +
+    "pragma_table_info pragma_version pg_timezone_names summary"
+  ).split(" "),
+);
 
 const EXPLAIN = /^(?:\s|--[^\n]*\n|\/\*[^]*?\*\/)*explain(\s+analyze)?\s+/iu;
 

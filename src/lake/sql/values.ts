@@ -3,10 +3,8 @@ import type { DuckDBType, DuckDBValue } from "@duckdb/node-api";
 import { instantOf } from "../../clock.ts";
 import { decimalText } from "../../export/parquetDecimal.ts";
 
-/** What a value is in JSON. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [name: string]: JsonValue };
 
-/** A column of an answer. */
 export type SqlColumn = {
   name: string;
   /** DuckDB's word for it. */

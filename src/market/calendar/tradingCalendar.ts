@@ -5,9 +5,7 @@
 import { QuotekeeperError } from "../../errors.ts";
 import { remembered } from "../../remembered.ts";
 import { addDays, DAY, exchangeInstant, isDateText, weekdayOf } from "./dates.ts";
-import { holidaysOf } from "./holidays.ts";
-import { earlyClosesOf } from "./earlyCloses.ts";
-import { CLOSURES, IRREGULAR_CLOSES, LATE_OPENINGS } from "./singleDays.ts";
+import { holidaysOf, earlyClosesOf, CLOSURES, IRREGULAR_CLOSES, LATE_OPENINGS } from "./holidays.ts";
 import type { CalendarOverride } from "./overrides.ts";
 import { EARLY_CLOSE, type Phase, phaseFinder, sessionOn, type TradingSession } from "./tradingSession.ts";
 

@@ -151,7 +151,6 @@ function repeatedName(parameters: readonly Parameter[]): string | null {
   return null;
 }
 
-/** The required parameters, or why they cannot be verified. */
 function readProtocol(parameters: readonly Parameter[]): Protocol | string {
   const protocol: Protocol = {
     oauth_consumer_key: valueOf(parameters, "oauth_consumer_key"),

@@ -11,9 +11,7 @@ type Verifier<Key extends Credentials = Credentials> = {
   /** Undefined when there is no such key. */
   keyOf: (consumerKey: string, token: string) => Key | undefined;
   nonces: NonceMemory;
-  /** The clock, Unix seconds. */
   nowSeconds: number;
-  /** See `TIMESTAMP_WINDOW_SECONDS`. */
   windowSeconds: number;
   /** `signedTarget`, perhaps with a memory. */
   targetOf?: typeof signedTarget;

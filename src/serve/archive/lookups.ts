@@ -44,7 +44,6 @@ type Answers = { known: Map<string, Known>; state: string | null };
 
 type LookupOptions = {
   read: ReadRows;
-  /** The state of the database now, see `readState`. */
   readState: () => Promise<string | null>;
   /** Most lookups at a time: while a connection is free, no call waits. */
   atOnce: number;

@@ -5,7 +5,6 @@ import { QuotekeeperError } from "../../errors.ts";
 import { isKeptSymbol, isWatchlistId } from "../../market/instrument.ts";
 import { readTextFileSync } from "../../plainFiles.ts";
 
-/** Symbols by the id of their watchlist. */
 export type Watchlists = ReadonlyMap<string, readonly string[]>;
 
 export const NO_WATCHLISTS: Watchlists = new Map();

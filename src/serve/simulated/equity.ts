@@ -41,7 +41,6 @@ export function yearRangesOf(listing: Listing): (day: number) => YearRange {
   return remembered(8, (day) => rangeOfDays(listing, day - YEAR_DAYS, day - 1));
 }
 
-/** The quote at an instant (epoch ms). */
 export function equityQuote(
   listing: Listing,
   yearRange: (day: number) => YearRange,
@@ -94,7 +93,6 @@ export function equityQuote(
   };
 }
 
-/** Bid, ask, last and the change from the previous close, of whole cents. The change is exact. */
 export function pricesOf(price: {
   bid: number;
   ask: number;

@@ -24,7 +24,6 @@ import {
 } from "./pricePath.ts";
 import { DAY_MS, sessionAt, sessionBefore, type Session } from "./marketDay.ts";
 
-/** The rate of interest, per year. */
 export const RATE = 0.04;
 
 const YEAR_MS = 365 * DAY_MS;

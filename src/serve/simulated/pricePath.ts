@@ -66,7 +66,6 @@ export function closeOf({ seed, baseCents, dailyVolatility }: Walker, day: numbe
   );
 }
 
-/** The bar of a whole session. */
 export function barOfDay(walker: Walker, day: number, previousClose = closeOf(walker, day - 1)): Bar {
   const shape = fork(fork(walker.seed, SHAPE), day);
   const close = closeOf(walker, day);

@@ -1,7 +1,6 @@
 /** The rules of a year's holidays and early closes. */
 import { expect, test } from "@jest/globals";
-import { holidaysOf } from "../../../src/market/calendar/holidays.ts";
-import { earlyClosesOf } from "../../../src/market/calendar/earlyCloses.ts";
+import { holidaysOf, earlyClosesOf } from "../../../src/market/calendar/holidays.ts";
 
 test("a New Year's Day on a Saturday is lost, every other holiday closes a weekday of its year", () => {
   expect([...holidaysOf(2022).keys()].sort()).toEqual([

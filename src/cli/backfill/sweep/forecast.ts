@@ -2,7 +2,7 @@
 import type { Room } from "../../../backfill/sweep/room.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
-import { callLines, fateLines } from "../../../backfill/sweep/sweepWords.ts";
+import { callLines, fateLines } from "../../../backfill/sweep/sweepPlan.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../../archive/refill/backfillReport.ts";
 import { instantFromDate } from "../../../clock.ts";
 import { QuotekeeperError } from "../../../errors.ts";

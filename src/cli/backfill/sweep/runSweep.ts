@@ -2,7 +2,7 @@
 import { closeRun } from "../../../backfill/sweep/runFile.ts";
 import { sweep } from "../../../backfill/sweep/sweep.ts";
 import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
-import { fateLines, leftLine } from "../../../backfill/sweep/sweepWords.ts";
+import { fateLines, leftLine } from "../../../backfill/sweep/sweepPlan.ts";
 import { inOne } from "../../../accounts/account.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { counted, thousands } from "../../../figures.ts";
