@@ -1,8 +1,9 @@
 import { afterAll, expect, test } from "@jest/globals";
 import { migrate } from "../../src/archive/schema/migrations.ts";
-import { commitsSettled } from "../../src/archive/tiers/citus/door.ts";
+import { readHistory } from "../../src/archive/schema/history.ts";
+import { commitsSettled, settleCitus } from "../../src/archive/tiers/citus/door.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
-import { contentOf } from "../support/archive.ts";
+import { contentOf, rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 import { journalOf, plainDatabase, VIEWS, viewsOf } from "../support/tierWorld.ts";
 
@@ -94,6 +95,29 @@ citusTest("the reader on Citus reads all and writes nothing, shards included", a
   } finally {
     client.release(true);
   }
+});
+
+test("the views and functions made for Citus answer on one machine as those in force do", async () => {
+  if (isOffered) return;
+  const { pool } = await freshDatabase();
+  await (await journalOf(pool, 40)).load();
+  const before = await viewsOf(pool);
+  const client = await pool.connect();
+  try {
+    // The only function of Citus itself that is called.
+    await client.query(
+      "create function create_distributed_function(regprocedure) returns void language sql as 'select null'",
+    );
+    const { repeated } = await readHistory();
+    await settleCitus(client, repeated.map(({ sql }) => sql).join("\n"));
+  } finally {
+    client.release(true);
+  }
+
+  expect(await viewsOf(pool)).toEqual(before);
+  expect(await rowsOfQuery(pool, "select to_regproc('chain_rows') is not null as made")).toEqual([
+    { made: true },
+  ]);
 });
 
 test("a move to a Citus that is not there is refused, and nothing changes", async () => {

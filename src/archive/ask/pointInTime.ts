@@ -166,7 +166,7 @@ found as (
   where a.option_type is null
 )`;
 
-const ANSWERED = (state: string): string => `answered as (
+const ANSWERED = `answered as (
 select distinct on (f.place)
        f.place::int as place, f.security_type, f.symbol, f.root, f.exchange, f.description,
        f.expiration, f.option_type, f.strike,
@@ -231,11 +231,11 @@ later as (
   group by f.place
 )
 -- The last of two columns of one name is the one that is read.
-select r.*, a.place::int as place, ${state},
+select r.*, a.place::int as place, ${STATE},
        ${instantText("l.at")} as next_at
 from asked a left join answered r on r.place = a.place left join later l on l.place = a.place`;
 
-const STATEMENT = `with recursive ${FOUND}, ${ANSWERED(STATE)}`;
+const STATEMENT = `with recursive ${FOUND}, ${ANSWERED}`;
 
 /** The numbers of the instruments, by the places of their questions. */
 const FOUND_FIRST = `with recursive ${FOUND} select f.place::int, f.id from found f`;
@@ -246,7 +246,7 @@ found as materialized (
   select a.place, a.real_time_at, a.delayed_at, i.*
   from unnest($9::int[], $10::int[]) as f (place, id) join asked a on a.place = f.place join instruments i on i.id = f.id
 ),
-${near}, ${ANSWERED("null as state")}`;
+${near}, ${ANSWERED.replace(STATE, "null as state")}`;
 
 /** From when to when the archive has quotes of some kinds; null when it has none. */
 export type Extent = { from: Instant; to: Instant };

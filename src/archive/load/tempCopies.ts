@@ -7,7 +7,7 @@ import type pg from "pg";
 import { newestVersion, readHistory } from "../schema/history.ts";
 import { instrumentColumns } from "./instrumentColumns.ts";
 import { IS_SAME_INSTRUMENT } from "../schema/instrumentNames.ts";
-import { engineOf } from "../tiers/citus/door.ts";
+import { readEngine } from "../tiers/citus/door.ts";
 import type { Engine } from "../tiers/engine.ts";
 import type { Batch } from "./batch.ts";
 import { dividendOf } from "../../read/answerToRows.ts";
@@ -81,7 +81,7 @@ export class TempCopies {
     const client = await pool.connect();
     try {
       const tables = [...COPIED, ...TAKEN];
-      const engine = await engineOf(client);
+      const engine = await readEngine(client);
       const definitions = await (version === 0
         ? foreseeDefinitions(client, tables)
         : readDefinitions(client, tables));

@@ -4,10 +4,10 @@
  * the coordinator. docs/decisions/citus.md
  */
 import type pg from "pg";
+import type { Queryable } from "../../connect/transaction.ts";
 import { type Engine, ONE_MACHINE } from "../engine.ts";
+import { isOnCitus, readIsOnCitus } from "./isOnCitus.ts";
 import { NEAR_FOUND } from "./near.ts";
-
-type Queryable = Pick<pg.ClientBase, "query">;
 
 /** A worker looks for rows of its own series alone. Who writes to a table that all nodes have locks the whole. */
 const CITUS: Engine = {
@@ -33,30 +33,9 @@ export async function engineOf(db: Queryable | pg.Pool): Promise<Engine> {
   return (await isOnCitus(db)) ? CITUS : ONE_MACHINE;
 }
 
-const known = new WeakMap<object, Promise<boolean>>();
-
-/**
- * Whether what this connection calls `quotes` is cut over nodes. Asked once of each connection: one that fails is closed, so
- * that nobody remembers what was before a move. A trial's own tables hide the archive's, and are not.
- */
-export function isOnCitus(db: Queryable | pg.Pool): Promise<boolean> {
-  const asked = known.get(db) ?? readIsOnCitus(db as Queryable, () => known.delete(db));
-  known.set(db, asked);
-  asked.catch(() => known.delete(db));
-  return asked;
-}
-
-/** @param forget called where a move may come: then it is asked for again */
-async function readIsOnCitus(db: Queryable, forget: () => void): Promise<boolean> {
-  const catalog = await db.query<{ there: boolean }>(
-    "select to_regclass('pg_catalog.pg_dist_partition') is not null as there",
-  );
-  if (!catalog.rows[0]?.there) return false;
-  const { rows } = await db.query<{ cut: boolean }>(
-    "select exists (select from pg_dist_partition where logicalrelid = to_regclass('quotes')) as cut",
-  );
-  if (rows[0]?.cut !== true) forget();
-  return rows[0]?.cut === true;
+/** The same, asked anew and not remembered: for a connection whose tables other ones hide next. */
+export async function readEngine(db: Queryable): Promise<Engine> {
+  return (await readIsOnCitus(db, () => undefined)) ? CITUS : ONE_MACHINE;
 }
 
 /**
@@ -82,19 +61,17 @@ const LOOK_AGAIN_S = 0.01;
  */
 export async function commitsSettled(db: Queryable | pg.Pool): Promise<void> {
   if (!(await isOnCitus(db))) return;
-  let awaited: ReadonlySet<string> | null = null;
-  for (;;) {
-    const under = await readPrepared(db as Queryable);
-    const left: string[] = awaited === null ? [...under] : [...under].filter((gid) => awaited?.has(gid));
-    if (left.length === 0) return;
-    // What a killed coordinator has left is finished each minute, or at once by whoever may.
-    if (awaited === null) await finishCommits(db as Queryable);
-    awaited = new Set(left);
-    await (db as Queryable).query("select pg_sleep($1)", [LOOK_AGAIN_S]);
+  let awaited = await readPrepared(db as Queryable);
+  // What a killed coordinator has left is finished each minute, or at once by a user who may do so.
+  if (awaited.length > 0) await finishCommits(db as Queryable);
+  while (awaited.length > 0) {
+    const left = await readPrepared(db as Queryable);
+    awaited = awaited.filter((gid) => left.includes(gid));
+    if (awaited.length > 0) await (db as Queryable).query("select pg_sleep($1)", [LOOK_AGAIN_S]);
   }
 }
 
-async function readPrepared(db: Queryable): Promise<Set<string>> {
+async function readPrepared(db: Queryable): Promise<string[]> {
   const { rows } = await db.query<{ success: boolean; result: string }>(
     "select success, result from run_command_on_workers($1)",
     [PREPARED],
@@ -104,7 +81,7 @@ async function readPrepared(db: Queryable): Promise<Set<string>> {
     throw Object.assign(new Error(`a worker of Citus cannot be asked: ${away.result}`), {
       code: CONNECTION_FAILURE,
     });
-  return new Set(rows.flatMap(({ result }) => result.split(" ").filter((gid) => gid !== "")));
+  return rows.flatMap(({ result }) => result.split(" ").filter((gid) => gid !== ""));
 }
 
 /** 08006 connection_failure. PostgreSQL Appendix A. */

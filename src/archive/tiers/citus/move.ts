@@ -1,23 +1,21 @@
-/**
- * Moves the tables to Citus, where they span machines. Quotes and bars are cut by instrument and lie on the workers, those of one instrument beside
- * each other; what they are joined with has a copy on every node; all else, answers and ledger and position among it, stays on
- * the coordinator. docs/decisions/citus.md
- */
+/** Moves an archive to Citus, and brings its functions and views to those for Citus. docs/decisions/citus.md */
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import { QuotekeeperError } from "../../../errors.ts";
 import { READER } from "../../connect/fixedNames.ts";
-import { transactionOn } from "../../connect/transaction.ts";
+import { type Queryable, transactionOn } from "../../connect/transaction.ts";
 import { citusTexts } from "./texts.ts";
 
 /** Tables that are cut by `instrument_id`. */
-const DISTRIBUTED = ["quotes", "extended_quotes", "session_bars", "intraday_bars"] as const;
+const DISTRIBUTED = ["quotes", "extended_quotes", "session_bars", "intraday_bars"];
 
 /** Small tables of which every node has a copy. */
-const COPIED = ["sources", "instruments", "sessions"] as const;
+const COPIED = ["sources", "instruments", "sessions"];
 
-/** Those of them whose rows the database numbers. Citus takes no identity columns of 32 bits. */
-const NUMBERED = ["sources", "instruments"] as const;
+const TABLES = [...DISTRIBUTED, ...COPIED];
+
+/** Those of them whose rows the database numbers. Citus has no identity columns of 32 bits. */
+const NUMBERED = ["sources", "instruments"];
 
 /** As many as 1, 2, 3, 4, 6 or 12 workers share evenly. Each is a table of its own for each month, and a part of every question. */
 const SHARDS = 12;
@@ -30,8 +28,6 @@ const ON_WORKERS = [
   "five_minutes(timestamptz, timestamptz)",
   "opens_at(smallint, date, timestamptz)",
 ];
-
-type Queryable = Pick<pg.ClientBase, "query">;
 
 /** What there is of Citus on a server: its version in this database, null where it is not; and how many nodes hold shards. */
 export async function readCitus(
@@ -61,7 +57,7 @@ export async function readCitus(
 export async function moveToCitus(client: pg.ClientBase): Promise<void> {
   await prepareExtension(client);
   await transactionOn(client, async () => {
-    await client.query(`lock table ${[...DISTRIBUTED, ...COPIED].join(", ")} in access exclusive mode`);
+    await client.query(`lock table ${TABLES.join(", ")} in access exclusive mode`);
     await client.query(`set local citus.shard_count = ${SHARDS}`);
     const before = await countRows(client);
     await dropReferences(client);
@@ -73,10 +69,9 @@ export async function moveToCitus(client: pg.ClientBase): Promise<void> {
         [table],
       );
     const after = await countRows(client);
-    const lost = after.find(({ rows }, place) => rows !== before[place]?.rows);
-    if (lost !== undefined)
-      throw new Error(`${lost.table} has other rows after the move than before: nothing was moved`);
-    for (const table of [...DISTRIBUTED, ...COPIED])
+    if (after !== before)
+      throw new Error(`${after} rows are there after the move, and ${before} were: nothing was moved`);
+    for (const table of TABLES)
       await client.query("select truncate_local_data_after_distributing_table($1::regclass)", [table]);
   });
 }
@@ -110,13 +105,10 @@ function refused(why: string): QuotekeeperError {
   return new QuotekeeperError("DATABASE_REFUSED", why);
 }
 
-async function countRows(client: pg.ClientBase): Promise<{ table: string; rows: string }[]> {
-  const counts: { table: string; rows: string }[] = [];
-  for (const table of [...DISTRIBUTED, ...COPIED]) {
-    const { rows } = await client.query<{ n: string }>(`select count(*) as n from ${table}`);
-    counts.push({ table, rows: rows[0]?.n ?? "?" });
-  }
-  return counts;
+async function countRows(client: pg.ClientBase): Promise<string> {
+  const counts = TABLES.map((table) => `(select '${table} ' || count(*) from ${table})`);
+  const { rows } = await client.query<{ text: string }>(`select ${counts.join(" || ', ' || ")} as text`);
+  return rows[0]?.text ?? "no";
 }
 
 /** A table of the coordinator alone cannot refer to one that all nodes have. Nobody deletes what they referred to. */
@@ -125,12 +117,12 @@ async function dropReferences(client: pg.ClientBase): Promise<void> {
     `select pg_catalog.format('alter table %s drop constraint %I', conrelid::regclass, conname) as statement
      from pg_constraint
      where contype = 'f' and confrelid = any ($1::regclass[]) and conrelid <> confrelid and conparentid = 0`,
-    [[...COPIED]],
+    [COPIED],
   );
   for (const { statement } of rows) await client.query(statement);
 }
 
-async function numberBySequence(client: pg.ClientBase, table: (typeof NUMBERED)[number]): Promise<void> {
+async function numberBySequence(client: pg.ClientBase, table: string): Promise<void> {
   const { rows: names } = await client.query<{ name: string }>(
     "select pg_get_serial_sequence($1, 'id') as name",
     [table],

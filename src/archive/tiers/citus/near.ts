@@ -3,7 +3,7 @@
  * series, is then asked as on one machine.
  */
 import type pg from "pg";
-import { isOnCitus } from "./engine.ts";
+import { isOnCitus } from "./isOnCitus.ts";
 
 /** Which rows of a table are wanted: a condition of its rows `t`, or what they are joined with; none: all. */
 export type Wanted = { table: string; rows?: string; values?: unknown[] };

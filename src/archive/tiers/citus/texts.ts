@@ -4,57 +4,7 @@
  *   is put there as text, and what a program calls is PL/pgSQL, which gives Citus the values of arguments.
  * - A worker joins and groups by instrument alone, and looks for the rows of a series only where the look begins at `session_bars`.
  */
-
-/** SQL that is replaced wherever it stands, and by what. */
-type Change = readonly [found: string | RegExp, by: string];
-
-/** @throws Error when there is nothing to replace: the text in force has changed, and so must the change */
-function changed(text: string, changes: readonly Change[]): string {
-  return changes.reduce((sql, [found, by]) => {
-    if (!(found instanceof RegExp ? sql.search(found) >= 0 : sql.includes(found)))
-      throw new Error(`the texts in force have no ${String(found)}`);
-    return sql.replaceAll(found, by);
-  }, text);
-}
-
-/** `columns` of a table that it returns, else empty. */
-type SqlFunction = { name: string; args: string; returns: string; columns: string; body: string };
-
-function functionOf(texts: string, name: string): SqlFunction {
-  const found = new RegExp(
-    `create or replace function ${name}\\(([^)]*)\\) returns (.*?)\\s+language sql[^$]*\\$\\$\\n(.*?)\\n\\$\\$;`,
-    "su",
-  ).exec(texts);
-  const [, args = "", returns = "", body = ""] = found ?? [];
-  if (!found) throw new Error(`the texts in force have no function ${name} in SQL`);
-  const columns = [...returns.matchAll(/[(,]\s*(\w+) /gu)].map(([, column]) => column).join(", ");
-  return { name, args, returns, columns, body };
-}
-
-function viewOf(texts: string, name: string): string {
-  const view = new RegExp(`create or replace view ${name} as\\n.*?(?=;\\n|\\n *\\$view\\$)`, "su").exec(
-    texts,
-  )?.[0];
-  if (view === undefined) throw new Error(`the texts in force have no view ${name}`);
-  return view;
-}
-
-/** Puts a function's body where it is called, with the call's arguments. */
-function inlined(text: string, { name, columns, body }: SqlFunction): string {
-  const [before, called] = text.split(new RegExp(`\\b${name}\\((.*)`, "su"));
-  if (before === undefined || called === undefined) throw new Error(`nothing calls ${name}`);
-  const args = [""];
-  let end = 0;
-  for (let depth = 1; depth > 0; end++) {
-    const letter = called[end] ?? ")";
-    depth += letter === "(" ? 1 : letter === ")" ? -1 : 0;
-    if (letter === "," && depth === 1) args.push("");
-    else if (depth > 0) args.push(`${args.pop()}${letter}`);
-  }
-  const put = body.replace(/\$(\d+)/gu, (_, place: string) => `(${args[Number(place) - 1]?.trim()})`);
-  const rest = columns === "" ? called.slice(end) : called.slice(end).replace(/^ \w+/u, `$& (${columns})`);
-  return `${before}(${put})${rest}`;
-}
+import { type Change, changed, functionOf, inlined, type SqlFunction, viewOf } from "../sqlText.ts";
 
 /** Says a function in PL/pgSQL. There a column is meant where an argument has its name. */
 const inPlpgsql = ({ name, args, returns, body }: SqlFunction): string => `
