@@ -2,7 +2,7 @@
 import { databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
 import { explain } from "../archive/connect/explain.ts";
 import { type Extent, readExtent } from "../archive/ask/pointInTime.ts";
-import { isOnCitus } from "../archive/tiers/citus.ts";
+import { engineOf } from "../archive/tiers/citus/door.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Instant } from "../clock.ts";
@@ -87,8 +87,8 @@ async function openArchived(config: Config, edges: Edges, request: SourceRequest
   let close = (): Promise<void> => archive.close();
   try {
     await requireSchema(archive.pool, archive.address);
-    // One statement, asked again and again: planning it anew takes longer than running it. Citus plans by the values alone.
-    const pool = archive.openReader({ plannedOnce: !(await isOnCitus(archive.pool)) });
+    // One statement, asked again and again: planning it anew takes longer than running it.
+    const pool = archive.openReader({ plannedOnce: (await engineOf(archive.pool)).plansOnce });
     close = async () => {
       await pool.end();
       await archive.close();

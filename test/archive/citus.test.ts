@@ -2,7 +2,8 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
-import { commitsSettled } from "../../src/archive/tiers/citus.ts";
+import { readHistory } from "../../src/archive/schema/history.ts";
+import { commitsSettled, settleCitus } from "../../src/archive/tiers/citus/door.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { contentOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -147,6 +148,29 @@ describe("on Citus", () => {
       client.release(true);
     }
   });
+});
+
+test("the views and functions made for Citus answer on one machine as those in force do", async () => {
+  if (isOffered) return;
+  const { pool } = await freshDatabase();
+  await (await journalOf(pool, 40)).load();
+  const before = await viewsOf(pool);
+  const client = await pool.connect();
+  try {
+    // The only function of Citus itself that is called.
+    await client.query(
+      "create function create_distributed_function(regprocedure) returns void language sql as 'select null'",
+    );
+    const { repeated } = await readHistory();
+    await settleCitus(client, repeated.map(({ sql }) => sql).join("\n"));
+  } finally {
+    client.release(true);
+  }
+
+  expect(await viewsOf(pool)).toEqual(before);
+  expect(await rowsOfQuery(pool, "select to_regproc('chain_rows') is not null as made")).toEqual([
+    { made: true },
+  ]);
 });
 
 test("a move to a Citus that is not there is refused, and nothing changes", async () => {

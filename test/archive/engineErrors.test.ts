@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { startLoader, type Loader } from "../../src/archive/load/loader.ts";
 import { type InjectedBatch, injectedBatch, RECORDS, ROWS } from "../fuzz/engineErrors.ts";
-import { isOnCitus } from "../../src/archive/tiers/citus.ts";
+import { readTier } from "../../src/archive/tiers/tier.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { poolOn } from "../support/database.ts";
@@ -85,9 +85,10 @@ describe("in a trigger of any table", () => {
     await alone.load();
     const { url, pool, journalDir, append } = await loadingWorld();
     const admin = poolOn(url, { max: 1 });
-    const tables = (await isOnCitus(pool))
-      ? TABLES.filter((table) => !CUT_OR_COPIED.includes(table))
-      : TABLES;
+    const tables =
+      (await readTier(pool)).name === "citus"
+        ? TABLES.filter((table) => !CUT_OR_COPIED.includes(table))
+        : TABLES;
     if (tables !== TABLES)
       process.stderr.write("Left out on Citus, whose cut tables have no triggers: theirs.\n");
     const left = tables.flatMap((table) => [

@@ -29,8 +29,6 @@ const WHOLE_ROWS = [
     "insert into pg_temp.${table}",
     "a copy is made with the columns that the database has",
   ],
-  ["load/tempCopies.ts", "insert into pg_temp.extended_quotes", "so is this one"],
-  ["load/tempCopies.ts", "insert into pg_temp.quotes", "so is this one"],
   ["load/tempCopies.ts", "insert into pg_temp.responses", "so is this one"],
   [
     "tiers/hypertables.ts",

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { isoOf } from "./queries.ts";
 import type { ChainKey, ChainView, Contract, OptionRates, SourceKind, TermPoint } from "./dashboardTypes.ts";
 import { readRootedName } from "../../market/instrument.ts";
-import { isOnCitus } from "../tiers/citus.ts";
+import { engineOf } from "../tiers/citus/door.ts";
 import { isoOrNull, nameOf } from "./quotes.ts";
 
 /** Which chain, and when. */
@@ -20,25 +20,9 @@ export type ChainQuery = {
 /** Exchange dates of the time slider. */
 const MOST_SPANS = 60;
 
-/** The series of options, and when each was seen last. */
-const SERIES = `from instruments i
-     cross join sources s
-     cross join (values (false), (true)) as d (delayed)
-     cross join lateral (
-       select b.last_at from session_bars b
-       where b.instrument_id = i.id and b.source_id = s.id and b.delayed = d.delayed
-       order by b.date desc limit 1
-     ) b`;
-
-const ALL_SERIES = `from (
-       select b.instrument_id, b.source_id, b.delayed, max(b.last_at) as last_at from session_bars b group by 1, 2, 3
-     ) b
-     join instruments i on i.id = b.instrument_id
-     join sources s on s.id = b.source_id
-     cross join lateral (select b.delayed) d`;
-
 /** Every expiration that has quotes, by underlying. */
 export async function readChainKeys(pool: pg.Pool): Promise<ChainKey[]> {
+  const { newestBars } = await engineOf(pool);
   const { rows } = await pool.query<{
     symbol: string;
     expiration: string;
@@ -49,12 +33,14 @@ export async function readChainKeys(pool: pg.Pool): Promise<ChainKey[]> {
     contracts: string;
     last_at: string;
   }>(
-    `select i.symbol || coalesce('/' || i.root, '') as symbol, i.expiration, s.kind as source, s.id as source_id, s.name as source_name, d.delayed,
+    `select i.symbol || coalesce('/' || i.root, '') as symbol, i.expiration, s.kind as source, s.id as source_id, s.name as source_name, b.delayed,
             count(*) as contracts, max(b.last_at) as last_at
-     ${(await isOnCitus(pool)) ? ALL_SERIES : SERIES}
+     from ${newestBars} b
+     join instruments i on i.id = b.instrument_id
+     join sources s on s.id = b.source_id
      where i.option_type is not null
-     group by i.symbol, i.root, i.expiration, s.id, d.delayed
-     order by i.symbol, i.root nulls first, i.expiration, s.id, d.delayed`,
+     group by i.symbol, i.root, i.expiration, s.id, b.delayed
+     order by i.symbol, i.root nulls first, i.expiration, s.id, b.delayed`,
   );
   return rows.map(({ source_id, source_name, contracts, last_at, ...row }) => ({
     ...row,

@@ -7,8 +7,7 @@ import type pg from "pg";
 import type { Instant } from "../../clock.ts";
 import type { InstrumentKey } from "../../market/instrument.ts";
 import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../../quotes-api/fields.ts";
-import { answered, found } from "./pointInTimeOnCitus.ts";
-import { isOnCitus } from "../tiers/citus.ts";
+import { engineOf } from "../tiers/citus/door.ts";
 import { instantText } from "../schema/tableRows.ts";
 
 /** Kinds of sources, see `RecordSource`. */
@@ -80,13 +79,14 @@ export async function readPointInTime(
     questions.map(({ realTimeAt }) => realTimeAt),
     questions.map(({ delayedAt }) => delayedAt),
   ];
-  if (await isOnCitus(pool)) {
-    const { rows: found } = await pool.query<FoundInstrument>(FOUND_ON_CITUS, asked);
-    const { rows } = await pool.query<PointInTimeRow>(ANSWERED_ON_CITUS, [
-      ...[found.map(({ place }) => place), found.map(({ id }) => id)],
-      found.map(({ underlying_id: id }) => id),
-      ...[found.map(({ real_time_at: at }) => at), found.map(({ delayed_at: at }) => at)],
-      ...[kinds, questions.length],
+  const { nearFound } = await engineOf(pool);
+  if (nearFound !== null) {
+    const { rows: found } = await pool.query<{ place: number; id: number }>(FOUND_FIRST, asked);
+    const { rows } = await pool.query<PointInTimeRow>(answeredNear(nearFound), [
+      ...asked,
+      kinds,
+      found.map(({ place }) => place),
+      found.map(({ id }) => id),
     ]);
     return rows;
   }
@@ -98,25 +98,16 @@ export async function readPointInTime(
   return rows;
 }
 
-/** Which instrument a question may mean. */
-type FoundInstrument = {
-  place: number;
-  id: number;
-  underlying_id: number | null;
-  real_time_at: string | null;
-  delayed_at: string | null;
-};
-
 /**
  * What is visible in the database, as a text: while it is the same, nothing was committed, and every statement gives what
  * it gave before. It is the snapshot of the statement. Null where that cannot be told: the snapshot of a standby server
- * does not name all transactions that are under way, and that of a coordinator none of its workers' (Citus).
+ * does not name all transactions that are under way, and that of a coordinator none of its workers'.
  */
 const STATE = "case when pg_is_in_recovery() then null else pg_current_snapshot()::text end as state";
 
 /** The state of the database now. @throws the database's errors as they are */
 export async function readState(pool: pg.Pool): Promise<string | null> {
-  if (await isOnCitus(pool)) return null;
+  if (!(await engineOf(pool)).hasOneSnapshot) return null;
   const { rows } = await pool.query<{ state: string | null }>({ name: "state", text: `select ${STATE}` });
   return rows[0]?.state ?? null;
 }
@@ -151,16 +142,18 @@ const KINDS_OF_QUOTES =
  * partitions but one. Where it names a day whose quotes have gone, nothing is said of a later quote: next_at is the
  * question's own instant.
  */
+const ASKED = `asked as (
+  select *, upper(symbol collate "C") as capitals from unnest($1::text[], $2::date[], $3::text[], $4::numeric[], $5::text[], $6::timestamptz[], $7::timestamptz[])
+    with ordinality as a (symbol, expiration, option_type, strike, root, real_time_at, delayed_at, place)
+)`;
+
 const FOUND = `types (security_type) as (
   select min(security_type) from instruments
   union all
   select (select min(i.security_type) from instruments i where i.security_type > t.security_type)
   from types t where t.security_type is not null
 ),
-asked as (
-  select *, upper(symbol collate "C") as capitals from unnest($1::text[], $2::date[], $3::text[], $4::numeric[], $5::text[], $6::timestamptz[], $7::timestamptz[])
-    with ordinality as a (symbol, expiration, option_type, strike, root, real_time_at, delayed_at, place)
-),
+${ASKED},
 found as (
   select a.place, a.real_time_at, a.delayed_at, i.* from asked a join instruments i
     on coalesce(i.root, i.symbol) = any (array[coalesce(a.root, a.symbol), upper(coalesce(a.root, a.symbol) collate "C")])
@@ -173,13 +166,7 @@ found as (
   where a.option_type is null
 )`;
 
-const FOUND_ON_CITUS = found(FOUND);
-
-const ANSWERED_ON_CITUS = answered({ columnsOf, dividend });
-
-const STATEMENT = `
-with recursive ${FOUND},
-answered as (
+const ANSWERED = `answered as (
 select distinct on (f.place)
        f.place::int as place, f.security_type, f.symbol, f.root, f.exchange, f.description,
        f.expiration, f.option_type, f.strike,
@@ -247,6 +234,19 @@ later as (
 select r.*, a.place::int as place, ${STATE},
        ${instantText("l.at")} as next_at
 from asked a left join answered r on r.place = a.place left join later l on l.place = a.place`;
+
+const STATEMENT = `with recursive ${FOUND}, ${ANSWERED}`;
+
+/** The numbers of the instruments, by the places of their questions. */
+const FOUND_FIRST = `with recursive ${FOUND} select f.place::int, f.id from found f`;
+
+/** Answers questions whose instruments were found first: recursion goes to no worker. */
+const answeredNear = (near: string): string => `with ${ASKED},
+found as materialized (
+  select a.place, a.real_time_at, a.delayed_at, i.*
+  from unnest($9::int[], $10::int[]) as f (place, id) join asked a on a.place = f.place join instruments i on i.id = f.id
+),
+${near}, ${ANSWERED.replace(STATE, "null as state")}`;
 
 /** From when to when the archive has quotes of some kinds; null when it has none. */
 export type Extent = { from: Instant; to: Instant };

@@ -4,6 +4,7 @@ import { getViewConfig, PgTable, type PgView } from "drizzle-orm/pg-core";
 import { derivedCloses, fills } from "../schema/backfillSchema.ts";
 import { EXPORT_TABLES, type ExportTable } from "./tables.ts";
 import * as schema from "../schema/schema.ts";
+import type { Engine } from "../tiers/engine.ts";
 
 /** A column, and its type in PostgreSQL's words. */
 export type DuckColumn = { name: string; type: string };
@@ -63,51 +64,23 @@ function columnsOf(of: PgTable | PgView): DuckColumn[] {
   }));
 }
 
-/** One look for each series: as `not exists` servers read all quotes. */
-const NEWEST_GONE = `
-    select i.id as instrument_id, s.id as source_id, d.delayed, b.last_at
-    from instruments i
-    cross join sources s
-    cross join (values (false), (true)) as d (delayed)
-    cross join lateral (
-      select b.last_at
-      from session_bars b
-      where b.instrument_id = i.id and b.source_id = s.id and b.delayed = d.delayed
-      order by b.date desc
-      limit 1
-    ) b
-    left join lateral (
-      select true as is_there
-      from quotes q
-      where q.instrument_id = i.id and q.observed_at = b.last_at and q.source_id = s.id
-      limit 1
-    ) q on true
-    where q.is_there is null`;
-
-/** The same, begun at the bars: a worker looks for rows of its own series alone. */
-const NEWEST_GONE_ON_CITUS = `
-    select b.instrument_id, b.source_id, b.delayed, b.last_at
-    from session_bars b
+/**
+ * Series whose newest quote is not in the database any more, and when that was; rows for COPY. The bars of sessions know of
+ * all quotes that there ever were. One look for each series: as `not exists` servers read all quotes.
+ */
+export function newestGone({ newestBars }: Engine): ExportTable {
+  return {
+    ...WHOLE,
+    name: "newest_gone",
+    from: `(
+    select b.* from ${newestBars} b
     left join lateral (
       select true as is_there
       from quotes q
       where q.instrument_id = b.instrument_id and q.observed_at = b.last_at and q.source_id = b.source_id
       limit 1
     ) q on true
-    where q.is_there is null and not exists (
-      select from session_bars l
-      where l.instrument_id = b.instrument_id and l.source_id = b.source_id and l.delayed = b.delayed and l.date > b.date
-    )`;
-
-/**
- * Series whose newest quote is not in the database any more, and when that was; rows for COPY. The bars of sessions know of
- * all quotes that there ever were.
- */
-export function newestGone(onCitus: boolean): ExportTable {
-  return {
-    ...WHOLE,
-    name: "newest_gone",
-    from: `(${onCitus ? NEWEST_GONE_ON_CITUS : NEWEST_GONE}
+    where q.is_there is null
   )`,
     order: ["instrument_id", "source_id", "delayed"],
   };

@@ -8,7 +8,6 @@ import { type ColumnDigest, digestsOf } from "./snapshot.ts";
 import { type ExportTable, readColumns } from "./tables.ts";
 import { ensurePartitionsFor } from "../schema/partitions.ts";
 import { instantText } from "../schema/tableRows.ts";
-import { isOnCitus } from "../tiers/citus.ts";
 import { inTransaction } from "../connect/transaction.ts";
 import { type DroppedFile, noteDropped } from "./lakeRows.ts";
 
@@ -173,18 +172,16 @@ async function insertLines(
     throw new Unproven(`what was read of its ${table} is not what the manifest says of that date`);
   if (first === null || last === null) return 0;
   await ensurePartitionsFor(client, [first, last]);
-  // Of rows that are there already Citus says that it has put them in.
-  const there = (await isOnCitus(client))
-    ? await countThere(client, table, { first, last, equal: [] })
-    : null;
-  const { rowCount } = await client.query(
+  // Citus counts rows that are there already as put in.
+  const there = await countThere(client, table, { first, last, equal: [] });
+  await client.query(
     `insert into ${table} (${list}) select ${list} from pg_temp.brought_back
      order by instrument_id, observed_at, source_id on conflict do nothing`,
   );
   if (!changed && (await countThere(client, table, { first, last, equal: columns })) !== file.rows)
     throw new Unproven(`the archive has other ${table} of that date than the lake`);
   await client.query("drop table pg_temp.brought_back");
-  return (rowCount ?? 0) - (there ?? 0);
+  return file.rows - there;
 }
 
 /** How many rows that were read are in a table. @param equal columns whose values have to be the same */

@@ -5,7 +5,8 @@ import { to as copyTo } from "pg-copy-streams";
 import type { Instant } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { type KnownLake, readKnownLake, readLateDays, readToday, type WrittenDay } from "./lakeRows.ts";
-import { commitsSettled, isOnCitus } from "../tiers/citus.ts";
+import { commitsSettled, engineOf } from "../tiers/citus/door.ts";
+import type { Engine } from "../tiers/engine.ts";
 import { type ExportColumn, readColumns, type ExportTable } from "./tables.ts";
 import {
   CAPITALS,
@@ -60,7 +61,7 @@ export type ArchiveSnapshot = {
     lateDays: (written: readonly WrittenDay[]) => Promise<string[]>;
     /** The exchange date that is not over: see `readToday`. */
     today: () => Promise<string>;
-    isOnCitus: () => Promise<boolean>;
+    engine: () => Promise<Engine>;
   };
 };
 
@@ -148,7 +149,7 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
       known: () => readKnownLake(client),
       lateDays: (written) => readLateDays(client, written),
       today: () => readToday(client),
-      isOnCitus: () => isOnCitus(client),
+      engine: () => engineOf(client),
     },
     unknownSymbols: async (symbols) => {
       const { rows } = await client.query<{ symbol: string }>(

@@ -14,11 +14,11 @@ import {
 } from "../../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../../journal/record.ts";
 import { SIMULATED_SOURCE } from "../connect/fixedNames.ts";
+import { inTransaction } from "../connect/transaction.ts";
 import { isNamed } from "../schema/instrumentNames.ts";
 import { placeAccounts } from "./accountRows.ts";
 import { accounts, clockSteps, deadLetters, dueSets, misses, openSlots, slots } from "../schema/schema.ts";
-import { isOnCitus } from "../tiers/citus.ts";
-import { withNear } from "../tiers/near.ts";
+import { type Wanted, withNear } from "../tiers/citus/door.ts";
 import { clean, columnList, insertAll, tablesOn, upsertAll } from "../schema/tableRows.ts";
 
 /**
@@ -272,8 +272,11 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
     .where(and(eq(deadLetters.reason, "refused_by_database"), between(deadLetters.observedAt, since, until)))
     .limit(1);
   if (letters.length === 0) return;
-  const near = { table: "quotes", rows: "where t.observed_at between $1 and $2", values: [since, until] };
-  await withNear(client, [near], () => missAsMalformed(client, settled));
+  await withNear(
+    client,
+    () => [{ table: "quotes", rows: "where t.observed_at between $1 and $2", values: [since, until] }],
+    () => missAsMalformed(client, settled),
+  );
 }
 
 async function missAsMalformed(client: pg.ClientBase, settled: readonly SettledSlot[]): Promise<void> {
@@ -550,21 +553,36 @@ export async function readStoredWithin(
     hit.map((place) => windows[place]?.from.toISOString()),
     hit.map((place) => windows[place]?.to.toISOString()),
   ];
-  const onCitus = await isOnCitus(pool);
-  const { rows: quoted } = await pool.query<{ place: number; name: string }>(
-    onCitus ? QUOTED_ON_CITUS : QUOTED,
-    [...spans, wanted.instruments, ...[wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], latest]],
-  );
+  const sourceId = LEDGER_SOURCE_IDS[wanted.source];
   const watchlists = wanted.instruments.filter(isWatchlist);
-  const { rows: listed } =
-    watchlists.length === 0
-      ? { rows: [] }
-      : await pool.query<{ place: number; name: string }>(onCitus ? LISTED_ON_CITUS : LISTED, [
-          ...[...spans, watchlists, wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], latest, WATCHLIST],
-          wanted.account ?? DEFAULT_ACCOUNT,
-        ]);
-  for (const { place, name } of [...quoted, ...listed])
-    stored.set(place, (stored.get(place) ?? new Set()).add(name));
+  const read = async (client: pg.ClientBase): Promise<{ place: number; name: string }[]> => {
+    const found = await client.query<{ place: number; name: string }>(QUOTED, [
+      ...spans,
+      wanted.instruments,
+      wanted.delayed,
+      sourceId,
+      latest,
+    ]);
+    if (watchlists.length === 0) return found.rows;
+    const listed = await client.query<{ place: number; name: string }>(LISTED, [
+      ...spans,
+      watchlists,
+      wanted.delayed,
+      sourceId,
+      latest,
+      WATCHLIST,
+      wanted.account ?? DEFAULT_ACCOUNT,
+    ]);
+    return [...found.rows, ...listed.rows];
+  };
+  const rows = await inTransaction(pool, (client) =>
+    withNear(
+      client,
+      () => [quotesWithin(spans.slice(1), sourceId, latest)],
+      () => read(client),
+    ),
+  );
+  for (const { place, name } of rows) stored.set(place, (stored.get(place) ?? new Set()).add(name));
   return stored;
 }
 
@@ -596,28 +614,14 @@ const LISTING = `unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (p
 const LISTED = `select distinct w.place, n.name from ${LISTING}
   where exists (select from quotes q where q.observed_at = r.observed_at and q.source_id = r.source_id)`;
 
-// The same by joins: a worker has no answers, and looks for quotes by what it is given of them.
-
-const QUOTED_ON_CITUS = `
-  with wanted as materialized (
-    ${NAMED}
-  ), answers as materialized (
-    select w.place, r.observed_at
-    from unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
-    join responses r on r.observed_at >= w.since and r.observed_at < w.until + make_interval(secs => $7)
-      and r.requested_at >= w.since and r.requested_at < w.until and r.source_id = $6
-  )
-  select distinct a.place, w.name
-  from quotes q
-  join wanted w on w.id = q.instrument_id
-  join answers a on a.observed_at = q.observed_at
-  where q.delayed = $5 and q.source_id = $6`;
-
-const LISTED_ON_CITUS = `
-  with answers as materialized (
-    select w.place, n.name, r.observed_at from ${LISTING}
-  )
-  select distinct a.place, a.name from quotes q join answers a on a.observed_at = q.observed_at where q.source_id = $6`;
+/** The quotes of a source that bear the times of answers of some windows. */
+const quotesWithin = (windows: unknown[], sourceId: number, latest: number): Wanted => ({
+  table: "quotes",
+  rows: `join unnest($1::timestamptz[], $2::timestamptz[]) as w (since, until)
+    on t.observed_at >= w.since and t.observed_at < w.until + make_interval(secs => $3)
+    where t.source_id = $4 on conflict do nothing`,
+  values: [...windows, latest, sourceId],
+});
 
 /** Places of the windows in which anything was asked that was answered. After a long downtime these are few of very many. */
 async function windowsWithAnswers(

@@ -6,7 +6,7 @@ import { compareKeys, inTimeOrder, type Key, type PlacedUnit } from "../schema/q
 import { dividends } from "../schema/schema.ts";
 import { instantText, upsertAll } from "../schema/tableRows.ts";
 import { storeAlone } from "../connect/transaction.ts";
-import { isOnCitus } from "../tiers/citus.ts";
+import { engineOf } from "../tiers/citus/door.ts";
 import { dividendOf } from "../../read/answerToRows.ts";
 
 /** What the quotes of one series, an instrument from a source, say of its dividend. */
@@ -180,24 +180,17 @@ async function readBeside(client: pg.ClientBase, series: readonly DividendSeries
   const words = series.flatMap((one, place) =>
     one.words.map(({ observedAt }) => ({ one, place, observedAt })),
   );
+  const { firstQuote } = await engineOf(client);
   const { rows } = await client.query<{ next: Instant | null; is_new: boolean }>({
-    ...((await isOnCitus(client))
-      ? { text: BESIDE_ON_CITUS }
-      : {
-          name: "read quotes beside dividends",
-          text: `select ${instantText("n.observed_at")} as next, not exists (
-        select from quotes q
-        where q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at = w.observed_at
-      ) as is_new
-      from unnest($1::int[], $2::smallint[], $3::timestamptz[])
-        with ordinality as w (instrument_id, source_id, observed_at, place)
-      left join lateral (
-        select q.observed_at from quotes q
-        where q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at > w.observed_at
-        order by q.observed_at limit 1
-      ) n on true
+    text: `with w as materialized (
+        select * from unnest($1::int[], $2::smallint[], $3::timestamptz[])
+          with ordinality as w (instrument_id, source_id, observed_at, place)
+      )
+      select ${instantText("n.observed_at")} as next, h.observed_at is distinct from w.observed_at as is_new
+      from w
+      ${firstQuote({ alias: "h", when: ">=", quotes: "quotes" })}
+      ${firstQuote({ alias: "n", when: ">", quotes: "quotes" })}
       order by w.place`,
-        }),
     values: [
       words.map(({ one }) => one.instrumentId),
       words.map(({ one }) => one.sourceId),
@@ -211,22 +204,6 @@ async function readBeside(client: pg.ClientBase, series: readonly DividendSeries
   });
   return beside;
 }
-
-/** The same with one look for all words: a worker can be asked for the first row of each of its own alone. */
-const BESIDE_ON_CITUS = `
-  with w as materialized (
-    select * from unnest($1::int[], $2::smallint[], $3::timestamptz[])
-      with ordinality as w (instrument_id, source_id, observed_at, place)
-  ), found as materialized (
-    select w.place, min(q.observed_at) filter (where q.observed_at > w.observed_at) as next,
-           bool_or(q.observed_at = w.observed_at) as is_there
-    from w join quotes q
-      on q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at >= w.observed_at
-    group by w.place
-  )
-  select ${instantText("f.next")} as next, f.is_there is not true as is_new
-  from w left join found f on f.place = w.place
-  order by w.place`;
 
 async function dropRows(client: pg.ClientBase, keys: readonly Key[]): Promise<void> {
   if (keys.length === 0) return;

@@ -6,7 +6,7 @@ import type { InstrumentRow } from "../../read/rowTypes.ts";
 import { ensureExpirations } from "../schema/sessions.ts";
 import { clean, columnList } from "../schema/tableRows.ts";
 import { instruments } from "../schema/schema.ts";
-import { isOnCitus } from "../tiers/citus.ts";
+import { engineOf } from "../tiers/citus/door.ts";
 import {
   DESCRIPTION,
   descriptions,
@@ -222,14 +222,14 @@ export async function linkContracts(
   symbols: readonly string[],
 ): Promise<void> {
   if (symbols.length === 0) return;
-  const locked = (await isOnCitus(client)) ? "" : "order by i.id for no key update of i";
+  const { instrumentsLocked } = await engineOf(client);
   await client.query(
     `with o as materialized (
        select i.id, ${securityOf("u.symbol = i.symbol")} as underlying_id
        from instruments i
        where i.symbol = any ($1) and i.option_type is not null
          and not exists (select from instruments u where u.id = i.underlying_id and u.symbol <> i.symbol)
-       ${locked}
+       ${instrumentsLocked}
      )
      update instruments i set underlying_id = o.underlying_id
      from o where i.id = o.id and i.underlying_id is distinct from o.underlying_id`,

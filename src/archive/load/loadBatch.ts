@@ -13,7 +13,7 @@ import type { AnswerRows } from "../../read/rowTypes.ts";
 import { storeAnswers } from "./storeAnswers.ts";
 import { prepareStaging } from "./storeQuotes.ts";
 import { monthText } from "./stretch.ts";
-import { oneConnectionEach } from "../tiers/citus.ts";
+import { oneConnectionEach } from "../tiers/citus/door.ts";
 import { BEGIN_STORING, BEGIN_STORING_ALONE, NOT_ALONE } from "../connect/transaction.ts";
 import { type Batch, countsOf, type LoadReport } from "./batch.ts";
 

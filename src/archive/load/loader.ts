@@ -16,7 +16,7 @@ import { explain } from "../connect/explain.ts";
 import { LoadedByAnother, StretchLoader } from "./stretchLoader.ts";
 import { type Batch, type LoadReport, NOTHING_LOADED } from "./batch.ts";
 import { type DamagedBytes, readBatches, SMALL_BATCH_BYTES } from "./readBatches.ts";
-import { commitsSettled } from "../tiers/citus.ts";
+import { commitsSettled } from "../tiers/citus/door.ts";
 import { PlainReader } from "../../read/plainRows.ts";
 import { readStretches } from "./readStretches.ts";
 

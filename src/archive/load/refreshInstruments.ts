@@ -1,6 +1,6 @@
 /** Keeps the directory of instruments current: descriptions, and when each instrument was seen. */
 import type pg from "pg";
-import { isOnCitus } from "../tiers/citus.ts";
+import { engineOf } from "../tiers/citus/door.ts";
 import { clean } from "../schema/tableRows.ts";
 import {
   DESCRIPTION,
@@ -20,16 +20,21 @@ export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstru
   if (seen.size === 0) return;
   const entries = [...seen.values()];
   const rows = entries.map(({ row }) => row);
-  const onCitus = await isOnCitus(client);
+  const { instrumentsLocked } = await engineOf(client);
   await client.query({
-    name: `refresh instruments${onCitus ? " on nodes" : ""}`,
-    text: `${onCitus ? "" : REFRESHED_IN_ORDER}
+    name: `refresh instruments ${instrumentsLocked}`,
+    text: `with w as materialized (
+       select w.* from instruments i
+       join unnest($1::int[], ${descriptionTypes(2)}, $8::text[], $9::timestamptz[], $10::timestamptz[])
+         as w (id, ${DESCRIPTION}, underlying, first_seen_at, last_seen_at) on w.id = i.id and ${IS_NEWS}
+       ${instrumentsLocked}
+     )
      update instruments i
      set first_seen_at = least(i.first_seen_at, w.first_seen_at),
          last_seen_at = greatest(i.last_seen_at, w.last_seen_at),
          ${WORDS_SAID_LAST},
          underlying_id = ${UNDERLYING}
-     from ${onCitus ? `${REFRESHED} where w.id = i.id and ${IS_NEWS}` : "w where i.id = w.id"}`,
+     from w where i.id = w.id`,
     values: [
       [...seen.keys()],
       ...descriptions(entries),
@@ -47,9 +52,6 @@ export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstru
 const UNDERLYING = `case when i.option_type is not null then coalesce(
     ${securityOf("(u.symbol = w.underlying or u.id = i.underlying_id and u.symbol <> i.symbol)")},
     ${securityOf("u.symbol = i.symbol")}) end`;
-
-const REFRESHED = `unnest($1::int[], ${descriptionTypes(2)}, $8::text[], $9::timestamptz[], $10::timestamptz[])
-  as w (id, ${DESCRIPTION}, underlying, first_seen_at, last_seen_at)`;
 
 /** When a word of a row `i` was said: when it was seen last, unless another time is kept. */
 const saidAtOf = (word: string): string => `coalesce(i.${word}_at, i.last_seen_at)`;
@@ -69,13 +71,6 @@ const WORDS_SAID_LAST = WORDS.map(
 
 const IS_NEWS = `(w.last_seen_at > i.last_seen_at or w.first_seen_at < i.first_seen_at or ${WORDS.map(isLater).join(" or ")})`;
 
-/** Of a table that all nodes have Citus locks the whole for whoever writes, and knows no `for update` in a statement's part. */
-const REFRESHED_IN_ORDER = `with w as materialized (
-    select w.* from instruments i join ${REFRESHED} on w.id = i.id and ${IS_NEWS}
-    order by i.id
-    for no key update of i
-  )`;
-
 /** Days before the last load of which bars are looked at: more than a load and what follows it ever take. */
 const FOLLOWED_DAYS = 3;
 
@@ -84,7 +79,7 @@ const FOLLOWED_DAYS = 3;
  * it. Looks at the bars of the last days that were loaded, which are kept with the quotes.
  */
 export async function followSightings(pool: pg.Pool): Promise<void> {
-  const locked = (await isOnCitus(pool)) ? "" : "order by i.id for no key update of i";
+  const { instrumentsLocked } = await engineOf(pool);
   await pool.query(`
     with newest as materialized (
       select b.instrument_id as id, max(b.last_at) as last_at
@@ -92,7 +87,7 @@ export async function followSightings(pool: pg.Pool): Promise<void> {
       where b.date >= (select max(loaded_at) from journal_positions)::date - ${FOLLOWED_DAYS}
       group by b.instrument_id
     ), w as materialized (
-      select i.id, n.last_at from instruments i join newest n on n.id = i.id and n.last_at > i.last_seen_at ${locked}
+      select i.id, n.last_at from instruments i join newest n on n.id = i.id and n.last_at > i.last_seen_at ${instrumentsLocked}
     )
     update instruments i set last_seen_at = greatest(i.last_seen_at, w.last_at) from w where i.id = w.id`);
 }
@@ -112,7 +107,7 @@ export async function restoreInstruments(
   whole: boolean,
 ): Promise<void> {
   const all = [...seen].sort(([a], [b]) => a - b);
-  const restore = RESTORE((await isOnCitus(client)) ? "" : "order by i.id for no key update of i");
+  const restore = RESTORE((await engineOf(client)).instrumentsLocked);
   for (let from = 0; from < all.length; from += RESTORED_TOGETHER) {
     const some = all.slice(from, from + RESTORED_TOGETHER);
     const rows = some.map(([, { row }]) => withWrittenStrike(row));

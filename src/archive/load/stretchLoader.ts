@@ -22,7 +22,7 @@ import { addLetterCounts, countLetters } from "./letterCounts.ts";
 import { loadNotes } from "./loadNotes.ts";
 import { BEGIN_STORING, inTransaction } from "../connect/transaction.ts";
 import { markLate } from "../schema/lateDays.ts";
-import { oneConnectionEach } from "../tiers/citus.ts";
+import { oneConnectionEach } from "../tiers/citus/door.ts";
 import type { LoadPosition, Part } from "./loadPosition.ts";
 import type { Numbers } from "../../read/copyLines.ts";
 import type { Stretch } from "./stretch.ts";

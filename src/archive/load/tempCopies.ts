@@ -7,7 +7,8 @@ import type pg from "pg";
 import { newestVersion, readHistory } from "../schema/history.ts";
 import { instrumentColumns } from "./instrumentColumns.ts";
 import { IS_SAME_INSTRUMENT } from "../schema/instrumentNames.ts";
-import { readTier } from "../tiers/tier.ts";
+import { readEngine } from "../tiers/citus/door.ts";
+import type { Engine } from "../tiers/engine.ts";
 import type { Batch } from "./batch.ts";
 import { dividendOf } from "../../read/answerToRows.ts";
 import { isCsvCall } from "../../read/csvCall.ts";
@@ -55,13 +56,12 @@ export class TempCopies {
   readonly #schema: string | null;
 
   #hasReplacing = false;
-  /** Whether its quotes are cut over nodes. */
-  readonly #isCut: boolean;
+  readonly #engine: Engine;
 
-  private constructor(pool: pg.Pool, schema: string | null, isCut: boolean) {
+  private constructor(pool: pg.Pool, schema: string | null, engine: Engine) {
     this.pool = pool;
     this.#schema = schema;
-    this.#isCut = isCut;
+    this.#engine = engine;
   }
 
   /**
@@ -81,7 +81,7 @@ export class TempCopies {
     const client = await pool.connect();
     try {
       const tables = [...COPIED, ...TAKEN];
-      const isCut = (await readTier(client)).name === "citus";
+      const engine = await readEngine(client);
       const definitions = await (version === 0
         ? foreseeDefinitions(client, tables)
         : readDefinitions(client, tables));
@@ -93,7 +93,7 @@ export class TempCopies {
       for (const definition of definitions) await makeCopy(client, definition, schema);
       await client.query("commit");
       client.release();
-      return new TempCopies(pool, schema, isCut);
+      return new TempCopies(pool, schema, engine);
     } catch (error) {
       client.release(error as Error);
       throw error;
@@ -114,10 +114,8 @@ export class TempCopies {
         [times],
       );
     if (batch.answers.some(({ record }) => isCsvCall(record.request))) await this.#takeReplacing(client);
-    if (!this.#isCut) await client.query(takeQuotes(this.#schema), unitColumns(batch));
-    else
-      for (const table of ["extended_quotes", "quotes"])
-        await client.query(takeFromNodes(this.#schema, table), unitColumns(batch));
+    for (const table of ["extended_quotes", "quotes"])
+      await client.query(copyQuotes(this.#engine, this.#schema, table), unitColumns(batch));
   }
 
   /** Copies, once, the pieces of imports whose rows take the place of others (replaceQuotes.ts). */
@@ -230,49 +228,18 @@ const GIVEN = `given as materialized (
     )`;
 
 /** By instrument and time, as the keys have it. The quote that follows one with a dividend tells whether that changes back. */
-function takeQuotes(schema: string): string {
-  return `
-    with ${GIVEN}, keys as materialized (
-      select instrument_id, observed_at, source_id from given
-      union
-      select g.instrument_id, n.observed_at, g.source_id from given g
-      cross join lateral (
-        select q.observed_at from ${schema}.quotes q
-        where q.instrument_id = g.instrument_id and q.source_id = g.source_id and q.observed_at > g.observed_at
-        order by q.observed_at limit 1
-      ) n
-      where g.says
-    ), extended as (
-      insert into pg_temp.extended_quotes
-      select q.* from keys k join ${schema}.extended_quotes q
-        on q.instrument_id = k.instrument_id and q.observed_at = k.observed_at and q.source_id = k.source_id
-      on conflict do nothing
-    )
-    insert into pg_temp.quotes
-    select q.* from keys k join ${schema}.quotes q
-      on q.instrument_id = k.instrument_id and q.observed_at = k.observed_at and q.source_id = k.source_id
-    on conflict do nothing`;
-}
-
-/** The same of a table that is cut over nodes. */
-function takeFromNodes(schema: string, table: string): string {
-  return `
-    with ${GIVEN}, following as materialized (
-      select g.instrument_id, min(q.observed_at) as observed_at, g.source_id
-      from given g join ${schema}.quotes q
-        on q.instrument_id = g.instrument_id and q.source_id = g.source_id and q.observed_at > g.observed_at
-      where g.says
-      group by g.instrument_id, g.source_id, g.observed_at
+const copyQuotes = (engine: Engine, schema: string, table: string): string => `
+    with ${GIVEN}, w as materialized (
+      select row_number() over () as place, g.* from given g where g.says
     ), keys as materialized (
       select instrument_id, observed_at, source_id from given
       union
-      select instrument_id, observed_at, source_id from following
+      select w.instrument_id, n.observed_at, w.source_id from w ${engine.firstQuote({ alias: "n", when: ">", quotes: `${schema}.quotes` })}
     )
     insert into pg_temp.${table}
     select q.* from keys k join ${schema}.${table} q
       on q.instrument_id = k.instrument_id and q.observed_at = k.observed_at and q.source_id = k.source_id
     on conflict do nothing`;
-}
 
 function unitColumns({ answers }: Batch): unknown[][] {
   const units = answers.flatMap(({ record: { source }, units: all }) =>

@@ -8,8 +8,7 @@ import { isNamed } from "../schema/instrumentNames.ts";
 import { markLate } from "../schema/lateDays.ts";
 import { columnList } from "../schema/tableRows.ts";
 import type { Instant } from "../../clock.ts";
-import { isOnCitus } from "../tiers/citus.ts";
-import { type Wanted, withNear } from "../tiers/near.ts";
+import { type Wanted, withNear } from "../tiers/citus/door.ts";
 import { inTransaction } from "../connect/transaction.ts";
 
 /** A quote this long before the close, or later on the same date, shows the close; earlier ones do not. */
@@ -67,8 +66,11 @@ const DERIVED = `
  */
 export async function deriveCloses(pool: pg.Pool, { from, to, now }: DeriveOptions): Promise<number> {
   return inTransaction(pool, async (client) => {
-    const wanted = (await isOnCitus(client)) ? await closesNear(client, from, to) : [];
-    const [gone, made] = await withNear(client, wanted, () => derive(client, { from, to, now }));
+    const [gone, made] = await withNear(
+      client,
+      () => closesNear(client, from, to),
+      () => derive(client, { from, to, now }),
+    );
     await markLate(client, [...new Set([...gone, ...made].map(({ date }) => date))]);
     return made.length;
   });

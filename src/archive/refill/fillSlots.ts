@@ -6,8 +6,7 @@ import { markLate } from "../schema/lateDays.ts";
 import { LATEST_ANSWER_MS } from "../ledger/ledgerRows.ts";
 import { misses, type slots } from "../schema/schema.ts";
 import { columnList } from "../schema/tableRows.ts";
-import { isOnCitus } from "../tiers/citus.ts";
-import { type Wanted, withNear } from "../tiers/near.ts";
+import { type Wanted, withNear } from "../tiers/citus/door.ts";
 import type { Instant } from "../../clock.ts";
 import { inTransaction } from "../connect/transaction.ts";
 
@@ -128,9 +127,10 @@ async function fillDay(
       ...[missed.map(({ sourceId }) => sourceId), missed.map(({ accountId }) => accountId)],
       ...[missed.map(({ endsAt }) => endsAt), polled.delayedJobs, by, now],
     ];
-    const roots = (await isOnCitus(client)) ? await missedRoots(client, [day, dayEnds]) : [];
-    const { rowCount } = await withNear(client, quotesNear(roots, [day, dayEnds]), () =>
-      client.query(`insert into found_fills ${FOUND}`, values),
+    const { rowCount } = await withNear(
+      client,
+      () => quotesNear(client, [day, dayEnds]),
+      () => client.query(`insert into found_fills ${FOUND}`, values),
     );
     if ((rowCount ?? 0) > 0) {
       await settle(client);
@@ -191,7 +191,8 @@ async function missedRoots(client: pg.ClientBase, span: [string, string]): Promi
 }
 
 /** What may fill slots between two times, which last a day at most. */
-function quotesNear(roots: readonly string[], [from, to]: [string, string]): Wanted[] {
+async function quotesNear(client: pg.ClientBase, [from, to]: [string, string]): Promise<Wanted[]> {
+  const roots = await missedRoots(client, [from, to]);
   return [
     { table: "sources" },
     { table: "instruments", rows: "where coalesce(t.root, t.symbol) = any ($1)", values: [roots] },
@@ -275,8 +276,11 @@ export function slotKeyValues(keys: readonly SlotKey[]): unknown[] {
 export async function restoreFills(client: pg.ClientBase, keys: readonly SlotKey[]): Promise<void> {
   if (keys.length === 0) return;
   await beginFound(client);
-  const near = (await isOnCitus(client)) ? await fillsNear(client, keys) : [];
-  await withNear(client, near, () => refind(client, keys));
+  await withNear(
+    client,
+    () => fillsNear(client, keys),
+    () => refind(client, keys),
+  );
   await settle(client);
 }
 

@@ -4,7 +4,7 @@ import { instrumentColumns } from "../load/instrumentColumns.ts";
 import { IS_SAME_INSTRUMENT } from "../schema/instrumentNames.ts";
 import { sourceText } from "../load/sources.ts";
 import { withoutReplaced } from "../load/replaceQuotes.ts";
-import { type Wanted, withNear } from "../tiers/near.ts";
+import { type Wanted, withNear } from "../tiers/citus/door.ts";
 import type { AnswerRows, QuoteUnit } from "../../read/rowTypes.ts";
 import type { JournaledNote } from "../load/loadNotes.ts";
 import { SLOT_KEYS, type SlotKey, slotKeyValues } from "./fillSlots.ts";
@@ -80,16 +80,19 @@ export async function removeStrayDividends(
         on t.instrument_id = d.instrument_id and t.observed_at = d.observed_at and t.source_id = d.source_id`,
     values: bounds,
   };
-  await withNear(client, [there], () =>
-    client.query(
-      `delete from dividends d using removed_answers r
+  await withNear(
+    client,
+    () => [there],
+    () =>
+      client.query(
+        `delete from dividends d using removed_answers r
      where d.observed_at = r.observed_at and d.source_id = r.source_id and d.observed_at between $1 and $2
        and not exists (
          select from quotes q
          where q.instrument_id = d.instrument_id and q.observed_at = d.observed_at and q.source_id = d.source_id
        )`,
-      bounds,
-    ),
+        bounds,
+      ),
   );
 }
 

@@ -64,7 +64,7 @@ export async function migrate(
     await requireFreeNames(client, history, pending);
     for (const file of pending) await applyOne(client, file);
     if (changed.length > 0) await transactionOn(client, () => applyTexts(client, changed));
-    await settleTier(client, wishes);
+    await settleTier(client, wishes, history.repeated.map((text) => text.sql).join("\n"));
     await settlePaths(client, namesOf([...history.repeated.flatMap(madeBy), ...MADE_ELSEWHERE], "function"));
     if (calendar !== null) await transactionOn(client, () => settleCalendarDays(client, calendar));
     // Before the partitions, which would write the sessions of their years first, and so twice.

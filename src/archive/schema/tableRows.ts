@@ -16,7 +16,6 @@ import {
 } from "drizzle-orm/pg-core";
 import type pg from "pg";
 import { cleanText } from "../../outsideText.ts";
-import { isOnCitus } from "../tiers/citus.ts";
 
 /** A time as the program writes instants: SQL of a `timestamptz`. */
 export function instantText(sql: string): string {
@@ -118,13 +117,12 @@ async function insertUnnested(
 ): Promise<number> {
   if (arrays[0]?.length === 0) return 0;
   const types = Object.values(getTableColumns(table)).map(unnestedType);
-  // Citus counts the rows that it was given, those among them that were there already as well.
-  const returning = (await isOnCitus(client as pg.Pool)) ? "returning 1" : "";
+  // Citus counts the rows that it was given, those among them that were there already as well; what is returned is a row put in.
   const { rowCount } = await (client as Pick<pg.ClientBase, "query">).query({
-    name: `${name} ${getTableName(table)} ${returning}`,
+    name: `${name} ${getTableName(table)}`,
     text: `insert into ${getTableName(table)} as kept (${allColumns(table)})
       select * from unnest(${types.map((type, place) => `$${place + 1}::${type}[]`).join(", ")})
-      on conflict ${onConflict} ${returning}`,
+      on conflict ${onConflict} returning 1`,
     values: arrays,
   });
   return rowCount ?? 0;

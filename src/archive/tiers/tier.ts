@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { transactionOn } from "../connect/transaction.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { moveToCitus, readCitus, settleCitus } from "./citus.ts";
+import { moveToCitus, readCitus, settleCitus } from "./citus/door.ts";
 import { settleCommunity } from "./community.ts";
 import { holdsNothing, moveToHypertables } from "./hypertables.ts";
 import { counted } from "../../figures.ts";
@@ -87,11 +87,15 @@ const INSUFFICIENT_PRIVILEGE = "42501";
 
 /**
  * @param client holds the migration lock
+ * @param texts of views and functions (`migrations/repeat/`), which are in force
  * @throws QuotekeeperError DATABASE_REFUSED when a move is wanted and the server has nothing to move to
  */
-export async function settleTier(client: pg.ClientBase, wishes: StorageWishes): Promise<void> {
+export async function settleTier(client: pg.ClientBase, wishes: StorageWishes, texts: string): Promise<void> {
   const tier = await readTier(client);
-  if (tier.name === "citus" || wishes.toCitus) return settleOnCitus(client, tier, wishes);
+  if (tier.name === "citus" || wishes.toCitus) {
+    await moveOnceToCitus(client, tier, wishes);
+    return settleCitus(client, texts);
+  }
   if (wishes.toTimescaledb && tier.name === "plain" && !tier.canMove)
     throw new QuotekeeperError(
       "DATABASE_REFUSED",
@@ -115,7 +119,7 @@ async function move(client: pg.ClientBase, { toTimescaledb = false }: StorageWis
   }
 }
 
-async function settleOnCitus(
+async function moveOnceToCitus(
   client: pg.ClientBase,
   tier: Tier,
   { toTimescaledb }: StorageWishes,
@@ -131,5 +135,4 @@ async function settleOnCitus(
       "the archive is on TimescaleDB, from which there is no move to Citus: load the journal into another database",
     );
   if (tier.name === "plain") await moveToCitus(client);
-  await settleCitus(client);
 }

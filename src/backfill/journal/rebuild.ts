@@ -30,7 +30,7 @@ import {
   removeNotes,
   removeStrayDividends,
 } from "../../archive/refill/removeAnswers.ts";
-import { oneConnectionEach } from "../../archive/tiers/citus.ts";
+import { oneConnectionEach } from "../../archive/tiers/citus/door.ts";
 import { BEGIN_STORING_ALONE, transactionOn } from "../../archive/connect/transaction.ts";
 import type { LoadPosition } from "../../archive/load/loadPosition.ts";
 import { overtaken } from "../../archive/refill/runs.ts";

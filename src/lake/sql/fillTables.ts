@@ -225,7 +225,7 @@ class Filler {
   async #newestGone(): Promise<string | null> {
     if (!this.#hot) return sql.NEWEST_OF_LAKE;
     const { files, snapshot } = this.#hot;
-    const rows = newestGone(await snapshot.lake.isOnCitus());
+    const rows = newestGone(await snapshot.lake.engine());
     const gone = await files.whole({ columns: [], rows }, NEWEST_GONE_COLUMNS);
     if (gone.rows === 0) return null;
     this.paths.push(gone.path);

@@ -1,6 +1,6 @@
 /** Whether the ledger adds up: due = stored + missed at every slot, and what it calls stored is there. */
 import type pg from "pg";
-import { withNear } from "../../../src/archive/tiers/near.ts";
+import { withNear } from "../../../src/archive/tiers/citus/door.ts";
 import { inTransaction } from "../../../src/archive/connect/transaction.ts";
 import type { DueJob } from "./jobs.ts";
 
@@ -22,8 +22,10 @@ export async function auditLedger(
     ...(await listed(pool, "does not add up", SUMS, [])),
     // On Citus each claim is compared with quotes that lie near it.
     ...(await inTransaction(pool, (client) =>
-      withNear(client, [{ table: "instruments" }, { table: "quotes" }], () =>
-        listed(client, "calls stored what is not there", CLAIMS, steps),
+      withNear(
+        client,
+        () => [{ table: "instruments" }, { table: "quotes" }],
+        () => listed(client, "calls stored what is not there", CLAIMS, steps),
       ),
     )),
     ...(await listed(pool, "is not in the ledger", GAPS, steps)),

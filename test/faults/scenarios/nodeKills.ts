@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isRetryable } from "../../../src/archive/connect/databaseError.ts";
 import { readPositions } from "../../../src/archive/load/loadPosition.ts";
-import { commitsSettled } from "../../../src/archive/tiers/citus.ts";
+import { commitsSettled } from "../../../src/archive/tiers/citus/door.ts";
 import { until } from "../../support/until.ts";
 import type { CitusCluster, CitusNode } from "../kit/citusCluster.ts";
 import type { World } from "../kit/world.ts";

@@ -1,25 +1,21 @@
-/**
- * Citus: tables that span machines. Quotes and bars are cut by instrument and lie on the workers, those of one instrument beside
- * each other; what they are joined with has a copy on every node; all else, answers and ledger and position among it, stays on
- * the coordinator. docs/decisions/citus.md
- */
+/** Moves an archive to Citus, and brings its functions and views to those for Citus. docs/decisions/citus.md */
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import { QuotekeeperError } from "../../errors.ts";
-import { READER } from "../connect/fixedNames.ts";
-import { transactionOn } from "../connect/transaction.ts";
-import { CITUS_ASKED } from "./citusAsked.ts";
-import { LOCK_DUE_BARS } from "./citusBars.ts";
-import { CITUS_VIEWS } from "./citusViews.ts";
+import { QuotekeeperError } from "../../../errors.ts";
+import { READER } from "../../connect/fixedNames.ts";
+import { transactionOn } from "../../connect/transaction.ts";
+import { citusTexts } from "./texts.ts";
 
 /** Tables that are cut by `instrument_id`. */
-const DISTRIBUTED = ["quotes", "extended_quotes", "session_bars", "intraday_bars"] as const;
+const DISTRIBUTED = ["quotes", "extended_quotes", "session_bars", "intraday_bars"];
 
 /** Small tables of which every node has a copy. */
-const COPIED = ["sources", "instruments", "sessions"] as const;
+const COPIED = ["sources", "instruments", "sessions"];
 
-/** Those of them whose rows the database numbers. Citus takes no identity columns of 32 bits. */
-const NUMBERED = ["sources", "instruments"] as const;
+const TABLES = [...DISTRIBUTED, ...COPIED];
+
+/** Those of them whose rows the database numbers. Citus has no identity columns of 32 bits. */
+const NUMBERED = ["sources", "instruments"];
 
 /** As many as 1, 2, 3, 4, 6 or 12 workers share evenly. Each is a table of its own for each month, and a part of every question. */
 const SHARDS = 12;
@@ -34,92 +30,6 @@ const ON_WORKERS = [
 ];
 
 type Queryable = Pick<pg.ClientBase, "query">;
-
-const known = new WeakMap<object, Promise<boolean>>();
-
-/**
- * Whether what this connection calls `quotes` is cut over nodes. Asked once of each connection: one that fails is closed, so
- * that nobody remembers what was before a move. A trial's own tables hide the archive's, and are not.
- */
-export function isOnCitus(db: Queryable | pg.Pool): Promise<boolean> {
-  const asked = known.get(db) ?? readIsOnCitus(db as Queryable, () => known.delete(db));
-  known.set(db, asked);
-  asked.catch(() => known.delete(db));
-  return asked;
-}
-
-/** @param forget called where a move may come: then it is asked for again */
-async function readIsOnCitus(db: Queryable, forget: () => void): Promise<boolean> {
-  const catalog = await db.query<{ there: boolean }>(
-    "select to_regclass('pg_catalog.pg_dist_partition') is not null as there",
-  );
-  if (!catalog.rows[0]?.there) return false;
-  const { rows } = await db.query<{ cut: boolean }>(
-    "select exists (select from pg_dist_partition where logicalrelid = to_regclass('quotes')) as cut",
-  );
-  if (rows[0]?.cut !== true) forget();
-  return rows[0]?.cut === true;
-}
-
-/**
- * For the rest of a transaction each worker is asked over one connection: what was written to a copied table over one cannot be
- * joined with rows that were written over another (25001). Citus opens more of them when a worker takes longer than some
- * milliseconds. For transactions that write to both; elsewhere it does nothing.
- */
-export async function oneConnectionEach(db: Queryable): Promise<void> {
-  if (await isOnCitus(db)) await db.query("set local citus.multi_shard_modify_mode = 'sequential'");
-}
-
-/** What a worker has prepared and not committed: a coordinator commits on itself first, and then on its workers. */
-const PREPARED = `select coalesce(string_agg(gid, ' '), '') from pg_prepared_xacts where gid like 'citus\\_%' and database = current_database()`;
-
-/** How long a look for commits under way waits for the next one, in s. */
-const LOOK_AGAIN_S = 0.01;
-
-/**
- * Resolves when all that was committed at the call can be seen on every node. There is no common snapshot: whoever has read a
- * position may find rows before it missing for a moment. Who draws conclusions from both reads the position, waits, then reads rows.
- *
- * @throws the database's errors; 08006 when a worker cannot be asked
- */
-export async function commitsSettled(db: Queryable | pg.Pool): Promise<void> {
-  if (!(await isOnCitus(db))) return;
-  let awaited: ReadonlySet<string> | null = null;
-  for (;;) {
-    const under = await readPrepared(db as Queryable);
-    const left: string[] = awaited === null ? [...under] : [...under].filter((gid) => awaited?.has(gid));
-    if (left.length === 0) return;
-    // What a killed coordinator has left is finished each minute, or at once by whoever may.
-    if (awaited === null) await finishCommits(db as Queryable);
-    awaited = new Set(left);
-    await (db as Queryable).query("select pg_sleep($1)", [LOOK_AGAIN_S]);
-  }
-}
-
-async function readPrepared(db: Queryable): Promise<Set<string>> {
-  const { rows } = await db.query<{ success: boolean; result: string }>(
-    "select success, result from run_command_on_workers($1)",
-    [PREPARED],
-  );
-  const away = rows.find(({ success }) => !success);
-  if (away !== undefined)
-    throw Object.assign(new Error(`a worker of Citus cannot be asked: ${away.result}`), {
-      code: CONNECTION_FAILURE,
-    });
-  return new Set(rows.flatMap(({ result }) => result.split(" ").filter((gid) => gid !== "")));
-}
-
-/** 08006 connection_failure. PostgreSQL Appendix A. */
-const CONNECTION_FAILURE = "08006";
-
-/** Only who may: it is asked for first, since an error would end a transaction under way. */
-async function finishCommits(db: Queryable): Promise<void> {
-  const { rows } = await db.query<{ may: boolean }>(
-    `select has_function_privilege('recover_prepared_transactions()', 'execute')
-       and current_setting('transaction_read_only') = 'off' as may`,
-  );
-  if (rows[0]?.may) await db.query("select recover_prepared_transactions()");
-}
 
 /** What there is of Citus on a server: its version in this database, null where it is not; and how many nodes hold shards. */
 export async function readCitus(
@@ -149,7 +59,7 @@ export async function readCitus(
 export async function moveToCitus(client: pg.ClientBase): Promise<void> {
   await prepareExtension(client);
   await transactionOn(client, async () => {
-    await client.query(`lock table ${[...DISTRIBUTED, ...COPIED].join(", ")} in access exclusive mode`);
+    await client.query(`lock table ${TABLES.join(", ")} in access exclusive mode`);
     await client.query(`set local citus.shard_count = ${SHARDS}`);
     const before = await countRows(client);
     await dropReferences(client);
@@ -161,10 +71,9 @@ export async function moveToCitus(client: pg.ClientBase): Promise<void> {
         [table],
       );
     const after = await countRows(client);
-    const lost = after.find(({ rows }, place) => rows !== before[place]?.rows);
-    if (lost !== undefined)
-      throw new Error(`${lost.table} has other rows after the move than before: nothing was moved`);
-    for (const table of [...DISTRIBUTED, ...COPIED])
+    if (after !== before)
+      throw new Error(`${after} rows are there after the move, and ${before} were: nothing was moved`);
+    for (const table of TABLES)
       await client.query("select truncate_local_data_after_distributing_table($1::regclass)", [table]);
   });
 }
@@ -198,13 +107,10 @@ function refused(why: string): QuotekeeperError {
   return new QuotekeeperError("DATABASE_REFUSED", why);
 }
 
-async function countRows(client: pg.ClientBase): Promise<{ table: string; rows: string }[]> {
-  const counts: { table: string; rows: string }[] = [];
-  for (const table of [...DISTRIBUTED, ...COPIED]) {
-    const { rows } = await client.query<{ n: string }>(`select count(*) as n from ${table}`);
-    counts.push({ table, rows: rows[0]?.n ?? "?" });
-  }
-  return counts;
+async function countRows(client: pg.ClientBase): Promise<string> {
+  const counts = TABLES.map((table) => `(select '${table} ' || count(*) from ${table})`);
+  const { rows } = await client.query<{ text: string }>(`select ${counts.join(" || ', ' || ")} as text`);
+  return rows[0]?.text ?? "no";
 }
 
 /** A table of the coordinator alone cannot refer to one that all nodes have. Nobody deletes what they referred to. */
@@ -213,12 +119,12 @@ async function dropReferences(client: pg.ClientBase): Promise<void> {
     `select pg_catalog.format('alter table %s drop constraint %I', conrelid::regclass, conname) as statement
      from pg_constraint
      where contype = 'f' and confrelid = any ($1::regclass[]) and conrelid <> confrelid and conparentid = 0`,
-    [[...COPIED]],
+    [COPIED],
   );
   for (const { statement } of rows) await client.query(statement);
 }
 
-async function numberBySequence(client: pg.ClientBase, table: (typeof NUMBERED)[number]): Promise<void> {
+async function numberBySequence(client: pg.ClientBase, table: string): Promise<void> {
   const { rows: names } = await client.query<{ name: string }>(
     "select pg_get_serial_sequence($1, 'id') as name",
     [table],
@@ -236,22 +142,21 @@ async function numberBySequence(client: pg.ClientBase, table: (typeof NUMBERED)[
 }
 
 /**
- * Brings functions and views to those of this program for Citus. `migrations/repeat/` has the ones of other tiers; the digest of all that
- * are in force stands in a comment.
+ * Brings functions and views to those for Citus. The digest of those in force stands in a comment.
+ *
+ * @param texts of `migrations/repeat/`, which are in force
  */
-export async function settleCitus(client: pg.ClientBase): Promise<void> {
+export async function settleCitus(client: pg.ClientBase, texts: string): Promise<void> {
   await letReaderIn(client);
-  const statements = [LOCK_DUE_BARS, ...CITUS_VIEWS, ...CITUS_ASKED];
-  const { rows } = await client.query<{ there: string | null; texts: string }>(
-    `select obj_description(to_regprocedure('lock_due_bars(integer)'), 'pg_proc') as there,
-       (select string_agg(sha256, ' ' order by name) from schema_texts) as texts`,
+  const statements = citusTexts(texts);
+  const { rows } = await client.query<{ there: string | null }>(
+    "select obj_description(to_regprocedure('lock_due_bars(integer)'), 'pg_proc') as there",
   );
-  const [{ there, texts } = { there: null, texts: "" }] = rows;
   const digest = createHash("sha256")
     .update(`${statements.join(";")} ${texts}`)
     .digest("hex");
   const comment = `quotekeeper, texts ${digest}`;
-  if (there === comment) return;
+  if (rows[0]?.there === comment) return;
   await transactionOn(client, async () => {
     for (const statement of statements) await client.query(statement);
     await client.query(`comment on function lock_due_bars(integer) is '${comment}'`);

@@ -1,0 +1,123 @@
+/**
+ * Citus: tables that span machines. Quotes and bars are cut by instrument and lie on the workers, those of one instrument beside
+ * each other; what they are joined with has a copy on every node; all else, answers and ledger and position among it, stays on
+ * the coordinator. docs/decisions/citus.md
+ */
+import type pg from "pg";
+import { type Engine, ONE_MACHINE } from "../engine.ts";
+import { NEAR_FOUND } from "./near.ts";
+
+type Queryable = Pick<pg.ClientBase, "query">;
+
+/** A worker looks for rows of its own series alone. Who writes to a table that all nodes have locks the whole. */
+const CITUS: Engine = {
+  instrumentsLocked: "",
+  newestBars: `(
+    select b.instrument_id, b.source_id, b.delayed, b.last_at from session_bars b where not exists (
+      select from session_bars l
+      where l.instrument_id = b.instrument_id and l.source_id = b.source_id and l.delayed = b.delayed and l.date > b.date
+    )
+  )`,
+  firstQuote: ({ alias, when, quotes }) => `left join (
+    select w.place, min(q.observed_at) as observed_at from w join ${quotes} q
+      on q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at ${when} w.observed_at
+    group by w.place
+  ) ${alias} on ${alias}.place = w.place`,
+  nearFound: NEAR_FOUND,
+  plansOnce: false,
+  hasOneSnapshot: false,
+};
+
+/** The engine of what this connection calls `quotes`. */
+export async function engineOf(db: Queryable | pg.Pool): Promise<Engine> {
+  return (await isOnCitus(db)) ? CITUS : ONE_MACHINE;
+}
+
+/** The same, asked anew and not remembered: for a connection whose tables other ones hide next. */
+export async function readEngine(db: Queryable): Promise<Engine> {
+  return (await readIsOnCitus(db, () => undefined)) ? CITUS : ONE_MACHINE;
+}
+
+const known = new WeakMap<object, Promise<boolean>>();
+
+/**
+ * Whether what this connection calls `quotes` is cut over nodes. Asked once of each connection: one that fails is closed, so
+ * that nobody remembers what was before a move. A trial's own tables hide the archive's, and are not.
+ */
+export function isOnCitus(db: Queryable | pg.Pool): Promise<boolean> {
+  const asked = known.get(db) ?? readIsOnCitus(db as Queryable, () => known.delete(db));
+  known.set(db, asked);
+  asked.catch(() => known.delete(db));
+  return asked;
+}
+
+/** @param forget called where a move may come: then it is asked for again */
+async function readIsOnCitus(db: Queryable, forget: () => void): Promise<boolean> {
+  const catalog = await db.query<{ there: boolean }>(
+    "select to_regclass('pg_catalog.pg_dist_partition') is not null as there",
+  );
+  if (!catalog.rows[0]?.there) return false;
+  const { rows } = await db.query<{ cut: boolean }>(
+    "select exists (select from pg_dist_partition where logicalrelid = to_regclass('quotes')) as cut",
+  );
+  if (rows[0]?.cut !== true) forget();
+  return rows[0]?.cut === true;
+}
+
+/**
+ * For the rest of a transaction each worker is asked over one connection: what was written to a copied table over one cannot be
+ * joined with rows that were written over another (25001). Citus opens more of them when a worker takes longer than some
+ * milliseconds. For transactions that write to both; elsewhere it does nothing.
+ */
+export async function oneConnectionEach(db: Queryable): Promise<void> {
+  if (await isOnCitus(db)) await db.query("set local citus.multi_shard_modify_mode = 'sequential'");
+}
+
+/** What a worker has prepared and not committed: a coordinator commits on itself first, and then on its workers. */
+const PREPARED = `select coalesce(string_agg(gid, ' '), '') from pg_prepared_xacts where gid like 'citus\\_%' and database = current_database()`;
+
+/** How long a look for commits under way waits for the next one, in s. */
+const LOOK_AGAIN_S = 0.01;
+
+/**
+ * Resolves when all that was committed at the call can be seen on every node. There is no common snapshot: whoever has read a
+ * position may find rows before it missing for a moment. Who draws conclusions from both reads the position, waits, then reads rows.
+ *
+ * @throws the database's errors; 08006 when a worker cannot be asked
+ */
+export async function commitsSettled(db: Queryable | pg.Pool): Promise<void> {
+  if (!(await isOnCitus(db))) return;
+  let awaited = await readPrepared(db as Queryable);
+  // What a killed coordinator has left is finished each minute, or at once by a user who may do so.
+  if (awaited.length > 0) await finishCommits(db as Queryable);
+  while (awaited.length > 0) {
+    const left = await readPrepared(db as Queryable);
+    awaited = awaited.filter((gid) => left.includes(gid));
+    if (awaited.length > 0) await (db as Queryable).query("select pg_sleep($1)", [LOOK_AGAIN_S]);
+  }
+}
+
+async function readPrepared(db: Queryable): Promise<string[]> {
+  const { rows } = await db.query<{ success: boolean; result: string }>(
+    "select success, result from run_command_on_workers($1)",
+    [PREPARED],
+  );
+  const away = rows.find(({ success }) => !success);
+  if (away !== undefined)
+    throw Object.assign(new Error(`a worker of Citus cannot be asked: ${away.result}`), {
+      code: CONNECTION_FAILURE,
+    });
+  return rows.flatMap(({ result }) => result.split(" ").filter((gid) => gid !== ""));
+}
+
+/** 08006 connection_failure. PostgreSQL Appendix A. */
+const CONNECTION_FAILURE = "08006";
+
+/** Only who may: it is asked for first, since an error would end a transaction under way. */
+async function finishCommits(db: Queryable): Promise<void> {
+  const { rows } = await db.query<{ may: boolean }>(
+    `select has_function_privilege('recover_prepared_transactions()', 'execute')
+       and current_setting('transaction_read_only') = 'off' as may`,
+  );
+  if (rows[0]?.may) await db.query("select recover_prepared_transactions()");
+}
