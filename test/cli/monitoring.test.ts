@@ -212,7 +212,7 @@ test("a dashboard alone has the metrics of the archive, and none of a collector"
   );
 
   expect(JSON.parse(ready.text)).toEqual({ status: "ready", checks: { database: "ok" } });
-  for (const name of named) expect(METRICS[name as MetricName]).toMatchObject({ collecting: false });
+  for (const name of named) expect(METRICS[name as MetricName]).toMatchObject({ always: true });
   expect(named).toContain("quotekeeper_database_up");
 });
 

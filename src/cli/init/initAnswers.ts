@@ -112,9 +112,9 @@ function usage(problems: readonly string[]): QuotekeeperError {
 }
 
 /** The lines of `.env` of an answer, or what is wrong with the answer. */
-export type Tried = { lines: string[] } | { problem: string };
+type Tried = { lines: string[] } | { problem: string };
 
-export type Asking = { edges: Edges; asker: Asker | null };
+type Asking = { edges: Edges; asker: Asker | null };
 
 const BOTH_MARKS = "It holds quotation marks of every kind: put it into a file.";
 
