@@ -128,7 +128,7 @@ describe("a restart", () => {
     return earlier;
   }
 
-  test("within a slot asks what is missing, and nothing twice", async () => {
+  test("a restart within a slot asks what is missing, and nothing twice", async () => {
     const jobs = [jobOf({ name: "options", options: contractsOf(20) })];
     const killed = startWorld({ start: "2026-11-20T14:30:00Z", jobs });
     await killed.until("2026-11-20T14:30:00.300Z");
@@ -147,7 +147,7 @@ describe("a restart", () => {
     expect(new Set(entryAt(world.notes, "14:30")?.due)).toEqual(new Set(NAMES));
   });
 
-  test("asks nothing of a slot that has all, and says so once more", async () => {
+  test("a restart asks nothing of a slot that has all, and writes so once more", async () => {
     const jobs = [
       jobOf({ name: "list", symbols: ["GE", "KO"] }),
       jobOf({ name: "mixed", watchlist: "DEFAULT", options: contractsOf(1) }),
@@ -164,7 +164,7 @@ describe("a restart", () => {
     expect(entriesOf(world.notes)).toMatchObject(Array(4).fill({ misses: [] }));
   });
 
-  test("begins with the longest unseen, so that none starves however often it comes", async () => {
+  test("a restart begins with the longest unseen, so that none starves however often it comes", async () => {
     const jobs = [jobOf({ name: "options", options: contractsOf(20) })];
     const ended: World[] = [];
     // Ten calls a minute, and a restart in each minute.
@@ -220,7 +220,7 @@ describe("notes of the ledger", () => {
     return { writer, taken, lost };
   }
 
-  test("wait while the journal cannot be written, and follow in their order when it can", async () => {
+  test("notes of the ledger wait while the journal cannot be written, and follow in their order when it can", async () => {
     let full = true;
     const { writer, taken, lost } = journalThat(() =>
       full ? new QuotekeeperError("JOURNAL_FULL", "full") : null,
@@ -237,7 +237,7 @@ describe("notes of the ledger", () => {
     expect(lost).toEqual([]);
   });
 
-  test("that no journal can hold are counted as lost, and hold up no other", async () => {
+  test("notes of the ledger that no journal can hold are counted as lost, and hold up no other", async () => {
     const { writer, taken, lost } = journalThat((given) =>
       given.type === "down" && given.job === "huge"
         ? new QuotekeeperError("JOURNAL_RECORD_TOO_LARGE", "5 MB")
