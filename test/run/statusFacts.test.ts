@@ -2,14 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import type { AccountStatus } from "../../src/run/statusTypes.ts";
 import type { Health } from "../../src/archive/ask/queries.ts";
-import {
-  answerLines,
-  budgetLine,
-  budgetLines,
-  budgetOf,
-  marketLine,
-  nextLine,
-} from "../../src/run/statusFacts.ts";
+import { answerLines, budgetLines, budgetOf, marketLine, nextLine } from "../../src/run/statusFacts.ts";
 import { missedBy, ledgerLines } from "../../src/run/ledgerStatus.ts";
 import { statusLines } from "../../src/cli/terminal/statusText.ts";
 
@@ -123,17 +116,27 @@ describe("answers", () => {
   });
 });
 
+const account = (name: string, facts: Partial<AccountStatus> = {}): AccountStatus => ({
+  name,
+  state: "active",
+  calls: 10,
+  limit: 60,
+  windowMs: 60_000,
+  otherCalls: 0,
+  lastAnswerAt: null,
+  serviceUsed: 12,
+  serviceLimit: 60,
+  serviceRemaining: 48,
+  missed: {},
+  market: "account",
+  outOfBudget: false,
+  ...facts,
+});
+
 describe("the budget", () => {
+  const textOf = (facts: Partial<AccountStatus>) => budgetLines([account("main", facts)])[0]?.text;
   const text = (calls: number, serviceUsed: number | null, serviceLimit: number | null = 60) =>
-    budgetLine({
-      calls,
-      limit: 60,
-      windowMs: 60_000,
-      serviceUsed,
-      serviceLimit,
-      serviceRemaining: null,
-      otherCalls: 0,
-    }).text;
+    textOf({ calls, serviceUsed, serviceLimit });
 
   test("a service that counts fewer calls than we do is no contradiction: its own window may have begun later", () => {
     expect(text(27, 5)).toBe(
@@ -148,21 +151,19 @@ describe("the budget", () => {
     expect(text(27, 27, 40)).toBe("27 of 60 calls in the last minute; the service allows 40 and counts 27");
     expect(text(27, null, 120)).toBe("27 of 60 calls in the last minute; the service allows 120");
   });
+
+  test("the budget's line names another program on the account", () => {
+    const use = { calls: 27, serviceUsed: 47 };
+
+    expect(textOf({ ...use, otherCalls: 20 })).toBe(
+      "27 of 60 calls in the last minute; the service counts 47; another program uses about 20 calls a minute on this account",
+    );
+    expect(textOf(use)).not.toContain("another program");
+    expect(textOf({ ...use, otherCalls: 3, windowMs: 300_000 })).toContain("3 calls in 5 min");
+  });
 });
 
 describe("several accounts", () => {
-  const account = (name: string, facts: Partial<AccountStatus> = {}): AccountStatus => ({
-    ...{ name, state: "active", calls: 10, limit: 60, windowMs: 60_000, otherCalls: 0, lastAnswerAt: null },
-    ...{
-      serviceUsed: 12,
-      serviceLimit: 60,
-      serviceRemaining: 48,
-      missed: {},
-      market: "account",
-      outOfBudget: false,
-    },
-    ...facts,
-  });
   const lines = (...accounts: AccountStatus[]) => budgetLines(accounts);
 
   test("several accounts have a line of their own beside that of their sum; one account has not", () => {
@@ -244,12 +245,7 @@ test("the example in docs/terminal.md is what these facts are told as", () => {
   const lines = [
     marketLine({ simulated: false, address: "https://api.broker.example" }, "account"),
     nextLine({ job: "options", at: new Date("2026-11-20T15:49:00Z") }, now),
-    budgetLine({
-      ...{ calls: 34, limit: 60, windowMs: 60_000, otherCalls: 0 },
-      serviceUsed: 36,
-      serviceLimit: 60,
-      serviceRemaining: 24,
-    }),
+    ...budgetLines([account("main", { calls: 34, serviceUsed: 36, serviceRemaining: 24 })]),
     ...answerLines(
       {
         ...{
