@@ -1,4 +1,4 @@
-/** Which contracts each chain stands for today. It needs the underlying's last price, and learns it from answers. */
+/** Which contracts each chain stands for today, by its underlying's last price, which answers bring. */
 import type { Job } from "../schedule/readJobs.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { type Chain, expandChain } from "../market/optionChain.ts";
@@ -28,7 +28,7 @@ type Expanded = OptionContract[] | "priceless" | "broken";
 /** The prices that all collectors expand chains by on an exchange date, decimal text by symbol. */
 export type AgreedPrices = { date: string; of: Readonly<Record<string, string>> };
 
-/** Last prices by symbol, and what each chain was expanded to. A chain that is broken is told of once. */
+/** Last prices by symbol, and what each chain was expanded to. A broken chain is reported once a day. */
 export class ChainBook {
   readonly #onBroken: (problem: Error) => void;
   #calendar: Calendar;
@@ -57,8 +57,8 @@ export class ChainBook {
     return contractDate(at, this.#calendar);
   }
 
-  /** What all collectors expand chains by from now on. */
-  agree(prices: AgreedPrices | null): void {
+  /** The prices that all collectors expand chains by from now on. */
+  useAgreedPrices(prices: AgreedPrices | null): void {
     this.#agreed = prices;
   }
 
@@ -92,7 +92,7 @@ export class ChainBook {
     if (waiting.length > 0) this.#waiting.push({ due, chains: waiting });
   }
 
-  /** Learns last prices, decimal text by symbol, from elsewhere than answers. */
+  /** Records last prices, decimal text by symbol. */
   price(prices: Iterable<readonly [symbol: string, last: string]>): void {
     // A price of 0 is none: it would expand to no strike at all, for the whole session.
     for (const [symbol, last] of prices) if (Number(last) > 0) this.#prices.set(symbol, last);
@@ -106,7 +106,7 @@ export class ChainBook {
   }
 
   /** The prices of underlyings do not come for a slot: their chains wait no longer. */
-  abandon({ job, slotAt }: { job: string; slotAt: string }, underlyings: readonly string[]): void {
+  stopWaiting({ job, slotAt }: { job: string; slotAt: string }, underlyings: readonly string[]): void {
     if (!this.waits) return;
     this.#waiting = this.#waiting.flatMap((waiting) => {
       if (waiting.due.job.name !== job || waiting.due.slotAt !== slotAt) return [waiting];
@@ -115,7 +115,7 @@ export class ChainBook {
     });
   }
 
-  learn({ items }: ReadDocument): void {
+  recordAnswer({ items }: ReadDocument): void {
     for (const read of items) {
       if (!read.ok || read.item.unknownSymbol) continue;
       const { instrument, quote, underlying, underlyingQuote } = read.item;
@@ -132,7 +132,7 @@ export class ChainBook {
   }
 
   /** The chains that waited for a price and have it now: jobs that are due, and the underlyings. */
-  follow(today: string): { due: DueJob; priced: string[]; broken: string[] }[] {
+  expandPriced(today: string): { due: DueJob; priced: string[]; broken: string[] }[] {
     const ready: { due: DueJob; priced: string[]; broken: string[] }[] = [];
     this.#waiting = this.#waiting.flatMap((waiting) => {
       const priced = waiting.chains.filter(({ underlying }) => this.#prices.has(underlying));

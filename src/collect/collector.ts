@@ -116,7 +116,7 @@ export class Collector {
    */
   start(away: ClockStep | null = null): Date {
     const { earlier } = this.#options;
-    earlier?.documents.forEach((document) => this.#chains.learn(document));
+    earlier?.documents.forEach((document) => this.#chains.recordAnswer(document));
     this.#due.earlier = earlier;
     const now = this.#ticks.start(away);
     this.#due.earlier = null;

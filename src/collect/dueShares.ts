@@ -88,7 +88,7 @@ export class DueShares {
     if (!shares) return;
     const agreed = agreedAt?.(at) ?? null;
     shares.agree(agreed?.accounts ?? null);
-    chains.agree(agreed?.prices ?? null);
+    chains.useAgreedPrices(agreed?.prices ?? null);
     const wanted = this.jobs.map(({ job }) => {
       const { contracts, priceless } = chains.expand(job, today, agreed !== null);
       const symbols = priceless.length === 0 ? job.symbols : [...job.symbols, ...priceless];

@@ -18,6 +18,7 @@ import {
   MIN_BATCH_SIZE,
 } from "./batchSize.ts";
 import { type ChainBook, pendingChain } from "./chainBook.ts";
+import { DailyWarnings } from "./dailyWarnings.ts";
 import type { Result } from "./dispatch/callEnds.ts";
 import { BadSymbolSearch } from "./badSymbolSearch.ts";
 import { dueNames, grouped, type PlanOptions, type Want } from "./asks.ts";
@@ -39,11 +40,11 @@ type OutcomesOptions = {
   log: Log;
   slots: SlotBook;
   chains: ChainBook;
-  /** Takes the calls that follow from an answer. */
+  /** Enqueues the calls that follow from an answer. */
   ask: (planned: PlannedCall) => void;
-  /** Called when chains have stood for contracts since: whose they are is to be settled before they are asked for. */
+  /** Called when chains were expanded: their contracts need owners before they are asked for. */
   onExpanded: () => void;
-  /** Has another account ask for what this one is refused; false: there is none. */
+  /** Moves a refused call to another account; false: there is none. */
   askInstead: (planned: PlannedCall) => boolean;
   /** Removes the calls that only wait for their turn. */
   removeWaiting: () => PlannedCall[];
@@ -57,9 +58,6 @@ type OutcomesOptions = {
 /** When an instrument was last asked is forgotten after so long, in ms: chains bring new contracts every week. */
 const SEEN_FOR_MS = 7 * 86_400_000;
 
-/** Names in one line of the log; more are counted. */
-const MOST_NAMES = 8;
-
 /** What the calls of a run have taught so far. */
 export class Outcomes {
   readonly askBackoff = new AskBackoff();
@@ -67,16 +65,16 @@ export class Outcomes {
   readonly #badSymbolSearch = new BadSymbolSearch();
   readonly #lastSeenMs: Map<string, number>;
   #batch: BatchSize = firstBatchSize;
+  readonly #warnings: DailyWarnings;
   #date = "";
-  /** Instruments whose trouble the log has told on that date. */
-  readonly #told = new Set<string>();
 
   constructor(options: OutcomesOptions) {
     this.#options = options;
     this.#lastSeenMs = new Map(options.lastSeenMs);
+    this.#warnings = new DailyWarnings(options.log);
   }
 
-  /** What planning takes from the calls before. */
+  /** What planning needs of the calls before. */
   get planOptions(): PlanOptions {
     return {
       batchSize: this.#batch.size,
@@ -91,38 +89,38 @@ export class Outcomes {
   turnTo(date: string): void {
     if (date === this.#date) return;
     this.#date = date;
-    this.#told.clear();
+    this.#warnings.beginDay();
     this.#batch = forgiven(this.#batch);
     this.askBackoff.forgive();
     const sinceMs = this.#options.clock.now().getTime() - SEEN_FOR_MS;
     for (const [name, at] of this.#lastSeenMs) if (at < sinceMs) this.#lastSeenMs.delete(name);
   }
 
-  /** The wall clock was moved by so many ms: whatever is to last goes on lasting as long as it was to. */
+  /** The wall clock was moved by so many ms: all waits keep their length. */
   moveTimes(byMs: number): void {
     this.askBackoff.moveTimes(byMs);
     for (const [name, at] of this.#lastSeenMs) this.#lastSeenMs.set(name, at + byMs);
   }
 
-  /** Takes the end of a call in. Whatever goes wrong here, everything it asked for is accounted for. */
+  /** Records the end of a call. Whatever goes wrong here, everything the call asked for is accounted for. */
   end(planned: PlannedCall, result: Result): void {
     try {
-      this.#settle(planned, result);
+      this.#record(planned, result);
     } catch (error) {
       this.#options.log.error({ err: error }, "an answer could not be taken in");
       this.#missed([planned, ...this.#badSymbolSearch.ended(planned)], "malformed");
     }
   }
 
-  /** What became of instruments at the slots that want them. A chain ends with the price it hangs on. */
+  /** Records what became of instruments at the slots that want them. A chain shares the fate of its underlying's price. */
   fate(slots: readonly Slot[], names: readonly string[], fate: Fate): void {
     this.#options.slots.settle(slots, names, fate);
     if (fate === "stored") return;
     this.#options.slots.settle(slots, names.map(pendingChain), fate);
-    for (const slot of slots) this.#options.chains.abandon(slot, names);
+    for (const slot of slots) this.#options.chains.stopWaiting(slot, names);
   }
 
-  #settle(planned: PlannedCall, result: Result): void {
+  #record(planned: PlannedCall, result: Result): void {
     if (result.kind === "missed")
       return result.reason === "unauthorized"
         ? this.#unauthorized(planned)
@@ -146,7 +144,7 @@ export class Outcomes {
   #stored(planned: PlannedCall, document: ReadDocument, askedMs: number): void {
     const { chains, ask, slots } = this.#options;
     this.#batch = afterSuccess(this.#batch, symbolCount(planned));
-    chains.learn(document);
+    chains.recordAnswer(document);
     const matched = matchAnswer(askedInstruments(planned.call), document.items);
     const stored = storedNames(planned.call, matched);
     // At the slots that lasted when it was asked; before any miss, which may end a slot.
@@ -155,27 +153,11 @@ export class Outcomes {
     else {
       const fates = fatesOf(matched);
       for (const match of fates) this.#fateOf(planned, match, askedMs);
-      this.#tellUnknown(fates.flatMap((match) => (match.fate === "unknown" ? [match.name] : [])));
+      this.#warnings.unknown(fates.flatMap((match) => (match.fate === "unknown" ? [match.name] : [])));
     }
-    this.#followChains();
+    this.#expandChains();
     // Last: when anything before fails, what waits for a probe is missed with it, and must not be asked as well.
     this.#badSymbolSearch.answered(planned).forEach(ask);
-  }
-
-  /** What the service does not know is told once a day: the ledger has it at each slot. */
-  #tellUnknown(names: readonly string[]): void {
-    const news = this.#untold(names);
-    if (news.length === 0) return;
-    const more = news.length > MOST_NAMES ? ` and ${news.length - MOST_NAMES} more` : "";
-    const message = `the service does not know ${news.slice(0, MOST_NAMES).join(", ")}${more}: correct the job files; what is unknown is asked for less and less often, once a day in the end`;
-    this.#options.log.warn({}, message);
-  }
-
-  /** Those that the log has not told of on this date; from now on it has. */
-  #untold(names: readonly string[]): string[] {
-    const news = names.filter((name) => !this.#told.has(name));
-    for (const name of news) this.#told.add(name);
-    return news;
   }
 
   /** A watchlist is one thing in the ledger. An answer in which nothing is recognised is no success. */
@@ -199,11 +181,11 @@ export class Outcomes {
     this.fate(wants.filter(lasted), [name], "stored");
   }
 
-  /** The contracts of the chains whose underlying has a price now. */
-  #followChains(): void {
+  /** Asks for the contracts of the chains whose underlying has a price now. */
+  #expandChains(): void {
     const { chains, slots, ask, log, clock } = this.#options;
     if (!chains.waits) return;
-    const ready = chains.follow(chains.contractDate(clock.now()));
+    const ready = chains.expandPriced(chains.contractDate(clock.now()));
     if (ready.length > 0) this.#options.onExpanded();
     for (const { due, priced, broken } of ready) {
       const slot = { job: due.job.name, slotAt: due.slotAt };
@@ -214,7 +196,7 @@ export class Outcomes {
     }
   }
 
-  /** A due job without what is not to be asked: that is due all the same, and missed. */
+  /** A due job without the instruments that rest: those are due all the same, and missed. */
   withoutResting<Due extends Parameters<typeof dueNames>[0] & { slotAt: Slot["slotAt"] }>(due: Due): Due {
     if (!this.askBackoff.holds) return due;
     const nowMs = this.#options.clock.now().getTime();
@@ -241,20 +223,11 @@ export class Outcomes {
         this.#heldBack(planned, match.name, { reason: "unknown_symbol" });
         return this.fate(wants, [match.name], "unknown_symbol");
       case "absent":
-        this.#tellLikelyPair(match);
+        if (match.answered !== undefined) this.#warnings.otherName(match.name, match.answered);
         return this.fate(wants, [match.name], "absent_from_answer");
       case "dead":
         return this.fate(wants, [match.name], "malformed");
     }
-  }
-
-  /** Told once a day: the ledger has each miss. */
-  #tellLikelyPair({ name, answered }: Extract<Matched, { fate: "absent" }>): void {
-    if (answered === undefined || this.#untold([name]).length === 0) return;
-    this.#options.log.warn(
-      { instrument: name, answered },
-      "the answer has it under another name, as it seems: correct the job file",
-    );
   }
 
   #tooLong(planned: PlannedCall): void {
@@ -268,7 +241,7 @@ export class Outcomes {
   }
 
   #failed(planned: PlannedCall, reason: MissReason): void {
-    const { clock, log, ask } = this.#options;
+    const { clock, ask } = this.#options;
     const lastSeen = (symbol: string): number => this.#lastSeenMs.get(symbol) ?? 0;
     const verdict = this.#badSymbolSearch.failed(planned, clock.monotonicMs(), lastSeen);
     if (verdict.kind === "ask") return verdict.calls.forEach(ask);
@@ -279,11 +252,7 @@ export class Outcomes {
       (names.length === 1 && names.some((name) => this.askBackoff.isSuspect(name)))
     )
       for (const name of names) {
-        if (this.#untold([name]).length > 0)
-          log.warn(
-            { reason },
-            `${name} makes a whole call fail, and is asked for alone and less and less often`,
-          );
+        this.#warnings.failsCalls(name, reason);
         this.#heldBack(planned, name, { reason, suspect: true });
       }
     this.#missed(calls, reason);

@@ -4,7 +4,7 @@ import { type AccountRow, accountState, readAccountRows } from "../archive/ledge
 import { readBudgetUse, readOtherCalls } from "../archive/ledger/budgetUse.ts";
 import { type AccountAnswers } from "../archive/ask/queries.ts";
 import { type Archive } from "./archive.ts";
-import type { readLedgerStatus } from "./ledgerStatus.ts";
+import { missedBy, type readLedgerStatus } from "./ledgerStatus.ts";
 import type { AccountStatus } from "./statusTypes.ts";
 
 type Ledger = Awaited<ReturnType<typeof readLedgerStatus>>;
@@ -20,7 +20,12 @@ function calledOf({ name, callLimit, windowMs, state }: AccountRow): Called[] {
 export async function readAccountsStatus(
   pool: Archive["pool"],
   configured: readonly Account[],
-  { answers, missedOf, now }: Pick<Ledger, "missedOf"> & { answers: readonly AccountAnswers[]; now: Date },
+  {
+    answers,
+    misses,
+    newest,
+    now,
+  }: Pick<Ledger, "misses" | "newest"> & { answers: readonly AccountAnswers[]; now: Date },
 ): Promise<AccountStatus[]> {
   const rows = await readAccountRows(pool);
   const called: readonly Called[] = configured.length > 0 ? configured : rows.flatMap(calledOf);
@@ -31,7 +36,10 @@ export async function readAccountsStatus(
   return used.map((use, place) => {
     const { name = "", limit = 0, limitWindowMs = 0 } = called[place] ?? {};
     const own = answers.filter(({ account }) => account === name);
-    const missed = missedOf(name);
+    const missed = missedBy(
+      misses.filter(({ account }) => account === name),
+      newest,
+    );
     return {
       name,
       state: accountState(rows.find((row) => row.name === name)),

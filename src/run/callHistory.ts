@@ -62,7 +62,7 @@ export async function openCalls(
  * Arrival times of the answers to an account that the journal holds of the last window, whichever process kept them, and
  * that are not noted: those of an older version, or of before a power failure.
  */
-export async function readRecentAnswers(
+async function readRecentAnswers(
   dir: string,
   { requestIds, thenNow }: { requestIds: ReadonlySet<string>; thenNow: Date },
   { name: account, limitWindowMs }: Pick<Account, "name" | "limitWindowMs">,

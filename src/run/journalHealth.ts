@@ -32,12 +32,13 @@ const FULL_WITHIN_BYTES = 1024 * 1024;
  *
  * @param loaded how far the database has loaded each segment; null when that is not known
  * @param options.maxBytes cap of the journal's size; undefined: none
+ * @param options.fs what writes beside it
  * @throws QuotekeeperError JOURNAL_UNREADABLE when the directory cannot be read
  */
 export async function journalHealth(
   dir: string,
   loaded: ReadonlyMap<string, number> | null,
-  { clock, maxBytes }: { clock: Clock; maxBytes: number | undefined },
+  { clock, maxBytes, fs = nodeFs }: { clock: Clock; maxBytes: number | undefined; fs?: JournalFs },
 ): Promise<JournalHealth> {
   const { segments, findings } = await readCompleteness(dir);
   if (segments.length + findings.length === 0 && !(await exists(dir)))
@@ -50,7 +51,7 @@ export async function journalHealth(
   const text = [size, ...(lag ? [describe(lag, ageMs)] : [])].join(", ");
   if (maxBytes !== undefined && total + FULL_WITHIN_BYTES > maxBytes)
     return { state: "attention", text: `${full(dir, total, maxBytes).message} (${text})`, lag };
-  const unwritable = await probeJournal(dir, clock).catch((error: unknown) => error);
+  const unwritable = await probeJournal(dir, clock, fs).catch((error: unknown) => error);
   if (unwritable instanceof QuotekeeperError)
     return { state: "attention", text: `${unwritable.message} (${text})`, lag };
   if (findings.length > 0)
@@ -116,7 +117,7 @@ const PROBE_BYTES = 1024 * 1024;
  *
  * @throws QuotekeeperError JOURNAL_WRITE_FAILED naming the step and the errno
  */
-export async function probeJournal(dir: string, clock: Clock, fs: JournalFs = nodeFs): Promise<void> {
+async function probeJournal(dir: string, clock: Clock, fs: JournalFs): Promise<void> {
   const name = uuidv7(clock.now().getTime(), clock.random(10));
   const made = join(dir, `probe-${name}.tmp`);
   const renamed = join(dir, `probe-${name}.renamed.tmp`);

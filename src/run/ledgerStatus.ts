@@ -70,20 +70,15 @@ export async function readLedgerStatus(
   pool: pg.Pool,
   jobs: readonly Job[],
   { source, calendar, now }: { source: LedgerSource; calendar: Calendar | null; now: Date },
-): Promise<LedgerStatus & { missedOf: (account: string) => Missed[] }> {
+): Promise<LedgerStatus & { misses: JobMisses[]; newest: ReadonlyMap<string, Date> }> {
   const names = jobs.map(({ name }) => name);
   const since = new Date(now.getTime() - 86_400_000);
   const { due, misses, newest } = await readSlotsSince(pool, { jobs: names, source, since });
   const late =
     calendar === null ? [] : jobs.flatMap((job) => lateJob(job, newest.get(job.name), { calendar, now }));
   const unknown = await readUnknownInstruments(pool, names, source);
-  const missedOf = (account: string): Missed[] =>
-    missedBy(
-      misses.filter((miss) => miss.account === account),
-      newest,
-    );
   const guesses = await readGuesses(pool, unknown);
-  return { due, missed: missedBy(misses, newest), missedOf, late, unknown, guesses };
+  return { due, missed: missedBy(misses, newest), misses, newest, late, unknown, guesses };
 }
 
 /**

@@ -71,7 +71,7 @@ export function budgetOf(accounts: readonly AccountStatus[]): StatusReport["budg
  * How much of the budget is used. Our count is of the last window; the service's may be of a window that began later, and
  * is of what all programs of the account sent.
  */
-export function budgetLine({
+function budgetLine({
   calls,
   limit,
   windowMs,

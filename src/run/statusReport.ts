@@ -273,14 +273,13 @@ async function readArchive(
   const calendar: Calendar | null = simulated ? null : createCalendar(overrides);
   const ledger = await readLedgerStatus(pool, jobs, { source: market.slots, calendar, now });
   const answers = await readAccountAnswers(pool, configured, now);
-  const known = { answers, missedOf: ledger.missedOf, now };
   const clockSteps = await readClockSteps(pool, new Date(now.getTime() - CLOCK_SAID_MS), now);
   const fleet = await readFleet(pool);
   return {
     market: market.answers,
     health,
     ledger,
-    accounts: await readAccountsStatus(pool, accounts, known),
+    accounts: await readAccountsStatus(pool, accounts, { ...ledger, answers, now }),
     answers,
     clockSteps,
     fleet: fleet.collectors.length > 1 ? fleet : null,

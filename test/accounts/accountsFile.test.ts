@@ -36,85 +36,83 @@ async function problemsOf(accounts: string, env?: Record<string, string>): Promi
   return problems.map((problem) => problem.replace(/^accounts\.yaml:/, ""));
 }
 
-describe("the accounts", () => {
-  test("are those of accounts.yaml, each with its limit, and its secrets from files or variables", async () => {
-    const dir = jobsDir({
-      "accounts.yaml": `accounts:\n${accountYaml("main", {
-        ...{ limit: "120", windowMs: "30000" },
-        ...{ consumerSecretVariable: null, consumerSecretFile: "./main.secret" },
-      })}${accountYaml("second", { baseUrl: "https://api.broker.example/" })}`,
-      "main.secret": "  from a file\r\n",
-    });
+test("accounts.yaml gives the accounts, each with its limit and with its secrets from files or variables", async () => {
+  const dir = jobsDir({
+    "accounts.yaml": `accounts:\n${accountYaml("main", {
+      ...{ limit: "120", windowMs: "30000" },
+      ...{ consumerSecretVariable: null, consumerSecretFile: "./main.secret" },
+    })}${accountYaml("second", { baseUrl: "https://api.broker.example/" })}`,
+    "main.secret": "  from a file\r\n",
+  });
 
-    const { accounts, problems } = await read(dir);
+  const { accounts, problems } = await read(dir);
 
-    expect(problems).toEqual([]);
-    expect(accounts).toEqual([
-      {
-        name: "main",
-        feed: {
-          kind: "account",
-          baseUrl: "https://api.broker.example",
-          credentials: {
-            consumerKey: "main's consumerKey",
-            consumerSecret: "from a file",
-            accessToken: "main's accessToken",
-            accessTokenSecret: "main's accessTokenSecret",
-          },
+  expect(problems).toEqual([]);
+  expect(accounts).toEqual([
+    {
+      name: "main",
+      feed: {
+        kind: "account",
+        baseUrl: "https://api.broker.example",
+        credentials: {
+          consumerKey: "main's consumerKey",
+          consumerSecret: "from a file",
+          accessToken: "main's accessToken",
+          accessTokenSecret: "main's accessTokenSecret",
         },
-        ...{ limit: 120, limitGiven: true, limitWindowMs: 30_000 },
       },
-      expect.objectContaining({ name: "second", limit: 60, limitGiven: false, limitWindowMs: 60_000 }),
-    ]);
-    expect(accounts[1]?.feed).toMatchObject({ baseUrl: "https://api.broker.example" });
+      ...{ limit: 120, limitGiven: true, limitWindowMs: 30_000 },
+    },
+    expect.objectContaining({ name: "second", limit: 60, limitGiven: false, limitWindowMs: 60_000 }),
+  ]);
+  expect(accounts[1]?.feed).toMatchObject({ baseUrl: "https://api.broker.example" });
+});
+
+test("accounts that were read cannot be changed, nor can their credentials", async () => {
+  const dir = jobsDir({ "accounts.yml": `accounts:\n${accountYaml("main")}` });
+
+  const [main] = (await read(dir)).accounts;
+
+  expect(main).toMatchObject({ name: "main" });
+  const feed = main?.feed;
+  for (const value of [main, feed, feed?.kind === "account" ? feed.credentials : {}])
+    expect(Object.isFrozen(value)).toBe(true);
+});
+
+test("without accounts.yaml the accounts are the one of the variables, or the simulated ones", async () => {
+  const [baseUrl, key] = ["https://api.broker.example", "key"];
+  const polled = {
+    ...{ QUOTES_BASE_URL: baseUrl, QUOTES_CONSUMER_KEY: key, QUOTES_CONSUMER_SECRET: "secret" },
+    ...{ QUOTES_ACCESS_TOKEN: "token", QUOTES_ACCESS_TOKEN_SECRET: "token-secret" },
+  };
+
+  const one = await read(tempDir(), polled);
+  const simulated = await read(join(tempDir(), "nowhere"), { QUOTEKEEPER_SIMULATED_ACCOUNTS: "2" });
+  const beside = await readAccounts(join(jobsDir({ file: "" }), "file"), loadConfig({}, tempDir()));
+
+  expect(one).toMatchObject({
+    accounts: [{ name: "default", feed: { baseUrl, credentials: { consumerKey: key } } }],
+    problems: [],
   });
-
-  test("cannot be changed once they are read, their credentials neither", async () => {
-    const dir = jobsDir({ "accounts.yml": `accounts:\n${accountYaml("main")}` });
-
-    const [main] = (await read(dir)).accounts;
-
-    expect(main).toMatchObject({ name: "main" });
-    const feed = main?.feed;
-    for (const value of [main, feed, feed?.kind === "account" ? feed.credentials : {}])
-      expect(Object.isFrozen(value)).toBe(true);
+  expect(beside).toMatchObject({ accounts: [{ name: "default" }], problems: [] });
+  expect(simulated).toMatchObject({
+    accounts: [{ name: "default", feed: { kind: "simulated" } }, { name: "simulated-2" }],
+    problems: [],
   });
+});
 
-  test("are without the file the one of the variables, or the simulated ones", async () => {
-    const [baseUrl, key] = ["https://api.broker.example", "key"];
-    const polled = {
-      ...{ QUOTES_BASE_URL: baseUrl, QUOTES_CONSUMER_KEY: key, QUOTES_CONSUMER_SECRET: "secret" },
-      ...{ QUOTES_ACCESS_TOKEN: "token", QUOTES_ACCESS_TOKEN_SECRET: "token-secret" },
-    };
-
-    const one = await read(tempDir(), polled);
-    const simulated = await read(join(tempDir(), "nowhere"), { QUOTEKEEPER_SIMULATED_ACCOUNTS: "2" });
-    const beside = await readAccounts(join(jobsDir({ file: "" }), "file"), loadConfig({}, tempDir()));
-
-    expect(one).toMatchObject({
-      accounts: [{ name: "default", feed: { baseUrl, credentials: { consumerKey: key } } }],
-      problems: [],
-    });
-    expect(beside).toMatchObject({ accounts: [{ name: "default" }], problems: [] });
-    expect(simulated).toMatchObject({
-      accounts: [{ name: "default", feed: { kind: "simulated" } }, { name: "simulated-2" }],
-      problems: [],
-    });
+test("an account without a limit has that of QUOTES_LIMIT, so that a lower limit still holds", async () => {
+  const dir = jobsDir({
+    "accounts.yaml": `accounts:\n${accountYaml("main")}${accountYaml("second", { limit: "50" })}`,
   });
+  const env = { ...accountVariables("main", "second"), QUOTES_LIMIT: "30", QUOTES_LIMIT_WINDOW_MS: "1000" };
 
-  test("that name no limit have the one of QUOTES_LIMIT, so that a lower one that somebody has set still holds", async () => {
-    const dir = jobsDir({
-      "accounts.yaml": `accounts:\n${accountYaml("main")}${accountYaml("second", { limit: "50" })}`,
-    });
-    const env = { ...accountVariables("main", "second"), QUOTES_LIMIT: "30", QUOTES_LIMIT_WINDOW_MS: "1000" };
+  const { accounts } = await read(dir, env);
 
-    const { accounts } = await read(dir, env);
-
-    expect(accounts).toMatchObject([
-      { limit: 30, limitGiven: true, limitWindowMs: 1_000 },
-      { limit: 50, limitGiven: true, limitWindowMs: 1_000 },
-    ]);
-  });
+  expect(accounts).toMatchObject([
+    { limit: 30, limitGiven: true, limitWindowMs: 1_000 },
+    { limit: 50, limitGiven: true, limitWindowMs: 1_000 },
+  ]);
 });
 
 const NAME = "expected a name of letters, digits, dots, dashes and underscores, at most 64 of them";
@@ -257,13 +255,13 @@ describe("a secret's file", () => {
   test.each([
     ["that is missing", {}, "cannot be read (ENOENT)"],
     ["that is empty", { "main.key": " \n" }, "is empty"],
-  ])("%s is a problem", async (_name, files: Record<string, string>, problem) => {
+  ])("a secret's file %s is a problem", async (_name, files: Record<string, string>, problem) => {
     expect(await problemsIn(jobsDir({ "accounts.yaml": TEXT, ...files }))).toEqual([
       `accounts.yaml:7: accounts[0].consumerKeyFile names a file that ${problem}`,
     ]);
   });
 
-  test("that is a directory is a problem", async () => {
+  test("a secret's file that is a directory is a problem", async () => {
     const dir = jobsDir({ "accounts.yaml": TEXT });
     mkdirSync(join(dir, "main.key"));
 
@@ -272,7 +270,7 @@ describe("a secret's file", () => {
     ]);
   });
 
-  test("that others may read is a problem, although its directory is closed; a group may", async () => {
+  test("a secret's file that others may read is a problem, although its directory is closed; a group may read it", async () => {
     const dir = jobsDir({ "accounts.yaml": TEXT, "main.key": "key" });
     chmodSync(dir, 0o700);
     chmodSync(join(dir, "main.key"), 0o604);
@@ -351,53 +349,47 @@ describe("beside the settings", () => {
   });
 });
 
-describe("the file itself", () => {
-  test("is there once: under both names it is a problem", async () => {
-    const text = `accounts:\n${accountYaml("main")}`;
+test("accounts.yaml and accounts.yml together are a problem", async () => {
+  const text = `accounts:\n${accountYaml("main")}`;
 
-    expect(await problemsIn(jobsDir({ "accounts.yaml": text, "accounts.yml": text }))).toEqual([
-      "accounts.yml:1: accounts.yaml is here as well: keep one of them",
-    ]);
+  expect(await problemsIn(jobsDir({ "accounts.yaml": text, "accounts.yml": text }))).toEqual([
+    "accounts.yml:1: accounts.yaml is here as well: keep one of them",
+  ]);
+});
+
+test("an accounts file that cannot be read does not pass for none", async () => {
+  const [folder, link] = [jobsDir({}), jobsDir({})];
+  mkdirSync(join(folder, "accounts.yaml"));
+  symlinkSync(join(link, "nowhere"), join(link, "accounts.yaml"));
+
+  expect(await problemsIn(folder)).toEqual(["accounts.yaml:1: the file cannot be read (EISDIR)"]);
+  expect(await problemsIn(link)).toEqual(["accounts.yaml:1: the file cannot be read (ENOENT)"]);
+});
+
+test.each([
+  ["nothing", "", "accounts.yaml:1: the file: expected options, each as name: value"],
+  [
+    "secrets in place of options",
+    "hunter2\n",
+    "accounts.yaml:1: the file has no option of its kind: expected accounts, each as name: value",
+  ],
+  ["an alias", "accounts: *hunter2\n", expect.stringContaining(":1: * stands for another place of the file")],
+  ["an open bracket", "accounts: [hunter2\n", expect.stringMatching(/:\d: this is not YAML: [A-Z_]+$/)],
+  ["a name twice", "accounts: []\naccounts: []\n", "accounts.yaml:2: an option is given twice"],
+])("an accounts file with %s is a problem", async (_name, text, problem) => {
+  expect(await problemsIn(jobsDir({ "accounts.yaml": text }))).toEqual(expect.arrayContaining([problem]));
+});
+
+test("a command that needs accounts refuses an accounts file with problems, and names them all", async () => {
+  const dir = jobsDir({ "accounts.yaml": `accounts:\n${accountYaml("main", { limit: "0" })}` });
+  const missing = join(dir, "nowhere");
+
+  await expect(requireAccounts(dir, loadConfig({}, dir))).rejects.toMatchObject({
+    code: "JOBS_INVALID",
+    exitCode: 2,
+    message: expect.stringMatching(/5 problems in the files of the jobs directory[^]*accounts\.yaml:8: /),
   });
-
-  test("that cannot be read is never taken for none", async () => {
-    const [folder, link] = [jobsDir({}), jobsDir({})];
-    mkdirSync(join(folder, "accounts.yaml"));
-    symlinkSync(join(link, "nowhere"), join(link, "accounts.yaml"));
-
-    expect(await problemsIn(folder)).toEqual(["accounts.yaml:1: the file cannot be read (EISDIR)"]);
-    expect(await problemsIn(link)).toEqual(["accounts.yaml:1: the file cannot be read (ENOENT)"]);
-  });
-
-  test.each([
-    ["nothing", "", "accounts.yaml:1: the file: expected options, each as name: value"],
-    [
-      "secrets in place of options",
-      "hunter2\n",
-      "accounts.yaml:1: the file has no option of its kind: expected accounts, each as name: value",
-    ],
-    [
-      "an alias",
-      "accounts: *hunter2\n",
-      expect.stringContaining(":1: * stands for another place of the file"),
-    ],
-    ["an open bracket", "accounts: [hunter2\n", expect.stringMatching(/:\d: this is not YAML: [A-Z_]+$/)],
-    ["a name twice", "accounts: []\naccounts: []\n", "accounts.yaml:2: an option is given twice"],
-  ])("with %s is a problem", async (_name, text, problem) => {
-    expect(await problemsIn(jobsDir({ "accounts.yaml": text }))).toEqual(expect.arrayContaining([problem]));
-  });
-
-  test("with any problem is refused by whoever needs accounts, with all of them", async () => {
-    const dir = jobsDir({ "accounts.yaml": `accounts:\n${accountYaml("main", { limit: "0" })}` });
-    const missing = join(dir, "nowhere");
-
-    await expect(requireAccounts(dir, loadConfig({}, dir))).rejects.toMatchObject({
-      code: "JOBS_INVALID",
-      exitCode: 2,
-      message: expect.stringMatching(/5 problems in the files of the jobs directory[^]*accounts\.yaml:8: /),
-    });
-    expect(await requireAccounts(missing, loadConfig({}, dir))).toMatchObject([{ name: "default" }]);
-  });
+  expect(await requireAccounts(missing, loadConfig({}, dir))).toMatchObject([{ name: "default" }]);
 });
 
 describe("no secret is told", () => {
@@ -430,7 +422,7 @@ describe("no secret is told", () => {
     (text) => `]${text}\n`,
   ];
 
-  test("wherever it stands in accounts.yaml, and whatever else is wrong there", async () => {
+  test("no problem shows a secret that stands anywhere in accounts.yaml, whatever else is wrong there", async () => {
     const dir = jobsDir({});
     await fc.assert(
       fc.asyncProperty(secret, fc.constantFrom(...slips), async (text, slip) => {
@@ -445,7 +437,7 @@ describe("no secret is told", () => {
     );
   });
 
-  test("that stands in a file or a variable, by a command that ends with problems or without", async () => {
+  test("no command prints a secret that stands in a file or a variable, whether it ends with problems or without", async () => {
     await fc.assert(
       fc.asyncProperty(secret, fc.boolean(), async (text, right) => {
         const dir = jobsDir({

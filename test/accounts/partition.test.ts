@@ -80,159 +80,155 @@ const anyWanted = (account: fc.Arbitrary<string | null>): fc.Arbitrary<Wanted[]>
 
 const anyPin = fc.constantFrom(null, "main", "second", "gone");
 
-describe("for any jobs and accounts", () => {
-  test("the order of jobs, names and accounts does not matter", () => {
-    fc.assert(
-      fc.property(anyWanted(anyPin), anySharers, fc.nat(8), (wanted, sharers, by) => {
-        const turned = <Item>(items: readonly Item[]): Item[] =>
-          [...items.slice(by), ...items.slice(0, by)].reverse();
-        const ownerOf = partition(wanted, sharers, 3);
+test("the order of jobs, names and accounts does not matter", () => {
+  fc.assert(
+    fc.property(anyWanted(anyPin), anySharers, fc.nat(8), (wanted, sharers, by) => {
+      const turned = <Item>(items: readonly Item[]): Item[] =>
+        [...items.slice(by), ...items.slice(0, by)].reverse();
+      const ownerOf = partition(wanted, sharers, 3);
 
-        const other = partition(
-          turned(wanted).map((job) => ({
-            ...job,
-            ...{ symbols: turned(job.symbols), contracts: turned(job.contracts) },
-          })),
-          turned(sharers),
-          3,
-        );
+      const other = partition(
+        turned(wanted).map((job) => ({
+          ...job,
+          ...{ symbols: turned(job.symbols), contracts: turned(job.contracts) },
+        })),
+        turned(sharers),
+        3,
+      );
 
-        const seen = wanted.flatMap((job) => namesOf(job).map((name) => [name, job.delayed] as const));
-        expect(seen.map(([name, delayed]) => other(name, delayed))).toEqual(
-          seen.map(([name, delayed]) => ownerOf(name, delayed)),
-        );
-      }),
-    );
-  });
-
-  test("everything has an owner that takes part, but a watchlist of an absent account", () => {
-    fc.assert(
-      fc.property(anyWanted(anyPin), anySharers, (wanted, sharers) => {
-        const names = sharers.map(({ name }) => name);
-        const ownerOf = partition(wanted, sharers, 3);
-
-        for (const job of wanted)
-          for (const name of namesOf(job)) {
-            const by = wanted.filter((one) => one.delayed === job.delayed && namesOf(one).includes(name));
-            const pins = by.filter(({ account }) => account !== null && names.includes(account));
-            const owner = ownerOf(name, job.delayed);
-            if (pins.length > 0) expect(pins.map(({ account }) => account)).toContain(owner);
-            else if (name === job.watchlist && by.every(({ account }) => account !== null))
-              expect(owner).toBeNull();
-            else expect(names).toContain(owner);
-          }
-      }),
-    );
-  });
-
-  test("no account has more calls than its share of them, rounded up", () => {
-    fc.assert(
-      fc.property(anyWanted(fc.constant(null)), anySharers, (wanted, sharers) => {
-        const ownerOf = partition(wanted, sharers, 3);
-
-        const calls = [...callsOf(wanted, ownerOf, 3).values()].flat();
-        const rate = sharers.reduce((sum, { limit }) => sum + limit, 0);
-        for (const { name, limit } of sharers)
-          expect(calls.filter((owner) => owner === name).length).toBeLessThanOrEqual(
-            Math.ceil((calls.length * limit) / rate),
-          );
-      }),
-    );
-  });
+      const seen = wanted.flatMap((job) => namesOf(job).map((name) => [name, job.delayed] as const));
+      expect(seen.map(([name, delayed]) => other(name, delayed))).toEqual(
+        seen.map(([name, delayed]) => ownerOf(name, delayed)),
+      );
+    }),
+  );
 });
 
-describe("the spread", () => {
-  test("contracts and blocks of 100 symbols go to four accounts of 60 calls in equal parts", () => {
-    const [symbols, contracts] = [named(2_000), named(400, "C:")];
+test("everything has an owner that takes part, but a watchlist of an absent account", () => {
+  fc.assert(
+    fc.property(anyWanted(anyPin), anySharers, (wanted, sharers) => {
+      const names = sharers.map(({ name }) => name);
+      const ownerOf = partition(wanted, sharers, 3);
 
-    const ownerOf = partition([wantedBy("equities", { symbols }), wantedBy("options", { contracts })], FOUR);
+      for (const job of wanted)
+        for (const name of namesOf(job)) {
+          const by = wanted.filter((one) => one.delayed === job.delayed && namesOf(one).includes(name));
+          const pins = by.filter(({ account }) => account !== null && names.includes(account));
+          const owner = ownerOf(name, job.delayed);
+          if (pins.length > 0) expect(pins.map(({ account }) => account)).toContain(owner);
+          else if (name === job.watchlist && by.every(({ account }) => account !== null))
+            expect(owner).toBeNull();
+          else expect(names).toContain(owner);
+        }
+    }),
+  );
+});
 
-    expect(Object.values(shares(symbols, ownerOf))).toEqual([500, 500, 500, 500]);
-    expect(Object.values(shares(contracts, ownerOf))).toEqual([100, 100, 100, 100]);
-  });
+test("no account has more calls than its share of them, rounded up", () => {
+  fc.assert(
+    fc.property(anyWanted(fc.constant(null)), anySharers, (wanted, sharers) => {
+      const ownerOf = partition(wanted, sharers, 3);
 
-  test("an account of twice the calls in half the time has four times as much", () => {
-    const contracts = named(100, "C:");
+      const calls = [...callsOf(wanted, ownerOf, 3).values()].flat();
+      const rate = sharers.reduce((sum, { limit }) => sum + limit, 0);
+      for (const { name, limit } of sharers)
+        expect(calls.filter((owner) => owner === name).length).toBeLessThanOrEqual(
+          Math.ceil((calls.length * limit) / rate),
+        );
+    }),
+  );
+});
 
-    const ownerOf = partition(
-      [wantedBy("options", { contracts })],
-      [sharer("slow"), sharer("quick", 120, 30_000)],
-    );
+test("contracts and blocks of 100 symbols go to four accounts of 60 calls in equal parts", () => {
+  const [symbols, contracts] = [named(2_000), named(400, "C:")];
 
-    expect(shares(contracts, ownerOf)).toEqual({ slow: 20, quick: 80 });
-  });
+  const ownerOf = partition([wantedBy("equities", { symbols }), wantedBy("options", { contracts })], FOUR);
 
-  test("what one job alone wants is spread evenly too, whatever else is due at other times", () => {
-    const minutely = wantedBy("minutely", { contracts: named(240, "M:") });
-    const hourly = wantedBy("hourly", { contracts: named(2_400, "H:") });
+  expect(Object.values(shares(symbols, ownerOf))).toEqual([500, 500, 500, 500]);
+  expect(Object.values(shares(contracts, ownerOf))).toEqual([100, 100, 100, 100]);
+});
 
-    const ownerOf = partition([minutely, hourly], FOUR);
+test("an account of twice the calls in half the time has four times as much", () => {
+  const contracts = named(100, "C:");
 
-    expect(Object.values(shares(minutely.contracts, ownerOf))).toEqual([60, 60, 60, 60]);
-  });
+  const ownerOf = partition(
+    [wantedBy("options", { contracts })],
+    [sharer("slow"), sharer("quick", 120, 30_000)],
+  );
 
-  test("a hundred jobs of one symbol each are spread as evenly as one of a hundred", () => {
-    const names = named(100);
+  expect(shares(contracts, ownerOf)).toEqual({ slow: 20, quick: 80 });
+});
 
-    const ownerOf = partition(
-      names.map((symbol) => wantedBy(`of-${symbol}`, { symbols: [symbol] })),
-      FOUR,
-    );
+test("what one job alone wants is spread evenly too, whatever else is due at other times", () => {
+  const minutely = wantedBy("minutely", { contracts: named(240, "M:") });
+  const hourly = wantedBy("hourly", { contracts: named(2_400, "H:") });
 
-    expect(Object.values(shares(names, ownerOf))).toEqual([25, 25, 25, 25]);
-  });
+  const ownerOf = partition([minutely, hourly], FOUR);
 
-  test("a symbol that two jobs want is asked by one account for both, and no block mixes it with others", () => {
-    const both = named(6, "B");
-    const one = wantedBy("one", { symbols: [...named(6, "A"), ...both] });
-    const two = wantedBy("two", { symbols: [...both, ...named(6, "C")] });
+  expect(Object.values(shares(minutely.contracts, ownerOf))).toEqual([60, 60, 60, 60]);
+});
 
-    const calls = callsOf([one, two], partition([one, two], FOUR, 3), 3);
+test("a hundred jobs of one symbol each are spread as evenly as one of a hundred", () => {
+  const names = named(100);
 
-    expect([...calls].map(([jobs, owners]) => [jobs, owners.length])).toEqual([
-      ["false,one", 2],
-      ["false,one,two", 2],
-      ["false,two", 2],
-    ]);
-  });
+  const ownerOf = partition(
+    names.map((symbol) => wantedBy(`of-${symbol}`, { symbols: [symbol] })),
+    FOUR,
+  );
 
-  test("a symbol list that names a contract asks where the contract is asked", () => {
-    const contracts = named(50, "C:");
-    const wanted = [wantedBy("options", { contracts }), wantedBy("list", { symbols: contracts })];
+  expect(Object.values(shares(names, ownerOf))).toEqual([25, 25, 25, 25]);
+});
 
-    const ownerOf = partition(wanted, FOUR);
+test("a symbol that two jobs want is asked by one account for both, and no block mixes it with others", () => {
+  const both = named(6, "B");
+  const one = wantedBy("one", { symbols: [...named(6, "A"), ...both] });
+  const two = wantedBy("two", { symbols: [...both, ...named(6, "C")] });
 
-    expect(Object.keys(shares(contracts, ownerOf))).toHaveLength(4);
-  });
+  const calls = callsOf([one, two], partition([one, two], FOUR, 3), 3);
 
-  test("what nobody wants has no owner, and without accounts nothing has", () => {
-    const wanted = [wantedBy("equities", { symbols: ["AAPL"] })];
+  expect([...calls].map(([jobs, owners]) => [jobs, owners.length])).toEqual([
+    ["false,one", 2],
+    ["false,one,two", 2],
+    ["false,two", 2],
+  ]);
+});
 
-    expect(partition(wanted, FOUR)("MSFT", false)).toBeNull();
-    expect(partition(wanted, FOUR)("AAPL", true)).toBeNull();
-    expect(partition(wanted, [])("AAPL", false)).toBeNull();
-  });
+test("a symbol list that names a contract asks where the contract is asked", () => {
+  const contracts = named(50, "C:");
+  const wanted = [wantedBy("options", { contracts }), wantedBy("list", { symbols: contracts })];
 
-  test("one account has everything", () => {
-    const wanted = [wantedBy("equities", { symbols: ["AAPL"], account: "gone" })];
+  const ownerOf = partition(wanted, FOUR);
 
-    expect(partition(wanted, [sharer("main")])("AAPL", false)).toBe("main");
-  });
+  expect(Object.keys(shares(contracts, ownerOf))).toHaveLength(4);
+});
 
-  test("collectors of all versions agree: these are the second account's", () => {
-    const wanted = [
-      wantedBy("equities", { symbols: named(8), watchlist: "watchlist DEFAULT" }),
-      wantedBy("options", { contracts: ["AAPL:2026-12-18:CALL:150", "AAPL:2026-12-18:PUT:150"] }),
-    ];
+test("what nobody wants has no owner, and without accounts nothing has", () => {
+  const wanted = [wantedBy("equities", { symbols: ["AAPL"] })];
 
-    const ownerOf = partition(wanted, [sharer("main"), sharer("second", 30)], 2);
+  expect(partition(wanted, FOUR)("MSFT", false)).toBeNull();
+  expect(partition(wanted, FOUR)("AAPL", true)).toBeNull();
+  expect(partition(wanted, [])("AAPL", false)).toBeNull();
+});
 
-    expect(wanted.flatMap(namesOf).filter((name) => ownerOf(name, false) === "second")).toEqual([
-      "S003",
-      "S004",
-      "watchlist DEFAULT",
-    ]);
-  });
+test("one account has everything", () => {
+  const wanted = [wantedBy("equities", { symbols: ["AAPL"], account: "gone" })];
+
+  expect(partition(wanted, [sharer("main")])("AAPL", false)).toBe("main");
+});
+
+test("collectors of all versions give the second account the same names", () => {
+  const wanted = [
+    wantedBy("equities", { symbols: named(8), watchlist: "watchlist DEFAULT" }),
+    wantedBy("options", { contracts: ["AAPL:2026-12-18:CALL:150", "AAPL:2026-12-18:PUT:150"] }),
+  ];
+
+  const ownerOf = partition(wanted, [sharer("main"), sharer("second", 30)], 2);
+
+  expect(wanted.flatMap(namesOf).filter((name) => ownerOf(name, false) === "second")).toEqual([
+    "S003",
+    "S004",
+    "watchlist DEFAULT",
+  ]);
 });
 
 describe("pins", () => {
@@ -250,7 +246,7 @@ describe("pins", () => {
     },
   );
 
-  test("of two pins the higher priority holds, then the job whose name comes first", () => {
+  test("the pin of the job with the higher priority holds, then that of the job whose name comes first", () => {
     const [a, b, c] = [pinned("a", "main"), pinned("b", "second"), pinned("c", "third", 1)];
 
     expect(partition([b, a], FOUR)("AAPL", false)).toBe("main");

@@ -1,7 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { budgetLine } from "../../src/run/statusFacts.ts";
 import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { placeAccounts } from "../../src/archive/ledger/accountRows.ts";
 import { inTransaction } from "../../src/archive/connect/transaction.ts";
@@ -146,17 +145,6 @@ test("a data directory that is a file needs a person, and everything else is sti
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
   expect(stdout).toMatch(/^jobs +ok /m);
   expect(stdout).toMatch(/^journal +ATTENTION JOURNAL_UNREADABLE: .*ENOTDIR/m);
-});
-
-test("status names another program on the account beside the budget", () => {
-  const service = { serviceUsed: 47, serviceLimit: 60, serviceRemaining: 13 };
-  const use = { calls: 27, limit: 60, windowMs: 60_000, ...service };
-
-  expect(budgetLine({ ...use, otherCalls: 20 }).text).toBe(
-    "27 of 60 calls in the last minute; the service counts 47; another program uses about 20 calls a minute on this account",
-  );
-  expect(budgetLine({ ...use, otherCalls: 0 }).text).not.toContain("another program");
-  expect(budgetLine({ ...use, otherCalls: 3, windowMs: 300_000 }).text).toContain("3 calls in 5 min");
 });
 
 test("the next poll is the next slot of the session, and the budget what the last minute used", async () => {

@@ -140,7 +140,7 @@ describe("accounts that come and go while it runs", () => {
     jobOf({ name: "chain", options: contractsOf(100) }),
   ];
 
-  test("one that is new has its share from the next slot on, and one that goes has none", async () => {
+  test("an account that is added has its share from the next slot on, and an account that is removed has none", async () => {
     const world = startFleet({ jobs }, ["main", "second"]);
     await world.until("2026-11-20T14:31:58Z");
 
@@ -164,7 +164,7 @@ describe("accounts that come and go while it runs", () => {
     expectRecounted(world);
   });
 
-  test("what one that goes has not asked for yet, the others ask for in the same slot", async () => {
+  test("the other accounts ask in the same slot for what a removed account has not asked for", async () => {
     const few = [jobOf({ name: "list", symbols: symbolsNamed(100), options: contractsOf(40) })];
     const world = startFleet({ jobs: few, latencyMs: () => 2_000 }, ["main", "second"]);
     await world.until("2026-11-20T14:31:01Z");
@@ -180,7 +180,7 @@ describe("accounts that come and go while it runs", () => {
     expectRecounted(world);
   });
 
-  test("one whose limit was changed goes on with what waits, and counts what it has sent", async () => {
+  test("an account with a changed limit goes on with what waits, and counts what it has sent", async () => {
     const world = startFleet({ jobs, latencyMs: () => 1_000 }, ["main", "second"]);
     await world.until("2026-11-20T14:31:02Z");
 
@@ -199,7 +199,7 @@ describe("accounts that come and go while it runs", () => {
 describe("an account that is drained", () => {
   const jobs = [jobOf({ name: "list", symbols: symbolsNamed(800), options: contractsOf(80) })];
 
-  test("is asked no more from the next slot on, and the others have its share", async () => {
+  test("a drained account makes no calls from the next slot on, and the others have its share", async () => {
     const world = startFleet({ jobs });
     await world.until("2026-11-20T14:31:30Z");
 
@@ -220,7 +220,7 @@ describe("an account that is drained", () => {
     expect([...askers(world, "14:35").values()].flat()).toContain("second");
   });
 
-  test("is missed where nobody else has what it is pinned to: its watchlist", async () => {
+  test("a watchlist that is pinned to a drained account is missed", async () => {
     const lists = [jobOf({ name: "mine", watchlist: "MINE", account: "second" })];
     const world = startFleet({ jobs: lists });
     await world.until("2026-11-20T14:30:30Z");
@@ -238,7 +238,7 @@ describe("an account that is drained", () => {
 describe("an account that the service refuses", () => {
   const jobs = [jobOf({ name: "list", symbols: symbolsNamed(800), options: contractsOf(80) })];
 
-  test("loses nothing: others ask in the same slot, then have its share; it is tried again, and comes back", async () => {
+  test("an account that the service refuses loses nothing: others ask in the same slot, then have its share; it is tried again, and comes back", async () => {
     let [from, to] = [Infinity, Infinity];
     const world = startFleet({
       jobs,
@@ -269,7 +269,7 @@ describe("an account that the service refuses", () => {
     expectRecounted(world);
   });
 
-  test("is asked as before as soon as it comes with other credentials", async () => {
+  test("a refused account makes its calls again as soon as it has other credentials", async () => {
     let right = false;
     const world = startFleet({
       jobs,
@@ -289,7 +289,7 @@ describe("an account that the service refuses", () => {
     expectRecounted(world);
   });
 
-  test("is missed as unauthorized where all are refused, and all go on trying", async () => {
+  test("everything is missed as unauthorized while the service refuses all accounts, and all go on trying", async () => {
     const world = startFleet({ jobs, respond: () => failure("unauthorized") });
 
     await world.until("2026-11-20T14:35:30Z");

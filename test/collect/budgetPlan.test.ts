@@ -28,57 +28,55 @@ function starvedShares({ jobs }: BudgetPlan): Record<string, number> {
   return Object.fromEntries(jobs.map(({ job, due, starved }) => [job, Math.round((100 * starved) / due)]));
 }
 
-describe("jobs that fit", () => {
-  test("250 symbols a minute are three calls of up to 100, and a pass of three seconds", () => {
-    const plan = planBudget(everyMinutes(1, { name: "equities", symbols: symbolsNamed(250) }), LIMIT, 100);
+test("250 symbols a minute are three calls of up to 100, and a pass of three seconds", () => {
+  const plan = planBudget(everyMinutes(1, { name: "equities", symbols: symbolsNamed(250) }), LIMIT, 100);
 
-    expect(plan).toMatchObject({ fits: true, callsPerPass: 3, passMs: 3_000, fullPassMs: 2_000 });
-    expect(plan.jobs).toEqual([{ job: "equities", slots: 60, instruments: 250, due: 15_000, starved: 0 }]);
-    expect(plan.slots[0]).toEqual({ at: new Date(OPEN_MS), calls: 3, doneMs: 2_000 });
-  });
+  expect(plan).toMatchObject({ fits: true, callsPerPass: 3, passMs: 3_000, fullPassMs: 2_000 });
+  expect(plan.jobs).toEqual([{ job: "equities", slots: 60, instruments: 250, due: 15_000, starved: 0 }]);
+  expect(plan.slots[0]).toEqual({ at: new Date(OPEN_MS), calls: 3, doneMs: 2_000 });
+});
 
-  test("60 option contracts a minute take the whole budget and fit", () => {
-    const plan = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(60) }), LIMIT, 100);
+test("60 option contracts a minute take the whole budget and fit", () => {
+  const plan = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(60) }), LIMIT, 100);
 
-    expect(plan).toMatchObject({ fits: true, callsPerPass: 60, fitsEveryMs: MINUTE_MS });
-  });
+  expect(plan).toMatchObject({ fits: true, callsPerPass: 60, fitsEveryMs: MINUTE_MS });
+});
 
-  test("of what takes the whole budget the hundredth is missed that the governor does not promise to use", () => {
-    const whole = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(60) }), LIMIT, 100);
-    const nearly = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(59) }), LIMIT, 100);
+test("jobs that take the whole budget miss the hundredth that the governor does not promise to use", () => {
+  const whole = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(60) }), LIMIT, 100);
+  const nearly = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(59) }), LIMIT, 100);
 
-    expect(whole.missedAtReach).toBe(36);
-    expect(nearly.missedAtReach).toBe(0);
-  });
+  expect(whole.missedAtReach).toBe(36);
+  expect(nearly.missedAtReach).toBe(0);
+});
 
-  test("240 contracts every five minutes fit beside one call a minute, though no minute has room for them", () => {
-    const due = [
-      ...everyMinutes(5, { name: "chain", contracts: contractsOf(240) }),
-      ...everyMinutes(1, { name: "equities", priority: 5, symbols: symbolsNamed(80) }),
-    ];
+test("240 contracts every five minutes fit beside one call a minute, though no minute has room for them", () => {
+  const due = [
+    ...everyMinutes(5, { name: "chain", contracts: contractsOf(240) }),
+    ...everyMinutes(1, { name: "equities", priority: 5, symbols: symbolsNamed(80) }),
+  ];
 
-    const plan = planBudget(due, LIMIT, 100);
+  const plan = planBudget(due, LIMIT, 100);
 
-    expect(plan).toMatchObject({ fits: true, callsPerPass: 241 });
-    // The urgent call leaves before what still waits.
-    expect(plan.slots[1]).toEqual({ at: new Date(OPEN_MS + MINUTE_MS), calls: 1, doneMs: 0 });
-  });
+  expect(plan).toMatchObject({ fits: true, callsPerPass: 241 });
+  // The urgent call leaves before what still waits.
+  expect(plan.slots[1]).toEqual({ at: new Date(OPEN_MS + MINUTE_MS), calls: 1, doneMs: 0 });
+});
 
-  test("a day without a slot costs nothing", () => {
-    expect(planBudget([], LIMIT, 100)).toMatchObject({ slots: [], jobs: [], callsPerPass: 0, fits: true });
-  });
+test("a day without a slot costs nothing", () => {
+  expect(planBudget([], LIMIT, 100)).toMatchObject({ slots: [], jobs: [], callsPerPass: 0, fits: true });
+});
 
-  test("a symbol that two jobs name is one call's, and both jobs are served by it", () => {
-    const due = [
-      ...everyMinutes(1, { name: "one", symbols: symbolsNamed(100) }),
-      ...everyMinutes(1, { name: "other", symbols: symbolsNamed(100) }),
-    ];
+test("a symbol that two jobs name is one call's, and both jobs are served by it", () => {
+  const due = [
+    ...everyMinutes(1, { name: "one", symbols: symbolsNamed(100) }),
+    ...everyMinutes(1, { name: "other", symbols: symbolsNamed(100) }),
+  ];
 
-    const plan = planBudget(due, LIMIT, 100);
+  const plan = planBudget(due, LIMIT, 100);
 
-    expect(plan.callsPerPass).toBe(1);
-    expect(plan.fits).toBe(true);
-  });
+  expect(plan.callsPerPass).toBe(1);
+  expect(plan.fits).toBe(true);
 });
 
 describe("jobs at slots of their own", () => {
@@ -87,7 +85,7 @@ describe("jobs at slots of their own", () => {
   const options = dueJob({ name: "options", slotMs: OPEN_MS + HALF_MINUTE_MS, contracts: contractsOf(2) });
   const later = dueJob({ name: "options", slotMs: OPEN_MS + MINUTE_MS, contracts: contractsOf(4) });
 
-  test("make the calls of each slot, in order of time whatever order they are given in", () => {
+  test("the plan has the calls of each slot in order of time, whatever order the jobs are given in", () => {
     const plan = planBudget([later, options, equities], LIMIT, 2);
 
     expect(plan.slots).toEqual([
@@ -101,12 +99,12 @@ describe("jobs at slots of their own", () => {
     ]);
   });
 
-  test("name the calls of the fullest slot, of slots alike those of the first", () => {
+  test("the plan names the calls of the fullest slot, of slots alike those of the first", () => {
     expect(planBudget([equities, options], LIMIT, 2).batches).toEqual(["AAPL, MSFT", "IBM"]);
     expect(planBudget([equities, later], LIMIT, 2).batches).toHaveLength(4);
   });
 
-  test("are not done when some of a slot never leave, though others of it leave later", () => {
+  test("a slot is not done when some of its calls never leave, though others leave later", () => {
     const short = dueJob({
       name: "short",
       priority: 9,
@@ -124,7 +122,7 @@ describe("jobs at slots of their own", () => {
     expect(plan.slots).toEqual([{ at: new Date(OPEN_MS), calls: 50, doneMs: null }]);
   });
 
-  test("starve alone when another job still wants the same symbol", () => {
+  test("a job starves alone when another job still wants the same symbol", () => {
     const urgent = { name: "urgent", priority: 9, slotMs: OPEN_MS, contracts: contractsOf(40) };
     const due = [
       dueJob(urgent),
@@ -136,69 +134,67 @@ describe("jobs at slots of their own", () => {
   });
 });
 
-describe("jobs over the budget", () => {
-  test("of 200 option contracts every minute 70 % starve, all of them in turn, and every 4 minutes they fit", () => {
-    const plan = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(200) }), LIMIT, 100);
+test("200 option contracts every minute starve by 70 %, all of them in turn; every 4 minutes they fit", () => {
+  const plan = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(200) }), LIMIT, 100);
 
-    expect(plan).toMatchObject({ fits: false, missedAtReach: 0 });
-    expect(starvedShares(plan)).toEqual({ options: 70 });
-    expect(plan.fullPassMs).toBeGreaterThan(3 * MINUTE_MS);
-    expect(plan.fullPassMs).toBeLessThan(4 * MINUTE_MS);
-    expect(plan.fitsEveryMs).toBe(4 * MINUTE_MS);
-  });
+  expect(plan).toMatchObject({ fits: false, missedAtReach: 0 });
+  expect(starvedShares(plan)).toEqual({ options: 70 });
+  expect(plan.fullPassMs).toBeGreaterThan(3 * MINUTE_MS);
+  expect(plan.fullPassMs).toBeLessThan(4 * MINUTE_MS);
+  expect(plan.fitsEveryMs).toBe(4 * MINUTE_MS);
+});
 
-  test("the job of lower priority starves first, and its own shortest interval is named", () => {
-    const due = [
-      ...everyMinutes(1, { name: "urgent", priority: 9, contracts: contractsOf(40, "AAPL") }),
-      ...everyMinutes(1, { name: "patient", priority: 1, contracts: contractsOf(40, "MSFT") }),
-    ];
+test("the job of lower priority starves first, and its own shortest interval is named", () => {
+  const due = [
+    ...everyMinutes(1, { name: "urgent", priority: 9, contracts: contractsOf(40, "AAPL") }),
+    ...everyMinutes(1, { name: "patient", priority: 1, contracts: contractsOf(40, "MSFT") }),
+  ];
 
-    const plan = planBudget(due, LIMIT, 100);
+  const plan = planBudget(due, LIMIT, 100);
 
-    expect(starvedShares(plan)).toEqual({ urgent: 0, patient: 50 });
-    expect(plan.starving).toEqual(["patient"]);
-    expect(plan.fitsEveryMs).toBe(2 * MINUTE_MS);
-  });
+  expect(starvedShares(plan)).toEqual({ urgent: 0, patient: 50 });
+  expect(plan.starving).toEqual(["patient"]);
+  expect(plan.fitsEveryMs).toBe(2 * MINUTE_MS);
+});
 
-  test("the interval is found whatever order the slots are given in, and a slot that comes just after it counts", () => {
-    const due = [
-      ...everyMinutes(2, { name: "urgent", priority: 9, contracts: contractsOf(80, "AAPL") }),
-      ...everyMinutes(2, { name: "patient", priority: 1, contracts: contractsOf(60, "MSFT") }),
-    ];
+test("the shortest interval that fits is found whatever order the slots are given in, and a slot that comes just after it counts", () => {
+  const due = [
+    ...everyMinutes(2, { name: "urgent", priority: 9, contracts: contractsOf(80, "AAPL") }),
+    ...everyMinutes(2, { name: "patient", priority: 1, contracts: contractsOf(60, "MSFT") }),
+  ];
 
-    // Each two minutes have room for 40 of the 60; every three minutes means every four, of slots two minutes apart.
-    expect(planBudget(due, LIMIT, 100).fitsEveryMs).toBe(3 * MINUTE_MS);
-    expect(planBudget(due.toReversed(), LIMIT, 100).fitsEveryMs).toBe(3 * MINUTE_MS);
-  });
+  // Each two minutes have room for 40 of the 60; every three minutes means every four, of slots two minutes apart.
+  expect(planBudget(due, LIMIT, 100).fitsEveryMs).toBe(3 * MINUTE_MS);
+  expect(planBudget(due.toReversed(), LIMIT, 100).fitsEveryMs).toBe(3 * MINUTE_MS);
+});
 
-  test("of two jobs of one priority that are too much together, both starve alike", () => {
-    const due = [
-      ...everyMinutes(1, { name: "one", contracts: contractsOf(60, "AAPL") }),
-      ...everyMinutes(1, { name: "other", contracts: contractsOf(60, "MSFT") }),
-    ];
+test("two jobs of one priority that are too much together starve alike", () => {
+  const due = [
+    ...everyMinutes(1, { name: "one", contracts: contractsOf(60, "AAPL") }),
+    ...everyMinutes(1, { name: "other", contracts: contractsOf(60, "MSFT") }),
+  ];
 
-    const shares = starvedShares(planBudget(due, LIMIT, 100));
+  const shares = starvedShares(planBudget(due, LIMIT, 100));
 
-    expect(shares["one"]).toBeGreaterThan(45);
-    expect(shares["other"]).toBeGreaterThan(45);
-  });
+  expect(shares["one"]).toBeGreaterThan(45);
+  expect(shares["other"]).toBeGreaterThan(45);
+});
 
-  test("what would not fit even once an hour is said to fit at no interval", () => {
-    const due = everyMinutes(1, { name: "all", contracts: contractsOf(350) });
+test("what would not fit even once an hour is said to fit at no interval", () => {
+  const due = everyMinutes(1, { name: "all", contracts: contractsOf(350) });
 
-    const plan = planBudget(due, { limit: 5, windowMs: 60_000 }, 100);
+  const plan = planBudget(due, { limit: 5, windowMs: 60_000 }, 100);
 
-    expect(plan.fitsEveryMs).toBeNull();
-    expect(plan.fullPassMs).toBeNull();
-  });
+  expect(plan.fitsEveryMs).toBeNull();
+  expect(plan.fullPassMs).toBeNull();
+});
 
-  test("a poll that has not left when the session closes is starved, whenever the next slot is", () => {
-    const due = [
-      dueJob({ name: "close", slotMs: OPEN_MS, deadlineMs: OPEN_MS + 30_000, contracts: contractsOf(60) }),
-    ];
+test("a poll that has not left when the session closes is starved, whenever the next slot is", () => {
+  const due = [
+    dueJob({ name: "close", slotMs: OPEN_MS, deadlineMs: OPEN_MS + 30_000, contracts: contractsOf(60) }),
+  ];
 
-    expect(starvedShares(planBudget(due, LIMIT, 100))).toEqual({ close: 50 });
-  });
+  expect(starvedShares(planBudget(due, LIMIT, 100))).toEqual({ close: 50 });
 });
 
 test("what would fit every 20 minutes does not in a whole session, whose last slot would have ten before the close", () => {

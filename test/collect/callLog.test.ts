@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { type CallLog, openCallLog, readCalls } from "../../src/collect/callLog.ts";
 import { createTestClock } from "../support/clock.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -44,77 +44,75 @@ function filesOf(dataDir: string): string[] {
   return readdirSync(join(dataDir, "calls")).map((name) => join(dataDir, "calls", name));
 }
 
-describe("a run that begins after a kill", () => {
-  test("knows of each call when it left and when it was answered, and which have no answer", () => {
-    const machine = machineAt(tempDir());
-    const killed = machine.run();
-    const answered = killed.leaves("a");
-    machine.clock.advance(200);
-    answered();
-    machine.clock.advance(800);
-    killed.leaves("b");
-    machine.clock.advance(5_000);
+test("a run after a kill knows of each call when it left and when it was answered, and which have no answer", () => {
+  const machine = machineAt(tempDir());
+  const killed = machine.run();
+  const answered = killed.leaves("a");
+  machine.clock.advance(200);
+  answered();
+  machine.clock.advance(800);
+  killed.leaves("b");
+  machine.clock.advance(5_000);
 
-    const { calls, certain, requestIds } = machine.read();
+  const { calls, certain, requestIds } = machine.read();
 
-    // Ages are told a hundredth of a second too young, never too old.
-    expect(calls).toEqual([
-      { sentAgoMs: 5_990, answeredAgoMs: 5_790 },
-      { sentAgoMs: 4_990, answeredAgoMs: null },
-    ]);
-    expect(certain).toBe(true);
-    expect([...requestIds]).toEqual(["a", "b"]);
-  });
+  // Ages are told a hundredth of a second too young, never too old.
+  expect(calls).toEqual([
+    { sentAgoMs: 5_990, answeredAgoMs: 5_790 },
+    { sentAgoMs: 4_990, answeredAgoMs: null },
+  ]);
+  expect(certain).toBe(true);
+  expect([...requestIds]).toEqual(["a", "b"]);
+});
 
-  test.each(["2026-11-20T21:00:00.000Z", "2026-11-21T09:00:00.000Z"])(
-    "knows the ages although the wall clock was set to %s meanwhile, and what the clock would show",
-    (wall) => {
-      const machine = machineAt(tempDir());
-      machine.run().leaves("a")();
-      machine.clock.advance(3_000);
-      machine.clock.setTo(wall);
-
-      const { calls, certain, thenNow } = machine.read();
-
-      expect(calls).toEqual([{ sentAgoMs: 2_990, answeredAgoMs: 2_990 }]);
-      expect(certain).toBe(true);
-      expect(thenNow.toISOString()).toBe("2026-11-20T22:50:03.000Z");
-    },
-  );
-
-  test.each([
-    ["in another boot", "boot-2"],
-    ["on a system that does not name its boots", null],
-    ["in a container whose uptime began anew", "boot-1"],
-  ])("%s goes by the wall clock, and says that it is not certain", (_where, bootId) => {
+test.each(["2026-11-20T21:00:00.000Z", "2026-11-21T09:00:00.000Z"])(
+  "a run after a kill knows the ages of calls although the wall clock was set to %s meanwhile, and what the clock would show",
+  (wall) => {
     const machine = machineAt(tempDir());
     machine.run().leaves("a")();
     machine.clock.advance(3_000);
-    machine.boot(bootId);
+    machine.clock.setTo(wall);
 
     const { calls, certain, thenNow } = machine.read();
 
-    expect(calls).toEqual([{ sentAgoMs: 3_000, answeredAgoMs: 3_000 }]);
-    expect(certain).toBe(false);
-    expect(thenNow).toEqual(machine.clock.now());
-  });
+    expect(calls).toEqual([{ sentAgoMs: 2_990, answeredAgoMs: 2_990 }]);
+    expect(certain).toBe(true);
+    expect(thenNow.toISOString()).toBe("2026-11-20T22:50:03.000Z");
+  },
+);
 
-  test("knows how long nothing may be sent, until that has passed", () => {
-    const machine = machineAt(tempDir());
-    machine.run().closed(300_000);
-    machine.clock.advance(120_000);
-    machine.run();
+test.each([
+  ["in another boot", "boot-2"],
+  ["on a system that does not name its boots", null],
+  ["in a container whose uptime began anew", "boot-1"],
+])("a run after a kill %s goes by the wall clock, and says that it is not certain", (_where, bootId) => {
+  const machine = machineAt(tempDir());
+  machine.run().leaves("a")();
+  machine.clock.advance(3_000);
+  machine.boot(bootId);
 
-    expect(machine.read().closedForMs).toBe(180_000);
-    machine.clock.advance(180_000);
-    expect(machine.read().closedForMs).toBe(0);
-  });
+  const { calls, certain, thenNow } = machine.read();
 
-  test("in another data directory knows nothing", () => {
-    machineAt(tempDir()).run().leaves("a");
+  expect(calls).toEqual([{ sentAgoMs: 3_000, answeredAgoMs: 3_000 }]);
+  expect(certain).toBe(false);
+  expect(thenNow).toEqual(machine.clock.now());
+});
 
-    expect(machineAt(tempDir()).read()).toMatchObject({ calls: [], closedForMs: 0, certain: true });
-  });
+test("a run after a kill knows how long nothing may be sent, until that has passed", () => {
+  const machine = machineAt(tempDir());
+  machine.run().closed(300_000);
+  machine.clock.advance(120_000);
+  machine.run();
+
+  expect(machine.read().closedForMs).toBe(180_000);
+  machine.clock.advance(180_000);
+  expect(machine.read().closedForMs).toBe(0);
+});
+
+test("a run with another data directory knows no earlier calls", () => {
+  machineAt(tempDir()).run().leaves("a");
+
+  expect(machineAt(tempDir()).read()).toMatchObject({ calls: [], closedForMs: 0, certain: true });
 });
 
 test("two processes beside each other know each other's calls", () => {

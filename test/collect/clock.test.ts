@@ -84,253 +84,247 @@ function repeats(instants: readonly unknown[]): number {
   return instants.length - new Set(instants).size;
 }
 
-describe("the wall clock is set back", () => {
-  test.each([60_000, 90_000, HOUR])(
-    "by %d ms: a call leaves within two seconds, polling keeps its pace, and every slot has its account",
-    async (backMs) => {
-      const world = startWorld({ start: START, jobs: PAIR });
-      await world.pass(10.5 * MINUTE_MS);
-
-      world.moveClock(-backMs);
-      const movedMs = world.clock.monotonicMs();
-      await world.pass(70 * MINUTE_MS + 30_500);
-
-      const next = world.calls.find(({ afterMs }) => afterMs >= movedMs);
-      expect((next?.afterMs ?? Infinity) - movedMs).toBeLessThanOrEqual(WITHIN_MS);
-      expect(longestPauseMs(world.calls, world.clock.monotonicMs())).toBeLessThanOrEqual(
-        MINUTE_MS + WITHIN_MS,
-      );
-      expect(stepsOf(world.notes)).toEqual([{ kind: "set_back", stepMs: -backMs }]);
-      expectRecount(world, "pair");
-      const slots = [...merged(entriesOf(world.notes)).values()];
-      expect(slots.every(({ missed }) => missed.size === 0)).toBe(true);
-      expect(slots.length).toBeGreaterThanOrEqual(80 - Math.ceil(backMs / MINUTE_MS));
-      expect(repeats(world.calls.map(({ observedAt }) => observedAt))).toBe(0);
-    },
-  );
-
-  test("by an hour: a job of every ten seconds keeps its pace as well", async () => {
-    const jobs = [jobOf({ name: "often", symbols: ["AAPL"], schedule: "*/10 * * * * *" })];
-    const world = startWorld({ start: START, jobs });
-    await world.pass(95_000);
-
-    world.moveClock(-HOUR);
-    await world.pass(5 * MINUTE_MS);
-
-    expect(longestPauseMs(world.calls, world.clock.monotonicMs())).toBeLessThanOrEqual(10_000 + WITHIN_MS);
-    expect(entryAt(world.notes, "13:31:40")).toMatchObject({ due: ["AAPL"], misses: [] });
-  });
-
-  test("what had not left for slots that lie ahead now is missed as down at once; what is under way still counts", async () => {
-    const jobs = [jobOf({ name: "options", options: contractsOf(150) })];
-    const world = startWorld({ start: START, jobs, latencyMs: () => 3_000 });
-    await world.pass(20_000);
-    const left = world.calls.length;
-
-    world.moveClock(-HOUR);
-    await world.pass(5_000);
-
-    const entry = entryAt(world.notes, "14:30");
-    const sent = world.calls.filter(({ planned }) => planned.slotAt?.includes("T14:30"));
-    expect(left).toBeGreaterThan(6);
-    expect(reasonsOf(entry)).toEqual({ down: 150 - sent.length });
-    expect(sent.some(({ answeredAt }) => (answeredAt ?? Infinity) < Date.parse(START))).toBe(true);
-    expect(addsUp(entriesOf(world.notes))).toBe(true);
-    expect(world.calls.slice(left).length).toBeGreaterThan(0);
-  });
-
-  test("what was refused and waits for the budget is settled at once as well", async () => {
-    const jobs = [jobOf({ name: "daily", options: contractsOf(3), schedule: "*/30 * * * *" })];
-    const world = startWorld({ start: START, jobs, respond: () => failure("quota_fault") });
-    await world.pass(5_000);
-
-    world.moveClock(-48 * HOUR);
-    await world.pass(2_000);
-
-    expect(reasonsOf(entryAt(world.notes, "14:30"))).toEqual({ down: 3 });
-  });
-
-  test.each([
-    { first: "fails before the second is answered", firstMs: 25_000, secondMs: 10_000 },
-    { first: "fails after the second is answered", firstMs: 25_000, secondMs: 200 },
-  ])(
-    "and a slot comes again while its first call is under way, which $first: one account, stored",
-    async (its) => {
-      const isFirst = ({ afterMs }: SeenCall): boolean => afterMs > 29_000 && afterMs < 31_000;
-      const world = startWorld({
-        ...{ start: "2026-11-20T14:30:30Z", jobs: [jobOf({ name: "one", symbols: ["AAPL"] })] },
-        latencyMs: (call) => ({ 1: its.firstMs, 3: its.secondMs })[call] ?? 200,
-        respond: (call) => (isFirst(call) ? failure("malformed") : quotesFor(call.planned)),
-      });
-      await world.until("2026-11-20T14:31:10Z");
-
-      world.moveClock(-20_000);
-      await world.until("2026-11-20T14:31:50Z");
-
-      const accounts = entriesOf(world.notes).filter(({ slotAt }) => slotAt.includes("14:31"));
-      expect(accounts).toEqual([
-        { job: "one", slotAt: "2026-11-20T14:31:00.000000Z", due: ["AAPL"], misses: [] },
-      ]);
-    },
-  );
-
-  test("an instrument that nobody knows rests no longer than it was to, and none is passed over for having been seen", async () => {
-    const jobs = [jobOf({ name: "options", options: contractsOf(25) })];
-    const lost = "AAPL:2026-12-18:CALL:1";
-    const world = startWorld({
-      ...{ start: START, jobs, governor: { limit: 10, windowMs: MINUTE_MS } },
-      respond: ({ planned }) => quotesFor(planned, { unknown: [lost] }),
-    });
-    await world.pass(5.5 * MINUTE_MS);
-    const before = world.calls.length;
-
-    world.moveClock(-HOUR);
-    await world.pass(10 * MINUTE_MS);
-
-    const asked = new Map<string, number>();
-    for (const { names } of world.calls.slice(before)) {
-      const [name = ""] = names;
-      asked.set(name, (asked.get(name) ?? 0) + 1);
-    }
-    expect(asked.get(lost)).toBeGreaterThanOrEqual(1);
-    asked.delete(lost);
-    expect(asked.size).toBe(24);
-    // What was answered in the second before anybody noticed may come once more.
-    expect(Math.max(...asked.values()) - Math.min(...asked.values())).toBeLessThanOrEqual(2);
-  });
-
-  test("a symbol that makes its call fail is looked for as soon as it was to be", async () => {
-    const jobs = [jobOf({ name: "list", symbols: ["BAD", ...symbolsNamed(3)] })];
-    let recovered = false;
-    const world = startWorld({
-      ...{ start: START, jobs },
-      respond: ({ planned, names }) =>
-        recovered && !names.includes("BAD") ? quotesFor(planned) : failure("malformed"),
-    });
-    await world.pass(30_000);
-    recovered = true;
-
-    world.moveClock(-HOUR);
-    await world.pass(10 * MINUTE_MS);
-
-    expect(reasonsOf(entryAt(world.notes, "13:39"))).toEqual({ malformed: 1 });
-  });
-
-  test("a service that refuses the timestamps of then is asked once more at once, by its own clock", async () => {
-    let refused = 0;
-    const world = startWorld({
-      ...{ start: START, jobs: PAIR },
-      respond: ({ planned, sentAt }) =>
-        sentAt < Date.parse(START) && (refused += 1) === 1 ? failure("unauthorized") : quotesFor(planned),
-      headers: ({ afterMs }) => ({ date: new Date(Date.parse(START) + afterMs).toUTCString() }),
-    });
-    await world.pass(2.5 * MINUTE_MS);
-
-    world.moveClock(-HOUR);
-    await world.pass(2 * MINUTE_MS);
-
-    expect(refused).toBeGreaterThan(1);
-    expect(reasonsOf(entryAt(world.notes, "13:32"))).toEqual({});
-    expectRecount(world, "pair");
-  });
-
-  test("and job files change before anybody has noticed: polling goes on", async () => {
+test.each([60_000, 90_000, HOUR])(
+  "a wall clock set back by %d ms: a call leaves within two seconds, polling keeps its pace, and every slot has its account",
+  async (backMs) => {
     const world = startWorld({ start: START, jobs: PAIR });
-    await world.pass(2.5 * MINUTE_MS);
+    await world.pass(10.5 * MINUTE_MS);
 
-    world.moveClock(-HOUR);
-    world.collector.replaceJobs(
-      [jobOf({ name: "other", symbols: ["IBM"], schedule: "*/10 * * * * *" })],
-      alwaysOpen,
-      createCalendar(),
-    );
-    await world.pass(2 * MINUTE_MS);
+    world.moveClock(-backMs);
+    const movedMs = world.clock.monotonicMs();
+    await world.pass(70 * MINUTE_MS + 30_500);
 
-    expect(stepsOf(world.notes)).toEqual([{ kind: "set_back", stepMs: -HOUR }]);
-    expect(entryAt(world.notes, "13:33:00", "other")).toMatchObject({ misses: [] });
-    // What became due before they came was the jobs' before.
-    expect(entriesOf(world.notes, "other").every(({ misses }) => misses.length === 0)).toBe(true);
-  });
+    const next = world.calls.find(({ afterMs }) => afterMs >= movedMs);
+    expect((next?.afterMs ?? Infinity) - movedMs).toBeLessThanOrEqual(WITHIN_MS);
+    expect(longestPauseMs(world.calls, world.clock.monotonicMs())).toBeLessThanOrEqual(MINUTE_MS + WITHIN_MS);
+    expect(stepsOf(world.notes)).toEqual([{ kind: "set_back", stepMs: -backMs }]);
+    expectRecount(world, "pair");
+    const slots = [...merged(entriesOf(world.notes)).values()];
+    expect(slots.every(({ missed }) => missed.size === 0)).toBe(true);
+    expect(slots.length).toBeGreaterThanOrEqual(80 - Math.ceil(backMs / MINUTE_MS));
+    expect(repeats(world.calls.map(({ observedAt }) => observedAt))).toBe(0);
+  },
+);
+
+test("a job of every ten seconds keeps its pace when the wall clock is set back by an hour", async () => {
+  const jobs = [jobOf({ name: "often", symbols: ["AAPL"], schedule: "*/10 * * * * *" })];
+  const world = startWorld({ start: START, jobs });
+  await world.pass(95_000);
+
+  world.moveClock(-HOUR);
+  await world.pass(5 * MINUTE_MS);
+
+  expect(longestPauseMs(world.calls, world.clock.monotonicMs())).toBeLessThanOrEqual(10_000 + WITHIN_MS);
+  expect(entryAt(world.notes, "13:31:40")).toMatchObject({ due: ["AAPL"], misses: [] });
 });
 
-describe("the wall clock is set forward", () => {
-  test.each([90_000, HOUR])(
-    "by %d ms: the slots in between are down, and polling goes on within two seconds",
-    async (onMs) => {
-      const world = startWorld({ start: START, jobs: PAIR });
-      await world.pass(2.5 * MINUTE_MS);
+test("setting the wall clock back counts what had not left for slots that lie ahead now as down at once; what is under way still counts", async () => {
+  const jobs = [jobOf({ name: "options", options: contractsOf(150) })];
+  const world = startWorld({ start: START, jobs, latencyMs: () => 3_000 });
+  await world.pass(20_000);
+  const left = world.calls.length;
 
-      world.moveClock(onMs);
-      const movedMs = world.clock.monotonicMs();
-      await world.pass(5 * MINUTE_MS);
+  world.moveClock(-HOUR);
+  await world.pass(5_000);
 
-      const next = world.calls.find(({ afterMs }) => afterMs >= movedMs);
-      expect((next?.afterMs ?? Infinity) - movedMs).toBeLessThanOrEqual(WITHIN_MS);
-      expect(stepsOf(world.notes)).toEqual([{ kind: "set_forward", stepMs: onMs }]);
-      expectRecount(world, "pair");
-      const slots = merged(entriesOf(world.notes));
-      const down = [...slots.values()].filter(({ missed }) => missed.size === 2).length;
-      expect(down).toBe(Math.floor((30_000 + onMs) / MINUTE_MS) - 1);
-      const endMs = world.clock.now().getTime();
-      for (let at = Date.parse(START); at < endMs - MINUTE_MS; at += MINUTE_MS)
-        expect([...slots.keys()]).toContain(`pair ${new Date(at).toISOString().slice(0, 19)}`);
-    },
-  );
+  const entry = entryAt(world.notes, "14:30");
+  const sent = world.calls.filter(({ planned }) => planned.slotAt?.includes("T14:30"));
+  expect(left).toBeGreaterThan(6);
+  expect(reasonsOf(entry)).toEqual({ down: 150 - sent.length });
+  expect(sent.some(({ answeredAt }) => (answeredAt ?? Infinity) < Date.parse(START))).toBe(true);
+  expect(addsUp(entriesOf(world.notes))).toBe(true);
+  expect(world.calls.slice(left).length).toBeGreaterThan(0);
+});
 
-  test("and what was signed by the clock before is refused once: it is asked once more at once, and only then", async () => {
-    let refusals = 0;
-    let revoked = false;
+test("setting the wall clock back records at once what was refused and waits for the budget", async () => {
+  const jobs = [jobOf({ name: "daily", options: contractsOf(3), schedule: "*/30 * * * *" })];
+  const world = startWorld({ start: START, jobs, respond: () => failure("quota_fault") });
+  await world.pass(5_000);
+
+  world.moveClock(-48 * HOUR);
+  await world.pass(2_000);
+
+  expect(reasonsOf(entryAt(world.notes, "14:30"))).toEqual({ down: 3 });
+});
+
+test.each([
+  { first: "fails before the second is answered", firstMs: 25_000, secondMs: 10_000 },
+  { first: "fails after the second is answered", firstMs: 25_000, secondMs: 200 },
+])(
+  "a slot that comes again by a clock set back, while its first call is under way, which $first, has one account, stored",
+  async (its) => {
+    const isFirst = ({ afterMs }: SeenCall): boolean => afterMs > 29_000 && afterMs < 31_000;
     const world = startWorld({
-      ...{ start: START, jobs: PAIR },
-      respond: ({ planned, sentAt }) =>
-        revoked || (sentAt > Date.parse("2026-11-20T15:00:00Z") && (refusals += 1) === 1)
-          ? failure("unauthorized")
-          : quotesFor(planned),
+      ...{ start: "2026-11-20T14:30:30Z", jobs: [jobOf({ name: "one", symbols: ["AAPL"] })] },
+      latencyMs: (call) => ({ 1: its.firstMs, 3: its.secondMs })[call] ?? 200,
+      respond: (call) => (isFirst(call) ? failure("malformed") : quotesFor(call.planned)),
     });
-    await world.pass(2.5 * MINUTE_MS);
-    world.moveClock(HOUR);
-    await world.pass(2 * MINUTE_MS);
-    revoked = true;
-    const before = world.calls.length;
-    await world.pass(5 * MINUTE_MS);
+    await world.until("2026-11-20T14:31:10Z");
 
-    expect(reasonsOf(entryAt(world.notes, "15:32"))).toEqual({});
-    expect(world.calls.slice(before)).toHaveLength(5);
+    world.moveClock(-20_000);
+    await world.until("2026-11-20T14:31:50Z");
+
+    const accounts = entriesOf(world.notes).filter(({ slotAt }) => slotAt.includes("14:31"));
+    expect(accounts).toEqual([
+      { job: "one", slotAt: "2026-11-20T14:31:00.000000Z", due: ["AAPL"], misses: [] },
+    ]);
+  },
+);
+
+test("an unknown instrument rests no longer when the clock is set back, and no instrument is passed over for having been seen", async () => {
+  const jobs = [jobOf({ name: "options", options: contractsOf(25) })];
+  const lost = "AAPL:2026-12-18:CALL:1";
+  const world = startWorld({
+    ...{ start: START, jobs, governor: { limit: 10, windowMs: MINUTE_MS } },
+    respond: ({ planned }) => quotesFor(planned, { unknown: [lost] }),
   });
+  await world.pass(5.5 * MINUTE_MS);
+  const before = world.calls.length;
 
-  test("by decades, as on a machine without a battery: polling goes on, and a year of slots is down", async () => {
-    const jobs = [jobOf({ name: "hourly", symbols: ["AAPL"], schedule: "0 * * * *" })];
-    const world = startWorld({ start: "1970-01-01T00:00:20Z", jobs });
-    await world.pass(10_000);
+  world.moveClock(-HOUR);
+  await world.pass(10 * MINUTE_MS);
 
-    world.moveClock(Date.parse("2026-11-20T14:00:30Z") - world.clock.now().getTime());
-    await world.pass(10_000);
+  const asked = new Map<string, number>();
+  for (const { names } of world.calls.slice(before)) {
+    const [name = ""] = names;
+    asked.set(name, (asked.get(name) ?? 0) + 1);
+  }
+  expect(asked.get(lost)).toBeGreaterThanOrEqual(1);
+  asked.delete(lost);
+  expect(asked.size).toBe(24);
+  // What was answered in the second before anybody noticed may come once more.
+  expect(Math.max(...asked.values()) - Math.min(...asked.values())).toBeLessThanOrEqual(2);
+});
 
-    expect(world.calls).toHaveLength(2);
-    const down = entriesOf(world.notes).filter((entry) => reasonsOf(entry).down === 1);
-    expect(down).toHaveLength(400 * 24 - 1);
+test("a symbol that makes its call fail is looked for no later when the clock is set back", async () => {
+  const jobs = [jobOf({ name: "list", symbols: ["BAD", ...symbolsNamed(3)] })];
+  let recovered = false;
+  const world = startWorld({
+    ...{ start: START, jobs },
+    respond: ({ planned, names }) =>
+      recovered && !names.includes("BAD") ? quotesFor(planned) : failure("malformed"),
   });
+  await world.pass(30_000);
+  recovered = true;
 
-  test("and back again: every slot has its account, and those polled in either pass are stored", async () => {
+  world.moveClock(-HOUR);
+  await world.pass(10 * MINUTE_MS);
+
+  expect(reasonsOf(entryAt(world.notes, "13:39"))).toEqual({ malformed: 1 });
+});
+
+test("a service that refuses the timestamps of a clock set back is asked once more at once, by its own clock", async () => {
+  let refused = 0;
+  const world = startWorld({
+    ...{ start: START, jobs: PAIR },
+    respond: ({ planned, sentAt }) =>
+      sentAt < Date.parse(START) && (refused += 1) === 1 ? failure("unauthorized") : quotesFor(planned),
+    headers: ({ afterMs }) => ({ date: new Date(Date.parse(START) + afterMs).toUTCString() }),
+  });
+  await world.pass(2.5 * MINUTE_MS);
+
+  world.moveClock(-HOUR);
+  await world.pass(2 * MINUTE_MS);
+
+  expect(refused).toBeGreaterThan(1);
+  expect(reasonsOf(entryAt(world.notes, "13:32"))).toEqual({});
+  expectRecount(world, "pair");
+});
+
+test("polling goes on when job files change before the collector notices that the clock was set back", async () => {
+  const world = startWorld({ start: START, jobs: PAIR });
+  await world.pass(2.5 * MINUTE_MS);
+
+  world.moveClock(-HOUR);
+  world.collector.replaceJobs(
+    [jobOf({ name: "other", symbols: ["IBM"], schedule: "*/10 * * * * *" })],
+    alwaysOpen,
+    createCalendar(),
+  );
+  await world.pass(2 * MINUTE_MS);
+
+  expect(stepsOf(world.notes)).toEqual([{ kind: "set_back", stepMs: -HOUR }]);
+  expect(entryAt(world.notes, "13:33:00", "other")).toMatchObject({ misses: [] });
+  // What became due before they came was the jobs' before.
+  expect(entriesOf(world.notes, "other").every(({ misses }) => misses.length === 0)).toBe(true);
+});
+
+test.each([90_000, HOUR])(
+  "a wall clock set forward by %d ms: the slots in between are down, and polling goes on within two seconds",
+  async (onMs) => {
     const world = startWorld({ start: START, jobs: PAIR });
     await world.pass(2.5 * MINUTE_MS);
 
-    world.moveClock(HOUR);
-    await world.pass(3 * MINUTE_MS);
-    world.moveClock(-HOUR);
-    await world.pass(70 * MINUTE_MS);
+    world.moveClock(onMs);
+    const movedMs = world.clock.monotonicMs();
+    await world.pass(5 * MINUTE_MS);
 
-    expect(stepsOf(world.notes).map(({ kind }) => kind)).toEqual(["set_forward", "set_back"]);
-    expect(longestPauseMs(world.calls, world.clock.monotonicMs())).toBeLessThanOrEqual(MINUTE_MS + WITHIN_MS);
+    const next = world.calls.find(({ afterMs }) => afterMs >= movedMs);
+    expect((next?.afterMs ?? Infinity) - movedMs).toBeLessThanOrEqual(WITHIN_MS);
+    expect(stepsOf(world.notes)).toEqual([{ kind: "set_forward", stepMs: onMs }]);
     expectRecount(world, "pair");
-    const slots = [...merged(entriesOf(world.notes))];
-    expect(slots.length).toBeGreaterThanOrEqual(75);
-    // Nobody ever polled these two: the clock was set past them, and back to after them.
-    expect(slots.filter(([, { missed }]) => missed.size > 0).map(([key]) => key.slice(-8))).toEqual([
-      "14:33:00",
-      "14:34:00",
-    ]);
+    const slots = merged(entriesOf(world.notes));
+    const down = [...slots.values()].filter(({ missed }) => missed.size === 2).length;
+    expect(down).toBe(Math.floor((30_000 + onMs) / MINUTE_MS) - 1);
+    const endMs = world.clock.now().getTime();
+    for (let at = Date.parse(START); at < endMs - MINUTE_MS; at += MINUTE_MS)
+      expect([...slots.keys()]).toContain(`pair ${new Date(at).toISOString().slice(0, 19)}`);
+  },
+);
+
+test("what was signed before the clock was set forward, and refused, is asked once more at once, and only then", async () => {
+  let refusals = 0;
+  let revoked = false;
+  const world = startWorld({
+    ...{ start: START, jobs: PAIR },
+    respond: ({ planned, sentAt }) =>
+      revoked || (sentAt > Date.parse("2026-11-20T15:00:00Z") && (refusals += 1) === 1)
+        ? failure("unauthorized")
+        : quotesFor(planned),
   });
+  await world.pass(2.5 * MINUTE_MS);
+  world.moveClock(HOUR);
+  await world.pass(2 * MINUTE_MS);
+  revoked = true;
+  const before = world.calls.length;
+  await world.pass(5 * MINUTE_MS);
+
+  expect(reasonsOf(entryAt(world.notes, "15:32"))).toEqual({});
+  expect(world.calls.slice(before)).toHaveLength(5);
+});
+
+test("polling goes on when the clock is set forward by decades, as on a machine without a battery, and a year of slots is down", async () => {
+  const jobs = [jobOf({ name: "hourly", symbols: ["AAPL"], schedule: "0 * * * *" })];
+  const world = startWorld({ start: "1970-01-01T00:00:20Z", jobs });
+  await world.pass(10_000);
+
+  world.moveClock(Date.parse("2026-11-20T14:00:30Z") - world.clock.now().getTime());
+  await world.pass(10_000);
+
+  expect(world.calls).toHaveLength(2);
+  const down = entriesOf(world.notes).filter((entry) => reasonsOf(entry).down === 1);
+  expect(down).toHaveLength(400 * 24 - 1);
+});
+
+test("every slot has its account when the clock is set forward and back again, and those polled in either pass are stored", async () => {
+  const world = startWorld({ start: START, jobs: PAIR });
+  await world.pass(2.5 * MINUTE_MS);
+
+  world.moveClock(HOUR);
+  await world.pass(3 * MINUTE_MS);
+  world.moveClock(-HOUR);
+  await world.pass(70 * MINUTE_MS);
+
+  expect(stepsOf(world.notes).map(({ kind }) => kind)).toEqual(["set_forward", "set_back"]);
+  expect(longestPauseMs(world.calls, world.clock.monotonicMs())).toBeLessThanOrEqual(MINUTE_MS + WITHIN_MS);
+  expectRecount(world, "pair");
+  const slots = [...merged(entriesOf(world.notes))];
+  expect(slots.length).toBeGreaterThanOrEqual(75);
+  // Nobody ever polled these two: the clock was set past them, and back to after them.
+  expect(slots.filter(([, { missed }]) => missed.size > 0).map(([key]) => key.slice(-8))).toEqual([
+    "14:33:00",
+    "14:34:00",
+  ]);
 });
 
 test("a busy machine, one that sleeps and a clock that is moved are told apart, in the log and in the ledger", async () => {
@@ -419,7 +413,7 @@ describe("a start", () => {
   const instants = [-1_000, -300, -20, -10, -5, -1, 0, 1, 300];
   const readings = [1, 2, 3, 4, 5, 6];
 
-  test("at any instant polls the slot under way, though time passes while the ticks are being set up", async () => {
+  test("a start at any instant polls the slot under way, though time passes while the ticks are being set up", async () => {
     for (const instant of instants)
       for (const slow of readings) {
         const world = startWorld({

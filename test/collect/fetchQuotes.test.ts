@@ -150,152 +150,144 @@ function compiledAlone(): string {
   return dir;
 }
 
-describe("a deadline ends the call, whatever the service does", () => {
-  test("when no answer begins, and the connection is closed", async () => {
-    const { baseUrl, allClosed } = await rawServer(() => undefined);
+test("a deadline ends a call that no answer begins to, and closes its connection", async () => {
+  const { baseUrl, allClosed } = await rawServer(() => undefined);
 
-    const error = await failure(open(baseUrl, { deadlines: NO_HEAD }).fetchQuotes(CALL));
+  const error = await failure(open(baseUrl, { deadlines: NO_HEAD }).fetchQuotes(CALL));
 
-    expect(error.code).toBe("SERVICE_TIMEOUT");
-    expect(error.message).toContain(`${baseUrl}: no answer began within 60 ms`);
-    await allClosed();
+  expect(error.code).toBe("SERVICE_TIMEOUT");
+  expect(error.message).toContain(`${baseUrl}: no answer began within 60 ms`);
+  await allClosed();
+});
+
+test.each([
+  ["stops in the middle of a body of known length", `${HEAD}Content-Length: 5000\r\n\r\n<response>`],
+  ["stops in the middle of a chunk", `${HEAD}Transfer-Encoding: chunked\r\n\r\nff\r\n<response>`],
+  ["stops between two chunks", `${HEAD}Transfer-Encoding: chunked\r\n\r\na\r\n<response>\r\n`],
+  ["never closes the connection that ends the body", `${HEAD}Connection: close\r\n\r\n${QUOTES}`],
+])("a deadline ends a call to a service that %s, and closes its connection", async (_what, sent) => {
+  const { baseUrl, allClosed } = await rawServer((socket) => void socket.write(sent));
+
+  const error = await failure(open(baseUrl, { deadlines: NO_END }).fetchQuotes(CALL));
+
+  expect(error.code).toBe("SERVICE_TIMEOUT");
+  expect(error.message).toContain("the answer did not end within 120 ms");
+  await allClosed();
+});
+
+test("a deadline ends a call whose answer's bytes trickle in forever, each before the last one is forgotten", async () => {
+  const { baseUrl, allClosed } = await rawServer((socket) => {
+    socket.write(`${HEAD}Transfer-Encoding: chunked\r\n\r\n`);
+    const timer = setInterval(() => socket.write("1\r\n \r\n"), 5);
+    socket.on("close", () => clearInterval(timer));
   });
 
-  test.each([
-    ["stops in the middle of a body of known length", `${HEAD}Content-Length: 5000\r\n\r\n<response>`],
-    ["stops in the middle of a chunk", `${HEAD}Transfer-Encoding: chunked\r\n\r\nff\r\n<response>`],
-    ["stops between two chunks", `${HEAD}Transfer-Encoding: chunked\r\n\r\na\r\n<response>\r\n`],
-    ["never closes the connection that ends the body", `${HEAD}Connection: close\r\n\r\n${QUOTES}`],
-  ])("when it %s, and the connection is closed", async (_what, sent) => {
-    const { baseUrl, allClosed } = await rawServer((socket) => void socket.write(sent));
+  expect((await failure(open(baseUrl, { deadlines: NO_END }).fetchQuotes(CALL))).code).toBe(
+    "SERVICE_TIMEOUT",
+  );
+  await allClosed();
+});
 
-    const error = await failure(open(baseUrl, { deadlines: NO_END }).fetchQuotes(CALL));
-
-    expect(error.code).toBe("SERVICE_TIMEOUT");
-    expect(error.message).toContain("the answer did not end within 120 ms");
-    await allClosed();
+test("a deadline ends a call whose answer's head lines trickle in forever", async () => {
+  const { baseUrl, allClosed } = await rawServer((socket) => {
+    socket.write("HTTP/1.1 200 OK\r\n");
+    const timer = setInterval(() => socket.write("X-A: b\r\n"), 5);
+    socket.on("close", () => clearInterval(timer));
   });
 
-  test("when bytes trickle in forever, each before the last one is forgotten", async () => {
-    const { baseUrl, allClosed } = await rawServer((socket) => {
-      socket.write(`${HEAD}Transfer-Encoding: chunked\r\n\r\n`);
-      const timer = setInterval(() => socket.write("1\r\n \r\n"), 5);
-      socket.on("close", () => clearInterval(timer));
-    });
+  expect((await failure(open(baseUrl, { deadlines: NO_HEAD }).fetchQuotes(CALL))).code).toBe(
+    "SERVICE_TIMEOUT",
+  );
+  await allClosed();
+});
 
-    expect((await failure(open(baseUrl, { deadlines: NO_END }).fetchQuotes(CALL))).code).toBe(
-      "SERVICE_TIMEOUT",
-    );
-    await allClosed();
+test("a deadline ends a call whose connection is accepted but TLS never begins", async () => {
+  const { port } = await rawServer(() => undefined);
+
+  const deadlines = { ...NEVER, connectMs: 60 };
+  const error = await failure(open(`https://127.0.0.1:${port}`, { deadlines }).fetchQuotes(CALL));
+
+  expect(error).toMatchObject({ code: "SERVICE_TIMEOUT" });
+});
+
+test("the end of the program cancels a call, before and during it", async () => {
+  const { baseUrl, allClosed } = await rawServer(() => undefined);
+  const { fetchQuotes } = open(baseUrl);
+  const stop = new AbortController();
+
+  const during = failure(fetchQuotes(CALL, stop.signal));
+  const waiting = failure(fetchQuotes(CALL, stop.signal));
+  stop.abort();
+
+  expect([(await during).code, (await waiting).code]).toEqual(["CALL_CANCELLED", "CALL_CANCELLED"]);
+  expect((await failure(fetchQuotes(CALL, stop.signal))).code).toBe("CALL_CANCELLED");
+  await allClosed();
+});
+
+test("closing the edge cuts off the calls under way", async () => {
+  const { baseUrl } = await rawServer(() => undefined);
+  const edge = open(baseUrl);
+
+  const under = failure(edge.fetchQuotes(CALL));
+  await edge.close();
+
+  expect((await under).code).toBe("CALL_CANCELLED");
+});
+
+test("all deadlines are shorter than a minute, in which a slot ends", () => {
+  expect(DEADLINES.connectMs).toBeLessThanOrEqual(DEADLINES.headersMs);
+  expect(DEADLINES.headersMs).toBeLessThanOrEqual(DEADLINES.callMs);
+  expect(DEADLINES.callMs).toBeLessThan(60_000);
+});
+
+test("an answer is read up to 8 MB and not a byte further, and the connection is closed", async () => {
+  const endless = Buffer.alloc(1 << 20, "x");
+  let sentBytes = 0;
+  const { baseUrl, allClosed } = await rawServer((socket) => {
+    socket.write(`${HEAD}\r\n`);
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(endless)) sentBytes += endless.length;
+      sentBytes += endless.length;
+    };
+    socket.on("drain", more);
+    more();
   });
 
-  test("when head lines trickle in forever", async () => {
-    const { baseUrl, allClosed } = await rawServer((socket) => {
-      socket.write("HTTP/1.1 200 OK\r\n");
-      const timer = setInterval(() => socket.write("X-A: b\r\n"), 5);
-      socket.on("close", () => clearInterval(timer));
-    });
+  expect((await failure(open(baseUrl).fetchQuotes(CALL))).code).toBe("SERVICE_ANSWER_TOO_LARGE");
+  await allClosed();
+  // What is read plus what fits into the buffers of two sockets.
+  expect(sentBytes).toBeLessThan(3 * MAX_BODY_BYTES);
+});
 
-    expect((await failure(open(baseUrl, { deadlines: NO_HEAD }).fetchQuotes(CALL))).code).toBe(
-      "SERVICE_TIMEOUT",
-    );
-    await allClosed();
-  });
+test("an answer of exactly 8 MB is kept", async () => {
+  const service = await startStubService({ body: Buffer.alloc(MAX_BODY_BYTES, " ") });
 
-  test("when a connection is taken but TLS never begins", async () => {
-    const { port } = await rawServer(() => undefined);
+  const { body } = await open(service.baseUrl).fetchQuotes(CALL);
 
-    const deadlines = { ...NEVER, connectMs: 60 };
-    const error = await failure(open(`https://127.0.0.1:${port}`, { deadlines }).fetchQuotes(CALL));
+  expect(body.byteLength).toBe(MAX_BODY_BYTES);
+});
 
-    expect(error).toMatchObject({ code: "SERVICE_TIMEOUT" });
-  });
+test("an answer is asked for without any coding; one with a coding is kept as it came, and not read", async () => {
+  const bomb = gzipSync(Buffer.alloc(64 << 20));
+  const service = await startStubService({ headers: { "Content-Encoding": "gzip" }, body: bomb });
 
-  test("and so does the end of the program, before and during the call", async () => {
-    const { baseUrl, allClosed } = await rawServer(() => undefined);
-    const { fetchQuotes } = open(baseUrl);
-    const stop = new AbortController();
+  const response = await open(service.baseUrl).fetchQuotes(CALL);
 
-    const during = failure(fetchQuotes(CALL, stop.signal));
-    const waiting = failure(fetchQuotes(CALL, stop.signal));
-    stop.abort();
-
-    expect([(await during).code, (await waiting).code]).toEqual(["CALL_CANCELLED", "CALL_CANCELLED"]);
-    expect((await failure(fetchQuotes(CALL, stop.signal))).code).toBe("CALL_CANCELLED");
-    await allClosed();
-  });
-
-  test("and closing cuts off what is under way", async () => {
-    const { baseUrl } = await rawServer(() => undefined);
-    const edge = open(baseUrl);
-
-    const under = failure(edge.fetchQuotes(CALL));
-    await edge.close();
-
-    expect((await under).code).toBe("CALL_CANCELLED");
-  });
-
-  test("all of them are shorter than a minute, in which a slot ends", () => {
-    expect(DEADLINES.connectMs).toBeLessThanOrEqual(DEADLINES.headersMs);
-    expect(DEADLINES.headersMs).toBeLessThanOrEqual(DEADLINES.callMs);
-    expect(DEADLINES.callMs).toBeLessThan(60_000);
+  expect(service.requests[0]?.headers["accept-encoding"]).toBe("identity");
+  expect(Buffer.compare(response.body, bomb)).toBe(0);
+  expect(classifyAnswer(response)).toMatchObject({
+    outcome: "malformed",
+    detail: "Content-Encoding gzip, and identity was asked for",
   });
 });
 
-describe("an answer of any size and coding", () => {
-  test("is read up to 8 MB and not a byte further, and the connection is closed", async () => {
-    const endless = Buffer.alloc(1 << 20, "x");
-    let sentBytes = 0;
-    const { baseUrl, allClosed } = await rawServer((socket) => {
-      socket.write(`${HEAD}\r\n`);
-      const more = (): void => {
-        while (!socket.destroyed && socket.write(endless)) sentBytes += endless.length;
-        sentBytes += endless.length;
-      };
-      socket.on("drain", more);
-      more();
-    });
+test("an answer with a coding is not read as quotes even if its bytes are quotes", () => {
+  const answered = (coding: string) =>
+    classifyAnswer({ status: 200, headers: { "content-encoding": coding }, body: Buffer.from(QUOTES) })
+      .outcome;
 
-    expect((await failure(open(baseUrl).fetchQuotes(CALL))).code).toBe("SERVICE_ANSWER_TOO_LARGE");
-    await allClosed();
-    // What is read plus what fits into the buffers of two sockets.
-    expect(sentBytes).toBeLessThan(3 * MAX_BODY_BYTES);
-  });
-
-  test("of exactly 8 MB is kept", async () => {
-    const service = await startStubService({ body: Buffer.alloc(MAX_BODY_BYTES, " ") });
-
-    const { body } = await open(service.baseUrl).fetchQuotes(CALL);
-
-    expect(body.byteLength).toBe(MAX_BODY_BYTES);
-  });
-
-  test("is asked for without any coding, and kept as it came when it has one, and not read", async () => {
-    const bomb = gzipSync(Buffer.alloc(64 << 20));
-    const service = await startStubService({ headers: { "Content-Encoding": "gzip" }, body: bomb });
-
-    const response = await open(service.baseUrl).fetchQuotes(CALL);
-
-    expect(service.requests[0]?.headers["accept-encoding"]).toBe("identity");
-    expect(Buffer.compare(response.body, bomb)).toBe(0);
-    expect(classifyAnswer(response)).toMatchObject({
-      outcome: "malformed",
-      detail: "Content-Encoding gzip, and identity was asked for",
-    });
-  });
-
-  test("with a coding is not read as quotes even if its bytes are quotes", () => {
-    const answered = (coding: string) =>
-      classifyAnswer({ status: 200, headers: { "content-encoding": coding }, body: Buffer.from(QUOTES) })
-        .outcome;
-
-    expect(["br", "deflate", "gzip, identity"].map(answered)).toEqual([
-      "malformed",
-      "malformed",
-      "malformed",
-    ]);
-    expect(["identity", "IDENTITY", ""].map(answered)).toEqual(["quotes", "quotes", "quotes"]);
-  });
+  expect(["br", "deflate", "gzip, identity"].map(answered)).toEqual(["malformed", "malformed", "malformed"]);
+  expect(["identity", "IDENTITY", ""].map(answered)).toEqual(["quotes", "quotes", "quotes"]);
 });
 
 test("Retry-After is kept with the answer, and with it in the journal", async () => {
@@ -504,26 +496,24 @@ describe("an answer takes no more memory than the largest one that is kept", () 
   });
 });
 
-describe("a redirect", () => {
-  test.each([301, 302, 303, 307, 308])(
-    "with %d is an answer, and nobody goes where it points",
-    async (status) => {
-      const other = await startStubService({ body: QUOTES });
-      const service = await startStubService({
-        status,
-        headers: { Location: `${other.baseUrl}/v1/market/quotes.xml` },
-      });
+test.each([301, 302, 303, 307, 308])(
+  "a redirect with %d is an answer, and no call goes where it points",
+  async (status) => {
+    const other = await startStubService({ body: QUOTES });
+    const service = await startStubService({
+      status,
+      headers: { Location: `${other.baseUrl}/v1/market/quotes.xml` },
+    });
 
-      const response = await open(service.baseUrl).fetchQuotes(CALL);
+    const response = await open(service.baseUrl).fetchQuotes(CALL);
 
-      expect(response.status).toBe(status);
-      expect(response.headers).not.toHaveProperty("location");
-      expect(classifyAnswer(response).outcome).toBe("refused");
-      expect(service.requests).toHaveLength(1);
-      expect(other.requests).toEqual([]);
-    },
-  );
-});
+    expect(response.status).toBe(status);
+    expect(response.headers).not.toHaveProperty("location");
+    expect(classifyAnswer(response).outcome).toBe("refused");
+    expect(service.requests).toHaveLength(1);
+    expect(other.requests).toEqual([]);
+  },
+);
 
 describe("each error has a code that says whether to try again", () => {
   const cases: [string, () => Promise<string>, ErrorCode, boolean][] = [
@@ -574,60 +564,61 @@ describe("each error has a code that says whether to try again", () => {
     ],
   ];
 
-  test.each(cases)("%s", async (_what, start, code, retryable) => {
-    const baseUrl = await start();
+  test.each(cases)(
+    "an error has a code that says whether to try again: %s",
+    async (_what, start, code, retryable) => {
+      const baseUrl = await start();
 
-    const error = await failure(open(baseUrl).fetchQuotes(CALL));
+      const error = await failure(open(baseUrl).fetchQuotes(CALL));
 
-    expect({ code: error.code, retryable: ERRORS[error.code].retryable }).toEqual({ code, retryable });
-    expect(error.message).toContain(new URL(baseUrl).origin);
-    expect(error.message).not.toContain("/v1/");
-  });
+      expect({ code: error.code, retryable: ERRORS[error.code].retryable }).toEqual({ code, retryable });
+      expect(error.message).toContain(new URL(baseUrl).origin);
+      expect(error.message).not.toContain("/v1/");
+    },
+  );
 });
 
-describe("every attempt is signed anew", () => {
-  test("with a nonce of its own, also on a connection that is kept alive", async () => {
-    const heads: string[] = [];
-    const { baseUrl, sockets } = await rawServer((socket, head) => {
-      heads.push(head);
-      socket.write(`${HEAD}Content-Length: ${Buffer.byteLength(QUOTES)}\r\n\r\n${QUOTES}`);
-    });
-    const { fetchQuotes } = open(baseUrl);
-
-    await fetchQuotes(CALL);
-    await turn();
-    await fetchQuotes(CALL);
-
-    expect(new Set(heads.map((head) => /oauth_nonce="(\w+)"/.exec(head)?.[1])).size).toBe(2);
-    expect(sockets.size).toBe(1);
+test("every attempt is signed with a nonce of its own, also on a connection that is kept alive", async () => {
+  const heads: string[] = [];
+  const { baseUrl, sockets } = await rawServer((socket, head) => {
+    heads.push(head);
+    socket.write(`${HEAD}Content-Length: ${Buffer.byteLength(QUOTES)}\r\n\r\n${QUOTES}`);
   });
+  const { fetchQuotes } = open(baseUrl);
 
-  test("and a request whose kept connection breaks is not sent again behind our back", async () => {
-    const heads: string[] = [];
-    const used = new Set<Socket>();
-    const { baseUrl } = await rawServer((socket, head) => {
-      heads.push(head);
-      used.add(socket);
-      if (heads.length === 2) socket.destroy();
-      else socket.write(`${HEAD}Content-Length: ${Buffer.byteLength(QUOTES)}\r\n\r\n${QUOTES}`);
-    });
-    const { fetchQuotes } = open(baseUrl);
+  await fetchQuotes(CALL);
+  await turn();
+  await fetchQuotes(CALL);
 
-    await fetchQuotes(CALL);
-    await turn();
-    const error = await failure(fetchQuotes(CALL));
+  expect(new Set(heads.map((head) => /oauth_nonce="(\w+)"/.exec(head)?.[1])).size).toBe(2);
+  expect(sockets.size).toBe(1);
+});
 
-    expect(error.code).toBe("SERVICE_CUT_SHORT");
-    expect(heads).toHaveLength(2);
-    expect(used.size).toBe(1);
+test("a request is not sent again behind our back when its kept connection breaks", async () => {
+  const heads: string[] = [];
+  const used = new Set<Socket>();
+  const { baseUrl } = await rawServer((socket, head) => {
+    heads.push(head);
+    used.add(socket);
+    if (heads.length === 2) socket.destroy();
+    else socket.write(`${HEAD}Content-Length: ${Buffer.byteLength(QUOTES)}\r\n\r\n${QUOTES}`);
   });
+  const { fetchQuotes } = open(baseUrl);
+
+  await fetchQuotes(CALL);
+  await turn();
+  const error = await failure(fetchQuotes(CALL));
+
+  expect(error.code).toBe("SERVICE_CUT_SHORT");
+  expect(heads).toHaveLength(2);
+  expect(used.size).toBe(1);
 });
 
 describe("the last check before a call is written", () => {
   const respond = (socket: Socket) =>
     socket.write(`${HEAD}Content-Length: ${Buffer.byteLength(QUOTES)}\r\n\r\n${QUOTES}`);
 
-  test("lets not one byte go of calls that wait for their connections, and the next one that may leave goes", async () => {
+  test("the last check before a call is written stops calls that wait for their connections before one byte leaves, and the next that may leave goes", async () => {
     const heads: string[] = [];
     const { baseUrl } = await rawServer((socket, head) => {
       heads.push(head);
@@ -654,7 +645,7 @@ describe("the last check before a call is written", () => {
     expect(heads).toHaveLength(2);
   });
 
-  test("is asked also for calls behind those that all connections are busy with", async () => {
+  test("the last check before a call is written holds also for calls behind those that all connections are busy with", async () => {
     const busy: Socket[] = [];
     const heads: string[] = [];
     const { baseUrl } = await rawServer((socket, head) => {
@@ -684,7 +675,7 @@ describe("the last check before a call is written", () => {
     expect(heads).toHaveLength(9);
   });
 
-  test("changes nothing of a call that passes it", async () => {
+  test("the last check before a call is written changes nothing of a call that passes it", async () => {
     const heads: string[] = [];
     const cookies = "Date: a\r\nRetry-After: 1\r\nRetry-After: \xe9\r\n";
     const { baseUrl, sockets } = await rawServer((socket, head) => {
@@ -707,54 +698,48 @@ describe("the last check before a call is written", () => {
   });
 });
 
-describe("a certificate that is not trusted", () => {
-  test("is refused before anything is asked, and the error names the host and what to do", async () => {
-    let asked = 0;
-    const server = createHttpsServer(selfSigned(), (_request, response) => {
-      asked += 1;
-      response.end(QUOTES);
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    servers.push({ server, sockets: new Set() });
-    const baseUrl = `https://localhost:${(server.address() as AddressInfo).port}`;
-
-    const { code, message } = await failure(open(baseUrl).fetchQuotes(CALL));
-
-    expect(code).toBe("SERVICE_UNTRUSTED");
-    expect(ERRORS[code].retryable).toBe(false);
-    expect(message).toContain(`${baseUrl}: its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)`);
-    expect(message).toContain("NODE_EXTRA_CA_CERTS");
-    expect(asked).toBe(0);
+test("a certificate that is not trusted is refused before anything is asked, and the error names the host and what to do", async () => {
+  let asked = 0;
+  const server = createHttpsServer(selfSigned(), (_request, response) => {
+    asked += 1;
+    response.end(QUOTES);
   });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  servers.push({ server, sockets: new Set() });
+  const baseUrl = `https://localhost:${(server.address() as AddressInfo).port}`;
+
+  const { code, message } = await failure(open(baseUrl).fetchQuotes(CALL));
+
+  expect(code).toBe("SERVICE_UNTRUSTED");
+  expect(ERRORS[code].retryable).toBe(false);
+  expect(message).toContain(`${baseUrl}: its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)`);
+  expect(message).toContain("NODE_EXTRA_CA_CERTS");
+  expect(asked).toBe(0);
 });
 
-describe("a service that quotes the request it refuses", () => {
-  test("is kept without credentials and signature, and otherwise byte for byte", async () => {
-    const odd = { ...TEST_CREDENTIALS, consumerSecret: "s&cret <+> 'quoted'" };
-    const { baseUrl } = await rawServer((socket, head) => {
-      const authorization = /^authorization: (.*)\r$/im.exec(head)?.[1] ?? "";
-      const body = `<error>${authorization} sbs=GET&amp;${encodeURIComponent(encodeURIComponent(odd.accessToken))} s&amp;cret &lt;+&gt; 'quoted' ${encodeURIComponent(odd.consumerSecret)}</error>`;
-      socket.end(
-        `HTTP/1.1 401 No\r\nDate: ${authorization}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-      );
-    });
-
-    const response = await open(baseUrl, { credentials: odd }).fetchQuotes(CALL);
-
-    const text = Buffer.from(response.body).toString();
-    const everything = text + inspect(response);
-    for (const secret of [...Object.values(odd), encodeURIComponent(odd.consumerSecret), "s&amp;cret"])
-      expect(everything).not.toContain(secret);
-    expect(text).toMatch(/oauth_signature="\*+"/);
-    expect(text).toMatch(/^<error>OAuth oauth_consumer_key="\*{13}"/);
-    expect(text).toMatch(/ sbs=GET&amp;\*+ \*+ \*+<\/error>$/);
+test("an answer that quotes its request is kept without credentials and signature, and otherwise byte for byte", async () => {
+  const odd = { ...TEST_CREDENTIALS, consumerSecret: "s&cret <+> 'quoted'" };
+  const { baseUrl } = await rawServer((socket, head) => {
+    const authorization = /^authorization: (.*)\r$/im.exec(head)?.[1] ?? "";
+    const body = `<error>${authorization} sbs=GET&amp;${encodeURIComponent(encodeURIComponent(odd.accessToken))} s&amp;cret &lt;+&gt; 'quoted' ${encodeURIComponent(odd.consumerSecret)}</error>`;
+    socket.end(`HTTP/1.1 401 No\r\nDate: ${authorization}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   });
 
-  test("and an answer that quotes nothing is the very bytes that came", async () => {
-    const service = await startStubService({ body: QUOTES });
+  const response = await open(baseUrl, { credentials: odd }).fetchQuotes(CALL);
 
-    const { body } = await open(service.baseUrl).fetchQuotes(CALL);
+  const text = Buffer.from(response.body).toString();
+  const everything = text + inspect(response);
+  for (const secret of [...Object.values(odd), encodeURIComponent(odd.consumerSecret), "s&amp;cret"])
+    expect(everything).not.toContain(secret);
+  expect(text).toMatch(/oauth_signature="\*+"/);
+  expect(text).toMatch(/^<error>OAuth oauth_consumer_key="\*{13}"/);
+  expect(text).toMatch(/ sbs=GET&amp;\*+ \*+ \*+<\/error>$/);
+});
 
-    expect(Buffer.from(body).toString()).toBe(QUOTES);
-  });
+test("an answer that does not quote its request is kept as the very bytes that came", async () => {
+  const service = await startStubService({ body: QUOTES });
+
+  const { body } = await open(service.baseUrl).fetchQuotes(CALL);
+
+  expect(Buffer.from(body).toString()).toBe(QUOTES);
 });

@@ -1,5 +1,5 @@
 /** A machine whose clock is off still signs acceptably: against the real service with its window of 10 s. */
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { afterAll, expect, test } from "@jest/globals";
 import { type Clock, createObserver } from "../../src/clock.ts";
 import { openFetchQuotes, type OpenFetchQuotes } from "../../src/collect/fetchQuotes.ts";
 import { createFaults } from "../../src/serve/faults/faults.ts";
@@ -55,102 +55,97 @@ async function statuses({ fetchQuotes }: OpenFetchQuotes, count: number): Promis
   return seen;
 }
 
-describe("a clock that is off", () => {
-  test.each([0, 5, -5])("by %d s needs no correction", async (seconds) => {
+test.each([0, 5, -5])("a clock that is off by %d s needs no correction", async (seconds) => {
+  const { baseUrl } = await startRightService();
+  const edge = open(baseUrl, shiftedClock(seconds));
+
+  expect(await statuses(edge, 3)).toEqual([200, 200, 200]);
+  expect(edge.clockCorrectionMs()).toBe(0);
+});
+
+test.each([11, 60, 3_600, -11, -60, -3_600])(
+  "a clock that is off by %d s costs one refused call, and the next ones are accepted",
+  async (seconds) => {
     const { baseUrl } = await startRightService();
     const edge = open(baseUrl, shiftedClock(seconds));
 
-    expect(await statuses(edge, 3)).toEqual([200, 200, 200]);
-    expect(edge.clockCorrectionMs()).toBe(0);
-  });
+    expect(await statuses(edge, 4)).toEqual([401, 200, 200, 200]);
+    expect(Math.abs(edge.clockCorrectionMs() + seconds * 1_000)).toBeLessThan(2_000);
+  },
+);
 
-  test.each([11, 60, 3_600, -11, -60, -3_600])(
-    "by %d s costs one refused call, and the next ones are accepted",
-    async (seconds) => {
-      const { baseUrl } = await startRightService();
-      const edge = open(baseUrl, shiftedClock(seconds));
+test("a clock that is off costs one refused call also when many are made at once", async () => {
+  const { baseUrl } = await startRightService();
+  const { fetchQuotes } = open(baseUrl, shiftedClock(60));
 
-      expect(await statuses(edge, 4)).toEqual([401, 200, 200, 200]);
-      expect(Math.abs(edge.clockCorrectionMs() + seconds * 1_000)).toBeLessThan(2_000);
-    },
-  );
+  const answers = await Promise.all(Array.from({ length: 6 }, () => fetchQuotes(CALL)));
 
-  test("costs one refused call also when many are made at once", async () => {
-    const { baseUrl } = await startRightService();
-    const { fetchQuotes } = open(baseUrl, shiftedClock(60));
-
-    const answers = await Promise.all(Array.from({ length: 6 }, () => fetchQuotes(CALL)));
-
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 401]);
-  });
-
-  test("and is then set right costs one refused call more", async () => {
-    const { baseUrl } = await startRightService();
-    const clock = shiftedClock(3_600);
-    const edge = open(baseUrl, clock);
-
-    const before = await statuses(edge, 2);
-    clock.shift(-3_600);
-
-    expect([...before, ...(await statuses(edge, 3))]).toEqual([401, 200, 401, 200, 200]);
-    expect(edge.clockCorrectionMs()).toBe(0);
-  });
-
-  test("leaves its mark on the times of the answers: they are the machine's", async () => {
-    const { baseUrl } = await startRightService();
-    const clock = shiftedClock(3_600);
-    const { fetchQuotes } = open(baseUrl, clock);
-
-    await fetchQuotes(CALL);
-    const { requestedAt, observedAt } = await fetchQuotes(CALL);
-
-    const now = clock.now().getTime();
-    for (const time of [requestedAt, observedAt])
-      expect(Math.abs(Date.parse(time) - now)).toBeLessThan(60_000);
-  });
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 401]);
 });
 
-describe("a clock that is right", () => {
-  test("is not corrected for a wrong secret", async () => {
-    const { baseUrl } = await startRightService();
-    const edge = open(baseUrl, truth, { ...TEST_CREDENTIALS, consumerSecret: "not-the-secret" });
+test("a clock that is off and is then set right costs one refused call more", async () => {
+  const { baseUrl } = await startRightService();
+  const clock = shiftedClock(3_600);
+  const edge = open(baseUrl, clock);
 
-    expect(await statuses(edge, 3)).toEqual([401, 401, 401]);
-    expect(edge.clockCorrectionMs()).toBe(0);
-  });
+  const before = await statuses(edge, 2);
+  clock.shift(-3_600);
 
-  test("is not corrected for a Date that is wrong, as long as calls are accepted", async () => {
-    const Date = "Wed, 16 Mar 2011 14:51:44 GMT";
-    const service = await startStubService({ headers: { Date }, body: "<response><quotes/></response>" });
-    const edge = open(service.baseUrl, truth);
+  expect([...before, ...(await statuses(edge, 3))]).toEqual([401, 200, 401, 200, 200]);
+  expect(edge.clockCorrectionMs()).toBe(0);
+});
 
-    await statuses(edge, 3);
+test("the times of answers are the machine's, although its clock is off", async () => {
+  const { baseUrl } = await startRightService();
+  const clock = shiftedClock(3_600);
+  const { fetchQuotes } = open(baseUrl, clock);
 
-    expect(edge.clockCorrectionMs()).toBe(0);
-  });
+  await fetchQuotes(CALL);
+  const { requestedAt, observedAt } = await fetchQuotes(CALL);
 
-  test("recovers from a refusal with a wrong Date: the next refusal takes the correction back", async () => {
-    const wrong = new Date(truth.now().getTime() + 120_000).toUTCString();
-    const service = await startStubService({ status: 401, headers: { Date: wrong } });
-    const edge = open(service.baseUrl, truth);
+  const now = clock.now().getTime();
+  for (const time of [requestedAt, observedAt]) expect(Math.abs(Date.parse(time) - now)).toBeLessThan(60_000);
+});
 
-    const corrections: boolean[] = [];
-    for (let n = 0; n < 3; n++) {
-      await edge.fetchQuotes(CALL);
-      corrections.push(edge.clockCorrectionMs() !== 0);
-    }
+test("a wrong secret does not correct a clock that is right", async () => {
+  const { baseUrl } = await startRightService();
+  const edge = open(baseUrl, truth, { ...TEST_CREDENTIALS, consumerSecret: "not-the-secret" });
 
-    expect(corrections).toEqual([true, false, true]);
-  });
+  expect(await statuses(edge, 3)).toEqual([401, 401, 401]);
+  expect(edge.clockCorrectionMs()).toBe(0);
+});
 
-  test("a 200 whose document says not authorized is a refusal as well", async () => {
-    const ahead = new Date(truth.now().getTime() + 60_000).toUTCString();
-    const body = "<response><error>Not authorized</error></response>";
-    const service = await startStubService({ headers: { Date: ahead }, body });
-    const edge = open(service.baseUrl, truth);
+test("a wrong Date does not correct a clock that is right, as long as calls are accepted", async () => {
+  const Date = "Wed, 16 Mar 2011 14:51:44 GMT";
+  const service = await startStubService({ headers: { Date }, body: "<response><quotes/></response>" });
+  const edge = open(service.baseUrl, truth);
 
+  await statuses(edge, 3);
+
+  expect(edge.clockCorrectionMs()).toBe(0);
+});
+
+test("a clock that is right recovers from a refusal with a wrong Date: the next refusal undoes the correction", async () => {
+  const wrong = new Date(truth.now().getTime() + 120_000).toUTCString();
+  const service = await startStubService({ status: 401, headers: { Date: wrong } });
+  const edge = open(service.baseUrl, truth);
+
+  const corrections: boolean[] = [];
+  for (let n = 0; n < 3; n++) {
     await edge.fetchQuotes(CALL);
+    corrections.push(edge.clockCorrectionMs() !== 0);
+  }
 
-    expect(Math.abs(edge.clockCorrectionMs() - 60_000)).toBeLessThan(2_000);
-  });
+  expect(corrections).toEqual([true, false, true]);
+});
+
+test("a 200 whose document says not authorized is a refusal as well", async () => {
+  const ahead = new Date(truth.now().getTime() + 60_000).toUTCString();
+  const body = "<response><error>Not authorized</error></response>";
+  const service = await startStubService({ headers: { Date: ahead }, body });
+  const edge = open(service.baseUrl, truth);
+
+  await edge.fetchQuotes(CALL);
+
+  expect(Math.abs(edge.clockCorrectionMs() - 60_000)).toBeLessThan(2_000);
 });

@@ -74,7 +74,7 @@ describe.each([
     });
   let world: World;
 
-  test("within the slot is waited for, and the poll is made", async () => {
+  test("a refusal that ends within the slot is waited for, and the poll is made", async () => {
     world = refusedFor(150, "*/5 * * * *");
 
     await world.until("2026-11-20T14:34:59Z");
@@ -85,7 +85,7 @@ describe.each([
     expect(entryAt(world.notes, "14:30")).toMatchObject({ misses: [] });
   });
 
-  test("beyond the slots makes them misses, refused, and nothing is asked meanwhile", async () => {
+  test("a refusal beyond the slots makes them misses, refused, and nothing is asked meanwhile", async () => {
     world = refusedFor(150, "* * * * *");
 
     await world.until("2026-11-20T14:33:59Z");
@@ -97,7 +97,7 @@ describe.each([
   });
 });
 
-test("how long nothing will be sent is told once, so that a run after a kill knows it", async () => {
+test("how long nothing will be sent is noted once, so that a run after a kill knows it", async () => {
   const closed: number[] = [];
   const world = startWorld({
     start: START,
@@ -241,7 +241,7 @@ test.each([
 describe("a limit that changes in the middle", () => {
   const after = (minutes: number) => Date.parse(START) + minutes * MINUTE_MS;
 
-  test("is kept when it falls, and shown", async () => {
+  test("a limit that falls in the middle is kept, and shown", async () => {
     const service = believed({ headers: true, limit: (atMs) => (atMs < after(3) ? 60 : 40) });
     const world = asking(service);
 
@@ -254,8 +254,8 @@ describe("a limit that changes in the middle", () => {
   });
 
   test.each([
-    ["is used when it rises and nobody has set one", true, 90],
-    ["is not used when it rises above the one that was set", false, 60],
+    ["a limit that rises in the middle is used where nobody has set one", true, 90],
+    ["a limit that rises in the middle above the one that was set is not used", false, 60],
   ])("%s", async (_what, mayRise, limit) => {
     const service = believed({ headers: true, limit: (atMs) => (atMs < after(3) ? 60 : 90) });
     const world = asking(service, { mayRise });
@@ -277,7 +277,7 @@ describe("credentials that the service refuses", () => {
     ["with a slot each minute", "* * * * *", 1],
     ["with a slot each ten seconds: for two minutes, then once a minute", TEN_SECONDS, 6],
   ])(
-    "are tried by one call a slot, %s, and what is not asked is missed as unauthorized",
+    "refused credentials are tried by one call a slot, %s, and what is not asked is missed as unauthorized",
     async (_how, schedule, firstCount) => {
       const world = startWorld({
         start: START,
@@ -302,7 +302,7 @@ describe("credentials that the service refuses", () => {
     },
   );
 
-  test("are used again for all of a slot as soon as one call of it is answered", async () => {
+  test("refused credentials are used again for all of a slot as soon as one call of it is answered", async () => {
     const rightAt = Date.parse("2026-11-20T14:35:30Z");
     const world = startWorld({
       start: START,

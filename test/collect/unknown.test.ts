@@ -55,83 +55,80 @@ test("a symbol that the answer has under another name is missed, and the likely 
   ]);
 });
 
-describe("a symbol that is unknown", () => {
-  test("is let pass for 1 slot, 2, 4, 8 ... and is due and missed as unknown meanwhile", async () => {
-    const world = startWorld({
-      start: START,
-      jobs: [jobOf({ name: "list", symbols: ["GE", "XYZZY"] })],
-      respond: ({ planned }) => quotesFor(planned, { unknown: ["XYZZY"] }),
-    });
-
-    await world.until("2026-11-20T15:35:30Z");
-
-    expect(minutesOf(world, "XYZZY")).toEqual([0, 2, 5, 10, 19, 36]);
-    expect(world.collector.status().unknown).toEqual(["XYZZY"]);
-    const entries = entriesOf(world.notes);
-    expect(entries).toHaveLength(66);
-    expect(
-      entries.every(({ due, misses }) => due.length === 2 && misses.join() === "XYZZY,unknown_symbol"),
-    ).toBe(true);
+test("an unknown symbol rests for 1 slot, 2, 4, 8 ... and is due and missed as unknown meanwhile", async () => {
+  const world = startWorld({
+    start: START,
+    jobs: [jobOf({ name: "list", symbols: ["GE", "XYZZY"] })],
+    respond: ({ planned }) => quotesFor(planned, { unknown: ["XYZZY"] }),
   });
 
-  test("is told of once a day, though each slot counts it as missed", async () => {
-    const world = startWorld({
-      start: START,
-      jobs: [jobOf({ name: "list", schedule: "*/10 * * * *", symbols: ["GE", "XYZZY", "ABCDE"] })],
-      respond: ({ planned }) => quotesFor(planned, { unknown: ["XYZZY", "ABCDE"] }),
-    });
+  await world.until("2026-11-20T15:35:30Z");
 
-    await world.until("2026-11-20T20:59:30Z");
-    const told = (): string[] =>
-      world.logged.map(({ message }) => message).filter((text) => /know/.test(text));
-    const onFirstDay = told();
-    await world.until("2026-11-22T20:59:30Z");
+  expect(minutesOf(world, "XYZZY")).toEqual([0, 2, 5, 10, 19, 36]);
+  expect(world.collector.status().unknown).toEqual(["XYZZY"]);
+  const entries = entriesOf(world.notes);
+  expect(entries).toHaveLength(66);
+  expect(
+    entries.every(({ due, misses }) => due.length === 2 && misses.join() === "XYZZY,unknown_symbol"),
+  ).toBe(true);
+});
 
-    const words = /^the service does not know XYZZY, ABCDE: correct the job files/;
-    expect(onFirstDay).toEqual([expect.stringMatching(words)]);
-    expect(told()).toHaveLength(3);
-    expect(entriesOf(world.notes).every((entry) => reasonsOf(entry).unknown_symbol === 2)).toBe(true);
+test("the log names an unknown symbol once a day, though each slot counts it as missed", async () => {
+  const world = startWorld({
+    start: START,
+    jobs: [jobOf({ name: "list", schedule: "*/10 * * * *", symbols: ["GE", "XYZZY", "ABCDE"] })],
+    respond: ({ planned }) => quotesFor(planned, { unknown: ["XYZZY", "ABCDE"] }),
   });
 
-  test("is asked once a day in the end, at the day's first slot", async () => {
-    const world = startWorld({
-      start: START,
-      jobs: [jobOf({ name: "hourly", schedule: "30 * * * *", symbols: ["XYZZY"] })],
-      respond: ({ planned }) => quotesFor(planned, { unknown: ["XYZZY"] }),
-    });
+  await world.until("2026-11-20T20:59:30Z");
+  const told = (): string[] => world.logged.map(({ message }) => message).filter((text) => /know/.test(text));
+  const onFirstDay = told();
+  await world.until("2026-11-22T20:59:30Z");
 
-    await world.until("2026-11-24T02:31:00Z");
+  const words = /^the service does not know XYZZY, ABCDE: correct the job files/;
+  expect(onFirstDay).toEqual([expect.stringMatching(words)]);
+  expect(told()).toHaveLength(3);
+  expect(entriesOf(world.notes).every((entry) => reasonsOf(entry).unknown_symbol === 2)).toBe(true);
+});
 
-    const hours = minutesOf(world, "XYZZY").map((minute) => minute / 60);
-    expect(hours).toEqual([0, 2, 5, 10, 19, 36, 60, 84]);
+test("an unknown symbol is asked once a day in the end, at the day's first slot", async () => {
+  const world = startWorld({
+    start: START,
+    jobs: [jobOf({ name: "hourly", schedule: "30 * * * *", symbols: ["XYZZY"] })],
+    respond: ({ planned }) => quotesFor(planned, { unknown: ["XYZZY"] }),
   });
 
-  test("of a job that is due once a day is asked every day", async () => {
-    const world = startWorld({
-      start: START,
-      jobs: [jobOf({ name: "daily", schedule: "30 9 * * *", symbols: ["XYZZY"] })],
-      respond: ({ planned }) => quotesFor(planned, { unknown: ["XYZZY"] }),
-    });
+  await world.until("2026-11-24T02:31:00Z");
 
-    await world.until("2026-11-22T14:31:00Z");
+  const hours = minutesOf(world, "XYZZY").map((minute) => minute / 60);
+  expect(hours).toEqual([0, 2, 5, 10, 19, 36, 60, 84]);
+});
 
-    expect(world.calls).toHaveLength(3);
+test("an unknown symbol of a job that is due once a day is asked every day", async () => {
+  const world = startWorld({
+    start: START,
+    jobs: [jobOf({ name: "daily", schedule: "30 9 * * *", symbols: ["XYZZY"] })],
+    respond: ({ planned }) => quotesFor(planned, { unknown: ["XYZZY"] }),
   });
 
-  test("is asked at every slot again as soon as it is known", async () => {
-    const world = startWorld({
-      start: START,
-      jobs: [jobOf({ name: "list", symbols: ["GE", "NEW"] })],
-      respond: ({ planned, sentAt }) =>
-        quotesFor(planned, { unknown: sentAt < Date.parse("2026-11-20T14:34:00Z") ? ["NEW"] : [] }),
-    });
+  await world.until("2026-11-22T14:31:00Z");
 
-    await world.until("2026-11-20T14:38:30Z");
+  expect(world.calls).toHaveLength(3);
+});
 
-    expect(minutesOf(world, "NEW")).toEqual([0, 2, 5, 6, 7, 8]);
-    expect(world.collector.status().unknown).toEqual([]);
-    expect(entryAt(world.notes, "14:35")?.misses).toEqual([]);
+test("a symbol that was unknown is asked at every slot again as soon as it is known", async () => {
+  const world = startWorld({
+    start: START,
+    jobs: [jobOf({ name: "list", symbols: ["GE", "NEW"] })],
+    respond: ({ planned, sentAt }) =>
+      quotesFor(planned, { unknown: sentAt < Date.parse("2026-11-20T14:34:00Z") ? ["NEW"] : [] }),
   });
+
+  await world.until("2026-11-20T14:38:30Z");
+
+  expect(minutesOf(world, "NEW")).toEqual([0, 2, 5, 6, 7, 8]);
+  expect(world.collector.status().unknown).toEqual([]);
+  expect(entryAt(world.notes, "14:35")?.misses).toEqual([]);
 });
 
 describe("a symbol that makes a whole call fail", () => {
@@ -142,7 +139,7 @@ describe("a symbol that makes a whole call fail", () => {
       names.some((name) => bad.includes(name)) ? failure(outcome) : quotesFor(planned);
 
   test.each(["refused", "malformed", "server_error"] as const)(
-    "is found by bisection among 100 when the answer is %s; the other 99 are stored at the same slot",
+    "a symbol that makes its call fail is found by bisection among 100 when the answer is %s; the other 99 are stored at the same slot",
     async (outcome) => {
       const world = startWorld({
         start: START,
@@ -158,7 +155,7 @@ describe("a symbol that makes a whole call fail", () => {
     },
   );
 
-  test("is asked alone afterwards, more and more seldom, and the rest in one call", async () => {
+  test("a symbol that makes its call fail is asked alone afterwards, more and more seldom, and the rest in one call", async () => {
     const world = startWorld({
       start: START,
       jobs: [jobOf({ name: "list", symbols: symbolsNamed(100) })],
@@ -176,7 +173,7 @@ describe("a symbol that makes a whole call fail", () => {
     expect(entriesOf(world.notes).map(reasonsOf)).toEqual(Array(11).fill({ refused: 1 }));
   });
 
-  test("is found beside another one, in the same slot or the next", async () => {
+  test("two symbols that make their call fail are found, in the same slot or the next", async () => {
     const world = startWorld({
       start: START,
       jobs: [jobOf({ name: "list", symbols: symbolsNamed(100) })],
@@ -198,7 +195,7 @@ describe("a symbol that makes a whole call fail", () => {
     const seldom = jobOf({ name: "seldom", symbols: ["A", "B", "C"], schedule: "*/5 * * * *", priority: 5 });
     const minutely = jobOf({ name: "minutely", symbols: ["A", "B", "C"] });
 
-    test("the search goes on beyond the slot of one, for the other, and nothing is lost", async () => {
+    test("the search for a failing symbol goes on beyond the slot of one job, for the other, and nothing is lost", async () => {
       const world = startWorld({
         start: START,
         jobs: [seldom, minutely],
@@ -218,7 +215,7 @@ describe("a symbol that makes a whole call fail", () => {
       expect(addsUp(entriesOf(world.notes))).toBe(true);
     });
 
-    test("what waits for a probe that its slot has no time for is missed with it", async () => {
+    test("symbols that wait for a probe are missed with it when their slot has no time for it", async () => {
       const world = startWorld({
         start: START,
         jobs: [minutely],
@@ -237,7 +234,7 @@ describe("a symbol that makes a whole call fail", () => {
     });
   });
 
-  test("and whose probe brings what cannot be taken in is missed with all that waits for it, which is not asked", async () => {
+  test("a symbol whose probe brings an answer that fails the parser is missed with all that waits for it, which is not asked", async () => {
     const strange = { outcome: "quotes", document: { id: "r", error: null, hasQuotes: true } } as Answer;
     const world = startWorld({
       start: START,
@@ -277,7 +274,7 @@ describe("a list that is too long", () => {
     ({ planned, names }: SeenCall) =>
       names.length > most() ? failure("too_long") : quotesFor(planned);
 
-  test("is halved until it is taken, the size is remembered, and nothing is missed", async () => {
+  test("a list that is too long is halved until the service accepts it, the size is remembered, and nothing is missed", async () => {
     const world = startWorld({
       start: START,
       jobs: [jobOf({ name: "list", symbols: symbolsNamed(100) })],
@@ -291,7 +288,7 @@ describe("a list that is too long", () => {
     expect(entriesOf(world.notes).every(({ misses }) => misses.length === 0)).toBe(true);
   });
 
-  test("cuts the lists that wait as well: only those already under way are refused for the same length", async () => {
+  test("a list that is too long cuts the lists that wait as well: only those already under way are refused for the same length", async () => {
     const world = startWorld({
       start: START,
       jobs: [jobOf({ name: "list", symbols: symbolsNamed(1_200) })],
@@ -304,7 +301,7 @@ describe("a list that is too long", () => {
     expect(entryAt(world.notes, "14:30")?.misses).toEqual([]);
   });
 
-  test("lists grow slowly, and after a refusal go back to what was taken, not to the refused size that day", async () => {
+  test("the lists grow slowly, and after a refusal go back to an accepted size, not to the refused size that day", async () => {
     const world = startWorld({
       start: START,
       jobs: [jobOf({ name: "list", symbols: symbolsNamed(400) })],

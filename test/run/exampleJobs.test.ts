@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterEach, expect, test } from "@jest/globals";
 import { offerExampleJobs } from "../../src/run/exampleJobs.ts";
 import { DEFAULT_JOBS_DIR } from "../../src/config/environment.ts";
 import { type Config, loadConfig } from "../../src/config/loadEnvironment.ts";
@@ -31,32 +31,28 @@ async function offered(env: Record<string, string>, prepare: (dir: string) => vo
   return { dir, said, entries: readdirSync(dir).sort() };
 }
 
-describe("a start without an account, in an empty directory", () => {
-  test("writes the example jobs to ./jobs, whole, and says so", async () => {
-    const { dir, said, entries } = await offered({});
+test("a start without an account, in an empty directory, writes the example jobs to ./jobs, whole, and says so", async () => {
+  const { dir, said, entries } = await offered({});
 
-    expect(entries).toEqual(["jobs"]);
-    expect(said).toContain(join(dir, "jobs"));
-    expect(said).toContain("us-equities.yaml");
-    for (const name of readdirSync(EXAMPLES))
-      expect(readFileSync(join(dir, DEFAULT_JOBS_DIR, name))).toEqual(readFileSync(join(EXAMPLES, name)));
-  });
+  expect(entries).toEqual(["jobs"]);
+  expect(said).toContain(join(dir, "jobs"));
+  expect(said).toContain("us-equities.yaml");
+  for (const name of readdirSync(EXAMPLES))
+    expect(readFileSync(join(dir, DEFAULT_JOBS_DIR, name))).toEqual(readFileSync(join(EXAMPLES, name)));
 });
 
-describe("nothing is written", () => {
-  test("with an account: its calls are for what its owner asks for", async () => {
-    expect(await offered(ACCOUNT)).toMatchObject({ said: "", entries: [] });
-  });
+test("a start with an account writes no example jobs: its calls are for what its owner asks for", async () => {
+  expect(await offered(ACCOUNT)).toMatchObject({ said: "", entries: [] });
+});
 
-  test("where a directory was named", async () => {
-    expect(await offered({ QUOTEKEEPER_JOBS_DIR: "./mine" })).toMatchObject({ said: "", entries: [] });
-  });
+test("a start with a named jobs directory writes no example jobs", async () => {
+  expect(await offered({ QUOTEKEEPER_JOBS_DIR: "./mine" })).toMatchObject({ said: "", entries: [] });
+});
 
-  test("where ./jobs is there, even when it is empty", async () => {
-    const { dir, said } = await offered({}, (at) => mkdirSync(join(at, "jobs")));
+test("a start beside a directory ./jobs, even an empty one, writes no example jobs", async () => {
+  const { dir, said } = await offered({}, (at) => mkdirSync(join(at, "jobs")));
 
-    expect({ said, names: readdirSync(join(dir, "jobs")) }).toEqual({ said: "", names: [] });
-  });
+  expect({ said, names: readdirSync(join(dir, "jobs")) }).toEqual({ said: "", names: [] });
 });
 
 test("where the examples cannot be written, the error names the directory", async () => {

@@ -65,102 +65,98 @@ function symbolsTaken(): (readonly string[])[] {
   return taken.flatMap(({ jobs }) => jobs.map(({ symbols }) => symbols));
 }
 
-describe("a job file", () => {
-  test("that is written is in force, and nothing is said while nothing changes", async () => {
-    write("list.yaml", GE_JOB);
-    await follow();
-    await look();
-    expect(said).toEqual([]);
+test("a job file that is written is in force, and nothing is logged while no file changes", async () => {
+  write("list.yaml", GE_JOB);
+  await follow();
+  await look();
+  expect(said).toEqual([]);
 
-    write("list.yaml", GE_JOB.replace("GE", "GE, KO"));
-    await look();
+  write("list.yaml", GE_JOB.replace("GE", "GE, KO"));
+  await look();
 
-    expect(symbolsTaken()).toEqual([["GE", "KO"]]);
-    expect(said).toEqual([expect.stringContaining("in force from the next slot on")]);
-  });
+  expect(symbolsTaken()).toEqual([["GE", "KO"]]);
+  expect(said).toEqual([expect.stringContaining("in force from the next slot on")]);
+});
 
-  test("that is added or removed changes the jobs", async () => {
-    write("list.yaml", GE_JOB);
-    await follow();
+test("a job file that is added or removed changes the jobs", async () => {
+  write("list.yaml", GE_JOB);
+  await follow();
 
-    write("more.yaml", GE_JOB.replace("list", "more"));
-    await look();
-    rmSync(join(dir, "list.yaml"));
-    await look();
+  write("more.yaml", GE_JOB.replace("list", "more"));
+  await look();
+  rmSync(join(dir, "list.yaml"));
+  await look();
 
-    expect(taken.map(({ jobs }) => jobs.map(({ name }) => name))).toEqual([["list", "more"], ["more"]]);
-  });
+  expect(taken.map(({ jobs }) => jobs.map(({ name }) => name))).toEqual([["list", "more"], ["more"]]);
+});
 
-  test("that is broken keeps the old jobs and is said with file, line and reason; mended, it is in force", async () => {
-    write("list.yaml", GE_JOB);
-    await follow();
+test("a broken job file keeps the old jobs and is logged with file, line and reason; mended, it is in force", async () => {
+  write("list.yaml", GE_JOB);
+  await follow();
 
-    write("list.yaml", GE_JOB.replace("* * * * *", "every minute"));
-    await look();
-    expect(taken).toEqual([]);
-    expect(said).toEqual([
-      expect.stringMatching(/jobs before stay in force[^]*list\.yaml:2[^]*every minute/),
-    ]);
+  write("list.yaml", GE_JOB.replace("* * * * *", "every minute"));
+  await look();
+  expect(taken).toEqual([]);
+  expect(said).toEqual([expect.stringMatching(/jobs before stay in force[^]*list\.yaml:2[^]*every minute/)]);
 
-    write("list.yaml", GE_JOB.replace("GE", "IBM"));
-    await look();
-    expect(symbolsTaken()).toEqual([["IBM"]]);
-  });
+  write("list.yaml", GE_JOB.replace("GE", "IBM"));
+  await look();
+  expect(symbolsTaken()).toEqual([["IBM"]]);
+});
 
-  test("whose schedule is never due is said once, and the other files are in force", async () => {
-    write("list.yaml", GE_JOB);
-    await follow();
+test("a job file with a schedule that is never due is logged once, and the other files are in force", async () => {
+  write("list.yaml", GE_JOB);
+  await follow();
 
-    write("never.yaml", GE_JOB.replace("list", "never").replace("* * * * *", "0 3 * * *"));
-    await look();
-    write("list.yaml", GE_JOB.replace("GE", "IBM"));
-    await look();
+  write("never.yaml", GE_JOB.replace("list", "never").replace("* * * * *", "0 3 * * *"));
+  await look();
+  write("list.yaml", GE_JOB.replace("GE", "IBM"));
+  await look();
 
-    expect(symbolsTaken()).toEqual([["IBM"]]);
-    expect(said).toEqual([
-      expect.stringMatching(/never due[^]*never\.yaml:2/),
-      expect.stringContaining("in force from the next slot on"),
-    ]);
-  });
+  expect(symbolsTaken()).toEqual([["IBM"]]);
+  expect(said).toEqual([
+    expect.stringMatching(/never due[^]*never\.yaml:2/),
+    expect.stringContaining("in force from the next slot on"),
+  ]);
+});
 
-  test("that was broken and is as before again is said to be right", async () => {
-    write("list.yaml", GE_JOB);
-    await follow();
-    write("list.yaml", "name: [");
-    await look();
+test("a job file that was broken and is as before again is logged to be right", async () => {
+  write("list.yaml", GE_JOB);
+  await follow();
+  write("list.yaml", "name: [");
+  await look();
 
-    write("list.yaml", GE_JOB);
-    await look();
+  write("list.yaml", GE_JOB);
+  await look();
 
-    expect(taken).toEqual([]);
-    expect(said.at(-1)).toContain("right again");
-  });
+  expect(taken).toEqual([]);
+  expect(said.at(-1)).toContain("right again");
+});
 
-  test("the last one of the directory may not go: the old jobs stay", async () => {
-    write("list.yaml", GE_JOB);
-    await follow();
+test("the old jobs stay when the last job file of the directory is removed", async () => {
+  write("list.yaml", GE_JOB);
+  await follow();
 
-    rmSync(join(dir, "list.yaml"));
-    await look();
+  rmSync(join(dir, "list.yaml"));
+  await look();
 
-    expect(taken).toEqual([]);
-    expect(said).toEqual([expect.stringContaining("holds no job file any more")]);
-  });
+  expect(taken).toEqual([]);
+  expect(said).toEqual([expect.stringContaining("holds no job file any more")]);
+});
 
-  test("that changed between the reading and the first look is not overlooked", async () => {
-    write("list.yaml", GE_JOB);
-    const following = follow();
-    write("list.yaml", GE_JOB.replace("GE", "KO"));
-    await following;
-    await look();
+test("a job file that changed between the reading and the first look is not overlooked", async () => {
+  write("list.yaml", GE_JOB);
+  const following = follow();
+  write("list.yaml", GE_JOB.replace("GE", "KO"));
+  await following;
+  await look();
 
-    expect(said.length).toBeLessThanOrEqual(1);
-    expect(
-      symbolsTaken()
-        .flat()
-        .filter((symbol) => symbol !== "KO"),
-    ).toEqual([]);
-  });
+  expect(said.length).toBeLessThanOrEqual(1);
+  expect(
+    symbolsTaken()
+      .flat()
+      .filter((symbol) => symbol !== "KO"),
+  ).toEqual([]);
 });
 
 test("what cannot be taken up yet is tried at each look, and told once for each change", async () => {
@@ -227,7 +223,7 @@ describe("accounts.yaml", () => {
     );
   }
 
-  test("names a secret's file: its account changes when the secret does, and nothing is said of it", async () => {
+  test("an account of accounts.yaml changes when its secret's file does, and the log does not show the secret", async () => {
     write("list.yaml", GE_JOB);
     writeTwo();
     writeToken("an old token");
@@ -240,7 +236,7 @@ describe("accounts.yaml", () => {
     expect(said).toEqual([expect.stringContaining("in force from the next slot on")]);
   });
 
-  test("names a secret that is not there: said once, and right as soon as it is", async () => {
+  test("a missing secret's file that accounts.yaml names is logged once, and is right as soon as it is there", async () => {
     write("list.yaml", GE_JOB);
     write("accounts.yaml", `accounts:\n${accountYaml("main")}`);
     await follow(VARIABLES);
@@ -255,7 +251,7 @@ describe("accounts.yaml", () => {
     expect(tokensTaken()).toEqual([["main's accessToken", "a token"]]);
   });
 
-  test("is removed, or names another service: the accounts before go on until somebody starts anew", async () => {
+  test("the accounts before go on until the next start when accounts.yaml is removed or names another service", async () => {
     write("list.yaml", GE_JOB);
     write("accounts.yaml", `accounts:\n${accountYaml("main")}`);
     await follow(VARIABLES);

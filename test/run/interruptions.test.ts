@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { createInterruptions, EXIT_INTERRUPTED } from "../../src/run/interruptions.ts";
 
 /** A process whose parent and time the test moves. */
@@ -34,73 +34,71 @@ function world({ byNpm = false } = {}) {
   };
 }
 
-describe("who asks the program to end", () => {
-  test("asks once with Ctrl-C below npm, which the terminal sends and npm passes on", () => {
-    const { send, pass, told, exits } = world({ byNpm: true });
+test("one Ctrl-C below npm, which the terminal sends and npm passes on, counts once", () => {
+  const { send, pass, told, exits } = world({ byNpm: true });
 
-    send("SIGINT");
-    pass(300);
-    send("SIGINT");
+  send("SIGINT");
+  pass(300);
+  send("SIGINT");
 
-    expect({ told, exits }).toEqual({ told: ["SIGINT"], exits: [] });
-  });
+  expect({ told, exits }).toEqual({ told: ["SIGINT"], exits: [] });
+});
 
-  test("does not want to wait when asking again after a second", () => {
-    const { send, pass, told, exits } = world();
+test("a second signal after a second ends the program at once", () => {
+  const { send, pass, told, exits } = world();
 
-    send("SIGTERM");
-    pass(1_000);
-    send("SIGTERM");
+  send("SIGTERM");
+  pass(1_000);
+  send("SIGTERM");
 
-    expect({ told, exits }).toEqual({ told: ["SIGTERM"], exits: [EXIT_INTERRUPTED] });
-  });
+  expect({ told, exits }).toEqual({ told: ["SIGTERM"], exits: [EXIT_INTERRUPTED] });
+});
 
-  test("may be npm's shell, which ends of SIGTERM without a word", () => {
-    const { pass, signals, told, exits, isLooking } = world({ byNpm: true });
+test("the end of npm's shell by SIGTERM asks the program to end", () => {
+  const { pass, signals, told, exits, isLooking } = world({ byNpm: true });
 
-    pass(1_000);
-    expect(told).toEqual([]);
-    signals.ppid = 1;
-    pass(1_000);
-    pass(60_000);
+  pass(1_000);
+  expect(told).toEqual([]);
+  signals.ppid = 1;
+  pass(1_000);
+  pass(60_000);
 
-    expect({ told, exits, looking: isLooking() }).toEqual({ told: ["SIGTERM"], exits: [], looking: false });
-  });
+  expect({ told, exits, looking: isLooking() }).toEqual({ told: ["SIGTERM"], exits: [], looking: false });
+});
 
-  test("has asked already when the shell ends after Ctrl-C", () => {
-    const { send, pass, signals, told, exits } = world({ byNpm: true });
+test("the end of npm's shell after Ctrl-C does not ask a second time", () => {
+  const { send, pass, signals, told, exits } = world({ byNpm: true });
 
-    send("SIGINT");
-    signals.ppid = 1;
-    pass(5_000);
+  send("SIGINT");
+  signals.ppid = 1;
+  pass(5_000);
 
-    expect({ told, exits }).toEqual({ told: ["SIGINT"], exits: [] });
-  });
+  expect({ told, exits }).toEqual({ told: ["SIGINT"], exits: [] });
+});
 
-  test("is not a parent that npm has nothing to do with, as after nohup", () => {
-    const { pass, signals, told } = world({ byNpm: false });
+test("the end of a parent that is not npm's, as after nohup, does not ask the program to end", () => {
+  const { pass, signals, told } = world({ byNpm: false });
 
-    signals.ppid = 1;
-    pass(60_000);
+  signals.ppid = 1;
+  pass(60_000);
 
-    expect(told).toEqual([]);
-  });
+  expect(told).toEqual([]);
+});
 
-  test("is nobody's business any more when nobody listens", () => {
-    const { stop, listeners, isLooking } = world({ byNpm: true });
+test("no signal is caught and no parent is watched when nobody listens", () => {
+  const { stop, listeners, isLooking } = world({ byNpm: true });
 
-    stop();
+  stop();
 
-    expect({ signals: listeners.size, looking: isLooking() }).toEqual({ signals: 0, looking: false });
-  });
+  expect({ signals: listeners.size, looking: isLooking() }).toEqual({ signals: 0, looking: false });
+});
 
-  test("of two who listen, the one that is left hears of Ctrl-C when the other has stopped listening", () => {
-    const { listen, stop, send, told } = world();
-    listen((signal) => told.push(`left: ${signal}`));
+test("one listener still hears of Ctrl-C when the other has stopped listening", () => {
+  const { listen, stop, send, told } = world();
+  listen((signal) => told.push(`left: ${signal}`));
 
-    stop();
-    send("SIGINT");
+  stop();
+  send("SIGINT");
 
-    expect(told).toEqual(["left: SIGINT"]);
-  });
+  expect(told).toEqual(["left: SIGINT"]);
 });

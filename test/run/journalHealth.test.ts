@@ -1,7 +1,7 @@
 import { mkdir, readdir } from "node:fs/promises";
 import { expect, test } from "@jest/globals";
 import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
-import { probeJournal } from "../../src/run/journalHealth.ts";
+import { journalHealth } from "../../src/run/journalHealth.ts";
 import { errno, freshDir, fsWith, handClock } from "../journal/world.ts";
 
 async function madeDir(): Promise<string> {
@@ -41,9 +41,11 @@ test.each(Object.entries(FULL))(
   async (_step, [says, fs]) => {
     const dir = await madeDir();
 
-    await expect(probeJournal(dir, handClock(), fs)).rejects.toMatchObject({
-      code: "JOURNAL_WRITE_FAILED",
-      message: expect.stringContaining(`${dir}: ${says}: ENOSPC`),
+    const health = await journalHealth(dir, null, { clock: handClock(), maxBytes: undefined, fs });
+
+    expect(health).toMatchObject({
+      state: "attention",
+      text: expect.stringContaining(`JOURNAL_WRITE_FAILED: ${dir}: ${says}: ENOSPC`),
     });
     expect(await readdir(dir)).toEqual([]);
   },
@@ -52,7 +54,8 @@ test.each(Object.entries(FULL))(
 test("a journal that can be written is left as it is", async () => {
   const dir = await madeDir();
 
-  await probeJournal(dir, handClock());
+  const { state } = await journalHealth(dir, null, { clock: handClock(), maxBytes: undefined });
 
+  expect(state).toBe("idle");
   expect(await readdir(dir)).toEqual([]);
 });

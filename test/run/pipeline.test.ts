@@ -179,7 +179,7 @@ describe("what the service sent is what stands in the tables", () => {
     expect(all.flatMap((leaves) => leaves["instrument/putcall"] ?? [])).toEqual(["1", "0"]);
   });
 
-  test("every instrument, quote, extended quote and dividend agrees with it, element by element", async () => {
+  test("every instrument, quote, extended quote and dividend agrees with what was sent, element by element", async () => {
     for (const { record, items } of answers)
       for (const leaves of items) {
         const sent = { ...sentInstrument(leaves), ...sentQuote(leaves, "quote") };
@@ -220,7 +220,7 @@ describe("what the service sent is what stands in the tables", () => {
       }
   });
 
-  test("the tables hold nothing besides", async () => {
+  test("the tables hold nothing that was not sent", async () => {
     const dividends = new Set(
       answers.flatMap(({ items }) => items.map((leaves) => leaves["instrument/sym"])),
     );
@@ -282,104 +282,100 @@ describe("what the service sent is what stands in the tables", () => {
   });
 });
 
-describe("an answer without quotes", () => {
-  test("for a wrong secret is a 401, kept in the journal and in responses, and no quote", async () => {
-    const clock = createTestClock(START);
-    const { baseUrl, credentials } = await startSimulatedService(clock);
-    const wrong = { ...credentials, consumerSecret: "not-the-secret" };
-    const collecting = await openCollecting(clock, { baseUrl, credentials: wrong });
+test("the answer for a wrong secret is a 401, kept in the journal and in responses, and no quote", async () => {
+  const clock = createTestClock(START);
+  const { baseUrl, credentials } = await startSimulatedService(clock);
+  const wrong = { ...credentials, consumerSecret: "not-the-secret" };
+  const collecting = await openCollecting(clock, { baseUrl, credentials: wrong });
 
-    const { answer } = await collecting.collect({ form: "symbols", symbols: ["AAPL"], delayed: false });
+  const { answer } = await collecting.collect({ form: "symbols", symbols: ["AAPL"], delayed: false });
 
-    expect(answer.outcome).toBe("unauthorized");
-    expect(await collecting.kept()).toMatchObject([{ status: 401 }]);
-    expect(
-      await rowsOfQuery(collecting.pool, "select http_status, outcome, rate_limit_used from responses"),
-    ).toEqual([{ http_status: 401, outcome: "unauthorized", rate_limit_used: null }]);
-    expect(await countsOf(collecting.pool)).toMatchObject({ quotes: 0, instruments: 0, dead_letters: 0 });
+  expect(answer.outcome).toBe("unauthorized");
+  expect(await collecting.kept()).toMatchObject([{ status: 401 }]);
+  expect(
+    await rowsOfQuery(collecting.pool, "select http_status, outcome, rate_limit_used from responses"),
+  ).toEqual([{ http_status: 401, outcome: "unauthorized", rate_limit_used: null }]);
+  expect(await countsOf(collecting.pool)).toMatchObject({ quotes: 0, instruments: 0, dead_letters: 0 });
+});
+
+test("an unknown symbol costs the known ones no quotes", async () => {
+  const clock = createTestClock(START);
+  const collecting = await openCollecting(clock, await startSimulatedService(clock));
+
+  await collecting.collect({ form: "symbols", symbols: ["NOSUCH", "AAPL"], delayed: false });
+  await collecting.collect({
+    form: "option",
+    contract: { underlying: "AAPL", expiration: "2010-01-15", optionType: "CALL", strike: "150" },
+    delayed: false,
   });
 
-  test("for an unknown symbol leaves the known ones their quotes", async () => {
-    const clock = createTestClock(START);
-    const collecting = await openCollecting(clock, await startSimulatedService(clock));
+  expect(await rowsOfQuery(collecting.pool, "select outcome from responses")).toEqual([
+    { outcome: "quotes" },
+    { outcome: "quotes" },
+  ]);
+  expect(await rowsOfQuery(collecting.pool, "select symbol from instruments")).toEqual([{ symbol: "AAPL" }]);
+  expect(await countsOf(collecting.pool)).toMatchObject({ quotes: 1, dead_letters: 0 });
+});
 
-    await collecting.collect({ form: "symbols", symbols: ["NOSUCH", "AAPL"], delayed: false });
-    await collecting.collect({
-      form: "option",
-      contract: { underlying: "AAPL", expiration: "2010-01-15", optionType: "CALL", strike: "150" },
-      delayed: false,
-    });
-
-    expect(await rowsOfQuery(collecting.pool, "select outcome from responses")).toEqual([
-      { outcome: "quotes" },
-      { outcome: "quotes" },
-    ]);
-    expect(await rowsOfQuery(collecting.pool, "select symbol from instruments")).toEqual([
-      { symbol: "AAPL" },
-    ]);
-    expect(await countsOf(collecting.pool)).toMatchObject({ quotes: 1, dead_letters: 0 });
+test("the answer for too many calls is the fault with its headers, and quotes resume with the next minute", async () => {
+  const clock = createTestClock(START);
+  const service = await startSimulatedService(clock, {
+    limits: { quotes: 2, orders: 1, other: 1, windowMs: 60_000 },
   });
+  const collecting = await openCollecting(clock, service);
+  const call: QuoteCall = { form: "symbols", symbols: ["AAPL"], delayed: false };
 
-  test("for too many calls is the fault with its headers, and quotes resume with the next minute", async () => {
-    const clock = createTestClock(START);
-    const service = await startSimulatedService(clock, {
-      limits: { quotes: 2, orders: 1, other: 1, windowMs: 60_000 },
-    });
-    const collecting = await openCollecting(clock, service);
-    const call: QuoteCall = { form: "symbols", symbols: ["AAPL"], delayed: false };
+  for (let n = 0; n < 3; n++) await collecting.collect(call);
+  clock.advance(60_000);
+  await collecting.collect(call);
 
-    for (let n = 0; n < 3; n++) await collecting.collect(call);
-    clock.advance(60_000);
-    await collecting.collect(call);
-
-    const columns = "outcome, http_status, rate_limit_used, rate_limit_remaining";
-    expect(
-      await rowsOfQuery(collecting.pool, `select ${columns} from responses order by observed_at`),
-    ).toEqual([
+  const columns = "outcome, http_status, rate_limit_used, rate_limit_remaining";
+  expect(await rowsOfQuery(collecting.pool, `select ${columns} from responses order by observed_at`)).toEqual(
+    [
       { outcome: "quotes", http_status: 200, rate_limit_used: 1, rate_limit_remaining: 1 },
       { outcome: "quotes", http_status: 200, rate_limit_used: 2, rate_limit_remaining: 0 },
       { outcome: "quota_fault", http_status: 429, rate_limit_used: 2, rate_limit_remaining: 0 },
       { outcome: "quotes", http_status: 200, rate_limit_used: 1, rate_limit_remaining: 1 },
-    ]);
-  });
-
-  test.each([
-    [
-      "an HTML page",
-      { headers: { "Content-Type": "text/html" }, body: "<html><body>Maintenance</body></html>" },
     ],
-    ["a document cut short", { body: '<response id="1"><quotes><instrumentquote>' }],
-  ])("because of %s is one dead letter with its beginning, and no quote", async (_what, answer) => {
-    const clock = createTestClock(START);
-    const { baseUrl } = await startStubService(answer);
-    const source = { kind: "account", name: "account" } as const;
-    const collecting = await openCollecting(clock, { baseUrl, credentials: TEST_CREDENTIALS, source });
+  );
+});
 
-    await collecting.collect({ form: "symbols", symbols: ["AAPL"], delayed: false });
+test.each([
+  [
+    "an HTML page",
+    { headers: { "Content-Type": "text/html" }, body: "<html><body>Maintenance</body></html>" },
+  ],
+  ["a document cut short", { body: '<response id="1"><quotes><instrumentquote>' }],
+])("%s is one dead letter with its beginning, and no quote", async (_what, answer) => {
+  const clock = createTestClock(START);
+  const { baseUrl } = await startStubService(answer);
+  const source = { kind: "account", name: "account" } as const;
+  const collecting = await openCollecting(clock, { baseUrl, credentials: TEST_CREDENTIALS, source });
 
-    expect((await collecting.kept()).map(({ body }) => Buffer.from(body).toString())).toEqual([answer.body]);
-    expect(await rowsOfQuery(collecting.pool, "select reason, fragment from dead_letters")).toEqual([
-      { reason: "malformed", fragment: answer.body },
-    ]);
-    expect(await countsOf(collecting.pool)).toMatchObject({ responses: 1, quotes: 0, instruments: 0 });
-  });
+  await collecting.collect({ form: "symbols", symbols: ["AAPL"], delayed: false });
 
-  test("and without an answer is an error that names the address, with nothing signed in it", async () => {
-    const clock = createTestClock(START);
-    const baseUrl = `http://127.0.0.1:${await closedPort()}`;
-    const collecting = await openCollecting(clock, { baseUrl, credentials: TEST_CREDENTIALS });
+  expect((await collecting.kept()).map(({ body }) => Buffer.from(body).toString())).toEqual([answer.body]);
+  expect(await rowsOfQuery(collecting.pool, "select reason, fragment from dead_letters")).toEqual([
+    { reason: "malformed", fragment: answer.body },
+  ]);
+  expect(await countsOf(collecting.pool)).toMatchObject({ responses: 1, quotes: 0, instruments: 0 });
+});
 
-    const error = await collecting
-      .collect({ form: "symbols", symbols: ["AAPL"], delayed: false })
-      .catch((reason: unknown) => reason as Error);
+test("a call without an answer is an error that names the address, with nothing signed in it", async () => {
+  const clock = createTestClock(START);
+  const baseUrl = `http://127.0.0.1:${await closedPort()}`;
+  const collecting = await openCollecting(clock, { baseUrl, credentials: TEST_CREDENTIALS });
 
-    expect(error).toMatchObject({ code: "SERVICE_UNREACHABLE", message: expect.stringContaining(baseUrl) });
-    const { message, stack, cause } = error as Error;
-    expect(`${message} ${stack} ${JSON.stringify(cause) ?? ""}`).not.toMatch(
-      /oauth|symbols=|test-token|test-consumer/i,
-    );
-    expect(await collecting.kept()).toEqual([]);
-  });
+  const error = await collecting
+    .collect({ form: "symbols", symbols: ["AAPL"], delayed: false })
+    .catch((reason: unknown) => reason as Error);
+
+  expect(error).toMatchObject({ code: "SERVICE_UNREACHABLE", message: expect.stringContaining(baseUrl) });
+  const { message, stack, cause } = error as Error;
+  expect(`${message} ${stack} ${JSON.stringify(cause) ?? ""}`).not.toMatch(
+    /oauth|symbols=|test-token|test-consumer/i,
+  );
+  expect(await collecting.kept()).toEqual([]);
 });
 
 /** An instant as PostgreSQL writes it, without trailing zeros. */

@@ -2,14 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import type { AccountStatus } from "../../src/run/statusTypes.ts";
 import type { Health } from "../../src/archive/ask/queries.ts";
-import {
-  answerLines,
-  budgetLine,
-  budgetLines,
-  budgetOf,
-  marketLine,
-  nextLine,
-} from "../../src/run/statusFacts.ts";
+import { answerLines, budgetLines, budgetOf, marketLine, nextLine } from "../../src/run/statusFacts.ts";
 import { missedBy, ledgerLines } from "../../src/run/ledgerStatus.ts";
 import { statusLines } from "../../src/cli/terminal/statusText.ts";
 
@@ -30,7 +23,7 @@ describe("misses that a person can mend", () => {
     )[0];
 
   test.each(["budget", "refused", "malformed", "unauthorized"])(
-    "for %s are red while the newest slots have them, and afterwards told with their time",
+    "misses for %s are red while the newest slots have them, and are shown with their time afterwards",
     (reason) => {
       expect(line(reason, "15:00", "15:00")).toMatchObject({
         state: "attention",
@@ -44,15 +37,15 @@ describe("misses that a person can mend", () => {
     },
   );
 
-  test("stay red as long as no newer slot shows that they are over", () => {
+  test("misses stay red as long as no newer slot shows that they are over", () => {
     expect(line("budget", "15:00", "15:05")?.state).toBe("attention");
   });
 
-  test("of a job that is no longer there are over", () => {
+  test("misses of a job that is no longer there are over", () => {
     expect(line("budget", "15:00", "15:00", "renamed")?.state).toBe("ok");
   });
 
-  test("go on when they do in one of several jobs; the counts of all are one", () => {
+  test("misses go on when they do in one of several jobs; the counts of all jobs are added up", () => {
     const misses = [
       { job: "slow", reason: "budget", count: 5, lastAt: at("14:00") },
       { job: "us", reason: "budget", count: 40, lastAt: at("12:00") },
@@ -69,7 +62,7 @@ describe("misses that a person can mend", () => {
     ]);
   });
 
-  test("are told apart from those that heal by themselves, which are never red", () => {
+  test("misses that heal by themselves are never red", () => {
     expect(line("transport", "15:00", "15:00")).toMatchObject({
       state: "ok",
       text: "600 due in the last day, missed: 47 transport",
@@ -85,14 +78,14 @@ describe("answers", () => {
   });
   const lines = (fields: Partial<Health>) => answerLines(health(fields), at("15:00"));
 
-  test("are counted as answers, not as quotes", () => {
+  test("the line of answers counts answers, not quotes", () => {
     expect(lines({ lastHour: { quotes: 562, quota_fault: 3 } })[0]?.text).toBe(
       "last under a minute ago; in the last hour 562 answers with quotes, 3 quota_fault",
     );
   });
 
   test.each(["unauthorized", "refused", "malformed"])(
-    "%s are red while they are among the newest, and afterwards told with their time",
+    "answers that are %s are red while they are among the newest, and are shown with their time afterwards",
     (outcome) => {
       const of = (time: string) =>
         lines({ lastHour: { [outcome]: 2 }, lastOfOutcome: { [outcome]: `2026-11-20T${time}:00Z` } })[0];
@@ -108,7 +101,7 @@ describe("answers", () => {
     },
   );
 
-  test("with dead letters say when the last was, and are red while there are new ones", () => {
+  test("the line of dead letters shows when the last was, and is red while there are new ones", () => {
     const of = (lastDeadLetterAt: string, lastAnswerAt: string | null = "2026-11-20T15:00:00Z") =>
       lines({ deadLettersToday: 12, lastDeadLetterAt, lastAnswerAt }).find(
         ({ subject }) => subject === "rows",
@@ -123,19 +116,29 @@ describe("answers", () => {
   });
 });
 
-describe("the budget", () => {
-  const text = (calls: number, serviceUsed: number | null, serviceLimit: number | null = 60) =>
-    budgetLine({
-      calls,
-      limit: 60,
-      windowMs: 60_000,
-      serviceUsed,
-      serviceLimit,
-      serviceRemaining: null,
-      otherCalls: 0,
-    }).text;
+const account = (name: string, facts: Partial<AccountStatus> = {}): AccountStatus => ({
+  name,
+  state: "active",
+  calls: 10,
+  limit: 60,
+  windowMs: 60_000,
+  otherCalls: 0,
+  lastAnswerAt: null,
+  serviceUsed: 12,
+  serviceLimit: 60,
+  serviceRemaining: 48,
+  missed: {},
+  market: "account",
+  outOfBudget: false,
+  ...facts,
+});
 
-  test("of a service that counts fewer than we do is no contradiction: its own window may have begun later", () => {
+describe("the budget", () => {
+  const textOf = (facts: Partial<AccountStatus>) => budgetLines([account("main", facts)])[0]?.text;
+  const text = (calls: number, serviceUsed: number | null, serviceLimit: number | null = 60) =>
+    textOf({ calls, serviceUsed, serviceLimit });
+
+  test("a service that counts fewer calls than we do is no contradiction: its own window may have begun later", () => {
     expect(text(27, 5)).toBe(
       "27 of 60 calls in the last minute; the service counts 5 in a window of its own, which may have begun later",
     );
@@ -144,28 +147,26 @@ describe("the budget", () => {
     expect(text(27, null, null)).toBe("27 of 60 calls in the last minute");
   });
 
-  test("of a service that allows another number than is set says so", () => {
+  test("the budget's line shows when the service allows another number than is set", () => {
     expect(text(27, 27, 40)).toBe("27 of 60 calls in the last minute; the service allows 40 and counts 27");
     expect(text(27, null, 120)).toBe("27 of 60 calls in the last minute; the service allows 120");
+  });
+
+  test("the budget's line names another program on the account", () => {
+    const use = { calls: 27, serviceUsed: 47 };
+
+    expect(textOf({ ...use, otherCalls: 20 })).toBe(
+      "27 of 60 calls in the last minute; the service counts 47; another program uses about 20 calls a minute on this account",
+    );
+    expect(textOf(use)).not.toContain("another program");
+    expect(textOf({ ...use, otherCalls: 3, windowMs: 300_000 })).toContain("3 calls in 5 min");
   });
 });
 
 describe("several accounts", () => {
-  const account = (name: string, facts: Partial<AccountStatus> = {}): AccountStatus => ({
-    ...{ name, state: "active", calls: 10, limit: 60, windowMs: 60_000, otherCalls: 0, lastAnswerAt: null },
-    ...{
-      serviceUsed: 12,
-      serviceLimit: 60,
-      serviceRemaining: 48,
-      missed: {},
-      market: "account",
-      outOfBudget: false,
-    },
-    ...facts,
-  });
   const lines = (...accounts: AccountStatus[]) => budgetLines(accounts);
 
-  test("have a line of their own beside that of their sum; one account has not", () => {
+  test("several accounts have a line of their own beside that of their sum; one account has not", () => {
     const both = lines(account("main"), account("second", { calls: 30, limit: 30, state: "drained" }));
 
     expect(both).toEqual([
@@ -185,7 +186,7 @@ describe("several accounts", () => {
     [{ outOfBudget: true }, "out of budget"],
     [{ market: "simulated" }, "answers for a SIMULATED market, unlike others"],
     [{ otherCalls: 20 }, "another program uses about 20 calls a minute on it"],
-  ])("need a person when one has trouble (%j), and that one is named", (facts, trouble) => {
+  ])("several accounts need a person when one has trouble (%j), and that one is named", (facts, trouble) => {
     const [budget, accounts] = lines(account("main"), account("second", facts), account("third"));
 
     expect(budget?.state).toBe("ok");
@@ -196,7 +197,7 @@ describe("several accounts", () => {
     });
   });
 
-  test("that are all simulated are no trouble, and what one does not know of the service's count nobody knows of all", () => {
+  test("accounts that are all simulated are no trouble, and the service's count of all is unknown when it is unknown of one", () => {
     const simulated = account("a", { market: "simulated", serviceUsed: null });
 
     expect(
@@ -210,7 +211,7 @@ describe("several accounts", () => {
     });
   });
 
-  test("have their own name beside answers that a person has to see to", () => {
+  test("an account's name stands beside its answers that need a person", () => {
     const [answers] = answerLines(
       {
         ...{ lastAnswerAt: "2026-11-20T15:00:00Z", lastHour: { quotes: 9, unauthorized: 2 } },
@@ -244,12 +245,7 @@ test("the example in docs/terminal.md is what these facts are told as", () => {
   const lines = [
     marketLine({ simulated: false, address: "https://api.broker.example" }, "account"),
     nextLine({ job: "options", at: new Date("2026-11-20T15:49:00Z") }, now),
-    budgetLine({
-      ...{ calls: 34, limit: 60, windowMs: 60_000, otherCalls: 0 },
-      serviceUsed: 36,
-      serviceLimit: 60,
-      serviceRemaining: 24,
-    }),
+    ...budgetLines([account("main", { calls: 34, serviceUsed: 36, serviceRemaining: 24 })]),
     ...answerLines(
       {
         ...{

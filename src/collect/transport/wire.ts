@@ -60,7 +60,7 @@ const IS_INFORMATION = /^HTTP\/1\.\d 1(?!01)\d\d[ \r\n]$/;
  *
  * @returns takes the pieces of the wire in order, and gives what is left of each: nothing until the answer begins
  */
-export function passOverInformation(): (piece: Buffer) => Buffer {
+function passOverInformation(): (piece: Buffer) => Buffer {
   let answerBegan = false;
   /** What is seen of the status line; as long as INFORMATION in the rest of a 1xx answer. */
   let status = "";

@@ -74,7 +74,7 @@ test("calls go around the remembered places for half an hour of windows", () => 
 describe("a remembered place", () => {
   const refused = stateOf({ refusedSentAtMs: [10_000] });
 
-  test("lies between two times when one of its windows' places does", () => {
+  test("a remembered place lies between two times when its place in one of the windows does", () => {
     expect(passedRefusal(refused, 65_000, 75_000)).toBe(true);
     expect(passedRefusal(refused, 69_999, 70_000)).toBe(true);
     expect(passedRefusal(refused, 70_000, 71_000)).toBe(false);

@@ -283,7 +283,7 @@ describe("an answer at 200 s that tells the count", () => {
   const proved = (...args: Parameters<typeof after>): SecondClientSample | undefined =>
     after(...args).samples.at(-1);
 
-  test("is read from Used, or else from what Remaining leaves of the limit, and never as more than the limit", () => {
+  test("an answer's count is read from Used, or else from what Remaining leaves of the limit, and never as more than the limit", () => {
     const usedCountOf = (said: Partial<RateLimit>): number | undefined =>
       learn(stateOf({ finished: callsAnsweredAt(AT_MS) }), call, { ...NO_RATE_LIMIT, ...said }).lastReading
         ?.usedCount;
@@ -297,13 +297,13 @@ describe("an answer at 200 s that tells the count", () => {
     expect(usedCountOf({ limit: 60 })).toBeUndefined();
   });
 
-  test("proves nothing while our own calls explain it", () => {
+  test("an answer's count proves no other program while our own calls explain it", () => {
     expect(after(6).samples).toEqual([]);
     expect(after(2, { lastReading: null }).samples).toEqual([]);
     expect(after(6)).toMatchObject({ lastReading: { usedCount: 6, answeredAtMs: AT_MS } });
   });
 
-  test("proves what it rose by beyond our own calls, and what it is above all of ours", () => {
+  test("an answer's count proves what it rose by beyond our own calls, and what it is above all of ours", () => {
     expect(proved(13)).toEqual({
       ...{ atMs: AT_MS, spanMs: 2_000, appearedCount: 7, provedCount: 7, windowCount: 0 },
       ...{ mostCount: 0, atOnceCount: 7, holdsUntilMs: AT_MS + 2 * MINUTE_MS },
@@ -319,7 +319,7 @@ describe("an answer at 200 s that tells the count", () => {
     });
   });
 
-  test("counts for no more than the answer before bears out", () => {
+  test("an answer's count counts for no more than the answer before bears out", () => {
     const before = sampleAt(198_000, 3, { provedCount: 4, mostCount: 3 });
 
     expect(proved(13, { samples: [before] })).toMatchObject({
@@ -331,7 +331,7 @@ describe("an answer at 200 s that tells the count", () => {
     expect(proved(13, { samples: [{ ...before, mostCount: 30 }] })).toMatchObject({ mostCount: 30 });
   });
 
-  test("sums what appeared over a little less than a window", () => {
+  test("an answer's count sums what appeared over a little less than a window", () => {
     const earlier = (atMs: number): SecondClientSample[] => [
       sampleAt(atMs, 0, { spanMs: 1_000, appearedCount: 20 }),
     ];
@@ -342,7 +342,7 @@ describe("an answer at 200 s that tells the count", () => {
     expect(after(6, { samples: earlier(143_000) }).samples).toHaveLength(1);
   });
 
-  test("counts of what appeared during a long silence the last window's part, if it came evenly", () => {
+  test("a count after a long silence counts the last window's part of what appeared, if it came evenly", () => {
     const finished = callsAnsweredAt(80_000, ...Array<number>(30).fill(190_000), AT_MS);
 
     // 40 in two windows; the thirty calls of our own leave nothing above.
@@ -354,14 +354,14 @@ describe("an answer at 200 s that tells the count", () => {
     });
   });
 
-  test("forgets what was proved fifteen windows ago", () => {
+  test("an answer's count forgets what was proved fifteen windows ago", () => {
     const old = sampleAt(AT_MS - 15 * MINUTE_MS + 1, 5);
 
     expect(after(6, { samples: [old] }).samples).toEqual([old]);
     expect(after(6, { samples: [{ ...old, atMs: old.atMs - 1 }] }).samples).toEqual([]);
   });
 
-  test("shows a program that comes evenly when most of what appeared did not come at once", () => {
+  test("an answer's count shows a program that comes evenly when most of what appeared did not come at once", () => {
     const before = (appearedCount: number): SecondClientSample[] => [
       sampleAt(190_000, 10, { spanMs: 2_000, appearedCount, atOnceCount: 9 }),
     ];
@@ -371,13 +371,13 @@ describe("an answer at 200 s that tells the count", () => {
     expect(proved(13, { samples: before(4) })).toMatchObject({ windowCount: 10, atOnceCount: 9 });
   });
 
-  test("leaves a program that came at once one that does, while nothing of it is borne out", () => {
+  test("a program that came at once stays one that does, while nothing of it is borne out", () => {
     const before = sampleAt(190_000, 0, { atOnceCount: 9 });
 
     expect(proved(13, { samples: [before] })).toMatchObject({ windowCount: 0, atOnceCount: 9 });
   });
 
-  test("is held for a moment only, where an earlier run's calls may have been lost with its journal", () => {
+  test("a count is held for a moment only, where an earlier run's calls may have been lost with its journal", () => {
     const restarted = { continued: true, startedAtMs: 190_000, lastReading: null };
 
     expect(proved(13, restarted)).toMatchObject({ holdsUntilMs: AT_MS });
@@ -413,7 +413,7 @@ describe("what appears while a run has watched for less than a window", () => {
     ).samples.at(-1);
   };
 
-  test("goes on so when it came evenly, up to half the limit", () => {
+  test("what appears evenly in a run's first window is taken to go on so, up to half the limit", () => {
     expect(provedOf(7, { watchedMs: 30_000 })).toMatchObject({ provedCount: 14, mostCount: 0 });
     expect(provedOf(7, { watchedMs: 20_000 })).toMatchObject({ provedCount: 21 });
     expect(provedOf(20, { watchedMs: 30_000 })).toMatchObject({ provedCount: 30 });
@@ -421,11 +421,11 @@ describe("what appears while a run has watched for less than a window", () => {
     expect(provedOf(7, { watchedMs: 60_000, spanMs: 59_000 })).toMatchObject({ provedCount: 7 });
   });
 
-  test("comes once a window when it came at once", () => {
+  test("what appears at once in a run's first window is taken to come once a window", () => {
     expect(provedOf(7, { watchedMs: 30_000, spanMs: 2_000 })).toMatchObject({ provedCount: 7 });
   });
 
-  test("is what came at once and the rest as it goes on, or all of it as it goes on when no half came at once", () => {
+  test("what appears in a run's first window counts what came at once once and projects the rest, or projects all of it when no half came at once", () => {
     const before = (appearedCount: number): SecondClientSample[] => [
       sampleAt(AT_MS - 3_000, 0, { spanMs: 1_000, appearedCount }),
     ];
@@ -438,7 +438,7 @@ describe("what appears while a run has watched for less than a window", () => {
     });
   });
 
-  test("is projected to no more than ten times that", () => {
+  test("what appears in a run's first window is projected to no more than ten times as much", () => {
     const before = [sampleAt(AT_MS - 2_000, 0, { spanMs: 500, appearedCount: 1 })];
 
     expect(provedOf(1, { watchedMs: 3_000, spanMs: 1_000, samples: before })).toMatchObject({
@@ -446,7 +446,7 @@ describe("what appears while a run has watched for less than a window", () => {
     });
   });
 
-  test("counts for nothing as the most that was ever counted", () => {
+  test("what appears in a run's first window does not raise the most that was ever counted", () => {
     const before = [sampleAt(AT_MS - 3_000, 0, { provedCount: 9, mostCount: 2 })];
 
     expect(provedOf(7, { watchedMs: 30_000, spanMs: 2_000, samples: before })).toMatchObject({
@@ -474,13 +474,13 @@ describe("a service that looks back less than a window", () => {
     return [forgotAtMs, resetAtMs];
   };
 
-  test("is known by a count of two calls fewer than surely counted", () => {
+  test("a service that looks back less than a window is known by a count of two calls fewer than surely counted", () => {
     expect(forgot(29)).toEqual([null, null]);
     expect(forgot(28)).toEqual([AT_MS, null]);
     expect(forgot(5, { lastReading: null })).toEqual([AT_MS, null]);
   });
 
-  test("began its window anew when the count fell by more than may have come back meanwhile, and three", () => {
+  test("a service has begun a new window when the count fell by more than may have come back meanwhile, and three", () => {
     // In the two seconds since the answer before was sent, two calls may have come back.
     expect(forgot(26, { resetAtMs: 7 })).toEqual([AT_MS, 7]);
     expect(forgot(25, { resetAtMs: 7 })).toEqual([AT_MS, AT_MS]);
@@ -500,7 +500,7 @@ describe("an answer that overtook another one", () => {
       readingOf(used),
     ).lastReading?.answeredAtMs !== AT_MS;
 
-  test("is passed over when it was under way with that one and our own calls explain it", () => {
+  test("an answer that overtook another one is passed over when both were under way together and our own calls explain it", () => {
     expect(isPassedOver(52, 199_800)).toBe(true);
     expect(isPassedOver(52, 199_899)).toBe(true);
     expect(isPassedOver(52, 199_900)).toBe(false);

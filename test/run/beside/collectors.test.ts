@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect, createServer as createProxy } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, expect, jest, test } from "@jest/globals";
 import type pg from "pg";
 import { runProgram } from "../../../src/cli/program.ts";
 import { readSegment } from "../../../src/journal/reader.ts";
@@ -139,83 +139,81 @@ async function answersIn(dataDir: string): Promise<{ requestedMs: number }[]> {
   return answers;
 }
 
-describe("a second collector", () => {
-  test("on the same data directory ends with exit code 2 before any call, and names the first", async () => {
-    const { url, pool } = await freshDatabase();
-    const service = await startService();
-    const env = { ...settings(url), ...account(service.baseUrl) };
-    const first = startHere(env);
-    await until(
-      async () => (await rows(pool)).length === 1 && service.arrivals.length > 0,
-      "the first one's calls",
+test("a second collector on the same data directory ends with exit code 2 before any call, and names the first", async () => {
+  const { url, pool } = await freshDatabase();
+  const service = await startService();
+  const env = { ...settings(url), ...account(service.baseUrl) };
+  const first = startHere(env);
+  await until(
+    async () => (await rows(pool)).length === 1 && service.arrivals.length > 0,
+    "the first one's calls",
+  );
+
+  const second = await run(["collect"], env);
+
+  expect(second).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(second.stderr).toContain(
+    `COLLECTOR_RUNNING: ${env.QUOTEKEEPER_DATA_DIR} is collected by process ${process.pid} on ${hostname()} since `,
+  );
+  first.interrupt();
+  expect(await first.ended).toBe(0);
+  expect(await rows(pool)).toMatchObject([{ released: true }]);
+});
+
+test("a second collector with the same files stands by, and goes on at once with what the first one releases", async () => {
+  const { url, pool } = await freshDatabase();
+  const service = await startService();
+  const [one, other] = [settings(url), settings(url)].map((env) => ({
+    ...env,
+    ...account(service.baseUrl),
+  }));
+  if (!one || !other) throw new Error("there are two");
+  const first = startHere(one);
+  await until(() => service.arrivals.length > 0, "the first one's calls");
+  const second = startApart(other);
+  await until(async () => (await joined(pool)) === 2, `the second one; it said: ${second.output()}`);
+  await until(() => service.arrivals.length > 2, "another slot");
+  const before = await answersIn(other.QUOTEKEEPER_DATA_DIR);
+
+  first.interrupt();
+  expect(await first.ended).toBe(0);
+  await until(async () => (await rows(pool))[0]?.pid === second.pid, "the take-over");
+  await until(async () => (await answersIn(other.QUOTEKEEPER_DATA_DIR)).length > 0, "its first answer");
+  second.kill("SIGTERM");
+
+  expect(before).toEqual([]);
+  expect(await second.ended).toBe(0);
+  const history = await pool.query<{ how: string }>("select how from lease_history order by fence");
+  expect(history.rows.map(({ how }) => how)).toEqual(["new", "released"]);
+  const kept = JSON.stringify((await pool.query("select * from collectors, leases")).rows);
+  for (const secret of Object.values(TEST_CREDENTIALS)) {
+    expect(second.output()).not.toContain(secret);
+    expect(kept).not.toContain(secret);
+  }
+});
+
+test("a second collector with another account, or without one, ends with exit code 2 before any call, and says what differs", async () => {
+  const { url, pool } = await freshDatabase();
+  const service = await startService();
+  const first = startHere({ ...settings(url), ...account(service.baseUrl, "token-a") });
+  await until(async () => (await rows(pool)).length === 1, "the first one's lease");
+  const port = await closedPort();
+  const env = { ...settings(url), QUOTEKEEPER_HTTP_PORT: String(port) };
+
+  const another = await run(["start"], { ...env, ...account(service.baseUrl, "token-b") });
+  const simulated = await run(["start"], env);
+
+  for (const { exitCode, stdout, stderr } of [another, simulated]) {
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain("COLLECTOR_DIFFERS: ");
+    expect(stderr).toContain(
+      `is collected by ${hostname()} with other files: the account default (not the same)`,
     );
-
-    const second = await run(["collect"], env);
-
-    expect(second).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(second.stderr).toContain(
-      `COLLECTOR_RUNNING: ${env.QUOTEKEEPER_DATA_DIR} is collected by process ${process.pid} on ${hostname()} since `,
-    );
-    first.interrupt();
-    expect(await first.ended).toBe(0);
-    expect(await rows(pool)).toMatchObject([{ released: true }]);
-  });
-
-  test("with the same files stands by, and goes on at once with what the first one gives back", async () => {
-    const { url, pool } = await freshDatabase();
-    const service = await startService();
-    const [one, other] = [settings(url), settings(url)].map((env) => ({
-      ...env,
-      ...account(service.baseUrl),
-    }));
-    if (!one || !other) throw new Error("there are two");
-    const first = startHere(one);
-    await until(() => service.arrivals.length > 0, "the first one's calls");
-    const second = startApart(other);
-    await until(async () => (await joined(pool)) === 2, `the second one; it said: ${second.output()}`);
-    await until(() => service.arrivals.length > 2, "another slot");
-    const before = await answersIn(other.QUOTEKEEPER_DATA_DIR);
-
-    first.interrupt();
-    expect(await first.ended).toBe(0);
-    await until(async () => (await rows(pool))[0]?.pid === second.pid, "the take-over");
-    await until(async () => (await answersIn(other.QUOTEKEEPER_DATA_DIR)).length > 0, "its first answer");
-    second.kill("SIGTERM");
-
-    expect(before).toEqual([]);
-    expect(await second.ended).toBe(0);
-    const history = await pool.query<{ how: string }>("select how from lease_history order by fence");
-    expect(history.rows.map(({ how }) => how)).toEqual(["new", "released"]);
-    const kept = JSON.stringify((await pool.query("select * from collectors, leases")).rows);
-    for (const secret of Object.values(TEST_CREDENTIALS)) {
-      expect(second.output()).not.toContain(secret);
-      expect(kept).not.toContain(secret);
-    }
-  });
-
-  test("with another account, or without one, ends with exit code 2 before any call, and says what differs", async () => {
-    const { url, pool } = await freshDatabase();
-    const service = await startService();
-    const first = startHere({ ...settings(url), ...account(service.baseUrl, "token-a") });
-    await until(async () => (await rows(pool)).length === 1, "the first one's lease");
-    const port = await closedPort();
-    const env = { ...settings(url), QUOTEKEEPER_HTTP_PORT: String(port) };
-
-    const another = await run(["start"], { ...env, ...account(service.baseUrl, "token-b") });
-    const simulated = await run(["start"], env);
-
-    for (const { exitCode, stdout, stderr } of [another, simulated]) {
-      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-      expect(stderr).toContain("COLLECTOR_DIFFERS: ");
-      expect(stderr).toContain(
-        `is collected by ${hostname()} with other files: the account default (not the same)`,
-      );
-    }
-    expect(service.arrivals.some(({ token }) => token === "token-b")).toBe(false);
-    await expect(once(connect(port, "127.0.0.1"), "connect")).rejects.toMatchObject({ code: "ECONNREFUSED" });
-    first.interrupt();
-    expect(await first.ended).toBe(0);
-  });
+  }
+  expect(service.arrivals.some(({ token }) => token === "token-b")).toBe(false);
+  await expect(once(connect(port, "127.0.0.1"), "connect")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  first.interrupt();
+  expect(await first.ended).toBe(0);
 });
 
 test("a collector that is stopped is replaced, and stands by when it goes on; one that is killed is replaced at once", async () => {

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterAll, afterEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, expect, test } from "@jest/globals";
 import { type DataDirLock, lockDataDir, talkToCollector } from "../../../src/run/beside/lock.ts";
 import { type ThisProcess } from "../../../src/run/beside/lockDoor.ts";
 import { type Clock, systemClock } from "../../../src/clock.ts";
@@ -74,45 +74,43 @@ test("a contender whose socket was removed before it had its name makes another 
   expect(readdirSync(dir)).toEqual([expect.stringContaining(id)]);
 });
 
-describe("the second collector on a data directory", () => {
-  test("is refused and told the first one's process, machine and since when; once that has ended it is not", async () => {
-    const dataDir = tempDir();
-    const first = await lock(dataDir, {
-      clock: { ...systemClock, now: () => new Date("2026-11-22T05:49:30Z") },
-    });
-
-    const refused = await lock(dataDir, { self: { ...HERE, pid: 4712 } }).catch((error: unknown) => error);
-    await first.release();
-    const again = await lock(dataDir);
-
-    expect(refused).toMatchObject({ code: "COLLECTOR_RUNNING", exitCode: 2 });
-    expect((refused as Error).message).toBe(
-      `COLLECTOR_RUNNING: ${dataDir} is collected by process 4711 on quotes-1 since 2026-11-22 00:49 New York. End that ` +
-        "collector first. To run both, give this one its own data directory (QUOTEKEEPER_DATA_DIR): they share the accounts.",
-    );
-    expect(again.warned).toEqual([]);
+test("the second collector on a data directory is refused, by an error that names the first one's process, machine and start; after its end it is not", async () => {
+  const dataDir = tempDir();
+  const first = await lock(dataDir, {
+    clock: { ...systemClock, now: () => new Date("2026-11-22T05:49:30Z") },
   });
 
-  test("is refused also below a path that is too long for a socket", async () => {
-    const dataDir = join(tempDir(), "a-long-name".repeat(9));
-    await lock(dataDir);
+  const refused = await lock(dataDir, { self: { ...HERE, pid: 4712 } }).catch((error: unknown) => error);
+  await first.release();
+  const again = await lock(dataDir);
 
-    await expect(lock(dataDir)).rejects.toMatchObject({ code: "COLLECTOR_RUNNING" });
-  });
-
-  test("leaves nothing behind when it is refused, and the directory is its owner's alone", async () => {
-    const dataDir = tempDir();
-    await lock(dataDir);
-    const before = readdirSync(join(dataDir, "collector"));
-
-    await lock(dataDir).catch(() => undefined);
-
-    expect(readdirSync(join(dataDir, "collector"))).toEqual(before);
-    expect(before).toHaveLength(1);
-  });
+  expect(refused).toMatchObject({ code: "COLLECTOR_RUNNING", exitCode: 2 });
+  expect((refused as Error).message).toBe(
+    `COLLECTOR_RUNNING: ${dataDir} is collected by process 4711 on quotes-1 since 2026-11-22 00:49 New York. End that ` +
+      "collector first. To run both, give this one its own data directory (QUOTEKEEPER_DATA_DIR): they share the accounts.",
+  );
+  expect(again.warned).toEqual([]);
 });
 
-test("one that was asked by an earlier one while it looked around does not take the lock beside it", async () => {
+test("the second collector on a data directory is refused also below a path that is too long for a socket", async () => {
+  const dataDir = join(tempDir(), "a-long-name".repeat(9));
+  await lock(dataDir);
+
+  await expect(lock(dataDir)).rejects.toMatchObject({ code: "COLLECTOR_RUNNING" });
+});
+
+test("a refused collector leaves no file behind, and the directory is its owner's alone", async () => {
+  const dataDir = tempDir();
+  await lock(dataDir);
+  const before = readdirSync(join(dataDir, "collector"));
+
+  await lock(dataDir).catch(() => undefined);
+
+  expect(readdirSync(join(dataDir, "collector"))).toEqual(before);
+  expect(before).toHaveLength(1);
+});
+
+test("a contender that an earlier one asked while it looked around does not acquire the lock beside it", async () => {
   const dataDir = tempDir();
   mkdirSync(join(dataDir, "collector"), { mode: 0o700 });
   const latest = JSON.stringify({
@@ -156,87 +154,85 @@ test("one that was asked by an earlier one while it looked around does not take 
   await earlier.release();
 });
 
-describe("what others have left in the directory", () => {
-  test("a dead process's socket means nothing, is removed, and its run is known to be dead", async () => {
-    const dataDir = tempDir();
-    await deadSocket(dataDir, STALE);
-    await deadSocket(dataDir, `new-78-00000000000000bb-0123abcd-quotes-1`);
+test("a dead process's socket means nothing, is removed, and its run is known to be dead", async () => {
+  const dataDir = tempDir();
+  await deadSocket(dataDir, STALE);
+  await deadSocket(dataDir, `new-78-00000000000000bb-0123abcd-quotes-1`);
 
-    const { id, dead, warned, forgetDead } = await lock(dataDir);
+  const { id, dead, warned, forgetDead } = await lock(dataDir);
 
-    expect(dead.toSorted()).toEqual(["00000000000000aa", "00000000000000bb"]);
-    await forgetDead();
-    expect(readdirSync(join(dataDir, "collector"))).toEqual([expect.stringContaining(id)]);
-    expect(warned).toEqual([]);
-  });
+  expect(dead.toSorted()).toEqual(["00000000000000aa", "00000000000000bb"]);
+  await forgetDead();
+  expect(readdirSync(join(dataDir, "collector"))).toEqual([expect.stringContaining(id)]);
+  expect(warned).toEqual([]);
+});
 
-  test("one that died before it made use of it leaves the others' names to the next", async () => {
-    const dataDir = tempDir();
-    await deadSocket(dataDir, STALE);
-    await (await lock(dataDir)).release({ asDead: true });
+test("a holder that died before it used the names of dead runs leaves them to the next", async () => {
+  const dataDir = tempDir();
+  await deadSocket(dataDir, STALE);
+  await (await lock(dataDir)).release({ asDead: true });
 
-    const { dead } = await lock(dataDir);
+  const { dead } = await lock(dataDir);
 
-    expect(dead).toHaveLength(2);
-    expect(dead).toContain("00000000000000aa");
-  });
+  expect(dead).toHaveLength(2);
+  expect(dead).toContain("00000000000000aa");
+});
 
-  test("so does one from before the machine was started anew", async () => {
-    const dataDir = tempDir();
-    await deadSocket(dataDir, "77-00000000000000aa-ffffffff-quotes-1");
+test("a socket from before the machine was started anew means nothing", async () => {
+  const dataDir = tempDir();
+  await deadSocket(dataDir, "77-00000000000000aa-ffffffff-quotes-1");
 
-    expect((await lock(dataDir)).dead).toEqual(["00000000000000aa"]);
-  });
+  expect((await lock(dataDir)).dead).toEqual(["00000000000000aa"]);
+});
 
-  test("pid files, plain files, links and sockets of other names mean nothing, and stay", async () => {
-    const dataDir = tempDir();
-    await foreignSocket(dataDir, "of-somebody", "hello\n");
-    const files = {
-      "collector.pid": String(process.pid),
-      [STALE]: "a plain file of a socket's name",
-    };
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(dataDir, "collector", name), text);
-    symlinkSync("of-somebody", join(dataDir, "collector", "79-00000000000000cc-0123abcd-quotes-1"));
-    writeFileSync(join(dataDir, "quotekeeper.pid"), "1");
+test("pid files, plain files, links and sockets of other names mean nothing, and stay", async () => {
+  const dataDir = tempDir();
+  await foreignSocket(dataDir, "of-somebody", "hello\n");
+  const files = {
+    "collector.pid": String(process.pid),
+    [STALE]: "a plain file of a socket's name",
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dataDir, "collector", name), text);
+  symlinkSync("of-somebody", join(dataDir, "collector", "79-00000000000000cc-0123abcd-quotes-1"));
+  writeFileSync(join(dataDir, "quotekeeper.pid"), "1");
 
-    const { dead, warned } = await lock(dataDir);
+  const { dead, warned } = await lock(dataDir);
 
-    expect({ dead, warned }).toEqual({ dead: [], warned: [] });
-    expect(readFileSync(join(dataDir, "collector", STALE), "utf8")).toBe(files[STALE]);
-    expect(readdirSync(join(dataDir, "collector"))).toHaveLength(5);
-  });
+  expect({ dead, warned }).toEqual({ dead: [], warned: [] });
+  expect(readFileSync(join(dataDir, "collector", STALE), "utf8")).toBe(files[STALE]);
+  expect(readdirSync(join(dataDir, "collector"))).toHaveLength(5);
+});
 
-  test.each([
-    ["says nothing", null],
-    ["says what is no line of ours", "220 mail.example ESMTP\n"],
-    ["says a line without an end", "x".repeat(100_000)],
-    ["says JSON of another shape", '{"state":"holds","pid":"rm -rf"}\n'],
-  ])("a socket of a collector's name that %s is named, after a wait that ends", async (_what, answer) => {
-    const dataDir = tempDir();
-    await foreignSocket(dataDir, STALE, answer);
-    // Every wait is over as soon as the sockets have had their turn.
-    const clock = createTestClock();
+test.each([
+  ["says nothing", null],
+  ["says what is no line of ours", "220 mail.example ESMTP\n"],
+  ["says a line without an end", "x".repeat(100_000)],
+  ["says JSON of another shape", '{"state":"holds","pid":"rm -rf"}\n'],
+])("a socket of a collector's name that %s is named, after a wait that ends", async (_what, answer) => {
+  const dataDir = tempDir();
+  await foreignSocket(dataDir, STALE, answer);
+  // Every wait is over as soon as the sockets have had their turn.
+  const clock = createTestClock();
 
-    const refused = await lock(dataDir, { clock }).catch((error: unknown) => error);
+  const refused = await lock(dataDir, { clock }).catch((error: unknown) => error);
 
-    expect(refused).toMatchObject({ code: "COLLECTOR_RUNNING" });
-    expect((refused as Error).message).toContain("is locked by process 77 on quotes-1 since");
-    expect((refused as Error).message).toContain(join(dataDir, "collector", STALE));
-    expect(clock.monotonicMs()).toBeLessThan(20_000);
-  });
+  expect(refused).toMatchObject({ code: "COLLECTOR_RUNNING" });
+  expect((refused as Error).message).toContain("is locked by process 77 on quotes-1 since");
+  expect((refused as Error).message).toContain(join(dataDir, "collector", STALE));
+  expect(clock.monotonicMs()).toBeLessThan(20_000);
+});
 
-  test("a socket of another machine is not judged: that is said, and the file stays", async () => {
-    const dataDir = tempDir();
-    await deadSocket(dataDir, "77-00000000000000aa-ffffffff-quotes-2");
+test("a socket of another machine is not judged: that is said, and the file stays", async () => {
+  const dataDir = tempDir();
+  await deadSocket(dataDir, "77-00000000000000aa-ffffffff-quotes-2");
 
-    const { dead, warned } = await lock(dataDir);
+  const { dead, warned } = await lock(dataDir);
 
-    expect(dead).toEqual([]);
-    expect(warned).toEqual([
-      expect.stringMatching(/77-00000000000000aa-ffffffff-quotes-2 is of a collector on another machine/),
-    ]);
-    expect(readdirSync(join(dataDir, "collector"))).toContain("77-00000000000000aa-ffffffff-quotes-2");
-  });
+  expect(dead).toEqual([]);
+  expect(warned).toEqual([
+    expect.stringMatching(/77-00000000000000aa-ffffffff-quotes-2 is of a collector on another machine/),
+  ]);
+  expect(readdirSync(join(dataDir, "collector"))).toContain("77-00000000000000aa-ffffffff-quotes-2");
 });
 
 test("who only looks for a collector makes nothing, and finds none where none is", async () => {
