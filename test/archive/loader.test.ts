@@ -14,7 +14,9 @@ import {
 } from "../../src/archive/load/loader.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
 import { listSegments } from "../../src/journal/segments.ts";
+import { openJournal } from "../../src/journal/writer.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
@@ -295,6 +297,27 @@ describe("a loader beside the collector", () => {
     expect(await loader.behind()).toBe((await bytes()) - before);
     const away = started({ pool: poolOn(`postgres://127.0.0.1:${await closedPort()}/x`), journalDir });
     expect(await away.loader.behind()).toBeNull();
+  });
+
+  test("tells the bytes that a segment has grown by which is written on, though it had all of it before", async () => {
+    const { pool, journalDir } = await loadingWorld();
+    const journal = await openJournal({
+      dir: journalDir,
+      clock: createTestClock(),
+      onProblem: () => undefined,
+    });
+    const [first, second] = answers(2);
+    await journal.append(first as JournalRecord);
+    const { loader } = started({ pool, journalDir });
+    await loader.drain();
+    await loader.drain();
+    const loaded = await loader.behind();
+
+    await journal.append(second as JournalRecord);
+    const grown = await loader.behind();
+    await journal.close();
+
+    expect([loaded, (grown ?? 0) > 0]).toEqual([0, true]);
   });
 
   test("loads at its end what is still in the journal", async () => {
