@@ -14,7 +14,9 @@ import {
 } from "../../src/archive/load/loader.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
 import { listSegments } from "../../src/journal/segments.ts";
+import { openJournal } from "../../src/journal/writer.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
@@ -304,6 +306,27 @@ test("a loader that is closed loads what is still in the journal", async () => {
   await loader.close(1_000);
 
   expect(await countsOf(pool)).toMatchObject({ responses: 4 });
+});
+
+test("a loader that has all of a segment tells the bytes by which the segment grows later", async () => {
+  const { pool, journalDir } = await loadingWorld();
+  const journal = await openJournal({
+    dir: journalDir,
+    clock: createTestClock(),
+    onProblem: () => undefined,
+  });
+  const [first, second] = answers(2);
+  await journal.append(first as JournalRecord);
+  const { loader } = started({ pool, journalDir });
+  await loader.drain();
+  await loader.drain();
+  const loaded = await loader.behind();
+
+  await journal.append(second as JournalRecord);
+  const grown = await loader.behind();
+  await journal.close();
+
+  expect([loaded, (grown ?? 0) > 0]).toEqual([0, true]);
 });
 
 test("a loader that is closed before its last load has ended does not know whether all is loaded", async () => {

@@ -1,11 +1,13 @@
 /** A journal of two sessions, with equities, options, dividends, a malformed instrument and the ledger's notes. */
 import { join } from "node:path";
 import type pg from "pg";
+import { runProgram } from "../../src/cli/program.ts";
 import type { Instant } from "../../src/clock.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { InstrumentQuote, Quote } from "../../src/quotes-api/document.ts";
 import { NO_QUOTE } from "../../src/quotes-api/readInstrument.ts";
 import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
+import { capturedEdges } from "../cli/edges.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
@@ -27,6 +29,21 @@ export async function backfillWorld(): Promise<BackfillWorld> {
     pool,
     journalDir: join(dataDir, "journal"),
   };
+}
+
+/** Runs an import, and presses Ctrl-C at the first word on how far it has come. @returns the exit code */
+export async function interrupted(
+  { env }: Pick<BackfillWorld, "env">,
+  argv: readonly string[],
+): Promise<number> {
+  const { edges, interrupt } = capturedEdges({ env: { ...env, QUOTEKEEPER_LOG_LEVEL: "info" } });
+  const stderr = {
+    ...edges.stderr,
+    write: (text: string): void => {
+      if (text.includes('"doing"')) interrupt();
+    },
+  };
+  return runProgram(argv, { ...edges, stderr });
 }
 
 /** The minutes 14:30 and 14:31 UTC of two sessions, and one at 20:59 of the second: four answers each. */

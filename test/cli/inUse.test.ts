@@ -3,10 +3,13 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
 import { createPool } from "../../src/archive/connect/connect.ts";
+import { prepareSchema } from "../../src/cli/collecting.ts";
 import { runProgram } from "../../src/cli/program.ts";
+import type { Archive } from "../../src/run/archive.ts";
 import { rowsOfQuery } from "../support/archive.ts";
-import { patientClock } from "../support/clock.ts";
+import { createTestClock, patientClock } from "../support/clock.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
+import { silentLog } from "../support/silentLog.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { capturedEdges, run } from "./edges.ts";
@@ -268,4 +271,26 @@ test("a poll into an archive that is read only keeps the answer and names the se
   expect(refused.stderr).toMatch(/DATABASE_READ_ONLY: .*the database is set to read only for/);
   expect(taken.exitCode).toBe(0);
   expect(await rowsOfQuery(poolOn(database.url), "select 1 from responses")).toHaveLength(3);
+});
+
+test("a database whose schema turns out to be another program's after the wait for it is told of, whatever goes on meanwhile", async () => {
+  const { pool } = await freshDatabase();
+  await pool.query("insert into schema_migrations (version, name, sha256) values (9999, 'later', '')");
+  const holder = await pool.connect();
+  await holder.query("begin; lock table migration_lock in access exclusive mode");
+  const late: string[] = [];
+  const archive = { pool, address: "127.0.0.1/quotes" } as Archive;
+
+  const { isReady, settled } = await prepareSchema(
+    archive,
+    { clock: createTestClock() },
+    {
+      ...{ log: silentLog, ending: new Promise(() => undefined) },
+      onLate: ({ code }) => late.push(code),
+    },
+  );
+  await holder.query("rollback");
+  holder.release();
+
+  expect([isReady, await settled, late]).toEqual([null, false, ["DATABASE_NEWER"]]);
 });

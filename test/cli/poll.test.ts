@@ -307,6 +307,14 @@ test("a poll that is refused for the limit is not tried again, and the next poll
   expect(await journalOf(env.QUOTEKEEPER_DATA_DIR)).toHaveLength(2);
 });
 
+test("a poll of several calls says of each that it has to wait for the limit", async () => {
+  const contracts = ["150", "160", "170"].flatMap((strike) => ["--option", `AAPL:2026-12-18:CALL:${strike}`]);
+
+  const { stderr } = await poll(settings({ QUOTES_LIMIT: "1" }), ...contracts);
+
+  expect(stderr.match(/^The calls of this minute are used up; waiting \d+ s\.$/gm)).toHaveLength(2);
+});
+
 test("a poll of a service that cannot be reached names its address, exit code 1", async () => {
   const port = await closedPort();
 

@@ -253,6 +253,21 @@ describe("notes of the ledger", () => {
     expect(lost).toEqual([]);
   });
 
+  test("of more than ten thousand notes that wait for a journal, the oldest are counted as lost", async () => {
+    let full = true;
+    const { writer, taken, lost } = journalThat(() =>
+      full ? new QuotekeeperError("JOURNAL_FULL", "full") : null,
+    );
+    for (let place = 0; place <= 10_001; place += 1) writer.write(note(String(place)));
+    await writer.flush();
+
+    full = false;
+    await writer.flush();
+
+    expect([taken.length, taken[0], taken.at(-1)]).toEqual([10_000, "2", "10001"]);
+    expect(lost.reduce((sum, count) => sum + count, 0)).toBe(2);
+  });
+
   test("notes of the ledger that no journal can hold are counted as lost, and hold up no other", async () => {
     const { writer, taken, lost } = journalThat((given) =>
       given.type === "down" && given.job === "huge"

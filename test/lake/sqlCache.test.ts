@@ -1,5 +1,7 @@
 /** The files that `sql` keeps of the database's rows: the second statement reads them, and nothing that has changed since. */
+import { spawnSync } from "node:child_process";
 import {
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -157,6 +159,20 @@ test("a statement reads its own snapshot to the end, though another one replaces
   expect(rows[1]?.toString()).toBe(before);
   expect(Date.parse(String(rows[0]))).toBeLessThanOrEqual(Date.now() + 60_000);
   expect(readdirSync(join(dataDir, "cache", "sql"))).toEqual([]);
+});
+
+test("a statement removes the directory that a killed one left, and leaves that of one that runs", async () => {
+  const dataDir = tempDir();
+  const dir = join(dataDir, "cache", "sql");
+  const killed = spawnSync(process.execPath, ["-e", ""]).pid;
+  const [left, used] = [killed, process.ppid].map((pid) => `quotekeeper-sql-${pid}-abcdef`);
+  for (const name of [left, used]) mkdirSync(join(dir, name ?? ""), { recursive: true });
+
+  const dirs = await openSqlDirs(dataDir, undefined);
+  const there = readdirSync(dir);
+  await dirs.close();
+
+  expect([there.includes(left ?? ""), there.includes(used ?? "")]).toEqual([false, true]);
 });
 
 test("files leave the cache when the lake has their date, when the database has no row of it, and when they are another database's", async () => {

@@ -1,11 +1,19 @@
-/** The tests that mutants are tried on: pure, and each over within moments. None needs a database. */
+/**
+ * The tests that mutants are tried on: pure, and each over within moments. None needs a database; with MUTANTS_DATABASE=1 the
+ * tests of the files that do are run as well (docs/decisions/mutants.md).
+ */
 import { fileURLToPath } from "node:url";
 import base from "../../jest.config.js";
 
-const { globalSetup: _setup, globalTeardown: _teardown, ...rest } = base;
+const { globalSetup, globalTeardown, ...rest } = base;
+
+const withDatabase = process.env.MUTANTS_DATABASE
+  ? { setup: { globalSetup, globalTeardown }, tests: ["run/settler", "lake/sqlCache", "lake/sqlBorder"] }
+  : { setup: {}, tests: [] };
 
 export default {
   ...rest,
+  ...withDatabase.setup,
   rootDir: "../..",
   // StrykerJS resolves it itself, and knows no <rootDir>.
   testEnvironment: fileURLToPath(new URL("../support/jest-circus/environment.js", import.meta.url)),
@@ -24,6 +32,9 @@ export default {
     "<rootDir>/test/clock.test.ts",
     "<rootDir>/test/read/*.test.ts",
     "<rootDir>/test/archive/dividendChanges.test.ts",
+    "<rootDir>/test/run/fleet.test.ts",
+    "<rootDir>/test/web/{events,rememberAnswers}.test.ts",
+    ...withDatabase.tests.map((name) => `<rootDir>/test/${name}.test.ts`),
   ],
   testSequencer: "<rootDir>/test/mutants/sequencer.js",
   runner: "<rootDir>/test/mutants/runner.js",

@@ -12,8 +12,13 @@ export default {
     "src/quotes-api/**/*.ts",
     "src/market/**/*.ts",
     "src/read/*.ts",
-    "src/accounts/lease/{leaseRules,leaseView}.ts",
+    "src/accounts/lease/{fleet,filesDigest,leaseFile,leaseRules,leaseView}.ts",
     "src/archive/load/dividendChanges.ts",
+    "src/web/api/{events,rememberAnswers}.ts",
+    // Each of their mutants takes as long as a database and its tests.
+    ...(process.env.MUTANTS_DATABASE
+      ? ["src/run/settleDowntime.ts", "src/lake/sql/{fillTables,hotFiles}.ts"]
+      : []),
   ],
   // The wording of messages is held by no test on purpose; what a text decides (a phase, a form) is a type.
   mutator: { excludedMutations: ["StringLiteral"] },

@@ -94,9 +94,24 @@ test("one whose limit changed comes anew; one that is as before is not touched, 
     ["main", "second"],
   );
   const [main] = accounts.all;
+  const shared: unknown[] = [];
+  const shareAmong: typeof collector.shareAmong = (gone, come) => {
+    shared.push([gone, come.map(({ name }) => name)]);
+    collector.shareAmong(gone, come);
+  };
+  const watched = {
+    ...{ shareAmong, replaceAccounts: collector.replaceAccounts.bind(collector) },
+    ...{
+      startCalling: collector.startCalling.bind(collector),
+      stopCalling: collector.stopCalling.bind(collector),
+    },
+  };
 
-  await accounts.replace([account("main"), account("second", 30), account("other", 30)], collector);
+  await accounts.replace([account("main"), account("second", 30), account("other", 30)], watched);
 
+  // What they had a share of is shared out anew, by their new limits.
+  const changed = ["second", "other"];
+  expect(shared).toEqual([[changed, changed]]);
   expect(accounts.all[0]).toBe(main);
   expect(collector.status().accounts.map(({ name, budget }) => [name, budget.limit])).toEqual([
     ["main", 60],

@@ -94,18 +94,22 @@ test("while its disk is not mounted nothing is written and dropped, which is tol
   expect((await pool.query("select from quotes")).rowCount).toBe(0);
 });
 
-test("quotes are dropped behind it where that is wanted, and quotes that the archive has lost are named", async () => {
-  const { pool, lake, look, line } = await job(true);
+test("quotes are dropped behind it where that is wanted, and quotes that the archive has lost are named, also by a run that fails later", async () => {
+  const { pool, out, lake, look, line } = await job(true);
 
   await look();
   const left = (await pool.query("select from quotes")).rowCount;
   await pool.query("delete from dropped_days");
   await pool.query("insert into late_days values ('2026-01-05', pg_current_xact_id(), clock_timestamp())");
   await look();
+  const lost = await line();
+  writeFileSync(join(out, "lake.json"), "{}");
+  await look();
   await lake.close();
 
   expect(left).toBe(0);
-  expect(await line()).toMatchObject({
+  expect(lake.state()).toMatchObject({ kept: ["2026-01-05"], failed: { message: expect.any(String) } });
+  expect(lost).toMatchObject({
     state: "attention",
     text: expect.stringContaining("fewer quotes of 2026-01-05 than the lake") as unknown,
   });

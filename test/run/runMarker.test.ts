@@ -76,20 +76,22 @@ test("a slot that was still open at a kill, when the one after it was settled, i
   expect(await ledger()).toEqual(["14:29 1", "14:30 1", "14:31 0", "14:32 1"]);
 });
 
-test("the first start that was not accounted for is remembered until one is", async () => {
+test("the first start that was not accounted for is remembered until one is, or the clock was set back before it", async () => {
   const dir = tempDir();
 
   const first = await beginRun(dir, on20th("14:30"));
   const second = await beginRun(dir, on20th("14:40"));
   await second.settle();
   const third = await beginRun(dir, on20th("14:50"));
+  const setBack = await beginRun(dir, on20th("14:20"));
 
-  expect([first, second, third].map(({ since }) => since)).toEqual([
+  expect([first, second, third, setBack].map(({ since }) => since)).toEqual([
     on20th("14:30"),
     on20th("14:30"),
     on20th("14:50"),
+    on20th("14:20"),
   ]);
-  await third.settle();
+  await setBack.settle();
   expect(existsSync(join(dir, "unaccounted.json"))).toBe(false);
 });
 

@@ -236,6 +236,19 @@ test("64 pages, and one more, end the oldest of the address that has the most, w
     expect(text).toMatch(/event: ended\ndata: \{"error":\{"code":"PAGES_FULL"[^\n]*\n\n$/);
 });
 
+test("pages that were closed make room: others that come then end none", async () => {
+  const { open, look } = await serveEvents();
+  const closed: IncomingMessage[] = [];
+  for (let page = 0; page < MOST_LISTENERS - 1; page += 1) closed.push((await open()).resume());
+  for (const page of closed) page.destroy();
+  await look();
+
+  const ends = await openPages(open, Array<string>(MOST_LISTENERS - 1).fill("127.0.0.1"));
+  await look();
+
+  expect([...ends.keys()]).toEqual([]);
+});
+
 test("64 pages, and one more, end none of a network's that has fewer, and none for a page that yields", async () => {
   const { open } = await serveEvents();
   const networks = Array.from({ length: MOST_LISTENERS - 1 }, (_, place) => `2001:db8:0:${place + 1}::1`);

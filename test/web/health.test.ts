@@ -337,6 +337,13 @@ test("a slot leads to its calls, with what the service said and where the whole 
       requestedMs < Date.parse(at) + 20 * MINUTE_MS,
   );
 
+  // A slot of another market begins meanwhile, and ends none.
+  await pool.query(
+    `insert into slots (job, slot_at, source_id, due, stored, missed, due_set_id)
+     values ('us', $1::timestamptz + interval '1 min', 2, 4, 4, 0, 1)`,
+    [at],
+  );
+
   const view = await ask<SlotView>(`/api/slot?job=us&at=${at}&source=account`);
 
   expect(view).toMatchObject({ job: "us", until: iso(Date.parse(at) + 20 * MINUTE_MS).replace(".000", "") });

@@ -15,9 +15,11 @@ export function rememberAnswers(
   const kept = new Map<string, { atMs: number; answer: Promise<unknown> }>();
   return <T>(name: string, find: () => Promise<T>): Promise<T> => {
     const nowMs = clock.monotonicMs();
-    for (const [old, { atMs }] of kept) if (nowMs - atMs >= freshMs || kept.size >= MOST) kept.delete(old);
+    for (const [old, { atMs }] of kept) if (nowMs - atMs >= freshMs) kept.delete(old);
     const known = kept.get(name);
     if (known) return known.answer as Promise<T>;
+    const [oldest] = kept.keys();
+    if (oldest !== undefined && kept.size >= MOST) kept.delete(oldest);
     const answer = find();
     kept.set(name, { atMs: nowMs, answer });
     answer.catch(() => kept.get(name)?.answer === answer && kept.delete(name));

@@ -116,6 +116,20 @@ describe.each([
   });
 });
 
+test("of an export that has dates more than the one before, the pieces of the dates before are known", async () => {
+  const { url } = await archiveToExport();
+  const world = await backfillWorld();
+  const first = await takenBack(world, "csv", await exported(url, "csv", "--to", "2026-11-19"));
+
+  const second = await takenBack(world, "csv", await exported(url, "csv"));
+
+  const pieces = [first, second].map(({ report }) => [report?.["answers"], report?.["newAnswers"]]);
+  expect(pieces).toEqual([
+    [5, 5],
+    [6, 1],
+  ]);
+});
+
 test("imported quotes are what another program reads in the export", async () => {
   const out = await exported((await archiveToExport()).url, "parquet");
   const world = await backfillWorld();

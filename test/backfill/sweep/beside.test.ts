@@ -8,12 +8,15 @@ import { Collector } from "../../../src/collect/collector.ts";
 import type { Send } from "../../../src/collect/dispatch/callEnds.ts";
 import type { LedgerNote } from "../../../src/journal/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
+import { classifyAnswer } from "../../../src/quotes-api/answer.ts";
 import { contractsOf } from "../../collect/due.ts";
 import { entriesOf, failure, jobOf, quotesFor } from "../../collect/world.ts";
 import { startVirtualTime } from "../../collect/virtualTime.ts";
 import type { Job } from "../../../src/schedule/readJobs.ts";
 import { fixedWindow, GOVERNOR, type Rule, slidingWindow } from "./rules.ts";
+import { symbolsCall } from "../../support/journal.ts";
 import { silentLog } from "../../support/silentLog.ts";
+import { answerXml, equityXml } from "../../support/xml.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -243,4 +246,30 @@ test("calls of a slot are kept free for a window behind it: the service may coun
   );
 
   expect(reserved).toEqual([1, 0]);
+});
+
+test("what became of an instrument of a sweep stands, whatever a later answer says of it", () => {
+  const dates = { begun: "2026-11-20", today: "2026-11-20", calendar: createCalendar() };
+  const plan = new SweepPlan({ symbols: ["AAPL"], contracts: [], chains: [] }, false, dates);
+  const call = symbolsCall("AAPL");
+
+  for (const unknown of ["false", "true"]) {
+    const body = Buffer.from(answerXml(equityXml("AAPL", { unknown })));
+    plan.take(call, classifyAnswer({ status: 200, headers: {}, body }));
+  }
+
+  expect([plan.namesOf("stored"), plan.namesOf("unknown")]).toEqual([["AAPL"], []]);
+});
+
+test("a contract that has expired since a sweep began is not asked when the sweep is gone on with", () => {
+  const dates = { begun: "2026-12-18", today: "2026-12-19", calendar: createCalendar() };
+  const contract = {
+    underlying: "SWPT",
+    expiration: "2026-12-18",
+    optionType: "CALL" as const,
+    strike: "150",
+  };
+  const plan = new SweepPlan({ symbols: [], contracts: [contract], chains: [] }, false, dates);
+
+  expect([plan.left, plan.namesOf("expired").length]).toEqual([[], 1]);
 });

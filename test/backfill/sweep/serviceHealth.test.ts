@@ -37,6 +37,10 @@ test("after three failures in a row nothing is asked for 4 s, which double up to
 
   expect(pauses).toEqual([0, 0, 4_000, 8_000, 30_000, 30_000]);
   expect(pauseMs(failed(20, { answered: true, chance: 1 }))).toBe(60_000);
+  // An answer that was under way ends the pause.
+  const again = failed(20, { answered: true });
+  again.succeeded(1_000);
+  expect(again.atOnce(1_000, 6)).toBe(6);
 });
 
 test("calls go one by one until one was answered, and again while they fail in a row", () => {

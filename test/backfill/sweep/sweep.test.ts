@@ -4,13 +4,18 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { runProgram } from "../../../src/cli/program.ts";
 import { openFetchQuotes } from "../../../src/collect/fetchQuotes.ts";
+import { openStore } from "../../../src/cli/backfill/sweep/sweepStore.ts";
 import { createObserver } from "../../../src/clock.ts";
+import { loadConfig } from "../../../src/config/loadEnvironment.ts";
+import { listSegments } from "../../../src/journal/segments.ts";
 import { capturedEdges } from "../../cli/edges.ts";
 import { credentialsOf, writeAccounts } from "../../support/accounts.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
+import { answerRecord, appendAll, at } from "../../support/journal.ts";
 import { startSimulatedService } from "../../support/simulatedService.ts";
 import { closedPort, startStubService } from "../../support/stubService.ts";
 import { tempDir } from "../../support/tempDir.ts";
+import { until } from "../../support/until.ts";
 import { backfillWorld } from "../world.ts";
 import {
   account,
@@ -89,7 +94,7 @@ test("beside another program on the account that shows in no journal, neither is
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
 });
 
-test("Ctrl-C in the midst keeps what was answered; the next run polls the rest, each exactly once, and reports both", async () => {
+test("Ctrl-C in the midst keeps what was answered; the next run polls the rest, each exactly once, in whatever order they stand in the file then, and reports both", async () => {
   const world = await backfillWorld();
   let interrupt = (): void => undefined;
   const clock = createTestClock(undefined, { onSleep: () => interrupt() });
@@ -102,7 +107,8 @@ test("Ctrl-C in the midst keeps what was answered; the next run polls the rest, 
   const exitCode = await runProgram(["backfill", "--symbols-file", file], captured.edges);
   const first = await answersIn(world);
   clock.advance(600_000);
-  const outcome = await sweepFile(env, file, clock);
+  const reordered = symbolsFile(world, [...contracts(80), ...symbols(300).toReversed()]);
+  const outcome = await sweepFile(env, reordered, clock);
 
   const all = await answersIn(world);
   expect(exitCode).toBe(130);
@@ -230,6 +236,44 @@ test("a database that is away stops no call; the next run loads what the journal
   expect(later.exitCode).toBe(0);
   expect(later.stderr).toContain("Nothing is left to be polled");
   expect(printed(later)).toMatchObject({ resumed: true, report: { answers: 4, newAnswers: 4, stored: 124 } });
+});
+
+test("a database that goes away twice during a sweep is told of each time, and that it is back", async () => {
+  const world = await backfillWorld();
+  const said: string[] = [];
+  const say = (_fields: object, message: string): void => void said.push(message);
+  const log = { debug: say, info: say, warn: say, error: say };
+  const display = {
+    log,
+    progress: () => undefined,
+    onDamage: () => undefined,
+    end: () => undefined,
+  } as never;
+  const onSleep = async () =>
+    void (await world.pool.query("drop trigger if exists away on journal_positions"));
+  const edges = { clock: createTestClock(undefined, { onSleep }) } as never;
+  const run = { name: "sweep-0123456789ab", begunAt: at(0), resumed: false };
+  const options = { run, asked: { kind: "sweep" as const }, display };
+  const store = await openStore(loadConfig(world.env, tempDir()), edges, options);
+  await world.pool.query(`
+    create function away() returns trigger language plpgsql as
+      $$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$`);
+  // One clock names all segments.
+  const names = createTestClock();
+  for (const outage of [1, 2]) {
+    await world.pool.query(
+      "create trigger away before update on journal_positions for each row execute function away()",
+    );
+    await appendAll(world.journalDir, [answerRecord(at(outage), "")], { clock: names });
+    store.loader.notify((await listSegments(world.journalDir)).at(-1)?.name ?? "");
+    await until(
+      () => said.filter((line) => line.startsWith("the database is back")).length === outage,
+      "its return",
+    );
+  }
+  await store.close();
+
+  expect(said.map((line) => line.startsWith("the database is back"))).toEqual([false, true, false, true]);
 });
 
 test("what the service does not know is named, counted as missing, and costs itself alone", async () => {

@@ -3,13 +3,12 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
 import { loadAll } from "../../../src/archive/load/loader.ts";
-import { runProgram } from "../../../src/cli/program.ts";
 import { contentOf } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { freshDatabase, handOnDatabases } from "../../support/database.ts";
 import { tempDir } from "../../support/tempDir.ts";
-import { capturedEdges, run } from "../../cli/edges.ts";
-import { type BackfillWorld, backfillWorld, call150 } from "../world.ts";
+import { run } from "../../cli/edges.ts";
+import { type BackfillWorld, backfillWorld, call150, interrupted } from "../world.ts";
 import { directoryOf, gzipped, lasts, MINUTES, rowsOf, saved, tarOf, touch, zipOf } from "./saved.ts";
 import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
 
@@ -319,15 +318,13 @@ test("an import that was ended in its midst, at each batch, and runs again has t
   const alone = await backfillWorld();
   await backfill(alone, "--xml", dir);
   const world = await backfillWorld();
-  const { edges, interrupt } = capturedEdges({ env: { ...world.env, QUOTEKEEPER_LOG_LEVEL: "info" } });
-  const clock = { ...edges.clock, monotonicMs: () => (interrupt(), edges.clock.monotonicMs()) };
 
-  const exitCode = await runProgram(["backfill", "--xml", dir], { ...edges, clock });
+  const exitCode = await interrupted(world, ["backfill", "--xml", dir]);
   const partly = (await lasts(world.pool)).length;
   const second = await backfill(world, "--xml", dir);
 
   expect(exitCode).toBe(130);
-  expect(partly).toBeLessThan(700);
+  expect([partly > 0, partly < 700]).toEqual([true, true]);
   expect(second).toMatchObject({
     resumed: true,
     report: { answers: 701, read: 701, stored: 700, repeated: 1 },
