@@ -80,10 +80,13 @@ describe("a lake", () => {
     expect(revisions(before)).toMatchObject({ quotes: 1, extended_quotes: 1 });
     expect(revisions(after)).toMatchObject({ quotes: 2, extended_quotes: 2, bars_1d: 2 });
     expect((await lake("verify")).json).toMatchObject({ faults: [] });
-    // The same day changes once more.
-    await see(pool, { at: "2026-01-12 12:01", bid: "1.5", ask: "1.6", last: "1.55" });
-    await late(pool, "2026-01-12");
-    expect((await lake()).json).toMatchObject({ rewritten: ["2026-01-12"] });
+    // The same day changes once more, and again in a database that was restored and numbers its transactions anew.
+    for (const minute of ["01", "02"]) {
+      await see(pool, { at: `2026-01-12 12:${minute}`, bid: "1.5", ask: "1.6", last: "1.55" });
+      await late(pool, "2026-01-12");
+      if (minute === "02") await pool.query("update late_days set changed_by = '3'");
+      expect((await lake()).json).toMatchObject({ rewritten: ["2026-01-12"] });
+    }
   });
 
   test("has one type for each column: a price with more places has all files of its table written again", async () => {
