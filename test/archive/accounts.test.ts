@@ -202,10 +202,10 @@ describe("a slot of which two accounts have shares", () => {
       newest: new Map([["list", lastAt]]),
     });
     // All of what was due in another share was missed, and none of it is this instrument.
-    await load(share(undefined, "14:32", ["AAPL"], [["*", "down"]]));
+    await load(slotNote("14:32", ["AAPL"], { "*": "down" }));
     const cell = { date: "2026-11-20", instrument: "KO", source: "account" } as const;
     expect(await readMisses(pool, cell)).toMatchObject([{ job: "list", reason: "unknown_symbol", count: 2 }]);
-    const before = { from: null, to: on20th("14:32") };
+    const before = { from: null, to: instantOn20th("14:32") };
     expect(await listHoles(pool, before)).toMatchObject([
       { reason: "budget", slots: 2, instruments: 2, misses: 2 },
       { reason: "unknown_symbol", slots: 2, instruments: 1, misses: 2 },

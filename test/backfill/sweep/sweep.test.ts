@@ -252,7 +252,7 @@ test("a database that goes away twice during a sweep is told of each time, and t
   const onSleep = async () =>
     void (await world.pool.query("drop trigger if exists away on journal_positions"));
   const edges = { clock: createTestClock(undefined, { onSleep }) } as never;
-  const run = { name: "sweep-0123456789ab", begunAt: at(0), resumed: false };
+  const run = { name: "sweep-0123456789ab", begunAt: at(0), resumed: false, path: "" };
   const options = { run, asked: { kind: "sweep" as const }, display };
   const store = await openStore(loadConfig(world.env, tempDir()), edges, options);
   await world.pool.query(`
