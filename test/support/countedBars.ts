@@ -107,12 +107,22 @@ export type CountedBar = ReturnType<typeof countBars>[number];
 
 /** The bars that the database has, as `countBars` makes them. @param bars a view or a function of bars, as SQL */
 export async function readBars(pool: pg.Pool, bars: string, values: unknown[] = []): Promise<CountedBar[]> {
-  const { rows } = await pool.query<{ bar: CountedBar }>(
-    `select json_build_object('at', extract(epoch from bar_at), 'date', date, 'delayed', delayed, 'source', s.id, 'session', session,
+  // A view of bars is not joined with the sources: Citus refuses the join.
+  const { rows: sources } = await pool.query<{ id: number; kind: string; name: string }>(
+    "select id, kind, name from sources",
+  );
+  const { rows } = await pool.query<{ bar: CountedBar; kind: string; name: string }>(
+    `select json_build_object('at', extract(epoch from bar_at), 'date', date, 'delayed', delayed, 'session', session,
        'open', 100 * open, 'high', 100 * high, 'low', 100 * low, 'close', 100 * close, 'spread', round(100 * mean_spread, 6),
-       'n', quote_count, 'volume', volume) as bar
-     from ${bars} b join sources s on s.kind = b.source and s.name = b.source_name order by delayed, s.id, bar_at`,
+       'n', quote_count, 'volume', volume) as bar, source as kind, source_name as name
+     from ${bars} b order by delayed, bar_at`,
     values,
   );
-  return rows.map(({ bar }) => bar);
+  const found = rows.map(({ bar, kind, name }) => ({
+    ...bar,
+    source: sources.find((one) => one.kind === kind && one.name === name)?.id ?? NaN,
+  }));
+  return found.toSorted(
+    (one, other) => Number(one.delayed) - Number(other.delayed) || one.source - other.source,
+  );
 }

@@ -251,10 +251,10 @@ test("a database that goes away twice during a sweep is told of each time, and t
   } as never;
   const onSleep = async () =>
     void (await world.pool.query("drop trigger if exists away on journal_positions"));
-  const edges = { clock: createTestClock(undefined, { onSleep }) } as never;
+  const clock = createTestClock(undefined, { onSleep });
   const run = { name: "sweep-0123456789ab", begunAt: at(0), resumed: false, path: "" };
   const options = { run, asked: { kind: "sweep" as const }, display };
-  const store = await openStore(loadConfig(world.env, tempDir()), edges, options);
+  const store = await openStore(loadConfig(world.env, tempDir()), clock, options);
   await world.pool.query(`
     create function away() returns trigger language plpgsql as
       $$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$`);
