@@ -44,7 +44,9 @@ export async function restoreLake(
 ): Promise<RestoreReport> {
   const isWithin = (date: string): boolean => date >= from && date <= to;
   const report: RestoreReport = {
-    ...{ dates: [], missing: lacking.filter(isWithin), rows: { quotes: 0, extended_quotes: 0 } },
+    dates: [],
+    missing: lacking.filter(isWithin),
+    rows: { quotes: 0, extended_quotes: 0 },
   };
   for (const date of await files.dates()) {
     signal.throwIfAborted();

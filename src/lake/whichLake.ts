@@ -78,8 +78,12 @@ async function open({ pool, out, begin }: LakeUse): Promise<OpenLake> {
 }
 
 const EMPTY = {
-  ...{ kind: "quotekeeper-lake" as const, version: 1 as const },
-  ...{ writtenAt: "", tables: [], replacing: [], decimals: {} },
+  kind: "quotekeeper-lake" as const,
+  version: 1 as const,
+  writtenAt: "",
+  tables: [],
+  replacing: [],
+  decimals: {},
 };
 
 /**
