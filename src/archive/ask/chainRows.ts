@@ -44,8 +44,10 @@ export async function readChainKeys(pool: pg.Pool): Promise<ChainKey[]> {
   );
   return rows.map(({ source_id, source_name, contracts, last_at, ...row }) => ({
     ...row,
-    ...{ sourceId: source_id, sourceName: source_name },
-    ...{ contracts: Number(contracts), lastAt: isoOf(last_at) },
+    sourceId: source_id,
+    sourceName: source_name,
+    contracts: Number(contracts),
+    lastAt: isoOf(last_at),
   }));
 }
 
@@ -56,10 +58,18 @@ export async function readChain(pool: pg.Pool, query: ChainQuery): Promise<Chain
   const until = at ?? "infinity";
   const contracts = await readContracts(pool, query);
   const underlying = await pool.query<{ last: string | null; observed_at: string }>(UNDERLYING, [
-    ...[ofSymbol, sourceId, delayed, until],
+    ofSymbol,
+    sourceId,
+    delayed,
+    until,
   ]);
   const spans = await pool.query<{ date: string; from_at: string; to_at: string }>(SPANS, [
-    ...[ofSymbol, expiration, sourceId, delayed, MOST_SPANS, root],
+    ofSymbol,
+    expiration,
+    sourceId,
+    delayed,
+    MOST_SPANS,
+    root,
   ]);
   return {
     ...(await readOptionRates(pool)),
@@ -95,7 +105,9 @@ export async function readTerm(pool: pg.Pool, query: ChainQuery): Promise<TermPo
   }>(TERM, [underlying, expiration, sourceId, delayed, at ?? "now", root]);
   return rows.map(({ iv_bid, iv_mid, iv_ask, ...row }) => ({
     ...row,
-    ...{ ivBid: iv_bid, ivMid: iv_mid, ivAsk: iv_ask },
+    ivBid: iv_bid,
+    ivMid: iv_mid,
+    ivAsk: iv_ask,
   }));
 }
 
@@ -149,9 +161,25 @@ function toContract(row: ContractRow): Contract {
   const { option_type, observed_at, strike, bid, ask, mid, last, volume } = row;
   const { spot, moneyness, iv_bid, iv_mid, iv_ask, delta, gamma, vega, theta, service_delta } = row;
   return {
-    ...{ instrument: nameOf(row), strike, optionType: option_type, observedAt: isoOf(observed_at) },
-    ...{ bid, ask, mid, last, volume, spot, moneyness, ivBid: iv_bid, ivMid: iv_mid, ivAsk: iv_ask },
-    ...{ delta, gamma, vega, theta, serviceDelta: service_delta },
+    instrument: nameOf(row),
+    strike,
+    optionType: option_type,
+    observedAt: isoOf(observed_at),
+    bid,
+    ask,
+    mid,
+    last,
+    volume,
+    spot,
+    moneyness,
+    ivBid: iv_bid,
+    ivMid: iv_mid,
+    ivAsk: iv_ask,
+    delta,
+    gamma,
+    vega,
+    theta,
+    serviceDelta: service_delta,
   };
 }
 

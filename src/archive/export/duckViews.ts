@@ -10,7 +10,11 @@ import { DUCK_TABLES } from "./duckTables.ts";
 /** All names that can be asked, in the order in which people read them. */
 export const DUCK_NAMES: readonly string[] = [
   ...DUCK_TABLES.map(({ name }) => name),
-  ...["bars_1m", "bars_1d_regular", "option_chain_latest", "dividend_calendar", "coverage_daily"],
+  "bars_1m",
+  "bars_1d_regular",
+  "option_chain_latest",
+  "dividend_calendar",
+  "coverage_daily",
 ];
 
 /** The archive's tables and views by their own names. @param asOf see `quotekeeper.as_of`; null: now */

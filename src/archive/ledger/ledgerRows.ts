@@ -129,8 +129,12 @@ class LedgerRows {
         text: `insert into misses (${columnList(misses, "job", "slotAt", "sourceId", "accountId", "instrument", "reason")})
           select $1, $2, $3, $4, lost.* from unnest($5::text[], $6::text[]) as lost on conflict do nothing`,
         values: [
-          ...[key.job, key.slotAt, key.sourceId, key.accountId],
-          ...[missed.map(([name]) => name), missed.map(([, reason]) => reason)],
+          key.job,
+          key.slotAt,
+          key.sourceId,
+          key.accountId,
+          missed.map(([name]) => name),
+          missed.map(([, reason]) => reason),
         ],
       });
     return true;
@@ -149,7 +153,9 @@ class LedgerRows {
       .where(isOfSlot(misses, key));
     const { job, slotAt } = key;
     return withoutStar({
-      ...{ job, slotAt, due: slot?.due ?? [] },
+      job,
+      slotAt,
+      due: slot?.due ?? [],
       misses: lost.map(({ instrument, reason }) => [instrument, reason]),
     });
   }
@@ -224,8 +230,10 @@ function closingSlot(tables: ReturnType<typeof tablesOn>) {
     .delete(openSlots)
     .where(
       and(
-        ...[eq(job, sql.placeholder("job")), eq(slotAt, sql.placeholder("slotAt"))],
-        ...[eq(accountId, sql.placeholder("accountId")), ofSourceOrRun],
+        eq(job, sql.placeholder("job")),
+        eq(slotAt, sql.placeholder("slotAt")),
+        eq(accountId, sql.placeholder("accountId")),
+        ofSourceOrRun,
       ),
     )
     .prepare("close slot");
@@ -234,7 +242,9 @@ function closingSlot(tables: ReturnType<typeof tablesOn>) {
 function isOfSlot(table: typeof slots | typeof misses, key: ShareKey): SQL | undefined {
   const { job, slotAt, sourceId, accountId } = key;
   return and(
-    ...[eq(table.job, job), eq(table.slotAt, slotAt), eq(table.sourceId, sourceId)],
+    eq(table.job, job),
+    eq(table.slotAt, slotAt),
+    eq(table.sourceId, sourceId),
     eq(table.accountId, accountId),
   );
 }
@@ -352,8 +362,10 @@ export async function readLastShares(
      where a.name = any ($4)
      order by w.job, a.id`,
     [
-      ...[[...before.keys()], [...before.values()].map((at) => at.toISOString())],
-      ...[LEDGER_SOURCE_IDS[source], names],
+      [...before.keys()],
+      [...before.values()].map((at) => at.toISOString()),
+      LEDGER_SOURCE_IDS[source],
+      names,
     ],
   );
   return rows.map(({ slotAt, ...row }) => ({ ...row, slotAt: new Date(slotAt) }));
@@ -386,7 +398,8 @@ export async function readSlotsWithin(
     rows.flatMap(({ others }) => others),
   );
   return rows.map(({ at, own, others }) => ({
-    ...{ ms: new Date(at).getTime(), own },
+    ms: new Date(at).getTime(),
+    own,
     others: others.map((id) => dueOf.get(id) ?? []),
   }));
 }
@@ -409,21 +422,26 @@ export async function readLeftOpen(
 ): Promise<LeftOpen[]> {
   const rows = await tablesOn(pool)
     .select({
-      ...{ job: openSlots.job, slotAt: openSlots.slotAt, endsAt: openSlots.endsAt },
-      ...{ account: accounts.name, due: dueSets.instruments },
+      job: openSlots.job,
+      slotAt: openSlots.slotAt,
+      endsAt: openSlots.endsAt,
+      account: accounts.name,
+      due: dueSets.instruments,
     })
     .from(openSlots)
     .innerJoin(dueSets, eq(dueSets.id, openSlots.dueSetId))
     .innerJoin(accounts, eq(accounts.id, openSlots.accountId))
     .where(
       and(
-        ...[eq(openSlots.sourceId, LEDGER_SOURCE_IDS[source]), ne(openSlots.run, run)],
+        eq(openSlots.sourceId, LEDGER_SOURCE_IDS[source]),
+        ne(openSlots.run, run),
         inArray(accounts.name, [...names]),
       ),
     )
     .orderBy(openSlots.slotAt, openSlots.job, openSlots.accountId);
   return rows.map(({ slotAt, endsAt, ...row }) => ({
-    ...{ ...row, slotAt: new Date(slotAt) },
+    ...row,
+    slotAt: new Date(slotAt),
     endsAt: endsAt === null ? null : new Date(endsAt),
   }));
 }
@@ -479,17 +497,22 @@ export async function readLostShares(
      )
      order by s.slot_at, s.job, s.account_id`,
     [
-      ...[[...since.keys()], [...since.values()].map((at) => at.toISOString())],
-      ...[to.toISOString(), LEDGER_SOURCE_IDS[source]],
+      [...since.keys()],
+      [...since.values()].map((at) => at.toISOString()),
+      to.toISOString(),
+      LEDGER_SOURCE_IDS[source],
     ],
   );
   const starred = rows.flatMap(({ names, dueSetId }) => (names[0] === ALL_INSTRUMENTS ? [dueSetId] : []));
   const dueOf = await readDueSets(pool, starred);
   return rows.map(({ names, down, slotAt, takenAt, dueSetId, ...share }) => ({
-    ...{ ...share, slotAt: new Date(slotAt), takenAt: takenAt === null ? null : new Date(takenAt) },
+    ...share,
+    slotAt: new Date(slotAt),
+    takenAt: takenAt === null ? null : new Date(takenAt),
     lost: names.flatMap((name, place) =>
       (name === ALL_INSTRUMENTS ? (dueOf.get(dueSetId) ?? []) : [name]).map((each) => ({
-        ...{ name: each, down: down[place] === true },
+        name: each,
+        down: down[place] === true,
       })),
     ),
   }));

@@ -123,9 +123,14 @@ async function fillDay(
     if (missed.length === 0) return 0;
     await beginFound(client);
     const values = [
-      ...[missed.map(({ job }) => job), missed.map(({ slotAt }) => slotAt)],
-      ...[missed.map(({ sourceId }) => sourceId), missed.map(({ accountId }) => accountId)],
-      ...[missed.map(({ endsAt }) => endsAt), polled.delayedJobs, by, now],
+      missed.map(({ job }) => job),
+      missed.map(({ slotAt }) => slotAt),
+      missed.map(({ sourceId }) => sourceId),
+      missed.map(({ accountId }) => accountId),
+      missed.map(({ endsAt }) => endsAt),
+      polled.delayedJobs,
+      by,
+      now,
     ];
     const { rowCount } = await withNear(
       client,
@@ -164,11 +169,17 @@ async function missedSlots(
   }>(MISSED_SLOTS, span);
   const ms = (text: string | null): number | null => (text === null ? null : Number(text));
   return rows.map(({ job, simulated, ...row }) => ({
-    ...{ job, slotAt: row.slot_at, sourceId: row.source_id, accountId: row.account_id },
+    job,
+    slotAt: row.slot_at,
+    sourceId: row.source_id,
+    accountId: row.account_id,
     endsAt: new Date(
       endOf({
-        ...{ job, simulated, slotMs: Number(row.slot_ms) },
-        ...{ previousMs: ms(row.previous_ms), nextMs: ms(row.next_ms) },
+        job,
+        simulated,
+        slotMs: Number(row.slot_ms),
+        previousMs: ms(row.previous_ms),
+        nextMs: ms(row.next_ms),
       }),
     ).toISOString(),
   }));
@@ -264,8 +275,10 @@ export const SLOT_KEYS = `(select k.*, a.id as account_id
 /** The values of `SLOT_KEYS`. */
 export function slotKeyValues(keys: readonly SlotKey[]): unknown[] {
   return [
-    ...[keys.map(({ job }) => job), keys.map(({ slotAt }) => slotAt)],
-    ...[keys.map(({ sourceId }) => sourceId), keys.map(({ account }) => account)],
+    keys.map(({ job }) => job),
+    keys.map(({ slotAt }) => slotAt),
+    keys.map(({ sourceId }) => sourceId),
+    keys.map(({ account }) => account),
   ];
 }
 

@@ -109,8 +109,10 @@ async function unitsInForce(
     all
       .filter(({ observedAt }) => observedAt !== record.observedAt)
       .map((unit) => ({
-        ...{ unit, source: unit.restored?.source ?? record.source },
-        ...{ sourceId: numberOf(record.source), observedAt: record.observedAt },
+        unit,
+        source: unit.restored?.source ?? record.source,
+        sourceId: numberOf(record.source),
+        observedAt: record.observedAt,
       })),
   );
   return units.length === 0 ? units : withoutReplaced(client, units);

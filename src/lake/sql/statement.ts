@@ -28,13 +28,25 @@ const READABLE: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** Table functions that make rows of their arguments or of the catalog, and touch nothing. */
-const HARMLESS = new Set(
-  (
-    "generate_series range unnest json_each json_tree repeat repeat_row " +
-    "duckdb_columns duckdb_functions duckdb_keywords duckdb_tables duckdb_types duckdb_views " +
-    "pragma_table_info pragma_version pg_timezone_names summary"
-  ).split(" "),
-);
+const HARMLESS = new Set([
+  "generate_series",
+  "range",
+  "unnest",
+  "json_each",
+  "json_tree",
+  "repeat",
+  "repeat_row",
+  "duckdb_columns",
+  "duckdb_functions",
+  "duckdb_keywords",
+  "duckdb_tables",
+  "duckdb_types",
+  "duckdb_views",
+  "pragma_table_info",
+  "pragma_version",
+  "pg_timezone_names",
+  "summary",
+]);
 
 const EXPLAIN = /^(?:\s|--[^\n]*\n|\/\*[^]*?\*\/)*explain(\s+analyze)?\s+/iu;
 
