@@ -13,7 +13,7 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { JournalFs } from "../journal/fs.ts";
 import type { JournalHealth } from "../journal/writer.ts";
-import type { LiveFleet } from "../web/api/types.ts";
+import type { LiveFleet } from "../web/monitoring/metrics.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
 import { readEarlierRuns } from "./callHistory.ts";
 import { beginRun } from "./runMarker.ts";

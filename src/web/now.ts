@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
-import { exchangeDate } from "../market/calendar/dates.ts";
+import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import { rememberAnswers } from "./api/rememberAnswers.ts";
 import type { MarketView, NowView } from "./api/types.ts";
 import type { NowSources } from "./live.ts";
@@ -14,7 +14,6 @@ const FRESH_MS = 5_000;
 
 /** How many days ahead the next opening is looked for. */
 const AHEAD_DAYS = 14;
-const DAY_MS = 86_400_000;
 
 type Slow = Pick<NowView, "status" | "journal" | "minutes">;
 
@@ -68,7 +67,7 @@ export function createNowReader({
 export function marketAt(calendar: Calendar, now: Date): MarketView {
   const phase = calendar.phaseAt(now);
   const today = exchangeDate(now);
-  const ahead = calendar.sessions(today, exchangeDate(new Date(now.getTime() + AHEAD_DAYS * DAY_MS)));
+  const ahead = calendar.sessions(today, addDays(today, AHEAD_DAYS));
   const next = ahead.find(({ open }) => open > now);
   const regular = phase === "regular" ? calendar.session(today) : null;
   return {

@@ -19,7 +19,6 @@ import { readQuotesSince, readSourcesStored } from "../archive/ask/quotes.ts";
 import type { JobsView } from "./api/operatorTypes.ts";
 import type { Meta } from "./api/types.ts";
 
-/** What the server is made of. */
 type WebOptions = {
   /** A pool of its own that can only read. */
   pool: pg.Pool;
@@ -40,9 +39,7 @@ type WebOptions = {
   version: string;
   /** Names the database in errors; no user, no password. */
   address: string;
-  /** The exchange's hours. */
   calendar: Calendar;
-  /** The Now view's facts. */
   sources: NowSources;
   /** The job files and their plan; without it there is no such view. */
   jobs?: () => Promise<JobsView>;

@@ -35,7 +35,7 @@ export class FleetReport {
     this.#given = given;
   }
 
-  /** As `LiveFleet` of `web/api/types.ts`. */
+  /** As `LiveFleet` of `web/monitoring/metrics.ts`. */
   get state() {
     const { clock, files, leases, rounds } = this.#given;
     const nowMs = clock.now().getTime();

@@ -5,12 +5,10 @@ import { readBars } from "../../archive/ask/bars.ts";
 import { readMissedBars } from "../../archive/ask/missedBars.ts";
 import { INTERVALS } from "../../archive/ask/widths.ts";
 import { barsCsv } from "./barsFile.ts";
-import { csvName } from "./csvText.ts";
+import { csvName, sendCsv } from "./csvText.ts";
 import { INDICATORS, indicatorsOf } from "./indicators.ts";
-import { splitNames } from "./nameList.ts";
+import { MOST_COMPARED, splitNames } from "./nameList.ts";
 import { date, flag, type Get, id, name } from "./queryFields.ts";
-
-const MOST_COMPARED = 5;
 
 const inOrder = ({ from, to }: { from?: string | undefined; to?: string | undefined }): boolean =>
   from === undefined || to === undefined || from <= to;
@@ -53,13 +51,8 @@ export function addBars(get: Get, pool: pg.Pool): void {
       from === undefined || to === undefined
         ? { misses: [] }
         : await readMissedBars(pool, { ...query, interval: view.interval, from, to });
-    return reply
-      .type("text/csv; charset=utf-8")
-      .header(
-        "content-disposition",
-        `attachment; filename="${csvName([view.instrument, view.interval], view.source)}"`,
-      )
-      .send(barsCsv(view, { misses, indicators: query.indicators }));
+    const name = csvName([view.instrument, view.interval], view.source);
+    return sendCsv(reply, { name, text: barsCsv(view, { misses, indicators: query.indicators }) });
   });
 }
 

@@ -15,7 +15,6 @@ type Row = ContractRow & { isDelayed: boolean; riskFree: number; dividends: numb
 
 const number = (value: number | null): string | null => (value === null ? null : String(value));
 
-/** The columns in their order. */
 const COLUMNS: Readonly<Record<string, (row: Row) => string | null>> = {
   underlying: ({ symbol, root }) => harmless(rootedName({ underlying: symbol, root: root ?? undefined })),
   expiration: ({ expiration }) => expiration,

@@ -28,7 +28,6 @@ type StreamOptions = {
   headers: Record<string, string>;
   accepted: string | undefined;
   clock: Pick<Clock, "monotonicMs" | "sleep">;
-  /** The page has gone. */
   gone: () => void;
 };
 

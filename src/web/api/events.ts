@@ -8,7 +8,7 @@ import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { eventText } from "./eventStream.ts";
 import { createListeners, type Listener, type Listeners, type WantedQuotes } from "./listeners.ts";
-import { tableOf } from "./quoteTable.ts";
+import { seriesKey, tableOf } from "./quoteTable.ts";
 import type { NowView, QuoteRow } from "./types.ts";
 
 const EVERY_MS = 1_000;
@@ -91,15 +91,12 @@ export function createEvents({ clock, log, now, quotesSince }: EventSources): Ev
   };
 }
 
-const seriesOf = ({ instrumentId, sourceId, delayed }: QuoteRow): string =>
-  `${instrumentId}/${sourceId}/${delayed}`;
-
 /** Tells each what it shows of new rows; who shows the same is told the same text. */
 function tell(wanting: readonly Listener[], rows: readonly QuoteRow[]): void {
   const texts = new Map<string, Buffer | null>();
   for (const { stream, wanted, key, held } of wanting) {
     const behind = held.size > 0 || !stream.hasRoom();
-    if (behind) for (const row of rows) held.set(seriesOf(row), row);
+    if (behind) for (const row of rows) held.set(seriesKey(row), row);
     if (!stream.hasRoom()) continue;
     if (!behind && !texts.has(key)) texts.set(key, quotesText(rows, wanted));
     const text = behind ? quotesText([...held.values()], wanted) : texts.get(key);

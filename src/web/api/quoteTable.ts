@@ -51,6 +51,11 @@ export function tableOf(rows: readonly QuoteRow[], columns: readonly QuoteColumn
   };
 }
 
+/** Names a series: an instrument, a source, real-time or delayed. */
+export function seriesKey({ instrumentId, sourceId, delayed }: QuoteRow): string {
+  return `${instrumentId}/${sourceId}/${delayed}`;
+}
+
 const NOTHING = Object.fromEntries(QUOTE_COLUMNS.map((column) => [column, null])) as Record<
   QuoteColumn,
   null

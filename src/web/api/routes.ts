@@ -14,6 +14,7 @@ import { findInstruments } from "../../archive/ask/findInstruments.ts";
 import { readQuotes } from "../../archive/ask/quotes.ts";
 import { addBars } from "./barsRoutes.ts";
 import { chainCsv } from "./chainCsv.ts";
+import { sendCsv } from "./csvText.ts";
 import type { Events } from "./events.ts";
 import { splitNames } from "./nameList.ts";
 import { addOperatorRoutes, type OperatorOptions } from "./operatorRoutes.ts";
@@ -70,11 +71,7 @@ export function addApi(app: FastifyInstance, options: ApiOptions): void {
   );
   get("/api/chain.csv", chainFileQuery, async ({ source, expiration, at, ...query }, reply) => {
     const of = { ...query, sourceId: source, expiration: expiration ?? null, at: at ?? null };
-    const { name, text } = await chainCsv(pool, of);
-    return reply
-      .type("text/csv; charset=utf-8")
-      .header("content-disposition", `attachment; filename="${name}"`)
-      .send(text);
+    return sendCsv(reply, await chainCsv(pool, of));
   });
   get("/api/coverage", coverageQuery, ({ from, to }) => readCoverageView(pool, from, to));
   get("/api/misses", missesQuery, (query) => readMisses(pool, query));

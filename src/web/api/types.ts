@@ -99,30 +99,6 @@ export type Live = LiveBudget & {
   problems: LiveProblem[];
 };
 
-/** What a collector knows of itself and the others, as of its last look: for the metrics. */
-export type LiveFleet = {
-  /** The accounts that the files name. */
-  accounts: {
-    name: string;
-    held: boolean;
-    /** Null: another collector holds it, or the database has not answered its claim. */
-    fence: number | null;
-    caller: string | null;
-    /** For how long nobody has called it, in ms; null: a collector calls it. */
-    uncalledMs: number | null;
-  }[];
-  unsure: boolean;
-  /** `gone`: not seen for a minute. */
-  collectors: { running: number; stopped: number; gone: number };
-  differing: number;
-  /** Accounts that this process has taken from one that was not heard of. */
-  takeOvers: number;
-  /** Since the database confirmed the leases; null: it never has. */
-  confirmedAgoMs: number | null;
-  /** How far this machine's clock is ahead of the database's. */
-  clockOffsetMs: number;
-};
-
 export type StatusLine = { subject: string; state: "ok" | "attention" | "idle"; text: string };
 
 /** Misses for one reason. `goesOn`: the newest slots of a job have them. */

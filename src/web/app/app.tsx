@@ -80,7 +80,7 @@ function Help() {
 function Footer() {
   const known = meta.value;
   return (
-    <footer class="foot">
+    <footer class="foot small dim">
       {known?.attribution && <p class="attribution">{known.attribution}</p>}
       {simulated.value && (
         <p>

@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { LoadReport } from "../../archive/load/batch.ts";
 import { atMost, type Clock, dateOf, type Instant } from "../../clock.ts";
 import { rememberAnswers } from "../api/rememberAnswers.ts";
-import type { Live, LiveFleet, StatusView } from "../api/types.ts";
+import type { Live, StatusView } from "../api/types.ts";
 import { COUNTED_TABLES, labelNames, METRICS, type MetricName } from "./definitions.ts";
 import type { Meter } from "./meter.ts";
 import type { Readiness } from "./ready.ts";
@@ -32,6 +32,30 @@ export type MetricSources = {
     lakeThrough: Date | null;
     meter: Meter;
   } | null;
+};
+
+/** What a collector knows of itself and the others, as of its last look. */
+export type LiveFleet = {
+  /** The accounts that the files name. */
+  accounts: {
+    name: string;
+    held: boolean;
+    /** Null: another collector holds it, or the database has not answered its claim. */
+    fence: number | null;
+    caller: string | null;
+    /** For how long nobody has called it, in ms; null: a collector calls it. */
+    uncalledMs: number | null;
+  }[];
+  unsure: boolean;
+  /** `gone`: not seen for a minute. */
+  collectors: { running: number; stopped: number; gone: number };
+  differing: number;
+  /** Accounts that this process has taken from one that was not heard of. */
+  takeOvers: number;
+  /** Since the database confirmed the leases; null: it never has. */
+  confirmedAgoMs: number | null;
+  /** How far this machine's clock is ahead of the database's. */
+  clockOffsetMs: number;
 };
 
 export type Metrics = { contentType: string; text: () => Promise<string> };

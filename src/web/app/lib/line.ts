@@ -25,7 +25,6 @@ export type Line = {
   isEnded: boolean;
   /** Streams that were opened since the last event. */
   tries: number;
-  /** When the page last looked. */
   lookedMs: number;
 };
 

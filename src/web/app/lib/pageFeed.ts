@@ -4,12 +4,12 @@
  */
 import { effect } from "@preact/signals";
 import { joinNames } from "../../api/nameList.ts";
-import { QUOTE_COLUMNS, type QuoteColumn, type QuoteTable, rowsOf } from "../../api/quoteTable.ts";
+import { QUOTE_COLUMNS, type QuoteColumn, type QuoteTable, rowsOf, seriesKey } from "../../api/quoteTable.ts";
 import type { ApiError, Meta, NowView, Problem, QuoteRow } from "../../api/types.ts";
 import { ApiProblem, ask, AWAY, tokenWanted } from "./api.ts";
 import { setServerTime } from "./pageClock.ts";
 import { comebacks, note, sight, watchLine } from "./pageLine.ts";
-import { changed, meta, now, readTrouble, seriesKey } from "./store.ts";
+import { changed, meta, now, readTrouble } from "./store.ts";
 
 type Wanted = {
   /** Of some instruments, or of all. */

@@ -1,6 +1,6 @@
 /** What all views share: the frame, the Now view, and whether they can be had; `pageFeed.ts` keeps them up to date. */
 import { computed, signal } from "@preact/signals";
-import type { Meta, NowView, Problem, QuoteRow } from "../../api/types.ts";
+import type { Meta, NowView, Problem } from "../../api/types.ts";
 import { AWAY } from "./api.ts";
 import { sight } from "./pageLine.ts";
 
@@ -15,11 +15,6 @@ export const trouble = computed(() => (sight.value === "away" ? AWAY : readTroub
 export const isOld = computed(() => sight.value === "stale" || sight.value === "away");
 /** Whether something may be called well: not by old numbers, nor below a banner that needs a person. */
 export const mayBeWell = computed(() => !isOld.value && trouble.value?.person !== true);
-
-/** One series: an instrument, a source, real-time or delayed. */
-export function seriesKey({ instrumentId, sourceId, delayed }: QuoteRow): string {
-  return `${instrumentId}/${sourceId}/${delayed}`;
-}
 
 /** Whether anything of the archive, or the market that is polled, is made up. */
 export const simulated = computed(() => meta.value?.simulated === true);

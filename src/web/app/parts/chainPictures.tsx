@@ -30,7 +30,7 @@ export function ChainPictures({
     <div class="pictures">
       <Smile contracts={contracts} axis={axis} />
       <figure class="panel" data-picture="term">
-        <figcaption>
+        <figcaption class="row">
           <h2>Term structure, at the money</h2>
         </figcaption>
         <Await loaded={term} what="the term structure">
@@ -51,7 +51,7 @@ function Smile({ contracts, axis }: { contracts: readonly Contract[]; axis: Smil
     ].join(", ");
   return (
     <figure class="panel" data-picture="smile">
-      <figcaption>
+      <figcaption class="row">
         <h2>Smile</h2>
         <Key curves={curves} />
         <Segments

@@ -9,16 +9,15 @@ import {
   LONGEST,
   MOST_AVERAGES,
 } from "../../api/indicators.ts";
-import { joinNames } from "../../api/nameList.ts";
+import { joinNames, MOST_COMPARED } from "../../api/nameList.ts";
 import type { Interval } from "../../api/types.ts";
+import { narrow } from "../lib/narrow.ts";
 import { type ChosenRange, isDateText, RANGES } from "../lib/ranges.ts";
 import { setParameters } from "../lib/router.ts";
 import { DateField } from "./dateField.tsx";
 import { InstrumentSearch } from "./search.tsx";
 import { Segments } from "./segments.tsx";
 import { Select } from "./select.tsx";
-
-export const MOST_COMPARED = 5;
 
 export type Choice = {
   range: ChosenRange;
@@ -51,7 +50,7 @@ export function ChartControls({
   const [open, setOpen] = useState(false);
   const { range, interval, compare } = choice;
   return (
-    <div class="bar chart-controls" data-open={open}>
+    <div class="bar chart-controls">
       <Segments
         label="Range"
         names={RANGES}
@@ -64,10 +63,12 @@ export function ChartControls({
         options={INTERVALS.map((name) => ({ value: name, name }))}
         choose={(to) => setParameters({ interval: to })}
       />
-      <button type="button" class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
-        More
-      </button>
-      <div class="folded">
+      {narrow.value && (
+        <button type="button" class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+          More
+        </button>
+      )}
+      <div class="folded" hidden={narrow.value && !open}>
         <Dates range={range} />
         <Compare compare={compare} instrument={instrument} />
         <Indicators indicators={choice.indicators} />

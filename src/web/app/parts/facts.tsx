@@ -36,7 +36,7 @@ export function Line({ line, box, id }: { line: StatusLine; box?: LiveProblem | 
     <li data-state={state} id={id} tabIndex={id ? -1 : undefined}>
       <i role="img" aria-label={STATES[state]} />
       <b>{subject}</b>
-      <span>
+      <span class={`wraps ${state === "attention" ? "" : "dim"}`}>
         {box ? (
           <>
             see <a href={`#${boxId(box)}`}>{box.code}</a> above

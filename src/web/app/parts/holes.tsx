@@ -41,7 +41,7 @@ export function Holes({
       kind="holes"
       title={`Slots that missed${reason && ` (${reasonOf(reason).title})`}, ${where}`}
     >
-      <p class="hole-links">
+      <p>
         {whole && (
           <button type="button" onClick={whole}>
             All of the time shown
@@ -226,6 +226,7 @@ function callColumns(slotAt: string): TableColumn<SlotCall>[] {
       name: "Journal",
       heading: "In the journal",
       kind: "text",
+      look: "wraps",
       show: ({ segment, offset }) => (
         <>
           {segment} <span class="dim">at {offset}</span>

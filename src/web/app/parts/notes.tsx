@@ -29,7 +29,7 @@ export function ProblemNote({
         <code>{code}</code> {accounts.length > 0 && <b>{accounts.join(", ")}: </b>}
         {sentence(detail)}
       </p>
-      <p class="remedy">
+      <p class="strong">
         <Code text={hint} />
       </p>
     </div>
@@ -39,9 +39,9 @@ export function ProblemNote({
 /** An empty state: what would be here, and when. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
-    <div class="empty dim">
-      <p class="empty-title">{title}</p>
-      {children && <p>{children}</p>}
+    <div class="empty">
+      <p class="strong">{title}</p>
+      {children && <p class="dim">{children}</p>}
     </div>
   );
 }

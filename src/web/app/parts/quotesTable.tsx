@@ -1,6 +1,7 @@
 /** The watch table: as many rows as are in sight, of as many as there are. */
 import type { RefObject } from "preact";
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { seriesKey } from "../../api/quoteTable.ts";
 import type { QuoteRow } from "../../api/types.ts";
 import { SourceTag } from "./notes.tsx";
 import { aligned, direction, thousands, price, pricePlaces, signed } from "../../../figures.ts";
@@ -9,7 +10,7 @@ import { slim } from "../lib/narrow.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { chartOf, setParameters } from "../lib/router.ts";
 import { pieces, slotOf, useRowWindow } from "../lib/rowWindow.ts";
-import { changed, seriesKey } from "../lib/store.ts";
+import { changed } from "../lib/store.ts";
 import {
   AREAS,
   type FurtherPlace,
@@ -54,7 +55,7 @@ export function QuotesTable({ rows, all, columns, sort, chosen }: TableProps) {
       {slim.value && further.size > 0 && (
         <button
           type="button"
-          class="plain further-button"
+          class="plain further-button small"
           aria-expanded={open}
           aria-controls={id}
           onClick={() => setOpened(!open)}

@@ -145,7 +145,7 @@ function Options({ list, label, at, take, open, typed, found: { text, options, t
           ? `The best ${options.length} of ${thousands(total)}: type more to find fewer.`
           : "";
   return (
-    <div class="found box popup" hidden={!open}>
+    <div class="found box popup small" hidden={!open}>
       {heading !== "" && (
         <p role="status" class="dim">
           {heading}

@@ -100,7 +100,7 @@ export function VerdictBox({
   children: ComponentChildren;
 }) {
   return (
-    <p class="verdict row box marked" data-tone={tone} role={role}>
+    <p class="verdict row box marked dim" data-tone={tone} role={role}>
       <b>{title}</b> {children}
     </p>
   );

@@ -209,7 +209,7 @@ function Order({ list: { name, instruments }, say }: { list: Watchlist; say: (te
     setDragged(to);
   };
   return (
-    <ol class="order mono" ref={rows} aria-label={`Instruments of ${name}`}>
+    <ol class="order mono small wraps" ref={rows} aria-label={`Instruments of ${name}`}>
       {instruments.map((instrument, place) => (
         <li key={instrument} data-dragged={place === dragged ? "" : undefined}>
           <Handle

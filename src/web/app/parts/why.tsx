@@ -106,8 +106,8 @@ export function MissedFor({
   return (
     <li class="marked" data-tone={person && !passed ? "alarm" : "calm"}>
       <b>{thousands(count)}</b> {title}
-      <small>{children}</small>
-      <small>
+      <small class="dim">{children}</small>
+      <small class="dim">
         <Code text={text} />
       </small>
     </li>

@@ -103,7 +103,7 @@ function Account({ account, taken }: { account: AccountView; taken: TakeOver | n
         </p>
       )}
       <UsedLine used={used} left={live?.secondClient ?? 0} limit={limit} label={label} />
-      <dl class="facts">
+      <dl class="facts wraps">
         <Fact name="Used" value={`${thousands(used)} of ${thousands(limit)} in ${span(windowMs)}`} />
         <Fact
           name="The service's own count"

@@ -152,7 +152,7 @@ function Tabs({ expirations, chosen }: { expirations: readonly ChainKey[]; chose
           onClick={() => choose(key)}
         >
           {key.expiration}
-          <small>{daysTo(key.expiration)}</small>
+          <small class="mono">{daysTo(key.expiration)}</small>
         </button>
       ))}
     </div>

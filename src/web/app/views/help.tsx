@@ -88,7 +88,7 @@ function Hits({ index, question }: { index: HelpIndex; question: string }) {
       <h1 tabIndex={-1} aria-live="polite">
         {hits.length === 0 ? `No page says anything of “${question}”` : found(hits.length)}
       </h1>
-      <ol class="hits" onKeyDown={move}>
+      <ol class="hits wraps" onKeyDown={move}>
         {hits.map((hit) => (
           <li key={addressOf(hit)}>
             <a href={addressOf(hit)}>
@@ -138,7 +138,11 @@ const fileOf = (slug: string): string => (slug === "" ? "first-page" : slug);
 function Snippet({ hit: { slug, anchor }, question }: { hit: Hit; question: string }) {
   const { content } = useFile<HelpPage>(fileOf(slug));
   const parts = content ? snippet(textBelow(content.html, anchor), question) : [];
-  return <p>{parts.map((part, place) => (place % 2 === 1 ? <mark key={place}>{part}</mark> : part))}</p>;
+  return (
+    <p class="dim">
+      {parts.map((part, place) => (place % 2 === 1 ? <mark key={place}>{part}</mark> : part))}
+    </p>
+  );
 }
 
 /** What a page says from a heading to the next one, or from its beginning. */

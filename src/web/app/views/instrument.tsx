@@ -1,24 +1,19 @@
 /** One instrument: its bars, as a chart, as a table, and as files. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { indicatorKey, indicatorsOf } from "../../api/indicators.ts";
-import { joinNames, splitNames } from "../../api/nameList.ts";
+import { joinNames, MOST_COMPARED, splitNames } from "../../api/nameList.ts";
+import { seriesKey } from "../../api/quoteTable.ts";
 import type { BarsView, Interval, MissedBars, QuoteRow } from "../../api/types.ts";
 import { BarsChart, type ChartRef } from "../parts/bars.tsx";
 import { BarsTable } from "../parts/barsTable.tsx";
-import {
-  ChartControls,
-  type Choice,
-  MOST_COMPARED,
-  setCompare,
-  setIndicators,
-} from "../parts/chartControls.tsx";
+import { ChartControls, type Choice, setCompare, setIndicators } from "../parts/chartControls.tsx";
 import { Await, Empty, Loading, sourceText } from "../parts/notes.tsx";
 import { Select } from "../parts/select.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { type Drawing, drawingOf } from "../lib/drawing.ts";
 import { exchangeDateOf } from "../lib/format.ts";
 import { useSeries } from "../lib/series.ts";
-import { changed, seriesKey, trouble } from "../lib/store.ts";
+import { changed, trouble } from "../lib/store.ts";
 import { type Loaded, useApi } from "../lib/useApi.ts";
 import { type ChosenRange, intervalOf, olderSessions, rangeLabel, rangeOf } from "../lib/ranges.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";

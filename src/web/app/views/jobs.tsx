@@ -209,7 +209,7 @@ function Ask({ job, plan }: { job: JobAsk; plan: PlanView | null }) {
       <h2>
         {job.name} <small>{job.file}</small>
       </h2>
-      <dl class="facts">
+      <dl class="facts wraps">
         <Fact name="Schedule" value={`${job.words} (${job.timezone})`} />
         <Fact name="Cron" value={job.schedule} />
         <Fact name="Session" value={job.session} />

@@ -77,7 +77,7 @@ function Budget({ view: { live, collects, status } }: { view: NowView }) {
   return (
     <Panel id="budget" kind="budget" title={`Budget, ${window}`}>
       <Gauge used={callsUsed} left={secondClient} limit={limit} label={`Calls used in ${window}`} />
-      <dl class="facts">
+      <dl class="facts wraps">
         <Fact name="Ours" value={callsUsed} swatch="us" />
         <Fact name="Second client" value={secondClient} swatch="them" />
         <Fact name="Queue" value={queued} />
@@ -126,7 +126,7 @@ function AccountRow({ account }: { account: LiveAccount }) {
       <b>{name}</b>
       <span>{state}</span>
       <UsedLine used={callsUsed} left={secondClient} limit={limit} label={label} />
-      <dl class="row">
+      <dl class="row wraps">
         <Fact name="Used" value={`${callsUsed} of ${limit}`} />
         {limit !== limitSet && <Fact name="Limit that is set" value={limitSet} />}
         <Fact name="Queue" value={queued} />
@@ -135,7 +135,7 @@ function AccountRow({ account }: { account: LiveAccount }) {
         {phase === "closed" && <Fact name="Closed for" value={span(closedForMs)} />}
       </dl>
       {problem && (
-        <p>
+        <p class="wraps">
           <code>{problem.code}</code> {problem.detail}
         </p>
       )}
@@ -216,7 +216,7 @@ function Keeping({ view: { status, journal, live } }: { view: NowView }) {
   const waiting = lag?.oldestAt ? age(lag.oldestAt, nowMs.value) : null;
   return (
     <Panel id="keeping" title="Keeping">
-      <dl class="facts wide">
+      <dl class="facts wraps">
         <Fact
           name="Loader lag"
           value={waiting ? `${waiting}, ${bytes(lag?.bytes ?? 0)}` : lag ? "none" : "not known"}
