@@ -542,15 +542,12 @@ cross join lateral (
          case
            when lag(n.session) over closes = n.session then log_return(n.close, lag(n.close) over closes)
            when lag(n.session) over closes is null then (
-             select log_return(n.close, k.close)
-             from (
-               select k.close, k.session from intraday_bars k
-               where k.instrument_id = d.instrument_id and k.date = d.date and k.source_id = d.source_id
-                 and k.delayed = d.delayed and k.minutes = 5 and k.close is not null and k.bar_at < n.bar_at
-               order by k.bar_at desc
-               limit 1
-             ) k
-             where k.session = n.session
+             select case when k.session = n.session then log_return(n.close, k.close) end
+             from intraday_bars k
+             where k.instrument_id = d.instrument_id and k.date = d.date and k.source_id = d.source_id
+               and k.delayed = d.delayed and k.minutes = 5 and k.close is not null and k.bar_at < n.bar_at
+             order by k.bar_at desc
+             limit 1
            )
          end as log_return
   from newest_bars(

@@ -152,6 +152,10 @@ export function citusTexts(texts: string): string[] {
   const newestBars = barsOf("newest_bars", NEWEST_BARS);
   const bars5m = changed(viewOf(texts, "bars_5m"), [
     ["partition by n.close", "partition by n.instrument_id, n.close"],
+    [
+      "where k.instrument_id = d.instrument_id and k.date = d.date",
+      "where k.instrument_id = n.instrument_id and k.date = d.date",
+    ],
   ]);
   return [
     LOCK_DUE_BARS,
