@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { rm } from "node:fs/promises";
 import type { ExportTable } from "../archive/export/tables.ts";
-import type { ExportColumn } from "../archive/export/columns.ts";
+import type { ExportColumn } from "../archive/export/exportColumns.ts";
 import type { ExportRange } from "../archive/export/exportQueries.ts";
 import type { ArchiveSnapshot } from "../archive/export/snapshot.ts";
 import { QuotekeeperError } from "../errors.ts";

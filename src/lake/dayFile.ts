@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ExportRange } from "../archive/export/exportQueries.ts";
 import type { ArchiveSnapshot, ColumnDigest } from "../archive/export/snapshot.ts";
 import type { ExportTable } from "../archive/export/tables.ts";
-import type { ExportColumn } from "../archive/export/columns.ts";
+import type { ExportColumn } from "../archive/export/exportColumns.ts";
 import type { ExportedFile, ExportedTable } from "../export/manifest.ts";
 import type { DecimalType } from "../export/parquetDecimal.ts";
 import type { Compress } from "../export/parquetFile.ts";

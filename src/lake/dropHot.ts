@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { digestsOf } from "../archive/export/snapshot.ts";
 import { EXPORT_TABLES } from "../archive/export/tables.ts";
-import { readColumns } from "../archive/export/columns.ts";
+import { readColumns } from "../archive/export/exportColumns.ts";
 import { dropRange, type HotRange, readHotRanges } from "../archive/export/hotRows.ts";
 import { readLateDays, type WrittenDay } from "../archive/export/lakeRows.ts";
 import { dateOf, instantFromDate, microsOf } from "../clock.ts";

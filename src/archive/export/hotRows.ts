@@ -6,7 +6,7 @@ import { from as copyFrom } from "pg-copy-streams";
 import type { Instant } from "../../clock.ts";
 import { type ColumnDigest, digestsOf } from "./snapshot.ts";
 import { type ExportTable } from "./tables.ts";
-import { readColumns } from "./columns.ts";
+import { readColumns } from "./exportColumns.ts";
 import { ensurePartitionsFor } from "../schema/partitions.ts";
 import { instantText } from "../schema/tableRows.ts";
 import { inTransaction } from "../connect/transaction.ts";

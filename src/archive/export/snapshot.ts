@@ -8,7 +8,7 @@ import { type KnownLake, readKnownLake, readLateDays, readToday, type WrittenDay
 import { commitsSettled, engineOf } from "../tiers/citus/door.ts";
 import type { Engine } from "../tiers/engine.ts";
 import { type ExportTable } from "./tables.ts";
-import { type ExportColumn, readColumns } from "./columns.ts";
+import { type ExportColumn, readColumns } from "./exportColumns.ts";
 import {
   CAPITALS,
   daysQuery,
