@@ -24,7 +24,7 @@ const NO_VERBS = new Set(
     "across always besides its less minus others plus this unless us whereas yes " +
     "accounts answers attributes bars blanks bytes calls cents collectors columns contracts copies credentials days dividends " +
     "elements errors expirations files filters flags frames headers instruments jobs journals keys lines links loaders " +
-    "migrations months notes numbers ones options pages parameters phases pieces prices quotes reasons refusals rows secrets " +
+    "migrations misses months notes numbers ones options pages parameters phases pieces prices quotes reasons refusals rows secrets " +
     "segments shares slots strikes symbols tables texts times views watchlists weekdays words zeros"
   ).split(" "),
 );

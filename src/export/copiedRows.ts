@@ -2,7 +2,7 @@
  * PostgreSQL's COPY in its binary format: a heading, then rows. A row is the number of its values and, before each value,
  * how many bytes it has (-1: NULL). A number of values that is -1 ends the table. PostgreSQL manual, COPY, "Binary Format".
  */
-import type { ExportColumn } from "../archive/export/tables.ts";
+import type { ExportColumn } from "../archive/export/exportColumns.ts";
 import { type DecimalType, scaledDecimal } from "./parquetDecimal.ts";
 import { quickDecimal, numericText } from "./binaryNumeric.ts";
 

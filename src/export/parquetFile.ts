@@ -1,7 +1,7 @@
 /** Writes the rows of a table into a Parquet file, one row group at a time. */
 import type { Encoding } from "hyparquet";
 import { ByteWriter, type ColumnSource, ParquetWriter, type SchemaElement } from "hyparquet-writer";
-import { type ExportColumn, QUOTIENT_PLACES } from "../archive/export/tables.ts";
+import { type ExportColumn, QUOTIENT_PLACES } from "../archive/export/exportColumns.ts";
 import { type Digits, digitsOf, moreDigits, COMMON_DECIMAL, type DecimalType } from "./parquetDecimal.ts";
 import { type CopiedRows, copiedRows, type CopiedValue, type ReadValue, valueReader } from "./copiedRows.ts";
 import { createHashedFile, type FileFacts, type HashedFile } from "./hashedFile.ts";

@@ -1,7 +1,8 @@
 /** One table of an export: a file for each of its days, decimals as wide as its values need. */
 import { join } from "node:path";
 import { rm } from "node:fs/promises";
-import type { ExportColumn, ExportTable } from "../archive/export/tables.ts";
+import type { ExportTable } from "../archive/export/tables.ts";
+import type { ExportColumn } from "../archive/export/exportColumns.ts";
 import type { ExportRange } from "../archive/export/exportQueries.ts";
 import type { ArchiveSnapshot } from "../archive/export/snapshot.ts";
 import { QuotekeeperError } from "../errors.ts";

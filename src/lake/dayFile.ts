@@ -2,7 +2,8 @@
 import { join } from "node:path";
 import type { ExportRange } from "../archive/export/exportQueries.ts";
 import type { ArchiveSnapshot } from "../archive/export/snapshot.ts";
-import type { ExportColumn, ExportTable } from "../archive/export/tables.ts";
+import type { ExportTable } from "../archive/export/tables.ts";
+import type { ExportColumn } from "../archive/export/exportColumns.ts";
 import type { ExportedFile, ExportedTable } from "../export/manifest.ts";
 import type { DecimalType } from "../export/parquetDecimal.ts";
 import type { Compress } from "../export/parquetFile.ts";

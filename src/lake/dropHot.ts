@@ -1,7 +1,8 @@
 /** Drops quotes from the database that are in the lake: whole partitions or chunks, and only behind files that are proven anew. */
 import type pg from "pg";
 import { digestsOf } from "../archive/export/snapshot.ts";
-import { EXPORT_TABLES, readColumns } from "../archive/export/tables.ts";
+import { EXPORT_TABLES } from "../archive/export/tables.ts";
+import { readColumns } from "../archive/export/exportColumns.ts";
 import { dropRange, type HotRange, readHotRanges } from "../archive/export/hotRows.ts";
 import { readLateDays, type WrittenDay } from "../archive/export/lakeRows.ts";
 import { dateOf, instantFromDate, microsOf } from "../clock.ts";

@@ -2,7 +2,8 @@
 import type { ColumnDigest } from "../archive/export/snapshot.ts";
 import { COMMON_DECIMAL, type DecimalType } from "../export/parquetDecimal.ts";
 import { QUOTIENTS } from "../export/parquetFile.ts";
-import { EXPORT_TABLES, type ExportColumn } from "../archive/export/tables.ts";
+import { EXPORT_TABLES } from "../archive/export/tables.ts";
+import { type ExportColumn } from "../archive/export/exportColumns.ts";
 import { HOT_TABLES, type LakeTable } from "./lakeFiles.ts";
 
 /** Left to the database: as many bars as quotes where these come once a minute, and what is made of other tables. */

@@ -1,6 +1,7 @@
 /** A file of the lake, proven: what is read back from it is what the database says of its own rows. */
 import type { ArchiveSnapshot, ColumnDigest } from "../archive/export/snapshot.ts";
-import type { ExportColumn, ExportTable } from "../archive/export/tables.ts";
+import type { ExportTable } from "../archive/export/tables.ts";
+import type { ExportColumn } from "../archive/export/exportColumns.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { DecimalType } from "../export/parquetDecimal.ts";
 import { type DayFileOptions, writeDayFile } from "./dayFile.ts";

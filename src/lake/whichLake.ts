@@ -12,7 +12,7 @@
  * `anew` stands for "the archive knows no lake". Files that its own lake has lost are found as `lacking`.
  */
 import type pg from "pg";
-import { withLakeLock } from "../archive/refill/runs.ts";
+import { withLakeLock } from "../archive/refill/oneAtATime.ts";
 import {
   type DroppedDay,
   type DroppedFile,

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
 import { digestsQuery, rowsQuery } from "../../src/archive/export/exportQueries.ts";
-import { EXPORT_TABLES, type ExportTable, readColumns } from "../../src/archive/export/tables.ts";
+import { EXPORT_TABLES, type ExportTable } from "../../src/archive/export/tables.ts";
+import { readColumns } from "../../src/archive/export/exportColumns.ts";
 import { exportArchive } from "../../src/export/exportArchive.ts";
 import type { Manifest } from "../../src/export/manifest.ts";
 import { PROCESSES } from "../../src/processes.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Zstd } from "@hpcc-js/wasm-zstd";
 import { expect, test } from "@jest/globals";
 import { to as copyTo } from "pg-copy-streams";
-import type { ExportColumn } from "../../src/archive/export/tables.ts";
+import type { ExportColumn } from "../../src/archive/export/exportColumns.ts";
 import type { PieceRow } from "../../src/read/exportCall.ts";
 import { parquetRows } from "../../src/export/readParquet.ts";
 import { ROW_GROUP_ROWS, writeParquetFile } from "../../src/export/parquetFile.ts";

@@ -9,7 +9,7 @@ import { readHistory } from "../../src/archive/schema/history.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
 import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
 import { endReaders, settleReaderSettings } from "../../src/archive/schema/readerRole.ts";
-import { withSourceLock } from "../../src/archive/refill/runs.ts";
+import { withSourceLock } from "../../src/archive/refill/oneAtATime.ts";
 import { systemClock } from "../../src/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { makeServerDir } from "../support/postgres/server.ts";

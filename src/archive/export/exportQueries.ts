@@ -1,6 +1,7 @@
 /** The SQL of an export. COPY takes no parameters: what comes from outside is quoted here, and nowhere else. */
 import pg from "pg";
-import type { ExportColumn, ExportTable } from "./tables.ts";
+import type { ExportTable } from "./tables.ts";
+import type { ExportColumn } from "./exportColumns.ts";
 import type { Instant } from "../../clock.ts";
 import { harmlessSql } from "../../read/formula.ts";
 import { INSTRUMENT_NAME } from "../schema/instrumentNames.ts";

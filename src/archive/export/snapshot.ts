@@ -7,7 +7,8 @@ import { QuotekeeperError } from "../../errors.ts";
 import { type KnownLake, readKnownLake, readLateDays, readToday, type WrittenDay } from "./lakeRows.ts";
 import { commitsSettled, engineOf } from "../tiers/citus/door.ts";
 import type { Engine } from "../tiers/engine.ts";
-import { type ExportColumn, readColumns, type ExportTable } from "./tables.ts";
+import { type ExportTable } from "./tables.ts";
+import { type ExportColumn, readColumns } from "./exportColumns.ts";
 import {
   CAPITALS,
   daysQuery,

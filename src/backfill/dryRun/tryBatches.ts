@@ -2,7 +2,7 @@
 import { createMemory, loadBatch } from "../../archive/load/loadBatch.ts";
 import type { Batch } from "../../archive/load/batch.ts";
 import { loadAll, type LoaderOptions } from "../../archive/load/loader.ts";
-import { NO_POSITION } from "../../archive/refill/runs.ts";
+import { NO_POSITION } from "../../archive/refill/runPosition.ts";
 import { type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/backfillReport.ts";
 import type { TempCopies } from "../../archive/load/tempCopies.ts";
 

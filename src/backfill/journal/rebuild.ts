@@ -33,7 +33,7 @@ import {
 import { oneConnectionEach } from "../../archive/tiers/citus/door.ts";
 import { BEGIN_STORING_ALONE, transactionOn } from "../../archive/connect/transaction.ts";
 import type { LoadPosition } from "../../archive/load/loadPosition.ts";
-import { overtaken } from "../../archive/refill/runs.ts";
+import { overtaken } from "../../archive/refill/runPosition.ts";
 import { batchesOf, type ReplayOptions } from "./replay.ts";
 import { Restoring } from "./restoring.ts";
 

@@ -13,7 +13,7 @@ import type { JournalRecord, TimeRange } from "../../journal/record.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import type { OnProgress } from "../progress.ts";
 import { type BackfillReport, withLoaded } from "../../archive/refill/backfillReport.ts";
-import { NO_POSITION, overtaken } from "../../archive/refill/runs.ts";
+import { NO_POSITION, overtaken } from "../../archive/refill/runPosition.ts";
 
 export type ReplayOptions = {
   pool: pg.Pool;

@@ -2,7 +2,11 @@
 import { setImmediate } from "node:timers/promises";
 import type pg from "pg";
 import { addLetterCounts, countLetters, isOfQuote } from "../../archive/load/letterCounts.ts";
-import { type AskedAnswer, readStoredAnswers, type StoredAnswer } from "../../archive/refill/knownPieces.ts";
+import {
+  type AskedAnswer,
+  readStoredAnswers,
+  type StoredAnswer,
+} from "../../archive/refill/storedAnswers.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
 import type { DeadLetter } from "../../read/rowTypes.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/backfillReport.ts";

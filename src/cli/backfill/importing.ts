@@ -9,7 +9,8 @@ import {
   seenIn,
 } from "../../backfill/files/importPieces.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
-import { withSourceLock, type Asked, beginRun, finishRun } from "../../archive/refill/runs.ts";
+import { type Asked, beginRun, finishRun } from "../../archive/refill/runs.ts";
+import { withSourceLock } from "../../archive/refill/oneAtATime.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
 import { type BackfillReport } from "../../archive/refill/backfillReport.ts";
 import type { Config } from "../../config/loadEnvironment.ts";

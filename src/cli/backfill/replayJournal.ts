@@ -5,13 +5,8 @@ import type pg from "pg";
 import type { Batch } from "../../archive/load/batch.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/backfillReport.ts";
-import {
-  NO_POSITION,
-  positionOfRun,
-  readReadPositions,
-  beginRun,
-  finishRun,
-} from "../../archive/refill/runs.ts";
+import { beginRun, finishRun } from "../../archive/refill/runs.ts";
+import { NO_POSITION, positionOfRun, readReadPositions } from "../../archive/refill/runPosition.ts";
 import type { TempCopies } from "../../archive/load/tempCopies.ts";
 import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";

@@ -14,7 +14,7 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { DuckTable } from "../../archive/export/duckTables.ts";
 import type { ArchiveSnapshot } from "../../archive/export/snapshot.ts";
-import type { ExportColumn } from "../../archive/export/tables.ts";
+import type { ExportColumn } from "../../archive/export/exportColumns.ts";
 import type { DecimalType } from "../../export/parquetDecimal.ts";
 import type { Compress } from "../../export/parquetFile.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";

@@ -1,6 +1,6 @@
 /** Imports beside each other. */
 import { expect, test } from "@jest/globals";
-import { withSourceLock } from "../../../src/archive/refill/runs.ts";
+import { withSourceLock } from "../../../src/archive/refill/oneAtATime.ts";
 import { backfillWorld } from "../../backfill/world.ts";
 import { backfill, files, HEADER, series } from "../../backfill/csv/csvFiles.ts";
 
