@@ -9,15 +9,8 @@ import { writeStringDocument } from "../quotes-api/writeDocument.ts";
 import { type Fail, type Failed, send, setDate, setLimitHeaders } from "./answers.ts";
 import type { Call } from "./app.ts";
 import { type AuthenticateOptions, authenticator } from "./authenticate.ts";
-import {
-  type CallClass,
-  faultText,
-  type LimitHeaders,
-  type Limits,
-  SERVICE_LIMITS,
-  type BudgetMemory,
-  createBudgets,
-} from "./limits.ts";
+import { type CallClass, faultText, type LimitHeaders, type Limits, SERVICE_LIMITS } from "./limits.ts";
+import { type BudgetMemory, createBudgets } from "./budgets.ts";
 import type { ServiceKey } from "./keys/key.ts";
 import { STATUS } from "./httpStatus.ts";
 import { createTurns, oncePerTwoTurns } from "./turns.ts";

@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../clock.ts";
 import { remembered } from "../remembered.ts";
 import { writeErrorDocument } from "../quotes-api/writeDocument.ts";
-import { type Fault, HTML_PAGE, sendTruncated } from "./faults/faults.ts";
+import { type Fault } from "./faults/faults.ts";
+import { HTML_PAGE, sendTruncated } from "./faults/edge.ts";
 import { LIMIT_HEADERS, type LimitHeaders } from "./limits.ts";
 
 export const XML_TYPE = "application/xml; charset=UTF-8";

@@ -17,7 +17,8 @@ import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { readTextFileSync } from "../plainFiles.ts";
-import { type CallClass, type KeptWindow, ofEachClass } from "./limits.ts";
+import { type CallClass } from "./limits.ts";
+import { type KeptWindow, ofEachClass } from "./budgets.ts";
 import type { UsedBy, UsedNonce } from "../quotes-api/oauth/nonces.ts";
 
 type NonceLogOptions = {

@@ -8,7 +8,7 @@ import { QUOTES_PATH } from "../quotes-api/request.ts";
 import { type AdmissionOptions, type Answer, createAdmission } from "./admission.ts";
 import { failWith, setLimitHeaders } from "./answers.ts";
 import { type Call, createApp, PATIENCE, type Patience, type ServiceLog } from "./app.ts";
-import type { Faults } from "./faults/faults.ts";
+import type { Faults } from "./faults/edge.ts";
 import type { CallClass } from "./limits.ts";
 import { faultyQuotesAnswer, quotesAnswer } from "./quoteCalls.ts";
 import type { QuoteSource } from "./source.ts";

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "@jest/globals";
 import { type Clock, createObserver } from "../../src/clock.ts";
 import { openFetchQuotes, type OpenFetchQuotes } from "../../src/collect/fetchQuotes.ts";
-import { createFaults } from "../../src/serve/faults/faults.ts";
+import { createFaults } from "../../src/serve/faults/edge.ts";
 import { readFaults } from "../../src/serve/faults/readFaults.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";

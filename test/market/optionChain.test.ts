@@ -1,7 +1,8 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
-import { chainSchema, expandChain, strikesAround } from "../../src/market/optionChain.ts";
+import { chainSchema, expandChain } from "../../src/market/optionChain.ts";
+import { strikesAround } from "../../src/market/strikesAround.ts";
 import { contractDate, isExpired, monthlyExpiration, nextExpirations } from "../../src/market/expirations.ts";
 
 const nyse = createCalendar();

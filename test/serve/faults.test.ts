@@ -7,13 +7,8 @@ import { classifyAnswer } from "../../src/quotes-api/answer.ts";
 import { signRequest } from "../../src/quotes-api/oauth/signature.ts";
 import { readDocument } from "../../src/quotes-api/readDocument.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
-import {
-  decideFault,
-  shuffled,
-  CHANCE_FAULTS,
-  FAULT_TABLE,
-  createFaults,
-} from "../../src/serve/faults/faults.ts";
+import { decideFault, shuffled, CHANCE_FAULTS, FAULT_TABLE } from "../../src/serve/faults/faults.ts";
+import { createFaults } from "../../src/serve/faults/edge.ts";
 import { readFaults } from "../../src/serve/faults/readFaults.ts";
 import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";

@@ -26,7 +26,7 @@ import { clean, columnList, insertAll, tablesOn, upsertAll } from "../schema/tab
  * Most rows that a downtime becomes in `misses`: beyond, each slot has one row for `*`, all that was due. A week down
  * with 500 instruments a minute would be a million rows that all say the same.
  */
-export const MAX_DOWN_ROWS = 100_000;
+const MAX_DOWN_ROWS = 100_000;
 
 /** Stands for all that was due at a slot. */
 const ALL_INSTRUMENTS = "*";

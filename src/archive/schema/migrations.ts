@@ -1,7 +1,7 @@
 /**
  * Brings a database to the newest schema, under a lock: tables by numbered files, each once; then functions, views and comments,
  * each file when its text is not the one in force (history.ts). Afterwards the storage is brought to the tier that the server
- * offers (tiers/tier.ts); the files are the same for all of them.
+ * offers (tiers/settleTier.ts); the files are the same for all of them.
  */
 import { max, sql } from "drizzle-orm";
 import type pg from "pg";
@@ -19,7 +19,7 @@ import { schemaMigrations, schemaTexts } from "./internalSchema.ts";
 import { readSharedSchema, settlePaths } from "../connect/searchPath.ts";
 import { refreshSessions, settleCalendarDays } from "./sessions.ts";
 import { tablesOn, upsertAll } from "./tableRows.ts";
-import { settleTier, type StorageWishes } from "../tiers/tier.ts";
+import { settleTier, type StorageWishes } from "../tiers/settleTier.ts";
 
 type MigrationReport = {
   version: number;

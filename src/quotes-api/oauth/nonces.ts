@@ -6,7 +6,7 @@
  * (`onFresh`), and the next run remembers them (`remembered`, `horizon`).
  */
 import { isUnreserved } from "../percentEncode.ts";
-import { hashOf } from "./signature.ts";
+import { hashOf } from "./hmac.ts";
 
 /** `full`: no room until older ones lapse; nothing was remembered. */
 type NonceVerdict = "fresh" | "repeated" | "stale" | "full";

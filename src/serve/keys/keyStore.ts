@@ -1,5 +1,5 @@
 /** Adds, lists, revokes and opens the keys of a service. */
-import { unlinkSync, statSync } from "node:fs";
+import { unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
@@ -19,6 +19,7 @@ import {
   unseal,
 } from "./sealing.ts";
 
+/** Where the keys are, and what seals their secrets. */
 export type KeyPlace = SealingSource & { clock: Clock };
 
 /** A key to add; absent parts are made. */
@@ -194,39 +195,4 @@ function unwritable(dir: string, cause: unknown): QuotekeeperError {
 
 function usage(detail: string): QuotekeeperError {
   return new QuotekeeperError("USAGE", detail);
-}
-
-/**
- * Follows the file of the keys. Each call looks at the file, so a revoked key is refused at once. Each change replaces the
- * file, so the file is read again only if it is another one.
- *
- * @param ofRun keys that are not in the file
- * @param onProblem called once for each unreadable file; the keys from before stay
- * @throws QuotekeeperError KEYS_UNREADABLE when the first file cannot be read
- */
-export function followKeys(
-  place: SealingSource,
-  ofRun: readonly ServiceKey[],
-  onProblem: (error: unknown) => void,
-): () => readonly ServiceKey[] {
-  const path = join(place.dir, KEY_FILE);
-  let seen = versionOf(path);
-  let keys = [...openKeys(place), ...ofRun];
-  return () => {
-    const version = versionOf(path);
-    if (version === seen) return keys;
-    seen = version;
-    try {
-      keys = [...openKeys(place), ...ofRun];
-    } catch (error) {
-      onProblem(error);
-    }
-    return keys;
-  };
-}
-
-/** A text that differs between two files of this name; empty: no file. */
-function versionOf(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}` : "";
 }

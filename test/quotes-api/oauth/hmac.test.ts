@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { hmacSha1 } from "../../../src/quotes-api/oauth/signature.ts";
+import { hmacSha1 } from "../../../src/quotes-api/oauth/hmac.ts";
 import { anyCharacter } from "../../support/anyCharacter.ts";
 
 test("a signature is the HMAC-SHA1 of the platform, whatever the key's length and however often it is used", () => {

@@ -8,8 +8,8 @@ import {
   type NewKey,
   openKeys,
   revokeKey,
-  followKeys,
 } from "../../../src/serve/keys/keyStore.ts";
+import { followKeys } from "../../../src/serve/keys/followKeys.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { tempDir } from "../../support/tempDir.ts";
 
