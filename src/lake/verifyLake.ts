@@ -1,11 +1,10 @@
 /** Reads a lake from the disk, every byte of it, and says what is not as its manifests, or the archive's database, have it. */
-import type pg from "pg";
-import { type KnownLake, readKnownLake } from "../archive/export/lakeRows.ts";
+import type { KnownLake } from "../archive/export/lakeRows.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { fileDigests } from "./fileDigests.ts";
-import { type DayManifest, invalid, LakeFiles, type LakeManifest, type LakeTable } from "./lakeFiles.ts";
+import { type DayManifest, invalid, type LakeFiles, type LakeManifest, type LakeTable } from "./lakeFiles.ts";
 import { isSame } from "./lakeTables.ts";
-import { lackingDates, requireOwn, withoutFiles } from "./whichLake.ts";
+import { lackingDates, requireOwn } from "./whichLake.ts";
 
 type VerifyReport = {
   dates: number;
@@ -90,33 +89,5 @@ export async function faultOf(files: LakeFiles, file: LakeTable): Promise<string
       : "does not hold what the manifest says";
   } catch (error) {
     return `cannot be read: ${error instanceof QuotekeeperError ? error.detail : (error as Error).message}`;
-  }
-}
-
-export type LakeSight = {
-  /** The last exchange date that the lake has; null: it has none. */
-  through: string | null;
-  /** What a person has to see to; null: nothing. */
-  fault: string | null;
-};
-
-/**
- * @param dir the lake's directory
- * @param pool the archive's database; null: it cannot be asked
- */
-export async function lookAtLake(dir: string, pool: pg.Pool | null): Promise<LakeSight> {
-  const files = new LakeFiles(dir);
-  try {
-    const manifest = await files.read();
-    const through = (await files.dates()).at(-1) ?? null;
-    if (pool === null) return { through, fault: null };
-    const known = await readKnownLake(pool);
-    const lacking = await lackingDates(files, known.dropped, null);
-    if (lacking.length > 0) throw withoutFiles(dir, lacking);
-    if (manifest !== null || known.known !== null) requireOwn(dir, manifest, known);
-    return { through, fault: null };
-  } catch (error) {
-    if (!(error instanceof QuotekeeperError)) throw error;
-    return { through: null, fault: error.message };
   }
 }

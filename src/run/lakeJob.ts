@@ -8,7 +8,7 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { readTextFile, replaceFile } from "../plainFiles.ts";
 import { runItself } from "../processes.ts";
-import type { LakeSight } from "../lake/verifyLake.ts";
+import type { LakeSight } from "../lake/lookAtLake.ts";
 import { inNewYork } from "./durations.ts";
 import type { Line } from "./statusTypes.ts";
 

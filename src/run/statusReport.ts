@@ -44,7 +44,7 @@ import {
 } from "./statusFacts.ts";
 import { readLedgerStatus, ledgerLines } from "./ledgerStatus.ts";
 import { lakeLine, readLakeState } from "./lakeJob.ts";
-import { type LakeSight, lookAtLake } from "../lake/verifyLake.ts";
+import { type LakeSight, lookAtLake } from "../lake/lookAtLake.ts";
 import { readLoaderState } from "./loaderState.ts";
 import { inNewYork } from "./durations.ts";
 import type { AccountStatus, Line, LineState, StatusReport } from "./statusTypes.ts";
