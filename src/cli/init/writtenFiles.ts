@@ -74,12 +74,16 @@ export async function thereAlready(paths: readonly string[]): Promise<string[]> 
     if (!(await isDirectory(dir))) blocked.push(await foundAt(dir).catch(() => null));
   const named = blocked.filter((each) => each !== null);
   if (named.length > 0) return named;
-  const found = paths.map((path) =>
-    foundAt(path).catch((error: unknown) => {
+  const found: (string | null)[] = [];
+  // One after the other: of several paths the first is named.
+  for (const path of paths) {
+    try {
+      found.push(await foundAt(path));
+    } catch (error) {
       throw writeFailed(path, error);
-    }),
-  );
-  return (await Promise.all(found)).filter((each) => each !== null);
+    }
+  }
+  return found.filter((each) => each !== null);
 }
 
 /** The path, and what is there unless it is a file; null: nothing is there. */
