@@ -52,7 +52,7 @@ test("now: the answers of the last half hour, the tier and the rows are those of
   );
 
   expect(agreed).toBe(true);
-  expect(await page.locator(".facts.wide").textContent()).toContain(`PostgreSQL ${version}`);
+  expect(await page.locator("[aria-labelledby=keeping] dl").textContent()).toContain(`PostgreSQL ${version}`);
   expect(await page.locator(".jobs .job-name").allTextContents()).toEqual(["us-equities", "aapl-options"]);
   expect(await page.locator(".verdict").getAttribute("data-tone")).toBe("good");
   expect(await page.title()).toContain("SIMULATED");
