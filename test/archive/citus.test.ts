@@ -99,7 +99,7 @@ citusTest("the reader on Citus reads all and writes nothing, shards included", a
 
 test("the views and functions made for Citus answer on one machine as those in force do", async () => {
   if (isOffered) return;
-  const { pool } = await freshDatabase();
+  const { pool } = await plainDatabase();
   await (await journalOf(pool, 40)).load();
   const before = await viewsOf(pool);
   const client = await pool.connect();
