@@ -43,7 +43,7 @@ const PURE = [
   "src/backfill/csv/{mapSchema,pieces}.ts",
   "src/backfill/files/piece.ts",
   "src/backfill/journal/restoring.ts",
-  "src/backfill/sweep/{ask,room,serviceHealth,sweepPlan}.ts",
+  "src/backfill/sweep/{ask,room,serviceHealth,sweepPlan,sweepWords}.ts",
   "src/backfill/xml/{savedTime,tally}.ts",
   "src/serve/simulated/**/*.ts",
 ];

@@ -75,6 +75,12 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${thousands(count)} ${count === 1 ? one : many}`;
 }
 
+/** `AAPL, MSFT and 3 more`. @param most so many are named, and the rest is counted */
+export function someNames(names: readonly string[], most: number): string {
+  const rest = names.length - most;
+  return `${names.slice(0, most).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+}
+
 /** A size in decimal units: `512 B`, `147.7 kB`, `3.4 GB`. */
 export function bytes(count: number): string {
   if (count < 1_000) return `${count} B`;

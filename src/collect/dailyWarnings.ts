@@ -1,6 +1,7 @@
 /** Warns in the log about troubles of instruments, of each instrument once a day: the ledger has each miss. */
 import type { Log } from "../log.ts";
 import type { MissReason } from "../journal/ledger.ts";
+import { someNames } from "../figures.ts";
 
 /** Names in one line of the log; more are counted. */
 const MOST_NAMES = 8;
@@ -22,8 +23,7 @@ export class DailyWarnings {
   unknown(names: readonly string[]): void {
     const news = names.filter((name) => this.#isNew(name));
     if (news.length === 0) return;
-    const more = news.length > MOST_NAMES ? ` and ${news.length - MOST_NAMES} more` : "";
-    const message = `the service does not know ${news.slice(0, MOST_NAMES).join(", ")}${more}: correct the job files; what is unknown is asked for less and less often, once a day in the end`;
+    const message = `the service does not know ${someNames(news, MOST_NAMES)}: correct the job files; what is unknown is asked for less and less often, once a day in the end`;
     this.#log.warn({}, message);
   }
 

@@ -4,6 +4,7 @@ import { chmod, open, readdir, stat } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { QuotekeeperError } from "../errors.ts";
 import { makeDirectories } from "./makeDirectories.ts";
+import { someNames } from "../figures.ts";
 
 /** Nobody but the owner may write. */
 export type Readers = "owner" | "group";
@@ -58,9 +59,10 @@ export async function closeToOthers(dataDir: string, readers: Readers): Promise<
   for (const name of OURS) await settle(join(dataDir, name), "owner", exposed);
   if (!(await settleTop(dataDir, found, readers))) exposed.push(dataDir);
   if (exposed.length === 0) return null;
-  const more = exposed.length > MOST_NAMED ? ` and ${exposed.length - MOST_NAMED} more` : "";
-  const named = exposed.slice(0, MOST_NAMED).join(", ");
-  return new QuotekeeperError("DATA_DIR_EXPOSED", `other users may read or write ${named}${more}`);
+  return new QuotekeeperError(
+    "DATA_DIR_EXPOSED",
+    `other users may read or write ${someNames(exposed, MOST_NAMED)}`,
+  );
 }
 
 /** Closes the data directory itself. @returns whether nobody else can put anything into it */

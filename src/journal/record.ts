@@ -22,6 +22,7 @@ export type ResponseRecord = {
   source: RecordSource;
   /** Absent: `DEFAULT_ACCOUNT`. */
   account?: string;
+  /** Names of the jobs behind the call; empty for a call by hand. */
   jobs: string[];
   /** Null for a call by hand. */
   slotAt: Instant | null;

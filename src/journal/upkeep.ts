@@ -19,6 +19,7 @@ type UpkeepOptions = {
 export type Upkeep = {
   /** Sets aside and reports what a crash damaged in segments that are not compressed yet. */
   setDamageAside: () => Promise<void>;
+  /** Compresses closed and abandoned segments; resolves to their names. */
   compressClosed: () => Promise<string[]>;
   /** Resolves when every step begun so far has ended, however it did. */
   settled: () => Promise<void>;

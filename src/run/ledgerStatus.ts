@@ -8,7 +8,7 @@ import { inNewYork } from "./durations.ts";
 import type { Line } from "./statusTypes.ts";
 import type pg from "pg";
 import { type JobMisses, readSlotsSince, readUnknownInstruments } from "../archive/ledger/coverageRows.ts";
-import { thousands } from "../figures.ts";
+import { thousands, someNames } from "../figures.ts";
 
 /** Misses that somebody can do something about; the others heal by themselves, or are somebody's decision. */
 const MENDABLE = ["budget", "refused", "malformed", "unauthorized"];
@@ -28,7 +28,10 @@ export function ledgerLines({ due, missed, late, unknown, guesses }: LedgerStatu
   const text = late.length > 0 ? `${lateText}: is \`quotekeeper start\` running? ${counts}` : counts;
   const lines: Line[] = [{ subject: "slots", state: needsPerson ? "attention" : "ok", text }];
   if (unknown.length > 0) {
-    const names = someOf(unknown.map((name) => `${name}${guesses?.get(name) ?? ""}`));
+    const names = someNames(
+      unknown.map((name) => `${name}${guesses?.get(name) ?? ""}`),
+      MOST_NAMES,
+    );
     const says = `the service does not know ${names}: correct the job files`;
     lines.push({ subject: "unknown", state: "attention", text: says });
   }
@@ -60,7 +63,7 @@ export const GOES_ON_MS = 15 * 60_000;
 const SETTLING_MS = 3 * 60_000;
 
 /** Names of instruments that are listed; more are counted. */
-const MOST_NAMES = 8;
+export const MOST_NAMES = 8;
 
 /**
  * @param source the market that is polled
@@ -116,12 +119,6 @@ function lateJob(
   const since = schedule.next(newest);
   const settledBy = since && (schedule.next(since)?.getTime() ?? since.getTime()) + SETTLING_MS;
   return since && settledBy !== null && settledBy < now.getTime() ? [{ job: job.name, since }] : [];
-}
-
-/** `AAPL, MSFT and 3 more`. */
-export function someOf(names: readonly string[]): string {
-  const rest = names.length - MOST_NAMES;
-  return `${names.slice(0, MOST_NAMES).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
 /** ` (last at 2026-11-20 10:12:00 New York)`, or ` (going on, last at ...)`. */

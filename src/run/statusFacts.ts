@@ -1,5 +1,5 @@
 /** The sentences of `status`: what was read, as lines with a verdict. Pure. */
-import { GOES_ON_MS, someOf, when } from "./ledgerStatus.ts";
+import { GOES_ON_MS, MOST_NAMES, when } from "./ledgerStatus.ts";
 import type { marketOf } from "../accounts/account.ts";
 import type { AccountAnswers, Health } from "../archive/ask/queries.ts";
 import { scheduleJob } from "../schedule/jobSchedule.ts";
@@ -8,7 +8,7 @@ import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { inNewYork, roughly } from "./durations.ts";
 import type { AccountStatus, Line, StatusReport } from "./statusTypes.ts";
-import { counted, thousands } from "../figures.ts";
+import { counted, thousands, someNames } from "../figures.ts";
 
 type NextPoll = { job: string; at: Date };
 
@@ -189,7 +189,10 @@ export function answerLines(health: Health, now: Date, ofAccounts: readonly Acco
     if (outcome === "quotes") return `${counted(count, "answer")} with quotes`;
     const last = NEEDS_A_PERSON.includes(outcome) ? lastOfOutcome[outcome] : undefined;
     const whose = ofAccounts.filter((one) => one.outcome === outcome).map(({ account }) => account);
-    const of = last === undefined || whose.length === 0 ? "" : ` of ${someOf([...new Set(whose)].sort())}`;
+    const of =
+      last === undefined || whose.length === 0
+        ? ""
+        : ` of ${someNames([...new Set(whose)].sort(), MOST_NAMES)}`;
     return `${thousands(count)} ${outcome}${of}${last === undefined ? "" : when(new Date(last), wrong.includes(outcome))}`;
   });
   return [

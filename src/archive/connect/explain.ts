@@ -5,6 +5,7 @@
 import type pg from "pg";
 import { DatabaseProblem, problemCodeOf } from "./databaseError.ts";
 import type { Queryable } from "./transaction.ts";
+import { someNames } from "../../figures.ts";
 
 /** The error with its reason, as a DatabaseProblem, where one is found; else the error as it came. Never rejects. */
 export async function explain(pool: pg.Pool, error: unknown): Promise<unknown> {
@@ -97,9 +98,8 @@ async function whichRight(db: Queryable, error: unknown): Promise<string> {
   if (mayCreate === false)
     return `the role ${role} may not create tables in the schema ${schema} of ${database}: run \`grant create on schema ${schema} to ${role}\``;
   if (tables.length === 0) return `${message} (the role is ${role})`;
-  const rest = tables.length > MOST_NAMES ? ` and ${tables.length - MOST_NAMES} more` : "";
   return (
-    `${message}: the role ${role} does not own ${tables.slice(0, MOST_NAMES).join(", ")}${rest}, which ${owner} does: ` +
+    `${message}: the role ${role} does not own ${someNames(tables, MOST_NAMES)}, which ${owner} does: ` +
     `use that role if this is an archive of quotekeeper's, else a database of its own`
   );
 }

@@ -12,6 +12,7 @@
 import type pg from "pg";
 import { DatabaseProblem } from "./databaseError.ts";
 import type { Queryable } from "./transaction.ts";
+import { someNames } from "../../figures.ts";
 
 /** Here every name and operator is qualified: these statements come before a session has its path, and before anything was looked at. */
 const IS = "operator(pg_catalog.=)";
@@ -101,7 +102,7 @@ export async function applySettings(
   if (strangers.length > 0)
     throw new DatabaseProblem(
       "DATABASE_STRANGERS",
-      `${listed(strangers)} would run with the rights of quotekeeper, in place of what quotekeeper calls by that name`,
+      `${someNames(strangers, MOST_NAMED)} would run with the rights of quotekeeper, in place of what quotekeeper calls by that name`,
     );
   return made > 0;
 }
@@ -124,7 +125,7 @@ export async function readSharedSchema(db: Queryable): Promise<string | null> {
         ]
       : []),
     ...(strange.length > 0
-      ? [`the schema ${schema} has ${listed(strange)}: drop it, or move it to another schema`]
+      ? [`the schema ${schema} has ${someNames(strange, MOST_NAMED)}: drop it, or move it to another schema`]
       : []),
   ];
   return remedies.length === 0 ? null : remedies.join("; ");
@@ -150,8 +151,3 @@ export async function settlePaths(client: pg.ClientBase, names: readonly string[
 }
 
 const MOST_NAMED = 3;
-
-function listed(named: readonly string[]): string {
-  const rest = named.length > MOST_NAMED ? ` and ${named.length - MOST_NAMED} more` : "";
-  return named.slice(0, MOST_NAMED).join(", ") + rest;
-}

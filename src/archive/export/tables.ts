@@ -55,6 +55,13 @@ const LEDGER = {
   counted: true,
 } as const;
 
+const OF_DATES = {
+  byDefault: false,
+  day: { column: "date", kind: "date" },
+  partitioned: true,
+  counted: true,
+} as const;
+
 /** Every table, in the order in which they are written. */
 export const EXPORT_TABLES: readonly ExportTable[] = [
   {
@@ -98,12 +105,9 @@ export const EXPORT_TABLES: readonly ExportTable[] = [
   { ...BARS, name: "bars_5m", about: "bars of five minutes" },
   { ...BARS, name: "bars_1m", about: "bars of a minute" },
   {
+    ...OF_DATES,
     name: "coverage_daily",
     about: "expected against stored",
-    byDefault: false,
-    counted: true,
-    day: { column: "date", kind: "date" },
-    partitioned: true,
     order: ["instrument", "source"],
     symbol: "name",
   },
@@ -129,12 +133,9 @@ export const EXPORT_TABLES: readonly ExportTable[] = [
     order: ["slot_at", "job", "source_id", "account_id", "instrument"],
   },
   {
+    ...OF_DATES,
     name: "derived_closes",
     about: "closes that nobody observed",
-    byDefault: false,
-    counted: true,
-    day: { column: "date", kind: "date" },
-    partitioned: true,
     order: ["instrument_id", "source_id"],
     symbol: "instrument_id",
   },

@@ -3,6 +3,7 @@ import { DatabaseProblem } from "../connect/databaseError.ts";
 import { isStranger } from "../connect/searchPath.ts";
 import type { Queryable } from "../connect/transaction.ts";
 import type { Script } from "./history.ts";
+import { someNames } from "../../figures.ts";
 
 /** What a file makes: tables and views, whose names are those of types as well, types, indexes and functions, also by renaming. */
 const MADE =
@@ -75,10 +76,9 @@ export function madeBy({ sql }: Pick<Script, "sql">): Made[] {
 
 /** @param things each with its kind and name: `a table called quotes` */
 export function occupied(things: readonly string[]): DatabaseProblem {
-  const rest = things.length > MOST_THINGS ? ` and ${things.length - MOST_THINGS} more` : "";
   const are = things.length === 1 ? "is" : "are";
   return new DatabaseProblem(
     "DATABASE_OCCUPIED",
-    `${things.slice(0, MOST_THINGS).join(", ")}${rest} that ${are} not quotekeeper's ${are} in the way`,
+    `${someNames(things, MOST_THINGS)} that ${are} not quotekeeper's ${are} in the way`,
   );
 }

@@ -15,15 +15,13 @@ import {
   type PreparedQueryConfig,
 } from "drizzle-orm/pg-core";
 import type pg from "pg";
+import type { Queryable } from "../connect/transaction.ts";
 import { cleanText } from "../../outsideText.ts";
 
 /** A time as the program writes instants: SQL of a `timestamptz`. */
 export function instantText(sql: string): string {
   return `to_char(${sql} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
-
-/** A connection, or a pool of them. */
-type Queryable = Pick<pg.ClientBase, "query"> | Pick<pg.Pool, "query">;
 
 const dialect = new PgDialect();
 

@@ -2,7 +2,7 @@
  * The four storage tiers. Tables, columns and views have the same names in each; what differs is how rows are laid
  * out. The database itself says which one it is, nothing is configured.
  */
-import type pg from "pg";
+import type { Queryable } from "../connect/transaction.ts";
 import { readCitus } from "./citus/door.ts";
 import { counted } from "../../figures.ts";
 
@@ -22,16 +22,14 @@ export type Tier = {
   canMove: boolean;
 };
 
-type Queryable = Pick<pg.ClientBase, "query">;
-
 /**
  * Reads what the catalog says; changes nothing. A database that was never migrated is plain, movable where the server
  * allows it.
  */
-export async function readTier(db: Queryable | pg.Pool): Promise<Tier> {
+export async function readTier(db: Queryable): Promise<Tier> {
   // A setting of TimescaleDB's loader is known only where the server preloads it; without that, CREATE EXTENSION
   // would end the session.
-  const { rows } = await (db as Queryable).query<{
+  const { rows } = await db.query<{
     postgres: string;
     installed: string | null;
     loaded: boolean;
@@ -46,7 +44,7 @@ export async function readTier(db: Queryable | pg.Pool): Promise<Tier> {
             coalesce((select relkind = 'r' from pg_class where oid = to_regclass('quotes')), false) as hypertables`,
   );
   const [{ postgres, installed, loaded, license, hypertables } = unknownServer] = rows;
-  const { version, workers, holds } = await readCitus(db as Queryable);
+  const { version, workers, holds } = await readCitus(db);
   if (version !== null && holds)
     return { name: "citus", postgres, timescaledb: null, citus: { version, workers }, canMove: false };
   if (!hypertables || installed === null)

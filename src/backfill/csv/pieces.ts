@@ -30,6 +30,7 @@ type CutOptions = {
   known: Map<string, KnownPiece>;
   /** When a new piece is imported; each time a later one. */
   observe: () => Instant;
+  /** Whether a row is wanted; null: all are. */
   wanted: ((row: Buffer, header: Buffer | null) => boolean) | null;
   doing: string;
 };

@@ -12,7 +12,7 @@ import type { SymbolNames } from "../../read/symbolNames.ts";
 import { COLUMN_NAMES, type CsvMap, isOfDate, MAP_TEXT_KEYS, mapSchema, outlineSchema } from "./mapSchema.ts";
 import type { FileStart, RowsForm } from "./readRows.ts";
 import { shown } from "../../read/cell.ts";
-import { counted } from "../../figures.ts";
+import { counted, someNames } from "../../figures.ts";
 
 /** A map that fits its file: how to read every piece of it but for the line it begins at, the lines before, its source. */
 export type ReadMap = { call: CsvReading; skip: number; source: string | null };
@@ -186,7 +186,6 @@ function columnOf(text: string, names: readonly string[] | null): CsvColumn | { 
 }
 
 function listed(names: readonly string[]): string {
-  const further = names.length - MOST_NAMES;
-  const texts = names.slice(0, MOST_NAMES).map((name) => shown(name).slice(1, -1));
-  return `${texts.join(", ")}${further > 0 ? ` and ${further} more` : ""}`;
+  const texts = names.map((name) => shown(name).slice(1, -1));
+  return someNames(texts, MOST_NAMES);
 }

@@ -104,6 +104,7 @@ function byDate(segments: readonly SegmentInfo[]): Map<string, SegmentInfo[]> {
   return groups;
 }
 
+/** @param options.segments those of the date */
 async function rebuildDate(
   options: RebuildOptions & { onBytes: (bytes: number) => void },
   restoring: Restoring,

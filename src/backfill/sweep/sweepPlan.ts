@@ -9,8 +9,7 @@ import { instrumentName, type OptionContract, option } from "../../market/instru
 import { type DueJob, namesOf } from "../../collect/asks.ts";
 import type { Answer } from "../../quotes-api/answer.ts";
 import { matchAnswer } from "../../quotes-api/match.ts";
-import { askedInstruments, type QuoteCall, describeCall } from "../../quotes-api/request.ts";
-import { counted } from "../../figures.ts";
+import { askedInstruments, type QuoteCall } from "../../quotes-api/request.ts";
 import type { SweepAsk } from "./ask.ts";
 
 /** One instrument: its name as the ledger has it, and the call that asks for it alone. */
@@ -20,7 +19,7 @@ type Wanted = { name: string; call: QuoteCall };
  * What became of an instrument for good: it has a quote, or the service does not know it, or left it out, or its part
  * could not be read; `failed`: the service refuses it alone while it answers others; `expired`: it is not asked.
  */
-type SweepFate = "stored" | "unknown" | "absent" | "dead" | "failed" | "expired";
+export type SweepFate = "stored" | "unknown" | "absent" | "dead" | "failed" | "expired";
 
 /** The exchange's dates that count for contracts. */
 type SweepDates = {
@@ -83,6 +82,7 @@ export class SweepPlan {
     };
   }
 
+  /** All instruments; more when a chain's price has come. */
   get size(): number {
     return this.#wanted.size;
   }
@@ -142,44 +142,4 @@ export class SweepPlan {
       this.#problems.push((error as Error).message);
     }
   }
-}
-
-/** Names that are listed; more are counted. */
-const MOST_NAMES = 12;
-
-/** Calls that are listed for people; more are counted. */
-const MOST_CALLS = 12;
-
-const FATES: readonly [SweepFate, string][] = [
-  ["unknown", "the service does not know"],
-  ["absent", "not in their answers:"],
-  ["dead", "could not be stored, see dead_letters:"],
-  ["failed", "refused by the service, each asked alone:"],
-  ["expired", "expired, and not asked:"],
-];
-
-/** What became of the instruments that have no quote, a line for each fate. */
-export function fateLines(plan: SweepPlan): string[] {
-  const lines = FATES.flatMap(([fate, words]) => {
-    const names = plan.namesOf(fate);
-    return names.length === 0 ? [] : [`Without a quote: ${words} ${someNames(names)}`];
-  });
-  return [...lines, ...plan.problems.map((problem) => `Without a quote: ${problem}`)];
-}
-
-export function leftLine({ left }: SweepPlan): string[] {
-  if (left.length === 0) return [];
-  const names = someNames(left.map(({ name }) => name));
-  return [`Not polled: ${names}. The same command goes on with ${left.length === 1 ? "it" : "them"}.`];
-}
-
-export function callLines(calls: readonly QuoteCall[], most = MOST_CALLS): string[] {
-  const lines = calls.slice(0, most).map((call) => `  ${describeCall(call)}`);
-  return calls.length > most ? [...lines, `  and ${counted(calls.length - most, "call")} more`] : lines;
-}
-
-/** `AAPL, MSFT and 3 more`. */
-function someNames(names: readonly string[]): string {
-  const rest = names.length - MOST_NAMES;
-  return `${names.slice(0, MOST_NAMES).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }

@@ -3,7 +3,6 @@
  * each other; what they are joined with has a copy on every node; all else, answers and ledger and position among it, stays on
  * the coordinator. docs/decisions/citus.md
  */
-import type pg from "pg";
 import type { Queryable } from "../../connect/transaction.ts";
 import { type Engine, ONE_MACHINE } from "../engine.ts";
 import { isOnCitus, readIsOnCitus } from "./isOnCitus.ts";
@@ -29,7 +28,7 @@ const CITUS: Engine = {
 };
 
 /** The engine of what this connection calls `quotes`. */
-export async function engineOf(db: Queryable | pg.Pool): Promise<Engine> {
+export async function engineOf(db: Queryable): Promise<Engine> {
   return (await isOnCitus(db)) ? CITUS : ONE_MACHINE;
 }
 
@@ -59,15 +58,15 @@ const LOOK_AGAIN_S = 0.01;
  *
  * @throws the database's errors; 08006 when a worker cannot be asked
  */
-export async function commitsSettled(db: Queryable | pg.Pool): Promise<void> {
+export async function commitsSettled(db: Queryable): Promise<void> {
   if (!(await isOnCitus(db))) return;
-  let awaited = await readPrepared(db as Queryable);
+  let awaited = await readPrepared(db);
   // What a killed coordinator has left is finished each minute, or at once by a user who may do so.
-  if (awaited.length > 0) await finishCommits(db as Queryable);
+  if (awaited.length > 0) await finishCommits(db);
   while (awaited.length > 0) {
-    const left = await readPrepared(db as Queryable);
+    const left = await readPrepared(db);
     awaited = awaited.filter((gid) => left.includes(gid));
-    if (awaited.length > 0) await (db as Queryable).query("select pg_sleep($1)", [LOOK_AGAIN_S]);
+    if (awaited.length > 0) await db.query("select pg_sleep($1)", [LOOK_AGAIN_S]);
   }
 }
 

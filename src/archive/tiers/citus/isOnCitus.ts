@@ -1,4 +1,3 @@
-import type pg from "pg";
 import type { Queryable } from "../../connect/transaction.ts";
 
 const known = new WeakMap<object, Promise<boolean>>();
@@ -7,8 +6,8 @@ const known = new WeakMap<object, Promise<boolean>>();
  * Whether what this connection calls `quotes` is cut over nodes. Asked once of each connection: one that fails is closed, so
  * that nobody remembers what was before a move. A trial's own tables hide the archive's, and are not.
  */
-export function isOnCitus(db: Queryable | pg.Pool): Promise<boolean> {
-  const asked = known.get(db) ?? readIsOnCitus(db as Queryable, () => known.delete(db));
+export function isOnCitus(db: Queryable): Promise<boolean> {
+  const asked = known.get(db) ?? readIsOnCitus(db, () => known.delete(db));
   known.set(db, asked);
   asked.catch(() => known.delete(db));
   return asked;

@@ -1,7 +1,8 @@
 /** What a sweep says before its first call, and all that `--dry-run` says: the calls, what they bring, how long they take. */
 import type { Room } from "../../../backfill/sweep/room.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
-import { type SweepPlan, callLines, fateLines } from "../../../backfill/sweep/sweepPlan.ts";
+import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
+import { callLines, fateLines } from "../../../backfill/sweep/sweepWords.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../../archive/refill/backfillReport.ts";
 import { instantFromDate } from "../../../clock.ts";
 import { QuotekeeperError } from "../../../errors.ts";

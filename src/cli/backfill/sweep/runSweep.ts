@@ -1,7 +1,8 @@
 /** The command `quotekeeper backfill --symbols-file`: sweeps what is open, loads, and says what became of it. */
 import { closeRun } from "../../../backfill/sweep/runFile.ts";
 import { sweep } from "../../../backfill/sweep/sweep.ts";
-import { type SweepPlan, fateLines, leftLine } from "../../../backfill/sweep/sweepPlan.ts";
+import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
+import { fateLines, leftLine } from "../../../backfill/sweep/sweepWords.ts";
 import { inOne } from "../../../accounts/account.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { counted, thousands } from "../../../figures.ts";
