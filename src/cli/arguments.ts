@@ -111,6 +111,7 @@ export function parsePublicUrl(text: string): URL {
   return url;
 }
 
+/** The dates as given; the command ends with wrong usage when the first is later than the last. */
 export function checkOrder(
   { from, to }: { from: string; to: string },
   command: Command,

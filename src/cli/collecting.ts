@@ -43,6 +43,7 @@ type Collecting = {
   jobs: JobSet;
   /** Whether the database has its schema; resolves when that is known. */
   schemaReady: Promise<boolean>;
+  /** Null: without the dashboard. */
   openWeb: typeof openWeb | null;
   line: StatusLine;
   log: ReturnType<typeof createLogger>;

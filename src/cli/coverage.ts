@@ -66,8 +66,10 @@ export const addCoverage: AddCommand = (command, { run, edges }) => {
 
 type CoverageRequest = { from: string; to: string; account: string | null; json: boolean };
 
+/** Rows that are listed; the rest is counted. */
 const MOST_ROWS = 40;
 
+/** @returns 0; 1 when something that was due is not stored */
 async function coverage(config: Config, edges: Edges, request: CoverageRequest): Promise<number> {
   const { from, to, json } = request;
   await requireArchive(config);
@@ -89,6 +91,7 @@ async function coverage(config: Config, edges: Edges, request: CoverageRequest):
   return rows.some(({ missed }) => missed > 0) ? 1 : 0;
 }
 
+/** @throws QuotekeeperError ACCOUNT_UNKNOWN */
 async function readRows(
   pool: Archive["pool"],
   { from, to, account }: CoverageRequest,

@@ -134,6 +134,7 @@ async function exportFiles(config: Config, edges: Edges, request: ExportRequest)
   }
 }
 
+/** @throws QuotekeeperError USAGE */
 function chosenTables({ tables, symbols }: ExportRequest): ExportTable[] {
   const known = EXPORT_TABLES.map(({ name }) => name);
   const all = tables?.includes("all") ?? false;

@@ -59,6 +59,7 @@ export const addJournal: AddCommand = (journal, { run, edges }) => {
   add("repair", "copies damaged bytes aside; harmless beside a running collector", { work: journalRepair });
 };
 
+/** @returns 0; 1 when a segment cannot be read */
 async function journalList(
   config: Config,
   { stdout, stderr, env }: Edges,

@@ -106,6 +106,7 @@ export const addPlan: AddCommand = (command, { run, edges }) => {
     );
 };
 
+/** @returns 0 when everything fits in the budget, else 1 */
 async function plan(
   config: Config,
   edges: Edges,

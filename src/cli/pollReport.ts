@@ -54,6 +54,7 @@ type Reported = {
   json: boolean;
 };
 
+/** Prints the quotes and what is wrong. @returns 0 when every instrument asked for was stored, 1 otherwise */
 export function reportPoll(
   lines: readonly QuoteLine[],
   { collected, guesses, edges, json }: Reported,
@@ -142,6 +143,7 @@ function problemOf(match: Matched, { stored, guesses }: Known): QuotekeeperError
   }
 }
 
+/** @param answered what the answer holds under another name */
 function likelyPair(answered: string | undefined): string {
   return answered === undefined ? "" : `, but ${answered}, which is likely the same: ask for that name`;
 }

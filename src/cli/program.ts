@@ -193,6 +193,7 @@ function ranAs({ name, dir }: Owner, error: unknown): string[] {
     : [];
 }
 
+/** Runs one command line; never throws. */
 export async function runProgram(argv: readonly string[], outside: Edges): Promise<number> {
   const edges = harmlessEdges(outside);
   let exitCode = 0;

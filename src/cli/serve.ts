@@ -39,6 +39,7 @@ type ServeOptions = {
   watchlists?: string;
   faults?: string;
   key: Credentials[];
+  /** Most difference of a call's timestamp, seconds. */
   timestampWindow: number;
   publicUrl?: URL;
 };

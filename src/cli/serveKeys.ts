@@ -172,6 +172,7 @@ async function keysList(config: Config, edges: Edges, { json }: Output): Promise
   return 0;
 }
 
+/** @param which the key's token or label */
 async function keysRevoke(
   config: Config,
   edges: Edges,

@@ -131,6 +131,7 @@ type Asked = {
   lake: LakeFiles | null;
   edges: Edges;
   options: Options;
+  /** Null at the prompt, where each statement has its own process. */
   duck: Duck | null;
   text: string | null;
   /** The data directory, absolute, which has the cache. */
@@ -146,6 +147,7 @@ async function askAll({ text, ...asked }: Asked): Promise<number> {
   return prompt(asked.edges, (statement, edges) => askOne(statement, { ...asked, edges }));
 }
 
+/** @throws Interrupted after Ctrl-C; QuotekeeperError */
 async function askOne(
   text: string,
   { pool, lake, edges, options, duck, dataDir }: Omit<Asked, "text">,

@@ -56,6 +56,7 @@ class Prompter {
     this.#show(PROMPT);
   }
 
+  /** @returns false when the person has ended the prompt */
   async enter(line: string): Promise<boolean> {
     const isFirst = this.#typed === "";
     const list = isFirst ? LIST.exec(line) : null;

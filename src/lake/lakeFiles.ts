@@ -115,6 +115,7 @@ export class LakeFiles {
     return names.flatMap((name) => /^(\d{4}-\d\d-\d\d)\.json$/u.exec(name)?.[1] ?? []).sort();
   }
 
+  /** A date's manifest; null: it has none. @throws QuotekeeperError LAKE_INVALID */
   async readDay(date: string): Promise<DayManifest | null> {
     const path = `${DAYS}/${date}.json`;
     const text = await this.#text(path);

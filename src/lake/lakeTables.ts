@@ -21,6 +21,7 @@ const NARROW: DecimalType = { precision: 18, scale: 4 };
 /** Columns that have more places as a rule. */
 const WIDE = new Set(["delta"]);
 
+/** The decimals of a table's files. @param known those of the lake so far */
 export function decimalsOf(
   table: string,
   columns: readonly ExportColumn[],

@@ -60,6 +60,7 @@ export type InstrumentQuote = {
 };
 
 export type QuoteDocument = {
+  /** `response/@id`, opaque. */
   id: string | null;
   instruments: readonly InstrumentQuote[];
 };

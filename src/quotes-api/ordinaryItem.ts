@@ -60,6 +60,7 @@ function elementPattern(
 /** The texts of an item's leaves as they stand there, and where the item ends. */
 type OrdinaryItem = { leaves: (string | undefined)[]; end: number };
 
+/** Reads the item that begins at `at`; null when it is written in another way, or is none. */
 export function readOrdinaryItem(text: string, at: number): OrdinaryItem | null {
   ORDINARY.lastIndex = at;
   const leaves = ORDINARY.exec(text);

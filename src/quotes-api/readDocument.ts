@@ -21,6 +21,7 @@ export type ReadItem =
   | { ok: false; symbol: string | null; isOption: boolean | null; problem: string; fragment: string };
 
 export type ReadDocument = {
+  /** `response/@id`. */
   id: string | null;
   /**
    * `response/error` when it says anything but `Success`, in whatever case, or the `description` of a response whose

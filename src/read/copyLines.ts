@@ -19,6 +19,7 @@ export class CopyLines {
   bytes = Buffer.allocUnsafe(FIRST_BYTES);
   end = 0;
 
+  /** Makes room for so many bytes behind `end`; may replace `bytes`. */
   reserve(count: number): void {
     if (this.end + count <= this.bytes.length) return;
     const larger = Buffer.allocUnsafe(Math.max(2 * this.bytes.length, this.end + count));

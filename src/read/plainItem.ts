@@ -109,6 +109,7 @@ export class PlainItem {
     this.#start = start;
   }
 
+  /** The text of a number; null when it is absent. */
   text(leaf: number): string | null {
     const [start, end] = [this.starts[leaf] ?? 0, this.ends[leaf] ?? 0];
     if (start < 0) return this.texts.get(leaf) ?? null;

@@ -238,6 +238,7 @@ export class PlainReader {
     return into;
   }
 
+  /** What the names of the item stand for; null when that cannot be told, or something of it is odd. */
   #knownItem(place: { start: number; end: number }, record: ResponseRecord): Known | null {
     const { stretches, hasUnderlyingQuote } = this.#item;
     const known = this.#known[stretches[GROUP.instrument] ?? 0];

@@ -58,6 +58,7 @@ export type AnswerRows = {
   record: ResponseRecord;
   position: { segment: string; offset: number };
   answer: Answer;
+  /** What became of each instrument asked for; empty when the answer is no quotes document. */
   matched: Matched[];
   units: QuoteUnit[];
   deadLetters: DeadLetter[];

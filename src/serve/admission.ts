@@ -17,6 +17,7 @@ import { createTurns, oncePerTwoTurns } from "./turns.ts";
 
 export type AdmissionOptions = AuthenticateOptions & {
   clock: Clock;
+  /** Default: `SERVICE_LIMITS`. */
   limits?: Limits;
   /** Budgets that outlive the run; default: budgets live as long as the service. */
   budgets?: BudgetMemory;

@@ -151,6 +151,7 @@ function patientServer(patience: Patience): Server {
   return server;
 }
 
+/** The call that a request is, at once when it has no form; null when its caller left before it was whole. */
 function callOf(
   asked: Pick<Call, "request" | "response" | "absolute">,
   expectation: Refusal | null,

@@ -74,6 +74,7 @@ export function faultyQuotesAnswer(
   };
 }
 
+/** The outcome of a call; a promise only if the source returns one. */
 function outcomes(
   source: QuoteSource,
   clock: Pick<Clock, "now">,

@@ -26,7 +26,9 @@ const ORDERS = /^\/v1\/account\/[^/]+\/orders\.xml$/;
 export type QuoteServiceOptions = AdmissionOptions & {
   source: QuoteSource;
   logger?: ServiceLog;
+  /** Default: `PATIENCE`. */
   patience?: Patience;
+  /** Faults on purpose; default: none. */
   faults?: Faults;
 };
 

@@ -33,6 +33,7 @@ export type QuoteSource = {
     keys: readonly InstrumentKey[],
     asked: Asked,
   ) => readonly InstrumentQuote[] | Promise<readonly InstrumentQuote[]>;
+  /** The symbols of a watchlist; null: no watchlist has that id. */
   watchlist: (id: string) => readonly string[] | null | Promise<readonly string[] | null>;
 };
 

@@ -21,7 +21,7 @@ import type {
 /** What is added up: columns of a width, of the sources with these numbers. */
 type Asked = { step: Step; sourceIds: readonly number[] };
 
-/** The part of a span that one statement reads. */
+/** The length of the part of a span that one statement reads, in ms. */
 const PIECE_MS = 7 * 86_400_000;
 
 /** Instants whose slots are looked at for the lateness, over all columns: all slots would be each row of the span. */

@@ -10,7 +10,7 @@ import { readTextFileSync } from "../../plainFiles.ts";
 
 export type Tls = { mode: SslMode; options: TlsOptions };
 
-/** Nobody listens on the way there. */
+/** Hosts of which a connection does not leave this machine. */
 const THIS_MACHINE = /^(localhost|127\.[\d.]+|::1)$/;
 
 /**

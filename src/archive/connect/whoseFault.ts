@@ -16,7 +16,7 @@ export const UNIQUE_VIOLATION = "23505";
 const INTERNAL_ERROR = "XX000";
 const CHECK_VIOLATION = "23514";
 
-/** What PostgreSQL says of an error besides its words. Protocol, "Error and Notice Message Fields". */
+/** The fields of an error that PostgreSQL sends with its message. Protocol, "Error and Notice Message Fields". */
 type Fields = { constraint?: string; column?: string; where?: string };
 
 /** Whether some row may be to blame: then storing them one by one tells whether one is. */

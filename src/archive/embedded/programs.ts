@@ -43,7 +43,7 @@ async function startAlone(cluster: Cluster, port: number, log: string): Promise<
   });
   try {
     if (owner) await output.chown(owner.uid, owner.gid);
-    // The socket in its own directory, which only its owner may enter: whoever answers there is the server. PostgreSQL
+    // The socket in its own directory, which only its owner may enter: the program that answers there is the server. PostgreSQL
     // works in that directory, so its path is never too long for it.
     const args = ["-D", cluster.dir, "-p", String(port), "-k", "."];
     const child = launch(cluster, cluster.binaries.postgres, { args, output: output.fd });
@@ -67,7 +67,7 @@ export async function stopServer(cluster: Cluster): Promise<void> {
   await run(cluster, cluster.binaries.pg_ctl, { args, output: "ignore" });
 }
 
-/** `preferred` if nobody listens there, else a free port of the system's choice. */
+/** `preferred` if no program listens on it, else a free port that the system chooses. */
 export async function freePort(preferred: number): Promise<number> {
   return (await tryPort(preferred)) ?? (await tryPort(0)) ?? preferred;
 }

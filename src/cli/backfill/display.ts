@@ -24,6 +24,7 @@ export type Display = {
 
 export type Backfilling = { config: Config; edges: Edges; display: Display; signal: AbortSignal };
 
+/** Runs `work` with a display, and ends the display. @throws Interrupted after Ctrl-C */
 export async function backfilling<T>(
   { config, edges, title }: Pick<Backfilling, "config" | "edges"> & { title: string },
   work: (backfill: Backfilling) => Promise<T>,

@@ -126,6 +126,7 @@ function accountProblem(answer: string, edges: Edges): string | null {
 /** Most letters in which a misspelt word differs. */
 const NEAR = 3;
 
+/** What is wrong with an answer that is neither `word` nor an address; null: it is an address. */
 function wordProblem(answer: string, word: string): string | null {
   if (answer.includes("://")) return null;
   const remedy =

@@ -5,6 +5,7 @@ import { parse as parseDotenv } from "dotenv";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Chain } from "../../market/optionChain.ts";
 
+/** @param session as a job file has it */
 export function symbolsFile(symbols: readonly string[], session: string): string {
   return `# Written by \`quotekeeper init\`. All options: docs/jobs.md. A change takes effect while the program runs.
 name: symbols

@@ -32,6 +32,7 @@ type SqlOptions = {
   duck: Duck;
   /** The archive's database; null: only the lake is asked. */
   pool: pg.Pool | null;
+  /** null: there is none. */
   lake: LakeFiles | null;
   /** An empty directory of its own, for what DuckDB has no memory for. */
   dir: string;

@@ -98,6 +98,7 @@ export function ownDuck(
   };
 }
 
+/** All rows of a short answer. @throws as `begin` and `next` */
 export async function rowsOf(duck: Duck, statement: string): Promise<JsonValue[][]> {
   await duck.begin(statement);
   const all: JsonValue[][] = [];

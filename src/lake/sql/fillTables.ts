@@ -34,6 +34,7 @@ type FillOptions = {
   duck: Duck;
   /** The dates that the statement needs of each table that it reads. */
   ranges: ReadonlyMap<string, DateRange>;
+  /** The lake; null: there is none. */
   lake: LakeFiles | null;
   /** Where files of the database's rows are. */
   places: HotPlaces;

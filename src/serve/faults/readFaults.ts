@@ -88,6 +88,7 @@ function readShare(value: string | null): number | null {
   return match && share <= 1 ? share : null;
 }
 
+/** `200ms..2s`, or one duration. */
 function readRange(value: string | null): { from: number; to: number } | null {
   const [from = null, to = from, ...more] = (value ?? "").split("..").map(readDuration);
   if (from === null || to === null || more.length > 0 || from > to || to > MAX_LATENCY_MS) return null;
@@ -102,6 +103,7 @@ function readSkew(value: string | null): number | null {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
+/** `200ms`, `2s`, `1.5m`, as ms; null for anything else. */
 function readDuration(text: string): number | null {
   const match = /^(\d{1,8}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text.trim());
   return match ? Number(match[1]) * (UNITS[match[2] ?? ""] ?? 0) : null;

@@ -14,6 +14,7 @@ const storedKey = z.strictObject({
   access: z.enum(["real-time", "delayed"]),
   /** Quote calls per window; null: the service's limit. */
   quoteLimit: z.number().int().positive().nullable(),
+  /** ISO 8601, UTC. */
   addedAt: z.string(),
   /** Sealed, see `sealing.ts`. */
   consumerSecret: z.string(),

@@ -10,7 +10,9 @@ export type Company = {
   exchange: "NSD" | "NYE";
   /** The price its walk returns to, cents. */
   baseCents: number;
+  /** Earnings per share of a year, dollars; negative for a loss. */
   earningsPerShare: number;
+  /** Dividend of a quarter, dollars; 0 when it pays none. */
   quarterlyDividend: number;
   averageVolume: number;
   dailyVolatility: number;

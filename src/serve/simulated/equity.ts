@@ -41,6 +41,7 @@ export function yearRangesOf(listing: Listing): (day: number) => YearRange {
   return remembered(8, (day) => rangeOfDays(listing, day - YEAR_DAYS, day - 1));
 }
 
+/** The quote at an instant (epoch ms). */
 export function equityQuote(
   listing: Listing,
   yearRange: (day: number) => YearRange,

@@ -18,6 +18,7 @@ import { type Playback, playedAt } from "../playback.ts";
 /** A `QuoteSource` that never closes and never waits. */
 type SimulatedMarket = {
   readonly name: "simulated";
+  /** The quote at an instant; `unknownSymbol` is true for instruments that are not listed. */
   quote: (key: InstrumentKey, at: Date) => InstrumentQuote;
   /** The symbols of a watchlist; null when there is none of that id. */
   watchlist: (id: string) => readonly string[] | null;

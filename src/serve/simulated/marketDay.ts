@@ -39,10 +39,12 @@ export function sessionBefore(session: Session): Session {
   return sessionAt(session.startMs - 1);
 }
 
+/** The calendar date (`YYYY-MM-DD`) of an epoch day. */
 export function dateOfDay(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }
 
+/** The epoch day of a calendar date (`YYYY-MM-DD`). */
 export function dayOfDate(date: string): number {
   return Date.parse(`${date}T00:00:00Z`) / DAY_MS;
 }
