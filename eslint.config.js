@@ -30,6 +30,7 @@ const EDGE_LIBRARIES = [
 const PURE = [
   "src/market/**/*.ts",
   "src/quotes-api/**/*.ts",
+  "src/services/**/*.ts",
   "src/read/**/*.ts",
   "src/config/{wording,yamlFile}.ts",
   "src/schedule/{clockSteps,cronWords,jobSchedule,jobSchema,pastSlots,slotEnd,slots}.ts",
@@ -81,14 +82,15 @@ const KNOW_THE_PROCESS = [
 
 /** The rooms from the ground up, and what each imports besides itself: never a room that stands above it. */
 const MAY_IMPORT = {
-  config: [],
   market: [],
   "quotes-api": ["market"],
   journal: [],
-  read: ["market", "quotes-api", "journal"],
-  accounts: ["config", "journal"],
-  schedule: ["config", "market", "quotes-api", "journal", "accounts"],
-  collect: ["market", "quotes-api", "journal", "accounts", "schedule"],
+  services: ["market", "quotes-api", "journal"],
+  config: ["journal", "services"],
+  read: ["market", "quotes-api", "journal", "services"],
+  accounts: ["config", "journal", "services"],
+  schedule: ["config", "market", "quotes-api", "journal", "services", "accounts"],
+  collect: ["market", "quotes-api", "journal", "services", "accounts", "schedule"],
   archive: ["config", "market", "quotes-api", "journal", "read", "accounts"],
   export: ["journal", "archive"],
   lake: ["market", "journal", "archive", "export"],

@@ -31,6 +31,7 @@ import { closedPort, startStubService, type StubAnswer, type StubService } from 
 import { tempDir } from "./support/tempDir.ts";
 import { until } from "./support/until.ts";
 import { answerXml, equityXml } from "./support/xml.ts";
+import { REFERENCE } from "../src/services/reference/reference.ts";
 
 const PAUSE_MS = 1_000;
 
@@ -407,7 +408,14 @@ test("a service that is sent hostile forms and signatures says and logs nothing 
 
 const opened = (baseUrl: string, deadlineMs = 3_600_000) =>
   openFetchQuotes({
-    ...{ baseUrl, credentials: CANARIES, clock, observe: createObserver(clock), userAgent: "test" },
+    ...{
+      service: REFERENCE,
+      baseUrl,
+      credentials: CANARIES,
+      clock,
+      observe: createObserver(clock),
+      userAgent: "test",
+    },
     deadlines: { connectMs: deadlineMs, headersMs: deadlineMs, callMs: deadlineMs },
   });
 

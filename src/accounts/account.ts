@@ -10,7 +10,7 @@ export type Account = Readonly<{
   /** What becomes of its calls while the database does not confirm its lease; absent: they go on with care. */
   whenUnsure?: "stop" | "go";
 }> &
-  Pick<Config, "feed" | "limit" | "limitGiven" | "limitWindowMs">;
+  Pick<Config, "service" | "feed" | "limit" | "limitGiven" | "limitWindowMs">;
 
 /** What accounts hang on besides their file. */
 export type AccountSettings = Omit<Account, "name"> &
@@ -18,13 +18,14 @@ export type AccountSettings = Omit<Account, "name"> &
 
 /** The account of the environment's variables, or the simulated ones: what is polled where there is no accounts.yaml. */
 export function settingsAccounts({
+  service,
   feed,
   limit,
   limitGiven,
   limitWindowMs,
   simulatedAccounts,
 }: AccountSettings): Account[] {
-  const each = { feed, limit, limitGiven, limitWindowMs };
+  const each = { service, feed, limit, limitGiven, limitWindowMs };
   const count = feed.kind === "simulated" ? simulatedAccounts : 1;
   return Array.from({ length: count }, (_, place) =>
     Object.freeze({ name: place === 0 ? DEFAULT_ACCOUNT : `simulated-${place + 1}`, ...each }),
@@ -41,9 +42,10 @@ export function marketOf(accounts: readonly Account[]): { simulated: boolean; ad
 export function inOne(accounts: readonly Account[]): Omit<Account, "name"> | null {
   const [first] = accounts;
   if (!first) return null;
-  const { feed, limitWindowMs } = first;
+  const { service, feed, limitWindowMs } = first;
   const limit = accounts.reduce((sum, one) => sum + (one.limit * limitWindowMs) / one.limitWindowMs, 0);
   return {
+    service,
     feed,
     limit: Math.max(1, Math.floor(limit)),
     limitWindowMs,
@@ -64,11 +66,12 @@ export function accountNamed(name: string, accounts: readonly Account[]): Accoun
  * Keyed with the secrets, so that who reads it can not even try guesses. Of simulated markets there is one to a database: their
  * rows are of one source.
  */
-export function accountKey({ feed }: Pick<Account, "feed">): string {
+export function accountKey({ service, feed }: Pick<Account, "service" | "feed">): string {
   if (feed.kind === "simulated") return "simulated";
-  const { consumerKey, consumerSecret, accessToken, accessTokenSecret } = feed.credentials;
-  return createHmac("sha256", JSON.stringify([consumerSecret, accessTokenSecret]))
-    .update(JSON.stringify(["quotekeeper account", feed.baseUrl, consumerKey, accessToken]))
+  const { identity, secrets } = service.credentials;
+  const valuesOf = (names: readonly string[]): string[] => names.map((name) => feed.credentials[name] ?? "");
+  return createHmac("sha256", JSON.stringify(valuesOf(secrets)))
+    .update(JSON.stringify(["quotekeeper account", feed.baseUrl, ...valuesOf(identity)]))
     .digest("hex")
     .slice(0, 32);
 }

@@ -16,11 +16,26 @@ import {
 import { CONTAINER_SECRETS } from "../config/settingSources.ts";
 import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
 import { type Bounds, openToOthers, readTextAndMode, readTextFile } from "../plainFiles.ts";
+import { SERVICES, serviceNamed } from "../services/registry.ts";
+import type { Credentials, Service } from "../services/service.ts";
 import { type Account, type AccountSettings, settingsAccounts } from "./account.ts";
 
-const CREDENTIALS = ["consumerKey", "consumerSecret", "accessToken", "accessTokenSecret"] as const;
+/** Credentials of any service, each once. */
+const CREDENTIALS = [
+  ...new Map(SERVICES.flatMap(({ credentials }) => credentials.all.map((one) => [one.name, one]))).values(),
+];
 
-const secret = z.string().min(1).optional();
+/** The two ways in which an account says where a credential is. */
+const credentialOptions = Object.fromEntries(
+  CREDENTIALS.flatMap(({ name, title }) => [
+    [`${name}File`, secret().describe(`File of the ${title}.`)],
+    [`${name}Variable`, secret().describe(`Variable with the ${title}.`)],
+  ]),
+);
+
+function secret() {
+  return z.string().min(1).optional();
+}
 
 /** The file, as it is written. That each credential is there once, and what two accounts must not share, is looked at apart. */
 export const accountsSchema = z.strictObject({
@@ -30,9 +45,17 @@ export const accountsSchema = z.strictObject({
         name: plainName.describe(
           "Name of the account, unique: letters, digits, dots, dashes and underscores, at most 64. Answers and slots are kept under it for good.",
         ),
-        baseUrl: baseUrl.describe(
-          "Base address of the Market Quotes Service, without /v1; the same for all accounts. Plain http to another machine needs `QUOTES_ALLOW_HTTP`.",
-        ),
+        service: z
+          .enum(SERVICES.map((one) => one.name))
+          .optional()
+          .describe(
+            "The service that the account is of; the same for all accounts. Without it `QUOTES_SERVICE`.",
+          ),
+        baseUrl: baseUrl
+          .optional()
+          .describe(
+            "Base address of the service, without /v1; the same for all accounts. It may be left out where the service has one of its own. Plain http to another machine needs `QUOTES_ALLOW_HTTP`.",
+          ),
         limit: whole(1, 100_000)
           .optional()
           .describe(
@@ -47,14 +70,7 @@ export const accountsSchema = z.strictObject({
           .describe(
             "With several collectors: what becomes of the account's calls while the database cannot confirm whose it is. `go`, the default: they go on with care, three a window fewer and one at a time. `stop`: none is made until it can; for a service whose answers do not tell how many calls it has counted.",
           ),
-        consumerKeyFile: secret.describe("File of the OAuth consumer key."),
-        consumerKeyVariable: secret.describe("Variable with the OAuth consumer key."),
-        consumerSecretFile: secret.describe("File of the OAuth consumer secret."),
-        consumerSecretVariable: secret.describe("Variable with the OAuth consumer secret."),
-        accessTokenFile: secret.describe("File of the OAuth access token."),
-        accessTokenVariable: secret.describe("Variable with the OAuth access token."),
-        accessTokenSecretFile: secret.describe("File of the OAuth access token secret."),
-        accessTokenSecretVariable: secret.describe("Variable with the OAuth access token secret."),
+        ...credentialOptions,
       }),
     )
     .min(1)
@@ -63,8 +79,9 @@ export const accountsSchema = z.strictObject({
 
 const TEXT_KEYS: ReadonlySet<string> = new Set([
   "name",
+  "service",
   "baseUrl",
-  ...CREDENTIALS.flatMap((what) => [`${what}File`, `${what}Variable`]),
+  ...Object.keys(credentialOptions),
 ]);
 
 /** As much of a wrong file as can be looked at all the same. */
@@ -75,7 +92,6 @@ const looseSchema = z
   .catch({ accounts: [] });
 
 type Entry = Readonly<Record<string, string | undefined>>;
-type Secrets = Record<(typeof CREDENTIALS)[number], string>;
 
 /** What a jobs directory says of accounts: none where there is a problem. */
 type AccountsReport = {
@@ -136,7 +152,10 @@ async function accountsOf(file: string, text: string, settings: AccountSettings)
   const entries = looseSchema.parse(read.value).accounts;
   const dir = dirname(file);
   const others = entries.flatMap((entry) =>
-    CREDENTIALS.flatMap((what) => (entry[`${what}File`] ? [resolve(dir, entry[`${what}File`] ?? "")] : [])),
+    CREDENTIALS.flatMap(({ name }) => {
+      const path = entry[`${name}File`];
+      return path ? [resolve(dir, path)] : [];
+    }),
   );
   const bounds = boundsOf(dir, settings);
   const files: SecretFiles = new Map(
@@ -153,11 +172,14 @@ async function accountsOf(file: string, text: string, settings: AccountSettings)
       names: entries.flatMap(({ name }) => name ?? []),
       others,
     };
-  const accounts = read.value.accounts.map(({ name, baseUrl, limit, windowMs, whenUnsure }, index) => {
-    const credentials = Object.freeze(secrets[index] as Secrets);
+  const accounts = read.value.accounts.map(({ name, limit, windowMs, whenUnsure, ...account }, index) => {
+    const service = serviceOf(account, settings);
+    const baseUrl = account.baseUrl ?? service.addresses[0] ?? "";
+    const credentials = Object.freeze(secrets[index] ?? {});
     return Object.freeze({
       name,
       ...(whenUnsure && { whenUnsure }),
+      service,
       feed: Object.freeze({ kind: "account" as const, baseUrl, credentials }),
       limit: limit ?? settings.limit,
       limitGiven: limit !== undefined || settings.limitGiven,
@@ -167,12 +189,17 @@ async function accountsOf(file: string, text: string, settings: AccountSettings)
   return { accounts, names: accounts.map(({ name }) => name), problems, others };
 }
 
+/** The service of an account; that of the settings where its own is not known, which is told already. */
+function serviceOf({ service }: { service?: string | undefined }, settings: AccountSettings): Service {
+  return (service === undefined ? null : serviceNamed(service)) ?? settings.service;
+}
+
 /** What the schema of one account cannot check: secrets, settings, and two accounts that share something. */
 function lookAt(
   entries: readonly Entry[],
   { dir, settings, files }: { dir: string; settings: AccountSettings; files: SecretFiles },
   told: (index: number, option: string, message: string) => void,
-): Partial<Secrets>[] {
+): Credentials[] {
   const allowsHttp = settings.variable("QUOTES_ALLOW_HTTP") === "true";
   const seen = new Map<string, number>();
   /** The first account with this value, when it is not this one. */
@@ -185,8 +212,9 @@ function lookAt(
   };
   const nameOf = (index: number): string =>
     plainName.safeParse(entries[index]?.["name"]).data ?? `accounts[${index}]`;
-  let service: { url: string; index: number } | null = null;
+  let first: { service: Service; url: string; index: number } | null = null;
   return entries.map((entry, index) => {
+    const service = serviceOf(entry, settings);
     const named = twinOf(index, entry["name"]?.toLowerCase());
     if (named !== null)
       told(
@@ -194,41 +222,64 @@ function lookAt(
         "name",
         `.name is that of accounts[${named}] too: each needs a name of its own, in any case`,
       );
-    const url = baseUrl.safeParse(entry["baseUrl"]).data;
+    const given = entry["baseUrl"] ?? service.addresses[0];
+    if (given === undefined)
+      told(index, "baseUrl", ` has no baseUrl: ${service.title} has no address that everybody calls`);
+    const url = baseUrl.safeParse(given).data;
     if (url !== undefined && !allowsHttp && !staysPrivate(url))
       told(index, "baseUrl", ".baseUrl: expected https, or QUOTES_ALLOW_HTTP=true to go without encryption");
-    if (url !== undefined) service ??= { url, index };
-    if (url !== undefined && service !== null && url !== service.url)
+    if (url !== undefined) first ??= { service, url, index };
+    if (url !== undefined && first !== null && (service !== first.service || url !== first.url)) {
+      const option = service === first.service ? "baseUrl" : "service";
       told(
         index,
-        "baseUrl",
-        `.baseUrl is not that of accounts[${service.index}]: all accounts are of one service, whose market the archive keeps`,
+        option,
+        `.${option} is not that of accounts[${first.index}]: all accounts are of one service, whose market the archive keeps`,
       );
-    const secrets = secretsOf(entry, { dir, settings, files }, (option, message) =>
+    }
+    const secrets = secretsOf(entry, { service, dir, settings, files }, (option, message) =>
       told(index, option, message),
     );
-    const keyed = twinOf(index, secrets.consumerKey, secrets.accessToken);
+    const { identity } = service.credentials;
+    const keyed = twinOf(index, ...identity.map((name) => secrets[name]));
     if (keyed !== null)
       told(
         index,
         "name",
-        ` (${nameOf(index)}) is the same account as ${nameOf(keyed)}: their consumer key and access token are the same`,
+        ` (${nameOf(index)}) is the same account as ${nameOf(keyed)}: their ${identityInWords(service)} the same`,
       );
     return secrets;
   });
 }
 
-/** The four credentials of an account; those with a problem, which is told, are missing. */
+/** `consumer key and access token are`, without what signs them. */
+function identityInWords({ credentials: { all, identity } }: Service): string {
+  const titles = all.flatMap(({ name, title }) =>
+    identity.includes(name) ? [title.replace("OAuth ", "")] : [],
+  );
+  return `${titles.join(" and ")} ${titles.length > 1 ? "are" : "is"}`;
+}
+
+/** The credentials of an account; those with a problem, which is told, are missing. */
 function secretsOf(
   entry: Entry,
-  { dir, settings, files }: { dir: string; settings: AccountSettings; files: SecretFiles },
+  {
+    service,
+    dir,
+    settings,
+    files,
+  }: { service: Service; dir: string; settings: AccountSettings; files: SecretFiles },
   told: (option: string, message: string) => void,
-): Partial<Secrets> {
-  const secrets: Partial<Secrets> = {};
-  for (const what of CREDENTIALS) {
+): Credentials {
+  const secrets: Record<string, string> = {};
+  const needed = new Set(service.credentials.all.map(({ name }) => name));
+  for (const { name: what } of CREDENTIALS) {
     const [byFile, byVariable] = [`${what}File`, `${what}Variable`];
     const [path, variable] = [entry[byFile], entry[byVariable]];
-    if (byFile in entry && byVariable in entry)
+    if (!needed.has(what)) {
+      const [stray] = [byFile, byVariable, what].filter((option) => option in entry);
+      if (stray !== undefined) told(stray, `.${stray}: ${service.title} has no such credential`);
+    } else if (byFile in entry && byVariable in entry)
       told(byVariable, ` has both ${byFile} and ${byVariable}: keep one of them`);
     else if (path) {
       const found = files.get(resolve(dir, path));
@@ -281,9 +332,16 @@ async function secretInFile(path: string, bounds: Bounds): Promise<{ value: stri
 }
 
 /** Whether the account of the environment's variables, if there is one, is among these. */
-function holdsFeed(accounts: readonly Account[], { feed }: AccountSettings): boolean {
-  if (feed.kind === "simulated") return true;
-  const keyOf = ({ baseUrl, credentials }: typeof feed): string =>
-    JSON.stringify([baseUrl, credentials.consumerKey, credentials.accessToken]);
-  return accounts.some((account) => account.feed.kind === "account" && keyOf(account.feed) === keyOf(feed));
+function holdsFeed(accounts: readonly Account[], settings: AccountSettings): boolean {
+  // An address that the service has of its own says nothing of an account.
+  if (settings.feed.kind === "simulated" || settings.variable("QUOTES_BASE_URL") === undefined) return true;
+  const keyOf = ({ service, feed }: Pick<Account, "service" | "feed">): string =>
+    feed.kind === "simulated"
+      ? ""
+      : JSON.stringify([
+          service.name,
+          feed.baseUrl,
+          ...service.credentials.identity.map((name) => feed.credentials[name]),
+        ]);
+  return accounts.some((account) => keyOf(account) === keyOf(settings));
 }

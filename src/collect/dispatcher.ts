@@ -22,6 +22,7 @@ import {
   afterAnswer,
   afterFailure,
   answeredEnd,
+  type LimitReader,
   type Kept,
   type Next,
   type Result,
@@ -33,6 +34,8 @@ import { MissedCalls } from "./dispatch/missedCalls.ts";
 import { lyingAhead, type Ticket, WaitingCalls } from "./dispatch/waitingCalls.ts";
 
 export type DispatcherOptions = BudgetOptions & {
+  /** What answers its calls. */
+  service: LimitReader;
   send: Send;
   log: Log;
   onResult: (planned: PlannedCall, result: Result) => void;
@@ -82,6 +85,7 @@ export class Dispatcher {
     this.#borrowed = new BorrowedCalls({
       clock,
       budget: this.budget,
+      service: options.service,
       windowMs: governor.windowMs,
       borrowable,
       stopped: this.#stop.signal,
@@ -228,14 +232,16 @@ export class Dispatcher {
   }
 
   async #send(ticket: Ticket, sentAtMs: number, permit: Permit | null): Promise<void> {
-    const { clock, send } = this.#options;
+    const { clock, send, service } = this.#options;
     let arrived = false;
     let kept: Kept;
     try {
       kept = await send(ticket.planned, this.#stop.signal, (answered) => {
         arrived = true;
         permit?.({ headers: answered.headers, outcome: answered.answer.outcome });
-        this.budget.notify(answeredEnd(answered, sentAtMs, clock.now().getTime()));
+        this.budget.notify(
+          answeredEnd(answered, service, { sentMs: sentAtMs, wallMs: clock.now().getTime() }),
+        );
       });
     } catch (error) {
       if (!arrived) permit?.(null);

@@ -2,16 +2,20 @@
  * What the journal tells of the runs before, so that a restart asks only what its slots still lack, and the longest
  * unseen first. Answers are given in the journal's order. Pure.
  */
+import type { ResponseRecord } from "../journal/record.ts";
 import type { Job } from "../schedule/readJobs.ts";
-import { type Answer, classifyAnswer, type RawAnswer } from "../quotes-api/answer.ts";
 import { matchAnswer } from "../quotes-api/match.ts";
 import type { ReadDocument } from "../quotes-api/readDocument.ts";
 import { askedInstruments, type QuoteCall } from "../quotes-api/request.ts";
+import { answerOf } from "../services/registry.ts";
 import { namesOf } from "./asks.ts";
 import { storedNames } from "./callPlan.ts";
 
 /** An answer that an earlier run has kept. `requestedAt`: UTC, as `Date.parse` reads it. */
-type EarlierAnswer = RawAnswer & { request: QuoteCall; requestedAt: string };
+type EarlierAnswer = Pick<ResponseRecord, "service" | "status" | "headers" | "body"> & {
+  request: QuoteCall;
+  requestedAt: string;
+};
 
 type Quoted = { call: QuoteCall; askedMs: number; document: ReadDocument };
 
@@ -32,7 +36,7 @@ export class EarlierRuns {
     if (raw.status !== 200) return;
     for (const name of namesOf(request)) this.lastSeenMs.set(name, askedMs);
     if (askedMs < this.#sinceMs) return;
-    const answer: Answer = classifyAnswer(raw);
+    const answer = answerOf({ ...raw, request });
     if (answer.outcome === "quotes") this.#quoted.push({ call: request, askedMs, document: answer.document });
   }
 

@@ -1,5 +1,5 @@
 /**
- * The edge to the service: one signed GET, with deadlines that win over a hanging body and a cap on its size. It tries
+ * The edge to a service: one signed call, with deadlines that win over a hanging body and a cap on its size. It tries
  * nothing twice and follows no redirect: an answer of any status is an answer, and what is done about it, or about no
  * answer, is for the dispatcher to say, by the error's code.
  */
@@ -7,11 +7,10 @@ import { setMaxListeners } from "node:events";
 import { Agent, type Dispatcher, request } from "undici";
 import { type Clock, type Instant, instantFromDate, settledOrAborted } from "../clock.ts";
 import { type ErrorCode, QuotekeeperError } from "../errors.ts";
-import { classifyAnswer } from "../quotes-api/answer.ts";
 import { correctionAfterRefusal } from "../quotes-api/clockSkew.ts";
-import { type Credentials, signRequest } from "../quotes-api/oauth/signature.ts";
-import { type QuoteCall, requestTarget } from "../quotes-api/request.ts";
+import type { QuoteCall } from "../quotes-api/request.ts";
 import { MAX_BODY_BYTES } from "../quotes-api/strictXml.ts";
+import type { Credentials, Service, Written } from "../services/service.ts";
 import { type Deadlines, type Watch, withDeadlines } from "./transport/deadlines.ts";
 import { wireConnector } from "./transport/wire.ts";
 import { withholding } from "./transport/withhold.ts";
@@ -47,23 +46,12 @@ export const DEADLINES: Deadlines = { connectMs: 5_000, headersMs: 10_000, callM
 /** Connections kept open to the service, at most. */
 const CONNECTIONS = 8;
 
-const KEPT_HEADERS = [
-  "content-type",
-  "content-encoding",
-  "date",
-  "retry-after",
-  "x-ratelimit-used",
-  "x-ratelimit-expire",
-  "x-ratelimit-limit",
-  "x-ratelimit-remaining",
-  "x-quotekeeper-source",
-];
-
 /** Bytes of a body in which a document that says "not authorized" is looked for; it has no room for quotes. */
 const SHORT_BODY = 4_096;
 
 export type FetchOptions = {
-  /** The base address, without `/v1`. */
+  service: Service;
+  /** Where it is, without a slash at the end. */
   baseUrl: string;
   credentials: Credentials;
   clock: Clock;
@@ -83,7 +71,7 @@ export type OpenFetchQuotes = {
 
 /** Opens the pool of connections; close it when the last call is done. */
 export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
-  const { baseUrl, clock, deadlines = DEADLINES } = options;
+  const { service, baseUrl, clock, deadlines = DEADLINES } = options;
   const address = new URL(baseUrl).origin;
   const pool = new Agent({
     connections: CONNECTIONS,
@@ -114,7 +102,7 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
       const response = toResponse(signed, answered, options);
       // The clock itself: receive times never go back, also when the clock was set back.
       const observedAt = instantFromDate(clock.now());
-      if (isRefusal(response))
+      if (service.isTimed && isRefusal(response, call, service))
         correctionMs = correctionAfterRefusal(signedWithMs, { ...response, observedAt });
       return response;
     } catch (cause) {
@@ -142,40 +130,41 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
   };
 }
 
-type SignedCall = { url: string; authorization: string; requestedAt: Instant };
+type SignedCall = Written & { url: string; signed: Record<string, string>; requestedAt: Instant };
 
 /** Signs a call: with a nonce and a timestamp of its own, each time it is made. */
 function signCall(
   call: QuoteCall,
-  { baseUrl, credentials, clock }: FetchOptions,
+  { service, baseUrl, credentials, clock }: FetchOptions,
   correctionMs: number,
 ): SignedCall {
-  const url = `${baseUrl}${requestTarget(call)}`;
+  const written = service.write(call);
+  const url = `${baseUrl}${written.target}`;
   const now = clock.now();
-  const authorization = signRequest({
-    method: "GET",
-    url,
-    credentials,
+  const signed = service.sign({ ...written, url }, credentials, {
     nonce: Buffer.from(clock.random(16)).toString("hex"),
     timestamp: Math.floor((now.getTime() + correctionMs) / 1000),
   });
-  return { url, authorization, requestedAt: instantFromDate(now) };
+  return { ...written, url, signed, requestedAt: instantFromDate(now) };
 }
 
 type Answered = { status: number; headers: ResponseHeaders; body: Uint8Array };
 type ResponseHeaders = Record<string, string | string[] | undefined>;
 
 async function ask(
-  { url, authorization }: SignedCall,
+  { url, method, body: sent, accept, signed }: SignedCall,
   { signal, headersArrived }: Watch,
   { dispatcher, userAgent }: { dispatcher: Dispatcher; userAgent: string },
 ): Promise<Answered> {
   const { statusCode, headers, body } = await request(url, {
     dispatcher,
     signal,
+    method,
+    ...(sent !== undefined && { body: sent }),
     headers: {
-      authorization,
-      accept: "application/xml",
+      ...signed,
+      accept,
+      ...(sent !== undefined && { "content-type": "application/x-www-form-urlencoded" }),
       // Damaged gzip has hung readers past their abort signal (field notes, "Traps"). `request` decodes nothing.
       "accept-encoding": "identity",
       "user-agent": userAgent,
@@ -222,14 +211,14 @@ async function readCapped(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array
 }
 
 function toResponse(
-  { authorization, requestedAt }: SignedCall,
+  { signed, requestedAt }: SignedCall,
   { status, headers, body }: Answered,
-  { credentials, observe }: FetchOptions,
+  { service, credentials, observe }: FetchOptions,
 ): RawResponse {
   const observedAt = observe();
-  const withhold = withholding(credentials, authorization);
+  const withhold = withholding(service.secrets(credentials, signed));
   const kept: Record<string, string> = {};
-  for (const name of KEPT_HEADERS) {
+  for (const name of service.keptHeaders) {
     const value = headers[name];
     if (value !== undefined) kept[name] = withhold.text(Array.isArray(value) ? value.join(", ") : value);
   }
@@ -237,10 +226,10 @@ function toResponse(
 }
 
 /** Whether the credentials, the signature or its timestamp were refused. */
-function isRefusal(response: RawResponse): boolean {
+function isRefusal(response: RawResponse, call: QuoteCall, service: Service): boolean {
   const { status, body } = response;
   if (status === 200 && body.byteLength > SHORT_BODY) return false;
-  return classifyAnswer(response).outcome === "unauthorized";
+  return service.classify(response, call).outcome === "unauthorized";
 }
 
 /** Codes of OpenSSL's verification as Node.js names them, and Node's own for a certificate of another name. */

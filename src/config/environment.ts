@@ -4,7 +4,10 @@
  */
 import { isIP } from "node:net";
 import { z } from "zod";
+import { DEFAULT_SERVICE } from "../journal/record.ts";
+import { SERVICES } from "../services/registry.ts";
 import { databaseUrlProblem } from "./databaseUrl.ts";
+import { alternatives } from "./wording.ts";
 
 type VariableMeta = {
   /** Never shown, and may come from a file (`NAME_FILE`). */
@@ -110,10 +113,16 @@ export const environmentSchema = z.object({
       example: "postgresql://quotekeeper_dashboard:secret@127.0.0.1:5432/quotekeeper",
       shownDefault: "unset: DATABASE_URL, in the role quotekeeper_reader",
     }),
+  QUOTES_SERVICE: z
+    .enum(SERVICES.map(({ name }) => name))
+    .default(DEFAULT_SERVICE)
+    .describe(
+      `Which service is polled: ${alternatives(SERVICES.map(({ name, title }) => `${name} (${title})`))}.`,
+    ),
   QUOTES_BASE_URL: baseUrl
     .optional()
     .describe(
-      "Base address of the Market Quotes Service, without /v1. With it, all four credentials are required.",
+      "Base address of the service, without /v1. With it, all credentials of the service are required.",
     )
     .register(variableMeta, {
       example: "https://api.broker.example",
@@ -280,12 +289,10 @@ export function isSecret(name: VariableName): boolean {
   return metaOf(name).secret === true;
 }
 
+/** Variables with the credentials of one service or another. */
 export const CREDENTIAL_NAMES = [
-  "QUOTES_CONSUMER_KEY",
-  "QUOTES_CONSUMER_SECRET",
-  "QUOTES_ACCESS_TOKEN",
-  "QUOTES_ACCESS_TOKEN_SECRET",
-] as const satisfies readonly VariableName[];
+  ...new Set(SERVICES.flatMap(({ credentials }) => credentials.all.map(({ variable }) => variable))),
+] as readonly VariableName[];
 
 /** Whether an address sends nothing over a network in the clear: everything but http to another machine. */
 export function staysPrivate(url: string): boolean {

@@ -3,6 +3,8 @@ import { resolve } from "node:path";
 import type { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
 import { counted } from "../figures.ts";
+import { serviceNamed } from "../services/registry.ts";
+import type { Credentials, Service } from "../services/service.ts";
 import { withSslMode } from "./databaseUrl.ts";
 import {
   CREDENTIAL_NAMES,
@@ -24,15 +26,8 @@ import {
   type Variables,
 } from "./settingSources.ts";
 
-type AccountCredentials = {
-  consumerKey: string;
-  consumerSecret: string;
-  accessToken: string;
-  accessTokenSecret: string;
-};
-
 /** An account of a real service, or the simulated one. Nothing else, and never by accident. */
-type Feed = { kind: "account"; baseUrl: string; credentials: AccountCredentials } | { kind: "simulated" };
+type Feed = { kind: "account"; baseUrl: string; credentials: Credentials } | { kind: "simulated" };
 
 export type Config = ReturnType<typeof toConfig>;
 
@@ -65,7 +60,10 @@ export function loadConfig(env: Variables, directory: string): Config {
   if (isGiven(given, "DATABASE_READER_URL") && !isGiven(given, "DATABASE_URL"))
     problems.push("DATABASE_READER_URL is set, and DATABASE_URL is not: the embedded database has a reader");
   // A secret whose file cannot be read counts as set: its own problem is in the list already.
-  problems.push(...feedProblems((name) => isGiven(given, name), accountsText(given) !== null));
+  const service = serviceNamed(settings.QUOTES_SERVICE);
+  // One that is not known is a problem of its own.
+  if (service)
+    problems.push(...feedProblems(service, (name) => isGiven(given, name), accountsText(given) !== null));
   if (!parsed.success || problems.length > 0) throw configInvalid([...new Set(problems)]);
   return toConfig(parsed.data, {
     sslMode: textOf(given["PGSSLMODE"]),
@@ -101,12 +99,24 @@ function plainHttpProblems({ QUOTES_BASE_URL: url, QUOTES_ALLOW_HTTP: allowed }:
   return [`QUOTES_BASE_URL is "${url}": expected https, or QUOTES_ALLOW_HTTP=true to go without encryption`];
 }
 
-/** An address and its four credentials come together or not at all. */
-function feedProblems(isSet: (name: VariableName) => boolean, hasAccounts: boolean): string[] {
-  if (isSet("QUOTES_BASE_URL")) {
-    return CREDENTIAL_NAMES.filter((name) => !isSet(name)).map(
-      (name) => `${name} is not set, and QUOTES_BASE_URL is: polling an account needs all four credentials`,
-    );
+/** How many credentials an account needs, in words. */
+const ALL = ["it", "both credentials", "all three credentials", "all four credentials"];
+
+/** An address and the service's credentials come together or not at all. */
+function feedProblems(
+  { addresses, credentials }: Service,
+  isSet: (name: VariableName) => boolean,
+  hasAccounts: boolean,
+): string[] {
+  const needed = credentials.all.map(({ variable }) => variable as VariableName);
+  if (isSet("QUOTES_BASE_URL") || addresses.length > 0) {
+    // accounts.yaml has the secrets of its accounts.
+    if (!isSet("QUOTES_BASE_URL") && hasAccounts) return [];
+    const by = isSet("QUOTES_BASE_URL") ? "QUOTES_BASE_URL" : "QUOTES_SERVICE";
+    const all = ALL[needed.length - 1] ?? "all credentials";
+    return needed
+      .filter((name) => !isSet(name))
+      .map((name) => `${name} is not set, and ${by} is: polling an account needs ${all}`);
   }
   // Credentials without an address mean a real account was wanted: never answer that with simulated prices. A file of
   // accounts may name these very variables, and where it is there nothing else is polled.
@@ -139,6 +149,7 @@ function toConfig(values: Environment, { sslMode, ...given }: Given) {
     databaseUrl: values.DATABASE_URL === undefined ? null : withSslMode(values.DATABASE_URL, sslMode),
     /** The login of readers; undefined: `databaseUrl`. */
     databaseReaderUrl: values.DATABASE_READER_URL && withSslMode(values.DATABASE_READER_URL, sslMode),
+    service: serviceOf(values),
     feed: toFeed(values),
     limit: values.QUOTES_LIMIT,
     ...given,
@@ -172,16 +183,19 @@ function toConfig(values: Environment, { sslMode, ...given }: Given) {
   });
 }
 
+function serviceOf({ QUOTES_SERVICE: name }: Environment): Service {
+  const service = serviceNamed(name);
+  if (!service) throw new RangeError(`the schema let the service ${name} pass`);
+  return service;
+}
+
 function toFeed(values: Environment): Feed {
-  if (values.QUOTES_BASE_URL === undefined) return Object.freeze({ kind: "simulated" });
-  return Object.freeze({
-    kind: "account",
-    baseUrl: values.QUOTES_BASE_URL,
-    credentials: Object.freeze({
-      consumerKey: values.QUOTES_CONSUMER_KEY ?? "",
-      consumerSecret: values.QUOTES_CONSUMER_SECRET ?? "",
-      accessToken: values.QUOTES_ACCESS_TOKEN ?? "",
-      accessTokenSecret: values.QUOTES_ACCESS_TOKEN_SECRET ?? "",
-    }),
-  });
+  const { addresses, credentials } = serviceOf(values);
+  const baseUrl = values.QUOTES_BASE_URL ?? addresses[0];
+  if (baseUrl === undefined) return Object.freeze({ kind: "simulated" });
+  const secrets = credentials.all.map(({ name, variable }) => [
+    name,
+    values[variable as "QUOTES_ACCESS_TOKEN"] ?? "",
+  ]);
+  return Object.freeze({ kind: "account", baseUrl, credentials: Object.freeze(Object.fromEntries(secrets)) });
 }

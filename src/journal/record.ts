@@ -11,7 +11,10 @@ export type RecordSource = {
 /** The account of a record that names none, and of everybody who has a single account. */
 export const DEFAULT_ACCOUNT = "default";
 
-/** One answer of the service, byte for byte. */
+/** The service of a record that names none: the specification's. */
+export const DEFAULT_SERVICE = "reference";
+
+/** One answer of a service, byte for byte. */
 export type ResponseRecord = {
   kind: "response";
   /** UUIDv7, made before the call was sent. */
@@ -22,6 +25,8 @@ export type ResponseRecord = {
   source: RecordSource;
   /** Absent: `DEFAULT_ACCOUNT`. */
   account?: string;
+  /** The service that answered, by its name. Absent: the specification's. */
+  service?: string;
   /** Names of the jobs behind the call; empty for a call by hand. */
   jobs: string[];
   /** Null for a call by hand. */
@@ -48,9 +53,13 @@ const NO_BODY = new Uint8Array(0);
 /** A record in two parts: the head (JSON, everything but the body) and the body. */
 export function splitRecord(record: JournalRecord): { head: Uint8Array; body: Uint8Array } {
   if (record.kind === "note") return { head: Buffer.from(JSON.stringify(record)), body: NO_BODY };
-  const { body, account, ...rest } = record;
-  // With a single account the journal is the one that there was before there were several.
-  const head = account === undefined || account === DEFAULT_ACCOUNT ? rest : { ...rest, account };
+  const { body, account = DEFAULT_ACCOUNT, service = DEFAULT_SERVICE, ...rest } = record;
+  // With a single account of the first service the journal is the one that there was before there were several.
+  const head = {
+    ...rest,
+    ...(account !== DEFAULT_ACCOUNT && { account }),
+    ...(service !== DEFAULT_SERVICE && { service }),
+  };
   return { head: Buffer.from(JSON.stringify(head)), body };
 }
 
@@ -83,7 +92,7 @@ function isResponseHead(fields: Record<string, unknown>): boolean {
     fields["kind"] === "response" &&
     ["requestId", "observedAt", "requestedAt"].every((name) => typeof fields[name] === "string") &&
     ["source", "headers"].every((name) => typeof fields[name] === "object" && fields[name] !== null) &&
-    ["string", "undefined"].includes(typeof fields["account"]) &&
+    ["account", "service"].every((name) => ["string", "undefined"].includes(typeof fields[name])) &&
     Array.isArray(fields["jobs"]) &&
     typeof fields["status"] === "number"
   );

@@ -4,11 +4,11 @@
  */
 import { instrumentName, type InstrumentKey, option } from "../market/instrument.ts";
 import type { ResponseRecord } from "../journal/record.ts";
-import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";
+import type { Answer } from "../quotes-api/answer.ts";
 import { canonicalDecimal, isNoValue } from "../quotes-api/decimal.ts";
 import type { DividendData, InstrumentQuote, Quote } from "../quotes-api/document.ts";
 import { matchAnswer, type Matched } from "../quotes-api/match.ts";
-import { readRateLimitHeaders } from "../quotes-api/rateLimit.ts";
+import { NO_RATE_LIMIT } from "../quotes-api/rateLimit.ts";
 import { MAX_FRAGMENT } from "../quotes-api/readDocument.ts";
 import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes-api/request.ts";
 import { isCsvCall } from "./csvCall.ts";
@@ -17,6 +17,7 @@ import { exportRows } from "./exportRows.ts";
 import { isExportCall } from "./exportCall.ts";
 import type { InstrumentIdentity, InstrumentRow, QuoteUnit, DeadLetter, AnswerRows } from "./rowTypes.ts";
 import { cutText } from "../outsideText.ts";
+import { answerOf, serviceNamed } from "../services/registry.ts";
 
 /**
  * Assumed: the underlying of an option is a common stock unless the archive knows it as something else, or an answer says so
@@ -40,7 +41,7 @@ export function rowsOf(record: ResponseRecord, position: { segment: string; offs
   if (isExportCall(record.request))
     return { record, position, answer: PIECE_ANSWER, matched: [], ...exportRows(record) };
   const call = record.request as QuoteCall | SavedCall;
-  const answer = classifyAnswer(record);
+  const answer = answerOf(record);
   const rows: AnswerRows = { record, position, answer, matched: [], units: [], deadLetters: [] };
   if (answer.outcome === "malformed") {
     addDead(rows, {
@@ -202,14 +203,14 @@ export function dividendOf({ extended }: Quote): DividendData | null {
 }
 
 /** The columns of `responses` that come from headers. */
-export function headerColumns({ headers }: ResponseRecord): {
+export function headerColumns({ headers, service }: ResponseRecord): {
   serverDate: string | null;
   rateLimitUsed: number | null;
   rateLimitRemaining: number | null;
   rateLimitLimit: number | null;
   rateLimitExpire: string | null;
 } {
-  const { used, remaining, limit } = readRateLimitHeaders((name) => headers[name.toLowerCase()]);
+  const { used, remaining, limit } = serviceNamed(service)?.rateLimit(headers) ?? NO_RATE_LIMIT;
   const expire = headers["x-ratelimit-expire"]?.trim() ?? "";
   return {
     serverDate: serverDate(headers["date"]),

@@ -1,7 +1,7 @@
 /** Opens what is polled: the account's service, or the simulated one on loopback over real HTTP and OAuth. */
 import { join } from "node:path";
 import { z } from "zod";
-import type { FetchQuotes } from "../collect/fetchQuotes.ts";
+import type { FetchOptions, FetchQuotes, OpenFetchQuotes } from "../collect/fetchQuotes.ts";
 import type { Account } from "../accounts/account.ts";
 import type { Clock, Instant } from "../clock.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
@@ -51,10 +51,13 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
   const { feed } = account;
   const { dataDir, clock, observe, logger } = options;
   const { openFetchQuotes } = await import("../collect/fetchQuotes.ts");
+  const { service } = account;
   const userAgent = `quotekeeper/${VERSION}`;
+  const callsTo = (at: Pick<FetchOptions, "baseUrl" | "credentials">): OpenFetchQuotes =>
+    openFetchQuotes({ service, ...at, clock, observe, userAgent });
   if (feed.kind === "account") {
-    const { baseUrl, credentials } = feed;
-    const opened = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
+    const { baseUrl } = feed;
+    const opened = callsTo(feed);
     const known = join(dataDir, SERVICE_FILE);
     let newest = (await readSource(known, baseUrl)) ?? "account";
     let last: RecordSource | null = null;
@@ -79,15 +82,15 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
   const { createQuoteService } = await import("../serve/quoteService.ts");
   const { createSimulatedMarket } = await import("../serve/simulated/market.ts");
   const credentials = randomCredentials(clock);
-  const service = createQuoteService({
+  const market = createQuoteService({
     source: createSimulatedMarket({ seed: DEFAULT_SEED }),
     keys: [credentials],
     clock: neverSetBack(clock),
     limits: { ...SERVICE_LIMITS, quotes: account.limit, windowMs: account.limitWindowMs },
     ...(logger ? { logger } : {}),
   });
-  const baseUrl = await service.listen({ host: "127.0.0.1", port: 0 });
-  const opened = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
+  const baseUrl = await market.listen({ host: "127.0.0.1", port: 0 });
+  const opened = callsTo({ baseUrl, credentials });
   return {
     simulated: true,
     ...opened,
@@ -97,7 +100,7 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
     calendar: () => alwaysOpen,
     close: async () => {
       await opened.close();
-      await service.close();
+      await market.close();
     },
   };
 }

@@ -14,7 +14,7 @@ import { Collector, type CollectorOptions } from "../collect/collector.ts";
 import { type CalledAccount, sharerOf } from "../collect/accountDispatchers.ts";
 import type { PlannedCall } from "../collect/callPlan.ts";
 import type { ResponseRecord } from "../journal/record.ts";
-import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";
+import type { Answer } from "../quotes-api/answer.ts";
 import type { Fleet } from "../accounts/lease/fleet.ts";
 import type { AccountStations, Stations } from "./stations.ts";
 
@@ -63,7 +63,7 @@ export type Collected = { record: ResponseRecord; answer: Answer; segment: strin
 
 /** The stations behind the governor, each with the few methods needed of it. */
 export type CallPath = Pick<AccountStations, "fetchQuotes" | "sourceOf"> & {
-  account: Pick<Account, "name">;
+  account: Pick<Account, "name" | "service">;
   requestId: Stations["requestId"];
   journal: Pick<Stations["journal"], "append">;
   calls: Pick<AccountStations["calls"], "leaves">;
@@ -91,7 +91,7 @@ export async function collectCall(
   const requestId = newRequestId();
   const over = calls.leaves(requestId); // counted by the next run too, should this one be killed
   const response = await fetchQuotes(call, signal, mayLeave).finally(over); // signed GET, admitted by the governor
-  const answer = classifyAnswer(response);
+  const answer = account.service.classify(response, call);
   onArrived?.({ headers: response.headers, answer }); // the next call may be let go at once: it must be known by then
   const source = sourceOf(response);
   const record: ResponseRecord = {
@@ -99,6 +99,7 @@ export async function collectCall(
     requestId,
     source,
     account: account.name,
+    service: account.service.name,
     jobs,
     slotAt,
     request: call,

@@ -17,7 +17,7 @@ export type AccountStations = Pick<OpenFeed, "fetchQuotes" | "sourceOf"> & {
   /** Where calls are noted, so that a run after this one knows of them. */
   calls: CallLog;
   /** What a governor must know: the limit, the calls before that count, and whom to tell when it closes. */
-  budget: Pick<CalledAccount, "name" | "governor" | "history" | "onClosed">;
+  budget: Pick<CalledAccount, "name" | "service" | "governor" | "history" | "onClosed">;
 };
 
 export type Stations = {
@@ -85,7 +85,13 @@ export async function openStations(
           onProblem: (message) => tell("warn", message),
         });
         const { fetchQuotes, sourceOf } = feed;
-        const budget = { name: account.name, governor: governorOf(account), history, onClosed: calls.closed };
+        const budget = {
+          name: account.name,
+          service: account.service,
+          governor: governorOf(account),
+          history,
+          onClosed: calls.closed,
+        };
         return { account, feed, fetchQuotes, sourceOf, calls, budget };
       } catch (error) {
         await feed.close();

@@ -11,6 +11,7 @@ import { run } from "../cli/edges.ts";
 import { accountVariables, accountYaml, CREDENTIALS, variableOf } from "../support/accounts.ts";
 import { runs } from "../support/runs.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 /** A jobs directory with these files, only its owner's. */
 function jobsDir(files: Record<string, string>): string {
@@ -51,6 +52,7 @@ test("accounts.yaml gives the accounts, each with its limit and with its secrets
   expect(accounts).toEqual([
     {
       name: "main",
+      service: REFERENCE,
       feed: {
         kind: "account",
         baseUrl: "https://api.broker.example",
@@ -117,7 +119,7 @@ test("an account without a limit has that of QUOTES_LIMIT, so that a lower limit
 
 const NAME = "expected a name of letters, digits, dots, dashes and underscores, at most 64 of them";
 const OPTIONS =
-  "expected name, baseUrl, limit, windowMs, whenUnsure, consumerKeyFile, consumerKeyVariable, consumerSecretFile, consumerSecretVariable, accessTokenFile, accessTokenVariable, accessTokenSecretFile or accessTokenSecretVariable";
+  "expected name, service, baseUrl, limit, windowMs, whenUnsure, consumerKeyFile, consumerKeyVariable, consumerSecretFile, consumerSecretVariable, accessTokenFile, accessTokenVariable, accessTokenSecretFile or accessTokenSecretVariable";
 
 test.each([
   ["an empty list", "  []\n", ["1: accounts: expected at least one entry"]],

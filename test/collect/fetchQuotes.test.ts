@@ -26,6 +26,7 @@ import { closedPort, startStubService } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 import { type KeyPair, selfSigned } from "../support/selfSigned.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 /** Most bytes of an answer that are read from a connection: twice the 8 MB of its body. */
 const MAX_WIRE_BYTES = 16 * 1024 * 1024;
@@ -56,6 +57,7 @@ function open(baseUrl: string, options: Partial<FetchOptions> = {}): OpenFetchQu
   const clock = createTestClock();
   const observe = createObserver(clock);
   const made = openFetchQuotes({
+    service: REFERENCE,
     baseUrl,
     credentials: TEST_CREDENTIALS,
     clock,

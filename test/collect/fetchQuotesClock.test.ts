@@ -8,6 +8,7 @@ import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { startStubService } from "../support/stubService.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 const CALL = symbolsCall("AAPL");
 const opened: OpenFetchQuotes[] = [];
@@ -39,6 +40,7 @@ function shiftedClock(seconds: number): Clock & { shift: (seconds: number) => vo
 
 function open(baseUrl: string, clock: Clock, credentials = TEST_CREDENTIALS): OpenFetchQuotes {
   const made = openFetchQuotes({
+    service: REFERENCE,
     baseUrl,
     credentials,
     clock,

@@ -24,6 +24,7 @@ import {
   type SeenCall,
   type World,
 } from "./world.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 test("a run that begins 10 s after another one ended keeps both together within 60 calls a minute", async () => {
   const dir = tempDir();
@@ -37,6 +38,7 @@ test("a run that begins 10 s after another one ended keeps both together within 
     limit: 60,
     limitGiven: true,
     limitWindowMs: 60_000,
+    service: REFERENCE,
   };
   const open = (dataDir: string) =>
     openCalls(account, {

@@ -25,6 +25,7 @@ import { askedInstruments } from "../../src/quotes-api/request.ts";
 import { unknownQuote } from "../../src/serve/source.ts";
 import { jobOf } from "./jobOf.ts";
 import { startVirtualTime, type VirtualTime } from "./virtualTime.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 export { jobOf };
 
@@ -138,6 +139,7 @@ export function startWorld(options: WorldOptions): World {
     };
   const account = (name: string): CalledAccount => ({
     name,
+    service: REFERENCE,
     governor: options.governor ?? { limit: 60, windowMs: 60_000 },
     history: options.history ?? null,
     ...(options.onClosed && { onClosed: options.onClosed }),

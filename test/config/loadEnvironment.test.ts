@@ -4,6 +4,7 @@ import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type Config, loadConfig } from "../../src/config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 import { tempDir } from "../support/tempDir.ts";
 
 const ACCOUNT = {
@@ -62,6 +63,7 @@ function fileWith(content: string): string {
 test("with nothing set, the simulated market is polled 60 times a minute and kept in the embedded database", () => {
   expect(load({})).toEqual({
     databaseUrl: null,
+    service: REFERENCE,
     feed: { kind: "simulated" },
     limit: 60,
     limitGiven: false,
@@ -99,6 +101,7 @@ test("every setting is taken from its variable", () => {
   expect(config).toEqual({
     databaseUrl: "postgres://me:pw@db.example:5433/quotes",
     databaseReaderUrl: "postgres://you:pw@db.example:5433/quotes",
+    service: REFERENCE,
     feed: {
       kind: "account",
       baseUrl: "https://api.broker.example",

@@ -7,6 +7,7 @@ import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
 import type { RecordedDocument } from "../support/recorded.ts";
 import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 /** The numbers from 0 up to but not with `end`. */
 export function upTo(end: number): number[] {
@@ -82,6 +83,7 @@ export async function startCuttingService(): Promise<CuttingService> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const clock = createTestClock();
   const opened = openFetchQuotes({
+    service: REFERENCE,
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     credentials: TEST_CREDENTIALS,
     clock,

@@ -15,11 +15,12 @@ import { freshDatabase } from "../support/database.ts";
 import { steppedClock } from "../support/steppedClock.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 const { pool } = await freshDatabase();
 
 const account = (name: string, limit = 60): Account => ({
-  ...{ name, limit, limitGiven: true, limitWindowMs: 60_000 },
+  ...{ name, limit, limitGiven: true, limitWindowMs: 60_000, service: REFERENCE },
   feed: { kind: "account", baseUrl: "http://127.0.0.1:9", credentials: credentialsOf(name) },
 });
 

@@ -10,6 +10,7 @@ import { symbolsCall } from "../support/journal.ts";
 import { startSimulatedService } from "../support/simulatedService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 test("the simulated service keeps its own time when the machine's clock is set back, and answers as soon as calls are signed by it", async () => {
   const clock = createTestClock("2026-11-20T15:00:00Z");
@@ -47,7 +48,7 @@ test("of two accounts whose services tell different times, each signs by its own
       const name = names[place] ?? "";
       const { baseUrl } = await startSimulatedService(time, { keys: [credentialsOf(name)] });
       const feed = { kind: "account" as const, baseUrl, credentials: credentialsOf(name) };
-      const account = { name, feed, limit: 60, limitGiven: true, limitWindowMs: 60_000 };
+      const account = { name, feed, limit: 60, limitGiven: true, limitWindowMs: 60_000, service: REFERENCE };
       return openFeed(account, { dataDir: tempDir(), clock, observe });
     }),
   );
@@ -74,7 +75,14 @@ test("a refusal counts for the market that answered last, and the next start at 
   const dataDir = tempDir();
   const open = (baseUrl: string) => {
     const feed = { kind: "account" as const, baseUrl, credentials: credentialsOf("main") };
-    const account = { name: "main", feed, limit: 60, limitGiven: true, limitWindowMs: 60_000 };
+    const account = {
+      name: "main",
+      feed,
+      limit: 60,
+      limitGiven: true,
+      limitWindowMs: 60_000,
+      service: REFERENCE,
+    };
     return openFeed(account, { dataDir, clock, observe: createObserver(clock) });
   };
   const [here, elsewhere] = ["https://here.example", "https://elsewhere.example"];

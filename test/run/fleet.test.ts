@@ -9,6 +9,7 @@ import type { Caller } from "../../src/accounts/lease/caller.ts";
 import { type KnownLeases, newCollector } from "../../src/accounts/lease/leaseFile.ts";
 import { type LeaseFaults, memoryLeases } from "../support/memoryLeases.ts";
 import { runs } from "../support/runs.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 const START = Date.parse("2026-11-24T15:00:00Z");
 
@@ -100,7 +101,7 @@ const files = (names: readonly string[], job = "quotes") =>
     jobs: [{ name: job } as never],
     calendar: [],
     accounts: names.map((name) => ({
-      ...{ name, limit: 60, limitGiven: true, limitWindowMs: 60_000 },
+      ...{ name, limit: 60, limitGiven: true, limitWindowMs: 60_000, service: REFERENCE },
       feed: { kind: "simulated" as const },
     })),
   });

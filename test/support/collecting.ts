@@ -16,6 +16,7 @@ import type { QuoteCall } from "../../src/quotes-api/request.ts";
 import type { TestClock } from "./clock.ts";
 import { freshDatabase } from "./database.ts";
 import { tempDir } from "./tempDir.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 /** A data path under way. */
 export type Collecting = {
@@ -49,14 +50,21 @@ export async function openCollecting(
   const journal = await openJournal({ dir: journalDir, clock, onProblem, upkeep: false });
   const loader = startLoader({ pool, journalDir, clock });
   const observe = createObserver(clock);
-  const { fetchQuotes, close } = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent: "test" });
+  const { fetchQuotes, close } = openFetchQuotes({
+    service: REFERENCE,
+    baseUrl,
+    credentials,
+    clock,
+    observe,
+    userAgent: "test",
+  });
   closers.push(
     () => loader.close(1_000),
     () => journal.close(),
     () => close(),
   );
   const stations = {
-    account: { name: DEFAULT_ACCOUNT },
+    account: { name: DEFAULT_ACCOUNT, service: REFERENCE },
     fetchQuotes,
     journal,
     loader,

@@ -16,6 +16,7 @@ import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedSer
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { silentLog } from "../support/silentLog.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
@@ -45,6 +46,7 @@ const account = (name: string, { baseUrl }: { baseUrl: string }, secret?: string
   limit: 60,
   limitGiven: false,
   limitWindowMs: 60_000,
+  service: REFERENCE,
   feed: {
     kind: "account",
     baseUrl,

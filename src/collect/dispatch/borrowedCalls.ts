@@ -6,7 +6,7 @@ import type { Clock } from "../../clock.ts";
 import type { Answer } from "../../quotes-api/answer.ts";
 import { GUARD_MS } from "../governor/ownCalls.ts";
 import type { AccountBudget } from "./accountBudget.ts";
-import { answeredEnd } from "./callEnds.ts";
+import { answeredEnd, type LimitReader } from "./callEnds.ts";
 
 /** How a borrowed call ended; null: no answer came. */
 type BorrowedEnd = { headers: Readonly<Record<string, string>>; outcome: Answer["outcome"] } | null;
@@ -17,6 +17,7 @@ export type Permit = (end: BorrowedEnd) => void;
 type Options = {
   clock: Clock;
   budget: AccountBudget;
+  service: LimitReader;
   windowMs: number;
   /** How many calls of a window other programs may borrow if they can wait. */
   borrowable: () => number;
@@ -76,13 +77,16 @@ export class BorrowedCalls {
       this.#options.onWaiting();
     });
     return (end) => {
-      const { clock, budget } = this.#options;
+      const { clock, budget, service } = this.#options;
       this.#underWayCount -= 1;
       patient.endedAtMs = clock.monotonicMs();
       const wallMs = clock.now().getTime();
       budget.notify(
         end
-          ? answeredEnd({ headers: end.headers, answer: { outcome: end.outcome } }, sentAtMs, wallMs)
+          ? answeredEnd({ headers: end.headers, answer: { outcome: end.outcome } }, service, {
+              sentMs: sentAtMs,
+              wallMs,
+            })
           : { type: "failed", sentAtMs, how: "other" },
       );
     };

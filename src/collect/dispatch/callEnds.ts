@@ -4,7 +4,8 @@ import { ERRORS, QuotekeeperError } from "../../errors.ts";
 import type { MissReason } from "../../journal/ledger.ts";
 import type { Answer } from "../../quotes-api/answer.ts";
 import type { DatedAnswer } from "../../quotes-api/clockSkew.ts";
-import { readRateLimitHeaders, readRetryAfter } from "../../quotes-api/rateLimit.ts";
+import { readRetryAfter } from "../../quotes-api/rateLimit.ts";
+import type { Service } from "../../services/service.ts";
 import { type PlannedCall, symbolCount } from "../callPlan.ts";
 import type { CallEnd } from "../governor/governor.ts";
 import type { Ticket } from "./waitingCalls.ts";
@@ -12,14 +13,21 @@ import type { Ticket } from "./waitingCalls.ts";
 /** An answer that has just arrived: its last byte is there, and nothing is on the disk yet. */
 export type Arrived = { headers: Readonly<Record<string, string>>; answer: Pick<Answer, "outcome"> };
 
+/** How a service's answers are read where the limit is concerned. */
+export type LimitReader = Pick<Service, "rateLimit">;
+
 /**
  * The end of a call that was answered.
  *
- * @param sentAtMs as the governor was told it
- * @param wallMs epoch ms UTC, now
+ * @param service that answered
+ * @param at `sentMs` as the governor was told it; `wallMs`: now, epoch ms UTC
  */
-export function answeredEnd({ headers, answer }: Arrived, sentAtMs: number, wallMs: number): CallEnd {
-  const rateLimit = readRateLimitHeaders((name) => headers[name.toLowerCase()]);
+export function answeredEnd(
+  { headers, answer }: Arrived,
+  service: LimitReader,
+  { sentMs: sentAtMs, wallMs }: { sentMs: number; wallMs: number },
+): CallEnd {
+  const rateLimit = service.rateLimit(headers);
   switch (answer.outcome) {
     case "quota_fault":
       return { type: "faulted", sentAtMs, rateLimit, wallMs, retryAfterMs: readRetryAfter(headers) };

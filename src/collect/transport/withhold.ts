@@ -3,7 +3,6 @@
  * journal keeps answers byte for byte, but no credential and no signature.
  */
 import { percentEncode } from "../../quotes-api/percentEncode.ts";
-import type { Credentials } from "../../quotes-api/oauth/signature.ts";
 
 /** Shorter credentials are not looked for: they could be a symbol, or part of a price. */
 const SHORTEST_WITHHELD = 8;
@@ -17,13 +16,8 @@ type Withhold = {
   text: (text: string) => string;
 };
 
-/**
- * @param credentials of the account
- * @param authorization the Authorization header of the call, whose signature is a secret as well
- */
-export function withholding(credentials: Credentials, authorization: string): Withhold {
-  const signature = /oauth_signature="([^"]*)"/.exec(authorization)?.[1] ?? "";
-  const secrets = [...Object.values(credentials), decodeURIComponent(signature)];
+/** @param secrets the account's, and those that the call was signed with */
+export function withholding(secrets: readonly string[]): Withhold {
   const forms = [...new Set(secrets.flatMap(writtenForms))]
     // The longest first, or a form that begins like another would leave its end behind.
     .sort((a, b) => b.length - a.length)

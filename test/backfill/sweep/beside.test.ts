@@ -17,6 +17,7 @@ import { fixedWindow, GOVERNOR, type Rule, slidingWindow } from "./rules.ts";
 import { symbolsCall } from "../../support/journal.ts";
 import { silentLog } from "../../support/silentLog.ts";
 import { answerXml, equityXml } from "../../support/xml.ts";
+import { REFERENCE } from "../../../src/services/reference/reference.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -84,14 +85,22 @@ async function besideCollector(rule: Rule, jobs: Job[], count: number, minutes: 
   const collector = new Collector({
     ...{ jobs, calendar: alwaysOpen, exchange: createCalendar(), clock, log: silentLog },
     ...{ run: "01940000-0000-7000-8000-000000000000", earlier: null },
-    accounts: [{ name: "default", governor: GOVERNOR, history: null, send: ask("collector") }],
+    accounts: [
+      { name: "default", service: REFERENCE, governor: GOVERNOR, history: null, send: ask("collector") },
+    ],
     onNote: (note) => void notes.push(structuredClone(note)),
   });
   collector.start();
   await time.pass(5 * MINUTE_MS);
   const begunAtMs = clock.monotonicMs();
   const options = sweepOf(count, {
-    ...{ clock, governor: { ...GOVERNOR, evenly: true }, history: null, send: ask("sweep") },
+    ...{
+      clock,
+      service: REFERENCE,
+      governor: { ...GOVERNOR, evenly: true },
+      history: null,
+      send: ask("sweep"),
+    },
     borrow: (signal) => collector.borrow("default", false, signal),
   });
   let tookMs = NaN;
@@ -171,6 +180,7 @@ test("a collector that ends leaves its budget to the sweep, which goes on with w
   };
   const options = sweepOf(60, {
     clock,
+    service: REFERENCE,
     governor: { ...GOVERNOR, evenly: true },
     history: null,
     send,
@@ -201,7 +211,7 @@ test.each(RULES.flatMap(([name, rule]) => [100, 1_000, 3_000].map((ms) => [ms, n
     }, 3_000);
     let calls = 0;
     const options = sweepOf(2_000, {
-      ...{ clock, governor: { ...GOVERNOR, evenly: true }, history: null },
+      ...{ clock, service: REFERENCE, governor: { ...GOVERNOR, evenly: true }, history: null },
       send: sender(
         clock,
         rule,

@@ -31,6 +31,7 @@ import {
   symbolsFile,
   sweepFile,
 } from "./world.ts";
+import { REFERENCE } from "../../../src/services/reference/reference.ts";
 
 test("a sweep of 500 symbols and 100 options keeps within 60 calls a minute, and stores each once", async () => {
   const world = await backfillWorld();
@@ -81,7 +82,14 @@ test("beside another program on the account that shows in no journal, neither is
   const service = await startSimulatedService(clock);
   const observe = createObserver(clock);
   const { baseUrl, credentials } = service;
-  const other = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent: "other" });
+  const other = openFetchQuotes({
+    service: REFERENCE,
+    baseUrl,
+    credentials,
+    clock,
+    observe,
+    userAgent: "other",
+  });
   const file = symbolsFile(world, contracts(150));
 
   const outcome = await sweepFile(account(world, baseUrl), file, clock);

@@ -9,6 +9,7 @@ import { contractsOf, dueJob } from "../due.ts";
 import { quotesFor } from "../world.ts";
 import { startVirtualTime, type VirtualTime } from "../virtualTime.ts";
 import { SIXTY_A_MINUTE } from "./states.ts";
+import { REFERENCE } from "../../../src/services/reference/reference.ts";
 
 const START = "2026-11-20T14:30:00Z";
 const quiet = (): void => undefined;
@@ -31,7 +32,13 @@ function dispatch(
   const tried: number[] = [];
   const results: Result[] = [];
   const dispatcher = new Dispatcher({
-    ...{ clock: time.clock, governor: SIXTY_A_MINUTE, history: null, borrowable: () => 0 },
+    ...{
+      service: REFERENCE,
+      clock: time.clock,
+      governor: SIXTY_A_MINUTE,
+      history: null,
+      borrowable: () => 0,
+    },
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     onResult: (_, result) => void results.push(result),
     send: async (planned, signal, onArrived) => {

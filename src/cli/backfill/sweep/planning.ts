@@ -5,9 +5,10 @@ import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
 import { FIRST_BATCH_SIZE } from "../../../collect/batchSize.ts";
 import { planCalls } from "../../../collect/callPlan.ts";
-import { type Answer, classifyAnswer } from "../../../quotes-api/answer.ts";
+import type { Answer } from "../../../quotes-api/answer.ts";
 import type { QuoteCall } from "../../../quotes-api/request.ts";
 import type { Archive } from "../../../run/archive.ts";
+import { answerOf } from "../../../services/registry.ts";
 
 /** The calls that a plan still needs, as they would be made; lists first. */
 export function callsOf(plan: SweepPlan, run: Pick<SweepRun, "name" | "begunAt">): QuoteCall[] {
@@ -25,7 +26,7 @@ export async function takeJournaled(
   const earlier = { calls: 0, quotes: 0 };
   if (!run.resumed) return earlier;
   for await (const { record } of answersOfRun(journalDir, run)) {
-    const answer = classifyAnswer(record);
+    const answer = answerOf(record);
     plan.take(record.request as QuoteCall, answer);
     if (answer.outcome === "quotes") earlier.calls += 1;
     earlier.quotes += quotesIn(answer);

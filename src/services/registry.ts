@@ -1,0 +1,28 @@
+/** The services that can be polled, by their names. */
+import { DEFAULT_SERVICE, type ResponseRecord } from "../journal/record.ts";
+import { cutText } from "../outsideText.ts";
+import type { Answer } from "../quotes-api/answer.ts";
+import type { QuoteCall, SavedCall } from "../quotes-api/request.ts";
+import { REFERENCE } from "./reference/reference.ts";
+import type { Service } from "./service.ts";
+
+/** The default first. */
+export const SERVICES: readonly Service[] = [REFERENCE];
+
+/** @returns null: no service of that name is known */
+export function serviceNamed(name: string = DEFAULT_SERVICE): Service | null {
+  return SERVICES.find((service) => service.name === name) ?? null;
+}
+
+/**
+ * Reads a kept answer as the service that gave it. Never throws. An answer of a service that only a newer version knows is
+ * `malformed`: it stays in the journal, and that version reads it in a rebuild.
+ */
+export function answerOf(
+  record: Pick<ResponseRecord, "service" | "request" | "status" | "headers" | "body">,
+): Answer {
+  const service = serviceNamed(record.service);
+  if (service) return service.classify(record, record.request as QuoteCall | SavedCall);
+  const detail = `this version does not know the service ${cutText(record.service ?? "", 64)}`;
+  return { outcome: "malformed", responseId: null, detail };
+}

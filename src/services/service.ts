@@ -1,0 +1,71 @@
+/**
+ * A quotes service as a value: how a call to it is written and signed, what is kept of its answers, and how these are told apart.
+ * Everything that differs from one service to another stands in such a value. Pure: no clock, no network, and no secret in it.
+ */
+import type { Answer, RawAnswer } from "../quotes-api/answer.ts";
+import type { RateLimit } from "../quotes-api/rateLimit.ts";
+import type { QuoteCall, SavedCall } from "../quotes-api/request.ts";
+
+/** Secrets of an account, by the names that the service gives them. */
+export type Credentials = Readonly<Record<string, string>>;
+
+/** A call as it goes over the wire, but for its signature. */
+export type Written = {
+  method: "GET" | "POST";
+  /** Path and query, behind the base address. */
+  target: string;
+  /** Of a POST, form-encoded; else absent. */
+  body?: string;
+  /** The media type that is asked for. */
+  accept: string;
+};
+
+/** What makes each signature another one. */
+export type Stamp = {
+  nonce: string;
+  /** Epoch seconds UTC, by the service's clock as far as it is known. */
+  timestamp: number;
+};
+
+/** A secret of an account: its name in accounts.yaml, and the variable that has it where there is one account. */
+export type CredentialName = { name: string; variable: string; title: string };
+
+export type Service = {
+  /** In accounts.yaml, variables and records of the journal. */
+  readonly name: string;
+  /** For people. */
+  readonly title: string;
+  readonly credentials: {
+    readonly all: readonly CredentialName[];
+    /** Names of those that tell one account from another, and stay an account's for good. */
+    readonly identity: readonly string[];
+    /** Names of those with which the identity is hidden from who may read it. */
+    readonly secrets: readonly string[];
+  };
+  /** Its own addresses, the first of them by default; none: the operator says where it is. */
+  readonly addresses: readonly string[];
+  /** The most calls in a window, where neither the settings nor the answers say another limit. */
+  readonly limit: { readonly calls: number; readonly windowMs: number };
+  /** Symbols in one call: to begin with, the longest list ever tried, and a list that is never too long. */
+  readonly batch: { readonly first: number; readonly most: number; readonly least: number };
+  /** The forms of calls that it answers. */
+  readonly forms: readonly QuoteCall["form"][];
+  /** Whether its signatures hold a time, so that a clock that is off has calls refused. */
+  readonly isTimed: boolean;
+
+  write(call: QuoteCall): Written;
+  /**
+   * Headers that show whose call it is.
+   *
+   * @param call with the base address and the target as `url`
+   */
+  sign(call: Written & { url: string }, credentials: Credentials, stamp: Stamp): Record<string, string>;
+  /** What must not be kept where an answer quotes it. @param signed what `sign` gave */
+  secrets(credentials: Credentials, signed: Readonly<Record<string, string>>): string[];
+  /** Headers of answers that are kept, names in lower case. */
+  readonly keptHeaders: readonly string[];
+  /** Never throws: an answer that cannot be read is `malformed`. */
+  classify(raw: RawAnswer, call: QuoteCall | SavedCall): Answer;
+  /** Never throws. @param headers names in lower case */
+  rateLimit(headers: Readonly<Record<string, string>>): RateLimit;
+};
