@@ -113,6 +113,7 @@ const MAY_IMPORT = {
     "market",
     "quotes-api",
     "journal",
+    "services",
     "accounts",
     "schedule",
     "collect",

@@ -75,6 +75,13 @@ export function microsOf(instant: Instant): bigint {
   return BigInt(date.getTime()) * 1_000n + BigInt(instant.slice(23, 26));
 }
 
+/** @param text milliseconds since 1970, whole and not below 0. @returns null: it is no such number, or beyond the year 9999 */
+export function instantOfEpochMs(text: string): Instant | null {
+  if (!/^\d{1,15}$/.test(text)) return null;
+  const iso = new Date(Number(text)).toISOString();
+  return iso.length === 24 ? `${iso.slice(0, -1)}000Z` : null;
+}
+
 export function instantFromDate(date: Date): Instant {
   return instantOf(BigInt(date.getTime()) * 1_000n);
 }

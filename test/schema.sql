@@ -253,6 +253,16 @@ create table extended_quotes (
   contract_low numeric,
   contract_size bigint,
   delta numeric,
+  open_interest bigint,
+  average_volume bigint,
+  implied_volatility numeric,
+  bid_iv numeric,
+  ask_iv numeric,
+  gamma numeric,
+  theta numeric,
+  vega numeric,
+  rho numeric,
+  greeks_at timestamp with time zone,
   constraint extended_quotes_pkey PRIMARY KEY (instrument_id, observed_at, source_id)
 );
 comment on column extended_quotes.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
@@ -274,6 +284,16 @@ comment on column extended_quotes.contract_high is 'Of an option: its highest pr
 comment on column extended_quotes.contract_low is 'Of an option: its lowest price, in dollars per share; the service does not say since when. Else NULL. Origin: contractlow of extendedquote.';
 comment on column extended_quotes.contract_size is 'Of an option: units of the underlying in one contract; else NULL. Origin: contractsize of extendedquote.';
 comment on column extended_quotes.delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
+comment on column extended_quotes.open_interest is 'Of an option: contracts that are open, mostly of the session before; NULL: not said. Origin: open_interest of tradier.';
+comment on column extended_quotes.average_volume is 'Shares traded on an average day, of an option contracts; the service does not say of which days. NULL: not said. Origin: average_volume of tradier.';
+comment on column extended_quotes.implied_volatility is 'Of an option: volatility that the service reckons from the middle of bid and ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: mid_iv of greeks of tradier.';
+comment on column extended_quotes.bid_iv is 'The same from the bid. Origin: bid_iv of greeks of tradier.';
+comment on column extended_quotes.ask_iv is 'The same from the ask. Origin: ask_iv of greeks of tradier.';
+comment on column extended_quotes.gamma is 'Of an option: change of delta when the underlying rises by 1 dollar, as the service reckons it; NULL: not said. Origin: gamma of greeks of tradier.';
+comment on column extended_quotes.theta is 'Of an option: change of its price in dollars in a day, as the service reckons it; NULL: not said. Origin: theta of greeks of tradier.';
+comment on column extended_quotes.vega is 'Of an option: change of its price in dollars when the volatility rises by 0.01, as the service reckons it; NULL: not said. Origin: vega of greeks of tradier.';
+comment on column extended_quotes.rho is 'Of an option: change of its price in dollars when the interest rate rises by 0.01, as the service reckons it; NULL: not said. Origin: rho of greeks of tradier.';
+comment on column extended_quotes.greeks_at is 'When the service reckoned volatilities and greeks, UTC; NULL: not said. Origin: updated_at of greeks of tradier.';
 comment on table extended_quotes is 'The other fields of the quotes, under the same key.';
 
 create table fills (
@@ -516,6 +536,8 @@ create table quotes (
   last numeric,
   change numeric,
   pct_change numeric,
+  quoted_at timestamp with time zone,
+  traded_at timestamp with time zone,
   constraint quotes_pkey PRIMARY KEY (instrument_id, observed_at, source_id)
 );
 comment on column quotes.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
@@ -527,6 +549,8 @@ comment on column quotes.ask is 'Ask, in dollars per share, of an option per sha
 comment on column quotes.last is 'Price of the last trade, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, and no trade. Origin: lastprice of quote or undlyquote.';
 comment on column quotes.change is 'By how much the price has changed, in dollars per share; below 0 when it fell; NULL: not sent. The service does not say since when; in all known answers since previous_close. Origin: change of quote or undlyquote.';
 comment on column quotes.pct_change is 'By how much the price has changed, in percent: 1.5 is 1.5 %; below 0 when it fell; NULL: not sent. Origin: pctchange of quote or undlyquote.';
+comment on column quotes.quoted_at is 'When bid and ask were made, as the service says it, UTC: the later of the two; NULL: not said, as by the specification''s service. Origin: bid_date and ask_date of tradier.';
+comment on column quotes.traded_at is 'When the last trade was made, as the service says it, UTC; NULL: not said, or never. Origin: trade_date of tradier.';
 comment on table quotes is 'What each answer says of an instrument''s prices. A field that could not be read is NULL too, and in dead_letters.';
 
 create table responses (

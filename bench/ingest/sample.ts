@@ -9,6 +9,7 @@ import { uuidv7 } from "../../src/journal/uuid.ts";
 import type { InstrumentQuote, Quote } from "../../src/quotes-api/document.ts";
 import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
 import { type Random, seeded } from "../governor/random.ts";
+import { NO_QUOTE } from "../../src/quotes-api/readInstrument.ts";
 
 /** Where the sample's first answer arrived: Monday 16 November 2026, 14:30 UTC, the exchange opens. */
 const FIRST_MICROS = BigInt(Date.UTC(2026, 10, 16, 14, 30)) * 1_000n;
@@ -93,7 +94,10 @@ function quote(n: number, random: Random): Quote {
     last: price(0),
     change: (random() * 4 - 2).toFixed(2),
     pctChange: (random() * 4 - 2).toFixed(4),
+    quotedAt: null,
+    tradedAt: null,
     extended: {
+      ...NO_QUOTE.extended,
       ...{
         bidSize: count(100),
         askSize: count(100),
@@ -104,7 +108,6 @@ function quote(n: number, random: Random): Quote {
       ...{ earningsPerShare: (random() * 9).toFixed(4), peRatio: (random() * 60).toFixed(4) },
       ...{ high52Week: price(2_000), low52Week: price(-400) },
       dividend: n % 3 === 0 ? null : { amount: "0.2400", exDate: "2026-11-06", yield: "1.8300" },
-      ...{ contractHigh: null, contractLow: null, contractSize: null, delta: null },
     },
   };
 }

@@ -58,6 +58,8 @@ quotes: What each answer says of an instrument's prices. A field that could not 
   last: Price of the last trade, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, and no trade. Origin: lastprice of quote or undlyquote.
   change: By how much the price has changed, in dollars per share; below 0 when it fell; NULL: not sent. The service does not say since when; in all known answers since previous_close. Origin: change of quote or undlyquote.
   pct_change: By how much the price has changed, in percent: 1.5 is 1.5 %; below 0 when it fell; NULL: not sent. Origin: pctchange of quote or undlyquote.
+  quoted_at: When bid and ask were made, as the service says it, UTC: the later of the two; NULL: not said, as by the specification's service. Origin: bid_date and ask_date of tradier.
+  traded_at: When the last trade was made, as the service says it, UTC; NULL: not said, or never. Origin: trade_date of tradier.
 extended_quotes: The other fields of the quotes, under the same key.
   as quotes: observed_at instrument_id
   as responses: source_id
@@ -77,6 +79,16 @@ extended_quotes: The other fields of the quotes, under the same key.
   contract_low: Of an option: its lowest price, in dollars per share; the service does not say since when. Else NULL. Origin: contractlow of extendedquote.
   contract_size: Of an option: units of the underlying in one contract; else NULL. Origin: contractsize of extendedquote.
   delta: Of an option: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.
+  open_interest: Of an option: contracts that are open, mostly of the session before; NULL: not said. Origin: open_interest of tradier.
+  average_volume: Shares traded on an average day, of an option contracts; the service does not say of which days. NULL: not said. Origin: average_volume of tradier.
+  implied_volatility: Of an option: volatility that the service reckons from the middle of bid and ask, a year's as a fraction: 0.2 is 20 %; NULL: not said. Origin: mid_iv of greeks of tradier.
+  bid_iv: The same from the bid. Origin: bid_iv of greeks of tradier.
+  ask_iv: The same from the ask. Origin: ask_iv of greeks of tradier.
+  gamma: Of an option: change of delta when the underlying rises by 1 dollar, as the service reckons it; NULL: not said. Origin: gamma of greeks of tradier.
+  theta: Of an option: change of its price in dollars in a day, as the service reckons it; NULL: not said. Origin: theta of greeks of tradier.
+  vega: Of an option: change of its price in dollars when the volatility rises by 0.01, as the service reckons it; NULL: not said. Origin: vega of greeks of tradier.
+  rho: Of an option: change of its price in dollars when the interest rate rises by 0.01, as the service reckons it; NULL: not said. Origin: rho of greeks of tradier.
+  greeks_at: When the service reckoned volatilities and greeks, UTC; NULL: not said. Origin: updated_at of greeks of tradier.
 dividends: A row when a dividend is first seen, or differs from the last one.
   as quotes: observed_at instrument_id
   as responses: source_id

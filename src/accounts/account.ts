@@ -38,6 +38,12 @@ export function marketOf(accounts: readonly Account[]): { simulated: boolean; ad
   return { simulated: feed?.kind === "simulated", address: feed?.kind === "account" ? feed.baseUrl : null };
 }
 
+/** Whether all quotes of an account are delayed, or none of them; null: each call says which it wants. */
+export function onlyDelayed({ service, feed }: Pick<Account, "service" | "feed">): boolean | null {
+  if (feed.kind === "simulated" || service.asksDelayed) return null;
+  return service.addresses.some(({ baseUrl, delayed }) => delayed && baseUrl === feed.baseUrl);
+}
+
 /** Several accounts as one: their calls together, in a window of the first. */
 export function inOne(accounts: readonly Account[]): Omit<Account, "name"> | null {
   const [first] = accounts;

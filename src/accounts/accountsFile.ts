@@ -174,7 +174,7 @@ async function accountsOf(file: string, text: string, settings: AccountSettings)
     };
   const accounts = read.value.accounts.map(({ name, limit, windowMs, whenUnsure, ...account }, index) => {
     const service = serviceOf(account, settings);
-    const baseUrl = account.baseUrl ?? service.addresses[0] ?? "";
+    const baseUrl = account.baseUrl ?? service.addresses[0]?.baseUrl ?? "";
     const credentials = Object.freeze(secrets[index] ?? {});
     return Object.freeze({
       name,
@@ -222,7 +222,7 @@ function lookAt(
         "name",
         `.name is that of accounts[${named}] too: each needs a name of its own, in any case`,
       );
-    const given = entry["baseUrl"] ?? service.addresses[0];
+    const given = entry["baseUrl"] ?? service.addresses[0]?.baseUrl;
     if (given === undefined)
       told(index, "baseUrl", ` has no baseUrl: ${service.title} has no address that everybody calls`);
     const url = baseUrl.safeParse(given).data;

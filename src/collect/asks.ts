@@ -7,12 +7,13 @@ import type { Wanted } from "../accounts/partition.ts";
 import type { OwnerOf } from "../accounts/shares.ts";
 import type { Instant } from "../clock.ts";
 import { instrumentName, type OptionContract } from "../market/instrument.ts";
+import { occSymbol } from "../market/occ.ts";
 import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/request.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import { byUrgency, type Urgency } from "./urgency.ts";
 
 export type DueJob = {
-  job: Pick<Job, "name" | "delayed" | "priority" | "watchlist" | "account">;
+  job: Pick<Job, "name" | "delayed" | "priority" | "watchlist" | "account" | "optionsInList">;
   slotAt: Instant;
   /** When the slot is over, epoch ms UTC: a poll not sent by then is missed. */
   deadlineMs: number;
@@ -171,7 +172,7 @@ function takenApart(due: DuePart): TakenApart {
   const calls: QuoteCall[] = [
     { form: "symbols", symbols: [...symbols], delayed },
     ...(watchlist === null ? [] : [{ form: "watchlist" as const, watchlist, delayed }]),
-    ...contracts.map((contract) => ({ form: "option" as const, contract, delayed })),
+    ...contractCalls(contracts, job),
   ];
   // A job that names a contract twice, or a chain's contract besides, wants it once.
   const all = [...new Map(calls.flatMap(subjectsOf).map((subject) => [subject.key, subject])).values()];
@@ -182,8 +183,25 @@ function takenApart(due: DuePart): TakenApart {
   return apart;
 }
 
+/** A contract without an OCC symbol is a call of its own everywhere. */
+function contractCalls(
+  contracts: readonly OptionContract[],
+  { delayed, optionsInList }: DuePart["job"],
+): QuoteCall[] {
+  return contracts.map((contract) => {
+    const symbol = optionsInList ? occSymbol(contract) : null;
+    return symbol === null
+      ? { form: "option", contract, delayed }
+      : { form: "symbols", symbols: [symbol], delayed };
+  });
+}
+
 function sameCalls(one: DuePart["job"], other: DuePart["job"]): boolean {
-  return one.delayed === other.delayed && one.watchlist === other.watchlist;
+  return (
+    one.delayed === other.delayed &&
+    one.watchlist === other.watchlist &&
+    one.optionsInList === other.optionsInList
+  );
 }
 
 type UrgentAsk = Ask & Pick<Urgency, "unseenSinceMs">;

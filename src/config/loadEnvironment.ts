@@ -191,7 +191,7 @@ function serviceOf({ QUOTES_SERVICE: name }: Environment): Service {
 
 function toFeed(values: Environment): Feed {
   const { addresses, credentials } = serviceOf(values);
-  const baseUrl = values.QUOTES_BASE_URL ?? addresses[0];
+  const baseUrl = values.QUOTES_BASE_URL ?? addresses[0]?.baseUrl;
   if (baseUrl === undefined) return Object.freeze({ kind: "simulated" });
   const secrets = credentials.all.map(({ name, variable }) => [
     name,

@@ -1,17 +1,18 @@
 /**
- * The fields of a quote, each said once: its name in our words and in JSON, its element (specification, "Resources and
- * their fields"), its type, and its column in the archive and in exports. Types, readers and the writer, the tables and
- * what goes into them, maps of CSV files and the pieces of an export are made from these lists.
+ * The fields of a quote, each said once: its name in our words and in JSON, its element where the specification's service has one
+ * ("Resources and their fields"), its type, and its column in the archive and in exports. Types, readers and the writer, the tables
+ * and what goes into them, maps of CSV files and the pieces of an export are made from these lists.
  */
 
 export type Field<
   Name extends string = string,
-  Type extends string = "decimal" | "integer",
+  Type extends string = "decimal" | "integer" | "instant",
   Column extends string = string,
 > = {
   readonly name: Name;
-  readonly element: string;
-  /** Prices and ratios are decimals, counts are integers. */
+  /** Absent: the specification's service does not say it. */
+  readonly element?: string;
+  /** Prices and ratios are decimals, counts are integers; an instant is ISO 8601 in UTC, with microseconds. */
   readonly type: Type;
   readonly column: Column;
   readonly signed?: true;
@@ -24,10 +25,10 @@ export type Field<
 
 function field<const Name extends string, const Type extends string, const Column extends string>(
   name: Name,
-  element: string,
+  element: string | null,
   rest: Omit<Field<Name, Type, Column>, "name" | "element">,
 ): Field<Name, Type, Column> {
-  return { name, element, ...rest };
+  return { name, ...(element !== null && { element }), ...rest };
 }
 
 /** Elements of `quote` and `undlyquote`; columns of `quotes`. */
@@ -37,6 +38,8 @@ export const PRICE_FIELDS = [
   field("last", "lastprice", { type: "decimal", column: "last" }),
   field("change", "change", { type: "decimal", column: "change", signed: true }),
   field("pctChange", "pctchange", { type: "decimal", column: "pct_change", signed: true }),
+  field("quotedAt", null, { type: "instant", column: "quoted_at" }),
+  field("tradedAt", null, { type: "instant", column: "traded_at" }),
 ] as const;
 
 /** Elements of `extendedquote`; columns of `extended_quotes`. */
@@ -62,6 +65,16 @@ export const EXTENDED_FIELDS = [
   field("contractLow", "contractlow", { type: "decimal", column: "contract_low", of: "option" }),
   field("contractSize", "contractsize", { type: "integer", column: "contract_size", of: "option" }),
   field("delta", "delta", { type: "decimal", column: "delta", of: "option", signed: true }),
+  field("openInterest", null, { type: "integer", column: "open_interest", of: "option" }),
+  field("averageVolume", null, { type: "integer", column: "average_volume" }),
+  field("impliedVolatility", null, { type: "decimal", column: "implied_volatility", of: "option" }),
+  field("bidIv", null, { type: "decimal", column: "bid_iv", of: "option" }),
+  field("askIv", null, { type: "decimal", column: "ask_iv", of: "option" }),
+  field("gamma", null, { type: "decimal", column: "gamma", of: "option", signed: true }),
+  field("theta", null, { type: "decimal", column: "theta", of: "option", signed: true }),
+  field("vega", null, { type: "decimal", column: "vega", of: "option", signed: true }),
+  field("rho", null, { type: "decimal", column: "rho", of: "option", signed: true }),
+  field("greeksAt", null, { type: "instant", column: "greeks_at", of: "option" }),
 ] as const;
 
 /** Elements of `dividenddata`; columns of `dividends`. The date is midnight US Eastern there, `YYYY-MM-DD` here. */
@@ -83,6 +96,13 @@ export type ExtendedField = Extended["name"];
 export type DividendField = (typeof DIVIDEND_FIELDS)[number]["name"];
 
 type NamesOf<Type extends Field["type"]> = Extract<Price | Extended, { type: Type }>["name"];
+
+/** Those that an answer of the specification's service may have. */
+export function withElement<F extends { readonly element?: string }>(
+  fields: readonly F[],
+): (F & { readonly element: string })[] {
+  return fields.filter((one): one is F & { readonly element: string } => one.element !== undefined);
+}
 
 export function fieldNames<Type extends Field["type"]>(type: Type): readonly NamesOf<Type>[] {
   return NUMBER_FIELDS.filter((one) => one.type === type).map(({ name }) => name as NamesOf<Type>);

@@ -7,6 +7,7 @@ import {
   EXTENDED_FIELDS,
   PRICE_FIELDS,
   valuesByName,
+  withElement,
   type DividendField,
   type ExtendedField,
   type PriceField,
@@ -27,6 +28,7 @@ function leaf(path: string): number {
 
 /** Places of the leaves of a `quote` or `undlyquote`; they are all those from `first` up to but not with `end`. */
 export type QuoteLeaves = {
+  /** 0: there is no element of it. */
   readonly values: Readonly<Record<PriceField | ExtendedField, number>>;
   readonly dividend: Readonly<Record<DividendField, number>>;
   readonly first: number;
@@ -40,12 +42,12 @@ function quoteLeaves(root: string): QuoteLeaves {
     fields.map(({ element }) => `${parent}/${element}`);
   // In the order of the names, which is that of an answer.
   const inOrder = [
-    ...below(root, PRICE_FIELDS),
-    ...below(extended, EXTENDED_FIELDS),
-    ...below(`${extended}/dividenddata`, DIVIDEND_FIELDS),
+    ...below(root, withElement(PRICE_FIELDS)),
+    ...below(extended, withElement(EXTENDED_FIELDS)),
+    ...below(`${extended}/dividenddata`, withElement(DIVIDEND_FIELDS)),
   ].sort();
   const places = new Map(inOrder.map((path) => [path, leaf(path)]));
-  const placesBelow = <F extends { name: string; element: string }>(parent: string, fields: readonly F[]) =>
+  const placesBelow = <F extends { name: string; element?: string }>(parent: string, fields: readonly F[]) =>
     valuesByName(fields, ({ element }) => places.get(`${parent}/${element}`) ?? 0);
   return {
     values: { ...placesBelow(root, PRICE_FIELDS), ...placesBelow(extended, EXTENDED_FIELDS) },

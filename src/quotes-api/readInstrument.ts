@@ -177,7 +177,7 @@ function readerOf(at: QuoteLeaves): ReadQuote {
   type Read = (fields: Fields, dividendOf: (fields: Fields) => DividendData | null) => Quote;
   const read = quoteWrittenOut<Read>(
     ["fields", "dividendOf"],
-    ({ name, type }) => `fields.${type}(${at.values[name]})`,
+    ({ name, type, element }) => (element === undefined ? "null" : `fields.${type}(${at.values[name]})`),
     "dividendOf(fields)",
   );
   const dividendOf = (fields: Fields): DividendData | null => readDividend(fields, at.dividend);

@@ -6,7 +6,7 @@
 import { remembered } from "../remembered.ts";
 import { XMLBuilder } from "fast-xml-parser";
 import type { DividendData, ExtendedQuote, InstrumentQuote, Quote, QuoteDocument } from "./document.ts";
-import { EXTENDED_FIELDS, PRICE_FIELDS } from "./fields.ts";
+import { EXTENDED_FIELDS, PRICE_FIELDS, withElement } from "./fields.ts";
 import { Temporal } from "temporal-polyfill";
 
 /** Element names to text, or to elements; `""` becomes an empty element. */
@@ -144,8 +144,14 @@ function instrument({ instrument: named }: InstrumentQuote): Element {
 }
 
 /** In the order of their names, as in an answer. */
-const PRICES = inNameOrder([...PRICE_FIELDS, { name: "extended", element: "extendedquote" } as const]);
-const EXTENDED = inNameOrder([...EXTENDED_FIELDS, { name: "dividend", element: "dividenddata" } as const]);
+const PRICES = inNameOrder([
+  ...withElement(PRICE_FIELDS),
+  { name: "extended", element: "extendedquote" } as const,
+]);
+const EXTENDED = inNameOrder([
+  ...withElement(EXTENDED_FIELDS),
+  { name: "dividend", element: "dividenddata" } as const,
+]);
 
 function inNameOrder<F extends { readonly element: string }>(fields: readonly F[]): F[] {
   return fields.toSorted((a, b) => (a.element < b.element ? -1 : 1));

@@ -14,10 +14,12 @@ import { NUMBER_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
 import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
 
 /** Fields of `quotes` itself; the others are of `extended_quotes`. */
-const PRICES = new Set<CsvField>(PRICE_FIELDS.map(({ name }) => name));
+const PRICES: ReadonlySet<string> = new Set(PRICE_FIELDS.map(({ name }) => name));
 
 /** What may be below zero; any other field is a slip then, or stands for "no value", which the map can say. */
-const SIGNED = new Set<CsvField>(NUMBER_FIELDS.filter(({ signed }) => signed).map(({ name }) => name));
+const SIGNED: ReadonlySet<string> = new Set(
+  NUMBER_FIELDS.filter(({ signed }) => signed).map(({ name }) => name),
+);
 
 type QuoteCall = Pick<CsvCall, "columns" | "constants" | "decimal" | "scale" | "wholePart">;
 

@@ -132,10 +132,10 @@ function instrumentOf(row: PieceRow): RestoredInstrument {
 }
 
 function unitOf(row: PieceRow, odd: string[]): QuoteUnit {
-  const valueOf = (field: Field): string | null => numberOf(row, field, odd);
+  const value = (field: Field): string | null => valueOf(row, field, odd);
   const quote = {
-    ...valuesByName(PRICE_FIELDS, valueOf),
-    extended: { ...NO_QUOTE.extended, ...valuesByName(EXTENDED_FIELDS, valueOf) },
+    ...valuesByName(PRICE_FIELDS, value),
+    extended: { ...NO_QUOTE.extended, ...valuesByName(EXTENDED_FIELDS, value) },
   };
   const extended = given(row, "extended", isFlag) === "true";
   return {
@@ -155,8 +155,8 @@ function dividendOf(row: PieceRow, odd: string[]): RestoredDividend {
     instrument: identityOf(row),
     source: recordSource(row, "source_kind", "source_name"),
     exDate: maybe(row, "ex_date", isDateText),
-    amount: numberOf(row, { column: "amount", type: "decimal" }, odd),
-    yield: numberOf(row, { column: "yield", type: "decimal" }, odd),
+    amount: valueOf(row, { column: "amount", type: "decimal" }, odd),
+    yield: valueOf(row, { column: "yield", type: "decimal" }, odd),
   };
 }
 
@@ -173,17 +173,20 @@ function maybe(row: PieceRow, name: string, is: (text: string) => boolean): stri
 }
 
 /** A value; null with what is wrong in `odd` where no archive holds it: archives of older releases held more. */
-function numberOf(
+function valueOf(
   row: PieceRow,
   { column, type }: Pick<Field, "column" | "type">,
   odd: string[],
 ): string | null {
   const text = row[column] ?? null;
   if (text === null) return null;
-  const value = type === "decimal" ? heldNumber(text) : isInteger(2n ** 63n)(text) ? text : null;
+  const value = type === "decimal" ? heldNumber(text) : HOLDS[type](text) ? text : null;
   if (value === null) odd.push(`${column} is ${shown(text)}`);
   return value;
 }
+
+/** What a column of each type holds. */
+const HOLDS = { integer: isInteger(2n ** 63n), instant: isTime } as const;
 
 /** A number as `numeric` writes it, as far as an archive holds it. */
 function heldNumber(text: string): string | null {

@@ -16,7 +16,7 @@ function kinds(): Uint8Array {
   kinds.fill(GROUP.instrument, LEAF.description, LEAF.symbol + 1);
   kinds.fill(GROUP.underlying, LEAF.underlyingDescription, LEAF.underlyingSymbol + 1);
   for (const { values } of [LEAF.quote, LEAF.underlyingQuote])
-    for (const name of fieldNames("integer")) kinds[values[name]] = INTEGER;
+    for (const name of fieldNames("integer")) if (values[name] > 0) kinds[values[name]] = INTEGER;
   const ofDividend = (group: number, { dividend }: QuoteLeaves): void =>
     Object.values(dividend).forEach((leaf) => (kinds[leaf] = group));
   ofDividend(GROUP.dividend, LEAF.quote);

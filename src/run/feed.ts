@@ -5,7 +5,7 @@ import type { FetchOptions, FetchQuotes, OpenFetchQuotes } from "../collect/fetc
 import type { Account } from "../accounts/account.ts";
 import type { Clock, Instant } from "../clock.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
-import type { RecordSource } from "../journal/record.ts";
+import { DEFAULT_SERVICE, type RecordSource } from "../journal/record.ts";
 import { type Calendar, alwaysOpen, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { RawAnswer } from "../quotes-api/answer.ts";
@@ -13,6 +13,7 @@ import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import { readTextFile, replaceFile } from "../plainFiles.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
 import type { ServiceLog } from "../serve/quoteService.ts";
+import type { Service } from "../services/service.ts";
 import { VERSION } from "./version.ts";
 
 export type OpenFeed = {
@@ -65,10 +66,10 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
       simulated: false,
       ...opened,
       sourceOf: ({ status, headers }) => {
-        const source = sourceOf(headers);
+        const source = sourceOf(headers, account.service);
         // A refusal does not say it, and may be that of something before the service.
         if (status !== 200) return last ?? source;
-        const kind = source === ACCOUNT ? "account" : "simulated";
+        const kind = source.kind === "account" ? "account" : "simulated";
         if (kind !== newest) void keepSource(known, { baseUrl, kind });
         newest = kind;
         last = source;
@@ -123,7 +124,11 @@ function neverSetBack(clock: Clock): Clock {
 }
 
 const SIMULATED: RecordSource = { kind: "simulated", name: "simulated" };
-const ACCOUNT: RecordSource = { kind: "account", name: "account" };
+/** Rows of the specification's service are those of `account`, as they were before there were others. */
+const accountSource = ({ name }: Service): RecordSource => ({
+  kind: "account",
+  name: name === DEFAULT_SERVICE ? "account" : name,
+});
 
 /** Real prices of another time, played by a `serve --source archive`: kept under the time they came again. */
 const PLAYED: RecordSource = { kind: "simulated", name: "archive" };
@@ -132,9 +137,9 @@ const PLAYED: RecordSource = { kind: "simulated", name: "archive" };
  * A configured service that says it is a simulated market is one: its rows are never taken for real ones. Nor are those
  * of an archive that is played: the prices were real once, but not at the time they are kept under.
  */
-function sourceOf(headers: Readonly<Record<string, string>>): RecordSource {
+function sourceOf(headers: Readonly<Record<string, string>>, service: Service): RecordSource {
   const source = headers["x-quotekeeper-source"];
-  return source === undefined ? ACCOUNT : source === "archive" ? PLAYED : SIMULATED;
+  return source === undefined ? accountSource(service) : source === "archive" ? PLAYED : SIMULATED;
 }
 
 /** Credentials that nobody else has, for a service that lives as long as this process. */

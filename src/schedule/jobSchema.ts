@@ -152,6 +152,8 @@ export type Job = {
   /** Absolute; null when the symbols stand in the job file. */
   symbolsFile: string | null;
   watchlist: string | null;
+  /** Whether its contracts are asked for in lists, by their OCC symbols; absent: each is a call of its own. */
+  optionsInList?: true;
   options: readonly OptionContract[];
   chains: NonNullable<JobFile["chains"]>;
 };

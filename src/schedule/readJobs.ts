@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { ACCOUNTS_FILES, plainName } from "../config/environment.ts";
 import { alternatives } from "../config/wording.ts";
-import type { Account, AccountSettings } from "../accounts/account.ts";
+import { type Account, type AccountSettings, onlyDelayed } from "../accounts/account.ts";
 import { readAccounts } from "../accounts/accountsFile.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
@@ -48,7 +48,8 @@ export async function readJobs(dir: string, settings: AccountSettings | null = n
     : { names: [], accounts: [], problems: [], others: [] };
   const report: JobsReport = { ...found, jobs: [], calendar: [], neverDue: [] };
   const bounds = { below: [dir], own: settings?.ownFiles ?? [], outside: OUTSIDE };
-  const known: Known = { names: new Map(), accounts, lines: new Map(), bounds };
+  const market = found.accounts[0] ?? settings;
+  const known: Known = { names: new Map(), accounts, lines: new Map(), bounds, market };
   for (const name of await yamlNames(dir)) {
     const file = join(dir, name);
     const text = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
@@ -139,6 +140,8 @@ type Known = {
   lines: Map<Job, number>;
   /** Where lists of symbols may lie. */
   bounds: Bounds;
+  /** What is polled; null: the caller does not ask for it. */
+  market: Pick<Account, "service" | "feed"> | null;
 };
 
 /** What of a wrong file is checked all the same. */
@@ -169,6 +172,7 @@ async function readJob(
     const expected = report.accounts.length > 0 ? `: expected ${alternatives(known.accounts)}` : "";
     told("account", `account is ${account}, and there is none of that name${expected}`);
   }
+  if (read.ok && known.market) lacksOf(read.value, known.market, told);
   const listed =
     symbolsFile === undefined
       ? null
@@ -177,9 +181,32 @@ async function readJob(
   report.problems.push(...inOrder(problems), ...(listed?.problems ?? []));
   const symbols = listed ? listed.symbols : read.ok ? [...new Set(read.value.symbols ?? [])] : null;
   if (!read.ok || problems.length > 0 || symbols === null) return;
-  const job = toJob(read.value, file, symbols);
+  const job = asPolled(toJob(read.value, file, symbols), known.market);
   known.lines.set(job, read.lineOf(["schedule"]));
   report.jobs.push(job);
+}
+
+/** Notifies of what a job asks that its service does not have. */
+function lacksOf(
+  { watchlist, delayed }: JobFile,
+  market: Pick<Account, "service" | "feed">,
+  told: (option: string, message: string) => void,
+): void {
+  const { title, forms } = market.service;
+  if (watchlist !== undefined && !forms.includes("watchlist"))
+    told("watchlist", `watchlist: ${title} has no watchlists, name the symbols`);
+  if (delayed && onlyDelayed(market) === false)
+    told("delayed", `delayed is true: ${title} has no delayed quotes at this address`);
+}
+
+/** A job as its service takes it. */
+function asPolled(job: Job, market: Known["market"]): Job {
+  if (market === null) return job;
+  return {
+    ...job,
+    delayed: onlyDelayed(market) ?? job.delayed,
+    ...(market.service.optionsInList && { optionsInList: true }),
+  };
 }
 
 /** For the message about a schedule that misses them. */

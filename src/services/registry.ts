@@ -5,9 +5,10 @@ import type { Answer } from "../quotes-api/answer.ts";
 import type { QuoteCall, SavedCall } from "../quotes-api/request.ts";
 import { REFERENCE } from "./reference/reference.ts";
 import type { Service } from "./service.ts";
+import { TRADIER } from "./tradier/tradier.ts";
 
 /** The default first. */
-export const SERVICES: readonly Service[] = [REFERENCE];
+export const SERVICES: readonly Service[] = [REFERENCE, TRADIER];
 
 /** @returns null: no service of that name is known */
 export function serviceNamed(name: string = DEFAULT_SERVICE): Service | null {

@@ -42,14 +42,18 @@ export type Service = {
     /** Names of those with which the identity is hidden from who may read it. */
     readonly secrets: readonly string[];
   };
-  /** Its own addresses, the first of them by default; none: the operator says where it is. */
-  readonly addresses: readonly string[];
+  /** Its own addresses, the first of them by default; none: the operator says where it is. `delayed`: its quotes are, whatever is asked for. */
+  readonly addresses: readonly { readonly baseUrl: string; readonly delayed: boolean }[];
   /** The most calls in a window, where neither the settings nor the answers say another limit. */
   readonly limit: { readonly calls: number; readonly windowMs: number };
   /** Symbols in one call: to begin with, the longest list ever tried, and a list that is never too long. */
   readonly batch: { readonly first: number; readonly most: number; readonly least: number };
   /** The forms of calls that it answers. */
   readonly forms: readonly QuoteCall["form"][];
+  /** Whether a list of symbols may hold OCC symbols of contracts. */
+  readonly optionsInList: boolean;
+  /** Whether each call says if it wants delayed quotes. Where it does not, the address tells which there are. */
+  readonly asksDelayed: boolean;
   /** Whether its signatures hold a time, so that a clock that is off has calls refused. */
   readonly isTimed: boolean;
 

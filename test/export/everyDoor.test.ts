@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
-import { EXTENDED_FIELDS, PRICE_FIELDS } from "../../src/quotes-api/fields.ts";
+import { EXTENDED_FIELDS, PRICE_FIELDS, withElement } from "../../src/quotes-api/fields.ts";
 import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, handOnDatabases } from "../support/database.ts";
@@ -83,8 +83,8 @@ async function archive(): Promise<{ pool: pg.Pool; env: Env }> {
 function filesOf(texts: readonly string[]): { xml: string; csv: string; map: string } {
   const dir = tempDir();
   mkdirSync(join(dir, "xml"));
-  const fieldsOf = (fields: readonly { element: string }[], text: string) =>
-    Object.fromEntries(fields.map(({ element }) => [element, text]));
+  const fieldsOf = (fields: readonly { element?: string }[], text: string) =>
+    Object.fromEntries(withElement(fields).map(({ element }) => [element, text]));
   const dividend = (text: string) => ({ amt: text, exdate: "2026-02-02T00:00:00-05:00", yield: text });
   const items = texts.flatMap((text, place) => [
     equityXml(`S${place}`, {

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { type Account, accountKey } from "../account.ts";
 import type { FilesDigest } from "./leaseStore.ts";
+import { DEFAULT_SERVICE } from "../../journal/record.ts";
 
 /** It, and the accounts that share the jobs. */
 export type FilesSaid = { digest: string; files: FilesDigest; accounts: readonly { name: string }[] };
@@ -18,7 +19,11 @@ export function filesSaid({
 }): FilesSaid {
   const files: FilesDigest = {
     jobs: byName(jobs, (job) => ({ ...job, file: null, symbolsFile: null })),
-    accounts: byName(accounts, (account) => ({ ...account, feed: accountKey(account) })),
+    accounts: byName(accounts, (account) => ({
+      ...account,
+      service: account.service.name === DEFAULT_SERVICE ? undefined : account.service.name,
+      feed: accountKey(account),
+    })),
     calendar: digestOf(calendar),
   };
   return { digest: digestOf(files), files, accounts: accounts.map(({ name }) => ({ name })) };

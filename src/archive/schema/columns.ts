@@ -23,6 +23,7 @@ export const transactionText = customType<{ data: string; driverData: string }>(
 const columnOf = {
   decimal: (name: string) => numeric(name),
   integer: (name: string) => bigintText(name),
+  instant,
 };
 
 /** A column for each field of a quote. */

@@ -107,6 +107,8 @@ export function pricesOf(price: {
     change: centsText(change),
     last: centsText(price.last),
     pctChange: decimalText((100 * change) / price.previousClose, 2),
+    quotedAt: null,
+    tradedAt: null,
   };
 }
 

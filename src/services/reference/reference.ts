@@ -26,6 +26,8 @@ export const REFERENCE: Service = {
   // The longest list reported to work has 325 symbols (field notes, "Requests").
   batch: { first: 100, most: 325, least: 8 },
   forms: ["symbols", "watchlist", "option"],
+  optionsInList: false,
+  asksDelayed: true,
   isTimed: true,
   write: (call) => ({ method: "GET", target: requestTarget(call), accept: "application/xml" }),
   sign: ({ method, url }, secrets, stamp) => ({

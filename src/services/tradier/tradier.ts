@@ -1,0 +1,45 @@
+/**
+ * Tradier's brokerage API, version 1: market data by a lasting token, as JSON (documentation.tradier.com). Tried against recorded
+ * answers and a fake of it alone.
+ */
+import { classifyTradier } from "./answer.ts";
+import { readTradierLimit } from "./limit.ts";
+import { writeTradier } from "./request.ts";
+import type { Service } from "../service.ts";
+
+export const TRADIER: Service = {
+  name: "tradier",
+  title: "Tradier",
+  credentials: {
+    all: [{ name: "accessToken", variable: "QUOTES_ACCESS_TOKEN", title: "access token" }],
+    identity: ["accessToken"],
+    secrets: ["accessToken"],
+  },
+  addresses: [
+    { baseUrl: "https://api.tradier.com", delayed: false },
+    // It says nothing of it, and its quotes are 15 minutes old (recorded in June 2024).
+    { baseUrl: "https://sandbox.tradier.com", delayed: true },
+  ],
+  // Of market data in production; the sandbox allows 60 (documentation, "Rate limiting").
+  limit: { calls: 120, windowMs: 60_000 },
+  batch: { first: 100, most: 400, least: 8 },
+  forms: ["symbols", "option"],
+  optionsInList: true,
+  asksDelayed: false,
+  isTimed: false,
+  write: writeTradier,
+  sign: (_, { accessToken = "" }) => ({ authorization: `Bearer ${accessToken}` }),
+  secrets: ({ accessToken = "" }) => [accessToken],
+  keptHeaders: [
+    "content-type",
+    "content-encoding",
+    "date",
+    "retry-after",
+    "x-ratelimit-allowed",
+    "x-ratelimit-used",
+    "x-ratelimit-available",
+    "x-ratelimit-expiry",
+  ],
+  classify: classifyTradier,
+  rateLimit: readTradierLimit,
+};
