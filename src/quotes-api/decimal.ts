@@ -117,16 +117,21 @@ const [ZERO, NINE, MINUS, POINT] = [0x30, 0x39, 0x2d, 0x2e];
  */
 function isOrdinary(text: string): boolean {
   const { length } = text;
-  if (length > HELD_DIGITS.whole) return false;
   const first = text.charCodeAt(0) === MINUS ? 1 : 0;
-  let points = 0;
+  let point = -1;
   for (let at = first; at < length; at++) {
     const code = text.charCodeAt(at);
     if (code >= ZERO && code <= NINE) continue;
-    if (code !== POINT || at === first || points > 0) return false;
-    points += 1;
+    if (code !== POINT || at === first || point >= 0) return false;
+    point = at;
   }
-  return length > first;
+  const whole = (point < 0 ? length : point) - first;
+  return whole > 0 && whole <= HELD_DIGITS.whole && (point < 0 || length - point - 1 <= HELD_DIGITS.fraction);
+}
+
+/** Whether the number is 0, however that is written without an exponent. */
+export function isZero(text: string): boolean {
+  return text.charCodeAt(0) === ZERO && /^0+(?:\.0*)?$/.test(text);
 }
 
 /** So many digits certainly fit into 64 bits. */

@@ -5,7 +5,7 @@ import { type InstrumentKey, option, security } from "../../market/instrument.ts
 import { parseOccSymbol } from "../../market/occ.ts";
 import { withRoot } from "../../market/root.ts";
 import { cutText } from "../../outsideText.ts";
-import { canonicalDecimal, type Read, readDecimal, readInteger } from "../../quotes-api/decimal.ts";
+import { canonicalDecimal, isZero, type Read, readDecimal, readInteger } from "../../quotes-api/decimal.ts";
 import type { InstrumentQuote, Quote } from "../../quotes-api/document.ts";
 import { refused } from "../../quotes-api/strictXml.ts";
 import { type OddField } from "../../quotes-api/leafValues.ts";
@@ -15,13 +15,13 @@ import type { QuoteCall, SavedCall } from "../../quotes-api/request.ts";
 import { type Json, JsonObject } from "../plainJson.ts";
 
 /** Assumed: a bid or an ask of 0 says that there is none, beside a size of 0 or not. */
-const NO_PRICE = "0";
+const NO_PRICE = isZero;
 
 /** Assumed: a yearly high or low of 0 says that there is none: every option has it. */
-const NO_EXTREME = "0";
+const NO_EXTREME = isZero;
 
 /** Assumed: a volatility of 0 could not be reckoned: recorded beside a `smv_vol` that is none. */
-const NO_VOLATILITY = "0";
+const NO_VOLATILITY = isZero;
 
 /** Assumed: an average volume of 0 says that there is none: every option has it. */
 const NO_AVERAGE = "0";
@@ -142,10 +142,10 @@ class JsonFields {
     return this.#read(key, readDecimal);
   }
 
-  /** The same, null where the number is what stands for "nothing". */
-  decimalBut(key: string, nothing: string): string | null {
+  /** The same, null where the number stands for "nothing". */
+  decimalBut(key: string, isNothing: (number: string) => boolean): string | null {
     const value = this.decimal(key);
-    return value !== null && canonicalDecimal(value) === nothing ? null : value;
+    return value !== null && isNothing(value) ? null : value;
   }
 
   integer(key: string): string | null {

@@ -1,0 +1,210 @@
+/** Tradier's answers as they were recorded, in their shape and with values of our own, and its faults. */
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import type { Answer } from "../../src/quotes-api/answer.ts";
+import type { QuoteCall } from "../../src/quotes-api/request.ts";
+import { TRADIER } from "../../src/services/tradier/tradier.ts";
+import { rowsOf } from "../../src/read/answerToRows.ts";
+import type { ResponseRecord } from "../../src/journal/record.ts";
+
+const CASES = fileURLToPath(new URL("tradier/", import.meta.url));
+const CALL: QuoteCall = { form: "symbols", symbols: ["ACME"], delayed: false };
+
+function classify(body: string | Uint8Array, status = 200, headers: Record<string, string> = {}): Answer {
+  return TRADIER.classify({ status, headers, body: Buffer.from(body) }, CALL);
+}
+
+describe("recorded shapes", () => {
+  test.each(readdirSync(CASES).filter((name) => statSync(join(CASES, name)).isDirectory()))(
+    "%s is read into the quotes beside it",
+    (name) => {
+      const body = readFileSync(join(CASES, name, "response.json"));
+      const expected = join(CASES, name, "quotes.json");
+
+      const answer = classify(body);
+
+      const items = answer.outcome === "quotes" ? answer.document.items : answer.detail;
+      const read = Array.isArray(items) ? items.map(({ fragment: _, ...item }) => item) : items;
+      if (process.env["WRITE_CASES"]) writeFileSync(expected, `${JSON.stringify(read, null, 2)}\n`);
+      expect(read).toEqual(JSON.parse(readFileSync(expected, "utf8")));
+    },
+  );
+});
+
+const fault = (words: string, code: string): string =>
+  JSON.stringify({ fault: { faultstring: words, detail: { errorcode: code } } });
+
+test.each([
+  [
+    "an expired token that comes with 500",
+    500,
+    fault("Access Token expired", "keymanagement.service.access_token_expired"),
+    "unauthorized",
+  ],
+  [
+    "an invalid token",
+    401,
+    fault("Invalid Access Token", "keymanagement.service.invalid_access_token"),
+    "unauthorized",
+  ],
+  [
+    "a token of the other environment",
+    401,
+    fault(
+      "Invalid API call as no apiproduct match found",
+      "keymanagement.service.InvalidAPICallAsNoApiProductMatchFound",
+    ),
+    "unauthorized",
+  ],
+  [
+    "a quota fault with 429",
+    429,
+    fault("Rate limit quota violation", "policies.ratelimit.QuotaViolation"),
+    "quota_fault",
+  ],
+  [
+    "a quota fault with 500",
+    500,
+    fault("Rate limit quota violation", "policies.ratelimit.QuotaViolation"),
+    "quota_fault",
+  ],
+  [
+    "a quota fault with 403",
+    403,
+    fault("Rate limit quota violation", "policies.ratelimit.QuotaViolation"),
+    "quota_fault",
+  ],
+  [
+    "a transient fault with 400",
+    400,
+    fault("Datastore Error", "steps.servicecallout.ExecutionFailed"),
+    "server_error",
+  ],
+  [
+    "a gateway's fault as XML",
+    504,
+    "<fault><faultstring>Gateway Timeout</faultstring><detail><errorcode>messaging.adaptors.http.flow.GatewayTimeout</errorcode></detail></fault>",
+    "server_error",
+  ],
+  ["429 without a body", 429, "", "quota_fault"],
+  ["401 without a body", 401, "", "unauthorized"],
+  ["414 without a body", 414, "", "too_long"],
+  ["413 without a body", 413, "", "too_long"],
+  ["503 without a body", 503, "", "server_error"],
+  ["400 with a sentence", 400, "Invalid parameter, symbols: cannot be null.", "refused"],
+  ["a redirect", 302, "", "refused"],
+  ["a fault of another kind with 200", 200, fault("Something", "other.kind"), "refused"],
+  ["an HTML page with 200", 200, "<!DOCTYPE html><html><body>Maintenance</body></html>", "malformed"],
+  ["an empty answer with 200", 200, "", "malformed"],
+  ["half of an answer", 200, '{"quotes":{"quote":[{"symbol":"ACME"', "malformed"],
+  ["a document of something else", 200, '{"history":null}', "malformed"],
+  ["a list in place of a document", 200, "[]", "malformed"],
+  ["a compressed answer that nobody asked for", 200, '{"quotes":null}', "malformed"],
+] as const)("%s is told by its body first and its status second", (name, status, body, outcome) => {
+  const headers: Record<string, string> = name.startsWith("a compressed")
+    ? { "content-encoding": "gzip" }
+    : {};
+
+  expect(classify(body, status, headers)).toMatchObject({ outcome, detail: expect.stringMatching(/\w/) });
+});
+
+test("a quote of a list that is no object costs itself alone", () => {
+  const answer = classify('{"quotes":{"quote":["ACME",{"symbol":"BETA","type":"etf","last":1.5}]}}');
+
+  expect(answer).toMatchObject({
+    outcome: "quotes",
+    document: {
+      items: [{ ok: false }, { ok: true, item: { instrument: { symbol: "BETA", securityType: "ETF" } } }],
+    },
+  });
+});
+
+test("a list is asked for by GET, and by POST when the address would be long", () => {
+  const short = TRADIER.write({
+    form: "symbols",
+    symbols: ["ACME", "BRK.B", "ACME261218P00095000"],
+    delayed: false,
+  });
+  const symbols = Array.from({ length: 300 }, (_, place) => `SYM${place}`);
+  const long = TRADIER.write({ form: "symbols", symbols, delayed: false });
+
+  expect(short).toEqual({
+    method: "GET",
+    target: "/v1/markets/quotes?symbols=ACME%2CBRK.B%2CACME261218P00095000&greeks=true",
+    accept: "application/json",
+  });
+  expect(long).toEqual({
+    method: "POST",
+    target: "/v1/markets/quotes",
+    body: `symbols=${symbols.join("%2C")}&greeks=true`,
+    accept: "application/json",
+  });
+});
+
+test("a contract is asked for by its OCC symbol, with its own root", () => {
+  const contract = {
+    underlying: "SPX",
+    root: "SPXW",
+    expiration: "2026-12-18",
+    optionType: "PUT",
+    strike: "5000",
+  } as const;
+
+  expect(TRADIER.write({ form: "option", contract, delayed: false }).target).toBe(
+    "/v1/markets/quotes?symbols=SPXW261218P05000000&greeks=true",
+  );
+});
+
+test("the end of the window is believed, in seconds, and no count", () => {
+  const headers = {
+    "x-ratelimit-allowed": "200",
+    "x-ratelimit-used": "3",
+    "x-ratelimit-available": "197",
+    "x-ratelimit-expiry": "1795802460000",
+  };
+
+  expect(TRADIER.rateLimit(headers)).toEqual({
+    used: null,
+    remaining: null,
+    limit: null,
+    expire: 1_795_802_460,
+  });
+  expect(TRADIER.rateLimit({ "x-ratelimit-expiry": "1795802460" }).expire).toBeNull();
+});
+
+test("rows of an answer have the volatilities, the greeks and the times, and a journal's record names the service", () => {
+  const body = readFileSync(join(CASES, "stock-and-put", "response.json"));
+  const call: QuoteCall = { form: "symbols", symbols: ["ACME", "ACME261218P00095000"], delayed: true };
+  const record: ResponseRecord = {
+    kind: "response",
+    service: "tradier",
+    requestId: "01940000-0000-7000-8000-000000000000",
+    requestedAt: "2026-11-27T18:15:00.000000Z",
+    observedAt: "2026-11-27T18:15:01.000000Z",
+    source: { kind: "account", name: "tradier" },
+    jobs: [],
+    slotAt: null,
+    request: call,
+    status: 200,
+    headers: {},
+    body,
+  };
+
+  const { units, deadLetters } = rowsOf(record, { segment: "segment", offset: 0 });
+  const ofNoService = rowsOf({ ...record, service: "later" }, { segment: "segment", offset: 0 });
+
+  expect(deadLetters).toEqual([]);
+  expect(
+    units.map(({ instrument, delayed, quote }) => [instrument.symbol, instrument.strike, delayed, quote.bid]),
+  ).toEqual([
+    ["ACME", null, true, "101.24"],
+    ["ACME", "95", true, null],
+  ]);
+  expect(units[1]?.quote.extended).toMatchObject({ openInterest: "873", gamma: "0.04111873320015554" });
+  expect(ofNoService.units).toEqual([]);
+  expect(ofNoService.deadLetters).toMatchObject([
+    { reason: "malformed", detail: expect.stringContaining("later") },
+  ]);
+});
