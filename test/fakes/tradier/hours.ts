@@ -1,4 +1,7 @@
-/** Of which instant the prices of an answer are: the simulated market never closes, and Tradier's quotes stand still when the exchange has. */
+/**
+ * Of which instant the prices of an answer are. The simulated market never closes; Tradier's quotes stand still when the
+ * exchange has closed.
+ */
 import { addDays, exchangeDate } from "../../../src/market/calendar/dates.ts";
 import type { Calendar, TradingSession } from "../../../src/market/calendar/tradingCalendar.ts";
 
