@@ -1,0 +1,179 @@
+/**
+ * One quote as Tradier writes it, from the simulated market's. Names, their order and what stands for nothing are those of
+ * recorded answers (OpenBB's cassettes of 2024; the documentation's sample of 2019 for a contract that never traded).
+ */
+import type { InstrumentQuote } from "../../../src/quotes-api/document.ts";
+import { chance, fork, seedOf } from "../../../src/serve/simulated/hash.ts";
+import type { Moment } from "./hours.ts";
+import type { Contract, Underlying } from "./listing.ts";
+import { number, twoDecimals, type Value } from "./wire.ts";
+
+/**
+ * How a contract trades. never: it never did. quiet: not in this session. odd: in this session, but only in ways that set no
+ * prices, so that open, high and low are null beside a volume. usual: what is left.
+ */
+export type Trading = "never" | "quiet" | "odd" | "usual";
+
+const DAY_MS = 86_400_000;
+
+/** The simulated market's steps of stocks, and the blocks at whose beginning contracts trade. */
+const STEP_MS = 5_000;
+const BLOCK_MS = 300_000;
+
+/** Contracts that change hands in a session in ways that set no prices. */
+const ODD_VOLUME = 25;
+
+const EXCHANGES = ["A", "B", "C", "K", "N", "P", "Q", "W", "X", "Z"] as const;
+
+type Quote = InstrumentQuote["quote"];
+
+/**
+ * A stock, fund or index. Sizes are in hundreds (documentation.tradier.com, quotes): the simulated market's are taken for
+ * such.
+ *
+ * @param quotes of two instants: bid and ask go on when trading is over
+ */
+export function writtenStock(
+  { symbol, company, type, roots }: Underlying,
+  { traded, book }: { traded: Quote; book: Quote },
+  moment: Moment,
+): Value {
+  const seed = seedOf(symbol);
+  return {
+    symbol,
+    description: type === "index" ? `${symbol} Index` : company.description,
+    exch: company.exchange === "NSD" ? "Q" : "N",
+    type,
+    ...tradesOf(traded, moment, "usual"),
+    bid: number(book.bid),
+    ask: number(book.ask),
+    ...changeOf(traded, "usual"),
+    average_volume: number(company.averageVolume),
+    last_volume: number(1 + Math.floor(400 * chance(seed, 1) ** 3)),
+    trade_date: number(before(moment.tradedAt, STEP_MS, fork(seed, 2))),
+    prevclose: number(traded.extended.previousClose),
+    week_52_high: number(traded.extended.high52Week),
+    week_52_low: number(traded.extended.low52Week),
+    ...bookOf(book, moment.quotedAt, seed),
+    root_symbols: roots.join(","),
+  };
+}
+
+/** Sizes of options are in contracts. Week highs and lows are 0.0 on every option, and the average volume is 0. */
+export function writtenOption(written: {
+  contract: Contract;
+  quote: InstrumentQuote;
+  moment: Moment;
+  trading: Trading;
+  /** undefined: not asked for. Assumed: then the member is missing. */
+  greeks: Value | undefined;
+}): Value {
+  const { contract, moment, trading, greeks } = written;
+  const { quote } = written.quote;
+  const { root, date, type } = contract.expiration;
+  const seed = seedOf(contract.symbol);
+  return {
+    symbol: contract.symbol,
+    description: descriptionOf(contract),
+    exch: "Z",
+    type: "option",
+    ...tradesOf(quote, moment, trading),
+    bid: number(quote.bid),
+    ask: number(quote.ask),
+    underlying: contract.underlying.symbol,
+    strike: priceOfStrike(contract.strike),
+    greeks,
+    ...changeOf(quote, trading),
+    average_volume: number(0),
+    last_volume: number(trading === "never" ? 0 : 1 + Math.floor(50 * chance(seed, 1) ** 3)),
+    trade_date: number(tradeDate(moment, trading, seed)),
+    prevclose: number(trading === "never" ? null : quote.extended.previousClose),
+    week_52_high: number("0.0"),
+    week_52_low: number("0.0"),
+    ...bookOf(quote, moment.tradedAt, seed),
+    open_interest: number(openInterest(moment.tradedAt, seed)),
+    contract_size: number(100),
+    expiration_date: date,
+    expiration_type: type,
+    option_type: contract.optionType === "CALL" ? "call" : "put",
+    root_symbol: root,
+  };
+}
+
+/** From the last price to the close; a change is written as `0.00`. */
+function tradesOf(
+  { last, change, extended }: Quote,
+  moment: Moment,
+  trading: Trading,
+): Record<string, Value> {
+  const isPriced = trading === "usual" && moment.state !== "before";
+  const price = (text: string | null) => (isPriced ? number(text) : null);
+  const atRest = trading === "never" ? null : extended.previousClose;
+  const oddVolume = trading === "odd" && moment.state !== "before" ? ODD_VOLUME : 0;
+  return {
+    last: number(trading === "usual" ? last : atRest),
+    change: trading === "never" ? null : twoDecimals(trading === "usual" ? (change ?? "0") : "0"),
+    volume: number(isPriced ? (extended.volume ?? 0) : oddVolume),
+    open: price(extended.open),
+    high: price(extended.high),
+    low: price(extended.low),
+    // Today's: null until the session is over.
+    close: moment.state === "closed" ? price(last) : null,
+  };
+}
+
+function changeOf({ pctChange }: Quote, trading: Trading): Record<string, Value> {
+  if (trading === "never") return { change_percentage: null };
+  return { change_percentage: twoDecimals(trading === "usual" ? (pctChange ?? "0") : "0") };
+}
+
+/** No bid is a bid of 0.0 and a size of 0. Times are full seconds, in epoch ms. */
+function bookOf({ extended }: Quote, at: Date, seed: number): Record<string, Value> {
+  const second = (part: number) =>
+    Math.floor(at.getTime() / STEP_MS) * STEP_MS - 1_000 * Math.floor(4 * chance(seed, part));
+  return {
+    bidsize: number(extended.bidSize),
+    bidexch: exchangeOf(seed, 3),
+    bid_date: number(second(4)),
+    asksize: number(extended.askSize),
+    askexch: exchangeOf(seed, 5),
+    ask_date: number(second(6)),
+  };
+}
+
+function exchangeOf(seed: number, part: number): string {
+  return EXCHANGES[Math.floor(EXCHANGES.length * chance(seed, part))] ?? "Z";
+}
+
+/** Epoch ms; 0: never. A contract that is quiet traded some days ago. */
+function tradeDate({ tradedAt, state }: Moment, trading: Trading, seed: number): number {
+  if (trading === "never") return 0;
+  const isToday = trading === "usual" || (trading === "odd" && state !== "before");
+  const daysAgo = isToday ? 0 : 1 + Math.floor(20 * chance(seed, 7));
+  return before(new Date(tradedAt.getTime() - daysAgo * DAY_MS), BLOCK_MS, fork(seed, 8));
+}
+
+/** Less than a second before a step of the market began, epoch ms. */
+function before(at: Date, stepMs: number, seed: number): number {
+  return Math.floor(at.getTime() / stepMs) * stepMs - 1 - Math.floor(998 * chance(seed, 0));
+}
+
+/** Open interest, of the day before: it changes once a day. */
+function openInterest(at: Date, seed: number): number {
+  const day = Math.floor(at.getTime() / DAY_MS);
+  return Math.floor(8_000 * chance(seed, 9) ** 4 * (1 + 0.1 * chance(fork(seed, 9), day)));
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"] as const;
+
+/** Such as `AAPL Dec 18 2026 $200.00 Put`. */
+function descriptionOf({ expiration: { root, date }, strike, optionType }: Contract): string {
+  const [year = "", month = "", day = ""] = date.split("-");
+  const side = optionType === "CALL" ? "Call" : "Put";
+  return `${root} ${MONTHS[Number(month) - 1]} ${day} ${year} $${twoDecimals(strike).text} ${side}`;
+}
+
+/** Strikes are written as prices: `200.0`. */
+export function priceOfStrike(strike: string): Value {
+  return number(strike.includes(".") ? strike : `${strike}.0`);
+}
