@@ -11,12 +11,12 @@ import { listSegments } from "../../src/journal/segments.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import { collectCall, type Collected } from "../../src/run/pipeline.ts";
-import type { Credentials } from "../../src/quotes-api/oauth/signature.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
 import type { TestClock } from "./clock.ts";
 import { freshDatabase } from "./database.ts";
 import { tempDir } from "./tempDir.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";
+import type { Credentials, Service } from "../../src/services/service.ts";
 
 /** A data path under way. */
 export type Collecting = {
@@ -39,9 +39,14 @@ afterAll(async () => {
 /** Opens the stations towards a service; they are closed when the test file ends. */
 export async function openCollecting(
   clock: TestClock,
-  feed: { baseUrl: string; credentials: Credentials; source?: RecordSource },
+  feed: { service?: Service; baseUrl: string; credentials: Credentials; source?: RecordSource },
 ): Promise<Collecting> {
-  const { baseUrl, credentials, source = { kind: "simulated", name: "simulated" } } = feed;
+  const {
+    service = REFERENCE,
+    baseUrl,
+    credentials,
+    source = { kind: "simulated", name: "simulated" },
+  } = feed;
   const { url, pool } = await freshDatabase();
   const journalDir = tempDir();
   const onProblem = (problem: Error) => {
@@ -51,7 +56,7 @@ export async function openCollecting(
   const loader = startLoader({ pool, journalDir, clock });
   const observe = createObserver(clock);
   const { fetchQuotes, close } = openFetchQuotes({
-    service: REFERENCE,
+    service,
     baseUrl,
     credentials,
     clock,
@@ -64,7 +69,7 @@ export async function openCollecting(
     () => close(),
   );
   const stations = {
-    account: { name: DEFAULT_ACCOUNT, service: REFERENCE },
+    account: { name: DEFAULT_ACCOUNT, service },
     fetchQuotes,
     journal,
     loader,
