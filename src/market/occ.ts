@@ -31,6 +31,24 @@ export function parseOccSymbol(text: string): OptionContract | null {
 }
 
 /**
+ * Whether an OCC symbol, whatever its root, is of this date, type and strike.
+ *
+ * @param strike without an exponent
+ */
+export function isOccSymbolOf(
+  symbol: string,
+  { expiration, optionType, strike }: Pick<OptionContract, "expiration" | "optionType" | "strike">,
+): boolean {
+  const point = strike.indexOf(".");
+  const whole = point < 0 ? strike : strike.slice(0, point);
+  const fraction = point < 0 ? "" : strike.slice(point + 1).replace(/0+$/, "");
+  const date = expiration.slice(2, 4) + expiration.slice(5, 7) + expiration.slice(8);
+  return symbol.endsWith(
+    `${date}${optionType === "CALL" ? "C" : "P"}${whole.padStart(5, "0")}${fraction.padEnd(3, "0")}`,
+  );
+}
+
+/**
  * Null where a contract has no OCC symbol: its underlying is no root (such as `ABC.D`), its date is outside of this
  * century, or its strike is 0, 100000 or more, or has over three decimals.
  */

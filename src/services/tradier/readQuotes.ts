@@ -2,10 +2,10 @@
 import { instantOfEpochMs } from "../../clock.ts";
 import { isDateText } from "../../market/calendar/dates.ts";
 import { type InstrumentKey, option, security } from "../../market/instrument.ts";
-import { parseOccSymbol } from "../../market/occ.ts";
+import { isOccSymbolOf, parseOccSymbol } from "../../market/occ.ts";
 import { withRoot } from "../../market/root.ts";
 import { cutText } from "../../outsideText.ts";
-import { canonicalDecimal, isZero, type Read, readDecimal, readInteger } from "../../quotes-api/decimal.ts";
+import { isZero, type Read, readDecimal, readInteger } from "../../quotes-api/decimal.ts";
 import type { InstrumentQuote, Quote } from "../../quotes-api/document.ts";
 import { refused } from "../../quotes-api/strictXml.ts";
 import { type OddField } from "../../quotes-api/leafValues.ts";
@@ -232,13 +232,8 @@ function contractOf(fields: JsonFields, occ: string): Contract {
       "underlying, expiration_date, option_type or strike of an option is missing or unreadable",
     );
   const named = withRoot(underlying, fields.text("root_symbol"));
-  const said = parseOccSymbol(occ);
-  const isSame =
-    said === null ||
-    (said.expiration === expiration &&
-      said.optionType === optionType &&
-      canonicalDecimal(said.strike) === canonicalDecimal(strike));
-  if (!isSame) throw new Nameless(`symbol ${cutText(occ, 40)} names another contract than its fields`);
+  if (!isOccSymbolOf(occ, { expiration: expiration ?? "", optionType, strike }))
+    throw new Nameless(`symbol ${cutText(occ, 40)} names another contract than its fields`);
   return { symbol: underlying, root: named.root, expiration: expiration ?? "", optionType, strike };
 }
 
