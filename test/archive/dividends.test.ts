@@ -160,17 +160,6 @@ describe("a dividend that changes and changes back", () => {
   });
 });
 
-test("a quote that says nothing of a dividend changes nothing, before and behind one that does", async () => {
-  const { pool, append, load } = await loadingWorld();
-  const quote = (second: number, amt: string) =>
-    answerRecord(at(second), answerXml(equityXml("A", { dividend: { amt } })));
-  await append(quote(1, ""), quote(2, "2"), quote(3, ""), quote(4, "2"));
-  await load();
-
-  const rows = await rowsOfQuery(pool, "select amount from dividends order by observed_at");
-  expect(rows).toEqual([{ amount: "2" }]);
-});
-
 /** A dividend, and others that differ from it in one thing each. */
 const FIRST: DividendData = { amount: "0.24", exDate: "2026-08-12", yield: "2.02" };
 const WORDS: readonly DividendData[] = [

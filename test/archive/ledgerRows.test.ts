@@ -55,13 +55,6 @@ function scheduled(...jobs: Job[]): ReturnType<typeof scheduleJob>[] {
   return jobs.map((job) => scheduleJob(job, createCalendar()));
 }
 
-test("a slot is a row with due = stored + missed, and each miss a row with its reason", async () => {
-  await load(slotNote("14:30", ["AAPL", "GE", "KO"], { GE: "budget", KO: "unknown_symbol" }));
-
-  expect(await slots()).toEqual(["14:30 3=1+2"]);
-  expect(await misses()).toEqual(["14:30 GE budget", "14:30 KO unknown_symbol"]);
-});
-
 test("a slot that is loaded twice is stored once", async () => {
   const note = slotNote("14:30", ["AAPL", "GE"], { GE: "budget" });
 
@@ -394,3 +387,40 @@ const LEDGER = `
          (select string_agg(instrument || ' ' || reason, ', ') from misses m
           where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id) as missed
   from slots s order by slot_at`;
+
+describe("coverage: expected against stored, by instrument and day of the exchange", () => {
+  test("the worst comes first, with its reasons counted, and what was never missed is there too", async () => {
+    await load(slotNote("14:30", ["AAPL", "GE", "KO"], { KO: "budget", GE: "budget" }));
+    await load(slotNote("14:31", ["AAPL", "GE", "KO"], { KO: "unknown_symbol" }));
+
+    const rows = await readCoverage(pool, "2026-11-20", "2026-11-20");
+
+    const day = { date: "2026-11-20", source: "account", expected: 2 };
+    expect(rows).toEqual([
+      { ...day, instrument: "KO", stored: 0, missed: 2, reasons: { budget: 1, unknown_symbol: 1 } },
+      { ...day, instrument: "GE", stored: 1, missed: 1, reasons: { budget: 1 } },
+      { ...day, instrument: "AAPL", stored: 2, missed: 0, reasons: {} },
+    ]);
+  });
+
+  test("a slot counts for the day that the exchange's clocks show at it", async () => {
+    await load(slotNote(new Date("2026-11-21T00:30:00Z"), ["AAPL"]));
+    await load(slotNote(new Date("2026-11-21T05:30:00Z"), ["AAPL"]));
+
+    const rows = await readCoverage(pool, "2026-11-20", "2026-11-21");
+
+    expect(rows.map(({ date, expected }) => [date, expected])).toEqual([
+      ["2026-11-20", 1],
+      ["2026-11-21", 1],
+    ]);
+  });
+
+  test("an instrument of two jobs is expected by both", async () => {
+    await load(slotNote("14:30", ["AAPL"], {}, { job: "one" }));
+    await load(slotNote("14:30", ["AAPL"], { AAPL: "down" }, { job: "other" }));
+
+    expect(await readCoverage(pool, "2026-11-20", "2026-11-20")).toMatchObject([
+      { expected: 2, stored: 1, missed: 1 },
+    ]);
+  });
+});

@@ -275,10 +275,6 @@ test("a row of a table that no archive has", () => {
   ]);
 });
 
-test("pieces of an export are of a source of their own", () => {
-  expect(EXPORT_SOURCE).toEqual({ kind: "import", name: "quotekeeper export" });
-});
-
 test("an export's call is told from any other by its form", () => {
   expect(isExportCall({ form: "export" })).toBe(true);
   for (const other of [{ form: "csv" }, {}, null, undefined, "export"])
