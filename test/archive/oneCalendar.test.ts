@@ -1,7 +1,7 @@
 /** The exchange's calendar in the archive: when contracts end, what the operator says of single days, and closes of any minute. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
 import { makeDueBars } from "../../src/archive/schema/makeBars.ts";
