@@ -110,14 +110,6 @@ describe("slots that passed while nothing ran", () => {
     );
   }
 
-  test("slots that passed while nothing ran are down, but for the one that still lasts", async () => {
-    await load(slotNote("14:30", ["AAPL", "GE"]));
-
-    await restartAt(on20th("14:33:20"), job);
-
-    expect(await slots()).toEqual(["14:30 2=2+0", "14:31 2=0+2", "14:32 2=0+2"]);
-  });
-
   test("slots that passed while nothing ran are accounted for once, however often and however late", async () => {
     await load(slotNote("14:30", ["AAPL", "GE"]));
     const late = [slotNote("14:33", ["AAPL", "GE"]), slotNote("14:34", ["AAPL", "GE"])];
