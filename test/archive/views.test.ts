@@ -143,35 +143,6 @@ test("option_chain_latest shows calls and puts of a strike side by side, with mi
   ]);
 });
 
-test.each([
-  [
-    "2026-11-27 12:59:59",
-    "the day's own are there before its early close",
-    ["2026-11-27", "2026-11-28", "2026-11-30"],
-  ],
-  ["2026-11-27 13:00:00", "they and those of Saturday are gone after it", ["2026-11-30"]],
-  ["2026-11-29 12:00:00", "a Sunday", ["2026-11-30"]],
-  ["2026-11-30 16:00:00", "all are past", []],
-])(
-  "as of %s in New York option_chain_latest has no contract that has expired: %s",
-  async (at, _what, shown) => {
-    const pool = await archive("AAPL");
-    const expirations = ["2026-11-20", "2026-11-27", "2026-11-28", "2026-11-30"];
-    await addContracts(
-      pool,
-      expirations.map((expiration) => [expiration, "CALL", "100"]),
-    );
-    await see(pool, ...expirations.map((_, n) => ({ at: `${FRIDAY} 10:00`, id: n + 2, bid: "1", ask: "2" })));
-
-    const rows = await asOf(
-      pool,
-      `${at} America/New_York`,
-      "select expiration from option_chain_latest order by 1",
-    );
-    expect(rows.map(({ expiration }) => expiration)).toEqual(shown);
-  },
-);
-
 test("option_chain_latest is as of now unless it is told a time, and passes over prices of 0", async () => {
   const pool = await archive("AAPL");
   await pool.query(

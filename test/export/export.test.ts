@@ -81,41 +81,6 @@ test("DuckDB reads decimals of Parquet as DECIMAL, times as TIMESTAMP WITH TIME 
   expect(await types("bars_5m/*/*.parquet")).toMatchObject({ log_return: "DECIMAL(38,12)" });
 });
 
-test("quotes in Parquet are cut by the exchange's date, and have every microsecond and the instrument's name", async () => {
-  const { out } = whole;
-
-  expect(
-    await duckdbRows(
-      `select date, observed_at, instrument, source, delayed, bid from read_parquet('${out}/quotes/*/*.parquet') order by observed_at`,
-    ),
-  ).toEqual([
-    {
-      ...{ date: "2026-11-19", observed_at: "2026-11-19 15:00:00.000001+00", instrument: "AAPL" },
-      ...{ source: "account", delayed: "false", bid: "149.90000000" },
-    },
-    {
-      ...{ date: "2026-11-19", observed_at: "2026-11-20 04:59:59.999999+00", instrument: "AAPL" },
-      ...{ source: "account", delayed: "false", bid: "0.00000000" },
-    },
-    {
-      ...{ date: "2026-11-20", observed_at: "2026-11-20 05:00:00+00", instrument: "AAPL" },
-      ...{ source: "simulated", delayed: "true", bid: "0.00010000" },
-    },
-    {
-      ...{ date: "2026-11-20", observed_at: "2026-11-20 20:59:00+00", instrument: "MSFT" },
-      ...{ source: "account", delayed: "false", bid: null },
-    },
-    {
-      ...{
-        date: "2026-11-20",
-        observed_at: "2026-11-20 21:00:00+00",
-        instrument: "AAPL:2026-12-18:CALL:150.5",
-      },
-      ...{ source: "account", delayed: "false", bid: "4.20000000" },
-    },
-  ]);
-});
-
 test("DuckDB reads every exported table, compressed with Zstandard, with as many rows as the database", async () => {
   const { out, stderr, exitCode } = whole;
   const { tables } = manifestOf(out);

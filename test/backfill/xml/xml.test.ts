@@ -6,9 +6,8 @@ import { contentOf } from "../../support/archive.ts";
 import { freshDatabase, handOnDatabases } from "../../support/database.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { run } from "../../cli/edges.ts";
-import { type BackfillWorld, backfillWorld, call150, interrupted } from "../world.ts";
+import { type BackfillWorld, backfillWorld, interrupted } from "../world.ts";
 import { directoryOf, gzipped, lasts, MINUTES, rowsOf, saved, tarOf, touch, zipOf } from "./saved.ts";
-import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
 
 handOnDatabases();
 
@@ -350,19 +349,6 @@ test("what was journaled and not loaded is loaded first, and counts once", async
   expect(exitCode).toBe(1);
   expect(report).toMatchObject({ answers: 6, newAnswers: 6, read: 9, stored: 6, repeated: 0 });
   expect(await lasts(lost)).toEqual(rows);
-});
-
-test("an option's answer brings the option and its underlying", async () => {
-  const world = await backfillWorld();
-  const document = writeDocument({ id: "2", instruments: [call150("5.10", "150.00")] });
-
-  const { report } = await backfill(world, "--xml", directoryOf([["20261118T143000Z.xml", document]]));
-
-  expect(report).toMatchObject({ stored: 2 });
-  expect(await lasts(world.pool)).toEqual([
-    "11-18 14:30:00.000000 AAPL 150.00",
-    "11-18 14:30:00.000000 AAPL 5.10",
-  ]);
 });
 
 test("a path that is not there and a directory without an answer are errors, exit code 2", async () => {
