@@ -17,7 +17,7 @@ import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, at, symbolsCall } from "../support/journal.ts";
-import { insertNotes, instantOn20th, on20th, slotNote } from "../support/ledger.ts";
+import { insertNotes, instantOn20th, on20th, settled, slotNote } from "../support/ledger.ts";
 import { type LoadingWorld, loadingWorld } from "../support/loading.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
@@ -208,15 +208,8 @@ test("unknown instruments are those of the newest slot of each job", async () =>
 });
 
 describe("a row that the database refuses", () => {
-  const minute = (seconds: number): Date => new Date(on20th("22:50").getTime() + seconds * 1_000);
-  const entry = (due: string[], second = 0): JournalRecord => ({
-    kind: "note",
-    at: instantFromDate(minute(second + 59)),
-    note: {
-      type: "slots",
-      entries: [{ job: "list", slotAt: instantFromDate(minute(second)), due, misses: [] }],
-    },
-  });
+  const entry = (due: string[], second = 0): JournalRecord =>
+    settled(at(second + 59), at(second), due, [], { job: "list" });
   /** A price that a constraint refuses. */
   const bad = (symbol: string): string => equityXml(symbol, { quote: { lastprice: "666" } });
   const refusing = async (): Promise<LoadingWorld> => {
