@@ -441,3 +441,14 @@ test("an account that is refused leaves its part of a sweep to the others, and t
   expect(askedOf(answered).toSorted()).toEqual(strikes(60).toSorted());
   expect(byAccount(answered)["main"]).toBe(0);
 });
+
+test("a sweep whose accounts are all refused ends with the error", async () => {
+  const world = await backfillWorld();
+  const clock = createTestClock();
+  const { baseUrl } = await startSimulatedService(clock, { keys: [] });
+  const env = { ...world.env, ...writeAccounts(tempDir(), baseUrl, NAMES) };
+
+  const outcome = await sweep(env, clock, "--symbols-file", symbolsFile(world, contracts(60)));
+
+  expect(outcome).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("SERVICE_UNAUTHORIZED") });
+});
