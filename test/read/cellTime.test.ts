@@ -37,12 +37,9 @@ test.each([
   "1795012200.",
   ".5",
   "1".repeat(21),
+  "1795012200.1234567890123",
 ])("%j is no number since 1970", (text) => {
   expect(read(text, { format: "s" })).toBe("expected a number since 1970");
-});
-
-test("a number since 1970 has twelve digits behind its point at most", () => {
-  expect(read("1795012200.1234567890123", { format: "s" })).toBe("expected a number since 1970");
 });
 
 const BEYOND = "that is before 1980 or after 2099; see the map's time format";
