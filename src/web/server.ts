@@ -16,8 +16,7 @@ import { type NowSources, refusal } from "./live.ts";
 import { addMachines, type Machines } from "./monitoring/machineRoutes.ts";
 import { createNowReader } from "./now.ts";
 import { readQuotesSince, readSourcesStored } from "../archive/ask/quotes.ts";
-import type { JobsView } from "./api/operatorTypes.ts";
-import type { Meta } from "./api/types.ts";
+import type { JobsView, Meta } from "./api/types.ts";
 
 type WebOptions = {
   /** A pool of its own that can only read. */
@@ -73,8 +72,8 @@ export async function startWeb(options: WebOptions): Promise<Web> {
   addMachines(app, { machines: options.machines ?? null, log });
   addPacking(app);
   const configured = sources.feed.simulated ? ("simulated" as const) : ("account" as const);
-  const operator = { clock, configured, jobs: options.jobs ?? null };
-  addApi(app, { pool, log, address, now, events, operator, meta: createMetaReader(options) });
+  const { jobs } = options;
+  addApi(app, { pool, log, address, now, events, clock, configured, jobs, meta: createMetaReader(options) });
   await serveAssets(app);
   try {
     const listening = await app.listen({ host, port });

@@ -1,5 +1,5 @@
 /** What is computed from bars: VWAP and moving averages; for the page, which draws them, and for files. Pure. */
-import type { Bar } from "./types.ts";
+import type { Bar } from "../../archive/ask/dashboardTypes.ts";
 
 export type Indicator = { name: "vwap" | "spread" } | { name: "sma" | "ema"; length: number };
 

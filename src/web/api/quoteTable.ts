@@ -2,7 +2,7 @@
  * Quotes as a table: each row is an array, and what rows share is said once. The page asks for the columns it shows;
  * thousands of rows are then a third of the bytes. Shared by the server and the page. Pure.
  */
-import type { QuoteRow, SourceKind } from "./types.ts";
+import type { QuoteRow, SourceKind } from "../../archive/ask/dashboardTypes.ts";
 
 /** The columns that can be asked for. Absent ones are null in the page. */
 export const QUOTE_COLUMNS = [

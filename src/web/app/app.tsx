@@ -6,7 +6,7 @@ import { Header } from "./parts/header.tsx";
 import { ProblemNote } from "./parts/notes.tsx";
 import { tokenWanted } from "./lib/api.ts";
 import { comebacks, note } from "./lib/pageLine.ts";
-import { view } from "./lib/router.ts";
+import { view, type VIEWS } from "./lib/router.ts";
 import { isOld, meta, simulated, trouble } from "./lib/store.ts";
 import { AccountsPage } from "./views/accounts.tsx";
 import { ChainView } from "./views/chain.tsx";
@@ -24,6 +24,7 @@ export function App() {
     document.title = `${simulated.value ? "SIMULATED · " : ""}${name} · quotekeeper`;
   });
   if (tokenWanted.value) return <LoginView />;
+  const Page = view.value && PAGES[view.value.path];
   return (
     <>
       <a class="skip" href="#main">
@@ -33,7 +34,7 @@ export function App() {
       <main id="main" tabIndex={-1}>
         {trouble.value && <ProblemNote problem={trouble.value} />}
         <div class="view" data-old={isOld.value ? "" : undefined}>
-          <View />
+          {Page ? <Page /> : <h1 tabIndex={-1}>There is no such view</h1>}
         </div>
       </main>
       <Footer />
@@ -41,30 +42,17 @@ export function App() {
   );
 }
 
-function View() {
-  switch (view.value?.path) {
-    case "/":
-      return <NowPage />;
-    case "/quotes":
-      return <QuotesView />;
-    case "/instrument":
-      return <InstrumentView />;
-    case "/chain":
-      return <ChainView />;
-    case "/coverage":
-      return <CoveragePage />;
-    case "/health":
-      return <HealthPage />;
-    case "/jobs":
-      return <JobsPage />;
-    case "/accounts":
-      return <AccountsPage />;
-    case "/help":
-      return <Help />;
-    default:
-      return <h1 tabIndex={-1}>There is no such view</h1>;
-  }
-}
+const PAGES: Readonly<Record<(typeof VIEWS)[number]["path"], FunctionComponent>> = {
+  "/": NowPage,
+  "/quotes": QuotesView,
+  "/instrument": InstrumentView,
+  "/chain": ChainView,
+  "/coverage": CoveragePage,
+  "/health": HealthPage,
+  "/jobs": JobsPage,
+  "/accounts": AccountsPage,
+  "/help": Help,
+};
 
 function Help() {
   const [Loaded, setLoaded] = useState<FunctionComponent | null>(null);

@@ -6,7 +6,7 @@ import { rememberAnswers } from "../api/rememberAnswers.ts";
 import type { Live, StatusView } from "../api/types.ts";
 import { COUNTED_TABLES, labelNames, METRICS, type MetricName } from "./definitions.ts";
 import type { Meter } from "./meter.ts";
-import type { Readiness } from "./ready.ts";
+import type { Readiness } from "./machineRoutes.ts";
 
 /** Where the values come from. Whatever rejects, or is null, leaves its metrics out: absent is not 0. */
 export type MetricSources = {

@@ -10,7 +10,7 @@ import type {
   UTCTimestamp,
   WhitespaceData,
 } from "lightweight-charts";
-import type { BarsView, Interval } from "../../api/types.ts";
+import type { BarsView, Interval } from "../../../archive/ask/dashboardTypes.ts";
 import { isOfDates, WIDTH_MS } from "../../../archive/ask/widths.ts";
 import { numberOf } from "../../api/indicators.ts";
 import { fixed, percent, price } from "../../../figures.ts";

@@ -1,8 +1,8 @@
 /** What a chart draws: the places of its axis, lines over them, and holes; and what stands at one place. Pure. */
 import { barKey, isOfDates } from "../../../archive/ask/widths.ts";
 import { type Indicator, indicatorKey, indicatorLabel, numberOf, valuesOf } from "../../api/indicators.ts";
-import type { BarsView, MissRow } from "../../api/types.ts";
-import { type Slot, withGaps } from "./chartGaps.ts";
+import type { BarsView, MissRow } from "../../../archive/ask/dashboardTypes.ts";
+import { type Slot, withGaps, type Hole, holesOf } from "./chartGaps.ts";
 import {
   direction,
   fixed,
@@ -14,7 +14,6 @@ import {
   thousands,
 } from "../../../figures.ts";
 import { span, exchangeTime, exchangeMoment, ZONE_NAME } from "./format.ts";
-import { type Hole, holesOf } from "./holes.ts";
 import { reasonOf } from "./reasons.ts";
 
 /** A line over the bars; its values by place. `color` is the number of one of the style sheet's. */

@@ -1,5 +1,5 @@
 /** The figures of Health as columns of its pictures. Pure. */
-import type { HealthView } from "../../api/operatorTypes.ts";
+import type { HealthView } from "../../../archive/ask/healthTypes.ts";
 import { counted, thousands } from "../../../figures.ts";
 import { exchangeDateOf, exchangeMoment, late } from "./format.ts";
 import { reasonOf } from "./reasons.ts";

@@ -5,7 +5,8 @@
 import { effect } from "@preact/signals";
 import { joinNames } from "../../api/nameList.ts";
 import { QUOTE_COLUMNS, type QuoteColumn, type QuoteTable, rowsOf, seriesKey } from "../../api/quoteTable.ts";
-import type { ApiError, Meta, NowView, Problem, QuoteRow } from "../../api/types.ts";
+import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
+import type { ApiError, Meta, NowView, Problem } from "../../api/types.ts";
 import { ApiProblem, ask, AWAY, tokenWanted } from "./api.ts";
 import { setServerTime } from "./pageClock.ts";
 import { comebacks, note, sight, watchLine } from "./pageLine.ts";

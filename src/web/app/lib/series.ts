@@ -1,7 +1,7 @@
 /** The newest quotes of instruments, live: one of each source, real-time and delayed ones apart. */
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { QUOTE_COLUMNS, type QuoteColumn } from "../../api/quoteTable.ts";
-import type { FoundInstruments, QuoteRow } from "../../api/types.ts";
+import type { FoundInstruments, QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
 import { followQuotes } from "./pageFeed.ts";
 import { useApi } from "./useApi.ts";
 

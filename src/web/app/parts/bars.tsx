@@ -1,9 +1,21 @@
 /** The chart of an instrument, whose library is loaded when the first one is drawn, and what stands under its crosshair. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Chart } from "../chart/chart.ts";
-import { basedOn, type Drawing, newestPlace, readoutOf, spoken } from "../lib/drawing.ts";
+import {
+  basedOn,
+  type Drawing,
+  newestPlace,
+  readoutOf,
+  spoken,
+  holeText,
+  holeTime,
+  type Line,
+  type Readout,
+} from "../lib/drawing.ts";
 import { shownDark } from "../lib/theme.ts";
-import { Holes, Legend, ReadoutLine } from "./readout.tsx";
+import { counted } from "../../../figures.ts";
+import type { Hole } from "../lib/chartGaps.ts";
+import { Fact } from "./facts.tsx";
 
 export type ChartRef = { current: Promise<Chart> | null };
 
@@ -19,25 +31,21 @@ const STEPS: Readonly<Record<string, number>> = {
   End: Infinity,
 };
 
+type BarsChartProps = {
+  drawing: Drawing;
+  name: string;
+  chart: ChartRef;
+  remove: (key: string) => void;
+  wantOlder: () => void;
+};
+
 /**
  * @param name of what is drawn; another one, another range or width begins anew
  * @param chart is given the chart when it is there
  * @param remove takes a line away, by its key
  * @param wantOlder is called when one goes on to before the first bar
  */
-export function BarsChart({
-  drawing: whole,
-  name,
-  chart,
-  remove,
-  wantOlder,
-}: {
-  drawing: Drawing;
-  name: string;
-  chart: ChartRef;
-  remove: (key: string) => void;
-  wantOlder: () => void;
-}) {
+export function BarsChart({ drawing: whole, name, chart, remove, wantOlder }: BarsChartProps) {
   const element = useRef<HTMLDivElement>(null);
   const [pointed, setPointed] = useState<number | null>(null);
   const [first, setFirst] = useState(0);
@@ -142,4 +150,70 @@ function useChart(
     });
   }, [drawing, name]);
   useEffect(() => void chart.current?.then((each) => each.repaint()), [dark]);
+}
+
+const MOST_LISTED = 100;
+
+/** The bar under the crosshair. Who hears the page has the same from the chart, which is a slider. */
+function ReadoutLine({ readout: { time, facts, hole } }: { readout: Readout }) {
+  return (
+    <div class="readout row small mono" data-testid="readout">
+      <b>{time}</b>
+      <dl class="row">
+        {facts.map((fact) => (
+          <Fact key={fact.name} {...fact} />
+        ))}
+      </dl>
+      {hole !== null && <p class="hole wraps">{hole}</p>}
+    </div>
+  );
+}
+
+type LegendProps = { lines: readonly Line[]; values: readonly string[]; remove: (key: string) => void };
+
+/** The lines with their values there; each can be taken away. */
+function Legend({ lines, values, remove }: LegendProps) {
+  if (lines.length === 0) return null;
+  return (
+    <ul class="lines-shown row small" aria-label="Lines">
+      {lines.map(({ key, label, unit, color }, index) => (
+        <li class="row" key={`${unit} ${key}`} data-line={key}>
+          <i style={{ "--series": `var(--series-${color})` }} data-unit={unit} /> {label}{" "}
+          <b>{values[index]}</b>
+          <button class="quiet" aria-label={`Remove ${label}`} onClick={() => remove(key)}>
+            ×
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The holes, newest first: each leads to its place. */
+function Holes({ drawing, show }: { drawing: Drawing; show: (hole: Hole) => void }) {
+  const { holes } = drawing;
+  if (holes.length === 0) return null;
+  const missing = holes.reduce(
+    (sum, { missed }) => sum + missed.reduce((all, { count }) => all + count, 0),
+    0,
+  );
+  const newest = [...holes].reverse().slice(0, MOST_LISTED);
+  return (
+    <details class="holes below">
+      <summary>
+        {counted(holes.length, "hole")}
+        {missing > 0 && `: ${counted(missing, "quote")} missing`}
+      </summary>
+      <ul>
+        {newest.map((hole) => (
+          <li key={hole.from}>
+            <button onClick={() => show(hole)}>{holeTime(hole, drawing)}</button> {holeText(hole)}
+          </li>
+        ))}
+      </ul>
+      {holes.length > newest.length && (
+        <p class="dim">The newest {MOST_LISTED} are listed; the chart marks all.</p>
+      )}
+    </details>
+  );
 }

@@ -1,7 +1,7 @@
 /** Bars of an instrument as a table, newest first. */
 import { useState } from "preact/hooks";
 import { isOfDates } from "../../../archive/ask/widths.ts";
-import type { Bar, BarsView } from "../../api/types.ts";
+import type { Bar, BarsView } from "../../../archive/ask/dashboardTypes.ts";
 import { shortSpread } from "../lib/drawing.ts";
 import { counted, thousands, NOTHING, price, pricePlaces } from "../../../figures.ts";
 import { exchangeTime, ZONE_NAME } from "../lib/format.ts";
@@ -27,11 +27,7 @@ export function BarsTable({ view }: { view: BarsView }) {
         {counted(bars.length, "bar")}
         {". "}
         {more && "Older ones are stored: scroll the chart to its left, or choose a longer range."}{" "}
-        {bars.length > shown && (
-          <button type="button" onClick={() => setShown(shown + 10 * ROWS)}>
-            Show more
-          </button>
-        )}
+        {bars.length > shown && <button onClick={() => setShown(shown + 10 * ROWS)}>Show more</button>}
       </p>
     </>
   );

@@ -1,6 +1,6 @@
 /** The table of a chain: calls on the left and puts on the right of each strike, or below each other where it is narrow. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { ChainView, Contract } from "../../api/types.ts";
+import type { ChainView, Contract } from "../../../archive/ask/dashboardTypes.ts";
 import type { Column } from "../lib/chainColumns.ts";
 import { atTheMoney, type StrikeRow, strikeRows } from "../lib/strikes.ts";
 import { placesOf, price, pricePlaces } from "../../../figures.ts";
@@ -197,18 +197,10 @@ function isInside({ last }: OfChain, strike: string, optionType: Contract["optio
   return optionType === "CALL" ? Number(strike) < last : Number(strike) > last;
 }
 
+type CellsProps = { of: OfChain; contract: Contract | null; inside: boolean; linked?: boolean };
+
 /** @param linked whether one of the cells leads to the contract: that of mid, or the first one */
-function Cells({
-  of,
-  contract,
-  inside,
-  linked = false,
-}: {
-  of: OfChain;
-  contract: Contract | null;
-  inside: boolean;
-  linked?: boolean;
-}) {
+function Cells({ of, contract, inside, linked = false }: CellsProps) {
   const { columns, places, newestMs } = of;
   const stale = contract !== null && newestMs - Date.parse(contract.observedAt) > STALE_MS;
   const title = contract

@@ -6,18 +6,10 @@ import { thousands } from "../../../figures.ts";
 import { mayBeWell } from "../lib/store.ts";
 import { boxId } from "./verdict.tsx";
 
+type FactProps = { name: string; value: ComponentChildren; swatch?: string; tone?: string | undefined };
+
 /** @param swatch whose colour stands before the name @param tone class of the value */
-export function Fact({
-  name,
-  value,
-  swatch,
-  tone,
-}: {
-  name: string;
-  value: ComponentChildren;
-  swatch?: string;
-  tone?: string | undefined;
-}) {
+export function Fact({ name, value, swatch, tone }: FactProps) {
   return (
     <div>
       <dt data-of={swatch}>{name}</dt>

@@ -6,7 +6,8 @@ import { heardMs, sight } from "../lib/pageLine.ts";
 import { isOld, meta, now, simulated } from "../lib/store.ts";
 import { FindInstrument } from "./search.tsx";
 import { nextTheme, theme } from "../lib/theme.ts";
-import { ViewList } from "./viewList.tsx";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { path, view, VIEWS } from "../lib/router.ts";
 
 export function Header() {
   return (
@@ -25,22 +26,11 @@ export function Header() {
       <div class="top-end">
         {!isOld.value && <Market />}
         <Connection />
-        <button
-          type="button"
-          class="quiet"
-          onClick={nextTheme}
-          aria-label={`Theme: ${theme.value}. Change it`}
-        >
+        <button class="quiet" onClick={nextTheme} aria-label={`Theme: ${theme.value}. Change it`}>
           {{ system: "◐", light: "○", dark: "●" }[theme.value]}
         </button>
         {meta.value?.protected && (
-          <button
-            type="button"
-            class="quiet"
-            aria-label="Log out"
-            title="Log out"
-            onClick={() => void logOut()}
-          >
+          <button class="quiet" aria-label="Log out" title="Log out" onClick={() => void logOut()}>
             <svg class="leave" viewBox="0 0 16 16" aria-hidden="true">
               <path d="M6 2H2v12h4M6 8h8M11 5l3 3-3 3" />
             </svg>
@@ -79,15 +69,9 @@ function Market() {
   return <MarketMark phase={phase} names={PHASES[phase]} more={until || next} />;
 }
 
-function MarketMark({
-  phase,
-  names: [name, short],
-  more,
-}: {
-  phase: keyof typeof PHASES;
-  names: readonly [string, string];
-  more: string;
-}) {
+type MarketMarkProps = { phase: keyof typeof PHASES; names: readonly [string, string]; more: string };
+
+function MarketMark({ phase, names: [name, short], more }: MarketMarkProps) {
   return (
     <span class="market small" data-phase={phase} title={`${name} ${more}`.trim()}>
       <i aria-hidden="true" /> <span class="roomy">{name}</span>
@@ -122,5 +106,54 @@ function Connection() {
       )}
       {now.value && !isOld.value && <span class="zone"> {ZONE_NAME}</span>}
     </span>
+  );
+}
+
+/** The list closes by a choice, by Escape, and when something else is clicked or has the focus. */
+function ViewList() {
+  const [open, setOpen] = useState(false);
+  const nav = useRef<HTMLElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => setOpen(false), [path.value]);
+  // As soon as the list is seen: a click that comes at once closes it too.
+  useLayoutEffect(() => {
+    if (!open) return;
+    const leave = ({ target }: Event): void => {
+      if (!nav.current?.contains(target as Node)) setOpen(false);
+    };
+    document.addEventListener("pointerdown", leave);
+    document.addEventListener("focusin", leave);
+    return () => {
+      document.removeEventListener("pointerdown", leave);
+      document.removeEventListener("focusin", leave);
+    };
+  }, [open]);
+  const close = (): void => {
+    if (!open) return;
+    setOpen(false);
+    // What has the focus is gone with the list. Another view takes it over.
+    button.current?.focus();
+  };
+  return (
+    <nav aria-label="Views" ref={nav} onKeyDown={({ key }) => key === "Escape" && close()}>
+      <button
+        class="views-button"
+        ref={button}
+        aria-expanded={open}
+        aria-controls="views"
+        onClick={() => setOpen(!open)}
+      >
+        {view.value?.name ?? "Views"}
+      </button>
+      <ul id="views" data-open={open} onClick={close}>
+        {VIEWS.map(({ path: to, name }) => (
+          <li key={to}>
+            <a href={to} aria-current={view.value?.path === to ? "page" : undefined}>
+              {name}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
   );
 }

@@ -1,29 +1,22 @@
 /** Coverage where it is narrow: a line for each instrument, and the dates of the one that is chosen. */
 import { useRef } from "preact/hooks";
-import type { CoverageRow, CoverageView, SourceKind } from "../../api/types.ts";
+import type { CoverageRow, CoverageView } from "../../../archive/ask/dashboardTypes.ts";
 import { heatLevel, storedShare, sumOf, unpacked } from "../lib/heat.ts";
 import { slotOf, useRowWindow } from "../lib/rowWindow.ts";
 import { labelOf } from "./heatMap.tsx";
-import { SourceTag } from "./notes.tsx";
+import { parameter, setParameters } from "../lib/router.ts";
+import { OfOneSource, SourceTag } from "./notes.tsx";
 import { FieldFacts } from "./why.tsx";
 
 /** Height of a line, pixels; coverage.css has the same. */
 const LINE_HEIGHT = 52;
 
-type Instrument = { instrument: string; source: SourceKind };
+type Dates = CoverageView["dates"];
+
+type HeatListProps = { rows: readonly CoverageRow[]; dates: Dates; mixed: boolean };
 
 /** Of thousands, those that are seen are drawn. */
-export function HeatList({
-  rows,
-  dates,
-  mixed,
-  choose,
-}: {
-  rows: readonly CoverageRow[];
-  dates: CoverageView["dates"];
-  mixed: boolean;
-  choose: (instrument: Instrument) => void;
-}) {
+export function HeatList({ rows, dates, mixed }: HeatListProps) {
   const list = useRef<HTMLUListElement>(null);
   const { from, to } = useRowWindow(list, rows.length);
   return (
@@ -42,7 +35,9 @@ export function HeatList({
             aria-setsize={rows.length}
             data-instrument={row.instrument}
           >
-            <button type="button" onClick={() => choose(row)}>
+            <button
+              onClick={() => setParameters({ instrument: row.instrument, source: row.source, date: "" })}
+            >
               <span>
                 {row.instrument} {mixed && <SourceTag source={row.source} name={row.source} />}
               </span>
@@ -57,7 +52,7 @@ export function HeatList({
 }
 
 /** The fields of a row, too small for a finger: its line tells them one by one. */
-function Strip({ row, dates }: { row: CoverageRow; dates: CoverageView["dates"] }) {
+function Strip({ row, dates }: { row: CoverageRow; dates: Dates }) {
   return (
     <i class="strip" aria-hidden="true">
       {row.cells.map((packed, column) => {
@@ -68,41 +63,41 @@ function Strip({ row, dates }: { row: CoverageRow; dates: CoverageView["dates"] 
   );
 }
 
-/** The dates of one instrument, the newest first; the chosen one with its reasons. */
-export function HeatDays({
-  row,
-  dates,
-  chosen,
-  choose,
-  sourceId,
-}: {
-  row: CoverageRow;
-  dates: CoverageView["dates"];
-  chosen: string;
-  choose: (date: string) => void;
-  sourceId: number | undefined;
-}) {
+type HeatDaysProps = { row: CoverageRow; dates: Dates; sourceId: number | undefined };
+
+/** The dates of one instrument, where a map has no room, the newest first; the chosen one with its reasons. */
+export function HeatDays({ row, dates, sourceId }: HeatDaysProps) {
   const { instrument, source } = row;
+  const chosen = parameter("date");
   const days = dates.map(({ date }, column) => ({ date, cell: unpacked(row.cells[column]) })).reverse();
   return (
-    <ul class="heat-days mono" aria-label={`Dates of ${instrument}`}>
-      {days.map(({ date, cell }) => (
-        <li key={date}>
-          <button
-            type="button"
-            data-level={cell ? heatLevel(cell) : "empty"}
-            aria-expanded={date === chosen}
-            onClick={() => choose(date === chosen ? "" : date)}
-          >
-            {labelOf(date, cell)}
-          </button>
-          {date === chosen && (
-            <div class="day-facts">
-              <FieldFacts field={{ date, instrument, source }} cell={cell} sourceId={sourceId} />
-            </div>
-          )}
-        </li>
-      ))}
-    </ul>
+    <>
+      <div class="bar">
+        <button onClick={() => setParameters({ instrument: "", source: "", date: "" })}>
+          ‹ All instruments
+        </button>
+        <h2 class="of-days">
+          {instrument} <OfOneSource source={source} name={source} />
+        </h2>
+      </div>
+      <ul class="heat-days mono" aria-label={`Dates of ${instrument}`}>
+        {days.map(({ date, cell }) => (
+          <li key={date}>
+            <button
+              data-level={cell ? heatLevel(cell) : "empty"}
+              aria-expanded={date === chosen}
+              onClick={() => setParameters({ date: date === chosen ? "" : date })}
+            >
+              {labelOf(date, cell)}
+            </button>
+            {date === chosen && (
+              <div class="day-facts">
+                <FieldFacts field={{ date, instrument, source }} cell={cell} sourceId={sourceId} />
+              </div>
+            )}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

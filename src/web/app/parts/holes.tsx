@@ -1,5 +1,5 @@
 /** The slots at which something was missed, and of one of them what was asked and what the service answered. */
-import type { HoleRow, HolesView, SlotCall, SlotView } from "../../api/operatorTypes.ts";
+import type { HoleRow, HolesView, SlotCall, SlotView } from "../../../archive/ask/healthTypes.ts";
 import { bytes, NOTHING, thousands } from "../../../figures.ts";
 import { exchangeTime, dayAndTime, exchangeMoment, ZONE_NAME, late } from "../lib/format.ts";
 import { reasonOf } from "../lib/reasons.ts";
@@ -10,6 +10,15 @@ import { Panel } from "./panel.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { MissedFor } from "./why.tsx";
 
+type HolesProps = {
+  span: { from: string; to: string };
+  source: string;
+  version: number;
+  where: string;
+  whole: (() => void) | null;
+  closer: { from: string; to: string } | null;
+};
+
 /**
  * The list.
  *
@@ -17,21 +26,7 @@ import { MissedFor } from "./why.tsx";
  * @param whole shows the whole range again; null: it is shown
  * @param closer the time as a range of its own; null: it cannot be looked at more closely
  */
-export function Holes({
-  span,
-  source,
-  version,
-  where,
-  whole,
-  closer,
-}: {
-  span: { from: string; to: string };
-  source: string;
-  version: number;
-  where: string;
-  whole: (() => void) | null;
-  closer: { from: string; to: string } | null;
-}) {
+export function Holes({ span, source, version, where, whole, closer }: HolesProps) {
   const reason = parameter("reason");
   const query = { from: span.from, to: span.to, source, ...(reason && { reason }) };
   const loaded = useApi<HolesView>("/api/holes", query, version);
@@ -42,11 +37,7 @@ export function Holes({
       title={`Slots that missed${reason && ` (${reasonOf(reason).title})`}, ${where}`}
     >
       <p>
-        {whole && (
-          <button type="button" onClick={whole}>
-            All of the time shown
-          </button>
-        )}{" "}
+        {whole && <button onClick={whole}>All of the time shown</button>}{" "}
         {closer && (
           <a class="button" href={href("/health", { from: closer.from, to: closer.to, source })}>
             Look at {where} alone
@@ -122,7 +113,6 @@ function ChooseSlot({ hole }: { hole: HoleRow }) {
   const chosen = isChosen(hole);
   return (
     <button
-      type="button"
       class="plain"
       aria-expanded={chosen}
       onClick={() => setParameters(chosen ? { job: "", slot: "" } : { job, slot: at })}

@@ -2,7 +2,7 @@
 import type { RefObject } from "preact";
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { seriesKey } from "../../api/quoteTable.ts";
-import type { QuoteRow } from "../../api/types.ts";
+import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
 import { SourceTag } from "./notes.tsx";
 import { aligned, direction, thousands, price, pricePlaces, signed } from "../../../figures.ts";
 import { age } from "../lib/format.ts";
@@ -54,7 +54,6 @@ export function QuotesTable({ rows, all, columns, sort, chosen }: TableProps) {
     <div class="scroll watch" data-open={open} style={{ "--further": lines - 2 }}>
       {slim.value && further.size > 0 && (
         <button
-          type="button"
           class="plain further-button small"
           aria-expanded={open}
           aria-controls={id}
@@ -163,7 +162,7 @@ function Heading({ column: { key, name, text }, sort }: { column: WatchColumn; s
       class={text ? "text" : ""}
       aria-sort={up ? "ascending" : down ? "descending" : undefined}
     >
-      <button type="button" onClick={() => setParameters({ sort: up ? `-${key}` : down ? "" : key })}>
+      <button onClick={() => setParameters({ sort: up ? `-${key}` : down ? "" : key })}>
         {name}
         <i aria-hidden="true">{up ? "▲" : down ? "▼" : ""}</i>
       </button>

@@ -3,16 +3,14 @@
 /** The colour of a part, which the style sheet names. */
 export const colorOf = (tone: string): string => `var(--tone-${tone}, var(--dim))`;
 
-/** What the parts mean, with how much there is of each. @param choose what a click on one does */
-export function ToneLegend({
-  tones,
-  choose,
-  chosen = "",
-}: {
+type ToneLegendProps = {
   tones: readonly { tone: string; name: string; text: string }[];
   choose?: (tone: string) => void;
   chosen?: string;
-}) {
+};
+
+/** What the parts mean, with how much there is of each. @param choose what a click on one does */
+export function ToneLegend({ tones, choose, chosen = "" }: ToneLegendProps) {
   return (
     <ul class="tones row small" aria-label="Colours">
       {tones.map(({ tone, name, text }) => {
@@ -24,7 +22,7 @@ export function ToneLegend({
         return (
           <li key={tone}>
             {choose ? (
-              <button type="button" class="plain" aria-pressed={tone === chosen} onClick={() => choose(tone)}>
+              <button class="plain" aria-pressed={tone === chosen} onClick={() => choose(tone)}>
                 {label}
               </button>
             ) : (

@@ -87,18 +87,15 @@ export function Verdict({ view }: { view: NowView }) {
   );
 }
 
-/** How it stands, in a word and a sentence. */
-export function VerdictBox({
-  tone,
-  title,
-  role,
-  children,
-}: {
+type VerdictBoxProps = {
   tone: "alarm" | "calm" | "good" | undefined;
   title: string;
   role?: "alert";
   children: ComponentChildren;
-}) {
+};
+
+/** How it stands, in a word and a sentence. */
+export function VerdictBox({ tone, title, role, children }: VerdictBoxProps) {
   return (
     <p class="verdict row box marked dim" data-tone={tone} role={role}>
       <b>{title}</b> {children}

@@ -36,10 +36,8 @@ export function WatchlistEditor({ list }: { list: Watchlist | null }) {
   return (
     <section class="panel lists below" aria-label="Watchlists" id="lists">
       <div class="bar">
-        <button type="button" onClick={() => setParameters({ list: addWatchlist() })}>
-          New list
-        </button>
-        <button type="button" disabled={watchlists.value.length === 0} onClick={download}>
+        <button onClick={() => setParameters({ list: addWatchlist() })}>New list</button>
+        <button disabled={watchlists.value.length === 0} onClick={download}>
           Export
         </button>
         <Import
@@ -89,9 +87,7 @@ function Import({ done }: { done: (names: string[], problem: Problem | null) => 
   };
   return (
     <>
-      <button type="button" onClick={() => field.current?.click()}>
-        Import
-      </button>
+      <button onClick={() => field.current?.click()}>Import</button>
       <input
         type="file"
         accept="application/json,.json"
@@ -122,7 +118,6 @@ function Editor({ list, say }: { list: Watchlist; say: (text: string) => void })
         <NameField name={name} say={say} />
         <InstrumentSearch label="Add an instrument" placeholder="Add an instrument" choose={add} />
         <button
-          type="button"
           onClick={() => {
             removeWatchlist(name);
             setParameters({ list: "" });
@@ -222,7 +217,6 @@ function Order({ list: { name, instruments }, say }: { list: Watchlist; say: (te
           />
           <span>{instrument}</span>
           <button
-            type="button"
             class="quiet"
             aria-label={`Remove ${instrument}`}
             onClick={() =>
@@ -258,7 +252,6 @@ function Handle({ instrument, place, count, move, drag, setDragged }: HandleProp
   };
   return (
     <button
-      type="button"
       class="quiet handle"
       aria-label={`Move ${instrument}, ${place + 1} of ${count}: arrow keys`}
       onKeyDown={onKeyDown}

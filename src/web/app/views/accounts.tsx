@@ -1,8 +1,10 @@
 /** Accounts and collectors: who calls what, how much of each budget is used, and what changes hands. */
-import type { AccountsView, AccountView, CollectorRow, TakeOver } from "../../api/operatorTypes.ts";
-import { Fact } from "../parts/facts.tsx";
+import type { AccountView, AccountsView } from "../../../archive/ask/accountsTypes.ts";
+import type { TakeOver } from "../../../archive/ask/healthTypes.ts";
+import type { CollectorRow } from "../../../archive/ledger/fleetTypes.ts";
 import type { LiveAccount } from "../../api/types.ts";
-import { UsedLine } from "../parts/dial.tsx";
+import { Fact } from "../parts/facts.tsx";
+import { UsedLine } from "../parts/budget.tsx";
 import { Await, Empty, ProblemNote } from "../parts/notes.tsx";
 import { Panel } from "../parts/panel.tsx";
 import { Table, type TableColumn } from "../parts/table.tsx";
@@ -161,13 +163,9 @@ const SHARE_COLUMNS: readonly TableColumn<AccountView["shares"][number]>[] = [
   { name: "Missed", show: ({ missed }) => thousands(missed) },
 ];
 
-function Collectors({
-  collectors,
-  accounts,
-}: {
-  collectors: readonly CollectorRow[];
-  accounts: readonly AccountView[];
-}) {
+type CollectorsProps = { collectors: readonly CollectorRow[]; accounts: readonly AccountView[] };
+
+function Collectors({ collectors, accounts }: CollectorsProps) {
   if (collectors.length === 0)
     return (
       <Empty title="None has told of itself">A collector does so every two seconds while it runs.</Empty>

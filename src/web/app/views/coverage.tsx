@@ -1,12 +1,12 @@
 /** Coverage: sessions x instruments, why something is missing, and the way to the chart. */
 import { useMemo } from "preact/hooks";
-import type { AccountCoverage, CoverageRow, CoverageView, SourceKind } from "../../api/types.ts";
+import type { AccountCoverage, CoverageView } from "../../../archive/ask/dashboardTypes.ts";
 import { HeatDays, HeatList } from "../parts/heatList.tsx";
 import { HeatMap } from "../parts/heatMap.tsx";
 import { Await, Empty, OfOneSource, SourceTag } from "../parts/notes.tsx";
-import { Segments } from "../parts/segments.tsx";
+import { SearchField, Segments } from "../parts/controls.tsx";
 import { Table, type TableColumn } from "../parts/table.tsx";
-import { type Field, Why } from "../parts/why.tsx";
+import { Why } from "../parts/why.tsx";
 import { thousands } from "../../../figures.ts";
 import { DAY_MS, exchangeDateOf, MINUTE_MS } from "../lib/format.ts";
 import { foundRows, unpacked } from "../lib/heat.ts";
@@ -34,24 +34,14 @@ export function CoveragePage() {
     <div class="fills">
       <div class="bar">
         <h1 tabIndex={-1}>Coverage</h1>
-        <input
-          type="search"
-          aria-label="Search instruments"
-          placeholder="Search symbol"
-          value={parameter("search")}
-          onInput={(event) => setParameters({ search: event.currentTarget.value }, { step: false })}
-        />
+        <SearchField placeholder="Search symbol" />
         <Segments
           label="Span"
           names={SPANS}
           chosen={span?.name}
           choose={(name) => setParameters({ span: name === SPANS[0]?.name ? "" : name })}
         />
-        <button
-          type="button"
-          aria-pressed={missing}
-          onClick={() => setParameters({ missing: missing ? "" : "true" })}
-        >
+        <button aria-pressed={missing} onClick={() => setParameters({ missing: missing ? "" : "true" })}>
           Only what misses something
         </button>
         <Legend />
@@ -122,59 +112,16 @@ function Legend() {
   );
 }
 
-/** The address's field; a date without an instrument is none. */
-function chosenField(): Omit<Field, "date"> & { date: string } {
-  return {
-    instrument: parameter("instrument"),
-    date: parameter("date"),
-    source: parameter("source") as SourceKind,
-  };
-}
-
-/** The dates of one instrument, where a map has no room. @param options.date the chosen one */
-function Days({
-  row,
-  dates,
-  sourceId,
-  date: chosen,
-}: {
-  row: CoverageRow;
-  dates: CoverageView["dates"];
-  sourceId: number | undefined;
-  date: string;
-}) {
-  return (
-    <>
-      <div class="bar">
-        <button type="button" onClick={() => setParameters({ instrument: "", source: "", date: "" })}>
-          ‹ All instruments
-        </button>
-        <h2 class="of-days">
-          {row.instrument} <OfOneSource source={row.source} name={row.source} />
-        </h2>
-      </div>
-      <HeatDays
-        row={row}
-        dates={dates}
-        sourceId={sourceId}
-        chosen={chosen}
-        choose={(date) => setParameters({ date })}
-      />
-    </>
-  );
-}
-
 function Heat({ view, search, missing }: { view: CoverageView; search: string; missing: boolean }) {
   const { dates, sourceIds } = view;
   const rows = useMemo(() => foundRows(view, { search, missing }), [view, search, missing]);
   const mixed = isMixed(rows.map(({ source }) => source));
-  const field = chosenField();
+  const [instrument, date] = [parameter("instrument"), parameter("date")];
   const row = view.rows.find(
-    ({ instrument, source }) =>
-      instrument === field.instrument && (source === field.source || parameter("source") === ""),
+    (each) => each.instrument === instrument && ["", each.source].includes(parameter("source")),
   );
   const sourceId = row && sourceIds[row.source];
-  if (narrow.value && row) return <Days row={row} dates={dates} sourceId={sourceId} date={field.date} />;
+  if (narrow.value && row) return <HeatDays row={row} dates={dates} sourceId={sourceId} />;
   if (rows.length === 0)
     return (
       <Empty title="No instrument is found">
@@ -187,21 +134,17 @@ function Heat({ view, search, missing }: { view: CoverageView; search: string; m
     return (
       <>
         {ofOne}
-        <HeatList
-          rows={rows}
-          dates={dates}
-          mixed={mixed}
-          choose={({ instrument, source }) => setParameters({ instrument, source, date: "" })}
-        />
+        <HeatList rows={rows} dates={dates} mixed={mixed} />
       </>
     );
-  const column = dates.findIndex(({ date }) => date === field.date);
-  const chosen = row && column >= 0 ? { ...field, source: row.source } : null;
+  const column = dates.findIndex((each) => each.date === date);
+  // A date without an instrument is no field.
+  const chosen = row && column >= 0 ? { instrument, date, source: row.source } : null;
   return (
     <>
       {ofOne}
       <div class="heat-and-why">
-        <HeatMap rows={rows} dates={dates} mixed={mixed} chosen={chosen} choose={(to) => setParameters(to)} />
+        <HeatMap rows={rows} dates={dates} mixed={mixed} chosen={chosen} />
         <Why field={chosen} cell={chosen && row ? unpacked(row.cells[column]) : null} sourceId={sourceId} />
       </div>
     </>

@@ -1,14 +1,13 @@
 /** Health over weeks: answers, misses by reason, lateness, take-overs; and from a hole to its slots and answers. */
-import type { HealthView } from "../../api/operatorTypes.ts";
+import type { HealthView } from "../../../archive/ask/healthTypes.ts";
 import type { ComponentChildren } from "preact";
 import { Fact } from "../parts/facts.tsx";
 import { Panel } from "../parts/panel.tsx";
 import { Columns } from "../parts/columns.tsx";
 import { ToneLegend } from "../parts/tones.tsx";
-import { DateField } from "../parts/dateField.tsx";
+import { DateField, Segments } from "../parts/controls.tsx";
 import { Holes } from "../parts/holes.tsx";
 import { Await, Empty } from "../parts/notes.tsx";
-import { Segments } from "../parts/segments.tsx";
 import { TakeOvers } from "../parts/takeOvers.tsx";
 import { callColumns, type Column, columnName, lateColumns, missColumns } from "../lib/healthColumns.ts";
 import { late, ZONE_NAME } from "../lib/format.ts";
@@ -156,16 +155,7 @@ function Lateness({ view }: { view: HealthView }) {
   );
 }
 
-/** One picture, whose columns lead to the slots that missed then. */
-function Picture({
-  view: { from, to, step },
-  id,
-  title,
-  empty,
-  columns,
-  figure,
-  children,
-}: {
+type PictureProps = {
   view: HealthView;
   id: string;
   title: string;
@@ -173,7 +163,10 @@ function Picture({
   columns: readonly Column[];
   figure?: (value: number) => string;
   children: ComponentChildren;
-}) {
+};
+
+/** One picture, whose columns lead to the slots that missed then. */
+function Picture({ view: { from, to, step }, id, title, empty, columns, figure, children }: PictureProps) {
   const chosen = parameter("column");
   return (
     <Panel

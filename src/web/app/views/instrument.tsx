@@ -3,21 +3,23 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { indicatorKey, indicatorsOf } from "../../api/indicators.ts";
 import { joinNames, MOST_COMPARED, splitNames } from "../../api/nameList.ts";
 import { seriesKey } from "../../api/quoteTable.ts";
-import type { BarsView, Interval, MissedBars, QuoteRow } from "../../api/types.ts";
+import type { BarsView, Interval, MissedBars, QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
 import { BarsChart, type ChartRef } from "../parts/bars.tsx";
 import { BarsTable } from "../parts/barsTable.tsx";
 import { ChartControls, type Choice, setCompare, setIndicators } from "../parts/chartControls.tsx";
-import { Await, Empty, Loading, sourceText } from "../parts/notes.tsx";
-import { Select } from "../parts/select.tsx";
+import { Await, Empty, Loading, sourceText, OfOneSource } from "../parts/notes.tsx";
+import { Select } from "../parts/controls.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { type Drawing, drawingOf } from "../lib/drawing.ts";
-import { exchangeDateOf } from "../lib/format.ts";
+import { exchangeDateOf, age } from "../lib/format.ts";
 import { useSeries } from "../lib/series.ts";
-import { changed, trouble } from "../lib/store.ts";
+import { changed, trouble, several } from "../lib/store.ts";
 import { type Loaded, useApi } from "../lib/useApi.ts";
 import { type ChosenRange, intervalOf, olderSessions, rangeLabel, rangeOf } from "../lib/ranges.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
-import { Header } from "../parts/instrumentHeader.tsx";
+import { Fact } from "../parts/facts.tsx";
+import { direction, thousands, percent, price, signed } from "../../../figures.ts";
+import { placesOfRow } from "../lib/watchColumns.ts";
 
 export function InstrumentView() {
   const wanted = parameter("name").toUpperCase();
@@ -237,3 +239,43 @@ function Key() {
     </p>
   );
 }
+
+/** The newest quote, and where it comes from. */
+function Header({ row }: { row: QuoteRow }) {
+  const { last, change, pctChange, bid, ask, bidSize, askSize, spread, volume, observedAt, delta } = row;
+  const places = placesOfRow(row);
+  const from = (
+    <>
+      <OfOneSource source={row.source} name={row.sourceName} />{" "}
+      {row.delayed && <span class="tag">delayed</span>}
+    </>
+  );
+  return (
+    <dl class="ticker row newest">
+      <Fact name="Last" value={price(last, places)} />
+      <Fact
+        name="Change"
+        tone={direction(change)}
+        value={
+          <>
+            {signed(price(change, places))}{" "}
+            <small>{pctChange === null ? "" : signed(percent(pctChange))}</small>
+          </>
+        }
+      />
+      <Fact name="Bid × size" value={sized(price(bid, places), bidSize)} />
+      <Fact name="Ask × size" value={sized(price(ask, places), askSize)} />
+      <Fact name="Spread" value={price(spread, places)} />
+      <Fact name="Volume" value={thousands(volume)} />
+      {delta !== null && <Fact name="Delta" value={thousands(delta)} />}
+      <Fact name="Age" value={age(observedAt, nowMs.value)} />
+      {(several.value || row.delayed) && <Fact name="Source" value={from} />}
+    </dl>
+  );
+}
+
+const sized = (shown: string, size: string | null) => (
+  <>
+    {shown} <small>× {thousands(size)}</small>
+  </>
+);

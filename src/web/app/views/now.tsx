@@ -1,8 +1,7 @@
 /** Now: the budget, what comes next, and what is wrong. Red only when a person is needed. */
 import { useEffect } from "preact/hooks";
 import type { JobView, LiveAccount, NowView, StatusView } from "../../api/types.ts";
-import { Minutes } from "../parts/budget.tsx";
-import { Gauge, UsedLine } from "../parts/dial.tsx";
+import { Minutes, Gauge, UsedLine } from "../parts/budget.tsx";
 import { Empty, Loading, ProblemNote } from "../parts/notes.tsx";
 import { Panel } from "../parts/panel.tsx";
 import { MissedFor } from "../parts/why.tsx";
