@@ -40,21 +40,16 @@ type Priced = Pick<Bar, "date" | "high" | "low" | "close" | "volume" | "meanSpre
 
 /** Its value at each bar, null where there is none. */
 export function valuesOf(indicator: Indicator, bars: readonly Priced[]): (number | null)[] {
+  const closes = bars.map(({ close }) => numberOf(close));
   switch (indicator.name) {
     case "vwap":
       return vwap(bars);
     case "spread":
       return bars.map(({ meanSpread }) => numberOf(meanSpread));
     case "sma":
-      return sma(
-        bars.map(({ close }) => numberOf(close)),
-        indicator.length,
-      );
+      return sma(closes, indicator.length);
     case "ema":
-      return ema(
-        bars.map(({ close }) => numberOf(close)),
-        indicator.length,
-      );
+      return ema(closes, indicator.length);
   }
 }
 

@@ -59,6 +59,16 @@ const TAG = 16;
 /** How far into the empty room before the first bar one scrolls until older bars are asked for, in places. */
 const BEFORE_FIRST = 3;
 
+/** What a chart tells. */
+type Told = {
+  /** The place below a mouse or a finger; null: none. */
+  pointAt: (place: number | null) => void;
+  /** The first place in view. */
+  beginAt: (place: number) => void;
+  /** When one scrolls to before the first bar. */
+  wantOlder: () => void;
+};
+
 export class Chart {
   readonly #element: HTMLElement;
   readonly #chart: IChartApi;
@@ -74,24 +84,8 @@ export class Chart {
   #pointed: number | null = null;
   #isMoved = false;
 
-  /**
-   * @param element what it fills
-   * @param told.pointAt is told the place below a mouse or a finger; null: none
-   * @param told.beginAt is told the first place in view
-   * @param told.wantOlder is called when one scrolls to before the first bar
-   */
-  constructor(
-    element: HTMLElement,
-    {
-      pointAt,
-      beginAt,
-      wantOlder,
-    }: {
-      pointAt: (place: number | null) => void;
-      beginAt: (place: number) => void;
-      wantOlder: () => void;
-    },
-  ) {
+  /** @param element what it fills */
+  constructor(element: HTMLElement, { pointAt, beginAt, wantOlder }: Told) {
     this.#element = element;
     this.#chart = createChart(element, FRAME);
     this.#line = this.#chart.addSeries(LineSeries, {
@@ -100,7 +94,7 @@ export class Chart {
       lastValueVisible: false,
       crosshairMarkerVisible: false,
     });
-    this.#bars = this.#chart.addSeries(CandlestickSeries, { priceLineVisible: true });
+    this.#bars = this.#chart.addSeries(CandlestickSeries, { priceLineVisible: true, borderVisible: false });
     this.#volume = this.#chart.addSeries(HistogramSeries, {
       priceScaleId: "volume",
       priceFormat: { type: "volume" },
@@ -129,7 +123,6 @@ export class Chart {
   show(drawing: Drawing, { fit }: { fit: boolean }): void {
     this.#drawn = drawing;
     this.repaint();
-    if (fit) this.#isMoved = false;
     if (fit) this.#fit();
     // Percents may be of another base now, and the crosshair stands at a percent.
     if (this.#pointed !== null) this.point(this.#pointed);
@@ -137,6 +130,7 @@ export class Chart {
 
   /** All bars in view; few of them begin at the left edge, and what is to come has the room at their right. */
   #fit(): void {
+    this.#isMoved = false;
     const scale = this.#chart.timeScale();
     const room = Math.floor(scale.width() / WIDEST);
     if (this.#places.length + RIGHT_ROOM >= room) scale.fitContent();
@@ -145,7 +139,9 @@ export class Chart {
 
   repaint(): void {
     const colors = readColors(this.#element);
-    this.#style(colors);
+    const { up, down } = colors;
+    this.#chart.applyOptions(lookOf(colors));
+    this.#bars.applyOptions({ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down });
     if (this.#drawn) this.#draw(this.#drawn, colors);
   }
 
@@ -231,18 +227,6 @@ export class Chart {
       each === null ? null : this.#bars.priceToCoordinate(each),
     );
     return typeof at === "number" && typeof tag === "number" && Math.abs(at - tag) < TAG;
-  }
-
-  #style(colors: ChartColors): void {
-    this.#chart.applyOptions(lookOf(colors));
-    const { up, down } = colors;
-    this.#bars.applyOptions({
-      upColor: up,
-      downColor: down,
-      wickUpColor: up,
-      wickDownColor: down,
-      borderVisible: false,
-    });
   }
 }
 

@@ -171,14 +171,7 @@ export function dividendMarkers(
   return view.dividends.flatMap(({ exDate, amount }) => {
     const place = places.find(({ slot }) => slot.date === exDate && slot.bar);
     if (!place) return [];
-    return [
-      {
-        time: place.time,
-        position: "belowBar",
-        shape: "circle",
-        color: colors.accent,
-        text: `D ${amount === null ? "" : price(amount)}`,
-      },
-    ];
+    const text = `D ${amount === null ? "" : price(amount)}`;
+    return [{ time: place.time, position: "belowBar", shape: "circle", color: colors.accent, text }];
   });
 }

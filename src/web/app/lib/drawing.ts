@@ -42,15 +42,10 @@ export type Drawing = {
 /** How many colours the style sheet has for lines. */
 const COLORS = 5;
 
-/** @param options.misses what the ledger knows, ascending */
-export function drawingOf(
-  view: BarsView,
-  {
-    misses,
-    indicators,
-    nowMs,
-  }: { misses: readonly MissRow[]; indicators: readonly Indicator[]; nowMs: number },
-): Drawing {
+/** `misses`: what the ledger knows, ascending. */
+type OfDrawing = { misses: readonly MissRow[]; indicators: readonly Indicator[]; nowMs: number };
+
+export function drawingOf(view: BarsView, { misses, indicators, nowMs }: OfDrawing): Drawing {
   const { interval, sessions, compared } = view;
   const slots = withGaps(view.bars, { interval, sessions, nowMs });
   const bars = slots.map(({ bar, date }) => bar ?? { ...EMPTY, date });
@@ -151,10 +146,7 @@ function timeOf({ at, date }: Slot, { view: { interval } }: Drawing): string {
 }
 
 function closeBefore(slots: readonly Slot[], place: number): string | null {
-  return (
-    slots.slice(0, Math.max(0, place)).findLast(({ bar }) => bar !== null && bar.close !== null)?.bar
-      ?.close ?? null
-  );
+  return slots.slice(0, Math.max(0, place)).findLast(({ bar }) => bar?.close)?.bar?.close ?? null;
 }
 
 function factsOf(

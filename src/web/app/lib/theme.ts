@@ -8,7 +8,7 @@ type Theme = (typeof THEMES)[number];
 
 const KEY = "quotekeeper-theme";
 
-export const theme = signal<Theme>(stored());
+export const theme = signal<Theme>(THEMES.find((each) => each === kept(KEY)) ?? "system");
 
 export const shownDark = signal(false);
 
@@ -31,9 +31,4 @@ function show(): void {
   if (theme.value === "system") delete root.dataset["theme"];
   else root.dataset["theme"] = theme.value;
   shownDark.value = theme.value === "dark" || (theme.value === "system" && system.matches);
-}
-
-function stored(): Theme {
-  const known = kept(KEY);
-  return THEMES.find((each) => each === known) ?? "system";
 }

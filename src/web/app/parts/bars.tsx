@@ -108,23 +108,17 @@ function useSamePlace(
   }, [slots]);
 }
 
+type OfChart = {
+  element: { current: HTMLDivElement | null };
+  chart: ChartRef;
+  setPointed: (place: number | null) => void;
+  setFirst: (place: number) => void;
+  older: { current: () => void };
+};
+
 /** Opens the chart once, and draws whatever there is to draw. */
-function useChart(
-  {
-    element,
-    chart,
-    setPointed,
-    setFirst,
-    older,
-  }: {
-    element: { current: HTMLDivElement | null };
-    chart: ChartRef;
-    setPointed: (place: number | null) => void;
-    setFirst: (place: number) => void;
-    older: { current: () => void };
-  },
-  { drawing, name }: { drawing: Drawing; name: string },
-): void {
+function useChart(of: OfChart, { drawing, name }: { drawing: Drawing; name: string }): void {
+  const { element, chart, setPointed, setFirst, older } = of;
   const fitted = useRef("");
   const dark = shownDark.value;
   useEffect(() => {

@@ -71,19 +71,11 @@ export function ChainTable(shown: Shown) {
             </th>
           </tr>
           <tr>
-            {columns.map(({ key, name, title }) => (
-              <th key={key} scope="col" title={title}>
-                {name}
-              </th>
-            ))}
+            <Headings columns={columns} />
             <th scope="col" class="strike">
               Strike
             </th>
-            {mirrored.map(({ key, name, title }) => (
-              <th key={key} scope="col" title={title}>
-                {name}
-              </th>
-            ))}
+            <Headings columns={mirrored} />
           </tr>
         </thead>
         <tbody>
@@ -105,6 +97,18 @@ export function ChainTable(shown: Shown) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+function Headings({ columns, role }: { columns: readonly Column[]; role?: "columnheader" }) {
+  return (
+    <>
+      {columns.map(({ key, name, title }) => (
+        <th key={key} role={role} scope="col" title={title}>
+          {name}
+        </th>
+      ))}
+    </>
   );
 }
 
@@ -146,11 +150,7 @@ export function ChainList({ side, ...shown }: Shown & { side: Side }) {
             <Underlying {...shown} />
             Strike
           </th>
-          {shown.columns.map(({ key, name, title }) => (
-            <th key={key} role="columnheader" scope="col" title={title}>
-              {name}
-            </th>
-          ))}
+          <Headings columns={shown.columns} role="columnheader" />
         </tr>
       </thead>
       <tbody role="rowgroup">
@@ -211,7 +211,9 @@ function Cells({ of, contract, inside, linked = false }: CellsProps) {
     <>
       {columns.map((column) => {
         const { key, look = "", text } = column;
-        const shown = contract === null ? "" : shownOf(text(contract), places.get(key));
+        const written = contract === null ? "" : text(contract);
+        const decimals = places.get(key);
+        const shown = contract === null || decimals === undefined ? written : price(written, decimals);
         return (
           <td
             key={key}
@@ -231,9 +233,4 @@ function Cells({ of, contract, inside, linked = false }: CellsProps) {
       })}
     </>
   );
-}
-
-/** @param places of the column, where it holds prices */
-function shownOf(text: string, places: number | undefined): string {
-  return places === undefined ? text : price(text, places);
 }

@@ -4,7 +4,6 @@ import { thousands } from "../../../figures.ts";
 import { heightsOf, timesOf } from "../lib/axes.ts";
 import type { Column } from "../lib/healthColumns.ts";
 import { narrow } from "../lib/narrow.ts";
-import { colorOf } from "./tones.tsx";
 
 const HEIGHT = 100;
 
@@ -220,4 +219,39 @@ function moveFocus(event: KeyboardEvent, columns: readonly Column[], setFocus: (
   if (!to) return;
   setFocus(to.at);
   (event.currentTarget as Element).querySelector<SVGElement>(`[data-at="${to.at}"]`)?.focus();
+}
+
+/** The colour of a part, which the style sheet names. */
+const colorOf = (tone: string): string => `var(--tone-${tone}, var(--dim))`;
+
+type ToneLegendProps = {
+  tones: readonly { tone: string; name: string; text: string }[];
+  choose?: (tone: string) => void;
+  chosen?: string;
+};
+
+/** What the parts mean, with how much there is of each. @param choose what a click on one does */
+export function ToneLegend({ tones, choose, chosen = "" }: ToneLegendProps) {
+  return (
+    <ul class="tones row small" aria-label="Colours">
+      {tones.map(({ tone, name, text }) => {
+        const label = (
+          <>
+            <i style={{ "--tone": colorOf(tone) }} aria-hidden="true" /> {name} <b>{text}</b>
+          </>
+        );
+        return (
+          <li key={tone}>
+            {choose ? (
+              <button class="plain" aria-pressed={tone === chosen} onClick={() => choose(tone)}>
+                {label}
+              </button>
+            ) : (
+              label
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
 }

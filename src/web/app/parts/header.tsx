@@ -61,17 +61,12 @@ function Market() {
   const market = now.value?.market;
   if (!market) return null;
   // The simulated market keeps no hours.
-  if (now.value?.feed.simulated)
-    return <MarketMark phase="regular" names={["Never closes", "Never closes"]} more="" />;
-  const { phase, opensAt, closesAt } = market;
+  const isOpen = now.value?.feed.simulated === true;
+  const phase = isOpen ? "regular" : market.phase;
+  const [name, short] = isOpen ? ["Never closes", "Never closes"] : PHASES[phase];
+  const { opensAt, closesAt } = isOpen ? { opensAt: null, closesAt: null } : market;
   const until = closesAt ? `until ${exchangeTime(closesAt, { seconds: false })} ${ZONE_NAME}` : "";
-  const next = opensAt ? `opens ${exchangeMoment(opensAt)}` : "";
-  return <MarketMark phase={phase} names={PHASES[phase]} more={until || next} />;
-}
-
-type MarketMarkProps = { phase: keyof typeof PHASES; names: readonly [string, string]; more: string };
-
-function MarketMark({ phase, names: [name, short], more }: MarketMarkProps) {
+  const more = until || (opensAt ? `opens ${exchangeMoment(opensAt)}` : "");
   return (
     <span class="market small" data-phase={phase} title={`${name} ${more}`.trim()}>
       <i aria-hidden="true" /> <span class="roomy">{name}</span>

@@ -6,7 +6,7 @@ import { reasonOf } from "../lib/reasons.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 import { useApi } from "../lib/useApi.ts";
 import { Await, Empty } from "./notes.tsx";
-import { Panel } from "./panel.tsx";
+import { Panel } from "./facts.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { MissedFor } from "./why.tsx";
 
@@ -162,7 +162,21 @@ function SlotFacts({ slot: { at, until, shares, reasons, calls } }: { slot: Slot
           {until === null ? "now" : `the next one at ${exchangeTime(until)}`}.
         </Empty>
       ) : (
-        <Calls calls={calls} slotAt={at} several={several} />
+        <>
+          <Table
+            label="Calls of this slot"
+            scroll="tall"
+            kind="calls stacks"
+            columns={callColumns(at).filter(({ name }) => several || name !== "Account")}
+            rows={calls}
+            keyOf={({ observedAt }) => observedAt}
+            attributes={({ outcome }) => ({ "data-outcome": outcome })}
+          />
+          <p class="after dim">
+            The whole answers are in the journal: the file, and the byte of it as it is uncompressed. Used and
+            limit are the service's own count.
+          </p>
+        </>
       )}
     </>
   );
@@ -172,26 +186,6 @@ function named(instruments: readonly string[], count: number): string {
   if (instruments.includes("*")) return "all that was due";
   const more = count - instruments.length;
   return `${instruments.join(", ")}${more > 0 ? ` and ${thousands(more)} more` : ""}`;
-}
-
-function Calls({ calls, slotAt, several }: { calls: readonly SlotCall[]; slotAt: string; several: boolean }) {
-  return (
-    <>
-      <Table
-        label="Calls of this slot"
-        scroll="tall"
-        kind="calls stacks"
-        columns={callColumns(slotAt).filter(({ name }) => several || name !== "Account")}
-        rows={calls}
-        keyOf={({ observedAt }) => observedAt}
-        attributes={({ outcome }) => ({ "data-outcome": outcome })}
-      />
-      <p class="after dim">
-        The whole answers are in the journal: the file, and the byte of it as it is uncompressed. Used and
-        limit are the service's own count.
-      </p>
-    </>
-  );
 }
 
 function callColumns(slotAt: string): TableColumn<SlotCall>[] {

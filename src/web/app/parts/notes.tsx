@@ -6,17 +6,15 @@ import { AWAY } from "../lib/api.ts";
 import { several, trouble } from "../lib/store.ts";
 import { type Loaded } from "../lib/useApi.ts";
 
-/** An error, of which accounts it is, and what to do about it. Red only when a person is needed. */
-export function ProblemNote({
-  problem: { code, detail, hint, person },
-  accounts = [],
-  id,
-}: {
+type NoteProps = {
   problem: Problem;
   accounts?: readonly string[];
   /** Where a link leads to it. */
   id?: string;
-}) {
+};
+
+/** An error, of which accounts it is, and what to do about it. Red only when a person is needed. */
+export function ProblemNote({ problem: { code, detail, hint, person }, accounts = [], id }: NoteProps) {
   const [tone, role] = person ? ["alarm", "alert"] : ["calm", "status"];
   return (
     <div

@@ -75,7 +75,7 @@ export function QuotesTable({ rows, all, columns, sort, chosen }: TableProps) {
         </thead>
         <tbody role="rowgroup" ref={body} onKeyDown={onKeyDown}>
           {pieces(rows.length, { from, to }, found < 0 ? null : found).map((piece) => {
-            if ("room" in piece) return <Room rows={piece.room} height={height} span={headings.length} />;
+            if ("room" in piece) return <Room px={piece.room * height} span={headings.length} />;
             const row = rows[piece.row];
             return (
               row && (
@@ -143,9 +143,9 @@ function stepOf(event: KeyboardEvent, { page, all }: { page: number; all: number
   return steps[event.key] ?? null;
 }
 
-function Room({ rows, height, span }: { rows: number; height: number; span: number }) {
+function Room({ px, span }: { px: number; span: number }) {
   return (
-    <tr class="room" aria-hidden="true" style={{ height: `${rows * height}px` }}>
+    <tr class="room" aria-hidden="true" style={{ height: `${px}px` }}>
       <td colSpan={span} />
     </tr>
   );

@@ -16,14 +16,9 @@ import {
   watchlists,
 } from "../lib/watchlists.ts";
 
-const problemOf = (code: string, detail: string, hint: string): Problem => ({
-  code,
-  detail,
-  hint,
-  person: true,
-});
+const wrong = (code: string, detail: string, hint: string): Problem => ({ code, detail, hint, person: true });
 
-const NOT_KEPT = problemOf(
+const NOT_KEPT = wrong(
   "WATCHLISTS_NOT_KEPT",
   "this browser keeps nothing of this page, so its watchlists end with it",
   "Allow the browser to keep data of this address, or take the lists along with Export.",
@@ -77,7 +72,7 @@ function Import({ done }: { done: (names: string[], problem: Problem | null) => 
     const lists = readWatchlists(await file.text());
     if (typeof lists === "string") {
       const hint = "Take a file that Export of this page has written. No list was changed.";
-      return done([], problemOf("WATCHLISTS_UNREADABLE", `${file.name}: ${lists}`, hint));
+      return done([], wrong("WATCHLISTS_UNREADABLE", `${file.name}: ${lists}`, hint));
     }
     takeWatchlists(lists);
     done(
@@ -142,12 +137,12 @@ function NameField({ name, say }: { name: string; say: (text: string) => void })
       onChange={({ currentTarget }) => {
         const wanted = currentTarget.value.trim();
         if (wanted === name) return;
-        const wrong = watchlists.value.some((each) => each.name === wanted)
+        const why = watchlists.value.some((each) => each.name === wanted)
           ? `is that of another list: ${wanted}`
           : wrongName(wanted);
-        if (wrong !== null) {
+        if (why !== null) {
           currentTarget.value = name;
-          return say(`The name ${wrong}.`);
+          return say(`The name ${why}.`);
         }
         changeWatchlist(name, { name: wanted });
         setParameters({ list: wanted }, { step: false });

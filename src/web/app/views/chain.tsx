@@ -8,7 +8,7 @@ import { Await, Empty, OfOneSource, sourceText, SourceTag } from "../parts/notes
 import { Segments, Select } from "../parts/controls.tsx";
 import { type Column, columnsOf } from "../lib/chainColumns.ts";
 import { passes } from "../lib/strikes.ts";
-import { isMixed } from "../lib/mixed.ts";
+import { isMixed } from "../../api/quoteTable.ts";
 import { narrow } from "../lib/narrow.ts";
 import { nowMs, tick } from "../lib/pageClock.ts";
 import { counted, thousands, percent } from "../../../figures.ts";

@@ -10,7 +10,7 @@ import { Why } from "../parts/why.tsx";
 import { thousands } from "../../../figures.ts";
 import { DAY_MS, exchangeDateOf, MINUTE_MS } from "../lib/format.ts";
 import { foundRows, unpacked } from "../lib/heat.ts";
-import { isMixed } from "../lib/mixed.ts";
+import { isMixed } from "../../api/quoteTable.ts";
 import { narrow } from "../lib/narrow.ts";
 import { nowMs, tick } from "../lib/pageClock.ts";
 import { useApi } from "../lib/useApi.ts";

@@ -1,10 +1,8 @@
 /** Health over weeks: answers, misses by reason, lateness, take-overs; and from a hole to its slots and answers. */
 import type { HealthView } from "../../../archive/ask/healthTypes.ts";
 import type { ComponentChildren } from "preact";
-import { Fact } from "../parts/facts.tsx";
-import { Panel } from "../parts/panel.tsx";
-import { Columns } from "../parts/columns.tsx";
-import { ToneLegend } from "../parts/tones.tsx";
+import { Fact, Panel } from "../parts/facts.tsx";
+import { Columns, ToneLegend } from "../parts/columns.tsx";
 import { DateField, Segments } from "../parts/controls.tsx";
 import { Holes } from "../parts/holes.tsx";
 import { Await, Empty } from "../parts/notes.tsx";

@@ -14,7 +14,7 @@ import { type Drawing, drawingOf } from "../lib/drawing.ts";
 import { exchangeDateOf, age } from "../lib/format.ts";
 import { useSeries } from "../lib/series.ts";
 import { changed, trouble, several } from "../lib/store.ts";
-import { type Loaded, useApi } from "../lib/useApi.ts";
+import { useApi } from "../lib/useApi.ts";
 import { type ChosenRange, intervalOf, olderSessions, rangeLabel, rangeOf } from "../lib/ranges.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 import { Fact } from "../parts/facts.tsx";
@@ -33,8 +33,7 @@ export function InstrumentView() {
         {!trouble.value && <Loading what="the instrument" />}
       </>
     );
-  const row = chosen(rows);
-  return <Shown rows={rows} row={row} wanted={wanted} />;
+  return <Shown rows={rows} row={chosen(rows)} wanted={wanted} />;
 }
 
 function Shown({ rows, row, wanted }: { rows: readonly QuoteRow[]; row: QuoteRow | null; wanted: string }) {
@@ -86,6 +85,7 @@ function Sources({ series, row }: { series: readonly QuoteRow[]; row: QuoteRow |
 function Series({ row }: { row: QuoteRow }) {
   const choice = chosenOf();
   const { range, interval, compare, indicators } = choice;
+  const keys = indicators.map(indicatorKey).join(",");
   const version = useVersion(row, "name" in range ? "" : range.to);
   const series = { instrument: String(row.instrumentId), source: String(row.sourceId) };
   const { sessions, setSessions } = useSessions(range, interval);
@@ -98,10 +98,13 @@ function Series({ row }: { row: QuoteRow }) {
   };
   const loaded = useApi<BarsView>("/api/bars", query, version);
   const view = loaded.data;
-  const missed = useMissed(view, series, version);
+  const [from, to] = [view?.bars[0]?.date, view?.bars.at(-1)?.date];
+  const drawn = view && from && to ? { ...series, interval: view.interval, from, to } : null;
+  // What the ledger says of the time that is drawn: a reading of its own, so that it holds up no bar.
+  const missed = useApi<MissedBars>("/api/bars/misses", drawn, version);
   const drawing = useMemo(
     () => view && drawingOf(view, { misses: missed.data?.misses ?? [], indicators, nowMs: nowMs.peek() }),
-    [view, missed.data, indicators.map(indicatorKey).join()],
+    [view, missed.data, keys],
   );
   const chart: ChartRef = useRef(null);
   // One question at a time.
@@ -112,10 +115,7 @@ function Series({ row }: { row: QuoteRow }) {
       <ChartControls
         choice={choice}
         instrument={row.instrument}
-        csv={href("/api/bars.csv", {
-          ...query,
-          ...withoutEmpty({ indicators: indicators.map(indicatorKey).join(",") }),
-        })}
+        csv={href("/api/bars.csv", { ...query, ...withoutEmpty({ indicators: keys }) })}
         savePicture={() => void chart.current?.then((each) => each.save())}
       />
       <Await loaded={loaded} what="the bars">
@@ -152,17 +152,6 @@ function useSessions(range: ChosenRange, interval: Interval) {
     sessions: older.of === of ? older.sessions : chosenSessions,
     setSessions: (sessions: number): void => setOlder({ of, sessions }),
   };
-}
-
-/** What the ledger says of the time that is drawn: a reading of its own, so that it holds up no bar. */
-function useMissed(
-  view: BarsView | null,
-  series: { instrument: string; source: string },
-  version: number,
-): Loaded<MissedBars> {
-  const [from, to] = [view?.bars[0]?.date, view?.bars.at(-1)?.date];
-  const query = view && from && to ? { ...series, interval: view.interval, from, to } : null;
-  return useApi<MissedBars>("/api/bars/misses", query, version);
 }
 
 function withoutEmpty(parameters: Record<string, string>): Record<string, string> {

@@ -6,7 +6,7 @@ import { QuotesTable } from "../parts/quotesTable.tsx";
 import { SearchField, Segments, Select } from "../parts/controls.tsx";
 import { WatchlistEditor } from "../parts/watchlistEditor.tsx";
 import { thousands } from "../../../figures.ts";
-import { isMixed } from "../lib/mixed.ts";
+import { isMixed } from "../../api/quoteTable.ts";
 import { parameter, setParameters } from "../lib/router.ts";
 import { useQuotes } from "../lib/series.ts";
 import { trouble } from "../lib/store.ts";
