@@ -7,6 +7,7 @@ import type { Log } from "../log.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { createEvents } from "./api/events.ts";
 import { addPacking } from "./api/packing.ts";
+import { rememberAnswers } from "./api/rememberAnswers.ts";
 import { addApi } from "./api/routes.ts";
 import { serveAssets } from "./assets.ts";
 import { installGuard } from "./guard/guard.ts";
@@ -112,17 +113,16 @@ function createMetaReader({ pool, log, clock, token, attribution, version, sourc
   // Rows are not taken out of an archive: once there, the mark stays, also while the database is away.
   let simulated = sources.feed.simulated;
   let mixed = false;
-  let askedAtMs = -Infinity;
+  const remember = rememberAnswers(clock, SOURCES_KNOWN_MS);
   const lookAtSources = async (): Promise<void> => {
-    if ((simulated && mixed) || clock.monotonicMs() - askedAtMs < SOURCES_KNOWN_MS) return;
-    const stored = await readSourcesStored(pool).catch((error: unknown) => {
+    if (simulated && mixed) return;
+    try {
+      const stored = await remember("", () => readSourcesStored(pool));
+      simulated ||= stored.some(({ kind }) => kind === "simulated");
+      mixed = stored.length > 1;
+    } catch (error) {
       log.debug({ err: error }, "the dashboard could not look for the archive's sources");
-      return null;
-    });
-    if (stored === null) return;
-    askedAtMs = clock.monotonicMs();
-    simulated ||= stored.some(({ kind }) => kind === "simulated");
-    mixed = stored.length > 1;
+    }
   };
   return async (): Promise<Meta> => {
     await lookAtSources();

@@ -5,12 +5,14 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import type { Log } from "../../log.ts";
-import type { Metrics } from "./metrics.ts";
 import { currentVersion } from "../../archive/schema/migrations.ts";
 import { atMost, type Clock } from "../../clock.ts";
 import { rememberAnswers } from "../api/rememberAnswers.ts";
 
-export type Machines = { metrics: Metrics; ready: () => Promise<Readiness> };
+export type Machines = {
+  metrics: { contentType: string; text: () => Promise<string> };
+  ready: () => Promise<Readiness>;
+};
 
 /** Adds the routes. Without `machines` the process can only say that it lives. */
 export function addMachines(

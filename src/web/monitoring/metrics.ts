@@ -6,7 +6,7 @@ import { rememberAnswers } from "../api/rememberAnswers.ts";
 import type { Live, StatusView } from "../api/types.ts";
 import { COUNTED_TABLES, labelNames, METRICS, type MetricName } from "./definitions.ts";
 import type { Meter } from "./meter.ts";
-import type { Readiness } from "./machineRoutes.ts";
+import type { Machines, Readiness } from "./machineRoutes.ts";
 
 /** Where the values come from. Whatever rejects, or is null, leaves its metrics out: absent is not 0. */
 export type MetricSources = {
@@ -60,15 +60,13 @@ export type LiveFleet = {
   clockOffsetMs: number;
 };
 
-export type Metrics = { contentType: string; text: () => Promise<string> };
-
 const STATUS_EVERY_MS = 60_000;
 
 /** Whatever takes longer is left out this time: a scrape waits ten seconds, and a database that is away may take more. */
 const SOURCE_MS = 3_000;
 
 /** @param process whether Node's own metrics (`process_*`, `nodejs_*`) are among them */
-export function createMetrics(sources: MetricSources, { process = true } = {}): Metrics {
+export function createMetrics(sources: MetricSources, { process = true } = {}): Machines["metrics"] {
   const ofProcess = new Registry();
   if (process) collectDefaultMetrics({ register: ofProcess });
   const remember = rememberAnswers(sources.clock, STATUS_EVERY_MS);

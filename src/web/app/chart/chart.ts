@@ -13,7 +13,7 @@ import {
   type Time,
 } from "lightweight-charts";
 import { isOfDates } from "../../../archive/ask/widths.ts";
-import { captionOf, type Drawing } from "../lib/drawing.ts";
+import { captionOf, type Drawing, type Caption } from "../lib/drawing.ts";
 import { placeLabel } from "../lib/format.ts";
 import {
   axisTime,
@@ -30,7 +30,7 @@ import {
 import { BehindBars } from "./layer.ts";
 import { type ChartColors, FONT, LAYOUT, lookOf, readColors } from "./look.ts";
 import { Overlays } from "./overlays.ts";
-import { download, pictureOf } from "./picture.ts";
+import { giveFile } from "../lib/kept.ts";
 
 /** Widest place of a bar, px: of few bars too a candle is no block. */
 const WIDEST = 18;
@@ -232,4 +232,49 @@ export class Chart {
 
 function never(): never {
   throw new Error("a chart without a pane");
+}
+
+/** Heights and margins, px of the page. */
+const LINE = 22;
+const MARGIN = 10;
+
+/** @param canvas the chart, in pixels of the screen */
+function pictureOf(
+  canvas: HTMLCanvasElement,
+  { title, simulated, lines }: Caption,
+  { colors, font, ratio }: { colors: ChartColors; font: string; ratio: number },
+): HTMLCanvasElement {
+  const picture = document.createElement("canvas");
+  const above = (lines.length > 0 ? 2 : 1) * LINE + MARGIN;
+  picture.width = canvas.width;
+  picture.height = canvas.height + above * ratio;
+  const context = picture.getContext("2d");
+  if (!context) return canvas;
+  context.fillStyle = colors.panel;
+  context.fillRect(0, 0, picture.width, picture.height);
+  context.drawImage(canvas, 0, above * ratio);
+  context.scale(ratio, ratio);
+  context.textBaseline = "middle";
+  const write = (text: string, [x, y]: [number, number], color: keyof ChartColors): number => {
+    context.fillStyle = colors[color];
+    context.fillText(text, x, y);
+    return x + context.measureText(text).width + 2 * MARGIN;
+  };
+  context.font = `600 13px ${font}`;
+  const y = MARGIN + LINE / 2 - 3;
+  const behind = simulated ? write("SIMULATED", [MARGIN, y], "sim") : MARGIN;
+  write(title, [behind, y], "ink");
+  context.font = `12px ${font}`;
+  lines.reduce((x, { text, color }) => write(text, [x, y + LINE], color), MARGIN);
+  return picture;
+}
+
+/** Gives a picture to whoever looks at it, as a file. */
+function download(picture: HTMLCanvasElement, name: string): Promise<void> {
+  return new Promise((resolve, reject) =>
+    picture.toBlob((blob) => {
+      if (!blob) return reject(new Error("the browser makes no picture of this chart"));
+      resolve(giveFile(blob, name));
+    }),
+  );
 }

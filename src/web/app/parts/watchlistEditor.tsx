@@ -4,6 +4,7 @@ import { MOST_NAMES } from "../../api/quoteTable.ts";
 import type { Problem } from "../../api/types.ts";
 import { ProblemNote } from "./notes.tsx";
 import { InstrumentSearch } from "./search.tsx";
+import { giveFile } from "../lib/kept.ts";
 import { setParameters } from "../lib/router.ts";
 import { COLUMNS } from "../lib/watchColumns.ts";
 import { movedTo, readWatchlists, type Watchlist, writeWatchlists, wrongName } from "../lib/watchlistFile.ts";
@@ -57,13 +58,8 @@ export function WatchlistEditor({ list }: { list: Watchlist | null }) {
 }
 
 function download(): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(
-    new Blob([writeWatchlists(watchlists.value)], { type: "application/json" }),
-  );
-  link.download = "quotekeeper-watchlists.json";
-  link.click();
-  URL.revokeObjectURL(link.href);
+  const content = new Blob([writeWatchlists(watchlists.value)], { type: "application/json" });
+  giveFile(content, "quotekeeper-watchlists.json");
 }
 
 function Import({ done }: { done: (names: string[], problem: Problem | null) => void }) {

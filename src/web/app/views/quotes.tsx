@@ -8,7 +8,7 @@ import { WatchlistEditor } from "../parts/watchlistEditor.tsx";
 import { thousands } from "../../../figures.ts";
 import { isMixed } from "../../api/quoteTable.ts";
 import { parameter, setParameters } from "../lib/router.ts";
-import { useQuotes } from "../lib/series.ts";
+import { useQuotes } from "../lib/pageFeed.ts";
 import { trouble } from "../lib/store.ts";
 import { asListed, COLUMNS, ordered, type Search, searchOn, SOURCE, USUAL } from "../lib/watchColumns.ts";
 import type { Watchlist } from "../lib/watchlistFile.ts";
