@@ -184,7 +184,10 @@ function Connection() {
   );
 }
 
-/** The list closes by a choice, by Escape, and when something else is clicked or has the focus. */
+/**
+ * The names of the views: a row, or where it has no room a list, which the name of the view that is shown opens. The list
+ * closes by a choice, by Escape, and when something else is clicked or has the focus.
+ */
 function ViewList() {
   const [open, setOpen] = useState(false);
   const nav = useRef<HTMLElement>(null);

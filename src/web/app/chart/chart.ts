@@ -238,7 +238,7 @@ function never(): never {
 const LINE = 22;
 const MARGIN = 10;
 
-/** @param canvas the chart, in pixels of the screen */
+/** What is drawn, below a line that says of what, and in which colours. @param canvas the chart, in pixels of the screen */
 function pictureOf(
   canvas: HTMLCanvasElement,
   { title, simulated, lines }: Caption,

@@ -1,4 +1,7 @@
-/** Where bars are missing although quotes were due: there a chart shows a gap, and closed hours none. Pure. */
+/**
+ * Where bars are missing although quotes were due: there a chart shows a gap, and closed hours none; where quotes are missing,
+ * and what the ledger says of it. Pure.
+ */
 import { mondayOf, WIDTH_MS, isOfDates } from "../../../archive/ask/widths.ts";
 import type { Bar, Interval, SessionView, MissRow } from "../../../archive/ask/dashboardTypes.ts";
 import { exchangeDateOf } from "./format.ts";

@@ -1,4 +1,4 @@
-/** Answers of the last half hour, a column for each minute, under the limit's line. */
+/** The budget in pictures: answers of the last half hour under the limit's line, and calls used as a dial and as a line. */
 import type { MinuteCalls } from "../../../archive/ask/dashboardTypes.ts";
 import { counted } from "../../../figures.ts";
 import { exchangeTime, MINUTE_MS, ZONE_NAME } from "../lib/format.ts";
@@ -9,7 +9,7 @@ const STEP = 12;
 
 type MinutesProps = { minutes: readonly MinuteCalls[]; limit: number; nowMs: number };
 
-/** @param nowMs epoch ms; the last column is the minute under way */
+/** A column for each minute. @param nowMs epoch ms; the last column is the minute under way */
 export function Minutes({ minutes, limit, nowMs }: MinutesProps) {
   const columns = columnsOf(minutes, nowMs);
   const most = Math.max(limit, ...columns.map(({ good, other }) => good + other));
@@ -96,7 +96,7 @@ const meter = ({ used, left, limit, label }: Used) =>
     "aria-valuetext": `${used} of ${limit} calls used${left > 0 ? `, ${left} left to another program` : ""}`,
   }) as const;
 
-/** The same as a line, for a row. */
+/** Calls used as a line, for a row. */
 export function UsedLine(calls: Used) {
   const { used, left, limit } = calls;
   return (
@@ -107,6 +107,7 @@ export function UsedLine(calls: Used) {
   );
 }
 
+/** The same as a dial: a tick for each call of the window. */
 export function Gauge(calls: Used) {
   const { used, left, limit } = calls;
   const ticks = Math.min(limit, MOST_TICKS);

@@ -115,18 +115,17 @@ function bandOf({ y, bid, ask }: CurvePoint): string {
 }
 
 type CurveChartProps = {
+  /** Says to a reader by ear what is drawn. */
   label: string;
   curves: readonly Curve[];
   xName: string;
+  /** Of the axis' numbers. */
   decimals: number;
+  /** What is below the pointer. */
   tell: (x: number) => string;
 };
 
-/**
- * @param options.label says to a reader by ear what is drawn
- * @param options.decimals of the axis' numbers
- * @param options.tell what is below the pointer
- */
+/** A chart of curves, whose library is loaded when the first one is drawn, and what is below the pointer, in words. */
 function CurveChart({ label, curves, xName, decimals, tell }: CurveChartProps) {
   const element = useRef<HTMLDivElement>(null);
   const chart = useRef<Promise<Chart> | null>(null);

@@ -21,8 +21,7 @@ import {
 } from "../lib/watchColumns.ts";
 
 /** The most decimals in each column of prices, so that points stand below each other. */
-type Places = Record<PriceColumn, number>;
-type PriceColumn = (typeof PRICES)[number];
+type Places = Record<(typeof PRICES)[number], number>;
 const PRICES = ["last", "change", "pctChange", "bid", "ask", "spread"] as const;
 
 const placesIn = (rows: readonly QuoteRow[]): Places =>

@@ -158,7 +158,7 @@ type Dates = CoverageView["dates"];
 
 type HeatListProps = { rows: readonly CoverageRow[]; dates: Dates; mixed: boolean };
 
-/** Of thousands, those that are seen are drawn. */
+/** Where it is narrow: a line for each instrument. Of thousands, those that are seen are drawn. */
 function HeatList({ rows, dates, mixed }: HeatListProps) {
   const list = useRef<HTMLUListElement>(null);
   const { from, to } = useRowWindow(list, rows.length);
