@@ -27,7 +27,7 @@ export type Problem = {
   person: boolean;
 };
 
-export type JobView = {
+type JobView = {
   name: string;
   schedule: string;
   session: string;

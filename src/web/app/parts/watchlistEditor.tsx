@@ -36,12 +36,7 @@ export function WatchlistEditor({ list }: { list: Watchlist | null }) {
         <button disabled={watchlists.value.length === 0} onClick={download}>
           Export
         </button>
-        <Import
-          done={(names, why) => {
-            setProblem(why);
-            say(names.length > 0 ? `Taken: ${names.join(", ")}.` : "");
-          }}
-        />
+        <Import setProblem={setProblem} say={say} />
         <span role="status" class="dim">
           {said}
         </span>
@@ -62,19 +57,20 @@ function download(): void {
   giveFile(content, "quotekeeper-watchlists.json");
 }
 
-function Import({ done }: { done: (names: string[], problem: Problem | null) => void }) {
+type ImportProps = { setProblem: (problem: Problem | null) => void; say: (text: string) => void };
+
+function Import({ setProblem, say }: ImportProps) {
   const field = useRef<HTMLInputElement>(null);
   const take = async (file: File): Promise<void> => {
     const lists = readWatchlists(await file.text());
     if (typeof lists === "string") {
       const hint = "Take a file that Export of this page has written. No list was changed.";
-      return done([], wrong("WATCHLISTS_UNREADABLE", `${file.name}: ${lists}`, hint));
+      setProblem(wrong("WATCHLISTS_UNREADABLE", `${file.name}: ${lists}`, hint));
+      return say("");
     }
     takeWatchlists(lists);
-    done(
-      lists.map(({ name }) => name),
-      null,
-    );
+    setProblem(null);
+    say(lists.length > 0 ? `Taken: ${lists.map(({ name }) => name).join(", ")}.` : "");
   };
   return (
     <>
