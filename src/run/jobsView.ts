@@ -18,7 +18,7 @@ import type { Chain } from "../market/optionChain.ts";
 import { readTextFile } from "../plainFiles.ts";
 import { cronWords } from "../schedule/cronWords.ts";
 import { type Job, type JobsReport, noJobs, readJobs } from "../schedule/readJobs.ts";
-import type { BrokenFile, JobAsk, JobsView, PlanView } from "../web/api/operatorTypes.ts";
+import type { BrokenFile, JobAsk, JobsView, PlanView } from "../web/api/types.ts";
 import { problemOf } from "../web/live.ts";
 import { accountSharer } from "./accountsCalled.ts";
 import { signature } from "./followJobs.ts";

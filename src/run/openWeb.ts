@@ -14,8 +14,7 @@ import { readLag } from "../archive/load/loadPosition.ts";
 import { newestVersion } from "../archive/schema/history.ts";
 import type { NowSources } from "../web/live.ts";
 import { createMetrics, type MetricSources } from "../web/monitoring/metrics.ts";
-import { createReadiness } from "../web/monitoring/ready.ts";
-import type { Machines } from "../web/monitoring/machineRoutes.ts";
+import { createReadiness, type Machines } from "../web/monitoring/machineRoutes.ts";
 import { journalDir } from "./stations.ts";
 
 /** @throws QuotekeeperError WEB_TOKEN_MISSING, PORT_IN_USE, HTTP_ADDRESS_INVALID */

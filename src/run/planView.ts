@@ -5,7 +5,7 @@ import { dueOn, mostAMinute, planDay, withOneMoreSymbol } from "../collect/dayPl
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { Job } from "../schedule/readJobs.ts";
-import type { PlanView } from "../web/api/operatorTypes.ts";
+import type { PlanView } from "../web/api/types.ts";
 
 /** What is planned: plain data, which may go from one thread to another. */
 export type PlanRequest = {

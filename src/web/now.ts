@@ -17,20 +17,10 @@ const AHEAD_DAYS = 14;
 
 type Slow = Pick<NowView, "status" | "journal" | "minutes">;
 
+type Options = { pool: pg.Pool; clock: Clock; log: Log; sources: NowSources; calendar: Calendar };
+
 /** Reads the Now view; whoever asks while it is being found out waits for the same answer. */
-export function createNowReader({
-  pool,
-  clock,
-  log,
-  sources,
-  calendar,
-}: {
-  pool: pg.Pool;
-  clock: Clock;
-  log: Log;
-  sources: NowSources;
-  calendar: Calendar;
-}): () => Promise<NowView> {
+export function createNowReader({ pool, clock, log, sources, calendar }: Options): () => Promise<NowView> {
   const slow = rememberAnswers(clock, FRESH_MS);
 
   const orNull = async <T>(what: string, work: Promise<T>): Promise<T | null> =>

@@ -7,6 +7,7 @@ import type { Log } from "../log.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { createEvents } from "./api/events.ts";
 import { addPacking } from "./api/packing.ts";
+import { rememberAnswers } from "./api/rememberAnswers.ts";
 import { addApi } from "./api/routes.ts";
 import { serveAssets } from "./assets.ts";
 import { installGuard } from "./guard/guard.ts";
@@ -16,8 +17,7 @@ import { type NowSources, refusal } from "./live.ts";
 import { addMachines, type Machines } from "./monitoring/machineRoutes.ts";
 import { createNowReader } from "./now.ts";
 import { readQuotesSince, readSourcesStored } from "../archive/ask/quotes.ts";
-import type { JobsView } from "./api/operatorTypes.ts";
-import type { Meta } from "./api/types.ts";
+import type { JobsView, Meta } from "./api/types.ts";
 
 type WebOptions = {
   /** A pool of its own that can only read. */
@@ -73,8 +73,8 @@ export async function startWeb(options: WebOptions): Promise<Web> {
   addMachines(app, { machines: options.machines ?? null, log });
   addPacking(app);
   const configured = sources.feed.simulated ? ("simulated" as const) : ("account" as const);
-  const operator = { clock, configured, jobs: options.jobs ?? null };
-  addApi(app, { pool, log, address, now, events, operator, meta: createMetaReader(options) });
+  const { jobs } = options;
+  addApi(app, { pool, log, address, now, events, clock, configured, jobs, meta: createMetaReader(options) });
   await serveAssets(app);
   try {
     const listening = await app.listen({ host, port });
@@ -113,17 +113,16 @@ function createMetaReader({ pool, log, clock, token, attribution, version, sourc
   // Rows are not taken out of an archive: once there, the mark stays, also while the database is away.
   let simulated = sources.feed.simulated;
   let mixed = false;
-  let askedAtMs = -Infinity;
+  const remember = rememberAnswers(clock, SOURCES_KNOWN_MS);
   const lookAtSources = async (): Promise<void> => {
-    if ((simulated && mixed) || clock.monotonicMs() - askedAtMs < SOURCES_KNOWN_MS) return;
-    const stored = await readSourcesStored(pool).catch((error: unknown) => {
+    if (simulated && mixed) return;
+    try {
+      const stored = await remember("", () => readSourcesStored(pool));
+      simulated ||= stored.some(({ kind }) => kind === "simulated");
+      mixed = stored.length > 1;
+    } catch (error) {
       log.debug({ err: error }, "the dashboard could not look for the archive's sources");
-      return null;
-    });
-    if (stored === null) return;
-    askedAtMs = clock.monotonicMs();
-    simulated ||= stored.some(({ kind }) => kind === "simulated");
-    mixed = stored.length > 1;
+    }
   };
   return async (): Promise<Meta> => {
     await lookAtSources();

@@ -13,6 +13,7 @@ import { readBudgetUse } from "../../src/archive/ledger/budgetUse.ts";
 import { inTransaction } from "../../src/archive/connect/transaction.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
+import { joinFleet } from "../support/fleetRows.ts";
 
 const { pool } = await freshDatabase();
 
@@ -74,24 +75,10 @@ test("an account is drained as soon as the operator has said so, and is not when
   expect(accountState({ ...row, wanted: null, state: "gone" })).toBe("active");
 });
 
-/** A collector that has told of itself so long ago, by the database's clock. */
-async function joined(
-  number: number,
-  { seen = "1 s", stopped = false, name = `quotes-${number}` } = {},
-): Promise<string> {
-  const id = `00000000-0000-4000-8000-00000000000${number}`;
-  await pool.query(
-    `insert into collectors (id, number, name, run, pid, host, version, started_at, seen_at, beat, stopped, jobs_digest, files, knows)
-     values ($1, $2, $3, 'r', 1, 'h', '1', now(), clock_timestamp() - $4::interval, 0, $5, '', '{}', '{}')`,
-    [id, number, name, seen, stopped],
-  );
-  return id;
-}
-
 test("a collector that has stopped, or was silent for 10 s, is forgotten by its name or its id", async () => {
-  await joined(1, { stopped: true });
-  const id = await joined(2, { seen: "11 s" });
-  await joined(3, { seen: "-1 hour" });
+  await joinFleet(pool, { number: 1, stopped: true });
+  const id = await joinFleet(pool, { number: 2, seen: "11 s" });
+  await joinFleet(pool, { number: 3, seen: "-1 hour" });
 
   expect(await forgetCollector(pool, "quotes-1")).toEqual({
     ...{ id: "00000000-0000-4000-8000-000000000001", number: 1, name: "quotes-1" },
@@ -106,8 +93,8 @@ test("a collector that is alive is not forgotten, and neither is one that never 
   await expect(forgetCollector(pool, "quotes-1")).rejects.toMatchObject({
     ...{ code: "COLLECTOR_UNKNOWN", exitCode: 2 },
   });
-  await joined(1, { seen: "0 s" });
-  await joined(2, { stopped: true });
+  await joinFleet(pool, { number: 1, seen: "0 s" });
+  await joinFleet(pool, { number: 2, stopped: true });
 
   await expect(forgetCollector(pool, "quotes-1")).rejects.toMatchObject({
     ...{ code: "COLLECTOR_ALIVE", exitCode: 2 },

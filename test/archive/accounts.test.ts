@@ -25,7 +25,7 @@ import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { answerRecord, appendAll, at, symbolsCall } from "../support/journal.ts";
-import { insertNotes, instantOn20th, on20th, slotNote } from "../support/ledger.ts";
+import { insertNotes, instantOn20th, on20th, settled, slotNote } from "../support/ledger.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
@@ -360,10 +360,6 @@ describe("when a run is over, of each account", () => {
 test("a row that the database refuses is missed in the share in which it was due", async () => {
   const world = await loadingWorld();
   await world.pool.query("alter table quotes add constraint poison check (last <> 666)");
-  const settled = (account: string, due: string[]): JournalRecord => ({
-    ...{ kind: "note", at: at(59) },
-    note: { type: "slots", entries: [{ job: "list", slotAt: at(0), account, due, misses: [] }] },
-  });
   const bad = equityXml("BAD", { quote: { lastprice: "666" } });
   const watchlist = { form: "watchlist", watchlist: "MINE", delayed: false } as const;
   await world.append(
@@ -373,8 +369,8 @@ test("a row that the database refuses is missed in the share in which it was due
     }),
     answerRecord(at(6), answerXml(bad), { account: "first", request: watchlist }),
     answerRecord(at(7), answerXml(equityXml("C")), { account: "second", request: watchlist }),
-    settled("first", ["A", "watchlist MINE"]),
-    settled("second", ["BAD", "C", "watchlist MINE"]),
+    settled(at(59), at(0), ["A", "watchlist MINE"], [], { job: "list", account: "first" }),
+    settled(at(59), at(0), ["BAD", "C", "watchlist MINE"], [], { job: "list", account: "second" }),
   );
 
   await world.load();

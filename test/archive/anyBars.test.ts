@@ -22,11 +22,16 @@ const FROM = "2026-11-17 00:00 America/New_York";
 const TO = "2026-11-28 00:00 America/New_York";
 
 /** Minutes of exchange dates: a usual one, the day before a holiday, a half day, a Saturday. */
-const DATES = ["2026-11-18", "2026-11-25", "2026-11-27", "2026-11-21"];
+const DAYS: Record<string, string> = {
+  "2026-11-18": "regular",
+  "2026-11-25": "regular",
+  "2026-11-27": "early",
+  "2026-11-21": "closed",
+};
 
 const price = fc.option(fc.integer({ min: 0, max: 500 }), { nil: null });
 const observation = fc.record({
-  date: fc.constantFrom(...DATES),
+  date: fc.constantFrom(...Object.keys(DAYS)),
   second: fc.integer({ min: 0, max: 24 * 3_600 - 1 }),
   delayed: fc.boolean(),
   source: fc.constantFrom(1, SIMULATED),
@@ -237,11 +242,12 @@ test("a day's bar is of all hours and says of which session its close is, bars_1
         await (isMade ? see(pool, ...seen.slice(1).map(seenOf)) : load(pool, seen.slice(1).map(seenOf)));
         const days = [...grouped(await readRows(pool), seriesOf).values()];
 
-        expect(await asked("bars_1d", ", 'session', close_session")).toEqual(
+        expect(await asked("bars_1d", ", 'session', close_session, 'day', b.session")).toEqual(
           days.map((rows) => ({
             ...withoutSpread(rows),
             volume: lastShown(rows),
             session: countBars(rows, 3_600).findLast(({ close }) => close !== null)?.session ?? null,
+            day: rows[0]?.source === SIMULATED ? "regular" : DAYS[rows[0]?.date ?? ""],
           })),
         );
         expect(await asked("bars_1d_regular")).toEqual(

@@ -44,43 +44,29 @@ const orders: [string, Kind[]][] = [
   ["said", "without a type", "as an underlying"],
 ].map((kinds) => [kinds.join(", "), kinds as Kind[]]);
 
-describe("a security is one instrument of the type that is said, in whatever order it is answered", () => {
-  test.each(orders)(
-    "a security is one instrument of the type that answers say: %s, each in a load of its own",
-    async (_order, kinds) => {
+test.each(orders)(
+  "a security is one instrument of the type that answers say: %s, in a load each and in one",
+  async (_order, kinds) => {
+    const records = answers(kinds);
+    for (const loads of [records.map((record) => [record]), [records]]) {
       const { pool, append, load } = await loadingWorld();
-      for (const record of answers(kinds)) {
-        await append(record);
+      for (const some of loads) {
+        await append(...some);
         await load();
       }
 
-      await expectOne(pool);
-    },
-  );
-
-  test.each(orders)(
-    "a security is one instrument of the type that answers say: %s, in one load",
-    async (_order, kinds) => {
-      const { pool, append, load } = await loadingWorld();
-      await append(...answers(kinds));
-      await load();
-
-      await expectOne(pool);
-    },
-  );
-
-  async function expectOne(pool: pg.Pool): Promise<void> {
-    expect(await rowsOfQuery(pool, SECURITIES)).toEqual([
-      { security_type: "ETF", symbol: "MRDN", type_assumed: false, quotes: 3, options: 1 },
-    ]);
-    for (const shown of [
-      "latest_quotes where option_type is null",
-      "asof(now(), '{MRDN}')",
-      "bars_1d where symbol = 'MRDN' and option_type is null",
-    ])
-      expect(await rowsOfQuery(pool, `select count(*)::int from ${shown}`)).toEqual([{ count: 1 }]);
-  }
-});
+      expect(await rowsOfQuery(pool, SECURITIES)).toEqual([
+        { security_type: "ETF", symbol: "MRDN", type_assumed: false, quotes: 3, options: 1 },
+      ]);
+      for (const shown of [
+        "latest_quotes where option_type is null",
+        "asof(now(), '{MRDN}')",
+        "bars_1d where symbol = 'MRDN' and option_type is null",
+      ])
+        expect(await rowsOfQuery(pool, `select count(*)::int from ${shown}`)).toEqual([{ count: 1 }]);
+    }
+  },
+);
 
 test("the type stays assumed until an answer says it, also where that is the assumed one", async () => {
   const { pool, append, load } = await loadingWorld();

@@ -26,14 +26,6 @@ test("a session speaks UTC, and gives decimals, counts, dates and times as text"
   });
 });
 
-test("a reader's session cannot write", async () => {
-  const { url } = await freshDatabase();
-  const reader = poolOn(url, { readOnly: true });
-
-  expect(await rowsOfQuery(reader, "select * from latest_quotes")).toEqual([]);
-  await expect(reader.query("delete from quotes")).rejects.toMatchObject({ code: "25006" });
-});
-
 describe("a pool whose answers have a limit of time", () => {
   /** A statement that waits for a lock, and whoever has the lock. */
   async function waiting(answerMs: number) {

@@ -1,4 +1,4 @@
-/** docs/cookbook.md: its answers and pictures are those of its archive, and a newcomer's archive gives some, too. */
+/** docs/cookbook.md: its answers and pictures are those of its archive. */
 import { readdirSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, jest, test } from "@jest/globals";
 import type pg from "pg";
@@ -6,7 +6,6 @@ import { SaxesParser } from "saxes";
 import { fillCookbook } from "../../scripts/cookbook/archive.ts";
 import { answerTask, readTasks, type Task } from "../../scripts/cookbook/page.ts";
 import { freshDatabase } from "../support/database.ts";
-import { type NewcomersArchive, newcomersArchive } from "./newcomer.ts";
 
 // Pictures are drawn from an archive, which takes as long as the machine is slow.
 jest.setTimeout(300_000);
@@ -82,25 +81,4 @@ test.each(each)("%s: the picture says what it is, on a ground of its own", (_tit
     /<title>.+ \(made-up prices\)<\/title>\n<rect width="820" height="440" x="0" y="0" fill="#ffffff">/,
   );
   expect(svg).not.toMatch(/NaN|undefined|zr\d/);
-});
-
-const STARTS = [
-  ["on a Tuesday at 11:00", "2026-11-24T16:00:20Z"],
-  ["on a Saturday", "2026-11-21T19:30:20Z"],
-] as const;
-
-describe.each(STARTS)("an archive of ten minutes, begun %s,", (_when, start) => {
-  let made: NewcomersArchive;
-  beforeAll(async () => {
-    made = await newcomersArchive(start, 10);
-  });
-
-  // Nothing is violated, and no dividend changes within ten minutes: these answers have rows all the same.
-  test.each(each)("an archive of ten minutes answers and draws: %s", async (_title, task) => {
-    const { rows, svg } = await answerTask(made.pool, task, made.now);
-
-    expect(rows.filter((row) => row.filter((value) => value !== null).length >= 3).length).toBeGreaterThan(0);
-    expect(textsOf(svg).length).toBeGreaterThan(5);
-    expect(svg).not.toMatch(/NaN|undefined/);
-  });
 });

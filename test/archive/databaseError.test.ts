@@ -15,26 +15,17 @@ import { tempDir } from "../support/tempDir.ts";
 
 const coded = (code: string) => Object.assign(new Error("an error of the database"), { code });
 
-test.each(["08000", "08006", "40001", "40P01", "53100", "53300", "57014", "57P01", "57P03"])(
-  "SQLSTATE %s is tried again",
-  (code) => {
-    expect(isRetryable(coded(code))).toBe(true);
-  },
-);
-
-test.each(["22003", "22P02", "23505", "23514", "42501", "42P01", "28P01", "3D000", "54000", "XX000"])(
-  "SQLSTATE %s is not tried again",
-  (code) => {
-    expect(isRetryable(coded(code))).toBe(false);
-  },
-);
-
-test.each(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "EAI_AGAIN"])(
-  "%s of a socket is tried again",
-  (code) => {
-    expect(isRetryable(coded(code))).toBe(true);
-  },
-);
+test.each([
+  ..."08000 08006 40001 40P01 53100 53300 57014 57P01 57P03".split(" ").map((code) => [code, true] as const),
+  ..."22003 22P02 23505 23514 42501 42P01 28P01 3D000 54000 XX000"
+    .split(" ")
+    .map((code) => [code, false] as const),
+  ..."ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT EHOSTUNREACH EAI_AGAIN"
+    .split(" ")
+    .map((code) => [code, true] as const),
+])("%s is tried again: %p", (code, isTried) => {
+  expect(isRetryable(coded(code))).toBe(isTried);
+});
 
 test("a statement is tried again if a real server ends the session or does not answer", async () => {
   const { pool } = await freshDatabase();
@@ -72,14 +63,10 @@ test("a statement is tried again if the connection of a client in use has broken
   expect(isRetryable(error)).toBe(true);
 });
 
-test("a file that is not there is not tried again", () => {
-  expect(isRetryable(Object.assign(new Error("no such file"), { code: "ENOENT", syscall: "open" }))).toBe(
-    false,
-  );
-});
+test("a file that is not there and an error of our own are not tried again", () => {
+  const missing = Object.assign(new Error("no such file"), { code: "ENOENT", syscall: "open" });
 
-test("an error of our own is not tried again", () => {
-  expect(isRetryable(new TypeError("x is not a function"))).toBe(false);
+  for (const error of [missing, new TypeError("x is not a function")]) expect(isRetryable(error)).toBe(false);
 });
 
 test("a server's full disk is DISK_FULL, which is tried again", () => {
@@ -127,10 +114,9 @@ test.each(["42P05", "26000"])("SQLSTATE %s of a prepared statement is a pooler's
   expect(databaseError(coded(code), "db").code).toBe("DATABASE_POOLED");
 });
 
-test.each(["53100", "57P03", "25006", "42501"])("collecting goes on while SQLSTATE %s lasts", (code) => {
-  expect(collectingGoesOn(databaseError(coded(code), "db"))).toBe(true);
-});
-
-test.each(["28P01", "3D000", "42P05", "42703"])("collecting does not begin with SQLSTATE %s", (code) => {
-  expect(collectingGoesOn(databaseError(coded(code), "db"))).toBe(false);
+test.each([
+  ...["53100", "57P03", "25006", "42501"].map((code) => [code, true] as const),
+  ...["28P01", "3D000", "42P05", "42703"].map((code) => [code, false] as const),
+])("collecting goes on, and begins, while SQLSTATE %s lasts: %p", (code, goesOn) => {
+  expect(collectingGoesOn(databaseError(coded(code), "db"))).toBe(goesOn);
 });

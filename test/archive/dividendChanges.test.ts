@@ -50,22 +50,8 @@ test("a new quote gets no row if it says the same numbers, or nothing", () => {
   expect(dividendChanges([added(2, null)], [row(1, FIRST)])).toEqual(NOTHING);
 });
 
-test("a new quote gives the later quote a row of what was said before, since that is a change back now", () => {
-  expect(dividendChanges([added(2, paying("2"), 3)], [row(1, FIRST)])).toEqual({
-    put: [row(2, paying("2")), row(3, FIRST)],
-    drop: [],
-  });
-});
-
 test("a new quote gives no row to a later quote that said nothing", () => {
   expect(dividendChanges([added(1, FIRST, 3)], [])).toEqual({ put: [row(1, FIRST)], drop: [] });
-});
-
-test("a new quote replaces the row of a later quote that says the same", () => {
-  expect(dividendChanges([added(1, FIRST, 3)], [row(3, FIRST), row(5, paying("2"))])).toEqual({
-    put: [row(1, FIRST)],
-    drop: [at(3)],
-  });
 });
 
 describe("a quote that is in the archive already", () => {

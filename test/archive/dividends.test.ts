@@ -133,19 +133,6 @@ describe("a dividend that changes and changes back", () => {
     expect(rows).toEqual([{ second: 1 }]);
   });
 
-  test("a dividend has a row for the change back when the change lies between two quotes of one later load", async () => {
-    const { pool, append, load } = await loadingWorld();
-    const quote = (second: number, amt: string) =>
-      answerRecord(at(second), answerXml(equityXml("A", { dividend: { amt } })));
-    await append(quote(2, "2"));
-    await load();
-    await append(quote(1, "1"), quote(3, "1"));
-    await load();
-
-    const rows = await rowsOfQuery(pool, "select amount from dividends order by observed_at");
-    expect(rows.map(({ amount }) => amount)).toEqual(["1", "2", "1"]);
-  });
-
   test("has a row for the change back behind the quotes of one load, some of which do not tell the security's type", async () => {
     const { pool, append, load } = await loadingWorld();
     const quote = (second: number, amt: string, sectyp = "CS") =>
@@ -158,17 +145,6 @@ describe("a dividend that changes and changes back", () => {
     const rows = await rowsOfQuery(pool, "select amount from dividends order by observed_at");
     expect(rows.map(({ amount }) => amount)).toEqual(["1", "2", "1"]);
   });
-});
-
-test("a quote that says nothing of a dividend changes nothing, before and behind one that does", async () => {
-  const { pool, append, load } = await loadingWorld();
-  const quote = (second: number, amt: string) =>
-    answerRecord(at(second), answerXml(equityXml("A", { dividend: { amt } })));
-  await append(quote(1, ""), quote(2, "2"), quote(3, ""), quote(4, "2"));
-  await load();
-
-  const rows = await rowsOfQuery(pool, "select amount from dividends order by observed_at");
-  expect(rows).toEqual([{ amount: "2" }]);
 });
 
 /** A dividend, and others that differ from it in one thing each. */

@@ -167,9 +167,16 @@ test.each([
 
   const letters = await rowsOfQuery(
     pool,
-    "select instrument, reason, left(detail, 5) as code from dead_letters",
+    "select instrument, reason, left(detail, 5) as code, fragment from dead_letters",
   );
-  expect(letters).toEqual([{ instrument: "BAD", reason: "refused_by_database", code }]);
+  expect(letters).toEqual([
+    {
+      instrument: "BAD",
+      reason: "refused_by_database",
+      code,
+      fragment: expect.stringContaining('"volume":"666"'),
+    },
+  ]);
 });
 
 test("a refused row is stored by a later load once the database takes it, and its dead letter goes", async () => {

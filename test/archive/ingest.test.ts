@@ -46,50 +46,35 @@ async function rowsContent(pool: pg.Pool) {
 describe("however rows come in, they are the same rows", () => {
   handOnDatabases();
 
-  test("rows come in the same if they are new, and if their answers are there while they are not", async () => {
+  const cutFrom = (second: number, ...tables: string[]): string =>
+    tables.map((table) => `delete from ${table} where observed_at >= '${at(second)}'`).join("; ");
+
+  test.each([
+    [
+      "their answers are there while they are not",
+      "truncate quotes, extended_quotes, dividends, dead_letters",
+      { responses: 0, quotes: 880, repeated: 0, dividends: 65, deadLetters: 40 },
+    ],
+    [
+      "some are there while their answers are not",
+      `truncate responses; ${cutFrom(39, "quotes")}; ${cutFrom(10, "extended_quotes")}`,
+      { responses: 40, quotes: 22, repeated: 858, dividends: 0 },
+    ],
+    [
+      "old and new ones are in one batch",
+      cutFrom(30, "responses", "quotes", "extended_quotes"),
+      { responses: 10, quotes: 220, repeated: 660 },
+    ],
+  ])("rows come in the same when %s", async (_when, change, report) => {
     const { pool, append, load, forgetPositions } = await loadingWorld();
     await append(...manyAnswers(40));
-    const first = await load();
+    await load();
     const content = await rowsContent(pool);
 
-    // The answers are there: nothing is taken for new any more.
-    await pool.query("truncate quotes, extended_quotes, dividends, dead_letters");
+    await pool.query(change);
     await forgetPositions();
-    const second = await load();
 
-    expect(second).toEqual({ ...first, responses: 0 });
-    expect(await rowsContent(pool)).toEqual(content);
-  });
-
-  test("rows that are there while their answers are not are met by COPY and counted as repeated", async () => {
-    const { pool, append, load, forgetPositions } = await loadingWorld();
-    await append(...manyAnswers(40));
-    const first = await load();
-    const content = await rowsContent(pool);
-
-    await pool.query("truncate responses");
-    await pool.query("delete from quotes where observed_at >= $1", [at(39)]);
-    await pool.query("delete from extended_quotes where observed_at >= $1", [at(10)]);
-    await forgetPositions();
-    const second = await load();
-
-    expect(second).toMatchObject({ responses: 40, quotes: 22, repeated: first.quotes - 22, dividends: 0 });
-    expect(await rowsContent(pool)).toEqual(content);
-  });
-
-  test("old and new rows come in together in one batch", async () => {
-    const { pool, append, load, forgetPositions } = await loadingWorld();
-    await append(...manyAnswers(30));
-    const first = await load();
-    const content = await rowsContent(pool);
-
-    for (const table of ["responses", "quotes", "extended_quotes"])
-      await pool.query(`delete from ${table} where observed_at >= $1`, [at(20)]);
-    await forgetPositions();
-    const second = await load();
-
-    expect(second).toMatchObject({ responses: 10, quotes: 220, repeated: 440 });
-    expect(first).toMatchObject({ responses: 30, quotes: 660, repeated: 0 });
+    expect(await load()).toMatchObject(report);
     expect(await rowsContent(pool)).toEqual(content);
   });
 
@@ -284,65 +269,22 @@ describe("two loaders at once", () => {
   });
 });
 
-// More than one batch of them, once the database has refused all at once.
-describe("a quote that the database refuses among 1,000", () => {
-  test.each([
-    ["first", 0],
-    ["in the middle", 500],
-    ["last", 999],
-  ])(
-    "a quote that the database refuses among 1,000 costs itself alone when it comes %s",
-    async (_where, place) => {
-      const { pool, append, load, forgetPositions } = await loadingWorld();
-      await pool.query("alter table extended_quotes add check (previous_close <> 666)");
-      const item = (n: number) =>
-        equityXml(`S${n % 100}`, n === place ? { extended: { prevclose: "666" } } : {});
-      await append(
-        ...Array.from({ length: 10 }, (_, a) =>
-          answerRecord(at(a), answerXml(...Array.from({ length: 100 }, (_, n) => item(a * 100 + n)))),
-        ),
-      );
+/** Citus has no triggers on tables that are cut. */
+const testTriggers = unlessOnCitus("which has no triggers on cut tables: a load that finds no partition.");
 
-      expect(await load()).toMatchObject({ responses: 10, quotes: 999, repeated: 0, deadLetters: 1 });
-      const content = await rowsContent(pool);
-      await forgetPositions();
-      expect(await load()).toMatchObject({ responses: 0, quotes: 0, repeated: 999, deadLetters: 0 });
-      expect(await rowsContent(pool)).toEqual(content);
-      expect(
-        await rowsOfQuery(
-          pool,
-          "select instrument, observed_at = $1 as there, reason, detail, fragment from dead_letters",
-          [at((place / 100) | 0)],
-        ),
-      ).toEqual([
-        {
-          instrument: `S${place % 100}`,
-          there: true,
-          reason: "refused_by_database",
-          detail: expect.stringMatching(/^23514: /),
-          fragment: expect.stringContaining('"previousClose":"666"'),
-        },
-      ]);
-    },
-  );
+testTriggers(
+  "a missing partition refuses no quote: it stops the load, and no quote is lost to it",
+  async () => {
+    const { pool, append, load } = await loadingWorld();
+    await append(...manyAnswers(1));
+    await pool.query(`create function no_partition() returns trigger language plpgsql as
+    $$ begin raise exception 'no partition' using errcode = '23514'; end $$;
+    create trigger no_partition before insert on extended_quotes for each statement execute function no_partition()`);
 
-  /** Citus has no triggers on tables that are cut. */
-  const testTriggers = unlessOnCitus("which has no triggers on cut tables: a load that finds no partition.");
-
-  testTriggers(
-    "a missing partition refuses no quote: it stops the load, and no quote is lost to it",
-    async () => {
-      const { pool, append, load } = await loadingWorld();
-      await append(...manyAnswers(1));
-      await pool.query(`create function no_partition() returns trigger language plpgsql as
-      $$ begin raise exception 'no partition' using errcode = '23514'; end $$;
-      create trigger no_partition before insert on extended_quotes for each statement execute function no_partition()`);
-
-      await expect(load()).rejects.toMatchObject({ code: "23514" });
-      expect(await countsOf(pool)).toMatchObject({ quotes: 0, dead_letters: 0 });
-    },
-  );
-});
+    await expect(load()).rejects.toMatchObject({ code: "23514" });
+    expect(await countsOf(pool)).toMatchObject({ quotes: 0, dead_letters: 0 });
+  },
+);
 
 describe("what is stored is what was read", () => {
   handOnDatabases();

@@ -13,7 +13,7 @@ import type {
 import { leaseStore } from "../../src/archive/ledger/leaseRows.ts";
 import { freshDatabase } from "../support/database.ts";
 import { expectSame } from "../support/expectSame.ts";
-import { type LeaseFaults, memoryLeases } from "../support/memoryLeases.ts";
+import { memoryLeases } from "../support/memoryLeases.ts";
 import { startPooler } from "../support/pooler.ts";
 import { runs } from "../support/runs.ts";
 
@@ -96,18 +96,6 @@ test("a collector that joins gets the lowest free number, and its host's name or
   ]);
 });
 
-test("a collector keeps number and name after a restart, on whatever host it comes back", async () => {
-  await store.join(self(1), telling());
-  await store.release(self(1), [], { journalLag: 7 });
-  const left = (await timed.query("select stopped, journal_lag from collectors")).rows;
-  const back = await store.join(self(1, "later", "quotes-9"), telling({ jobsDigest: "e" }));
-
-  expect(left).toEqual([{ stopped: true, journal_lag: "7" }]);
-  expect(back).toMatchObject({ number: 0, name: "quotes-1" });
-  expect((await store.look()).collectors).toMatchObject([{ run: "later", stopped: false, jobsDigest: "e" }]);
-  expect((await timed.query("select host from collectors")).rows).toEqual([{ host: "quotes-9" }]);
-});
-
 test("twenty collectors that join at the same time get numbers of their own, and a 257th is refused", async () => {
   const joined = await Promise.all(
     Array.from({ length: 20 }, (_, place) => store.join(self(place, "r", "quotes"), telling())),
@@ -131,75 +119,6 @@ test("a collector may have a clock that is off by years, and a journal of teraby
   expect((await timed.query("select journal_lag, clock_offset_ms from collectors")).rows).toEqual([
     { journal_lag: "5000000000000", clock_offset_ms: -2147483647 },
   ]);
-});
-
-test("a lease lasts seven seconds from its last renewal", async () => {
-  await claim("main", self(1));
-  const expired = async () => (await store.look()).leases.map((lease) => lease.expired);
-  await setClock(nowMs + 6_999);
-  expect(await expired()).toEqual([false]);
-  const { renewed, leases, isKnown } = await store.round(self(1), telling(), [
-    held("main", 1),
-    held("other", 1),
-  ]);
-  await setClock(nowMs + 6_999);
-
-  expect({ renewed, leases, isKnown }).toMatchObject({
-    ...{ renewed: ["main"], isKnown: false },
-    leases: [{ account: "main", fence: 1, holder: uuid(1), run: "run-1", beat: 1, expired: false }],
-  });
-  expect(await expired()).toEqual([false]);
-  await setClock(nowMs + 1);
-  expect(await expired()).toEqual([true]);
-  await setClock(nowMs - 7_001);
-  expect(await expired()).toEqual([true]);
-});
-
-test("an expired lease stays its holder's until another collector claims it, which gets the holder's governor", async () => {
-  await store.join(self(1), telling());
-  await claim("main", self(1));
-  await store.round(self(1), telling(), [held("main", 1, { sent: [0.5] })]);
-  await setClock(nowMs + 60_000);
-  const { renewed } = await store.round(self(1), telling(), [held("main", 1, { sent: [1.5] })]);
-  await setClock(nowMs + 8_000);
-
-  const hasty = await claim("main", self(2), { dead: ["run-3"], seen: { fence: 1, beat: 1 } });
-  const granted = await claim("main", self(2), { dead: [], seen: { fence: 1, beat: 2 } });
-  const late = await store.round(self(1), telling(), [held("main", 1)]);
-  const given = await store.release(self(1), [held("main", 1)], null);
-
-  expect(renewed).toEqual(["main"]);
-  expect(hasty).toBeNull();
-  expect(granted).toEqual({
-    ...{ account: "main", fence: 2, how: "expired", governor: { sent: [1.5] } },
-    ...{ agoMs: 8_000, previous: "quotes-1" },
-    renewedMs: START_MS + 60_000,
-  });
-  expect([late.renewed, given]).toEqual([[], []]);
-  expect(await store.round(self(2), telling(), [held("main", 2)])).toMatchObject({ renewed: ["main"] });
-});
-
-test("a released lease is free at once, and may be released again if the answer was lost", async () => {
-  await claim("main", self(1));
-  const released = await store.release(self(1), [held("main", 1, "first")], { journalLag: null });
-  const again = await store.release(self(1), [held("main", 1, "again")], { journalLag: null });
-  const renewed = await store.round(self(1), telling(), [held("main", 1)]);
-  const granted = await claim("main", self(2));
-
-  expect([released, again, renewed.renewed]).toEqual([["main"], ["main"], []]);
-  expect(granted).toMatchObject({ fence: 2, how: "released", governor: "again", agoMs: 0, previous: null });
-});
-
-test("a lease of a dead run is granted to the next run at once, also of one's own run whose answer was lost", async () => {
-  await claim("main", self(1));
-
-  expect(await claim("main", self(1, "later"))).toBeNull();
-  expect(await claim("main", self(1, "later"), { dead: ["run-1"], seen: null })).toMatchObject({
-    ...{ fence: 2, how: "restarted" },
-  });
-  expect(await claim("main", self(1, "later"), { dead: ["later"], seen: null })).toMatchObject({
-    ...{ fence: 3, how: "restarted" },
-  });
 });
 
 test("a lease gets a fence that was never granted before, even after its row was deleted", async () => {
@@ -578,33 +497,5 @@ describe("the fleet in memory", () => {
     );
     // It was not compared on nothing.
     expect(Object.keys(done).toSorted()).toEqual(["expired", "new", "refused", "released", "restarted"]);
-  });
-
-  test("the fleet in memory can be away, silent, or slow for all or for one, and lose an answer", async () => {
-    const slept: number[] = [];
-    const memory = memoryLeases({ now: clock.now, sleep: async (ms) => void slept.push(ms) });
-    const faults: LeaseFaults = {};
-    const [one, other] = [memory.client(faults), memory.client()];
-
-    faults.unanswered = true;
-    await expect(claim("a", self(1), {}, one)).rejects.toMatchObject({ code: "ECONNREFUSED" });
-    faults.unanswered = false;
-    faults.away = true;
-    await expect(one.look()).rejects.toMatchObject({ code: "ECONNREFUSED" });
-    expect(await other.look()).toMatchObject({ leases: [{ account: "a", holder: uuid(1) }] });
-    memory.faults.slowMs = 700;
-    expect(await claim("b", self(2), {}, other)).toMatchObject({ fence: 1 });
-    faults.silent = true;
-    void claim("c", self(1), {}, one).then(() => slept.push(0));
-    memory.skewMs = 3_600_000;
-
-    const { nowMs: databaseMs, leases } = await other.look();
-
-    expect(databaseMs).toBe(nowMs + 3_600_000);
-    expect(leases.map(({ account, expired }) => [account, expired])).toEqual([
-      ["a", true],
-      ["b", true],
-    ]);
-    expect(slept).toEqual([700, 700, 700]);
   });
 });

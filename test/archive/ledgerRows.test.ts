@@ -17,7 +17,7 @@ import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, at, symbolsCall } from "../support/journal.ts";
-import { insertNotes, instantOn20th, on20th, slotNote } from "../support/ledger.ts";
+import { insertNotes, instantOn20th, on20th, settled, slotNote } from "../support/ledger.ts";
 import { type LoadingWorld, loadingWorld } from "../support/loading.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
@@ -54,13 +54,6 @@ async function misses(): Promise<unknown[]> {
 function scheduled(...jobs: Job[]): ReturnType<typeof scheduleJob>[] {
   return jobs.map((job) => scheduleJob(job, createCalendar()));
 }
-
-test("a slot is a row with due = stored + missed, and each miss a row with its reason", async () => {
-  await load(slotNote("14:30", ["AAPL", "GE", "KO"], { GE: "budget", KO: "unknown_symbol" }));
-
-  expect(await slots()).toEqual(["14:30 3=1+2"]);
-  expect(await misses()).toEqual(["14:30 GE budget", "14:30 KO unknown_symbol"]);
-});
 
 test("a slot that is loaded twice is stored once", async () => {
   const note = slotNote("14:30", ["AAPL", "GE"], { GE: "budget" });
@@ -116,14 +109,6 @@ describe("slots that passed while nothing ran", () => {
       })),
     );
   }
-
-  test("slots that passed while nothing ran are down, but for the one that still lasts", async () => {
-    await load(slotNote("14:30", ["AAPL", "GE"]));
-
-    await restartAt(on20th("14:33:20"), job);
-
-    expect(await slots()).toEqual(["14:30 2=2+0", "14:31 2=0+2", "14:32 2=0+2"]);
-  });
 
   test("slots that passed while nothing ran are accounted for once, however often and however late", async () => {
     await load(slotNote("14:30", ["AAPL", "GE"]));
@@ -223,15 +208,8 @@ test("unknown instruments are those of the newest slot of each job", async () =>
 });
 
 describe("a row that the database refuses", () => {
-  const minute = (seconds: number): Date => new Date(on20th("22:50").getTime() + seconds * 1_000);
-  const entry = (due: string[], second = 0): JournalRecord => ({
-    kind: "note",
-    at: instantFromDate(minute(second + 59)),
-    note: {
-      type: "slots",
-      entries: [{ job: "list", slotAt: instantFromDate(minute(second)), due, misses: [] }],
-    },
-  });
+  const entry = (due: string[], second = 0): JournalRecord =>
+    settled(at(second + 59), at(second), due, [], { job: "list" });
   /** A price that a constraint refuses. */
   const bad = (symbol: string): string => equityXml(symbol, { quote: { lastprice: "666" } });
   const refusing = async (): Promise<LoadingWorld> => {
@@ -394,3 +372,40 @@ const LEDGER = `
          (select string_agg(instrument || ' ' || reason, ', ') from misses m
           where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id) as missed
   from slots s order by slot_at`;
+
+describe("coverage: expected against stored, by instrument and day of the exchange", () => {
+  test("the worst comes first, with its reasons counted, and what was never missed is there too", async () => {
+    await load(slotNote("14:30", ["AAPL", "GE", "KO"], { KO: "budget", GE: "budget" }));
+    await load(slotNote("14:31", ["AAPL", "GE", "KO"], { KO: "unknown_symbol" }));
+
+    const rows = await readCoverage(pool, "2026-11-20", "2026-11-20");
+
+    const day = { date: "2026-11-20", source: "account", expected: 2 };
+    expect(rows).toEqual([
+      { ...day, instrument: "KO", stored: 0, missed: 2, reasons: { budget: 1, unknown_symbol: 1 } },
+      { ...day, instrument: "GE", stored: 1, missed: 1, reasons: { budget: 1 } },
+      { ...day, instrument: "AAPL", stored: 2, missed: 0, reasons: {} },
+    ]);
+  });
+
+  test("a slot counts for the day that the exchange's clocks show at it", async () => {
+    await load(slotNote(new Date("2026-11-21T00:30:00Z"), ["AAPL"]));
+    await load(slotNote(new Date("2026-11-21T05:30:00Z"), ["AAPL"]));
+
+    const rows = await readCoverage(pool, "2026-11-20", "2026-11-21");
+
+    expect(rows.map(({ date, expected }) => [date, expected])).toEqual([
+      ["2026-11-20", 1],
+      ["2026-11-21", 1],
+    ]);
+  });
+
+  test("an instrument of two jobs is expected by both", async () => {
+    await load(slotNote("14:30", ["AAPL"], {}, { job: "one" }));
+    await load(slotNote("14:30", ["AAPL"], { AAPL: "down" }, { job: "other" }));
+
+    expect(await readCoverage(pool, "2026-11-20", "2026-11-20")).toMatchObject([
+      { expected: 2, stored: 1, missed: 1 },
+    ]);
+  });
+});

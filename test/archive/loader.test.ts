@@ -12,7 +12,6 @@ import {
   type Loader,
   type LoaderOptions,
 } from "../../src/archive/load/loader.ts";
-import { migrate } from "../../src/archive/schema/migrations.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { listSegments } from "../../src/journal/segments.ts";
@@ -187,46 +186,6 @@ test("a database that is away fails whoever waits for the load, and is revived b
   expect(loader.failure()).toMatchObject({ code: "ECONNREFUSED" });
   expect(revived).toBeGreaterThan(0);
   expect(failures.length).toBeGreaterThan(1);
-});
-
-test("a database gets its schema as soon as it can be reached, before the first rows", async () => {
-  const { pool } = await freshDatabase({ migrated: false });
-  const journalDir = tempDir();
-  await appendAll(journalDir, answers(2));
-
-  const { loader } = started({ pool, journalDir, prepare: async () => void (await migrate(pool, at(0))) });
-  await loader.drain();
-
-  expect(await countsOf(pool)).toMatchObject({ responses: 2 });
-});
-
-test("a database that refuses for a reason that only a person can remove is tried every 30 s", async () => {
-  const { pool } = await freshDatabase({ migrated: false });
-  const journalDir = tempDir();
-  await appendAll(journalDir, answers(1));
-  const clock = createTestClock(undefined, {
-    onSleep: async () => void (await migrate(pool, at(0))),
-  });
-
-  const { failures, recovered } = started({ pool, journalDir, clock });
-  await recovered;
-
-  expect(failures).toMatchObject([{ waitMs: 30_000, error: { code: "42P01" } }]);
-  expect(await countsOf(pool)).toMatchObject({ responses: 1 });
-});
-
-test("a loader loads what is appended once it is notified", async () => {
-  const { pool, journalDir, append } = await loadingWorld();
-  const { loader, reports } = started({ pool, journalDir });
-  await loader.drain();
-
-  await append(...answers(2));
-  await loader.drain();
-  await append(...answers(3, 60));
-  await loader.drain();
-
-  expect(reports.map(({ responses }) => responses)).toEqual([2, 3]);
-  expect(loader.failure()).toBeNull();
 });
 
 test("a loader looks for what other programs have written once a minute, also while it is told of other segments", async () => {
@@ -447,29 +406,14 @@ describe("when instruments were seen last", () => {
   });
 });
 
-test("a journal loaded again adds nothing where all is there, and brings back a missing dividend", async () => {
-  const { pool, append, load, forgetPositions } = await loadingWorld();
-  await append(...answers(6));
-  await load();
-  const before = await contentOf(pool);
-  await forgetPositions();
-
-  expect(await load()).toMatchObject({ responses: 0, quotes: 0, dividends: 0, repeated: 18 });
-  await pool.query("delete from dividends where observed_at = $1", [at(3)]);
-  await forgetPositions();
-
-  expect(await load()).toMatchObject({ responses: 0, quotes: 0, dividends: 1, repeated: 18 });
-  expect(await contentOf(pool)).toEqual(before);
-});
-
-test.each(["quotes", "extended_quotes"])(
+test.each(["quotes", "extended_quotes", "dividends"])(
   "a journal loaded again brings back a missing row of %s",
   async (table) => {
     const { pool, append, load, forgetPositions } = await loadingWorld();
     await append(...answers(6));
     await load();
     const before = await contentOf(pool);
-    await pool.query(`delete from ${table} where observed_at = $1`, [at(4)]);
+    await pool.query(`delete from ${table} where observed_at = $1`, [at(3)]);
     await forgetPositions();
     await load();
 

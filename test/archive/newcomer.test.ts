@@ -1,11 +1,17 @@
-/** What a newcomer sees who asks docs/sql.md's questions ten minutes after the first start, whatever time it is. */
+/** What a newcomer sees who asks docs/sql.md's questions and docs/cookbook.md's tasks ten minutes after the first start, whatever time it is. */
 import { readFileSync } from "node:fs";
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { answerTask, readTasks } from "../../scripts/cookbook/page.ts";
 import { ask, readQuestions } from "../../scripts/sql/page.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { type NewcomersArchive, newcomersArchive } from "./newcomer.ts";
 
-const questions = readQuestions(readFileSync(new URL("../../docs/sql.md", import.meta.url), "utf8"));
+// Pictures are drawn from an archive, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
+
+const docs = new URL("../../docs/", import.meta.url);
+const questions = readQuestions(readFileSync(new URL("sql.md", docs), "utf8"));
+const tasks = readTasks(readFileSync(new URL("cookbook.md", docs), "utf8"));
 
 const STARTS = [
   ["on a Tuesday at 11:00", "2026-11-24T16:00:20Z"],
@@ -61,6 +67,20 @@ describe.each(STARTS)("an archive of ten minutes, begun %s,", (_when, start) => 
         (row) => row.filter((value) => value !== null).length >= Math.min(3, names.length),
       );
       expect(says.length).toBeGreaterThan(0);
+    },
+  );
+
+  // Nothing is violated, and no dividend changes within ten minutes: these answers have rows all the same.
+  test.each(tasks.map((task) => [task.title, task] as const))(
+    "an archive of ten minutes answers and draws: %s",
+    async (_title, task) => {
+      const { rows, svg } = await answerTask(made.pool, task, made.now);
+
+      expect(rows.filter((row) => row.filter((value) => value !== null).length >= 3).length).toBeGreaterThan(
+        0,
+      );
+      expect(svg.match(/<text/g)?.length).toBeGreaterThan(5);
+      expect(svg).not.toMatch(/NaN|undefined/);
     },
   );
 });

@@ -1,7 +1,7 @@
 /** The exchange's calendar in the archive: when contracts end, what the operator says of single days, and closes of any minute. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
 import { makeDueBars } from "../../src/archive/schema/makeBars.ts";
@@ -229,93 +229,44 @@ test("jobs/calendar.yaml holds for years that are loaded later", async () => {
   expect(await hoursOf(pool, "2031-06-04")).toEqual([{ kind: "early", close: "13:03", reason: null }]);
 });
 
-describe("bars of a session that closes at any minute", () => {
-  const AROUND = [
-    "15:50",
-    "15:54",
-    "15:55",
-    "15:55:59",
-    "15:56",
-    "15:59",
-    "16:00",
-    "16:01",
-    "16:54",
-    "16:56",
-  ];
-  const FIVE = [
-    { at: "15:50", session: "regular", n: 2 },
-    { at: "15:55", session: "regular", n: 2 },
-    { at: "15:56", session: "post", n: 3 },
-    { at: "16:01", session: "post", n: 1 },
-    { at: "16:51", session: "post", n: 1 },
-    { at: "16:56", session: "post", n: 1 },
-  ];
-  const HOURS = [
-    { at: "15:30", session: "regular", n: 4 },
-    { at: "15:56", session: "post", n: 5 },
-    { at: "16:56", session: "post", n: 1 },
-  ];
+test("bars are those that the raw times make, whatever the minute of the close and however often it is changed", async () => {
+  const pool = await archive("AAPL");
+  const close = fc
+    .integer({ min: 9 * 60 + 31, max: 16 * 60 })
+    .map((minute) => new Date(minute * 60_000).toISOString().slice(11, 16));
+  const second = fc.integer({ min: 9 * 3_600, max: 20 * 3_600 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(close, { minLength: 1, maxLength: 3 }),
+      fc.uniqueArray(second, { minLength: 2, maxLength: 60 }),
+      async (closes, seconds) => {
+        await pool.query("truncate quotes, extended_quotes, session_bars, intraday_bars");
+        const seen = seconds
+          .sort((a, b) => a - b)
+          .map((at): Seen => ({
+            at: `2026-11-18 ${new Date(at * 1_000).toISOString().slice(11, 19)}`,
+            last: "1",
+          }));
+        const half = Math.ceil(seen.length / 2);
+        await see(pool, ...seen.slice(0, half));
+        for (const [n, one] of closes.entries()) {
+          await keepCalendarDays(pool, [{ date: "2026-11-18", kind: "early", close: one }]);
+          if (n === 0 && half < seen.length) await load(pool, seen.slice(half));
+        }
+        await makeDueBars(pool);
 
-  test.each(["before they are made", "made of all rows", "made row by row"])(
-    "bars end at the close of 1 June 2005, 15:56: %s",
-    async (how) => {
-      const pool = await archive("AAPL");
-      const seen = AROUND.map((time): Seen => ({ at: `2005-06-01 ${time}`, last: "1", volume: "5" }));
-      if (how === "before they are made") await load(pool, seen);
-      else if (how === "made of all rows") await see(pool, ...seen);
-      else for (const one of seen) await see(pool, one);
+        const found = [
+          await barsOf(pool, "bars_5m", "2026-11-18"),
+          await barsOf(pool, "bars_1h", "2026-11-18"),
+        ];
 
-      const asSeen = [
-        await barsOf(pool, "bars_5m", "2005-06-01"),
-        await barsOf(pool, "bars_1h", "2005-06-01"),
-      ];
-      await see(pool, { at: "2005-06-02 10:00", last: "1" });
-      const kept = [await barsOf(pool, "bars_5m", "2005-06-01"), await barsOf(pool, "bars_1h", "2005-06-01")];
-
-      expect(asSeen).toEqual([FIVE, HOURS]);
-      expect(kept).toEqual([FIVE, HOURS]);
-    },
+        const closing = closes.at(-1) ?? "";
+        const closesAt = 3_600 * Number(closing.slice(0, 2)) + 60 * Number(closing.slice(3));
+        expect(found).toEqual([300, 3_600].map((width) => barsOfTimes(seconds, { closesAt, width })));
+      },
+    ),
+    { numRuns: runs(10) },
   );
-
-  test("bars are those that the raw times make, whatever the minute of the close and however often it is changed", async () => {
-    const pool = await archive("AAPL");
-    const close = fc
-      .integer({ min: 9 * 60 + 31, max: 16 * 60 })
-      .map((minute) => new Date(minute * 60_000).toISOString().slice(11, 16));
-    const second = fc.integer({ min: 9 * 3_600, max: 20 * 3_600 });
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(close, { minLength: 1, maxLength: 3 }),
-        fc.uniqueArray(second, { minLength: 2, maxLength: 60 }),
-        async (closes, seconds) => {
-          await pool.query("truncate quotes, extended_quotes, session_bars, intraday_bars");
-          const seen = seconds
-            .sort((a, b) => a - b)
-            .map((at): Seen => ({
-              at: `2026-11-18 ${new Date(at * 1_000).toISOString().slice(11, 19)}`,
-              last: "1",
-            }));
-          const half = Math.ceil(seen.length / 2);
-          await see(pool, ...seen.slice(0, half));
-          for (const [n, one] of closes.entries()) {
-            await keepCalendarDays(pool, [{ date: "2026-11-18", kind: "early", close: one }]);
-            if (n === 0 && half < seen.length) await load(pool, seen.slice(half));
-          }
-          await makeDueBars(pool);
-
-          const found = [
-            await barsOf(pool, "bars_5m", "2026-11-18"),
-            await barsOf(pool, "bars_1h", "2026-11-18"),
-          ];
-
-          const closing = closes.at(-1) ?? "";
-          const closesAt = 3_600 * Number(closing.slice(0, 2)) + 60 * Number(closing.slice(3));
-          expect(found).toEqual([300, 3_600].map((width) => barsOfTimes(seconds, { closesAt, width })));
-        },
-      ),
-      { numRuns: runs(10) },
-    );
-  });
 });
 
 /** Bars of seconds of a day, counted from 04:00, from 09:30, from the close, and from four hours behind it. */

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { migrate } from "../../src/archive/schema/migrations.ts";
 import { ensurePartitions, ensurePartitionsFor } from "../../src/archive/schema/partitions.ts";
 import { PARTITIONED_TABLES } from "../../src/archive/tiers/hypertables.ts";
-import { followOwnRows, listsOfQuery, rowsOfQuery } from "../support/archive.ts";
+import { followOwnRows, rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
 
 const NOW = "2026-11-20T22:50:00.000000Z";
@@ -105,19 +105,6 @@ test("rows that are put into a partition itself are in the bars like all others,
   expect(
     await rowsOfQuery(pool, "select date, quote_count from session_bars where date > '2026-11-01'"),
   ).toEqual([{ date: "2026-11-20", quote_count: "2" }]);
-});
-
-test("the table of sessions has half days, holidays and the offset of summer time", async () => {
-  expect(
-    await listsOfQuery(
-      pool,
-      "select date, kind, open_at, close_at from sessions where date between '2026-11-25' and '2026-11-28' or date = '2026-07-02'",
-    ),
-  ).toEqual([
-    ["2026-07-02", "regular", "2026-07-02 13:30:00+00", "2026-07-02 20:00:00+00"],
-    ["2026-11-25", "regular", "2026-11-25 14:30:00+00", "2026-11-25 21:00:00+00"],
-    ["2026-11-27", "early", "2026-11-27 14:30:00+00", "2026-11-27 18:00:00+00"],
-  ]);
 });
 
 test("the table of sessions has the years of old rows before they are inserted", async () => {

@@ -267,10 +267,7 @@ communityTest(
     await journal.load();
     const content = await contentOf(pool);
     await compressAll(pool);
-    // As 100,000, its default, is for a day of thousands of instruments.
-    await pool.query(
-      `alter database ${name} set timescaledb.max_tuples_decompressed_per_dml_transaction = 10`,
-    );
+    await limitDecompression(pool, name);
 
     const { exitCode, stderr } = await run(["backfill", "--journal", journal.dir, "--rebuild"], {
       ...{ DATABASE_URL: url, QUOTEKEEPER_DATA_DIR: tempDir() },

@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
-import { contentOf, listsOfQuery, rowsOfQuery } from "../support/archive.ts";
+import { listsOfQuery, rowsOfQuery } from "../support/archive.ts";
 import { handOnDatabases } from "../support/database.ts";
-import { archive, see, type Seen, addContracts } from "../support/observations.ts";
+import { archive, see, addContracts } from "../support/observations.ts";
 
 handOnDatabases();
 
@@ -43,52 +43,6 @@ test("bars hold open, high, low and close of the last price, the mean spread, an
   expect(await bars(pool, "5m")).toMatchObject([{ at: "20 10:00", open: "10.00", close: "11", n: "5" }]);
 });
 
-test("bars of an hour are counted from the open and begin again at the close, also on a half day", async () => {
-  const pool = await archive("AAPL");
-  const times = ["04:10", "09:29:59", "09:30", "12:45", "12:59:59", "13:00", "13:40", "17:10"];
-  await see(pool, ...times.map((time) => ({ at: `2026-11-27 ${time}`, last: "1" })));
-
-  expect((await bars(pool, "1h")).map(({ at, session }) => `${at} ${session}`)).toEqual([
-    "27 04:00 pre",
-    "27 09:00 pre",
-    "27 09:30 regular",
-    "27 12:30 regular",
-    "27 13:00 post",
-    "27 17:00 closed",
-  ]);
-});
-
-test("bars count volume from one observation to the next, and from zero when the service begins a new count", async () => {
-  const pool = await archive("AAPL");
-  await see(
-    pool,
-    { at: `${FRIDAY} 09:30:10`, volume: "1000" },
-    { at: `${FRIDAY} 09:30:50`, volume: "1600" },
-    { at: `${FRIDAY} 09:31:10`, volume: "2000" },
-    { at: `${FRIDAY} 09:32:10`, volume: "300" },
-    { at: `${FRIDAY} 09:33:10`, volume: null },
-  );
-
-  expect((await bars(pool, "1m")).map(({ volume }) => volume)).toEqual(["600", "400", "300", null]);
-});
-
-test("bars of every width lose no volume after a bar that has seen none", async () => {
-  const pool = await archive("AAPL");
-  await see(
-    pool,
-    { at: `${FRIDAY} 09:30:10`, volume: "1000" },
-    { at: `${FRIDAY} 09:31:10`, volume: null },
-    { at: `${FRIDAY} 09:36:10`, volume: null },
-    { at: `${FRIDAY} 10:31:10`, volume: "1700" },
-    { at: `${FRIDAY} 10:36:10`, volume: "1750" },
-  );
-
-  const volumes = async (width: string) => (await bars(pool, width)).map(({ volume }) => volume);
-  expect(await volumes("1m")).toEqual(["0", null, null, "700", "50"]);
-  expect(await volumes("5m")).toEqual(["0", null, "700", "50"]);
-  expect(await volumes("1h")).toEqual(["0", "750"]);
-});
-
 test("bars pass over a price of 0, which is no trade, and count its quote", async () => {
   const pool = await archive("AAPL", "MSFT");
   await see(
@@ -112,98 +66,6 @@ test("bars pass over a price of 0, which is no trade, and count its quote", asyn
       { open: "10", high: "12", low: "10", close: "12", n: "5" },
       { open: null, high: null, low: null, close: null, n: "2" },
     ]);
-});
-
-test("bars keep sources apart, and real-time and delayed quotes", async () => {
-  const pool = await archive("AAPL");
-  await pool.query("insert into sources (id, name, kind) values (7, 'old files', 'import')");
-  await see(
-    pool,
-    { at: `${FRIDAY} 10:00:01`, last: "1" },
-    { at: `${FRIDAY} 10:00:02`, last: "2", delayed: true },
-    { at: `${FRIDAY} 10:00:03`, last: "3", source: 2 },
-    { at: `${FRIDAY} 10:00:04`, last: "4", source: 7 },
-  );
-
-  for (const width of ["1m", "5m", "1h"])
-    expect((await bars(pool, width)).map(({ close }) => close).sort()).toEqual(["1", "2", "3", "4"]);
-  expect(
-    await rowsOfQuery(
-      pool,
-      "select source, source_name, delayed, close, quote_count from bars_1d order by close",
-    ),
-  ).toEqual([
-    { source: "account", source_name: "account", delayed: false, close: "1", quote_count: "1" },
-    { source: "account", source_name: "account", delayed: true, close: "2", quote_count: "1" },
-    { source: "simulated", source_name: "simulated", delayed: false, close: "3", quote_count: "1" },
-    { source: "import", source_name: "old files", delayed: false, close: "4", quote_count: "1" },
-  ]);
-});
-
-test("a daily bar is a session of the exchange: after hours belong to it, whatever date UTC has then", async () => {
-  const pool = await archive("AAPL");
-  await see(
-    pool,
-    { at: `${FRIDAY} 04:00`, last: "1", bid: "1", ask: "2" },
-    { at: `${FRIDAY} 19:59:59`, last: "2", volume: "77", bid: "1", ask: "4" },
-    { at: "2026-11-21 00:00", last: "3" },
-    { at: "2026-07-02 23:59:59.999999", last: "4" },
-  );
-
-  expect(
-    await listsOfQuery(
-      pool,
-      "select date, session, open, close, trim_scale(mean_spread), quote_count, volume from bars_1d order by date",
-    ),
-  ).toEqual([
-    ["2026-07-02", "regular", "4", "4", null, "1", null],
-    [FRIDAY, "regular", "1", "2", "2", "2", "77"],
-    ["2026-11-21", "closed", "3", "3", null, "1", null],
-  ]);
-});
-
-test("a daily bar has the last volume shown on its date, of its own kind of feed, also when its last quote shows none", async () => {
-  const pool = await archive("AAPL");
-  await see(
-    pool,
-    { at: `${FRIDAY} 10:00`, volume: "70" },
-    { at: `${FRIDAY} 10:01`, volume: "77" },
-    { at: `${FRIDAY} 10:02`, volume: "5", delayed: true },
-    { at: `${FRIDAY} 10:03`, volume: null },
-    { at: `${FRIDAY} 10:04`, volume: null, delayed: true },
-    { at: "2026-11-23 10:00", volume: null },
-  );
-  await pool.query("delete from extended_quotes where observed_at = (select max(observed_at) from quotes)");
-
-  expect(await rowsOfQuery(pool, "select date, delayed, volume from bars_1d order by 1, 2")).toEqual([
-    { date: FRIDAY, delayed: false, volume: "77" },
-    { date: FRIDAY, delayed: true, volume: "5" },
-    { date: "2026-11-23", delayed: false, volume: null },
-  ]);
-});
-
-test("a daily bar is the same whatever the order and the batches in which its observations came, and a replay adds nothing", async () => {
-  const seen: Seen[] = Array.from({ length: 60 }, (_, n) => ({
-    at: `${FRIDAY} 10:${String(n).padStart(2, "0")}:00`,
-    id: 1 + (n % 2),
-    last: n % 7 === 0 ? null : String(100 + ((n * 37) % 11)),
-    bid: "1.00",
-    ask: n % 5 === 0 ? null : "1.25",
-    volume: String(n),
-  }));
-  const [once, mixed] = [await archive("AAPL", "MSFT"), await archive("AAPL", "MSFT")];
-  await see(once, ...seen);
-
-  const shuffled = [...seen].sort(
-    (a, b) => ((Number(a.at.slice(14, 16)) * 23) % 60) - ((Number(b.at.slice(14, 16)) * 23) % 60),
-  );
-  for (let from = 0; from < 60; from += 7) await see(mixed, ...shuffled.slice(from, from + 9));
-  await see(mixed, ...seen);
-
-  const kept = async (pool: pg.Pool) => (await contentOf(pool))["session_bars"];
-  expect(await kept(mixed)).toEqual(await kept(once));
-  await mixed.query("select recompute_session_bars('2026-11-20', '2026-11-20')");
-  expect(await kept(mixed)).toEqual(await kept(once));
 });
 
 test("a daily bar follows twenty loaders that write the same session at the same time", async () => {
@@ -280,35 +142,6 @@ test("option_chain_latest shows calls and puts of a strike side by side, with mi
     ["80", "simulated", null, null, null, "7.5", "1", null, null],
   ]);
 });
-
-test.each([
-  [
-    "2026-11-27 12:59:59",
-    "the day's own are there before its early close",
-    ["2026-11-27", "2026-11-28", "2026-11-30"],
-  ],
-  ["2026-11-27 13:00:00", "they and those of Saturday are gone after it", ["2026-11-30"]],
-  ["2026-11-29 12:00:00", "a Sunday", ["2026-11-30"]],
-  ["2026-11-30 16:00:00", "all are past", []],
-])(
-  "as of %s in New York option_chain_latest has no contract that has expired: %s",
-  async (at, _what, shown) => {
-    const pool = await archive("AAPL");
-    const expirations = ["2026-11-20", "2026-11-27", "2026-11-28", "2026-11-30"];
-    await addContracts(
-      pool,
-      expirations.map((expiration) => [expiration, "CALL", "100"]),
-    );
-    await see(pool, ...expirations.map((_, n) => ({ at: `${FRIDAY} 10:00`, id: n + 2, bid: "1", ask: "2" })));
-
-    const rows = await asOf(
-      pool,
-      `${at} America/New_York`,
-      "select expiration from option_chain_latest order by 1",
-    );
-    expect(rows.map(({ expiration }) => expiration)).toEqual(shown);
-  },
-);
 
 test("option_chain_latest is as of now unless it is told a time, and passes over prices of 0", async () => {
   const pool = await archive("AAPL");

@@ -7,6 +7,7 @@ import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
+import { settled } from "../support/ledger.ts";
 import { account, scripted, sweep, symbolsFile } from "./sweep/world.ts";
 import { type BackfillWorld, backfillWorld, equity } from "./world.ts";
 
@@ -89,18 +90,8 @@ test.each(["--journal", "--xml", "--csv"])(
 test("the dead letters of --gaps are counted and explained, and need a person", async () => {
   const world = await pickyWorld();
   await journaled(world);
-  const slotAt = "2026-11-18T14:30:00.000000Z";
-  await appendAll(
-    world.journalDir,
-    [
-      {
-        kind: "note",
-        at: "2026-11-18T14:30:59.000000Z",
-        note: { type: "slots", entries: [{ job: "us", slotAt, due: ["AAPL"], misses: [["AAPL", "down"]] }] },
-      },
-    ],
-    { clock: createTestClock("2026-11-18T14:31:00.000Z") },
-  );
+  const slot = settled("2026-11-18T14:30:59.000000Z", "2026-11-18T14:30:00.000000Z", ["AAPL"], ["AAPL down"]);
+  await appendAll(world.journalDir, [slot], { clock: createTestClock("2026-11-18T14:31:00.000Z") });
 
   const { exitCode, stdout } = await run(["backfill", "--gaps"], world.env);
   const again = await run(["backfill", "--gaps", "--json"], world.env);
@@ -130,10 +121,7 @@ test("the dead letters of a sweep are counted and explained, and need a person",
 
 test("a note of the ledger that becomes a dead letter is counted apart, for it is no quote", async () => {
   const world = await backfillWorld();
-  const entries = [{ job: "us", slotAt: "14:30", due: ["AAPL"], misses: [] }];
-  await appendAll(world.journalDir, [
-    { kind: "note", at: "2026-11-18T14:30:59.000000Z", note: { type: "slots", entries } },
-  ]);
+  await appendAll(world.journalDir, [settled("2026-11-18T14:30:59.000000Z", "14:30", ["AAPL"])]);
 
   const { exitCode, stdout } = await run(["backfill", "--journal"], world.env);
 

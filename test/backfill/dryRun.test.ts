@@ -5,15 +5,15 @@ import { expect, test } from "@jest/globals";
 import type pg from "pg";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
-import type { MissReason } from "../../src/journal/ledger.ts";
 import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
 import { run } from "../cli/edges.ts";
 import { contentOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
-import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
+import { appendAll } from "../support/journal.ts";
+import { settled } from "../support/ledger.ts";
 import { tempDir } from "../support/tempDir.ts";
-import { type BackfillWorld, backfillWorld, equity, journal } from "./world.ts";
+import { answerOf, type BackfillWorld, backfillWorld, equity, journal } from "./world.ts";
 
 /** A database that was never migrated, and files of every kind to fill it from. */
 async function emptyWorld(): Promise<{ env: Record<string, string>; pool: pg.Pool; files: string }> {
@@ -127,19 +127,11 @@ test("rows of a file that contradict the archive are dead-lettered in a dry run 
 
 const DAY = "2026-11-18";
 
-function answer(day: string, time: string, symbol: string, last: string): JournalRecord {
-  return answerRecord(
-    `${day}T${time}.000000Z`,
-    writeDocument({ id: "1", instruments: [equity(symbol, last)] }),
-    { request: symbolsCall(symbol) },
-  );
-}
+const answer = (day: string, time: string, symbol: string, last: string): JournalRecord =>
+  answerOf(`${day}T${time}.000000Z`, symbol, last);
 
-function slots(day: string, time: string, misses: [string, MissReason][]): JournalRecord {
-  const slotAt = `${day}T${time}:00.000000Z`;
-  const entries = [{ job: "us-equities", slotAt, due: ["AAPL", "MSFT"], misses }];
-  return { kind: "note", at: `${day}T${time}:59.000000Z`, note: { type: "slots", entries } };
-}
+const slots = (day: string, time: string, ...misses: string[]): JournalRecord =>
+  settled(`${day}T${time}:59.000000Z`, `${day}T${time}:00.000000Z`, ["AAPL", "MSFT"], misses);
 
 /** What the collector has loaded, and what it has journaled since: of the next date, with misses of both. */
 async function collectingWorld(): Promise<BackfillWorld> {
@@ -150,11 +142,11 @@ async function collectingWorld(): Promise<BackfillWorld> {
     [
       answer(DAY, "14:30:05", "AAPL", "150.00"),
       answer(DAY, "14:30:06", "MSFT", "300.00"),
-      slots(DAY, "14:30", [["MSFT", "transport"]]),
+      slots(DAY, "14:30", "MSFT transport"),
       // A segment of the hour before midnight in New York, and its end after it.
       answer("2026-11-19", "04:59:05", "AAPL", "153.00"),
       answer("2026-11-19", "05:00:05", "AAPL", "154.00"),
-      slots("2026-11-19", "04:59", [["MSFT", "budget"]]),
+      slots("2026-11-19", "04:59", "MSFT budget"),
     ],
     `${DAY}T14:30:00.000Z`,
   );
@@ -166,12 +158,9 @@ async function collectingWorld(): Promise<BackfillWorld> {
     [
       answer(DAY, "14:31:05", "AAPL", "151.00"),
       answer(DAY, "14:31:06", "MSFT", "301.00"),
-      slots(DAY, "14:31", [
-        ["MSFT", "overrun"],
-        ["AAPL", "transport"],
-      ]),
+      slots(DAY, "14:31", "MSFT overrun", "AAPL transport"),
       answer("2026-11-20", "14:31:06", "MSFT", "302.00"),
-      slots("2026-11-20", "14:31", [["MSFT", "overrun"]]),
+      slots("2026-11-20", "14:31", "MSFT overrun"),
     ],
     `${DAY}T14:31:00.000Z`,
   );

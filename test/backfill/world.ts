@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type pg from "pg";
 import { runProgram } from "../../src/cli/program.ts";
 import type { Instant } from "../../src/clock.ts";
-import type { JournalRecord } from "../../src/journal/record.ts";
+import type { JournalRecord, ResponseRecord } from "../../src/journal/record.ts";
 import type { InstrumentQuote, Quote } from "../../src/quotes-api/document.ts";
 import { NO_QUOTE } from "../../src/quotes-api/readInstrument.ts";
 import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
@@ -11,6 +11,7 @@ import { capturedEdges } from "../cli/edges.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
+import { settled } from "../support/ledger.ts";
 import { tempDir } from "../support/tempDir.ts";
 
 /** An archive and a journal, as commands see them. */
@@ -84,25 +85,24 @@ export function recordsOf(minute: Instant): JournalRecord[] {
         request: symbolsCall("IBM"),
       },
     ),
-    {
-      kind: "note",
-      at: after(minute, 59),
-      note: {
-        type: "slots",
-        entries: [
-          {
-            job: "us-equities",
-            slotAt: minute,
-            due: ["AAPL", "MSFT", "GONE", "IBM"],
-            misses: [
-              ["GONE", "absent_from_answer"],
-              ["IBM", "malformed"],
-            ],
-          },
-        ],
-      },
-    },
+    settled(
+      after(minute, 59),
+      minute,
+      ["AAPL", "MSFT", "GONE", "IBM"],
+      ["GONE absent_from_answer", "IBM malformed"],
+    ),
   ];
+}
+
+/** The answer to a call for one equity. */
+export function answerOf(
+  at: Instant,
+  symbol: string,
+  last: string,
+  previousClose = "149.00",
+): ResponseRecord {
+  const document = writeDocument({ id: "1", instruments: [equity(symbol, last, previousClose)] });
+  return answerRecord(at, document, { request: symbolsCall(symbol) });
 }
 
 /** Appends records, a segment for each, as if it had been that hour. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, expect, jest, test } from "@jest/globals";
 import type pg from "pg";
 import { type Job, readJobs } from "../../src/schedule/readJobs.ts";
-import type { QuoteRow } from "../../src/web/api/types.ts";
+import type { QuoteRow } from "../../src/archive/ask/dashboardTypes.ts";
 import { instrumentName, option } from "../../src/market/instrument.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";

@@ -44,27 +44,6 @@ function manifestOf(out: string): Manifest {
   return JSON.parse(readFileSync(join(out, "manifest.json"), "utf8")) as Manifest;
 }
 
-test("DuckDB reads from Parquet the rows and sums of the database, with every digit", async () => {
-  const { out, exitCode } = whole;
-  const sums = `count(*) as n, count(bid) as bids, sum(bid) as bid, sum(ask) as ask, sum(last) as last, sum(change) as change,
-      sum(pct_change) as pct_change`;
-
-  const [ours] = await rowsOfQuery(archive.pool, `select ${sums} from quotes`);
-  const [theirs] = await duckdbRows(`select ${sums} from read_parquet('${out}/quotes/*/*.parquet')`);
-
-  expect(exitCode).toBe(0);
-  const plain = (row: Record<string, unknown> | undefined) =>
-    Object.fromEntries(
-      Object.entries(row ?? {}).map(([name, value]) => [name, String(value).replace(/\.?0+$/, "")]),
-    );
-  expect(plain(theirs)).toEqual(plain(ours));
-  expect(
-    await duckdbRows(
-      `select sum(volume) as volume, min(delta) as delta from '${out}/extended_quotes/*/*.parquet'`,
-    ),
-  ).toEqual([{ volume: "9007199254740998", delta: "-0.00000300" }]);
-});
-
 test("DuckDB reads decimals of Parquet as DECIMAL, times as TIMESTAMP WITH TIME ZONE and dates as DATE", async () => {
   const { out } = whole;
 
@@ -102,41 +81,6 @@ test("DuckDB reads decimals of Parquet as DECIMAL, times as TIMESTAMP WITH TIME 
   expect(await types("bars_5m/*/*.parquet")).toMatchObject({ log_return: "DECIMAL(38,12)" });
 });
 
-test("quotes in Parquet are cut by the exchange's date, and have every microsecond and the instrument's name", async () => {
-  const { out } = whole;
-
-  expect(
-    await duckdbRows(
-      `select date, observed_at, instrument, source, delayed, bid from read_parquet('${out}/quotes/*/*.parquet') order by observed_at`,
-    ),
-  ).toEqual([
-    {
-      ...{ date: "2026-11-19", observed_at: "2026-11-19 15:00:00.000001+00", instrument: "AAPL" },
-      ...{ source: "account", delayed: "false", bid: "149.90000000" },
-    },
-    {
-      ...{ date: "2026-11-19", observed_at: "2026-11-20 04:59:59.999999+00", instrument: "AAPL" },
-      ...{ source: "account", delayed: "false", bid: "0.00000000" },
-    },
-    {
-      ...{ date: "2026-11-20", observed_at: "2026-11-20 05:00:00+00", instrument: "AAPL" },
-      ...{ source: "simulated", delayed: "true", bid: "0.00010000" },
-    },
-    {
-      ...{ date: "2026-11-20", observed_at: "2026-11-20 20:59:00+00", instrument: "MSFT" },
-      ...{ source: "account", delayed: "false", bid: null },
-    },
-    {
-      ...{
-        date: "2026-11-20",
-        observed_at: "2026-11-20 21:00:00+00",
-        instrument: "AAPL:2026-12-18:CALL:150.5",
-      },
-      ...{ source: "account", delayed: "false", bid: "4.20000000" },
-    },
-  ]);
-});
-
 test("DuckDB reads every exported table, compressed with Zstandard, with as many rows as the database", async () => {
   const { out, stderr, exitCode } = whole;
   const { tables } = manifestOf(out);
@@ -157,27 +101,6 @@ test("DuckDB reads every exported table, compressed with Zstandard, with as many
   expect(await duckdbRows(`select instruments from '${out}/due_sets/*.parquet'`)).toEqual([
     { instruments: '["AAPL", "MSFT"]' },
   ]);
-});
-
-test("no row is lost between the row groups of a file", async () => {
-  const { pool, url } = await freshDatabase();
-  await pool.query(
-    "insert into due_sets (id, digest, instruments) select n, n::text, array['S' || n] from generate_series(1, 70000) n",
-  );
-
-  const { out } = await exported("--format parquet --tables due_sets", { url });
-
-  expect(
-    await duckdbRows(
-      `select count(*) as n, sum(id) as ids, bool_and(digest = id::varchar) as told, bool_and(instruments = '["S' || id || '"]') as named
-         from '${out}/due_sets/*.parquet'`,
-    ),
-  ).toEqual([{ n: "70000", ids: String((70_000 * 70_001) / 2), told: "true", named: "true" }]);
-  expect(
-    await duckdbRows(
-      `select count(distinct row_group_id) as n from parquet_metadata('${out}/due_sets/*.parquet')`,
-    ),
-  ).toEqual([{ n: "3" }]);
 });
 
 test("every value of every row in Parquet is the one that the database writes as CSV", async () => {
@@ -288,17 +211,6 @@ test("CSV of an export follows RFC 4180, tells NULL from an empty text, and keep
   expect(text("instruments/instruments.csv")).toContain('1,CS,AAPL,,"Äpfel, ""Inc""",');
   expect(text("instruments/instruments.csv")).toContain('2,CS,MSFT,,"",');
   expect(text("instruments/instruments.csv")).toContain('"two\nlines"');
-});
-
-test("DuckDB reads the same rows from CSV as from Parquet", async () => {
-  const [csv, parquet] = [await exported("--format csv"), await exported("--format parquet")];
-  const sum = "count(*) as n, sum(volume) as volume, sum(pe_ratio::decimal(18,8)) as pe";
-
-  expect(
-    await duckdbRows(
-      `select ${sum} from read_csv('${csv.out}/extended_quotes/*/*.csv', union_by_name = true)`,
-    ),
-  ).toEqual(await duckdbRows(`select ${sum} from '${parquet.out}/extended_quotes/*/*.parquet'`));
 });
 
 test("an export names the account of an answer, and of each share of a slot", async () => {

@@ -74,12 +74,7 @@ test.each([
 });
 
 test.each([
-  ["a quote is missing", "delete from quotes where instrument_id = 1"],
   ["a price is another", "update quotes set last = last + 0.01 where instrument_id = 1"],
-  [
-    "an answer is there twice",
-    "insert into responses select (jsonb_populate_record(r, jsonb_build_object('request_id', gen_random_uuid()))).* from responses r limit 1",
-  ],
   ["a dividend is missing", "delete from dividends"],
 ])("found by the audit of several journals: %s", async (_what, sql) => {
   const { pool, journalDir } = await loaded();

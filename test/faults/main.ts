@@ -14,7 +14,7 @@ import { seeded } from "../../bench/governor/random.ts";
 import { DEMANDS, FLEET_LOAD, FLEET_RULES, MOVABLE, SATURATED_FLEET, SPARSE } from "./kit/demands.ts";
 import { startFeed } from "./kit/feed.ts";
 import { killPostmaster, startFaultServer } from "./kit/server.ts";
-import { startSharedService } from "./kit/sharedService.ts";
+import { type SharedService, startSharedService } from "./kit/sharedService.ts";
 import { startProxy } from "./kit/proxy.ts";
 import { openEmbeddedWorld, openWorld, openWorldOn, type World } from "./kit/world.ts";
 import { openCitusCluster } from "./kit/citusCluster.ts";
@@ -68,6 +68,18 @@ async function within<W extends World>(
 
 async function throughProxy(run: (world: World) => Promise<Verdict>, migrated = true): Promise<Verdict> {
   return within(openWorld(server.url, { migrated }), run);
+}
+
+const FLEET_LIMITS = { limit: 60, windowMs: 6_000 };
+
+/** A fleet's world, with a service that knows whose each call is. */
+async function throughFleet(
+  load: typeof FLEET_LOAD,
+  run: (world: World, course: { service: SharedService } & typeof FLEET_LIMITS) => Promise<Verdict>,
+): Promise<Verdict> {
+  const service = await startSharedService(sharedKeys(), { ...FLEET_LIMITS, rules: FLEET_RULES });
+  const world = { load, settings: sharedSecrets(), openFeed: async () => service };
+  return within(openWorld(server.url, world), (opened) => run(opened, { service, ...FLEET_LIMITS }));
 }
 
 const scenarios: Scenario[] = [
@@ -138,16 +150,12 @@ const scenarios: Scenario[] = [
   },
   ...["fleet faults", "fleet saturated", "fleet clocks"].map((name) => ({
     name,
-    run: async () => {
-      const limits = { limit: 60, windowMs: 6_000 };
-      const service = await startSharedService(sharedKeys(), { ...limits, rules: FLEET_RULES });
+    run: () => {
       const isSaturated = name === "fleet saturated";
-      const load = isSaturated ? SATURATED_FLEET : FLEET_LOAD;
-      const world = { load, settings: sharedSecrets(), openFeed: async () => service };
       const drawn = drawFaults(Number(options.faults) / (name === "fleet faults" ? 1 : 10), random);
-      return within(openWorld(server.url, world), (opened) =>
-        shareFleet(opened, {
-          ...{ service, ...limits, random, isTimed: !isSaturated, onFault: progress },
+      return throughFleet(isSaturated ? SATURATED_FLEET : FLEET_LOAD, (world, course) =>
+        shareFleet(world, {
+          ...{ ...course, random, isTimed: !isSaturated, onFault: progress },
           faults: name === "fleet clocks" ? drawn.flatMap((other) => ["clock", other] as const) : drawn,
         }),
       );
@@ -155,34 +163,23 @@ const scenarios: Scenario[] = [
   })),
   ...[300, 1_000].map((roundTripMs) => ({
     name: `fleet far, ${roundTripMs} ms`,
-    run: async () => {
-      const limits = { limit: 60, windowMs: 6_000 };
-      const service = await startSharedService(sharedKeys(), { ...limits, rules: FLEET_RULES });
-      const world = { load: FLEET_LOAD, settings: sharedSecrets(), openFeed: async () => service };
-      const faults = [
-        "kill",
-        "pause 20 in a round",
-        "restart",
-        "kill, and away",
-        "pause 20",
-        "each restarted",
-      ] as const;
-      return within(openWorld(server.url, world), (opened) =>
-        shareFleet(opened, { ...{ service, ...limits, random, isTimed: false }, roundTripMs, faults }),
-      );
-    },
+    run: () =>
+      throughFleet(FLEET_LOAD, (world, course) =>
+        shareFleet(world, {
+          ...{ ...course, random, isTimed: false, roundTripMs },
+          faults: [
+            ...(["kill", "pause 20 in a round", "restart", "kill, and away", "pause 20"] as const),
+            "each restarted",
+          ],
+        }),
+      ),
   })),
   ...(["use", "gaps"] as const).map((promised) => ({
     name: `fleet upgraded, ${promised}`,
-    run: async () => {
-      const limits = { limit: 60, windowMs: 6_000 };
-      const service = await startSharedService(sharedKeys(), { ...limits, rules: FLEET_RULES });
-      const load = promised === "use" ? SATURATED_FLEET : FLEET_LOAD;
-      const world = { load, settings: sharedSecrets(), openFeed: async () => service };
-      return within(openWorld(server.url, world), (opened) =>
-        upgradeFleet(opened, { service, ...limits, awayMs: Number(options["fleet-away"]), promised }),
-      );
-    },
+    run: () =>
+      throughFleet(promised === "use" ? SATURATED_FLEET : FLEET_LOAD, (world, course) =>
+        upgradeFleet(world, { ...course, awayMs: Number(options["fleet-away"]), promised }),
+      ),
   })),
   {
     name: "server",

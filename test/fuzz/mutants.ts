@@ -21,33 +21,13 @@ const documents = recordedDocuments().map(({ body }) => body);
 /** What is put into documents: the beginnings and ends of XML, and what makes numbers of other numbers. */
 const WORDS = [
   ..."<>&;\"'=/!?-.,+eE0123456789% \n\t\0",
-  ...[
-    "</",
-    "/>",
-    "<!--",
-    "-->",
-    "<![CDATA[",
-    "]]>",
-    "<?x ",
-    "?>",
-    "&#48;",
-    "&#x31;",
-    "&amp;",
-    "&lt;",
-    "&quot;",
-  ],
-  ...["\ufeff", "\u00a0", "\u2028", "\u0661", "\uff11", "\ud83c\udf55", "null", "na", "NaN", "true", "false"],
-  ...["1,234", "4.9E-324", "1E400", "1E-401", "-0", ".5", "5.", "OPT", "CS", "0001-01-01", "2026-02-30"],
-  ...[
-    "<b/>",
-    "<!-- -->",
-    "<![CDATA[7]]>",
-    "<sym>AAPL</sym>",
-    "<askprice>1</askprice>",
-    "<quote>",
-    "</quote>",
-  ],
-  ...["<instrumentquote>", "</instrumentquote>", "</quotes>", "</response>", "<!DOCTYPE x>", "<underlying/>"],
+  ...["<?x ", "<!-- -->", "<!DOCTYPE x>", "\u00a0", "\u2028"],
+  ..."</ /> <!-- --> <![CDATA[ ]]> ?> &#48; &#x31; &amp; &lt; &quot; \ufeff \u0661 \uff11 \ud83c\udf55".split(
+    " ",
+  ),
+  ..."null na NaN true false 1,234 4.9E-324 1E400 1E-401 -0 .5 5. OPT CS 0001-01-01 2026-02-30".split(" "),
+  ..."<b/> <![CDATA[7]]> <sym>AAPL</sym> <askprice>1</askprice> <quote> </quote> <underlying/>".split(" "),
+  ..."<instrumentquote> </instrumentquote> </quotes> </response>".split(" "),
 ].map((word) => Buffer.from(word));
 
 /** One change; positions are fractions of the document's length, or of its number of texts. */
@@ -65,35 +45,29 @@ const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const word = fc.nat(WORDS.length - 1);
 const length = fc.integer({ min: 1, max: 80 });
 
+/** Changes of a kind, `weight` times as often as the rarest. */
+function changes<Kind extends Change["kind"]>(
+  weight: number,
+  kind: Kind,
+  rest: { [Name in Exclude<keyof Extract<Change, { kind: Kind }>, "kind" | "at">]: fc.Arbitrary<number> },
+): fc.WeightedArbitrary<Change> {
+  const arbitrary = fc.record({ kind: fc.constant(kind), at: fraction, ...rest });
+  return { weight, arbitrary: arbitrary as unknown as fc.Arbitrary<Change> };
+}
+
 const change: fc.Arbitrary<Change> = fc.oneof(
-  {
-    weight: 2,
-    arbitrary: fc.record({ kind: fc.constant("byte" as const), at: fraction, value: fc.nat(255) }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("insert" as const), at: fraction, word }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("remove" as const), at: fraction, length }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ kind: fc.constant("repeat" as const), at: fraction, length, to: fraction }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant("splice" as const),
-      ...{
-        at: fraction,
-        other: fc.nat(documents.length - 1),
-        from: fraction,
-        length: fc.integer({ min: 1, max: 2_000 }),
-      },
-    }),
-  },
-  {
-    weight: 6,
-    arbitrary: fc.record({ kind: fc.constant("text" as const), at: fraction, word, place: fraction }),
-  },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("swap" as const), at: fraction, with: fraction }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("cut" as const), at: fraction }) },
+  changes(2, "byte", { value: fc.nat(255) }),
+  changes(2, "insert", { word }),
+  changes(2, "remove", { length }),
+  changes(1, "repeat", { length, to: fraction }),
+  changes(1, "splice", {
+    other: fc.nat(documents.length - 1),
+    from: fraction,
+    length: fc.integer({ min: 1, max: 2_000 }),
+  }),
+  changes(6, "text", { word, place: fraction }),
+  changes(4, "swap", { with: fraction }),
+  changes(1, "cut", {}),
 );
 
 /** A recorded document and what is done to it. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { readCompleteness, type Finding } from "../../src/journal/completeness.ts";
 import { acceptFindings } from "../../src/journal/acceptFindings.ts";
 import { compressClosed } from "../../src/journal/compress.ts";
-import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
+import { nodeFs } from "../../src/journal/fs.ts";
 import { hourOf, segmentFile } from "../../src/journal/segmentName.ts";
 import { DAMAGED_DIR } from "../../src/journal/quarantine.ts";
 import { SEGMENT_LIST } from "../../src/journal/segmentList.ts";
@@ -19,6 +19,7 @@ import {
   answer,
   answersAsText,
   asText,
+  dyingAfter,
   errno,
   filesIn,
   freshDir,
@@ -105,15 +106,6 @@ test("with several writers, a missing segment is noticed whichever process wrote
 
   expect(complete).toEqual([]);
   expect((await agreed(dir)).sort()).toEqual([`missing ${first?.name}`, `missing ${second?.name}`]);
-});
-
-test("a missing segment is no finding any more when it is brought back", async () => {
-  const dir = await copied();
-  const file = await fileOf(dir, names[1] ?? "");
-  await rename(file, `${file}.away`);
-  await rename(`${file}.away`, file);
-
-  expect(await agreed(dir)).toEqual([]);
 });
 
 /** A writer whose names are not those of another one. */
@@ -218,35 +210,6 @@ test("a kill that cuts a line of the list short costs that line alone", async ()
   expect(complete).toEqual([]);
   expect(await agreed(dir)).toEqual([`missing ${segment}`]);
 });
-
-/** A file system that stops for good after `operations` changes, as a killed process does: nothing is tidied up either. */
-function dyingAfter(operations: number): { fs: JournalFs; died: () => boolean } {
-  let left = operations;
-  const changing =
-    <Args extends unknown[], T>(step: (...args: Args) => Promise<T>) =>
-    async (...args: Args): Promise<T> => {
-      left -= 1;
-      if (left < 0) throw errno("EIO");
-      return step(...args);
-    };
-  const fs = fsWith({
-    open: async (path, flags) => {
-      if (flags === "r") return nodeFs.open(path, flags);
-      const file = await changing(nodeFs.open)(path, flags);
-      return {
-        read: (...args) => file.read(...args),
-        write: changing((...args) => file.write(...args)),
-        datasync: changing(() => file.datasync()),
-        truncate: changing((length) => file.truncate(length)),
-        close: () => file.close(),
-      };
-    },
-    rename: changing(nodeFs.rename),
-    unlink: changing(nodeFs.unlink),
-    syncDirectory: changing(nodeFs.syncDirectory),
-  });
-  return { fs, died: () => left < 0 };
-}
 
 test("a disk that is full at the list refuses the append, and leaves neither a file nor a finding behind", async () => {
   const dir = await copied();

@@ -31,30 +31,6 @@ const LATER = "2026-11-21T06:00:00.000Z";
 
 const quiet = () => undefined;
 
-test("compression that is killed at any step leaves every record readable once, and is finished later", async () => {
-  const whole = freshDir();
-  const journal = await open(whole);
-  for (const n of upTo(6)) await journal.append(answer(n));
-  await journal.close();
-  const expected = answersAsText(upTo(6));
-
-  let steps = 0;
-  for (let died = true; died; steps += 1) {
-    const dir = freshDir();
-    await cp(whole, dir, { recursive: true });
-    const dying = dyingAfter(steps);
-    await compressClosed({ dir, fs: dying.fs, clock: handClock(LATER), onProblem: quiet });
-    died = dying.died();
-
-    expect(asText(await recordsOf(dir))).toEqual(expected);
-    const much = handClock("2026-11-22T06:00:00.000Z");
-    await compressClosed({ dir, fs: nodeFs, clock: much, onProblem: quiet });
-    expect(asText(await recordsOf(dir))).toEqual(expected);
-    expect(await filesIn(dir)).toEqual([expect.stringMatching(/\.journal\.gz$/)]);
-  }
-  expect(steps).toBeGreaterThan(10);
-});
-
 test("compression that a power cut ends at any step leaves every record readable once", async () => {
   const whole = freshDir();
   const journal = await open(whole);
@@ -270,19 +246,4 @@ test("a journal that is not there yet is empty, and undamaged", async () => {
     listed: false,
     strangers: [],
   });
-});
-
-test("a day of hourly segments is listed in order", async () => {
-  const dir = freshDir();
-  const clock = handClock();
-  const journal = await open(dir, { clock });
-  for (const n of upTo(24)) {
-    await journal.append(answer(n));
-    clock.advance(HOUR);
-  }
-  await journal.close();
-
-  const names = (await listSegments(dir)).map(({ name }) => name);
-  expect(names).toEqual([...names].sort());
-  expect(names).toHaveLength(24);
 });

@@ -152,7 +152,7 @@ export function dyingAfter(operations: number, fs = nodeFs): { fs: JournalFs; di
   const dying: JournalFs = {
     ...fs,
     open: async (path, flags) => {
-      if (flags === "wx") alive();
+      if (flags !== "r") alive();
       const file = plainFile(await fs.open(path, flags));
       return {
         ...file,

@@ -1,6 +1,7 @@
 /** An archive with quotes that are old, and its lake. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { expect } from "@jest/globals";
 import type pg from "pg";
 import { markLate } from "../../src/archive/schema/lateDays.ts";
 import type { DayManifest } from "../../src/lake/lakeFiles.ts";
@@ -76,3 +77,15 @@ export async function late(pool: pg.Pool, ...dates: string[]): Promise<void> {
   await markLate(client, dates);
   client.release();
 }
+
+/** A quote of 12 January comes late. */
+export async function lateQuote({ pool }: Pick<World, "pool">): Promise<void> {
+  await see(pool, { at: "2026-01-12 12:00", bid: "1.5", ask: "1.6", last: "1.55" });
+  await late(pool, "2026-01-12");
+}
+
+/** A command that ended with exit code 1 and said this. */
+export const refused = (said: string | RegExp): object => {
+  const stderr = typeof said === "string" ? expect.stringContaining(said) : expect.stringMatching(said);
+  return expect.objectContaining({ exitCode: 1, stderr: stderr as unknown }) as object;
+};

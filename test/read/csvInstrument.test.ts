@@ -27,14 +27,6 @@ test.each([
   ["600519C", "no contract"],
   ["US0378331005", "no contract"],
   ["007", "no contract"],
-])("%s is %s", (text, expected) => {
-  const read = readContract(text);
-
-  const shown = read === null ? "no contract" : read.ok ? Object.values(read.value).join(" ") : "refused";
-  expect(shown).toBe(expected);
-});
-
-test.each([
   ["o:AAPL", "refused"],
   ["XO:AAPL", "no contract"],
   ["A123456", "no contract"],
@@ -58,7 +50,7 @@ test.each([
   [" AAPL:2026-12-18:CALL:375", "refused"],
   [`${"A".repeat(32)}:2026-12-18:CALL:375`, `${"A".repeat(32)} 2026-12-18 CALL 375`],
   [`${"A".repeat(33)}:2026-12-18:CALL:375`, "refused"],
-])("%s, which nobody should write so, is %s", (text, expected) => {
+])("%s names a contract, is refused, or names none: %s", (text, expected) => {
   const read = readContract(text);
 
   const shown = read === null ? "no contract" : read.ok ? Object.values(read.value).join(" ") : "refused";
@@ -79,23 +71,23 @@ test("a security is named by its symbol, with its exchange, its description and 
   });
 });
 
-test("a security may stand in the column of underlyings, without a contract beside it", () => {
-  expect(named({ underlying: "SPX" })).toMatchObject({
-    symbol: "SPX",
-    securityType: "CS",
-    assumedType: true,
-  });
+test.each([
+  [{ underlying: "SPX" }, { symbol: "SPX", securityType: "CS", assumedType: true }],
+  [{ symbol: "A".repeat(32) }, { symbol: "A".repeat(32) }],
+  // An ISIN with its check digit may look like a contract.
+  [{ symbol: "US912828P469" }, { symbol: "US912828P469", optionType: null }],
+])("the columns %j alone name a security", (values, security) => {
+  expect(named(values)).toMatchObject(security);
 });
 
-test.each(["", "A B", "A\u00a0B", "A\u0000B", "A\u{fffd}", "A".repeat(33)])(
-  "a security is not named by %j",
-  (symbol) => {
-    expect(named({ symbol })).toBe(`symbol is ${JSON.stringify(symbol)}: expected a symbol`);
-  },
-);
-
-test("a security has 32 characters at most", () => {
-  expect(named({ symbol: "A".repeat(32) })).toMatchObject({ symbol: "A".repeat(32) });
+test.each([
+  ...["", "A B", "A\u00a0B", "A\u0000B", "A\u{fffd}", "A".repeat(33)].map((text) => [
+    text,
+    "expected a symbol",
+  ]),
+  ["US912828P460", "it looks like a contract and is none"],
+])("a security is not named by %j", (symbol, problem) => {
+  expect(named({ symbol })).toMatch(`symbol is ${JSON.stringify(symbol)}: ${problem}`);
 });
 
 test("a security that has another description in its next row has it there", () => {
@@ -104,11 +96,6 @@ test("a security that has another description in its next row has it there", () 
   });
 
   expect(rows.units.map(({ instrument }) => instrument.description)).toEqual(["one", "two", "one"]);
-});
-
-test("a security is named by its ISIN, which may look like a contract", () => {
-  expect(named({ symbol: "US912828P469" })).toMatchObject({ symbol: "US912828P469", optionType: null });
-  expect(named({ symbol: "US912828P460" })).toMatch(/it looks like a contract and is none/);
 });
 
 const CONTRACT = { underlying: "AAPL", expiration: "2026-12-18", type: "CALL", strike: "150" };
@@ -135,37 +122,35 @@ test.each([
   },
 );
 
-test("a contract has the root of its OCC symbol or of its name", () => {
-  const told = { symbol: "SPX", root: "SPXW", underlying: "SPX" };
+const SPXW = { symbol: "SPX", root: "SPXW", underlying: "SPX" };
+const { underlying, ...PARTS } = CONTRACT;
 
-  for (const occ of ["SPXW261218C00150000", "SPXW  261218C00150000", "O:SPXW261218C00150000"])
-    expect(named({ occ })).toMatchObject(told);
-  expect(named({ symbol: "SPX/SPXW:2026-12-18:CALL:150" })).toMatchObject(told);
-  expect(named({ occ: "2SPY  261218C00150000" })).toMatchObject({ symbol: "SPY", root: "2SPY" });
-  expect(named({ occ: "BRKB261218C00150000" })).toMatchObject({ symbol: "BRK.B", root: undefined });
-});
-
-test("a contract may have its underlying in the column of symbols", () => {
-  const { underlying, ...rest } = CONTRACT;
-
-  expect(named({ symbol: underlying, ...rest })).toEqual(named(CONTRACT));
-});
-
-test.each(["occ", "symbol"] as const)("a contract is named by an OCC symbol in the column %s", (field) => {
-  expect(named({ [field]: "AAPL261218P00150500", description: "PUT" })).toMatchObject({
-    ...{ securityType: "OPT", symbol: "AAPL", underlying: "AAPL", description: "PUT" },
-    ...{ expiration: "2026-12-18", optionType: "PUT", strike: "150.5" },
-  });
-});
-
-test("a contract is the one of the column of OCC symbols, whatever the other columns say", () => {
-  expect(named({ ...CONTRACT, symbol: "MSFT", occ: "AAPL261218P00160000" })).toMatchObject({
-    strike: "160",
-  });
-});
-
-test("a contract has its underlying's symbol beside a name of its own that cannot be read", () => {
-  expect(named({ ...CONTRACT, symbol: "AAPL_121826C150" })).toEqual(named(CONTRACT));
+test.each([
+  ["an OCC symbol", { occ: "AAPL261218P00150500" }, { symbol: "AAPL", optionType: "PUT", strike: "150.5" }],
+  [
+    "an OCC symbol as its symbol",
+    { symbol: "AAPL261218P00150500", description: "PUT" },
+    { underlying: "AAPL", description: "PUT" },
+  ],
+  [
+    "an OCC symbol, whatever else is said",
+    { ...CONTRACT, symbol: "MSFT", occ: "AAPL261218P00160000" },
+    { strike: "160" },
+  ],
+  ["an OCC symbol with a root", { occ: "SPXW261218C00150000" }, SPXW],
+  ["an OCC symbol with blanks", { occ: "SPXW  261218C00150000" }, SPXW],
+  ["an OCC symbol of Polygon", { occ: "O:SPXW261218C00150000" }, SPXW],
+  ["the root of an adjusted contract", { occ: "2SPY  261218C00150000" }, { symbol: "SPY", root: "2SPY" }],
+  ["a root that its underlying says", { occ: "BRKB261218C00150000" }, { symbol: "BRK.B", root: undefined }],
+  ["its own name with a root", { symbol: "SPX/SPXW:2026-12-18:CALL:150" }, SPXW],
+  ["its parts, with the underlying as its symbol", { symbol: underlying, ...PARTS }, named(CONTRACT)],
+  [
+    "its parts, beside a name that cannot be read",
+    { ...CONTRACT, symbol: "AAPL_121826C150" },
+    named(CONTRACT),
+  ],
+])("a contract is named by %s", (_what, values, contract) => {
+  expect(named(values)).toMatchObject(contract as object);
 });
 
 test.each([
@@ -179,33 +164,28 @@ test.each([
 });
 
 test.each([
-  ["0150.50", "150.5"],
-  ["150.000", "150"],
-  ["150.0000000", "150"],
-  ["155.", "155"],
-  [".5", "0.5"],
-  ["+156", "156"],
-  ["6,050.00", "6050"],
-  ["6.05E3", "6050"],
-])("a contract with a strike of %s has one of %s, as a price of that text is", (strike, stored) => {
+  ...["0150.50 150.5", "150.000 150", "150.0000000 150", "155. 155", ".5 0.5", "+156 156"],
+  ...["6,050.00 6050", "6.05E3 6050"],
+])("a strike and what is stored of it, as of a price of that text: %s", (both) => {
+  const [strike = "", stored] = both.split(" ");
+
   expect(named({ ...CONTRACT, strike })).toMatchObject({ strike: stored });
 });
 
+test.each(["6.050 6050", "6.050,00 6050", "152,5 152.5", "150 150"])(
+  "a strike with a decimal comma, and what is stored of it: %s",
+  (both) => {
+    const [strike = "", stored] = both.split(" ");
+
+    expect(named({ ...CONTRACT, strike }, { decimal: "," })).toMatchObject({ strike: stored });
+  },
+);
+
 test.each([
-  ["6.050", "6050"],
-  ["6.050,00", "6050"],
-  ["152,5", "152.5"],
-  ["150", "150"],
-])("a contract with a decimal comma and a strike of %s has one of %s", (strike, stored) => {
-  expect(named({ ...CONTRACT, strike }, { decimal: "," })).toMatchObject({ strike: stored });
-});
-
-test.each(["152.5", "6.05.0", "1.50"])("a contract with a decimal comma has no strike of %s", (strike) => {
-  expect(named({ ...CONTRACT, strike }, { decimal: "," })).toBe(`strike is "${strike}": expected a strike`);
-});
-
-test.each(["na", "0.00", "1E10", "0.0000001", "$150"])("a contract has no strike of %s", (strike) => {
-  expect(named({ ...CONTRACT, strike })).toBe(`strike is "${strike}": expected a strike`);
+  ...["na", "0.00", "1E10", "0.0000001", "$150"].map((strike) => [strike, "."] as const),
+  ...["152.5", "6.05.0", "1.50"].map((strike) => [strike, ","] as const),
+])("a contract has no strike of %s, where the decimal mark is %s", (strike, decimal) => {
+  expect(named({ ...CONTRACT, strike }, { decimal })).toBe(`strike is "${strike}": expected a strike`);
 });
 
 test("a contract has a strike that is multiplied exactly by the factor of the map", () => {

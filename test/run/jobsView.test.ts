@@ -6,7 +6,7 @@ import { planBudget } from "../../src/collect/budgetPlan.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { createJobsReader } from "../../src/run/jobsView.ts";
 import { planView } from "../../src/run/planView.ts";
-import type { JobsView } from "../../src/web/api/operatorTypes.ts";
+import type { JobsView } from "../../src/web/api/types.ts";
 import { contractsOf, dueJob, MINUTE_MS, symbolsNamed } from "../collect/due.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { createTestClock } from "../support/clock.ts";

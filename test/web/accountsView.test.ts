@@ -1,6 +1,6 @@
 /** Accounts and collectors, as the archive's tables say it to a dashboard without a collector. */
 import { expect, test } from "@jest/globals";
-import type { AccountsView } from "../../src/web/api/operatorTypes.ts";
+import type { AccountsView } from "../../src/archive/ask/accountsTypes.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { joinFleet } from "../support/fleetRows.ts";

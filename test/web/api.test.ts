@@ -7,9 +7,9 @@ import type {
   ChainView,
   CoverageView,
   MissRow,
-  NowView,
   QuoteRow,
-} from "../../src/web/api/types.ts";
+} from "../../src/archive/ask/dashboardTypes.ts";
+import type { NowView } from "../../src/web/api/types.ts";
 import { type QuoteTable, rowsOf } from "../../src/web/api/quoteTable.ts";
 import { readBars } from "../../src/archive/ask/bars.ts";
 import { readChain } from "../../src/archive/ask/chainRows.ts";

@@ -1,6 +1,6 @@
 /** What the instrument's chart is drawn from, over a real database. */
 import { beforeAll, expect, test } from "@jest/globals";
-import type { BarsView, MissedBars } from "../../src/web/api/types.ts";
+import type { BarsView, MissedBars } from "../../src/archive/ask/dashboardTypes.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard, askOn } from "./dashboard.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "@jest/globals";
-import type { ChainView, Contract, TermPoint } from "../../src/web/api/types.ts";
+import type { ChainView, Contract, TermPoint } from "../../src/archive/ask/dashboardTypes.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard } from "./dashboard.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { barsCsv } from "../../src/web/api/barsFile.ts";
 import { indicatorKey, indicatorsOf, valuesOf } from "../../src/web/api/indicators.ts";
 import { INTERVALS, WIDTH_MS, widthFor } from "../../src/archive/ask/widths.ts";
-import type { Bar, BarsView, MissRow } from "../../src/web/api/types.ts";
+import type { Bar, BarsView, MissRow } from "../../src/archive/ask/dashboardTypes.ts";
 import { joinNames, splitNames } from "../../src/web/api/nameList.ts";
 import {
   basedOn,
@@ -13,7 +13,7 @@ import {
   newestPlace,
   readoutOf,
 } from "../../src/web/app/lib/drawing.ts";
-import { holesOf } from "../../src/web/app/lib/holes.ts";
+import { holesOf } from "../../src/web/app/lib/chartGaps.ts";
 import { olderSessions, rangeLabel, rangeOf } from "../../src/web/app/lib/ranges.ts";
 import { axisTime, closeLine, placed, priceFormat, scaleOf } from "../../src/web/app/chart/data.ts";
 

@@ -1,4 +1,4 @@
-import type { Contract } from "../../src/web/api/types.ts";
+import type { Contract } from "../../src/archive/ask/dashboardTypes.ts";
 
 /** A contract of a chain of which nothing but these fields is known. */
 export const contract = (

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import { readCoverage, readCoverageShares, sumByAccount } from "../../src/archive/ledger/coverageRows.ts";
-import type { CoverageView, PackedCell } from "../../src/web/api/types.ts";
+import type { CoverageView, PackedCell } from "../../src/archive/ask/dashboardTypes.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard } from "./dashboard.ts";
 

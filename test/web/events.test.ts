@@ -5,7 +5,8 @@ import { afterAll, expect, test } from "@jest/globals";
 import type { Clock } from "../../src/clock.ts";
 import { createEvents } from "../../src/web/api/events.ts";
 import { type QuoteTable, rowsOf } from "../../src/web/api/quoteTable.ts";
-import type { NowView, QuoteRow } from "../../src/web/api/types.ts";
+import type { QuoteRow } from "../../src/archive/ask/dashboardTypes.ts";
+import type { NowView } from "../../src/web/api/types.ts";
 import { steppedClock } from "../support/steppedClock.ts";
 import { until } from "../support/until.ts";
 

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
 import type { Instant } from "../../src/clock.ts";
-import type { HealthView, HolesView, SlotView } from "../../src/web/api/operatorTypes.ts";
+import type { HealthView, HolesView, SlotView } from "../../src/archive/ask/healthTypes.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { joinFleet } from "../support/fleetRows.ts";
 import { openDashboard, SOURCES } from "./dashboard.ts";

@@ -1,8 +1,8 @@
 /** What keeps thousands of rows quick gives what the plain way gives. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { QuoteRow } from "../../src/web/api/types.ts";
-import { isMixed } from "../../src/web/app/lib/mixed.ts";
+import type { QuoteRow } from "../../src/archive/ask/dashboardTypes.ts";
+import { isMixed } from "../../src/web/api/quoteTable.ts";
 import { pieces, slotOf, windowOf } from "../../src/web/app/lib/rowWindow.ts";
 import { type Search, searchOn, sortText } from "../../src/web/app/lib/watchColumns.ts";
 

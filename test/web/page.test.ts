@@ -3,7 +3,8 @@ import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { barsCsv } from "../../src/web/api/barsFile.ts";
 import { csvName } from "../../src/web/api/csvText.ts";
-import type { Bar, SessionView } from "../../src/web/api/types.ts";
+import type { Bar, SessionView } from "../../src/archive/ask/dashboardTypes.ts";
+import type { HealthView } from "../../src/archive/ask/healthTypes.ts";
 import {
   atTheMoney,
   instantOfStop,
@@ -24,7 +25,6 @@ import {
 import { heightsOf, timesOf } from "../../src/web/app/lib/axes.ts";
 import { withGaps } from "../../src/web/app/lib/chartGaps.ts";
 import { missColumns } from "../../src/web/app/lib/healthColumns.ts";
-import type { HealthView } from "../../src/web/api/operatorTypes.ts";
 import { reasonOf } from "../../src/web/app/lib/reasons.ts";
 import { problemOf } from "../../src/web/live.ts";
 import { marketAt } from "../../src/web/now.ts";

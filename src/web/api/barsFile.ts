@@ -2,8 +2,8 @@
 import { harmless } from "../../read/formula.ts";
 import { barKey } from "../../archive/ask/widths.ts";
 import { type Indicator, indicatorKey, valuesOf } from "./indicators.ts";
-import { csvField } from "./csvText.ts";
-import type { Bar, BarsView, MissRow } from "./types.ts";
+import { csvText } from "./csvText.ts";
+import type { Bar, BarsView, MissRow } from "../../archive/ask/dashboardTypes.ts";
 
 const HEADING =
   "instrument,source,delayed,interval,date,session,bar_at,open,high,low,close,bid,ask,mean_spread,quote_count,volume,missing,reasons";
@@ -24,39 +24,33 @@ export function barsCsv(
   const values = computed.map((indicator) => valuesOf(indicator, bars));
   const missing = missesByBar(bars, misses);
   const heading = [
-    HEADING,
+    ...HEADING.split(","),
     ...computed.map(indicatorKey),
-    ...compared.map((other) => csvField(harmless(`close_${other.instrument}`))),
+    ...compared.map((other) => harmless(`close_${other.instrument}`)),
   ];
-  const lines = bars.map(({ date, session, at, open, high, low, close, bid, ask, ...rest }, index) =>
-    [
-      harmless(instrument),
-      source,
-      String(delayed),
-      interval,
-      date,
-      session,
-      at,
-      open,
-      high,
-      low,
-      close,
-      bid,
-      ask,
-      rest.meanSpread,
-      rest.quoteCount,
-      rest.volume,
-      String(missing[index]?.reduce((sum, { count }) => sum + count, 0) ?? 0),
-      harmless(
-        (missing[index] ?? []).map(({ job, reason, count }) => `${job} ${reason} ${count}`).join("; "),
-      ),
-      ...values.map((of) => shortNumber(of[index] ?? null)),
-      ...compared.map(({ closes }) => closes[barKey({ at, date }, interval)] ?? null),
-    ]
-      .map(csvField)
-      .join(","),
-  );
-  return `${[heading.join(","), ...lines].join("\r\n")}\r\n`;
+  const lines = bars.map(({ date, session, at, open, high, low, close, bid, ask, ...rest }, index) => [
+    harmless(instrument),
+    source,
+    String(delayed),
+    interval,
+    date,
+    session,
+    at,
+    open,
+    high,
+    low,
+    close,
+    bid,
+    ask,
+    rest.meanSpread,
+    rest.quoteCount,
+    rest.volume,
+    String(missing[index]?.reduce((sum, { count }) => sum + count, 0) ?? 0),
+    harmless((missing[index] ?? []).map(({ job, reason, count }) => `${job} ${reason} ${count}`).join("; ")),
+    ...values.map((of) => shortNumber(of[index] ?? null)),
+    ...compared.map(({ closes }) => closes[barKey({ at, date }, interval)] ?? null),
+  ]);
+  return csvText(heading, lines);
 }
 
 /** By the bar that had begun; what was missed before the first one stands with it. */

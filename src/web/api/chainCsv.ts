@@ -9,7 +9,7 @@ import {
 import { isoOf } from "../../archive/ask/queries.ts";
 import { rootedName } from "../../market/instrument.ts";
 import { harmless } from "../../read/formula.ts";
-import { csvField, csvName } from "./csvText.ts";
+import { csvName, csvText } from "./csvText.ts";
 
 type Row = ContractRow & { isDelayed: boolean; riskFree: number; dividends: number };
 
@@ -53,14 +53,10 @@ export async function chainCsv(
   const rows = await readContracts(pool, query);
   const { rate, dividendYield } = await readOptionRates(pool);
   const given = { isDelayed: query.delayed, riskFree: rate, dividends: dividendYield };
-  const lines = rows.map((row) =>
-    Object.values(COLUMNS)
-      .map((of) => csvField(of({ ...row, ...given })))
-      .join(","),
-  );
+  const lines = rows.map((row) => Object.values(COLUMNS).map((of) => of({ ...row, ...given })));
   const at = query.at === null ? "now" : new Date(query.at).toISOString().replace(/[-:]|\.\d+/g, "");
   return {
     name: csvName([query.symbol, query.expiration ?? "chain", at], rows[0]?.source ?? "account"),
-    text: `${[Object.keys(COLUMNS).join(","), ...lines].join("\r\n")}\r\n`,
+    text: csvText(Object.keys(COLUMNS), lines),
   };
 }

@@ -1,6 +1,6 @@
 /** Files for spreadsheets. */
 import type { FastifyReply } from "fastify";
-import type { SourceKind } from "./types.ts";
+import type { SourceKind } from "../../archive/ask/dashboardTypes.ts";
 
 /** The file's name: simulated prices say so there too. @param parts what the file is of */
 export function csvName(parts: readonly string[], source: SourceKind): string {
@@ -16,8 +16,12 @@ export function sendCsv(reply: FastifyReply, file: { name: string; text: string 
     .send(file.text);
 }
 
-/** A value between commas; absent ones are empty. */
-export function csvField(text: string | null): string {
+/** A file's text: its heading, and lines of values. Absent values are empty. */
+export function csvText(heading: readonly string[], lines: readonly (readonly (string | null)[])[]): string {
+  return `${[heading, ...lines].map((line) => line.map(csvField).join(",")).join("\r\n")}\r\n`;
+}
+
+function csvField(text: string | null): string {
   if (text === null) return "";
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

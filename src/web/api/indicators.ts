@@ -1,5 +1,5 @@
 /** What is computed from bars: VWAP and moving averages; for the page, which draws them, and for files. Pure. */
-import type { Bar } from "./types.ts";
+import type { Bar } from "../../archive/ask/dashboardTypes.ts";
 
 export type Indicator = { name: "vwap" | "spread" } | { name: "sma" | "ema"; length: number };
 
@@ -40,21 +40,16 @@ type Priced = Pick<Bar, "date" | "high" | "low" | "close" | "volume" | "meanSpre
 
 /** Its value at each bar, null where there is none. */
 export function valuesOf(indicator: Indicator, bars: readonly Priced[]): (number | null)[] {
+  const closes = bars.map(({ close }) => numberOf(close));
   switch (indicator.name) {
     case "vwap":
       return vwap(bars);
     case "spread":
       return bars.map(({ meanSpread }) => numberOf(meanSpread));
     case "sma":
-      return sma(
-        bars.map(({ close }) => numberOf(close)),
-        indicator.length,
-      );
+      return sma(closes, indicator.length);
     case "ema":
-      return ema(
-        bars.map(({ close }) => numberOf(close)),
-        indicator.length,
-      );
+      return ema(closes, indicator.length);
   }
 }
 

@@ -2,7 +2,7 @@
  * Quotes as a table: each row is an array, and what rows share is said once. The page asks for the columns it shows;
  * thousands of rows are then a third of the bytes. Shared by the server and the page. Pure.
  */
-import type { QuoteRow, SourceKind } from "./types.ts";
+import type { QuoteRow, SourceKind } from "../../archive/ask/dashboardTypes.ts";
 
 /** The columns that can be asked for. Absent ones are null in the page. */
 export const QUOTE_COLUMNS = [
@@ -56,16 +56,12 @@ export function seriesKey({ instrumentId, sourceId, delayed }: QuoteRow): string
   return `${instrumentId}/${sourceId}/${delayed}`;
 }
 
-const NOTHING = Object.fromEntries(QUOTE_COLUMNS.map((column) => [column, null])) as Record<
-  QuoteColumn,
-  null
->;
-
 /** Unpacks them. A contract's parts are those of its name. */
 export function rowsOf({ columns, sources, rows }: QuoteTable): QuoteRow[] {
+  const places = QUOTE_COLUMNS.map((column) => [column, columns.indexOf(column)] as const);
   return rows.map(([instrumentId, instrument, sourceId, delayed, observedAt, ...values]) => {
     const [source, sourceName] = sources[sourceId] ?? ["import", ""];
-    const given = Object.fromEntries(columns.map((column, place) => [column, values[place] ?? null]));
+    const given = places.map(([column, place]) => [column, values[place] ?? null] as const);
     return {
       instrumentId,
       instrument,
@@ -75,8 +71,7 @@ export function rowsOf({ columns, sources, rows }: QuoteTable): QuoteRow[] {
       sourceName,
       delayed,
       observedAt,
-      ...NOTHING,
-      ...given,
+      ...(Object.fromEntries(given) as Record<QuoteColumn, string | null>),
     };
   });
 }
@@ -86,4 +81,9 @@ function partsOf(instrument: string): Pick<QuoteRow, "symbol" | "expiration" | "
   if (symbol === undefined || expiration === undefined || strike === undefined)
     return { symbol: instrument, expiration: null, optionType: null, strike: null };
   return { symbol, expiration, optionType: type === "CALL" ? "CALL" : "PUT", strike };
+}
+
+/** Where what is shown comes from more than one source, by kind or id: then each row says from which. */
+export function isMixed(sources: readonly (number | string)[]): boolean {
+  return sources.some((source) => source !== sources[0]);
 }

@@ -2,10 +2,15 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { z } from "zod";
+import { readAccountsView } from "../../archive/ask/accountsView.ts";
+import { readHealth } from "../../archive/ask/healthRows.ts";
+import { readHoles, readSlot } from "../../archive/ask/holeRows.ts";
 import { databaseError, DatabaseProblem, isRetryable } from "../../archive/connect/databaseError.ts";
 import { explain } from "../../archive/connect/explain.ts";
 import { currentVersion } from "../../archive/schema/migrations.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import type { Clock } from "../../clock.ts";
+import type { LedgerSource } from "../../journal/ledger.ts";
 import type { Log } from "../../log.ts";
 import { problemOf, refusal } from "../live.ts";
 import { readChain, readChainKeys, readTerm } from "../../archive/ask/chainRows.ts";
@@ -17,10 +22,10 @@ import { chainCsv } from "./chainCsv.ts";
 import { sendCsv } from "./csvText.ts";
 import type { Events } from "./events.ts";
 import { splitNames } from "./nameList.ts";
-import { addOperatorRoutes, type OperatorOptions } from "./operatorRoutes.ts";
+import type { ApiError, JobsView, Meta, NowView } from "./types.ts";
 import { date, flag, type Get, id, name } from "./queryFields.ts";
 import { MOST_NAMES, QUOTE_COLUMNS, tableOf } from "./quoteTable.ts";
-import type { ApiError, Meta, NowView } from "./types.ts";
+import { rememberAnswers } from "./rememberAnswers.ts";
 
 type ApiOptions = {
   pool: pg.Pool;
@@ -30,11 +35,15 @@ type ApiOptions = {
   meta: () => Promise<Meta>;
   now: () => Promise<NowView>;
   events: Events;
-  operator: Omit<OperatorOptions, "pool">;
+  clock: Clock;
+  /** Which market the configuration names. */
+  configured: LedgerSource;
+  /** The job files and their plan; without it there is no such route. */
+  jobs: (() => Promise<JobsView>) | undefined;
 };
 
 export function addApi(app: FastifyInstance, options: ApiOptions): void {
-  const { pool, log, address, meta, now, events, operator } = options;
+  const { pool, log, address, meta, now, events } = options;
   const get: Get = (path, schema, answer) =>
     void app.get(path, async (request, reply) => {
       reply.header("cache-control", "no-store");
@@ -63,19 +72,40 @@ export function addApi(app: FastifyInstance, options: ApiOptions): void {
   addEventsRoute(app, events);
   get("/api/chains", null, () => readChainKeys(pool));
   addBars(get, pool);
-  get("/api/chain", chainQuery, ({ symbol, expiration, source, delayed, at }) =>
-    readChain(pool, { symbol, expiration, sourceId: source, delayed, at: at ?? null }),
-  );
-  get("/api/chain/term", chainQuery, ({ symbol, expiration, source, delayed, at }) =>
-    readTerm(pool, { symbol, expiration, sourceId: source, delayed, at: at ?? null }),
-  );
-  get("/api/chain.csv", chainFileQuery, async ({ source, expiration, at, ...query }, reply) => {
-    const of = { ...query, sourceId: source, expiration: expiration ?? null, at: at ?? null };
-    return sendCsv(reply, await chainCsv(pool, of));
-  });
+  get("/api/chain", chainQuery, (query) => readChain(pool, query));
+  get("/api/chain/term", chainQuery, (query) => readTerm(pool, query));
+  get("/api/chain.csv", chainFileQuery, async (query, reply) => sendCsv(reply, await chainCsv(pool, query)));
   get("/api/coverage", coverageQuery, ({ from, to }) => readCoverageView(pool, from, to));
   get("/api/misses", missesQuery, (query) => readMisses(pool, query));
-  addOperatorRoutes(get, { pool, ...operator });
+  addOperatorRoutes(get, options);
+}
+
+/** A month of health takes seconds to add up: whoever asks within so many ms gets the same answer. */
+const HEALTH_FRESH_MS = 60_000;
+
+/** Every page that shows the accounts asks every other second. */
+const ACCOUNTS_FRESH_MS = 1_000;
+
+/** The routes of Health and its holes, of Jobs and of Accounts. */
+function addOperatorRoutes(get: Get, { pool, clock, configured, jobs }: ApiOptions): void {
+  const health = rememberAnswers(clock, HEALTH_FRESH_MS);
+  const accounts = rememberAnswers(clock, ACCOUNTS_FRESH_MS);
+  get("/api/health", spanQuery, ({ from, to, source }) =>
+    health(`${from} ${to} ${source}`, () =>
+      readHealth(pool, { from, to }, { configured, source: source ?? null }),
+    ),
+  );
+  get("/api/holes", spanQuery, ({ from, to, source = configured, reason = null }) =>
+    readHoles(pool, { from, to }, { source, reason }),
+  );
+  get("/api/slot", slotQuery, async (key, reply) => {
+    const slot = await readSlot(pool, key);
+    return (
+      slot ?? reply.code(404).send(refusal("QUERY_INVALID", `${key.job} has no settled slot at ${key.at}`))
+    );
+  });
+  get("/api/accounts", null, () => accounts("", () => readAccountsView(pool, configured, clock.now())));
+  if (jobs) get("/api/jobs", null, jobs);
 }
 
 function addEventsRoute(app: FastifyInstance, { listen }: Events): void {
@@ -141,26 +171,50 @@ const eventsQuery = z.object({
 
 const searchQuery = z.object({ search: z.union([z.literal(""), name]).default("") });
 
-const chainQuery = z.object({
+const kind = z.enum(["account", "simulated", "import"]);
+
+const chainFields = z.object({
   symbol: name,
-  expiration: date,
   source: id,
   delayed: flag,
-  at: z.iso.datetime({ offset: true }).optional(),
+  at: z.iso.datetime({ offset: true }).nullable().default(null),
 });
 
-const chainFileQuery = chainQuery.partial({ expiration: true });
+/** The source goes by its id in the archive. */
+const ofSource = <Fields extends { source: number }>({ source, ...fields }: Fields) => ({
+  ...fields,
+  sourceId: source,
+});
+
+const chainQuery = chainFields.extend({ expiration: date }).transform(ofSource);
+
+const chainFileQuery = chainFields.extend({ expiration: date.nullable().default(null) }).transform(ofSource);
+
+/** Whether a time is no longer than so many days. */
+const isWithin =
+  (days: number) =>
+  ({ from, to }: { from: string; to: string }): boolean =>
+    Date.parse(to) - Date.parse(from) <= days * 86_400_000;
 
 const coverageQuery = z
   .object({ from: date, to: date })
   .refine(({ from, to }) => from <= to, "from is later than to")
-  .refine(
-    ({ from, to }) => Date.parse(to) - Date.parse(from) <= 400 * 86_400_000,
-    "expected at most 400 days",
-  );
+  .refine(isWithin(400), "expected at most 400 days");
 
-const missesQuery = z.object({
-  date,
-  instrument: name,
-  source: z.enum(["account", "simulated", "import"]),
-});
+const missesQuery = z.object({ date, instrument: name, source: kind });
+
+/** Most days at once: each day of the busiest collector has 86,400 answers. */
+const MOST_DAYS = 100;
+
+const instant = z.iso
+  .datetime({ offset: true })
+  .transform((text) => new Date(text).toISOString())
+  .refine((text) => text >= "2000" && text < "2200", "expected a time between 2000 and 2200");
+
+/** Which time, of which market; of the holes those with misses for one reason. */
+const spanQuery = z
+  .object({ from: instant, to: instant, source: kind.optional(), reason: name.optional() })
+  .refine(({ from, to }) => from < to, "from is not before to")
+  .refine(isWithin(MOST_DAYS), `expected at most ${MOST_DAYS} days`);
+
+const slotQuery = z.object({ job: name, at: z.iso.datetime({ offset: true }), source: kind });

@@ -26,15 +26,6 @@ export function sameText(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected));
 }
 
-type Sessions = {
-  /** Begins one. @returns the cookie's value */
-  issue: () => string;
-  /** Whether a value was issued under this token, by this process or another on the same records, and has not ended. */
-  isGood: (value: string) => boolean;
-  /** Ends one, for all processes on the same records. Does nothing for a value that was never issued. */
-  end: (value: string) => void;
-};
-
 /**
  * @param token every login ends when it becomes another
  * @param records where logins are kept; several processes may use the same
@@ -43,11 +34,12 @@ export function createSessions(
   token: string,
   records: Records,
   { now, random }: Pick<Clock, "now" | "random">,
-): Sessions {
+) {
   const proofOf = (value: string): string => createHmac("sha256", value).update(token).digest("hex");
   const lasts = (name: string): boolean => endOf(name) > now().getTime();
   return {
-    issue: () => {
+    /** Begins one. @returns the cookie's value */
+    issue: (): string => {
       const names = records.names().sort();
       const room = MOST_SESSIONS - 1;
       const kept = names.filter(lasts).slice(-room);
@@ -56,12 +48,14 @@ export function createSessions(
       records.write(nameOf(value) ?? "", proofOf(value));
       return value;
     },
-    isGood: (value) => {
+    /** Whether a value was issued under this token, by this process or another on the same records, and has not ended. */
+    isGood: (value: string): boolean => {
       const name = nameOf(value);
       const proof = name !== null && lasts(name) ? records.read(name) : null;
       return proof !== null && sameText(proofOf(value), proof);
     },
-    end: (value) => {
+    /** Ends one, for all processes on the same records. Does nothing for a value that was never issued. */
+    end: (value: string): void => {
       const name = nameOf(value);
       if (name !== null) records.remove(name);
     },

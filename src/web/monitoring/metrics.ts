@@ -6,7 +6,7 @@ import { rememberAnswers } from "../api/rememberAnswers.ts";
 import type { Live, StatusView } from "../api/types.ts";
 import { COUNTED_TABLES, labelNames, METRICS, type MetricName } from "./definitions.ts";
 import type { Meter } from "./meter.ts";
-import type { Readiness } from "./ready.ts";
+import type { Machines, Readiness } from "./machineRoutes.ts";
 
 /** Where the values come from. Whatever rejects, or is null, leaves its metrics out: absent is not 0. */
 export type MetricSources = {
@@ -21,17 +21,19 @@ export type MetricSources = {
   /** What `quotekeeper status` finds; it writes a probe to the disk, so it is asked once a minute. */
   status: () => Promise<StatusView>;
   /** Null where this process collects nothing, or not yet. */
-  collecting: () => {
-    live: Live;
-    loaded: LoadReport;
-    nextPollAt: Date | null;
-    journalFailing: boolean;
-    /** This collector among others; null where it was started without. */
-    fleet: LiveFleet | null;
-    /** Where the last exchange date ends that the lake has; null: there is none. */
-    lakeThrough: Date | null;
-    meter: Meter;
-  } | null;
+  collecting: () => Collecting | null;
+};
+
+type Collecting = {
+  live: Live;
+  loaded: LoadReport;
+  nextPollAt: Date | null;
+  journalFailing: boolean;
+  /** This collector among others; null where it was started without. */
+  fleet: LiveFleet | null;
+  /** Where the last exchange date ends that the lake has; null: there is none. */
+  lakeThrough: Date | null;
+  meter: Meter;
 };
 
 /** What a collector knows of itself and the others, as of its last look. */
@@ -58,15 +60,13 @@ export type LiveFleet = {
   clockOffsetMs: number;
 };
 
-export type Metrics = { contentType: string; text: () => Promise<string> };
-
 const STATUS_EVERY_MS = 60_000;
 
 /** Whatever takes longer is left out this time: a scrape waits ten seconds, and a database that is away may take more. */
 const SOURCE_MS = 3_000;
 
 /** @param process whether Node's own metrics (`process_*`, `nodejs_*`) are among them */
-export function createMetrics(sources: MetricSources, { process = true } = {}): Metrics {
+export function createMetrics(sources: MetricSources, { process = true } = {}): Machines["metrics"] {
   const ofProcess = new Registry();
   if (process) collectDefaultMetrics({ register: ofProcess });
   const remember = rememberAnswers(sources.clock, STATUS_EVERY_MS);
@@ -130,23 +130,17 @@ function valuesIn(registry: Registry): Values {
   };
 }
 
-function addArchive(
-  add: Values,
-  { version, simulated, marketOpen }: MetricSources,
-  {
-    journal,
-    lag,
-    ready,
-    view,
-    now,
-  }: {
-    journal: Awaited<ReturnType<MetricSources["journal"]>>;
-    lag: Awaited<ReturnType<MetricSources["lag"]>>;
-    ready: Readiness;
-    view: StatusView | null;
-    now: Date;
-  },
-): void {
+/** What was looked up; null: it could not be found out in time. */
+type Found = {
+  journal: Awaited<ReturnType<MetricSources["journal"]>>;
+  lag: Awaited<ReturnType<MetricSources["lag"]>>;
+  ready: Readiness;
+  view: StatusView | null;
+  now: Date;
+};
+
+function addArchive(add: Values, { version, simulated, marketOpen }: MetricSources, found: Found): void {
+  const { journal, lag, ready, view, now } = found;
   add("quotekeeper_info", 1, { version, feed: simulated ? "simulated" : "account" });
   add("quotekeeper_market_open", marketOpen(now) ? 1 : 0);
   add("quotekeeper_ready", ready.ready ? 1 : 0);
@@ -164,17 +158,8 @@ function addArchive(
     add("quotekeeper_status_ok", state === "attention" ? 0 : 1, { subject });
 }
 
-function addCollecting(
-  add: Values,
-  {
-    live,
-    loaded,
-    nextPollAt,
-    journalFailing,
-    fleet,
-    lakeThrough,
-  }: NonNullable<ReturnType<MetricSources["collecting"]>>,
-): void {
+function addCollecting(add: Values, collecting: Collecting): void {
+  const { live, loaded, nextPollAt, journalFailing, fleet, lakeThrough } = collecting;
   for (const { name: account, state, callsUsed, limit, secondClient, queued, phase } of live.accounts) {
     const own = { account };
     add("quotekeeper_calls_limit", limit, own);

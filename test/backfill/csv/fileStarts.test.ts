@@ -3,7 +3,6 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
-import { run } from "../../cli/edges.ts";
 import { handOnDatabases } from "../../support/database.ts";
 import { backfillWorld } from "../world.ts";
 import { backfill, files, letters, rows } from "./csvFiles.ts";
@@ -83,49 +82,6 @@ test("more lines before the header than the file has leave nothing of it", async
 
   expect(exitCode).toBe(2);
   expect(stderr).toContain("it is empty");
-});
-
-test("what is wrong with how a map says when, whose and how, is told by line", async () => {
-  const world = await backfillWorld();
-  const map = `knownAt: at noon
-volumeOf: bar
-skip: many
-numberSigns: perhaps
-symbols: { classMark: b, upper: 1 }
-expirationFormat: nonsense
-columns: { symbol: Symbol, time: Time, last: Last }
-`;
-
-  const { file, map: mapFile } = files(TEXT, map);
-
-  const { exitCode, stderr } = await run(["backfill", "--csv", file, "--map", mapFile], world.env);
-
-  expect(exitCode).toBe(2);
-  const told = stderr.split("\n").filter((line) => line.includes("map.yaml:"));
-  expect(told.map((line) => line.replace(/^.*map\.yaml:/u, ""))).toMatchInlineSnapshot(`
-   [
-     "1: knownAt is at noon: expected close, close - 15m, close + 15m, time + 1m, or time + 60m until close",
-     "3: skip is many: expected a number of lines, from 0 to 1000",
-     "4: numberSigns is perhaps: expected true or false",
-     "5: symbols.upper is 1: expected true or false",
-     "5: symbols.classMark is b: expected a character, such as -",
-   ]
-  `);
-});
-
-test("a bar's volume needs a column, and a close needs no time of day", async () => {
-  const world = await backfillWorld();
-  const columns = "columns: { symbol: Symbol, time: Time, last: Last }\n";
-  const { file, map } = files(
-    TEXT,
-    `volumeOf: bar\nknownAt: close\nconstants: { time: "16:00" }\n${columns}`,
-  );
-
-  const { exitCode, stderr } = await run(["backfill", "--csv", file, "--map", map], world.env);
-
-  expect(exitCode).toBe(2);
-  expect(stderr).toContain("map.yaml:1: volumeOf is bar: needs columns.volume, whose numbers are added up");
-  expect(stderr).toContain('map.yaml:3: constants.time is "16:00": does not go with knownAt');
 });
 
 test("the operator's calendar says when a day closed, and a calendar that is wrong is an error", async () => {

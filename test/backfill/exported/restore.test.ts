@@ -6,7 +6,6 @@ import type pg from "pg";
 import { loadAll } from "../../../src/archive/load/loader.ts";
 import type { Manifest } from "../../../src/export/manifest.ts";
 import { run } from "../../cli/edges.ts";
-import { duckdbRows } from "../../export/duckdb.ts";
 import { exportableArchive } from "../../export/world.ts";
 import { contentOf, followOwnRows, rowsOfQuery } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
@@ -93,6 +92,7 @@ describe.each([
     const out = await exported(archive.url, format, ...options);
     const world = await backfillWorld();
 
+    const trial = await takenBack(world, format, out, "--dry-run");
     const first = await takenBack(world, format, out);
     const again = await exported(world.env["DATABASE_URL"] ?? "", format, ...options);
     const second = await takenBack(world, format, out);
@@ -101,6 +101,7 @@ describe.each([
       ...{ exitCode: 0, kind: format },
       report: { read: 7, stored: 7, repeated: 0, deadLettered: 0, dividends: 3 },
     });
+    expect(trial.report).toEqual(first.report);
     expect(filesOf(again)).toEqual(filesOf(out));
     expect(second).toMatchObject({
       exitCode: 0,
@@ -132,32 +133,6 @@ test("of an export that has dates more than the one before, the pieces of the da
   ]);
 });
 
-test("imported quotes are what another program reads in the export", async () => {
-  const out = await exported((await archiveToExport()).url, "parquet");
-  const world = await backfillWorld();
-  await takenBack(world, "parquet", out);
-  const columns = `q.observed_at::text as at, i.symbol, i.option_type as type, s.name, s.kind, q.delayed::text as delayed,
-    rtrim(rtrim(q.bid::decimal(38,12)::text, '0'), '.') as bid, e.bid_size::text as size, e.volume::text as volume`;
-  const join = "on i.id = q.instrument_id";
-
-  const [theirs, ours] = [
-    await duckdbRows(
-      `select ${columns} from '${out}/quotes/*/*.parquet' q join '${out}/instruments/*.parquet' i ${join}
-       join '${out}/sources/*.parquet' s on s.id = q.source_id
-       left join '${out}/extended_quotes/*/*.parquet' e using (instrument_id, observed_at, source_id)
-       order by q.observed_at, s.name`,
-    ),
-    await rowsOfQuery(
-      world.pool,
-      `select ${columns} from quotes q join instruments i ${join} join sources s on s.id = q.source_id
-       left join extended_quotes e using (instrument_id, observed_at, source_id) order by q.observed_at, s.name collate "C"`,
-    ),
-  ];
-
-  expect(theirs).toHaveLength(7);
-  expect(ours).toEqual(theirs);
-});
-
 test("the journal alone makes the archive again, and a rebuild of it changes nothing", async () => {
   const out = await exported((await archiveToExport()).url, "csv");
   const [world, lost] = [await backfillWorld(), await backfillWorld()];
@@ -171,20 +146,6 @@ test("the journal alone makes the archive again, and a rebuild of it changes not
   expect([exitCode, rebuilt.exitCode]).toEqual([0, 0]);
   expect(restored).toEqual(await rowsOf(world.pool));
   expect(await rowsOf(lost.pool)).toEqual(restored);
-});
-
-test("a dry run says what the import of an export then does, and changes nothing", async () => {
-  const out = await exported((await archiveToExport()).url, "parquet");
-  const world = await backfillWorld();
-  const before = await contentOf(world.pool);
-
-  const trial = await takenBack(world, "parquet", out, "--dry-run");
-  const after = await contentOf(world.pool);
-  const done = await takenBack(world, "parquet", out);
-
-  expect(after).toEqual(before);
-  expect(trial.report).toEqual(done.report);
-  expect(done).toMatchObject({ exitCode: 0, report: { newAnswers: 6, stored: 7, dividends: 3 } });
 });
 
 test("an archive that has numbered its instruments otherwise keeps its numbers, and its quotes where they differ", async () => {
@@ -277,17 +238,4 @@ test("a directory that is no whole export is refused before anything is changed,
     "2 BACKFILL_EXPORT_INVALID manifest.json names ../../etc/passwd, which is no file of an export",
   ]);
   expect(await contentOf(world.pool)).toEqual(before);
-});
-
-test("backfill refuses options of other files together with an export", async () => {
-  const world = await backfillWorld();
-
-  const [parquet, csv] = [
-    await takenBack(world, "parquet", tempDir(), "--map", "map.yaml"),
-    await takenBack(world, "csv", tempDir(), "--name", "mine"),
-  ];
-
-  expect([parquet.exitCode, csv.exitCode]).toEqual([2, 2]);
-  expect(parquet.stderr).toContain("--map does not go with --parquet");
-  expect(csv.stderr).toContain("--name does not go with --csv and a directory");
 });

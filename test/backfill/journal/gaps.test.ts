@@ -2,16 +2,16 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { loadAll } from "../../../src/archive/load/loader.ts";
-import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
 import type { MissReason, SlotEntry } from "../../../src/journal/ledger.ts";
 import type { JournalRecord } from "../../../src/journal/record.ts";
 import { contentOf } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { handOnDatabases } from "../../support/database.ts";
-import { answerRecord, appendAll, symbolsCall } from "../../support/journal.ts";
+import { appendAll, symbolsCall } from "../../support/journal.ts";
+import { missed } from "../../support/ledger.ts";
 import { SLOT_ENDS } from "../../support/slotEnds.ts";
 import { run } from "../../cli/edges.ts";
-import { type BackfillWorld, backfillWorld, equity } from "../world.ts";
+import { answerOf, type BackfillWorld, backfillWorld } from "../world.ts";
 
 handOnDatabases();
 
@@ -34,13 +34,8 @@ function slots(
   return { kind: "note", at: `${day}T${times.at(-1)}:59.000000Z`, note: { type: "slots", entries } };
 }
 
-function answer(day: string, time: string, symbol: string, last: string, previousClose = "149.00") {
-  return answerRecord(
-    `${day}T${time}.000000Z`,
-    writeDocument({ id: "1", instruments: [equity(symbol, last, previousClose)] }),
-    { request: symbolsCall(symbol) },
-  );
-}
+const answer = (day: string, time: string, symbol: string, ...prices: [string, string?]) =>
+  answerOf(`${day}T${time}.000000Z`, symbol, ...prices);
 
 async function loaded(
   world: BackfillWorld,
@@ -51,31 +46,25 @@ async function loaded(
   await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: createTestClock() });
 }
 
-async function ledgerOf({ pool }: BackfillWorld) {
-  const { rows } = await pool.query(
-    `select to_char(s.slot_at at time zone 'UTC', 'HH24:MI') as slot, s.due, s.stored, s.missed,
-            coalesce((select string_agg(m.instrument || ' ' || m.reason, ', ' order by m.instrument) from misses m
-              where m.job = s.job and m.slot_at = s.slot_at), '') as misses,
-            coalesce((select string_agg(f.instrument || ' was ' || f.reason || ' by ' || f.filled_by || ' from ' || o.name, ', ')
-              from fills f join sources o on o.id = f.fill_source_id where f.job = s.job and f.slot_at = s.slot_at), '') as fills
+/** Each slot: `hh:mm due=stored+missed: misses; fills`. */
+async function ledgerOf({ pool }: BackfillWorld): Promise<string[]> {
+  const { rows } = await pool.query<{ line: string }>(
+    `select to_char(s.slot_at at time zone 'UTC', 'HH24:MI') || ' ' || s.due || '=' || s.stored || '+' || s.missed
+       || coalesce(': ' || (select string_agg(m.instrument || ' ' || m.reason, ', ' order by m.instrument) from misses m
+              where m.job = s.job and m.slot_at = s.slot_at), '')
+       || coalesce('; ' || (select string_agg(f.instrument || ' was ' || f.reason || ' by ' || f.filled_by || ' from ' || o.name, ', ')
+              from fills f join sources o on o.id = f.fill_source_id where f.job = s.job and f.slot_at = s.slot_at), '') as line
      from slots s order by s.slot_at`,
   );
-  return rows as unknown[];
+  return rows.map(({ line }) => line);
 }
 
 test("a slot whose quote another machine's journal brings is filled, with its source; others stay missed", async () => {
   const world = await backfillWorld();
   await loaded(world, [
     answer(DAY, "14:30:05", "AAPL", "150.00"),
-    slots(DAY, ["14:30"], [["MSFT", "transport"]]),
-    slots(
-      DAY,
-      ["14:31", "14:32"],
-      [
-        ["AAPL", "down"],
-        ["MSFT", "down"],
-      ],
-    ),
+    slots(DAY, ["14:30"], missed("MSFT transport")),
+    slots(DAY, ["14:31", "14:32"], missed("AAPL down", "MSFT down")),
   ]);
   const other = await backfillWorld();
   await appendAll(other.journalDir, [
@@ -91,23 +80,9 @@ test("a slot whose quote another machine's journal brings is filled, with its so
   expect(trial.stdout).toMatch(/2 missed filled$/m);
   expect(stdout).toMatch(/2 missed filled$/m);
   expect(await ledgerOf(world)).toEqual([
-    {
-      slot: "14:30",
-      due: 2,
-      stored: 2,
-      missed: 0,
-      misses: "",
-      fills: "MSFT was transport by journal from account",
-    },
-    {
-      slot: "14:31",
-      due: 2,
-      stored: 1,
-      missed: 1,
-      misses: "MSFT down",
-      fills: "AAPL was down by journal from account",
-    },
-    { slot: "14:32", due: 2, stored: 0, missed: 2, misses: "AAPL down, MSFT down", fills: "" },
+    "14:30 2=2+0; MSFT was transport by journal from account",
+    "14:31 2=1+1: MSFT down; AAPL was down by journal from account",
+    "14:32 2=0+2: AAPL down, MSFT down",
   ]);
 });
 
@@ -115,7 +90,7 @@ test("--gaps fills a slot by a quote of the market that was polled, though an im
   const world = await backfillWorld();
   await loaded(world, [
     answer(DAY, "14:30:20", "MSFT", "300.00"),
-    slots(DAY, ["14:30"], [["MSFT", "transport"]]),
+    slots(DAY, ["14:30"], missed("MSFT transport")),
   ]);
   await world.pool.query("insert into sources (kind, name) values ('import', 'csv')");
   await world.pool.query(
@@ -125,12 +100,12 @@ test("--gaps fills a slot by a quote of the market that was polled, though an im
 
   await run(["backfill", "--gaps"], world.env);
 
-  expect(await ledgerOf(world)).toMatchObject([{ fills: "MSFT was transport by gaps from account" }]);
+  expect(await ledgerOf(world)).toEqual(["14:30 2=2+0; MSFT was transport by gaps from account"]);
 });
 
 test("--gaps fills a slot at an hour's end by the answer that came in the next hour", async () => {
   const world = await backfillWorld();
-  await loaded(world, [slots(DAY, ["14:59"], [["MSFT", "transport"]])]);
+  await loaded(world, [slots(DAY, ["14:59"], missed("MSFT transport"))]);
   const late = { ...answer(DAY, "15:00:01", "MSFT", "300.00"), requestedAt: `${DAY}T14:59:58.000000Z` };
   await loaded(world, [late], `${DAY}T15:00:00.000Z`);
   // Rows that were lost: the journal still has them.
@@ -139,9 +114,7 @@ test("--gaps fills a slot at an hour's end by the answer that came in the next h
 
   await run(["backfill", "--gaps"], world.env);
 
-  expect(await ledgerOf(world)).toMatchObject([
-    { slot: "14:59", missed: 0, fills: "MSFT was transport by gaps from account" },
-  ]);
+  expect(await ledgerOf(world)).toEqual(["14:59 2=2+0; MSFT was transport by gaps from account"]);
 });
 
 test("--gaps reads the journal of the hours with holes, fills what it can, and a dry run says so beforehand", async () => {
@@ -149,15 +122,8 @@ test("--gaps reads the journal of the hours with holes, fills what it can, and a
   await loaded(world, [
     answer(DAY, "14:30:05", "AAPL", "150.00"),
     answer(DAY, "14:31:05", "MSFT", "300.00"),
-    slots(DAY, ["14:30"], [["MSFT", "transport"]]),
-    slots(
-      DAY,
-      ["14:31"],
-      [
-        ["AAPL", "transport"],
-        ["MSFT", "malformed"],
-      ],
-    ),
+    slots(DAY, ["14:30"], missed("MSFT transport")),
+    slots(DAY, ["14:31"], missed("AAPL transport", "MSFT malformed")),
   ]);
   // A row that was lost: the journal still has it.
   await world.pool.query("delete from quotes where last = 300");
@@ -182,9 +148,9 @@ test("--gaps reads the journal of the hours with holes, fills what it can, and a
   });
   expect(real.exitCode).toBe(1);
   expect(again.stdout).toMatch(/^2 missed = 0 filled \+ 2 left; 0 quotes came from the journal$/m);
-  expect(await ledgerOf(world)).toMatchObject([
-    { stored: 1, missed: 1 },
-    { stored: 1, missed: 1, fills: "MSFT was malformed by gaps from account" },
+  expect(await ledgerOf(world)).toEqual([
+    "14:30 2=1+1: MSFT transport",
+    "14:31 2=1+1: AAPL transport; MSFT was malformed by gaps from account",
   ]);
 });
 
@@ -199,14 +165,10 @@ test.each(SLOT_ENDS)(
       `name: list\nschedule: "${schedule}"\nsession: ${session}\nsymbols: [AAPL, MSFT]\n`,
     );
     const instant = (ms: number): string => new Date(ms).toISOString().replace("Z", "000Z");
-    const asked = (symbol: string, askedMs: number) =>
-      answerRecord(
-        instant(askedMs + 5_000),
-        writeDocument({ id: "1", instruments: [equity(symbol, "1.00")] }),
-        {
-          ...{ request: symbolsCall(symbol), requestedAt: instant(askedMs) },
-        },
-      );
+    const asked = (symbol: string, askedMs: number) => ({
+      ...answerOf(instant(askedMs + 5_000), symbol, "1.00"),
+      requestedAt: instant(askedMs),
+    });
     const due = ["AAPL", "MSFT"];
     const misses = due.map((name): [string, MissReason] => [name, "down"]);
     const entries = [{ job: "list", slotAt: instant(Date.parse(slotAt)), due, misses }];
@@ -222,29 +184,28 @@ test.each(SLOT_ENDS)(
 
     await run(["backfill", "--gaps"], world.env);
 
-    expect(await ledgerOf(world)).toMatchObject([{ due: 2, stored: 1, missed: 1, misses: "MSFT down" }]);
+    expect(await ledgerOf(world)).toEqual([
+      expect.stringMatching(/ 2=1\+1: MSFT down; AAPL was down by gaps /),
+    ]);
   },
 );
 
 test("a long downtime's star becomes a row for each instrument that is still missing", async () => {
   const world = await backfillWorld();
-  await loaded(world, [answer(DAY, "14:30:05", "AAPL", "150.00"), slots(DAY, ["14:30"], [["*", "down"]])]);
+  await loaded(world, [answer(DAY, "14:30:05", "AAPL", "150.00"), slots(DAY, ["14:30"], missed("* down"))]);
   await world.pool.query("update slots set stored = 0, missed = 2");
 
   await run(["backfill", "--gaps"], world.env);
 
-  expect(await ledgerOf(world)).toMatchObject([
-    { due: 2, stored: 1, missed: 1, misses: "MSFT down", fills: "AAPL was down by gaps from account" },
-  ]);
+  expect(await ledgerOf(world)).toEqual(["14:30 2=1+1: MSFT down; AAPL was down by gaps from account"]);
 });
 
 test("a simulated slot is not filled by real quotes, nor a real-time one by delayed ones", async () => {
   const world = await backfillWorld();
-  const delayed = answerRecord(
-    `${DAY}T14:30:30.000000Z`,
-    writeDocument({ id: "1", instruments: [equity("MSFT", "300.00")] }),
-    { request: { form: "symbols", symbols: ["MSFT"], delayed: true } },
-  );
+  const delayed = {
+    ...answer(DAY, "14:30:30", "MSFT", "300.00"),
+    request: { ...symbolsCall("MSFT"), delayed: true },
+  };
   const simulatedSlot: JournalRecord = {
     kind: "note",
     at: `${DAY}T14:30:59.000000Z`,
@@ -252,14 +213,14 @@ test("a simulated slot is not filled by real quotes, nor a real-time one by dela
       type: "slots",
       source: "simulated",
       entries: [
-        { job: "demo", slotAt: `${DAY}T14:30:00.000000Z`, due: ["AAPL"], misses: [["AAPL", "budget"]] },
+        { job: "demo", slotAt: `${DAY}T14:30:00.000000Z`, due: ["AAPL"], misses: missed("AAPL budget") },
       ],
     },
   };
   await loaded(world, [
     answer(DAY, "14:30:05", "AAPL", "150.00"),
     delayed,
-    slots(DAY, ["14:30"], [["MSFT", "budget"]]),
+    slots(DAY, ["14:30"], missed("MSFT budget")),
     simulatedSlot,
   ]);
 
@@ -273,16 +234,7 @@ test("a close that nobody saw is derived from the next session's previous close,
   await loaded(world, [
     answer(DAY, "20:59:30", "AAPL", "150.00"),
     answer(DAY, "15:00:00", "MSFT", "300.00"),
-    slots(
-      DAY,
-      ["20:59"],
-      [
-        ["AAPL", "transport"],
-        ["MSFT", "down"],
-        ["IBM", "down"],
-      ],
-      ["AAPL", "MSFT", "IBM"],
-    ),
+    slots(DAY, ["20:59"], missed("AAPL transport", "MSFT down", "IBM down"), ["AAPL", "MSFT", "IBM"]),
     // Before the open the service may still say the day before's; two sessions later it says another one's.
     answer(NEXT_DAY, "13:00:00", "MSFT", "300.00", "298.00"),
     answer(NEXT_DAY, "14:31:00", "MSFT", "301.00", "302.50"),
@@ -308,8 +260,8 @@ test("a close that nobody saw is derived from the next session's previous close,
 test("--gaps --to DATE derives no close of a later date", async () => {
   const world = await backfillWorld();
   await loaded(world, [
-    slots(DAY, ["20:59"], [["MSFT", "down"]], ["MSFT"]),
-    slots(NEXT_DAY, ["20:59"], [["MSFT", "down"]], ["MSFT"]),
+    slots(DAY, ["20:59"], missed("MSFT down"), ["MSFT"]),
+    slots(NEXT_DAY, ["20:59"], missed("MSFT down"), ["MSFT"]),
     answer(NEXT_DAY, "14:31:00", "MSFT", "301.00", "302.50"),
     answer("2026-11-20", "14:31:00", "MSFT", "305.00", "303.75"),
   ]);
@@ -323,7 +275,7 @@ test("--gaps --to DATE derives no close of a later date", async () => {
 test("a derived close is removed when the session's own quotes come", async () => {
   const world = await backfillWorld();
   await loaded(world, [
-    slots(DAY, ["20:59"], [["MSFT", "down"]], ["MSFT"]),
+    slots(DAY, ["20:59"], missed("MSFT down"), ["MSFT"]),
     answer(NEXT_DAY, "14:31:00", "MSFT", "301.00", "302.50"),
   ]);
   await run(["backfill", "--gaps"], world.env);

@@ -4,16 +4,16 @@ import type pg from "pg";
 import { loadAll } from "../../../src/archive/load/loader.ts";
 import type { Instant } from "../../../src/clock.ts";
 import type { JournalRecord } from "../../../src/journal/record.ts";
-import type { LedgerNote, MissReason } from "../../../src/journal/ledger.ts";
+import type { LedgerNote } from "../../../src/journal/ledger.ts";
 import { run } from "../../cli/edges.ts";
 import { contentOf } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { openCollecting } from "../../support/collecting.ts";
-import { appendAll, answerRecord, symbolsCall } from "../../support/journal.ts";
+import { appendAll } from "../../support/journal.ts";
+import { missed, settled } from "../../support/ledger.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../../support/simulatedService.ts";
 import { tempDir } from "../../support/tempDir.ts";
-import { type BackfillWorld, backfillWorld, equity, journal, MINUTES } from "../world.ts";
-import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
+import { answerOf, type BackfillWorld, backfillWorld, journal, MINUTES } from "../world.ts";
 
 const DAY = "2026-11-20";
 const RUN = "018f0000-0000-7000-8000-000000000001";
@@ -31,8 +31,8 @@ const note = (time: string, content: LedgerNote): JournalRecord => ({
   note: content,
 });
 
-function slots(time: string, due: string[], misses: [string, MissReason][], day = DAY): LedgerNote {
-  const entries = [{ job: "test-job", slotAt: `${day}T${time}:00.000000Z`, due, misses }];
+function slots(time: string, due: string[], misses: string[], day = DAY): LedgerNote {
+  const entries = [{ job: "test-job", slotAt: `${day}T${time}:00.000000Z`, due, misses: missed(...misses) }];
   return { type: "slots", source: "simulated", run: RUN, entries };
 }
 
@@ -53,21 +53,11 @@ const NOTES: JournalRecord[] = [
     ...{ type: "opened", source: "simulated", run: RUN, job: "test-job", due: ["AAPL", "GONE"] },
     ...{ slotAt: `${DAY}T16:20:00.000000Z`, endsAt: `${DAY}T16:21:00.000000Z` },
   }),
-  note("16:20:59", slots("16:20", ["AAPL", "GONE"], [["GONE", "unknown_symbol"]])),
-  note(
-    "16:21:59",
-    slots(
-      "16:21",
-      ["AAPL", "MSFT"],
-      [
-        ["AAPL", "budget"],
-        ["MSFT", "down"],
-      ],
-    ),
-  ),
-  second("16:22:03", slots("16:21", ["AAPL", "GE"], [["GE", "transport"]])),
-  second("16:22:04", slots("16:21", ["AAPL", "GE"], [["AAPL", "down"]])),
-  note("16:22:05", slots("16:21", ["AAPL", "IBM"], [["AAPL", "overrun"]])),
+  note("16:20:59", slots("16:20", ["AAPL", "GONE"], ["GONE unknown_symbol"])),
+  note("16:21:59", slots("16:21", ["AAPL", "MSFT"], ["AAPL budget", "MSFT down"])),
+  second("16:22:03", slots("16:21", ["AAPL", "GE"], ["GE transport"])),
+  second("16:22:04", slots("16:21", ["AAPL", "GE"], ["AAPL down"])),
+  note("16:22:05", slots("16:21", ["AAPL", "IBM"], ["AAPL overrun"])),
   note("16:22:10", {
     ...{ type: "opened", source: "simulated", run: RUN, job: "test-job", due: ["AAPL"] },
     ...{ slotAt: `${DAY}T16:22:00.000000Z`, endsAt: null },
@@ -180,30 +170,15 @@ test("a dry run of a rebuild gives the report of the rebuild, with dividends and
 
 test("a rebuild fills the slots that were filled before, and no others", async () => {
   const world = await backfillWorld();
-  const slot = (time: string): JournalRecord => ({
-    kind: "note",
-    at: `${DAY}T${time}:59.000000Z`,
-    note: {
-      type: "slots",
-      entries: [
-        {
-          job: "us",
-          slotAt: `${DAY}T${time}:00.000000Z`,
-          due: ["AAPL", "IBM"],
-          misses: [
-            ["AAPL", "budget"],
-            ["IBM", "budget"],
-          ],
-        },
-      ],
-    },
-  });
-  const answer = (time: string, symbol = "AAPL"): JournalRecord =>
-    answerRecord(
-      `${DAY}T${time}:30.000000Z`,
-      writeDocument({ id: "1", instruments: [equity(symbol, "150.00")] }),
-      { request: symbolsCall(symbol) },
+  const slot = (time: string): JournalRecord =>
+    settled(
+      `${DAY}T${time}:59.000000Z`,
+      `${DAY}T${time}:00.000000Z`,
+      ["AAPL", "IBM"],
+      ["AAPL budget", "IBM budget"],
     );
+  const answer = (time: string, symbol = "AAPL"): JournalRecord =>
+    answerOf(`${DAY}T${time}:30.000000Z`, symbol, "150.00");
   // So long that each of its slots has one row for all that was due.
   const down = note("14:50:00", {
     ...{ type: "down", source: "account", job: "other" },
@@ -233,16 +208,17 @@ test("an interrupted rebuild is resumed, and gives every table the digest it had
   const world: BackfillWorld = await backfillWorld();
   await journal(world.journalDir);
   // A slot of the first date that both dates tell of: each lacks what the other one has.
-  for (const [day, missed] of [
+  for (const [day, name] of [
     ["2026-11-18", "AAPL"],
     ["2026-11-19", "IBM"],
   ] as const) {
-    const misses: [string, MissReason][] = [[missed, "transport"]];
-    const entry = { job: "us", slotAt: "2026-11-18T14:39:00.000000Z", due: ["AAPL", "IBM"], misses };
-    const told: LedgerNote = { type: "slots", entries: [entry] };
-    await appendAll(world.journalDir, [{ kind: "note", at: `${day}T14:40:00.000000Z`, note: told }], {
-      clock: createTestClock(`${day}T14:40:00.000Z`),
-    });
+    const told = settled(
+      `${day}T14:40:00.000000Z`,
+      "2026-11-18T14:39:00.000000Z",
+      ["AAPL", "IBM"],
+      [`${name} transport`],
+    );
+    await appendAll(world.journalDir, [told], { clock: createTestClock(`${day}T14:40:00.000Z`) });
   }
   await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: createTestClock() });
   const live = await archiveOf(world.pool);
@@ -266,11 +242,13 @@ test("an interrupted rebuild is resumed, and gives every table the digest it had
 
 test("a rebuild of some dates reads later notes of their slots, and leaves earlier slots alone", async () => {
   const world = await backfillWorld();
-  const told = (at: Instant, slotAt: Instant, missed: string[]): JournalRecord => {
-    const misses = missed.map((name): [string, MissReason] => [name, "transport"]);
-    const entries = [{ job: "us", slotAt, due: ["AAPL", "IBM"], misses }];
-    return { kind: "note", at, note: { type: "slots", entries } };
-  };
+  const told = (at: Instant, slotAt: Instant, names: string[]): JournalRecord =>
+    settled(
+      at,
+      slotAt,
+      ["AAPL", "IBM"],
+      names.map((name) => `${name} transport`),
+    );
   // Slots at both ends of 18 November, New York, each told once within the date and once beside it.
   const [first, last] = ["2026-11-18T04:59:00.000000Z", "2026-11-19T04:59:00.000000Z"];
   await appendAll(

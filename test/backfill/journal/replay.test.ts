@@ -296,6 +296,11 @@ test.each([
   [["--journal", "--gaps"], "give one of --journal"],
   [["--gaps", "--rebuild"], "--rebuild does not go with --gaps"],
   [["--csv", "quotes.csv"], "--csv needs --map"],
+  [["--csv", ".", "--name", "mine"], "--name does not go with --csv and a directory"],
+  [["--csv", ".", "--replace"], "--replace does not go with --csv and a directory"],
+  [["--parquet", ".", "--map", "map.yaml"], "--map does not go with --parquet"],
+  [["--journal", "--map", "map.yaml"], "--map does not go with --journal"],
+  [["--journal", "--replace"], "--replace does not go with --journal"],
   [["--journal", "--from", "2026-11-20", "--to", "2026-11-19"], "is not before"],
   [["--journal", "--from", "yesterday"], "Expected an exchange date"],
 ])("backfill %j is refused: %s", async (argv, message) => {

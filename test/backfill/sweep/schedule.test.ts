@@ -5,6 +5,7 @@ import { afterEach, expect, test } from "@jest/globals";
 import { systemClock } from "../../../src/clock.ts";
 import { type DataDirLock, lockDataDir, thisProcess } from "../../../src/run/beside/lock.ts";
 import { appendAll, at } from "../../support/journal.ts";
+import { settled } from "../../support/ledger.ts";
 import { roomBeside } from "../../../src/backfill/sweep/room.ts";
 import { contractsOf } from "../../collect/due.ts";
 import { jobOf } from "../../collect/jobOf.ts";
@@ -96,22 +97,7 @@ test("a slot that was missed and still lasts is filled by the sweep's quote, and
   const world = await backfillWorld();
   const service = await scripted(() => 200);
   await appendAll(world.journalDir, [
-    {
-      kind: "note",
-      at: at(-1),
-      note: {
-        type: "slots",
-        entries: [
-          {
-            ...{ job: "us-equities", slotAt: at(-10), due: ["AAPL", "MSFT"] },
-            misses: [
-              ["AAPL", "transport"],
-              ["MSFT", "transport"],
-            ],
-          },
-        ],
-      },
-    },
+    settled(at(-1), at(-10), ["AAPL", "MSFT"], ["AAPL transport", "MSFT transport"]),
   ]);
   const file = symbolsFile(world, ["AAPL", "IBM"]);
   const env = account(world, service.baseUrl);

@@ -131,22 +131,6 @@ test("Ctrl-C in the midst keeps what was answered; the next run polls the rest, 
   });
 });
 
-test("a finished sweep asked again begins anew", async () => {
-  const world = await backfillWorld();
-  const clock = createTestClock();
-  const service = await startSimulatedService(clock);
-  const file = symbolsFile(world, symbols(3));
-  const env = account(world, service.baseUrl);
-
-  const once = printed(await sweepFile(env, file, clock));
-  clock.advance(60_000);
-  const twice = printed(await sweepFile(env, file, clock));
-
-  expect([once.resumed, twice.resumed]).toEqual([false, false]);
-  expect([once.report["stored"], twice.report["stored"]]).toEqual([3, 3]);
-  expect(await answersIn(world)).toHaveLength(2);
-});
-
 test("--restart begins a sweep anew that was ended in its midst, and polls all of it again", async () => {
   const world = await backfillWorld();
   let interrupt = (): void => undefined;

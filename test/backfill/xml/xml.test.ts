@@ -2,15 +2,12 @@ import { readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
-import { loadAll } from "../../../src/archive/load/loader.ts";
 import { contentOf } from "../../support/archive.ts";
-import { createTestClock } from "../../support/clock.ts";
 import { freshDatabase, handOnDatabases } from "../../support/database.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { run } from "../../cli/edges.ts";
-import { type BackfillWorld, backfillWorld, call150, interrupted } from "../world.ts";
+import { type BackfillWorld, backfillWorld, interrupted } from "../world.ts";
 import { directoryOf, gzipped, lasts, MINUTES, rowsOf, saved, tarOf, touch, zipOf } from "./saved.ts";
-import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
 
 handOnDatabases();
 
@@ -352,33 +349,6 @@ test("what was journaled and not loaded is loaded first, and counts once", async
   expect(exitCode).toBe(1);
   expect(report).toMatchObject({ answers: 6, newAnswers: 6, read: 9, stored: 6, repeated: 0 });
   expect(await lasts(lost)).toEqual(rows);
-});
-
-test("from the journal alone the archive is made again, imports included, the same row by row", async () => {
-  const world = await backfillWorld();
-  await backfill(world, "--xml", directoryOf([...MINUTES, ["20261118T143000Z-b.xml", saved({ IBM: "7" })]]));
-  const expected = await contentOf(world.pool);
-  const { pool } = await freshDatabase();
-
-  await loadAll({ pool, journalDir: world.journalDir, clock: createTestClock() });
-
-  const { backfills, ...rows } = expected;
-  const { backfills: none, ...again } = await contentOf(pool);
-  expect([backfills?.rows, none?.rows]).toEqual([1, 0]);
-  expect(again).toEqual(rows);
-});
-
-test("an option's answer brings the option and its underlying", async () => {
-  const world = await backfillWorld();
-  const document = writeDocument({ id: "2", instruments: [call150("5.10", "150.00")] });
-
-  const { report } = await backfill(world, "--xml", directoryOf([["20261118T143000Z.xml", document]]));
-
-  expect(report).toMatchObject({ stored: 2 });
-  expect(await lasts(world.pool)).toEqual([
-    "11-18 14:30:00.000000 AAPL 150.00",
-    "11-18 14:30:00.000000 AAPL 5.10",
-  ]);
 });
 
 test("a path that is not there and a directory without an answer are errors, exit code 2", async () => {

@@ -4,11 +4,19 @@
  * the journal after it, which only grows.
  */
 import type pg from "pg";
-import { dividendOf, rowsOf, unitName } from "../../../src/read/answerToRows.ts";
+import { rowsOf, unitName } from "../../../src/read/answerToRows.ts";
 import type { AnswerRows } from "../../../src/read/rowTypes.ts";
 import { readSegment } from "../../../src/journal/reader.ts";
 import { listSegments } from "../../../src/journal/segments.ts";
-import { countRows, readPositions, readStored, type RowCounts, type StoredAnswer } from "./stored.ts";
+import {
+  answerFindings,
+  countRows,
+  dividendText,
+  readPositions,
+  readStored,
+  type RowCounts,
+  type StoredAnswer,
+} from "./stored.ts";
 
 /** Answers compared at a time: what is held in memory. */
 const CHUNK = 400;
@@ -129,40 +137,26 @@ export class Auditor {
     }
   }
 
-  #compareAnswer({ record, position, units }: AnswerRows, found: StoredAnswer | undefined): void {
-    const at = `${position.segment} at ${position.offset}`;
+  #compareAnswer(answer: AnswerRows, found: StoredAnswer | undefined): void {
+    const { position, units } = answer;
     this.#report.loaded += 1;
     this.#report.quotes += units.length;
-    const place = `${position.segment} ${position.offset} ${record.requestId}`;
-    const places = found?.responses ?? [];
-    if (places.length !== 1 || places[0] !== place)
-      this.#found(`${at}: the table responses has ${JSON.stringify(places)} for it`);
-    const expected = units
-      .map(({ quote, ...unit }) => {
-        const { bid, ask, last, extended } = quote;
-        return [unitName({ quote, ...unit }), bid, ask, last, extended.volume]
-          .filter((value) => value !== null)
-          .join(" ");
-      })
-      .sort();
-    const quotes = [...(found?.quotes ?? [])].sort();
-    if (quotes.join("\n") !== expected.join("\n"))
-      this.#found(`${at}: ${quotes.length} of ${expected.length} quotes are stored as they came`);
+    for (const finding of answerFindings(answer, found)) this.#found(finding);
     const dividends = this.#expectedDividends(units);
     this.#report.dividends += dividends.length;
-    if (dividends.join("\n") !== [...(found?.dividends ?? [])].sort().join("\n"))
-      this.#found(`${at}: dividends ${(found?.dividends ?? []).join()} in place of ${dividends.join()}`);
+    const stored = found?.dividends ?? [];
+    if (dividends.join("\n") !== stored.toSorted().join("\n"))
+      this.#found(
+        `${position.segment} at ${position.offset}: dividends ${stored.join()} in place of ${dividends.join()}`,
+      );
   }
 
   /** A dividend is stored when it is first seen or differs from the one before: only the right order gives these rows. */
   #expectedDividends(units: AnswerRows["units"]): string[] {
     const changed: string[] = [];
     for (const unit of units) {
-      const dividend = dividendOf(unit.quote);
-      if (dividend === null) continue;
-      const { amount, exDate, yield: paid } = dividend;
-      const text = [amount, exDate, paid].filter((value) => value !== null).join(" ");
-      if (text === this.#lastDividend.get(unitName(unit))) continue;
+      const text = dividendText(unit);
+      if (text === null || text === this.#lastDividend.get(unitName(unit))) continue;
       this.#lastDividend.set(unitName(unit), text);
       changed.push(`${unitName(unit)} ${text}`);
     }

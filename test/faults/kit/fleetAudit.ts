@@ -1,10 +1,10 @@
 /** Compares the database with the journals of several collectors, once all of them are loaded: each answer has its rows once. */
 import type pg from "pg";
-import { dividendOf, rowsOf, unitName } from "../../../src/read/answerToRows.ts";
+import { rowsOf, unitName } from "../../../src/read/answerToRows.ts";
 import type { AnswerRows } from "../../../src/read/rowTypes.ts";
 import { readSegment } from "../../../src/journal/reader.ts";
 import { listSegments } from "../../../src/journal/segments.ts";
-import { countRows, readStored } from "./stored.ts";
+import { answerFindings, countRows, dividendText, readStored } from "./stored.ts";
 
 /** Answers compared at a time: what is held in memory. */
 const CHUNK = 400;
@@ -33,22 +33,8 @@ export async function auditFleet(pool: pg.Pool, journalDirs: readonly string[]):
         client,
         chunk.map(({ record }) => record.observedAt),
       );
-      for (const { record, position, units } of chunk) {
-        const at = `${position.segment} at ${position.offset}`;
-        const found = stored.get(record.observedAt);
-        const place = `${position.segment} ${position.offset} ${record.requestId}`;
-        if (found?.responses.join("\n") !== place)
-          findings.push(`${at}: the table responses has ${JSON.stringify(found?.responses ?? [])} for it`);
-        const expected = units.map((unit) => {
-          const { bid, ask, last, extended } = unit.quote;
-          return [unitName(unit), bid, ask, last, extended.volume]
-            .filter((value) => value !== null)
-            .join(" ");
-        });
-        const its = found?.quotes ?? [];
-        if ([...its].sort().join("\n") !== expected.sort().join("\n"))
-          findings.push(`${at}: ${its.length} of ${expected.length} quotes are stored as they came`);
-      }
+      for (const answer of chunk)
+        findings.push(...answerFindings(answer, stored.get(answer.record.observedAt)));
     };
     for (const dir of journalDirs)
       for (const { name: segment } of await listSegments(dir)) {
@@ -63,11 +49,8 @@ export async function auditFleet(pool: pg.Pool, journalDirs: readonly string[]):
           answers += 1;
           quotes += rows.units.length;
           for (const unit of rows.units) {
-            const dividend = dividendOf(unit.quote);
-            if (dividend === null) continue;
-            const { amount, exDate, yield: paid } = dividend;
-            const text = [amount, exDate, paid].filter((value) => value !== null).join(" ");
-            dividends.push({ at: observedAt, name: unitName(unit), text });
+            const text = dividendText(unit);
+            if (text !== null) dividends.push({ at: observedAt, name: unitName(unit), text });
           }
           if (chunk.push(rows) < CHUNK) continue;
           await compare(chunk);

@@ -1,5 +1,7 @@
 /** What the database holds of answers, read back by the instants of their arrival. */
 import type pg from "pg";
+import { dividendOf, unitName } from "../../../src/read/answerToRows.ts";
+import type { AnswerRows, QuoteUnit } from "../../../src/read/rowTypes.ts";
 
 /** What one instant has in the tables. */
 export type StoredAnswer = {
@@ -57,6 +59,34 @@ export async function readStored(
     "dividends t join instruments i on i.id = t.instrument_id",
   );
   return stored;
+}
+
+const joined = (values: readonly (string | null)[]): string =>
+  values.filter((value) => value !== null).join(" ");
+
+/** What does not hold of an answer's row and of its quotes, in words. */
+export function answerFindings(
+  { record, position, units }: AnswerRows,
+  found: StoredAnswer | undefined,
+): string[] {
+  const at = `${position.segment} at ${position.offset}`;
+  const { responses, quotes } = found ?? { responses: [], quotes: [] };
+  const expected = units.map((unit) => {
+    const { bid, ask, last, extended } = unit.quote;
+    return joined([unitName(unit), bid, ask, last, extended.volume]);
+  });
+  const isPlaced = responses.join("\n") === `${position.segment} ${position.offset} ${record.requestId}`;
+  const isWhole = quotes.toSorted().join("\n") === expected.toSorted().join("\n");
+  return [
+    ...(isPlaced ? [] : [`${at}: the table responses has ${JSON.stringify(responses)} for it`]),
+    ...(isWhole ? [] : [`${at}: ${quotes.length} of ${expected.length} quotes are stored as they came`]),
+  ];
+}
+
+/** `amount exDate yield` of a quote's dividend; null: it says none. */
+export function dividendText({ quote }: QuoteUnit): string | null {
+  const dividend = dividendOf(quote);
+  return dividend && joined([dividend.amount, dividend.exDate, dividend.yield]);
 }
 
 /** How many rows the tables have. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
-import type { ChainKey, ChainView, CoverageView } from "../../../src/web/api/types.ts";
+import type { ChainKey, ChainView, CoverageView } from "../../../src/archive/ask/dashboardTypes.ts";
 import { instantOfStop } from "../../../src/web/app/lib/strikes.ts";
 import { until } from "../../support/until.ts";
 import { HOLE, PAST_JOB } from "./history.ts";

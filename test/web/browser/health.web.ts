@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
-import type { JobsView } from "../../../src/web/api/operatorTypes.ts";
+import type { JobsView } from "../../../src/web/api/types.ts";
 import { faultsOf } from "./faults.ts";
 import { HOLE, PAST_JOB, SYMBOLS } from "./history.ts";
 import { openPage, openWorld, type World } from "./world.ts";

@@ -13,7 +13,7 @@ import {
   type Time,
 } from "lightweight-charts";
 import { isOfDates } from "../../../archive/ask/widths.ts";
-import { captionOf, type Drawing } from "../lib/drawing.ts";
+import { captionOf, type Drawing, type Caption } from "../lib/drawing.ts";
 import { placeLabel } from "../lib/format.ts";
 import {
   axisTime,
@@ -30,7 +30,7 @@ import {
 import { BehindBars } from "./layer.ts";
 import { type ChartColors, FONT, LAYOUT, lookOf, readColors } from "./look.ts";
 import { Overlays } from "./overlays.ts";
-import { download, pictureOf } from "./picture.ts";
+import { giveFile } from "../lib/kept.ts";
 
 /** Widest place of a bar, px: of few bars too a candle is no block. */
 const WIDEST = 18;
@@ -59,6 +59,16 @@ const TAG = 16;
 /** How far into the empty room before the first bar one scrolls until older bars are asked for, in places. */
 const BEFORE_FIRST = 3;
 
+/** What a chart tells. */
+type Told = {
+  /** The place below a mouse or a finger; null: none. */
+  pointAt: (place: number | null) => void;
+  /** The first place in view. */
+  beginAt: (place: number) => void;
+  /** When one scrolls to before the first bar. */
+  wantOlder: () => void;
+};
+
 export class Chart {
   readonly #element: HTMLElement;
   readonly #chart: IChartApi;
@@ -74,24 +84,8 @@ export class Chart {
   #pointed: number | null = null;
   #isMoved = false;
 
-  /**
-   * @param element what it fills
-   * @param told.pointAt is told the place below a mouse or a finger; null: none
-   * @param told.beginAt is told the first place in view
-   * @param told.wantOlder is called when one scrolls to before the first bar
-   */
-  constructor(
-    element: HTMLElement,
-    {
-      pointAt,
-      beginAt,
-      wantOlder,
-    }: {
-      pointAt: (place: number | null) => void;
-      beginAt: (place: number) => void;
-      wantOlder: () => void;
-    },
-  ) {
+  /** @param element what it fills */
+  constructor(element: HTMLElement, { pointAt, beginAt, wantOlder }: Told) {
     this.#element = element;
     this.#chart = createChart(element, FRAME);
     this.#line = this.#chart.addSeries(LineSeries, {
@@ -100,7 +94,7 @@ export class Chart {
       lastValueVisible: false,
       crosshairMarkerVisible: false,
     });
-    this.#bars = this.#chart.addSeries(CandlestickSeries, { priceLineVisible: true });
+    this.#bars = this.#chart.addSeries(CandlestickSeries, { priceLineVisible: true, borderVisible: false });
     this.#volume = this.#chart.addSeries(HistogramSeries, {
       priceScaleId: "volume",
       priceFormat: { type: "volume" },
@@ -129,7 +123,6 @@ export class Chart {
   show(drawing: Drawing, { fit }: { fit: boolean }): void {
     this.#drawn = drawing;
     this.repaint();
-    if (fit) this.#isMoved = false;
     if (fit) this.#fit();
     // Percents may be of another base now, and the crosshair stands at a percent.
     if (this.#pointed !== null) this.point(this.#pointed);
@@ -137,6 +130,7 @@ export class Chart {
 
   /** All bars in view; few of them begin at the left edge, and what is to come has the room at their right. */
   #fit(): void {
+    this.#isMoved = false;
     const scale = this.#chart.timeScale();
     const room = Math.floor(scale.width() / WIDEST);
     if (this.#places.length + RIGHT_ROOM >= room) scale.fitContent();
@@ -145,7 +139,9 @@ export class Chart {
 
   repaint(): void {
     const colors = readColors(this.#element);
-    this.#style(colors);
+    const { up, down } = colors;
+    this.#chart.applyOptions(lookOf(colors));
+    this.#bars.applyOptions({ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down });
     if (this.#drawn) this.#draw(this.#drawn, colors);
   }
 
@@ -232,20 +228,53 @@ export class Chart {
     );
     return typeof at === "number" && typeof tag === "number" && Math.abs(at - tag) < TAG;
   }
-
-  #style(colors: ChartColors): void {
-    this.#chart.applyOptions(lookOf(colors));
-    const { up, down } = colors;
-    this.#bars.applyOptions({
-      upColor: up,
-      downColor: down,
-      wickUpColor: up,
-      wickDownColor: down,
-      borderVisible: false,
-    });
-  }
 }
 
 function never(): never {
   throw new Error("a chart without a pane");
+}
+
+/** Heights and margins, px of the page. */
+const LINE = 22;
+const MARGIN = 10;
+
+/** What is drawn, below a line that says of what, and in which colours. @param canvas the chart, in pixels of the screen */
+function pictureOf(
+  canvas: HTMLCanvasElement,
+  { title, simulated, lines }: Caption,
+  { colors, font, ratio }: { colors: ChartColors; font: string; ratio: number },
+): HTMLCanvasElement {
+  const picture = document.createElement("canvas");
+  const above = (lines.length > 0 ? 2 : 1) * LINE + MARGIN;
+  picture.width = canvas.width;
+  picture.height = canvas.height + above * ratio;
+  const context = picture.getContext("2d");
+  if (!context) return canvas;
+  context.fillStyle = colors.panel;
+  context.fillRect(0, 0, picture.width, picture.height);
+  context.drawImage(canvas, 0, above * ratio);
+  context.scale(ratio, ratio);
+  context.textBaseline = "middle";
+  const write = (text: string, [x, y]: [number, number], color: keyof ChartColors): number => {
+    context.fillStyle = colors[color];
+    context.fillText(text, x, y);
+    return x + context.measureText(text).width + 2 * MARGIN;
+  };
+  context.font = `600 13px ${font}`;
+  const y = MARGIN + LINE / 2 - 3;
+  const behind = simulated ? write("SIMULATED", [MARGIN, y], "sim") : MARGIN;
+  write(title, [behind, y], "ink");
+  context.font = `12px ${font}`;
+  lines.reduce((x, { text, color }) => write(text, [x, y + LINE], color), MARGIN);
+  return picture;
+}
+
+/** Gives a picture to whoever looks at it, as a file. */
+function download(picture: HTMLCanvasElement, name: string): Promise<void> {
+  return new Promise((resolve, reject) =>
+    picture.toBlob((blob) => {
+      if (!blob) return reject(new Error("the browser makes no picture of this chart"));
+      resolve(giveFile(blob, name));
+    }),
+  );
 }

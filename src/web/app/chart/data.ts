@@ -10,7 +10,7 @@ import type {
   UTCTimestamp,
   WhitespaceData,
 } from "lightweight-charts";
-import type { BarsView, Interval } from "../../api/types.ts";
+import type { BarsView, Interval } from "../../../archive/ask/dashboardTypes.ts";
 import { isOfDates, WIDTH_MS } from "../../../archive/ask/widths.ts";
 import { numberOf } from "../../api/indicators.ts";
 import { fixed, percent, price } from "../../../figures.ts";
@@ -171,14 +171,7 @@ export function dividendMarkers(
   return view.dividends.flatMap(({ exDate, amount }) => {
     const place = places.find(({ slot }) => slot.date === exDate && slot.bar);
     if (!place) return [];
-    return [
-      {
-        time: place.time,
-        position: "belowBar",
-        shape: "circle",
-        color: colors.accent,
-        text: `D ${amount === null ? "" : price(amount)}`,
-      },
-    ];
+    const text = `D ${amount === null ? "" : price(amount)}`;
+    return [{ time: place.time, position: "belowBar", shape: "circle", color: colors.accent, text }];
   });
 }

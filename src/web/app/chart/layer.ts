@@ -52,12 +52,7 @@ export class BehindBars implements ISeriesPrimitive<Time> {
     const seen = this.#points.slice(Math.max(0, Math.floor(from)), Math.max(0, Math.ceil(to)) + 1);
     const prices = seen.flatMap(({ bid, ask }) => (bid === null || ask === null ? [] : [bid, ask]));
     if (prices.length === 0) return null;
-    const bounds = { minValue: Infinity, maxValue: -Infinity };
-    for (const price of prices) {
-      bounds.minValue = Math.min(bounds.minValue, price);
-      bounds.maxValue = Math.max(bounds.maxValue, price);
-    }
-    return { priceRange: bounds };
+    return { priceRange: { minValue: Math.min(...prices), maxValue: Math.max(...prices) } };
   }
 
   paneViews(): readonly IPrimitivePaneView[] {
@@ -99,31 +94,17 @@ export class BehindBars implements ISeriesPrimitive<Time> {
 
 type Canvas = { context: CanvasRenderingContext2D; height: number };
 
-type Placed = Omit<LayerPoint, "bid" | "ask"> & {
-  x: number | null;
-  half: number;
-  bid: number | null;
-  ask: number | null;
-};
+type Placed = LayerPoint & { x: number | null; half: number };
 
 function drawBehind(canvas: Canvas, placed: readonly Placed[], colors: Colors): void {
   const { context, height } = canvas;
-  stretches(
-    placed,
-    ({ shaded }) => shaded,
-    (from, to) => {
-      context.fillStyle = colors.shade;
+  const shade = (isOfKind: (point: Placed) => boolean, color: string): void =>
+    stretches(placed, isOfKind, (from, to) => {
+      context.fillStyle = color;
       context.fillRect(from, 0, to - from, height);
-    },
-  );
-  stretches(
-    placed,
-    ({ hole }) => hole?.empty === true,
-    (from, to) => {
-      context.fillStyle = colors.hole;
-      context.fillRect(from, 0, to - from, height);
-    },
-  );
+    });
+  shade(({ shaded }) => shaded, colors.shade);
+  shade(({ hole }) => hole?.empty === true, colors.hole);
   drawBand(context, placed, colors.band);
 }
 

@@ -24,6 +24,9 @@ const PLAIN = { priceLineVisible: false, lastValueVisible: false };
 /** Dashed, as the library numbers styles. */
 const DASHED = 2;
 
+/** What lines are drawn on. */
+type On = { places: readonly Place[]; scale: Scale; colors: ChartColors };
+
 export class Overlays {
   readonly #chart: IChartApi;
   readonly #lines = new Map<string, ISeriesApi<"Line">>();
@@ -35,15 +38,12 @@ export class Overlays {
   }
 
   /** Draws those of a drawing; others are taken away. */
-  draw(drawing: Drawing, on: { places: readonly Place[]; scale: Scale; colors: ChartColors }): void {
+  draw(drawing: Drawing, on: On): void {
     this.#drawLines(drawing, on);
     this.#drawSpread(drawing, on);
   }
 
-  #drawLines(
-    drawing: Drawing,
-    { places, scale, colors }: { places: readonly Place[]; scale: Scale; colors: ChartColors },
-  ): void {
+  #drawLines(drawing: Drawing, { places, scale, colors }: On): void {
     const wanted = new Map(drawing.lines.map((line) => [`${line.unit} ${line.key}`, line]));
     for (const [key, series] of this.#lines)
       if (!wanted.has(key)) {
@@ -59,10 +59,7 @@ export class Overlays {
     }
   }
 
-  #drawSpread(
-    { spread }: Drawing,
-    { places, colors }: { places: readonly Place[]; colors: ChartColors },
-  ): void {
+  #drawSpread({ spread }: Drawing, { places, colors }: On): void {
     if (!spread) {
       // Its pane goes with it.
       if (this.#spread) this.#chart.removeSeries(this.#spread);

@@ -1,5 +1,5 @@
 /** What a chain's table can show of a contract, and what it shows unless other columns are chosen. Pure. */
-import type { Contract } from "../../api/types.ts";
+import type { Contract } from "../../../archive/ask/dashboardTypes.ts";
 import { YEAR_DAYS } from "./curves.ts";
 import { fixed, NOTHING, thousands } from "../../../figures.ts";
 
@@ -8,109 +8,78 @@ export type Column = {
   key: string;
   name: string;
   title: string;
-  look?: "dim" | "strong";
+  look: "dim" | "strong" | undefined;
   price?: boolean;
   text: (contract: Contract) => string;
 };
 
-const volatility = (value: number | null): string => fixed(value === null ? null : 100 * value, 2);
+type Names = readonly [key: string, name: string, title: string];
+
+const column = ([key, name, title]: Names, text: Column["text"], look?: Column["look"]): Column => ({
+  key,
+  name,
+  title,
+  text,
+  look,
+});
+
+const priced = (names: Names, of: "last" | "bid" | "mid" | "ask", look?: Column["look"]): Column => ({
+  ...column(names, (contract) => contract[of] ?? NOTHING, look),
+  price: true,
+});
+
+const volatility = (key: string, name: string, of: "ivBid" | "ivMid" | "ivAsk"): Column => {
+  const where = { ivBid: "at the bid", ivMid: "at the middle of bid and ask", ivAsk: "at the ask" }[of];
+  const title = `Implied volatility ${where}, percent a year`;
+  const look = of === "ivMid" ? undefined : "dim";
+  return column(
+    [key, name, title],
+    (contract) =>
+      fixed(
+        changed(contract[of], (iv) => 100 * iv),
+        2,
+      ),
+    look,
+  );
+};
+
+const changed = (value: number | null, by: (value: number) => number): number | null =>
+  value === null ? null : by(value);
 
 /** All of them, from the outside of the table to its middle. */
 export const COLUMNS: readonly Column[] = [
-  {
-    key: "volume",
-    name: "Volume",
-    title: "Contracts traded in the session",
-    look: "dim",
-    text: ({ volume }) => thousands(volume),
-  },
-  {
-    key: "last",
-    name: "Last",
-    title: "Price of the last trade",
-    price: true,
-    text: ({ last }) => last ?? NOTHING,
-  },
-  {
-    key: "iv-bid",
-    name: "IV bid",
-    title: "Implied volatility at the bid, percent a year",
-    look: "dim",
-    text: ({ ivBid }) => volatility(ivBid),
-  },
-  {
-    key: "iv",
-    name: "IV",
-    title: "Implied volatility at the middle of bid and ask, percent a year",
-    text: ({ ivMid }) => volatility(ivMid),
-  },
-  {
-    key: "iv-ask",
-    name: "IV ask",
-    title: "Implied volatility at the ask, percent a year",
-    look: "dim",
-    text: ({ ivAsk }) => volatility(ivAsk),
-  },
-  {
-    key: "delta",
-    name: "Delta",
-    title: "Change of the price for 1 of the underlying",
-    text: ({ delta }) => fixed(delta, 3),
-  },
-  {
-    key: "service-delta",
-    name: "Δ service",
-    title: "The service's own delta",
-    look: "dim",
-    text: ({ serviceDelta }) => fixed(serviceDelta === null ? null : Number(serviceDelta), 3),
-  },
-  {
-    key: "gamma",
-    name: "Gamma",
-    title: "Change of delta for 1 of the underlying",
-    text: ({ gamma }) => fixed(gamma, 4),
-  },
-  {
-    key: "vega",
-    name: "Vega",
-    title: "Change of the price for one point of volatility",
-    text: ({ vega }) => fixed(vega === null ? null : vega / 100, 3),
-  },
-  {
-    key: "theta",
-    name: "Theta",
-    title: "Change of the price in a day that passes",
-    text: ({ theta }) => fixed(theta === null ? null : theta / YEAR_DAYS, 3),
-  },
-  {
-    key: "moneyness",
-    name: "S/K",
-    title: "Moneyness: the underlying's price by the strike",
-    look: "dim",
-    text: ({ moneyness }) => fixed(moneyness, 3),
-  },
-  {
-    key: "bid",
-    name: "Bid",
-    title: "Bid",
-    price: true,
-    text: ({ bid }) => bid ?? NOTHING,
-  },
-  {
-    key: "mid",
-    name: "Mid",
-    title: "The middle of bid and ask",
-    price: true,
-    look: "strong",
-    text: ({ mid }) => mid ?? NOTHING,
-  },
-  {
-    key: "ask",
-    name: "Ask",
-    title: "Ask",
-    price: true,
-    text: ({ ask }) => ask ?? NOTHING,
-  },
+  column(["volume", "Volume", "Contracts traded in the session"], ({ volume }) => thousands(volume), "dim"),
+  priced(["last", "Last", "Price of the last trade"], "last"),
+  volatility("iv-bid", "IV bid", "ivBid"),
+  volatility("iv", "IV", "ivMid"),
+  volatility("iv-ask", "IV ask", "ivAsk"),
+  column(["delta", "Delta", "Change of the price for 1 of the underlying"], ({ delta }) => fixed(delta, 3)),
+  column(
+    ["service-delta", "Δ service", "The service's own delta"],
+    ({ serviceDelta }) => fixed(serviceDelta === null ? null : Number(serviceDelta), 3),
+    "dim",
+  ),
+  column(["gamma", "Gamma", "Change of delta for 1 of the underlying"], ({ gamma }) => fixed(gamma, 4)),
+  column(["vega", "Vega", "Change of the price for one point of volatility"], ({ vega }) =>
+    fixed(
+      changed(vega, (each) => each / 100),
+      3,
+    ),
+  ),
+  column(["theta", "Theta", "Change of the price in a day that passes"], ({ theta }) =>
+    fixed(
+      changed(theta, (each) => each / YEAR_DAYS),
+      3,
+    ),
+  ),
+  column(
+    ["moneyness", "S/K", "Moneyness: the underlying's price by the strike"],
+    ({ moneyness }) => fixed(moneyness, 3),
+    "dim",
+  ),
+  priced(["bid", "Bid", "Bid"], "bid"),
+  priced(["mid", "Mid", "The middle of bid and ask"], "mid", "strong"),
+  priced(["ask", "Ask", "Ask"], "ask"),
 ];
 
 const DEFAULTS = {

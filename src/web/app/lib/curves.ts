@@ -1,5 +1,5 @@
 /** A chain's volatilities as the curves of its pictures: the smile and the term structure. Pure. */
-import type { Contract, TermPoint } from "../../api/types.ts";
+import type { Contract, TermPoint } from "../../../archive/ask/dashboardTypes.ts";
 
 /** A point: `y` is the volatility at the middle of bid and ask, percent a year; `bid` and `ask` are the ends of the band. */
 export type CurvePoint = { x: number; y: number; bid: number | null; ask: number | null };

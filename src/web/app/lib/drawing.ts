@@ -1,8 +1,8 @@
 /** What a chart draws: the places of its axis, lines over them, and holes; and what stands at one place. Pure. */
 import { barKey, isOfDates } from "../../../archive/ask/widths.ts";
 import { type Indicator, indicatorKey, indicatorLabel, numberOf, valuesOf } from "../../api/indicators.ts";
-import type { BarsView, MissRow } from "../../api/types.ts";
-import { type Slot, withGaps } from "./chartGaps.ts";
+import type { BarsView, MissRow } from "../../../archive/ask/dashboardTypes.ts";
+import { type Slot, withGaps, type Hole, holesOf } from "./chartGaps.ts";
 import {
   direction,
   fixed,
@@ -14,7 +14,6 @@ import {
   thousands,
 } from "../../../figures.ts";
 import { span, exchangeTime, exchangeMoment, ZONE_NAME } from "./format.ts";
-import { type Hole, holesOf } from "./holes.ts";
 import { reasonOf } from "./reasons.ts";
 
 /** A line over the bars; its values by place. `color` is the number of one of the style sheet's. */
@@ -43,15 +42,10 @@ export type Drawing = {
 /** How many colours the style sheet has for lines. */
 const COLORS = 5;
 
-/** @param options.misses what the ledger knows, ascending */
-export function drawingOf(
-  view: BarsView,
-  {
-    misses,
-    indicators,
-    nowMs,
-  }: { misses: readonly MissRow[]; indicators: readonly Indicator[]; nowMs: number },
-): Drawing {
+/** `misses`: what the ledger knows, ascending. */
+type OfDrawing = { misses: readonly MissRow[]; indicators: readonly Indicator[]; nowMs: number };
+
+export function drawingOf(view: BarsView, { misses, indicators, nowMs }: OfDrawing): Drawing {
   const { interval, sessions, compared } = view;
   const slots = withGaps(view.bars, { interval, sessions, nowMs });
   const bars = slots.map(({ bar, date }) => bar ?? { ...EMPTY, date });
@@ -152,10 +146,7 @@ function timeOf({ at, date }: Slot, { view: { interval } }: Drawing): string {
 }
 
 function closeBefore(slots: readonly Slot[], place: number): string | null {
-  return (
-    slots.slice(0, Math.max(0, place)).findLast(({ bar }) => bar !== null && bar.close !== null)?.bar
-      ?.close ?? null
-  );
+  return slots.slice(0, Math.max(0, place)).findLast(({ bar }) => bar?.close)?.bar?.close ?? null;
 }
 
 function factsOf(

@@ -1,5 +1,5 @@
 /** The figures of Health as columns of its pictures. Pure. */
-import type { HealthView } from "../../api/operatorTypes.ts";
+import type { HealthView } from "../../../archive/ask/healthTypes.ts";
 import { counted, thousands } from "../../../figures.ts";
 import { exchangeDateOf, exchangeMoment, late } from "./format.ts";
 import { reasonOf } from "./reasons.ts";
@@ -11,17 +11,16 @@ export type Column = {
   title: string;
 };
 
-const OUTCOMES: readonly { outcome: string; name: string }[] = [
-  { outcome: "quotes", name: "with quotes" },
-  { outcome: "quota_fault", name: "refused for the limit" },
-  { outcome: "unauthorized", name: "not authorized" },
-  { outcome: "too_long", name: "list too long" },
-  { outcome: "refused", name: "refused" },
-  { outcome: "server_error", name: "the service's fault" },
-  { outcome: "malformed", name: "malformed" },
-];
-
-const nameOf = (outcome: string): string => OUTCOMES.find((one) => one.outcome === outcome)?.name ?? outcome;
+/** Outcomes of answers in words, in the order in which their columns stand. */
+const OUTCOMES: Readonly<Record<string, string>> = {
+  quotes: "with quotes",
+  quota_fault: "refused for the limit",
+  unauthorized: "not authorized",
+  too_long: "list too long",
+  refused: "refused",
+  server_error: "the service's fault",
+  malformed: "malformed",
+};
 
 type Tones = { tone: string; name: string; text: string }[];
 
@@ -29,7 +28,11 @@ type Part = { at: string; tone: string; value: number };
 
 export function callColumns({ calls, step }: HealthView): { columns: Column[]; tones: Tones } {
   const parts = calls.map(({ at, outcome, calls: value }) => ({ at, tone: outcome, value }));
-  return stacked(parts, { order: OUTCOMES.map(({ outcome }) => outcome), nameOf, step });
+  return stacked(parts, {
+    order: Object.keys(OUTCOMES),
+    nameOf: (outcome) => OUTCOMES[outcome] ?? outcome,
+    step,
+  });
 }
 
 /**

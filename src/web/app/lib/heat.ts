@@ -1,5 +1,5 @@
 /** Cells of Coverage: what they hold, how they are coloured, and which rows are shown. Pure. */
-import type { CoverageRow, CoverageView, PackedCell } from "../../api/types.ts";
+import type { CoverageRow, CoverageView, PackedCell } from "../../../archive/ask/dashboardTypes.ts";
 import { percent } from "../../../figures.ts";
 
 export type HeatCell = { expected: number; stored: number; missed: number };

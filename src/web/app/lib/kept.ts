@@ -1,4 +1,4 @@
-/** What the browser keeps of the page for its reader. A browser that keeps nothing begins anew next time. */
+/** What the browser keeps of the page for its reader, and files it gives. A browser that keeps nothing begins anew next time. */
 
 /** @returns null: nothing is kept */
 export function kept(key: string): string | null {
@@ -17,4 +17,13 @@ export function keep(key: string, text: string): boolean {
   } catch {
     return false;
   }
+}
+
+export function giveFile(content: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  // The browser has taken it over by the next turn.
+  setTimeout(() => URL.revokeObjectURL(link.href));
 }

@@ -1,8 +1,8 @@
-/** Whether the page is as narrow as a phone's or a small tablet's, where tables have another layout. */
+/** What the window is like: in one as narrow as a phone's or a small tablet's, tables have another layout. */
 import { type ReadonlySignal, signal } from "@preact/signals";
 
 /** Whether the window is as the query says; it follows the window. */
-function follow(text: string): ReadonlySignal<boolean> {
+export function follow(text: string): ReadonlySignal<boolean> {
   const query = matchMedia(text);
   const matches = signal(query.matches);
   query.addEventListener("change", () => (matches.value = query.matches));

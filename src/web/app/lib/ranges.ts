@@ -1,6 +1,6 @@
 /** Ranges of the instrument's chart, and how the address holds them. Pure. */
 import { INTERVALS, MOST_BARS } from "../../../archive/ask/widths.ts";
-import type { BarsView, Interval } from "../../api/types.ts";
+import type { BarsView, Interval } from "../../../archive/ask/dashboardTypes.ts";
 
 export const RANGES = [
   { name: "1D", label: "1 session", sessions: 1 },

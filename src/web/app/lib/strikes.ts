@@ -1,5 +1,5 @@
 /** A chain's rows, its money, and the stops of its time slider. Pure. */
-import type { ChainView, Contract } from "../../api/types.ts";
+import type { ChainView, Contract } from "../../../archive/ask/dashboardTypes.ts";
 import { MINUTE_MS } from "./format.ts";
 
 export type StrikeRow = { strike: string; call: Contract | null; put: Contract | null };

@@ -1,6 +1,7 @@
 /** Light or dark: the system's choice, or the reader's own. */
-import { signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { keep, kept } from "./kept.ts";
+import { follow } from "./narrow.ts";
 
 const THEMES = ["system", "light", "dark"] as const;
 
@@ -8,32 +9,23 @@ type Theme = (typeof THEMES)[number];
 
 const KEY = "quotekeeper-theme";
 
-export const theme = signal<Theme>(stored());
+export const theme = signal<Theme>(THEMES.find((each) => each === kept(KEY)) ?? "system");
 
-export const shownDark = signal(false);
+const systemIsDark = follow("(prefers-color-scheme: dark)");
 
-const system = matchMedia("(prefers-color-scheme: dark)");
+export const shownDark = computed(
+  () => theme.value === "dark" || (theme.value === "system" && systemIsDark.value),
+);
 
 export function nextTheme(): void {
-  const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? "system";
-  theme.value = next;
-  keep(KEY, next);
-  show();
+  theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? "system";
+  keep(KEY, theme.value);
 }
 
 export function startTheme(): void {
-  system.addEventListener("change", show);
-  show();
-}
-
-function show(): void {
-  const { documentElement: root } = document;
-  if (theme.value === "system") delete root.dataset["theme"];
-  else root.dataset["theme"] = theme.value;
-  shownDark.value = theme.value === "dark" || (theme.value === "system" && system.matches);
-}
-
-function stored(): Theme {
-  const known = kept(KEY);
-  return THEMES.find((each) => each === known) ?? "system";
+  const { dataset } = document.documentElement;
+  effect(() => {
+    if (theme.value === "system") delete dataset["theme"];
+    else dataset["theme"] = theme.value;
+  });
 }

@@ -19,12 +19,7 @@ export function useApi<T>(
   query: Record<string, string> | null,
   version: unknown = 0,
 ): Loaded<T> {
-  const [state, setState] = useState<Loaded<T> & { key: string }>({
-    data: null,
-    problem: null,
-    loading: true,
-    key: "",
-  });
+  const [state, setState] = useState<Loaded<T>>({ data: null, problem: null, loading: true });
   const key = query === null ? "" : `${path}?${new URLSearchParams(query).toString()}`;
   const well = readTrouble.value === null;
   useEffect(() => {
@@ -32,7 +27,7 @@ export function useApi<T>(
     const abort = new AbortController();
     setState((before) => ({ ...before, loading: true }));
     ask<T>(path, query, abort.signal).then(
-      (data) => setState({ data, problem: null, loading: false, key }),
+      (data) => setState({ data, problem: null, loading: false }),
       (error: unknown) => {
         if (error instanceof ApiProblem)
           setState((before) => ({ ...before, problem: error.problem, loading: false }));

@@ -1,6 +1,6 @@
 /** The columns of the watch table, and which rows stand in it, in which order. Pure. */
 import type { QuoteColumn } from "../../api/quoteTable.ts";
-import type { QuoteRow } from "../../api/types.ts";
+import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
 import { pricePlaces } from "../../../figures.ts";
 
 export type WatchColumn = {
@@ -22,23 +22,19 @@ const figure = (key: string, name: string, of: Exclude<QuoteColumn, "description
   by: (row) => number(row[of]),
 });
 
-/** The first column, which is always there. */
-export const INSTRUMENT: WatchColumn = {
-  key: "instrument",
-  name: "Instrument",
-  by: ({ instrument }) => sortText(instrument),
+const words = (key: string, name: string, by: WatchColumn["by"]): WatchColumn => ({
+  key,
+  name,
+  by,
   of: null,
   text: true,
-};
+});
+
+/** The first column, which is always there. */
+export const INSTRUMENT = words("instrument", "Instrument", ({ instrument }) => sortText(instrument));
 
 /** Where a row comes from: it stands there where sources are mixed. */
-export const SOURCE: WatchColumn = {
-  key: "source",
-  name: "Source",
-  by: ({ source }) => source,
-  of: null,
-  text: true,
-};
+export const SOURCE = words("source", "Source", ({ source }) => source);
 
 /** Those that can be chosen, in the order in which they stand. */
 export const COLUMNS: readonly WatchColumn[] = [
@@ -54,11 +50,8 @@ export const COLUMNS: readonly WatchColumn[] = [
   figure("delta", "Delta", "delta"),
   { key: "age", name: "Age", by: ({ observedAt }) => -Date.parse(observedAt), of: null },
   {
-    key: "description",
-    name: "Description",
+    ...words("description", "Description", ({ description }) => description && sortText(description)),
     of: "description",
-    text: true,
-    by: ({ description }) => description && sortText(description),
   },
 ];
 

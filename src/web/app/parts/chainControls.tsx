@@ -1,11 +1,11 @@
 /** What is chosen of a chain: which contracts, which columns, and when. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ChainView } from "../../api/types.ts";
+import type { ChainView } from "../../../archive/ask/dashboardTypes.ts";
 import { COLUMNS, type Column } from "../lib/chainColumns.ts";
 import { type ContractFilter, instantOfStop, stopCount, stopOfInstant } from "../lib/strikes.ts";
 import { exchangeMoment } from "../lib/format.ts";
 import { parameter, setParameters } from "../lib/router.ts";
-import { Select } from "./select.tsx";
+import { Select } from "./controls.tsx";
 
 const WITHIN = ["2", "5", "10", "20"];
 const VOLUMES = ["1", "10", "100", "1000"];
@@ -25,18 +25,15 @@ export function Filters() {
   );
 }
 
-/** One parameter of the address. One that is none of the choices stands among them. */
-function Choice({
-  name,
-  label,
-  choices,
-  text,
-}: {
+type ChoiceProps = {
   name: string;
   label: string;
   choices: readonly string[];
   text: (value: string) => string;
-}) {
+};
+
+/** One parameter of the address. One that is none of the choices stands among them. */
+function Choice({ name, label, choices, text }: ChoiceProps) {
   const value = Number(parameter(name)) > 0 ? parameter(name) : "";
   const all = value === "" || choices.includes(value) ? choices : [...choices, value];
   return (
@@ -74,11 +71,7 @@ export function ColumnChoice({ shown }: { shown: readonly Column[] }) {
             {name}
           </label>
         ))}
-        <button
-          type="button"
-          disabled={parameter("columns") === ""}
-          onClick={() => setParameters({ columns: "" })}
-        >
+        <button disabled={parameter("columns") === ""} onClick={() => setParameters({ columns: "" })}>
           The usual ones
         </button>
       </div>
@@ -119,7 +112,7 @@ export function TimeSlider({ spans }: Pick<ChainView, "spans">) {
         onInput={(event) => move(Number(event.currentTarget.value))}
       />
       <output for="time">{at === "" ? "now, live" : exchangeMoment(at)}</output>
-      <button type="button" disabled={at === ""} onClick={() => setParameters({ at: "" })}>
+      <button disabled={at === ""} onClick={() => setParameters({ at: "" })}>
         Now
       </button>
     </>

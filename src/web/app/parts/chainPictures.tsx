@@ -1,6 +1,6 @@
 /** A chain's pictures: the smile of its expiration, and volatility at the money by expiration. */
-import { useMemo } from "preact/hooks";
-import type { Contract, TermPoint } from "../../api/types.ts";
+import { useMemo, useEffect, useRef, useState } from "preact/hooks";
+import type { Contract, TermPoint } from "../../../archive/ask/dashboardTypes.ts";
 import {
   type Curve,
   type CurvePoint,
@@ -12,20 +12,15 @@ import {
 import { percent, placesOf, thousands } from "../../../figures.ts";
 import { setParameters } from "../lib/router.ts";
 import type { Loaded } from "../lib/useApi.ts";
-import { CurveChart } from "./curveChart.tsx";
 import { Await, Empty } from "./notes.tsx";
-import { Segments } from "./segments.tsx";
+import { Segments } from "./controls.tsx";
+import type { CurveChart as Chart } from "../chart/curveChart.ts";
+import { shownDark } from "../lib/theme.ts";
+
+type ChainPicturesProps = { contracts: readonly Contract[]; term: Loaded<TermPoint[]>; axis: SmileAxis };
 
 /** Both, side by side where there is room. @param options.contracts those that are shown */
-export function ChainPictures({
-  contracts,
-  term,
-  axis,
-}: {
-  contracts: readonly Contract[];
-  term: Loaded<TermPoint[]>;
-  axis: SmileAxis;
-}) {
+export function ChainPictures({ contracts, term, axis }: ChainPicturesProps) {
   return (
     <div class="pictures">
       <Smile contracts={contracts} axis={axis} />
@@ -117,4 +112,42 @@ function toldOf({ name, points }: Curve, x: number): string[] {
 
 function bandOf({ y, bid, ask }: CurvePoint): string {
   return `${percent(y)} (${percent(bid)} to ${percent(ask)})`;
+}
+
+type CurveChartProps = {
+  /** Says to a reader by ear what is drawn. */
+  label: string;
+  curves: readonly Curve[];
+  xName: string;
+  /** Of the axis' numbers. */
+  decimals: number;
+  /** What is below the pointer. */
+  tell: (x: number) => string;
+};
+
+/** A chart of curves, whose library is loaded when the first one is drawn, and what is below the pointer, in words. */
+function CurveChart({ label, curves, xName, decimals, tell }: CurveChartProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const chart = useRef<Promise<Chart> | null>(null);
+  const [pointed, setPointed] = useState<number | null>(null);
+  useEffect(() => {
+    const host = element.current;
+    if (!host) return;
+    const opened = import("../chart/curveChart.ts").then((drawn) => new drawn.CurveChart(host, setPointed));
+    chart.current = opened;
+    return () => void opened.then((each) => each.remove());
+  }, []);
+  useEffect(() => {
+    void chart.current?.then((each) => {
+      each.show(curves, decimals);
+      element.current?.setAttribute("data-drawn", "");
+    });
+  }, [curves, decimals, shownDark.value]);
+  const shown = curves.some(({ points }) => points.some(({ x }) => x === pointed)) ? pointed : null;
+  return (
+    <>
+      <div class="curves" ref={element} role="img" aria-label={label} />
+      <p class="told dim">{shown === null ? xName : tell(shown)}</p>
+    </>
+  );
 }

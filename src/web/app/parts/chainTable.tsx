@@ -1,6 +1,6 @@
 /** The table of a chain: calls on the left and puts on the right of each strike, or below each other where it is narrow. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { ChainView, Contract } from "../../api/types.ts";
+import type { ChainView, Contract } from "../../../archive/ask/dashboardTypes.ts";
 import type { Column } from "../lib/chainColumns.ts";
 import { atTheMoney, type StrikeRow, strikeRows } from "../lib/strikes.ts";
 import { placesOf, price, pricePlaces } from "../../../figures.ts";
@@ -71,19 +71,11 @@ export function ChainTable(shown: Shown) {
             </th>
           </tr>
           <tr>
-            {columns.map(({ key, name, title }) => (
-              <th key={key} scope="col" title={title}>
-                {name}
-              </th>
-            ))}
+            <Headings columns={columns} />
             <th scope="col" class="strike">
               Strike
             </th>
-            {mirrored.map(({ key, name, title }) => (
-              <th key={key} scope="col" title={title}>
-                {name}
-              </th>
-            ))}
+            <Headings columns={mirrored} />
           </tr>
         </thead>
         <tbody>
@@ -105,6 +97,18 @@ export function ChainTable(shown: Shown) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+function Headings({ columns, role }: { columns: readonly Column[]; role?: "columnheader" }) {
+  return (
+    <>
+      {columns.map(({ key, name, title }) => (
+        <th key={key} role={role} scope="col" title={title}>
+          {name}
+        </th>
+      ))}
+    </>
   );
 }
 
@@ -146,11 +150,7 @@ export function ChainList({ side, ...shown }: Shown & { side: Side }) {
             <Underlying {...shown} />
             Strike
           </th>
-          {shown.columns.map(({ key, name, title }) => (
-            <th key={key} role="columnheader" scope="col" title={title}>
-              {name}
-            </th>
-          ))}
+          <Headings columns={shown.columns} role="columnheader" />
         </tr>
       </thead>
       <tbody role="rowgroup">
@@ -197,18 +197,10 @@ function isInside({ last }: OfChain, strike: string, optionType: Contract["optio
   return optionType === "CALL" ? Number(strike) < last : Number(strike) > last;
 }
 
+type CellsProps = { of: OfChain; contract: Contract | null; inside: boolean; linked?: boolean };
+
 /** @param linked whether one of the cells leads to the contract: that of mid, or the first one */
-function Cells({
-  of,
-  contract,
-  inside,
-  linked = false,
-}: {
-  of: OfChain;
-  contract: Contract | null;
-  inside: boolean;
-  linked?: boolean;
-}) {
+function Cells({ of, contract, inside, linked = false }: CellsProps) {
   const { columns, places, newestMs } = of;
   const stale = contract !== null && newestMs - Date.parse(contract.observedAt) > STALE_MS;
   const title = contract
@@ -219,7 +211,9 @@ function Cells({
     <>
       {columns.map((column) => {
         const { key, look = "", text } = column;
-        const shown = contract === null ? "" : shownOf(text(contract), places.get(key));
+        const written = contract === null ? "" : text(contract);
+        const decimals = places.get(key);
+        const shown = contract === null || decimals === undefined ? written : price(written, decimals);
         return (
           <td
             key={key}
@@ -239,9 +233,4 @@ function Cells({
       })}
     </>
   );
-}
-
-/** @param places of the column, where it holds prices */
-function shownOf(text: string, places: number | undefined): string {
-  return places === undefined ? text : price(text, places);
 }

@@ -10,14 +10,12 @@ import {
   MOST_AVERAGES,
 } from "../../api/indicators.ts";
 import { joinNames, MOST_COMPARED } from "../../api/nameList.ts";
-import type { Interval } from "../../api/types.ts";
+import type { Interval } from "../../../archive/ask/dashboardTypes.ts";
 import { narrow } from "../lib/narrow.ts";
 import { type ChosenRange, isDateText, RANGES } from "../lib/ranges.ts";
 import { setParameters } from "../lib/router.ts";
-import { DateField } from "./dateField.tsx";
+import { DateField, Segments, Select } from "./controls.tsx";
 import { InstrumentSearch } from "./search.tsx";
-import { Segments } from "./segments.tsx";
-import { Select } from "./select.tsx";
 
 export type Choice = {
   range: ChosenRange;
@@ -35,18 +33,10 @@ export function setIndicators(indicators: readonly Indicator[]): void {
   setParameters({ indicators: indicators.map(indicatorKey).join(",") });
 }
 
+type ChartControlsProps = { choice: Choice; instrument: string; csv: string; savePicture: () => void };
+
 /** @param instrument the one that is shown: it is not compared with itself */
-export function ChartControls({
-  choice,
-  instrument,
-  csv,
-  savePicture,
-}: {
-  choice: Choice;
-  instrument: string;
-  csv: string;
-  savePicture: () => void;
-}) {
+export function ChartControls({ choice, instrument, csv, savePicture }: ChartControlsProps) {
   const [open, setOpen] = useState(false);
   const { range, interval, compare } = choice;
   return (
@@ -64,7 +54,7 @@ export function ChartControls({
         choose={(to) => setParameters({ interval: to })}
       />
       {narrow.value && (
-        <button type="button" class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <button class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
           More
         </button>
       )}
@@ -73,9 +63,7 @@ export function ChartControls({
         <Compare compare={compare} instrument={instrument} />
         <Indicators indicators={choice.indicators} />
         <span class="files row">
-          <button type="button" onClick={savePicture}>
-            PNG
-          </button>
+          <button onClick={savePicture}>PNG</button>
           <a class="button" download href={csv}>
             CSV
           </a>
@@ -135,7 +123,6 @@ function Indicators({ indicators }: { indicators: readonly Indicator[] }) {
         return (
           <button
             key={indicator.name}
-            type="button"
             aria-pressed={on}
             onClick={() =>
               setIndicators(

@@ -4,7 +4,6 @@ import { thousands } from "../../../figures.ts";
 import { heightsOf, timesOf } from "../lib/axes.ts";
 import type { Column } from "../lib/healthColumns.ts";
 import { narrow } from "../lib/narrow.ts";
-import { colorOf } from "./tones.tsx";
 
 const HEIGHT = 100;
 
@@ -34,7 +33,7 @@ export function Columns(props: Props) {
   const [focus, setFocus] = useState("");
   const [pointed, setPointed] = useState<string | null>(null);
   const drawing = drawingOf(props);
-  const { width, scale, heights, span } = drawing;
+  const { width, scale, heights } = drawing;
   const first = columns.some(({ at }) => at === focus) ? focus : columns.at(-1)?.at;
   const focusAt = (at: string): void => {
     setFocus(at);
@@ -60,7 +59,6 @@ export function Columns(props: Props) {
   return (
     <figure class="columns">
       <div class="drawn">
-        <Heights heights={heights} of={(value) => (value * scale) / HEIGHT} figure={figure} />
         <svg
           viewBox={`0 0 ${width} ${HEIGHT}`}
           preserveAspectRatio="none"
@@ -76,7 +74,7 @@ export function Columns(props: Props) {
           {drawn}
           {limit !== null && <Across name="limit" width={width} y={HEIGHT - limit * scale} />}
         </svg>
-        <Times span={span} />
+        <Axes drawing={drawing} figure={figure} />
       </div>
       <figcaption class="told dim">
         {told?.title ??
@@ -89,15 +87,9 @@ export function Columns(props: Props) {
 }
 
 /** Where columns stand, in columns from the left, and how high they are. `span`: what all of the width stands for. */
-type Drawing = {
-  width: number;
-  placeOf: (column: Column) => number;
-  scale: number;
-  heights: readonly number[];
-  span: { from: string; to: string };
-};
+type Drawing = ReturnType<typeof drawingOf>;
 
-function drawingOf({ columns, span: { from, to, widthMs }, limit = null }: Props): Drawing {
+function drawingOf({ columns, span: { from, to, widthMs }, limit = null }: Props) {
   const fromMs = Math.floor(Date.parse(from) / widthMs) * widthMs;
   const width = Math.max(1, Math.ceil((Date.parse(to) - fromMs) / widthMs));
   const sums = columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0));
@@ -107,47 +99,48 @@ function drawingOf({ columns, span: { from, to, widthMs }, limit = null }: Props
     width,
     scale: (HEIGHT - 6) / most,
     heights: heightsOf(most),
-    placeOf: ({ at }) => (Date.parse(at) - fromMs) / widthMs,
+    placeOf: ({ at }: Column): number => (Date.parse(at) - fromMs) / widthMs,
     span: { from: iso(fromMs), to: iso(fromMs + width * widthMs) },
   };
 }
 
-/** One column, which may be a button. @param options.tabbed whether the Tab key leads to it */
-function Group({
-  column,
-  drawing: { scale, width, placeOf },
-  chosen,
-  choose,
-  focusAt,
-  tabbed,
-}: {
+type GroupProps = Pick<Props, "choose"> & {
   column: Column;
   drawing: Drawing;
   chosen: string;
-  choose: Props["choose"];
   focusAt: (at: string) => void;
+  /** Whether the Tab key leads to it. */
   tabbed: boolean;
-}) {
-  const { at, title } = column;
+};
+
+/** One column, which may be a button. */
+function Group({ column, drawing, chosen, choose, focusAt, tabbed }: GroupProps) {
+  const { at, title, parts } = column;
+  const { scale, width, placeOf } = drawing;
+  const isButton = choose && {
+    role: "button" as const,
+    "aria-label": title,
+    tabIndex: tabbed ? 0 : -1,
+    onFocus: () => focusAt(at),
+    onClick: () => choose(at),
+  };
+  const x = placeOf(column);
+  const gap = width > MOST_APART ? 0 : 0.08;
+  // Neighbours without a gap overlap, with sharp edges: otherwise one sees stripes between them.
+  const [wide, shape] = gap === 0 ? [1.5, "crispEdges"] : [1 - 2 * gap, undefined];
+  let top = HEIGHT;
   return (
-    <g
-      data-at={at}
-      data-chosen={at === chosen ? "" : undefined}
-      {...(choose && {
-        role: "button",
-        "aria-label": title,
-        tabIndex: tabbed ? 0 : -1,
-        onFocus: () => focusAt(at),
-        onClick: () => choose(at),
-      })}
-    >
-      <Stack
-        column={column}
-        scale={scale}
-        x={placeOf(column)}
-        gap={width > MOST_APART ? 0 : 0.08}
-        pressed={choose !== undefined}
-      />
+    <g data-at={at} data-chosen={at === chosen ? "" : undefined} {...isButton}>
+      {choose && <rect class="field" x={x} width="1" y="0" height={HEIGHT} />}
+      {parts
+        .filter(({ value }) => value > 0)
+        .map(({ tone, value }) => {
+          // What is there is seen, however little it is beside the rest.
+          const height = Math.max(2, value * scale);
+          top -= height;
+          const box = { x: x + gap, y: top, width: wide, height };
+          return <rect key={tone} data-tone={tone} fill={colorOf(tone)} shape-rendering={shape} {...box} />;
+        })}
     </g>
   );
 }
@@ -172,82 +165,32 @@ function Across({ name, width, y }: { name: string; width: number; y: number }) 
   return <line class={name} x1="0" x2={width} y1={y} y2={y} />;
 }
 
-/** The figures of the heights. @param options.of from a height to its share of the picture */
-function Heights({
-  heights,
-  of,
-  figure,
-}: {
-  heights: readonly number[];
-  of: (value: number) => number;
-  figure: (value: number) => string;
-}) {
-  return (
-    <div class="heights" aria-hidden="true">
-      {heights.map((value) => (
-        <span key={value} style={{ bottom: `${100 * of(value)}%` }}>
-          {figure(value)}
-        </span>
-      ))}
-    </div>
-  );
-}
-
 /** Names nearer than this to the right end would stand out over it, share of the width. */
 const RIGHT_END = 0.95;
 
-function Times({ span }: { span: { from: string; to: string } }) {
-  return (
-    <div class="times" aria-hidden="true">
-      {timesOf(span, narrow.value ? MOST_TIMES_NARROW : MOST_TIMES)
-        .filter(({ share }) => share < RIGHT_END)
-        .map(({ name, share }) => (
-          <span key={share} style={{ left: `${100 * share}%` }}>
-            {name}
-          </span>
-        ))}
-    </div>
-  );
-}
+type AxesProps = { drawing: Drawing; figure: (value: number) => string };
 
-function Stack({
-  column: { parts },
-  x,
-  scale,
-  gap,
-  pressed,
-}: {
-  column: Column;
-  x: number;
-  scale: number;
-  gap: number;
-  pressed: boolean;
-}) {
-  let top = HEIGHT;
+/** The figures of the heights, and the times below. */
+function Axes({ drawing: { heights, scale, span }, figure }: AxesProps) {
+  const times = timesOf(span, narrow.value ? MOST_TIMES_NARROW : MOST_TIMES);
   return (
     <>
-      {pressed && <rect class="field" x={x} width="1" y="0" height={HEIGHT} />}
-      {parts
-        .filter(({ value }) => value > 0)
-        .map(({ tone, value }) => {
-          // What is there is seen, however little it is beside the rest.
-          const height = Math.max(2, value * scale);
-          top -= height;
-          // Neighbours without a gap overlap, with sharp edges: otherwise one sees stripes between them.
-          const [width, shape] = gap === 0 ? [1.5, "crispEdges"] : [1 - 2 * gap, undefined];
-          return (
-            <rect
-              key={tone}
-              data-tone={tone}
-              fill={colorOf(tone)}
-              shape-rendering={shape}
-              x={x + gap}
-              y={top}
-              width={width}
-              height={height}
-            />
-          );
-        })}
+      <div class="heights" aria-hidden="true">
+        {heights.map((value) => (
+          <span key={value} style={{ bottom: `${(100 * value * scale) / HEIGHT}%` }}>
+            {figure(value)}
+          </span>
+        ))}
+      </div>
+      <div class="times" aria-hidden="true">
+        {times
+          .filter(({ share }) => share < RIGHT_END)
+          .map(({ name, share }) => (
+            <span key={share} style={{ left: `${100 * share}%` }}>
+              {name}
+            </span>
+          ))}
+      </div>
     </>
   );
 }
@@ -276,4 +219,39 @@ function moveFocus(event: KeyboardEvent, columns: readonly Column[], setFocus: (
   if (!to) return;
   setFocus(to.at);
   (event.currentTarget as Element).querySelector<SVGElement>(`[data-at="${to.at}"]`)?.focus();
+}
+
+/** The colour of a part, which the style sheet names. */
+const colorOf = (tone: string): string => `var(--tone-${tone}, var(--dim))`;
+
+type ToneLegendProps = {
+  tones: readonly { tone: string; name: string; text: string }[];
+  choose?: (tone: string) => void;
+  chosen?: string;
+};
+
+/** What the parts mean, with how much there is of each. @param choose what a click on one does */
+export function ToneLegend({ tones, choose, chosen = "" }: ToneLegendProps) {
+  return (
+    <ul class="tones row small" aria-label="Colours">
+      {tones.map(({ tone, name, text }) => {
+        const label = (
+          <>
+            <i style={{ "--tone": colorOf(tone) }} aria-hidden="true" /> {name} <b>{text}</b>
+          </>
+        );
+        return (
+          <li key={tone}>
+            {choose ? (
+              <button class="plain" aria-pressed={tone === chosen} onClick={() => choose(tone)}>
+                {label}
+              </button>
+            ) : (
+              label
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
 }

@@ -1,4 +1,4 @@
-/** A fact by its name, and a line of `quotekeeper status` by its state. */
+/** What panels are made of: the frame below a title, a fact by its name, a line of `quotekeeper status` by its state. */
 import type { ComponentChildren } from "preact";
 import type { LiveProblem, StatusLine } from "../../api/types.ts";
 import { Code } from "./notes.tsx";
@@ -6,18 +6,10 @@ import { thousands } from "../../../figures.ts";
 import { mayBeWell } from "../lib/store.ts";
 import { boxId } from "./verdict.tsx";
 
+type FactProps = { name: string; value: ComponentChildren; swatch?: string; tone?: string | undefined };
+
 /** @param swatch whose colour stands before the name @param tone class of the value */
-export function Fact({
-  name,
-  value,
-  swatch,
-  tone,
-}: {
-  name: string;
-  value: ComponentChildren;
-  swatch?: string;
-  tone?: string | undefined;
-}) {
+export function Fact({ name, value, swatch, tone }: FactProps) {
   return (
     <div>
       <dt data-of={swatch}>{name}</dt>
@@ -46,5 +38,17 @@ export function Line({ line, box, id }: { line: StatusLine; box?: LiveProblem | 
         )}
       </span>
     </li>
+  );
+}
+
+type PanelProps = { id: string; title: ComponentChildren; kind?: string; children: ComponentChildren };
+
+/** @param kind how much of the row it takes: a class beside `panel` */
+export function Panel({ id, title, kind = "", children }: PanelProps) {
+  return (
+    <section class={`panel ${kind}`} aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
   );
 }

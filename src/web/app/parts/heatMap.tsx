@@ -1,9 +1,10 @@
 /** The map of Coverage: sessions by instruments, of which the rows that are seen are drawn. */
 import { Component } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { CoverageRow, CoverageView } from "../../api/types.ts";
+import type { CoverageRow, CoverageView } from "../../../archive/ask/dashboardTypes.ts";
 import { type HeatCell, heatLevel, storedShare, sumOf, unpacked } from "../lib/heat.ts";
 import { thousands } from "../../../figures.ts";
+import { setParameters } from "../lib/router.ts";
 import { pieces, slotOf, useRowWindow } from "../lib/rowWindow.ts";
 import { SourceTag } from "./notes.tsx";
 import type { Field } from "./why.tsx";
@@ -18,46 +19,24 @@ type Dates = CoverageView["dates"];
 
 type Place = { row: number; column: number };
 
-/** Where a key goes from a place; null: nowhere. @param page rows that are seen at once */
-function moved({ row, column }: Place, { key, ctrlKey }: KeyboardEvent, page: number): Place | null {
-  switch (key) {
-    case "ArrowUp":
-      return { row: row - 1, column };
-    case "ArrowDown":
-      return { row: row + 1, column };
-    case "ArrowLeft":
-      return { row, column: column - 1 };
-    case "ArrowRight":
-      return { row, column: column + 1 };
-    case "PageUp":
-      return { row: row - page, column };
-    case "PageDown":
-      return { row: row + page, column };
-    case "Home":
-      return { row: ctrlKey ? 0 : row, column: 0 };
-    case "End":
-      return { row: ctrlKey ? Infinity : row, column: Infinity };
-    default:
-      return null;
-  }
-}
+/** Rows and columns that a key goes on by; a page has as many rows as are seen at once. */
+const STEPS: Readonly<Record<string, (page: number) => [rows: number, columns: number]>> = {
+  ArrowUp: () => [-1, 0],
+  ArrowDown: () => [1, 0],
+  ArrowLeft: () => [0, -1],
+  ArrowRight: () => [0, 1],
+  PageUp: (page) => [-page, 0],
+  PageDown: (page) => [page, 0],
+  Home: () => [0, -Infinity],
+  End: () => [0, Infinity],
+};
 
 const clamp = (value: number, count: number): number => Math.max(0, Math.min(count - 1, value));
 
+type HeatMapProps = { rows: readonly CoverageRow[]; dates: Dates; mixed: boolean; chosen: Field | null };
+
 /** Arrow keys go from field to field, Enter chooses. @param mixed whether each row says where it is from */
-export function HeatMap({
-  rows,
-  dates,
-  mixed,
-  chosen,
-  choose,
-}: {
-  rows: readonly CoverageRow[];
-  dates: Dates;
-  mixed: boolean;
-  chosen: Field | null;
-  choose: (field: Field) => void;
-}) {
+export function HeatMap({ rows, dates, mixed, chosen }: HeatMapProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
   const window = useRowWindow(body, rows.length);
@@ -75,7 +54,8 @@ export function HeatMap({
         <Head dates={dates} />
         <tbody ref={body}>
           {pieces(rows.length, window, entry.row).map((piece) => {
-            if ("room" in piece) return <Room rows={piece.room} />;
+            if ("room" in piece)
+              return <tr aria-hidden="true" style={{ height: `${piece.room * ROW_HEIGHT}px` }} />;
             const place = piece.row;
             const row = rows[place];
             if (!row) return null;
@@ -87,7 +67,6 @@ export function HeatMap({
                 place={place}
                 dates={dates}
                 mixed={mixed}
-                choose={choose}
                 setFocus={setFocus}
                 focused={entry.row === place ? entry.column : null}
                 chosen={isOf ? chosen.date : null}
@@ -100,14 +79,10 @@ export function HeatMap({
   );
 }
 
+type showWholeProps = { target: EventTarget | null; currentTarget: HTMLElement };
+
 /** Scrolls sideways until nothing of the focused field is cut off at the right: browsers leave a field that is seen in part. */
-function showWhole({
-  target,
-  currentTarget,
-}: {
-  target: EventTarget | null;
-  currentTarget: HTMLElement;
-}): void {
+function showWhole({ target, currentTarget }: showWholeProps): void {
   const cut = (target as Element).getBoundingClientRect().right - currentTarget.getBoundingClientRect().right;
   // The ring and the scroll bar have room too.
   if (cut > -4) currentTarget.scrollLeft += cut + 24;
@@ -131,10 +106,13 @@ function useFields(
   const onKeyDown = (event: KeyboardEvent): void => {
     const element = scroller.current;
     const page = Math.floor((element?.clientHeight ?? 0) / ROW_HEIGHT) - 2;
-    const to = moved(focus, event, page);
-    if (!to || !element) return;
+    const step = STEPS[event.key]?.(page);
+    if (!step || !element) return;
     event.preventDefault();
-    const place = { row: clamp(to.row, rows), column: clamp(to.column, columns) };
+    const [down, right] = step;
+    // With Ctrl, Home and End lead to the first and the last row too.
+    const row = focus.row + (event.ctrlKey && !Number.isFinite(right) ? right : down);
+    const place = { row: clamp(row, rows), column: clamp(focus.column + right, columns) };
     reveal(element, place.row);
     goes.current = true;
     setFocus(place);
@@ -149,10 +127,6 @@ function reveal(scroller: HTMLElement, row: number): void {
   const room = scroller.clientHeight - head - ROW_HEIGHT;
   if (top < scroller.scrollTop) scroller.scrollTop = top;
   else if (top > scroller.scrollTop + room) scroller.scrollTop = top - room;
-}
-
-function Room({ rows }: { rows: number }) {
-  return <tr aria-hidden="true" style={{ height: `${rows * ROW_HEIGHT}px` }} />;
 }
 
 function Head({ dates }: { dates: Dates }) {
@@ -186,7 +160,6 @@ type RowOptions = {
   /** The column that the keys can reach, and the date that is chosen; null: none of this row. */
   focused: number | null;
   chosen: string | null;
-  choose: (field: Field) => void;
   setFocus: (place: Place) => void;
 };
 
@@ -199,7 +172,7 @@ class Row extends Component<RowOptions> {
   }
 
   override render() {
-    const { row, place, dates, mixed, focused, chosen, choose, setFocus } = this.props;
+    const { row, place, dates, mixed, focused, chosen, setFocus } = this.props;
     const { instrument, source, cells } = row;
     return (
       <tr data-row={place} data-instrument={instrument} aria-rowindex={place + 2}>
@@ -212,13 +185,12 @@ class Row extends Component<RowOptions> {
           return (
             <td key={date} role="gridcell" aria-selected={date === chosen}>
               <button
-                type="button"
                 data-place={`${place}/${column}`}
                 data-level={cell ? heatLevel(cell) : "empty"}
                 tabIndex={column === focused ? 0 : -1}
                 aria-label={`${instrument} ${labelOf(date, cell)}`}
                 onFocus={() => setFocus({ row: place, column })}
-                onClick={() => choose({ date, instrument, source })}
+                onClick={() => setParameters({ date, instrument, source })}
               >
                 {cell && cell.missed > 0 && dates.length <= MOST_NUMBERED ? compact(cell.missed) : ""}
               </button>

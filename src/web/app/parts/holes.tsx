@@ -1,14 +1,23 @@
 /** The slots at which something was missed, and of one of them what was asked and what the service answered. */
-import type { HoleRow, HolesView, SlotCall, SlotView } from "../../api/operatorTypes.ts";
+import type { HoleRow, HolesView, SlotCall, SlotView } from "../../../archive/ask/healthTypes.ts";
 import { bytes, NOTHING, thousands } from "../../../figures.ts";
 import { exchangeTime, dayAndTime, exchangeMoment, ZONE_NAME, late } from "../lib/format.ts";
 import { reasonOf } from "../lib/reasons.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 import { useApi } from "../lib/useApi.ts";
 import { Await, Empty } from "./notes.tsx";
-import { Panel } from "./panel.tsx";
+import { Panel } from "./facts.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { MissedFor } from "./why.tsx";
+
+type HolesProps = {
+  span: { from: string; to: string };
+  source: string;
+  version: number;
+  where: string;
+  whole: (() => void) | null;
+  closer: { from: string; to: string } | null;
+};
 
 /**
  * The list.
@@ -17,21 +26,7 @@ import { MissedFor } from "./why.tsx";
  * @param whole shows the whole range again; null: it is shown
  * @param closer the time as a range of its own; null: it cannot be looked at more closely
  */
-export function Holes({
-  span,
-  source,
-  version,
-  where,
-  whole,
-  closer,
-}: {
-  span: { from: string; to: string };
-  source: string;
-  version: number;
-  where: string;
-  whole: (() => void) | null;
-  closer: { from: string; to: string } | null;
-}) {
+export function Holes({ span, source, version, where, whole, closer }: HolesProps) {
   const reason = parameter("reason");
   const query = { from: span.from, to: span.to, source, ...(reason && { reason }) };
   const loaded = useApi<HolesView>("/api/holes", query, version);
@@ -42,11 +37,7 @@ export function Holes({
       title={`Slots that missed${reason && ` (${reasonOf(reason).title})`}, ${where}`}
     >
       <p>
-        {whole && (
-          <button type="button" onClick={whole}>
-            All of the time shown
-          </button>
-        )}{" "}
+        {whole && <button onClick={whole}>All of the time shown</button>}{" "}
         {closer && (
           <a class="button" href={href("/health", { from: closer.from, to: closer.to, source })}>
             Look at {where} alone
@@ -122,7 +113,6 @@ function ChooseSlot({ hole }: { hole: HoleRow }) {
   const chosen = isChosen(hole);
   return (
     <button
-      type="button"
       class="plain"
       aria-expanded={chosen}
       onClick={() => setParameters(chosen ? { job: "", slot: "" } : { job, slot: at })}
@@ -172,7 +162,21 @@ function SlotFacts({ slot: { at, until, shares, reasons, calls } }: { slot: Slot
           {until === null ? "now" : `the next one at ${exchangeTime(until)}`}.
         </Empty>
       ) : (
-        <Calls calls={calls} slotAt={at} several={several} />
+        <>
+          <Table
+            label="Calls of this slot"
+            scroll="tall"
+            kind="calls stacks"
+            columns={callColumns(at).filter(({ name }) => several || name !== "Account")}
+            rows={calls}
+            keyOf={({ observedAt }) => observedAt}
+            attributes={({ outcome }) => ({ "data-outcome": outcome })}
+          />
+          <p class="after dim">
+            The whole answers are in the journal: the file, and the byte of it as it is uncompressed. Used and
+            limit are the service's own count.
+          </p>
+        </>
       )}
     </>
   );
@@ -182,26 +186,6 @@ function named(instruments: readonly string[], count: number): string {
   if (instruments.includes("*")) return "all that was due";
   const more = count - instruments.length;
   return `${instruments.join(", ")}${more > 0 ? ` and ${thousands(more)} more` : ""}`;
-}
-
-function Calls({ calls, slotAt, several }: { calls: readonly SlotCall[]; slotAt: string; several: boolean }) {
-  return (
-    <>
-      <Table
-        label="Calls of this slot"
-        scroll="tall"
-        kind="calls stacks"
-        columns={callColumns(slotAt).filter(({ name }) => several || name !== "Account")}
-        rows={calls}
-        keyOf={({ observedAt }) => observedAt}
-        attributes={({ outcome }) => ({ "data-outcome": outcome })}
-      />
-      <p class="after dim">
-        The whole answers are in the journal: the file, and the byte of it as it is uncompressed. Used and
-        limit are the service's own count.
-      </p>
-    </>
-  );
 }
 
 function callColumns(slotAt: string): TableColumn<SlotCall>[] {

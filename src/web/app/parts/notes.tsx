@@ -1,21 +1,20 @@
 /** What stands where there is nothing, not yet, or something went wrong. */
 import type { ComponentChildren } from "preact";
-import type { Problem, QuoteRow, SourceKind } from "../../api/types.ts";
+import type { QuoteRow, SourceKind } from "../../../archive/ask/dashboardTypes.ts";
+import type { Problem } from "../../api/types.ts";
 import { AWAY } from "../lib/api.ts";
 import { several, trouble } from "../lib/store.ts";
 import { type Loaded } from "../lib/useApi.ts";
 
-/** An error, of which accounts it is, and what to do about it. Red only when a person is needed. */
-export function ProblemNote({
-  problem: { code, detail, hint, person },
-  accounts = [],
-  id,
-}: {
+type NoteProps = {
   problem: Problem;
   accounts?: readonly string[];
   /** Where a link leads to it. */
   id?: string;
-}) {
+};
+
+/** An error, of which accounts it is, and what to do about it. Red only when a person is needed. */
+export function ProblemNote({ problem: { code, detail, hint, person }, accounts = [], id }: NoteProps) {
   const [tone, role] = person ? ["alarm", "alert"] : ["calm", "status"];
   return (
     <div
@@ -66,16 +65,10 @@ export function ViewProblem({ problem }: { problem: Problem | null }) {
 /** Whether it is not clear yet that the server is away. */
 const waits = (problem: Problem): boolean => problem === AWAY && trouble.value === null;
 
+type AwaitProps<T> = { loaded: Loaded<T>; what: string; children: (data: T) => ComponentChildren };
+
 /** Loading, failed or there. What is there stays while it is read again, or cannot be read. */
-export function Await<T>({
-  loaded: { data, problem },
-  what,
-  children,
-}: {
-  loaded: Loaded<T>;
-  what: string;
-  children: (data: T) => ComponentChildren;
-}) {
+export function Await<T>({ loaded: { data, problem }, what, children }: AwaitProps<T>) {
   return (
     <>
       <ViewProblem problem={problem} />

@@ -2,7 +2,7 @@
 import type { RefObject } from "preact";
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { seriesKey } from "../../api/quoteTable.ts";
-import type { QuoteRow } from "../../api/types.ts";
+import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
 import { SourceTag } from "./notes.tsx";
 import { aligned, direction, thousands, price, pricePlaces, signed } from "../../../figures.ts";
 import { age } from "../lib/format.ts";
@@ -21,8 +21,7 @@ import {
 } from "../lib/watchColumns.ts";
 
 /** The most decimals in each column of prices, so that points stand below each other. */
-type Places = Record<PriceColumn, number>;
-type PriceColumn = (typeof PRICES)[number];
+type Places = Record<(typeof PRICES)[number], number>;
 const PRICES = ["last", "change", "pctChange", "bid", "ask", "spread"] as const;
 
 const placesIn = (rows: readonly QuoteRow[]): Places =>
@@ -54,7 +53,6 @@ export function QuotesTable({ rows, all, columns, sort, chosen }: TableProps) {
     <div class="scroll watch" data-open={open} style={{ "--further": lines - 2 }}>
       {slim.value && further.size > 0 && (
         <button
-          type="button"
           class="plain further-button small"
           aria-expanded={open}
           aria-controls={id}
@@ -76,7 +74,7 @@ export function QuotesTable({ rows, all, columns, sort, chosen }: TableProps) {
         </thead>
         <tbody role="rowgroup" ref={body} onKeyDown={onKeyDown}>
           {pieces(rows.length, { from, to }, found < 0 ? null : found).map((piece) => {
-            if ("room" in piece) return <Room rows={piece.room} height={height} span={headings.length} />;
+            if ("room" in piece) return <Room px={piece.room * height} span={headings.length} />;
             const row = rows[piece.row];
             return (
               row && (
@@ -144,9 +142,9 @@ function stepOf(event: KeyboardEvent, { page, all }: { page: number; all: number
   return steps[event.key] ?? null;
 }
 
-function Room({ rows, height, span }: { rows: number; height: number; span: number }) {
+function Room({ px, span }: { px: number; span: number }) {
   return (
-    <tr class="room" aria-hidden="true" style={{ height: `${rows * height}px` }}>
+    <tr class="room" aria-hidden="true" style={{ height: `${px}px` }}>
       <td colSpan={span} />
     </tr>
   );
@@ -163,7 +161,7 @@ function Heading({ column: { key, name, text }, sort }: { column: WatchColumn; s
       class={text ? "text" : ""}
       aria-sort={up ? "ascending" : down ? "descending" : undefined}
     >
-      <button type="button" onClick={() => setParameters({ sort: up ? `-${key}` : down ? "" : key })}>
+      <button onClick={() => setParameters({ sort: up ? `-${key}` : down ? "" : key })}>
         {name}
         <i aria-hidden="true">{up ? "▲" : down ? "▼" : ""}</i>
       </button>

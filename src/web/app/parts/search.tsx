@@ -1,10 +1,11 @@
 /** A field that finds an instrument of the archive as one types: by symbol, contract or description. */
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import type { FoundInstrument, FoundInstruments } from "../../api/types.ts";
+import type { FoundInstrument, FoundInstruments } from "../../../archive/ask/dashboardTypes.ts";
 import { thousands } from "../../../figures.ts";
 import { ask } from "../lib/api.ts";
-import { recent, remember } from "../lib/recent.ts";
 import { href, path, setParameters, visit } from "../lib/router.ts";
+import { signal } from "@preact/signals";
+import { keep, kept } from "../lib/kept.ts";
 
 type Found = { text: string; options: readonly FoundInstrument[]; total: number };
 
@@ -201,4 +202,24 @@ export function startSlash(): void {
     field.focus();
     field.select();
   });
+}
+
+const KEY = "quotekeeper-recent";
+const MOST = 8;
+
+/** The instruments that were looked for last, kept in the browser. */
+const recent = signal<readonly string[]>(stored());
+
+function remember(name: string): void {
+  recent.value = [name, ...recent.value.filter((each) => each !== name)].slice(0, MOST);
+  keep(KEY, JSON.stringify(recent.value));
+}
+
+function stored(): string[] {
+  try {
+    const names: unknown = JSON.parse(kept(KEY) ?? "[]");
+    return Array.isArray(names) ? names.filter((name) => typeof name === "string").slice(0, MOST) : [];
+  } catch {
+    return [];
+  }
 }

@@ -14,27 +14,19 @@ export type TableColumn<Row> = {
   show: (row: Row) => ComponentChildren;
 };
 
-/**
- * @param scroll whether a box scrolls around it, which the keys reach: sideways, or `tall` also down
- * @param attributes of a row's element
- */
-export function Table<Row>({
-  label,
-  kind,
-  scroll,
-  columns,
-  rows,
-  keyOf,
-  attributes = () => ({}),
-}: {
+type TableProps<Row> = {
   label: string;
   kind?: string;
+  /** Whether a box scrolls around it, which the keys reach: sideways, or `tall` also down. */
   scroll?: "wide" | "tall";
   columns: readonly TableColumn<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
+  /** Of a row's element. */
   attributes?: (row: Row) => object;
-}) {
+};
+
+export function Table<Row>({ label, kind, scroll, columns, rows, keyOf, attributes }: TableProps<Row>) {
   const table = (
     <table class={kind}>
       <caption class="unseen">{label}</caption>
@@ -49,10 +41,18 @@ export function Table<Row>({
       </thead>
       <tbody>
         {rows.map((row) => (
-          <tr key={keyOf(row)} {...attributes(row)}>
-            {columns.map((column) => (
-              <Cell key={column.name} column={column} row={row} />
-            ))}
+          <tr key={keyOf(row)} {...attributes?.(row)}>
+            {columns.map(({ name, kind = "", look = "", title, names, show }) =>
+              names ? (
+                <th key={name} scope="row" class={`${kind} ${look}`}>
+                  {show(row)}
+                </th>
+              ) : (
+                <td key={name} class={`${kind} ${look}`} data-name={name} title={title?.(row)}>
+                  {show(row)}
+                </td>
+              ),
+            )}
           </tr>
         ))}
       </tbody>
@@ -63,21 +63,5 @@ export function Table<Row>({
     <div class={`scroll ${scroll}`} tabIndex={0} role="region" aria-label={label}>
       {table}
     </div>
-  );
-}
-
-function Cell<Row>({ column, row }: { column: TableColumn<Row>; row: Row }) {
-  const { name, kind = "", look = "", title, names = false, show } = column;
-  const looks = `${kind} ${look}`;
-  if (names)
-    return (
-      <th scope="row" class={looks}>
-        {show(row)}
-      </th>
-    );
-  return (
-    <td class={looks} data-name={name} title={title?.(row)}>
-      {show(row)}
-    </td>
   );
 }

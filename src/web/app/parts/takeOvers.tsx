@@ -1,5 +1,5 @@
 /** Which collector took which account, and when. */
-import type { TakeOver } from "../../api/operatorTypes.ts";
+import type { TakeOver } from "../../../archive/ask/healthTypes.ts";
 import { dayAndTime, ZONE_NAME } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { Empty } from "./notes.tsx";

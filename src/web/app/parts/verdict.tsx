@@ -19,12 +19,10 @@ function wrongOf({ status, live }: NowView): { name: string; id: string }[] {
   const lines = status?.lines.filter(({ state }) => state === "attention") ?? [];
   const boxes = lines.map((line) => boxOf(line, problems));
   return [
-    ...lines
-      .map((line, place) => ({ line, box: boxes[place] }))
-      .map(({ line, box }) => ({
-        name: line.subject,
-        id: box ? boxId(box) : lineId(line),
-      })),
+    ...lines.map((line, place) => {
+      const box = boxes[place];
+      return { name: line.subject, id: box ? boxId(box) : lineId(line) };
+    }),
     ...problems
       .filter((problem) => problem.person && !boxes.includes(problem))
       .map((problem) => ({ name: problem.code, id: boxId(problem) })),
@@ -32,7 +30,7 @@ function wrongOf({ status, live }: NowView): { name: string; id: string }[] {
 }
 
 export function Verdict({ view }: { view: NowView }) {
-  const { live, market, feed } = view;
+  const { live, feed } = view;
   const wrong = wrongOf(view);
   const halted = haltedInWords(live?.accounts ?? []);
   if (wrong.length > 0 || halted?.refused)
@@ -54,29 +52,11 @@ export function Verdict({ view }: { view: NowView }) {
         </span>
       </VerdictBox>
     );
-  if (isOld.value)
+  const calm = calmOf(view, halted);
+  if (calm)
     return (
-      <VerdictBox tone="calm" title="Not live">
-        What stands here was so when the server was last heard.
-      </VerdictBox>
-    );
-  if (live && live.phase === "closed")
-    return (
-      <VerdictBox tone="calm" title="Waiting for the budget">
-        No call is made for another {span(live.closedForMs)}: the service refused one.
-      </VerdictBox>
-    );
-  if (halted)
-    return (
-      <VerdictBox tone="calm" title="Some calls wait">
-        {halted.words}
-      </VerdictBox>
-    );
-  if (!feed.simulated && market.phase === "closed")
-    return (
-      <VerdictBox tone="calm" title="The market is closed">
-        {market.closedReason ?? "for today"}
-        {market.opensAt ? `; it opens ${exchangeMoment(market.opensAt)}` : ""}. Nothing is wrong.
+      <VerdictBox tone="calm" title={calm.title}>
+        {calm.words}
       </VerdictBox>
     );
   if (!mayBeWell.value) return null;
@@ -87,18 +67,35 @@ export function Verdict({ view }: { view: NowView }) {
   );
 }
 
-/** How it stands, in a word and a sentence. */
-export function VerdictBox({
-  tone,
-  title,
-  role,
-  children,
-}: {
+type VerdictBoxProps = {
   tone: "alarm" | "calm" | "good" | undefined;
   title: string;
   role?: "alert";
   children: ComponentChildren;
-}) {
+};
+
+/** Why nothing is called well although no person is needed; null: there is no such reason. */
+function calmOf(
+  { live, market, feed }: NowView,
+  halted: { words: string } | null,
+): { title: string; words: string } | null {
+  if (isOld.value)
+    return { title: "Not live", words: "What stands here was so when the server was last heard." };
+  if (live && live.phase === "closed") {
+    const words = `No call is made for another ${span(live.closedForMs)}: the service refused one.`;
+    return { title: "Waiting for the budget", words };
+  }
+  if (halted) return { title: "Some calls wait", words: halted.words };
+  if (feed.simulated || market.phase !== "closed") return null;
+  const opens = market.opensAt ? `; it opens ${exchangeMoment(market.opensAt)}` : "";
+  return {
+    title: "The market is closed",
+    words: `${market.closedReason ?? "for today"}${opens}. Nothing is wrong.`,
+  };
+}
+
+/** How it stands, in a word and a sentence. */
+export function VerdictBox({ tone, title, role, children }: VerdictBoxProps) {
   return (
     <p class="verdict row box marked dim" data-tone={tone} role={role}>
       <b>{title}</b> {children}

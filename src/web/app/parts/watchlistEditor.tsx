@@ -4,6 +4,7 @@ import { MOST_NAMES } from "../../api/quoteTable.ts";
 import type { Problem } from "../../api/types.ts";
 import { ProblemNote } from "./notes.tsx";
 import { InstrumentSearch } from "./search.tsx";
+import { giveFile } from "../lib/kept.ts";
 import { setParameters } from "../lib/router.ts";
 import { COLUMNS } from "../lib/watchColumns.ts";
 import { movedTo, readWatchlists, type Watchlist, writeWatchlists, wrongName } from "../lib/watchlistFile.ts";
@@ -16,14 +17,9 @@ import {
   watchlists,
 } from "../lib/watchlists.ts";
 
-const problemOf = (code: string, detail: string, hint: string): Problem => ({
-  code,
-  detail,
-  hint,
-  person: true,
-});
+const wrong = (code: string, detail: string, hint: string): Problem => ({ code, detail, hint, person: true });
 
-const NOT_KEPT = problemOf(
+const NOT_KEPT = wrong(
   "WATCHLISTS_NOT_KEPT",
   "this browser keeps nothing of this page, so its watchlists end with it",
   "Allow the browser to keep data of this address, or take the lists along with Export.",
@@ -36,18 +32,11 @@ export function WatchlistEditor({ list }: { list: Watchlist | null }) {
   return (
     <section class="panel lists below" aria-label="Watchlists" id="lists">
       <div class="bar">
-        <button type="button" onClick={() => setParameters({ list: addWatchlist() })}>
-          New list
-        </button>
-        <button type="button" disabled={watchlists.value.length === 0} onClick={download}>
+        <button onClick={() => setParameters({ list: addWatchlist() })}>New list</button>
+        <button disabled={watchlists.value.length === 0} onClick={download}>
           Export
         </button>
-        <Import
-          done={(names, why) => {
-            setProblem(why);
-            say(names.length > 0 ? `Taken: ${names.join(", ")}.` : "");
-          }}
-        />
+        <Import setProblem={setProblem} say={say} />
         <span role="status" class="dim">
           {said}
         </span>
@@ -64,34 +53,28 @@ export function WatchlistEditor({ list }: { list: Watchlist | null }) {
 }
 
 function download(): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(
-    new Blob([writeWatchlists(watchlists.value)], { type: "application/json" }),
-  );
-  link.download = "quotekeeper-watchlists.json";
-  link.click();
-  URL.revokeObjectURL(link.href);
+  const content = new Blob([writeWatchlists(watchlists.value)], { type: "application/json" });
+  giveFile(content, "quotekeeper-watchlists.json");
 }
 
-function Import({ done }: { done: (names: string[], problem: Problem | null) => void }) {
+type ImportProps = { setProblem: (problem: Problem | null) => void; say: (text: string) => void };
+
+function Import({ setProblem, say }: ImportProps) {
   const field = useRef<HTMLInputElement>(null);
   const take = async (file: File): Promise<void> => {
     const lists = readWatchlists(await file.text());
     if (typeof lists === "string") {
       const hint = "Take a file that Export of this page has written. No list was changed.";
-      return done([], problemOf("WATCHLISTS_UNREADABLE", `${file.name}: ${lists}`, hint));
+      setProblem(wrong("WATCHLISTS_UNREADABLE", `${file.name}: ${lists}`, hint));
+      return say("");
     }
     takeWatchlists(lists);
-    done(
-      lists.map(({ name }) => name),
-      null,
-    );
+    setProblem(null);
+    say(lists.length > 0 ? `Taken: ${lists.map(({ name }) => name).join(", ")}.` : "");
   };
   return (
     <>
-      <button type="button" onClick={() => field.current?.click()}>
-        Import
-      </button>
+      <button onClick={() => field.current?.click()}>Import</button>
       <input
         type="file"
         accept="application/json,.json"
@@ -122,7 +105,6 @@ function Editor({ list, say }: { list: Watchlist; say: (text: string) => void })
         <NameField name={name} say={say} />
         <InstrumentSearch label="Add an instrument" placeholder="Add an instrument" choose={add} />
         <button
-          type="button"
           onClick={() => {
             removeWatchlist(name);
             setParameters({ list: "" });
@@ -147,12 +129,12 @@ function NameField({ name, say }: { name: string; say: (text: string) => void })
       onChange={({ currentTarget }) => {
         const wanted = currentTarget.value.trim();
         if (wanted === name) return;
-        const wrong = watchlists.value.some((each) => each.name === wanted)
+        const why = watchlists.value.some((each) => each.name === wanted)
           ? `is that of another list: ${wanted}`
           : wrongName(wanted);
-        if (wrong !== null) {
+        if (why !== null) {
           currentTarget.value = name;
-          return say(`The name ${wrong}.`);
+          return say(`The name ${why}.`);
         }
         changeWatchlist(name, { name: wanted });
         setParameters({ list: wanted }, { step: false });
@@ -222,7 +204,6 @@ function Order({ list: { name, instruments }, say }: { list: Watchlist; say: (te
           />
           <span>{instrument}</span>
           <button
-            type="button"
             class="quiet"
             aria-label={`Remove ${instrument}`}
             onClick={() =>
@@ -258,7 +239,6 @@ function Handle({ instrument, place, count, move, drag, setDragged }: HandleProp
   };
   return (
     <button
-      type="button"
       class="quiet handle"
       aria-label={`Move ${instrument}, ${place + 1} of ${count}: arrow keys`}
       onKeyDown={onKeyDown}

@@ -1,6 +1,6 @@
 /** Of a field of Coverage: why something is missing, and the way to its chart. */
 import type { ComponentChildren } from "preact";
-import type { MissRow, SourceKind } from "../../api/types.ts";
+import type { MissRow, SourceKind } from "../../../archive/ask/dashboardTypes.ts";
 import type { HeatCell } from "../lib/heat.ts";
 import { counted, thousands } from "../../../figures.ts";
 import { exchangeTime, ZONE_NAME } from "../lib/format.ts";
@@ -12,16 +12,11 @@ import { Await, Code, Empty } from "./notes.tsx";
 /** Names a field of the map: its numbers may change while it is looked at. */
 export type Field = { date: string; instrument: string; source: SourceKind };
 
-/** Beside the map: what the ledger says of one field. @param sourceId of the field's source */
-export function Why({
-  field,
-  cell,
-  sourceId,
-}: {
-  field: Field | null;
-  cell: HeatCell | null;
-  sourceId: number | undefined;
-}) {
+/** `sourceId`: of the field's source. */
+type FieldProps = { field: Field; cell: HeatCell | null; sourceId: number | undefined };
+
+/** Beside the map: what the ledger says of one field. */
+export function Why({ field, cell, sourceId }: Omit<FieldProps, "field"> & { field: Field | null }) {
   return (
     <aside class="why panel" aria-live="polite" aria-label="Why">
       {field === null ? (
@@ -40,15 +35,7 @@ export function Why({
   );
 }
 
-export function FieldFacts({
-  field,
-  cell,
-  sourceId,
-}: {
-  field: Field;
-  cell: HeatCell | null;
-  sourceId: number | undefined;
-}) {
+export function FieldFacts({ field, cell, sourceId }: FieldProps) {
   if (cell === null) return <p class="dim">Nothing was due: no job asked for it that day.</p>;
   const { date, instrument, source } = field;
   const of = { name: instrument, ...(sourceId !== undefined && { source: String(sourceId) }) };
@@ -90,18 +77,10 @@ function Reasons({ field, missed }: { field: Field; missed: number }) {
   );
 }
 
+type MissedForProps = { reason: string; count: number; passed?: boolean; children: ComponentChildren };
+
 /** Misses for one reason, and what to do about it. @param passed whether it has come to an end */
-export function MissedFor({
-  reason,
-  count,
-  passed = false,
-  children,
-}: {
-  reason: string;
-  count: number;
-  passed?: boolean;
-  children: ComponentChildren;
-}) {
+export function MissedFor({ reason, count, passed = false, children }: MissedForProps) {
   const { title, text, person } = reasonOf(reason);
   return (
     <li class="marked" data-tone={person && !passed ? "alarm" : "calm"}>

@@ -1,10 +1,11 @@
 /** Accounts and collectors: who calls what, how much of each budget is used, and what changes hands. */
-import type { AccountsView, AccountView, CollectorRow, TakeOver } from "../../api/operatorTypes.ts";
-import { Fact } from "../parts/facts.tsx";
+import type { AccountView, AccountsView } from "../../../archive/ask/accountsTypes.ts";
+import type { TakeOver } from "../../../archive/ask/healthTypes.ts";
+import type { CollectorRow } from "../../../archive/ledger/fleetTypes.ts";
 import type { LiveAccount } from "../../api/types.ts";
-import { UsedLine } from "../parts/dial.tsx";
+import { Fact, Panel } from "../parts/facts.tsx";
+import { UsedLine } from "../parts/budget.tsx";
 import { Await, Empty, ProblemNote } from "../parts/notes.tsx";
-import { Panel } from "../parts/panel.tsx";
 import { Table, type TableColumn } from "../parts/table.tsx";
 import { HOW, isFresh, TakeOvers } from "../parts/takeOvers.tsx";
 import { bytes, thousands } from "../../../figures.ts";
@@ -37,20 +38,23 @@ export function AccountsPage() {
             ) : (
               <ul class="budgets" aria-label="Accounts">
                 {accounts.map((account) => (
-                  <Account
-                    key={account.name}
-                    account={account}
-                    taken={
-                      takeOvers.find((row) => row.account === account.name && row.fence === account.fence) ??
-                      null
-                    }
-                  />
+                  <Account key={account.name} account={account} takeOvers={takeOvers} />
                 ))}
               </ul>
             )}
             <div class="panels">
               <Panel id="collectors" title="Collectors" kind="half">
-                <Collectors collectors={collectors} accounts={accounts} />
+                {collectors.length === 0 ? (
+                  <Empty title="None has told of itself">
+                    A collector does so every two seconds while it runs.
+                  </Empty>
+                ) : (
+                  <ul class="collectors">
+                    {collectors.map((collector) => (
+                      <Collector key={collector.id} collector={collector} accounts={accounts} />
+                    ))}
+                  </ul>
+                )}
               </Panel>
               <Panel id="taken" title={TAKE_OVERS} kind="half">
                 <TakeOvers rows={takeOvers} />
@@ -73,14 +77,15 @@ const TAKE_OVERS = (
   </>
 );
 
-/** @param taken how it came to who has its lease; null: it was so long ago that the list does not tell of it */
-function Account({ account, taken }: { account: AccountView; taken: TakeOver | null }) {
+/** `taken` is how it came to its collector; undefined: so long ago that the list does not tell of it. */
+function Account({ account, takeOvers: known }: { account: AccountView; takeOvers: readonly TakeOver[] }) {
+  const taken = known.find((row) => row.account === account.name && row.fence === account.fence);
   const live = now.value?.live?.accounts.find(({ name }) => name === account.name) ?? null;
   const limit = live?.limit ?? account.limit ?? account.serviceLimit ?? 60;
   const used = live?.callsUsed ?? account.calls;
   const { name, state, owner, fence, renewedAgoMs, takeOvers, windowMs, serviceUsed, serviceLimit } = account;
   const label = `Calls of ${name} used in the last ${span(windowMs)}`;
-  const fresh = owner !== null && taken !== null && isFresh(taken) ? taken : null;
+  const fresh = owner !== null && taken && isFresh(taken) ? taken : null;
   const nobody = state === "active" && fence !== null && owner === null;
   const hands = nobody ? "none" : fresh ? "fresh" : undefined;
   return (
@@ -160,26 +165,6 @@ const SHARE_COLUMNS: readonly TableColumn<AccountView["shares"][number]>[] = [
   { name: "Due", show: ({ due }) => thousands(due) },
   { name: "Missed", show: ({ missed }) => thousands(missed) },
 ];
-
-function Collectors({
-  collectors,
-  accounts,
-}: {
-  collectors: readonly CollectorRow[];
-  accounts: readonly AccountView[];
-}) {
-  if (collectors.length === 0)
-    return (
-      <Empty title="None has told of itself">A collector does so every two seconds while it runs.</Empty>
-    );
-  return (
-    <ul class="collectors">
-      {collectors.map((collector) => (
-        <Collector key={collector.id} collector={collector} accounts={accounts} />
-      ))}
-    </ul>
-  );
-}
 
 function Collector({ collector, accounts }: { collector: CollectorRow; accounts: readonly AccountView[] }) {
   const { name, version, state, seenAgoMs, journalLag, clockOffsetMs, filesDiffer } = collector;

@@ -1,20 +1,19 @@
 /** An option chain, now or at a past instant: calls and puts with their volatilities and greeks, and pictures of them. */
 import { useEffect } from "preact/hooks";
-import type { ChainKey, ChainView as Chain, TermPoint } from "../../api/types.ts";
+import type { ChainKey, ChainView as Chain, TermPoint } from "../../../archive/ask/dashboardTypes.ts";
 import { ColumnChoice, filterOf, Filters, TimeSlider } from "../parts/chainControls.tsx";
 import { ChainPictures } from "../parts/chainPictures.tsx";
 import { ChainList, ChainTable, type Side } from "../parts/chainTable.tsx";
 import { Await, Empty, OfOneSource, sourceText, SourceTag } from "../parts/notes.tsx";
-import { Segments } from "../parts/segments.tsx";
-import { Select } from "../parts/select.tsx";
+import { Segments, Select } from "../parts/controls.tsx";
 import { type Column, columnsOf } from "../lib/chainColumns.ts";
 import { passes } from "../lib/strikes.ts";
-import { isMixed } from "../lib/mixed.ts";
+import { isMixed } from "../../api/quoteTable.ts";
 import { narrow } from "../lib/narrow.ts";
 import { nowMs, tick } from "../lib/pageClock.ts";
 import { counted, thousands, percent } from "../../../figures.ts";
 import { DAY_MS, exchangeDateOf, MINUTE_MS } from "../lib/format.ts";
-import { useApi } from "../lib/useApi.ts";
+import { type Loaded, useApi } from "../lib/useApi.ts";
 import { href, parameter, path, setParameters } from "../lib/router.ts";
 
 const keyOf = ({ symbol, sourceId, delayed }: ChainKey): string => `${symbol}/${sourceId}/${delayed}`;
@@ -143,7 +142,6 @@ function Tabs({ expirations, chosen }: { expirations: readonly ChainKey[]; chose
         <button
           key={key.expiration}
           id={`tab-${key.expiration}`}
-          type="button"
           role="tab"
           aria-selected={key === chosen}
           aria-controls="chain"
@@ -162,11 +160,16 @@ function Tabs({ expirations, chosen }: { expirations: readonly ChainKey[]; chose
 function OneChain({ of }: { of: ChainKey }) {
   const { symbol, expiration, sourceId, delayed } = of;
   const at = parameter("at");
-  const pictures = parameter("pictures") !== "off";
-  const which = { symbol, source: String(sourceId), delayed: String(delayed), ...(at !== "" && { at }) };
-  const query = { ...which, expiration };
-  const loaded = useApi<Chain>("/api/chain", query, at === "" ? quarter.value : 0);
-  const term = useApi<TermPoint[]>("/api/chain/term", pictures ? query : null, at === "" ? minute.value : 0);
+  const query = {
+    symbol,
+    source: String(sourceId),
+    delayed: String(delayed),
+    ...(at !== "" && { at }),
+    expiration,
+  };
+  const [soon, later] = at === "" ? [quarter.value, minute.value] : [0, 0];
+  const loaded = useApi<Chain>("/api/chain", query, soon);
+  const term = useApi<TermPoint[]>("/api/chain/term", hasPictures() ? query : null, later);
   return (
     <div id="chain" role="tabpanel" aria-labelledby={`tab-${expiration}`} tabIndex={0}>
       <Await loaded={loaded} what="the chain">
@@ -178,13 +181,7 @@ function OneChain({ of }: { of: ChainKey }) {
             {chain.contracts.length === 0 ? (
               <Empty title="Nothing was stored by then">Move the slider to a later time.</Empty>
             ) : (
-              <Shown
-                of={of}
-                chain={chain}
-                term={term}
-                pictures={pictures}
-                files={[href("/api/chain.csv", query), href("/api/chain.csv", which)]}
-              />
+              <Shown of={of} chain={chain} term={term} query={query} />
             )}
           </>
         )}
@@ -193,20 +190,12 @@ function OneChain({ of }: { of: ChainKey }) {
   );
 }
 
-/** What the filter leaves, as pictures and as a table. @param files addresses of the expiration's and of all contracts */
-function Shown({
-  of: { symbol, sourceId, delayed },
-  chain,
-  term,
-  pictures,
-  files,
-}: {
-  of: ChainKey;
-  chain: Chain;
-  term: ReturnType<typeof useApi<TermPoint[]>>;
-  pictures: boolean;
-  files: readonly [string, string];
-}) {
+const hasPictures = (): boolean => parameter("pictures") !== "off";
+
+type ShownProps = { of: ChainKey; chain: Chain; term: Loaded<TermPoint[]>; query: Record<string, string> };
+
+/** What the filter leaves, as pictures and as a table. */
+function Shown({ of: { symbol, sourceId, delayed }, chain, term, query }: ShownProps) {
   const filter = filterOf();
   const contracts = chain.contracts.filter((contract) => passes(contract, filter));
   const columns = columnsOf(parameter("columns"), narrow.value ? "narrow" : "wide");
@@ -214,7 +203,7 @@ function Shown({
   const shown = { symbol, chain, contracts, columns, sourceId, delayed };
   return (
     <>
-      <Choices columns={columns} side={side} pictures={pictures} files={files} />
+      <Choices columns={columns} side={side} query={query} />
       {contracts.length === 0 ? (
         <Empty title="No contract passes the filter">Choose another moneyness or volume above.</Empty>
       ) : narrow.value ? (
@@ -228,7 +217,7 @@ function Shown({
         {share(chain.dividendYield)} a year: the settings <code>quotekeeper.rate</code> and{" "}
         <code>quotekeeper.dividend_yield</code> of the database.
       </p>
-      {pictures && (
+      {hasPictures() && (
         <ChainPictures
           contracts={contracts}
           term={term}
@@ -239,17 +228,11 @@ function Shown({
   );
 }
 
-function Choices({
-  columns,
-  side,
-  pictures,
-  files: [ofExpiration, ofAll],
-}: {
-  columns: readonly Column[];
-  side: Side;
-  pictures: boolean;
-  files: readonly [string, string];
-}) {
+type ChoicesProps = { columns: readonly Column[]; side: Side; query: Record<string, string> };
+
+function Choices({ columns, side, query }: ChoicesProps) {
+  const pictures = hasPictures();
+  const ofAll = Object.fromEntries(Object.entries(query).filter(([name]) => name !== "expiration"));
   return (
     <div class="bar">
       <Filters />
@@ -262,18 +245,14 @@ function Choices({
         />
       )}
       <ColumnChoice shown={columns} />
-      <button
-        type="button"
-        aria-pressed={pictures}
-        onClick={() => setParameters({ pictures: pictures ? "off" : "" })}
-      >
+      <button aria-pressed={pictures} onClick={() => setParameters({ pictures: pictures ? "off" : "" })}>
         Pictures
       </button>
       <span class="files row">
-        <a class="button" href={ofExpiration} download>
+        <a class="button" href={href("/api/chain.csv", query)} download>
           CSV
         </a>
-        <a class="button" href={ofAll} download>
+        <a class="button" href={href("/api/chain.csv", ofAll)} download>
           CSV, all expirations
         </a>
       </span>

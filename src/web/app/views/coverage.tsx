@@ -1,20 +1,20 @@
 /** Coverage: sessions x instruments, why something is missing, and the way to the chart. */
-import { useMemo } from "preact/hooks";
-import type { AccountCoverage, CoverageRow, CoverageView, SourceKind } from "../../api/types.ts";
-import { HeatDays, HeatList } from "../parts/heatList.tsx";
-import { HeatMap } from "../parts/heatMap.tsx";
+import { useMemo, useRef } from "preact/hooks";
+import type { AccountCoverage, CoverageView, CoverageRow } from "../../../archive/ask/dashboardTypes.ts";
+import { HeatMap, labelOf } from "../parts/heatMap.tsx";
 import { Await, Empty, OfOneSource, SourceTag } from "../parts/notes.tsx";
-import { Segments } from "../parts/segments.tsx";
+import { SearchField, Segments } from "../parts/controls.tsx";
 import { Table, type TableColumn } from "../parts/table.tsx";
-import { type Field, Why } from "../parts/why.tsx";
+import { Why, FieldFacts } from "../parts/why.tsx";
 import { thousands } from "../../../figures.ts";
 import { DAY_MS, exchangeDateOf, MINUTE_MS } from "../lib/format.ts";
-import { foundRows, unpacked } from "../lib/heat.ts";
-import { isMixed } from "../lib/mixed.ts";
+import { foundRows, unpacked, heatLevel, storedShare, sumOf } from "../lib/heat.ts";
+import { isMixed } from "../../api/quoteTable.ts";
 import { narrow } from "../lib/narrow.ts";
 import { nowMs, tick } from "../lib/pageClock.ts";
 import { useApi } from "../lib/useApi.ts";
 import { parameter, setParameters } from "../lib/router.ts";
+import { slotOf, useRowWindow } from "../lib/rowWindow.ts";
 
 const SPANS = [
   { name: "2 weeks", days: 14 },
@@ -34,24 +34,14 @@ export function CoveragePage() {
     <div class="fills">
       <div class="bar">
         <h1 tabIndex={-1}>Coverage</h1>
-        <input
-          type="search"
-          aria-label="Search instruments"
-          placeholder="Search symbol"
-          value={parameter("search")}
-          onInput={(event) => setParameters({ search: event.currentTarget.value }, { step: false })}
-        />
+        <SearchField placeholder="Search symbol" />
         <Segments
           label="Span"
           names={SPANS}
           chosen={span?.name}
           choose={(name) => setParameters({ span: name === SPANS[0]?.name ? "" : name })}
         />
-        <button
-          type="button"
-          aria-pressed={missing}
-          onClick={() => setParameters({ missing: missing ? "" : "true" })}
-        >
+        <button aria-pressed={missing} onClick={() => setParameters({ missing: missing ? "" : "true" })}>
           Only what misses something
         </button>
         <Legend />
@@ -122,59 +112,16 @@ function Legend() {
   );
 }
 
-/** The address's field; a date without an instrument is none. */
-function chosenField(): Omit<Field, "date"> & { date: string } {
-  return {
-    instrument: parameter("instrument"),
-    date: parameter("date"),
-    source: parameter("source") as SourceKind,
-  };
-}
-
-/** The dates of one instrument, where a map has no room. @param options.date the chosen one */
-function Days({
-  row,
-  dates,
-  sourceId,
-  date: chosen,
-}: {
-  row: CoverageRow;
-  dates: CoverageView["dates"];
-  sourceId: number | undefined;
-  date: string;
-}) {
-  return (
-    <>
-      <div class="bar">
-        <button type="button" onClick={() => setParameters({ instrument: "", source: "", date: "" })}>
-          ‹ All instruments
-        </button>
-        <h2 class="of-days">
-          {row.instrument} <OfOneSource source={row.source} name={row.source} />
-        </h2>
-      </div>
-      <HeatDays
-        row={row}
-        dates={dates}
-        sourceId={sourceId}
-        chosen={chosen}
-        choose={(date) => setParameters({ date })}
-      />
-    </>
-  );
-}
-
 function Heat({ view, search, missing }: { view: CoverageView; search: string; missing: boolean }) {
   const { dates, sourceIds } = view;
   const rows = useMemo(() => foundRows(view, { search, missing }), [view, search, missing]);
   const mixed = isMixed(rows.map(({ source }) => source));
-  const field = chosenField();
+  const [instrument, date] = [parameter("instrument"), parameter("date")];
   const row = view.rows.find(
-    ({ instrument, source }) =>
-      instrument === field.instrument && (source === field.source || parameter("source") === ""),
+    (each) => each.instrument === instrument && ["", each.source].includes(parameter("source")),
   );
   const sourceId = row && sourceIds[row.source];
-  if (narrow.value && row) return <Days row={row} dates={dates} sourceId={sourceId} date={field.date} />;
+  if (narrow.value && row) return <HeatDays row={row} dates={dates} sourceId={sourceId} />;
   if (rows.length === 0)
     return (
       <Empty title="No instrument is found">
@@ -187,23 +134,113 @@ function Heat({ view, search, missing }: { view: CoverageView; search: string; m
     return (
       <>
         {ofOne}
-        <HeatList
-          rows={rows}
-          dates={dates}
-          mixed={mixed}
-          choose={({ instrument, source }) => setParameters({ instrument, source, date: "" })}
-        />
+        <HeatList rows={rows} dates={dates} mixed={mixed} />
       </>
     );
-  const column = dates.findIndex(({ date }) => date === field.date);
-  const chosen = row && column >= 0 ? { ...field, source: row.source } : null;
+  const column = dates.findIndex((each) => each.date === date);
+  // A date without an instrument is no field.
+  const chosen = row && column >= 0 ? { instrument, date, source: row.source } : null;
   return (
     <>
       {ofOne}
       <div class="heat-and-why">
-        <HeatMap rows={rows} dates={dates} mixed={mixed} chosen={chosen} choose={(to) => setParameters(to)} />
+        <HeatMap rows={rows} dates={dates} mixed={mixed} chosen={chosen} />
         <Why field={chosen} cell={chosen && row ? unpacked(row.cells[column]) : null} sourceId={sourceId} />
       </div>
+    </>
+  );
+}
+
+/** Height of a line, pixels; coverage.css has the same. */
+const LINE_HEIGHT = 52;
+
+type Dates = CoverageView["dates"];
+
+type HeatListProps = { rows: readonly CoverageRow[]; dates: Dates; mixed: boolean };
+
+/** Where it is narrow: a line for each instrument. Of thousands, those that are seen are drawn. */
+function HeatList({ rows, dates, mixed }: HeatListProps) {
+  const list = useRef<HTMLUListElement>(null);
+  const { from, to } = useRowWindow(list, rows.length);
+  return (
+    <div class="scroll heat-scroll">
+      <ul
+        ref={list}
+        class="heat-list mono"
+        aria-label="Instruments, the worst first"
+        style={{ paddingTop: `${from * LINE_HEIGHT}px`, height: `${rows.length * LINE_HEIGHT}px` }}
+      >
+        {rows.slice(from, to).map((row, index) => (
+          <li
+            key={slotOf(from + index, { from, to })}
+            data-row={from + index}
+            aria-posinset={from + index + 1}
+            aria-setsize={rows.length}
+            data-instrument={row.instrument}
+          >
+            <button
+              onClick={() => setParameters({ instrument: row.instrument, source: row.source, date: "" })}
+            >
+              <span>
+                {row.instrument} {mixed && <SourceTag source={row.source} name={row.source} />}
+              </span>
+              <b>{storedShare(sumOf(row))}</b>
+              <Strip row={row} dates={dates} />
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** The fields of a row, too small for a finger: its line tells them one by one. */
+function Strip({ row, dates }: { row: CoverageRow; dates: Dates }) {
+  return (
+    <i class="strip" aria-hidden="true">
+      {row.cells.map((packed, column) => {
+        const cell = unpacked(packed);
+        return <i key={dates[column]?.date} data-level={cell ? heatLevel(cell) : "empty"} />;
+      })}
+    </i>
+  );
+}
+
+type HeatDaysProps = { row: CoverageRow; dates: Dates; sourceId: number | undefined };
+
+/** The dates of one instrument, where a map has no room, the newest first; the chosen one with its reasons. */
+function HeatDays({ row, dates, sourceId }: HeatDaysProps) {
+  const { instrument, source } = row;
+  const chosen = parameter("date");
+  const days = dates.map(({ date }, column) => ({ date, cell: unpacked(row.cells[column]) })).reverse();
+  return (
+    <>
+      <div class="bar">
+        <button onClick={() => setParameters({ instrument: "", source: "", date: "" })}>
+          ‹ All instruments
+        </button>
+        <h2 class="of-days">
+          {instrument} <OfOneSource source={source} name={source} />
+        </h2>
+      </div>
+      <ul class="heat-days mono" aria-label={`Dates of ${instrument}`}>
+        {days.map(({ date, cell }) => (
+          <li key={date}>
+            <button
+              data-level={cell ? heatLevel(cell) : "empty"}
+              aria-expanded={date === chosen}
+              onClick={() => setParameters({ date: date === chosen ? "" : date })}
+            >
+              {labelOf(date, cell)}
+            </button>
+            {date === chosen && (
+              <div class="day-facts">
+                <FieldFacts field={{ date, instrument, source }} cell={cell} sourceId={sourceId} />
+              </div>
+            )}
+          </li>
+        ))}
+      </ul>
     </>
   );
 }

@@ -1,14 +1,11 @@
 /** Health over weeks: answers, misses by reason, lateness, take-overs; and from a hole to its slots and answers. */
-import type { HealthView } from "../../api/operatorTypes.ts";
+import type { HealthView } from "../../../archive/ask/healthTypes.ts";
 import type { ComponentChildren } from "preact";
-import { Fact } from "../parts/facts.tsx";
-import { Panel } from "../parts/panel.tsx";
-import { Columns } from "../parts/columns.tsx";
-import { ToneLegend } from "../parts/tones.tsx";
-import { DateField } from "../parts/dateField.tsx";
+import { Fact, Panel } from "../parts/facts.tsx";
+import { Columns, ToneLegend } from "../parts/columns.tsx";
+import { DateField, Segments } from "../parts/controls.tsx";
 import { Holes } from "../parts/holes.tsx";
 import { Await, Empty } from "../parts/notes.tsx";
-import { Segments } from "../parts/segments.tsx";
 import { TakeOvers } from "../parts/takeOvers.tsx";
 import { callColumns, type Column, columnName, lateColumns, missColumns } from "../lib/healthColumns.ts";
 import { late, ZONE_NAME } from "../lib/format.ts";
@@ -96,22 +93,10 @@ function Pictures({ view }: { view: HealthView }) {
     <>
       <Sums view={view} />
       <div class="panels">
-        <Picture
-          view={view}
-          id="answers"
-          title="Answers"
-          empty="No answer in this time"
-          columns={calls.columns}
-        >
+        <Picture view={view} id="answers" columns={calls.columns}>
           <ToneLegend tones={calls.tones} />
         </Picture>
-        <Picture
-          view={view}
-          id="reasons"
-          title="Missed, by reason"
-          columns={misses.columns}
-          empty="Nothing was missed in this time"
-        >
+        <Picture view={view} id="reasons" columns={misses.columns}>
           <ToneLegend
             tones={misses.tones}
             chosen={reason}
@@ -124,7 +109,9 @@ function Pictures({ view }: { view: HealthView }) {
             </p>
           )}
         </Picture>
-        <Lateness view={view} />
+        <Picture view={view} id="lateness" columns={lateColumns(view)} figure={late}>
+          <LateLegend view={view} />
+        </Picture>
         <Panel id="taken" kind="half" title="Takeovers of accounts">
           <TakeOvers rows={view.takeOvers} />
         </Panel>
@@ -141,39 +128,24 @@ function Pictures({ view }: { view: HealthView }) {
   );
 }
 
-function Lateness({ view }: { view: HealthView }) {
-  return (
-    <Picture
-      view={view}
-      id="lateness"
-      title="Lateness, from slot to answer"
-      columns={lateColumns(view)}
-      figure={late}
-      empty="No slot with an answer in this time"
-    >
-      <LateLegend view={view} />
-    </Picture>
-  );
-}
+/** What each picture is of, and what it says where there is nothing to draw. */
+const PICTURES = {
+  answers: { title: "Answers", empty: "No answer in this time" },
+  reasons: { title: "Missed, by reason", empty: "Nothing was missed in this time" },
+  lateness: { title: "Lateness, from slot to answer", empty: "No slot with an answer in this time" },
+};
 
-/** One picture, whose columns lead to the slots that missed then. */
-function Picture({
-  view: { from, to, step },
-  id,
-  title,
-  empty,
-  columns,
-  figure,
-  children,
-}: {
+type PictureProps = {
   view: HealthView;
-  id: string;
-  title: string;
-  empty: string;
+  id: keyof typeof PICTURES;
   columns: readonly Column[];
   figure?: (value: number) => string;
   children: ComponentChildren;
-}) {
+};
+
+/** One picture, whose columns lead to the slots that missed then. */
+function Picture({ view: { from, to, step }, id, columns, figure, children }: PictureProps) {
+  const { title, empty } = PICTURES[id];
   const chosen = parameter("column");
   return (
     <Panel
@@ -214,15 +186,11 @@ function Sums({ view: { calls, due, misses } }: { view: HealthView }) {
   const refused = sum(calls.filter(({ outcome }) => outcome === "quota_fault").map((each) => each.calls));
   return (
     <dl class="ticker row">
-      {[
-        { name: "Answers", value: thousands(sum(calls.map((each) => each.calls))) },
-        { name: "Refused for the limit", value: thousands(refused) },
-        { name: "Quotes due", value: thousands(dueAll) },
-        { name: "Missed", value: thousands(sum(misses.map(({ missed }) => missed))) },
-        { name: "Stored", value: dueAll === 0 ? NOTHING : percent((100 * stored) / dueAll) },
-      ].map((fact) => (
-        <Fact key={fact.name} {...fact} />
-      ))}
+      <Fact name="Answers" value={sum(calls.map((each) => each.calls))} />
+      <Fact name="Refused for the limit" value={refused} />
+      <Fact name="Quotes due" value={dueAll} />
+      <Fact name="Missed" value={sum(misses.map(({ missed }) => missed))} />
+      <Fact name="Stored" value={dueAll === 0 ? NOTHING : percent((100 * stored) / dueAll)} />
     </dl>
   );
 }

@@ -3,21 +3,22 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { indicatorKey, indicatorsOf } from "../../api/indicators.ts";
 import { joinNames, MOST_COMPARED, splitNames } from "../../api/nameList.ts";
 import { seriesKey } from "../../api/quoteTable.ts";
-import type { BarsView, Interval, MissedBars, QuoteRow } from "../../api/types.ts";
-import { BarsChart, type ChartRef } from "../parts/bars.tsx";
-import { BarsTable } from "../parts/barsTable.tsx";
+import type { BarsView, Interval, MissedBars, QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
+import { BarsChart, type ChartRef, BarsTable } from "../parts/bars.tsx";
 import { ChartControls, type Choice, setCompare, setIndicators } from "../parts/chartControls.tsx";
-import { Await, Empty, Loading, sourceText } from "../parts/notes.tsx";
-import { Select } from "../parts/select.tsx";
+import { Await, Empty, Loading, sourceText, OfOneSource } from "../parts/notes.tsx";
+import { Select } from "../parts/controls.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { type Drawing, drawingOf } from "../lib/drawing.ts";
-import { exchangeDateOf } from "../lib/format.ts";
-import { useSeries } from "../lib/series.ts";
-import { changed, trouble } from "../lib/store.ts";
-import { type Loaded, useApi } from "../lib/useApi.ts";
+import { exchangeDateOf, age } from "../lib/format.ts";
+import { useSeries } from "../lib/pageFeed.ts";
+import { changed, trouble, several } from "../lib/store.ts";
+import { useApi } from "../lib/useApi.ts";
 import { type ChosenRange, intervalOf, olderSessions, rangeLabel, rangeOf } from "../lib/ranges.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
-import { Header } from "../parts/instrumentHeader.tsx";
+import { Fact } from "../parts/facts.tsx";
+import { direction, thousands, percent, price, signed } from "../../../figures.ts";
+import { placesOfRow } from "../lib/watchColumns.ts";
 
 export function InstrumentView() {
   const wanted = parameter("name").toUpperCase();
@@ -31,8 +32,7 @@ export function InstrumentView() {
         {!trouble.value && <Loading what="the instrument" />}
       </>
     );
-  const row = chosen(rows);
-  return <Shown rows={rows} row={row} wanted={wanted} />;
+  return <Shown rows={rows} row={chosen(rows)} wanted={wanted} />;
 }
 
 function Shown({ rows, row, wanted }: { rows: readonly QuoteRow[]; row: QuoteRow | null; wanted: string }) {
@@ -84,6 +84,7 @@ function Sources({ series, row }: { series: readonly QuoteRow[]; row: QuoteRow |
 function Series({ row }: { row: QuoteRow }) {
   const choice = chosenOf();
   const { range, interval, compare, indicators } = choice;
+  const keys = indicators.map(indicatorKey).join(",");
   const version = useVersion(row, "name" in range ? "" : range.to);
   const series = { instrument: String(row.instrumentId), source: String(row.sourceId) };
   const { sessions, setSessions } = useSessions(range, interval);
@@ -96,10 +97,13 @@ function Series({ row }: { row: QuoteRow }) {
   };
   const loaded = useApi<BarsView>("/api/bars", query, version);
   const view = loaded.data;
-  const missed = useMissed(view, series, version);
+  const [from, to] = [view?.bars[0]?.date, view?.bars.at(-1)?.date];
+  const drawn = view && from && to ? { ...series, interval: view.interval, from, to } : null;
+  // What the ledger says of the time that is drawn: a reading of its own, so that it holds up no bar.
+  const missed = useApi<MissedBars>("/api/bars/misses", drawn, version);
   const drawing = useMemo(
     () => view && drawingOf(view, { misses: missed.data?.misses ?? [], indicators, nowMs: nowMs.peek() }),
-    [view, missed.data, indicators.map(indicatorKey).join()],
+    [view, missed.data, keys],
   );
   const chart: ChartRef = useRef(null);
   // One question at a time.
@@ -110,10 +114,7 @@ function Series({ row }: { row: QuoteRow }) {
       <ChartControls
         choice={choice}
         instrument={row.instrument}
-        csv={href("/api/bars.csv", {
-          ...query,
-          ...withoutEmpty({ indicators: indicators.map(indicatorKey).join(",") }),
-        })}
+        csv={href("/api/bars.csv", { ...query, ...withoutEmpty({ indicators: keys }) })}
         savePicture={() => void chart.current?.then((each) => each.save())}
       />
       <Await loaded={loaded} what="the bars">
@@ -150,17 +151,6 @@ function useSessions(range: ChosenRange, interval: Interval) {
     sessions: older.of === of ? older.sessions : chosenSessions,
     setSessions: (sessions: number): void => setOlder({ of, sessions }),
   };
-}
-
-/** What the ledger says of the time that is drawn: a reading of its own, so that it holds up no bar. */
-function useMissed(
-  view: BarsView | null,
-  series: { instrument: string; source: string },
-  version: number,
-): Loaded<MissedBars> {
-  const [from, to] = [view?.bars[0]?.date, view?.bars.at(-1)?.date];
-  const query = view && from && to ? { ...series, interval: view.interval, from, to } : null;
-  return useApi<MissedBars>("/api/bars/misses", query, version);
 }
 
 function withoutEmpty(parameters: Record<string, string>): Record<string, string> {
@@ -237,3 +227,43 @@ function Key() {
     </p>
   );
 }
+
+/** The newest quote, and where it comes from. */
+function Header({ row }: { row: QuoteRow }) {
+  const { last, change, pctChange, bid, ask, bidSize, askSize, spread, volume, observedAt, delta } = row;
+  const places = placesOfRow(row);
+  const from = (
+    <>
+      <OfOneSource source={row.source} name={row.sourceName} />{" "}
+      {row.delayed && <span class="tag">delayed</span>}
+    </>
+  );
+  return (
+    <dl class="ticker row newest">
+      <Fact name="Last" value={price(last, places)} />
+      <Fact
+        name="Change"
+        tone={direction(change)}
+        value={
+          <>
+            {signed(price(change, places))}{" "}
+            <small>{pctChange === null ? "" : signed(percent(pctChange))}</small>
+          </>
+        }
+      />
+      <Fact name="Bid × size" value={sized(price(bid, places), bidSize)} />
+      <Fact name="Ask × size" value={sized(price(ask, places), askSize)} />
+      <Fact name="Spread" value={price(spread, places)} />
+      <Fact name="Volume" value={thousands(volume)} />
+      {delta !== null && <Fact name="Delta" value={thousands(delta)} />}
+      <Fact name="Age" value={age(observedAt, nowMs.value)} />
+      {(several.value || row.delayed) && <Fact name="Source" value={from} />}
+    </dl>
+  );
+}
+
+const sized = (shown: string, size: string | null) => (
+  <>
+    {shown} <small>× {thousands(size)}</small>
+  </>
+);

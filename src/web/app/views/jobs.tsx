@@ -1,8 +1,7 @@
 /** The jobs: what each asks for, what the plan says of them, and what is wrong with their files. Read only. */
-import type { BrokenFile, JobAsk, JobsView, PlanView } from "../../api/operatorTypes.ts";
+import type { BrokenFile, JobAsk, JobsView, PlanView } from "../../api/types.ts";
 import { Columns } from "../parts/columns.tsx";
-import { Fact } from "../parts/facts.tsx";
-import { Panel } from "../parts/panel.tsx";
+import { Fact, Panel } from "../parts/facts.tsx";
 import { VerdictBox } from "../parts/verdict.tsx";
 import { Await, Code, Empty, ProblemNote } from "../parts/notes.tsx";
 import { counted, thousands, percent } from "../../../figures.ts";

@@ -1,27 +1,21 @@
 /** Now: the budget, what comes next, and what is wrong. Red only when a person is needed. */
 import { useEffect } from "preact/hooks";
-import type { JobView, LiveAccount, NowView, StatusView } from "../../api/types.ts";
-import { Minutes } from "../parts/budget.tsx";
-import { Gauge, UsedLine } from "../parts/dial.tsx";
+import type { LiveAccount, NowView, StatusLine, StatusView } from "../../api/types.ts";
+import { Minutes, Gauge, UsedLine } from "../parts/budget.tsx";
 import { Empty, Loading, ProblemNote } from "../parts/notes.tsx";
-import { Panel } from "../parts/panel.tsx";
+import { Panel, Fact, Line } from "../parts/facts.tsx";
 import { MissedFor } from "../parts/why.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { bytes, counted, thousands } from "../../../figures.ts";
 import { age, countdown, exchangeMoment, span } from "../lib/format.ts";
 import { now, trouble } from "../lib/store.ts";
 import { boxId, lineId, boxOf, Verdict } from "../parts/verdict.tsx";
-import { Fact, Line } from "../parts/facts.tsx";
-
-/** Lets the tests measure how long the first figures took. */
-function markUseful(): void {
-  requestAnimationFrame(() => performance.mark("first-useful-paint"));
-}
 
 export function NowPage() {
   const view = now.value;
   useEffect(() => {
-    if (view !== null) markUseful();
+    // Lets the tests measure how long the first figures took.
+    if (view !== null) requestAnimationFrame(() => performance.mark("first-useful-paint"));
   }, [view !== null]);
   return (
     <div>
@@ -148,32 +142,31 @@ function Collectors({ status }: { status: StatusView | null }) {
   if (!status) return null;
   const { fleet, unsureSince, uncalled } = status;
   if (!fleet && !unsureSince && Object.keys(uncalled).length === 0) return null;
-  const wrong = [
+  const wrong = (subject: string, text: string): StatusLine => ({ subject, text, state: "attention" });
+  const lines: StatusLine[] = [
     ...(unsureSince
       ? [
-          [
+          wrong(
             "this machine",
             `does not know since ${exchangeMoment(unsureSince)} whether its accounts are its own`,
-          ],
+          ),
         ]
       : []),
-    ...Object.entries(uncalled).map(([account, since]) => [
-      account,
-      `nobody calls it since ${exchangeMoment(since)}`,
-    ]),
-    ...(fleet?.gone.map(({ name, seenAgoMs }) => [name, `was not seen for ${span(seenAgoMs)}`]) ?? []),
+    ...Object.entries(uncalled).map(([account, since]) =>
+      wrong(account, `nobody calls it since ${exchangeMoment(since)}`),
+    ),
+    ...(fleet?.gone ?? []).map(({ name, seenAgoMs }) => wrong(name, `was not seen for ${span(seenAgoMs)}`)),
+    ...(fleet?.owners ?? []).map(({ account, owner }): StatusLine => ({
+      subject: account,
+      text: owner ?? "nobody",
+      state: owner === null ? "idle" : "ok",
+    })),
   ];
   return (
     <Panel id="collectors" kind="health" title="Collectors">
       <ul class="lines">
-        {wrong.map(([subject = "", text = ""]) => (
-          <Line key={`of ${subject}`} line={{ subject, text, state: "attention" }} />
-        ))}
-        {fleet?.owners.map(({ account, owner }) => (
-          <Line
-            key={account}
-            line={{ subject: account, text: owner ?? "nobody", state: owner === null ? "idle" : "ok" }}
-          />
+        {lines.map((line) => (
+          <Line key={`${line.state} ${line.subject}`} line={line} />
         ))}
       </ul>
     </Panel>
@@ -191,23 +184,19 @@ function NextPolls({ view: { live, collects } }: { view: NowView }) {
         <ol class="jobs">
           {[...live.jobs]
             .sort((a, b) => (a.nextAt ?? "9").localeCompare(b.nextAt ?? "9") || b.priority - a.priority)
-            .map((job) => (
-              <Job key={job.name} job={job} />
+            .map(({ name, schedule, session, nextAt }) => (
+              <li key={name}>
+                <b class="job-name">{name}</b>
+                <code class="dim">{schedule}</code>
+                <small class="dim">{session}</small>
+                <span class="count">
+                  {nextAt ? countdown(Date.parse(nextAt) - nowMs.value) : "none ahead"}
+                </span>
+              </li>
             ))}
         </ol>
       )}
     </Panel>
-  );
-}
-
-function Job({ job: { name, schedule, session, nextAt } }: { job: JobView }) {
-  return (
-    <li>
-      <b class="job-name">{name}</b>
-      <code class="dim">{schedule}</code>
-      <small class="dim">{session}</small>
-      <span class="count">{nextAt ? countdown(Date.parse(nextAt) - nowMs.value) : "none ahead"}</span>
-    </li>
   );
 }
 

@@ -1,15 +1,14 @@
 /** Quotes: the newest ones of all instruments or of a watchlist, live, sortable, searchable. What is chosen stands in the address. */
 import { useMemo, useRef, useState } from "preact/hooks";
-import type { QuoteRow } from "../../api/types.ts";
+import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
 import { Empty, Loading, OfOneSource } from "../parts/notes.tsx";
 import { QuotesTable } from "../parts/quotesTable.tsx";
-import { Segments } from "../parts/segments.tsx";
-import { Select } from "../parts/select.tsx";
+import { SearchField, Segments, Select } from "../parts/controls.tsx";
 import { WatchlistEditor } from "../parts/watchlistEditor.tsx";
 import { thousands } from "../../../figures.ts";
-import { isMixed } from "../lib/mixed.ts";
+import { isMixed } from "../../api/quoteTable.ts";
 import { parameter, setParameters } from "../lib/router.ts";
-import { useQuotes } from "../lib/series.ts";
+import { useQuotes } from "../lib/pageFeed.ts";
 import { trouble } from "../lib/store.ts";
 import { asListed, COLUMNS, ordered, type Search, searchOn, SOURCE, USUAL } from "../lib/watchColumns.ts";
 import type { Watchlist } from "../lib/watchlistFile.ts";
@@ -38,15 +37,16 @@ export function QuotesView() {
           ]}
           choose={(to) => setParameters({ list: to })}
         />
-        <button
-          type="button"
-          aria-expanded={editing}
-          aria-controls="lists"
-          onClick={() => setEditing(!editing)}
-        >
+        <button aria-expanded={editing} aria-controls="lists" onClick={() => setEditing(!editing)}>
           Watchlists…
         </button>
-        <Narrowing />
+        <SearchField placeholder="Search symbol or name" />
+        <Segments
+          label="Kind"
+          names={KINDS}
+          chosen={KINDS.find(({ key }) => key === parameter("kind"))?.name}
+          choose={(chosen) => setParameters({ kind: KINDS.find(({ name }) => name === chosen)?.key ?? "" })}
+        />
       </div>
       {editing && <WatchlistEditor list={list} />}
       {wanted !== "" && list === null ? (
@@ -57,27 +57,6 @@ export function QuotesView() {
         <Quotes list={list} />
       )}
     </div>
-  );
-}
-
-function Narrowing() {
-  const kind = parameter("kind");
-  return (
-    <>
-      <input
-        type="search"
-        aria-label="Search instruments"
-        placeholder="Search symbol or name"
-        value={parameter("search")}
-        onInput={(event) => setParameters({ search: event.currentTarget.value }, { step: false })}
-      />
-      <Segments
-        label="Kind"
-        names={KINDS}
-        chosen={KINDS.find(({ key }) => key === kind)?.name}
-        choose={(chosen) => setParameters({ kind: KINDS.find(({ name }) => name === chosen)?.key ?? "" })}
-      />
-    </>
   );
 }
 
