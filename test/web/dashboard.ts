@@ -49,8 +49,8 @@ export async function openDashboard(options: Pick<WebOptions, "pool"> & Partial<
     ...options,
   });
   open.push(web);
-  const { address } = web;
-  return { address, get: (path: string, init?: RequestInit) => fetch(`${address}${path}`, init) };
+  const { address, close } = web;
+  return { address, close, get: (path: string, init?: RequestInit) => fetch(`${address}${path}`, init) };
 }
 
 /** The status of a request whose `Host` header is not the address it goes to: `fetch` does not let one choose. @param posted what is sent, as JSON; default: nothing, with GET */
