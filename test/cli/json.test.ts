@@ -176,21 +176,3 @@ test("an unknown flag is one line of JSON at every command, and nothing else", a
     });
   }
 });
-
-test("poll --json has what it asked for and did not get in its document, and nothing of it on stderr", async () => {
-  const { exitCode, stdout, stderr } = await quotekeeper("poll", "--symbols", "AAPL,NFXL,NOSUCH", "--json");
-
-  expect(exitCode).toBe(1);
-  expect(JSON.parse(stdout)).toMatchObject({
-    quotes: [{ instrument: "AAPL" }],
-    errors: [
-      { code: "UNKNOWN_SYMBOL", detail: "the service does not know NFXL (did you mean NFLX?)" },
-      {
-        code: "UNKNOWN_SYMBOL",
-        detail: "the service does not know NOSUCH",
-        hint: expect.stringContaining("Check the spelling"),
-      },
-    ],
-  });
-  expect(stderr).not.toContain("NOSUCH");
-});

@@ -64,22 +64,6 @@ onLinux("results that cannot be written are a failure, and it says so", () => {
   expect(stderr).toBe("The results cannot be written (ENOSPC).\n");
 });
 
-test("Ctrl-C ends a watch, with the exit code of its last look", async () => {
-  const child = spawn(process.execPath, [bin, "status", "--watch", "60"], { cwd, env });
-  const ended = new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
-  let text = "";
-  await new Promise<void>((resolve) => {
-    child.stdout.on("data", (chunk: Buffer) => {
-      text += chunk.toString();
-      if (/^journal .*\n/m.test(text)) resolve();
-    });
-  });
-
-  child.kill("SIGINT");
-
-  expect(await ended).toEqual({ code: 0, signal: null });
-});
-
 test("Ctrl-C ends a command that waits for the database, and leaves no connection behind", async () => {
   const holder = await pool.connect();
   await holder.query("begin; lock table slots in access exclusive mode");
