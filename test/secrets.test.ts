@@ -18,7 +18,6 @@ import { runProgram } from "../src/cli/program.ts";
 import { openFetchQuotes } from "../src/collect/fetchQuotes.ts";
 import { loadConfig } from "../src/config/loadEnvironment.ts";
 import { createObserver, systemClock } from "../src/clock.ts";
-import { openJournal } from "../src/journal/writer.ts";
 import { percentEncode } from "../src/quotes-api/percentEncode.ts";
 import { capturedEdges, run } from "./cli/edges.ts";
 import { compileProgram } from "./support/compileProgram.ts";
@@ -460,23 +459,6 @@ test("a dumped error of the database holds no secret: down, not there, a stateme
 
   const errors = [...causes, ...causes.map((cause) => databaseError(cause, "127.0.0.1:5432/quotes"))];
   expect(errors.flatMap((error) => hits(crashDump(error)))).toEqual([]);
-});
-
-test("a dumped error of the settings holds no secret", async () => {
-  const errors: unknown[] = [];
-  for (const [, wrong] of BAD_SETTINGS)
-    errors.push(await errorOf(() => loadConfig(settings("http://127.0.0.1:1", wrong), tempDir())));
-
-  expect(errors.flatMap((error) => hits(crashDump(error)))).toEqual([]);
-});
-
-test("a dumped error of the journal holds no secret", async () => {
-  const dir = join(tempDir(), "file");
-  writeFileSync(dir, "");
-
-  const error = await errorOf(() => openJournal({ dir, clock, onProblem: () => undefined }));
-
-  expect(hits(crashDump(error))).toEqual([]);
 });
 
 const accepts = (baseUrl: string, more: Record<string, string> = {}): boolean => {
