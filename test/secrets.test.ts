@@ -555,7 +555,10 @@ test("the program verifies certificates even when Node.js is told not to", async
   server.close().closeAllConnections();
 
   expect(exitCode).toBe(1);
-  expect(written).toContain(`SERVICE_UNTRUSTED: ${address}`);
+  expect(written).toContain(
+    `SERVICE_UNTRUSTED: ${address}: its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)`,
+  );
+  expect(written).toContain("NODE_EXTRA_CA_CERTS");
   expect(asked).toBe(0);
   expect(hits(written)).toEqual([]);
 });

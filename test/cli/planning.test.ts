@@ -156,35 +156,6 @@ test("a plan of several accounts that fits says how much shorter a pass would be
   });
 });
 
-test("calendar lists sessions as UTC instants from 1990 on, in winter and summer time, and an early close", async () => {
-  const rows = async (from: string, to: string): Promise<unknown[]> => {
-    const { exitCode, stdout } = await run(["calendar", "--from", from, "--to", to, "--json"]);
-    expect(exitCode).toBe(0);
-    return JSON.parse(stdout) as unknown[];
-  };
-
-  expect(await rows("1990-01-01", "1990-01-02")).toMatchObject([
-    {
-      date: "1990-01-02",
-      kind: "regular",
-      open: "1990-01-02T14:30:00.000Z",
-      close: "1990-01-02T21:00:00.000Z",
-    },
-  ]);
-  expect(await rows("2026-07-02", "2026-07-06")).toMatchObject([
-    { date: "2026-07-02", pre: "2026-07-02T08:00:00.000Z", post: "2026-07-03T00:00:00.000Z" },
-    { date: "2026-07-06", open: "2026-07-06T13:30:00.000Z" },
-  ]);
-  expect(await rows("2026-11-26", "2026-11-27")).toMatchObject([
-    {
-      date: "2026-11-27",
-      kind: "early",
-      close: "2026-11-27T18:00:00.000Z",
-      post: "2026-11-27T22:00:00.000Z",
-    },
-  ]);
-});
-
 test("calendar shows New York's times and says so: nine thirty is nine thirty all year", async () => {
   const { stdout } = await run(["calendar", "--from", "2026-07-02", "--to", "2026-11-27"]);
 

@@ -14,6 +14,7 @@ import { CONCURRENCY } from "../../src/collect/dispatcher.ts";
 import { countWaiting } from "../support/archive.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { freshDatabase } from "../support/database.ts";
+import { accountAt } from "../support/simulatedService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { answerXml } from "../support/xml.ts";
@@ -123,13 +124,7 @@ test("a collector that is killed twice under full load has no call refused, and 
   );
   const settings = {
     ...{ ...env, QUOTEKEEPER_DATA_DIR: dataDir, QUOTEKEEPER_JOBS_DIR: jobsDir },
-    ...{
-      QUOTES_BASE_URL: service.baseUrl,
-      QUOTES_LIMIT: `${LIMIT}`,
-      QUOTES_LIMIT_WINDOW_MS: `${WINDOW_MS}`,
-    },
-    ...{ QUOTES_CONSUMER_KEY: "k", QUOTES_CONSUMER_SECRET: "s" },
-    ...{ QUOTES_ACCESS_TOKEN: "t", QUOTES_ACCESS_TOKEN_SECRET: "u" },
+    ...{ ...accountAt(service.baseUrl), QUOTES_LIMIT: `${LIMIT}`, QUOTES_LIMIT_WINDOW_MS: `${WINDOW_MS}` },
   };
   const governor = { limit: LIMIT, windowMs: WINDOW_MS };
   const { clock, bootId } = processEdges();
