@@ -24,6 +24,14 @@ test("at speed 60 a minute of the clock is an hour of the market, and delayed me
   expect(byDefault).toEqual(delayed);
 });
 
+test("a quote that was given before is the quote that a market without memory gives", () => {
+  const at = (minute: number): Date => new Date(Date.UTC(2026, 2, 8, 6, minute, 7));
+  const used = createSimulatedMarket({ seed: 3 });
+
+  for (const minute of [0, 15, 0, 30, 90, 15, 0])
+    expect(used.quote(AAPL, at(minute))).toEqual(createSimulatedMarket({ seed: 3 }).quote(AAPL, at(minute)));
+});
+
 test.each([
   [["--loop"], /^USAGE: --loop is for --source archive/],
   [["--rows", "real"], /^USAGE: --rows is for --source archive/],
