@@ -231,18 +231,6 @@ describe("slots of an account that nobody called", () => {
       "14:34 one 1=0+1: AAPL down",
     ]);
   });
-
-  test("slots that nobody called are looked up again from the first start that nobody has accounted for", async () => {
-    const b = new Machine();
-    await b.append(settled("one", "14:30", ["AAPL"]), settled("one", "14:33", ["AAPL"]));
-    await b.load();
-
-    await (await alive(b, { mine: ["one"], now: "14:34:20" })).take(on20th("14:32:30"));
-
-    expect(await ledger()).toEqual([
-      ...["14:30 one 1=1+0", "14:31 one 1=0+1: AAPL down", "14:32 one 1=0+1: AAPL down", "14:33 one 1=1+0"],
-    ]);
-  });
 });
 
 test("slots of an account are down since the last run before the first start that nobody has accounted for, however long ago", async () => {
@@ -341,12 +329,6 @@ describe("slots of an account that nobody has ever called", () => {
     expect(await slotsOfNewcomer()).toEqual([
       ...["14:31 one 2=0+2: AAPL down, GE down", "14:32 one 2=1+1: GE down", "14:33 one 1=0+1: AAPL down"],
     ]);
-  });
-
-  test("slots of an account that was never called are down from the first slot on since the collectors agreed on it", async () => {
-    await others("14:20", ["14:21", ["two"]], ["14:31:45.5", ["one", "two"]], ["14:32:10", ["one", "two"]]);
-
-    expect(await slotsOfNewcomer()).toEqual([...["14:32 one 2=1+1: GE down", "14:33 one 1=0+1: AAPL down"]]);
   });
 
   test.each([
