@@ -29,7 +29,7 @@ import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { type JournalLoading, type LoadingOptions, openLoading } from "./journalLoading.ts";
 import { type CallCounts, countedSend, meteredSend, meterNote } from "./metered.ts";
 import { calledAccount, openCollector } from "./pipeline.ts";
-import { openSettler, type Settler } from "./settleDowntime.ts";
+import { Settler } from "./settleDowntime.ts";
 import { openStations, type Stations } from "./stations.ts";
 
 export type Collection = {
@@ -196,7 +196,7 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
   const keepingClocks = setInterval(() => void clocks.keep(), KEEP_CLOCK_EVERY_MS);
   const mine = (): string[] => accounts.all.map(({ account }) => account.name);
   const settling = { loader, collector, notes, unsettled, run, clock, log: calm };
-  const settler = openSettler(archive.pool, { ...settling, mine, sources: () => accounts.sources });
+  const settler = new Settler(archive.pool, { ...settling, mine, sources: () => accounts.sources });
   settler.began(mine(), unsettled.since, startedAt);
   const use = async (now: JobSet): Promise<void> => {
     await accounts.replace(now.accounts, collector);
