@@ -14,8 +14,14 @@ import { noteLake } from "../run/lakeJob.ts";
 import { archiveExists, withSchema } from "../run/archive.ts";
 import { type Edges, endingAtInterrupt } from "../run/edges.ts";
 import { VERSION } from "../run/version.ts";
-import { parseDate } from "./arguments.ts";
-import { lakeJson, lakeRestoreJson, lakeVerifyJson } from "./lakeJson.ts";
+import { checkOrder, parseDate } from "./arguments.ts";
+import {
+  type DropReport,
+  type LakeReport,
+  lakeJson,
+  lakeRestoreJson,
+  lakeVerifyJson,
+} from "../lake/lakeReports.ts";
 import type { AddCommand } from "./command.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 import { printJson } from "./terminal/printJson.ts";
@@ -68,8 +74,7 @@ export const addLake: AddCommand = (lake, { run, edges }) => {
     .requiredOption("--to <date>", "last exchange date, YYYY-MM-DD", parseDate)
     .option("--json", "print JSON", false)
     .action((options: Common & { from: string; to: string }) => {
-      if (options.from > options.to)
-        lake.error(`error: --from ${options.from} is later than --to ${options.to}`, { exitCode: 2 });
+      checkOrder(options, lake);
       return run((config) => restore(config, edges, { ...options, out: outOf(config, edges, options) }));
     });
 };
@@ -113,7 +118,7 @@ async function write(
       const before = new Date(edges.clock.now().getTime() - (config.lakeHotDays ?? HOT_DAYS) * DAY_MS);
       const dropped = drops
         ? await dropHot(pool, { files: lake.files, before, signal })
-        : { dropped: [], kept: [] };
+        : { dropped: [], notDropped: [] };
       return { report, dropped };
     });
   }).finally(() => line.end());
@@ -125,14 +130,13 @@ async function write(
       kept,
       failed: null,
     });
-  if (json)
-    printJson(edges.stdout, lakeJson, { out, ...report, dropped: dropped.dropped, notDropped: dropped.kept });
+  if (json) printJson(edges.stdout, lakeJson, { out, ...report, ...dropped });
   else say(edges.stdout, ...writtenLines(report, { out, through }), ...droppedLines(dropped));
   return kept.length > 0 || missing.length > 0 || report.leftOut.length > 0 ? 1 : 0;
 }
 
 function writtenLines(
-  report: Awaited<ReturnType<typeof writeLake>>,
+  report: LakeReport,
   { out, through }: { out: string; through: string | undefined },
 ): string[] {
   const nothing =
@@ -155,10 +159,10 @@ function writtenLines(
   ];
 }
 
-function droppedLines({ dropped, kept }: Awaited<ReturnType<typeof dropHot>>): string[] {
+function droppedLines({ dropped, notDropped }: DropReport): string[] {
   return [
     ...dropped.map(({ from, to, quotes }) => `dropped ${counted(quotes, "quote")} from ${from} to ${to}`),
-    ...kept.map(({ from, to, why }) => `kept ${from} to ${to} in the database: ${why}`),
+    ...notDropped.map(({ from, to, why }) => `kept ${from} to ${to} in the database: ${why}`),
   ];
 }
 

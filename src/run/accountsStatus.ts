@@ -5,7 +5,7 @@ import { readBudgetUse, readOtherCalls } from "../archive/ledger/budgetUse.ts";
 import { type AccountAnswers } from "../archive/ask/queries.ts";
 import { type Archive } from "./archive.ts";
 import { missedBy, type readLedgerStatus } from "./ledgerStatus.ts";
-import type { AccountStatus } from "./statusTypes.ts";
+import type { AccountStatus } from "./statusJson.ts";
 
 type Ledger = Awaited<ReturnType<typeof readLedgerStatus>>;
 

@@ -7,7 +7,7 @@ import type { Job } from "../schedule/readJobs.ts";
 import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { inNewYork, roughly } from "./durations.ts";
-import type { AccountStatus, Line, StatusReport } from "./statusTypes.ts";
+import type { AccountStatus, Line, StatusReport } from "./statusJson.ts";
 import { counted, thousands, someNames } from "../figures.ts";
 
 type NextPoll = { job: string; at: Date };
