@@ -10,7 +10,7 @@ import { NO_POSITION, positionOfRun, readReadPositions } from "../../archive/ref
 import type { TempCopies } from "../../archive/load/tempCopies.ts";
 import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
-import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
+import { allBatches, bytesOf, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import { chooseSegments, journalIn } from "../../backfill/journal/chosenSegments.ts";
 import { isWithin, type TimeRange } from "../../journal/record.ts";
 import { type Instant, instantFromDate } from "../../clock.ts";
@@ -23,13 +23,12 @@ import { type Backfilling, backfilling } from "./display.ts";
 import { type CommonRequest, type Finished, printReport } from "./report.ts";
 import { counted, thousands } from "../../figures.ts";
 
-type JournalRequest = CommonRequest & {
-  /** A journal or a data directory; null: this machine's journal. */
-  directory: string | null;
-  from: Instant | null;
-  to: Instant | null;
-  rebuild: boolean;
-};
+type JournalRequest = CommonRequest &
+  TimeRange & {
+    /** A journal or a data directory; null: this machine's journal. */
+    directory: string | null;
+    rebuild: boolean;
+  };
 
 type Chosen = TimeRange & {
   rebuild: boolean;
@@ -177,7 +176,7 @@ function showing({
   signal,
   onProgress,
 }: TrialOptions): (batch: Batch, report: { read: number }) => void {
-  const total = segments.reduce((sum, { bytes, fileBytes }) => sum + (bytes ?? fileBytes), 0);
+  const total = bytesOf(segments);
   let done = 0;
   return (batch, { read }) => {
     signal.throwIfAborted();
