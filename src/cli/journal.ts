@@ -3,7 +3,6 @@ import { parseDate } from "./arguments.ts";
 import type { AddCommand, Touches } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { join } from "node:path";
-import type { z } from "zod";
 import type { Config } from "../config/loadEnvironment.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
 import { acceptFindings } from "../journal/acceptFindings.ts";
@@ -164,13 +163,7 @@ const ACCEPTED_AS: Readonly<Record<Accepted["as"], string>> = {
   begun: "what is missing from before it was begun anew is nobody's question any more",
 };
 
-function toJson({
-  name,
-  state,
-  bytes,
-  fileBytes,
-  mtimeMs,
-}: SegmentInfo): z.input<typeof journalListJson>[number] {
+function toJson({ name, state, bytes, fileBytes, mtimeMs }: SegmentInfo) {
   return { name, state, bytes, fileBytes, writtenAt: new Date(mtimeMs).toISOString() };
 }
 
@@ -190,7 +183,8 @@ function describeReport(report: JournalReport): string[] {
     ...segments.flatMap(describeDamages),
     ...strangers.map(describeStranger),
     ...findings.map(
-      ({ segment, problem, detail }) => `${segment}: ${problem.replace("list_", "")}: ${detail}`,
+      ({ segment, problem, detail }) =>
+        `${segment}: ${problem === "list_lost" ? "lost" : problem}: ${detail}`,
     ),
     summary,
   ];

@@ -31,6 +31,8 @@ import { bytes, counted, thousands } from "../figures.ts";
 
 type Common = { out?: string; json: boolean };
 
+type WriteOptions = Common & { through?: string; dropHot: boolean; anew: boolean };
+
 const OUT = "--out <directory>";
 const OUT_HELP = "the lake's directory; default: QUOTEKEEPER_LAKE_DIR";
 
@@ -49,7 +51,7 @@ export const addLake: AddCommand = (lake, { run, edges }) => {
       false,
     )
     .option("--json", "print JSON", false)
-    .action((options: Common & { through?: string; dropHot: boolean; anew: boolean }) =>
+    .action((options: WriteOptions) =>
       run((config) => write(config, edges, { ...options, out: outOf(config, edges, options) }), {
         lake: (config) => outOf(config, edges, options),
       }),
@@ -89,17 +91,8 @@ function outOf({ lakeDir }: Config, { directory }: Edges, { out }: Common): stri
 const DAY_MS = 86_400_000;
 
 /** @returns 0; 1 when the archive or the lake has lost quotes that the other has, or a table was left out */
-async function write(
-  config: Config,
-  edges: Edges,
-  {
-    out,
-    json,
-    through,
-    anew,
-    dropHot: drops,
-  }: Common & { out: string; through?: string; dropHot: boolean; anew: boolean },
-): Promise<number> {
+async function write(config: Config, edges: Edges, options: WriteOptions & { out: string }): Promise<number> {
+  const { out, json, through, anew, dropHot: drops } = options;
   const line = new StatusLine(edges.stderr, edges.clock);
   const { report, dropped } = await withPool(config, edges, async (pool, signal) => {
     const program = `quotekeeper ${VERSION}`;

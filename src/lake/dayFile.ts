@@ -106,7 +106,7 @@ export async function writeProven(
   const file: LakeTable = { name, path, revision, rows, bytes, sha256, columns: described };
   if (!isSame(file, await fileDigests(from, rows)))
     throw new QuotekeeperError("LAKE_UNPROVEN", `${path} does not hold what the archive says of its rows`);
-  return { from, file, decimals: { ...types, ...writtenDecimals(file) } };
+  return { from, file, decimals: { ...types, ...writtenDecimals(file.columns) } };
 }
 
 function columnsOf(

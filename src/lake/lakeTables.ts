@@ -38,12 +38,10 @@ export function decimalsOf(
   );
 }
 
-/** What a manifest says of a file's decimals. */
-export function writtenDecimals({
-  columns,
-}: {
-  columns: readonly { name: string; type: string }[];
-}): Record<string, DecimalType> {
+type WrittenColumns = readonly { name: string; type: string }[];
+
+/** What a manifest says of the decimals of a file's columns. */
+export function writtenDecimals(columns: WrittenColumns): Record<string, DecimalType> {
   return Object.fromEntries(
     columns.flatMap(({ name, type }) => {
       const [, precision, scale] = /^DECIMAL\((\d+),(\d+)\)$/u.exec(type) ?? [];
@@ -56,7 +54,7 @@ export function hasDecimals(
   file: Pick<LakeTable, "columns">,
   decimals: Readonly<Record<string, DecimalType>>,
 ): boolean {
-  return Object.entries(writtenDecimals(file)).every(([name, { precision, scale }]) => {
+  return Object.entries(writtenDecimals(file.columns)).every(([name, { precision, scale }]) => {
     const wanted = decimals[name];
     return wanted === undefined || (wanted.precision === precision && wanted.scale === scale);
   });

@@ -11,6 +11,14 @@ import { HOT_EXPORTS } from "./lakeTables.ts";
 import { faultOf } from "./verifyLake.ts";
 import type { OpenLake } from "./whichLake.ts";
 
+type RestoreOptions = {
+  lake: Pick<OpenLake, "files" | "lacking">;
+  from: string;
+  to: string;
+  signal: AbortSignal;
+  onDate: (date: string, rows: number) => void;
+};
+
 /**
  * Brings back what the lake has from one exchange date to another, both included; each date in one transaction. Rows that are
  * there already stay as they are.
@@ -20,19 +28,7 @@ import type { OpenLake } from "./whichLake.ts";
  */
 export async function restoreLake(
   pool: pg.Pool,
-  {
-    lake: { files, lacking },
-    from,
-    to,
-    signal,
-    onDate,
-  }: {
-    lake: Pick<OpenLake, "files" | "lacking">;
-    from: string;
-    to: string;
-    signal: AbortSignal;
-    onDate: (date: string, rows: number) => void;
-  },
+  { lake: { files, lacking }, from, to, signal, onDate }: RestoreOptions,
 ): Promise<RestoreReport> {
   const isWithin = (date: string): boolean => date >= from && date <= to;
   const report: RestoreReport = {

@@ -13,12 +13,9 @@ import { lackingDates, requireOwn } from "./whichLake.ts";
  */
 export async function verifyLake(
   files: LakeFiles,
-  {
-    known,
-    signal,
-    onFile,
-  }: { known: KnownLake | null; signal: AbortSignal; onFile: (path: string, rows: number) => void },
+  options: { known: KnownLake | null; signal: AbortSignal; onFile: (path: string, rows: number) => void },
 ): Promise<VerifyReport> {
+  const { known, signal, onFile } = options;
   const report: VerifyReport = { dates: 0, files: 0, rows: 0, bytes: 0, unfinished: [], faults: [] };
   const verify = async (file: LakeTable, other: LakeTable | null = null): Promise<void> => {
     signal.throwIfAborted();

@@ -9,6 +9,8 @@ import type { AccountStatus } from "./statusJson.ts";
 
 type Ledger = Awaited<ReturnType<typeof readLedgerStatus>>;
 
+type Seen = Pick<Ledger, "misses" | "newest"> & { answers: readonly AccountAnswers[]; now: Date };
+
 type Called = Pick<Account, "name" | "limit" | "limitWindowMs"> & { feed: Pick<Account["feed"], "kind"> };
 
 function calledOf({ name, callLimit, windowMs, state }: AccountRow): Called[] {
@@ -20,12 +22,7 @@ function calledOf({ name, callLimit, windowMs, state }: AccountRow): Called[] {
 export async function readAccountsStatus(
   pool: Archive["pool"],
   configured: readonly Account[],
-  {
-    answers,
-    misses,
-    newest,
-    now,
-  }: Pick<Ledger, "misses" | "newest"> & { answers: readonly AccountAnswers[]; now: Date },
+  { answers, misses, newest, now }: Seen,
 ): Promise<AccountStatus[]> {
   const rows = await readAccountRows(pool);
   const called: readonly Called[] = configured.length > 0 ? configured : rows.flatMap(calledOf);

@@ -24,7 +24,7 @@ import { filesSaid } from "../accounts/lease/filesDigest.ts";
 import type { Fleet } from "../accounts/lease/fleet.ts";
 import type { Acquired, Caller } from "../accounts/lease/caller.ts";
 import { followOperator } from "./operatorsWord.ts";
-import { keepLake, type LakeState } from "./lakeJob.ts";
+import { keepLake, type LakeJobOptions, type LakeState } from "./lakeJob.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { type JournalLoading, type LoadingOptions, openLoading } from "./journalLoading.ts";
 import { type CallCounts, countedSend, meteredSend, meterNote } from "./metered.ts";
@@ -233,7 +233,7 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
   return { lake: () => lake?.state() ?? null, close };
 }
 
-function lakeOf({ config, clock, log }: CollectionOptions): Parameters<typeof keepLake>[0] {
+function lakeOf({ config, clock, log }: CollectionOptions): LakeJobOptions {
   return { dataDir: resolve(config.dataDir), dropsHot: config.lakeHotDays !== undefined, clock, log };
 }
 

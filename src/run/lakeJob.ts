@@ -47,21 +47,17 @@ const refused = z.object({ error: z.object({ code: z.string(), detail: z.string(
 /** It; `close` ends a run that is under way, which the next start goes on with. */
 type LakeJob = { state: () => LakeState | null; close: () => Promise<void> };
 
-/** Begins to write the lake, and drops old quotes behind it where `dropsHot`. */
-export function keepLake({
-  dataDir,
-  dropsHot,
-  clock,
-  log,
-  run = runItself,
-}: {
+export type LakeJobOptions = {
   dataDir: string;
   dropsHot: boolean;
   clock: Clock;
   log: Log;
   /** Default: this program, in a process of its own. */
   run?: typeof runItself;
-}): LakeJob {
+};
+
+/** Begins to write the lake, and drops old quotes behind it where `dropsHot`. */
+export function keepLake({ dataDir, dropsHot, clock, log, run = runItself }: LakeJobOptions): LakeJob {
   const closing = new AbortController();
   let state: LakeState | null = null;
   const look = async (): Promise<void> => {

@@ -71,14 +71,8 @@ export function budgetOf(accounts: readonly AccountStatus[]): StatusReport["budg
  * How much of the budget is used. Our count is of the last window; the service's may be of a window that began later, and
  * is of what all programs of the account sent.
  */
-function budgetLine({
-  calls,
-  limit,
-  windowMs,
-  serviceUsed,
-  serviceLimit,
-  otherCalls,
-}: NonNullable<StatusReport["budget"]>): Line {
+function budgetLine(budget: NonNullable<StatusReport["budget"]>): Line {
+  const { calls, limit, windowMs, serviceUsed, serviceLimit, otherCalls } = budget;
   const window = windowMs === 60_000 ? "the last minute" : `the last ${roughly(windowMs)}`;
   const theirs = [
     ...(serviceLimit !== null && serviceLimit !== limit ? [`allows ${serviceLimit}`] : []),

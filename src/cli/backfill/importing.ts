@@ -33,6 +33,12 @@ type ImportRequest = {
 /** The archive's pool; in a dry run that of its copies, behind the archive's own if that was migrated. */
 export type Pools = readonly [pg.Pool, ...pg.Pool[]];
 
+type ShownImport = Pick<Backfilling, "config" | "edges"> & {
+  title: string;
+  json: boolean;
+  remarksOf: (report: BackfillReport) => string[];
+};
+
 /**
  * Runs the import of a file, and prints what became of it.
  *
@@ -40,15 +46,7 @@ export type Pools = readonly [pg.Pool, ...pg.Pool[]];
  * @returns 0; 1 when a row could not be stored
  */
 export async function importFile(
-  {
-    remarksOf,
-    json,
-    ...shown
-  }: Pick<Backfilling, "config" | "edges"> & {
-    title: string;
-    json: boolean;
-    remarksOf: (report: BackfillReport) => string[];
-  },
+  { remarksOf, json, ...shown }: ShownImport,
   request: ImportRequest,
 ): Promise<number> {
   const { resumed, report } = await backfilling(shown, (backfill) => runImport(backfill, request));

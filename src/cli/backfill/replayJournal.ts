@@ -171,14 +171,10 @@ async function tryRebuild(
   };
 }
 
-function showing({
-  segments,
-  signal,
-  onProgress,
-}: TrialOptions): (batch: Batch, report: { read: number }) => void {
+function showing({ segments, signal, onProgress }: TrialOptions) {
   const total = bytesOf(segments);
   let done = 0;
-  return (batch, { read }) => {
+  return (batch: Batch, { read }: { read: number }): void => {
     signal.throwIfAborted();
     done += batch.to - batch.from;
     onProgress({ doing: batch.segment, done, total, unit: "bytes", quotes: read });
@@ -206,13 +202,9 @@ function replayOptions(
 }
 
 /** A rebuild also reads notes from behind its range: they may be of its slots. */
-function wantedBy({
-  from,
-  to,
-  rebuild: rebuilding,
-}: Omit<Chosen, "dir" | "own" | "segments">): ReplayOptions["wanted"] {
-  const within = isWithin({ from, to });
-  return rebuilding
-    ? (record) => within(record) || (record.kind === "note" && record.at >= (to ?? ""))
+function wantedBy(chosen: TimeRange & { rebuild: boolean }): ReplayOptions["wanted"] {
+  const within = isWithin(chosen);
+  return chosen.rebuild
+    ? (record) => within(record) || (record.kind === "note" && record.at >= (chosen.to ?? ""))
     : within;
 }

@@ -259,7 +259,7 @@ type Group = sql.FileGroup & { types: readonly { name: string; type: string }[] 
 function decimalsOf(groups: readonly Group[]): sql.Decimals {
   const all = new Map<string, DecimalType>();
   for (const { types } of groups)
-    for (const [name, type] of Object.entries(writtenDecimals({ columns: types }))) {
+    for (const [name, type] of Object.entries(writtenDecimals(types))) {
       const before = all.get(name) ?? type;
       const scale = Math.max(before.scale, type.scale);
       const whole = Math.max(before.precision - before.scale, type.precision - type.scale);
