@@ -6,13 +6,10 @@ import type { Account } from "../accounts/account.ts";
 import type { Clock, Instant } from "../clock.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import type { RecordSource } from "../journal/record.ts";
-import { type Calendar, alwaysOpen, createCalendar } from "../market/calendar/tradingCalendar.ts";
-import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { RawAnswer } from "../quotes-api/answer.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
-import { readTextFile, replaceFile } from "../plainFiles.ts";
+import { keepJson, readJson } from "../plainFiles.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
-import type { ServiceLog } from "../serve/quoteService.ts";
 import { VERSION } from "./version.ts";
 
 export type OpenFeed = {
@@ -26,8 +23,6 @@ export type OpenFeed = {
   ledgerSource: () => LedgerSource;
   /** The same, null until one has come. */
   answeredAs: () => LedgerSource | null;
-  /** The trading calendar to keep: the exchange's, or for the simulated market one that is always open. */
-  calendar: (overrides: readonly CalendarOverride[]) => Calendar;
   close: () => Promise<void>;
 };
 
@@ -39,8 +34,6 @@ type FeedOptions = {
   clock: Clock;
   /** Names answers by the time they arrive; all feeds of a process share it, for no two answers may have one name. */
   observe: () => Instant;
-  /** Told of the calls of a simulated service. */
-  logger?: ServiceLog;
 };
 
 /**
@@ -49,7 +42,7 @@ type FeedOptions = {
  */
 export async function openFeed(account: Account, options: FeedOptions): Promise<OpenFeed> {
   const { feed } = account;
-  const { dataDir, clock, observe, logger } = options;
+  const { dataDir, clock, observe } = options;
   const { openFetchQuotes } = await import("../collect/fetchQuotes.ts");
   const userAgent = `quotekeeper/${VERSION}`;
   if (feed.kind === "account") {
@@ -66,14 +59,14 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
         // A refusal does not say it, and may be that of something before the service.
         if (status !== 200) return last ?? source;
         const kind = source === ACCOUNT ? "account" : "simulated";
-        if (kind !== newest) void keepSource(known, { baseUrl, kind });
+        // Where it cannot be kept, the next start learns it from its first answer.
+        if (kind !== newest) void keepJson(known, { baseUrl, kind } satisfies z.infer<typeof serviceSchema>);
         newest = kind;
         last = source;
         return source;
       },
       ledgerSource: () => newest,
       answeredAs: () => last && newest,
-      calendar: createCalendar,
     };
   }
   const { createQuoteService } = await import("../serve/quoteService.ts");
@@ -84,7 +77,6 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
     keys: [credentials],
     clock: neverSetBack(clock),
     limits: { ...SERVICE_LIMITS, quotes: account.limit, windowMs: account.limitWindowMs },
-    ...(logger ? { logger } : {}),
   });
   const baseUrl = await service.listen({ host: "127.0.0.1", port: 0 });
   const opened = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
@@ -94,7 +86,6 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
     sourceOf: () => SIMULATED,
     ledgerSource: () => "simulated",
     answeredAs: () => "simulated",
-    calendar: () => alwaysOpen,
     close: async () => {
       await opened.close();
       await service.close();
@@ -149,15 +140,6 @@ const SERVICE_FILE = "service.json";
 const serviceSchema = z.strictObject({ baseUrl: z.string(), kind: z.enum(["account", "simulated"]) });
 
 async function readSource(path: string, baseUrl: string): Promise<LedgerSource | null> {
-  try {
-    const service = serviceSchema.parse(JSON.parse(await readTextFile(path)));
-    return service.baseUrl === baseUrl ? service.kind : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Where it cannot be kept, the next start learns it from its first answer. */
-async function keepSource(path: string, service: z.infer<typeof serviceSchema>): Promise<void> {
-  await replaceFile(path, JSON.stringify(service)).catch(() => undefined);
+  const service = await readJson(path, serviceSchema);
+  return service?.baseUrl === baseUrl ? service.kind : null;
 }

@@ -9,7 +9,7 @@ import type { JournalRecord } from "../../src/journal/record.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
 import { createNoteWriter } from "../../src/run/ledgerNotes.ts";
-import { openSettler, type Settler } from "../../src/run/settleDowntime.ts";
+import { Settler } from "../../src/run/settleDowntime.ts";
 import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { emptyArchive, rowsOfQuery } from "../support/archive.ts";
@@ -27,7 +27,7 @@ const on20th = (time: string): Date => new Date(`2026-11-20T${time.padEnd(8, ":0
 const instant = (time: string) => instantFromDate(on20th(time));
 
 let pool: pg.Pool;
-const settlers: Settler[] = [];
+const settlers: Pick<Settler, "close">[] = [];
 beforeEach(async () => ({ pool } = await freshDatabase()));
 const closeSettlers = () => Promise.all(settlers.splice(0).map((settler) => settler.close()));
 afterEach(closeSettlers);
@@ -126,7 +126,7 @@ async function alive(
     journalDir: machine.dir,
     clock: { ...clock, sleep: systemClock.sleep },
   });
-  const settler = openSettler(pool, {
+  const settler = new Settler(pool, {
     ...{ mine: () => mine, sources: () => new Set(["account" as const]), run, clock },
     notes: { ...notes, waiting: () => underWay.shift() ?? notes.waiting() },
     loader,
@@ -135,7 +135,6 @@ async function alive(
     log: { debug: fail, info: fail, warn: onSleep ? () => undefined : fail, error: fail },
   });
   settlers.push({
-    ...settler,
     close: () =>
       settler
         .close()

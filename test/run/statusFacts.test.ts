@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
-import type { AccountStatus } from "../../src/run/statusTypes.ts";
+import type { AccountStatus } from "../../src/run/statusJson.ts";
 import type { Health } from "../../src/archive/ask/queries.ts";
 import { answerLines, budgetLines, budgetOf, marketLine, nextLine } from "../../src/run/statusFacts.ts";
 import { missedBy, ledgerLines } from "../../src/run/ledgerStatus.ts";
