@@ -26,7 +26,7 @@ export function publicViews(asOf: Instant | null): string[] {
   return [...tables, BARS_1M, BARS_1D_REGULAR, chain(asOf), DIVIDEND_CALENDAR, COVERAGE_DAILY];
 }
 
-/** As `quote_bars` of PostgreSQL's. The times at which a session's bars begin anew are whole minutes. */
+/** As `series_bars` of PostgreSQL's. The times at which a session's bars begin anew are whole minutes. */
 const BARS_1M = `create view bars_1m as
 with seen as (
   select q.instrument_id, q.source_id, q.delayed, q.date, q.observed_at,
