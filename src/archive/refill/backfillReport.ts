@@ -3,58 +3,41 @@ import { addLetterCounts, type LetterCount } from "../load/letterCounts.ts";
 import type { LoadReport } from "../load/batch.ts";
 import { thousands } from "../../figures.ts";
 
-/** Counts of one backfill, over all its runs when it was ended in its midst: `read = stored + repeated + deadLettered`. */
-export type BackfillReport = {
+/** Nothing done: counts of one backfill, over all its runs when it was ended in its midst: `read = stored + repeated + deadLettered`. */
+export const NOTHING_DONE = {
   /** Answers, or pieces of a file, that were read. */
-  answers: number;
-  /** Those of them that were not in the archive. */
-  newAnswers: number;
-  /** Quotes that were read. */
-  read: number;
-  /** Quotes that were not in the archive and are now. */
-  stored: number;
-  /** Quotes that were in the archive already. */
-  repeated: number;
-  /** Quotes that could not become rows. */
-  deadLettered: number;
-  /** Why: dead letters by reason; those of the ledger's notes are here as well, which are no quotes. */
-  deadLetters: LetterCount[];
-  /** Instruments that were asked for and of which the answer holds no quote. */
-  missing: number;
-  /** Dividends that were new. */
-  dividends: number;
-  /** Slots of the ledger that were new. */
-  slots: number;
-  /** Instruments of slots that were missed before and are filled now. */
-  filled: number;
-  /** Quotes that were taken out for others, or to be put in anew: of an import that replaces, of a rebuild. */
-  replaced: number;
-  /** Bytes of the journal, or of files, that could not be read. */
-  damagedBytes: number;
-  /** Times of imported rows that said more than microseconds. */
-  cutTimes: number;
-  /** Counts of imported rows of which the fraction was cut off. */
-  cutFractions: number;
-};
-
-/** Nothing done. */
-export const NOTHING_DONE: BackfillReport = {
   answers: 0,
+  /** Those of them that were not in the archive. */
   newAnswers: 0,
+  /** Quotes that were read. */
   read: 0,
+  /** Quotes that were not in the archive and are now. */
   stored: 0,
+  /** Quotes that were in the archive already. */
   repeated: 0,
+  /** Quotes that could not become rows. */
   deadLettered: 0,
-  deadLetters: [],
+  /** Why: dead letters by reason; those of the ledger's notes are here as well, which are no quotes. */
+  deadLetters: [] as LetterCount[],
+  /** Instruments that were asked for and of which the answer holds no quote. */
   missing: 0,
+  /** Dividends that were new. */
   dividends: 0,
+  /** Slots of the ledger that were new. */
   slots: 0,
+  /** Instruments of slots that were missed before and are filled now. */
   filled: 0,
+  /** Quotes that were taken out for others, or to be put in anew: of an import that replaces, of a rebuild. */
   replaced: 0,
+  /** Bytes of the journal, or of files, that could not be read. */
   damagedBytes: 0,
+  /** Times of imported rows that said more than microseconds. */
   cutTimes: 0,
+  /** Counts of imported rows of which the fraction was cut off. */
   cutFractions: 0,
 };
+
+export type BackfillReport = typeof NOTHING_DONE;
 
 /** A report that has grown by what was loaded. */
 export function withLoaded(report: BackfillReport, loaded: LoadReport): BackfillReport {

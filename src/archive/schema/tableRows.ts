@@ -86,11 +86,7 @@ export function insertAll<T extends PgTable>(
   table: T,
   rows: readonly T["$inferSelect"][],
 ): Promise<number> {
-  return insertArrays(client, table, arraysOf(table, rows));
-}
-
-/** The same with the arrays: the values of each column, in the table's order of columns. */
-function insertArrays(client: Queryable, table: PgTable, arrays: unknown[][]): Promise<number> {
+  const arrays = arraysOf(table, rows);
   return insertUnnested(client, table, { arrays, name: "insert", onConflict: "do nothing" });
 }
 
