@@ -37,7 +37,7 @@ select d.instrument_id, i.security_type, i.symbol, s.kind as source, d.observed_
        d.previous_ex_date, d.previous_amount, d.previous_yield,
        case
          when d.previous_at is null then 'first'
-         when (d.ex_date, d.amount) is not distinct from (d.previous_ex_date, d.previous_amount) then 'yield'
+         when d.ex_date is not distinct from d.previous_ex_date and d.amount is not distinct from d.previous_amount then 'yield'
          when d.ex_date is not distinct from d.previous_ex_date then 'amount'
          else 'ex_date'
        end as change,
