@@ -53,7 +53,7 @@ export async function askSql<T>(
   const end = (): void => void duck.close();
   signal.addEventListener("abort", end);
   const tables = [...session.DUCK_SETUP, ...DUCK_TABLES.map(emptyTable)];
-  const views = publicViews(asOf);
+  const views = await publicViews(asOf);
   try {
     signal.throwIfAborted();
     await openLocked(duck, [...tables, ...views], dir);
