@@ -39,6 +39,15 @@ function beginning(text: string, most: number): string {
   return text.length > most ? text.slice(0, most).replace(/[\ud800-\udbff]$/, "") : text;
 }
 
+/** What a text says as JSON; null: it is no JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 /** JSON that `jsonb` holds, whatever texts and names are in the value. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value).replace(NOT_TEXT_IN_JSON, (escape, what: string) =>

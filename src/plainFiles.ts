@@ -233,8 +233,23 @@ export function openToOthers(mode: number, bits: number, separator: string = sep
   return separator === "/" ? mode & bits & 0o077 : 0;
 }
 
-/** Writes a small file of our own, for its owner alone. A reader finds the old text or the new one, after a kill as well. */
-export async function replaceFile(path: string, text: string): Promise<void> {
-  await writeFile(`${path}.tmp`, text, { mode: 0o600 });
-  await rename(`${path}.tmp`, path);
+/** What a small file of our own says as JSON; null: there is none that can be read, or the schema has another shape. */
+export async function readJson<T>(
+  path: string,
+  schema: { parse: (json: unknown) => T },
+  how: OpenHow = {},
+): Promise<T | null> {
+  return readTextFile(path, how)
+    .then((text) => schema.parse(JSON.parse(text)))
+    .catch(() => null);
+}
+
+/**
+ * Writes a small file of our own, for its owner alone. A reader finds the old text or the new one, after a kill as well.
+ * Never throws: where nothing can be written, the next start knows less.
+ */
+export async function keepJson(path: string, value: object): Promise<void> {
+  await writeFile(`${path}.tmp`, JSON.stringify(value), { mode: 0o600 })
+    .then(() => rename(`${path}.tmp`, path))
+    .catch(() => undefined);
 }

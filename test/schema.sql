@@ -1195,53 +1195,20 @@ select date_bin($2, $1, case
 
 -- function bars(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint)
 select d.instrument_id, s.kind, s.name, d.delayed, d.date, b.session, b.bar_at,
-         b.open, b.high, b.low, b.close, b.mean_spread, b.quote_count,
-         case when b.shown < b.before then b.shown else b.shown - b.before end
+         b.open, b.high, b.low, b.close, b.mean_spread, b.quote_count, b.volume
   from instruments_named($1) i
   join session_bars d on d.instrument_id = i.id
   left join sources s on s.id = d.source_id
   left join sessions t on t.date = d.date and d.source_id <> 2
   cross join lateral (
-    select kept_to, greatest(kept_to, d.first_at) as quotes_from
-    from (select case when extract(epoch from $2) % 300 = 0 then coalesce(d.bars_to, '-infinity') else '-infinity' end as kept_to) k
+    select case when w.is_of_kept then '-infinity'::timestamptz end as kept_from,
+           greatest(case when w.is_of_kept then d.bars_to end, d.first_at) as quotes_from
+    from (select extract(epoch from $2) % 300 = 0 as is_of_kept) w
     offset 0
-  ) k
-  cross join lateral (
-    select p.*, coalesce(lag(p.shown) over (partition by p.shown is null order by p.bar_at), p.first_shown) as before
-    from (
-      select session_of(r.at, t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at) as session,
-             bar_beginning(r.at, $2, t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at) as bar_at,
-             (array_agg(r.open order by r.at) filter (where r.open is not null))[1] as open,
-             max(r.high) as high,
-             min(r.low) as low,
-             (array_agg(r.close order by r.at desc) filter (where r.close is not null))[1] as close,
-             sum(r.spread_sum) / nullif(sum(r.spread_count), 0) as mean_spread,
-             sum(r.quote_count)::bigint as quote_count,
-             (array_agg(r.first_shown order by r.at) filter (where r.first_shown is not null))[1] as first_shown,
-             (array_agg(r.shown order by r.at desc) filter (where r.shown is not null))[1] as shown
-      from (
-        select n.bar_at as at, n.open, n.high, n.low, n.close, n.spread_sum, n.spread_count, n.quote_count,
-               n.volume_before as first_shown, n.volume as shown
-        from intraday_bars n
-        where n.instrument_id = d.instrument_id and n.date = d.date and n.source_id = d.source_id and n.delayed = d.delayed
-          and n.minutes = 5 and n.bar_at < k.kept_to
-        union all
-        select q.observed_at, p.price, p.price, p.price, p.price,
-               case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end,
-               case when q.bid > 0 and q.ask > 0 then 1 else 0 end, 1, e.volume, e.volume
-        from quotes q
-        cross join lateral (select case when q.last > 0 then q.last end as price) p
-        left join (
-          select e.observed_at, e.volume from extended_quotes e
-          where e.instrument_id = d.instrument_id and e.source_id = d.source_id
-            and e.observed_at between k.quotes_from and d.last_at
-          offset 0
-        ) e on e.observed_at = q.observed_at
-        where q.instrument_id = d.instrument_id and q.source_id = d.source_id and q.delayed = d.delayed
-          and q.observed_at between k.quotes_from and d.last_at
-      ) r
-      group by 1, 2
-    ) p
+  ) f
+  cross join lateral series_bars(
+    d.instrument_id, d.source_id, d.delayed, d.date, f.kept_from, null, f.quotes_from, d.last_at,
+    t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at, $2
   ) b
   where not is_of_dates($2) and d.date between ($3 at time zone 'America/New_York')::date and ($4 at time zone 'America/New_York')::date
     and b.bar_at >= $3 and b.bar_at < $4
@@ -1687,54 +1654,6 @@ begin
   return cardinality(due.dates);
 end
 
--- function newest_bars(of_instrument integer, of_source smallint, of_delayed boolean, of_date date, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint)
-select p.session, p.bar_at, p.open, p.high, p.low, p.close, p.mean_spread, p.quote_count,
-         case when p.shown < p.before then p.shown else p.shown - p.before end
-  from (
-    select b.*, coalesce(
-             lag(b.shown) over (partition by b.shown is null order by b.bar_at),
-             (
-               select k.volume from intraday_bars k
-               where k.instrument_id = $1 and k.date = $4 and k.source_id = $2 and k.delayed = $3 and k.minutes = 5
-                 and k.volume is not null and k.bar_at < b.bar_at
-               order by k.bar_at desc
-               limit 1
-             ),
-             b.first_shown
-           ) as before
-    from (
-      select session_of(r.at, $7, $8, $9, $10) as session, bar_beginning(r.at, $11, $7, $8, $9, $10) as bar_at,
-             (array_agg(r.open order by r.at) filter (where r.open is not null))[1] as open,
-             max(r.high) as high,
-             min(r.low) as low,
-             (array_agg(r.close order by r.at desc) filter (where r.close is not null))[1] as close,
-             sum(r.spread_sum) / nullif(sum(r.spread_count), 0) as mean_spread,
-             sum(r.quote_count)::bigint as quote_count,
-             (array_agg(r.first_shown order by r.at) filter (where r.first_shown is not null))[1] as first_shown,
-             (array_agg(r.shown order by r.at desc) filter (where r.shown is not null))[1] as shown
-      from (
-        select k.bar_at as at, k.open, k.high, k.low, k.close, k.spread_sum, k.spread_count, k.quote_count,
-               k.volume_before as first_shown, k.volume as shown
-        from intraday_bars k
-        where $11 > interval '5 minutes' and k.instrument_id = $1 and k.date = $4 and k.source_id = $2 and k.delayed = $3
-          and k.minutes = 5 and k.bar_at >= bar_beginning($5, $11, $7, $8, $9, $10)
-        union all
-        select q.observed_at, p.price, p.price, p.price, p.price,
-               case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end,
-               case when q.bid > 0 and q.ask > 0 then 1 else 0 end, 1, e.volume, e.volume
-        from quotes q
-        cross join lateral (select case when q.last > 0 then q.last end as price) p
-        left join (
-          select e.observed_at, e.volume from extended_quotes e
-          where e.instrument_id = $1 and e.source_id = $2 and e.observed_at between $5 and $6
-          offset 0
-        ) e on e.observed_at = q.observed_at
-        where q.instrument_id = $1 and q.source_id = $2 and q.delayed = $3 and q.observed_at between $5 and $6
-      ) r
-      group by 1, 2
-    ) b
-  ) p
-
 -- function normal_cdf(x double precision) returns double precision
 select case when x > 0 then 1 - normal_tail(x) else normal_tail(-x) end
 
@@ -1785,43 +1704,6 @@ begin
   vega := of_spot * density * sqrt(years);
   theta := -of_spot * density * volatility / (2 * sqrt(years)) - rate * rho / years + dividend_yield * spot * delta;
 end
-
--- function quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint)
-select p.session, p.bar_at, p.open, p.high, p.low, p.close, p.mean_spread, p.quote_count,
-         case when p.shown < p.before then p.shown else p.shown - p.before end
-  from (
-    select b.*,
-           coalesce(lag(b.shown) over (partition by b.shown is null order by b.bar_at), b.first_shown) as before
-    from (
-      select case
-               when q.observed_at >= $9 then 'closed'
-               when q.observed_at >= $8 then 'post'
-               when q.observed_at >= $7 then 'regular'
-               when q.observed_at >= $6 then 'pre'
-               else 'closed'
-             end as session,
-             date_bin($10, q.observed_at, case
-               when q.observed_at >= $9 then $9
-               when q.observed_at >= $8 then $8
-               when q.observed_at >= $7 then $7
-               else coalesce($6, '2000-01-01 00:00+00')
-             end) as bar_at,
-             (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1] as open,
-             max(q.last) filter (where q.last > 0) as high,
-             min(q.last) filter (where q.last > 0) as low,
-             (array_agg(q.last order by q.observed_at desc) filter (where q.last > 0))[1] as close,
-             avg(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0) as mean_spread,
-             count(*) as quote_count,
-             (array_agg(e.volume order by q.observed_at) filter (where e.volume is not null))[1] as first_shown,
-             (array_agg(e.volume order by q.observed_at desc) filter (where e.volume is not null))[1] as shown
-      from quotes q
-      left join extended_quotes e
-        on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
-       and e.instrument_id = $1 and e.source_id = $2 and e.observed_at between $4 and $5
-      where q.instrument_id = $1 and q.source_id = $2 and q.delayed = $3 and q.observed_at between $4 and $5
-      group by 1, 2
-    ) b
-  ) p
 
 -- function quotes_at(at timestamp with time zone) returns TABLE(instrument_id integer, security_type text, symbol text, expiration date, option_type text, strike numeric, description text, underlying_id integer, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, last numeric, change numeric, pct_change numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric)
 select i.id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, i.description,
@@ -1895,6 +1777,43 @@ select b.instrument_id, b.source, b.source_name, b.delayed, b.date, b.session, b
     partition by b.instrument_id, b.source_name, b.source, b.delayed, case when $2 < interval '1 day' then b.date end, b.session
     order by b.bar_at
   )
+
+-- function series_bars(of_instrument integer, of_source smallint, of_delayed boolean, of_date date, kept_from timestamp with time zone, shown_before bigint, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint)
+select p.session, p.bar_at, p.open, p.high, p.low, p.close, p.mean_spread, p.quote_count,
+         case when p.shown < p.before then p.shown else p.shown - p.before end
+  from (
+    select b.*, coalesce(lag(b.shown) over (partition by b.shown is null order by b.bar_at), $6, b.first_shown) as before
+    from (
+      select session_of(r.at, $9, $10, $11, $12) as session, bar_beginning(r.at, $13, $9, $10, $11, $12) as bar_at,
+             (array_agg(r.open order by r.at) filter (where r.open is not null))[1] as open,
+             max(r.high) as high,
+             min(r.low) as low,
+             (array_agg(r.close order by r.at desc) filter (where r.close is not null))[1] as close,
+             sum(r.spread_sum) / nullif(sum(r.spread_count), 0) as mean_spread,
+             sum(r.quote_count)::bigint as quote_count,
+             (array_agg(r.first_shown order by r.at) filter (where r.first_shown is not null))[1] as first_shown,
+             (array_agg(r.shown order by r.at desc) filter (where r.shown is not null))[1] as shown
+      from (
+        select k.bar_at as at, k.open, k.high, k.low, k.close, k.spread_sum, k.spread_count, k.quote_count,
+               k.volume_before as first_shown, k.volume as shown
+        from intraday_bars k
+        where k.instrument_id = $1 and k.date = $4 and k.source_id = $2 and k.delayed = $3 and k.minutes = 5 and k.bar_at >= $5
+        union all
+        select q.observed_at, p.price, p.price, p.price, p.price,
+               case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end,
+               case when q.bid > 0 and q.ask > 0 then 1 else 0 end, 1, e.volume, e.volume
+        from quotes q
+        cross join lateral (select case when q.last > 0 then q.last end as price) p
+        left join (
+          select e.observed_at, e.volume from extended_quotes e
+          where e.instrument_id = $1 and e.source_id = $2 and e.observed_at between $7 and $8
+          offset 0
+        ) e on e.observed_at = q.observed_at
+        where q.instrument_id = $1 and q.source_id = $2 and q.delayed = $3 and q.observed_at between $7 and $8
+      ) r
+      group by 1, 2
+    ) b
+  ) p
 
 -- function session_of(at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns text
 select case

@@ -1,7 +1,9 @@
--- Volume is what was traded since the last volume shown before; bars without one are passed over.
-create or replace function quote_bars(
-  of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamptz, to_at timestamptz,
-  pre_at timestamptz, open_at timestamptz, close_at timestamptz, post_at timestamptz, width interval
+-- The bars of one series on one date: of its bars of five minutes that are kept, from kept_from on, NULL: of none, and of its quotes from
+-- from_at to to_at, whose volumes are read once for all of them, and not looked up for each. Volume is what was traded since the last
+-- volume shown before, which is shown_before where these rows have none; bars without one are passed over.
+create or replace function series_bars(
+  of_instrument integer, of_source smallint, of_delayed boolean, of_date date, kept_from timestamptz, shown_before bigint,
+  from_at timestamptz, to_at timestamptz, pre_at timestamptz, open_at timestamptz, close_at timestamptz, post_at timestamptz, width interval
 ) returns table (
   session text, bar_at timestamptz, open numeric, high numeric, low numeric, close numeric, mean_spread numeric,
   quote_count bigint, volume bigint
@@ -9,67 +11,9 @@ create or replace function quote_bars(
   select p.session, p.bar_at, p.open, p.high, p.low, p.close, p.mean_spread, p.quote_count,
          case when p.shown < p.before then p.shown else p.shown - p.before end
   from (
-    select b.*,
-           coalesce(lag(b.shown) over (partition by b.shown is null order by b.bar_at), b.first_shown) as before
+    select b.*, coalesce(lag(b.shown) over (partition by b.shown is null order by b.bar_at), $6, b.first_shown) as before
     from (
-      select case
-               when q.observed_at >= $9 then 'closed'
-               when q.observed_at >= $8 then 'post'
-               when q.observed_at >= $7 then 'regular'
-               when q.observed_at >= $6 then 'pre'
-               else 'closed'
-             end as session,
-             date_bin($10, q.observed_at, case
-               when q.observed_at >= $9 then $9
-               when q.observed_at >= $8 then $8
-               when q.observed_at >= $7 then $7
-               else coalesce($6, '2000-01-01 00:00+00')
-             end) as bar_at,
-             (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1] as open,
-             max(q.last) filter (where q.last > 0) as high,
-             min(q.last) filter (where q.last > 0) as low,
-             (array_agg(q.last order by q.observed_at desc) filter (where q.last > 0))[1] as close,
-             avg(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0) as mean_spread,
-             count(*) as quote_count,
-             (array_agg(e.volume order by q.observed_at) filter (where e.volume is not null))[1] as first_shown,
-             (array_agg(e.volume order by q.observed_at desc) filter (where e.volume is not null))[1] as shown
-      from quotes q
-      left join extended_quotes e
-        on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
-       and e.instrument_id = $1 and e.source_id = $2 and e.observed_at between $4 and $5
-      where q.instrument_id = $1 and q.source_id = $2 and q.delayed = $3 and q.observed_at between $4 and $5
-      group by 1, 2
-    ) b
-  ) p
-$$;
-comment on function quote_bars(
-  integer, smallint, boolean, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, interval
-) is 'Part of bars_1m: bars from the quotes of one date. Call bars(...) instead.';
-
--- The bars of a series that intraday_bars does not have yet. Volumes are read once for all quotes, and not looked up for each.
-create or replace function newest_bars(
-  of_instrument integer, of_source smallint, of_delayed boolean, of_date date, from_at timestamptz, to_at timestamptz,
-  pre_at timestamptz, open_at timestamptz, close_at timestamptz, post_at timestamptz, width interval
-) returns table (
-  session text, bar_at timestamptz, open numeric, high numeric, low numeric, close numeric, mean_spread numeric,
-  quote_count bigint, volume bigint
-) language sql stable parallel safe as $$
-  select p.session, p.bar_at, p.open, p.high, p.low, p.close, p.mean_spread, p.quote_count,
-         case when p.shown < p.before then p.shown else p.shown - p.before end
-  from (
-    select b.*, coalesce(
-             lag(b.shown) over (partition by b.shown is null order by b.bar_at),
-             (
-               select k.volume from intraday_bars k
-               where k.instrument_id = $1 and k.date = $4 and k.source_id = $2 and k.delayed = $3 and k.minutes = 5
-                 and k.volume is not null and k.bar_at < b.bar_at
-               order by k.bar_at desc
-               limit 1
-             ),
-             b.first_shown
-           ) as before
-    from (
-      select session_of(r.at, $7, $8, $9, $10) as session, bar_beginning(r.at, $11, $7, $8, $9, $10) as bar_at,
+      select session_of(r.at, $9, $10, $11, $12) as session, bar_beginning(r.at, $13, $9, $10, $11, $12) as bar_at,
              (array_agg(r.open order by r.at) filter (where r.open is not null))[1] as open,
              max(r.high) as high,
              min(r.low) as low,
@@ -82,8 +26,7 @@ create or replace function newest_bars(
         select k.bar_at as at, k.open, k.high, k.low, k.close, k.spread_sum, k.spread_count, k.quote_count,
                k.volume_before as first_shown, k.volume as shown
         from intraday_bars k
-        where $11 > interval '5 minutes' and k.instrument_id = $1 and k.date = $4 and k.source_id = $2 and k.delayed = $3
-          and k.minutes = 5 and k.bar_at >= bar_beginning($5, $11, $7, $8, $9, $10)
+        where k.instrument_id = $1 and k.date = $4 and k.source_id = $2 and k.delayed = $3 and k.minutes = 5 and k.bar_at >= $5
         union all
         select q.observed_at, p.price, p.price, p.price, p.price,
                case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end,
@@ -92,18 +35,18 @@ create or replace function newest_bars(
         cross join lateral (select case when q.last > 0 then q.last end as price) p
         left join (
           select e.observed_at, e.volume from extended_quotes e
-          where e.instrument_id = $1 and e.source_id = $2 and e.observed_at between $5 and $6
+          where e.instrument_id = $1 and e.source_id = $2 and e.observed_at between $7 and $8
           offset 0
         ) e on e.observed_at = q.observed_at
-        where q.instrument_id = $1 and q.source_id = $2 and q.delayed = $3 and q.observed_at between $5 and $6
+        where q.instrument_id = $1 and q.source_id = $2 and q.delayed = $3 and q.observed_at between $7 and $8
       ) r
       group by 1, 2
     ) b
   ) p
 $$;
-comment on function newest_bars(
-  integer, smallint, boolean, date, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, interval
-) is 'Part of bars_5m and bars_1h: bars that are not kept yet. Call bars(...) instead.';
+comment on function series_bars(
+  integer, smallint, boolean, date, timestamptz, bigint, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, interval
+) is 'Part of the views of bars and of bars(...): the bars of one series on one date. Call bars(...) instead.';
 
 -- Bars are made from the rows a moment after these were stored. Whoever stores rows sets made_to of their session bars:
 --   NULL: the bar, and its bars in intraday_bars, have all rows.
@@ -459,99 +402,53 @@ revoke execute on function lock_due_bars(integer), make_bars(integer[], smallint
   make_due_bars(integer), recompute_session_bars(date, date), keep_bars_of_dropped(timestamptz, timestamptz) from public;
 
 create or replace view bars_1m as
-select d.instrument_id,
-       i.security_type,
-       i.symbol,
-       i.expiration,
-       i.option_type,
-       i.strike,
-       s.kind as source,
-       d.delayed,
-       d.date,
-       b.session,
-       b.bar_at,
-       b.open,
-       b.high,
-       b.low,
-       b.close,
-       b.mean_spread,
-       b.quote_count,
-       b.volume,
-       s.name as source_name
+select d.instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, s.kind as source, d.delayed, d.date, b.session,
+       b.bar_at, b.open, b.high, b.low, b.close, b.mean_spread, b.quote_count, b.volume, s.name as source_name
 from session_bars d
 join instruments i on i.id = d.instrument_id
 join sources s on s.id = d.source_id
 left join sessions t on t.date = d.date and d.source_id <> 2
-cross join lateral quote_bars(
-  d.instrument_id, d.source_id, d.delayed, d.first_at, d.last_at,
+cross join lateral series_bars(
+  d.instrument_id, d.source_id, d.delayed, d.date, null, null, d.first_at, d.last_at,
   t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at, interval '1 minute'
 ) b;
 
+-- Bars that are kept, and those of the quotes since. Both halves join the instruments themselves: a condition of a symbol reaches no rows
+-- behind a join with both.
 create or replace view bars_5m as
-select b.instrument_id,
-       i.security_type,
-       i.symbol,
-       i.expiration,
-       i.option_type,
-       i.strike,
-       s.kind as source,
-       b.delayed,
-       b.date,
-       b.session,
-       b.bar_at,
-       b.open,
-       b.high,
-       b.low,
-       b.close,
-       b.spread_sum / nullif(b.spread_count, 0) as mean_spread,
-       b.quote_count,
-       case when b.volume < b.volume_before then b.volume else b.volume - b.volume_before end as volume,
-       s.name as source_name,
-       b.log_return
+select b.instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, s.kind as source, b.delayed, b.date, b.session,
+       b.bar_at, b.open, b.high, b.low, b.close, b.spread_sum / nullif(b.spread_count, 0) as mean_spread, b.quote_count,
+       case when b.volume < b.volume_before then b.volume else b.volume - b.volume_before end as volume, s.name as source_name, b.log_return
 from intraday_bars b
 join instruments i on i.id = b.instrument_id
 left join sources s on s.id = b.source_id
 where b.minutes::integer = 5
 union all
-select d.instrument_id,
-       i.security_type,
-       i.symbol,
-       i.expiration,
-       i.option_type,
-       i.strike,
-       s.kind as source,
-       d.delayed,
-       d.date,
-       b.session,
-       b.bar_at,
-       b.open,
-       b.high,
-       b.low,
-       b.close,
-       b.mean_spread,
-       b.quote_count,
-       b.volume,
-       s.name,
-       b.log_return
+select d.instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, s.kind, d.delayed, d.date, b.session,
+       b.bar_at, b.open, b.high, b.low, b.close, b.mean_spread, b.quote_count, b.volume, s.name, b.log_return
 from session_bars d
 join instruments i on i.id = d.instrument_id
 left join sources s on s.id = d.source_id
 left join sessions t on t.date = d.date and d.source_id <> 2
+left join lateral (
+  select k.volume from intraday_bars k
+  where k.instrument_id = d.instrument_id and k.date = d.date and k.source_id = d.source_id and k.delayed = d.delayed
+    and k.minutes = 5 and k.volume is not null
+  order by k.bar_at desc
+  limit 1
+) v on true
+left join lateral (
+  select k.close, k.session from intraday_bars k
+  where k.instrument_id = d.instrument_id and k.date = d.date and k.source_id = d.source_id and k.delayed = d.delayed
+    and k.minutes = 5 and k.close is not null
+  order by k.bar_at desc
+  limit 1
+) c on true
 cross join lateral (
-  select n.*,
-         case
-           when lag(n.session) over closes = n.session then log_return(n.close, lag(n.close) over closes)
-           when lag(n.session) over closes is null then (
-             select case when k.session = n.session then log_return(n.close, k.close) end
-             from intraday_bars k
-             where k.instrument_id = d.instrument_id and k.date = d.date and k.source_id = d.source_id
-               and k.delayed = d.delayed and k.minutes = 5 and k.close is not null and k.bar_at < n.bar_at
-             order by k.bar_at desc
-             limit 1
-           )
-         end as log_return
-  from newest_bars(
-    d.instrument_id, d.source_id, d.delayed, d.date, coalesce(d.bars_to, d.first_at), d.last_at,
+  select n.*, log_return(n.close, case
+           when coalesce(lag(n.session) over closes, c.session) = n.session then coalesce(lag(n.close) over closes, c.close) end) as log_return
+  from series_bars(
+    d.instrument_id, d.source_id, d.delayed, d.date, null, v.volume, coalesce(d.bars_to, d.first_at), d.last_at,
     t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at, interval '5 minutes'
   ) n
   window closes as (partition by n.close is null order by n.bar_at)
@@ -559,67 +456,47 @@ cross join lateral (
 where d.bars_to is distinct from 'infinity';
 
 create or replace view bars_1h as
-select b.instrument_id,
-       i.security_type,
-       i.symbol,
-       i.expiration,
-       i.option_type,
-       i.strike,
-       s.kind as source,
-       b.delayed,
-       b.date,
-       b.session,
-       b.bar_at,
-       b.open,
-       b.high,
-       b.low,
-       b.close,
-       b.spread_sum / nullif(b.spread_count, 0) as mean_spread,
-       b.quote_count,
-       case when b.volume < b.volume_before then b.volume else b.volume - b.volume_before end as volume,
-       s.name as source_name
+select b.instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, s.kind as source, b.delayed, b.date, b.session,
+       b.bar_at, b.open, b.high, b.low, b.close, b.spread_sum / nullif(b.spread_count, 0) as mean_spread, b.quote_count,
+       case when b.volume < b.volume_before then b.volume else b.volume - b.volume_before end as volume, s.name as source_name
 from intraday_bars b
 join instruments i on i.id = b.instrument_id
-join sources s on s.id = b.source_id
+left join sources s on s.id = b.source_id
 where b.minutes::integer = 60
 union all
-select d.instrument_id,
-       i.security_type,
-       i.symbol,
-       i.expiration,
-       i.option_type,
-       i.strike,
-       s.kind as source,
-       d.delayed,
-       d.date,
-       b.session,
-       b.bar_at,
-       b.open,
-       b.high,
-       b.low,
-       b.close,
-       b.mean_spread,
-       b.quote_count,
-       b.volume,
-       s.name
+select d.instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, s.kind, d.delayed, d.date, b.session,
+       b.bar_at, b.open, b.high, b.low, b.close, b.mean_spread, b.quote_count, b.volume, s.name
 from session_bars d
 join instruments i on i.id = d.instrument_id
-join sources s on s.id = d.source_id
+left join sources s on s.id = d.source_id
 left join sessions t on t.date = d.date and d.source_id <> 2
-cross join lateral newest_bars(
-  d.instrument_id, d.source_id, d.delayed, d.date, coalesce(d.bars_to, d.first_at), d.last_at,
+cross join lateral (
+  select bar_beginning(coalesce(d.bars_to, d.first_at), interval '1 hour', t.pre_at, opens_at(d.source_id, d.date, t.open_at),
+           t.close_at, t.post_at) as kept_from
+) f
+left join lateral (
+  select k.volume from intraday_bars k
+  where k.instrument_id = d.instrument_id and k.date = d.date and k.source_id = d.source_id and k.delayed = d.delayed
+    and k.minutes = 5 and k.volume is not null and k.bar_at < f.kept_from
+  order by k.bar_at desc
+  limit 1
+) v on true
+cross join lateral series_bars(
+  d.instrument_id, d.source_id, d.delayed, d.date, f.kept_from, v.volume, coalesce(d.bars_to, d.first_at), d.last_at,
   t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at, interval '1 hour'
 ) b
 where d.bars_to is distinct from 'infinity';
 
+-- What made them in earlier releases.
+drop function if exists quote_bars(
+  integer, smallint, boolean, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, interval
+), newest_bars(
+  integer, smallint, boolean, date, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, timestamptz, interval
+);
+
 -- Session bars with all rows: what a bar was made of, unless all of it is to be made again, and the rows that have come since.
 create or replace view session_bars_now as
-select d.instrument_id,
-       d.source_id,
-       d.delayed,
-       d.date,
-       d.first_at,
-       d.last_at,
+select d.instrument_id, d.source_id, d.delayed, d.date, d.first_at, d.last_at,
        coalesce(k.open, n.open) as open,
        greatest(n.high, k.high) as high,
        least(n.low, k.low) as low,
@@ -674,26 +551,10 @@ cross join lateral (
 ) n;
 
 create or replace view bars_1d as
-select d.instrument_id,
-       i.security_type,
-       i.symbol,
-       i.expiration,
-       i.option_type,
-       i.strike,
-       s.kind as source,
-       d.delayed,
-       d.date,
+select d.instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, s.kind as source, d.delayed, d.date,
        case when d.source_id = 2 then 'regular' else coalesce(t.kind, 'closed') end as session,
-       d.first_at,
-       d.last_at,
-       d.open,
-       d.high,
-       d.low,
-       d.close,
-       d.spread_sum / nullif(d.spread_count, 0) as mean_spread,
-       d.quote_count,
-       d.volume,
-       s.name as source_name,
+       d.first_at, d.last_at, d.open, d.high, d.low, d.close, d.spread_sum / nullif(d.spread_count, 0) as mean_spread,
+       d.quote_count, d.volume, s.name as source_name,
        case when d.close_at is not null then
          session_of(d.close_at, t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at)
        end as close_session
@@ -703,15 +564,7 @@ join sources s on s.id = d.source_id
 left join sessions t on t.date = d.date and d.source_id <> 2;
 
 create or replace view bars_1d_regular as
-select b.instrument_id,
-       b.security_type,
-       b.symbol,
-       b.expiration,
-       b.option_type,
-       b.strike,
-       b.source,
-       b.delayed,
-       b.date,
+select b.instrument_id, b.security_type, b.symbol, b.expiration, b.option_type, b.strike, b.source, b.delayed, b.date,
        min(b.bar_at) as bar_at,
        (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1] as open,
        max(b.high) as high,
@@ -730,53 +583,20 @@ create or replace function bars(instrument text, width interval, from_at timesta
   open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint
 ) language sql stable parallel safe as $$
   select d.instrument_id, s.kind, s.name, d.delayed, d.date, b.session, b.bar_at,
-         b.open, b.high, b.low, b.close, b.mean_spread, b.quote_count,
-         case when b.shown < b.before then b.shown else b.shown - b.before end
+         b.open, b.high, b.low, b.close, b.mean_spread, b.quote_count, b.volume
   from instruments_named($1) i
   join session_bars d on d.instrument_id = i.id
   left join sources s on s.id = d.source_id
   left join sessions t on t.date = d.date and d.source_id <> 2
   cross join lateral (
-    select kept_to, greatest(kept_to, d.first_at) as quotes_from
-    from (select case when extract(epoch from $2) % 300 = 0 then coalesce(d.bars_to, '-infinity') else '-infinity' end as kept_to) k
+    select case when w.is_of_kept then '-infinity'::timestamptz end as kept_from,
+           greatest(case when w.is_of_kept then d.bars_to end, d.first_at) as quotes_from
+    from (select extract(epoch from $2) % 300 = 0 as is_of_kept) w
     offset 0
-  ) k
-  cross join lateral (
-    select p.*, coalesce(lag(p.shown) over (partition by p.shown is null order by p.bar_at), p.first_shown) as before
-    from (
-      select session_of(r.at, t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at) as session,
-             bar_beginning(r.at, $2, t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at) as bar_at,
-             (array_agg(r.open order by r.at) filter (where r.open is not null))[1] as open,
-             max(r.high) as high,
-             min(r.low) as low,
-             (array_agg(r.close order by r.at desc) filter (where r.close is not null))[1] as close,
-             sum(r.spread_sum) / nullif(sum(r.spread_count), 0) as mean_spread,
-             sum(r.quote_count)::bigint as quote_count,
-             (array_agg(r.first_shown order by r.at) filter (where r.first_shown is not null))[1] as first_shown,
-             (array_agg(r.shown order by r.at desc) filter (where r.shown is not null))[1] as shown
-      from (
-        select n.bar_at as at, n.open, n.high, n.low, n.close, n.spread_sum, n.spread_count, n.quote_count,
-               n.volume_before as first_shown, n.volume as shown
-        from intraday_bars n
-        where n.instrument_id = d.instrument_id and n.date = d.date and n.source_id = d.source_id and n.delayed = d.delayed
-          and n.minutes = 5 and n.bar_at < k.kept_to
-        union all
-        select q.observed_at, p.price, p.price, p.price, p.price,
-               case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end,
-               case when q.bid > 0 and q.ask > 0 then 1 else 0 end, 1, e.volume, e.volume
-        from quotes q
-        cross join lateral (select case when q.last > 0 then q.last end as price) p
-        left join (
-          select e.observed_at, e.volume from extended_quotes e
-          where e.instrument_id = d.instrument_id and e.source_id = d.source_id
-            and e.observed_at between k.quotes_from and d.last_at
-          offset 0
-        ) e on e.observed_at = q.observed_at
-        where q.instrument_id = d.instrument_id and q.source_id = d.source_id and q.delayed = d.delayed
-          and q.observed_at between k.quotes_from and d.last_at
-      ) r
-      group by 1, 2
-    ) p
+  ) f
+  cross join lateral series_bars(
+    d.instrument_id, d.source_id, d.delayed, d.date, f.kept_from, null, f.quotes_from, d.last_at,
+    t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at, $2
   ) b
   where not is_of_dates($2) and d.date between ($3 at time zone 'America/New_York')::date and ($4 at time zone 'America/New_York')::date
     and b.bar_at >= $3 and b.bar_at < $4

@@ -1,25 +1,7 @@
 create or replace view latest_quotes as
-select i.id as instrument_id,
-       i.security_type,
-       i.symbol,
-       i.expiration,
-       i.option_type,
-       i.strike,
-       i.description,
-       s.kind as source,
-       q.delayed,
-       q.observed_at,
-       q.bid,
-       q.ask,
-       q.last,
-       q.change,
-       q.pct_change,
-       e.bid_size,
-       e.ask_size,
-       e.volume,
-       e.delta,
-       s.name as source_name,
-       i.root
+select i.id as instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, i.description, s.kind as source,
+       q.delayed, q.observed_at, q.bid, q.ask, q.last, q.change, q.pct_change, e.bid_size, e.ask_size, e.volume, e.delta,
+       s.name as source_name, i.root
 from instruments i
 cross join sources s
 cross join (values (false), (true)) as d (delayed)

@@ -33,20 +33,11 @@ group by e.date, o.kind, e.instrument, e.expected;
 
 -- What the service said of each dividend when, and what it had said before.
 create or replace view dividend_calendar as
-select d.instrument_id,
-       i.security_type,
-       i.symbol,
-       s.kind as source,
-       d.observed_at,
-       d.ex_date,
-       d.amount,
-       d.yield,
-       d.previous_ex_date,
-       d.previous_amount,
-       d.previous_yield,
+select d.instrument_id, i.security_type, i.symbol, s.kind as source, d.observed_at, d.ex_date, d.amount, d.yield,
+       d.previous_ex_date, d.previous_amount, d.previous_yield,
        case
          when d.previous_at is null then 'first'
-         when (d.ex_date, d.amount) is not distinct from (d.previous_ex_date, d.previous_amount) then 'yield'
+         when d.ex_date is not distinct from d.previous_ex_date and d.amount is not distinct from d.previous_amount then 'yield'
          when d.ex_date is not distinct from d.previous_ex_date then 'amount'
          else 'ex_date'
        end as change,

@@ -8,7 +8,12 @@ import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
 import { readJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { type Calendar, createCalendar, datesBetween } from "../market/calendar/tradingCalendar.ts";
+import {
+  type Calendar,
+  createCalendar,
+  datesBetween,
+  type TradingSession,
+} from "../market/calendar/tradingCalendar.ts";
 import type { Edges } from "../run/edges.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
@@ -62,7 +67,7 @@ async function calendar(
   const all = calendarRows(createCalendar(overrides), { from, to, closed: closed || !json });
   const rows =
     closed || json ? all : all.filter(({ kind, reason }) => kind !== "closed" || reason !== "weekend");
-  if (json) printJson(stdout, calendarJson, rows.map(toJson));
+  if (json) printJson(stdout, calendarJson, rows);
   else {
     const reason = { heading: "Reason", wrap: "" };
     const columns = ["Date", "Kind", "Pre (New York)", "Open", "Close", "Post", reason];
@@ -71,25 +76,12 @@ async function calendar(
   return 0;
 }
 
-function toJson({ date, kind, pre, open, close, post, reason }: CalendarRow): CalendarRow {
-  return { date, kind, pre, open, close, post, reason };
-}
-
 function toCells({ date, kind, pre, open, close, post, reason }: CalendarRow): (string | null)[] {
   const times = [pre, open, close, post].map((at) => (at ? exchangeTime(at).slice(11, 16) : ""));
   return [date, kind, ...times, reason];
 }
 
-/** A day; instants in UTC, null on a closed day. */
-type CalendarRow = {
-  date: string;
-  kind: "regular" | "early" | "closed";
-  pre: Date | null;
-  open: Date | null;
-  close: Date | null;
-  post: Date | null;
-  reason: string | null;
-};
+type CalendarRow = TradingSession | ReturnType<typeof closedDay>;
 
 function calendarRows(
   calendar: Calendar,
@@ -97,15 +89,10 @@ function calendarRows(
 ): CalendarRow[] {
   if (!closed) return calendar.sessions(from, to);
   return datesBetween(from, to).map(
-    (date) =>
-      calendar.session(date) ?? {
-        date,
-        kind: "closed",
-        pre: null,
-        open: null,
-        close: null,
-        post: null,
-        reason: calendar.closedReason(date),
-      },
+    (date) => calendar.session(date) ?? closedDay(date, calendar.closedReason(date)),
   );
+}
+
+function closedDay(date: string, reason: string | null) {
+  return { date, kind: "closed" as const, pre: null, open: null, close: null, post: null, reason };
 }

@@ -132,7 +132,9 @@ export async function collect(
   // A terminal shows the banner; a collected log needs a line with the same facts.
   const machine = !stderr.isTTY;
   if (machine) log.info(startFacts(config, opened, started), "started");
-  const signal = await ticking(refresh, ending);
+  const ticking = setInterval(refresh, LINE_EVERY_MS);
+  const signal = await ending;
+  clearInterval(ticking);
   line.end();
   if (machine) log.info({ signal }, "ending");
   say(stdout, "Ending: finishing the calls under way and storing their answers.");
@@ -144,13 +146,6 @@ function borrowFrom({ accounts, collector }: Collection, key: string) {
   return found
     ? (urgent: boolean, signal: AbortSignal) => collector.borrow(found.account.name, urgent, signal)
     : null;
-}
-
-async function ticking(refresh: () => void, interrupted: Promise<string>): Promise<string> {
-  const timer = setInterval(refresh, LINE_EVERY_MS);
-  const signal = await interrupted;
-  clearInterval(timer);
-  return signal;
 }
 
 function startFacts(config: Config, { archive, web }: Opened, { accounts }: Collection): object {

@@ -1,20 +1,8 @@
 /** `quotekeeper completion`: a script that completes commands, options, choices and paths in a shell. */
 import { readFile } from "node:fs/promises";
 import { Argument } from "commander";
-import { bashScript } from "./completion/bash.ts";
-import { fishScript } from "./completion/fish.ts";
-import { type Place, placesOf } from "./completion/places.ts";
-import { zshScript } from "./completion/zsh.ts";
+import { completionScript, type Shell, SHELLS } from "./completionScripts.ts";
 import type { AddCommand } from "./command.ts";
-
-const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const satisfies Record<
-  string,
-  (places: readonly Place[]) => string
->;
-
-type Shell = keyof typeof SCRIPTS;
-
-const SHELLS = Object.keys(SCRIPTS) as Shell[];
 
 export const addCompletion: AddCommand = (command, { edges, done, whole }) => {
   command
@@ -28,7 +16,7 @@ export const addCompletion: AddCommand = (command, { edges, done, whole }) => {
       ].join("\n"),
     )
     .action(async (shell: Shell) => {
-      edges.stdout.write(await builtScript(shell).catch(async () => SCRIPTS[shell](placesOf(await whole()))));
+      edges.stdout.write(await builtScript(shell).catch(async () => completionScript(shell, await whole())));
       done(0);
     });
 };

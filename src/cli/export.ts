@@ -2,7 +2,7 @@
 import { Option } from "commander";
 import { z } from "zod";
 import { isKeptSymbol } from "../market/instrument.ts";
-import { parseDate, parseNames, parseSymbols } from "./arguments.ts";
+import { checkOrder, parseDate, parseNames, parseSymbols } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
@@ -27,11 +27,17 @@ export const exportJson = z.strictObject({
   ...manifestSchema.shape,
 });
 
-type ExportOptions = Pick<ExportRequest, "format" | "out" | "raw" | "replace" | "json"> & {
+/** Dates are the exchange's, both included; absent: no bound. */
+type ExportOptions = {
+  format: "parquet" | "csv";
+  out: string;
   from?: string;
   to?: string;
   symbols?: string[];
   tables?: string[];
+  replace: boolean;
+  raw: boolean;
+  json: boolean;
 };
 
 export const addExport: AddCommand = (command, { run, edges }) => {
@@ -65,77 +71,51 @@ export const addExport: AddCommand = (command, { run, edges }) => {
       false,
     )
     .option("--json", "print JSON", false)
-    .action(({ from, to, symbols, tables, ...options }: ExportOptions) => {
-      if (from !== undefined && to !== undefined && from > to)
-        command.error(`error: --from ${from} is later than --to ${to}`, { exitCode: 2 });
+    .action((options: ExportOptions) => {
+      const { from, to } = options;
+      if (from !== undefined && to !== undefined) checkOrder({ from, to }, command);
       if (options.raw && options.format !== "csv")
         command.error("error: --raw is for --format csv; Parquet always has the exact texts", {
           exitCode: 2,
         });
-      return run(
-        (config) =>
-          exportFiles(config, edges, {
-            ...options,
-            from: from ?? null,
-            to: to ?? null,
-            symbols: symbols ?? null,
-            tables: tables ?? null,
-          }),
-        { asCaller: true },
-      );
+      return run((config) => exportFiles(config, edges, options), { asCaller: true });
     });
 };
 
-/** Dates are the exchange's, both included; null: no bound. */
-type ExportRequest = {
-  format: "parquet" | "csv";
-  out: string;
-  from: string | null;
-  to: string | null;
-  symbols: string[] | null;
-  tables: string[] | null;
-  replace: boolean;
-  raw: boolean;
-  json: boolean;
-};
-
 /** @returns 0. An error leaves everything at `out` as it was. */
-async function exportFiles(config: Config, edges: Edges, request: ExportRequest): Promise<number> {
-  const tables = chosenTables(request);
+async function exportFiles(config: Config, edges: Edges, options: ExportOptions): Promise<number> {
+  const { json, from = null, to = null, symbols = null, ...wanted } = options;
+  const tables = chosenTables(options);
   if (!(await archiveExists(config)))
     throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive`);
-  const out = resolve(edges.directory, request.out);
-  const { json, ...wanted } = request;
+  const out = resolve(edges.directory, wanted.out);
   const show = createDisplay(config, edges);
-  try {
-    const manifest = await endingAtInterrupt(edges, (signal) =>
-      withSchema(config, { clock: edges.clock }, ({ pool }) =>
-        exportArchive({
-          ...wanted,
-          pool,
-          out,
-          tables,
-          program: `quotekeeper ${VERSION}`,
-          writtenAt: edges.clock.now().toISOString(),
-          processes: PROCESSES,
-          signal,
-          onProgress: show.progress,
-          onWidened: show.widened,
-        }),
-      ),
-    );
-    show.end();
-    if (json) printJson(edges.stdout, exportJson, { out, ...manifest });
-    else edges.stdout.write(report(out, manifest, edges));
-    return 0;
-  } catch (error) {
-    show.end();
-    throw error;
-  }
+  const manifest = await endingAtInterrupt(edges, (signal) =>
+    withSchema(config, { clock: edges.clock }, ({ pool }) =>
+      exportArchive({
+        ...wanted,
+        from,
+        to,
+        symbols,
+        pool,
+        out,
+        tables,
+        program: `quotekeeper ${VERSION}`,
+        writtenAt: edges.clock.now().toISOString(),
+        processes: PROCESSES,
+        signal,
+        onProgress: show.progress,
+        onWidened: show.widened,
+      }),
+    ),
+  ).finally(show.end);
+  if (json) printJson(edges.stdout, exportJson, { out, ...manifest });
+  else edges.stdout.write(report(out, manifest, edges));
+  return 0;
 }
 
 /** @throws QuotekeeperError USAGE */
-function chosenTables({ tables, symbols }: ExportRequest): ExportTable[] {
+function chosenTables({ tables, symbols }: Pick<ExportOptions, "tables" | "symbols">): ExportTable[] {
   const known = EXPORT_TABLES.map(({ name }) => name);
   const all = tables?.includes("all") ?? false;
   const unknown = (tables ?? []).filter((name) => name !== "all" && !known.includes(name));
@@ -145,9 +125,9 @@ function chosenTables({ tables, symbols }: ExportRequest): ExportTable[] {
       `--tables: ${unknown.join(", ")}; there are ${known.join(", ")}, and all`,
     );
   const chosen = EXPORT_TABLES.filter(({ name, byDefault, symbol }) =>
-    all ? symbols === null || symbol !== null : tables ? tables.includes(name) : byDefault,
+    all ? !symbols || symbol !== null : tables ? tables.includes(name) : byDefault,
   );
-  const whole = symbols === null ? [] : chosen.filter(({ symbol }) => symbol === null);
+  const whole = !symbols ? [] : chosen.filter(({ symbol }) => symbol === null);
   if (whole.length > 0)
     throw new QuotekeeperError(
       "USAGE",
@@ -156,20 +136,14 @@ function chosenTables({ tables, symbols }: ExportRequest): ExportTable[] {
   return chosen;
 }
 
-type Display = {
-  progress: (progress: ExportProgress) => void;
-  widened: (table: string, column: string, type: string) => void;
-  end: () => void;
-};
-
 /** A live line on a terminal, elsewhere log lines; on stderr, because stdout has the result. */
-function createDisplay(config: Config, { clock, stderr, env }: Edges): Display {
+function createDisplay(config: Config, { clock, stderr, env }: Edges) {
   const line = new StatusLine(stderr, clock);
   const log = createLogger(config.logLevel, line.above(stderr), env);
   const startedAtMs = clock.monotonicMs();
   let tableShown = "";
   return {
-    progress: (progress) => {
+    progress: (progress: ExportProgress): void => {
       if (!stderr.isTTY && progress.table !== tableShown) {
         tableShown = progress.table;
         log.info(
@@ -179,12 +153,12 @@ function createDisplay(config: Config, { clock, stderr, env }: Edges): Display {
       }
       line.progress(() => progressText(progress, clock.monotonicMs() - startedAtMs));
     },
-    widened: (name, column, type) =>
+    widened: (name: string, column: string, type: string): void =>
       log.warn(
         { table: name, column, type },
         "a value needs more digits than usual; all files of this table have the wider type",
       ),
-    end: () => line.end(),
+    end: (): void => line.end(),
   };
 }
 

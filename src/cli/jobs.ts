@@ -93,7 +93,7 @@ export const addJobs: AddCommand = (jobs, { run, edges }) => {
     )
     .option("--json", "print JSON", false)
     .action(({ json }: { json: boolean }) =>
-      run((config) => jobsCheck(config, edges, { json }), { asCaller: true }),
+      run((config) => jobsCheck(config, edges, json), { asCaller: true }),
     );
 };
 
@@ -101,11 +101,7 @@ export const addJobs: AddCommand = (jobs, { run, edges }) => {
  * @returns 0 when all files are right, 2 otherwise
  * @throws QuotekeeperError JOBS_UNREADABLE when there is no directory, or no job file in it
  */
-async function jobsCheck(
-  config: Config,
-  { stdout, stderr, env }: Edges,
-  { json }: { json: boolean },
-): Promise<number> {
+async function jobsCheck(config: Config, { stdout, stderr, env }: Edges, json: boolean): Promise<number> {
   const dir = resolve(config.jobsDir);
   const { calendar, problems, ...read } = await readJobs(dir, config);
   const jobs = read.jobs.map((job) => ({ ...job, account: job.account ?? null }));

@@ -3,21 +3,28 @@ import { parseDate } from "./arguments.ts";
 import type { AddCommand, Touches } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { join } from "node:path";
-import type { z } from "zod";
 import type { Config } from "../config/loadEnvironment.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
-import { type Finding } from "../journal/completeness.ts";
-import { acceptFindings, type Accepted } from "../journal/acceptFindings.ts";
+import { acceptFindings } from "../journal/acceptFindings.ts";
 import { errnoOf, fileSystem } from "../journal/fs.ts";
+import {
+  type Accepted,
+  journalAcceptJson,
+  journalListJson,
+  journalRepairJson,
+  type JournalReport,
+  journalVerifyJson,
+  type QuarantineNote,
+  type SegmentReport,
+} from "../journal/journalReports.ts";
 import { hourOf } from "../journal/segmentName.ts";
 import { SEGMENT_LIST } from "../journal/segmentList.ts";
 import { listSegments, type SegmentInfo } from "../journal/segments.ts";
-import { DAMAGED_DIR, type QuarantineNote } from "../journal/quarantine.ts";
-import { repairJournal, type JournalReport, type SegmentReport, verifyJournal } from "../journal/verify.ts";
+import { DAMAGED_DIR } from "../journal/quarantine.ts";
+import { repairJournal, verifyJournal } from "../journal/verify.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import type { Edges } from "../run/edges.ts";
 import { journalDir } from "../run/stations.ts";
-import { journalAcceptJson, journalListJson, journalRepairJson, journalVerifyJson } from "./journalJson.ts";
 import { right, table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 import { bytes, counted } from "../figures.ts";
@@ -34,7 +41,7 @@ export const addJournal: AddCommand = (journal, { run, edges }) => {
       .command(name)
       .description(description)
       .option("--json", "print JSON", false)
-      .action(({ json }: Output) => run((config) => work(config, edges, { json }), touches));
+      .action(({ json }: Output) => run((config) => work(config, edges, json), touches));
   add("list", "its segments, oldest first", { work: journalList, readsOnly: true });
   add(
     "verify",
@@ -60,11 +67,7 @@ export const addJournal: AddCommand = (journal, { run, edges }) => {
 };
 
 /** @returns 0; 1 when a segment cannot be read */
-async function journalList(
-  config: Config,
-  { stdout, stderr, env }: Edges,
-  { json }: Output,
-): Promise<number> {
+async function journalList(config: Config, { stdout, stderr, env }: Edges, json: boolean): Promise<number> {
   const segments = await listSegments(journalDir(config));
   const unreadable = segments.flatMap((segment) => segment.unreadable ?? []);
   if (json) printJson(stdout, journalListJson, segments.map(toJson));
@@ -83,7 +86,7 @@ async function journalList(
  * @returns 1 when there is damage that has not been set aside, a segment that is missing, foreign, reordered, altered or
  *   unreadable, or a file that is no segment; else 0
  */
-async function journalVerify(config: Config, { clock, stdout }: Edges, { json }: Output): Promise<number> {
+async function journalVerify(config: Config, { clock, stdout }: Edges, json: boolean): Promise<number> {
   const report = await verifyJournal(journalDir(config), { clock });
   if (json) printJson(stdout, journalVerifyJson, report);
   else say(stdout, ...describeReport(report));
@@ -98,7 +101,7 @@ async function journalVerify(config: Config, { clock, stdout }: Edges, { json }:
 async function journalRepair(
   config: Config,
   { clock, stdout, stderr }: Edges,
-  { json }: Output,
+  json: boolean,
 ): Promise<number> {
   const dir = journalDir(config);
   const { found, setAside } = await repairJournal(dir, { clock, fs: fileSystem(config.journalReaders) });
@@ -160,13 +163,7 @@ const ACCEPTED_AS: Readonly<Record<Accepted["as"], string>> = {
   begun: "what is missing from before it was begun anew is nobody's question any more",
 };
 
-function toJson({
-  name,
-  state,
-  bytes,
-  fileBytes,
-  mtimeMs,
-}: SegmentInfo): z.input<typeof journalListJson>[number] {
+function toJson({ name, state, bytes, fileBytes, mtimeMs }: SegmentInfo) {
   return { name, state, bytes, fileBytes, writtenAt: new Date(mtimeMs).toISOString() };
 }
 
@@ -185,7 +182,10 @@ function describeReport(report: JournalReport): string[] {
   const lines = [
     ...segments.flatMap(describeDamages),
     ...strangers.map(describeStranger),
-    ...findings.map(({ segment, problem, detail }) => `${segment}: ${WORDS[problem]}: ${detail}`),
+    ...findings.map(
+      ({ segment, problem, detail }) =>
+        `${segment}: ${problem === "list_lost" ? "lost" : problem}: ${detail}`,
+    ),
     summary,
   ];
   const unreadable = findings.filter(({ problem }) => problem === "unreadable");
@@ -194,15 +194,6 @@ function describeReport(report: JournalReport): string[] {
   if (!listed && segments.length > 0 && findings.length === 0) lines.push(UNLISTED);
   return lines;
 }
-
-const WORDS: Readonly<Record<Finding["problem"], string>> = {
-  missing: "missing",
-  foreign: "foreign",
-  reordered: "reordered",
-  altered: "altered",
-  unreadable: "unreadable",
-  list_lost: "lost",
-};
 
 const REMEDY =
   "Bring back what should be there, and move away what should not; what is meant to be so `quotekeeper journal accept` takes.";

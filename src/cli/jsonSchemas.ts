@@ -7,8 +7,13 @@ import { calendarJson } from "./calendar.ts";
 import { coverageJson } from "./coverage.ts";
 import { exportJson } from "./export.ts";
 import { jobsCheckJson } from "./jobs.ts";
-import { journalAcceptJson, journalListJson, journalRepairJson, journalVerifyJson } from "./journalJson.ts";
-import { lakeJson, lakeRestoreJson, lakeVerifyJson } from "./lakeJson.ts";
+import {
+  journalAcceptJson,
+  journalListJson,
+  journalRepairJson,
+  journalVerifyJson,
+} from "../journal/journalReports.ts";
+import { lakeJson, lakeRestoreJson, lakeVerifyJson } from "../lake/lakeReports.ts";
 import { migrateJson } from "./migrate.ts";
 import { planJson } from "./plan.ts";
 import { pollJson } from "./pollReport.ts";

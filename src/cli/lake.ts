@@ -14,8 +14,14 @@ import { noteLake } from "../run/lakeJob.ts";
 import { archiveExists, withSchema } from "../run/archive.ts";
 import { type Edges, endingAtInterrupt } from "../run/edges.ts";
 import { VERSION } from "../run/version.ts";
-import { parseDate } from "./arguments.ts";
-import { lakeJson, lakeRestoreJson, lakeVerifyJson } from "./lakeJson.ts";
+import { checkOrder, parseDate } from "./arguments.ts";
+import {
+  type DropReport,
+  type LakeReport,
+  lakeJson,
+  lakeRestoreJson,
+  lakeVerifyJson,
+} from "../lake/lakeReports.ts";
 import type { AddCommand } from "./command.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 import { printJson } from "./terminal/printJson.ts";
@@ -24,6 +30,8 @@ import type pg from "pg";
 import { bytes, counted, thousands } from "../figures.ts";
 
 type Common = { out?: string; json: boolean };
+
+type WriteOptions = Common & { through?: string; dropHot: boolean; anew: boolean };
 
 const OUT = "--out <directory>";
 const OUT_HELP = "the lake's directory; default: QUOTEKEEPER_LAKE_DIR";
@@ -43,7 +51,7 @@ export const addLake: AddCommand = (lake, { run, edges }) => {
       false,
     )
     .option("--json", "print JSON", false)
-    .action((options: Common & { through?: string; dropHot: boolean; anew: boolean }) =>
+    .action((options: WriteOptions) =>
       run((config) => write(config, edges, { ...options, out: outOf(config, edges, options) }), {
         lake: (config) => outOf(config, edges, options),
       }),
@@ -68,8 +76,7 @@ export const addLake: AddCommand = (lake, { run, edges }) => {
     .requiredOption("--to <date>", "last exchange date, YYYY-MM-DD", parseDate)
     .option("--json", "print JSON", false)
     .action((options: Common & { from: string; to: string }) => {
-      if (options.from > options.to)
-        lake.error(`error: --from ${options.from} is later than --to ${options.to}`, { exitCode: 2 });
+      checkOrder(options, lake);
       return run((config) => restore(config, edges, { ...options, out: outOf(config, edges, options) }));
     });
 };
@@ -84,17 +91,8 @@ function outOf({ lakeDir }: Config, { directory }: Edges, { out }: Common): stri
 const DAY_MS = 86_400_000;
 
 /** @returns 0; 1 when the archive or the lake has lost quotes that the other has, or a table was left out */
-async function write(
-  config: Config,
-  edges: Edges,
-  {
-    out,
-    json,
-    through,
-    anew,
-    dropHot: drops,
-  }: Common & { out: string; through?: string; dropHot: boolean; anew: boolean },
-): Promise<number> {
+async function write(config: Config, edges: Edges, options: WriteOptions & { out: string }): Promise<number> {
+  const { out, json, through, anew, dropHot: drops } = options;
   const line = new StatusLine(edges.stderr, edges.clock);
   const { report, dropped } = await withPool(config, edges, async (pool, signal) => {
     const program = `quotekeeper ${VERSION}`;
@@ -113,7 +111,7 @@ async function write(
       const before = new Date(edges.clock.now().getTime() - (config.lakeHotDays ?? HOT_DAYS) * DAY_MS);
       const dropped = drops
         ? await dropHot(pool, { files: lake.files, before, signal })
-        : { dropped: [], kept: [] };
+        : { dropped: [], notDropped: [] };
       return { report, dropped };
     });
   }).finally(() => line.end());
@@ -125,14 +123,13 @@ async function write(
       kept,
       failed: null,
     });
-  if (json)
-    printJson(edges.stdout, lakeJson, { out, ...report, dropped: dropped.dropped, notDropped: dropped.kept });
+  if (json) printJson(edges.stdout, lakeJson, { out, ...report, ...dropped });
   else say(edges.stdout, ...writtenLines(report, { out, through }), ...droppedLines(dropped));
   return kept.length > 0 || missing.length > 0 || report.leftOut.length > 0 ? 1 : 0;
 }
 
 function writtenLines(
-  report: Awaited<ReturnType<typeof writeLake>>,
+  report: LakeReport,
   { out, through }: { out: string; through: string | undefined },
 ): string[] {
   const nothing =
@@ -155,10 +152,10 @@ function writtenLines(
   ];
 }
 
-function droppedLines({ dropped, kept }: Awaited<ReturnType<typeof dropHot>>): string[] {
+function droppedLines({ dropped, notDropped }: DropReport): string[] {
   return [
     ...dropped.map(({ from, to, quotes }) => `dropped ${counted(quotes, "quote")} from ${from} to ${to}`),
-    ...kept.map(({ from, to, why }) => `kept ${from} to ${to} in the database: ${why}`),
+    ...notDropped.map(({ from, to, why }) => `kept ${from} to ${to} in the database: ${why}`),
   ];
 }
 

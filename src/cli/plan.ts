@@ -101,18 +101,18 @@ export const addPlan: AddCommand = (command, { run, edges }) => {
       parseDate,
     )
     .option("--json", "print JSON", false)
-    .action(({ date = null, json }: { date?: string | null; json: boolean }) =>
-      run((config) => plan(config, edges, { date, json }), { readsOnly: true }),
-    );
+    .action((options: PlanOptions) => run((config) => plan(config, edges, options), { readsOnly: true }));
 };
 
+type PlanOptions = { date?: string; json: boolean };
+
 /** @returns 0 when everything fits in the budget, else 1 */
-async function plan(
-  config: Config,
-  edges: Edges,
-  { json, date }: { json: boolean; date: string | null },
-): Promise<number> {
-  const { day, calendar, budget, priceless, problem, simulated } = await planJobs(config, edges, date);
+async function plan(config: Config, edges: Edges, { json, date }: PlanOptions): Promise<number> {
+  const { day, calendar, budget, priceless, problem, simulated } = await planJobs(
+    config,
+    edges,
+    date ?? null,
+  );
   if (json) printJson(edges.stdout, planJson, { date: day, ...budget, priceless });
   else if (budget.slots.length === 0) {
     const reason = calendar.closedReason(day);

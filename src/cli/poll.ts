@@ -142,7 +142,17 @@ async function askEach(
     error: null,
     saidWait: false,
   };
-  const asking = await askingOf(account, edges);
+  const asking: Parameters<typeof askForCall>[1] = {
+    by: "poll",
+    account: accountKey(account),
+    clock,
+    self: await thisProcess(),
+    onWait: () =>
+      say(
+        stderr,
+        "A collector runs here, and its budget is used up at the moment: waiting for a call of it.",
+      ),
+  };
   const dispatcher = new Dispatcher({
     ...open.budget,
     clock,
@@ -177,23 +187,6 @@ async function askEach(
     if (last.collected) collected.push(last.collected);
   }
   return collected;
-}
-
-async function askingOf(
-  account: Account,
-  { clock, stderr }: Edges,
-): Promise<Parameters<typeof askForCall>[1]> {
-  return {
-    by: "poll",
-    account: accountKey(account),
-    clock,
-    self: await thisProcess(),
-    onWait: () =>
-      say(
-        stderr,
-        "A collector runs here, and its budget is used up at the moment: waiting for a call of it.",
-      ),
-  };
 }
 
 /** A call for no job, at a slot that has no end. */

@@ -10,7 +10,7 @@ import { type Collected } from "../run/pipeline.ts";
 import { matchAnswer, type Matched } from "../quotes-api/match.ts";
 import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/request.ts";
 import type { Edges } from "../run/edges.ts";
-import { table } from "./terminal/table.ts";
+import { right, table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 import { price as priceText, pricePlaces, signed, thousands } from "../figures.ts";
 
@@ -66,12 +66,9 @@ export function reportPoll(
     ...collected.flatMap((one, place) => problemsOf(one, matched[place] ?? null, { stored, guesses })),
   ];
   if (json) {
-    const errors = problems.map(({ code, message, detail }) => ({
-      code,
-      message,
-      detail,
-      hint: ERRORS[code].hint,
-    }));
+    const errors = problems.map(({ code, message, detail }) => {
+      return { code, message, detail, hint: ERRORS[code].hint };
+    });
     printJson(edges.stdout, pollJson, { quotes: [...lines], errors });
   } else if (lines.length > 0) edges.stdout.write(quoteTable(lines, edges));
   if (!json) for (const { message } of problems) say(edges.stderr, message);
@@ -110,36 +107,19 @@ function problemsOf(
 }
 
 function problemOf(match: Matched, { stored, guesses }: Known): QuotekeeperError[] {
+  const noQuote = (detail: string) => [new QuotekeeperError("NO_QUOTE", detail)];
   switch (match.fate) {
     case "stored":
       if (stored.has(match.name)) return [];
-      return [
-        new QuotekeeperError(
-          "NO_QUOTE",
-          `the database refused the quote of ${match.name}: the table dead_letters says why`,
-        ),
-      ];
-    case "unknown":
-      return [
-        new QuotekeeperError(
-          "UNKNOWN_SYMBOL",
-          `the service does not know ${match.name}${guesses.get(match.name) ?? ""}`,
-        ),
-      ];
+      return noQuote(`the database refused the quote of ${match.name}: the table dead_letters says why`);
+    case "unknown": {
+      const guess = guesses.get(match.name) ?? "";
+      return [new QuotekeeperError("UNKNOWN_SYMBOL", `the service does not know ${match.name}${guess}`)];
+    }
     case "absent":
-      return [
-        new QuotekeeperError(
-          "NO_QUOTE",
-          `the answer holds nothing for ${match.name}${likelyPair(match.answered)}`,
-        ),
-      ];
+      return noQuote(`the answer holds nothing for ${match.name}${likelyPair(match.answered)}`);
     case "dead":
-      return [
-        new QuotekeeperError(
-          "NO_QUOTE",
-          `${match.name ?? "an instrument"} could not be stored: ${match.detail}`,
-        ),
-      ];
+      return noQuote(`${match.name ?? "an instrument"} could not be stored: ${match.detail}`);
   }
 }
 
@@ -149,15 +129,8 @@ function likelyPair(answered: string | undefined): string {
 }
 
 function quoteTable(lines: readonly QuoteLine[], { stdout, env }: Edges): string {
-  const columns = [
-    { heading: "Instrument", wrap: ":" },
-    { heading: "Last", right: true },
-    { heading: "Change", right: true },
-    { heading: "Bid", right: true },
-    { heading: "Ask", right: true },
-    { heading: "Volume", right: true },
-    { heading: "At (New York)" },
-  ];
+  const numbers = right("Last", "Change", "Bid", "Ask", "Volume");
+  const columns = [{ heading: "Instrument", wrap: ":" }, ...numbers, "At (New York)"];
   const rows = lines.map((line) => [
     line.instrument,
     ...pricesOf(line),

@@ -1,8 +1,6 @@
 /** `quotekeeper serve`: a Market Quotes Service of one's own, from the archive or from a simulated market. */
 import { type Command, Option } from "commander";
-import type { Instant } from "../clock.ts";
 import { TIMESTAMP_WINDOW_SECONDS } from "../quotes-api/oauth/verifyRequest.ts";
-import type { RowsKind } from "../serve/archive/archiveSource.ts";
 import { parseInstant, parseKey, parsePublicUrl, parseSpeed, parseWhole } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { resolve } from "node:path";
@@ -20,24 +18,18 @@ import type { Edges } from "../run/edges.ts";
 import { randomCredentials } from "../run/feed.ts";
 import { keyLines } from "./terminal/keyLines.ts";
 import { createLogger } from "./terminal/logger.ts";
-import { type OpenSource, openSource, type SourceRequest } from "../run/serveSource.ts";
+import { type OpenSource, type SourceRequest, withSource } from "../run/serveSource.ts";
 import { keyPlace, openServeState } from "../run/serveState.ts";
 import { say } from "./terminal/harmless.ts";
 
 /** Default of `--port`; the dashboard has another one. */
 const SERVE_PORT = 8090;
 
-type ServeOptions = {
-  source: "archive" | "simulated";
+type ServeOptions = SourceRequest & {
   host: string;
   port: number;
-  seed: number;
-  asOf?: Instant;
-  speed?: number;
-  loop: boolean;
-  rows?: RowsKind;
-  watchlists?: string;
   faults?: string;
+  /** Keys of this run. Without them and without stored keys, a key is made for the run and shown. */
   key: Credentials[];
   /** Most difference of a call's timestamp, seconds. */
   timestampWindow: number;
@@ -50,7 +42,7 @@ export const addServe: AddCommand = (command, { run, edges }) => {
   addCallers(command).action((options: ServeOptions, self: Command) => {
     if (options.source === undefined)
       self.error("error: required option '--source <source>' not specified", { exitCode: 2 });
-    return run((config) => serve(config, edges, requestOf(options)));
+    return run((config) => serve(config, edges, options));
   });
 };
 
@@ -113,57 +105,28 @@ function addCallers(command: Command): Command {
     );
 }
 
-function requestOf({ key, ...options }: ServeOptions): ServeRequest {
-  const {
-    asOf = null,
-    speed = null,
-    rows = null,
-    watchlists = null,
-    faults = null,
-    publicUrl = null,
-  } = options;
-  return { ...options, asOf, speed, rows, watchlists, faults, publicUrl, keys: key };
-}
-
-type ServeRequest = SourceRequest & {
-  host: string;
-  port: number;
-  /** Keys of this run. Without them and without stored keys, a key is made for the run and shown. */
-  keys: Credentials[];
-  timestampWindow: number;
-  publicUrl: URL | null;
-  faults: string | null;
-};
-
 /**
  * Serves until Ctrl-C or SIGTERM; returns 0 then.
  *
  * @throws QuotekeeperError SERVE_RUNNING when another process serves from the data directory
  */
-async function serve(config: Config, edges: Edges, request: ServeRequest): Promise<number> {
-  const faults = request.faults === null ? null : readFaults(request.faults);
+async function serve(config: Config, edges: Edges, request: ServeOptions): Promise<number> {
+  const faults = request.faults === undefined ? null : readFaults(request.faults);
   const { clock } = edges;
   const log = createLogger(config.logLevel, edges.stderr, edges.env);
   const warn = (message: string): void => log.warn(message);
   const options = { clock, self: await thisProcess(), work: SERVING, warn };
-  const opened = await openSource(config, edges, request);
-  try {
+  return withSource({ config, edges, request }, async (opened) => {
     const lock = await lockDataDir(resolve(config.dataDir), options);
     await lock.forgetDead();
-    try {
-      return await serveFrom(opened, { config, edges, request, faults, log });
-    } finally {
-      await lock.release();
-    }
-  } finally {
-    await opened.close();
-  }
+    return serveFrom(opened, { config, edges, request, faults, log }).finally(() => lock.release());
+  });
 }
 
 type Serving = {
   config: Config;
   edges: Edges;
-  request: ServeRequest;
+  request: ServeOptions;
   faults: FaultConfig | null;
   log: ReturnType<typeof createLogger>;
 };
@@ -172,7 +135,7 @@ async function serveFrom(
   { source, description }: OpenSource,
   { config, edges, request, faults, log }: Serving,
 ): Promise<number> {
-  const { host, port, keys, timestampWindow: windowSeconds, publicUrl, seed } = request;
+  const { host, port, key: keys, timestampWindow: windowSeconds, publicUrl, seed } = request;
   const { clock, stdout } = edges;
   const interrupted = new Promise<string>((resolve) => void edges.onInterrupt(resolve));
   const made =

@@ -116,16 +116,14 @@ function toRequest(
   { access, limit, key, json, ...names }: AddOptions,
 ): NewKey & Output {
   const secrets = key && { consumerSecret: key.consumerSecret, accessTokenSecret: key.accessTokenSecret };
-  const consumerKey = key?.consumerKey ?? names.consumerKey;
-  const token = key?.accessToken ?? names.token;
   return {
     label: label ?? null,
     access,
     quoteLimit: limit ?? null,
     json,
-    ...(consumerKey !== undefined && { consumerKey }),
-    ...(token !== undefined && { token }),
-    ...(secrets && { secrets }),
+    consumerKey: key?.consumerKey ?? names.consumerKey,
+    token: key?.accessToken ?? names.token,
+    secrets,
   };
 }
 

@@ -217,22 +217,19 @@ function namingWrites(error: unknown, out: string | null): unknown {
 }
 
 /** Shows on a terminal how many rows of the database were read. */
-function createProgress({ stderr, clock }: Edges): {
-  rows: (table: string, count: number) => void;
-  end: () => void;
-} {
+function createProgress({ stderr, clock }: Edges) {
   const line = new StatusLine(stderr, clock);
   const startedAtMs = clock.monotonicMs();
   let [sum, shown] = [0, false];
   return {
-    rows: (table, count) => {
+    rows: (table: string, count: number): void => {
       sum += count;
       // A quick statement leaves no line behind.
       if (!stderr.isTTY || clock.monotonicMs() - startedAtMs < SHOW_EVERY_MS) return;
       shown = true;
       line.progress(() => `reading the database's ${table} | ${counted(sum, "row")}`);
     },
-    end: () => {
+    end: (): void => {
       if (shown) line.end();
       shown = false;
     },

@@ -4,7 +4,7 @@ import { parseWhole } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges, Sink } from "../run/edges.ts";
-import { statusJson } from "../run/statusJson.ts";
+import { statusJson, type StatusReport } from "../run/statusJson.ts";
 import { printJson, printJsonLine } from "./terminal/printJson.ts";
 import { type Archive, openArchive } from "../run/archive.ts";
 import { createScreen } from "./terminal/screen.ts";
@@ -12,7 +12,6 @@ import { statusLines } from "./terminal/statusText.ts";
 import { cutTo } from "./terminal/width.ts";
 import { inNewYork } from "../run/durations.ts";
 import { type ArchiveDoor, readStatus } from "../run/statusReport.ts";
-import type { StatusReport } from "../run/statusTypes.ts";
 import { say } from "./terminal/harmless.ts";
 
 const WATCH_SECONDS = 5;
@@ -25,23 +24,17 @@ export const addStatus: AddCommand = (command, { run, edges }) => {
         .argParser(parseWhole(1, 86_400)),
     )
     .option("--json", "print JSON", false)
-    .action(({ json, watch = null }: { json: boolean; watch?: number | null }) =>
-      run((config) => status(config, edges, { json, watchEverySeconds: watch }), { readsOnly: true }),
-    );
+    .action((options: StatusOptions) => run((config) => status(config, edges, options), { readsOnly: true }));
 };
 
-/** `watchEverySeconds` null: looks once; else again and again until Ctrl-C. */
-type StatusRequest = { json: boolean; watchEverySeconds?: number | null };
+/** `watch`: seconds between looks, until Ctrl-C; absent: one look. */
+type StatusOptions = { json: boolean; watch?: number };
 
 /** @returns 0 when nothing needs a person, else 1; after a watch, the result of the last look */
-async function status(
-  config: Config,
-  edges: Edges,
-  { json, watchEverySeconds = null }: StatusRequest,
-): Promise<number> {
+async function status(config: Config, edges: Edges, { json, watch: every }: StatusOptions): Promise<number> {
   const door = createDoor(config, edges);
   try {
-    if (watchEverySeconds !== null) return await watch({ config, edges, door }, { json, watchEverySeconds });
+    if (every !== undefined) return await watch({ config, edges, door }, { json, everySeconds: every });
     const report = await readStatus({ config, clock: edges.clock, door });
     const { isTTY, columns } = edges.stdout;
     if (json) printJson(edges.stdout, statusJson, report);
@@ -54,7 +47,7 @@ async function status(
 
 async function watch(
   { config, edges, door }: { config: Config; edges: Edges; door: ArchiveDoor },
-  { json, watchEverySeconds }: { json: boolean; watchEverySeconds: number },
+  { json, everySeconds }: { json: boolean; everySeconds: number },
 ): Promise<number> {
   const { clock, stdout } = edges;
   const ended = new AbortController();
@@ -69,10 +62,7 @@ async function watch(
     shown = report;
     const { isTTY, columns, rows } = stdout;
     const place = { isTTY, columns, rows: rows === undefined ? undefined : rows - 1 };
-    screen.draw([
-      headingOf(report, watchEverySeconds, stdout),
-      ...statusLines(report.lines, place, edges.env),
-    ]);
+    screen.draw([headingOf(report, everySeconds, stdout), ...statusLines(report.lines, place, edges.env)]);
   };
   const stopResizing = json ? undefined : stdout.onResize?.(() => shown && stdout.isTTY && show(shown));
   let exitCode = 0;
@@ -84,7 +74,7 @@ async function watch(
       if (ended.signal.aborted) break;
       if (json) printJsonLine(stdout, statusJson, report);
       else show(report);
-      await clock.sleep(watchEverySeconds * 1_000, ended.signal).catch(() => undefined);
+      await clock.sleep(everySeconds * 1_000, ended.signal).catch(() => undefined);
     }
   } finally {
     stopResizing?.();

@@ -25,13 +25,8 @@ async function web(config: Config, edges: Edges): Promise<number> {
   const interrupted = new Promise<void>((resolve) => void edges.onInterrupt(() => resolve()));
   return withArchive(config, { clock }, async (archive) => {
     const reader = archive.openReader();
-    const running = await openWeb({ config, archive, reader, clock, collection: () => null }, log).catch(
-      async (error: unknown) => {
-        await reader.end();
-        throw error;
-      },
-    );
     try {
+      const running = await openWeb({ config, archive, reader, clock, collection: () => null }, log);
       say(
         stdout,
         `Dashboard  ${running.address}`,
@@ -39,10 +34,10 @@ async function web(config: Config, edges: Edges): Promise<number> {
         "Ctrl-C ends it.",
       );
       await interrupted;
-    } finally {
       await running.close();
+      return 0;
+    } finally {
       await reader.end().catch(() => undefined);
     }
-    return 0;
   });
 }

@@ -10,8 +10,8 @@ import { type ArchiveSnapshot, withSnapshot } from "../archive/export/snapshot.t
 import type { ExportTable } from "../archive/export/tables.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { type Processes } from "../processes.ts";
-import { type ExportedTable, type Manifest, MANIFEST, MANIFEST_KIND, writeManifest } from "./manifest.ts";
-import { namingWrites } from "./hashedFile.ts";
+import { type ExportedTable, type Manifest, MANIFEST, MANIFEST_KIND } from "./manifest.ts";
+import { namingWrites, writeSynced } from "./hashedFile.ts";
 import type { Compress } from "./parquetFile.ts";
 import { type PlannedTable, type WriteOptions, writeTable } from "./writeTable.ts";
 import { type Stage, openStage } from "./stage.ts";
@@ -25,22 +25,18 @@ export type ExportProgress = {
   expected: number;
 };
 
-type ExportOptions = ExportRange & {
-  pool: pg.Pool;
-  out: string;
-  format: "parquet" | "csv";
-  /** See `WriteOptions.raw`. */
-  raw: boolean;
-  tables: readonly ExportTable[];
-  replace: boolean;
-  /** quotekeeper and its version. */
-  program: string;
-  writtenAt: string;
-  processes: Processes;
-  signal: AbortSignal;
-  onProgress: (progress: ExportProgress) => void;
-  onWidened: WriteOptions["onWidened"];
-};
+type ExportOptions = ExportRange &
+  Pick<WriteOptions, "format" | "raw" | "signal" | "onWidened"> & {
+    pool: pg.Pool;
+    out: string;
+    tables: readonly ExportTable[];
+    replace: boolean;
+    /** quotekeeper and its version. */
+    program: string;
+    writtenAt: string;
+    processes: Processes;
+    onProgress: (progress: ExportProgress) => void;
+  };
 
 /** Zstandard's own default: ten times the rows a second of the highest level, at little more space. */
 const ZSTD_LEVEL = 3;
@@ -67,7 +63,8 @@ export async function exportArchive(options: ExportOptions): Promise<Manifest> {
       symbols: options.symbols && [...options.symbols],
       tables,
     };
-    await writeManifest(join(stage.dir, MANIFEST), manifest).catch(namingWrites(out));
+    const text = `${JSON.stringify(manifest, null, 2)}\n`;
+    await writeSynced(join(stage.dir, MANIFEST), text).catch(namingWrites(out));
     await stage.publish().catch(namingWrites(out));
     return manifest;
   } catch (error) {

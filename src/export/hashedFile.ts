@@ -41,6 +41,17 @@ export async function createHashedFile(path: string): Promise<HashedFile> {
   };
 }
 
+/** Writes a new file of this text, and puts it on the disk. @throws as `createHashedFile` */
+export async function writeSynced(path: string, text: string): Promise<void> {
+  const file = await createHashedFile(path);
+  try {
+    await file.write(Buffer.from(text));
+    await file.finish();
+  } finally {
+    await file.abandon();
+  }
+}
+
 /**
  * Names the directory in errors of writing. Errors of the file system carry the operation that failed, as those of a broken
  * connection do; the database's own do not.

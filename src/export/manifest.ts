@@ -1,6 +1,6 @@
 /** `manifest.json`, the last file of an export: what it holds, and how to know that it is whole. */
 import { z } from "zod";
-import { createHashedFile } from "./hashedFile.ts";
+import { parsedJson } from "../outsideText.ts";
 
 /** Its name in the export's directory. */
 export const MANIFEST = "manifest.json";
@@ -51,19 +51,5 @@ export const MANIFEST_KIND = { kind: FORMAT, version: 1 } as const;
 
 /** Whether a text is a manifest of this program, of any version. */
 export function isManifest(text: string): boolean {
-  try {
-    return (JSON.parse(text) as { kind?: unknown } | null)?.kind === FORMAT;
-  } catch {
-    return false;
-  }
-}
-
-export async function writeManifest(path: string, manifest: Manifest): Promise<void> {
-  const written = await createHashedFile(path);
-  try {
-    await written.write(Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`));
-    await written.finish();
-  } finally {
-    await written.abandon();
-  }
+  return (parsedJson(text) as { kind?: unknown } | null)?.kind === FORMAT;
 }

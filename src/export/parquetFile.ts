@@ -223,60 +223,47 @@ function parquetSchema(columns: readonly ExportColumn[], types: DecimalTypes): S
     ...columns.map((column): SchemaElement => ({
       name: column.name,
       repetition_type: column.nullable ? "OPTIONAL" : "REQUIRED",
-      ...physical(column, types),
+      ...typeOf(column, types).stored,
     })),
   ];
 }
 
-function physical({ name, kind }: ExportColumn, types: DecimalTypes): Partial<SchemaElement> {
-  switch (kind) {
-    case "time":
-      return {
-        type: "INT64",
-        converted_type: "TIMESTAMP_MICROS",
-        logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
-      };
-    case "date":
-      return { type: "INT32", converted_type: "DATE", logical_type: { type: "DATE" } };
-    case "boolean":
-      return { type: "BOOLEAN" };
-    case "integer":
-      return { type: "INT32" };
-    case "bigint":
-      return { type: "INT64" };
-    case "text":
-      return { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } };
-    case "decimal": {
-      const { precision, scale } = decimalTypeOf(name, types);
-      const width =
-        precision <= INT64_DIGITS
-          ? { type: "INT64" as const }
-          : { type: "FIXED_LEN_BYTE_ARRAY" as const, type_length: DECIMAL_BYTES };
-      return {
-        ...width,
-        converted_type: "DECIMAL",
-        precision,
-        scale,
-        logical_type: { type: "DECIMAL", precision, scale },
-      };
-    }
-  }
+/** The type of a column in SQL's words, and as it is stored. */
+type ColumnType = { sql: string; stored: Partial<SchemaElement> };
+
+/** By kind. Those of decimals depend on their digits. */
+const TYPES: Readonly<Record<Exclude<ExportColumn["kind"], "decimal">, ColumnType>> = {
+  time: {
+    sql: "TIMESTAMP WITH TIME ZONE",
+    stored: {
+      type: "INT64",
+      converted_type: "TIMESTAMP_MICROS",
+      logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
+    },
+  },
+  date: { sql: "DATE", stored: { type: "INT32", converted_type: "DATE", logical_type: { type: "DATE" } } },
+  boolean: { sql: "BOOLEAN", stored: { type: "BOOLEAN" } },
+  integer: { sql: "INTEGER", stored: { type: "INT32" } },
+  bigint: { sql: "BIGINT", stored: { type: "INT64" } },
+  text: {
+    sql: "VARCHAR",
+    stored: { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } },
+  },
+};
+
+function typeOf({ name, kind }: ExportColumn, types: DecimalTypes): ColumnType {
+  if (kind !== "decimal") return TYPES[kind];
+  const { precision, scale } = decimalTypeOf(name, types);
+  const width =
+    precision <= INT64_DIGITS
+      ? { type: "INT64" as const }
+      : { type: "FIXED_LEN_BYTE_ARRAY" as const, type_length: DECIMAL_BYTES };
+  const logical_type = { type: "DECIMAL" as const, precision, scale };
+  const stored = { ...width, converted_type: "DECIMAL" as const, precision, scale, logical_type };
+  return { sql: `DECIMAL(${precision},${scale})`, stored };
 }
 
 /** The type of a column in SQL's words. */
-export function sqlTypeOf({ name, kind }: ExportColumn, types: DecimalTypes): string {
-  switch (kind) {
-    case "time":
-      return "TIMESTAMP WITH TIME ZONE";
-    case "integer":
-      return "INTEGER";
-    case "text":
-      return "VARCHAR";
-    case "decimal": {
-      const { precision, scale } = decimalTypeOf(name, types);
-      return `DECIMAL(${precision},${scale})`;
-    }
-    default:
-      return kind.toUpperCase();
-  }
+export function sqlTypeOf(column: ExportColumn, types: DecimalTypes): string {
+  return typeOf(column, types).sql;
 }

@@ -140,11 +140,8 @@ function unconverted(metadata: FileMetaData): FileMetaData {
 }
 
 /** Writes the values of a column as text. */
-export function textOf({
-  type,
-  converted_type,
-  scale = 0,
-}: SchemaElement): (value: RawValue) => string | null {
+export function textOf(element: SchemaElement): (value: RawValue) => string | null {
+  const { type, converted_type, scale = 0 } = element;
   const text = ((): ((value: RawValue) => string) => {
     if (converted_type === "DECIMAL") return (value) => decimalText(wholeOf(value), scale);
     if (converted_type === "TIMESTAMP_MICROS") return (value) => instantOf(wholeOf(value));

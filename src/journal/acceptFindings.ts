@@ -2,8 +2,9 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { type Completeness, type Finding, readCompleteness } from "./completeness.ts";
+import { type Completeness, readCompleteness } from "./completeness.ts";
 import { nodeFs, type JournalFs, type Place } from "./fs.ts";
+import type { Accepted, Finding } from "./journalReports.ts";
 import { beginList } from "./listNewSegment.ts";
 import { readSegment } from "./reader.ts";
 import { appendToList, type ListLine, SEGMENT_LIST, type SegmentFacts } from "./segmentList.ts";
@@ -15,9 +16,6 @@ type AcceptRequest = {
   /** Accepts also all missing and foreign segments that were begun before this hour, as `hourOf` counts. */
   beforeHour: number | null;
 };
-
-/** A segment may be `away` from now on, belongs `here` as it is, or the list is `begun` again. */
-export type Accepted = { segment: string; as: "away" | "here" | "begun" };
 
 type AcceptOptions = { clock: Clock; fs?: JournalFs };
 

@@ -1,30 +1,13 @@
 /** Whether a journal has all of its segments, and no others: compares its directory with its list. */
 import { idOf } from "./frame.ts";
 import { nodeFs, type JournalFs, type Place } from "./fs.ts";
+import type { Finding } from "./journalReports.ts";
 import { saysListed } from "./listNewSegment.ts";
 import { namedError, readStart } from "./reader.ts";
 import { segmentId } from "./segmentName.ts";
 import { readSegmentList, SEGMENT_LIST, type ListedSegment, type SegmentList } from "./segmentList.ts";
 import { listSegments, segmentInfo, type SegmentInfo } from "./segments.ts";
 import { QuotekeeperError } from "../errors.ts";
-
-/**
- * What is wrong with a journal as a whole:
- * - `missing`: a segment of the list has no file
- * - `foreign`: a segment is not in the list
- * - `reordered`: a file has the name of another segment than the one it holds
- * - `altered`: a segment can be read, and is not what was written
- * - `unreadable`: a file cannot be read
- * - `list_lost`: the list is or was absent, and nobody knows what went missing before the present one was begun
- */
-type FindingKind = "missing" | "foreign" | "reordered" | "altered" | "unreadable" | "list_lost";
-
-export type Finding = {
-  /** A segment's name, `segments.jsonl` for the list, or `damaged` for the folder of damage that was set aside. */
-  segment: string;
-  problem: FindingKind;
-  detail: string;
-};
 
 /** The segments of a journal and what is wrong with them as a whole, without having read them. */
 export type Completeness = { segments: SegmentInfo[]; list: SegmentList; findings: Finding[] };

@@ -16,25 +16,11 @@ import {
   type Place,
 } from "./fs.ts";
 import type { DamageItem } from "./reader.ts";
-import type { Damage, DamageReason } from "./scanner.ts";
+import type { Damage, QuarantineNote } from "./journalReports.ts";
 import { filesOf, openSegment } from "./segments.ts";
 import { CHUNK_BYTES, compressedRanges, plainRanges } from "./byteRanges.ts";
 
 export const DAMAGED_DIR = "damaged";
-
-/** `<segment>-<offset>.json`, next to the copy. */
-export type QuarantineNote = {
-  segment: string;
-  offset: number;
-  length: number;
-  reason: DamageReason;
-  /** The copy's file name, its length and its SHA-256. */
-  file: string;
-  fileBytes: number;
-  sha256: string;
-  /** The copy's bytes in the compressed file, when they could not be decompressed. */
-  inCompressedFile: { at: number; length: number } | null;
-};
 
 export type KnownDamage = (segment: string, damage: Damage) => boolean;
 

@@ -2,7 +2,8 @@
 import { QuotekeeperError } from "../errors.ts";
 import { FRAME_HEADER_BYTES } from "./frame.ts";
 import { nodeFs, unreadable, type JournalFs } from "./fs.ts";
-import { FrameScanner, type Damage, type Found } from "./scanner.ts";
+import type { Damage } from "./journalReports.ts";
+import { FrameScanner, type Found } from "./scanner.ts";
 import { segmentId } from "./segmentName.ts";
 import { openSegment } from "./segments.ts";
 import { compressedRanges, plainRanges } from "./byteRanges.ts";

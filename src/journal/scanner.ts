@@ -16,36 +16,8 @@ import {
   recordOf,
   type HeaderProblem,
 } from "./frame.ts";
+import type { Damage, DamageReason } from "./journalReports.ts";
 import type { JournalRecord } from "./record.ts";
-
-/**
- * What happened to bytes of a segment, as far as can be known:
- * - `torn_tail`: the segment ends inside a frame
- * - `bad_header`: no magic where a frame should begin
- * - `bad_length`: the lengths in the header, or its own checksum, are damaged
- * - `bad_checksum`: one of the header's checksums is damaged, its lengths are right
- * - `damaged_body`: the header holds; head or body of the record do not
- * - `zeroed`: zeros where a frame should begin
- * - `foreign`: a frame of another segment
- * - `unknown_version`, `unknown_record`: undamaged, from another version of this program
- * - `damaged_compression`: the bytes cannot be decompressed
- * - `behind_end`: bytes in a compressed file behind the segment's end
- */
-export type DamageReason =
-  | "torn_tail"
-  | "bad_header"
-  | "bad_length"
-  | "bad_checksum"
-  | "damaged_body"
-  | "zeroed"
-  | "foreign"
-  | "unknown_version"
-  | "unknown_record"
-  | "damaged_compression"
-  | "behind_end";
-
-/** Bytes of a segment that hold no readable record. Offsets are uncompressed. */
-export type Damage = { offset: number; length: number; reason: DamageReason };
 
 /** A record and where its frame lies: the next one begins at `end`. */
 export type Found = { kind: "record"; record: JournalRecord; offset: number; end: number };

@@ -5,40 +5,14 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { type Finding, readCompleteness, unreadableOf } from "./completeness.ts";
+import { readCompleteness, unreadableOf } from "./completeness.ts";
 import { nodeFs, type JournalFs } from "./fs.ts";
 import { namedError, readSegment, type DamageItem } from "./reader.ts";
-import type { Damage } from "./scanner.ts";
-import { segmentOfFile, type SegmentState } from "./segmentName.ts";
+import type { Damage, JournalReport, QuarantineNote, SegmentReport } from "./journalReports.ts";
+import { segmentOfFile } from "./segmentName.ts";
 import type { ListedSegment } from "./segmentList.ts";
 import { filesOf, segmentInfo, type SegmentInfo } from "./segments.ts";
-import { DAMAGED_DIR, knownDamage, type KnownDamage, type QuarantineNote, setAside } from "./quarantine.ts";
-
-type VerifiedDamage = Omit<DamageItem, "kind"> & { isSetAside: boolean };
-
-export type SegmentReport = {
-  name: string;
-  state: SegmentState;
-  /** Uncompressed bytes read. */
-  bytes: number;
-  records: number;
-  damages: VerifiedDamage[];
-  /** A record at the segment's end that seems to be under way; no damage. */
-  unfinished: Damage | null;
-};
-
-export type JournalReport = {
-  segments: SegmentReport[];
-  records: number;
-  bytes: number;
-  /** Only fresh damages need a person. */
-  damages: { setAside: number; fresh: number };
-  /** All of them need a person. */
-  findings: Finding[];
-  /** Whether the journal has a list; those of older versions have none until something is appended. */
-  listed: boolean;
-  strangers: string[];
-};
+import { DAMAGED_DIR, knownDamage, type KnownDamage, setAside } from "./quarantine.ts";
 
 type VerifyOptions = {
   clock: Clock;

@@ -6,11 +6,10 @@ import type { ExportTable } from "../archive/export/tables.ts";
 import type { ExportColumn } from "../archive/export/exportColumns.ts";
 import type { ExportedFile, ExportedTable } from "../export/manifest.ts";
 import type { DecimalType } from "../export/parquetDecimal.ts";
-import type { Compress } from "../export/parquetFile.ts";
-import { writeTable } from "../export/writeTable.ts";
+import { type WriteOptions, writeTable } from "../export/writeTable.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { fileDigests } from "./fileDigests.ts";
-import { HOT_TABLES, type LakeTable } from "./lakeFiles.ts";
+import { isHot, type LakeTable } from "./lakeFiles.ts";
 import { decimalsOf, hasDecimals, isSame, writtenDecimals } from "./lakeTables.ts";
 
 /** Rows of a row group: values of few instruments are near each other, and one instrument is found in few groups. */
@@ -27,14 +26,10 @@ export type DayRows = {
   rows: number | null;
 };
 
-type DayFileOptions = {
-  snapshot: ArchiveSnapshot;
-  /** The file is below it, in the directories that a lake has. */
-  dir: string;
+/** `dir`: the file is below it, in the directories that a lake has. */
+type DayFileOptions = Pick<WriteOptions, "snapshot" | "dir" | "compress" | "signal"> & {
   /** Decimals to begin with. A value that needs more digits widens them. */
   types: Readonly<Record<string, DecimalType>>;
-  compress: Compress;
-  signal: AbortSignal;
   /** Hears how many rows were written. A negative count revokes rows that are written again. */
   onRows: (count: number) => void;
 };
@@ -98,8 +93,7 @@ export async function writeProven(
   if (date !== null && truth.rows === 0 && !before) return "same";
   const types = decimalsOf(name, columns, known);
   if (before && isSame(before, truth) && hasDecimals(before, types)) return "same";
-  const isHot = HOT_TABLES.some((hot) => hot === name);
-  if (date !== null && before && truth.rows < before.rows && isHot) return "fewer";
+  if (date !== null && before && truth.rows < before.rows && isHot(name)) return "fewer";
   const day = { table, columns: all, date, rows: truth.rows };
   const made = await writeDayFile(day, { ...options, snapshot, types }).catch((error: unknown) => {
     if (error instanceof QuotekeeperError && error.code === "EXPORT_UNREPRESENTABLE") return error.detail;
@@ -112,7 +106,7 @@ export async function writeProven(
   const file: LakeTable = { name, path, revision, rows, bytes, sha256, columns: described };
   if (!isSame(file, await fileDigests(from, rows)))
     throw new QuotekeeperError("LAKE_UNPROVEN", `${path} does not hold what the archive says of its rows`);
-  return { from, file, decimals: { ...types, ...writtenDecimals(file) } };
+  return { from, file, decimals: { ...types, ...writtenDecimals(file.columns) } };
 }
 
 function columnsOf(

@@ -1,23 +1,16 @@
 /** Drops quotes from the database that are in the lake: whole partitions or chunks, and only behind files that are proven anew. */
 import type pg from "pg";
 import { digestsOf } from "../archive/export/snapshot.ts";
-import { EXPORT_TABLES } from "../archive/export/tables.ts";
 import { readColumns } from "../archive/export/exportColumns.ts";
 import { dropRange, type HotRange, readHotRanges } from "../archive/export/hotRows.ts";
 import { readLateDays, type WrittenDay } from "../archive/export/lakeRows.ts";
 import { dateOf, instantFromDate, microsOf } from "../clock.ts";
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import { fileDigests } from "./fileDigests.ts";
-import { type DayManifest, HOT_TABLES, type LakeFiles, tableOf } from "./lakeFiles.ts";
-import { isSame } from "./lakeTables.ts";
+import { type DayManifest, type LakeFiles, tableOf } from "./lakeFiles.ts";
+import type { DropReport } from "./lakeReports.ts";
+import { HOT_EXPORTS, isSame } from "./lakeTables.ts";
 import { hotFilesOf } from "./whichLake.ts";
-
-type DropReport = {
-  /** Stretches of time whose partitions went, UTC, and how many quotes were in them. */
-  dropped: { from: string; to: string; quotes: number }[];
-  /** Stretches that are old enough and stay, and why. */
-  kept: { from: string; to: string; why: string }[];
-};
 
 /**
  * Drops what ends before `before`. Each stretch goes in one transaction: its rows are looked at once more while nobody can
@@ -29,18 +22,19 @@ export async function dropHot(
   pool: pg.Pool,
   { files, before, signal }: { files: LakeFiles; before: Date; signal: AbortSignal },
 ): Promise<DropReport> {
-  const report: DropReport = { dropped: [], kept: [] };
+  const report: DropReport = { dropped: [], notDropped: [] };
   for (const range of await readHotRanges(pool, instantFromDate(before))) {
     signal.throwIfAborted();
     const { from, to } = range;
-    const days = await readDays(files, datesOf(range));
+    const written = await files.days(datesOf(range));
+    const days = new Map([...written].filter(([, { complete }]) => complete));
     const quotes = await dropRange(pool, range, {
       days: Array.from(days.values(), (day) => ({ date: day.date, files: hotFilesOf(day) })),
       prove: (client) => proven(client, { files, range, days }),
     });
     if (typeof quotes === "number") {
       if (quotes > 0) report.dropped.push({ from, to, quotes });
-    } else report.kept.push({ from, to, why: quotes });
+    } else report.notDropped.push({ from, to, why: quotes });
   }
   return report;
 }
@@ -57,15 +51,6 @@ function datesOf({ from, to }: HotRange): string[] {
   return dates;
 }
 
-async function readDays(files: LakeFiles, dates: readonly string[]): Promise<Map<string, DayManifest>> {
-  const days = new Map<string, DayManifest>();
-  for (const date of dates) {
-    const day = await files.readDay(date);
-    if (day?.complete) days.set(date, day);
-  }
-  return days;
-}
-
 /** @returns how many quotes there are, all of which are in proven files; or why they must stay */
 async function proven(
   client: pg.ClientBase,
@@ -74,17 +59,13 @@ async function proven(
   const [from, to] = [microsOf(range.from), microsOf(range.to)];
   const late = await readLateDays(client, Array.from(days.values(), writtenOf));
   let quotes = 0;
-  for (const name of HOT_TABLES) {
-    const table = EXPORT_TABLES.find((one) => one.name === name);
-    if (!table) continue;
+  for (const table of HOT_EXPORTS) {
+    const { name } = table;
     const columns = await readColumns(client, name);
     for (const date of datesOf(range)) {
       const within = { from: range.from, to: range.to };
-      const truth = await digestsOf(
-        client,
-        { table, columns },
-        { from: date, to: date, symbols: null, within },
-      );
+      const rows = { from: date, to: date, symbols: null, within };
+      const truth = await digestsOf(client, { table, columns }, rows);
       if (truth.rows === 0) continue;
       const day = days.get(date);
       const file = day && tableOf(day, name);
@@ -92,15 +73,8 @@ async function proven(
       if (late.includes(date)) return `${date} has changed since it was written`;
       if (!(await files.is(file))) return `${file.path} is not what its manifest says`;
       const found = await fileDigests(files.pathOf(file), file.rows, { column: "observed_at", from, to });
-      if (
-        !isSame(
-          {
-            ...found,
-            columns: file.columns.map((column, place) => ({ ...column, ...found.columns[place] })),
-          },
-          truth,
-        )
-      )
+      const columnsFound = file.columns.map((column, place) => ({ ...column, ...found.columns[place] }));
+      if (!isSame({ ...found, columns: columnsFound }, truth))
         return `${file.path} does not have all ${name} of ${date}`;
       if (name === "quotes") quotes += truth.rows;
     }

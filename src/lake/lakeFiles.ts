@@ -18,7 +18,8 @@ import { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
 import { syncDirectory } from "../journal/fs.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
-import { createHashedFile } from "../export/hashedFile.ts";
+import { writeSynced } from "../export/hashedFile.ts";
+import { parsedJson } from "../outsideText.ts";
 import { openFile, readTextFile, refuseLinks } from "../plainFiles.ts";
 
 const LAKE = "lake.json";
@@ -122,6 +123,16 @@ export class LakeFiles {
     return text === null ? null : parsed(dayManifest, text, join(this.dir, path));
   }
 
+  /** The manifests of the dates that have one, in the dates' order. Default: all. @throws QuotekeeperError LAKE_INVALID */
+  async days(dates?: Iterable<string>): Promise<Map<string, DayManifest>> {
+    const days = new Map<string, DayManifest>();
+    for (const date of dates ?? (await this.dates())) {
+      const day = await this.readDay(date);
+      if (day) days.set(date, day);
+    }
+    return days;
+  }
+
   async writeDay(day: Omit<DayManifest, "kind" | "version">): Promise<void> {
     await this.#replace(`${DAYS}/${day.date}.json`, { kind: "quotekeeper-lake-day", version: 1, ...day });
   }
@@ -199,13 +210,7 @@ export class LakeFiles {
     await this.#makeDirectory(dirname(whole));
     const beside = `${whole}.tmp`;
     await rm(beside, { force: true });
-    const file = await createHashedFile(beside);
-    try {
-      await file.write(Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`));
-      await file.finish();
-    } finally {
-      await file.abandon();
-    }
+    await writeSynced(beside, `${JSON.stringify(manifest, null, 1)}\n`);
     await rename(beside, whole);
     await syncDirectory(dirname(whole));
   }
@@ -214,19 +219,17 @@ export class LakeFiles {
 /** Tables whose rows `--drop-hot` drops. */
 export const HOT_TABLES = ["quotes", "extended_quotes"] as const;
 
+export function isHot(table: string): boolean {
+  return HOT_TABLES.some((name) => name === table);
+}
+
 /** The table of a date; undefined: it has no rows there. */
 export function tableOf({ tables }: Pick<DayManifest, "tables">, name: string): LakeTable | undefined {
   return tables.find((one) => one.name === name);
 }
 
 function parsed<T>(schema: z.ZodType<T>, text: string, path: string): T {
-  let json: unknown = null;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    // It is told below.
-  }
-  const read = schema.safeParse(json);
+  const read = schema.safeParse(parsedJson(text));
   if (read.success) return read.data;
   const [issue] = read.error.issues;
   throw invalid(`${path} is no manifest of a lake: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`);

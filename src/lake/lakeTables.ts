@@ -4,13 +4,16 @@ import { COMMON_DECIMAL, type DecimalType } from "../export/parquetDecimal.ts";
 import { QUOTIENTS } from "../export/parquetFile.ts";
 import { EXPORT_TABLES } from "../archive/export/tables.ts";
 import { type ExportColumn } from "../archive/export/exportColumns.ts";
-import { HOT_TABLES, type LakeTable } from "./lakeFiles.ts";
+import { isHot, type LakeTable } from "./lakeFiles.ts";
 
 /** Left to the database: as many bars as quotes where these come once a minute, and what is made of other tables. */
 const LEFT_OUT = new Set(["bars_1m", "coverage_daily"]);
 
 /** A file of each exchange date. */
 export const DAY_TABLES = EXPORT_TABLES.filter(({ name, partitioned }) => partitioned && !LEFT_OUT.has(name));
+
+/** Those whose rows `--drop-hot` drops. */
+export const HOT_EXPORTS = EXPORT_TABLES.filter(({ name }) => isHot(name));
 
 /** One file. */
 export const TABLES_WITHOUT_DATES = EXPORT_TABLES.filter(({ partitioned }) => !partitioned);
@@ -27,21 +30,18 @@ export function decimalsOf(
   columns: readonly ExportColumn[],
   known: Readonly<Record<string, DecimalType>> | undefined,
 ): Record<string, DecimalType> {
-  const isHot = HOT_TABLES.some((name) => name === table);
   return Object.fromEntries(
     columns.flatMap(({ name, kind }) => {
-      const first = QUOTIENTS[name] ?? (isHot && !WIDE.has(name) ? NARROW : COMMON_DECIMAL);
+      const first = QUOTIENTS[name] ?? (isHot(table) && !WIDE.has(name) ? NARROW : COMMON_DECIMAL);
       return kind === "decimal" ? [[name, known?.[name] ?? first]] : [];
     }),
   );
 }
 
-/** What a manifest says of a file's decimals. */
-export function writtenDecimals({
-  columns,
-}: {
-  columns: readonly { name: string; type: string }[];
-}): Record<string, DecimalType> {
+type WrittenColumns = readonly { name: string; type: string }[];
+
+/** What a manifest says of the decimals of a file's columns. */
+export function writtenDecimals(columns: WrittenColumns): Record<string, DecimalType> {
   return Object.fromEntries(
     columns.flatMap(({ name, type }) => {
       const [, precision, scale] = /^DECIMAL\((\d+),(\d+)\)$/u.exec(type) ?? [];
@@ -54,7 +54,7 @@ export function hasDecimals(
   file: Pick<LakeTable, "columns">,
   decimals: Readonly<Record<string, DecimalType>>,
 ): boolean {
-  return Object.entries(writtenDecimals(file)).every(([name, { precision, scale }]) => {
+  return Object.entries(writtenDecimals(file.columns)).every(([name, { precision, scale }]) => {
     const wanted = decimals[name];
     return wanted === undefined || (wanted.precision === precision && wanted.scale === scale);
   });

@@ -1,21 +1,22 @@
 /** Brings rows of the lake back into the archive: quotes and extended quotes of whole exchange dates. */
 import type pg from "pg";
-import { EXPORT_TABLES } from "../archive/export/tables.ts";
 import { bringBack, type FileRows } from "../archive/export/hotRows.ts";
 import { readLateDays } from "../archive/export/lakeRows.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { rawColumns, textOf } from "../export/readParquet.ts";
 import { writtenOf } from "./dropHot.ts";
 import { type DayManifest, HOT_TABLES, type LakeFiles, tableOf } from "./lakeFiles.ts";
+import type { RestoreReport } from "./lakeReports.ts";
+import { HOT_EXPORTS } from "./lakeTables.ts";
 import { faultOf } from "./verifyLake.ts";
 import type { OpenLake } from "./whichLake.ts";
 
-type RestoreReport = {
-  dates: string[];
-  /** Dates of which quotes were dropped, and which the lake does not have. */
-  missing: string[];
-  /** Rows that were not there, by table. */
-  rows: Record<(typeof HOT_TABLES)[number], number>;
+type RestoreOptions = {
+  lake: Pick<OpenLake, "files" | "lacking">;
+  from: string;
+  to: string;
+  signal: AbortSignal;
+  onDate: (date: string, rows: number) => void;
 };
 
 /**
@@ -27,19 +28,7 @@ type RestoreReport = {
  */
 export async function restoreLake(
   pool: pg.Pool,
-  {
-    lake: { files, lacking },
-    from,
-    to,
-    signal,
-    onDate,
-  }: {
-    lake: Pick<OpenLake, "files" | "lacking">;
-    from: string;
-    to: string;
-    signal: AbortSignal;
-    onDate: (date: string, rows: number) => void;
-  },
+  { lake: { files, lacking }, from, to, signal, onDate }: RestoreOptions,
 ): Promise<RestoreReport> {
   const isWithin = (date: string): boolean => date >= from && date <= to;
   const report: RestoreReport = {
@@ -71,10 +60,9 @@ export async function restoreDay(
   { files, day, changed }: { files: LakeFiles; day: DayManifest; changed: boolean },
 ): Promise<RestoreReport["rows"]> {
   const all: FileRows[] = [];
-  for (const name of HOT_TABLES) {
-    const file = tableOf(day, name);
-    const table = EXPORT_TABLES.find((one) => one.name === name);
-    if (!file || !table) continue;
+  for (const table of HOT_EXPORTS) {
+    const file = tableOf(day, table.name);
+    if (!file) continue;
     const fault = await faultOf(files, file);
     if (fault !== null) throw unproven(`${files.pathOf(file)} ${fault}`);
     const { rows, columns } = file;

@@ -3,19 +3,9 @@ import type { KnownLake } from "../archive/export/lakeRows.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { fileDigests } from "./fileDigests.ts";
 import { type DayManifest, invalid, type LakeFiles, type LakeManifest, type LakeTable } from "./lakeFiles.ts";
+import type { VerifyReport } from "./lakeReports.ts";
 import { isSame } from "./lakeTables.ts";
 import { lackingDates, requireOwn } from "./whichLake.ts";
-
-type VerifyReport = {
-  dates: number;
-  files: number;
-  rows: number;
-  bytes: number;
-  /** Dates of which a run was cut short. Nothing is wrong with them: the next run goes on there. */
-  unfinished: string[];
-  /** Files that are missing, changed or do not hold what they should, and dropped quotes that are not there. */
-  faults: { path: string; what: string }[];
-};
 
 /**
  * @param options.known what the archive's database knows; null: it was not asked
@@ -23,12 +13,9 @@ type VerifyReport = {
  */
 export async function verifyLake(
   files: LakeFiles,
-  {
-    known,
-    signal,
-    onFile,
-  }: { known: KnownLake | null; signal: AbortSignal; onFile: (path: string, rows: number) => void },
+  options: { known: KnownLake | null; signal: AbortSignal; onFile: (path: string, rows: number) => void },
 ): Promise<VerifyReport> {
+  const { known, signal, onFile } = options;
   const report: VerifyReport = { dates: 0, files: 0, rows: 0, bytes: 0, unfinished: [], faults: [] };
   const verify = async (file: LakeTable, other: LakeTable | null = null): Promise<void> => {
     signal.throwIfAborted();
@@ -47,11 +34,8 @@ export async function verifyLake(
       file,
       lake.replacing.find(({ name }) => name === file.name),
     );
-  const days = new Map<string, DayManifest>();
-  for (const date of await files.dates()) {
-    const day = await files.readDay(date);
-    if (!day) continue;
-    days.set(date, day);
+  const days = await files.days();
+  for (const [date, day] of days) {
     if (!day.complete || day.replacing) report.unfinished.push(date);
     for (const file of day.tables)
       await verify(file, day.replacing?.name === file.name ? day.replacing : null);

@@ -56,7 +56,7 @@ async function open({ pool, out, begin }: LakeUse): Promise<OpenLake> {
   const files = new LakeFiles(out);
   const manifest = await files.read();
   const { archive, known, dropped } = await readKnownLake(pool);
-  const days = await readDays(files, dropped);
+  const days = await files.days(dropped.keys());
   const lake = { files, dropped, lacking: await lackingDates(files, dropped, days) };
   if (begin === null || manifest?.id === known)
     return { ...lake, manifest: requireOwn(out, manifest, { archive, known }) };
@@ -112,18 +112,6 @@ function notKnown(out: string, manifest: LakeManifest | null, known: string | nu
       ? `${out} holds no lake, and this archive has one already, ${known}`
       : `${out} is another lake of this archive (${manifest.id ?? "without an id"}; the archive's is ${known})`,
   );
-}
-
-async function readDays(
-  files: LakeFiles,
-  dropped: ReadonlyMap<string, DroppedDay>,
-): Promise<Map<string, DayManifest>> {
-  const days = new Map<string, DayManifest>();
-  for (const date of dropped.keys()) {
-    const day = await files.readDay(date);
-    if (day) days.set(date, day);
-  }
-  return days;
 }
 
 /** What the archive notes of a date's files when it drops quotes behind them. */
@@ -191,4 +179,33 @@ function missing(detail: string): QuotekeeperError {
 export function withoutFiles(out: string | null, dates: readonly string[]): QuotekeeperError {
   const where = out === null ? "no lake is named" : `${out} does not have them`;
   return missing(`quotes of ${someOf(dates)} were dropped from the database, and ${where}`);
+}
+
+/** A look at a lake for `status`: no file of it is read but its manifests. */
+export type LakeSight = {
+  /** The last exchange date that the lake has; null: it has none. */
+  through: string | null;
+  /** What a person has to see to; null: nothing. */
+  fault: string | null;
+};
+
+/**
+ * @param dir the lake's directory
+ * @param pool the archive's database; null: it cannot be asked
+ */
+export async function lookAtLake(dir: string, pool: pg.Pool | null): Promise<LakeSight> {
+  const files = new LakeFiles(dir);
+  try {
+    const manifest = await files.read();
+    const through = (await files.dates()).at(-1) ?? null;
+    if (pool === null) return { through, fault: null };
+    const known = await readKnownLake(pool);
+    const lacking = await lackingDates(files, known.dropped, null);
+    if (lacking.length > 0) throw withoutFiles(dir, lacking);
+    if (manifest !== null || known.known !== null) requireOwn(dir, manifest, known);
+    return { through, fault: null };
+  } catch (error) {
+    if (!(error instanceof QuotekeeperError)) throw error;
+    return { through: null, fault: error.message };
+  }
 }

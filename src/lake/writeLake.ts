@@ -12,6 +12,7 @@ import type { Compress } from "../export/parquetFile.ts";
 import { addDays, exchangeInstant } from "../market/calendar/dates.ts";
 import { writtenOf } from "./dropHot.ts";
 import { type DayManifest, type LakeFiles, type LakeManifest, type LakeTable, tableOf } from "./lakeFiles.ts";
+import type { LakeReport } from "./lakeReports.ts";
 import { DAY_TABLES, hasDecimals, TABLES_WITHOUT_DATES } from "./lakeTables.ts";
 import { type ProvenFile, writeProven } from "./dayFile.ts";
 import { restoreDay } from "./restoreLake.ts";
@@ -32,23 +33,6 @@ type LakeOptions = {
   program: string;
   signal: AbortSignal;
   onProgress: (progress: LakeProgress) => void;
-};
-
-type LakeReport = {
-  /** Dates written for the first time, and again because rows came late. */
-  written: string[];
-  rewritten: string[];
-  files: number;
-  rows: number;
-  bytes: number;
-  /** Dates of which the archive has fewer quotes than the lake: these files stay as they are. */
-  kept: string[];
-  /** Dates of which quotes were dropped, and which the lake does not have. They are left alone until it has. */
-  missing: string[];
-  /** Tables of a date, or of none, that hold a value no file can have: the rest of the date is written. */
-  leftOut: { date: string | null; table: string; why: string }[];
-  /** The last date that the lake has; null: it has none. */
-  through: string | null;
 };
 
 /**
@@ -103,10 +87,7 @@ class LakeWriter {
     this.#compress = await zstandard();
     await this.#settleWithoutDates();
     const known = new Map<string, DayManifest>();
-    for (const date of await this.#files.dates()) {
-      const day = await this.#files.readDay(date);
-      if (day) known.set(date, await this.#settled(day));
-    }
+    for (const [date, day] of await this.#files.days()) known.set(date, await this.#settled(day));
     const dates = await this.#due(known, through);
     if (dates.length > 0 || this.#lake.tables.length === 0) await this.#writeWithoutDates();
     // A type that has become wider has the days before written again.

@@ -5,7 +5,7 @@ import type { Cell } from "./cell.ts";
 import { type CsvReading, EPOCH_UNITS } from "./csvCall.ts";
 import { createMover, readKnownAt } from "./knownAt.ts";
 import { compilePattern, type Field, timeOf } from "./timePattern.ts";
-import { createLocalReader, isLocalTime, type LocalTime, type TimeRead } from "./wallTime.ts";
+import { createLocalReader, isLocalTime, type LocalTime, localTimeOf, type TimeRead } from "./wallTime.ts";
 
 /**
  * Assumed: no quote that somebody imports is older or younger than this. Milliseconds that are taken for seconds or
@@ -142,16 +142,7 @@ const DAY_MS = 86_400_000;
 function readSerial(text: string, local: (time: LocalTime) => TimeRead): TimeRead | null {
   const number = /^\d{2,6}(?:[.,]\d{1,15})?$/u.test(text) ? Number(text.replace(",", ".")) : 0;
   if (number < FIRST_DAY) return null;
-  const at = new Date(Date.UTC(1899, 11, 30) + Math.round(number * DAY_MS));
-  return local({
-    year: at.getUTCFullYear(),
-    month: at.getUTCMonth() + 1,
-    day: at.getUTCDate(),
-    hour: at.getUTCHours(),
-    minute: at.getUTCMinutes(),
-    second: at.getUTCSeconds(),
-    micros: at.getUTCMilliseconds() * 1_000,
-  });
+  return local(localTimeOf(new Date(Date.UTC(1899, 11, 30) + Math.round(number * DAY_MS))));
 }
 
 const ISO =

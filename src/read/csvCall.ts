@@ -2,7 +2,6 @@
 import { fieldNames } from "../quotes-api/fields.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { DayVolumes } from "./dayVolumes.ts";
-import type { SymbolNames } from "./symbolNames.ts";
 import type { Ambiguous } from "./wallTime.ts";
 
 /** What names the instrument of a row. */
@@ -40,6 +39,16 @@ export type CsvField =
 
 /** What is taken off a name where it is there: the first of each that fits. */
 export type Affixes = { prefix: string[]; suffix: string[] };
+
+/** How a vendor's names of securities become those of the archive; each step goes on with what the one before has made. */
+export type SymbolNames = {
+  /** Whether names are put into capitals. */
+  upper?: true;
+  /** What stands between a stock and the letter of its class, where the archive has a point: `-` of `BRK-B`. */
+  classMark?: string;
+  /** Names that are others in the archive. */
+  rename?: Record<string, string>;
+};
 
 /** How to read every piece of a file: all that a map says. */
 export type CsvReading = Omit<CsvCall, "firstLine" | "rows" | "dayVolumes" | "replaces">;

@@ -1,10 +1,10 @@
 /** Reads a journaled piece of a CSV file into rows. Pure: the piece brings its map. */
 import type { ResponseRecord } from "../journal/record.ts";
-import type { AnswerRows, Cut, DeadLetter, QuoteUnit } from "./rowTypes.ts";
+import type { AnswerRows, DeadLetter, QuoteUnit } from "./rowTypes.ts";
 import { type Cell, shown } from "./cell.ts";
 import { type CsvCall, type CsvReading } from "./csvCall.ts";
 import { createInstrumentReader } from "./csvInstrument.ts";
-import { DaySums } from "./dayVolumes.ts";
+import { DaySums, type Read, type Unread } from "./dayVolumes.ts";
 import { createRowReader, type RowReader, type TextOf } from "./rowReader.ts";
 import { type RawRow, RowSplitter } from "./splitRows.ts";
 import { differences, someDifferences } from "../quotes-api/differences.ts";
@@ -63,8 +63,8 @@ function readPiece(record: ResponseRecord): PieceRows {
  * Of the instruments and times for which rows have different values: in what. None of such rows is stored, because nothing
  * tells which is right. A row that says the same again is a repetition, for the database to pass over.
  */
-function contradictions(read: readonly UnitRead[]): Map<string, string> {
-  const kept = new Map<string, Extract<UnitRead, { ok: true }>>();
+function contradictions(read: readonly (Read | Unread)[]): Map<string, string> {
+  const kept = new Map<string, Read>();
   const torn = new Map<string, string>();
   for (const found of read) {
     if (!found.ok) continue;
@@ -82,7 +82,7 @@ function contradictions(read: readonly UnitRead[]): Map<string, string> {
   return torn;
 }
 
-function placeOf({ unit, key }: Extract<UnitRead, { ok: true }>): string {
+function placeOf({ unit, key }: Read): string {
   return `${unit.observedAt} ${key}`;
 }
 
@@ -117,18 +117,7 @@ function rowsOfBody(
   return { header: header ? (found[0]?.bytes ?? Buffer.alloc(0)) : null, rows: placed };
 }
 
-type UnitRead =
-  | {
-      ok: true;
-      unit: QuoteUnit;
-      key: string;
-      cut: Cut;
-      /** What is wrong with values that could not be read: they are null. */
-      odd: readonly string[];
-    }
-  | { ok: false; name: string | null; problem: string };
-
-export function createUnitReader(call: CsvReading, reader: RowReader): (row: RawRow) => UnitRead {
+export function createUnitReader(call: CsvReading, reader: RowReader): (row: RawRow) => Read | Unread {
   const { file } = call;
   const instrumentOf = createInstrumentReader(call, createValueReader(call, "strike"));
   const quoteOf = createQuoteReader(call);
@@ -136,7 +125,7 @@ export function createUnitReader(call: CsvReading, reader: RowReader): (row: Raw
     const cells = reader.fieldsOf(bytes);
     if (!cells.ok) return { ...cells, name: null };
     const text = reader.textOf(cells.value);
-    const failed = ({ problem }: { problem: string }): UnitRead => {
+    const failed = ({ problem }: { problem: string }): Unread => {
       return { ok: false, name: text("symbol") ?? text("occ") ?? text("underlying"), problem };
     };
     const instrument = instrumentOf(text);

@@ -14,15 +14,19 @@ export type DayVolume = [at: Instant, before: string, sum: string];
 /** By exchange date and instrument, as `dayOf` names them. */
 export type DayVolumes = Record<string, DayVolume>;
 
-/** A row that was read, and one that could not be. */
-type Read = {
+/** A row that was read. */
+export type Read = {
   ok: true;
   unit: QuoteUnit;
-  /** Of its instrument. */ key: string;
+  /** Of its instrument. */
+  key: string;
   cut: Cut;
+  /** What is wrong with values that could not be read: they are null. */
   odd: readonly string[];
 };
-type Unread = { ok: false; name: string | null; problem: string };
+
+/** A row that could not be read. */
+export type Unread = { ok: false; name: string | null; problem: string };
 
 /** What names the day of a row's instrument. */
 export function dayOf({ unit: { observedAt }, key }: Pick<Read, "unit" | "key">): string {

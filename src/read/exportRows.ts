@@ -4,7 +4,7 @@
  */
 import { isDateText } from "../market/calendar/dates.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
-import { cleanText } from "../outsideText.ts";
+import { cleanText, parsedJson } from "../outsideText.ts";
 import { canonicalDecimal, readDecimal } from "../quotes-api/decimal.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS, valuesByName, type Field } from "../quotes-api/fields.ts";
 import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
@@ -67,12 +67,7 @@ function linesOf(body: Uint8Array): string[] {
 
 function rowOf(line: string, { table, columns }: ExportCall): Cell<PieceRow> {
   if (!(table in PIECE_COLUMNS)) return { ok: false, problem: `no table ${shown(table)} is known` };
-  let values: unknown;
-  try {
-    values = JSON.parse(line);
-  } catch {
-    // No values then: no row.
-  }
+  const values = parsedJson(line);
   if (!Array.isArray(values) || !values.every((value) => value === null || typeof value === "string"))
     return { ok: false, problem: "it is no row" };
   const texts = values as (string | null)[];

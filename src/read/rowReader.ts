@@ -12,9 +12,9 @@ import {
   type CsvReading,
   NUMBER_FIELDS,
   SYMBOL_FIELDS,
+  type SymbolNames,
 } from "./csvCall.ts";
 import { MAX_ROW_BYTES } from "./splitRows.ts";
-import { createRenamer } from "./symbolNames.ts";
 
 /** How the text of a file may be written. */
 export const ENCODINGS = ["utf-8", "windows-1252"] as const;
@@ -111,6 +111,27 @@ function stripper({ strip = {} }: Pick<CsvReading, "strip">): (field: CsvField, 
     const ended = affixes.suffix.find((one) => rest.endsWith(one))?.length ?? 0;
     return rest.slice(0, rest.length - ended);
   };
+}
+
+/** Renames symbols; each name is done once at most. */
+function createRenamer({ upper, classMark, rename = {} }: SymbolNames): (symbol: string) => string {
+  const renamed = new Map(Object.entries(rename));
+  return (symbol) => {
+    const written = upper === true ? symbol.toUpperCase() : symbol;
+    const named = classMark === undefined ? written : withPoint(written, classMark);
+    return renamed.get(named) ?? named;
+  };
+}
+
+/** One letter is a class; `BTC-USD` and `BAC-PL` are no classes. */
+function withPoint(symbol: string, mark: string): string {
+  const place = symbol.length - mark.length - 1;
+  const isClass =
+    place > 0 &&
+    symbol.slice(place, -1) === mark &&
+    /^[a-z]$/iu.test(symbol.slice(-1)) &&
+    /^[a-z]+$/iu.test(symbol.slice(0, place));
+  return isClass ? `${symbol.slice(0, place)}.${symbol.slice(-1)}` : symbol;
 }
 
 /** The columns of a header line, trimmed, without a byte order mark. */

@@ -2,8 +2,12 @@
 
 import { type LocalTime, type TimeRead, isLocalTime, microsAsUtc } from "./wallTime.ts";
 
+const ZONE = "Z|UTC|GMT|[+-]\\d{2}(?::?\\d{2})?";
+
+type Token<Name = string> = { field: Name; two: string; free: string };
+
 /** What a pattern may hold besides itself. */
-const TOKENS: Readonly<Record<string, { field: Field; two: string; free: string }>> = {
+const TOKENS = {
   Y: { field: "year", two: "\\d{4}", free: "\\d{4}" },
   y: { field: "shortYear", two: "\\d{2}", free: "\\d{2}" },
   m: { field: "month", two: "\\d{2}", free: "\\d{1,2}" },
@@ -16,27 +20,10 @@ const TOKENS: Readonly<Record<string, { field: Field; two: string; free: string 
   S: { field: "second", two: "\\d{2}", free: "\\d{1,2}" },
   f: { field: "fraction", two: "\\d{1,9}", free: "\\d{1,9}" },
   s: { field: "epoch", two: "\\d{1,11}", free: "\\d{1,11}" },
-  z: { field: "zone", two: ZONE(), free: ZONE() },
-};
+  z: { field: "zone", two: ZONE, free: ZONE },
+} as const satisfies Record<string, Token>;
 
-export type Field =
-  | "year"
-  | "shortYear"
-  | "month"
-  | "monthName"
-  | "day"
-  | "hour"
-  | "hour12"
-  | "half"
-  | "minute"
-  | "second"
-  | "fraction"
-  | "epoch"
-  | "zone";
-
-function ZONE(): string {
-  return "Z|UTC|GMT|[+-]\\d{2}(?::?\\d{2})?";
-}
+export type Field = (typeof TOKENS)[keyof typeof TOKENS]["field"];
 
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
@@ -63,7 +50,7 @@ export function compilePattern(
   const fields: Field[] = [];
   let source = "";
   for (const [index, piece] of pieces.entries()) {
-    const token = TOKENS[piece.slice(1)];
+    const token = (TOKENS as Readonly<Record<string, Token<Field>>>)[piece.slice(1)];
     if (piece === "*" || piece === "%*") source += ".*?";
     else if (piece === "%%") source += "%";
     else if (!piece.startsWith("%")) source += piece.replace(/[\\^$.*+?()[\]{}|/]/gu, "\\$&");

@@ -12,6 +12,19 @@ export type LocalTime = {
   micros: number;
 };
 
+/** What a clock shows that is kept in UTC. */
+export function localTimeOf(asUtc: Date): LocalTime {
+  return {
+    year: asUtc.getUTCFullYear(),
+    month: asUtc.getUTCMonth() + 1,
+    day: asUtc.getUTCDate(),
+    hour: asUtc.getUTCHours(),
+    minute: asUtc.getUTCMinutes(),
+    second: asUtc.getUTCSeconds(),
+    micros: asUtc.getUTCMilliseconds() * 1_000,
+  };
+}
+
 /** Which of the two instants is meant when clocks show a time twice; `refuse`: neither. */
 export type Ambiguous = "earlier" | "later" | "refuse";
 

@@ -117,13 +117,11 @@ export class AccountsCalled {
     }
     const names = changed.map(({ name }) => name);
     const before = this.#open.filter(({ account }) => names.includes(account.name));
-    const sharing = (all: readonly Account[]): string[] => all.map(({ name }) => name);
-    const gone = sharing(this.#accounts).filter(
-      (name) => !sharing(accounts).includes(name) || this.#isChanged(name, accounts),
-    );
-    const come = accounts.filter(
-      ({ name }) => !sharing(this.#accounts).includes(name) || this.#isChanged(name, accounts),
-    );
+    const stays = (name: string): boolean =>
+      [this.#accounts, accounts].every((all) => all.some((one) => one.name === name)) &&
+      !this.#isChanged(name, accounts);
+    const gone = this.#accounts.map(({ name }) => name).filter((name) => !stays(name));
+    const come = accounts.filter(({ name }) => !stays(name));
     this.#accounts = accounts;
     this.#open = this.#inOrder([...this.#open.filter((open) => !before.includes(open)), ...opened]);
     collector.shareAmong(gone, come.map(accountSharer));

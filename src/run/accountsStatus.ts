@@ -5,9 +5,11 @@ import { readBudgetUse, readOtherCalls } from "../archive/ledger/budgetUse.ts";
 import { type AccountAnswers } from "../archive/ask/queries.ts";
 import { type Archive } from "./archive.ts";
 import { missedBy, type readLedgerStatus } from "./ledgerStatus.ts";
-import type { AccountStatus } from "./statusTypes.ts";
+import type { AccountStatus } from "./statusJson.ts";
 
 type Ledger = Awaited<ReturnType<typeof readLedgerStatus>>;
+
+type Seen = Pick<Ledger, "misses" | "newest"> & { answers: readonly AccountAnswers[]; now: Date };
 
 type Called = Pick<Account, "name" | "limit" | "limitWindowMs"> & { feed: Pick<Account["feed"], "kind"> };
 
@@ -20,12 +22,7 @@ function calledOf({ name, callLimit, windowMs, state }: AccountRow): Called[] {
 export async function readAccountsStatus(
   pool: Archive["pool"],
   configured: readonly Account[],
-  {
-    answers,
-    misses,
-    newest,
-    now,
-  }: Pick<Ledger, "misses" | "newest"> & { answers: readonly AccountAnswers[]; now: Date },
+  { answers, misses, newest, now }: Seen,
 ): Promise<AccountStatus[]> {
   const rows = await readAccountRows(pool);
   const called: readonly Called[] = configured.length > 0 ? configured : rows.flatMap(calledOf);

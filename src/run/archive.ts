@@ -76,29 +76,24 @@ export async function openArchive(
   clock: Clock,
   preparing?: ReturnType<typeof prepareCluster>,
 ): Promise<Archive> {
-  if (config.databaseUrl !== null) {
-    const { databaseUrl, databaseReaderUrl = databaseUrl } = config;
-    const pool = createPool(databaseUrl);
-    const unwatch = watching(() => endReaders(pool), END_READERS_EVERY_MS);
-    return {
-      pool,
-      openReader: (options) => createReaderPool(databaseReaderUrl, { max: READERS, ...options }),
-      openScratch: () => createPool(databaseUrl, { max: 1, lasting: true }),
-      openLeases: () => createPool(databaseUrl, LEASES),
-      address: describeDatabase(config.databaseUrl),
-      readerUrl: withoutPassword(databaseReaderUrl),
-      embedded: false,
-      revive: () => Promise.resolve(),
-      close: () => {
-        unwatch();
-        return pool.end();
-      },
-    };
-  }
-  return embeddedArchive(await openEmbedded(config.dataDir, clock, { preparing }));
+  const { databaseUrl: ownerUrl } = config;
+  if (ownerUrl === null)
+    return archiveOn(await openEmbedded(config.dataDir, clock, { preparing }), { embedded: true });
+  const viewerUrl = config.databaseReaderUrl ?? ownerUrl;
+  const nothing = (): Promise<void> => Promise.resolve();
+  const server = {
+    ownerUrl,
+    viewerUrl,
+    readerUrl: withoutPassword(viewerUrl),
+    revive: nothing,
+    close: nothing,
+  };
+  return archiveOn(server, { embedded: false });
 }
 
-function embeddedArchive(server: EmbeddedServer): Archive {
+type Server = Pick<EmbeddedServer, "ownerUrl" | "viewerUrl" | "readerUrl" | "revive" | "close">;
+
+function archiveOn(server: Server, { embedded }: { embedded: boolean }): Archive {
   const pools: { pool: pg.Pool; url: "ownerUrl" | "viewerUrl" }[] = [];
   const kept = (url: "ownerUrl" | "viewerUrl", pool: pg.Pool): pg.Pool => {
     pools.push({ pool, url });
@@ -107,7 +102,7 @@ function embeddedArchive(server: EmbeddedServer): Archive {
   const pool = kept("ownerUrl", createPool(server.ownerUrl));
   const unwatch = watching(async () => {
     await endReaders(pool);
-    await settleReaderSettings(pool);
+    if (embedded) await settleReaderSettings(pool);
   }, END_READERS_EVERY_MS);
   return {
     pool,
@@ -116,13 +111,14 @@ function embeddedArchive(server: EmbeddedServer): Archive {
     openScratch: () => kept("ownerUrl", createPool(server.ownerUrl, { max: 1, lasting: true })),
     openLeases: () => kept("ownerUrl", createPool(server.ownerUrl, LEASES)),
     get address() {
-      return describeDatabase(server.readerUrl);
+      return describeDatabase(embedded ? server.readerUrl : server.ownerUrl);
     },
     get readerUrl() {
       return server.readerUrl;
     },
-    embedded: true,
+    embedded,
     revive: async () => {
+      if (!embedded) return;
       await server.revive();
       // It may have another port: somebody else took the one it had, or started it anew.
       for (const { pool: each, url } of pools) each.options.connectionString = server[url];
@@ -147,20 +143,15 @@ export async function requireArchive(config: Config): Promise<void> {
   throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive yet`);
 }
 
-/** @throws QuotekeeperError ARCHIVE_EMPTY for a database that was never migrated; errors of the database */
-export async function requireSchema(pool: pg.Pool, address: string): Promise<void> {
-  if ((await currentVersion(pool)) === 0)
-    throw new QuotekeeperError("ARCHIVE_EMPTY", `${address} holds no archive yet`);
-}
-
-/** `withArchive` of a database that was migrated. @throws QuotekeeperError ARCHIVE_EMPTY as `requireSchema` */
+/** `withArchive` of a database. @throws QuotekeeperError ARCHIVE_EMPTY for one that was never migrated */
 export async function withSchema<T>(
   config: Config,
   edges: Parameters<typeof withArchive>[1],
   work: (archive: Archive) => Promise<T>,
 ): Promise<T> {
   return withArchive(config, edges, async (archive) => {
-    await requireSchema(archive.pool, archive.address);
+    if ((await currentVersion(archive.pool)) === 0)
+      throw new QuotekeeperError("ARCHIVE_EMPTY", `${archive.address} holds no archive yet`);
     return work(archive);
   });
 }

@@ -12,12 +12,8 @@ import type { QuoteCall } from "../quotes-api/request.ts";
 import type { ScheduledJob } from "../schedule/jobSchedule.ts";
 
 /** The account's limit, as the governor wants it. */
-export function governorOf({
-  limit,
-  limitGiven,
-  limitWindowMs,
-}: Pick<Account, "limit" | "limitGiven" | "limitWindowMs">): GovernorConfig {
-  return { limit, windowMs: limitWindowMs, mayRise: !limitGiven };
+export function governorOf(account: Pick<Account, "limit" | "limitGiven" | "limitWindowMs">): GovernorConfig {
+  return { limit: account.limit, windowMs: account.limitWindowMs, mayRise: !account.limitGiven };
 }
 
 /** The calls of an account by all processes on this data directory. A null history: nothing is known to count. */
@@ -92,12 +88,9 @@ const MOST_BYTES = 32 * 1024 * 1024;
  */
 export async function readEarlierRuns(
   dir: string,
-  {
-    jobs,
-    sources,
-    now,
-  }: { jobs: readonly Pick<ScheduledJob, "schedule">[]; sources: ReadonlySet<LedgerSource>; now: Date },
+  asked: { jobs: readonly Pick<ScheduledJob, "schedule">[]; sources: ReadonlySet<LedgerSource>; now: Date },
 ): Promise<EarlierRuns> {
+  const { jobs, sources, now } = asked;
   const lasting = jobs.flatMap(({ schedule }) => schedule.current(now)?.getTime() ?? []);
   const earlier = new EarlierRuns(Math.min(...lasting, now.getTime()));
   for (const { name } of newest(await listSegments(dir)))

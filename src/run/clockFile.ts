@@ -3,10 +3,11 @@
  * ran. The journal does not tell: its newest record may have been written under a clock that was wrong itself.
  */
 import { join } from "node:path";
+import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { type ClocksLeft, stepWhileAway } from "../schedule/clockSteps.ts";
 import type { ClockStep } from "../journal/ledger.ts";
-import { readTextFile, replaceFile } from "../plainFiles.ts";
+import { keepJson, readJson } from "../plainFiles.ts";
 
 export type ClockFile = {
   /** How the wall clock was moved since the last run; null when it was not, as far as can be known. */
@@ -16,6 +17,12 @@ export type ClockFile = {
 };
 
 const CLOCK_FILE = "clock.json";
+
+const clocksLeft = z.object({
+  wallMs: z.number(),
+  uptimeMs: z.number(),
+  bootId: z.string().nullable().catch(null),
+});
 
 /** How often the clocks are to be written down while nothing happens to them, in ms. */
 export const KEEP_CLOCK_EVERY_MS = 60_000;
@@ -32,22 +39,8 @@ export async function openClockFile(
 ): Promise<ClockFile> {
   const path = join(dataDir, CLOCK_FILE);
   const read = (): ClocksLeft => ({ wallMs: now().getTime(), uptimeMs: uptimeMs(), bootId });
-  const left = await readLeft(path);
+  const left = await readJson(path, clocksLeft);
   const away = left && stepWhileAway(left, read());
   let writing: Promise<void> = Promise.resolve();
-  const write = (): Promise<void> => replaceFile(path, JSON.stringify(read())).catch(() => undefined);
-  return { away, keep: () => (writing = writing.then(write)) };
-}
-
-async function readLeft(path: string): Promise<ClocksLeft | null> {
-  try {
-    const { wallMs, uptimeMs, bootId } = JSON.parse(await readTextFile(path)) as Record<
-      keyof ClocksLeft,
-      unknown
-    >;
-    if (typeof wallMs !== "number" || typeof uptimeMs !== "number") return null;
-    return { wallMs, uptimeMs, bootId: typeof bootId === "string" ? bootId : null };
-  } catch {
-    return null;
-  }
+  return { away, keep: () => (writing = writing.then(() => keepJson(path, read()))) };
 }

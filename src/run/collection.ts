@@ -24,12 +24,12 @@ import { filesSaid } from "../accounts/lease/filesDigest.ts";
 import type { Fleet } from "../accounts/lease/fleet.ts";
 import type { Acquired, Caller } from "../accounts/lease/caller.ts";
 import { followOperator } from "./operatorsWord.ts";
-import { keepLake, type LakeState } from "./lakeJob.ts";
+import { keepLake, type LakeJobOptions, type LakeState } from "./lakeJob.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { type JournalLoading, type LoadingOptions, openLoading } from "./journalLoading.ts";
 import { type CallCounts, countedSend, meteredSend, meterNote } from "./metered.ts";
 import { calledAccount, openCollector } from "./pipeline.ts";
-import { openSettler, type Settler } from "./settleDowntime.ts";
+import { Settler } from "./settleDowntime.ts";
 import { openStations, type Stations } from "./stations.ts";
 
 export type Collection = {
@@ -196,7 +196,7 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
   const keepingClocks = setInterval(() => void clocks.keep(), KEEP_CLOCK_EVERY_MS);
   const mine = (): string[] => accounts.all.map(({ account }) => account.name);
   const settling = { loader, collector, notes, unsettled, run, clock, log: calm };
-  const settler = openSettler(archive.pool, { ...settling, mine, sources: () => accounts.sources });
+  const settler = new Settler(archive.pool, { ...settling, mine, sources: () => accounts.sources });
   settler.began(mine(), unsettled.since, startedAt);
   const use = async (now: JobSet): Promise<void> => {
     await accounts.replace(now.accounts, collector);
@@ -233,7 +233,7 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
   return { lake: () => lake?.state() ?? null, close };
 }
 
-function lakeOf({ config, clock, log }: CollectionOptions): Parameters<typeof keepLake>[0] {
+function lakeOf({ config, clock, log }: CollectionOptions): LakeJobOptions {
   return { dataDir: resolve(config.dataDir), dropsHot: config.lakeHotDays !== undefined, clock, log };
 }
 

@@ -6,13 +6,10 @@ import type { Account } from "../accounts/account.ts";
 import type { Clock, Instant } from "../clock.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { DEFAULT_SERVICE, type RecordSource } from "../journal/record.ts";
-import { type Calendar, alwaysOpen, createCalendar } from "../market/calendar/tradingCalendar.ts";
-import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { RawAnswer } from "../quotes-api/answer.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
-import { readTextFile, replaceFile } from "../plainFiles.ts";
+import { keepJson, readJson } from "../plainFiles.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
-import type { ServiceLog } from "../serve/quoteService.ts";
 import type { Service } from "../services/service.ts";
 import { VERSION } from "./version.ts";
 
@@ -27,8 +24,6 @@ export type OpenFeed = {
   ledgerSource: () => LedgerSource;
   /** The same, null until one has come. */
   answeredAs: () => LedgerSource | null;
-  /** The trading calendar to keep: the exchange's, or for the simulated market one that is always open. */
-  calendar: (overrides: readonly CalendarOverride[]) => Calendar;
   close: () => Promise<void>;
 };
 
@@ -40,8 +35,6 @@ type FeedOptions = {
   clock: Clock;
   /** Names answers by the time they arrive; all feeds of a process share it, for no two answers may have one name. */
   observe: () => Instant;
-  /** Told of the calls of a simulated service. */
-  logger?: ServiceLog;
 };
 
 /**
@@ -50,7 +43,7 @@ type FeedOptions = {
  */
 export async function openFeed(account: Account, options: FeedOptions): Promise<OpenFeed> {
   const { feed } = account;
-  const { dataDir, clock, observe, logger } = options;
+  const { dataDir, clock, observe } = options;
   const { openFetchQuotes } = await import("../collect/fetchQuotes.ts");
   const { service } = account;
   const userAgent = `quotekeeper/${VERSION}`;
@@ -70,14 +63,14 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
         // A refusal does not say it, and may be that of something before the service.
         if (status !== 200) return last ?? source;
         const kind = source.kind === "account" ? "account" : "simulated";
-        if (kind !== newest) void keepSource(known, { baseUrl, kind });
+        // Where it cannot be kept, the next start learns it from its first answer.
+        if (kind !== newest) void keepJson(known, { baseUrl, kind } satisfies z.infer<typeof serviceSchema>);
         newest = kind;
         last = source;
         return source;
       },
       ledgerSource: () => newest,
       answeredAs: () => last && newest,
-      calendar: createCalendar,
     };
   }
   const { createQuoteService } = await import("../serve/quoteService.ts");
@@ -88,7 +81,6 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
     keys: [credentials],
     clock: neverSetBack(clock),
     limits: { ...SERVICE_LIMITS, quotes: account.limit, windowMs: account.limitWindowMs },
-    ...(logger ? { logger } : {}),
   });
   const baseUrl = await market.listen({ host: "127.0.0.1", port: 0 });
   const opened = callsTo({ baseUrl, credentials });
@@ -98,7 +90,6 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
     sourceOf: () => SIMULATED,
     ledgerSource: () => "simulated",
     answeredAs: () => "simulated",
-    calendar: () => alwaysOpen,
     close: async () => {
       await opened.close();
       await market.close();
@@ -157,15 +148,6 @@ const SERVICE_FILE = "service.json";
 const serviceSchema = z.strictObject({ baseUrl: z.string(), kind: z.enum(["account", "simulated"]) });
 
 async function readSource(path: string, baseUrl: string): Promise<LedgerSource | null> {
-  try {
-    const service = serviceSchema.parse(JSON.parse(await readTextFile(path)));
-    return service.baseUrl === baseUrl ? service.kind : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Where it cannot be kept, the next start learns it from its first answer. */
-async function keepSource(path: string, service: z.infer<typeof serviceSchema>): Promise<void> {
-  await replaceFile(path, JSON.stringify(service)).catch(() => undefined);
+  const service = await readJson(path, serviceSchema);
+  return service?.baseUrl === baseUrl ? service.kind : null;
 }

@@ -2,7 +2,7 @@
 import type { CollectorRow, FleetRows, OwnedAccount } from "../archive/ledger/fleetTypes.ts";
 import { inNewYork, roughly } from "./durations.ts";
 import type { KnownLeases } from "../accounts/lease/leaseFile.ts";
-import type { Line } from "./statusTypes.ts";
+import type { Line } from "./statusJson.ts";
 import { bytes, thousands } from "../figures.ts";
 
 /** Clocks of running collectors that are farther apart, in ms, need a person. */

@@ -158,11 +158,7 @@ async function brokenFiles(dir: string, problems: readonly FileProblem[]): Promi
 }
 
 /** The text of job files alone: a list of symbols may be somebody's secrets by mistake, and accounts hang on some. */
-async function linesAround(
-  dir: string,
-  file: string,
-  problems: BrokenFile["problems"],
-): Promise<BrokenFile["lines"]> {
+async function linesAround(dir: string, file: string, problems: BrokenFile["problems"]) {
   const isJobFile =
     dirname(file) === dir && /\.ya?ml$/.test(file) && !ACCOUNTS_FILES.includes(basename(file));
   const text = isJobFile ? await readTextFile(file).catch(() => "") : "";

@@ -1,7 +1,8 @@
 /** The journal's line in `status`: whether it can be written, and how far the loader is behind it. */
 import { stat } from "node:fs/promises";
 import { journalLag, type Lag } from "../journal/lag.ts";
-import { type Finding, readCompleteness } from "../journal/completeness.ts";
+import { readCompleteness } from "../journal/completeness.ts";
+import type { Finding } from "../journal/journalReports.ts";
 import { type Clock, dateOf } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { join } from "node:path";
@@ -68,12 +69,8 @@ function full(dir: string, total: number, maxBytes: number): QuotekeeperError {
 /** Segments that a message names of each kind. */
 const MOST_NAMED = 2;
 
-const WORDS: Readonly<Record<Finding["problem"], string>> = {
-  missing: "missing",
-  foreign: "foreign",
+const WORDS: Partial<Record<Finding["problem"], string>> = {
   reordered: "under another segment's name",
-  altered: "altered",
-  unreadable: "unreadable",
   list_lost: "lost",
 };
 
@@ -93,7 +90,7 @@ function incomplete(dir: string, findings: readonly Finding[]): QuotekeeperError
   const kinds = [...new Set(findings.map(({ problem }) => problem))].map((kind) => {
     const names = findings.filter(({ problem }) => problem === kind).map(({ segment }) => segment);
     const more = names.length > MOST_NAMED ? [`${names.length - MOST_NAMED} more`] : [];
-    return `${WORDS[kind]}: ${[...names.slice(0, MOST_NAMED), ...more].join(", ")}`;
+    return `${WORDS[kind] ?? kind}: ${[...names.slice(0, MOST_NAMED), ...more].join(", ")}`;
   });
   return new QuotekeeperError("JOURNAL_INCOMPLETE", `${dir}: ${kinds.join("; ")}`);
 }

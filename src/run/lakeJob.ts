@@ -6,11 +6,12 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { readTextFile, replaceFile } from "../plainFiles.ts";
+import { parsedJson } from "../outsideText.ts";
+import { keepJson, readJson } from "../plainFiles.ts";
 import { runItself } from "../processes.ts";
-import type { LakeSight } from "../lake/lookAtLake.ts";
+import type { LakeSight } from "../lake/whichLake.ts";
 import { inNewYork } from "./durations.ts";
-import type { Line } from "./statusTypes.ts";
+import type { Line } from "./statusJson.ts";
 
 /** How often it is looked whether a day is over, or has changed, in ms; and when at first: a start has other things to do. */
 const LOOK_EVERY_MS = 3_600_000;
@@ -46,21 +47,17 @@ const refused = z.object({ error: z.object({ code: z.string(), detail: z.string(
 /** It; `close` ends a run that is under way, which the next start goes on with. */
 type LakeJob = { state: () => LakeState | null; close: () => Promise<void> };
 
-/** Begins to write the lake, and drops old quotes behind it where `dropsHot`. */
-export function keepLake({
-  dataDir,
-  dropsHot,
-  clock,
-  log,
-  run = runItself,
-}: {
+export type LakeJobOptions = {
   dataDir: string;
   dropsHot: boolean;
   clock: Clock;
   log: Log;
   /** Default: this program, in a process of its own. */
   run?: typeof runItself;
-}): LakeJob {
+};
+
+/** Begins to write the lake, and drops old quotes behind it where `dropsHot`. */
+export function keepLake({ dataDir, dropsHot, clock, log, run = runItself }: LakeJobOptions): LakeJob {
   const closing = new AbortController();
   let state: LakeState | null = null;
   const look = async (): Promise<void> => {
@@ -94,7 +91,7 @@ function learn(
   { before, at }: { before: LakeState | null; at: string },
 ): LakeState | null {
   const since = before?.failed?.since ?? at;
-  const report = reported.safeParse(json(stdout));
+  const report = reported.safeParse(parsedJson(stdout));
   if (report.success) {
     const [left] = report.data.leftOut;
     const failed = left && {
@@ -104,19 +101,11 @@ function learn(
     return { at, through: report.data.through, kept: report.data.kept, failed: failed ?? null };
   }
   const line = stderr.trimEnd().split("\n").at(-1) ?? "";
-  const error = refused.safeParse(json(line));
+  const error = refused.safeParse(parsedJson(line));
   if (error.success && error.data.error.code === "LAKE_BUSY") return null;
   const { code, detail } = error.success ? error.data.error : { code: "LAKE_WRITE_FAILED", detail: line };
   const message = `${code}: ${detail}`;
   return { at, through: before?.through ?? null, kept: before?.kept ?? [], failed: { since, message } };
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function tell(log: Log, before: LakeState | null, now: LakeState): void {
@@ -129,16 +118,12 @@ function tell(log: Log, before: LakeState | null, now: LakeState): void {
 
 /** What stands in the data directory; null: no run has ended yet. */
 export async function readLakeState(dataDir: string): Promise<LakeState | null> {
-  try {
-    return stateSchema.parse(JSON.parse(await readTextFile(join(dataDir, FILE))));
-  } catch {
-    return null;
-  }
+  return readJson(join(dataDir, FILE), stateSchema);
 }
 
 /** Notes what came of a run in the data directory; without that, `status` knows less. */
 export async function noteLake(dataDir: string, state: LakeState): Promise<void> {
-  await replaceFile(join(dataDir, FILE), JSON.stringify(state)).catch(() => undefined);
+  await keepJson(join(dataDir, FILE), state);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { LedgerSource } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { readGuesses } from "./didYouMean.ts";
 import { inNewYork } from "./durations.ts";
-import type { Line } from "./statusTypes.ts";
+import type { Line } from "./statusJson.ts";
 import type pg from "pg";
 import { type JobMisses, readSlotsSince, readUnknownInstruments } from "../archive/ledger/coverageRows.ts";
 import { thousands, someNames } from "../figures.ts";

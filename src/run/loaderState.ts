@@ -11,7 +11,7 @@ import { z } from "zod";
 import { type Clock, dateOf, type Instant, instantFromDate } from "../clock.ts";
 import type { QuotekeeperError } from "../errors.ts";
 import type { Lag } from "../journal/lag.ts";
-import { readTextFile, replaceFile } from "../plainFiles.ts";
+import { keepJson, readJson } from "../plainFiles.ts";
 
 const stateSchema = z.strictObject({
   /** The error with its code and its remedy. */
@@ -53,8 +53,7 @@ export function keepLoaderState(dataDir: string, clock: Clock): LoaderStateFile 
       const triedAt = instantFromDate(clock.now());
       const since = kept?.since ?? triedAt;
       kept = { message, since, atMs };
-      const state = { message, since, triedAt };
-      next(() => replaceFile(path, JSON.stringify(state)));
+      next(() => keepJson(path, { message, since, triedAt }));
     },
     works: () => {
       kept = null;
@@ -74,11 +73,8 @@ export async function readLoaderState(
   now: Date,
   lag: Lag | null,
 ): Promise<LoaderState | null> {
-  try {
-    const state = stateSchema.parse(JSON.parse(await readTextFile(join(dataDir, FILE))));
-    const fresh = Math.abs(now.getTime() - state.triedAt.getTime()) < FRESH_MS;
-    return fresh || lag === null || lag.bytes > 0 ? state : null;
-  } catch {
-    return null;
-  }
+  const state = await readJson(join(dataDir, FILE), stateSchema);
+  if (state === null) return null;
+  const fresh = Math.abs(now.getTime() - state.triedAt.getTime()) < FRESH_MS;
+  return fresh || lag === null || lag.bytes > 0 ? state : null;
 }

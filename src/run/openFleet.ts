@@ -13,23 +13,19 @@ import type { JobSet } from "./followJobs.ts";
 import { keepLeaseFile, newCollector, readLeaseFile } from "../accounts/lease/leaseFile.ts";
 import { VERSION } from "./version.ts";
 
+type FleetOptions = {
+  lock: Pick<DataDirLock, "id" | "dead" | "forgetDead">;
+  clock: Clock;
+  self: ThisProcess;
+  log: Log;
+  jobs: JobSet;
+};
+
 /** Reads what the data directory knows of it; nothing is asked of the database yet. */
 export async function openFleet(
   config: Pick<Config, "dataDir">,
   archive: Pick<Archive, "openLeases" | "address">,
-  {
-    lock,
-    clock,
-    self,
-    log,
-    jobs,
-  }: {
-    lock: Pick<DataDirLock, "id" | "dead" | "forgetDead">;
-    clock: Clock;
-    self: ThisProcess;
-    log: Log;
-    jobs: JobSet;
-  },
+  { lock, clock, self, log, jobs }: FleetOptions,
 ): Promise<Fleet> {
   const dataDir = resolve(config.dataDir);
   const known = (await readLeaseFile(dataDir)) ?? newCollector(clock);

@@ -15,7 +15,7 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { Log } from "../log.ts";
-import { readTextFile, replaceFile } from "../plainFiles.ts";
+import { keepJson, readJson } from "../plainFiles.ts";
 import type { AccountsCalled } from "./accountsCalled.ts";
 
 /** How often is looked, in ms; and how long a start waits for the first look. */
@@ -85,17 +85,12 @@ export async function followOperator(told: Told): Promise<() => void> {
 
 /** Names of the accounts that the operator wants drained, as far as this machine knows. */
 async function readDrained(dataDir: string): Promise<string[]> {
-  try {
-    return wantedSchema.parse(JSON.parse(await readTextFile(join(dataDir, WANTED_FILE)))).drained;
-  } catch {
-    return [];
-  }
+  return (await readJson(join(dataDir, WANTED_FILE), wantedSchema))?.drained ?? [];
 }
 
 /** Has programs on this data directory know it, also while the database is away; as far as it can be written. */
 export async function keepDrained(dataDir: string, drained: string[]): Promise<void> {
-  const wanted: z.infer<typeof wantedSchema> = { drained };
-  await replaceFile(join(dataDir, WANTED_FILE), JSON.stringify(wanted)).catch(() => undefined);
+  await keepJson(join(dataDir, WANTED_FILE), { drained } satisfies z.infer<typeof wantedSchema>);
 }
 
 /** Names of the accounts that the operator wants drained. */

@@ -28,35 +28,27 @@ export function planView({ jobs, calendar: overrides, accounts, prices, date }: 
   const chains = new ChainBook(calendar, () => undefined);
   chains.price(prices);
   const due = jobs.flatMap((job) => dueOn(job, date, { calendar, chains }));
-  const { slots, batches, ...plan } = planDay(due, accounts);
-  const { limit, windowMs, fits, missedAtReach, starving, fitsEveryMs, hungriest, callsPerPass, passMs } =
-    plan;
+  const {
+    slots,
+    batches,
+    fullPassMs: _pass,
+    withOneMore: _more,
+    unasked: _unasked,
+    ...plan
+  } = planDay(due, accounts);
   const minutes = new Map<number, number>();
   for (const { at, calls } of slots) {
     const minute = Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS;
     minutes.set(minute, (minutes.get(minute) ?? 0) + calls);
   }
   return {
+    ...plan,
     date,
-    limit,
-    windowMs,
-    fits,
-    missedAtReach,
-    starving,
-    fitsEveryMs,
-    hungriest,
-    callsPerPass,
-    passMs,
-    jobs: plan.jobs,
     minutes: [...minutes].map(([ms, calls]) => ({ at: new Date(ms).toISOString(), calls })),
     batches: batches.slice(0, MOST_BATCHES),
-    accounts: plan.accounts.map((account) => ({
-      name: account.name,
-      limit: account.limit,
-      windowMs: account.windowMs,
-      callsPerPass: account.callsPerPass,
-      fits: account.fits,
-    })),
+    accounts: plan.accounts.map(({ name, limit, windowMs, callsPerPass, fits }) => {
+      return { name, limit, windowMs, callsPerPass, fits };
+    }),
     priceless: [...new Set(jobs.flatMap((job) => chains.expand(job, date).priceless))],
     mostAMinute: mostAMinute(due, accounts),
     oneMore: jobs.map(({ name }) => ({

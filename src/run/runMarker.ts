@@ -4,7 +4,8 @@
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { readTextFile, replaceFile } from "../plainFiles.ts";
+import { z } from "zod";
+import { keepJson, readJson } from "../plainFiles.ts";
 
 /** A start that has not been accounted for. */
 export type RunMarker = {
@@ -16,21 +17,13 @@ export type RunMarker = {
 
 const MARKER_FILE = "unaccounted.json";
 
+const marker = z.object({ since: z.iso.datetime().transform((text) => new Date(text)) });
+
 /** Begins a run at `startedAt`. Never throws: where nothing can be written, the gap begins with this run. */
 export async function beginRun(dataDir: string, startedAt: Date): Promise<RunMarker> {
   const path = join(dataDir, MARKER_FILE);
-  const before = await readSince(path);
-  const since = before !== null && before < startedAt ? before : startedAt;
-  await replaceFile(path, JSON.stringify({ since: since.toISOString() })).catch(() => undefined);
+  const before = (await readJson(path, marker))?.since ?? startedAt;
+  const since = before < startedAt ? before : startedAt;
+  await keepJson(path, { since: since.toISOString() });
   return { since, settle: () => rm(path, { force: true }).catch(() => undefined) };
-}
-
-async function readSince(path: string): Promise<Date | null> {
-  try {
-    const { since } = JSON.parse(await readTextFile(path)) as { since?: unknown };
-    const date = new Date(String(since));
-    return Number.isNaN(date.getTime()) ? null : date;
-  } catch {
-    return null;
-  }
 }

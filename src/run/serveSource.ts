@@ -1,6 +1,4 @@
-/** Opens what `serve` answers from: the archive, or a simulated market. */
-import { databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
-import { explain } from "../archive/connect/explain.ts";
+/** What `serve` answers from: the archive, or a simulated market. */
 import { type Extent, readExtent } from "../archive/ask/pointInTime.ts";
 import { engineOf } from "../archive/tiers/citus/door.ts";
 import type { Config } from "../config/loadEnvironment.ts";
@@ -12,49 +10,49 @@ import type { Playback } from "../serve/playback.ts";
 import { createSimulatedMarket, simulatedSource } from "../serve/simulated/market.ts";
 import type { QuoteSource } from "../serve/source.ts";
 import type { Edges } from "./edges.ts";
-import { type Archive, archiveExists, openArchive, requireSchema } from "./archive.ts";
+import { type Archive, archiveExists, withSchema } from "./archive.ts";
 
 export type SourceRequest = {
   source: "archive" | "simulated";
   /** Seed of the simulated market. */
   seed: number;
-  /** The time to begin at; null: now. */
-  asOf: Instant | null;
-  /** Seconds played in a second; null: as fast as life. */
-  speed: number | null;
+  /** The time to begin at; absent: now. */
+  asOf?: Instant;
+  /** Seconds played in a second; absent: as fast as life. */
+  speed?: number;
   loop: boolean;
-  /** Which rows of the archive; null: real ones if there are any. */
-  rows: RowsKind | null;
-  /** File with watchlists for the archive; null: none. */
-  watchlists: string | null;
+  /** Which rows of the archive; absent: real ones if there are any. */
+  rows?: RowsKind;
+  /** File with watchlists for the archive; absent: none. */
+  watchlists?: string;
 };
 
 export type OpenSource = {
   source: QuoteSource;
   /** What it is, for people. */
   description: string;
-  close: () => Promise<void>;
 };
 
+type Sourced = { config: Config; edges: Edges; request: SourceRequest };
+
 /**
- * Opens the source.
+ * Runs `work` with the source open.
  *
  * @throws QuotekeeperError USAGE, WATCHLISTS_INVALID, ARCHIVE_EMPTY, DATABASE_*
  */
-export async function openSource(config: Config, edges: Edges, request: SourceRequest): Promise<OpenSource> {
+export async function withSource<T>(sourced: Sourced, work: (source: OpenSource) => Promise<T>): Promise<T> {
+  const { edges, request } = sourced;
   checkUsage(request);
-  return request.source === "simulated"
-    ? openSimulated(edges, request)
-    : openArchived(config, edges, request);
+  return request.source === "simulated" ? work(openSimulated(edges, request)) : withArchived(sourced, work);
 }
 
 function checkUsage({ source, asOf, speed, loop, rows, watchlists }: SourceRequest): void {
   const usage = (detail: string): QuotekeeperError => new QuotekeeperError("USAGE", detail);
   if (source === "simulated") {
     if (loop) throw usage("--loop is for --source archive: a simulated market has no end to begin again at");
-    if (rows !== null) throw usage("--rows is for --source archive");
-    if (watchlists !== null) throw usage("--watchlists is for --source archive");
-  } else if (speed !== null && asOf === null && !loop) {
+    if (rows !== undefined) throw usage("--rows is for --source archive");
+    if (watchlists !== undefined) throw usage("--watchlists is for --source archive");
+  } else if (speed !== undefined && asOf === undefined && !loop) {
     throw usage("--speed needs --as-of, or --loop for the whole archive: what is to come is not in it");
   }
 }
@@ -62,7 +60,7 @@ function checkUsage({ source, asOf, speed, loop, rows, watchlists }: SourceReque
 function openSimulated({ clock }: Edges, { seed, asOf, speed }: SourceRequest): OpenSource {
   const now = clock.now();
   const playback: Playback | null =
-    asOf === null && speed === null
+    asOf === undefined && speed === undefined
       ? null
       : {
           from: asOf ?? `${now.toISOString().slice(0, -1)}000Z`,
@@ -74,38 +72,29 @@ function openSimulated({ clock }: Edges, { seed, asOf, speed }: SourceRequest): 
   return {
     source: simulatedSource(createSimulatedMarket({ seed }), playback),
     description: `SIMULATED market (seed ${seed}, open around the clock${pace})`,
-    close: () => Promise.resolve(),
   };
 }
 
-async function openArchived(config: Config, edges: Edges, request: SourceRequest): Promise<OpenSource> {
-  const watchlists = request.watchlists === null ? NO_WATCHLISTS : readWatchlists(request.watchlists);
+async function withArchived<T>(
+  { config, edges, request }: Sourced,
+  work: (source: OpenSource) => Promise<T>,
+): Promise<T> {
+  const watchlists = request.watchlists === undefined ? NO_WATCHLISTS : readWatchlists(request.watchlists);
   if (!(await archiveExists(config))) {
     throw new QuotekeeperError("ARCHIVE_EMPTY", `there is no archive in ${config.dataDir} yet`);
   }
-  const archive = await openArchive(config, edges.clock);
-  let close = (): Promise<void> => archive.close();
-  try {
-    await requireSchema(archive.pool, archive.address);
+  return withSchema(config, { clock: edges.clock }, async (archive) => {
     // One statement, asked again and again: planning it anew takes longer than running it.
     const pool = archive.openReader({ plannedOnce: (await engineOf(archive.pool)).plansOnce });
-    close = async () => {
+    try {
+      const { rows, extent } = await chooseRows(pool, request.rows ?? null);
+      const playback = playbackOf(request, extent, edges);
+      const source = createArchiveSource({ pool, rows, watchlists, playback });
+      return await work({ source, description: describe(archive, { rows, extent, playback }) });
+    } finally {
       await pool.end();
-      await archive.close();
-    };
-    const { rows, extent } = await chooseRows(pool, request.rows);
-    const playback = playbackOf(request, extent, edges);
-    return {
-      source: createArchiveSource({ pool, rows, watchlists, playback }),
-      description: describe(archive, { rows, extent, playback }),
-      close,
-    };
-  } catch (error) {
-    const reason = await explain(archive.pool, error);
-    await close().catch(() => undefined);
-    if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
-    throw databaseError(reason, archive.address);
-  }
+    }
+  });
 }
 
 type Chosen = { rows: RowsKind; extent: Extent | null };
@@ -125,7 +114,7 @@ function playbackOf(
   extent: Extent | null,
   { clock }: Edges,
 ): Playback | null {
-  if (asOf === null && !loop) return null;
+  if (asOf === undefined && !loop) return null;
   const startedMs = clock.now().getTime();
   if (!loop) return { from: asOf ?? "", startedMs, speed: speed ?? 1, loopTo: null };
   if (extent === null) throw new QuotekeeperError("ARCHIVE_EMPTY", "there is nothing to play in a loop");

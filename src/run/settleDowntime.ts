@@ -34,21 +34,6 @@ type Settling = {
   log: Log;
 };
 
-export type Settler = {
-  /**
-   * This collector begins to call these accounts, which are `mine` by now: their slots that are over and not in the ledger
-   * are noted as down, but for what is stored. Returns at once.
-   *
-   * @param since an earlier start, of a run that was killed before it had accounted for what lies before it
-   * @param at since when it calls them: the slot that lasted then, and those after it, are its own. Default: now
-   */
-  began: (accounts: readonly string[], since: Date | null, at?: Date) => void;
-  /** Settles what others have left open of `mine` by now; it does so each minute by itself. Never rejects. */
-  look: () => Promise<void>;
-  /** Ends the attempts; resolves when what is under way has ended. */
-  close: () => Promise<void>;
-};
-
 /** The wait before the slots of a downtime are looked up again, when the database did not let us, in ms. */
 const SETTLE_AGAIN_MS = 30_000;
 
@@ -61,15 +46,11 @@ const LOOK_EVERY_MS = 60_000;
  */
 const LOADED_LATER_MS = 150_000;
 
-/** Begins to settle; nothing before accounts are taken. */
-export function openSettler(pool: pg.Pool, settling: Settling): Settler {
-  return new LastingSettler(pool, settling);
-}
-
 /** When this collector began with accounts, and since when their ledger may have gaps. */
 type Begun = { at: Date; since: Date };
 
-class LastingSettler implements Settler {
+/** Settles until it is closed; nothing before accounts are taken. */
+export class Settler {
   readonly #pool: pg.Pool;
   readonly #settling: Settling;
   readonly #closing = new AbortController();
@@ -89,21 +70,32 @@ class LastingSettler implements Settler {
     this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS);
   }
 
-  readonly began: Settler["began"] = (accounts, since, at = this.#settling.clock.now()) => {
+  /**
+   * This collector begins to call these accounts, which are `mine` by now: their slots that are over and not in the ledger
+   * are noted as down, but for what is stored. Returns at once.
+   *
+   * @param since an earlier start, of a run that was killed before it had accounted for what lies before it
+   * @param at since when it calls them: the slot that lasted then, and those after it, are its own. Default: now
+   */
+  began(accounts: readonly string[], since: Date | null, at: Date = this.#settling.clock.now()): void {
     const begun = { at, since: since ?? at };
     for (const account of accounts) this.#begun.set(account, begun);
     this.#fresh.add(begun);
     this.#isUnsettled = true;
     void this.look();
-  };
+  }
 
-  readonly look = (): Promise<void> => (this.#working ??= this.#work().finally(() => (this.#working = null)));
+  /** Settles what others have left open of `mine` by now; it does so each minute by itself. Never rejects. */
+  look(): Promise<void> {
+    return (this.#working ??= this.#work().finally(() => (this.#working = null)));
+  }
 
-  readonly close = async (): Promise<void> => {
+  /** Ends the attempts; resolves when what is under way has ended. */
+  async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#closing.abort();
     await this.#working;
-  };
+  }
 
   async #work(): Promise<void> {
     const { clock, log } = this.#settling;

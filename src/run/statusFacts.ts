@@ -7,7 +7,7 @@ import type { Job } from "../schedule/readJobs.ts";
 import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { inNewYork, roughly } from "./durations.ts";
-import type { AccountStatus, Line, StatusReport } from "./statusTypes.ts";
+import type { AccountStatus, Line, StatusReport } from "./statusJson.ts";
 import { counted, thousands, someNames } from "../figures.ts";
 
 type NextPoll = { job: string; at: Date };
@@ -71,14 +71,8 @@ export function budgetOf(accounts: readonly AccountStatus[]): StatusReport["budg
  * How much of the budget is used. Our count is of the last window; the service's may be of a window that began later, and
  * is of what all programs of the account sent.
  */
-function budgetLine({
-  calls,
-  limit,
-  windowMs,
-  serviceUsed,
-  serviceLimit,
-  otherCalls,
-}: NonNullable<StatusReport["budget"]>): Line {
+function budgetLine(budget: NonNullable<StatusReport["budget"]>): Line {
+  const { calls, limit, windowMs, serviceUsed, serviceLimit, otherCalls } = budget;
   const window = windowMs === 60_000 ? "the last minute" : `the last ${roughly(windowMs)}`;
   const theirs = [
     ...(serviceLimit !== null && serviceLimit !== limit ? [`allows ${serviceLimit}`] : []),

@@ -1,4 +1,4 @@
-/** What `status --json` prints. */
+/** What `status` reports, and prints with `--json`. */
 import { z } from "zod";
 import { count, countsByName, instant, storageTier } from "./jsonWords.ts";
 
@@ -183,3 +183,16 @@ export const statusJson = z.strictObject({
     .describe("Version of the database's schema, 0 when it is empty; null without one."),
   tier: storageTier.nullable().describe("How the database stores the archive; null without one."),
 });
+
+export type StatusReport = z.infer<typeof statusJson>;
+
+export type Line = StatusReport["lines"][number];
+
+/** `ok`, or what a person has to see to, or nothing to say yet. */
+export type LineState = Line["state"];
+
+/** What it says of each account, and besides: of which market its newest answer is, and whether misses for `budget` go on. */
+export type AccountStatus = StatusReport["accounts"][number] & {
+  market: string | null;
+  outOfBudget: boolean;
+};

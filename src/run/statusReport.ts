@@ -44,10 +44,10 @@ import {
 } from "./statusFacts.ts";
 import { readLedgerStatus, ledgerLines } from "./ledgerStatus.ts";
 import { lakeLine, readLakeState } from "./lakeJob.ts";
-import { type LakeSight, lookAtLake } from "../lake/lookAtLake.ts";
+import { type LakeSight, lookAtLake } from "../lake/whichLake.ts";
 import { readLoaderState } from "./loaderState.ts";
 import { inNewYork } from "./durations.ts";
-import type { AccountStatus, Line, LineState, StatusReport } from "./statusTypes.ts";
+import type { AccountStatus, Line, LineState, StatusReport } from "./statusJson.ts";
 import { counted } from "../figures.ts";
 import { readAccountsStatus } from "./accountsStatus.ts";
 
@@ -155,26 +155,20 @@ async function jobsLine(config: Config, viewer: boolean): Promise<Jobs> {
   const line = (state: LineState, text: string): Line => ({ subject: "jobs", state, text });
   try {
     const { jobs, calendar, accounts, problems } = await readJobs(resolve(config.jobsDir), config);
-    if (problems.length > 0) {
-      return { jobs, calendar, accounts, line: line("attention", problems.map(describeProblem).join("; ")) };
-    }
-    if (jobs.length === 0)
-      return { jobs, calendar, accounts, line: line("attention", noJobs(config.jobsDir).message) };
+    const read = { jobs, calendar, accounts };
+    if (problems.length > 0)
+      return { ...read, line: line("attention", problems.map(describeProblem).join("; ")) };
+    if (jobs.length === 0) return { ...read, line: line("attention", noJobs(config.jobsDir).message) };
     const names = jobs.map(({ name }) => name).join(", ");
-    return { jobs, calendar, accounts, line: line("ok", `${jobs.length} in ${config.jobsDir}: ${names}`) };
+    return { ...read, line: line("ok", `${jobs.length} in ${config.jobsDir}: ${names}`) };
   } catch (error) {
     if (!(error instanceof QuotekeeperError)) throw error;
     const absent = (error.cause as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
     // A directory that cannot be read may hold accounts.
-    const accounts = absent ? settingsAccounts(config) : [];
+    const none = { jobs: [], calendar: [], accounts: absent ? settingsAccounts(config) : [] };
     if (viewer && absent)
-      return {
-        jobs: [],
-        calendar: [],
-        accounts,
-        line: line("idle", `none in ${config.jobsDir}, and none needed to look`),
-      };
-    return { jobs: [], calendar: [], accounts, line: line("attention", error.message) };
+      return { ...none, line: line("idle", `none in ${config.jobsDir}, and none needed to look`) };
+    return { ...none, line: line("attention", error.message) };
   }
 }
 

@@ -263,15 +263,6 @@ describe("a secret's file", () => {
     ]);
   });
 
-  test("a secret's file that is a directory is a problem", async () => {
-    const dir = jobsDir({ "accounts.yaml": TEXT });
-    mkdirSync(join(dir, "main.key"));
-
-    expect(await problemsIn(dir)).toEqual([
-      "accounts.yaml:7: accounts[0].consumerKeyFile names a file that cannot be read (EISDIR)",
-    ]);
-  });
-
   test("a secret's file that others may read is a problem, although its directory is closed; a group may read it", async () => {
     const dir = jobsDir({ "accounts.yaml": TEXT, "main.key": "key" });
     chmodSync(dir, 0o700);

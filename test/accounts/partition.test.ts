@@ -210,12 +210,6 @@ test("what nobody wants has no owner, and without accounts nothing has", () => {
   expect(partition(wanted, [])("AAPL", false)).toBeNull();
 });
 
-test("one account has everything", () => {
-  const wanted = [wantedBy("equities", { symbols: ["AAPL"], account: "gone" })];
-
-  expect(partition(wanted, [sharer("main")])("AAPL", false)).toBe("main");
-});
-
 test("collectors of all versions give the second account the same names", () => {
   const wanted = [
     wantedBy("equities", { symbols: named(8), watchlist: "watchlist DEFAULT" }),
@@ -235,17 +229,6 @@ describe("pins", () => {
   const pinned = (job: string, account: string, priority = 0): Wanted =>
     wantedBy(job, { account, priority, symbols: ["AAPL"], contracts: ["C:1"], watchlist: "watchlist W" });
 
-  test.each(FOUR)(
-    "a job that is pinned to $name is asked there, for jobs that are not as well",
-    ({ name }) => {
-      const free = wantedBy("a", { symbols: ["AAPL"], contracts: ["C:1"], priority: 9 });
-
-      const ownerOf = partition([free, pinned("b", name)], FOUR);
-
-      expect(["AAPL", "C:1", "watchlist W"].map((each) => ownerOf(each, false))).toEqual([name, name, name]);
-    },
-  );
-
   test("the pin of the job with the higher priority holds, then that of the job whose name comes first", () => {
     const [a, b, c] = [pinned("a", "main"), pinned("b", "second"), pinned("c", "third", 1)];
 
@@ -264,23 +247,6 @@ describe("pins", () => {
     );
 
     expect(shares(contracts, ownerOf)).toMatchObject({ main: 10, second: 30, third: 30, fourth: 30 });
-  });
-
-  test("a pin to an account that does not take part spreads symbols and contracts, and leaves the watchlist", () => {
-    const wanted = [pinned("a", "gone")];
-
-    for (const accounts of [FOUR, FOUR.slice(0, 1)]) {
-      const ownerOf = partition(wanted, accounts);
-      expect(ownerOf("AAPL", false)).not.toBeNull();
-      expect(ownerOf("C:1", false)).not.toBeNull();
-      expect(ownerOf("watchlist W", false)).toBeNull();
-    }
-  });
-
-  test("a watchlist that a job without a pin wants as well is asked for", () => {
-    const free = wantedBy("b", { watchlist: "watchlist W" });
-
-    expect(partition([pinned("a", "gone"), free], FOUR)("watchlist W", false)).not.toBeNull();
   });
 });
 

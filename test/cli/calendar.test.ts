@@ -23,6 +23,10 @@ test("calendar --closed --json lists every day with its kind and why it is not a
   const { stdout } = await run(["calendar", ...dates, "--closed", "--json"]);
 
   const days = JSON.parse(stdout) as { kind: string; reason: string | null }[];
+  expect(days[0]).toMatchObject({
+    ...{ date: "2025-07-03", pre: "2025-07-03T08:00:00.000Z", open: "2025-07-03T13:30:00.000Z" },
+    ...{ close: "2025-07-03T17:00:00.000Z", post: "2025-07-03T21:00:00.000Z" },
+  });
   expect(days.map(({ kind, reason }) => [kind, reason])).toEqual([
     ["early", "day before Independence Day"],
     ["closed", "Independence Day"],

@@ -165,17 +165,6 @@ test("status says what another process's loader met, and since when, until it lo
   expect(exitCode).toBe(0);
 });
 
-test("status says that the database is read only, whether or not anything collects", async () => {
-  const database = await freshDatabase();
-  await makeReadOnly(database);
-
-  const outcome = await run(["status"], settings(database));
-
-  expect(outcome.exitCode).toBe(1);
-  expect(line("database", outcome)).toMatch(/ATTENTION DATABASE_READ_ONLY: .*alter database .* reset/);
-  expect(line("answers", outcome)).toMatch(/none yet/);
-});
-
 const NAMED =
   /DATABASE_OCCUPIED: .*a table called quotes that is not quotekeeper's is in the way\. Give quotekeeper a/;
 

@@ -132,15 +132,6 @@ test("journal verify names a missing segment, which turns status red until it is
   expect(green.stdout).toMatch(/^journal +ok /m);
 });
 
-test("journal verify misses the only segment, too", async () => {
-  const { env, path, name } = await journalOfTen();
-  rmSync(path);
-
-  const { stdout } = await run(["status"], env);
-
-  expect(stdout).toMatch(new RegExp(`^journal +ATTENTION .*missing: ${name}`, "m"));
-});
-
 test("journal accept takes a missing segment by name or by day, and not without either", async () => {
   const { env } = await journalOfTen();
 

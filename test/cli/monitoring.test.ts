@@ -109,39 +109,6 @@ test("a collection reports to Prometheus under the names of docs/metrics.md and 
   expect(named.sort()).toEqual(withoutLake.sort());
 });
 
-test("the metrics of several accounts name the account of each call, and nothing more", async () => {
-  const database = await freshDatabase();
-  const { get } = await running("start", database, { QUOTEKEEPER_SIMULATED_ACCOUNTS: "3" });
-  const names = ["default", "simulated-2", "simulated-3"];
-  const counted = async (): Promise<number> => {
-    const values = valuesOf((await get("/metrics")).text);
-    const of = (name: string, labels: string): number[] =>
-      names.map((account) => values.get(`${name}{account="${account}"${labels}}`) ?? NaN);
-    expect(of("quotekeeper_calls_limit", "")).toEqual([60, 60, 60]);
-    expect(of("quotekeeper_account_refused", "")).toEqual([0, 0, 0]);
-    expect(of("quotekeeper_misses_total", ',reason="budget"')).toEqual([0, 0, 0]);
-    const calls = of("quotekeeper_calls_total", ',outcome="quotes"');
-    expect(of("quotekeeper_slot_lateness_seconds_count", "")).toEqual(calls);
-    return calls.reduce((sum, count) => sum + count);
-  };
-  const stored = async (): Promise<number> => {
-    const { rows } = await database.pool.query<{ calls: string }>("select count(*) as calls from responses");
-    return Number(rows[0]?.calls);
-  };
-
-  await until(async () => {
-    const before = await stored();
-    return before > 0 && (await counted()) === before;
-  }, "that all calls are counted");
-
-  const { rows } = await database.pool.query<{ name: string }>(
-    "select distinct name from responses join accounts a on a.id = account_id",
-  );
-  const values = valuesOf((await get("/metrics")).text);
-  for (const { name } of rows)
-    expect(values.get(`quotekeeper_last_quotes_timestamp_seconds{account="${name}"}`)).toBeGreaterThan(0);
-});
-
 test("metrics name no symbol, address or credential, and only labels that docs/metrics.md lists", async () => {
   const { get } = await running("start", await freshDatabase());
 

@@ -82,17 +82,6 @@ test("plan says which jobs starve and by how much, and the shortest interval tha
   );
 });
 
-test("the plan of a day with a clock change, an early close or no session has that day's slots", async () => {
-  const slots = async (date: string): Promise<number> => {
-    const { stdout } = await run(["plan", "--date", date, "--json"], { "a.yaml": EQUITIES });
-    return (JSON.parse(stdout) as { slots: unknown[] }).slots.length;
-  };
-
-  expect(await slots("2026-03-09")).toBe(390);
-  expect(await slots("2026-11-27")).toBe(210);
-  expect(await slots("2026-11-26")).toBe(0);
-});
-
 test("the plan of as many calls as the limit has says that not all of them are reached, and what to do", async () => {
   const { exitCode, stdout } = await run(["plan"], { "b.yaml": optionsJob(60) });
 
@@ -100,12 +89,6 @@ test("the plan of as many calls as the limit has says that not all of them are r
   expect(stdout).toMatch(/It fits on paper alone.*\n99 % are reached: about \d+ of 23,400 quotes/s);
   expect(stdout).toMatch(/would be missed over the day\.\nLeave a call or two of each window free/);
   expect(widest(stdout)).toBeLessThanOrEqual(80);
-});
-
-test("the plan of one call less than the limit has no doubt", async () => {
-  const { stdout } = await run(["plan"], { "b.yaml": optionsJob(59) });
-
-  expect(stdout).toContain("It fits. The shortest interval at which it would: 59 s.");
 });
 
 test("the plan of a day without a session says why no job is due", async () => {
@@ -171,35 +154,6 @@ test("a plan of several accounts that fits says how much shorter a pass would be
     withOneMore: null,
     accounts: [{ name: "default", callsPerPass: 60, fits: true }],
   });
-});
-
-test("calendar lists sessions as UTC instants from 1990 on, in winter and summer time, and an early close", async () => {
-  const rows = async (from: string, to: string): Promise<unknown[]> => {
-    const { exitCode, stdout } = await run(["calendar", "--from", from, "--to", to, "--json"]);
-    expect(exitCode).toBe(0);
-    return JSON.parse(stdout) as unknown[];
-  };
-
-  expect(await rows("1990-01-01", "1990-01-02")).toMatchObject([
-    {
-      date: "1990-01-02",
-      kind: "regular",
-      open: "1990-01-02T14:30:00.000Z",
-      close: "1990-01-02T21:00:00.000Z",
-    },
-  ]);
-  expect(await rows("2026-07-02", "2026-07-06")).toMatchObject([
-    { date: "2026-07-02", pre: "2026-07-02T08:00:00.000Z", post: "2026-07-03T00:00:00.000Z" },
-    { date: "2026-07-06", open: "2026-07-06T13:30:00.000Z" },
-  ]);
-  expect(await rows("2026-11-26", "2026-11-27")).toMatchObject([
-    {
-      date: "2026-11-27",
-      kind: "early",
-      close: "2026-11-27T18:00:00.000Z",
-      post: "2026-11-27T22:00:00.000Z",
-    },
-  ]);
 });
 
 test("calendar shows New York's times and says so: nine thirty is nine thirty all year", async () => {
@@ -407,36 +361,4 @@ test("many instruments of coverage share the cells of a heat line of 80 columns"
 
   expect(stdout.split("\n")[0]).toMatch(/^2026-11-20 \[[%@]{40,48}\] 99\.8 % of 500$/);
   expect(widest(stdout)).toBeLessThanOrEqual(80);
-});
-
-test("coverage --json has every row", async () => {
-  await ledger({
-    job: "list",
-    slotAt: slotAt("2026-11-20T14:30:00Z"),
-    due: ["GE", "KO"],
-    misses: [["KO", "down"]],
-  });
-
-  const { stdout } = await run(["coverage", ...range, "--json"]);
-
-  expect(JSON.parse(stdout)).toEqual([
-    {
-      date: "2026-11-20",
-      source: "account",
-      instrument: "KO",
-      expected: 1,
-      stored: 0,
-      missed: 1,
-      reasons: { down: 1 },
-    },
-    {
-      date: "2026-11-20",
-      source: "account",
-      instrument: "GE",
-      expected: 1,
-      stored: 1,
-      missed: 0,
-      reasons: {},
-    },
-  ]);
 });

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { widthOf } from "../../src/cli/terminal/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/clock.ts";
 import { readSegment } from "../../src/journal/reader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { credentialsOf, writeAccounts } from "../support/accounts.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
-import { startSimulatedService, TEST_CREDENTIALS, accountAt } from "../support/simulatedService.ts";
+import { startSimulatedService, accountAt } from "../support/simulatedService.ts";
 import { closedPort, startStubService } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
@@ -67,32 +67,11 @@ test("a poll of the simulated market prints the quotes as a table, says on stder
   ]);
 });
 
-test("a poll with --json prints one JSON document with digits as they came, and nothing else on stdout", async () => {
-  const outcome = await poll(settings(), "--symbols", "AAPL", "--json");
-
-  const { quotes, errors } = printed(outcome);
-  expect(outcome.exitCode).toBe(0);
-  expect(errors).toEqual([]);
-  expect(quotes).toMatchObject([{ instrument: "AAPL", source: "simulated", delayed: false }]);
-  expect(quotes[0]?.last).toMatch(/^\d+\.\d+$/);
-  expect(quotes[0]?.observedAt).toMatch(/^2026-11-20T22:50:\d\d\.\d+Z$|^2026-11-20T22:50:\d\dZ$/);
-});
-
 test("a poll of a watchlist prints the quotes of its symbols", async () => {
   const outcome = await poll(settings(), "--watchlist", "DEFAULT", "--json");
 
   expect(outcome.exitCode).toBe(0);
   expect(printed(outcome).quotes.length).toBeGreaterThan(1);
-});
-
-test("a poll of a contract prints the contract and its underlying", async () => {
-  const outcome = await poll(settings(), "--option", "AAPL:2026-12-18:put:230.00", "--json");
-
-  expect(outcome.exitCode).toBe(0);
-  expect(printed(outcome).quotes.map(({ instrument }) => instrument)).toEqual([
-    "AAPL",
-    "AAPL:2026-12-18:PUT:230",
-  ]);
 });
 
 test("a poll with --delayed prints delayed quotes, which say so", async () => {
@@ -150,38 +129,6 @@ test("a poll of several contracts, and of symbols given in turn, asks for each o
   expect(named(symbols).sort()).toEqual(["AAPL", "GE", "KO"]);
 });
 
-test("a poll of a contract that has expired names it, exit code 1", async () => {
-  const { exitCode, stderr } = await poll(settings(), "--option", "AAPL:2020-12-18:CALL:150");
-
-  expect(exitCode).toBe(1);
-  expect(stderr).toMatch(/UNKNOWN_SYMBOL: .*AAPL:2020-12-18:CALL:150/);
-});
-
-test("a poll of an account signs its calls, and no credential or signature is printed or kept", async () => {
-  const service = await startSimulatedService(clock);
-  const env = settings(accountAt(service.baseUrl));
-
-  const outcome = await poll(env, "--symbols", "AAPL", "--json");
-
-  expect(outcome.exitCode).toBe(0);
-  const kept = JSON.stringify(await journalOf(env.QUOTEKEEPER_DATA_DIR));
-  for (const secret of Object.values(TEST_CREDENTIALS))
-    expect(outcome.stdout + outcome.stderr + kept).not.toContain(secret);
-  expect(kept).not.toMatch(/oauth_|authorization/i);
-});
-
-test("a poll of a service that says it is simulated stores the rows as simulated, never as an account's", async () => {
-  const service = await startSimulatedService(clock);
-
-  const { quotes } = printed(await poll(settings(accountAt(service.baseUrl)), "--symbols", "AAPL", "--json"));
-
-  expect(quotes).toMatchObject([{ instrument: "AAPL", source: "simulated" }]);
-  const { rows } = await pool.query(
-    "select from quotes join sources on sources.id = source_id where kind = 'account'",
-  );
-  expect(rows).toEqual([]);
-});
-
 test("a poll of any other service stores the rows as an account's, and says nothing of a simulated market", async () => {
   const body = readFileSync(new URL("../recorded/equity/response.xml", import.meta.url));
   const symbol = /<sym>([^<]+)<\/sym>/.exec(body.toString())?.[1] ?? "";
@@ -206,18 +153,6 @@ test("a poll of an account with a wrong secret ends with exit code 1, names the 
   );
   expect(stderr).not.toContain("canary");
   expect(await journalOf(env.QUOTEKEEPER_DATA_DIR)).toMatchObject([{ status: 401 }]);
-});
-
-test("a poll from a machine whose clock is an hour off is refused once, then signs by the service's clock", async () => {
-  const service = await startSimulatedService(systemClock);
-  const env = settings(accountAt(service.baseUrl));
-  const fast: Clock = { ...systemClock, now: () => new Date(systemClock.now().getTime() + 3_600_000) };
-
-  const { exitCode, stdout } = await run(["poll", "--symbols", "AAPL"], env, fast);
-
-  expect(exitCode).toBe(0);
-  expect(stdout).toMatch(/^AAPL /m);
-  expect(await journalOf(env.QUOTEKEEPER_DATA_DIR)).toMatchObject([{ status: 401 }, { status: 200 }]);
 });
 
 test("a poll whose row the database refuses is no success: the name of the instrument, exit code 1", async () => {
@@ -271,19 +206,6 @@ test("a poll of a watchlist that holds nothing recognised is no success, exit co
   expect(stderr).toMatch(/^NO_QUOTE: the answer holds nothing for watchlist MINE/);
 });
 
-test("a poll that is answered with an HTML page says so, exit code 1, and keeps the page in the journal", async () => {
-  const body = "<!DOCTYPE html><html><body>Maintenance</body></html>";
-  const service = await startStubService({ headers: { "Content-Type": "text/html" }, body });
-  const env = settings(accountAt(service.baseUrl));
-
-  const { exitCode, stderr } = await poll(env, "--symbols", "AAPL");
-
-  expect(exitCode).toBe(1);
-  expect(stderr).toMatch(/^SERVICE_ANSWER_UNREADABLE: .*HTML page.*QUOTES_BASE_URL/);
-  const [record] = await journalOf(env.QUOTEKEEPER_DATA_DIR);
-  expect(record?.kind === "response" && Buffer.from(record.body).toString()).toBe(body);
-});
-
 test("a poll that is refused for the limit is not tried again, and the next poll waits until the service is expected to answer", async () => {
   const headers = { "Retry-After": "40" };
   const service = await startStubService({ status: 429, headers, body: "" });
@@ -313,20 +235,6 @@ test("a poll of several calls says of each that it has to wait for the limit", a
   const { stderr } = await poll(settings({ QUOTES_LIMIT: "1" }), ...contracts);
 
   expect(stderr.match(/^The calls of this minute are used up; waiting \d+ s\.$/gm)).toHaveLength(2);
-});
-
-test("a poll of a service that cannot be reached names its address, exit code 1", async () => {
-  const port = await closedPort();
-
-  const { exitCode, stdout, stderr } = await poll(
-    settings(accountAt(`http://127.0.0.1:${port}`)),
-    "--symbols",
-    "AAPL",
-  );
-
-  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-  expect(stderr).toMatch(new RegExp(`^SERVICE_UNREACHABLE: http://127\\.0\\.0\\.1:${port}: ECONNREFUSED`));
-  for (const secret of Object.values(TEST_CREDENTIALS)) expect(stderr).not.toContain(secret);
 });
 
 test("while the database is down the answer is kept in the journal, and the next poll stores it", async () => {

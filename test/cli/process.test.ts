@@ -14,6 +14,7 @@ import { CONCURRENCY } from "../../src/collect/dispatcher.ts";
 import { countWaiting } from "../support/archive.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { freshDatabase } from "../support/database.ts";
+import { accountAt } from "../support/simulatedService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { answerXml } from "../support/xml.ts";
@@ -62,22 +63,6 @@ onLinux("results that cannot be written are a failure, and it says so", () => {
 
   expect(codes).toBe("1");
   expect(stderr).toBe("The results cannot be written (ENOSPC).\n");
-});
-
-test("Ctrl-C ends a watch, with the exit code of its last look", async () => {
-  const child = spawn(process.execPath, [bin, "status", "--watch", "60"], { cwd, env });
-  const ended = new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
-  let text = "";
-  await new Promise<void>((resolve) => {
-    child.stdout.on("data", (chunk: Buffer) => {
-      text += chunk.toString();
-      if (/^journal .*\n/m.test(text)) resolve();
-    });
-  });
-
-  child.kill("SIGINT");
-
-  expect(await ended).toEqual({ code: 0, signal: null });
 });
 
 test("Ctrl-C ends a command that waits for the database, and leaves no connection behind", async () => {
@@ -139,13 +124,7 @@ test("a collector that is killed twice under full load has no call refused, and 
   );
   const settings = {
     ...{ ...env, QUOTEKEEPER_DATA_DIR: dataDir, QUOTEKEEPER_JOBS_DIR: jobsDir },
-    ...{
-      QUOTES_BASE_URL: service.baseUrl,
-      QUOTES_LIMIT: `${LIMIT}`,
-      QUOTES_LIMIT_WINDOW_MS: `${WINDOW_MS}`,
-    },
-    ...{ QUOTES_CONSUMER_KEY: "k", QUOTES_CONSUMER_SECRET: "s" },
-    ...{ QUOTES_ACCESS_TOKEN: "t", QUOTES_ACCESS_TOKEN_SECRET: "u" },
+    ...{ ...accountAt(service.baseUrl), QUOTES_LIMIT: `${LIMIT}`, QUOTES_LIMIT_WINDOW_MS: `${WINDOW_MS}` },
   };
   const governor = { limit: LIMIT, windowMs: WINDOW_MS };
   const { clock, bootId } = processEdges();

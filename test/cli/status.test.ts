@@ -4,12 +4,13 @@ import { expect, test } from "@jest/globals";
 import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { placeAccounts } from "../../src/archive/ledger/accountRows.ts";
 import { inTransaction } from "../../src/archive/connect/transaction.ts";
-import type { StatusReport } from "../../src/run/statusTypes.ts";
+import type { StatusReport } from "../../src/run/statusJson.ts";
 import type { ClockStep, SlotEntry } from "../../src/journal/ledger.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { closedPort } from "../support/stubService.ts";
+import { accountAt } from "../support/simulatedService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { run } from "./edges.ts";
 
@@ -117,15 +118,12 @@ test("an instrument that the service does not know shows by name, and an account
     },
   ]);
   client.release();
-  const account = {
-    QUOTES_BASE_URL: "http://127.0.0.1:1",
-    QUOTES_CONSUMER_KEY: "a",
-    QUOTES_CONSUMER_SECRET: "b",
-    QUOTES_ACCESS_TOKEN: "c",
-    QUOTES_ACCESS_TOKEN_SECRET: "d",
-  };
 
-  const { exitCode, stdout } = await run(["status"], { ...settings(), ...account, DATABASE_URL: url }, clock);
+  const { exitCode, stdout } = await run(
+    ["status"],
+    { ...settings(), ...accountAt("http://127.0.0.1:1"), DATABASE_URL: url },
+    clock,
+  );
 
   expect(exitCode).toBe(1);
   expect(stdout).toMatch(
@@ -152,14 +150,9 @@ test("the next poll is the next slot of the session, and the budget what the las
   const clock = createTestClock("2026-11-20T22:50:00Z");
   const env = { ...settings(), DATABASE_URL: url };
   await run(["poll", "--symbols", "AAPL"], env, clock);
-  const account = {
-    QUOTES_BASE_URL: "http://127.0.0.1:1",
-    ...{ QUOTES_CONSUMER_KEY: "a", QUOTES_CONSUMER_SECRET: "b" },
-    ...{ QUOTES_ACCESS_TOKEN: "c", QUOTES_ACCESS_TOKEN_SECRET: "d" },
-  };
 
   const simulated = await run(["status"], env, clock);
-  const real = await run(["status"], { ...env, ...account }, clock);
+  const real = await run(["status"], { ...env, ...accountAt("http://127.0.0.1:1") }, clock);
 
   // The simulated market is always open; the exchange opens again on Monday.
   expect(simulated.stdout).toMatch(/^next poll ok +good in 60 s, at 2026-11-20 17:51:00 New York$/m);

@@ -70,13 +70,6 @@ test("a token that is too short to be one is refused, and is not shown", async (
   expect(stderr).not.toContain("canary-token");
 });
 
-test("web makes no archive where there is none", async () => {
-  const { exitCode, stderr } = await run(["web"], { QUOTEKEEPER_DATA_DIR: "/nonexistent/quotes" });
-
-  expect(exitCode).toBe(1);
-  expect(stderr).toContain("ARCHIVE_EMPTY");
-});
-
 test("web with a token serves at any address", async () => {
   const { url } = await freshDatabase();
   const env = {

@@ -100,40 +100,6 @@ test("1,500 symbols and 150 contracts: each asked by one account, all within the
   expectRecounted(world);
 });
 
-test("the price of a chain's underlying is asked by one account, and its contracts by all, each in one share", async () => {
-  const chain = {
-    ...{ underlying: "AAPL", expirations: ["2026-12-18", "2027-01-15"] },
-    ...{ strikes: { around: "last" as const, percent: "10", step: "1" }, types: ["CALL" as const] },
-  };
-  const world = startFleet({ jobs: [jobOf({ name: "chain", chains: [chain] })] });
-
-  await world.until("2026-11-20T14:32:30Z");
-
-  expect(askers(world, "14:30").get("AAPL")).toHaveLength(1);
-  const shares = sharesAt(world, "14:30", "chain").filter(({ due }) => due.length > 0);
-  expect(shares.map(({ account }) => account).sort()).toEqual([...NAMES].sort());
-  expect(shares.flatMap(({ due }) => due)).toHaveLength(42);
-  expect(new Set(world.calls.map(({ account }) => account)).size).toBe(4);
-  expectRecounted(world);
-});
-
-test("a job that is pinned is one account's, and what others want of the same as well", async () => {
-  const jobs = [
-    jobOf({ name: "pinned", options: contractsOf(30), account: "third" }),
-    jobOf({ name: "free", options: contractsOf(60) }),
-  ];
-  const world = startFleet({ jobs });
-
-  await world.until("2026-11-20T14:31:30Z");
-
-  const found = askers(world, "14:30");
-  expect(contractsOf(30).map(({ strike }) => found.get(`AAPL:2026-12-18:CALL:${strike}`))).toEqual(
-    contractsOf(30).map(() => ["third"]),
-  );
-  expect(found.size).toBe(60);
-  expectRecounted(world);
-});
-
 describe("accounts that come and go while it runs", () => {
   const jobs = [
     jobOf({ name: "list", symbols: symbolsNamed(800) }),

@@ -36,12 +36,6 @@ test("250 symbols a minute are three calls of up to 100, and a pass of three sec
   expect(plan.slots[0]).toEqual({ at: new Date(OPEN_MS), calls: 3, doneMs: 2_000 });
 });
 
-test("60 option contracts a minute take the whole budget and fit", () => {
-  const plan = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(60) }), LIMIT, 100);
-
-  expect(plan).toMatchObject({ fits: true, callsPerPass: 60, fitsEveryMs: MINUTE_MS });
-});
-
 test("jobs that take the whole budget miss the hundredth that the governor does not promise to use", () => {
   const whole = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(60) }), LIMIT, 100);
   const nearly = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(59) }), LIMIT, 100);
@@ -65,18 +59,6 @@ test("240 contracts every five minutes fit beside one call a minute, though no m
 
 test("a day without a slot costs nothing", () => {
   expect(planBudget([], LIMIT, 100)).toMatchObject({ slots: [], jobs: [], callsPerPass: 0, fits: true });
-});
-
-test("a symbol that two jobs name is one call's, and both jobs are served by it", () => {
-  const due = [
-    ...everyMinutes(1, { name: "one", symbols: symbolsNamed(100) }),
-    ...everyMinutes(1, { name: "other", symbols: symbolsNamed(100) }),
-  ];
-
-  const plan = planBudget(due, LIMIT, 100);
-
-  expect(plan.callsPerPass).toBe(1);
-  expect(plan.fits).toBe(true);
 });
 
 describe("jobs at slots of their own", () => {

@@ -21,20 +21,6 @@ const FIRST_MS = SLOT_MS;
 const NEXT_MS = SLOT_MS + MINUTE_MS;
 const CONTRACT_NAME = "AAPL:2026-12-18:CALL:1";
 
-test("a symbol of two jobs is asked once, for both: the higher priority and the earlier end are its own", () => {
-  const calls = planned([
-    { name: "slow", priority: 1, deadlineMs: NEXT_MS, symbols: ["AAPL"] },
-    { name: "quick", priority: 7, deadlineMs: NEXT_MS - 1, symbols: ["AAPL"] },
-  ]);
-
-  expect(calls).toHaveLength(1);
-  expect(calls[0]).toMatchObject({
-    call: { form: "symbols", symbols: ["AAPL"], delayed: false },
-    ...{ jobs: ["slow", "quick"], priority: 7, deadlineMs: NEXT_MS - 1, unseenSinceMs: 0 },
-  });
-  expect(calls[0]?.wants.get("AAPL")?.map(({ job }) => job)).toEqual(["slow", "quick"]);
-});
-
 test("a symbol of two slots is asked once, and the call is the newer slot's, whichever is named first", () => {
   const first = { name: "job", slotMs: FIRST_MS, symbols: ["AAPL"] };
   const next = { name: "job", slotMs: NEXT_MS, symbols: ["AAPL"] };
@@ -43,18 +29,6 @@ test("a symbol of two slots is asked once, and the call is the newer slot's, whi
     expect(due.map(({ slotAt }) => slotAt)).toEqual([dueJob(next).slotAt]);
     expect(due[0]?.jobs).toEqual(["job"]);
   }
-});
-
-test("delayed and immediate quotes never share a call, and each has its own list", () => {
-  const calls = planned([
-    { name: "now", symbols: ["AAPL", "MSFT"] },
-    { name: "later", delayed: true, symbols: ["AAPL"] },
-  ]);
-
-  expect(calls.map(({ call }) => call)).toEqual([
-    { form: "symbols", symbols: ["AAPL", "MSFT"], delayed: false },
-    { form: "symbols", symbols: ["AAPL"], delayed: true },
-  ]);
 });
 
 test("a watchlist and a contract are a call each, also where a symbol bears the contract's name", () => {
@@ -104,15 +78,6 @@ test("the most urgent call goes first: priority, then the earlier end, then what
     [NEXT_MS - 1, 7],
     [NEXT_MS, 5],
   ]);
-});
-
-test("the calls of all forms stand in one order", () => {
-  const calls = planned([
-    { name: "low", contracts: contractsOf(1), watchlist: "DEFAULT" },
-    { name: "high", priority: 3, symbols: ["AAPL"] },
-  ]);
-
-  expect(calls.map(({ call }) => call.form)).toEqual(["symbols", "watchlist", "option"]);
 });
 
 test("a symbol that made a call fail shares none; the others still share theirs", () => {
@@ -190,37 +155,18 @@ test("whatever is due: each wish is in exactly one call of its own kind, and no 
   );
 });
 
-describe("a call that several jobs share", () => {
+test("each part of a call that several jobs share is as urgent as what is left there", () => {
   const calm = dueJob({ name: "calm", symbols: ["A", "B"], priority: 1, deadlineMs: SLOT_MS + 300_000 });
   const urgent = dueJob({ name: "urgent", symbols: ["A"], priority: 9, deadlineMs: SLOT_MS + 60_000 });
-  const lastSeenMs = (name: string): number => (name === "A" ? SLOT_MS : SLOT_MS - 5_000);
+  const [call] = planCalls([calm, urgent], { batchSize: 100 });
+  if (call === undefined) throw new Error("nothing was planned");
+  const [first, second] = halved(call) ?? [];
+  const [, forCalm] = split(call, ({ job }) => job === "urgent");
 
-  test.each([
-    ["whichever comes first", [calm, urgent]],
-    ["also when the calm one comes last", [urgent, calm]],
-  ])(
-    "a call that several jobs share is as urgent as the most urgent of what it asks for, %s",
-    (_order, due) => {
-      const [call] = planCalls(due, { batchSize: 100, lastSeenMs });
-
-      expect(call).toMatchObject({
-        ...{ priority: 9, deadlineMs: SLOT_MS + 60_000, unseenSinceMs: SLOT_MS - 5_000 },
-        call: { form: "symbols", symbols: ["A", "B"] },
-      });
-    },
-  );
-
-  test("each part of a call that several jobs share is as urgent as what is left there", () => {
-    const [call] = planCalls([calm, urgent], { batchSize: 100 });
-    if (call === undefined) throw new Error("nothing was planned");
-    const [first, second] = halved(call) ?? [];
-    const [, forCalm] = split(call, ({ job }) => job === "urgent");
-
-    expect(withSymbols(call, ["A", "B"])).toMatchObject({ priority: 9, deadlineMs: SLOT_MS + 60_000 });
-    expect(first).toMatchObject({ priority: 9, deadlineMs: SLOT_MS + 60_000, jobs: ["calm", "urgent"] });
-    expect(second).toMatchObject({ priority: 1, deadlineMs: SLOT_MS + 300_000, jobs: ["calm"] });
-    expect(forCalm).toMatchObject({ priority: 1, deadlineMs: SLOT_MS + 300_000, jobs: ["calm"] });
-  });
+  expect(withSymbols(call, ["A", "B"])).toMatchObject({ priority: 9, deadlineMs: SLOT_MS + 60_000 });
+  expect(first).toMatchObject({ priority: 9, deadlineMs: SLOT_MS + 60_000, jobs: ["calm", "urgent"] });
+  expect(second).toMatchObject({ priority: 1, deadlineMs: SLOT_MS + 300_000, jobs: ["calm"] });
+  expect(forCalm).toMatchObject({ priority: 1, deadlineMs: SLOT_MS + 300_000, jobs: ["calm"] });
 });
 
 test("halving a call makes two of half the length, the first longer by one, each with what is wanted of it", () => {

@@ -306,27 +306,6 @@ test("polling goes on when the clock is set forward by decades, as on a machine 
   expect(down).toHaveLength(400 * 24 - 1);
 });
 
-test("every slot has its account when the clock is set forward and back again, and those polled in either pass are stored", async () => {
-  const world = startWorld({ start: START, jobs: PAIR });
-  await world.pass(2.5 * MINUTE_MS);
-
-  world.moveClock(HOUR);
-  await world.pass(3 * MINUTE_MS);
-  world.moveClock(-HOUR);
-  await world.pass(70 * MINUTE_MS);
-
-  expect(stepsOf(world.notes).map(({ kind }) => kind)).toEqual(["set_forward", "set_back"]);
-  expect(longestPauseMs(world.calls, world.clock.monotonicMs())).toBeLessThanOrEqual(MINUTE_MS + WITHIN_MS);
-  expectRecount(world, "pair");
-  const slots = [...merged(entriesOf(world.notes))];
-  expect(slots.length).toBeGreaterThanOrEqual(75);
-  // Nobody ever polled these two: the clock was set past them, and back to after them.
-  expect(slots.filter(([, { missed }]) => missed.size > 0).map(([key]) => key.slice(-8))).toEqual([
-    "14:33:00",
-    "14:34:00",
-  ]);
-});
-
 test("a busy machine, one that sleeps and a clock that is moved are told apart, in the log and in the ledger", async () => {
   const world = startWorld({ start: START, jobs: PAIR });
   await world.pass(30_000);

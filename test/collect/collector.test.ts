@@ -7,7 +7,7 @@ import { security } from "../../src/market/instrument.ts";
 import type { ReadItem } from "../../src/quotes-api/readDocument.ts";
 import { unknownQuote } from "../../src/serve/source.ts";
 import { SLOT_ENDS } from "../support/slotEnds.ts";
-import { contractsOf, symbolsNamed } from "./due.ts";
+import { contractsOf } from "./due.ts";
 import {
   addsUp,
   entriesOf,
@@ -22,49 +22,6 @@ import {
 } from "./world.ts";
 
 const START = "2026-11-20T14:30:00Z";
-
-test("a symbol that two jobs name is asked once, in one call, and stored for both", async () => {
-  const jobs = [
-    jobOf({ name: "one", symbols: ["AAPL", "GE"] }),
-    jobOf({ name: "other", symbols: ["AAPL", "IBM"] }),
-  ];
-  const world = startWorld({ start: START, jobs });
-
-  await world.until("2026-11-20T14:30:30Z");
-
-  expect(world.calls.map(({ names }) => names)).toEqual([["AAPL", "GE", "IBM"]]);
-  expect(entryAt(world.notes, "14:30", "one")).toMatchObject({ due: ["AAPL", "GE"], misses: [] });
-  expect(entryAt(world.notes, "14:30", "other")).toMatchObject({ due: ["AAPL", "IBM"], misses: [] });
-});
-
-test("delayed and real-time quotes of a symbol are two calls", async () => {
-  const jobs = [
-    jobOf({ name: "now", symbols: ["AAPL"] }),
-    jobOf({ name: "late", symbols: ["AAPL"], delayed: true }),
-  ];
-  const world = startWorld({ start: START, jobs });
-
-  await world.until("2026-11-20T14:30:30Z");
-
-  expect(world.calls.map(({ planned }) => planned.call.delayed)).toEqual([false, true]);
-});
-
-test("250 symbols are calls of 100, 100 and 50; a watchlist and each contract are a call of their own", async () => {
-  const jobs = [
-    jobOf({ name: "list", symbols: symbolsNamed(250) }),
-    jobOf({ name: "watched", watchlist: "DEFAULT" }),
-    jobOf({ name: "options", options: contractsOf(2) }),
-  ];
-  const world = startWorld({ start: START, jobs });
-
-  await world.until("2026-11-20T14:30:30Z");
-
-  expect(world.calls.map(({ names }) => names.length).sort((a, b) => b - a)).toEqual([100, 100, 50, 1, 1, 0]);
-  expect(entryAt(world.notes, "14:30", "watched")).toMatchObject({
-    due: ["watchlist DEFAULT"],
-    misses: [],
-  });
-});
 
 test("jobs of one minute and of five share the calls of the minutes in which both are due", async () => {
   const jobs = [
@@ -86,23 +43,6 @@ test("jobs of one minute and of five share the calls of the minutes in which bot
     "14:30",
     "14:35",
   ]);
-});
-
-test("calls leave by priority, then by the slot that is over first, then by what has not been seen for longest", async () => {
-  const jobs = [
-    jobOf({ name: "patient", options: contractsOf(3, "AAA"), schedule: "*/5 * * * *" }),
-    jobOf({ name: "minutely", options: contractsOf(3, "BBB") }),
-    jobOf({ name: "urgent", options: contractsOf(3, "CCC"), priority: 9, schedule: "*/10 * * * *" }),
-  ];
-  const world = startWorld({ start: START, jobs, governor: { limit: 3, windowMs: 20_000 } });
-
-  await world.until("2026-11-20T14:30:59Z");
-
-  const order = world.calls.map(({ names }) => names[0]?.slice(0, 3));
-  expect(order).toEqual(
-    ["CCC", "CCC", "CCC", "BBB", "BBB", "BBB", "AAA", "AAA", "AAA"].slice(0, order.length),
-  );
-  expect(order.length).toBeGreaterThanOrEqual(7);
 });
 
 test("a more urgent call that comes later leaves before those that wait for the budget", async () => {
@@ -305,66 +245,6 @@ test("a patient job's polls wait on when an urgent job's slot, which shared thei
   expect(entryAt(world.notes, "14:30", "seldom")).toMatchObject({ due: ["AAPL", "KO"], misses: [] });
 });
 
-test("slots that the machine slept through are down, and are not polled behind time", async () => {
-  const world = startWorld({
-    start: "2026-11-20T14:30:05Z",
-    jobs: [jobOf({ name: "list", symbols: ["GE"] })],
-  });
-  await world.until("2026-11-20T14:30:30Z");
-
-  world.sleepMachine(3 * 60_000);
-  await world.pass(5_000);
-
-  expect(["14:31", "14:32"].map((time) => reasonsOf(entryAt(world.notes, time)))).toEqual([
-    { down: 1 },
-    { down: 1 },
-  ]);
-  expect(entryAt(world.notes, "14:33")?.misses).toEqual([]);
-  expect(world.calls).toHaveLength(2);
-});
-
-test("a quota fault in mid-slot stops all calls until the budget returns; then what still lasts is sent", async () => {
-  const faultAt = Date.parse("2026-11-20T14:30:05Z");
-  const backAt = faultAt + 60_000;
-  const jobs = [jobOf({ name: "options", options: contractsOf(40), schedule: "*/5 * * * *" })];
-  const world = startWorld({
-    start: START,
-    jobs,
-    respond: ({ planned }) => {
-      const now = Date.now();
-      return now >= faultAt && now < backAt ? failure("quota_fault") : quotesFor(planned);
-    },
-  });
-
-  await world.until("2026-11-20T14:34:59Z");
-
-  const refused = world.calls.filter(
-    ({ answeredAt }) => (answeredAt ?? 0) >= faultAt && (answeredAt ?? 0) < backAt,
-  );
-  const first = refused[0]?.answeredAt ?? 0;
-  const shut = world.calls.filter(({ sentAt }) => sentAt > first && sentAt < backAt - 1_000);
-  expect(refused.length).toBeGreaterThan(0);
-  expect(shut.length).toBeLessThanOrEqual(1);
-  expect(entryAt(world.notes, "14:30")).toMatchObject({ misses: [] });
-  expect(entryAt(world.notes, "14:30")?.due).toHaveLength(40);
-});
-
-test("a budget that does not return in time costs the slot, with the refusal as the reason", async () => {
-  const world = startWorld({
-    start: START,
-    jobs: [jobOf({ name: "list", symbols: ["GE"] })],
-    respond: () => failure("quota_fault"),
-  });
-
-  await world.until("2026-11-20T14:40:30Z");
-
-  const entries = entriesOf(world.notes);
-  expect(entries).toHaveLength(10);
-  expect(entries.every((entry) => (reasonsOf(entry).refused ?? reasonsOf(entry).budget) === 1)).toBe(true);
-  // A fault whose headers say nothing is never a busy loop.
-  expect(world.calls.length).toBeLessThanOrEqual(6);
-});
-
 test.each([
   ["an answer that is not authorized", failure("unauthorized"), "unauthorized"],
   ["an answer that cannot be read", failure("malformed"), "malformed"],
@@ -405,33 +285,27 @@ test("a service that refuses every call, by a Date an hour off, is asked once mo
   expect(reasonsOf(entryAt(world.notes, "14:30"))).toEqual({ unauthorized: 1 });
 });
 
-test("a symbol that an answer lacks is missed as such, and the one beside it is stored", async () => {
-  const world = startWorld({
-    start: START,
-    jobs: [jobOf({ name: "list", symbols: ["GE", "IBM"] })],
-    respond: ({ planned }) => quotesFor(planned, { absent: ["IBM"] }),
-  });
+test.each([
+  ["that an answer lacks", [], "absent_from_answer"],
+  ["whose item cannot be read", [unreadable("IBM")], "malformed"],
+] as const)(
+  "a symbol %s is missed as such, and the one beside it is stored",
+  async (_what, items, reason) => {
+    const world = startWorld({
+      start: START,
+      jobs: [jobOf({ name: "list", symbols: ["GE", "IBM"] })],
+      respond: ({ planned }) => {
+        const answer = quotesFor(planned, { absent: ["IBM"] });
+        if (answer.outcome === "quotes") answer.document.items.push(...items);
+        return answer;
+      },
+    });
 
-  await world.until("2026-11-20T14:30:30Z");
+    await world.until("2026-11-20T14:30:30Z");
 
-  expect(entryAt(world.notes, "14:30")?.misses).toEqual([["IBM", "absent_from_answer"]]);
-});
-
-test("a symbol whose item cannot be read is missed as such, and the one beside it is stored", async () => {
-  const world = startWorld({
-    start: START,
-    jobs: [jobOf({ name: "list", symbols: ["GE", "IBM"] })],
-    respond: ({ planned }) => {
-      const answer = quotesFor(planned, { absent: ["IBM"] });
-      if (answer.outcome === "quotes") answer.document.items.push(unreadable("IBM"));
-      return answer;
-    },
-  });
-
-  await world.until("2026-11-20T14:30:30Z");
-
-  expect(entryAt(world.notes, "14:30")?.misses).toEqual([["IBM", "malformed"]]);
-});
+    expect(entryAt(world.notes, "14:30")?.misses).toEqual([["IBM", reason]]);
+  },
+);
 
 test.each([
   ["items that cannot be read", [unreadable("GE"), unreadable(null)], { malformed: 1 }],

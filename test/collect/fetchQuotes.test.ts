@@ -1,7 +1,6 @@
 /** The edge to the service against real sockets: what arrives, what is refused, and what ends in time. */
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
@@ -261,14 +260,6 @@ test("an answer is read up to 8 MB and not a byte further, and the connection is
   expect(sentBytes).toBeLessThan(3 * MAX_BODY_BYTES);
 });
 
-test("an answer of exactly 8 MB is kept", async () => {
-  const service = await startStubService({ body: Buffer.alloc(MAX_BODY_BYTES, " ") });
-
-  const { body } = await open(service.baseUrl).fetchQuotes(CALL);
-
-  expect(body.byteLength).toBe(MAX_BODY_BYTES);
-});
-
 test("an answer is asked for without any coding; one with a coding is kept as it came, and not read", async () => {
   const bomb = gzipSync(Buffer.alloc(64 << 20));
   const service = await startStubService({ headers: { "Content-Encoding": "gzip" }, body: bomb });
@@ -281,15 +272,6 @@ test("an answer is asked for without any coding; one with a coding is kept as it
     outcome: "malformed",
     detail: "Content-Encoding gzip, and identity was asked for",
   });
-});
-
-test("an answer with a coding is not read as quotes even if its bytes are quotes", () => {
-  const answered = (coding: string) =>
-    classifyAnswer({ status: 200, headers: { "content-encoding": coding }, body: Buffer.from(QUOTES) })
-      .outcome;
-
-  expect(["br", "deflate", "gzip, identity"].map(answered)).toEqual(["malformed", "malformed", "malformed"]);
-  expect(["identity", "IDENTITY", ""].map(answered)).toEqual(["quotes", "quotes", "quotes"]);
 });
 
 test("Retry-After is kept with the answer, and with it in the journal", async () => {
@@ -331,31 +313,6 @@ describe("1xx answers that nobody asked for", () => {
       expect(sockets.size).toBe(1);
     },
   );
-
-  test("1xx answers are passed over in whatever two pieces they and the answer arrive", async () => {
-    const sent = unasked(100) + unasked(103, "Link: </a>\r\n") + ANSWER;
-    let cut = 0;
-    const { baseUrl, sockets } = await rawServer((socket) => {
-      socket.write(sent.slice(0, cut));
-      void turn().then(() => socket.write(sent.slice(cut)));
-    });
-    const { fetchQuotes } = open(baseUrl);
-
-    for (cut = 1; cut <= sent.length - QUOTES.length; cut += 1) {
-      expect(Buffer.from((await fetchQuotes(CALL)).body).toString()).toBe(QUOTES);
-      await turn();
-    }
-
-    expect(sockets.size).toBe(1);
-  });
-
-  test("1xx answers are passed over when they arrive byte by byte", async () => {
-    const { baseUrl } = await rawServer((socket) => {
-      for (const byte of Buffer.from(unasked(100) + ANSWER)) socket.write(Buffer.of(byte));
-    });
-
-    expect(Buffer.from((await open(baseUrl).fetchQuotes(CALL)).body).toString()).toBe(QUOTES);
-  });
 
   test("1xx answers are passed over on a connection with TLS, before each answer", async () => {
     const keyPair = selfSigned();
@@ -518,25 +475,22 @@ test.each([301, 302, 303, 307, 308])(
 );
 
 describe("each error has a code that says whether to try again", () => {
-  const cases: [string, () => Promise<string>, ErrorCode, boolean][] = [
-    ["nobody listens", async () => `http://127.0.0.1:${await closedPort()}`, "SERVICE_UNREACHABLE", true],
+  const cases: [string, () => Promise<string>, ErrorCode][] = [
+    ["nobody listens", async () => `http://127.0.0.1:${await closedPort()}`, "SERVICE_UNREACHABLE"],
     [
       "the connection is reset",
       async () => (await rawServer((s) => s.resetAndDestroy())).baseUrl,
       "SERVICE_CUT_SHORT",
-      true,
     ],
     [
       "it closes without an answer",
       async () => (await rawServer((s) => s.end())).baseUrl,
       "SERVICE_CUT_SHORT",
-      true,
     ],
     [
       "the body is shorter than announced",
       async () => (await rawServer((s) => s.end(`${HEAD}Content-Length: 99\r\n\r\n<response>`))).baseUrl,
       "SERVICE_CUT_SHORT",
-      true,
     ],
     [
       "a chunked body has no end, and the connection was to be closed after it",
@@ -544,47 +498,40 @@ describe("each error has a code that says whether to try again", () => {
         (await rawServer((s) => s.end(CHUNKED.replace("\r\n", "\r\nConnection: close\r\n") + chunk(QUOTES))))
           .baseUrl,
       "SERVICE_CUT_SHORT",
-      true,
     ],
     [
       "what comes is not HTTP",
       async () => (await rawServer((s) => s.end("220 mail.example ESMTP\r\n"))).baseUrl,
       "SERVICE_UNREACHABLE",
-      true,
     ],
     [
       "the head is endless",
       async () => (await rawServer((s) => s.end(`${HEAD}X-A: ${"a".repeat(100_000)}\r\n\r\n`))).baseUrl,
       "SERVICE_UNREACHABLE",
-      true,
     ],
     [
       "https is spoken to a plain port",
       async () => (await startStubService({})).baseUrl.replace("http:", "https:"),
       "SERVICE_UNREACHABLE",
-      true,
     ],
   ];
 
-  test.each(cases)(
-    "an error has a code that says whether to try again: %s",
-    async (_what, start, code, retryable) => {
-      const baseUrl = await start();
+  test.each(cases)("an error has a code that says whether to try again: %s", async (_what, start, code) => {
+    const baseUrl = await start();
 
-      const error = await failure(open(baseUrl).fetchQuotes(CALL));
+    const error = await failure(open(baseUrl).fetchQuotes(CALL));
 
-      expect({ code: error.code, retryable: ERRORS[error.code].retryable }).toEqual({ code, retryable });
-      expect(error.message).toContain(new URL(baseUrl).origin);
-      expect(error.message).not.toContain("/v1/");
-    },
-  );
+    expect({ code: error.code, retryable: ERRORS[error.code].retryable }).toEqual({ code, retryable: true });
+    expect(error.message).toContain(new URL(baseUrl).origin);
+    expect(error.message).not.toContain("/v1/");
+  });
 });
 
 test("every attempt is signed with a nonce of its own, also on a connection that is kept alive", async () => {
   const heads: string[] = [];
   const { baseUrl, sockets } = await rawServer((socket, head) => {
     heads.push(head);
-    socket.write(`${HEAD}Content-Length: ${Buffer.byteLength(QUOTES)}\r\n\r\n${QUOTES}`);
+    socket.write(ANSWER);
   });
   const { fetchQuotes } = open(baseUrl);
 
@@ -603,7 +550,7 @@ test("a request is not sent again behind our back when its kept connection break
     heads.push(head);
     used.add(socket);
     if (heads.length === 2) socket.destroy();
-    else socket.write(`${HEAD}Content-Length: ${Buffer.byteLength(QUOTES)}\r\n\r\n${QUOTES}`);
+    else socket.write(ANSWER);
   });
   const { fetchQuotes } = open(baseUrl);
 
@@ -617,8 +564,7 @@ test("a request is not sent again behind our back when its kept connection break
 });
 
 describe("the last check before a call is written", () => {
-  const respond = (socket: Socket) =>
-    socket.write(`${HEAD}Content-Length: ${Buffer.byteLength(QUOTES)}\r\n\r\n${QUOTES}`);
+  const respond = (socket: Socket) => socket.write(ANSWER);
 
   test("the last check before a call is written stops calls that wait for their connections before one byte leaves, and the next that may leave goes", async () => {
     const heads: string[] = [];
@@ -700,25 +646,6 @@ describe("the last check before a call is written", () => {
   });
 });
 
-test("a certificate that is not trusted is refused before anything is asked, and the error names the host and what to do", async () => {
-  let asked = 0;
-  const server = createHttpsServer(selfSigned(), (_request, response) => {
-    asked += 1;
-    response.end(QUOTES);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  servers.push({ server, sockets: new Set() });
-  const baseUrl = `https://localhost:${(server.address() as AddressInfo).port}`;
-
-  const { code, message } = await failure(open(baseUrl).fetchQuotes(CALL));
-
-  expect(code).toBe("SERVICE_UNTRUSTED");
-  expect(ERRORS[code].retryable).toBe(false);
-  expect(message).toContain(`${baseUrl}: its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)`);
-  expect(message).toContain("NODE_EXTRA_CA_CERTS");
-  expect(asked).toBe(0);
-});
-
 test("an answer that quotes its request is kept without credentials and signature, and otherwise byte for byte", async () => {
   const odd = { ...TEST_CREDENTIALS, consumerSecret: "s&cret <+> 'quoted'" };
   const { baseUrl } = await rawServer((socket, head) => {
@@ -736,12 +663,4 @@ test("an answer that quotes its request is kept without credentials and signatur
   expect(text).toMatch(/oauth_signature="\*+"/);
   expect(text).toMatch(/^<error>OAuth oauth_consumer_key="\*{13}"/);
   expect(text).toMatch(/ sbs=GET&amp;\*+ \*+ \*+<\/error>$/);
-});
-
-test("an answer that does not quote its request is kept as the very bytes that came", async () => {
-  const service = await startStubService({ body: QUOTES });
-
-  const { body } = await open(service.baseUrl).fetchQuotes(CALL);
-
-  expect(Buffer.from(body).toString()).toBe(QUOTES);
 });

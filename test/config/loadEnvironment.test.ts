@@ -241,30 +241,11 @@ test("an address with a password or a query in it is refused without being shown
   ]);
 });
 
-test.each([
-  "postgresql://me:pw@127.0.0.1:5432/quotes",
-  "postgres://db/quotes?sslmode=require",
-  "postgresql:///quotes?host=/var/run/postgresql",
-])("the database's address %s is taken", (url) => {
-  expect(load({ DATABASE_URL: url }).databaseUrl).toBe(url);
-});
-
 test("a database's address that says nothing of TLS follows PGSSLMODE", () => {
   expect(load({ DATABASE_URL: "postgresql://db/quotes", PGSSLMODE: "require" }).databaseUrl).toBe(
     "postgresql://db/quotes?sslmode=require",
   );
 });
-
-test.each(["postgresql://me:p#w@db/quotes", "postgresql://me:100%@db/quotes"])(
-  "a password with characters that need encoding is refused, and the message says how: %s",
-  (url) => {
-    const [problem] = problems({ DATABASE_URL: url });
-
-    expect(problem).toBe(
-      "DATABASE_URL: expected special characters in user name and password percent-encoded, such as %2F for /, %40 for @ and %23 for #",
-    );
-  },
-);
 
 test("a secret in a file is read from the file that NAME_FILE names, without the white space around it", () => {
   const config = load({

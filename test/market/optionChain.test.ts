@@ -3,17 +3,9 @@ import fc from "fast-check";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { chainSchema, expandChain } from "../../src/market/optionChain.ts";
 import { strikesAround } from "../../src/market/strikesAround.ts";
-import { contractDate, isExpired, monthlyExpiration, nextExpirations } from "../../src/market/expirations.ts";
+import { contractDate, monthlyExpiration, nextExpirations } from "../../src/market/expirations.ts";
 
 const nyse = createCalendar();
-
-test("monthly options expire on the third Friday", () => {
-  expect(nextExpirations({ kind: "monthly", next: 3 }, "2026-11-21", nyse)).toEqual([
-    "2026-12-18",
-    "2027-01-15",
-    "2027-02-19",
-  ]);
-});
 
 test("a third Friday is from the 15th to the 21st", () => {
   expect(nextExpirations({ kind: "monthly", next: 8 }, "2026-05-01", nyse)).toEqual([
@@ -61,15 +53,6 @@ test("monthly options expire on the Saturday after the third Friday until Januar
   expect(monthlyExpiration(2014, 4, nyse)).toBe("2014-04-19");
   expect(monthlyExpiration(2015, 1, nyse)).toBe("2015-01-17");
   expect(monthlyExpiration(2015, 2, nyse)).toBe("2015-02-20");
-});
-
-test("a contract that expires on a Saturday is still open on that day", () => {
-  expect(nextExpirations({ kind: "monthly", next: 2 }, "2012-07-21", nyse)).toEqual([
-    "2012-07-21",
-    "2012-08-18",
-  ]);
-  expect(isExpired({ expiration: "2012-07-21" }, "2012-07-21")).toBe(false);
-  expect(isExpired({ expiration: "2012-07-21" }, "2012-07-22")).toBe(true);
 });
 
 test("weekly options expire every Friday, or the session before", () => {
@@ -303,18 +286,4 @@ test.each([
 
   expect(expand(most)).toHaveLength(next * types.length * most);
   expect(() => expand(most + 1)).toThrow(/AAPL stands for more than 2000 contracts/);
-});
-
-test("a chain of which everything has expired stands for nothing", () => {
-  const chain = chainSchema.parse({ ...readme, expirations: ["2026-11-20"] });
-
-  expect(expandChain(chain, "150", { today: "2026-11-21", calendar: nyse })).toEqual([]);
-});
-
-test("a chain that would cost thousands of calls is refused", () => {
-  const chain = chainSchema.parse({ ...readme, strikes: { around: "last", percent: 100, step: 0.01 } });
-
-  expect(() => expandChain(chain, "150", { today: "2026-11-21", calendar: nyse })).toThrow(
-    /AAPL stands for more than 2000 contracts/,
-  );
 });

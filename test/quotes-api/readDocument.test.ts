@@ -1,12 +1,9 @@
-import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { readDocument } from "../../src/quotes-api/readDocument.ts";
 import { MAX_BODY_BYTES, MAX_PIECE } from "../../src/quotes-api/strictXml.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 
 const MAX_DEPTH = 64;
-
-const recorded = (name: string) => readFileSync(new URL(`../recorded/${name}/response.xml`, import.meta.url));
 const read = (text: string) => readDocument(Buffer.from(text));
 const refusal = (text: string | Uint8Array) => {
   try {
@@ -16,17 +13,6 @@ const refusal = (text: string | Uint8Array) => {
   }
   return null;
 };
-
-test.each(["equity", "option-call", "extra-elements"])("%s cut after any of its bytes is refused", (name) => {
-  const body = recorded(name);
-  const end = body.lastIndexOf("</response>") + "</response>".length;
-
-  const accepted = Array.from({ length: end }, (_, length) => length).filter(
-    (length) => refusal(body.subarray(0, length)) === null,
-  );
-
-  expect(accepted).toEqual([]);
-});
 
 test.each([
   ["nothing", ""],

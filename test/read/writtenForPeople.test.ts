@@ -1,7 +1,8 @@
 /** Numbers, days and symbols as people, spreadsheets and vendors write them. */
 import { expect, test } from "@jest/globals";
 import { createTimeReader } from "../../src/read/cellTime.ts";
-import { createRenamer, type SymbolNames } from "../../src/read/symbolNames.ts";
+import type { SymbolNames } from "../../src/read/csvCall.ts";
+import { createRowReader } from "../../src/read/rowReader.ts";
 import { MAP, readRow } from "./csvPiece.ts";
 
 test.each([
@@ -77,5 +78,7 @@ test.each<[string, SymbolNames, string]>([
   ["brk-b", { upper: true, classMark: "-", rename: { "BRK.B": "BRKB" } }, "BRKB"],
   ["aapl:2026-12-18:call:150", { upper: true, classMark: "-" }, "AAPL:2026-12-18:CALL:150"],
 ])("the symbol %s is renamed by %j to %s", (symbol, names, expected) => {
-  expect(createRenamer(names)(symbol)).toBe(expected);
+  const { textOf } = createRowReader({ ...MAP, columns: { symbol: 1 }, symbols: names }, null);
+
+  expect(textOf([symbol])("symbol")).toBe(expected);
 });

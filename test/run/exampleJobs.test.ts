@@ -6,16 +6,11 @@ import { afterEach, expect, test } from "@jest/globals";
 import { offerExampleJobs } from "../../src/run/exampleJobs.ts";
 import { DEFAULT_JOBS_DIR } from "../../src/config/environment.ts";
 import { type Config, loadConfig } from "../../src/config/loadEnvironment.ts";
+import { accountAt } from "../support/simulatedService.ts";
 import { tempDir } from "../support/tempDir.ts";
 
 const EXAMPLES = fileURLToPath(new URL("../../jobs/", import.meta.url));
-const ACCOUNT = {
-  QUOTES_BASE_URL: "https://api.broker.example",
-  QUOTES_CONSUMER_KEY: "a",
-  QUOTES_CONSUMER_SECRET: "b",
-  QUOTES_ACCESS_TOKEN: "c",
-  QUOTES_ACCESS_TOKEN_SECRET: "d",
-};
+const ACCOUNT = accountAt("https://api.broker.example");
 
 const home = process.cwd();
 afterEach(() => process.chdir(home));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type { CollectorRow, OwnedAccount } from "../../src/archive/ledger/fleetTypes.ts";
 import { fleetLines } from "../../src/run/fleetStatus.ts";
-import type { StatusReport } from "../../src/run/statusTypes.ts";
+import type { StatusReport } from "../../src/run/statusJson.ts";
 import { run } from "../cli/edges.ts";
 import { freshDatabase } from "../support/database.ts";
 import { joinFleet } from "../support/fleetRows.ts";

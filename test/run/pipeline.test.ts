@@ -2,8 +2,6 @@
  * The data path over the wire: what the service sent is what stands in the tables, element by element. The bytes kept
  * in the journal are read by an independent parser, with the names of the specification's tables.
  */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
@@ -196,16 +194,6 @@ describe("what the service sent is what stands in the tables", () => {
       }
   });
 
-  test("an option's delta stands in both places and agrees with the column", async () => {
-    for (const { record, items } of answers.slice(1))
-      for (const leaves of items) {
-        const stored = await storedRow(collecting, record.observedAt, sentInstrument(leaves));
-
-        expect(decimal(stored?.["delta"] ?? null)).toBe(decimal(leaves["greeks/delta"] ?? ""));
-        expect(leaves["quote/extendedquote/delta"]).toBe(leaves["greeks/delta"]);
-      }
-  });
-
   test("an option's underlying and its undlyquote are rows of the underlying at the same instant", async () => {
     for (const { record, items } of answers.slice(1))
       for (const leaves of items) {
@@ -269,33 +257,6 @@ describe("what the service sent is what stands in the tables", () => {
     // The window began with the first call, a fraction of a second after a full one.
     expect(rows[0]?.["rate_limit_expire"]).toBe(String(Math.ceil(Date.parse(START) / 1_000 + 60)));
   });
-
-  test("no credential, token or signature is in the journal or in the tables", async () => {
-    const files = readdirSync(collecting.journalDir).map((name) =>
-      readFileSync(join(collecting.journalDir, name)),
-    );
-    const tables = await rowsOfQuery(collecting.pool, "select to_jsonb(r)::text as row from responses r");
-
-    const everything = `${Buffer.concat(files).toString("latin1")}${JSON.stringify(tables)}`;
-    expect(everything).not.toMatch(/oauth|signature/i);
-    for (const secret of Object.values(TEST_CREDENTIALS)) expect(everything).not.toContain(secret);
-  });
-});
-
-test("the answer for a wrong secret is a 401, kept in the journal and in responses, and no quote", async () => {
-  const clock = createTestClock(START);
-  const { baseUrl, credentials } = await startSimulatedService(clock);
-  const wrong = { ...credentials, consumerSecret: "not-the-secret" };
-  const collecting = await openCollecting(clock, { baseUrl, credentials: wrong });
-
-  const { answer } = await collecting.collect({ form: "symbols", symbols: ["AAPL"], delayed: false });
-
-  expect(answer.outcome).toBe("unauthorized");
-  expect(await collecting.kept()).toMatchObject([{ status: 401 }]);
-  expect(
-    await rowsOfQuery(collecting.pool, "select http_status, outcome, rate_limit_used from responses"),
-  ).toEqual([{ http_status: 401, outcome: "unauthorized", rate_limit_used: null }]);
-  expect(await countsOf(collecting.pool)).toMatchObject({ quotes: 0, instruments: 0, dead_letters: 0 });
 });
 
 test("an unknown symbol costs the known ones no quotes", async () => {

@@ -9,7 +9,7 @@ import type { JournalRecord } from "../../src/journal/record.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
 import { createNoteWriter } from "../../src/run/ledgerNotes.ts";
-import { openSettler, type Settler } from "../../src/run/settleDowntime.ts";
+import { Settler } from "../../src/run/settleDowntime.ts";
 import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { emptyArchive, rowsOfQuery } from "../support/archive.ts";
@@ -27,7 +27,7 @@ const on20th = (time: string): Date => new Date(`2026-11-20T${time.padEnd(8, ":0
 const instant = (time: string) => instantFromDate(on20th(time));
 
 let pool: pg.Pool;
-const settlers: Settler[] = [];
+const settlers: Pick<Settler, "close">[] = [];
 beforeEach(async () => ({ pool } = await freshDatabase()));
 const closeSettlers = () => Promise.all(settlers.splice(0).map((settler) => settler.close()));
 afterEach(closeSettlers);
@@ -126,7 +126,7 @@ async function alive(
     journalDir: machine.dir,
     clock: { ...clock, sleep: systemClock.sleep },
   });
-  const settler = openSettler(pool, {
+  const settler = new Settler(pool, {
     ...{ mine: () => mine, sources: () => new Set(["account" as const]), run, clock },
     notes: { ...notes, waiting: () => underWay.shift() ?? notes.waiting() },
     loader,
@@ -135,7 +135,6 @@ async function alive(
     log: { debug: fail, info: fail, warn: onSleep ? () => undefined : fail, error: fail },
   });
   settlers.push({
-    ...settler,
     close: () =>
       settler
         .close()
@@ -229,18 +228,6 @@ describe("slots of an account that nobody called", () => {
     expect(await ledger()).toEqual([
       ...["14:30 one 1=1+0", "14:31 one 1=0+1: AAPL down", "14:32 one 1=0+1: AAPL down", "14:33 one 1=1+0"],
       "14:34 one 1=0+1: AAPL down",
-    ]);
-  });
-
-  test("slots that nobody called are looked up again from the first start that nobody has accounted for", async () => {
-    const b = new Machine();
-    await b.append(settled("one", "14:30", ["AAPL"]), settled("one", "14:33", ["AAPL"]));
-    await b.load();
-
-    await (await alive(b, { mine: ["one"], now: "14:34:20" })).take(on20th("14:32:30"));
-
-    expect(await ledger()).toEqual([
-      ...["14:30 one 1=1+0", "14:31 one 1=0+1: AAPL down", "14:32 one 1=0+1: AAPL down", "14:33 one 1=1+0"],
     ]);
   });
 });
@@ -341,12 +328,6 @@ describe("slots of an account that nobody has ever called", () => {
     expect(await slotsOfNewcomer()).toEqual([
       ...["14:31 one 2=0+2: AAPL down, GE down", "14:32 one 2=1+1: GE down", "14:33 one 1=0+1: AAPL down"],
     ]);
-  });
-
-  test("slots of an account that was never called are down from the first slot on since the collectors agreed on it", async () => {
-    await others("14:20", ["14:21", ["two"]], ["14:31:45.5", ["one", "two"]], ["14:32:10", ["one", "two"]]);
-
-    expect(await slotsOfNewcomer()).toEqual([...["14:32 one 2=1+1: GE down", "14:33 one 1=0+1: AAPL down"]]);
   });
 
   test.each([

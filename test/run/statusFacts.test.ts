@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
-import type { AccountStatus } from "../../src/run/statusTypes.ts";
+import type { AccountStatus } from "../../src/run/statusJson.ts";
 import type { Health } from "../../src/archive/ask/queries.ts";
 import { answerLines, budgetLines, budgetOf, marketLine, nextLine } from "../../src/run/statusFacts.ts";
 import { missedBy, ledgerLines } from "../../src/run/ledgerStatus.ts";
@@ -37,10 +37,6 @@ describe("misses that a person can mend", () => {
     },
   );
 
-  test("misses stay red as long as no newer slot shows that they are over", () => {
-    expect(line("budget", "15:00", "15:05")?.state).toBe("attention");
-  });
-
   test("misses of a job that is no longer there are over", () => {
     expect(line("budget", "15:00", "15:00", "renamed")?.state).toBe("ok");
   });
@@ -70,12 +66,13 @@ describe("misses that a person can mend", () => {
   });
 });
 
+const health = (fields: Partial<Health>): Health => ({
+  ...{ lastAnswerAt: "2026-11-20T15:00:00Z", lastHour: {}, lastOfOutcome: {}, instruments: 0, sources: [] },
+  ...{ deadLettersToday: 0, lastDeadLetterAt: null, loaded: new Map() },
+  ...fields,
+});
+
 describe("answers", () => {
-  const health = (fields: Partial<Health>): Health => ({
-    ...{ lastAnswerAt: "2026-11-20T15:00:00Z", lastHour: {}, lastOfOutcome: {}, instruments: 0, sources: [] },
-    ...{ deadLettersToday: 0, lastDeadLetterAt: null, loaded: new Map() },
-    ...fields,
-  });
   const lines = (fields: Partial<Health>) => answerLines(health(fields), at("15:00"));
 
   test("the line of answers counts answers, not quotes", () => {
@@ -213,18 +210,11 @@ describe("several accounts", () => {
 
   test("an account's name stands beside its answers that need a person", () => {
     const [answers] = answerLines(
-      {
-        ...{ lastAnswerAt: "2026-11-20T15:00:00Z", lastHour: { quotes: 9, unauthorized: 2 } },
+      health({
+        lastHour: { quotes: 9, unauthorized: 2 },
         lastOfOutcome: { quotes: "2026-11-20T15:00:00Z", unauthorized: "2026-11-20T14:59:00Z" },
-        ...{
-          instruments: 1,
-          sources: ["account"],
-          deadLettersToday: 0,
-          lastDeadLetterAt: null,
-          loaded: new Map(),
-        },
-      },
-      new Date("2026-11-20T15:00:00Z"),
+      }),
+      at("15:00"),
       [
         { account: "second", market: "account", outcome: "unauthorized", lastAt: "2026-11-20T14:59:00Z" },
         { account: "main", market: "account", outcome: "quotes", lastAt: "2026-11-20T15:00:00Z" },
@@ -247,15 +237,13 @@ test("the example in docs/terminal.md is what these facts are told as", () => {
     nextLine({ job: "options", at: new Date("2026-11-20T15:49:00Z") }, now),
     ...budgetLines([account("main", { calls: 34, serviceUsed: 36, serviceRemaining: 24 })]),
     ...answerLines(
-      {
-        ...{
-          lastAnswerAt: sinceMs(3_000),
-          lastHour: { quotes: 2031 },
-          lastOfOutcome: { quotes: sinceMs(3_000) },
-        },
-        ...{ instruments: 33, sources: ["account"], loaded: new Map() },
-        ...{ deadLettersToday: 0, lastDeadLetterAt: null },
-      },
+      health({
+        lastAnswerAt: sinceMs(3_000),
+        lastHour: { quotes: 2031 },
+        lastOfOutcome: { quotes: sinceMs(3_000) },
+        instruments: 33,
+        sources: ["account"],
+      }),
       now,
     ),
     ...ledgerLines({ due: 12870, missed, late: [], unknown: [] }),

@@ -326,23 +326,6 @@ test("a value of many lines is shown by its beginning, in one line", async () =>
   expect(problem).toMatch(/^3: symbols is > AAPL, MSFT.{1,40}\.\.\.: expected a list/);
 });
 
-test("a directory of job files is read whole: the problems of all files at once, and the jobs of the others", async () => {
-  const dir = dirWith({
-    "a.yaml": "name: a\nsymbols: [AAPL]\n",
-    "b.yaml": `name: b\nschedule: "* * * * *"\nsymbols: [AAPL]\n`,
-    "c.yml": `name: c\nschedule: "* * * * *"\nsession: noon\nsymbols: [AAPL]\n`,
-    "notes.txt": "not a job",
-  });
-
-  const { jobs } = await readJobs(dir);
-
-  expect(jobs.map(({ name }) => name)).toEqual(["b"]);
-  expect(await problemsIn(dir)).toEqual([
-    'a.yaml:1: schedule is missing: expected a cron expression, such as "*/5 9-16 * * MON-FRI"',
-    "c.yml:3: session is noon: expected pre, regular, post, any or always",
-  ]);
-});
-
 test("a directory of job files names every mistake in one pass, also where one hides another", async () => {
   const dir = dirWith({
     "a.yaml": `name: twin\nschedule: "* * * * *"\nsymbols: [AAPL]\n`,
@@ -454,23 +437,6 @@ test("a job file that cannot be read does not keep the others from being read", 
   ]);
 });
 
-test("a missing directory of job files is refused with the remedy", async () => {
-  await expect(readJobs("/nowhere/jobs")).rejects.toMatchObject({
-    code: "JOBS_UNREADABLE",
-    exitCode: 2,
-    message: expect.stringMatching(/\/nowhere\/jobs.*ENOENT.*Set QUOTEKEEPER_JOBS_DIR/),
-  });
-});
-
-test("a directory without a job file is refused where jobs are needed", async () => {
-  const dir = dirWith({ "calendar.yaml": "overrides: []\n", "readme.md": "" });
-
-  await expect(requireJobs(dir, loadConfig({}, dir))).rejects.toMatchObject({
-    code: "JOBS_UNREADABLE",
-    message: expect.stringContaining(`${dir} holds no job file`),
-  });
-});
-
 test("a directory of job files with mistakes is refused where jobs are needed, and all mistakes are named", async () => {
   const dir = dirWith({ "a.yaml": "symbols: [AAPL]\n", "b.yaml": "" });
 
@@ -573,11 +539,4 @@ test.each([
   ],
 ])("a file of symbols is refused by name: %s", async (_name, files: Record<string, string>, problem) => {
   expect(await problemsIn(dirWith({ "a.yaml": JOB, ...files }))).toEqual([problem]);
-});
-
-test("a directory in place of a file of symbols is refused by name", async () => {
-  const dir = dirWith({ "a.yaml": JOB });
-  mkdirSync(join(dir, "list.txt"));
-
-  expect(await problemsIn(dir)).toEqual(["a.yaml:3: symbolsFile list.txt cannot be read (EISDIR)"]);
 });

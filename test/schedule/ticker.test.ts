@@ -79,55 +79,6 @@ test("a job every minute misses and repeats no minute on the night spring skips 
   expect(steps).toEqual([]);
 });
 
-test("a job every minute misses and repeats no minute on the night autumn repeats an hour", async () => {
-  const { slots } = collecting("2025-11-02T03:59:30Z", "* * * * *");
-
-  await pass(4 * HOUR);
-
-  expect(slots).toEqual(everyMinute("2025-11-02T04:00:00Z", 240));
-});
-
-test("a job every minute for the regular session stops at 13:00 on an early close and resumes after the holiday", async () => {
-  const { slots } = collecting("2024-07-03T16:57:30Z", "* * * * *", { session: "regular" });
-
-  await pass(45 * HOUR);
-
-  expect(slots.slice(0, 4)).toEqual([
-    "2024-07-03T16:58:00",
-    "2024-07-03T16:59:00",
-    "2024-07-05T13:30:00",
-    "2024-07-05T13:31:00",
-  ]);
-});
-
-test("a job every minute for any session is silent all of 9 January 2025", async () => {
-  const { slots } = collecting("2025-01-09T00:58:30Z", "* * * * *", { session: "any" });
-
-  await pass(32 * HOUR + 3 * 60_000);
-
-  // The post-market of the 8th ends at 20:00 New York time; the pre-market of the 10th begins at 04:00.
-  expect(slots).toEqual(["2025-01-09T00:59:00", "2025-01-10T09:00:00", "2025-01-10T09:01:00"]);
-});
-
-test("a job every minute sees each minute of a leap day", async () => {
-  const { slots } = collecting("2024-02-29T04:59:30Z", "* * * * *");
-
-  await pass(24 * HOUR);
-
-  expect(slots).toEqual(everyMinute("2024-02-29T05:00:00Z", 1_440));
-});
-
-test("a daily job at 01:30 runs once on the night that has 01:30 twice, and at 02:30 once on the night that has none", async () => {
-  const autumn = collecting("2025-11-02T03:00:30Z", "30 1 * * *");
-  await pass(28 * HOUR);
-  autumn.stop();
-  const spring = collecting("2025-03-09T03:00:30Z", "30 2 * * *");
-  await pass(28 * HOUR);
-
-  expect(autumn.slots).toEqual(["2025-11-02T05:30:00", "2025-11-03T06:30:00"]);
-  expect(spring.slots).toEqual(["2025-03-09T07:30:00", "2025-03-10T06:30:00"]);
-});
-
 test("every second is due once in a job of six fields", async () => {
   const { slots } = collecting("2026-01-15T14:29:58.500Z", "*/2 * * * * *");
 

@@ -211,6 +211,7 @@ test("an ended login is refused from then on, after a restart and by another das
   const renamed = await start("another-token-of-the-test-0123");
   expect(before).toEqual([200, 200]);
   expect(logout.status).toBe(200);
+  expect(logout.headers.get("set-cookie")).toContain("Max-Age=0");
   for (const dashboard of [get, beside.get, restarted.get]) {
     expect((await asCookie(dashboard, ended)).status).toBe(401);
     expect((await asCookie(dashboard, kept)).status).toBe(200);

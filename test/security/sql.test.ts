@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, jest, test } from "@jest/globals";
-import { lookAtLake } from "../../src/lake/lookAtLake.ts";
+import { lookAtLake } from "../../src/lake/whichLake.ts";
 import { askSql } from "../../src/lake/sql/askSql.ts";
 import { type Duck, ownDuck, rowsOf } from "../../src/lake/sql/duckdb.ts";
 import { startDuck } from "../../src/lake/sql/duckProcess.ts";

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { runProgram } from "../../src/cli/program.ts";
-import { instantFromDate } from "../../src/clock.ts";
 import type { RecordSource } from "../../src/journal/record.ts";
 import { instrumentName, option, security } from "../../src/market/instrument.ts";
 import type { Collected } from "../../src/run/pipeline.ts";
@@ -352,24 +351,6 @@ test("real rows and simulated ones are never played together, and what is played
     row: { kind: "simulated", name: "simulated", last: "99" },
     says: expect.stringMatching(/^Market Quotes Service, archive of SIMULATED quotes at /),
   });
-});
-
-test("an equity asked for by a symbol that its options share is the equity", async () => {
-  const world = await loadingWorld();
-  await loadXml(world, 0, answerXml(optionXml({}), equityXml("GE")));
-
-  const second = await collectingFrom(world.url, { flags: ["--as-of", instantFromDate(new Date(at(1)))] });
-  await second.collect(symbols("MRDN", "MRDN270115C00120000", "MRDN270115P00120000"));
-
-  expect(
-    await rowsOfQuery(
-      second.pool,
-      `select ${NAME} as name, last from quotes q join instruments i on i.id = q.instrument_id order by 1`,
-    ),
-  ).toEqual([
-    { name: "MRDN", last: "20.35" },
-    { name: "MRDN:2027-01-15:CALL:120", last: "20.35" },
-  ]);
 });
 
 test("a source that has answered before gives what a new one gives, at any moment played, whatever was loaded since", async () => {

@@ -256,21 +256,6 @@ test("the fault reorder keeps every instrument, in another order", async () => {
   expect(names.toSorted()).toEqual(SYMBOLS.toSorted());
 });
 
-test("two services of one seed make the same faults, call by call", async () => {
-  const statuses = async (seed: number) => {
-    const world = await faulty("500=30%,drop=20%", { seed });
-    const seen: number[] = [];
-    for (let call = 0; call < 20; call++) seen.push((await ask(world)).status);
-    return seen;
-  };
-
-  const [first, again, other] = [await statuses(1), await statuses(1), await statuses(2)];
-
-  expect(again).toEqual(first);
-  expect(other).not.toEqual(first);
-  expect(new Set(first)).toEqual(new Set([200, 500, 0]));
-});
-
 const SPECS = [
   ...CHANCE_FAULTS.map((name) => `${name}=50%`),
   "reorder",

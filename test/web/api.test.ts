@@ -1,16 +1,13 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import { createPool } from "../../src/archive/connect/connect.ts";
-import { systemClock } from "../../src/clock.ts";
 import type {
   BarsView,
   ChainKey,
   ChainView,
-  CoverageView,
   MissRow,
   QuoteRow,
 } from "../../src/archive/ask/dashboardTypes.ts";
-import type { NowView } from "../../src/web/api/types.ts";
-import { type QuoteTable, rowsOf } from "../../src/web/api/quoteTable.ts";
+import { systemClock } from "../../src/clock.ts";
 import { readBars } from "../../src/archive/ask/bars.ts";
 import { readChain } from "../../src/archive/ask/chainRows.ts";
 import { readQuotes } from "../../src/archive/ask/quotes.ts";
@@ -39,30 +36,12 @@ beforeAll(async () => {
   await quote("2026-11-20 14:31:10", { last: "149.5", bid: "149.4", ask: "149.6", volume: 2_500 });
   await quote("2026-11-20 14:31:20", { last: "1.25", bid: null, ask: null, volume: null, source: SIMULATED });
   await quote("2026-11-19 20:59:00", { last: "148", bid: "147.9", ask: "148.1", volume: 9_000 });
-  await quote("2026-11-20 14:30:11", {
-    id: 2,
-    last: "9.1",
-    bid: "9.00",
-    ask: "9.25",
-    volume: 10,
-    delta: "0.61",
-  });
-  await quote("2026-11-20 14:30:12", {
-    id: 3,
-    last: "8.1",
-    bid: "8.00",
-    ask: "8.10",
-    volume: 11,
-    delta: "-0.39",
-  });
-  await quote("2026-11-20 14:45:12", {
-    id: 3,
-    last: "8.5",
-    bid: "8.40",
-    ask: "8.60",
-    volume: 12,
-    delta: "-0.40",
-  });
+  for (const [at, id, last, bid, ask, volume, delta] of [
+    ["14:30:11", 2, "9.1", "9.00", "9.25", 10, "0.61"],
+    ["14:30:12", 3, "8.1", "8.00", "8.10", 11, "-0.39"],
+    ["14:45:12", 3, "8.5", "8.40", "8.60", 12, "-0.40"],
+  ] as const)
+    await quote(`2026-11-20 ${at}`, { id, last, bid, ask, volume, delta });
   await pool.query(
     "insert into dividends (observed_at, instrument_id, source_id, ex_date, amount, yield) values ('2026-11-18Z', 1, 1, '2026-11-20', 0.25, 0.5), ('2026-11-19Z', 1, 1, '2026-11-20', 0.26, 0.5), ('2026-11-19Z', 1, 2, '2026-11-20', 99, 9)",
   );
@@ -151,31 +130,25 @@ test("the mark of simulated rows stays while the database is away", async () => 
 test("bars of a minute are those of the view, with the last bid and ask that were above 0", async () => {
   const { bars } = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=1m&sessions=1");
 
-  expect(
-    bars.map(({ at, session, open, high, low, close, bid, ask: a, volume }) => [
-      at,
-      session,
-      open,
-      high,
-      low,
-      close,
-      bid,
-      a,
-      volume,
-    ]),
-  ).toEqual([
-    ["2026-11-20T14:25:00Z", "pre", "149.00", "149.00", "149.00", "149.00", "148.90", "149.10", "0"],
-    ["2026-11-20T14:30:00Z", "regular", "150.0100", "151", "150.0100", "151", "150.00", "150.02", "600"],
-    ["2026-11-20T14:31:00Z", "regular", "149.5", "149.5", "149.5", "149.5", "149.4", "149.6", "1000"],
-  ]);
-});
-
-test("bars that the open cuts short do not take the quotes behind it", async () => {
-  const { bars } = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=1h&sessions=1");
-
-  expect(bars.map(({ session, close, bid }) => [session, close, bid])).toEqual([
-    ["pre", "149.00", "148.90"],
-    ["regular", "149.5", "149.4"],
+  const all = (price: string) => ({ open: price, high: price, low: price, close: price });
+  expect(bars).toMatchObject([
+    {
+      at: "2026-11-20T14:25:00Z",
+      session: "pre",
+      ...all("149.00"),
+      bid: "148.90",
+      ask: "149.10",
+      volume: "0",
+    },
+    {
+      at: "2026-11-20T14:30:00Z",
+      ...all("150.0100"),
+      high: "151",
+      close: "151",
+      bid: "150.00",
+      volume: "600",
+    },
+    { at: "2026-11-20T14:31:00Z", ...all("149.5"), bid: "149.4", ask: "149.6", volume: "1000" },
   ]);
 });
 
@@ -242,17 +215,9 @@ test("the option chain has its expirations with how many contracts are stored", 
 test("the option chain of now has the newest of each contract, and the underlying", async () => {
   const chain = await ask<ChainView>(path);
 
-  expect(
-    chain.contracts.map(({ instrument, bid, mid, ask: a, serviceDelta }) => [
-      instrument,
-      bid,
-      mid,
-      a,
-      serviceDelta,
-    ]),
-  ).toEqual([
-    ["AAPL:2026-12-18:CALL:150", "9.00", "9.125", "9.25", "0.61"],
-    ["AAPL:2026-12-18:PUT:150", "8.40", "8.5", "8.60", "-0.40"],
+  expect(chain.contracts).toMatchObject([
+    { instrument: "AAPL:2026-12-18:CALL:150", bid: "9.00", mid: "9.125", ask: "9.25", serviceDelta: "0.61" },
+    { instrument: "AAPL:2026-12-18:PUT:150", bid: "8.40", mid: "8.5", ask: "8.60", serviceDelta: "-0.40" },
   ]);
   expect(chain.underlyingLast).toBe("149.5");
   expect(chain.spans).toEqual([
@@ -300,110 +265,24 @@ test("a price of 0 is no trade, in quotes, bars and chains", async () => {
     ]);
 });
 
-test("coverage has the sessions as columns, and what was due, stored and missed", async () => {
-  const { dates, rows } = await ask<CoverageView>("/api/coverage?from=2026-11-19&to=2026-11-22");
+test("events end with the server", async () => {
+  const { get, close } = await openDashboard({ pool: reader, clock: systemClock });
+  const response = await get("/api/events");
 
-  expect(dates).toEqual([
-    { date: "2026-11-19", session: true },
-    { date: "2026-11-20", session: true },
-  ]);
-  expect(rows).toEqual([
-    { instrument: "MSFT", source: "simulated", cells: [null, [1, 1]] },
-    { instrument: "MSFT", source: "account", cells: [null, [3, 2]] },
-    { instrument: "AAPL", source: "account", cells: [null, [3, 1]] },
-    { instrument: "AAPL", source: "simulated", cells: [null, 1] },
-  ]);
+  await close();
+  await response.text().catch(() => undefined);
+
+  expect(response.bodyUsed).toBe(true);
+  expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
 });
 
 test("coverage tells why: misses of the instrument and those of all, of one source", async () => {
   const misses = await ask<MissRow[]>("/api/misses?date=2026-11-20&instrument=MSFT&source=account");
 
+  const at = (time: string) => ({ firstAt: `2026-11-20T${time}Z`, lastAt: `2026-11-20T${time}Z` });
   expect(misses).toEqual([
-    {
-      job: "us",
-      reason: "budget",
-      count: 1,
-      firstAt: "2026-11-20T14:31:00Z",
-      lastAt: "2026-11-20T14:31:00Z",
-    },
-    {
-      job: "us",
-      reason: "down",
-      count: 1,
-      firstAt: "2026-11-20T14:32:00Z",
-      lastAt: "2026-11-20T14:32:00Z",
-    },
+    { job: "us", reason: "budget", count: 1, ...at("14:31:00") },
+    { job: "us", reason: "down", count: 1, ...at("14:32:00") },
   ]);
 });
-
-test("events bring the Now view at once, and a quote as soon as it is stored", async () => {
-  const { get } = await openDashboard({ pool: reader, clock: systemClock });
-  const ended = new AbortController();
-  const response = await get("/api/events?quotes=all", { signal: ended.signal });
-  const events = eventsOf(response);
-
-  const first = await events.next();
-  await pool.query(
-    "insert into quotes (observed_at, instrument_id, source_id, delayed, last) values (clock_timestamp() + interval '1 s', 1, 1, false, 12.3400)",
-  );
-  await followOwnRows(pool);
-  let brought: QuoteRow[] | null = null;
-  while (brought === null) {
-    const { value } = await events.next();
-    if (value?.event === "quotes") brought = rowsOf(value.data as QuoteTable);
-  }
-  ended.abort();
-
-  expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
-  expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
-  expect(first.value).toMatchObject({ event: "now", data: { feed: { simulated: true } } });
-  expect((first.value?.data as NowView).minutes).not.toBeNull();
-  expect(brought.map(({ instrument, last }) => [instrument, last])).toEqual([["AAPL", "12.3400"]]);
-});
-
-test("events end with the server", async () => {
-  const { startWeb } = await import("../../src/web/server.ts");
-  const { createCalendar } = await import("../../src/market/calendar/tradingCalendar.ts");
-  const none = (): void => undefined;
-  const web = await startWeb({
-    pool: reader,
-    clock: systemClock,
-    log: { debug: none, info: none, warn: none, error: none },
-    host: "127.0.0.1",
-    port: 0,
-    token: null,
-    attribution: null,
-    version: "0",
-    address: "x",
-    calendar: createCalendar(),
-    sources: SOURCES,
-  });
-  const events = eventsOf(await fetch(`${web.address}/api/events`));
-  await events.next();
-
-  await web.close();
-  let last = await events.next();
-  while (!last.done) last = await events.next();
-
-  expect(last.done).toBe(true);
-});
-
-type Event = { event: string; data: unknown };
-
-async function* eventsOf(response: Response): AsyncGenerator<Event, undefined> {
-  const decoder = new TextDecoder();
-  let text = "";
-  try {
-    for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
-      text += decoder.decode(piece, { stream: true });
-      for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
-        const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(text.slice(0, end)) ?? [];
-        text = text.slice(end + 2);
-        if (event !== undefined && data !== undefined) yield { event, data: JSON.parse(data) };
-      }
-    }
-  } catch {
-    // The other end has gone, which is what ends it.
-  }
-  return undefined;
-}

@@ -16,25 +16,10 @@ import {
 import { holesOf } from "../../src/web/app/lib/chartGaps.ts";
 import { olderSessions, rangeLabel, rangeOf } from "../../src/web/app/lib/ranges.ts";
 import { axisTime, closeLine, placed, priceFormat, scaleOf } from "../../src/web/app/chart/data.ts";
+import { bar as barAt } from "./contract.ts";
 
 /** A bar of the regular session of Friday 20 November, 09:30 New York being 14:30 UTC. */
-function bar(time: string, fields: Partial<Bar> = {}): Bar {
-  return {
-    date: "2026-11-20",
-    session: "regular",
-    at: `2026-11-20T${time}:00Z`,
-    open: "1",
-    high: "1",
-    low: "1",
-    close: "1",
-    bid: null,
-    ask: null,
-    meanSpread: null,
-    quoteCount: "1",
-    volume: null,
-    ...fields,
-  };
-}
+const bar = (time: string, fields: Partial<Bar> = {}): Bar => barAt(`2026-11-20T${time}:00Z`, fields);
 
 function view(bars: Bar[], fields: Partial<BarsView> = {}): BarsView {
   return {

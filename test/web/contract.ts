@@ -1,4 +1,21 @@
-import type { Contract } from "../../src/archive/ask/dashboardTypes.ts";
+import type { Bar, Contract } from "../../src/archive/ask/dashboardTypes.ts";
+
+/** A bar of the regular session, of one trade at 1. @param at its beginning, ISO 8601 */
+export const bar = (at: string, fields: Partial<Bar> = {}): Bar => ({
+  date: at.slice(0, 10),
+  session: "regular",
+  at,
+  open: "1",
+  high: "1",
+  low: "1",
+  close: "1",
+  bid: null,
+  ask: null,
+  meanSpread: null,
+  quoteCount: "1",
+  volume: null,
+  ...fields,
+});
 
 /** A contract of a chain of which nothing but these fields is known. */
 export const contract = (

@@ -49,22 +49,20 @@ export async function openDashboard(options: Pick<WebOptions, "pool"> & Partial<
     ...options,
   });
   open.push(web);
-  const { address } = web;
-  return { address, get: (path: string, init?: RequestInit) => fetch(`${address}${path}`, init) };
+  const { address, close } = web;
+  return { address, close, get: (path: string, init?: RequestInit) => fetch(`${address}${path}`, init) };
 }
 
-/** The status of a request whose `Host` header is not the address it goes to: `fetch` does not let one choose. @param posted what is sent, as JSON; default: nothing, with GET */
-export function statusAs(address: string, path: string, host: string, posted?: object): Promise<number> {
+/** The status of a request whose `Host` header is not the address it goes to: `fetch` does not let one choose. */
+export function statusAs(address: string, path: string, host: string): Promise<number> {
   const { hostname, port } = new URL(address);
-  const method = posted === undefined ? "GET" : "POST";
-  const headers = { host, ...(posted && { "content-type": "application/json" }) };
   return new Promise((resolve, reject) => {
-    httpRequest({ hostname, port, path, method, headers }, (response) => {
+    httpRequest({ hostname, port, path, headers: { host } }, (response) => {
       response.resume();
       resolve(response.statusCode ?? 0);
     })
       .on("error", reject)
-      .end(posted && JSON.stringify(posted));
+      .end();
   });
 }
 

@@ -28,7 +28,7 @@ import { missColumns } from "../../src/web/app/lib/healthColumns.ts";
 import { reasonOf } from "../../src/web/app/lib/reasons.ts";
 import { problemOf } from "../../src/web/live.ts";
 import { marketAt } from "../../src/web/now.ts";
-import { contract } from "./contract.ts";
+import { bar, contract } from "./contract.ts";
 
 const SESSION: SessionView = {
   date: "2026-11-20",
@@ -36,24 +36,6 @@ const SESSION: SessionView = {
   openAt: "2026-11-20T14:30:00Z",
   closeAt: "2026-11-20T21:00:00Z",
 };
-
-function bar(at: string, fields: Partial<Bar> = {}): Bar {
-  return {
-    date: at.slice(0, 10),
-    session: "regular",
-    at,
-    open: "1",
-    high: "1",
-    low: "1",
-    close: "1",
-    bid: null,
-    ask: null,
-    meanSpread: null,
-    quoteCount: "1",
-    volume: null,
-    ...fields,
-  };
-}
 
 const at = (time: string): Bar => bar(`2026-11-20T${time}:00Z`);
 

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../../clock.ts";
-import { readTextFile, replaceFile } from "../../plainFiles.ts";
+import { keepJson, readJson } from "../../plainFiles.ts";
 
 const FILE = "lease.json";
 
@@ -36,11 +36,7 @@ export type KnownLeases = z.infer<typeof known>;
 
 /** What stands there; null: nothing that can be read. */
 export async function readLeaseFile(dataDir: string): Promise<KnownLeases | null> {
-  try {
-    return known.parse(JSON.parse(await readTextFile(join(dataDir, FILE))));
-  } catch {
-    return null;
-  }
+  return readJson(join(dataDir, FILE), known);
 }
 
 /** A collector that has never been one before. */
@@ -63,5 +59,5 @@ export function newCollector({ random }: Pick<Clock, "random">): KnownLeases {
 
 /** Keeps it; where nothing can be written, a start without the database knows less. */
 export async function keepLeaseFile(dataDir: string, now: KnownLeases): Promise<void> {
-  await replaceFile(join(dataDir, FILE), JSON.stringify(now)).catch(() => undefined);
+  await keepJson(join(dataDir, FILE), now);
 }

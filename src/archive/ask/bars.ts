@@ -4,8 +4,8 @@ import { instantFromDate } from "../../clock.ts";
 import { alwaysOpen } from "../../market/calendar/tradingCalendar.ts";
 import { isoOf } from "./queries.ts";
 import { SIMULATED_SOURCE } from "../connect/fixedNames.ts";
+import { INSTRUMENT_NAME } from "../schema/instrumentNames.ts";
 import type { Bar, BarsView, ComparedView, DividendView, SessionView, SourceKind } from "./dashboardTypes.ts";
-import { nameOf } from "./quotes.ts";
 import { barKey, type Interval, isOfDates, MOST_BARS, mondayOf, WIDTH_MS, widthFor } from "./widths.ts";
 
 /** An instrument as one source gave it, real-time or delayed. */
@@ -62,15 +62,13 @@ export async function readBars(pool: pg.Pool, of: Series, query: BarsQuery): Pro
 }
 
 async function named(pool: pg.Pool, series: Series): Promise<NamedSeries> {
-  const { rows } = await pool.query<Parameters<typeof nameOf>[0] & { kind: SourceKind; name: string }>(
-    `select i.symbol, i.root, i.expiration, i.option_type, i.strike, s.kind, s.name
+  const { rows } = await pool.query<Pick<NamedSeries, "instrument" | "source" | "sourceName">>(
+    `select ${INSTRUMENT_NAME} as instrument, s.kind as source, s.name as "sourceName"
      from instruments i, sources s where i.id = $1 and s.id = $2`,
     [series.instrumentId, series.sourceId],
   );
-  const [row] = rows;
-  return row
-    ? { ...series, instrument: nameOf(row), source: row.kind, sourceName: row.name }
-    : { ...series, instrument: String(series.instrumentId), source: "import", sourceName: "" };
+  const unknown = { instrument: String(series.instrumentId), source: "import", sourceName: "" } as const;
+  return { ...series, ...(rows[0] ?? unknown) };
 }
 
 async function daysOf(
@@ -78,8 +76,8 @@ async function daysOf(
   { instrumentId, sourceId, delayed }: Series,
   { sessions, dates = null }: BarsQuery,
 ): Promise<{ days: { date: string; quotes: number; spanMs: number }[]; more: boolean }> {
-  const { rows } = await pool.query<{ date: string; quotes: string; ms: string }>(
-    `select date, quote_count as quotes, ceil(extract(epoch from last_at - first_at) * 1000) as ms
+  const { rows } = await pool.query<{ date: string; quotes: number; spanMs: number }>(
+    `select date, quote_count::float8 as quotes, ceil(extract(epoch from last_at - first_at) * 1000)::float8 as "spanMs"
      from session_bars_now
      where instrument_id = $1 and source_id = $2 and delayed = $3
        and ($4::date is null or date >= $4) and ($5::date is null or date <= $5)
@@ -87,12 +85,7 @@ async function daysOf(
     [instrumentId, sourceId, delayed, dates?.from, dates?.to, dates ? null : sessions + 1],
   );
   const wanted = dates ? rows : rows.slice(0, sessions);
-  return {
-    days: wanted
-      .map(({ date, quotes, ms }) => ({ date, quotes: Number(quotes), spanMs: Number(ms) }))
-      .reverse(),
-    more: rows.length > wanted.length,
-  };
+  return { days: wanted.toReversed(), more: rows.length > wanted.length };
 }
 
 /** Until the Sunday after or on a date: bars of weeks are of whole ones. */
@@ -102,43 +95,40 @@ function sundayOf(date: string): string {
 
 type Stretch = { interval: Interval; from: string; to: string };
 
-type Row = Omit<Bar, "at" | "bid" | "ask" | "meanSpread" | "quoteCount"> & {
-  bar_at: string;
-  mean_spread: string | null;
-  quote_count: string;
-};
+type Row = Omit<Bar, "bid" | "ask"> & { instrumentId: number };
+
+/** The bars of all instruments of a name from one source. */
+async function rowsOf(
+  pool: pg.Pool,
+  { instrument, source, sourceName, delayed }: Omit<NamedSeries, "instrumentId">,
+  { interval, from, to }: Stretch,
+): Promise<Row[]> {
+  const { rows } = await pool.query<Row>(
+    `select instrument_id as "instrumentId", date, session, bar_at as at, open, high, low, close,
+       trim_scale(round(mean_spread, 6)) as "meanSpread", quote_count as "quoteCount", volume
+     from bars($1, $2::interval, ${beginning("$3")}, ${beginning("$4", 1)})
+     where source = $5 and source_name = $6 and delayed = $7
+     order by instrument_id, bar_at`,
+    [instrument, interval, from, to, source, sourceName, delayed],
+  );
+  return rows;
+}
 
 async function barsOf(
   pool: pg.Pool,
   series: NamedSeries,
-  { interval, from, to, sessions }: Stretch & { sessions: readonly SessionView[] },
+  { sessions, ...stretch }: Stretch & { sessions: readonly SessionView[] },
 ): Promise<Bar[]> {
-  const { rows } = await pool.query<Row>(
-    `select date, session, bar_at, open, high, low, close, trim_scale(round(mean_spread, 6)) as mean_spread, quote_count, volume
-     from bars($1, $2::interval, ${beginning("$3")}, ${beginning("$4", 1)})
-     where source = $5 and source_name = $6 and delayed = $7 and instrument_id = $8
-     order by bar_at`,
-    [
-      series.instrument,
-      interval,
-      from,
-      to,
-      series.source,
-      series.sourceName,
-      series.delayed,
-      series.instrumentId,
-    ],
-  );
-  const ends = await endsOf(pool, series, { interval, to, at: rows.map(({ bar_at }) => bar_at) });
+  const all = await rowsOf(pool, series, stretch);
+  const rows = all.filter(({ instrumentId }) => instrumentId === series.instrumentId);
+  const ends = await endsOf(pool, series, { ...stretch, at: rows.map(({ at }) => at) });
   const kinds = new Map(sessions.map(({ date, kind }) => [date, kind]));
-  return rows.map(({ bar_at, mean_spread, quote_count, ...row }, index) => ({
+  return rows.map(({ instrumentId: _, ...row }, index) => ({
     ...row,
     // A bar of a date is of its session; one of a week is of several.
-    session: interval === "1d" ? (kinds.get(row.date) ?? "closed") : row.session,
-    at: isoOf(bar_at),
+    session: stretch.interval === "1d" ? (kinds.get(row.date) ?? "closed") : row.session,
+    at: isoOf(row.at),
     ...(ends.get(index + 1) ?? { bid: null, ask: null }),
-    meanSpread: mean_spread,
-    quoteCount: quote_count,
   }));
 }
 
@@ -168,21 +158,11 @@ async function endsOf(
 }
 
 /** Closes of another instrument from the same source; of several of one name, those of the first. */
-async function closesOf(
-  pool: pg.Pool,
-  { instrument, source, sourceName, delayed }: NamedSeries,
-  { interval, from, to }: Stretch,
-): Promise<ComparedView> {
-  const { rows } = await pool.query<{ instrument_id: number; date: string; bar_at: string; close: string }>(
-    `select instrument_id, date, bar_at, close
-     from bars($1, $2::interval, ${beginning("$3")}, ${beginning("$4", 1)})
-     where source = $5 and source_name = $6 and delayed = $7 and close is not null
-     order by instrument_id, bar_at`,
-    [instrument, interval, from, to, source, sourceName, delayed],
-  );
-  const own = rows.filter((row) => row.instrument_id === rows[0]?.instrument_id);
-  const closes = own.map(({ bar_at, date, close }) => [barKey({ at: isoOf(bar_at), date }, interval), close]);
-  return { instrument, closes: Object.fromEntries(closes) as ComparedView["closes"] };
+async function closesOf(pool: pg.Pool, series: NamedSeries, stretch: Stretch): Promise<ComparedView> {
+  const rows = (await rowsOf(pool, series, stretch)).filter(({ close }) => close !== null);
+  const own = rows.filter(({ instrumentId }) => instrumentId === rows[0]?.instrumentId);
+  const closes = own.map(({ at, date, close }) => [barKey({ at: isoOf(at), date }, stretch.interval), close]);
+  return { instrument: series.instrument, closes: Object.fromEntries(closes) as ComparedView["closes"] };
 }
 
 /** Each date of the simulated market is a session. */
@@ -196,20 +176,11 @@ function simulatedSessions(from: string, to: string): SessionView[] {
 }
 
 async function sessionsBetween(pool: pg.Pool, from: string, to: string): Promise<SessionView[]> {
-  const { rows } = await pool.query<{
-    date: string;
-    kind: "regular" | "early";
-    open_at: string;
-    close_at: string;
-  }>("select date, kind, open_at, close_at from sessions where date between $1 and $2 order by date", [
-    from,
-    to,
-  ]);
-  return rows.map(({ open_at, close_at, ...day }) => ({
-    ...day,
-    openAt: isoOf(open_at),
-    closeAt: isoOf(close_at),
-  }));
+  const { rows } = await pool.query<SessionView>(
+    `select date, kind, open_at as "openAt", close_at as "closeAt" from sessions where date between $1 and $2 order by date`,
+    [from, to],
+  );
+  return rows.map((day) => ({ ...day, openAt: isoOf(day.openAt), closeAt: isoOf(day.closeAt) }));
 }
 
 /** What the service said last of each ex-date. */
@@ -218,11 +189,11 @@ async function dividendsOf(
   { instrumentId, sourceId }: Series,
   from: string,
 ): Promise<DividendView[]> {
-  const { rows } = await pool.query<{ ex_date: string; amount: string | null; yield: string | null }>(
-    `select distinct on (ex_date) ex_date, amount, yield from dividends
+  const { rows } = await pool.query<DividendView>(
+    `select distinct on (ex_date) ex_date as "exDate", amount, yield from dividends
      where instrument_id = $1 and source_id = $2 and ex_date >= $3
      order by ex_date, observed_at desc`,
     [instrumentId, sourceId, from],
   );
-  return rows.map(({ ex_date, amount, yield: paid }) => ({ exDate: ex_date, amount, yield: paid }));
+  return rows;
 }

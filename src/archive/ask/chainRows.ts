@@ -23,18 +23,9 @@ const MOST_SPANS = 60;
 /** Every expiration that has quotes, by underlying. */
 export async function readChainKeys(pool: pg.Pool): Promise<ChainKey[]> {
   const { newestBars } = await engineOf(pool);
-  const { rows } = await pool.query<{
-    symbol: string;
-    expiration: string;
-    source: SourceKind;
-    source_id: number;
-    source_name: string;
-    delayed: boolean;
-    contracts: string;
-    last_at: string;
-  }>(
-    `select i.symbol || coalesce('/' || i.root, '') as symbol, i.expiration, s.kind as source, s.id as source_id, s.name as source_name, b.delayed,
-            count(*) as contracts, max(b.last_at) as last_at
+  const { rows } = await pool.query<ChainKey>(
+    `select i.symbol || coalesce('/' || i.root, '') as symbol, i.expiration, s.kind as source, s.id as "sourceId",
+            s.name as "sourceName", b.delayed, count(*)::int as contracts, max(b.last_at) as "lastAt"
      from ${newestBars} b
      join instruments i on i.id = b.instrument_id
      join sources s on s.id = b.source_id
@@ -42,13 +33,7 @@ export async function readChainKeys(pool: pg.Pool): Promise<ChainKey[]> {
      group by i.symbol, i.root, i.expiration, s.id, b.delayed
      order by i.symbol, i.root nulls first, i.expiration, s.id, b.delayed`,
   );
-  return rows.map(({ source_id, source_name, contracts, last_at, ...row }) => ({
-    ...row,
-    sourceId: source_id,
-    sourceName: source_name,
-    contracts: Number(contracts),
-    lastAt: isoOf(last_at),
-  }));
+  return rows.map((row) => ({ ...row, lastAt: isoOf(row.lastAt) }));
 }
 
 /** Calls and puts of one expiration, each as it was last observed at or before the instant, with its volatility. */
@@ -57,87 +42,48 @@ export async function readChain(pool: pg.Pool, query: ChainQuery): Promise<Chain
   const { underlying: ofSymbol, root = null } = readRootedName(symbol);
   const until = at ?? "infinity";
   const contracts = await readContracts(pool, query);
-  const underlying = await pool.query<{ last: string | null; observed_at: string }>(UNDERLYING, [
+  const underlying = await pool.query<{ last: string | null; at: string }>(UNDERLYING, [
     ofSymbol,
     sourceId,
     delayed,
     until,
   ]);
-  const spans = await pool.query<{ date: string; from_at: string; to_at: string }>(SPANS, [
-    ofSymbol,
-    expiration,
-    sourceId,
-    delayed,
-    MOST_SPANS,
-    root,
-  ]);
+  const ofSpans = [ofSymbol, expiration, sourceId, delayed, MOST_SPANS, root];
+  const spans = await pool.query<ChainView["spans"][number]>(SPANS, ofSpans);
   return {
     ...(await readOptionRates(pool)),
     underlyingLast: underlying.rows[0]?.last ?? null,
-    underlyingObservedAt: isoOrNull(underlying.rows[0]?.observed_at ?? null),
+    underlyingObservedAt: isoOrNull(underlying.rows[0]?.at ?? null),
     contracts: contracts.map(toContract),
-    spans: spans.rows
-      .map(({ date, from_at, to_at }) => ({ date, from: isoOf(from_at), to: isoOf(to_at) }))
-      .reverse(),
+    spans: spans.rows.map(({ date, from, to }) => ({ date, from: isoOf(from), to: isoOf(to) })).reverse(),
   };
 }
 
 /** What the volatilities rest on. */
 export async function readOptionRates(pool: pg.Pool): Promise<OptionRates> {
-  const { rows } = await pool.query<{ rate: number; yield: number }>(
-    "select option_rate() as rate, option_dividend_yield() as yield",
+  const { rows } = await pool.query<OptionRates>(
+    'select option_rate() as rate, option_dividend_yield() as "dividendYield"',
   );
-  const [{ rate, yield: dividendYield } = { rate: 0, yield: 0 }] = rows;
-  return { rate, dividendYield };
+  return rows[0] ?? { rate: 0, dividendYield: 0 };
 }
 
 /** At the money, by expiration, at the instant at which the chain is shown. */
 export async function readTerm(pool: pg.Pool, query: ChainQuery): Promise<TermPoint[]> {
   const { expiration, sourceId, delayed, at } = query;
   const { underlying, root = null } = readRootedName(query.symbol);
-  const { rows } = await pool.query<{
-    expiration: string;
-    strike: string;
-    years: number;
-    iv_bid: number | null;
-    iv_mid: number;
-    iv_ask: number | null;
-  }>(TERM, [underlying, expiration, sourceId, delayed, at ?? "now", root]);
-  return rows.map(({ iv_bid, iv_mid, iv_ask, ...row }) => ({
-    ...row,
-    ivBid: iv_bid,
-    ivMid: iv_mid,
-    ivAsk: iv_ask,
-  }));
+  const asked = [underlying, expiration, sourceId, delayed, at ?? "now", root];
+  return (await pool.query<TermPoint>(TERM, asked)).rows;
 }
 
 /** A contract as the database gives it; also what a file has of it. */
-export type ContractRow = {
+export type ContractRow = Omit<Contract, "instrument"> & {
   symbol: string;
   root: string | null;
   expiration: string;
-  option_type: "CALL" | "PUT";
-  strike: string;
   source: SourceKind;
-  source_name: string;
-  observed_at: string;
-  bid: string | null;
-  mid: string | null;
-  ask: string | null;
-  last: string | null;
-  volume: string | null;
-  spot: string | null;
-  moneyness: number | null;
+  sourceName: string;
   years: number | null;
-  iv_bid: number | null;
-  iv_mid: number | null;
-  iv_ask: number | null;
-  delta: number | null;
-  gamma: number | null;
-  vega: number | null;
-  theta: number | null;
   rho: number | null;
-  service_delta: string | null;
 };
 
 /** @param query.expiration null: all that had not expired at the instant */
@@ -158,28 +104,20 @@ export async function readContracts(
 }
 
 function toContract(row: ContractRow): Contract {
-  const { option_type, observed_at, strike, bid, ask, mid, last, volume } = row;
-  const { spot, moneyness, iv_bid, iv_mid, iv_ask, delta, gamma, vega, theta, service_delta } = row;
+  const {
+    symbol,
+    root,
+    expiration,
+    source: _source,
+    sourceName: _name,
+    years: _years,
+    rho: _rho,
+    ...contract
+  } = row;
   return {
-    instrument: nameOf(row),
-    strike,
-    optionType: option_type,
-    observedAt: isoOf(observed_at),
-    bid,
-    ask,
-    mid,
-    last,
-    volume,
-    spot,
-    moneyness,
-    ivBid: iv_bid,
-    ivMid: iv_mid,
-    ivAsk: iv_ask,
-    delta,
-    gamma,
-    vega,
-    theta,
-    serviceDelta: service_delta,
+    ...contract,
+    instrument: nameOf({ symbol, root, expiration, ...contract }),
+    observedAt: isoOf(contract.observedAt),
   };
 }
 
@@ -196,9 +134,10 @@ const CONTRACTS = `
     where ($2::date is null or s.expiration = $2) and s.delayed = $4
       and (s.source, s.source_name) = (select kind, name from sources where id = $3)
   )
-  select c.underlying as symbol, c.root, c.expiration, c.option_type, trim_scale(c.strike) as strike, c.source, c.source_name, c.observed_at,
-         c.bid, trim_scale(c.mid) as mid, c.ask, c.last, c.volume, trim_scale(c.spot) as spot, c.moneyness::double precision,
-         s.years, s.iv_bid, s.iv_mid, s.iv_ask, s.delta, s.gamma, s.vega, s.theta, s.rho, c.delta as service_delta
+  select c.underlying as symbol, c.root, c.expiration, c.option_type as "optionType", trim_scale(c.strike) as strike, c.source,
+         c.source_name as "sourceName", c.observed_at as "observedAt", c.bid, trim_scale(c.mid) as mid, c.ask, c.last, c.volume,
+         trim_scale(c.spot) as spot, c.moneyness::double precision, s.years, s.iv_bid as "ivBid", s.iv_mid as "ivMid", s.iv_ask as "ivAsk",
+         s.delta, s.gamma, s.vega, s.theta, s.rho, c.delta as "serviceDelta"
   from c join s on s.instrument_id = c.instrument_id
   order by c.expiration, c.strike, c.option_type`;
 
@@ -210,7 +149,8 @@ const TERM = `
     where i.root is not distinct from $6 and s.delayed = $4 and s.moneyness between 0.9 and 1.1
       and (s.source, s.source_name) = (select kind, name from sources where id = $3)
   )
-  select distinct on (p.expiration) p.expiration, trim_scale(p.strike) as strike, p.years, p.iv_bid, p.iv_mid, p.iv_ask
+  select distinct on (p.expiration) p.expiration, trim_scale(p.strike) as strike, p.years, p.iv_bid as "ivBid", p.iv_mid as "ivMid",
+         p.iv_ask as "ivAsk"
   from (
     select expiration, strike, avg(years) as years, avg(iv_bid) as iv_bid, avg(iv_mid) as iv_mid, avg(iv_ask) as iv_ask,
            min(abs(strike - spot)) as away
@@ -220,7 +160,7 @@ const TERM = `
 
 /** session_bars says on which day its newest quote was, so that servers pass over the others. */
 const UNDERLYING = `
-  select q.last, q.observed_at
+  select q.last, q.observed_at as at
   from session_bars b
   join instruments i on i.id = b.instrument_id
   cross join lateral (
@@ -238,7 +178,7 @@ const UNDERLYING = `
   order by q.observed_at desc limit 1`;
 
 const SPANS = `
-  select b.date, min(b.first_at) as from_at, max(b.last_at) as to_at
+  select b.date, min(b.first_at) as from, max(b.last_at) as to
   from session_bars b join instruments i on i.id = b.instrument_id
   where i.symbol = $1 and i.root is not distinct from $6 and i.expiration = $2 and i.option_type is not null and b.source_id = $3 and b.delayed = $4
   group by b.date order by b.date desc limit $5`;

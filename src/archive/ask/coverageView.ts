@@ -2,6 +2,7 @@
 import type pg from "pg";
 import { isoOf, readPolledMarket } from "./queries.ts";
 import { LEDGER_SOURCE_IDS } from "../ledger/ledgerRows.ts";
+import { isOnDates } from "../schema/tableRows.ts";
 import type { LedgerSource } from "../../journal/ledger.ts";
 import type {
   AccountCoverage,
@@ -53,13 +54,9 @@ function dayOf(text: string): { date: string; expected: number; missed: number }
 const ROWS = `
   with s as materialized (
     select (slot_at at time zone 'America/New_York')::date as date, job, slot_at, source_id, account_id, due_set_id
-    from slots
-    where slot_at >= $1::date::timestamp at time zone 'America/New_York'
-      and slot_at < ($2::date + 1)::timestamp at time zone 'America/New_York'
+    from slots where ${isOnDates("slot_at", "$1", "$2")}
   ), m as materialized (
-    select * from misses
-    where slot_at >= $1::date::timestamp at time zone 'America/New_York'
-      and slot_at < ($2::date + 1)::timestamp at time zone 'America/New_York'
+    select * from misses where ${isOnDates("slot_at", "$1", "$2")}
   ), sets as (
     select s.date, s.source_id, s.due_set_id, count(*) as expected, count(m.job) as missed
     from s left join m on m.instrument = '*'
@@ -85,26 +82,14 @@ const ROWS = `
 
 /** What was due to each account; none where all was due to one. */
 async function readAccounts(pool: pg.Pool, from: string, to: string): Promise<AccountCoverage[]> {
-  const { rows } = await pool.query<
-    Omit<AccountCoverage, "expected" | "missed"> & { expected: string; missed: string }
-  >(ACCOUNTS, [from, to]);
-  if (new Set(rows.map(({ account }) => account)).size < 2) return [];
-  return rows.map(({ account, source, expected, missed, reasons }) => ({
-    account,
-    source,
-    expected: Number(expected),
-    stored: Number(expected) - Number(missed),
-    missed: Number(missed),
-    reasons,
-  }));
+  const { rows } = await pool.query<AccountCoverage>(ACCOUNTS, [from, to]);
+  return new Set(rows.map(({ account }) => account)).size < 2 ? [] : rows;
 }
 
 /** A slot of which nothing was stored is one miss, whose instrument is `*`: it counts for all that was due. */
 const ACCOUNTS = `
   with s as (
-    select job, slot_at, source_id, account_id, due, missed from slots
-    where slot_at >= $1::date::timestamp at time zone 'America/New_York'
-      and slot_at < ($2::date + 1)::timestamp at time zone 'America/New_York'
+    select job, slot_at, source_id, account_id, due, missed from slots where ${isOnDates("slot_at", "$1", "$2")}
   ), lost as (
     select source_id, account_id, jsonb_object_agg(reason, n) as reasons
     from (
@@ -114,9 +99,9 @@ const ACCOUNTS = `
     ) l
     group by 1, 2
   ), sums as (
-    select source_id, account_id, sum(due) as expected, sum(missed) as missed from s group by 1, 2
+    select source_id, account_id, sum(due)::float8 as expected, sum(missed)::float8 as missed from s group by 1, 2
   )
-  select a.name as account, o.kind as source, expected, missed, coalesce(reasons, '{}') as reasons
+  select a.name as account, o.kind as source, expected, expected - missed as stored, missed, coalesce(reasons, '{}') as reasons
   from sums
   join accounts a on a.id = account_id
   join sources o on o.id = source_id
@@ -128,15 +113,13 @@ type MissQuery = { date: string; instrument: string; source: SourceKind };
 
 /** By job and reason, most frequent first. */
 export async function readMisses(pool: pg.Pool, { date, instrument, source }: MissQuery): Promise<MissRow[]> {
-  const { rows } = await pool.query<CountedMisses>(
-    `select m.job, m.reason, count(*) as count, min(m.slot_at) as first_at, max(m.slot_at) as last_at
+  const { rows } = await pool.query<MissRow>(
+    `select ${COUNTED_MISSES}
      from misses m
      join slots s using (job, slot_at, source_id, account_id)
      join due_sets d on d.id = s.due_set_id
      join sources o on o.id = m.source_id
-     where o.kind = $3
-       and m.slot_at >= $1::date::timestamp at time zone 'America/New_York'
-       and m.slot_at < ($1::date + 1)::timestamp at time zone 'America/New_York'
+     where o.kind = $3 and ${isOnDates("m.slot_at", "$1", "$1")}
        and (m.instrument = $2 or (m.instrument = '*' and $2 = any (d.instruments)))
      group by m.job, m.reason
      order by count(*) desc, m.job, m.reason`,
@@ -145,17 +128,11 @@ export async function readMisses(pool: pg.Pool, { date, instrument, source }: Mi
   return rows.map(missRow);
 }
 
-/** As SQL counts them. */
-export type CountedMisses = {
-  job: string;
-  reason: string;
-  count: string;
-  first_at: string;
-  last_at: string;
-};
+/** What a row of misses `m`, put together by job and reason, says of them, for `missRow`. */
+export const COUNTED_MISSES = `m.job, m.reason, count(*)::float8 as count, min(m.slot_at) as "firstAt", max(m.slot_at) as "lastAt"`;
 
-export function missRow({ job, reason, count, first_at, last_at }: CountedMisses): MissRow {
-  return { job, reason, count: Number(count), firstAt: isoOf(first_at), lastAt: isoOf(last_at) };
+export function missRow(row: MissRow): MissRow {
+  return { ...row, firstAt: isoOf(row.firstAt), lastAt: isoOf(row.lastAt) };
 }
 
 const MINUTES_SHOWN_MS = 30 * 60_000;
@@ -171,13 +148,13 @@ export async function readMinutes(
   now: Date,
 ): Promise<MinuteCalls[]> {
   const { answers } = await readPolledMarket(pool, configured);
-  const { rows } = await pool.query<{ at: string; outcome: string; calls: string }>(
-    `select date_trunc('minute', requested_at) as at, outcome, count(*) as calls
+  const { rows } = await pool.query<MinuteCalls>(
+    `select date_trunc('minute', requested_at) as at, outcome, count(*)::float8 as calls
      from responses join sources on sources.id = source_id
      where observed_at >= date_trunc('minute', $1::timestamptz) and requested_at >= date_trunc('minute', $1::timestamptz)
        and kind = $2
      group by 1, 2 order by 1, 2`,
     [new Date(now.getTime() - MINUTES_SHOWN_MS).toISOString(), answers],
   );
-  return rows.map(({ at, outcome, calls }) => ({ at: isoOf(at), outcome, calls: Number(calls) }));
+  return rows.map((row) => ({ ...row, at: isoOf(row.at) }));
 }

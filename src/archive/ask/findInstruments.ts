@@ -1,8 +1,8 @@
 /** Finds instruments by what people type: a symbol, a contract, words of a description. */
 import type pg from "pg";
 import { cleanText, jsonText } from "../../outsideText.ts";
-import type { FoundInstruments } from "./dashboardTypes.ts";
-import { nameOf } from "./quotes.ts";
+import { INSTRUMENT_NAME } from "../schema/instrumentNames.ts";
+import type { FoundInstrument, FoundInstruments } from "./dashboardTypes.ts";
 
 const MOST_FOUND = 20;
 
@@ -62,10 +62,8 @@ const literal = (text: string): string => text.replace(/[\\%_]/g, "\\$&");
  */
 export async function findInstruments(pool: pg.Pool, text: string): Promise<FoundInstruments> {
   const { symbol, symbolPrefix, contract, words } = askedFor(text);
-  const { rows } = await pool.query<
-    Parameters<typeof nameOf>[0] & { description: string | null; total: string }
-  >(
-    `select symbol, root, expiration, option_type, strike, description, count(*) over () as total
+  const { rows } = await pool.query<FoundInstrument & { total: number }>(
+    `select ${INSTRUMENT_NAME} as instrument, description, count(*) over ()::int as total
      from (
        select i.*, case
          when option_type is null and upper(symbol) = $1 then 0
@@ -82,14 +80,14 @@ export async function findInstruments(pool: pg.Pool, text: string): Promise<Foun
          ) then 3
        end as rank
        from instruments i
-     ) found
+     ) i
      where rank is not null
      order by rank, case when $1 <> '' then length(symbol) end, coalesce(expiration < current_date, false), expiration nulls first, symbol, strike, option_type, root nulls first
      limit ${MOST_FOUND}`,
     [symbol, symbolPrefix, contract?.underlying ?? null, jsonText(contract?.words ?? []), words],
   );
   return {
-    total: Number(rows[0]?.total ?? 0),
-    instruments: rows.map((row) => ({ instrument: nameOf(row), description: row.description })),
+    total: rows[0]?.total ?? 0,
+    instruments: rows.map(({ total: _, ...found }) => found),
   };
 }

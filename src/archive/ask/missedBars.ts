@@ -1,8 +1,9 @@
 /** Why quotes are missing in a chart: the ledger's misses of one instrument, bar by bar. */
 import type pg from "pg";
-import { type CountedMisses, missRow } from "./coverageView.ts";
-import type { MissedBars } from "./dashboardTypes.ts";
-import { nameOf } from "./quotes.ts";
+import { INSTRUMENT_NAME } from "../schema/instrumentNames.ts";
+import { isOnDates } from "../schema/tableRows.ts";
+import { COUNTED_MISSES, missRow } from "./coverageView.ts";
+import type { MissedBars, MissRow } from "./dashboardTypes.ts";
 import { type Interval, WIDTH_MS } from "./widths.ts";
 
 /** Which: of an instrument and the market it was polled from, in exchange dates, both included. */
@@ -19,19 +20,17 @@ export async function readMissedBars(
   pool: pg.Pool,
   { instrument, source, interval, from, to }: MissedQuery,
 ): Promise<MissedBars> {
-  const named = await pool.query<Parameters<typeof nameOf>[0]>(
-    "select symbol, root, expiration, option_type, strike from instruments where id = $1",
+  const named = await pool.query<{ name: string }>(
+    `select ${INSTRUMENT_NAME} as name from instruments i where id = $1`,
     [instrument],
   );
-  const [key] = named.rows;
-  if (!key) return { misses: [], more: false };
+  const [known] = named.rows;
+  if (!known) return { misses: [], more: false };
   const width = WIDTH_MS[interval] < WIDTH_MS["1d"] ? Math.min(WIDTH_MS[interval], WIDEST_MS) : null;
-  const { rows } = await pool.query<CountedMisses>(
-    `select m.job, m.reason, count(*) as count, min(m.slot_at) as first_at, max(m.slot_at) as last_at
+  const { rows } = await pool.query<MissRow>(
+    `select ${COUNTED_MISSES}
      from misses m
-     where m.source_id = $2
-       and m.slot_at >= $3::date::timestamp at time zone 'America/New_York'
-       and m.slot_at < ($4::date + 1)::timestamp at time zone 'America/New_York'
+     where m.source_id = $2 and ${isOnDates("m.slot_at", "$3", "$4")}
        and (m.instrument = $1 or (m.instrument = '*' and exists (
          select from slots s join due_sets d on d.id = s.due_set_id
          where s.job = m.job and s.slot_at = m.slot_at and s.source_id = m.source_id and s.account_id = m.account_id
@@ -42,7 +41,7 @@ export async function readMissedBars(
        else date_bin(make_interval(secs => $5), m.slot_at, '2000-01-01 00:00Z') end
      order by min(m.slot_at) desc, m.job, m.reason
      limit $6`,
-    [nameOf(key), source, from, to, width === null ? null : width / 1_000, MOST_ROWS + 1],
+    [known.name, source, from, to, width === null ? null : width / 1_000, MOST_ROWS + 1],
   );
   return {
     misses: rows.slice(0, MOST_ROWS).map(missRow).reverse(),

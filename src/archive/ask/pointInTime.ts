@@ -8,7 +8,7 @@ import type { Instant } from "../../clock.ts";
 import type { InstrumentKey } from "../../market/instrument.ts";
 import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../../quotes-api/fields.ts";
 import { engineOf } from "../tiers/citus/door.ts";
-import { instantText } from "../schema/tableRows.ts";
+import { inArrays, instantText } from "../schema/tableRows.ts";
 
 /** Kinds of sources, see `RecordSource`. */
 export type SourceKind = "account" | "simulated" | "import";
@@ -76,8 +76,7 @@ export async function readPointInTime(
     questions.map(({ key }) => (key.kind === "option" ? key.optionType : null)),
     questions.map(({ key }) => (key.kind === "option" ? key.strike : null)),
     questions.map(({ key }) => (key.kind === "option" ? (key.root ?? null) : null)),
-    questions.map(({ realTimeAt }) => realTimeAt),
-    questions.map(({ delayedAt }) => delayedAt),
+    ...inArrays(questions, "realTimeAt", "delayedAt"),
   ];
   const { nearFound } = await engineOf(pool);
   if (nearFound !== null) {
@@ -85,8 +84,7 @@ export async function readPointInTime(
     const { rows } = await pool.query<PointInTimeRow>(answeredNear(nearFound), [
       ...asked,
       kinds,
-      found.map(({ place }) => place),
-      found.map(({ id }) => id),
+      ...inArrays(found, "place", "id"),
     ]);
     return rows;
   }

@@ -21,7 +21,7 @@ const COLUMNS = `q.instrument_id as "instrumentId", q.symbol, q.description, q.e
   q.source, s.id as "sourceId", q.source_name as "sourceName", q.delayed, q.observed_at as "observedAt", q.bid, q.ask,
   case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end as spread,
   case when q.last > 0 then q.last end as last, q.change, q.pct_change as "pctChange", q.bid_size as "bidSize",
-  q.ask_size as "askSize", q.volume, q.delta, q.root, q.option_type`;
+  q.ask_size as "askSize", q.volume, q.delta, q.root`;
 
 const FROM = "from latest_quotes q join sources s on s.kind = q.source and s.name = q.source_name";
 
@@ -85,10 +85,10 @@ export async function readQuotesSince(pool: pg.Pool, since: string): Promise<Quo
   return rows.map(toQuote);
 }
 
-function toQuote({ instrumentId, root, option_type, ...row }: Row): QuoteRow {
+function toQuote({ instrumentId, root, ...row }: Row): QuoteRow {
   return {
     instrumentId,
-    instrument: nameOf({ ...row, root, option_type }),
+    instrument: nameOf({ ...row, root }),
     ...row,
     symbol: rootedName({ underlying: row.symbol, root: root ?? undefined }),
     observedAt: isoOf(row.observedAt),
@@ -139,7 +139,7 @@ export async function readQuotesOf(pool: pg.Pool, observedAt: readonly string[])
     );
   return rows.map(({ symbol, root, expiration, optionType, strike, ...row }) => ({
     ...row,
-    instrument: nameOf({ symbol, root, expiration, option_type: optionType, strike }),
+    instrument: nameOf({ symbol, root, expiration, optionType, strike }),
     observedAt: isoOf(row.observedAt),
   }));
 }
@@ -170,16 +170,13 @@ export async function readSourcesStored(pool: pg.Pool): Promise<{ kind: SourceKi
   return rows;
 }
 
-type Named = {
-  symbol: string;
-  root: string | null;
-  expiration: string | null;
-  option_type: "CALL" | "PUT" | null;
-  strike: string | null;
-};
+type Named = Pick<
+  typeof instruments.$inferSelect,
+  "symbol" | "root" | "expiration" | "optionType" | "strike"
+>;
 
 /** `AAPL` or `AAPL:2026-12-18:CALL:150`. */
-export function nameOf({ symbol, root, expiration, option_type: optionType, strike }: Named): string {
+export function nameOf({ symbol, root, expiration, optionType, strike }: Named): string {
   if (expiration === null || optionType === null || strike === null) return symbol;
   return instrumentName(
     option({ underlying: symbol, root: root ?? undefined, expiration, optionType, strike }),

@@ -4,6 +4,8 @@
  */
 import type { Instant } from "../../clock.ts";
 import { SIMULATED_SOURCE } from "../connect/fixedNames.ts";
+import { readHistory } from "../schema/history.ts";
+import { viewOf } from "../tiers/sqlText.ts";
 import { quoted } from "./duckFiles.ts";
 import { DUCK_TABLES } from "./duckTables.ts";
 
@@ -17,16 +19,21 @@ export const DUCK_NAMES: readonly string[] = [
   "coverage_daily",
 ];
 
+/** Views whose text in migrations/repeat/ is DuckDB's as well. */
+const SAME = ["bars_1d_regular", "dividend_calendar"];
+
 /** The archive's tables and views by their own names. @param asOf see `quotekeeper.as_of`; null: now */
-export function publicViews(asOf: Instant | null): string[] {
+export async function publicViews(asOf: Instant | null): Promise<string[]> {
+  const { repeated } = await readHistory();
+  const texts = repeated.map(({ sql }) => sql).join("\n");
   const tables = DUCK_TABLES.map(({ name, columns }) => {
     const list = columns.map((column) => `"${column.name}"`).join(", ");
     return `create view ${name} as select ${list} from parts.${name}`;
   });
-  return [...tables, BARS_1M, BARS_1D_REGULAR, chain(asOf), DIVIDEND_CALENDAR, COVERAGE_DAILY];
+  return [...tables, BARS_1M, chain(asOf), COVERAGE_DAILY, ...SAME.map((name) => viewOf(texts, name))];
 }
 
-/** As `quote_bars` of PostgreSQL's. The times at which a session's bars begin anew are whole minutes. */
+/** As `series_bars` of PostgreSQL's. The times at which a session's bars begin anew are whole minutes. */
 const BARS_1M = `create view bars_1m as
 with seen as (
   select q.instrument_id, q.source_id, q.delayed, q.date, q.observed_at,
@@ -75,20 +82,6 @@ join parts.instruments i on i.id = b.instrument_id
 join parts.sources s on s.id = b.source_id`;
 
 /** PostgreSQL's own text. */
-const BARS_1D_REGULAR = `create view bars_1d_regular as
-select b.instrument_id, b.security_type, b.symbol, b.expiration, b.option_type, b.strike, b.source, b.delayed, b.date,
-       min(b.bar_at) as bar_at,
-       (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1] as open,
-       max(b.high) as high,
-       min(b.low) as low,
-       (array_agg(b.close order by b.bar_at desc) filter (where b.close is not null))[1] as close,
-       sum(b.quote_count)::bigint as quote_count,
-       sum(b.volume)::bigint as volume,
-       b.source_name
-from parts.bars_1h b
-where b.session = 'regular'
-group by b.instrument_id, b.security_type, b.symbol, b.expiration, b.option_type, b.strike, b.source, b.delayed, b.date, b.source_name`;
-
 /** The middle of two decimals is a decimal: half of their sum has one more place. */
 function side(type: "CALL" | "PUT"): string {
   const name = type.toLowerCase();
@@ -153,31 +146,6 @@ from (
 left join ${latest} u
   on u.instrument_id = c.underlying_id and u.source = c.source and u.source_name = c.source_name and u.delayed = c.delayed`;
 }
-
-const DIVIDEND_CALENDAR = `create view dividend_calendar as
-select d.instrument_id, i.security_type, i.symbol, s.kind as source, d.observed_at, d.ex_date, d.amount, d.yield,
-       d.previous_ex_date, d.previous_amount, d.previous_yield,
-       case
-         when d.previous_at is null then 'first'
-         when d.ex_date is not distinct from d.previous_ex_date and d.amount is not distinct from d.previous_amount then 'yield'
-         when d.ex_date is not distinct from d.previous_ex_date then 'amount'
-         else 'ex_date'
-       end as change,
-       d.is_newest,
-       d.is_newest and d.ex_date >= (now() at time zone 'America/New_York')::date as is_ahead,
-       s.name as source_name
-from (
-  select *,
-         lag(observed_at) over seen as previous_at,
-         lag(ex_date) over seen as previous_ex_date,
-         lag(amount) over seen as previous_amount,
-         lag(yield) over seen as previous_yield,
-         lead(observed_at) over seen is null as is_newest
-  from parts.dividends
-  window seen as (partition by instrument_id, source_id order by observed_at)
-) d
-join parts.instruments i on i.id = d.instrument_id
-join parts.sources s on s.id = d.source_id`;
 
 const COVERAGE_DAILY = `create view coverage_daily as
 with expected as (

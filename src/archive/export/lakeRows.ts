@@ -5,7 +5,7 @@
 import type pg from "pg";
 import type { Instant } from "../../clock.ts";
 import { archiveLake, droppedDays } from "../schema/internalSchema.ts";
-import { columnList } from "../schema/tableRows.ts";
+import { columnList, inArrays, isOnDates } from "../schema/tableRows.ts";
 import { inTransaction } from "../connect/transaction.ts";
 
 /** The archive's name of chance. */
@@ -38,8 +38,7 @@ export async function readDatesWithRows(
 ): Promise<string[]> {
   const dates = (table: string, column: string): string =>
     `select (${column} at time zone 'America/New_York')::date as date from ${table}
-     where ${column} >= ($1::date + 1)::timestamp at time zone 'America/New_York'
-       and ${column} < ($2::date + 1)::timestamp at time zone 'America/New_York'`;
+     where ${isOnDates(column, "($1::date + 1)", "$2")}`;
   const { rows } = await pool.query<{ date: string }>(
     `select distinct date::text as date from (
        select date from session_bars where date > $1::date and date <= $2::date
@@ -70,11 +69,7 @@ export async function readLateDays(
      left join unnest($1::date[], $2::text[], $3::timestamptz[]) as w (date, snapshot, at) using (date)
      where w.date is null or l.changed_at >= w.at or not pg_visible_in_snapshot(l.changed_by, w.snapshot::pg_snapshot)
      order by 1`,
-    [
-      written.map(({ date }) => date),
-      written.map(({ snapshot }) => snapshot),
-      written.map(({ writtenAt }) => writtenAt),
-    ],
+    inArrays(written, "date", "snapshot", "writtenAt"),
   );
   return rows.map(({ date }) => date);
 }
@@ -105,12 +100,12 @@ async function countDropped(
   db: Pick<pg.ClientBase, "query">,
   dates: readonly string[],
 ): Promise<Map<string, number>> {
-  const { rows } = await db.query<{ date: string; quotes: string }>(
-    `select date::text as date, sum(quote_count)::text as quotes from session_bars
+  const { rows } = await db.query<{ date: string; quotes: number }>(
+    `select date::text as date, sum(quote_count)::float8 as quotes from session_bars
      where date = any ($1::date[]) and quotes_dropped group by date`,
     [dates],
   );
-  return new Map(rows.map(({ date, quotes }) => [date, Number(quotes)]));
+  return new Map(rows.map(({ date, quotes }) => [date, quotes]));
 }
 
 /** Notes which files have an exchange date's quotes, which are dropped. */
@@ -172,11 +167,7 @@ export async function newLakeId(pool: pg.Pool): Promise<string> {
 /** Whether there are quotes of an exchange date. */
 export async function hasQuotes(pool: pg.Pool, date: string): Promise<boolean> {
   const { rows } = await pool.query<{ there: boolean }>(
-    `select exists (
-       select 1 from quotes
-       where observed_at >= $1::date::timestamp at time zone 'America/New_York'
-         and observed_at < ($1::date + 1)::timestamp at time zone 'America/New_York'
-     ) as there`,
+    `select exists (select from quotes where ${isOnDates("observed_at", "$1", "$1")}) as there`,
     [date],
   );
   return rows[0]?.there === true;

@@ -5,7 +5,7 @@ import { QuotekeeperError } from "../../errors.ts";
 import { DEFAULT_ACCOUNT } from "../../journal/record.ts";
 import { accounts } from "../schema/schema.ts";
 import { collectors } from "../schema/internalSchema.ts";
-import { clean, columnList, tablesOn } from "../schema/tableRows.ts";
+import { clean, columnList, inArrays, tablesOn } from "../schema/tableRows.ts";
 import { ADDING_LOCK, inTransaction, type Queryable } from "../connect/transaction.ts";
 
 export type AccountRow = Omit<typeof accounts.$inferSelect, "id">;
@@ -44,12 +44,7 @@ export async function keepAccounts(
       `update accounts a set call_limit = k.call_limit, window_ms = k.window_ms, state = k.state
        from unnest($1::smallint[], $2::int[], $3::int[], $4::text[]) as k (id, call_limit, window_ms, state)
        where a.id = k.id`,
-      [
-        ids,
-        kept.map(({ callLimit }) => callLimit),
-        kept.map(({ windowMs }) => windowMs),
-        kept.map(({ state }) => state),
-      ],
+      [ids, ...inArrays(kept, "callLimit", "windowMs", "state")],
     );
     await client.query(
       "update accounts set state = 'gone' where name = any ($1::text[]) and id <> all ($2::smallint[])",

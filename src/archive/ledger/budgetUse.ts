@@ -1,6 +1,7 @@
 /** How much of each account's budget the answers in the archive have used. */
 import type { Queryable } from "../connect/transaction.ts";
 import type { LedgerSource } from "../../journal/ledger.ts";
+import { inArrays } from "../schema/tableRows.ts";
 
 /** Whose calls are counted: answers of its market, or of a simulated one behind its address; what was imported was no call. */
 type Caller = { name: string; limitWindowMs: number; feed: { kind: LedgerSource } };
@@ -41,16 +42,11 @@ export async function readBudgetUse(
        and r.observed_at > $4::timestamptz - w.window_ms * interval '1 ms'
        and r.requested_at between $4::timestamptz - (w.window_ms + 60000) * interval '1 ms' and $4::timestamptz + interval '1 min'
      order by w.name, r.observed_at desc`,
-    [...askedOf(callers), callers.map(({ feed }) => feed.kind), now.toISOString()],
+    [...inArrays(callers, "name", "limitWindowMs"), callers.map(({ feed }) => feed.kind), now.toISOString()],
   );
   const known = new Map(rows.map(({ name, ...use }) => [name, use]));
   return callers.map(({ name }) => known.get(name) ?? UNUSED);
 }
-
-const askedOf = (callers: readonly Omit<Caller, "feed">[]): [string[], number[]] => [
-  callers.map(({ name }) => name),
-  callers.map(({ limitWindowMs }) => limitWindowMs),
-];
 
 /** How long a call may be under way: what is younger, the archive may not know whole yet. In ms. */
 const UNDER_WAY_MS = 20_000;
@@ -94,7 +90,7 @@ export async function readOtherCalls(
        select from misses where reason = 'transport' and slot_at > $1::timestamptz - (select max(window_ms) from asked) * ($2::int + 2) * interval '1 ms'
      )
      group by name having count(*) = $2::int`,
-    [now.toISOString(), WINDOWS, UNDER_WAY_MS, ...askedOf(callers)],
+    [now.toISOString(), WINDOWS, UNDER_WAY_MS, ...inArrays(callers, "name", "limitWindowMs")],
   );
   return new Map(rows.filter(({ calls }) => calls >= LEAST_CALLS).map(({ name, calls }) => [name, calls]));
 }

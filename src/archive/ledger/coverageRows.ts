@@ -1,6 +1,7 @@
 /** What the ledger says, for people: coverage by instrument and day, and what the service does not know. */
 import type pg from "pg";
 import type { LedgerSource } from "../../journal/ledger.ts";
+import { isOnDates } from "../schema/tableRows.ts";
 import { LEDGER_SOURCE_IDS } from "./ledgerRows.ts";
 
 /** One instrument on one day of the exchange. expected = stored + missed. */
@@ -17,26 +18,16 @@ export type CoverageRow = {
   reasons: Record<string, number>;
 };
 
-type Counted = Omit<CoverageRow, "expected" | "stored" | "missed"> &
-  Record<"expected" | "stored" | "missed", string>;
-
-const numbers = <R extends Counted>({ expected, stored, missed, ...row }: R) => ({
-  ...row,
-  expected: Number(expected),
-  stored: Number(stored),
-  missed: Number(missed),
-});
-
 /** Coverage of the days from one exchange date to another, both included; worst first. */
 export async function readCoverage(pool: pg.Pool, from: string, to: string): Promise<CoverageRow[]> {
-  const { rows } = await pool.query<Counted>(
-    `select date, source, instrument, expected, stored, missed, reasons
+  const { rows } = await pool.query<CoverageRow>(
+    `select date, source, instrument, expected::float8, stored::float8, missed::float8, reasons
      from coverage_daily
      where date between $1 and $2
-     order by stored::numeric / expected, missed desc, date, instrument, source`,
+     order by coverage_daily.stored::numeric / coverage_daily.expected, missed desc, date, instrument, source`,
     [from, to],
   );
-  return rows.map(numbers);
+  return rows;
 }
 
 export type CoverageShare = CoverageRow & { account: string };
@@ -50,12 +41,11 @@ export async function readCoverageShares(
   pool: pg.Pool,
   { from, to, account = null }: { from: string; to: string; account?: string | null },
 ): Promise<CoverageShare[]> {
-  const { rows } = await pool.query<Counted & { account: string }>(
+  const { rows } = await pool.query<CoverageShare>(
     `with shares as (
        select (slot_at at time zone 'America/New_York')::date as date, job, slot_at, source_id, account_id, name as account, due_set_id
        from slots join accounts a on a.id = account_id
-       where slot_at >= $1::date::timestamp at time zone 'America/New_York'
-         and slot_at < ($2::date + 1)::timestamp at time zone 'America/New_York'
+       where ${isOnDates("slot_at", "$1", "$2")}
          and (a.name = $3 or ($3::text is null and (select count(*) from accounts) > 1))
      ), due as (
        select s.date, s.source_id, s.account, name as instrument, sum(s.n)::bigint as expected
@@ -77,11 +67,11 @@ export async function readCoverageShares(
        left join lost l on (l.date, l.source_id, l.account, l.instrument) = (e.date, e.source_id, e.account, e.instrument)
        group by e.date, o.kind, e.account, e.instrument, e.expected
      )
-     select account, date, source, instrument, expected, expected - missed as stored, missed, reasons from counted
-     order by (expected - missed)::numeric / expected, missed desc, date, instrument, source, account`,
+     select account, date, source, instrument, expected::float8, (expected - missed)::float8 as stored, missed::float8, reasons
+     from counted c order by (c.expected - c.missed)::numeric / c.expected, c.missed desc, date, instrument, source, account`,
     [from, to, account],
   );
-  return rows.map(numbers);
+  return rows;
 }
 
 export type AccountCoverage = Omit<CoverageShare, "date" | "instrument">;
@@ -142,16 +132,17 @@ export async function readSlotsSince(
   { jobs, source, since }: { jobs: readonly string[]; source: LedgerSource; since: Date },
 ): Promise<{ due: number; misses: JobMisses[]; newest: Map<string, Date> }> {
   const of = [since.toISOString(), LEDGER_SOURCE_IDS[source]];
-  const sums = await pool.query<{ due: string }>(
-    "select coalesce(sum(due), 0) as due from slots where slot_at >= $1 and source_id = $2",
+  const sums = await pool.query<{ due: number }>(
+    "select coalesce(sum(due), 0)::float8 as due from slots where slot_at >= $1 and source_id = $2",
     of,
   );
-  const misses = await pool.query<Record<"job" | "reason" | "account" | "n" | "last_at", string>>(
-    `select m.job, m.reason, a.name as account, sum(case when m.instrument = '*' then s.due else 1 end) as n, max(m.slot_at) as last_at
+  const misses = await pool.query<Omit<JobMisses, "lastAt"> & { lastAt: string }>(
+    `select m.job, m.reason, a.name as account, sum(case when m.instrument = '*' then s.due else 1 end)::float8 as count,
+       max(m.slot_at) as "lastAt"
      from misses m join slots s using (job, slot_at, source_id, account_id) join accounts a on a.id = s.account_id
      where m.slot_at >= $1 and m.source_id = $2
      group by m.job, m.reason, a.name
-     order by n desc, m.job, m.reason, a.name`,
+     order by count desc, m.job, m.reason, a.name`,
     of,
   );
   const newest = await pool.query<{ job: string; slot_at: string | null }>(
@@ -160,12 +151,8 @@ export async function readSlotsSince(
     [jobs.length > 0 ? jobs : [...new Set(misses.rows.map(({ job }) => job))]],
   );
   return {
-    due: Number(sums.rows[0]?.due ?? 0),
-    misses: misses.rows.map(({ n, last_at, ...row }) => ({
-      ...row,
-      count: Number(n),
-      lastAt: new Date(last_at),
-    })),
+    due: sums.rows[0]?.due ?? 0,
+    misses: misses.rows.map((row) => ({ ...row, lastAt: new Date(row.lastAt) })),
     newest: new Map(newest.rows.flatMap(({ job, slot_at }) => (slot_at ? [[job, new Date(slot_at)]] : []))),
   };
 }

@@ -2,7 +2,6 @@
 import type { AnswerRows } from "../../read/rowTypes.ts";
 import { countLetters, isOfQuote, type LetterCount } from "./letterCounts.ts";
 import type { JournaledNote } from "./loadNotes.ts";
-import type { StoredAnswers } from "./storeAnswers.ts";
 
 /** A stretch of one journal segment, read and ready to be loaded. */
 export type Batch = {
@@ -15,49 +14,47 @@ export type Batch = {
   notes: JournaledNote[];
 };
 
-type ReadCounts = {
-  answers: number;
-  /** Quotes that could be read. */
-  units: number;
-  /** Quotes that could not, and fields that could not be read: why, and how many. */
-  unreadable: LetterCount[];
-  /** The quotes among `unreadable`. */
-  unreadableQuotes: number;
-  /** Instruments that were asked for and of which the answer holds no quote. */
-  missing: number;
-  /** Times and counts of imported rows that said more than is kept. */
-  cutTimes: number;
-  cutFractions: number;
-};
-
-/** What a load did; all counts are of this load alone. */
-export type LoadReport = ReadCounts &
-  StoredAnswers & {
-    /** Slots of the ledger, each account's share counted by itself. */
-    slots: number;
-  };
-
-export const NOTHING_LOADED: LoadReport = {
+/** Nothing read. */
+const NOTHING_READ = {
   answers: 0,
+  /** Quotes that could be read. */
   units: 0,
-  unreadable: [],
+  /** Quotes that could not, and fields that could not be read: why, and how many. */
+  unreadable: [] as LetterCount[],
+  /** The quotes among `unreadable`. */
   unreadableQuotes: 0,
+  /** Instruments that were asked for and of which the answer holds no quote. */
   missing: 0,
+  /** Times and counts of imported rows that said more than is kept. */
   cutTimes: 0,
   cutFractions: 0,
+};
+
+/** Nothing stored. */
+const NOTHING_STORED = {
   responses: 0,
   quotes: 0,
-  replaced: 0,
   dividends: 0,
+  /** Quotes in the place of others. */
+  replaced: 0,
+  /** Quotes that were in the archive already. */
   repeated: 0,
   deadLetters: 0,
-  lost: [],
-  slots: 0,
+  /** What was read and could not be stored. */
+  lost: [] as LetterCount[],
 };
+
+/** What became of some answers; all counts are of this time alone. */
+export type StoredAnswers = typeof NOTHING_STORED;
+
+/** What a load did; all counts are of this load alone. `slots`: of the ledger, each account's share counted by itself. */
+export type LoadReport = typeof NOTHING_LOADED;
+
+export const NOTHING_LOADED = { ...NOTHING_READ, ...NOTHING_STORED, slots: 0 };
 
 type Counted = Pick<AnswerRows, "units" | "matched" | "deadLetters" | "cut">;
 
-export function countsOf(answers: readonly Counted[]): ReadCounts {
+export function countsOf(answers: readonly Counted[]): typeof NOTHING_READ {
   const letters = answers.flatMap(({ deadLetters }) => deadLetters);
   const sum = (count: (answer: Counted) => number): number =>
     answers.reduce((all, answer) => all + count(answer), 0);

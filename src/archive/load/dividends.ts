@@ -4,7 +4,7 @@ import type { Instant } from "../../clock.ts";
 import { dividendChanges, type DividendWord, type KeptDividend, sameText } from "./dividendChanges.ts";
 import { compareKeys, inTimeOrder, type Key, type PlacedUnit } from "../schema/quoteColumns.ts";
 import { dividends } from "../schema/schema.ts";
-import { instantText, upsertAll } from "../schema/tableRows.ts";
+import { inArrays, instantText, upsertAll } from "../schema/tableRows.ts";
 import { storeAlone } from "../connect/transaction.ts";
 import { engineOf } from "../tiers/citus/door.ts";
 import { dividendOf } from "../../read/answerToRows.ts";
@@ -161,8 +161,7 @@ async function readKept(client: pg.ClientBase, all: readonly DividendSeries[]): 
       ) d
       order by w.place, d.observed_at`,
     values: [
-      series.map(({ instrumentId }) => instrumentId),
-      series.map(({ sourceId }) => sourceId),
+      ...inArrays(series, "instrumentId", "sourceId"),
       series.map(({ words }) => words[0]?.observedAt),
     ],
   });
@@ -177,8 +176,8 @@ type Beside = Pick<DividendWord, "next" | "isNew">;
 
 /** Of each word of each series. */
 async function readBeside(client: pg.ClientBase, series: readonly DividendSeries[]): Promise<Beside[][]> {
-  const words = series.flatMap((one, place) =>
-    one.words.map(({ observedAt }) => ({ one, place, observedAt })),
+  const words = series.flatMap(({ words: all, instrumentId, sourceId }, place) =>
+    all.map(({ observedAt }) => ({ place, instrumentId, sourceId, observedAt })),
   );
   const { firstQuote } = await engineOf(client);
   const { rows } = await client.query<{ next: Instant | null; is_new: boolean }>({
@@ -191,11 +190,7 @@ async function readBeside(client: pg.ClientBase, series: readonly DividendSeries
       ${firstQuote({ alias: "h", when: ">=", quotes: "quotes" })}
       ${firstQuote({ alias: "n", when: ">", quotes: "quotes" })}
       order by w.place`,
-    values: [
-      words.map(({ one }) => one.instrumentId),
-      words.map(({ one }) => one.sourceId),
-      words.map(({ observedAt }) => observedAt),
-    ],
+    values: inArrays(words, "instrumentId", "sourceId", "observedAt"),
   });
   const beside = series.map((): Beside[] => []);
   words.forEach(({ place }, index) => {
@@ -211,10 +206,6 @@ async function dropRows(client: pg.ClientBase, keys: readonly Key[]): Promise<vo
     `delete from dividends d using unnest($1::timestamptz[], $2::int[], $3::smallint[])
        as w (observed_at, instrument_id, source_id)
      where d.instrument_id = w.instrument_id and d.observed_at = w.observed_at and d.source_id = w.source_id`,
-    [
-      keys.map(({ observedAt }) => observedAt),
-      keys.map(({ instrumentId }) => instrumentId),
-      keys.map(({ sourceId }) => sourceId),
-    ],
+    inArrays(keys, "observedAt", "instrumentId", "sourceId"),
   );
 }

@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { deadLetters, responses } from "../schema/schema.ts";
-import { clean, insertAll } from "../schema/tableRows.ts";
+import { clean, inArrays, insertAll } from "../schema/tableRows.ts";
 import { headerColumns } from "../../read/answerToRows.ts";
 import type { ResponseRecord } from "../../journal/record.ts";
 import type { AnswerRows, DeadLetter } from "../../read/rowTypes.ts";
@@ -81,12 +81,8 @@ export async function dropOldLetters(
        and (d.observed_at, d.source_id, d.ordinal, coalesce(d.instrument, ''), d.reason, d.detail) not in (
          select * from unnest($4::timestamptz[], $5::smallint[], $6::int[], $7::text[], $8::text[], $9::text[]))`,
     [
-      answers.map(({ observedAt }) => observedAt),
-      answers.map(({ sourceId }) => sourceId),
-      answers.map(({ requestId }) => requestId),
-      letters.map(({ observedAt }) => observedAt),
-      letters.map(({ sourceId }) => sourceId),
-      letters.map(({ ordinal }) => ordinal),
+      ...inArrays(answers, "observedAt", "sourceId", "requestId"),
+      ...inArrays(letters, "observedAt", "sourceId", "ordinal"),
       letters.map(({ instrument }) => clean(instrument) ?? ""),
       letters.map(({ reason }) => reason),
       letters.map(({ detail }) => clean(detail)),

@@ -4,7 +4,7 @@ import { ADDING_LOCK } from "../connect/transaction.ts";
 import { rootOf, UNDERLYING_OF_ROOT } from "../../market/root.ts";
 import type { InstrumentRow } from "../../read/rowTypes.ts";
 import { ensureExpirations } from "../schema/sessions.ts";
-import { clean, columnList } from "../schema/tableRows.ts";
+import { clean, columnList, inArrays } from "../schema/tableRows.ts";
 import { instruments } from "../schema/schema.ts";
 import { engineOf } from "../tiers/citus/door.ts";
 import {
@@ -259,8 +259,7 @@ async function add(client: pg.ClientBase, seen: readonly Seen[]): Promise<void> 
       ...instrumentColumns(rows),
       ...descriptions(seen),
       rows.map(({ underlying }) => clean(underlying)),
-      seen.map(({ first }) => first),
-      seen.map(({ last }) => last),
+      ...inArrays(seen, "first", "last"),
       rows.map(({ assumedType }) => assumedType),
     ],
   );

@@ -1,14 +1,19 @@
 /** Dead letters, counted by why. Pure. */
+import { z } from "zod";
 import type { DeadLetter } from "../../read/rowTypes.ts";
 import { cutText } from "../../outsideText.ts";
 
-export type LetterCount = {
-  /** As `dead_letters.reason` has it. */
-  reason: string;
-  count: number;
-  /** The first of them: its instrument and what is wrong with it. */
-  example: string;
-};
+export const letterCounts = z
+  .array(
+    z.strictObject({
+      reason: z.string().describe("As in the table dead_letters."),
+      count: z.int().nonnegative().describe("How many."),
+      example: z.string().describe("The first of them: its instrument, and what is wrong with it."),
+    }),
+  )
+  .describe("What could not become rows, by reason; notes of the ledger as well, which are no quotes.");
+
+export type LetterCount = z.infer<typeof letterCounts>[number];
 
 /** Most characters of an example; `dead_letters` has all of it. */
 const EXAMPLE_CHARS = 160;

@@ -1,7 +1,7 @@
 /** Keeps the directory of instruments current: descriptions, and when each instrument was seen. */
 import type pg from "pg";
 import { engineOf } from "../tiers/citus/door.ts";
-import { clean } from "../schema/tableRows.ts";
+import { clean, inArrays } from "../schema/tableRows.ts";
 import {
   DESCRIPTION,
   descriptions,
@@ -39,8 +39,7 @@ export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstru
       [...seen.keys()],
       ...descriptions(entries),
       rows.map((row) => clean(otherUnderlying(row))),
-      entries.map(({ first }) => first),
-      entries.map(({ last }) => last),
+      ...inArrays(entries, "first", "last"),
     ],
   });
 }

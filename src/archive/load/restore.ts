@@ -10,7 +10,7 @@ import { IS_SAME_INSTRUMENT } from "../schema/instrumentNames.ts";
 import { placeSources } from "./sources.ts";
 import { refreshInstruments } from "./refreshInstruments.ts";
 import { dividends, instruments, sources } from "../schema/schema.ts";
-import { columnList, insertAll } from "../schema/tableRows.ts";
+import { columnList, inArrays, insertAll } from "../schema/tableRows.ts";
 import { ensureExpirations } from "../schema/sessions.ts";
 import { ADDING_LOCK, storeAlone } from "../connect/transaction.ts";
 import type { AnswerRows, Restored, RestoredInstrument, RestoredSource } from "../../read/rowTypes.ts";
@@ -93,10 +93,7 @@ async function restoreInstruments(
       ...instrumentColumns(rows),
       ...instrumentColumns(rows, DESCRIBED),
       ...DESCRIBED.map((field) => restored.map(({ saidAt }) => saidAt?.[field] ?? null)),
-      restored.map(({ id }) => id),
-      restored.map(({ underlyingType }) => underlyingType),
-      restored.map(({ firstSeenAt }) => firstSeenAt),
-      restored.map(({ lastSeenAt }) => lastSeenAt),
+      ...inArrays(restored, "id", "underlyingType", "firstSeenAt", "lastSeenAt"),
       rows.map(({ assumedType }) => assumedType),
     ],
   );

@@ -25,7 +25,8 @@ import { DEFAULT_ACCOUNT, type RecordSource } from "../../journal/record.ts";
 import { EXTENDED_QUOTES, type PlacedUnit, type QuoteColumn, QUOTES } from "../schema/quoteColumns.ts";
 import { isOfItsRow, mayBeOfARow, refusalOf } from "../connect/whoseFault.ts";
 import { undo } from "../connect/transaction.ts";
-import { addCounts, countLetters, type LetterCount } from "./letterCounts.ts";
+import type { StoredAnswers } from "./batch.ts";
+import { addCounts, countLetters } from "./letterCounts.ts";
 import { unitName } from "../../read/answerToRows.ts";
 import type { AnswerRows, QuoteUnit } from "../../read/rowTypes.ts";
 
@@ -43,20 +44,6 @@ type SourcedUnit = {
 };
 
 type LostUnit = SourcedUnit & { reason: "refused_by_database" | "answered_twice"; detail: string };
-
-/** What became of some answers; all counts are of this time alone. */
-export type StoredAnswers = {
-  responses: number;
-  quotes: number;
-  dividends: number;
-  /** Of them in the place of others. */
-  replaced: number;
-  /** Quotes that were in the archive already. */
-  repeated: number;
-  deadLetters: number;
-  /** What was read and could not be stored. */
-  lost: LetterCount[];
-};
 
 /**
  * Stores answers; those that are there already add nothing.

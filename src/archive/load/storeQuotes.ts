@@ -17,7 +17,7 @@ import {
 } from "../schema/quoteColumns.ts";
 import { exchangeDateAt } from "../schema/lateDays.ts";
 import { sessionBars } from "../schema/internalSchema.ts";
-import { columnList } from "../schema/tableRows.ts";
+import { columnList, inArrays } from "../schema/tableRows.ts";
 import { copyInto } from "./copyInto.ts";
 
 const TABLES = [QUOTES, EXTENDED_QUOTES];
@@ -198,14 +198,7 @@ async function noteTouched(client: pg.ClientBase, touched: readonly (Numbers & T
   await client.query({
     name: "note touched bars",
     text: NOTE_TOUCHED,
-    values: [
-      touched.map(({ instrumentId }) => instrumentId),
-      touched.map(({ sourceId }) => sourceId),
-      touched.map(({ delayed }) => delayed),
-      touched.map(({ date }) => date),
-      touched.map(({ firstAt }) => firstAt),
-      touched.map(({ lastAt }) => lastAt),
-    ],
+    values: inArrays(touched, "instrumentId", "sourceId", "delayed", "date", "firstAt", "lastAt"),
   });
 }
 

@@ -7,6 +7,7 @@ import type pg from "pg";
 import { newestVersion, readHistory } from "../schema/history.ts";
 import { instrumentColumns } from "./instrumentColumns.ts";
 import { IS_SAME_INSTRUMENT } from "../schema/instrumentNames.ts";
+import { isOnDates } from "../schema/tableRows.ts";
 import { readEngine } from "../tiers/citus/door.ts";
 import type { Engine } from "../tiers/engine.ts";
 import type { Batch } from "./batch.ts";
@@ -157,8 +158,7 @@ export class TempCopies {
          insert into pg_temp.${table}
          select q.* from wanted w
          join ${this.#schema}.${table} q
-           on q.observed_at >= w.date::timestamp at time zone 'America/New_York'
-          and q.observed_at < (w.date + 1)::timestamp at time zone 'America/New_York'
+           on ${isOnDates("q.observed_at", "w.date", "w.date")}
          on conflict do nothing`,
       );
   }

@@ -1,41 +1,33 @@
 /** What a backfill did, in numbers that add up. Pure. */
-import { addLetterCounts, type LetterCount } from "../load/letterCounts.ts";
+import { z } from "zod";
+import { addLetterCounts, type LetterCount, letterCounts } from "../load/letterCounts.ts";
 import type { LoadReport } from "../load/batch.ts";
 import { thousands } from "../../figures.ts";
 
+const count = z.int().nonnegative();
+
 /** Counts of one backfill, over all its runs when it was ended in its midst: `read = stored + repeated + deadLettered`. */
-export type BackfillReport = {
-  /** Answers, or pieces of a file, that were read. */
-  answers: number;
-  /** Those of them that were not in the archive. */
-  newAnswers: number;
-  /** Quotes that were read. */
-  read: number;
-  /** Quotes that were not in the archive and are now. */
-  stored: number;
-  /** Quotes that were in the archive already. */
-  repeated: number;
-  /** Quotes that could not become rows. */
-  deadLettered: number;
-  /** Why: dead letters by reason; those of the ledger's notes are here as well, which are no quotes. */
-  deadLetters: LetterCount[];
-  /** Instruments that were asked for and of which the answer holds no quote. */
-  missing: number;
-  /** Dividends that were new. */
-  dividends: number;
-  /** Slots of the ledger that were new. */
-  slots: number;
-  /** Instruments of slots that were missed before and are filled now. */
-  filled: number;
-  /** Quotes that were taken out for others, or to be put in anew: of an import that replaces, of a rebuild. */
-  replaced: number;
-  /** Bytes of the journal, or of files, that could not be read. */
-  damagedBytes: number;
-  /** Times of imported rows that said more than microseconds. */
-  cutTimes: number;
-  /** Counts of imported rows of which the fraction was cut off. */
-  cutFractions: number;
-};
+export const backfillReport = z.strictObject({
+  answers: count.describe("Answers, or pieces of a file, that were read."),
+  newAnswers: count.describe("Those of them that were not in the archive."),
+  read: count.describe("Quotes that were read: stored + repeated + deadLettered."),
+  stored: count.describe("Quotes that are new in the archive."),
+  repeated: count.describe("Quotes that were in the archive already."),
+  deadLettered: count.describe("Quotes that could not become rows."),
+  deadLetters: letterCounts,
+  missing: count.describe("Instruments asked for of which the answer holds no quote."),
+  dividends: count.describe("Dividends that are new."),
+  slots: count.describe("Slots of the ledger that are new, each account's share by itself."),
+  filled: count.describe("Instruments of slots that were missed before and are filled now."),
+  // Of an import that replaces, and of a rebuild.
+  replaced: count.describe("Quotes that were taken out to be put in anew."),
+  // Of the journal, or of files.
+  damagedBytes: count.describe("Bytes that could not be read."),
+  cutTimes: count.describe("Times of imported rows that said more than microseconds."),
+  cutFractions: count.describe("Counts of imported rows of which the fraction was cut off."),
+});
+
+export type BackfillReport = z.infer<typeof backfillReport>;
 
 /** Nothing done. */
 export const NOTHING_DONE: BackfillReport = {

@@ -5,7 +5,7 @@ import { isNamed, rootsOf } from "../schema/instrumentNames.ts";
 import { markLate } from "../schema/lateDays.ts";
 import { LATEST_ANSWER_MS } from "../ledger/ledgerRows.ts";
 import { misses, type slots } from "../schema/schema.ts";
-import { columnList } from "../schema/tableRows.ts";
+import { columnList, inArrays } from "../schema/tableRows.ts";
 import { type Wanted, withNear } from "../tiers/citus/door.ts";
 import type { Instant } from "../../clock.ts";
 import { inTransaction } from "../connect/transaction.ts";
@@ -18,6 +18,9 @@ type MissedSlot = {
   previousMs: number | null;
   nextMs: number | null;
 };
+
+/** An account's share of a slot with misses, and when the slot was over. */
+type MissedShare = { job: string; slotAt: string; sourceId: number; accountId: number; endsAt: string };
 
 /** What the job files say of the slots that are to be filled. */
 export type Polled = {
@@ -40,12 +43,12 @@ type FillOptions = {
 
 /** The shares of a day's slots with misses; the slots beside them, whichever account's shares those are. */
 const MISSED_SLOTS = `
-  select g.job, g.slot_at::text, g.source_id, g.account_id, o.kind = 'simulated' as simulated,
-         extract(epoch from g.slot_at) * 1000 as slot_ms,
-         (select extract(epoch from max(p.slot_at)) * 1000 from slots p
-          where p.job = g.job and p.source_id = g.source_id and p.slot_at < g.slot_at) as previous_ms,
-         (select extract(epoch from min(n.slot_at)) * 1000 from slots n
-          where n.job = g.job and n.source_id = g.source_id and n.slot_at > g.slot_at) as next_ms
+  select g.job, g.slot_at::text as "slotAt", g.source_id as "sourceId", g.account_id as "accountId", o.kind = 'simulated' as simulated,
+         (extract(epoch from g.slot_at) * 1000)::float8 as "slotMs",
+         (select (extract(epoch from max(p.slot_at)) * 1000)::float8 from slots p
+          where p.job = g.job and p.source_id = g.source_id and p.slot_at < g.slot_at) as "previousMs",
+         (select (extract(epoch from min(n.slot_at)) * 1000)::float8 from slots n
+          where n.job = g.job and n.source_id = g.source_id and n.slot_at > g.slot_at) as "nextMs"
   from (
     select distinct job, slot_at, source_id, account_id from misses
     where slot_at >= greatest($1::timestamptz, $3::timestamptz) and slot_at < least($2::timestamptz, $4::timestamptz)
@@ -123,11 +126,7 @@ async function fillDay(
     if (missed.length === 0) return 0;
     await beginFound(client);
     const values = [
-      missed.map(({ job }) => job),
-      missed.map(({ slotAt }) => slotAt),
-      missed.map(({ sourceId }) => sourceId),
-      missed.map(({ accountId }) => accountId),
-      missed.map(({ endsAt }) => endsAt),
+      ...inArrays(missed, "job", "slotAt", "sourceId", "accountId", "endsAt"),
       polled.delayedJobs,
       by,
       now,
@@ -156,33 +155,12 @@ async function missedSlots(
   client: pg.ClientBase,
   span: [from: string, to: string, notBefore: Instant | null, before: Instant | null],
   { endOf }: Polled,
-): Promise<{ job: string; slotAt: string; sourceId: number; accountId: number; endsAt: string }[]> {
-  const { rows } = await client.query<{
-    job: string;
-    slot_at: string;
-    source_id: number;
-    account_id: number;
-    simulated: boolean;
-    slot_ms: string;
-    previous_ms: string | null;
-    next_ms: string | null;
-  }>(MISSED_SLOTS, span);
-  const ms = (text: string | null): number | null => (text === null ? null : Number(text));
-  return rows.map(({ job, simulated, ...row }) => ({
-    job,
-    slotAt: row.slot_at,
-    sourceId: row.source_id,
-    accountId: row.account_id,
-    endsAt: new Date(
-      endOf({
-        job,
-        simulated,
-        slotMs: Number(row.slot_ms),
-        previousMs: ms(row.previous_ms),
-        nextMs: ms(row.next_ms),
-      }),
-    ).toISOString(),
-  }));
+): Promise<MissedShare[]> {
+  const { rows } = await client.query<MissedSlot & Pick<MissedShare, "slotAt" | "sourceId" | "accountId">>(
+    MISSED_SLOTS,
+    span,
+  );
+  return rows.map((row) => ({ ...row, endsAt: new Date(endOf(row)).toISOString() }));
 }
 
 const DAY_MS = 86_400_000;
@@ -274,12 +252,7 @@ export const SLOT_KEYS = `(select k.*, a.id as account_id
 
 /** The values of `SLOT_KEYS`. */
 export function slotKeyValues(keys: readonly SlotKey[]): unknown[] {
-  return [
-    keys.map(({ job }) => job),
-    keys.map(({ slotAt }) => slotAt),
-    keys.map(({ sourceId }) => sourceId),
-    keys.map(({ account }) => account),
-  ];
+  return inArrays(keys, "job", "slotAt", "sourceId", "account");
 }
 
 /**

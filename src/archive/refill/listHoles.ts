@@ -1,24 +1,25 @@
 /** The holes of the ledger, as people ask for them: by job, day and reason. */
 import type pg from "pg";
+import { z } from "zod";
 import type { Instant } from "../../clock.ts";
 import { instantText } from "../schema/tableRows.ts";
 
+const count = z.int().nonnegative();
+
 /** Misses of one job on one exchange date for one reason. */
-export type Hole = {
-  job: string;
-  /** Exchange date. */
-  date: string;
-  /** Kind of the source that was polled. */
-  source: string;
-  reason: string;
-  /** First and last slot. */
-  from: Instant;
-  to: Instant;
-  slots: number;
-  /** Different instruments, and in how many slots they are missing, summed. */
-  instruments: number;
-  misses: number;
-};
+export const hole = z.strictObject({
+  job: z.string().describe("Name of the job."),
+  date: z.string().describe("Exchange date."),
+  source: z.string().describe("Kind of the source that was polled."),
+  reason: z.string().describe("Why it was missed."),
+  from: z.iso.datetime().describe("First slot."),
+  to: z.iso.datetime().describe("Last slot."),
+  slots: count.describe("Slots with such misses."),
+  instruments: count.describe("Different instruments."),
+  misses: count.describe("Instruments missed, summed over the slots."),
+});
+
+export type Hole = z.infer<typeof hole>;
 
 /** The holes of slots from `from` on and before `to`, oldest first; null: no bound. */
 export async function listHoles(

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Instant } from "../../clock.ts";
 import type { LetterCount } from "../load/letterCounts.ts";
+import { inArrays } from "../schema/tableRows.ts";
 
 /** An answer of the journal, and the symbols of its quotes. */
 export type AskedAnswer = { requestId: string; observedAt: Instant; symbols: string[] };
@@ -47,10 +48,8 @@ export async function readStoredAnswers(
     symbols.map((symbol) => ({ observedAt, symbol })),
   );
   const { rows } = await pool.query<StoredAnswer>(STORED, [
-    named.map(({ observedAt }) => observedAt),
-    named.map(({ symbol }) => symbol),
-    answers.map(({ observedAt }) => observedAt),
-    answers.map(({ requestId }) => requestId),
+    ...inArrays(named, "observedAt", "symbol"),
+    ...inArrays(answers, "observedAt", "requestId"),
   ]);
   return new Map(rows.map((row) => [row.place, row]));
 }

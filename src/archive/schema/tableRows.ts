@@ -23,6 +23,17 @@ export function instantText(sql: string): string {
   return `to_char(${sql} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
 
+/** Whether a time lies on the exchange dates from one to another, both included: SQL of a `timestamptz` and of two dates. */
+export function isOnDates(time: string, from: string, to: string): string {
+  return `${time} >= ${from}::date::timestamp at time zone 'America/New_York'
+      and ${time} < (${to}::date + 1)::timestamp at time zone 'America/New_York'`;
+}
+
+/** Fields of rows as parallel arrays, for unnest. */
+export function inArrays<Row, F extends keyof Row>(rows: readonly Row[], ...fields: F[]): Row[F][][] {
+  return fields.map((field) => rows.map((row) => row[field]));
+}
+
 const dialect = new PgDialect();
 
 /** Drizzle's session, but its errors are the database's own: Drizzle wraps them, and an SQLSTATE would be looked for in vain. */
@@ -75,11 +86,7 @@ export function insertAll<T extends PgTable>(
   table: T,
   rows: readonly T["$inferSelect"][],
 ): Promise<number> {
-  return insertArrays(client, table, arraysOf(table, rows));
-}
-
-/** The same with the arrays: the values of each column, in the table's order of columns. */
-function insertArrays(client: Queryable, table: PgTable, arrays: unknown[][]): Promise<number> {
+  const arrays = arraysOf(table, rows);
   return insertUnnested(client, table, { arrays, name: "insert", onConflict: "do nothing" });
 }
 

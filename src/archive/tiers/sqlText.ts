@@ -29,9 +29,7 @@ export function functionOf(texts: string, name: string): SqlFunction {
 
 /** @throws Error when the texts have no such view */
 export function viewOf(texts: string, name: string): string {
-  const view = new RegExp(`create or replace view ${name} as\\n.*?(?=;\\n|\\n *\\$view\\$)`, "su").exec(
-    texts,
-  )?.[0];
+  const view = new RegExp(`create or replace view ${name} as\\n.*?(?=;\\n)`, "su").exec(texts)?.[0];
   if (view === undefined) throw new Error(`the texts in force have no view ${name}`);
   return view;
 }

@@ -1,14 +1,13 @@
 /** Reads a map and holds it against its file's header: all problems at once, each with its line. */
 import { basename } from "node:path";
 import { cleanText } from "../../outsideText.ts";
-import type { CsvCall, CsvColumn, CsvReading } from "../../read/csvCall.ts";
+import type { CsvCall, CsvColumn, CsvReading, SymbolNames } from "../../read/csvCall.ts";
 import { createRowReader, splitHeader } from "../../read/rowReader.ts";
 import { readIso } from "../../read/cellTime.ts";
 import { describeProblem, type FileProblem, readYamlFile } from "../../config/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { readTextFile } from "../../plainFiles.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
-import type { SymbolNames } from "../../read/symbolNames.ts";
 import { COLUMN_NAMES, type CsvMap, isOfDate, MAP_TEXT_KEYS, mapSchema, outlineSchema } from "./mapSchema.ts";
 import type { FileStart, RowsForm } from "./readRows.ts";
 import { shown } from "../../read/cell.ts";

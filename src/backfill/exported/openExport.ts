@@ -10,6 +10,7 @@ import {
   manifestSchema,
 } from "../../export/manifest.ts";
 import { requireParquet } from "../../export/readParquet.ts";
+import { parsedJson } from "../../outsideText.ts";
 import { openFile, readTextFile } from "../../plainFiles.ts";
 
 /** The tables that are imported. Others are made from them, or belong to the ledger. */
@@ -64,13 +65,7 @@ async function readManifest(dir: string): Promise<Manifest> {
       },
     );
   });
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    json = null;
-  }
-  const read = manifestSchema.safeParse(json);
+  const read = manifestSchema.safeParse(parsedJson(text));
   if (read.success) return read.data;
   const [issue] = read.error.issues;
   throw invalid(

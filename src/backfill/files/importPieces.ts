@@ -52,7 +52,7 @@ export async function importPieces(
 ): Promise<BackfillReport> {
   const { pool, run, total, onProgress, signal } = options;
   // What an earlier process of this run has added is in the run's report already: once is enough.
-  const counted = new Counted(new Set((await readReadPositions(pool, run.id)).keys()));
+  const isCounted = addedBefore(await readReadPositions(pool, run.id));
   const ends = new Map<string, number>();
   const loader = loaderOf(options, onSeen);
   const loading: Loading = {
@@ -70,7 +70,7 @@ export async function importPieces(
       signal.throwIfAborted();
       const fresh = pieces.filter(({ knownIn }) => knownIn === null);
       await journalAndLoad(loading, fresh, ends);
-      const known = pieces.filter((piece) => piece.knownIn !== null && !counted.has(piece));
+      const known = pieces.filter((piece) => piece.knownIn !== null && !isCounted(piece));
       if (known.length > 0) await arrived(loading);
       repeated = await loadKnown(loading, known, repeated);
       // The batch before is loaded by now.
@@ -127,20 +127,14 @@ async function arrived({ loader, underWay }: Loading): Promise<void> {
   await loader.finish();
 }
 
-/** Pieces that earlier processes of a run have added: each passes once. */
-class Counted {
-  readonly #segments: ReadonlySet<string>;
-  readonly #seen = new Set<string>();
-
-  constructor(segments: ReadonlySet<string>) {
-    this.#segments = segments;
-  }
-
-  has({ knownIn, requestId }: Piece): boolean {
-    if (knownIn === null || !this.#segments.has(knownIn) || this.#seen.has(requestId)) return false;
-    this.#seen.add(requestId);
+/** Whether earlier processes of a run have added a piece. Each is said once. @param segments that they have read */
+function addedBefore(segments: ReadonlyMap<string, number>): (piece: Piece) => boolean {
+  const said = new Set<string>();
+  return ({ knownIn, requestId }) => {
+    if (knownIn === null || !segments.has(knownIn) || said.has(requestId)) return false;
+    said.add(requestId);
     return true;
-  }
+  };
 }
 
 type Loading = ImportOptions & {
@@ -217,14 +211,8 @@ export function batchOf(pieces: readonly Piece[], name: string): Batch {
  * Loads what the journal holds and the archive has not. Pieces of this import count for its run: an earlier process of
  * the run has journaled them and came no further.
  */
-export async function catchUp({
-  pool,
-  journalDir,
-  clock,
-  run,
-  name,
-  onDamage,
-}: ImportOptions): Promise<void> {
+export async function catchUp(options: ImportOptions): Promise<void> {
+  const { pool, journalDir, clock, run, name, onDamage } = options;
   const loaded = await readPositions(pool);
   const read = await readReadPositions(pool, run.id);
   const memory = createMemory();

@@ -41,9 +41,6 @@ export async function segmentsOfHours(dir: string, hours: readonly Date[]): Prom
 /** The journal of a directory: the directory itself, or the journal of a data directory. */
 export async function journalIn(dir: string): Promise<string> {
   const within = join(dir, "journal");
-  const isDirectory = await stat(within).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  return isDirectory && (await listSegments(dir)).length === 0 ? within : dir;
+  const found = await stat(within).catch(() => null);
+  return found?.isDirectory() && (await listSegments(dir)).length === 0 ? within : dir;
 }

@@ -18,6 +18,7 @@ import {
 import type { Batch } from "../../archive/load/batch.ts";
 import { prepareStaging } from "../../archive/load/storeQuotes.ts";
 import { dateOf } from "../../clock.ts";
+import { grouped } from "../../collect/asks.ts";
 import { segmentHour } from "../../journal/segmentName.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
@@ -34,7 +35,7 @@ import { oneConnectionEach } from "../../archive/tiers/citus/door.ts";
 import { BEGIN_STORING_ALONE, transactionOn } from "../../archive/connect/transaction.ts";
 import type { LoadPosition } from "../../archive/load/loadPosition.ts";
 import { overtaken } from "../../archive/refill/runPosition.ts";
-import { batchesOf, type ReplayOptions } from "./replay.ts";
+import { batchesOf, bytesOf, type ReplayOptions } from "./replay.ts";
 import { Restoring } from "./restoring.ts";
 
 const HOUR_MS = 3_600_000;
@@ -90,18 +91,9 @@ async function isWhole({ pool, range, tally }: RebuildOptions, { ends }: Restori
   return !(await hasOtherAnswers(pool, ends));
 }
 
-function bytesOf(segments: readonly SegmentInfo[]): number {
-  return segments.reduce((sum, { bytes, fileBytes }) => sum + (bytes ?? fileBytes), 0);
-}
-
 /** Segments by the exchange date of their first hour. */
 function byDate(segments: readonly SegmentInfo[]): Map<string, SegmentInfo[]> {
-  const groups = new Map<string, SegmentInfo[]>();
-  for (const segment of segments) {
-    const date = exchangeDate(new Date((segmentHour(segment.name) ?? 0) * HOUR_MS));
-    groups.set(date, [...(groups.get(date) ?? []), segment]);
-  }
-  return groups;
+  return grouped(segments, ({ name }) => exchangeDate(new Date((segmentHour(name) ?? 0) * HOUR_MS)));
 }
 
 /** @param options.segments those of the date */

@@ -56,7 +56,7 @@ export async function replay(options: ReplayOptions): Promise<void> {
     // Damaged bytes may be counted in between.
     onLoaded: (loaded) => (tally.report = withLoaded(tally.report, loaded)),
   });
-  const total = segments.reduce((sum, { bytes, fileBytes }) => sum + (bytes ?? fileBytes), 0);
+  const total = bytesOf(segments);
   try {
     for await (const read of stretchesOfThread(requestOf(options))) {
       if (signal.aborted) break;
@@ -66,7 +66,11 @@ export async function replay(options: ReplayOptions): Promise<void> {
       }
       const { stretch } = read;
       await loader.add(stretch);
-      const done = bytesBefore(segments, stretch) + stretch.to;
+      const before = segments.slice(
+        0,
+        segments.findIndex(({ name }) => name === stretch.segment),
+      );
+      const done = bytesOf(before) + stretch.to;
       onProgress({ doing: stretch.segment, done, total, unit: "bytes", quotes: tally.report.read });
     }
     await loader.finish();
@@ -105,11 +109,6 @@ export async function* batchesOf(
   for await (const batch of readBatches(segment, what)) if (batch.to > batch.from) yield batch;
 }
 
-function bytesBefore(segments: readonly SegmentInfo[], { segment }: Pick<Part, "segment">): number {
-  let sum = 0;
-  for (const { name, bytes, fileBytes } of segments) {
-    if (name === segment) break;
-    sum += bytes ?? fileBytes;
-  }
-  return sum;
+export function bytesOf(segments: readonly SegmentInfo[]): number {
+  return segments.reduce((sum, { bytes, fileBytes }) => sum + (bytes ?? fileBytes), 0);
 }

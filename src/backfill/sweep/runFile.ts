@@ -7,11 +7,12 @@
 import { open, rename, rm } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { z } from "zod";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Instant } from "../../clock.ts";
 import { unwritable } from "../../journal/dataDir.ts";
 import { nodeFs } from "../../journal/fs.ts";
-import { readTextFile } from "../../plainFiles.ts";
+import { readJson } from "../../plainFiles.ts";
 import { isGone, type Processes } from "../../processes.ts";
 
 export type SweepRun = {
@@ -27,6 +28,8 @@ export type SweepRun = {
 
 const DIRECTORY = "sweeps";
 
+const begunRun = z.object({ begunAt: z.string().length(27), pid: z.number() });
+
 /** The name of a sweep: the same for the same instruments of the same service. */
 export function sweepName(asked: object): string {
   return `sweep-${createHash("sha256").update(JSON.stringify(asked)).digest("hex").slice(0, 12)}`;
@@ -35,7 +38,7 @@ export function sweepName(asked: object): string {
 /** The unfinished sweep of that name; null when there is none. */
 export async function findRun(dataDir: string, name: string): Promise<SweepRun | null> {
   const path = join(dataDir, DIRECTORY, `${name}.json`);
-  const found = await readRun(path);
+  const found = await readJson(path, begunRun);
   return found && { name, begunAt: found.begunAt, resumed: true, path };
 }
 
@@ -52,7 +55,7 @@ export async function openRun(
 ): Promise<SweepRun> {
   const dir = join(dataDir, DIRECTORY);
   const path = join(dir, `${name}.json`);
-  const found = await readRun(path);
+  const found = await readJson(path, begunRun);
   if (found && !isGone(found.pid, processes))
     throw new QuotekeeperError("BACKFILL_OVERTAKEN", `process ${found.pid} is at ${name}, says ${path}`);
   const resumed = found !== null && !restart;
@@ -70,15 +73,6 @@ export async function openRun(
 /** Ends it: asked again, it begins anew. */
 export async function closeRun({ path }: SweepRun): Promise<void> {
   await rm(path, { force: true });
-}
-
-async function readRun(path: string): Promise<{ begunAt: Instant; pid: number } | null> {
-  try {
-    const { begunAt, pid } = JSON.parse(await readTextFile(path)) as Record<string, unknown>;
-    return typeof begunAt === "string" && begunAt.length === 27 ? { begunAt, pid: Number(pid) } : null;
-  } catch {
-    return null;
-  }
 }
 
 /** Whoever reads it sees the old text or the new one, also after a power cut. */

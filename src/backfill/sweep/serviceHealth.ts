@@ -18,7 +18,8 @@ const LONGEST_WAIT_MS = 30_000;
 
 export class ServiceHealth {
   #failuresInRow = 0;
-  #answered = 0;
+  /** Calls that brought quotes. */
+  answered = 0;
   #answeredAtMs: number;
   #pausedUntilMs = -Infinity;
 
@@ -28,7 +29,7 @@ export class ServiceHealth {
 
   succeeded(nowMs: number): void {
     this.#failuresInRow = 0;
-    this.#answered += 1;
+    this.answered += 1;
     this.#answeredAtMs = nowMs;
     this.#pausedUntilMs = -Infinity;
   }
@@ -39,10 +40,6 @@ export class ServiceHealth {
     if (this.#failuresInRow < PAUSE_AFTER) return;
     const waitMs = Math.min(FIRST_WAIT_MS * 2 ** (this.#failuresInRow - 1), LONGEST_WAIT_MS) * (1 + chance);
     this.#pausedUntilMs = nowMs + waitMs;
-  }
-
-  get answered(): number {
-    return this.#answered;
   }
 
   /** Whether it may be the service that fails, and not what is asked. */
@@ -58,11 +55,11 @@ export class ServiceHealth {
    */
   atOnce(nowMs: number, most: number): number {
     if (nowMs < this.#pausedUntilMs) return 0;
-    return this.#answered === 0 || this.#failuresInRow >= PAUSE_AFTER ? 1 : most;
+    return this.answered === 0 || this.#failuresInRow >= PAUSE_AFTER ? 1 : most;
   }
 
   /** Whether it needs a person: it has never answered, or not for long. */
   isOutOfOrder(nowMs: number): boolean {
-    return this.inDoubt && (this.#answered === 0 || nowMs - this.#answeredAtMs > OUTAGE_MS);
+    return this.inDoubt && (this.answered === 0 || nowMs - this.#answeredAtMs > OUTAGE_MS);
   }
 }

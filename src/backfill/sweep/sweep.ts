@@ -128,12 +128,9 @@ class Sweep {
    * Beside a program that shows in the service's count alone calls go one by one, as long as it is seen and for a window
    * at first: of several, nobody could say which the count holds already, and it would come to light late.
    */
-  #knowsWhoIsBeside({
-    name,
-    governor: { evenly, windowMs },
-  }: Pick<CalledAccount, "name" | "governor">): boolean {
-    if (!evenly) return true;
-    const watched = this.#clock.monotonicMs() - this.#begunAtMs >= windowMs;
+  #knowsWhoIsBeside({ name, governor }: Pick<CalledAccount, "name" | "governor">): boolean {
+    if (!governor.evenly) return true;
+    const watched = this.#clock.monotonicMs() - this.#begunAtMs >= governor.windowMs;
     const own = this.#collector.status().accounts.find((account) => account.name === name);
     return watched && own?.budget.secondClientCount === 0;
   }

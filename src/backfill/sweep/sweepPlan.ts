@@ -36,15 +36,17 @@ export class SweepPlan {
   readonly #dates: SweepDates;
   readonly #wanted = new Map<string, Wanted>();
   readonly #fates = new Map<string, SweepFate>();
-  readonly #problems: string[] = [];
-  #waiting: Chain[];
+  /** Chains that stand for nothing, in words. */
+  readonly problems: string[] = [];
+  /** Chains whose contracts are not known yet. */
+  waiting: readonly Chain[];
 
   constructor({ symbols, contracts, chains }: SweepAsk, delayed: boolean, dates: SweepDates) {
     this.#delayed = delayed;
     this.#dates = dates;
-    this.#waiting = chains.filter(({ strikes }) => !Array.isArray(strikes));
+    this.waiting = chains.filter(({ strikes }) => !Array.isArray(strikes));
     // The prices that chains hang on come first.
-    for (const { underlying } of this.#waiting) this.#wantSymbol(underlying);
+    for (const { underlying } of this.waiting) this.#wantSymbol(underlying);
     symbols.forEach((symbol) => this.#wantSymbol(symbol));
     contracts.forEach((contract) => this.#wantContract(contract));
     for (const chain of chains) if (Array.isArray(chain.strikes)) this.#expand(chain, "0");
@@ -87,16 +89,6 @@ export class SweepPlan {
     return this.#wanted.size;
   }
 
-  /** Chains whose contracts are not known yet. */
-  get waiting(): readonly Chain[] {
-    return this.#waiting;
-  }
-
-  /** Chains that stand for nothing, in words. */
-  get problems(): readonly string[] {
-    return this.#problems;
-  }
-
   namesOf(fate: SweepFate): string[] {
     return [...this.#fates].flatMap(([name, its]) => (its === fate ? [name] : []));
   }
@@ -121,13 +113,13 @@ export class SweepPlan {
 
   /** @param last null: no price will come */
   #priced(symbol: string, last: string | null): void {
-    const chains = this.#waiting.filter(({ underlying }) => underlying === symbol);
+    const chains = this.waiting.filter(({ underlying }) => underlying === symbol);
     if (chains.length === 0) return;
-    this.#waiting = this.#waiting.filter((chain) => !chains.includes(chain));
+    this.waiting = this.waiting.filter((chain) => !chains.includes(chain));
     for (const chain of chains) {
       // A price of 0 is none: it would expand to no strike at all.
       if (last !== null && Number(last) > 0) this.#expand(chain, last);
-      else this.#problems.push(`the chain of ${symbol} stands for nothing: no last price of ${symbol} came`);
+      else this.problems.push(`the chain of ${symbol} stands for nothing: no last price of ${symbol} came`);
     }
   }
 
@@ -136,10 +128,10 @@ export class SweepPlan {
     try {
       const contracts = expandChain(chain, last, { today: begun, calendar });
       if (contracts.length === 0)
-        this.#problems.push(`the chain of ${chain.underlying} stands for no contract`);
+        this.problems.push(`the chain of ${chain.underlying} stands for no contract`);
       contracts.forEach((contract) => this.#wantContract(contract));
     } catch (error) {
-      this.#problems.push((error as Error).message);
+      this.problems.push((error as Error).message);
     }
   }
 }

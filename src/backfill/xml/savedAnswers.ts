@@ -5,7 +5,6 @@ import { isHelperFile, openFile } from "../../plainFiles.ts";
 import { hashOf, uuidOf } from "../files/piece.ts";
 import type { UnplacedPiece } from "../files/placeInTime.ts";
 import { archiveEntries, type Entry, isArchive, readFileContent } from "./packed.ts";
-import type { Content } from "./content.ts";
 import { findFiles, type FoundFile, lastName } from "./findFiles.ts";
 import {
   createTimeFinder,
@@ -30,14 +29,10 @@ type SearchOptions = {
 
 /** What a file, or an entry of an archive, turned out to be. */
 export type FileFate =
-  | { fate: "answer"; path: string; way: Way; at: Instant }
-  /** Received before `from`, or not before `to`. */
-  | { fate: "outside"; path: string; way: Way; at: Instant }
-  /** Says when the answer beside it was received. */
-  | { fate: "sidecar"; path: string }
-  | { fate: "foreign"; path: string }
-  /** A link or a device. */
-  | { fate: "passed"; path: string }
+  /** `outside`: received before `from`, or not before `to`. */
+  | { fate: "answer" | "outside"; path: string; way: Way; at: Instant }
+  /** `sidecar` says when the answer beside it was received; `passed` is a link or a device. */
+  | { fate: "sidecar" | "foreign" | "passed"; path: string }
   | { fate: "unreadable"; path: string; problem: string; bytes: number };
 
 /** Answers that were found together, and how many bytes of the files on disk were read up to here. */
@@ -118,7 +113,7 @@ class Search {
     const { onFile, name, delayed, from, to } = this.#options;
     if (!named && isHelperFile(entry.path)) return (onFile({ fate: "foreign", path }), null);
     if (isSidecar(entry.path)) return (onFile({ fate: "sidecar", path }), null);
-    const content: Content = await entry.read();
+    const content = await entry.read();
     const called = named || /\.xml(\.gz)?$/iu.test(entry.path);
     if (!content.ok) {
       const { problem } = content;

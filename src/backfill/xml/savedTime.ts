@@ -3,9 +3,10 @@
  * Pure.
  */
 import { compilePattern, type TimePattern } from "../../read/timePattern.ts";
-import { createLocalReader, type LocalTime, type TimeRead } from "../../read/wallTime.ts";
+import { createLocalReader, localTimeOf, type TimeRead } from "../../read/wallTime.ts";
 import { findIso, readIso, EARLIEST, LATEST } from "../../read/cellTime.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { parsedJson } from "../../outsideText.ts";
 import { type Instant, instantOf, microsOf } from "../../clock.ts";
 import { EXCHANGE_ZONE } from "../../market/calendar/dates.ts";
 
@@ -72,16 +73,7 @@ export function plausible(micros: bigint): Instant | null {
 
 /** The instant of MS-DOS fields, as zip files have them; they have no zone, and are taken for exchange time. */
 export function dosInstant(asUtc: Date): Instant | null {
-  const time: LocalTime = {
-    year: asUtc.getUTCFullYear(),
-    month: asUtc.getUTCMonth() + 1,
-    day: asUtc.getUTCDate(),
-    hour: asUtc.getUTCHours(),
-    minute: asUtc.getUTCMinutes(),
-    second: asUtc.getUTCSeconds(),
-    micros: 0,
-  };
-  return instantFrom(createLocalReader(NAME_ZONE, "earlier")(time));
+  return instantFrom(createLocalReader(NAME_ZONE, "earlier")(localTimeOf(asUtc)));
 }
 
 /** Longest sidecar that is read, in bytes. */
@@ -111,16 +103,9 @@ export function readSidecar(path: string, content: Uint8Array): Instant | null {
 }
 
 function fromJson(text: string): Instant | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  const observedAt = (value as { observedAt?: unknown } | null)?.observedAt;
+  const { observedAt } = Object(parsedJson(text)) as { observedAt?: unknown };
   if (typeof observedAt !== "string") return null;
-  const read = readIso(observedAt.trim(), createLocalReader(NAME_ZONE, "earlier"));
-  return read?.ok === true ? plausible(read.micros) : null;
+  return instantFrom(readIso(observedAt.trim(), createLocalReader(NAME_ZONE, "earlier")));
 }
 
 function fromHeaders(text: string): Instant | null {

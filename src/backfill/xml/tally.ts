@@ -12,8 +12,9 @@ export class FileTally {
   readonly #counts = { outside: 0, foreign: 0, passed: 0, unreadable: 0 };
   readonly #withPattern: boolean;
   #unmatched: string | null = null;
-  #unreadableBytes = 0;
-  #files = 0;
+  unreadableBytes = 0;
+  /** How many there were, without sidecars. */
+  files = 0;
 
   /** @param options.withPattern whether times were to be told by `--time-pattern` */
   constructor({ withPattern }: { withPattern: boolean }) {
@@ -22,28 +23,19 @@ export class FileTally {
 
   add(file: FileFate): void {
     if (file.fate === "sidecar") return;
-    this.#files++;
+    this.files++;
     if (file.fate === "answer" && file.way !== "pattern") this.#unmatched ??= file.path;
     if (file.fate === "answer") this.#ways.set(file.way, (this.#ways.get(file.way) ?? 0) + 1);
     else this.#counts[file.fate]++;
-    if (file.fate === "unreadable") this.#unreadableBytes += file.bytes;
+    if (file.fate === "unreadable") this.unreadableBytes += file.bytes;
     if (file.fate === "answer" || file.fate === "outside") return;
     const names = this.#names[file.fate];
     const text = file.fate === "unreadable" ? `${file.path} (${file.problem})` : file.path;
     if (names.length < MOST_NAMES) names.push(text);
   }
 
-  /** How many there were, without sidecars. */
-  get files(): number {
-    return this.#files;
-  }
-
   get unreadable(): number {
     return this.#counts.unreadable;
-  }
-
-  get unreadableBytes(): number {
-    return this.#unreadableBytes;
   }
 
   get answers(): number {

@@ -1,6 +1,5 @@
 /** `quotekeeper backfill --csv`: a CSV file that a map describes. */
 import { basename, resolve } from "node:path";
-import type pg from "pg";
 import type { CsvReading } from "../../read/csvCall.ts";
 import { createRowReader, type RowReader } from "../../read/rowReader.ts";
 import { readKnownPieces, timesBehind } from "../../archive/refill/knownPieces.ts";
@@ -14,25 +13,24 @@ import { QuotekeeperError } from "../../errors.ts";
 import { jobsInvalid } from "../../config/yamlFile.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
 import { CALENDAR_FILE, readJobs } from "../../schedule/readJobs.ts";
-import { createObserver, type Instant } from "../../clock.ts";
+import { createObserver } from "../../clock.ts";
+import type { TimeRange } from "../../journal/record.ts";
 import { isDirectory } from "../../plainFiles.ts";
 import type { Edges } from "../../run/edges.ts";
-import { backfilling } from "./display.ts";
 import { backfillExported } from "./exported.ts";
-import { runImport } from "./importing.ts";
-import { type CommonRequest, printReport } from "./report.ts";
+import { importFile, type Pools } from "./importing.ts";
+import type { CommonRequest } from "./report.ts";
 import { counted } from "../../figures.ts";
 
-type CsvRequest = CommonRequest & {
-  file: string;
-  /** Null only with a directory. */
-  map: string | null;
-  /** The source's name in the archive; null: the map's, or else `csv`. */
-  name: string | null;
-  replace: boolean;
-  from: Instant | null;
-  to: Instant | null;
-};
+type CsvRequest = CommonRequest &
+  TimeRange & {
+    file: string;
+    /** Null only with a directory. */
+    map: string | null;
+    /** The source's name in the archive; null: the map's, or else `csv`. */
+    name: string | null;
+    replace: boolean;
+  };
 
 /** @returns 0; 1 when a row could not be stored */
 export async function backfillCsv(config: Config, edges: Edges, request: CsvRequest): Promise<number> {
@@ -61,8 +59,8 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
     if (!is) outside++;
     return is;
   };
-  const read = async function* ([pool]: readonly pg.Pool[]): AsyncGenerator<PieceBatch, void> {
-    const known = pool === undefined ? new Map() : await readKnownPieces(pool, name, "csv");
+  const read = async function* ([pool]: Pools): AsyncGenerator<PieceBatch, void> {
+    const known = await readKnownPieces(pool, name, "csv");
     const observe = timesBehind(known, createObserver(edges.clock));
     const bounded = from === null && to === null ? null : wanted;
     const options = { call, name, known, observe, wanted: bounded, doing: basename(file) };
@@ -74,16 +72,13 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
     if (pieces === 0 && outside === 0) throw new QuotekeeperError("BACKFILL_NOTHING", `${file} holds no row`);
   };
   const asked = { kind: "csv" as const, file, call, name, from, to };
-  const { resumed, report } = await backfilling({ config, edges, title: "reading rows" }, (backfill) =>
-    runImport(backfill, { asked, name, dryRun, total, read }),
-  );
-  const remarks = [
+  const remarksOf = (report: BackfillReport): string[] => [
     `Source    ${name}, of kind import; ${zoneText(call)}`,
     ...cutTexts(report),
     ...(outside > 0 ? [`Outside   ${counted(outside, "row")} outside --from and --to`] : []),
   ];
-  printReport(edges, { kind: "csv", dryRun, resumed, report, remarks }, json);
-  return report.deadLetters.length > 0 ? 1 : 0;
+  const shown = { config, edges, title: "reading rows", json, remarksOf };
+  return importFile(shown, { asked, name, dryRun, total, read });
 }
 
 /** The days of jobs/calendar.yaml; none without that file. @throws QuotekeeperError JOBS_INVALID */
@@ -132,7 +127,7 @@ function zoneText({ time }: ReadMap["call"]): string {
 /** Whether a row's time is in the range. A row without a readable time counts as in it, so that it is reported. */
 function isWithin(
   call: ReadMap["call"],
-  { from, to }: { from: Instant | null; to: Instant | null },
+  { from, to }: TimeRange,
 ): (row: Buffer, header: Buffer | null) => boolean {
   let reader: RowReader | null = null;
   return (row, header) => {

@@ -1,65 +1,46 @@
 /** `quotekeeper backfill --gaps`: lists the holes of the ledger, and fills those that the journal can fill. */
 import { z } from "zod";
-import { count as countJson, instant } from "../../run/jsonWords.ts";
+import { count as countJson } from "../../run/jsonWords.ts";
 import { printJson } from "../terminal/printJson.ts";
 import type pg from "pg";
 import { readPositions } from "../../archive/load/loadPosition.ts";
-import type { LetterCount } from "../../archive/load/letterCounts.ts";
+import { letterCounts } from "../../archive/load/letterCounts.ts";
 import { loadAll } from "../../archive/load/loader.ts";
 import type { TempCopies } from "../../archive/load/tempCopies.ts";
 import { tryBatches, tryCatchUp } from "../../backfill/dryRun/tryBatches.ts";
 import { deriveCloses } from "../../archive/refill/deriveCloses.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
-import { type Hole, hoursWithMisses, listHoles } from "../../archive/refill/listHoles.ts";
+import { type Hole, hole, hoursWithMisses, listHoles } from "../../archive/refill/listHoles.ts";
 import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import { segmentsOfHours } from "../../backfill/journal/chosenSegments.ts";
-import { EVER } from "../../journal/record.ts";
+import { EVER, type TimeRange } from "../../journal/record.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/backfillReport.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import { dateOf, type Instant, instantFromDate } from "../../clock.ts";
+import { dateOf, instantFromDate } from "../../clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../../run/edges.ts";
 import { journalDir } from "../../run/stations.ts";
 import { right, table } from "../terminal/table.ts";
 import { polledJobs, withMigrated, withTrial } from "./archives.ts";
 import { type Backfilling, backfilling } from "./display.ts";
-import { type CommonRequest, deadLetterLines, deadLettersJson } from "./report.ts";
+import { type CommonRequest, deadLetterLines } from "./report.ts";
 import { counted, thousands } from "../../figures.ts";
-
-const hole = z.strictObject({
-  job: z.string().describe("Name of the job."),
-  date: z.string().describe("Exchange date."),
-  source: z.string().describe("Kind of the source that was polled."),
-  reason: z.string().describe("Why it was missed."),
-  from: instant.describe("First slot."),
-  to: instant.describe("Last slot."),
-  slots: countJson.describe("Slots with such misses."),
-  instruments: countJson.describe("Different instruments."),
-  misses: countJson.describe("Instruments missed, summed over the slots."),
-});
 
 export const gapsJson = z
   .strictObject({
     dryRun: z.boolean().describe("Nothing was changed: the numbers are what would be."),
     holes: z.array(hole).describe("The holes of the ledger as they were, oldest first."),
     stored: countJson.describe("Quotes of the journal that the archive had not."),
-    deadLetters: deadLettersJson,
+    deadLetters: letterCounts,
     filled: countJson.describe("Misses that are filled now; the table fills says by what."),
     derived: countJson.describe("Closes that are new in derived_closes."),
     left: z.array(hole).describe("The holes that are left."),
   })
   .describe("With `--gaps`:");
 
-type GapsRequest = CommonRequest & { from: Instant | null; to: Instant | null };
+type GapsRequest = CommonRequest & TimeRange;
 
-type Outcome = {
-  holes: Hole[];
-  stored: number;
-  deadLetters: LetterCount[];
-  filled: number;
-  derived: number;
-  left: Hole[];
-};
+type Outcome = Omit<z.infer<typeof gapsJson>, "dryRun">;
 
 /** @returns 0 when no hole is left and nothing was dead-lettered, 1 otherwise */
 export async function backfillGaps(config: Config, edges: Edges, request: GapsRequest): Promise<number> {
@@ -164,7 +145,7 @@ function keyOf({ job, date, source, reason }: Hole): string {
   return [job, date, source, reason].join("\n");
 }
 
-function datesOf({ from, to }: Pick<GapsRequest, "from" | "to">): { from: string | null; to: string | null } {
+function datesOf({ from, to }: TimeRange): { from: string | null; to: string | null } {
   return {
     from: from === null ? null : exchangeDate(dateOf(from)),
     to: to === null ? null : exchangeDate(new Date(dateOf(to).getTime() - 1)),

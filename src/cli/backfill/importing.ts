@@ -18,7 +18,8 @@ import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.
 import { openJournal } from "../../journal/writer.ts";
 import { journalDir } from "../../run/stations.ts";
 import { polledJobs, type Tried, withMigrated, withTrial } from "./archives.ts";
-import type { Backfilling } from "./display.ts";
+import { type Backfilling, backfilling } from "./display.ts";
+import { printReport } from "./report.ts";
 
 type ImportRequest = {
   /** Identifies the import: a run with equal values resumes it. */
@@ -26,8 +27,33 @@ type ImportRequest = {
   name: string;
   dryRun: boolean;
   total: number;
-  read: (pools: readonly pg.Pool[]) => AsyncIterable<PieceBatch>;
+  read: (pools: Pools) => AsyncIterable<PieceBatch>;
 };
+
+/** The archive's pool; in a dry run that of its copies, behind the archive's own if that was migrated. */
+export type Pools = readonly [pg.Pool, ...pg.Pool[]];
+
+type ShownImport = Pick<Backfilling, "config" | "edges"> & {
+  title: string;
+  json: boolean;
+  remarksOf: (report: BackfillReport) => string[];
+};
+
+/**
+ * Runs the import of a file, and prints what became of it.
+ *
+ * @param shown.title for the log lines
+ * @returns 0; 1 when a row could not be stored
+ */
+export async function importFile(
+  { remarksOf, json, ...shown }: ShownImport,
+  request: ImportRequest,
+): Promise<number> {
+  const { resumed, report } = await backfilling(shown, (backfill) => runImport(backfill, request));
+  const { asked, dryRun } = request;
+  printReport(shown.edges, { kind: asked.kind, dryRun, resumed, report, remarks: remarksOf(report) }, json);
+  return report.deadLetters.length > 0 ? 1 : 0;
+}
 
 type Imported = { resumed: boolean; report: BackfillReport };
 
@@ -122,9 +148,8 @@ async function dryRunImport(
   const span = new Span();
   let at = { doing: "", done: 0 };
   const batches = async function* () {
-    for await (const { pieces, doing, done } of read(
-      pool === null ? [tempCopies.pool] : [pool, tempCopies.pool],
-    )) {
+    const pools: Pools = pool === null ? [tempCopies.pool] : [pool, tempCopies.pool];
+    for await (const { pieces, doing, done } of read(pools)) {
       signal.throwIfAborted();
       at = { doing, done };
       if (pieces.length === 0) continue;

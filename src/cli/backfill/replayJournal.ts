@@ -10,7 +10,7 @@ import { NO_POSITION, positionOfRun, readReadPositions } from "../../archive/ref
 import type { TempCopies } from "../../archive/load/tempCopies.ts";
 import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
-import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
+import { allBatches, bytesOf, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import { chooseSegments, journalIn } from "../../backfill/journal/chosenSegments.ts";
 import { isWithin, type TimeRange } from "../../journal/record.ts";
 import { type Instant, instantFromDate } from "../../clock.ts";
@@ -23,13 +23,12 @@ import { type Backfilling, backfilling } from "./display.ts";
 import { type CommonRequest, type Finished, printReport } from "./report.ts";
 import { counted, thousands } from "../../figures.ts";
 
-type JournalRequest = CommonRequest & {
-  /** A journal or a data directory; null: this machine's journal. */
-  directory: string | null;
-  from: Instant | null;
-  to: Instant | null;
-  rebuild: boolean;
-};
+type JournalRequest = CommonRequest &
+  TimeRange & {
+    /** A journal or a data directory; null: this machine's journal. */
+    directory: string | null;
+    rebuild: boolean;
+  };
 
 type Chosen = TimeRange & {
   rebuild: boolean;
@@ -172,14 +171,10 @@ async function tryRebuild(
   };
 }
 
-function showing({
-  segments,
-  signal,
-  onProgress,
-}: TrialOptions): (batch: Batch, report: { read: number }) => void {
-  const total = segments.reduce((sum, { bytes, fileBytes }) => sum + (bytes ?? fileBytes), 0);
+function showing({ segments, signal, onProgress }: TrialOptions) {
+  const total = bytesOf(segments);
   let done = 0;
-  return (batch, { read }) => {
+  return (batch: Batch, { read }: { read: number }): void => {
     signal.throwIfAborted();
     done += batch.to - batch.from;
     onProgress({ doing: batch.segment, done, total, unit: "bytes", quotes: read });
@@ -207,13 +202,9 @@ function replayOptions(
 }
 
 /** A rebuild also reads notes from behind its range: they may be of its slots. */
-function wantedBy({
-  from,
-  to,
-  rebuild: rebuilding,
-}: Omit<Chosen, "dir" | "own" | "segments">): ReplayOptions["wanted"] {
-  const within = isWithin({ from, to });
-  return rebuilding
-    ? (record) => within(record) || (record.kind === "note" && record.at >= (to ?? ""))
+function wantedBy(chosen: TimeRange & { rebuild: boolean }): ReplayOptions["wanted"] {
+  const within = isWithin(chosen);
+  return chosen.rebuild
+    ? (record) => within(record) || (record.kind === "note" && record.at >= (chosen.to ?? ""))
     : within;
 }

@@ -1,44 +1,17 @@
 /** What a backfill prints at its end. */
 import { z } from "zod";
-import { count as countJson } from "../../run/jsonWords.ts";
 import { printJson } from "../terminal/printJson.ts";
-import { type BackfillReport, deadLettersText } from "../../archive/refill/backfillReport.ts";
+import { type BackfillReport, backfillReport, deadLettersText } from "../../archive/refill/backfillReport.ts";
 import type { Edges } from "../../run/edges.ts";
 import { say } from "../terminal/harmless.ts";
 import { bytes, counted, thousands } from "../../figures.ts";
-
-export const deadLettersJson = z
-  .array(
-    z.strictObject({
-      reason: z.string().describe("As in the table dead_letters."),
-      count: countJson.describe("How many."),
-      example: z.string().describe("The first of them: its instrument, and what is wrong with it."),
-    }),
-  )
-  .describe("What could not become rows, by reason; notes of the ledger as well, which are no quotes.");
 
 export const backfillJson = z
   .strictObject({
     kind: z.enum(["journal", "xml", "csv", "parquet", "sweep"]).describe("The source."),
     dryRun: z.boolean().describe("Nothing was changed: the numbers are what would be."),
     resumed: z.boolean().describe("An earlier run was interrupted; the numbers are of both runs."),
-    report: z.strictObject({
-      answers: countJson.describe("Answers, or pieces of a file, that were read."),
-      newAnswers: countJson.describe("Those of them that were not in the archive."),
-      read: countJson.describe("Quotes that were read: stored + repeated + deadLettered."),
-      stored: countJson.describe("Quotes that are new in the archive."),
-      repeated: countJson.describe("Quotes that were in the archive already."),
-      deadLettered: countJson.describe("Quotes that could not become rows."),
-      deadLetters: deadLettersJson,
-      missing: countJson.describe("Instruments asked for of which the answer holds no quote."),
-      dividends: countJson.describe("Dividends that are new."),
-      slots: countJson.describe("Slots of the ledger that are new, each account's share by itself."),
-      filled: countJson.describe("Instruments of slots that were missed before and are filled now."),
-      replaced: countJson.describe("Quotes that were taken out to be put in anew."),
-      damagedBytes: countJson.describe("Bytes that could not be read."),
-      cutTimes: countJson.describe("Times of imported rows that said more than microseconds."),
-      cutFractions: countJson.describe("Counts of imported rows of which the fraction was cut off."),
-    }),
+    report: backfillReport,
     remarks: z.array(z.string()).describe("What else there is to know, in words."),
   })
   .describe("Of every source that adds rows:");

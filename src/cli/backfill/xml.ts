@@ -1,6 +1,5 @@
 /** `quotekeeper backfill --xml`: saved answers of the service. */
 import { resolve } from "node:path";
-import type pg from "pg";
 import { placeInTime } from "../../backfill/files/placeInTime.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
 import { bytesBelow } from "../../backfill/xml/findFiles.ts";
@@ -9,21 +8,20 @@ import { NAME_ZONE, createTimeFinder } from "../../backfill/xml/savedTime.ts";
 import { FileTally } from "../../backfill/xml/tally.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import type { Instant } from "../../clock.ts";
+import type { TimeRange } from "../../journal/record.ts";
 import type { Edges } from "../../run/edges.ts";
 import { backfilling, type Display } from "./display.ts";
-import { runImport } from "./importing.ts";
+import { type Pools, runImport } from "./importing.ts";
 import { type CommonRequest, printReport } from "./report.ts";
 
-type XmlRequest = CommonRequest & {
-  paths: string[];
-  timePattern: string | null;
-  /** The source's name in the archive; null: `xml`. */
-  name: string | null;
-  delayed: boolean;
-  from: Instant | null;
-  to: Instant | null;
-};
+type XmlRequest = CommonRequest &
+  TimeRange & {
+    paths: string[];
+    timePattern: string | null;
+    /** The source's name in the archive; null: `xml`. */
+    name: string | null;
+    delayed: boolean;
+  };
 
 /** @returns 0; 1 when a file could not be read, or a quote could not become a row */
 export async function backfillXml(config: Config, edges: Edges, request: XmlRequest): Promise<number> {
@@ -34,10 +32,7 @@ export async function backfillXml(config: Config, edges: Edges, request: XmlRequ
   createTimeFinder(timePattern);
   const total = await bytesBelow(paths);
   let tally = new FileTally({ withPattern: timePattern !== null });
-  const read = async function* (
-    pools: readonly pg.Pool[],
-    display: Display,
-  ): AsyncGenerator<PieceBatch, void> {
+  const read = async function* (pools: Pools, display: Display): AsyncGenerator<PieceBatch, void> {
     tally = new FileTally({ withPattern: timePattern !== null });
     const onFile = (file: FileFate): void => {
       tally.add(file);
@@ -79,8 +74,8 @@ function logFile({ log }: Display, file: FileFate, { each }: { each: boolean }):
   }
   const level = each ? "info" : "debug";
   if (file.fate === "foreign") log[level]({ file: file.path }, "is not XML");
-  else if (file.fate === "passed") log[level]({ file: file.path }, "is a link or a device, and passed over");
-  else {
+  if (file.fate === "passed") log[level]({ file: file.path }, "is a link or a device, and passed over");
+  if (file.fate === "answer" || file.fate === "outside") {
     const text = file.fate === "answer" ? "a saved answer" : "a saved answer outside --from and --to";
     log[level]({ file: file.path, observedAt: file.at, way: file.way }, text);
   }

@@ -72,7 +72,8 @@ export function environmentLine(name: string, value: string): string | null {
 export async function thereAlready(paths: readonly string[]): Promise<string[]> {
   const blocked: (string | null)[] = [];
   for (const dir of new Set(paths.map((path) => dirname(path))))
-    if (!(await isDirectory(dir))) blocked.push(await foundAt(dir).catch(() => null));
+    if (!(await stat(dir).catch(() => null))?.isDirectory())
+      blocked.push(await foundAt(dir).catch(() => null));
   const named = blocked.filter((each) => each !== null);
   if (named.length > 0) return named;
   const found: (string | null)[] = [];
@@ -100,12 +101,6 @@ async function foundAt(path: string): Promise<string | null> {
     return null;
   }
 }
-
-const isDirectory = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
 
 export function filesExist(paths: readonly string[]): QuotekeeperError {
   const [is, it] = paths.length === 1 ? ["is", "it"] : ["are", "them"];

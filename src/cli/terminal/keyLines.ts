@@ -1,17 +1,12 @@
 /** Credentials as lines for a shell or an `.env` file. */
 import type { Credentials } from "../../quotes-api/oauth/signature.ts";
 
-export function keyLines({
-  consumerKey,
-  consumerSecret,
-  accessToken,
-  accessTokenSecret,
-}: Credentials): string {
+export function keyLines(key: Credentials): string {
   return [
-    `QUOTES_CONSUMER_KEY=${consumerKey}`,
-    `QUOTES_CONSUMER_SECRET=${consumerSecret}`,
-    `QUOTES_ACCESS_TOKEN=${accessToken}`,
-    `QUOTES_ACCESS_TOKEN_SECRET=${accessTokenSecret}`,
+    `QUOTES_CONSUMER_KEY=${key.consumerKey}`,
+    `QUOTES_CONSUMER_SECRET=${key.consumerSecret}`,
+    `QUOTES_ACCESS_TOKEN=${key.accessToken}`,
+    `QUOTES_ACCESS_TOKEN_SECRET=${key.accessTokenSecret}`,
     "",
   ].join("\n");
 }

@@ -11,10 +11,8 @@ import { publicViews } from "../../archive/export/duckViews.ts";
 import { withSnapshot } from "../../archive/export/snapshot.ts";
 import type { Instant } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import type { LakeFiles } from "../lakeFiles.ts";
 import { type Duck, duckError, rowsOf } from "./duckdb.ts";
-import { type Filled, fillTables } from "./fillTables.ts";
-import type { HotPlaces } from "./hotFiles.ts";
+import { type Filled, type FillOptions, fillTables } from "./fillTables.ts";
 import { type DateRange, datesOfPlan, type PlanNode } from "./planDates.ts";
 import { readStatement, withoutEnd } from "./statement.ts";
 import type { JsonValue, SqlColumn } from "./values.ts";
@@ -27,21 +25,13 @@ export type SqlAnswer = {
   asOf: Instant | null;
 };
 
-type SqlOptions = {
-  /** What answers; it is closed in the end. */
-  duck: Duck;
+type SqlOptions = Omit<FillOptions, "ranges"> & {
   /** The archive's database; null: only the lake is asked. */
   pool: pg.Pool | null;
-  /** null: there is none. */
-  lake: LakeFiles | null;
   /** An empty directory of its own, for what DuckDB has no memory for. */
   dir: string;
-  /** Where files of the database's rows are. */
-  places: HotPlaces;
   /** What `option_chain_latest` takes for now; null: now. */
   asOf: Instant | null;
-  signal: AbortSignal;
-  onRows: (table: string, rows: number) => void;
   /** A file that the answer is written to, as Parquet; null: it is given. */
   parquet: string | null;
 };
@@ -63,7 +53,7 @@ export async function askSql<T>(
   const end = (): void => void duck.close();
   signal.addEventListener("abort", end);
   const tables = [...session.DUCK_SETUP, ...DUCK_TABLES.map(emptyTable)];
-  const views = publicViews(asOf);
+  const views = await publicViews(asOf);
   try {
     signal.throwIfAborted();
     await openLocked(duck, [...tables, ...views], dir);

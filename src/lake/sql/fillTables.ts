@@ -16,31 +16,23 @@ import type { DecimalType } from "../../export/parquetDecimal.ts";
 import { zstandard } from "../../export/exportArchive.ts";
 import { addDays } from "../../market/calendar/dates.ts";
 import { writtenOf } from "../dropHot.ts";
-import {
-  type DayManifest,
-  HOT_TABLES,
-  invalid,
-  type LakeFiles,
-  type LakeTable,
-  tableOf,
-} from "../lakeFiles.ts";
+import { type DayManifest, invalid, isHot, type LakeFiles, type LakeTable, tableOf } from "../lakeFiles.ts";
 import { writtenDecimals } from "../lakeTables.ts";
 import { lackingDates, requireOwn, withoutFiles } from "../whichLake.ts";
 import { type Duck, rowsOf } from "./duckdb.ts";
-import { type HotFile, HotFiles, type HotPlaces } from "./hotFiles.ts";
+import { type HotFile, HotFiles, type HotFilesOptions } from "./hotFiles.ts";
 import type { DateRange } from "./planDates.ts";
 
-type FillOptions = {
+export type FillOptions = Pick<HotFilesOptions, "places" | "signal" | "onRows"> & {
+  /** What answers; it is closed in the end. */
   duck: Duck;
   /** The dates that the statement needs of each table that it reads. */
   ranges: ReadonlyMap<string, DateRange>;
   /** The lake; null: there is none. */
   lake: LakeFiles | null;
-  /** Where files of the database's rows are. */
-  places: HotPlaces;
-  signal: AbortSignal;
-  onRows: (table: string, rows: number) => void;
 };
+
+type Hot = { snapshot: ArchiveSnapshot; files: HotFiles };
 
 export type Filled = {
   paths: string[];
@@ -104,17 +96,13 @@ async function readLake(snapshot: ArchiveSnapshot | null, files: LakeFiles | nul
   const known = snapshot && (await snapshot.lake.known());
   const manifest = files && (await files.read());
   if (files && !known && !manifest) throw invalid(`${files.dir} holds no lake`);
-  const days: DayManifest[] = [];
-  for (const date of (await files?.dates()) ?? []) {
-    const day = await files?.readDay(date);
-    if (day) days.push(day);
-  }
+  const byDate = (await files?.days()) ?? null;
+  const days = [...(byDate?.values() ?? [])];
   if (files && known) requireOwn(files.dir, manifest, known);
   const late = new Set(await snapshot?.lake.lateDays(days.map(writtenOf)));
   const isSettled = ({ date, complete }: DayManifest): boolean => !known || (complete && !late.has(date));
   const changed = days.filter((day) => !isSettled(day));
   const last = days.at(-1)?.date ?? null;
-  const byDate = new Map(days.map((day) => [day.date, day]));
   return {
     files,
     tables: manifest?.tables ?? [],
@@ -125,21 +113,17 @@ async function readLake(snapshot: ArchiveSnapshot | null, files: LakeFiles | nul
       [...late, ...changed.map(({ date }) => date)].filter((date) => last !== null && date <= last),
     ),
     last,
-    lacking: known ? await lackingDates(files, known.dropped, files && byDate) : [],
+    lacking: known ? await lackingDates(files, known.dropped, byDate) : [],
   };
 }
 
 class Filler {
   readonly #options: FillOptions;
   readonly #lake: LakeAt;
-  readonly #hot: { snapshot: ArchiveSnapshot; files: HotFiles } | null;
+  readonly #hot: Hot | null;
   readonly paths: string[] = [];
 
-  constructor(
-    options: FillOptions,
-    lake: LakeAt,
-    hot: { snapshot: ArchiveSnapshot; files: HotFiles } | null,
-  ) {
+  constructor(options: FillOptions, lake: LakeAt, hot: Hot | null) {
     this.#options = options;
     this.#lake = lake;
     this.#hot = hot;
@@ -154,7 +138,7 @@ class Filler {
   async fillDated(table: DuckTable, range: DateRange): Promise<void> {
     const isWithin = (date: string): boolean =>
       (range.from === null || date >= range.from) && (range.to === null || date <= range.to);
-    const isOfQuotes = HOT_TABLES.some((name) => name === table.name);
+    const isOfQuotes = isHot(table.name);
     if (isOfQuotes) this.#requireFiles(isWithin);
     const of = (days: readonly DayManifest[]): LakeTable[] =>
       days.flatMap((day) => (isWithin(day.date) ? (tableOf(day, table.name) ?? []) : []));
@@ -275,7 +259,7 @@ type Group = sql.FileGroup & { types: readonly { name: string; type: string }[] 
 function decimalsOf(groups: readonly Group[]): sql.Decimals {
   const all = new Map<string, DecimalType>();
   for (const { types } of groups)
-    for (const [name, type] of Object.entries(writtenDecimals({ columns: types }))) {
+    for (const [name, type] of Object.entries(writtenDecimals(types))) {
       const before = all.get(name) ?? type;
       const scale = Math.max(before.scale, type.scale);
       const whole = Math.max(before.precision - before.scale, type.precision - type.scale);

@@ -18,9 +18,9 @@ import type { ExportColumn } from "../../archive/export/exportColumns.ts";
 import type { DecimalType } from "../../export/parquetDecimal.ts";
 import type { Compress } from "../../export/parquetFile.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
-import { readTextFile } from "../../plainFiles.ts";
+import { readJson } from "../../plainFiles.ts";
 import { type DayRows, writeDayFile } from "../dayFile.ts";
-import { HOT_TABLES } from "../lakeFiles.ts";
+import { isHot } from "../lakeFiles.ts";
 import { decimalsOf } from "../lakeTables.ts";
 
 /** Where a statement's files are. */
@@ -58,7 +58,8 @@ type Part = DayRows & {
   hash: string | null;
 };
 
-type HotFilesOptions = {
+export type HotFilesOptions = {
+  /** Where files of the database's rows are. */
   places: HotPlaces;
   snapshot: ArchiveSnapshot;
   decimals: Readonly<Record<string, Readonly<Record<string, DecimalType>>>>;
@@ -157,7 +158,7 @@ export class HotFiles {
   ): Promise<Part[]> {
     const one = { table: table.rows, columns, date, rows, hash: null };
     if (date < this.#today) return [{ ...one, key: date }];
-    if (!HOT_TABLES.some((name) => name === table.name)) return [{ ...one, key: null }];
+    if (!isHot(table.name)) return [{ ...one, key: null }];
     const range = { from: date, to: date, symbols: null };
     const hours = await this.#options.snapshot.hours(table.rows, columns, range);
     return hours.map(({ from, to, rows, hash }) => ({
@@ -175,7 +176,7 @@ export class HotFiles {
     if (this.#kept === null) return kept;
     for (const name of await readdir(join(this.#kept, table)).catch(() => [])) {
       if (!name.endsWith(NOTE)) continue;
-      const found = await readNote(join(this.#kept, table, name));
+      const found = await readJson(join(this.#kept, table, name), note, { links: false });
       if (found) kept.set(name.slice(0, -NOTE.length), { ...found, isLate: false });
     }
     const days = [...kept].flatMap(([date, { snapshot, writtenAt, hash }]) =>
@@ -246,15 +247,6 @@ export class HotFiles {
 /** A second name for a file; a copy where the file system has no such names. Nothing where there is no such file. */
 async function linked(from: string, to: string): Promise<void> {
   await link(from, to).catch(() => copyFile(from, to).catch(() => undefined));
-}
-
-async function readNote(path: string): Promise<Note | null> {
-  try {
-    const read = note.safeParse(JSON.parse(await readTextFile(path, { links: false })));
-    return read.success ? read.data : null;
-  } catch {
-    return null;
-  }
 }
 
 /** Whether a file of the cache has these rows. */

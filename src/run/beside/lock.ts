@@ -190,11 +190,8 @@ async function lookAround(
   return Promise.all(
     files.map(async (file) => {
       const path = join(reach, file);
-      const isSocket = await lstat(join(dataDir, work.dir, file)).then(
-        (stats) => stats.isSocket(),
-        () => false,
-      );
-      const found = isSocket ? await ask(path, door?.own ?? null, clock) : "gone";
+      const stats = await lstat(join(dataDir, work.dir, file)).catch(() => null);
+      const found = stats?.isSocket() ? await ask(path, door?.own ?? null, clock) : "gone";
       return { file, path, answer: found === "dead" && !isOfKernel(file, self) ? "elsewhere" : found };
     }),
   );

@@ -8,7 +8,7 @@ import {
 } from "../../../src/collect/governor/governor.ts";
 import { budgetState } from "../../../src/collect/governor/budgetState.ts";
 import { COUNTING_RULES, type RuleName } from "../../../bench/governor/service.ts";
-import { NO_RATE_LIMIT, type RateLimit } from "../../../src/quotes-api/rateLimit.ts";
+import { NO_RATE_LIMIT } from "../../../src/quotes-api/rateLimit.ts";
 import { answered, every, failed, faulted, LATENCY_MS, readingOf, SIXTY_A_MINUTE } from "./states.ts";
 
 test("a run that begins knows of no call, no failure and no other program", () => {
@@ -31,27 +31,6 @@ test("a job of 60 calls leaves room for another job's slot half a minute later",
   const { sentAtMs } = sendWhileAdmitted(createGovernor(SIXTY_A_MINUTE, 0), 0, 60);
 
   expect(sentAtMs.filter((at) => at < 30_000).length).toBeLessThan(55);
-});
-
-test("a call in flight counts until its answer, and an answered call leaves a window after its answer", () => {
-  const { state } = sendWhileAdmitted(createGovernor({ limit: 1, windowMs: 60_000 }, 0), 0, 1, {
-    answer: false,
-  });
-  const waiting = step(state, { type: "tick" }, 300_000);
-
-  const answered = step(waiting, { type: "answered", sentAtMs: 0, rateLimit: NO_RATE_LIMIT }, 300_000);
-
-  expect(admission(waiting, 300_000).maySend).toBe(false);
-  expect(admission(answered, 360_000).maySend).toBe(false);
-  expect(admission(answered, 360_010).maySend).toBe(true);
-});
-
-test("an idle hour saves up no more than one window's calls", () => {
-  const idle = step(createGovernor(SIXTY_A_MINUTE, 0), { type: "tick" }, 3_600_000);
-
-  const { sentAtMs } = sendWhileAdmitted(idle, 3_600_000, 200);
-
-  expect(sentAtMs.filter((at) => at < 3_660_000).length).toBe(60);
 });
 
 const refusal = { used: 60, remaining: 0, limit: 60, expire: null };
@@ -84,29 +63,6 @@ test("a late answer to a call from before the fault opens nothing, neither while
   expect(admission(step(closed, late, 400), 401).maySend).toBe(false);
   expect(step(probing, late, 61_100).phase).toBe("probing");
   expect(admission(step(probing, late, 61_100), 61_101).maySend).toBe(false);
-});
-
-test("Expire shortens the wait only when it lies within the next window", () => {
-  const wallMs = 1_700_000_000_000;
-  const reopens = (expire: number | null): number =>
-    faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, { ...refusal, expire }, wallMs).closedUntilMs - LATENCY_MS;
-
-  expect(reopens(1_700_000_030)).toBe(30_010);
-  expect(reopens(1_700_000_001)).toBe(2_000);
-  for (const lie of [1_699_999_836, 1_700_000_061, 1_700_021_600, 0, 1e12, null])
-    expect(reopens(lie)).toBe(60_010);
-});
-
-test("each further refusal in a row waits whole windows: one, four, sixteen, then sixty", () => {
-  const waits: number[] = [];
-  let state = faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, refusal);
-  for (let refused = 0; refused < 4; refused += 1) {
-    const atMs = state.closedUntilMs;
-    state = faulted(state, atMs, refusal);
-    waits.push(state.closedUntilMs - atMs - LATENCY_MS);
-  }
-
-  expect(waits).toEqual([60_010, 240_010, 960_010, 3_600_010]);
 });
 
 test("refusals of calls that were on their way together count as one", () => {
@@ -379,15 +335,6 @@ test("what was given up is asked for again after twenty minutes, and taken back 
   ).toBe(45);
 });
 
-test("a second client's calls, seen in Used, are left to it", () => {
-  let state = createGovernor(SIXTY_A_MINUTE, 0);
-  for (let call = 1; call <= 20; call += 1) state = answered(state, call * 1_100, readingOf(call + 30));
-
-  const { sentAtMs } = sendWhileAdmitted(state, 23_000, 60);
-
-  expect(20 + sentAtMs.filter((at) => at < 60_000).length).toBe(29);
-});
-
 test("what a second client took evenly during a long silence of ours is no burst: beside it one call stays unsent", () => {
   const { state } = besideEvenly("sliding", [...every(900, 0, 18_000), ...every(2_200, 62_000, 400_000)]);
 
@@ -457,36 +404,6 @@ test("two answers that overtake each other while a window begins anew are no sec
   state = answered(state, 61_000, readingOf(2));
 
   expect(budgetState(state, 61_200).secondClientCount).toBe(0);
-});
-
-test("a lower limit named by headers that agree among themselves is kept", () => {
-  const named = (used: number): RateLimit => ({ used, remaining: 40 - used, limit: 40, expire: null });
-  let state = createGovernor(SIXTY_A_MINUTE, 0);
-  for (let call = 1; call <= 40; call += 1) state = answered(state, call * 1_000, named(call));
-
-  expect(admission(state, 50_000).maySend).toBe(false);
-  expect(admission(state, 61_300).maySend).toBe(true);
-  expect(budgetState(state, 50_000)).toMatchObject({ limit: 40, limitFrom: "headers" });
-});
-
-test("a higher limit named by headers is used when none is set, and only then", () => {
-  const named = { used: 1, remaining: 89, limit: 90, expire: null };
-  const limitOf = (mayRise: boolean): number =>
-    answered(createGovernor({ ...SIXTY_A_MINUTE, mayRise }, 0), 0, named).limit;
-
-  expect(limitOf(true)).toBe(90);
-  expect(limitOf(false)).toBe(60);
-});
-
-test("after a restart the answers of the last window and the calls without an answer still count", () => {
-  const history = earlier([
-    ...Array.from({ length: 50 }, (_, index) => index * 100),
-    ...Array<null>(10).fill(null),
-  ]);
-
-  const admitted = admission(createGovernor(SIXTY_A_MINUTE, 0, history), 0);
-
-  expect(admitted).toEqual({ maySend: false, notBeforeMs: 60_000 - 4_900 + 10 });
 });
 
 test("a run that knows every call of the last one goes on at once", () => {

@@ -41,13 +41,6 @@ test("a full memory refuses new nonces rather than forget one, and has room agai
   expect(nonces.use("token", 1011, "c", 1011)).toBe("fresh");
 });
 
-test("token and nonce cannot be shifted into one another", () => {
-  const nonces = memory();
-  nonces.use('a","b', 1000, "c", 1000);
-
-  expect(nonces.use("a", 1000, 'b","c', 1000)).toBe("fresh");
-});
-
 test("one token cannot use up the room of the others, and has room again when its own lapse", () => {
   const nonces = new NonceMemory({ windowSeconds: 10, maxNonces: 100, maxPerToken: 2 });
   for (const nonce of ["a", "b"]) nonces.use("greedy", 1000, nonce, 1000);
@@ -55,19 +48,6 @@ test("one token cannot use up the room of the others, and has room again when it
   expect(nonces.use("greedy", 1001, "c", 1001)).toBe("full");
   expect(nonces.use("modest", 1001, "c", 1001)).toBe("fresh");
   expect(nonces.use("greedy", 1011, "c", 1011)).toBe("fresh");
-});
-
-test("what is remembered has one length, however long nonces are, and tells neither token nor nonce", () => {
-  const used: UsedNonce[] = [];
-  const nonces = new NonceMemory({ windowSeconds: 10, maxNonces: 9, onFresh: (one) => used.push(one) });
-
-  nonces.use("s3cret", 1000, "n0nce", 1000);
-  nonces.use("s3cret", 1000, "n0nce".repeat(10_000), 1000);
-
-  expect(used.map(({ mark }) => mark)).toEqual([
-    expect.stringMatching(/^[\w-]{22}$/),
-    expect.stringMatching(/^[\w-]{22}$/),
-  ]);
 });
 
 test("a memory that begins with what an earlier one had written down knows its nonces, and its horizon", () => {

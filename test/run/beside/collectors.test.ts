@@ -13,7 +13,7 @@ import { readSegment } from "../../../src/journal/reader.ts";
 import { listSegments } from "../../../src/journal/segments.ts";
 import { compileProgram } from "../../support/compileProgram.ts";
 import { freshDatabase } from "../../support/database.ts";
-import { TEST_CREDENTIALS } from "../../support/simulatedService.ts";
+import { accountAt, TEST_CREDENTIALS } from "../../support/simulatedService.ts";
 import { closedPort } from "../../support/stubService.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { until } from "../../support/until.ts";
@@ -43,13 +43,7 @@ async function startService() {
 }
 
 function account(baseUrl: string, token = TEST_CREDENTIALS.accessToken): Record<string, string> {
-  return {
-    QUOTES_BASE_URL: baseUrl,
-    QUOTES_CONSUMER_KEY: TEST_CREDENTIALS.consumerKey,
-    QUOTES_CONSUMER_SECRET: TEST_CREDENTIALS.consumerSecret,
-    QUOTES_ACCESS_TOKEN: token,
-    QUOTES_ACCESS_TOKEN_SECRET: TEST_CREDENTIALS.accessTokenSecret,
-  };
+  return { ...accountAt(baseUrl), QUOTES_ACCESS_TOKEN: token };
 }
 
 /** A data directory with jobs of its own: so many contracts every two seconds. */

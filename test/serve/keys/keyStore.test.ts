@@ -56,14 +56,6 @@ test("an added key has no name that a command line takes for an option", async (
   for (const word of Object.values(credentials)) expect(word).toMatch(/^_[\w-]{23}$/);
 });
 
-test("an added key may be one that somebody has already", async () => {
-  const where = place();
-
-  await addKey(where, asked(OWN));
-
-  expect(openKeys(where)).toMatchObject([{ consumerKey: "ck", accessToken: "tk", ...OWN.secrets }]);
-});
-
 test("an added key may be another token of a known consumer, whose secret stays", async () => {
   const where = place();
   await addKey(where, asked(OWN));
@@ -205,15 +197,6 @@ test("a running service keeps its keys when the file is damaged, and says so onc
 
   expect([keys().length, keys().length]).toEqual([1, 1]);
   expect(problems).toMatchObject([{ code: "KEYS_UNREADABLE" }]);
-});
-
-test("a service does not begin with a file of keys that it cannot read", () => {
-  const dir = tempDir();
-  writeFileSync(join(dir, "keys.json"), '{"version": 2}');
-
-  expect(() => followKeys({ dir, setting: undefined }, [], () => undefined)).toThrow(
-    expect.objectContaining({ code: "KEYS_UNREADABLE" }),
-  );
 });
 
 test("a key that is not there cannot be revoked, and what was given is not repeated", async () => {

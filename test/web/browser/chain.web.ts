@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import type { ChainKey, ChainView, CoverageView } from "../../../src/archive/ask/dashboardTypes.ts";
@@ -238,21 +237,6 @@ async function sweep(page: Page, picture: string): Promise<{ told: string; from:
   return [...found.values()];
 }
 
-/** Where the calls' curve is in the smile's picture at an `x`, px from its top. */
-async function heightAt(page: Page, x: number): Promise<number> {
-  return page.locator(drawn("smile")).evaluate((element, at) => {
-    const probe = document.body.appendChild(document.createElement("i"));
-    probe.style.color = "var(--accent)";
-    const color = /\d+, \d+, \d+/.exec(getComputedStyle(probe).color)?.[0].split(", ").map(Number) ?? [];
-    const canvas = element.querySelector("canvas");
-    const { data } = canvas?.getContext("2d")?.getImageData(at, 0, 1, canvas.height) ?? { data: [] };
-    const rows = Array.from({ length: data.length / 4 }, (_, row) => row).filter((row) =>
-      color.every((part, index) => Math.abs((data[4 * row + index] ?? 0) - part) < 12),
-    );
-    return rows.reduce((sum, row) => sum + row, 0) / rows.length;
-  }, Math.round(x));
-}
-
 const percent = (iv: number | null): string => `${iv === null ? "–" : (100 * iv).toFixed(2)} %`;
 const side = (name: string, row: SurfaceRow | undefined): string =>
   row ? `, ${name} ${percent(row.iv_mid)} (${percent(row.iv_bid)} to ${percent(row.iv_ask)})` : "";
@@ -291,37 +275,6 @@ test("below the pointer the smile tells the volatilities of SQL, against strike 
 
   await check(noon, "strike");
   await check(later, "moneyness");
-});
-
-test("the smile's points stand as high as their volatilities are", async () => {
-  const { page } = await openPage(world.browser);
-  const ivAt = (strike: string): number => 0.3 + ((Number(strike) - 370) / 100) ** 2;
-  await page.route("**/api/chain?**", async (route) => {
-    const response = await route.fetch();
-    const chain = (await response.json()) as ChainView;
-    const contracts = chain.contracts
-      .filter(({ optionType }) => optionType === "CALL")
-      .map((contract) => ({ ...contract, ivBid: null, ivMid: ivAt(contract.strike), ivAsk: null }));
-    await route.fulfill({ response, json: { ...chain, contracts } });
-  });
-  await show(page, `${CHAIN}&at=${noon}`, drawn("smile"));
-
-  const found = await sweep(page, "smile");
-  await page.mouse.move(0, 0);
-  const points: { iv: number; y: number }[] = [];
-  // The ends have more room on one side: their middles are not where they stand.
-  for (const { told, from, to } of found.slice(1, -1)) {
-    const strike = /Strike (\d+)/.exec(told)?.[1] ?? "";
-    points.push({ iv: ivAt(strike), y: await heightAt(page, (from + to) / 2) });
-  }
-  points.sort((a, b) => a.iv - b.iv);
-
-  const [low, high] = [points[0], points.at(-1)] as [{ iv: number; y: number }, { iv: number; y: number }];
-  expect(points).toHaveLength(11);
-  expect(low.y - high.y).toBeGreaterThan(80);
-  const heights = points.map(({ iv }) => low.y + ((iv - low.iv) / (high.iv - low.iv)) * (high.y - low.y));
-  const away = points.map(({ y }, place) => Math.abs(y - (heights[place] ?? NaN)));
-  expect(Math.max(...away)).toBeLessThan(4);
 });
 
 test("the term structure tells the means at the money that SQL gives, by expiration, and says so to who does not see them", async () => {
@@ -379,7 +332,9 @@ test("filters and columns stand in the address, and both table and picture follo
   await page.waitForURL(/columns=last%2Civ%2Cdelta%2Cgamma%2Cbid%2Cmid%2Cask/);
   const strikes = new Set(near.map(({ strike }) => strike));
   const points = await sweep(page, "smile");
+  const file = await page.getByRole("link", { name: "CSV", exact: true }).getAttribute("href");
 
+  expect(Object.fromEntries(new URL(file ?? "", world.address).searchParams)).toMatchObject({ at: noon });
   expect(await page.locator(TABLE).count()).toBe(strikes.size);
   expect(strikes.size).toBeLessThan(13);
   expect(points.filter(({ told }) => told.includes("calls"))).toHaveLength(
@@ -405,27 +360,6 @@ test("a contract leads to its history, of the same source", async () => {
     name: `AAPL:${FAR}:CALL:390`,
     source: "2",
   });
-});
-
-test("the file is the whole chain of that instant, whatever the filter, and says SIMULATED in its name", async () => {
-  const { page } = await openPage(world.browser);
-  await show(page, `${CHAIN}&at=${noon}&within=2`, TABLE);
-  const waiting = page.waitForEvent("download");
-  await page.getByRole("link", { name: "CSV", exact: true }).click();
-  const download = await waiting;
-  const [heading = "", ...lines] = readFileSync(await download.path(), "utf8")
-    .trim()
-    .split("\r\n");
-  const names = heading.split(",");
-  const rows = lines.map((line) => line.split(","));
-  const column = (name: string): (string | undefined)[] => rows.map((row) => row[names.indexOf(name)]);
-  const expected = await surface(noon);
-
-  expect(download.suggestedFilename()).toMatch(/^AAPL-2027-01-15-\d{8}T\d{6}Z-SIMULATED\.csv$/);
-  expect(column("iv_mid").map(Number)).toEqual(expected.map(({ iv_mid }) => iv_mid ?? 0));
-  expect(column("gamma").map(Number)).toEqual(expected.map(({ gamma }) => gamma ?? 0));
-  expect(column("service_delta")).toEqual(expected.map(({ service_delta }) => service_delta ?? ""));
-  expect(new Set(column("source"))).toEqual(new Set(["simulated"]));
 });
 
 test("a chain 360 pixels wide has a row for each contract, and a choice of sides", async () => {
@@ -577,37 +511,6 @@ test("of thousands of instruments Coverage draws those that are seen, and keys a
   expect(found).toBe("S4999");
   expect(page.url()).toContain("search=S4999");
   expect(complaints).toEqual([]);
-});
-
-test("what interactions with thousands of instruments take is told", async () => {
-  const { page } = await openPage(world.browser);
-  await show(page, "/coverage?span=1+month", FIELD);
-  /** From the input to the next picture, ms, as the browser counts it; it counts in steps of 8. */
-  await page.evaluate(() => {
-    const took: { name: string; ms: number }[] = [];
-    Object.assign(globalThis, { took });
-    new PerformanceObserver((list) => {
-      for (const { name, duration } of list.getEntries()) took.push({ name, ms: duration });
-    }).observe({ type: "event", durationThreshold: 16, buffered: true } as PerformanceObserverInit);
-  });
-
-  await page.getByRole("searchbox").pressSequentially("S49");
-  await page.getByRole("searchbox").fill("");
-  await page.getByRole("button", { name: "Only what misses something" }).click();
-  await page.locator(FIELD).nth(40).click();
-  await page.waitForSelector(".why-sum");
-  for (const key of ["PageDown", "PageDown", "Control+End", "Control+Home"]) await page.keyboard.press(key);
-  await page.mouse.wheel(0, 40_000);
-  await page.waitForTimeout(300);
-  const took = await page.evaluate(
-    () => (globalThis as unknown as { took: { name: string; ms: number }[] }).took,
-  );
-
-  const slowest = [...took].sort((a, b) => b.ms - a.ms).slice(0, 3);
-  process.stderr.write(
-    `Coverage of ${MANY} instruments: the slowest inputs took ${slowest.map(({ name, ms }) => `${name} ${ms} ms`).join(", ") || "less than 16 ms"}.\n`,
-  );
-  expect(await page.locator("tr[data-instrument]").count()).toBeGreaterThan(0);
 });
 
 test("the address has the filters, choices are steps for Back, and the map uses the width of the page", async () => {

@@ -88,44 +88,6 @@ test("quotes: every price and volume is the database's, digit for digit", async 
   expect(await page.locator(".sim").count()).toBe(2);
 });
 
-test("quotes: a new quote appears by itself", async () => {
-  const { page } = await openPage(world.browser);
-  await show(page, "/quotes", "table.quotes tbody tr");
-
-  await world.pool.query(
-    `insert into quotes (observed_at, instrument_id, source_id, delayed, last, bid, ask)
-     select clock_timestamp() + interval '2 seconds', id, 2, false, 87654.32, 87654.31, 87654.33
-     from instruments where symbol = 'GE' and option_type is null`,
-  );
-  await world.pool.query("select recompute_session_bars(current_date - 1, current_date + 1)");
-
-  await page.waitForFunction(
-    () => document.querySelector("tr[data-instrument=GE] td")?.textContent?.trim() === "87,654.32",
-  );
-});
-
-test("quotes: sorted by a heading, upwards, downwards and not; narrowed by a search", async () => {
-  const { page } = await openPage(world.browser);
-  await show(page, "/quotes?kind=securities", "table.quotes tbody tr");
-  const volumes = async (): Promise<number[]> =>
-    (await texts(page, "table.quotes tbody td:nth-of-type(7)")).map((text) =>
-      text === "–" ? -1 : Number(text),
-    );
-
-  await page.getByRole("button", { name: "Volume" }).click();
-  const upwards = (await volumes()).filter((volume) => volume >= 0);
-  await page.getByRole("button", { name: "Volume" }).click();
-  const downwards = (await volumes()).filter((volume) => volume >= 0);
-  const sorted = await page.locator("th[aria-sort]").getAttribute("aria-sort");
-  await page.getByRole("searchbox").fill("apple");
-
-  expect(upwards).toEqual([...upwards].sort((a, b) => a - b));
-  expect(downwards).toEqual([...upwards].reverse());
-  expect(sorted).toBe("descending");
-  expect(await texts(page, "table.quotes tbody th a")).toEqual(["AAPL"]);
-  expect(page.url()).toContain("search=apple");
-});
-
 test("an archive that cannot be read says what to do, the mark SIMULATED stays, and it goes on by itself", async () => {
   const { page } = await openPage(world.browser);
   const error = {
@@ -324,20 +286,6 @@ test("an address of no view says so, with the way back", async () => {
   expect(response?.status()).toBe(404);
   expect(await page.locator("h1").textContent()).toBe("There is no such view");
   expect(await page.getByRole("link", { name: "Quotes" }).count()).toBe(1);
-});
-
-test("every view is reached with the keyboard alone", async () => {
-  const { page } = await openPage(world.browser);
-  await show(page, "/", "[data-testid=calls-used]");
-
-  await page.keyboard.press("Tab");
-  const first = await page.evaluate(() => document.activeElement?.textContent?.trim());
-  await page.getByRole("link", { name: "Coverage" }).focus();
-  await page.keyboard.press("Enter");
-  await page.waitForSelector("table.heat tbody tr");
-
-  expect(first).toBe("Skip to the content");
-  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Coverage");
 });
 
 /** Every part of the bar that is seen: where it is, and what it says. */

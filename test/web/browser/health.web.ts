@@ -104,36 +104,6 @@ test("a column is reached with the keys, and leads to its slots; the hour alone 
   expect(counted?.n).toBeLessThanOrEqual(HOLE.to - HOLE.from);
 });
 
-test("answers and misses have axes of their own, and a column that is pointed at says its figures", async () => {
-  const { page } = await openPage(world.browser);
-  await show(page, "/health?span=4+weeks", ".columns rect[data-tone=down]");
-  const [answers, missed] = [page.locator(".columns").nth(0), page.locator(".columns").nth(1)];
-  const axis = async (of: typeof answers): Promise<number[]> =>
-    (await of.locator(".heights span").allTextContents()).map((text) => Number(text.replace(",", "")));
-  const mostOf = async (counts: string): Promise<number> =>
-    (await rowsOf<{ most: number }>(`select max(n)::int as most from (${counts}) h`))[0]?.most ?? 0;
-
-  // The highest column of each is its hour with the most.
-  for (const [picture, counts] of [
-    [missed, "select sum(missed) as n from slots where missed > 0 group by date_trunc('hour', slot_at)"],
-    [answers, "select count(*) as n from responses group by date_trunc('hour', observed_at)"],
-  ] as const) {
-    const [heights, most] = [await axis(picture), await mostOf(counts)];
-    expect(heights.length).toBeGreaterThan(2);
-    expect(heights.at(-1)).toBeLessThanOrEqual(most);
-    expect(heights.at(-1)).toBeGreaterThan(most / 2);
-    expect(await picture.locator("line.grid").count()).toBe(heights.length);
-  }
-  // By the mouse alone: the view is live, and a column that is drawn again never comes to rest.
-  const column = missed.locator("[data-at]").last();
-  const { x = 0, y = 0, width = 0, height = 0 } = (await column.boundingBox()) ?? {};
-  await page.mouse.move(x + width / 2, y + height / 2);
-  const names = await missed
-    .locator("[data-at]")
-    .evaluateAll((columns) => columns.map((each) => each.getAttribute("aria-label")));
-  expect(names).toContain(await missed.locator(".told").textContent());
-});
-
 test("the jobs that run are shown with what the plan says, and a broken file with its mistakes at their lines", async () => {
   const { page } = await openPage(world.browser);
   await show(page, "/jobs", ".asks .facts");

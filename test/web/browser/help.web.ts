@@ -125,18 +125,3 @@ test("a page that Help does not have says so", async () => {
 
   await page.waitForSelector("text=Help has no such page");
 });
-
-test("where a token is asked for, Help asks for it too, and so do its pages", async () => {
-  const token = "a-token-of-the-test-0123456789";
-  const address = await world.run("web", { QUOTEKEEPER_WEB_TOKEN: token });
-  const { page } = await openPage(world.browser);
-
-  await page.goto(`${address}/help/deploy`);
-  await page.getByLabel("Token of this dashboard").fill(token);
-  const refused = await fetch(`${address}/docs/deploy.json`);
-  await page.getByRole("button", { name: "Log in" }).click();
-  await page.waitForSelector(".doc");
-
-  expect(refused.status).toBe(401);
-  expect(await page.locator("main h1").textContent()).toBe("Running it permanently");
-});

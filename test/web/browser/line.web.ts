@@ -197,28 +197,6 @@ test("a network that swallows all bytes: the banner comes, no request hangs for 
   expect(await page.locator(".note").count()).toBe(0);
 });
 
-test("after a sleep with the server there the page is live again, reads what it missed, and has shown no banner", async () => {
-  const { page } = await livePage(wire.address);
-  await page.evaluate(() => {
-    Object.assign(window, { banners: 0 });
-    const seen = window as unknown as { banners: number };
-    const main = document.querySelector("main") as Element;
-    new MutationObserver(() => (seen.banners += main.querySelectorAll(":scope > .note").length)).observe(
-      main,
-      {
-        childList: true,
-      },
-    );
-  });
-  const reads = page.waitForRequest(/api\/now/);
-
-  await page.clock.fastForward(2 * 3_600 * SECOND_MS);
-  await reads;
-  await page.waitForSelector(".connection[data-state=live]");
-
-  expect(await page.evaluate(() => (window as unknown as { banners: number }).banners)).toBe(0);
-});
-
 test("after a sleep and an hour's absence with the network gone the numbers are old at once, and a page that is looked at again tries at once", async () => {
   const { page } = await livePage(wire.address);
   wire.swallow(true);

@@ -17,7 +17,6 @@ export type World = {
   /** Address of the dashboard, without a slash at its end. */
   address: string;
   pool: pg.Pool;
-  databaseUrl: string;
   browser: Browser;
   /** Exchange dates of the past, ascending. */
   dates: string[];
@@ -49,12 +48,10 @@ export async function openWorld(): Promise<World> {
   const dir = tempDir();
   const bin = compileProgram(join(dir, "program"));
   writeJobs(join(dir, "jobs"), strikes);
-  const run = (command: string, env: Record<string, string>): Promise<string> =>
-    startProgram(bin, [command], {
-      directory: dir,
-      env: { DATABASE_URL: url, ...env },
-      says: DASHBOARD,
-    });
+  const run = async (command: string, more: Record<string, string>): Promise<string> => {
+    const env = { DATABASE_URL: url, ...more };
+    return (await startProcess(bin, [command], { directory: dir, env, says: DASHBOARD })).address;
+  };
   const address = await run("start", {
     QUOTEKEEPER_ATTRIBUTION: "Market data by Broker Example, made up here",
   });
@@ -63,7 +60,7 @@ export async function openWorld(): Promise<World> {
     const { rows } = await pool.query<{ n: string }>("select count(*) as n from responses");
     return Number(rows[0]?.n) >= 10;
   }, "ten answers stored");
-  return { address, pool, databaseUrl: url, browser, dates, run };
+  return { address, pool, browser, dates, run };
 }
 
 /** A browser; it is closed when the test file ends. */
@@ -96,15 +93,6 @@ function writeJobs(dir: string, strikes: readonly number[]): void {
 /** What `start` and `web` say of their address. */
 export const DASHBOARD = /^Dashboard +(\S+)/m;
 
-type ProgramOptions = { directory: string; env: Record<string, string>; says: RegExp };
-
-/** As `startProcess`. @returns the program's address */
-export async function startProgram(
-  ...args: [bin: string, words: readonly string[], options: ProgramOptions]
-): Promise<string> {
-  return (await startProcess(...args)).address;
-}
-
 /**
  * Runs the program until the test file ends.
  *
@@ -114,7 +102,7 @@ export async function startProgram(
 export async function startProcess(
   bin: string,
   words: readonly string[],
-  { directory, env, says }: ProgramOptions,
+  { directory, env, says }: { directory: string; env: Record<string, string>; says: RegExp },
 ): Promise<{ address: string; child: ChildProcess }> {
   const child = spawn(process.execPath, [bin, ...words], {
     cwd: directory,

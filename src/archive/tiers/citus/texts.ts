@@ -21,46 +21,36 @@ const NAMED = "array(select n.id from instruments_named($1) n)";
 const NAMES = `q.instrument_id, q.security_type, q.symbol, q.expiration, q.option_type, q.strike, q.description, q.source, q.delayed,
   q.observed_at, q.bid, q.ask, q.last, q.change, q.pct_change, q.bid_size, q.ask_size, q.volume, q.delta, q.source_name`;
 
-/** Bars are grouped by their instrument too. */
-const GROUPED: readonly Change[] = [
-  ["group by 1, 2\n", "group by 1, 2, 3\n"],
-  [/\(partition by (\w)\.shown is null/gu, "(partition by $1.instrument_id, $1.shown is null"],
-];
+const NO_FENCE: Change = [/ +offset 0\n/gu, ""];
 
-/** Of bars of five minutes and quotes. */
-const GROUPED_OF_BOTH: readonly Change[] = [
-  ...GROUPED,
+/** Bars are grouped by their instrument too. */
+const SERIES_BARS: readonly Change[] = [
+  ["group by 1, 2\n", "group by 1, 2, 3\n"],
+  ["partition by b.shown is null", "partition by b.instrument_id, b.shown is null"],
+  ["select p.session,", "select p.instrument_id, p.session,"],
   ["select session_of(r.at", "select r.instrument_id, session_of(r.at"],
-  [/select (\w)\.bar_at as at/gu, "select $1.instrument_id, $1.bar_at as at"],
+  ["select k.bar_at as at", "select k.instrument_id, k.bar_at as at"],
   ["select q.observed_at, p.price", "select q.instrument_id, q.observed_at, p.price"],
   ["select e.observed_at, e.volume", "select e.instrument_id, e.observed_at, e.volume"],
   [
     "on e.observed_at = q.observed_at",
     "on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at",
   ],
-  [/ +offset 0\n/gu, ""],
+  NO_FENCE,
 ];
 
-const QUOTE_BARS: readonly Change[] = [
-  ...GROUPED,
-  ["select p.session,", "select p.instrument_id, p.session,"],
-  [
-    "select case\n               when q.observed_at",
-    "select q.instrument_id, case\n               when q.observed_at",
-  ],
-];
+/** No kept bars: Citus cannot plan a half of a union that the comparison with NULL leaves out. */
+const BARS_1M: readonly Change[] = [["d.date, null,", "d.date, 'infinity',"]];
 
-const NEWEST_BARS: readonly Change[] = [
-  ...GROUPED_OF_BOTH,
-  ["select p.session,", "select p.instrument_id, p.session,"],
-];
+const BARS_5M: readonly Change[] = [["partition by n.close", "partition by n.instrument_id, n.close"]];
 
 const BARS: readonly Change[] = [
-  ...GROUPED_OF_BOTH,
+  ["'-infinity'::timestamptz end", "'-infinity'::timestamptz else 'infinity' end"],
   ["from instruments_named($1) i\n  join session_bars d on d.instrument_id = i.id", "from session_bars d"],
   ["where not is_of_dates($2) and", `where d.instrument_id = any (${NAMED}) and not is_of_dates($2) and`],
   [/from instruments_named\(\$1\) i\n.*?lateral \(/gsu, "from ("],
   ["where d.instrument_id = i.id", `where d.instrument_id = any (${NAMED})`],
+  NO_FENCE,
 ];
 
 const SPREAD_STATS: readonly Change[] = [
@@ -141,22 +131,13 @@ export function citusTexts(texts: string): string[] {
     const one = functionOf(texts, name);
     return { ...one, body: changed(one.body, changes) };
   };
-  const barsOf = (name: string, changes: readonly Change[]): SqlFunction => {
-    const one = made(name, changes);
-    return { ...one, columns: `instrument_id, ${one.columns}` };
-  };
   const expiresAt = functionOf(texts, "expires_at");
   const quotesAt = made("quotes_at", QUOTES_AT);
   const [asof, chainAt] = [functionOf(texts, "asof"), made("chain_at", CHAIN_AT)];
   const chainRows = { ...chainAt, name: "chain_rows", args: "text, timestamptz" };
-  const newestBars = barsOf("newest_bars", NEWEST_BARS);
-  const bars5m = changed(viewOf(texts, "bars_5m"), [
-    ["partition by n.close", "partition by n.instrument_id, n.close"],
-    [
-      "where k.instrument_id = d.instrument_id and k.date = d.date",
-      "where k.instrument_id = n.instrument_id and k.date = d.date",
-    ],
-  ]);
+  const ofSeries = made("series_bars", SERIES_BARS);
+  const seriesBars = { ...ofSeries, columns: `instrument_id, ${ofSeries.columns}` };
+  const bars = made("bars", BARS);
   return [
     LOCK_DUE_BARS,
     inPlpgsql(expiresAt),
@@ -174,10 +155,10 @@ $$`,
 select ${NAMES}, i.root from quotes_at('infinity'::timestamptz) q join instruments i on i.id = q.instrument_id`,
       quotesAt,
     ),
-    inlined(viewOf(texts, "bars_1m"), barsOf("quote_bars", QUOTE_BARS)),
-    inlined(bars5m, newestBars),
-    inlined(viewOf(texts, "bars_1h"), newestBars),
-    inPlpgsql(made("bars", BARS)),
+    inlined(changed(viewOf(texts, "bars_1m"), BARS_1M), seriesBars),
+    inlined(changed(viewOf(texts, "bars_5m"), BARS_5M), seriesBars),
+    inlined(viewOf(texts, "bars_1h"), seriesBars),
+    inPlpgsql({ ...bars, body: inlined(bars.body, seriesBars) }),
     inPlpgsql(made("spread_stats", SPREAD_STATS)),
   ];
 }

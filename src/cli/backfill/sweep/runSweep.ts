@@ -6,11 +6,11 @@ import { fateLines, leftLine } from "../../../backfill/sweep/sweepWords.ts";
 import { inOne } from "../../../accounts/account.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { counted, thousands } from "../../../figures.ts";
-import { type Edges, endingAtInterrupt } from "../../../run/edges.ts";
+import type { Edges } from "../../../run/edges.ts";
 import { accountsToCall } from "../../../run/operatorsWord.ts";
 import { collectCall } from "../../../run/pipeline.ts";
 import { say } from "../../terminal/harmless.ts";
-import { createDisplay, type Display } from "../display.ts";
+import { type Backfilling, backfilling } from "../display.ts";
 import { type Finished, printReport } from "../report.ts";
 import { announce, forecast } from "./forecast.ts";
 import { lookAhead, type OpenSweep, openSweep } from "./openSweep.ts";
@@ -25,23 +25,16 @@ export async function backfillSweep(settings: Config, edges: Edges, request: Swe
   const config = { ...settings, ...inOne(accounts) };
   const wanted = await readWanted(config, edges, request);
   if (request.dryRun) return forecast(edges, wanted, await lookAhead(config, edges.clock, wanted));
-  const display = createDisplay(config, edges, "sweeping");
-  try {
-    const { finished, exitCode } = await endingAtInterrupt(edges, async (signal) => {
-      const opened = await openSweep(config, edges, { accounts, wanted, display });
-      return runSweep(opened, edges, { display, signal }).finally(opened.close);
-    });
-    display.end();
-    printReport(edges, finished, request.json);
-    return exitCode;
-  } catch (error) {
-    display.end();
-    throw error;
-  }
+  const { finished, exitCode } = await backfilling({ config, edges, title: "sweeping" }, async (shown) => {
+    const opened = await openSweep(config, edges, { accounts, wanted, display: shown.display });
+    return runSweep(opened, edges, shown).finally(opened.close);
+  });
+  printReport(edges, finished, request.json);
+  return exitCode;
 }
 
 /** Where the sweep shows how far it has come, and what ends it early. */
-type Shown = { display: Display; signal: AbortSignal };
+type Shown = Pick<Backfilling, "display" | "signal">;
 
 /** @throws Interrupted after Ctrl-C; QuotekeeperError of the service, the journal or the data directory */
 async function runSweep(

@@ -1,6 +1,7 @@
-/** What `quotekeeper journal list|verify|accept|repair` print with `--json`. */
+/** What is told of a journal's health: `quotekeeper journal list|verify|accept|repair` print it with `--json`. */
 import { z } from "zod";
-import { count, instant } from "../run/jsonWords.ts";
+
+const count = z.int().nonnegative();
 
 const state = z
   .enum(["open", "closed", "compressed"])
@@ -25,6 +26,7 @@ const place = z.strictObject({
   length: count.describe("Length there."),
 });
 
+/** Bytes of a segment that hold no readable record. */
 const damage = z.strictObject({
   offset: count.describe("Offset in the uncompressed segment."),
   length: count.describe("Length in bytes."),
@@ -42,7 +44,7 @@ export const journalListJson = z
           "Uncompressed size; null when the end of a compressed file is damaged, or the file cannot be read.",
         ),
       fileBytes: count.describe("Size of the file."),
-      writtenAt: instant.describe("When the file was last written."),
+      writtenAt: z.iso.datetime().describe("When the file was last written."),
     }),
   )
   .describe("The segments, oldest first.");
@@ -93,6 +95,7 @@ export const journalVerifyJson = z.strictObject({
     .describe(
       "Segments that are missing, cannot be read or should not be there; the exit code is 1 when there are any.",
     ),
+  // Journals of older versions have none until something is appended.
   listed: z
     .boolean()
     .describe("Whether the journal has a list of its segments; without one none of them can be missed."),
@@ -138,3 +141,38 @@ export const journalRepairJson = z.strictObject({
     .array(z.string())
     .describe("Files that look like segments but are not; the exit code is 1 when there are any."),
 });
+
+export type Damage = z.infer<typeof damage>;
+
+/**
+ * What happened to bytes of a segment, as far as can be known:
+ * - `torn_tail`: the segment ends inside a frame
+ * - `bad_header`: no magic where a frame should begin
+ * - `bad_length`: the lengths in the header, or its own checksum, are damaged
+ * - `bad_checksum`: one of the header's checksums is damaged, its lengths are right
+ * - `damaged_body`: the header holds; head or body of the record do not
+ * - `zeroed`: zeros where a frame should begin
+ * - `foreign`: a frame of another segment
+ * - `unknown_version`, `unknown_record`: undamaged, from another version of this program
+ * - `damaged_compression`: the bytes cannot be decompressed
+ * - `behind_end`: bytes in a compressed file behind the segment's end
+ */
+export type DamageReason = Damage["reason"];
+export type JournalReport = z.infer<typeof journalVerifyJson>;
+export type SegmentReport = JournalReport["segments"][number];
+
+/**
+ * What is wrong with a journal as a whole:
+ * - `missing`: a segment of the list has no file
+ * - `foreign`: a segment is not in the list
+ * - `reordered`: a file has the name of another segment than the one it holds
+ * - `altered`: a segment can be read, and is not what was written
+ * - `unreadable`: a file cannot be read
+ * - `list_lost`: the list is or was absent, and nobody knows what went missing before the present one was begun
+ */
+export type Finding = JournalReport["findings"][number];
+
+/** `<segment>-<offset>.json`, next to the copy. */
+export type QuarantineNote = z.infer<typeof journalRepairJson>["setAside"][number];
+
+export type Accepted = z.infer<typeof journalAcceptJson>["accepted"][number];
