@@ -18,7 +18,7 @@ import { runProgram } from "../src/cli/program.ts";
 import { openFetchQuotes } from "../src/collect/fetchQuotes.ts";
 import { loadConfig } from "../src/config/loadEnvironment.ts";
 import { createObserver, systemClock } from "../src/clock.ts";
-import { percentEncode } from "../src/quotes-api/percentEncode.ts";
+import { percentEncode } from "../src/services/percentEncode.ts";
 import { capturedEdges, run } from "./cli/edges.ts";
 import { compileProgram } from "./support/compileProgram.ts";
 import { selfSigned } from "./support/selfSigned.ts";

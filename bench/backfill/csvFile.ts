@@ -1,7 +1,7 @@
 /** A file of a vendor's kind with the rows of a database: a line a quote, in the order in which they were observed. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { EXTENDED_FIELDS, PRICE_FIELDS } from "../../src/quotes-api/fields.ts";
+import { EXTENDED_FIELDS, PRICE_FIELDS } from "../../src/quotes/fields.ts";
 import { psql } from "./limit.ts";
 
 /** A CSV file and its map. */

@@ -9,7 +9,7 @@ import {
   type GovernorState,
 } from "../../src/collect/governor/governor.ts";
 import { budgetState } from "../../src/collect/governor/budgetState.ts";
-import { readRateLimitHeaders } from "../../src/quotes-api/rateLimit.ts";
+import { readRateLimitHeaders } from "../../src/services/reference/rateLimitHeaders.ts";
 import { LIMIT, WINDOW_MS, World, type Answer, type Cell, type Outcome } from "./world.ts";
 
 /** How late a timer fires, at most, ms. */

@@ -6,10 +6,9 @@ import { rowsOf } from "../../src/read/answerToRows.ts";
 import { instantOf, type Instant } from "../../src/clock.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
-import type { InstrumentQuote, Quote } from "../../src/quotes-api/document.ts";
-import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
+import { type InstrumentQuote, type Quote, NO_QUOTE } from "../../src/quotes/document.ts";
+import { writeDocument } from "../../src/services/reference/writeDocument.ts";
 import { type Random, seeded } from "../governor/random.ts";
-import { NO_QUOTE } from "../../src/quotes-api/readInstrument.ts";
 
 /** Where the sample's first answer arrived: Monday 16 November 2026, 14:30 UTC, the exchange opens. */
 const FIRST_MICROS = BigInt(Date.UTC(2026, 10, 16, 14, 30)) * 1_000n;

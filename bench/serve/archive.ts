@@ -7,7 +7,7 @@ import { systemClock, createObserver, instantFromDate } from "../../src/clock.ts
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import { security } from "../../src/market/instrument.ts";
-import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
+import { writeDocument } from "../../src/services/reference/writeDocument.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";
 import { SERVE_ENV, serveArgv, SYMBOLS } from "./inputs.ts";

@@ -1,6 +1,6 @@
 /** What the servers are started with, and what they are asked. */
 import { randomBytes } from "node:crypto";
-import type { Credentials } from "../../src/quotes-api/oauth/signature.ts";
+import type { Credentials } from "../../src/services/oauth/signature.ts";
 import { LISTED_SYMBOLS } from "../../src/serve/simulated/companies.ts";
 
 const word = (): string => randomBytes(12).toString("hex");

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import autocannon, { type Request } from "autocannon";
-import { type Credentials, signRequest } from "../../src/quotes-api/oauth/signature.ts";
+import { type Credentials, signRequest } from "../../src/services/oauth/signature.ts";
 import type { Server } from "./server.ts";
 
 /** What a round measured. */

@@ -4,7 +4,7 @@ import { instantOf } from "../../src/clock.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
-import { writeDocumentBytes } from "../../src/quotes-api/writeDocument.ts";
+import { writeDocumentBytes } from "../../src/services/reference/writeDocument.ts";
 import { openSampleJournal, randomBytes } from "../backfill/sample.ts";
 import { type Random, seeded } from "../governor/random.ts";
 

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
 import { type Instant, instantOf } from "../clock.ts";
-import type { Credentials } from "../quotes-api/oauth/signature.ts";
+import type { Credentials } from "../services/oauth/signature.ts";
 import {
   CONTRACT_EXAMPLE,
   inCapitals,

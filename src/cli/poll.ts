@@ -15,7 +15,7 @@ import { Dispatcher } from "../collect/dispatcher.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { instantFromDate } from "../clock.ts";
 import { type Collected, collectCall } from "../run/pipeline.ts";
-import { type QuoteCall } from "../quotes-api/request.ts";
+import { type QuoteCall } from "../quotes/call.ts";
 import { readGuesses } from "../run/didYouMean.ts";
 import { thisProcess } from "../run/beside/lock.ts";
 import { askForCall } from "../run/beside/permits.ts";

@@ -1,11 +1,11 @@
 /** `quotekeeper serve`: a Market Quotes Service of one's own, from the archive or from a simulated market. */
 import { type Command, Option } from "commander";
-import { TIMESTAMP_WINDOW_SECONDS } from "../quotes-api/oauth/verifyRequest.ts";
+import { TIMESTAMP_WINDOW_SECONDS } from "../services/oauth/verifyRequest.ts";
 import { parseInstant, parseKey, parsePublicUrl, parseSpeed, parseWhole } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { resolve } from "node:path";
 import type { Config } from "../config/loadEnvironment.ts";
-import type { Credentials } from "../quotes-api/oauth/signature.ts";
+import type { Credentials } from "../services/oauth/signature.ts";
 import { listKeys } from "../serve/keys/keyStore.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
 import { type FaultConfig } from "../serve/faults/faults.ts";

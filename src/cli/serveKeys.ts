@@ -1,7 +1,7 @@
 /** `quotekeeper serve keys add|list|revoke`: who may call the service. A running service follows each change at once. */
 import { InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
-import type { Credentials } from "../quotes-api/oauth/signature.ts";
+import type { Credentials } from "../services/oauth/signature.ts";
 import { count, instant } from "../run/jsonWords.ts";
 import type { AccessLevel } from "../serve/keys/key.ts";
 import { parseKey, parseWhole } from "./arguments.ts";

@@ -8,7 +8,7 @@ import type { OwnerOf } from "../accounts/shares.ts";
 import type { Instant } from "../clock.ts";
 import { instrumentName, type OptionContract } from "../market/instrument.ts";
 import { occSymbol } from "../market/occ.ts";
-import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/request.ts";
+import { askedInstruments, describeCall, type QuoteCall } from "../quotes/call.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import { byUrgency, type Urgency } from "./urgency.ts";
 

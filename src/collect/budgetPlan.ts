@@ -1,6 +1,6 @@
 /** What the jobs cost over a day: calls at each slot, who starves when they do not fit, how long a pass takes. Pure. */
 import { partition, type Sharer } from "../accounts/partition.ts";
-import { describeCall } from "../quotes-api/request.ts";
+import { describeCall } from "../quotes/call.ts";
 import type { GovernorConfig } from "./governor/governor.ts";
 import { type DueJob, dueNames, grouped, wantedOf } from "./asks.ts";
 import { ownedOf, type PlannedCall, planCalls } from "./callPlan.ts";

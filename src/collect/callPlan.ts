@@ -1,7 +1,7 @@
 /** From the jobs that are due together, and the calls that still wait, to the calls that serve them. Pure. */
 import type { Instant } from "../clock.ts";
-import type { Matched } from "../quotes-api/match.ts";
-import type { QuoteCall } from "../quotes-api/request.ts";
+import type { Matched } from "../quotes/match.ts";
+import type { QuoteCall } from "../quotes/call.ts";
 import {
   type Ask,
   type AskGroup,

@@ -4,7 +4,7 @@ import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { type Chain, expandChain } from "../market/optionChain.ts";
 import { contractDate, isExpired } from "../market/expirations.ts";
 import { inCapitals, type OptionContract } from "../market/instrument.ts";
-import type { ReadDocument } from "../quotes-api/readDocument.ts";
+import type { ReadDocument } from "../quotes/document.ts";
 import type { DueJob } from "./asks.ts";
 
 /** A slot of a job that polls something, without saying what. */

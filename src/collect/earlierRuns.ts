@@ -4,9 +4,9 @@
  */
 import type { ResponseRecord } from "../journal/record.ts";
 import type { Job } from "../schedule/readJobs.ts";
-import { matchAnswer } from "../quotes-api/match.ts";
-import type { ReadDocument } from "../quotes-api/readDocument.ts";
-import { askedInstruments, type QuoteCall } from "../quotes-api/request.ts";
+import { matchAnswer } from "../quotes/match.ts";
+import type { ReadDocument } from "../quotes/document.ts";
+import { askedInstruments, type QuoteCall } from "../quotes/call.ts";
 import { answerOf } from "../services/registry.ts";
 import { namesOf } from "./asks.ts";
 import { storedNames } from "./callPlan.ts";

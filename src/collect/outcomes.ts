@@ -6,9 +6,9 @@ import type { OwnerOf } from "../accounts/shares.ts";
 import type { Clock } from "../clock.ts";
 import type { MissReason } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
-import { fatesOf, matchAnswer, type Matched } from "../quotes-api/match.ts";
-import type { ReadDocument } from "../quotes-api/readDocument.ts";
-import { askedInstruments } from "../quotes-api/request.ts";
+import { fatesOf, matchAnswer, type Matched } from "../quotes/match.ts";
+import type { ReadDocument } from "../quotes/document.ts";
+import { askedInstruments } from "../quotes/call.ts";
 import {
   afterSuccess,
   afterTooLong,

@@ -4,13 +4,12 @@
  */
 import { instrumentName, type InstrumentKey, option } from "../market/instrument.ts";
 import type { ResponseRecord } from "../journal/record.ts";
-import type { Answer } from "../quotes-api/answer.ts";
-import { canonicalDecimal, isNoValue } from "../quotes-api/decimal.ts";
-import type { DividendData, InstrumentQuote, Quote } from "../quotes-api/document.ts";
-import { matchAnswer, type Matched } from "../quotes-api/match.ts";
-import { NO_RATE_LIMIT } from "../quotes-api/rateLimit.ts";
-import { MAX_FRAGMENT } from "../quotes-api/readDocument.ts";
-import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes-api/request.ts";
+import type { Answer } from "../quotes/answer.ts";
+import { canonicalDecimal, isNoValue } from "../quotes/decimal.ts";
+import { type DividendData, type InstrumentQuote, type Quote, MAX_FRAGMENT } from "../quotes/document.ts";
+import { matchAnswer, type Matched } from "../quotes/match.ts";
+import { NO_RATE_LIMIT } from "../quotes/rateLimit.ts";
+import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes/call.ts";
 import { isCsvCall } from "./csvCall.ts";
 import { csvRows } from "./csvRows.ts";
 import { exportRows } from "./exportRows.ts";

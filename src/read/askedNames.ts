@@ -1,7 +1,7 @@
 /** The instruments that calls ask for, remembered from answer to answer. */
 import type { InstrumentKey } from "../market/instrument.ts";
-import { keyText } from "../quotes-api/keyText.ts";
-import { askedInstruments, keyOfSymbol, type QuoteCall, type SavedCall } from "../quotes-api/request.ts";
+import { keyText } from "../quotes/keyText.ts";
+import { askedInstruments, keyOfSymbol, type QuoteCall, type SavedCall } from "../quotes/call.ts";
 
 /** An instrument that may be asked for, and in which answers it was last asked for, answered and brought along. */
 export type Name = { askedIn: number; place: number; mainIn: number; underlyingIn: number };

@@ -1,5 +1,5 @@
 /** What a cell of a row may turn out to be. Pure. */
-import { canonicalDecimal } from "../quotes-api/decimal.ts";
+import { canonicalDecimal } from "../quotes/decimal.ts";
 import { quotedText } from "../outsideText.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** How a piece of a CSV file is to be read: kept beside it in the journal, so that nothing else is needed to read it. */
-import { fieldNames } from "../quotes-api/fields.ts";
+import { fieldNames } from "../quotes/fields.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { DayVolumes } from "./dayVolumes.ts";
 import type { Ambiguous } from "./wallTime.ts";

@@ -1,5 +1,5 @@
 /** The instrument that a row of CSV names. Pure. */
-import { canonicalDecimal } from "../quotes-api/decimal.ts";
+import { canonicalDecimal } from "../quotes/decimal.ts";
 import type { InstrumentRow } from "./rowTypes.ts";
 import { type CsvCall, type CsvField, NAME_FIELDS } from "./csvCall.ts";
 import { type Cell, shown } from "./cell.ts";

@@ -7,7 +7,7 @@ import { createInstrumentReader } from "./csvInstrument.ts";
 import { DaySums, type Read, type Unread } from "./dayVolumes.ts";
 import { createRowReader, type RowReader, type TextOf } from "./rowReader.ts";
 import { type RawRow, RowSplitter } from "./splitRows.ts";
-import { differences, someDifferences } from "../quotes-api/differences.ts";
+import { differences, someDifferences } from "../quotes/differences.ts";
 import { createQuoteReader, createValueReader } from "./csvValues.ts";
 
 type PieceRows = Pick<AnswerRows, "units" | "deadLetters" | "cut">;

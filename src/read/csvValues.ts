@@ -1,17 +1,10 @@
 /** The values of a row of CSV. Pure. */
-import type { Quote } from "../quotes-api/document.ts";
+import { type Quote, NO_QUOTE } from "../quotes/document.ts";
 import { shown, scaledBy } from "./cell.ts";
 import { type CsvCall, CUT_FIELDS, type CsvField, DECIMAL_FIELDS, INTEGER_FIELDS } from "./csvCall.ts";
 import { type TextOf } from "./rowReader.ts";
-import {
-  canonicalDecimal,
-  HELD_DIGITS,
-  readDecimal,
-  readInteger,
-  readWritten,
-} from "../quotes-api/decimal.ts";
-import { NUMBER_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
-import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
+import { canonicalDecimal, HELD_DIGITS, readDecimal, readInteger, readWritten } from "../quotes/decimal.ts";
+import { NUMBER_FIELDS, PRICE_FIELDS } from "../quotes/fields.ts";
 
 /** Fields of `quotes` itself; the others are of `extended_quotes`. */
 const PRICES: ReadonlySet<string> = new Set(PRICE_FIELDS.map(({ name }) => name));

@@ -4,7 +4,7 @@
  */
 import { dateOf, type Instant, instantOf, microsOf } from "../clock.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
-import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
+import { NO_QUOTE } from "../quotes/document.ts";
 import { remembered } from "../remembered.ts";
 import type { Cut, QuoteUnit } from "./rowTypes.ts";
 

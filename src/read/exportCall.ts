@@ -1,6 +1,6 @@
 /** How the pieces of an export that is taken back stand in the journal: rows of one table each. */
 import type { RecordSource } from "../journal/record.ts";
-import { EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
+import { EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes/fields.ts";
 import { isCsvCall } from "./csvCall.ts";
 
 /** The source of the pieces. Their rows have the sources that the export says. */

@@ -5,9 +5,9 @@
 import { isDateText } from "../market/calendar/dates.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import { cleanText, parsedJson } from "../outsideText.ts";
-import { canonicalDecimal, readDecimal } from "../quotes-api/decimal.ts";
-import { EXTENDED_FIELDS, PRICE_FIELDS, valuesByName, type Field } from "../quotes-api/fields.ts";
-import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
+import { canonicalDecimal, readDecimal } from "../quotes/decimal.ts";
+import { EXTENDED_FIELDS, PRICE_FIELDS, valuesByName, type Field } from "../quotes/fields.ts";
+import { NO_QUOTE } from "../quotes/document.ts";
 import type {
   AnswerRows,
   DeadLetter,

@@ -1,6 +1,6 @@
 /** How `plainItem.ts` reads each leaf: as a number, as a flag, or as a part of a group of leaves. */
-import { fieldNames } from "../quotes-api/fields.ts";
-import { LEAF, LEAF_PATHS, type QuoteLeaves } from "../quotes-api/leaves.ts";
+import { fieldNames } from "../quotes/fields.ts";
+import { LEAF, LEAF_PATHS, type QuoteLeaves } from "../services/reference/leaves.ts";
 
 /** Groups of leaves whose values are not read one by one, in the order in which they stand in an item. */
 export const GROUP = { instrument: 0, dividend: 1, underlying: 2, underlyingDividend: 3 } as const;

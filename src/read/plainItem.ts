@@ -4,9 +4,9 @@
  * `ordinaryItem.ts` has read, and then only compared. A stretch of names or of a dividend is the same in answer after
  * answer, and is compared whole. Everything is ASCII here: a byte is a character.
  */
-import { HELD_DIGITS, readDecimal, readInteger } from "../quotes-api/decimal.ts";
-import { MAX_PLAIN_PIECE, placesInOrdinaryItem } from "../quotes-api/ordinaryItem.ts";
-import { LEAF, LEAF_PATHS } from "../quotes-api/leaves.ts";
+import { HELD_DIGITS, readDecimal, readInteger } from "../quotes/decimal.ts";
+import { MAX_PLAIN_PIECE, placesInOrdinaryItem } from "../services/reference/ordinaryItem.ts";
+import { LEAF, LEAF_PATHS } from "../services/reference/leaves.ts";
 import { DECIMAL, FLAG, GROUP, GROUP_COUNT, INTEGER, KINDS } from "./leafKinds.ts";
 
 /** What stands between two values, `</bidprice><change>`; `to` is the leaf whose value follows. */

@@ -1,9 +1,9 @@
 /** What one journaled answer, or a piece of a file, becomes: rows, dead letters, and what an export brings back. */
 import type { Instant } from "../clock.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
-import type { Answer } from "../quotes-api/answer.ts";
-import type { DividendData, Quote } from "../quotes-api/document.ts";
-import type { DeadReason, Matched } from "../quotes-api/match.ts";
+import type { Answer } from "../quotes/answer.ts";
+import type { DividendData, Quote } from "../quotes/document.ts";
+import type { DeadReason, Matched } from "../quotes/match.ts";
 
 /** What identifies an instrument in the archive; strikes are canonical text. */
 export type InstrumentIdentity = {

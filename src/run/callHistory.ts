@@ -8,7 +8,7 @@ import type { LedgerSource } from "../journal/ledger.ts";
 import { readSegment } from "../journal/reader.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { listSegments, type SegmentInfo } from "../journal/segments.ts";
-import type { QuoteCall } from "../quotes-api/request.ts";
+import type { QuoteCall } from "../quotes/call.ts";
 import type { ScheduledJob } from "../schedule/jobSchedule.ts";
 
 /** The account's limit, as the governor wants it. */

@@ -14,7 +14,7 @@ import { Collector, type CollectorOptions } from "../collect/collector.ts";
 import { type CalledAccount, sharerOf } from "../collect/accountDispatchers.ts";
 import type { PlannedCall } from "../collect/callPlan.ts";
 import type { ResponseRecord } from "../journal/record.ts";
-import type { Answer } from "../quotes-api/answer.ts";
+import type { Answer } from "../quotes/answer.ts";
 import type { Fleet } from "../accounts/lease/fleet.ts";
 import type { AccountStations, Stations } from "./stations.ts";
 

@@ -4,7 +4,7 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { ensureDataDir } from "../journal/dataDir.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
-import type { NonceMemory } from "../quotes-api/oauth/nonces.ts";
+import type { NonceMemory } from "../services/oauth/nonces.ts";
 import { newNonceMemory } from "../serve/authenticate.ts";
 import type { BudgetMemory } from "../serve/budgets.ts";
 import type { ServiceKey } from "../serve/keys/key.ts";

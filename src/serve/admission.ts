@@ -4,8 +4,8 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../clock.ts";
-import type { Verdict } from "../quotes-api/oauth/verifyRequest.ts";
-import { writeStringDocument } from "../quotes-api/writeDocument.ts";
+import type { Verdict } from "../services/oauth/verifyRequest.ts";
+import { writeStringDocument } from "../services/reference/writeDocument.ts";
 import { type Fail, type Failed, send, setDate, setLimitHeaders } from "./answers.ts";
 import type { Call } from "./app.ts";
 import { type AuthenticateOptions, authenticator } from "./authenticate.ts";

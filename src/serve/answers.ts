@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../clock.ts";
 import { remembered } from "../remembered.ts";
-import { writeErrorDocument } from "../quotes-api/writeDocument.ts";
+import { writeErrorDocument } from "../services/reference/writeDocument.ts";
 import { type Fault } from "./faults/faults.ts";
 import { HTML_PAGE, sendTruncated } from "./faults/edge.ts";
 import { LIMIT_HEADERS, type LimitHeaders } from "./limits.ts";

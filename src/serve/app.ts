@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { performance } from "node:perf_hooks";
 import { QuotekeeperError } from "../errors.ts";
 import { type AbsoluteTarget, absoluteTarget } from "../httpHead.ts";
-import { splitTarget } from "../quotes-api/oauth/protocol.ts";
+import { splitTarget } from "../services/oauth/protocol.ts";
 import { declaredBytes, type Fail, type Failed, MAX_BODY_BYTES } from "./answers.ts";
 import { STATUS } from "./httpStatus.ts";
 import {

@@ -1,9 +1,9 @@
 /** Authenticates calls: OAuth 1.0 over each request as it came over the wire. */
 import type { IncomingMessage } from "node:http";
 import type { AbsoluteTarget } from "../httpHead.ts";
-import { NonceMemory } from "../quotes-api/oauth/nonces.ts";
-import { signedTarget, type SignedTarget } from "../quotes-api/oauth/signedTarget.ts";
-import { TIMESTAMP_WINDOW_SECONDS, verifyRequest, type Verdict } from "../quotes-api/oauth/verifyRequest.ts";
+import { NonceMemory } from "../services/oauth/nonces.ts";
+import { signedTarget, type SignedTarget } from "../services/oauth/signedTarget.ts";
+import { TIMESTAMP_WINDOW_SECONDS, verifyRequest, type Verdict } from "../services/oauth/verifyRequest.ts";
 import { keyFinder, type Keys, type ServiceKey } from "./keys/key.ts";
 
 /** Assumed: more nonces than this in twice the timestamp window are an attack or a fault, and are refused. */

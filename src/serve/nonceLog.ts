@@ -19,7 +19,7 @@ import { QuotekeeperError } from "../errors.ts";
 import { readTextFileSync } from "../plainFiles.ts";
 import { type CallClass } from "./limits.ts";
 import { type KeptWindow, ofEachClass } from "./budgets.ts";
-import type { UsedBy, UsedNonce } from "../quotes-api/oauth/nonces.ts";
+import type { UsedBy, UsedNonce } from "../services/oauth/nonces.ts";
 
 type NonceLogOptions = {
   dir: string;

@@ -1,8 +1,8 @@
 /** Answers GET /v1/market/quotes.xml for an admitted call. */
 import type { Clock } from "../clock.ts";
-import { splitTarget } from "../quotes-api/oauth/protocol.ts";
-import { parseRequest } from "../quotes-api/parseRequest.ts";
-import { writeDocument, writeDocumentBytes } from "../quotes-api/writeDocument.ts";
+import { splitTarget } from "../services/oauth/protocol.ts";
+import { parseRequest } from "../services/reference/parseRequest.ts";
+import { writeDocument, writeDocumentBytes } from "../services/reference/writeDocument.ts";
 import type { Admission, Admitted, Answer } from "./admission.ts";
 import { type Fail, sendFaulty, sendQuotes, setDate, setLimitHeaders, SOURCE_HEADER } from "./answers.ts";
 import { type Fault } from "./faults/faults.ts";

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../clock.ts";
-import { QUOTES_PATH } from "../quotes-api/request.ts";
+import { QUOTES_PATH } from "../services/reference/requestTarget.ts";
 import { type AdmissionOptions, type Answer, createAdmission } from "./admission.ts";
 import { failWith, setLimitHeaders } from "./answers.ts";
 import { type Call, createApp, PATIENCE, type Patience, type ServiceLog } from "./app.ts";

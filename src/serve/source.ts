@@ -1,6 +1,5 @@
 /** What the Market Quotes Service answers from. */
-import type { InstrumentQuote } from "../quotes-api/document.ts";
-import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
+import { type InstrumentQuote, NO_QUOTE } from "../quotes/document.ts";
 import { plainStrike, type InstrumentKey } from "../market/instrument.ts";
 
 /** Assumed: delayed quotes are 15 minutes old, the usual delay of US exchanges; the specification names none. */

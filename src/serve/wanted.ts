@@ -7,9 +7,9 @@ import {
   readContractName,
   security,
 } from "../market/instrument.ts";
-import type { InstrumentQuote } from "../quotes-api/document.ts";
-import { DELAYED_DEFAULT, type QuoteRequest } from "../quotes-api/parseRequest.ts";
-import { keyOfSymbol } from "../quotes-api/request.ts";
+import type { InstrumentQuote } from "../quotes/document.ts";
+import { DELAYED_DEFAULT, type QuoteRequest } from "../services/reference/parseRequest.ts";
+import { keyOfSymbol } from "../quotes/call.ts";
 import { type Asked, DELAY_MS, type QuoteSource } from "./source.ts";
 
 /**

@@ -1,8 +1,8 @@
 /** The services that can be polled, by their names. */
 import { DEFAULT_SERVICE, type ResponseRecord } from "../journal/record.ts";
 import { cutText } from "../outsideText.ts";
-import type { Answer } from "../quotes-api/answer.ts";
-import type { QuoteCall, SavedCall } from "../quotes-api/request.ts";
+import type { Answer } from "../quotes/answer.ts";
+import type { QuoteCall, SavedCall } from "../quotes/call.ts";
 import { REFERENCE } from "./reference/reference.ts";
 import type { Service } from "./service.ts";
 import { TRADIER } from "./tradier/tradier.ts";

@@ -2,9 +2,9 @@
  * A quotes service as a value: how a call to it is written and signed, what is kept of its answers, and how these are told apart.
  * Everything that differs from one service to another stands in such a value. Pure: no clock, no network, and no secret in it.
  */
-import type { Answer, RawAnswer } from "../quotes-api/answer.ts";
-import type { RateLimit } from "../quotes-api/rateLimit.ts";
-import type { QuoteCall, SavedCall } from "../quotes-api/request.ts";
+import type { Answer, RawAnswer } from "../quotes/answer.ts";
+import type { RateLimit } from "../quotes/rateLimit.ts";
+import type { QuoteCall, SavedCall } from "../quotes/call.ts";
 
 /** Secrets of an account, by the names that the service gives them. */
 export type Credentials = Readonly<Record<string, string>>;
@@ -21,14 +21,14 @@ export type Written = {
 };
 
 /** What makes each signature another one. */
-export type Stamp = {
+type Stamp = {
   nonce: string;
   /** Epoch seconds UTC, by the service's clock as far as it is known. */
   timestamp: number;
 };
 
 /** A secret of an account: its name in accounts.yaml, and the variable that has it where there is one account. */
-export type CredentialName = { name: string; variable: string; title: string };
+type CredentialName = { name: string; variable: string; title: string };
 
 export type Service = {
   /** In accounts.yaml, variables and records of the journal. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { readRelations } from "../../scripts/docs/columns.ts";
 import { databasePage } from "../../scripts/docs/pages.ts";
-import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../../src/quotes-api/fields.ts";
+import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../../src/quotes/fields.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 

@@ -7,7 +7,7 @@ import {
   type KeptDividend,
   sameText,
 } from "../../src/archive/load/dividendChanges.ts";
-import type { DividendData } from "../../src/quotes-api/document.ts";
+import type { DividendData } from "../../src/quotes/document.ts";
 import { at } from "../support/journal.ts";
 
 /** A dividend, others that differ from it in one thing each, and the same in other digits. */

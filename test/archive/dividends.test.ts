@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
-import type { DividendData } from "../../src/quotes-api/document.ts";
+import type { DividendData } from "../../src/quotes/document.ts";
 import { run } from "../cli/edges.ts";
 import { countWaiting, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";

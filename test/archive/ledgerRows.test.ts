@@ -11,7 +11,7 @@ import { instantFromDate } from "../../src/clock.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { LedgerNote } from "../../src/journal/ledger.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
-import type { QuoteCall } from "../../src/quotes-api/request.ts";
+import type { QuoteCall } from "../../src/quotes/call.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";

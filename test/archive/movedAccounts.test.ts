@@ -8,7 +8,7 @@ import { startLoader } from "../../src/archive/load/loader.ts";
 import { type Instant, systemClock } from "../../src/clock.ts";
 import type { SlotsNote } from "../../src/journal/ledger.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
-import type { QuoteCall } from "../../src/quotes-api/request.ts";
+import type { QuoteCall } from "../../src/quotes/call.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { handOnDatabases } from "../support/database.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";

@@ -5,9 +5,9 @@
 import type pg from "pg";
 import { type Instant, instantFromDate } from "../../src/clock.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
-import { classifyAnswer } from "../../src/quotes-api/answer.ts";
-import { askedInstruments } from "../../src/quotes-api/request.ts";
-import { writeDocumentBytes } from "../../src/quotes-api/writeDocument.ts";
+import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
+import { askedInstruments } from "../../src/quotes/call.ts";
+import { writeDocumentBytes } from "../../src/services/reference/writeDocument.ts";
 import { readJobs } from "../../src/schedule/readJobs.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 import { startWorld } from "../collect/world.ts";

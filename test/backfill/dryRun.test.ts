@@ -5,7 +5,7 @@ import { expect, test } from "@jest/globals";
 import type pg from "pg";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
-import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
+import { writeDocument } from "../../src/services/reference/writeDocument.ts";
 import { run } from "../cli/edges.ts";
 import { contentOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
-import { signRequest } from "../../src/quotes-api/oauth/signature.ts";
+import { signRequest } from "../../src/services/oauth/signature.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";

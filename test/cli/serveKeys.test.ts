@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Edges } from "../../src/run/edges.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { signRequest, type Credentials } from "../../src/quotes-api/oauth/signature.ts";
+import { signRequest, type Credentials } from "../../src/services/oauth/signature.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { capturedEdges, run } from "./edges.ts";

@@ -2,7 +2,7 @@
 import { expect } from "@jest/globals";
 import fc from "fast-check";
 import { QuotekeeperError } from "../../src/errors.ts";
-import { type Answer } from "../../src/quotes-api/answer.ts";
+import { type Answer } from "../../src/quotes/answer.ts";
 import { contractsOf, symbolsNamed } from "./due.ts";
 import {
   addsUp,

@@ -14,7 +14,7 @@ import {
   type PlannedCall,
 } from "../../src/collect/callPlan.ts";
 import type { OptionContract } from "../../src/market/instrument.ts";
-import type { Matched } from "../../src/quotes-api/match.ts";
+import type { Matched } from "../../src/quotes/match.ts";
 import { contractsOf, dueJob, MINUTE_MS, SLOT_MS, type DueDescription } from "./due.ts";
 
 const FIRST_MS = SLOT_MS;

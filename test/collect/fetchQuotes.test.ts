@@ -15,8 +15,8 @@ import {
 } from "../../src/collect/fetchQuotes.ts";
 import { ERRORS, type ErrorCode } from "../../src/errors.ts";
 import { createObserver } from "../../src/clock.ts";
-import { classifyAnswer } from "../../src/quotes-api/answer.ts";
-import { MAX_BODY_BYTES } from "../../src/quotes-api/strictXml.ts";
+import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
+import { MAX_BODY_BYTES } from "../../src/services/strictXml.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
 import { TEST_CREDENTIALS } from "../support/simulatedService.ts";

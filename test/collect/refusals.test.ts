@@ -4,7 +4,8 @@
  */
 import { describe, expect, test } from "@jest/globals";
 import { QuotekeeperError } from "../../src/errors.ts";
-import { type Answer, classifyAnswer } from "../../src/quotes-api/answer.ts";
+import { type Answer } from "../../src/quotes/answer.ts";
+import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
 import { seeded } from "../../bench/governor/random.ts";
 import { contractsOf } from "./due.ts";
 import {

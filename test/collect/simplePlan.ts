@@ -3,7 +3,7 @@ import { type DueJob, grouped, namesOf, type PlanOptions, type Want } from "../.
 
 import type { PlannedCall } from "../../src/collect/callPlan.ts";
 import { byUrgency, type Urgency } from "../../src/collect/urgency.ts";
-import type { QuoteCall } from "../../src/quotes-api/request.ts";
+import type { QuoteCall } from "../../src/quotes/call.ts";
 
 /** One instrument or watchlist, the call that would ask for it alone, and who wants it. */
 type Ask = { name: string; call: QuoteCall; wants: readonly Want[] };

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { afterSuccess, firstBatchSize } from "../../src/collect/batchSize.ts";
 import { CONCURRENCY } from "../../src/collect/dispatcher.ts";
-import type { Answer } from "../../src/quotes-api/answer.ts";
+import type { Answer } from "../../src/quotes/answer.ts";
 import { symbolsNamed } from "./due.ts";
 import {
   addsUp,

@@ -18,10 +18,9 @@ import {
 } from "../../src/journal/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { instrumentName, type InstrumentKey } from "../../src/market/instrument.ts";
-import type { Answer } from "../../src/quotes-api/answer.ts";
-import type { InstrumentQuote } from "../../src/quotes-api/document.ts";
-import { NO_QUOTE } from "../../src/quotes-api/readInstrument.ts";
-import { askedInstruments } from "../../src/quotes-api/request.ts";
+import type { Answer } from "../../src/quotes/answer.ts";
+import { type InstrumentQuote, NO_QUOTE } from "../../src/quotes/document.ts";
+import { askedInstruments } from "../../src/quotes/call.ts";
 import { unknownQuote } from "../../src/serve/source.ts";
 import { jobOf } from "./jobOf.ts";
 import { startVirtualTime, type VirtualTime } from "./virtualTime.ts";

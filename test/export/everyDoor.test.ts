@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
-import { EXTENDED_FIELDS, PRICE_FIELDS, withElement } from "../../src/quotes-api/fields.ts";
+import { EXTENDED_FIELDS, PRICE_FIELDS, withElement } from "../../src/quotes/fields.ts";
 import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, handOnDatabases } from "../support/database.ts";

@@ -2,7 +2,7 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { openFetchQuotes } from "../../src/collect/fetchQuotes.ts";
 import { createObserver } from "../../src/clock.ts";
-import { classifyAnswer } from "../../src/quotes-api/answer.ts";
+import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
 import type { RecordedDocument } from "../support/recorded.ts";

@@ -6,12 +6,11 @@
 import fc from "fast-check";
 import { XMLParser } from "fast-xml-parser";
 import type { InstrumentKey } from "../../src/market/instrument.ts";
-import { classifyAnswer } from "../../src/quotes-api/answer.ts";
-import type { InstrumentQuote } from "../../src/quotes-api/document.ts";
-import { matchAnswer } from "../../src/quotes-api/match.ts";
-import { keyOf } from "../../src/quotes-api/keyText.ts";
-import { MAX_FRAGMENT } from "../../src/quotes-api/readDocument.ts";
-import { decodeBody } from "../../src/quotes-api/strictXml.ts";
+import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
+import { type InstrumentQuote, MAX_FRAGMENT } from "../../src/quotes/document.ts";
+import { matchAnswer } from "../../src/quotes/match.ts";
+import { keyOf } from "../../src/quotes/keyText.ts";
+import { decodeBody } from "../../src/services/strictXml.ts";
 import { recordedDocuments } from "../support/recorded.ts";
 import { decimal, type Leaves, leavesOf } from "../support/secondOpinion.ts";
 import { outcome } from "./twoReaders.ts";

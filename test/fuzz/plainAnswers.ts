@@ -1,8 +1,8 @@
 /** Answers that are plain, or nearly so: with oddities in every place, items that come twice, and calls of every form. */
 import { type Random, seeded } from "../../bench/governor/random.ts";
 import { occSymbol } from "../../src/market/occ.ts";
-import { LEAF_TREE, type LeafNode } from "../../src/quotes-api/leaves.ts";
-import type { QuoteCall, SavedCall } from "../../src/quotes-api/request.ts";
+import { LEAF_TREE, type LeafNode } from "../../src/services/reference/leaves.ts";
+import type { QuoteCall, SavedCall } from "../../src/quotes/call.ts";
 
 /** What was asked for, and what came. */
 export type MadeAnswer = { request: QuoteCall | SavedCall; body: Buffer };

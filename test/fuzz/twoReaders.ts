@@ -1,7 +1,7 @@
 /** The fast reader of answers and the strict one: what both make of the same text, and texts for them. */
 import fc from "fast-check";
 import { QuotekeeperError } from "../../src/errors.ts";
-import { readQuickly, readStrictly } from "../../src/quotes-api/readDocument.ts";
+import { readQuickly, readStrictly } from "../../src/services/reference/readDocument.ts";
 import { expectSame } from "../support/expectSame.ts";
 
 /** What a reader makes of a text: what it read, or its refusal. */

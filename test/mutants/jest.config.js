@@ -26,8 +26,8 @@ export default {
     "<rootDir>/test/collect/{budgetPlan,callPlan,quickPlan}.test.ts",
     "<rootDir>/test/schedule/{slots,cron}.test.ts",
     "<rootDir>/test/market/**/*.test.ts",
-    "<rootDir>/test/quotes-api/*.test.ts",
-    "<rootDir>/test/quotes-api/oauth/*.test.ts",
+    "<rootDir>/test/quotes/*.test.ts",
+    "<rootDir>/test/services/**/*.test.ts",
     "<rootDir>/test/accounts/lease{,View}.test.ts",
     "<rootDir>/test/clock.test.ts",
     "<rootDir>/test/read/*.test.ts",
@@ -41,6 +41,7 @@ export default {
   // Thousands of random documents or histories, simulated hours, or a database: too long for each mutant.
   testPathIgnorePatterns: [
     "/test/collect/governor/(?:matrix|properties)\\.test\\.ts$",
-    "/test/quotes-api/(?:fuzz|hostile|newField|twoReaders|wholeAnswers)\\.test\\.ts$",
+    "/test/(?:quotes|services/reference)/(?:fuzz|hostile|newField|twoReaders|wholeAnswers)\\.test\\.ts$",
+    "/test/services/tradierPath\\.test\\.ts$",
   ],
 };

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { dividendOf, headerColumns, rowsOf, unitName } from "../../src/read/answerToRows.ts";
-import type { QuoteCall } from "../../src/quotes-api/request.ts";
+import type { QuoteCall } from "../../src/quotes/call.ts";
 import { answerRecord, at, symbolsCall, WATCHLIST_CALL } from "../support/journal.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 

@@ -1,7 +1,7 @@
 /** What the rows of a CSV file become, by its map. */
 import { expect, test } from "@jest/globals";
 import { type CsvCall, type CsvField, isCsvCall } from "../../src/read/csvCall.ts";
-import { NO_QUOTE } from "../../src/quotes-api/readInstrument.ts";
+import { NO_QUOTE } from "../../src/quotes/document.ts";
 import { at } from "../support/journal.ts";
 import { problemsOf, readRow, rowsOfPiece, STORED_TIME, TIME } from "./csvPiece.ts";
 

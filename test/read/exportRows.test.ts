@@ -10,7 +10,7 @@ import {
   type PieceRow,
   type PieceTable,
 } from "../../src/read/exportCall.ts";
-import { NO_QUOTE } from "../../src/quotes-api/readInstrument.ts";
+import { NO_QUOTE } from "../../src/quotes/document.ts";
 import { answerRecord, at } from "../support/journal.ts";
 
 /** What the lines of a piece become. */

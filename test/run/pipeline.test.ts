@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { ResponseRecord } from "../../src/journal/record.ts";
-import type { QuoteCall } from "../../src/quotes-api/request.ts";
+import type { QuoteCall } from "../../src/quotes/call.ts";
 import { DIVIDEND_COLUMNS, EXTENDED_COLUMNS, QUOTE_COLUMNS } from "../support/columns.ts";
 import { countsOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -2,8 +2,8 @@
 import { connect, type Socket } from "node:net";
 import { METHODS } from "node:http";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { readDocument } from "../../src/quotes-api/readDocument.ts";
-import { signRequest } from "../../src/quotes-api/oauth/signature.ts";
+import { readDocument } from "../../src/services/reference/readDocument.ts";
+import { signRequest } from "../../src/services/oauth/signature.ts";
 import { PATIENCE, type QuoteServiceOptions, XML_TYPE } from "../../src/serve/quoteService.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";

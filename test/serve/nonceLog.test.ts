@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { NonceMemory } from "../../src/quotes-api/oauth/nonces.ts";
+import { NonceMemory } from "../../src/services/oauth/nonces.ts";
 import { NonceLog } from "../../src/serve/nonceLog.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { tempDir } from "../support/tempDir.ts";

@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { afterEach, expect, test } from "@jest/globals";
 import { systemClock } from "../../src/clock.ts";
-import { signRequest } from "../../src/quotes-api/oauth/signature.ts";
+import { signRequest } from "../../src/services/oauth/signature.ts";
 import { PATIENCE, type QuoteServiceOptions } from "../../src/serve/quoteService.ts";
 import { until } from "../support/until.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";

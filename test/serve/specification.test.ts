@@ -1,7 +1,7 @@
 /** The tables of the specification's section "Resources and their fields", row by row, on answers over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { XMLParser } from "fast-xml-parser";
-import { signRequest } from "../../src/quotes-api/oauth/signature.ts";
+import { signRequest } from "../../src/services/oauth/signature.ts";
 import { createTestClock } from "../support/clock.ts";
 import { type RunningService, startSimulatedService } from "../support/simulatedService.ts";
 

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "@jest/globals";
 import { option, security } from "../../src/market/instrument.ts";
 import { parseOccSymbol } from "../../src/market/occ.ts";
-import type { QuoteCall } from "../../src/quotes-api/request.ts";
+import type { QuoteCall } from "../../src/quotes/call.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 import { TRADIER } from "../../src/services/tradier/tradier.ts";
 import {

@@ -1,7 +1,7 @@
 /** Accounts as accounts.yaml has them. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Credentials } from "../../src/quotes-api/oauth/signature.ts";
+import type { Credentials } from "../../src/services/oauth/signature.ts";
 
 /** The four credentials of an account. */
 export const CREDENTIALS = ["consumerKey", "consumerSecret", "accessToken", "accessTokenSecret"] as const;

@@ -11,7 +11,7 @@ import { listSegments } from "../../src/journal/segments.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import { collectCall, type Collected } from "../../src/run/pipeline.ts";
-import type { QuoteCall } from "../../src/quotes-api/request.ts";
+import type { QuoteCall } from "../../src/quotes/call.ts";
 import type { TestClock } from "./clock.ts";
 import { freshDatabase } from "./database.ts";
 import { tempDir } from "./tempDir.ts";

@@ -3,7 +3,7 @@ import { type Clock, instantFromDate, type Instant } from "../../src/clock.ts";
 import type { JournalRecord, ResponseRecord } from "../../src/journal/record.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { openJournal } from "../../src/journal/writer.ts";
-import type { QuoteCall } from "../../src/quotes-api/request.ts";
+import type { QuoteCall } from "../../src/quotes/call.ts";
 import { createTestClock } from "./clock.ts";
 
 /** The instant `seconds` after Friday 20 November 2026, 22:50:00 UTC. */

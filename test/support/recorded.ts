@@ -1,6 +1,6 @@
 /** The recorded answers that are read as quotes. */
 import { readdirSync, readFileSync } from "node:fs";
-import { classifyAnswer } from "../../src/quotes-api/answer.ts";
+import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
 
 const RECORDED = new URL("../recorded/", import.meta.url);
 

@@ -3,7 +3,7 @@
  * the elements as the specification's tables have them.
  */
 import { XMLParser } from "fast-xml-parser";
-import type { InstrumentQuote, Quote } from "../../src/quotes-api/document.ts";
+import type { InstrumentQuote, Quote } from "../../src/quotes/document.ts";
 
 /** The text of each element that says something, by its path below `instrumentquote`. */
 export type Leaves = Record<string, string>;

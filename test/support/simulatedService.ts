@@ -1,7 +1,7 @@
 /** The real simulated service, listening on a real socket. */
 import { afterAll } from "@jest/globals";
 import type { Clock } from "../../src/clock.ts";
-import type { Credentials } from "../../src/quotes-api/oauth/signature.ts";
+import type { Credentials } from "../../src/services/oauth/signature.ts";
 import { createQuoteService, type QuoteServiceOptions } from "../../src/serve/quoteService.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 

@@ -1,5 +1,5 @@
 /** From a hole to what was asked at its slot, and what the service answered. */
-import { describeCall, type QuoteCall, type SavedCall } from "../../quotes-api/request.ts";
+import { describeCall, type QuoteCall, type SavedCall } from "../../quotes/call.ts";
 import type { Queryable } from "../connect/transaction.ts";
 import { isoOf } from "./queries.ts";
 import type { SourceKind } from "./dashboardTypes.ts";

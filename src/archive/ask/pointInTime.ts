@@ -6,7 +6,7 @@
 import type pg from "pg";
 import type { Instant } from "../../clock.ts";
 import type { InstrumentKey } from "../../market/instrument.ts";
-import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../../quotes-api/fields.ts";
+import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../../quotes/fields.ts";
 import { engineOf } from "../tiers/citus/door.ts";
 import { inArrays, instantText } from "../schema/tableRows.ts";
 

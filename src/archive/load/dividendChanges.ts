@@ -3,8 +3,8 @@
  * they come: a row where a quote says something else than the quote before it. Pure.
  */
 import type { Instant } from "../../clock.ts";
-import { canonicalDecimal } from "../../quotes-api/decimal.ts";
-import type { DividendData } from "../../quotes-api/document.ts";
+import { canonicalDecimal } from "../../quotes/decimal.ts";
+import type { DividendData } from "../../quotes/document.ts";
 
 /** What one quote says. */
 export type DividendWord = {

@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { CopyLines, fillHole, type Numbers } from "../../read/copyLines.ts";
-import { writtenOut } from "../../quotes-api/fields.ts";
+import { writtenOut } from "../../quotes/fields.ts";
 import type { Instant } from "../../clock.ts";
 import type { QuoteUnit } from "../../read/rowTypes.ts";
 import {

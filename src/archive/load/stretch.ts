@@ -6,7 +6,7 @@
 import type { Instant } from "../../clock.ts";
 import { DatesOf } from "../schema/lateDays.ts";
 import { DEFAULT_ACCOUNT, type RecordSource, type ResponseRecord } from "../../journal/record.ts";
-import type { DividendData } from "../../quotes-api/document.ts";
+import type { DividendData } from "../../quotes/document.ts";
 import { dividendOf, rowsOf } from "../../read/answerToRows.ts";
 import { CopyLines } from "../../read/copyLines.ts";
 import { isFileCall } from "../../read/exportCall.ts";

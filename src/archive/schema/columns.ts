@@ -3,7 +3,7 @@
  */
 import { customType, date, numeric, smallint, timestamp } from "drizzle-orm/pg-core";
 import { jsonText } from "../../outsideText.ts";
-import type { Field } from "../../quotes-api/fields.ts";
+import type { Field } from "../../quotes/fields.ts";
 
 /** A time, as text with its microseconds. */
 export const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "string" });

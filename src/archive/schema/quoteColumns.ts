@@ -5,7 +5,7 @@
 import { getTableColumns, getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Instant } from "../../clock.ts";
-import { writtenOut } from "../../quotes-api/fields.ts";
+import { writtenOut } from "../../quotes/fields.ts";
 import type { QuoteUnit } from "../../read/rowTypes.ts";
 import { extendedQuotes, quotes } from "./schema.ts";
 

@@ -16,7 +16,7 @@ import {
   uuid,
   type AnyPgColumn,
 } from "drizzle-orm/pg-core";
-import { EXTENDED_FIELDS, PRICE_FIELDS } from "../../quotes-api/fields.ts";
+import { EXTENDED_FIELDS, PRICE_FIELDS } from "../../quotes/fields.ts";
 import { CLOCK_STEP_KINDS, type MissReason } from "../../journal/ledger.ts";
 import { instant, bigintText, jsonb, numberColumns, accountId, day } from "./columns.ts";
 

@@ -8,7 +8,7 @@
  */
 import { Shares } from "../../accounts/shares.ts";
 import type { Clock } from "../../clock.ts";
-import { type Answer, answerError } from "../../quotes-api/answer.ts";
+import { type Answer, answerError } from "../../quotes/answer.ts";
 import { Collector, type CollectorOptions } from "../../collect/collector.ts";
 import { type CalledAccount, sharerOf } from "../../collect/accountDispatchers.ts";
 import { CONCURRENCY } from "../../collect/dispatcher.ts";
@@ -16,8 +16,8 @@ import { type Send } from "../../collect/dispatch/callEnds.ts";
 import { namesOf } from "../../collect/asks.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { alwaysOpen } from "../../market/calendar/tradingCalendar.ts";
-import { type DatedAnswer, mayBeRefusedForTheClock } from "../../quotes-api/clockSkew.ts";
-import { describeCall, type QuoteCall } from "../../quotes-api/request.ts";
+import { type DatedAnswer, mayBeRefusedForTheClock } from "../../services/clockSkew.ts";
+import { describeCall, type QuoteCall } from "../../quotes/call.ts";
 import type { SweepPlan } from "./sweepPlan.ts";
 import type { SweepRun } from "./runFile.ts";
 import { ServiceHealth } from "./serviceHealth.ts";

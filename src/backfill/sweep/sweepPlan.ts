@@ -7,9 +7,9 @@ import { type Chain, expandChain } from "../../market/optionChain.ts";
 import { isExpired } from "../../market/expirations.ts";
 import { instrumentName, type OptionContract, option } from "../../market/instrument.ts";
 import { type DueJob, namesOf } from "../../collect/asks.ts";
-import type { Answer } from "../../quotes-api/answer.ts";
-import { matchAnswer } from "../../quotes-api/match.ts";
-import { askedInstruments, type QuoteCall } from "../../quotes-api/request.ts";
+import type { Answer } from "../../quotes/answer.ts";
+import { matchAnswer } from "../../quotes/match.ts";
+import { askedInstruments, type QuoteCall } from "../../quotes/call.ts";
 import type { SweepAsk } from "./ask.ts";
 
 /** One instrument: its name as the ledger has it, and the call that asks for it alone. */

@@ -1,5 +1,5 @@
 /** What a sweep says to people. Pure. */
-import { describeCall, type QuoteCall } from "../../quotes-api/request.ts";
+import { describeCall, type QuoteCall } from "../../quotes/call.ts";
 import type { SweepFate, SweepPlan } from "./sweepPlan.ts";
 import { counted, someNames } from "../../figures.ts";
 

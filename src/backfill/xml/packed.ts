@@ -6,7 +6,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { Parser, type ReadEntry } from "tar";
-import { MAX_BODY_BYTES } from "../../quotes-api/strictXml.ts";
+import { MAX_BODY_BYTES } from "../../services/strictXml.ts";
 import { dosInstant, plausible } from "./savedTime.ts";
 import yauzl from "yauzl";
 

@@ -1,5 +1,5 @@
 /** Finds saved answers in files and archives, each with the time at which it was received. */
-import type { SavedCall } from "../../quotes-api/request.ts";
+import type { SavedCall } from "../../quotes/call.ts";
 import type { Instant } from "../../clock.ts";
 import { isHelperFile, openFile } from "../../plainFiles.ts";
 import { hashOf, uuidOf } from "../files/piece.ts";

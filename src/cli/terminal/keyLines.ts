@@ -1,5 +1,5 @@
 /** Credentials as lines for a shell or an `.env` file. */
-import type { Credentials } from "../../quotes-api/oauth/signature.ts";
+import type { Credentials } from "../../services/oauth/signature.ts";
 
 export function keyLines(key: Credentials): string {
   return [

@@ -3,7 +3,7 @@
  * which a person waits, goes before the calls that wait here; any other goes after them, as far as the schedule leaves calls.
  */
 import type { Clock } from "../../clock.ts";
-import type { Answer } from "../../quotes-api/answer.ts";
+import type { Answer } from "../../quotes/answer.ts";
 import { GUARD_MS } from "../governor/ownCalls.ts";
 import type { AccountBudget } from "./accountBudget.ts";
 import { answeredEnd, type LimitReader } from "./callEnds.ts";

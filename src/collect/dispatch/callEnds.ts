@@ -2,9 +2,9 @@
 import type { Clock } from "../../clock.ts";
 import { ERRORS, QuotekeeperError } from "../../errors.ts";
 import type { MissReason } from "../../journal/ledger.ts";
-import type { Answer } from "../../quotes-api/answer.ts";
-import type { DatedAnswer } from "../../quotes-api/clockSkew.ts";
-import { readRetryAfter } from "../../quotes-api/rateLimit.ts";
+import type { Answer } from "../../quotes/answer.ts";
+import type { DatedAnswer } from "../../services/clockSkew.ts";
+import { readRetryAfter } from "../../quotes/rateLimit.ts";
 import type { Service } from "../../services/service.ts";
 import { type PlannedCall, symbolCount } from "../callPlan.ts";
 import type { CallEnd } from "../governor/governor.ts";

@@ -4,8 +4,8 @@
  */
 import { PROBED_EVERY_MS, REFUSED_FOR_MS } from "../../accounts/shares.ts";
 import type { Instant } from "../../clock.ts";
-import type { Answer } from "../../quotes-api/answer.ts";
-import { type DatedAnswer, mayBeRefusedForTheClock } from "../../quotes-api/clockSkew.ts";
+import type { Answer } from "../../quotes/answer.ts";
+import { type DatedAnswer, mayBeRefusedForTheClock } from "../../services/clockSkew.ts";
 
 export class Credentials {
   /** Whether the wall clock was set, and no second attempt has shown since whether calls are signed by the right time. */

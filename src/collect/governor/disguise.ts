@@ -11,7 +11,7 @@ import { burstsAtMs, reckoned } from "./secondClient.ts";
 import type { FinishedCall, GovernorState } from "./state.ts";
 import { goesOn } from "./untold.ts";
 import { isUnwell } from "./unwell.ts";
-import type { RateLimit } from "../../quotes-api/rateLimit.ts";
+import type { RateLimit } from "../../quotes/rateLimit.ts";
 
 /** Assumed: three failures one after the other are more than a hiccup. */
 const RUN_COUNT = 3;

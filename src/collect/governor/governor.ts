@@ -45,7 +45,7 @@ import {
 } from "./unsure.ts";
 import { afterQuiet, afterRunOfFailures, withSigns } from "./untold.ts";
 import { afterRun, afterScattered, isUnwell, withOwnFailure } from "./unwell.ts";
-import { NO_RATE_LIMIT, type RateLimit } from "../../quotes-api/rateLimit.ts";
+import { NO_RATE_LIMIT, type RateLimit } from "../../quotes/rateLimit.ts";
 
 export type {
   Admission,

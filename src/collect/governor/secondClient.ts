@@ -14,7 +14,7 @@ import {
   type Seen,
 } from "./samples.ts";
 import type { FinishedCall, GovernorConfig, GovernorState, Reading, SecondClientSample } from "./state.ts";
-import type { RateLimit } from "../../quotes-api/rateLimit.ts";
+import type { RateLimit } from "../../quotes/rateLimit.ts";
 
 /** Assumed: a second client seen is reckoned with for two windows; a fixed window shows it whole only at its end. */
 const HOLD_WINDOWS = 2;

@@ -2,7 +2,7 @@
  * What the governor is told and what it remembers. Everything here is plain JSON data: times are
  * milliseconds on a clock that is never set back, and only their differences mean anything.
  */
-import type { RateLimit } from "../../quotes-api/rateLimit.ts";
+import type { RateLimit } from "../../quotes/rateLimit.ts";
 
 export type GovernorConfig = {
   readonly limit: number;

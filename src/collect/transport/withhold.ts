@@ -2,7 +2,7 @@
  * Services have been known to quote a refused request in their answer: consumer key, token, signature base string. The
  * journal keeps answers byte for byte, but no credential and no signature.
  */
-import { percentEncode } from "../../quotes-api/percentEncode.ts";
+import { percentEncode } from "../../services/percentEncode.ts";
 
 /** Shorter credentials are not looked for: they could be a symbol, or part of a price. */
 const SHORTEST_WITHHELD = 8;

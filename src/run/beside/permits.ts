@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { atMost, type Clock } from "../../clock.ts";
 import type { Permit } from "../../collect/dispatch/borrowedCalls.ts";
-import { OUTCOMES } from "../../quotes-api/answer.ts";
+import { OUTCOMES } from "../../quotes/answer.ts";
 import { talkToCollector } from "./lock.ts";
 import { type ThisProcess, type Serve } from "./lockDoor.ts";
 

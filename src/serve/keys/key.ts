@@ -1,5 +1,5 @@
 /** Who may call the service, and what for. */
-import type { Credentials } from "../../quotes-api/oauth/signature.ts";
+import type { Credentials } from "../../services/oauth/signature.ts";
 
 /** Whether a token's account may see real-time quotes, or delayed ones alone (specification, "Endpoints"). */
 export type AccessLevel = "real-time" | "delayed";

@@ -5,7 +5,7 @@ import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { makeDataDir } from "../../journal/modes.ts";
-import type { Credentials } from "../../quotes-api/oauth/signature.ts";
+import type { Credentials } from "../../services/oauth/signature.ts";
 import type { AccessLevel, ServiceKey } from "./key.ts";
 import { KEY_FILE, type KeyFile, readKeyFile, replaceFile, type StoredKey, writeNew } from "./keyFile.ts";
 import {

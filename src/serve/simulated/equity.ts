@@ -1,6 +1,5 @@
 /** The quote of a company or fund on the simulated market. */
-import type { DividendData, InstrumentQuote, Quote } from "../../quotes-api/document.ts";
-import { NO_QUOTE } from "../../quotes-api/readInstrument.ts";
+import { type DividendData, type InstrumentQuote, type Quote, NO_QUOTE } from "../../quotes/document.ts";
 import type { Company } from "./companies.ts";
 import { centsText, decimalText } from "./decimalText.ts";
 import { chance, fork, seedOf } from "./hash.ts";

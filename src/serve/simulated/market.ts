@@ -1,7 +1,7 @@
 /**
  * The simulated market: quotes as a pure function of (seed, instrument, instant). Its memory only saves time.
  */
-import type { InstrumentQuote } from "../../quotes-api/document.ts";
+import type { InstrumentQuote } from "../../quotes/document.ts";
 import { inCapitals, type InstrumentKey } from "../../market/instrument.ts";
 import { DELAY_MS, type QuoteSource, unknownQuote } from "../source.ts";
 import { companyOf } from "./companies.ts";
@@ -12,7 +12,7 @@ import { positionAt } from "./pricePath.ts";
 import { remembered } from "../../remembered.ts";
 import { sessionAt } from "./marketDay.ts";
 import { dateOf } from "../../clock.ts";
-import { DELAYED_DEFAULT } from "../../quotes-api/parseRequest.ts";
+import { DELAYED_DEFAULT } from "../../services/reference/parseRequest.ts";
 import { type Playback, playedAt } from "../playback.ts";
 
 /** A `QuoteSource` that never closes and never waits. */

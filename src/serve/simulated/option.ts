@@ -3,8 +3,7 @@
  * instant. Bid, ask and delta move with every step; a trade happens at the start of every block, so `last` may lie
  * outside bid and ask, as it does for real options.
  */
-import type { ExtendedQuote, InstrumentQuote } from "../../quotes-api/document.ts";
-import { NO_QUOTE } from "../../quotes-api/readInstrument.ts";
+import { type ExtendedQuote, type InstrumentQuote, NO_QUOTE } from "../../quotes/document.ts";
 import { optionValue, type OptionValue } from "./blackScholes.ts";
 import type { ListedContract } from "./contracts.ts";
 import { centsText, decimalText } from "./decimalText.ts";

@@ -1,9 +1,9 @@
 /** The Market Quotes Service of the specification: OAuth 1.0a with HMAC-SHA1, and XML. */
 import { DEFAULT_SERVICE } from "../../journal/record.ts";
-import { classifyAnswer } from "../../quotes-api/answer.ts";
-import { type Credentials as OAuthCredentials, signRequest } from "../../quotes-api/oauth/signature.ts";
-import { readRateLimitHeaders } from "../../quotes-api/rateLimit.ts";
-import { requestTarget } from "../../quotes-api/request.ts";
+import { classifyAnswer } from "./classifyAnswer.ts";
+import { type Credentials as OAuthCredentials, signRequest } from "../oauth/signature.ts";
+import { readRateLimitHeaders } from "./rateLimitHeaders.ts";
+import { requestTarget } from "./requestTarget.ts";
 import type { Service } from "../service.ts";
 
 const credentials = [

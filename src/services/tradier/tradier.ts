@@ -2,9 +2,9 @@
  * Tradier's brokerage API, version 1: market data by a lasting token, as JSON (documentation.tradier.com). Tried against recorded
  * answers and a fake of it alone.
  */
-import { classifyTradier } from "./answer.ts";
-import { readTradierLimit } from "./limit.ts";
-import { writeTradier } from "./request.ts";
+import { classifyTradier } from "./classifyTradier.ts";
+import { readTradierLimit } from "./tradierLimit.ts";
+import { writeTradier } from "./writeTradier.ts";
 import type { Service } from "../service.ts";
 
 export const TRADIER: Service = {

@@ -1,6 +1,6 @@
 /** Every metric of `/metrics`: name, kind, labels and sentence. `docs/metrics.md` is generated from this table. */
 import { CLOCK_STEP_KINDS, MISS_REASONS } from "../../journal/ledger.ts";
-import { OUTCOMES } from "../../quotes-api/answer.ts";
+import { OUTCOMES } from "../../quotes/answer.ts";
 
 /** Labels of a metric: the values each can have, or what they are where that is only known at run time. */
 type Labels = Readonly<Record<string, readonly string[] | string>>;

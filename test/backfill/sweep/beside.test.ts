@@ -8,7 +8,7 @@ import { Collector } from "../../../src/collect/collector.ts";
 import type { Send } from "../../../src/collect/dispatch/callEnds.ts";
 import type { LedgerNote } from "../../../src/journal/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
-import { classifyAnswer } from "../../../src/quotes-api/answer.ts";
+import { classifyAnswer } from "../../../src/services/reference/classifyAnswer.ts";
 import { contractsOf } from "../../collect/due.ts";
 import { entriesOf, failure, jobOf, quotesFor } from "../../collect/world.ts";
 import { startVirtualTime } from "../../collect/virtualTime.ts";

@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { create, Header } from "tar";
 import yazl from "yazl";
 import type pg from "pg";
-import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
+import { writeDocument } from "../../../src/services/reference/writeDocument.ts";
 import { contentOf } from "../../support/archive.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { equity } from "../world.ts";

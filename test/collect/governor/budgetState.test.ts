@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { budgetState } from "../../../src/collect/governor/budgetState.ts";
 import { createGovernor, step } from "../../../src/collect/governor/governor.ts";
-import { NO_RATE_LIMIT } from "../../../src/quotes-api/rateLimit.ts";
+import { NO_RATE_LIMIT } from "../../../src/quotes/rateLimit.ts";
 import { stateOf } from "./states.ts";
 
 test("the limit in force is the lower one that the service's headers name", () => {

@@ -7,7 +7,7 @@ import {
   stillForMs,
   withFailure,
 } from "../../../src/collect/governor/disguise.ts";
-import { NO_RATE_LIMIT } from "../../../src/quotes-api/rateLimit.ts";
+import { NO_RATE_LIMIT } from "../../../src/quotes/rateLimit.ts";
 import type { BackOff, GovernorState } from "../../../src/collect/governor/state.ts";
 import { callsAnsweredAt, readingAt, sampleAt, stateOf, withFailures } from "./states.ts";
 

@@ -10,7 +10,7 @@ import {
   type GovernorEvent,
   type GovernorState,
 } from "../../../src/collect/governor/governor.ts";
-import type { RateLimit } from "../../../src/quotes-api/rateLimit.ts";
+import type { RateLimit } from "../../../src/quotes/rateLimit.ts";
 
 /** What the world does next. `pick` chooses among the calls in flight. */
 export type Move =

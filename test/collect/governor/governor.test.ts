@@ -8,7 +8,7 @@ import {
 } from "../../../src/collect/governor/governor.ts";
 import { budgetState } from "../../../src/collect/governor/budgetState.ts";
 import { COUNTING_RULES, type RuleName } from "../../../bench/governor/service.ts";
-import { NO_RATE_LIMIT } from "../../../src/quotes-api/rateLimit.ts";
+import { NO_RATE_LIMIT } from "../../../src/quotes/rateLimit.ts";
 import { answered, every, failed, faulted, LATENCY_MS, readingOf, SIXTY_A_MINUTE } from "./states.ts";
 
 test("a run that begins knows of no call, no failure and no other program", () => {

@@ -6,7 +6,7 @@ import {
   step,
   type GovernorState,
 } from "../../../src/collect/governor/governor.ts";
-import { NO_RATE_LIMIT } from "../../../src/quotes-api/rateLimit.ts";
+import { NO_RATE_LIMIT } from "../../../src/quotes/rateLimit.ts";
 import { anyMoves, anyRateLimit, drive, historyOf, type Move } from "./drive.ts";
 import { SIXTY_A_MINUTE } from "./states.ts";
 

@@ -9,7 +9,7 @@ import {
   withSuspicion,
 } from "../../../src/collect/governor/secondClient.ts";
 import type { GovernorState, SecondClientSample } from "../../../src/collect/governor/state.ts";
-import { NO_RATE_LIMIT, type RateLimit } from "../../../src/quotes-api/rateLimit.ts";
+import { NO_RATE_LIMIT, type RateLimit } from "../../../src/quotes/rateLimit.ts";
 import { callsAnsweredAt, every, readingAt, readingOf, sampleAt, SIXTY_A_MINUTE, stateOf } from "./states.ts";
 
 const MINUTE_MS = 60_000;

@@ -6,7 +6,7 @@ import {
   type GovernorState,
 } from "../../../src/collect/governor/governor.ts";
 import type { FinishedCall, Reading, SecondClientSample } from "../../../src/collect/governor/state.ts";
-import type { RateLimit } from "../../../src/quotes-api/rateLimit.ts";
+import type { RateLimit } from "../../../src/quotes/rateLimit.ts";
 
 export const SIXTY_A_MINUTE = { limit: 60, windowMs: 60_000 };
 export const LATENCY_MS = 200;

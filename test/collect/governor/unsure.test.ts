@@ -8,7 +8,7 @@ import {
 } from "../../../src/collect/governor/governor.ts";
 import { countedAt } from "../../../src/collect/governor/ownCalls.ts";
 import { handOver, inherit } from "../../../src/collect/governor/handover.ts";
-import { NO_RATE_LIMIT } from "../../../src/quotes-api/rateLimit.ts";
+import { NO_RATE_LIMIT } from "../../../src/quotes/rateLimit.ts";
 import { answered, callsAnsweredAt, every, readingOf, sampleAt, SIXTY_A_MINUTE, stateOf } from "./states.ts";
 
 function unsure(state: GovernorState, atMs: number, mayCall = true): GovernorState {

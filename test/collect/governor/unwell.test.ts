@@ -4,7 +4,7 @@ import { cellsOf, usedShare } from "../../../bench/governor/matrix.ts";
 import { admission, createGovernor, step } from "../../../src/collect/governor/governor.ts";
 import type { BackOff, GovernorState } from "../../../src/collect/governor/state.ts";
 import { afterCut, afterScattered, isUnwell } from "../../../src/collect/governor/unwell.ts";
-import { NO_RATE_LIMIT } from "../../../src/quotes-api/rateLimit.ts";
+import { NO_RATE_LIMIT } from "../../../src/quotes/rateLimit.ts";
 import {
   answered,
   callsAnsweredAt,

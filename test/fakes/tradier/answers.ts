@@ -2,7 +2,7 @@
 import { type Calendar, createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
 import { expiresAt } from "../../../src/market/expirations.ts";
 import { option, security } from "../../../src/market/instrument.ts";
-import type { InstrumentQuote } from "../../../src/quotes-api/document.ts";
+import type { InstrumentQuote } from "../../../src/quotes/document.ts";
 import { chance, seedOf } from "../../../src/serve/simulated/hash.ts";
 import type { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
 import { greeksAt, greeksOf } from "./greeks.ts";

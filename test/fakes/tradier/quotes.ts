@@ -2,7 +2,7 @@
  * One quote as Tradier writes it, from the simulated market's. Names, their order and what stands for nothing are those of
  * recorded answers (OpenBB's cassettes of 2024; the documentation's sample of 2019 for a contract that never traded).
  */
-import type { InstrumentQuote } from "../../../src/quotes-api/document.ts";
+import type { InstrumentQuote } from "../../../src/quotes/document.ts";
 import { chance, fork, seedOf } from "../../../src/serve/simulated/hash.ts";
 import type { Moment } from "./hours.ts";
 import type { Contract, Underlying } from "./listing.ts";

@@ -5,7 +5,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { systemClock } from "../../../src/clock.ts";
-import { parseRequest } from "../../../src/quotes-api/parseRequest.ts";
+import { parseRequest } from "../../../src/services/reference/parseRequest.ts";
 import { answerXml, equityXml, optionXml, type Texts } from "../../support/xml.ts";
 
 /** Answers after which the dividend of every equity changes: its rows then tell the order in which they were loaded. */

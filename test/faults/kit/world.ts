@@ -7,7 +7,7 @@ import { createPool } from "../../../src/archive/connect/connect.ts";
 import { openEmbedded } from "../../../src/archive/embedded/embeddedServer.ts";
 import { migrate } from "../../../src/archive/schema/migrations.ts";
 import { systemClock, instantFromDate } from "../../../src/clock.ts";
-import type { Credentials } from "../../../src/quotes-api/oauth/signature.ts";
+import type { Credentials } from "../../../src/services/oauth/signature.ts";
 import { Auditor } from "./audit.ts";
 import { type CollectorProcess, startCollector } from "./collector.ts";
 import { type Feed, startFeed } from "./feed.ts";

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { wantAccount } from "../../../src/archive/ledger/accountRows.ts";
 import { readSegment } from "../../../src/journal/reader.ts";
 import { listSegments } from "../../../src/journal/segments.ts";
-import type { Credentials } from "../../../src/quotes-api/oauth/signature.ts";
+import type { Credentials } from "../../../src/services/oauth/signature.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { accountYaml, credentialsOf, variableOf } from "../../support/accounts.ts";
 import { until } from "../../support/until.ts";

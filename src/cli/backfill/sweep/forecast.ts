@@ -7,7 +7,7 @@ import { type BackfillReport, NOTHING_DONE } from "../../../archive/refill/backf
 import { instantFromDate } from "../../../clock.ts";
 import { QuotekeeperError } from "../../../errors.ts";
 import { counted, thousands } from "../../../figures.ts";
-import type { QuoteCall } from "../../../quotes-api/request.ts";
+import type { QuoteCall } from "../../../quotes/call.ts";
 import { inNewYork, roughly } from "../../../run/durations.ts";
 import type { Edges } from "../../../run/edges.ts";
 import { say } from "../../terminal/harmless.ts";

@@ -5,8 +5,8 @@ import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
 import { FIRST_BATCH_SIZE } from "../../../collect/batchSize.ts";
 import { planCalls } from "../../../collect/callPlan.ts";
-import type { Answer } from "../../../quotes-api/answer.ts";
-import type { QuoteCall } from "../../../quotes-api/request.ts";
+import type { Answer } from "../../../quotes/answer.ts";
+import type { QuoteCall } from "../../../quotes/call.ts";
 import type { Archive } from "../../../run/archive.ts";
 import { answerOf } from "../../../services/registry.ts";
 

@@ -1,0 +1,45 @@
+/** What an answer of a service is, whichever service gave it. */
+import { QuotekeeperError } from "../errors.ts";
+import { type ReadDocument } from "./document.ts";
+
+/**
+ * - `quotes`: a whole quotes document
+ * - `quota_fault`: the rate-limit fault
+ * - `unauthorized`: 401, 403, or a document that says so
+ * - `too_long`: 414, the list of symbols was too long
+ * - `refused`: another 4xx, a redirect, or a document whose `error` is not `Success`
+ * - `server_error`: 5xx
+ * - `malformed`: 200 with something that is not a whole quotes document
+ */
+export const OUTCOMES = [
+  "quotes",
+  "quota_fault",
+  "unauthorized",
+  "too_long",
+  "refused",
+  "server_error",
+  "malformed",
+] as const;
+
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** The document of quotes, or a sentence for people. */
+export type Answer =
+  | { outcome: "quotes"; document: ReadDocument }
+  | { outcome: Exclude<Outcome, "quotes">; responseId: string | null; detail: string };
+
+/** Header names are lower case. */
+export type RawAnswer = { status: number; headers: Readonly<Record<string, string>>; body: Uint8Array };
+
+const CODES = {
+  quota_fault: "SERVICE_QUOTA",
+  unauthorized: "SERVICE_UNAUTHORIZED",
+  too_long: "SERVICE_REFUSED",
+  refused: "SERVICE_REFUSED",
+  server_error: "SERVICE_ERROR",
+  malformed: "SERVICE_ANSWER_UNREADABLE",
+} as const;
+
+export function answerError(answer: Exclude<Answer, { outcome: "quotes" }>): QuotekeeperError {
+  return new QuotekeeperError(CODES[answer.outcome], `the service answered: ${answer.detail}`);
+}

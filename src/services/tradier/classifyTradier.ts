@@ -1,0 +1,79 @@
+/** The kind of one of Tradier's answers: by the fault in its body first, whatever the status, and then by the status. */
+import { QuotekeeperError } from "../../errors.ts";
+import { cutText } from "../../outsideText.ts";
+import type { Answer, RawAnswer } from "../../quotes/answer.ts";
+import type { QuoteCall, SavedCall } from "../../quotes/call.ts";
+import { JsonObject, parsePlainJson } from "../plainJson.ts";
+import { readQuotes } from "./readTradier.ts";
+
+type Failed = Exclude<Answer, { outcome: "quotes" }>["outcome"];
+
+/**
+ * Codes of faults (`fault.detail.errorcode`), by how they begin. Those of the token and of the gateway are recorded, some under
+ * statuses that say something else: an expired token came with 500.
+ *
+ * Assumed: the quota fault is that of the gateway product, Apigee, which sends it with 429, 500 or 403 elsewhere; nobody has
+ * recorded Tradier's own.
+ */
+const FAULTS: readonly [RegExp, Failed][] = [
+  [/^policies\.ratelimit\./, "quota_fault"],
+  [/^(keymanagement|oauth)\./, "unauthorized"],
+  [/^(steps|messaging|flow|protocol)\./, "server_error"],
+];
+
+/** Never throws. */
+export function classifyTradier(raw: RawAnswer, call: QuoteCall | SavedCall): Answer {
+  const start = Buffer.from(raw.body.subarray(0, 4_096)).toString("utf8");
+  const fault = faultIn(start);
+  const outcome = fault && FAULTS.find(([begins]) => begins.test(fault.code))?.[1];
+  if (fault && outcome) return failed(outcome, `${fault.words} (${fault.code})`);
+  const byStatus = outcomeOf(raw.status);
+  if (byStatus !== null) {
+    const words = fault?.words ?? start.trim();
+    return failed(
+      byStatus,
+      `HTTP ${raw.status}${/^[<{[]/.test(words) || words === "" ? "" : `, "${cutText(words, 200)}"`}`,
+    );
+  }
+  if (fault) return failed("refused", `${fault.words} (${fault.code})`);
+  return readBody(raw, call);
+}
+
+function outcomeOf(status: number): Failed | null {
+  if (status === 429) return "quota_fault";
+  if (status === 401 || status === 403) return "unauthorized";
+  if (status === 413 || status === 414) return "too_long";
+  if (status >= 500) return "server_error";
+  return status < 200 || status >= 300 ? "refused" : null;
+}
+
+/** The gateway writes its faults as JSON, and some as XML to a client that asked for JSON. */
+function faultIn(start: string): { code: string; words: string } | null {
+  const code =
+    /"errorcode"\s*:\s*"([\w.]{1,100})"/.exec(start)?.[1] ?? /<errorcode>([\w.]{1,100})</.exec(start)?.[1];
+  if (code === undefined || !/^\s*(?:\{\s*"fault"|<fault>)/.test(start)) return null;
+  const words =
+    /"faultstring"\s*:\s*"([^"\\]{1,200})/.exec(start)?.[1] ?? /<faultstring>([^<]{1,200})/.exec(start)?.[1];
+  return { code, words: words ?? "a fault" };
+}
+
+function readBody({ body, headers }: RawAnswer, call: QuoteCall | SavedCall): Answer {
+  const encoding = (headers["content-encoding"] ?? "").trim();
+  if (!/^(identity)?$/i.test(encoding))
+    return failed("malformed", `Content-Encoding ${cutText(encoding, 40)}, and identity was asked for`);
+  const start = Buffer.from(body.subarray(0, 256)).toString("utf8");
+  if (/^\s*<(?:!doctype html|html)[\s>]/i.test(start))
+    return failed("malformed", "an HTML page in place of JSON");
+  try {
+    const document = parsePlainJson(body);
+    if (document instanceof JsonObject) return { outcome: "quotes", document: readQuotes(document, call) };
+    return failed("malformed", "JSON that is no object");
+  } catch (error) {
+    if (!(error instanceof QuotekeeperError)) throw error;
+    return failed("malformed", error.detail);
+  }
+}
+
+function failed(outcome: Failed, detail: string): Answer {
+  return { outcome, responseId: null, detail };
+}

@@ -1,0 +1,317 @@
+/** Tradier's quotes in our words. What it writes for "nothing" becomes null here, each by a rule of its own. */
+import { instantOfEpochMs } from "../../clock.ts";
+import { isDateText } from "../../market/calendar/dates.ts";
+import { type InstrumentKey, option, security } from "../../market/instrument.ts";
+import { isOccSymbolOf, parseOccSymbol } from "../../market/occ.ts";
+import { withRoot } from "../../market/root.ts";
+import { cutText } from "../../outsideText.ts";
+import { isZero, type Read, readDecimal, readInteger } from "../../quotes/decimal.ts";
+import {
+  type InstrumentQuote,
+  type Quote,
+  refused,
+  type OddField,
+  MAX_FRAGMENT,
+  MAX_ITEMS,
+  type ReadDocument,
+  type ReadItem,
+  NO_QUOTE,
+} from "../../quotes/document.ts";
+import type { QuoteCall, SavedCall } from "../../quotes/call.ts";
+import { type Json, JsonObject } from "../plainJson.ts";
+
+/** Assumed: a bid or an ask of 0 says that there is none, beside a size of 0 or not. */
+const NO_PRICE = isZero;
+
+/** Assumed: a yearly high or low of 0 says that there is none: every option has it. */
+const NO_EXTREME = isZero;
+
+/** Assumed: a volatility of 0 could not be reckoned: recorded beside a `smv_vol` that is none. */
+const NO_VOLATILITY = isZero;
+
+/** Assumed: an average volume of 0 says that there is none: every option has it. */
+const NO_AVERAGE = "0";
+
+/** Assumed: a time of 0 is that of a quote or trade that never was. */
+const NEVER = "0";
+
+/** Bid and ask sizes of securities are in hundreds of shares (documentation, "Get quotes"), those of options in contracts. */
+const SHARES_OF_A_SIZE = 100n;
+
+/** Kinds of securities by Tradier's `type`; others stay as they are, in capitals. */
+const SECURITY_TYPES: ReadonlyMap<string, string> = new Map([["stock", "CS"]]);
+
+/**
+ * The items of `quotes`, `options` or `unmatched_symbols`. One element may be an object in place of an array of one, and nothing is
+ * `null` or the text `null`.
+ *
+ * @throws QuotekeeperError DOCUMENT_REFUSED when it is a document of something else
+ */
+export function readQuotes(document: JsonObject, _call: QuoteCall | SavedCall): ReadDocument {
+  const quotes = document.get("quotes");
+  if (quotes === undefined) throw refused(`it holds no quotes, but ${named(document.keys)}`);
+  const found = isNothing(quotes) ? [] : itemsIn(quotes);
+  if (found.length > MAX_ITEMS) throw refused(`it holds more than ${MAX_ITEMS} instruments`);
+  return { id: null, error: null, hasQuotes: true, items: found };
+}
+
+function named(keys: readonly string[]): string {
+  return keys.length === 0
+    ? "nothing"
+    : keys
+        .slice(0, 3)
+        .map((key) => cutText(key, 40))
+        .join(", ");
+}
+
+function isNothing(json: Json): boolean {
+  return json === null || json === "null";
+}
+
+function itemsIn(quotes: Json): ReadItem[] {
+  if (!(quotes instanceof JsonObject)) throw refused("its quotes are no object");
+  const unmatched = quotes.get("unmatched_symbols");
+  const symbols = unmatched instanceof JsonObject ? unmatched.get("symbol") : undefined;
+  return [
+    ...listed(quotes.get("quote")).map(readItem),
+    ...listed(symbols).flatMap((symbol) => (typeof symbol === "string" ? [unknownItem(symbol)] : [])),
+  ];
+}
+
+/** One element, or several. */
+function listed(json: Json | undefined): readonly Json[] {
+  if (json === undefined || isNothing(json)) return [];
+  return Array.isArray(json) ? (json as readonly Json[]) : [json];
+}
+
+/** Thrown and caught in this file: it cannot be told what the instrument is. */
+class Nameless extends Error {}
+
+function readItem(json: Json): ReadItem {
+  if (!(json instanceof JsonObject))
+    return {
+      ok: false,
+      symbol: null,
+      isOption: null,
+      problem: "a quote is no object",
+      fragment: cutText(JSON.stringify(json), 200),
+    };
+  const fields = new JsonFields(json);
+  const fragment = json.text.slice(0, MAX_FRAGMENT);
+  try {
+    return { ok: true, item: instrumentQuote(fields), oddFields: fields.odd, fragment };
+  } catch (error) {
+    if (!(error instanceof Nameless)) throw error;
+    const symbol = fields.text("symbol");
+    const type = fields.text("type");
+    return {
+      ok: false,
+      symbol,
+      isOption: type === null ? null : type === "option",
+      problem: error.message,
+      fragment,
+    };
+  }
+}
+
+const NO_ODD: readonly OddField[] = [];
+
+/** The values of one object. What cannot be read is null, and gathered. */
+class JsonFields {
+  readonly #object: JsonObject;
+  readonly #path: string;
+  #odd: OddField[] | null;
+
+  constructor(object: JsonObject, path = "", odd: OddField[] | null = null) {
+    this.#object = object;
+    this.#path = path;
+    this.#odd = odd;
+  }
+
+  get odd(): readonly OddField[] {
+    return this.#odd ?? NO_ODD;
+  }
+
+  object(key: string): JsonFields | null {
+    const value = this.#object.get(key);
+    this.#odd ??= [];
+    return value instanceof JsonObject ? new JsonFields(value, `${key}/`, this.#odd) : null;
+  }
+
+  /** A text that is not empty; null: it is missing. */
+  text(key: string): string | null {
+    const value = this.#object.get(key);
+    return typeof value === "string" && value !== "" ? value : null;
+  }
+
+  decimal(key: string): string | null {
+    return this.#read(key, readDecimal);
+  }
+
+  /** The same, null where the number stands for "nothing". */
+  decimalBut(key: string, isNothing: (number: string) => boolean): string | null {
+    const value = this.decimal(key);
+    return value !== null && isNothing(value) ? null : value;
+  }
+
+  integer(key: string): string | null {
+    return this.#read(key, readInteger);
+  }
+
+  integerBut(key: string, nothing: string): string | null {
+    const value = this.integer(key);
+    return value === nothing ? null : value;
+  }
+
+  /** A time in epoch milliseconds as an instant. */
+  epochMs(key: string): string | null {
+    const value = this.integerBut(key, NEVER);
+    if (value === null) return null;
+    return (
+      instantOfEpochMs(value) ?? this.#isOdd(key, value, `"${cutText(value, 40)}" is no time in epoch ms`)
+    );
+  }
+
+  /** `2026-06-28 14:58:47`, which is UTC and does not say so: as New York's time it would lie behind the answer. */
+  time(key: string): string | null {
+    const value = this.text(key);
+    if (value === null) return null;
+    const [, date = "", time = ""] = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)$/.exec(value) ?? [];
+    return isDateText(date) && time < "24" && !/:[6-9]/.test(time)
+      ? `${date}T${time}.000000Z`
+      : this.#isOdd(key, value, `"${cutText(value, 40)}" is no time`);
+  }
+
+  #read(key: string, read: (text: string) => Read<string>): string | null {
+    const value = this.#object.get(key);
+    if (value === null || value === undefined) return null;
+    const text = typeof value === "string" ? value : "an object";
+    const found = read(text);
+    return found.ok ? found.value : this.#isOdd(key, text, found.problem);
+  }
+
+  #isOdd(key: string, text: string, problem: string): null {
+    const element = `${this.#path}${key}`;
+    (this.#odd ??= []).push({ element, text, problem: `${element}: ${problem}` });
+    return null;
+  }
+}
+
+function instrumentQuote(fields: JsonFields): InstrumentQuote {
+  const type = fields.text("type");
+  const symbol = fields.text("symbol");
+  if (symbol === null) throw new Nameless("symbol is missing");
+  const isOption = type === "option";
+  const contract = isOption ? contractOf(fields, symbol) : null;
+  return {
+    instrument: {
+      description: fields.text("description"),
+      exchange: fields.text("exch"),
+      securityType: isOption ? "OPT" : type && (SECURITY_TYPES.get(type) ?? type.toUpperCase()),
+      symbol,
+      expiration: null,
+      optionType: null,
+      strike: null,
+      ...contract,
+    },
+    quote: readQuote(fields, isOption),
+    greeksDelta: null,
+    underlying: contract && { symbol: contract.symbol, description: null, exchange: null },
+    underlyingQuote: null,
+    unknownSymbol: false,
+  };
+}
+
+type Contract = Pick<InstrumentQuote["instrument"], "root" | "expiration" | "optionType" | "strike"> & {
+  symbol: string;
+};
+
+/** By its own fields. The OCC symbol says the same: where it does not, nobody knows which is right. */
+function contractOf(fields: JsonFields, occ: string): Contract {
+  const [underlying, expiration, type] = ["underlying", "expiration_date", "option_type"].map((key) =>
+    fields.text(key),
+  );
+  const strike = fields.decimal("strike");
+  const optionType = type === "call" ? "CALL" : type === "put" ? "PUT" : null;
+  if (!underlying || !isDateText(expiration ?? "") || strike === null || optionType === null)
+    throw new Nameless(
+      "underlying, expiration_date, option_type or strike of an option is missing or unreadable",
+    );
+  const named = withRoot(underlying, fields.text("root_symbol"));
+  if (!isOccSymbolOf(occ, { expiration: expiration ?? "", optionType, strike }))
+    throw new Nameless(`symbol ${cutText(occ, 40)} names another contract than its fields`);
+  return { symbol: underlying, root: named.root, expiration: expiration ?? "", optionType, strike };
+}
+
+function readQuote(fields: JsonFields, isOption: boolean): Quote {
+  const [bidAt, askAt] = [fields.epochMs("bid_date"), fields.epochMs("ask_date")];
+  const greeks = isOption ? fields.object("greeks") : null;
+  return {
+    bid: fields.decimalBut("bid", NO_PRICE),
+    ask: fields.decimalBut("ask", NO_PRICE),
+    last: fields.decimal("last"),
+    change: fields.decimal("change"),
+    pctChange: fields.decimal("change_percentage"),
+    quotedAt: (bidAt ?? "") > (askAt ?? "") ? bidAt : askAt,
+    tradedAt: fields.epochMs("trade_date"),
+    extended: {
+      ...NO_QUOTE.extended,
+      bidSize: sizeOf(fields.integer("bidsize"), isOption),
+      askSize: sizeOf(fields.integer("asksize"), isOption),
+      open: fields.decimal("open"),
+      high: fields.decimal("high"),
+      low: fields.decimal("low"),
+      previousClose: fields.decimal("prevclose"),
+      volume: fields.integer("volume"),
+      averageVolume: fields.integerBut("average_volume", NO_AVERAGE),
+      high52Week: fields.decimalBut("week_52_high", NO_EXTREME),
+      low52Week: fields.decimalBut("week_52_low", NO_EXTREME),
+      contractSize: isOption ? fields.integer("contract_size") : null,
+      openInterest: isOption ? fields.integer("open_interest") : null,
+      ...(greeks && readGreeks(greeks)),
+    },
+  };
+}
+
+function readGreeks(greeks: JsonFields) {
+  return {
+    delta: greeks.decimal("delta"),
+    gamma: greeks.decimal("gamma"),
+    theta: greeks.decimal("theta"),
+    vega: greeks.decimal("vega"),
+    rho: greeks.decimal("rho"),
+    // `smv_vol`, the smoothed one, is another quantity, and stays in the journal.
+    impliedVolatility: greeks.decimalBut("mid_iv", NO_VOLATILITY),
+    bidIv: greeks.decimalBut("bid_iv", NO_VOLATILITY),
+    askIv: greeks.decimalBut("ask_iv", NO_VOLATILITY),
+    greeksAt: greeks.time("updated_at"),
+  };
+}
+
+function sizeOf(size: string | null, isOption: boolean): string | null {
+  return size === null || isOption ? size : String(BigInt(size) * SHARES_OF_A_SIZE);
+}
+
+function unknownItem(symbol: string): ReadItem {
+  const contract = parseOccSymbol(symbol);
+  const key: InstrumentKey = contract ? option(contract) : security(symbol);
+  const instrument = {
+    description: null,
+    exchange: null,
+    securityType: contract ? "OPT" : null,
+    symbol: key.kind === "option" ? key.underlying : key.symbol,
+    root: contract?.root,
+    expiration: contract?.expiration ?? null,
+    optionType: contract?.optionType ?? null,
+    strike: contract?.strike ?? null,
+  };
+  const item = {
+    instrument,
+    quote: NO_QUOTE,
+    greeksDelta: null,
+    underlying: null,
+    underlyingQuote: null,
+    unknownSymbol: true,
+  };
+  return { ok: true, item, oddFields: NO_ODD, fragment: cutText(symbol, 200) };
+}
