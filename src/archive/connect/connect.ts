@@ -35,6 +35,8 @@ const READ_TIMEOUT_MS = 5_000;
 const SETTINGS = {
   TimeZone: "UTC",
   DateStyle: "ISO",
+  // Counts and times come as doubles, which fewer digits would round.
+  extra_float_digits: "1",
   IntervalStyle: "postgres",
   jit: "off",
   quote_all_identifiers: "off",
