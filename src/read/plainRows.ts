@@ -5,7 +5,7 @@
  */
 import { isAscii } from "node:buffer";
 import { type InstrumentKey, security } from "../market/instrument.ts";
-import type { ResponseRecord } from "../journal/record.ts";
+import { DEFAULT_SERVICE, type ResponseRecord } from "../journal/record.ts";
 import { type DividendData, MAX_ITEMS, type ReadDocument } from "../quotes/document.ts";
 import { MAX_PLAIN_PIECE } from "../services/reference/ordinaryItem.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes/fields.ts";
@@ -94,6 +94,7 @@ export class PlainReader {
    * @returns null when anything is not as practically every answer has it; then nothing was added
    */
   read(record: ResponseRecord, quotes: CopyLines, extended: CopyLines): PlainAnswer | null {
+    if ((record.service ?? DEFAULT_SERVICE) !== DEFAULT_SERVICE) return null;
     this.#forget();
     this.#names.open();
     const ends = [quotes.end, extended.end] as const;

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { ACCOUNTS_FILES, plainName } from "../config/environment.ts";
 import { alternatives } from "../config/wording.ts";
-import { type Account, type AccountSettings, onlyDelayed } from "../accounts/account.ts";
+import type { Account, AccountSettings } from "../accounts/account.ts";
 import { readAccounts } from "../accounts/accountsFile.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
@@ -13,6 +13,7 @@ import { inCapitals, isSymbol, SYMBOL_FORM } from "../market/instrument.ts";
 import { type Bounds, isHelperFile, readTextFile } from "../plainFiles.ts";
 import { remembered } from "../remembered.ts";
 import { type Job, type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
+import { asPolled, lacksOf, type PolledMarket } from "./polledJob.ts";
 import { createSchedule } from "./slots.ts";
 import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
 
@@ -141,7 +142,7 @@ type Known = {
   /** Where lists of symbols may lie. */
   bounds: Bounds;
   /** What is polled; null: the caller does not ask for it. */
-  market: Pick<Account, "service" | "feed"> | null;
+  market: PolledMarket | null;
 };
 
 /** What of a wrong file is checked all the same. */
@@ -184,29 +185,6 @@ async function readJob(
   const job = asPolled(toJob(read.value, file, symbols), known.market);
   known.lines.set(job, read.lineOf(["schedule"]));
   report.jobs.push(job);
-}
-
-/** Notifies of what a job asks that its service does not have. */
-function lacksOf(
-  { watchlist, delayed }: JobFile,
-  market: Pick<Account, "service" | "feed">,
-  told: (option: string, message: string) => void,
-): void {
-  const { title, forms } = market.service;
-  if (watchlist !== undefined && !forms.includes("watchlist"))
-    told("watchlist", `watchlist: ${title} has no watchlists, name the symbols`);
-  if (delayed && onlyDelayed(market) === false)
-    told("delayed", `delayed is true: ${title} has no delayed quotes at this address`);
-}
-
-/** A job as its service takes it. */
-function asPolled(job: Job, market: Known["market"]): Job {
-  if (market === null) return job;
-  return {
-    ...job,
-    delayed: onlyDelayed(market) ?? job.delayed,
-    ...(market.service.optionsInList && { optionsInList: true }),
-  };
 }
 
 /** For the message about a schedule that misses them. */

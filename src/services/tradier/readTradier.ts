@@ -1,16 +1,14 @@
 /** Tradier's quotes in our words. What it writes for "nothing" becomes null here, each by a rule of its own. */
-import { instantOfEpochMs } from "../../clock.ts";
 import { isDateText } from "../../market/calendar/dates.ts";
 import { type InstrumentKey, option, security } from "../../market/instrument.ts";
 import { isOccSymbolOf, parseOccSymbol } from "../../market/occ.ts";
 import { withRoot } from "../../market/root.ts";
 import { cutText } from "../../outsideText.ts";
-import { isZero, type Read, readDecimal, readInteger } from "../../quotes/decimal.ts";
+import { isZero } from "../../quotes/decimal.ts";
 import {
   type InstrumentQuote,
   type Quote,
   refused,
-  type OddField,
   MAX_FRAGMENT,
   MAX_ITEMS,
   type ReadDocument,
@@ -18,6 +16,7 @@ import {
   NO_QUOTE,
 } from "../../quotes/document.ts";
 import type { QuoteCall, SavedCall } from "../../quotes/call.ts";
+import { JsonFields } from "../jsonFields.ts";
 import { type Json, JsonObject } from "../plainJson.ts";
 
 /** Assumed: a bid or an ask of 0 says that there is none, beside a size of 0 or not. */
@@ -114,89 +113,6 @@ function readItem(json: Json): ReadItem {
   }
 }
 
-const NO_ODD: readonly OddField[] = [];
-
-/** The values of one object. What cannot be read is null, and gathered. */
-class JsonFields {
-  readonly #object: JsonObject;
-  readonly #path: string;
-  #odd: OddField[] | null;
-
-  constructor(object: JsonObject, path = "", odd: OddField[] | null = null) {
-    this.#object = object;
-    this.#path = path;
-    this.#odd = odd;
-  }
-
-  get odd(): readonly OddField[] {
-    return this.#odd ?? NO_ODD;
-  }
-
-  object(key: string): JsonFields | null {
-    const value = this.#object.get(key);
-    this.#odd ??= [];
-    return value instanceof JsonObject ? new JsonFields(value, `${key}/`, this.#odd) : null;
-  }
-
-  /** A text that is not empty; null: it is missing. */
-  text(key: string): string | null {
-    const value = this.#object.get(key);
-    return typeof value === "string" && value !== "" ? value : null;
-  }
-
-  decimal(key: string): string | null {
-    return this.#read(key, readDecimal);
-  }
-
-  /** The same, null where the number stands for "nothing". */
-  decimalBut(key: string, isNothing: (number: string) => boolean): string | null {
-    const value = this.decimal(key);
-    return value !== null && isNothing(value) ? null : value;
-  }
-
-  integer(key: string): string | null {
-    return this.#read(key, readInteger);
-  }
-
-  integerBut(key: string, nothing: string): string | null {
-    const value = this.integer(key);
-    return value === nothing ? null : value;
-  }
-
-  /** A time in epoch milliseconds as an instant. */
-  epochMs(key: string): string | null {
-    const value = this.integerBut(key, NEVER);
-    if (value === null) return null;
-    return (
-      instantOfEpochMs(value) ?? this.#isOdd(key, value, `"${cutText(value, 40)}" is no time in epoch ms`)
-    );
-  }
-
-  /** `2026-06-28 14:58:47`, which is UTC and does not say so: as New York's time it would lie behind the answer. */
-  time(key: string): string | null {
-    const value = this.text(key);
-    if (value === null) return null;
-    const [, date = "", time = ""] = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)$/.exec(value) ?? [];
-    return isDateText(date) && time < "24" && !/:[6-9]/.test(time)
-      ? `${date}T${time}.000000Z`
-      : this.#isOdd(key, value, `"${cutText(value, 40)}" is no time`);
-  }
-
-  #read(key: string, read: (text: string) => Read<string>): string | null {
-    const value = this.#object.get(key);
-    if (value === null || value === undefined) return null;
-    const text = typeof value === "string" ? value : "an object";
-    const found = read(text);
-    return found.ok ? found.value : this.#isOdd(key, text, found.problem);
-  }
-
-  #isOdd(key: string, text: string, problem: string): null {
-    const element = `${this.#path}${key}`;
-    (this.#odd ??= []).push({ element, text, problem: `${element}: ${problem}` });
-    return null;
-  }
-}
-
 function instrumentQuote(fields: JsonFields): InstrumentQuote {
   const type = fields.text("type");
   const symbol = fields.text("symbol");
@@ -244,7 +160,7 @@ function contractOf(fields: JsonFields, occ: string): Contract {
 }
 
 function readQuote(fields: JsonFields, isOption: boolean): Quote {
-  const [bidAt, askAt] = [fields.epochMs("bid_date"), fields.epochMs("ask_date")];
+  const [bidAt, askAt] = [fields.epochMs("bid_date", NEVER), fields.epochMs("ask_date", NEVER)];
   const greeks = isOption ? fields.object("greeks") : null;
   return {
     bid: fields.decimalBut("bid", NO_PRICE),
@@ -253,7 +169,7 @@ function readQuote(fields: JsonFields, isOption: boolean): Quote {
     change: fields.decimal("change"),
     pctChange: fields.decimal("change_percentage"),
     quotedAt: (bidAt ?? "") > (askAt ?? "") ? bidAt : askAt,
-    tradedAt: fields.epochMs("trade_date"),
+    tradedAt: fields.epochMs("trade_date", NEVER),
     extended: {
       ...NO_QUOTE.extended,
       bidSize: sizeOf(fields.integer("bidsize"), isOption),
@@ -313,5 +229,5 @@ function unknownItem(symbol: string): ReadItem {
     underlyingQuote: null,
     unknownSymbol: true,
   };
-  return { ok: true, item, oddFields: NO_ODD, fragment: cutText(symbol, 200) };
+  return { ok: true, item, oddFields: [], fragment: cutText(symbol, 200) };
 }
