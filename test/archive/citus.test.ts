@@ -44,6 +44,21 @@ citusTest("an empty database on a server with Citus stays plain until the move i
   expect((await migrate(pool, NOW)).applied).toEqual([]);
 });
 
+citusTest("each view of bars can be asked beside another table, as exports and the lake ask it", async () => {
+  const { pool } = await plainDatabase();
+  await migrate(pool, NOW, { toCitus: true });
+
+  for (const view of ["bars_1m", "bars_5m", "bars_1h", "bars_1d", "bars_1d_regular"])
+    expect(
+      await rowsOfQuery(
+        pool,
+        `select count(*)::int as bars from ${view} b
+         left join lateral (select i.symbol from instruments i where i.id = b.instrument_id offset 0) i on true
+         where b.date >= date '2026-11-20'`,
+      ),
+    ).toEqual([{ bars: 0 }]);
+});
+
 citusTest(
   "the move to Citus keeps every row and every view, and later loads store the same rows as on a plain archive",
   async () => {

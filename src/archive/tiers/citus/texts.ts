@@ -40,9 +40,12 @@ const SERIES_BARS: readonly Change[] = [
 ];
 
 /** No kept bars: Citus cannot plan a half of a union that the comparison with NULL leaves out. */
-const BARS_1M: readonly Change[] = [["d.date, null,", "d.date, 'infinity',"]];
+const NONE_KEPT: Change = [/d\.date, null,/gu, "d.date, 'infinity',"];
 
-const BARS_5M: readonly Change[] = [["partition by n.close", "partition by n.instrument_id, n.close"]];
+const BARS_5M: readonly Change[] = [
+  NONE_KEPT,
+  ["partition by n.close", "partition by n.instrument_id, n.close"],
+];
 
 const BARS: readonly Change[] = [
   ["'-infinity'::timestamptz end", "'-infinity'::timestamptz else 'infinity' end"],
@@ -155,7 +158,7 @@ $$`,
 select ${NAMES}, i.root from quotes_at('infinity'::timestamptz) q join instruments i on i.id = q.instrument_id`,
       quotesAt,
     ),
-    inlined(changed(viewOf(texts, "bars_1m"), BARS_1M), seriesBars),
+    inlined(changed(viewOf(texts, "bars_1m"), [NONE_KEPT]), seriesBars),
     inlined(changed(viewOf(texts, "bars_5m"), BARS_5M), seriesBars),
     inlined(viewOf(texts, "bars_1h"), seriesBars),
     inPlpgsql({ ...bars, body: inlined(bars.body, seriesBars) }),
