@@ -1,0 +1,161 @@
+/** The real commands against a fake of Tradier over HTTP. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, test } from "@jest/globals";
+import { runProgram } from "../../src/cli/program.ts";
+import { systemClock } from "../../src/clock.ts";
+import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
+import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
+import {
+  type FakeTradier,
+  type FakeTradierOptions,
+  startFakeTradier,
+  TOKENS,
+} from "../fakes/tradier/fake.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { createTestClock, type TestClock } from "../support/clock.ts";
+import { freshDatabase } from "../support/database.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
+import { capturedEdges, run } from "./edges.ts";
+
+const IN_SESSION = "2026-11-20T20:00:03.000Z";
+const market = createSimulatedMarket({ seed: 1 });
+const closers: (() => Promise<unknown>)[] = [];
+
+afterAll(async () => {
+  for (const close of closers.reverse()) await close();
+});
+
+async function world(job: string, { clock, ...options }: Partial<FakeTradierOptions> & { clock: TestClock }) {
+  const fake: FakeTradier = await startFakeTradier({ clock, market, mostStrikes: 10, ...options });
+  closers.push(fake.close);
+  const { url, pool } = await freshDatabase();
+  const dir = tempDir();
+  mkdirSync(join(dir, "jobs"));
+  writeFileSync(join(dir, "jobs", "us.yaml"), job);
+  const env = {
+    DATABASE_URL: url,
+    QUOTEKEEPER_DATA_DIR: join(dir, "data"),
+    QUOTEKEEPER_JOBS_DIR: join(dir, "jobs"),
+    QUOTEKEEPER_HTTP_PORT: "0",
+    QUOTES_SERVICE: "tradier",
+    QUOTES_BASE_URL: fake.baseUrl,
+    QUOTES_ACCESS_TOKEN: TOKENS.token,
+  };
+  return { fake, pool, env, clock };
+}
+
+const JOB = `name: us
+schedule: "* * * * *"
+session: always
+symbols: [AAPL, IBM]
+options:
+${[240, 250, 260].map((strike) => `  - { underlying: AAPL, expiration: 2026-12-18, type: PUT, strike: ${strike} }`).join("\n")}
+`;
+
+test("jobs with stocks and contracts are planned as one call, and what Tradier does not have is refused in its name", async () => {
+  const { env, clock } = await world(JOB, { clock: createTestClock(IN_SESSION) });
+  const wrong = join(env.QUOTEKEEPER_JOBS_DIR, "wrong.yaml");
+
+  const checked = await run(["jobs", "check"], env, clock);
+  const planned = JSON.parse((await run(["plan", "--json"], env, clock)).stdout) as { callsPerPass: number };
+  writeFileSync(
+    wrong,
+    'name: wrong\nschedule: "* * * * *"\nsession: always\nwatchlist: DEFAULT\ndelayed: true\n',
+  );
+  const refused = await run(["jobs", "check"], env, clock);
+
+  expect(checked).toMatchObject({ exitCode: 0 });
+  expect(planned.callsPerPass).toBe(1);
+  expect(refused.exitCode).not.toBe(0);
+  expect(refused.stdout + refused.stderr).toContain("watchlist: Tradier has no watchlists, name the symbols");
+  expect(refused.stdout + refused.stderr).toContain("Tradier has no delayed quotes at this address");
+});
+
+test("a poll stores a stock and a contract of one call, and the token stands in nothing that is printed", async () => {
+  const { env, clock, pool, fake } = await world(JOB, { clock: createTestClock(IN_SESSION) });
+
+  const polled = await run(["poll", "--symbols", "AAPL,AAPL261218P00250000", "--json"], env, clock);
+
+  const { quotes } = JSON.parse(polled.stdout) as { quotes: { instrument: string; source: string }[] };
+  expect(polled.exitCode).toBe(0);
+  expect(quotes.map(({ instrument, source }) => [instrument, source])).toEqual([
+    ["AAPL", "account"],
+    ["AAPL:2026-12-18:PUT:250", "account"],
+  ]);
+  expect(fake.calls).toHaveLength(1);
+  expect(await rowsOfQuery(pool, "select name, kind from sources where id >= 100")).toEqual([
+    { name: "tradier", kind: "account" },
+  ]);
+  expect(polled.stdout + polled.stderr).not.toContain(TOKENS.token);
+});
+
+test("a token that Tradier refuses is told of as unauthorized", async () => {
+  const { env, clock } = await world(JOB, { clock: createTestClock(IN_SESSION) });
+
+  const polled = await run(
+    ["poll", "--symbols", "AAPL"],
+    { ...env, QUOTES_ACCESS_TOKEN: TOKENS.expired },
+    clock,
+  );
+
+  expect(polled.exitCode).not.toBe(0);
+  expect(polled.stderr).toContain("SERVICE_UNAUTHORIZED");
+  expect(polled.stderr).not.toContain(TOKENS.expired);
+});
+
+test("without a token the settings say which variable lacks it, and no simulated market is polled in its place", async () => {
+  const refused = await run(["status"], { QUOTES_SERVICE: "tradier", QUOTEKEEPER_DATA_DIR: tempDir() });
+
+  expect(refused.exitCode).toBe(2);
+  expect(refused.stderr).toContain(
+    "QUOTES_ACCESS_TOKEN is not set, and QUOTES_SERVICE is: polling an account needs it",
+  );
+});
+
+/** Its dates and strikes hang on the day on which the test runs. */
+const CHAIN_JOB = `name: us
+schedule: "* * * * * *"
+session: always
+symbols: [AAPL, IBM]
+chains:
+  - { underlying: AAPL, expirations: { next: 1 }, strikes: { around: last, percent: 3, step: 5 } }
+`;
+
+test("collect asks for stocks and a chain's contracts in one call a slot, and stores what was due, as the fake's log and the tables count it", async () => {
+  const { env, pool, fake } = await world(CHAIN_JOB, {
+    clock: systemClock as TestClock,
+    calendar: alwaysOpen,
+    mostStrikes: 90,
+    trading: () => "usual",
+  });
+  const { edges, interrupt, stderr } = capturedEdges({ env });
+  const collecting = runProgram(["collect"], edges);
+  await until(
+    async () => (await rowsOfQuery(pool, "select from slots where stored > 5")).length >= 2,
+    "two slots with contracts",
+  );
+  interrupt();
+  const exitCode = await collecting;
+
+  const [counted] = await rowsOfQuery(
+    pool,
+    `select (select count(*)::int from quotes) as quotes, (select count(*)::int from responses) as answers,
+            (select sum(stored)::int from slots) as stored, (select bool_and(due = stored + missed) from slots) as adds_up,
+            (select count(*)::int from misses where reason <> 'down') as missed,
+            (select count(*)::int from quotes join instruments on id = instrument_id
+             join extended_quotes using (instrument_id, observed_at, source_id)
+             where option_type is not null and open_interest is null) as bare`,
+  );
+  const asked = fake.calls.reduce((sum, { symbols }) => sum + (symbols?.length ?? 0), 0);
+  expect([exitCode, stderr()]).toEqual([0, expect.not.stringContaining(TOKENS.token)]);
+  expect(counted).toMatchObject({
+    quotes: asked,
+    answers: fake.calls.length,
+    adds_up: true,
+    missed: 0,
+    bare: 0,
+  });
+  expect(Math.max(...fake.calls.map(({ symbols }) => symbols?.length ?? 0))).toBeGreaterThan(5);
+});
