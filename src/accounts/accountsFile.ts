@@ -8,7 +8,7 @@ import { z } from "zod";
 import { ACCOUNTS_FILES, baseUrl, plainName, staysPrivate, whole } from "../config/environment.ts";
 import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
 import { readTextFile } from "../plainFiles.ts";
-import { SERVICES, serviceNamed } from "../services/registry.ts";
+import { limitAt, SERVICES, serviceNamed } from "../services/registry.ts";
 import type { Credentials, Service } from "../services/service.ts";
 import { type Account, type AccountSettings, settingsAccounts } from "./account.ts";
 import {
@@ -54,7 +54,7 @@ export const accountsSchema = z.strictObject({
         limit: whole(1, 100_000)
           .optional()
           .describe(
-            "The most quote calls that the account may make in one window. Without it `QUOTES_LIMIT`, and where that is not set either 60, or more when the service names more.",
+            "The most quote calls that the account may make in one window. Without it `QUOTES_LIMIT`, and where that is not set either the limit of the service, or more when the service names more.",
           ),
         windowMs: whole(1, 86_400_000)
           .optional()
@@ -169,14 +169,15 @@ async function accountsOf(file: string, text: string, settings: AccountSettings)
     const service = serviceOf(account, settings);
     const baseUrl = account.baseUrl ?? service.addresses[0]?.baseUrl ?? "";
     const credentials = Object.freeze(secrets[index] ?? {});
+    const own = limitAt(service, baseUrl);
     return Object.freeze({
       name,
       ...(whenUnsure && { whenUnsure }),
       service,
       feed: Object.freeze({ kind: "account" as const, baseUrl, credentials }),
-      limit: limit ?? settings.limit,
+      limit: limit ?? (settings.limitGiven || service === settings.service ? settings.limit : own.calls),
       limitGiven: limit !== undefined || settings.limitGiven,
-      limitWindowMs: windowMs ?? settings.limitWindowMs,
+      limitWindowMs: windowMs ?? (service === settings.service ? settings.limitWindowMs : own.windowMs),
     });
   });
   return { accounts, names: accounts.map(({ name }) => name), problems, others };

@@ -151,15 +151,18 @@ export const environmentSchema = z.object({
     .describe("OAuth access token secret of the account.")
     .register(variableMeta, { secret: true, shownDefault: "required with a base URL" }),
   QUOTES_LIMIT: whole(1, 100_000)
-    .default(60)
+    .optional()
     .describe(
       "The most quote calls that the account may make in one window. If the service's headers name a lower limit, or its refusals show one, the program keeps to that at once. A higher limit that the headers name is used only while this is unset. In accounts.yaml an account can have a limit of its own.",
     )
-    .register(variableMeta, { unit: "calls", shownDefault: "60, or more when the service names more" }),
+    .register(variableMeta, {
+      unit: "calls",
+      shownDefault: `${SERVICES.map(({ name, limit }) => `${limit.calls} of ${name}`).join(", ")}, or more when the service names more`,
+    }),
   QUOTES_LIMIT_WINDOW_MS: whole(1, 86_400_000)
-    .default(60_000)
+    .optional()
     .describe("Length of that window.")
-    .register(variableMeta, { unit: "milliseconds" }),
+    .register(variableMeta, { unit: "milliseconds", shownDefault: "the service's: 60000" }),
   QUOTEKEEPER_SIMULATED_ACCOUNTS: whole(1, 20)
     .default(1)
     .describe(

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
 import { counted } from "../figures.ts";
-import { serviceNamed } from "../services/registry.ts";
+import { limitAt, serviceNamed } from "../services/registry.ts";
 import type { Credentials, Service } from "../services/service.ts";
 import { withSslMode } from "./databaseUrl.ts";
 import {
@@ -144,16 +144,18 @@ function describeIssue({ path, message }: z.core.$ZodIssue, settings: Settings):
 }
 
 function toConfig(values: Environment, { sslMode, ...given }: Given) {
+  const [service, feed] = [serviceOf(values), toFeed(values)];
+  const limit = limitAt(service, feed.kind === "account" ? feed.baseUrl : null);
   return Object.freeze({
     /** Null: the embedded database. */
     databaseUrl: values.DATABASE_URL === undefined ? null : withSslMode(values.DATABASE_URL, sslMode),
     /** The login of readers; undefined: `databaseUrl`. */
     databaseReaderUrl: values.DATABASE_READER_URL && withSslMode(values.DATABASE_READER_URL, sslMode),
-    service: serviceOf(values),
-    feed: toFeed(values),
-    limit: values.QUOTES_LIMIT,
+    service,
+    feed,
+    limit: values.QUOTES_LIMIT ?? limit.calls,
     ...given,
-    limitWindowMs: values.QUOTES_LIMIT_WINDOW_MS,
+    limitWindowMs: values.QUOTES_LIMIT_WINDOW_MS ?? limit.windowMs,
     simulatedAccounts: values.QUOTEKEEPER_SIMULATED_ACCOUNTS,
     dataDir: values.QUOTEKEEPER_DATA_DIR,
     jobsDir: values.QUOTEKEEPER_JOBS_DIR,

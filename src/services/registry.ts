@@ -27,3 +27,8 @@ export function answerOf(
   const detail = `this version does not know the service ${cutText(record.service ?? "", 64)}`;
   return { outcome: "malformed", responseId: null, detail };
 }
+
+/** The limit of a service at an address, where nobody has said another. */
+export function limitAt({ addresses, limit }: Service, baseUrl: string | null): Service["limit"] {
+  return addresses.find((address) => address.baseUrl === baseUrl)?.limit ?? limit;
+}

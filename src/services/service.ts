@@ -30,6 +30,11 @@ type Stamp = {
 /** A secret of an account: its name in accounts.yaml, and the variable that has it where there is one account. */
 type CredentialName = { name: string; variable: string; title: string };
 
+type Limit = { readonly calls: number; readonly windowMs: number };
+
+/** `delayed`: whether its quotes are, whatever is asked for. `limit`: absent where it is the service's. */
+type Address = { readonly baseUrl: string; readonly delayed: boolean; readonly limit?: Limit };
+
 export type Service = {
   /** In accounts.yaml, variables and records of the journal. */
   readonly name: string;
@@ -42,10 +47,10 @@ export type Service = {
     /** Names of those with which the identity is hidden from who may read it. */
     readonly secrets: readonly string[];
   };
-  /** Its own addresses, the first of them by default; none: the operator says where it is. `delayed`: its quotes are, whatever is asked for. */
-  readonly addresses: readonly { readonly baseUrl: string; readonly delayed: boolean }[];
+  /** Its own addresses, the first of them by default; none: the operator says where it is. */
+  readonly addresses: readonly Address[];
   /** The most calls in a window, where neither the settings nor the answers say another limit. */
-  readonly limit: { readonly calls: number; readonly windowMs: number };
+  readonly limit: Limit;
   /** Symbols in one call: to begin with, the longest list ever tried, and a list that is never too long. */
   readonly batch: { readonly first: number; readonly most: number; readonly least: number };
   /** The forms of calls that it answers. */

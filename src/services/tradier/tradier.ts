@@ -18,9 +18,9 @@ export const TRADIER: Service = {
   addresses: [
     { baseUrl: "https://api.tradier.com", delayed: false },
     // It says nothing of it, and its quotes are 15 minutes old (recorded in June 2024).
-    { baseUrl: "https://sandbox.tradier.com", delayed: true },
+    { baseUrl: "https://sandbox.tradier.com", delayed: true, limit: { calls: 60, windowMs: 60_000 } },
   ],
-  // Of market data in production; the sandbox allows 60 (documentation, "Rate limiting").
+  // Of market data in production (documentation, "Rate limiting").
   limit: { calls: 120, windowMs: 60_000 },
   batch: { first: 100, most: 400, least: 8 },
   forms: ["symbols", "option"],
