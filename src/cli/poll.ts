@@ -21,7 +21,8 @@ import { thisProcess } from "../run/beside/lock.ts";
 import { askForCall } from "../run/beside/permits.ts";
 import type { Edges } from "../run/edges.ts";
 import { type Archive, withArchive } from "../run/archive.ts";
-import { type Account, accountKey } from "../accounts/account.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { type Account, accountKey, onlyDelayed } from "../accounts/account.ts";
 import { accountsToCall } from "../run/operatorsWord.ts";
 import type { OpenFeed } from "../run/feed.ts";
 import { type AccountStations, openStations, type Stations } from "../run/stations.ts";
@@ -97,6 +98,7 @@ async function poll(config: Config, edges: Edges, { calls, ...request }: PollReq
   const { clock, bootId, stderr } = edges;
   const [account] = await accountsToCall(config, request.account);
   if (!account) throw new RangeError("there is an account to call");
+  const asked = calls.map((call) => asTaken(call, account));
   const stations = await openStations(config, {
     clock,
     bootId,
@@ -110,7 +112,7 @@ async function poll(config: Config, edges: Edges, { calls, ...request }: PollReq
     ({ feed } = open);
     if (feed.simulated)
       say(stderr, "SIMULATED market: these quotes are made up. Set QUOTES_BASE_URL to poll a real account.");
-    collected = await askEach(config, edges, { account, open, stations, calls });
+    collected = await askEach(config, edges, { account, open, stations, calls: asked });
   } finally {
     await feed?.close();
     await stations.close();
@@ -122,6 +124,17 @@ async function poll(config: Config, edges: Edges, { calls, ...request }: PollReq
     guesses: await readGuesses(archive.pool, collected.flatMap(unknownIn)),
   }));
   return reportPoll(lines, { collected, guesses, edges, json: request.json });
+}
+
+/** A call as the account's service takes it. @throws QuotekeeperError USAGE where the service has no such quotes */
+function asTaken(call: QuoteCall, account: Account): QuoteCall {
+  const { title, forms } = account.service;
+  const only = onlyDelayed(account);
+  if (!forms.includes(call.form))
+    throw new QuotekeeperError("USAGE", `${title} has no quotes of the form ${call.form}: name the symbols`);
+  if (call.delayed && only === false)
+    throw new QuotekeeperError("USAGE", `--delayed: ${title} has no delayed quotes at this address`);
+  return { ...call, delayed: only ?? call.delayed };
 }
 
 type Asked = { account: Account; open: AccountStations; stations: Stations; calls: readonly QuoteCall[] };

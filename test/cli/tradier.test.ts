@@ -91,6 +91,35 @@ test("a poll stores a stock and a contract of one call, and the token stands in 
   expect(polled.stdout + polled.stderr).not.toContain(TOKENS.token);
 });
 
+test("a poll of what Tradier does not have is refused before a call", async () => {
+  const { env, clock, fake } = await world(JOB, { clock: createTestClock(IN_SESSION) });
+
+  const [watchlist, delayed] = [
+    await run(["poll", "--watchlist", "DEFAULT"], env, clock),
+    await run(["poll", "--symbols", "AAPL", "--delayed"], env, clock),
+  ];
+
+  expect([watchlist.exitCode, delayed.exitCode]).toEqual([2, 2]);
+  expect(watchlist.stderr).toContain("Tradier has no quotes of the form watchlist: name the symbols");
+  expect(delayed.stderr).toContain("Tradier has no delayed quotes at this address");
+  expect(fake.calls).toEqual([]);
+});
+
+test("a sweep asks for stocks and contracts in one call", async () => {
+  const { env, clock, pool, fake } = await world(JOB, {
+    clock: createTestClock(IN_SESSION),
+    mostStrikes: 90,
+  });
+  const file = join(env.QUOTEKEEPER_JOBS_DIR, "..", "symbols.txt");
+  writeFileSync(file, "AAPL, IBM\nAAPL:2026-12-18:PUT:250\nAAPL:2026-12-18:CALL:250\n");
+
+  const swept = await run(["backfill", "--symbols-file", file], env, clock);
+
+  expect(swept).toMatchObject({ exitCode: 0 });
+  expect(fake.calls).toHaveLength(1);
+  expect(await rowsOfQuery(pool, "select count(*)::int as quotes from quotes")).toEqual([{ quotes: 4 }]);
+});
+
 test("a token that Tradier refuses is told of as unauthorized", async () => {
   const { env, clock } = await world(JOB, { clock: createTestClock(IN_SESSION) });
 

@@ -28,6 +28,8 @@ type SweepDates = {
   /** What expired before it is not asked any more. */
   today: string;
   calendar: Calendar;
+  /** As jobs have it (schedule/jobSchema.ts). */
+  optionsInList?: true;
 };
 
 /** The instruments of a sweep in the order they were wanted, and the fate of each. */
@@ -77,8 +79,9 @@ export class SweepPlan {
   /** What is still to be polled, as what a job of this name is due to poll. */
   dueOf(name: string): Pick<DueJob, "job" | "symbols" | "contracts"> {
     const calls = this.left.map(({ call }) => call);
+    const inList = this.#dates.optionsInList && { optionsInList: true as const };
     return {
-      job: { name, delayed: this.#delayed, priority: 0, watchlist: null },
+      job: { name, delayed: this.#delayed, priority: 0, watchlist: null, ...inList },
       symbols: calls.flatMap((call) => (call.form === "symbols" ? call.symbols : [])),
       contracts: calls.flatMap((call) => (call.form === "option" ? [call.contract] : [])),
     };

@@ -3,7 +3,7 @@
  * reads the configuration.
  */
 import { resolve } from "node:path";
-import { type Account, accountKey, marketOf } from "../../../accounts/account.ts";
+import { type Account, accountKey, marketOf, onlyDelayed } from "../../../accounts/account.ts";
 import type { Asked } from "../../../archive/refill/runs.ts";
 import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
 import { allRoom, type Room, roomBeside } from "../../../backfill/sweep/room.ts";
@@ -50,6 +50,7 @@ export async function lookAhead(
   const now = clock.now();
   const schedule = await readSchedule(config);
   const plan = planOf(schedule, ask, {
+    market: config,
     delayed: request.delayed,
     begun: run ? dateOf(run.begunAt) : now,
     now,
@@ -114,6 +115,7 @@ export async function openSweep(
     }
     const schedule = await readSchedule(config);
     const plan = planOf(schedule, ask, {
+      market: config,
       delayed: request.delayed,
       begun: dateOf(begun.begunAt),
       now: clock.now(),
@@ -174,10 +176,16 @@ async function readSchedule({ jobsDir }: Pick<Config, "jobsDir">): Promise<Sched
 function planOf(
   schedule: Schedule,
   ask: SweepAsk,
-  { delayed, begun, now }: { delayed: boolean; begun: Date; now: Date },
+  {
+    market,
+    delayed,
+    begun,
+    now,
+  }: { market: Pick<Account, "service" | "feed">; delayed: boolean; begun: Date; now: Date },
 ): SweepPlan {
   const calendar = createCalendar(schedule.calendar);
-  return new SweepPlan(ask, delayed, {
+  return new SweepPlan(ask, onlyDelayed(market) ?? delayed, {
+    ...(market.service.optionsInList && { optionsInList: true }),
     begun: contractDate(begun, calendar),
     today: contractDate(now, calendar),
     calendar,
