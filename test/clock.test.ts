@@ -1,6 +1,14 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { createObserver, dateOf, instantFromDate, instantOf, microsOf, type Clock } from "../src/clock.ts";
+import {
+  createObserver,
+  dateOf,
+  instantFromDate,
+  instantOf,
+  instantOfEpochMs,
+  microsOf,
+  type Clock,
+} from "../src/clock.ts";
 
 /** A clock that stands where it is put. */
 function handClock(wall: string): Clock & { set: (wall: string, monotonicMs: number) => void } {
@@ -128,4 +136,16 @@ test("receive times bear a collector's number from the moment it is known", () =
   expect(before).toBe("2026-11-20T22:50:00.100000Z");
   expect(microsOf(observe()) % 256n).toBe(7n);
   expect(microsOf(observe()) % 256n).toBe(7n);
+});
+
+test("an instant of epoch milliseconds is that of a Date, up to the year 9999", () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 253_402_300_799_999 }), (ms) => {
+      expect(instantOfEpochMs(String(ms))).toBe(instantFromDate(new Date(ms)));
+    }),
+  );
+  expect(["253402300799999", "253402300800000", "-1", "1.5", "", "x"].map(instantOfEpochMs)).toEqual([
+    "9999-12-31T23:59:59.999000Z",
+    ...[null, null, null, null, null],
+  ]);
 });

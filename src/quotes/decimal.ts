@@ -184,7 +184,8 @@ function signed(sign: string | undefined, value: bigint): bigint {
  * that is no number stays as it is.
  */
 export function canonicalDecimal(text: string): string {
-  if (/^[1-9]\d*$/.test(text)) return text;
+  // As nearly all strikes are written.
+  if (/^[1-9]\d*(?:\.0)?$/.test(text)) return text.endsWith(".0") ? text.slice(0, -2) : text;
   const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text.trim());
   if (!match || (!match[2] && !match[3])) return text;
   const [, sign, whole = "", fraction = "", exponent = "0"] = match;
