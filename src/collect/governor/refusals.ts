@@ -61,7 +61,7 @@ export function atPlaceOf(config: GovernorConfig, timesMs: readonly number[], at
 }
 
 /** How far the place of `otherMs` in the window lies ahead of that of `atMs`, ms; negative when behind. */
-export function placeFrom({ windowMs }: GovernorConfig, atMs: number, otherMs: number): number {
+function placeFrom({ windowMs }: GovernorConfig, atMs: number, otherMs: number): number {
   const offset = (((otherMs - atMs) % windowMs) + windowMs) % windowMs;
   return offset > windowMs / 2 ? offset - windowMs : offset;
 }

@@ -1,27 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import {
-  aroundRefusalsMs,
-  passedRefusal,
-  placeFrom,
-  withRefusal,
-} from "../../../src/collect/governor/refusals.ts";
-import { SIXTY_A_MINUTE, stateOf } from "./states.ts";
+import { aroundRefusalsMs, passedRefusal, withRefusal } from "../../../src/collect/governor/refusals.ts";
+import { stateOf } from "./states.ts";
 
 const MINUTE_MS = 60_000;
-
-test.each([
-  [10_000, 12_000, 2_000],
-  [10_000, 8_000, -2_000],
-  [10_000, 5 * MINUTE_MS + 12_000, 2_000],
-  [5 * MINUTE_MS + 10_000, 12_000, 2_000],
-  [59_000, 1_000, 2_000],
-  [1_000, 59_000, -2_000],
-  [0, 30_000, 30_000],
-  [0, 30_001, -29_999],
-  [7_000, 7_000, 0],
-])("seen from %i ms the place in the window of %i ms lies %i ms ahead", (atMs, otherMs, placeMs) => {
-  expect(placeFrom(SIXTY_A_MINUTE, atMs, otherMs)).toBe(placeMs);
-});
 
 test("the places remembered are those of the last half hour of windows, eight at most", () => {
   const refusedSentAtMs = Array.from({ length: 8 }, (_, index) => index * 5_000);
@@ -58,6 +39,15 @@ test.each([
     expect(aroundRefusalsMs(refused, atMs)).toBe(earliestMs);
   },
 );
+
+test("a place near a window's border is gone around on both sides of it", () => {
+  const around = (refusedAtMs: number, atMs: number): number =>
+    aroundRefusalsMs(stateOf({ refusedSentAtMs: [refusedAtMs] }), atMs);
+
+  expect(around(100, MINUTE_MS - 300)).toBe(MINUTE_MS + 700);
+  expect(around(MINUTE_MS - 100, MINUTE_MS + 200)).toBe(MINUTE_MS + 500);
+  expect(around(100, 30_100)).toBe(30_100);
+});
 
 test("calls go around the remembered places one behind the other, in whatever order they were refused", () => {
   const twice = stateOf({ refusedSentAtMs: [11_000, 2 * MINUTE_MS + 10_000, 40_000] });
