@@ -59,9 +59,10 @@ const HINTS = {
     DOCUMENT_REFUSED: "No quote of this answer was stored; the answer itself is kept in the journal.",
     SERVICE_UNTRUSTED:
       "Check QUOTES_BASE_URL. If the service's certificate comes from an authority of your own, name that authority's certificate in NODE_EXTRA_CA_CERTS. Verification cannot be turned off.",
-    SERVICE_ANSWER_TOO_LARGE: "Check QUOTES_BASE_URL: the Market Quotes Service sends no answer this large.",
+    SERVICE_ANSWER_TOO_LARGE:
+      "Check QUOTES_BASE_URL: no service that the program knows sends an answer this large.",
     SERVICE_UNAUTHORIZED:
-      "Check QUOTES_CONSUMER_KEY, QUOTES_CONSUMER_SECRET, QUOTES_ACCESS_TOKEN and QUOTES_ACCESS_TOKEN_SECRET, or what accounts.yaml has in their place, and the machine's clock.",
+      "Check the credentials of the account, which docs/configuration.md names for each service, or what accounts.yaml has in their place; QUOTES_SERVICE and QUOTES_BASE_URL; and the machine's clock.",
     SERVICE_REFUSED: "Check what was asked for, and QUOTES_BASE_URL. The answer is kept in the journal.",
     SERVICE_ANSWER_UNREADABLE:
       "Check QUOTES_BASE_URL. The answer is kept in the journal; no quote was stored from it.",

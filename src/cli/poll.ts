@@ -109,7 +109,10 @@ async function poll(config: Config, edges: Edges, { calls, ...request }: PollReq
     const open = await stations.open(account);
     ({ feed } = open);
     if (feed.simulated)
-      say(stderr, "SIMULATED market: these quotes are made up. Set QUOTES_BASE_URL to poll a real account.");
+      say(
+        stderr,
+        "SIMULATED market: these quotes are made up. Set QUOTES_SERVICE or QUOTES_BASE_URL to poll a real account.",
+      );
     collected = await askEach(config, edges, { account, open, stations, calls });
   } finally {
     await feed?.close();

@@ -9,7 +9,7 @@ import { type Chain, chainSchema, expandChain } from "../../market/optionChain.t
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../../run/edges.ts";
-import { SERVICES } from "../../services/registry.ts";
+import { CONTRACT_COSTS } from "../../services/registry.ts";
 import type { Service } from "../../services/service.ts";
 import { parseNames, parseSymbols } from "../arguments.ts";
 import { ACCOUNT_FORMS, ACCOUNT_WORDS, NAMED_SERVICES, readAccount, SIMULATED } from "./accountAnswer.ts";
@@ -50,7 +50,7 @@ export function questionsOf(edges: Edges): Record<Name, Question> {
       problem: (answer) => complaintOf(() => parseSymbols(answer)),
     },
     chains: {
-      words: `Which option chains? Each as ${CHAIN}: AAPL:2:4:5 is the next 2 monthly expirations of AAPL, strikes up to 4 % from its price, at multiples of 5, calls and puts. ${COSTS}`,
+      words: `Which option chains? Each as ${CHAIN}: AAPL:2:4:5 is the next 2 monthly expirations of AAPL, strikes up to 4 % from its price, at multiples of 5, calls and puts. ${CONTRACT_COSTS}`,
       otherwise: "none",
       problem: (answer) =>
         complaintOf(() => readChains(answer).forEach((chain) => contractsOf(chain, LOW_PRICE, edges))),
@@ -82,13 +82,6 @@ export function questionsOf(edges: Edges): Record<Name, Question> {
     },
   };
 }
-
-/** What contracts cost at each service: the account is asked for later. */
-const COSTS = SERVICES.map(({ title, optionsInList, batch }) =>
-  optionsInList
-    ? `At ${title} up to ${batch.first} contracts are one call.`
-    : `Each contract is a call of its own at the ${title}.`,
-).join(" ");
 
 /** A price at which a chain is counted while the underlying's price is unknown. */
 export const LOW_PRICE = "100";
