@@ -62,7 +62,7 @@ const HINTS = {
     SERVICE_ANSWER_TOO_LARGE:
       "Check QUOTES_BASE_URL: no service that the program knows sends an answer this large.",
     SERVICE_UNAUTHORIZED:
-      "Check the credentials of the account, which docs/configuration.md names for each service, or what accounts.yaml has in their place; QUOTES_SERVICE and QUOTES_BASE_URL; and the machine's clock.",
+      "Check QUOTES_SERVICE and, as far as the service has them, QUOTES_CONSUMER_KEY, QUOTES_CONSUMER_SECRET, QUOTES_ACCESS_TOKEN and QUOTES_ACCESS_TOKEN_SECRET, or what accounts.yaml has in their place, and the machine's clock.",
     SERVICE_REFUSED: "Check what was asked for, and QUOTES_BASE_URL. The answer is kept in the journal.",
     SERVICE_ANSWER_UNREADABLE:
       "Check QUOTES_BASE_URL. The answer is kept in the journal; no quote was stored from it.",
