@@ -191,6 +191,8 @@ const HINTS = {
       "Free space, or correct the permissions of the data directory. The keys are as they were before.",
     NONCES_UNWRITABLE:
       "Free space, or correct the permissions of the data directory. A call whose nonce cannot be kept is refused, because it could be replayed.",
+    REPORT_WRITE_FAILED:
+      "Name a file that is not there, in a directory that you may write to. The answers are in the journal.",
     INIT_WRITE_FAILED: "Free space, or correct the permissions of that directory. Nothing was written.",
     EXPORT_WRITE_FAILED:
       "Free space, or correct the permissions of --out. The unfinished export has been removed.",
