@@ -59,9 +59,10 @@ const HINTS = {
     DOCUMENT_REFUSED: "No quote of this answer was stored; the answer itself is kept in the journal.",
     SERVICE_UNTRUSTED:
       "Check QUOTES_BASE_URL. If the service's certificate comes from an authority of your own, name that authority's certificate in NODE_EXTRA_CA_CERTS. Verification cannot be turned off.",
-    SERVICE_ANSWER_TOO_LARGE: "Check QUOTES_BASE_URL: the Market Quotes Service sends no answer this large.",
+    SERVICE_ANSWER_TOO_LARGE:
+      "Check QUOTES_BASE_URL: no service that the program knows sends an answer this large.",
     SERVICE_UNAUTHORIZED:
-      "Check QUOTES_CONSUMER_KEY, QUOTES_CONSUMER_SECRET, QUOTES_ACCESS_TOKEN and QUOTES_ACCESS_TOKEN_SECRET, or what accounts.yaml has in their place, and the machine's clock.",
+      "Check QUOTES_SERVICE and, as far as the service has them, QUOTES_CONSUMER_KEY, QUOTES_CONSUMER_SECRET, QUOTES_ACCESS_TOKEN and QUOTES_ACCESS_TOKEN_SECRET, or what accounts.yaml has in their place, and the machine's clock.",
     SERVICE_REFUSED: "Check what was asked for, and QUOTES_BASE_URL. The answer is kept in the journal.",
     SERVICE_ANSWER_UNREADABLE:
       "Check QUOTES_BASE_URL. The answer is kept in the journal; no quote was stored from it.",
@@ -190,6 +191,8 @@ const HINTS = {
       "Free space, or correct the permissions of the data directory. The keys are as they were before.",
     NONCES_UNWRITABLE:
       "Free space, or correct the permissions of the data directory. A call whose nonce cannot be kept is refused, because it could be replayed.",
+    REPORT_WRITE_FAILED:
+      "Name a file that is not there, in a directory that you may write to. The answers are in the journal.",
     INIT_WRITE_FAILED: "Free space, or correct the permissions of that directory. Nothing was written.",
     EXPORT_WRITE_FAILED:
       "Free space, or correct the permissions of --out. The unfinished export has been removed.",

@@ -1,5 +1,6 @@
 /** `docs/jobs.md`, from the schemas of job files and of the calendar file. */
 import { jobSchema } from "../../src/schedule/jobSchema.ts";
+import { CONTRACT_COSTS } from "../../src/services/registry.ts";
 import { calendarFileSchema } from "../../src/market/calendar/overrides.ts";
 import { codeBlock, GENERATED, paragraphs } from "./markdown.ts";
 import { type OptionSchema, optionSchema, optionsTable } from "./options.ts";
@@ -81,7 +82,7 @@ export function jobsPage(): string {
     optionsTable(mapOf(chain, "expirations")),
     "`strikes` is a list of decimals, or a map:",
     optionsTable(mapOf(chain, "strikes")),
-    "`percent` is above 0 and at most 100, `step` is above 0. Each contract is one call of the account's limit, so count them before you widen a chain: expirations times strikes times types.",
+    `\`percent\` is above 0 and at most 100, \`step\` is above 0. ${CONTRACT_COSTS} So count them before you widen a chain: expirations times strikes times types.`,
     yaml(JOB_EXAMPLES.chain),
     yaml(JOB_EXAMPLES.listedChain),
     "## `calendar.yaml`: your own word on trading days",

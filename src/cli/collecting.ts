@@ -166,7 +166,7 @@ function banner(config: Config, { archive, web }: Opened, { accounts }: Collecti
   const called = accounts.sharing;
   const { simulated, address } = marketOf(called);
   const market = simulated
-    ? "SIMULATED: these quotes are made up. Its service runs on loopback and never closes, so the jobs' sessions do not apply. Set QUOTES_BASE_URL to poll a real account."
+    ? "SIMULATED: these quotes are made up. Its service runs on loopback and never closes, so the jobs' sessions do not apply. Set QUOTES_SERVICE or QUOTES_BASE_URL to poll a real account."
     : address;
   return [
     "",

@@ -3,6 +3,7 @@
  * completion is never outdated. Pure.
  */
 import type { Argument, Command, Option } from "commander";
+import { OptionWithWords } from "./command.ts";
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const;
 
@@ -53,7 +54,9 @@ function optionWord(option: Option): OptionWord[] {
   return long ? [{ flag: long, description: brief(description), value: valueOf(option) }] : [];
 }
 
-function valueOf({ flags, required, argChoices }: Option): Value {
+function valueOf(option: Option): Value {
+  const { flags, required, argChoices } = option;
+  if (option instanceof OptionWithWords) return { kind: "choices", choices: option.words };
   if (argChoices) return { kind: "choices", choices: argChoices };
   if (/[<[][^>\]]*(file|dir(ectory)?|path)\b/i.test(flags)) return { kind: "file" };
   return { kind: required ? "free" : "none" };

@@ -5,6 +5,7 @@ import { backfillJson } from "./backfill/report.ts";
 import { accountsForgetJson, accountsListJson, accountJson } from "./accounts.ts";
 import { calendarJson } from "./calendar.ts";
 import { coverageJson } from "./coverage.ts";
+import { doctorJson } from "./doctor.ts";
 import { exportJson } from "./export.ts";
 import { jobsCheckJson } from "./jobs.ts";
 import {
@@ -25,6 +26,7 @@ import { statusJson } from "../run/statusJson.ts";
 export const JSON_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   status: statusJson,
   poll: pollJson,
+  doctor: doctorJson,
   coverage: coverageJson,
   plan: planJson,
   "accounts list": accountsListJson,

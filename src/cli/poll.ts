@@ -3,29 +3,25 @@ import { Option } from "commander";
 import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
 import type { OptionContract } from "../market/instrument.ts";
 import { parseContract, parseSymbols, parseWatchlist } from "./arguments.ts";
+import { openCallsByHand } from "./callsByHand.ts";
 import type { AddCommand } from "./command.ts";
 import { resolve } from "node:path";
 import { loadAll } from "../archive/load/loader.ts";
 import { migrate } from "../archive/schema/migrations.ts";
 import type { QuoteLine } from "../archive/ask/dashboardTypes.ts";
 import { readQuotesOf } from "../archive/ask/quotes.ts";
-import { namesOf } from "../collect/asks.ts";
-import type { PlannedCall } from "../collect/callPlan.ts";
-import { Dispatcher } from "../collect/dispatcher.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { instantFromDate } from "../clock.ts";
-import { type Collected, collectCall } from "../run/pipeline.ts";
+import type { Collected } from "../run/pipeline.ts";
 import { type QuoteCall } from "../quotes/call.ts";
 import { readGuesses } from "../run/didYouMean.ts";
-import { thisProcess } from "../run/beside/lock.ts";
-import { askForCall } from "../run/beside/permits.ts";
 import type { Edges } from "../run/edges.ts";
 import { type Archive, withArchive } from "../run/archive.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { type Account, accountKey, onlyDelayed } from "../accounts/account.ts";
+import { type Account, onlyDelayed } from "../accounts/account.ts";
 import { accountsToCall } from "../run/operatorsWord.ts";
 import type { OpenFeed } from "../run/feed.ts";
-import { type AccountStations, openStations, type Stations } from "../run/stations.ts";
+import { openStations } from "../run/stations.ts";
 import { readCalendarDays } from "../schedule/readJobs.ts";
 import { say } from "./terminal/harmless.ts";
 import { reportPoll, unknownIn } from "./pollReport.ts";
@@ -88,8 +84,6 @@ function symbolCalls(symbols: readonly string[], delayed: boolean): QuoteCall[] 
   return calls;
 }
 
-const LATER = { notify: () => undefined };
-
 /** What to poll; exactly one of the three forms, checked when it was parsed. `account` null: whichever. */
 type PollRequest = { calls: QuoteCall[]; account: string | null; json: boolean };
 
@@ -105,14 +99,18 @@ async function poll(config: Config, edges: Edges, { calls, ...request }: PollReq
     upkeep: false,
     tell: (_level, message) => say(stderr, message),
   });
-  let collected: Collected[] = [];
+  const collected: Collected[] = [];
   let feed: OpenFeed | null = null;
   try {
     const open = await stations.open(account);
     ({ feed } = open);
     if (feed.simulated)
-      say(stderr, "SIMULATED market: these quotes are made up. Set QUOTES_BASE_URL to poll a real account.");
-    collected = await askEach(config, edges, { account, open, stations, calls: asked });
+      say(
+        stderr,
+        "SIMULATED market: these quotes are made up. Set QUOTES_SERVICE or QUOTES_BASE_URL to poll a real account.",
+      );
+    const ask = await openCallsByHand(config, edges, { account, open, stations });
+    for (const call of asked) collected.push(...(await ask(call)));
   } finally {
     await feed?.close();
     await stations.close();
@@ -135,86 +133,6 @@ function asTaken(call: QuoteCall, account: Account): QuoteCall {
   if (call.delayed && only === false)
     throw new QuotekeeperError("USAGE", `--delayed: ${title} has no delayed quotes at this address`);
   return { ...call, delayed: only ?? call.delayed };
-}
-
-type Asked = { account: Account; open: AccountStations; stations: Stations; calls: readonly QuoteCall[] };
-
-/**
- * Makes each call once, within the account's budget or with the permit of a collector that runs beside.
- *
- * @throws the first call's error that brought no answer
- */
-async function askEach(
-  config: Config,
-  edges: Edges,
-  { account, open, stations, calls }: Asked,
-): Promise<Collected[]> {
-  const { clock, stderr } = edges;
-  const last: { collected: Collected | null; error: unknown; saidWait: boolean } = {
-    collected: null,
-    error: null,
-    saidWait: false,
-  };
-  const asking: Parameters<typeof askForCall>[1] = {
-    by: "poll",
-    account: accountKey(account),
-    clock,
-    self: await thisProcess(),
-    onWait: () =>
-      say(
-        stderr,
-        "A collector runs here, and its budget is used up at the moment: waiting for a call of it.",
-      ),
-  };
-  const dispatcher = new Dispatcher({
-    ...open.budget,
-    clock,
-    log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
-    once: true,
-    atOnce: () => 1,
-    borrowable: () => 0,
-    // Each process has a simulated service of its own.
-    ...(!open.feed.simulated && { borrow: () => askForCall(resolve(config.dataDir), asking) }),
-    onHeld: (forMs) => {
-      if (!last.saidWait && forMs > 2_000)
-        say(stderr, `The calls of this minute are used up; waiting ${Math.ceil(forMs / 1000)} s.`);
-      last.saidWait = true;
-    },
-    send: async (planned, signal, onArrived) => {
-      const path = { ...stations, ...open, loader: LATER };
-      try {
-        return (last.collected = await collectCall(planned, path, { signal, onArrived }));
-      } catch (error) {
-        last.error = error;
-        throw error;
-      }
-    },
-    onResult: () => undefined,
-  });
-  const collected: Collected[] = [];
-  for (const call of calls) {
-    Object.assign(last, { collected: null, saidWait: false });
-    dispatcher.add(byHand(call, clock.now()));
-    await dispatcher.idle();
-    if (last.error !== null) throw last.error;
-    if (last.collected) collected.push(last.collected);
-  }
-  return collected;
-}
-
-/** A call for no job, at a slot that has no end. */
-function byHand(call: QuoteCall, now: Date): PlannedCall {
-  const urgency = { priority: 0, deadlineMs: Infinity };
-  const want = { ...urgency, job: "", slotAt: instantFromDate(now), closes: false };
-  return {
-    ...urgency,
-    call,
-    wants: new Map(namesOf(call).map((name) => [name, [want]])),
-    account: null,
-    jobs: [],
-    slotAt: null,
-    unseenSinceMs: 0,
-  };
 }
 
 /** Where the journal is, what it was given, and what the operator says of single days, as far as he does. */

@@ -36,6 +36,10 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
     does: "makes one poll now, keeps it in journal and archive, and prints it as a table; give one of --symbols, --watchlist, --option",
     load: async () => (await import("./poll.ts")).addPoll,
   },
+  doctor: {
+    does: "tries the account with a few calls, and says what holds of each assumption about the service; exit code 1 when something that is needed does not",
+    load: async () => (await import("./doctor.ts")).addDoctor,
+  },
   serve: {
     does: "a Market Quotes Service of your own, to point programs at",
     load: async () => (await import("./serve.ts")).addServe,
@@ -120,7 +124,7 @@ async function programWith(
   const asJson = argv.includes("--json");
   const program = new Command("quotekeeper")
     .description(
-      "Polls a brokerage's Market Quotes Service on a schedule, inside its call limit, and keeps every answer.",
+      "Polls a brokerage's quotes service on a schedule, inside its call limit, and keeps every answer.",
     )
     .version(VERSION, "-V, --version")
     .addHelpText("beforeAll", ({ command }: { command: Command }) => refuseUnknown(command))

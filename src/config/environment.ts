@@ -92,6 +92,21 @@ function isNetwork(value: string): boolean {
   return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
 }
 
+/** A credential of an account. Its sentence says what each service calls it. */
+function credential(variable: string) {
+  const uses = SERVICES.flatMap(({ title: service, credentials }) =>
+    credentials.all.filter((one) => one.variable === variable).map(({ title }) => `${title} (${service})`),
+  );
+  return text
+    .optional()
+    .describe(`Credential of the account: ${uses.join(", ")}.`)
+    .register(variableMeta, { secret: true, shownDefault: "required for an account of that service" });
+}
+
+const OWN_ADDRESSES = SERVICES.flatMap(({ title, addresses }) =>
+  addresses.slice(0, 1).map(({ baseUrl: own }) => `${own} for ${title}`),
+);
+
 export const environmentSchema = z.object({
   DATABASE_URL: databaseUrl
     .optional()
@@ -122,11 +137,11 @@ export const environmentSchema = z.object({
   QUOTES_BASE_URL: baseUrl
     .optional()
     .describe(
-      "Base address of the service, without /v1. With it, all credentials of the service are required.",
+      "Base address of the service, without /v1. With it, or with a service that has an address of its own, all credentials of the service are required.",
     )
     .register(variableMeta, {
       example: "https://api.broker.example",
-      shownDefault: "unset: the simulated service, on loopback, over real HTTP and OAuth",
+      shownDefault: `unset: ${OWN_ADDRESSES.join(", ")}; else the simulated service, on loopback, over real HTTP and OAuth`,
     }),
   QUOTES_ALLOW_HTTP: z
     .enum(["true", "false"])
@@ -134,22 +149,10 @@ export const environmentSchema = z.object({
     .describe(
       "Whether QUOTES_BASE_URL, or the address of an account, may be plain http to another machine. Anybody on the way can then read and change its answers. Plain http to this machine is always allowed.",
     ),
-  QUOTES_CONSUMER_KEY: text
-    .optional()
-    .describe("OAuth consumer key of the account.")
-    .register(variableMeta, { secret: true, shownDefault: "required with a base URL" }),
-  QUOTES_CONSUMER_SECRET: text
-    .optional()
-    .describe("OAuth consumer secret of the account.")
-    .register(variableMeta, { secret: true, shownDefault: "required with a base URL" }),
-  QUOTES_ACCESS_TOKEN: text
-    .optional()
-    .describe("OAuth access token of the account.")
-    .register(variableMeta, { secret: true, shownDefault: "required with a base URL" }),
-  QUOTES_ACCESS_TOKEN_SECRET: text
-    .optional()
-    .describe("OAuth access token secret of the account.")
-    .register(variableMeta, { secret: true, shownDefault: "required with a base URL" }),
+  QUOTES_CONSUMER_KEY: credential("QUOTES_CONSUMER_KEY"),
+  QUOTES_CONSUMER_SECRET: credential("QUOTES_CONSUMER_SECRET"),
+  QUOTES_ACCESS_TOKEN: credential("QUOTES_ACCESS_TOKEN"),
+  QUOTES_ACCESS_TOKEN_SECRET: credential("QUOTES_ACCESS_TOKEN_SECRET"),
   QUOTES_LIMIT: whole(1, 100_000)
     .optional()
     .describe(

@@ -74,7 +74,7 @@ export const chainSchema = z.strictObject({
 
 export type Chain = z.infer<typeof chainSchema>;
 
-/** Each contract is one call of 60 a minute, so this many already take half an hour. */
+/** Where each contract is a call of its own, this many take half an hour of 60 calls a minute. */
 const MAX_CHAIN_CONTRACTS = 2_000;
 
 /**

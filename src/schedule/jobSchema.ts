@@ -12,6 +12,7 @@ import {
   SYMBOL_FORM,
 } from "../market/instrument.ts";
 import { isDateText } from "../market/calendar/dates.ts";
+import { CONTRACT_COSTS } from "../services/registry.ts";
 
 const SYMBOL = `expected a symbol: ${SYMBOL_FORM}`;
 const symbol = z
@@ -100,17 +101,13 @@ export const jobSchema = z
       .refine(isWatchlistId, "expected the id of a watchlist: words with one blank between them, no commas")
       .optional()
       .describe("Id of a watchlist of the account, such as DEFAULT; the service knows its symbols."),
-    options: z
-      .array(optionSchema)
-      .min(1)
-      .optional()
-      .describe("Single option contracts; each is a call of its own."),
+    options: z.array(optionSchema).min(1).optional().describe(`Single option contracts. ${CONTRACT_COSTS}`),
     chains: z
       .array(chainSchema)
       .min(1)
       .optional()
       .describe(
-        "Chains, which stand for many option contracts; expired ones drop out by themselves. Each contract is a call of its own.",
+        `Chains, which stand for many option contracts; expired ones drop out by themselves. ${CONTRACT_COSTS}`,
       ),
   })
   .superRefine(

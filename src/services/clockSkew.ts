@@ -14,7 +14,7 @@ import { readHttpDate } from "../quotes/rateLimit.ts";
  * A timestamp this far from the service's clock, in ms, may be why a call was refused. Half of what the service
  * tolerates.
  */
-const SUSPECT_SKEW_MS = 5_000;
+export const SUSPECT_SKEW_MS = 5_000;
 
 /**
  * Assumed: nobody polls with a clock that is off by more than a day, and a `Date` that says so is wrong itself. Times
@@ -39,7 +39,7 @@ const DATE_RESOLUTION_MS = 1_000;
  * @returns null when there is no readable `Date`, when the answer took so long that it shows nothing, or when it shows
  *   a difference beyond MAX_SKEW_MS
  */
-function estimateSkew({ requestedAt, observedAt, headers }: DatedAnswer): number | null {
+export function estimateSkew({ requestedAt, observedAt, headers }: DatedAnswer): number | null {
   const dateMs = readHttpDate(headers["date"]) ?? NaN;
   const least = dateMs - Date.parse(observedAt);
   const most = dateMs + DATE_RESOLUTION_MS - Date.parse(requestedAt);

@@ -10,6 +10,13 @@ import { TRADIER } from "./tradier/tradier.ts";
 /** The default first. */
 export const SERVICES: readonly Service[] = [REFERENCE, TRADIER];
 
+/** What contracts cost at each service, for people. */
+export const CONTRACT_COSTS: string = SERVICES.map(({ title, optionsInList, batch }) =>
+  optionsInList
+    ? `At ${title} up to ${batch.first} contracts are one call.`
+    : `At the ${title} each contract is a call of its own.`,
+).join(" ");
+
 /** @returns null: no service of that name is known */
 export function serviceNamed(name: string = DEFAULT_SERVICE): Service | null {
   return SERVICES.find((service) => service.name === name) ?? null;

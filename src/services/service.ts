@@ -5,6 +5,7 @@
 import type { Answer, RawAnswer } from "../quotes/answer.ts";
 import type { RateLimit } from "../quotes/rateLimit.ts";
 import type { QuoteCall, SavedCall } from "../quotes/call.ts";
+import type { Checkup } from "./checkup.ts";
 
 /** Secrets of an account, by the names that the service gives them. */
 export type Credentials = Readonly<Record<string, string>>;
@@ -77,4 +78,6 @@ export type Service = {
   classify(raw: RawAnswer, call: QuoteCall | SavedCall): Answer;
   /** Never throws. @param headers names in lower case */
   rateLimit(headers: Readonly<Record<string, string>>): RateLimit;
+  /** What is assumed of it, and the calls that show whether it holds. */
+  readonly checkup: Checkup;
 };

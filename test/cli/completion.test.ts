@@ -38,6 +38,11 @@ inShell("bash").each([
   ["options of the command", ["poll", "--w"], ["--watchlist"]],
   ["options behind a value that is a command's name", ["poll", "--watchlist", "serve", "--j"], ["--json"]],
   ["the choices of an option", ["serve", "--source", ""], ["archive", "simulated"]],
+  [
+    "words of an option that takes other texts too",
+    ["init", "--account", "tr"],
+    ["tradier", "tradier-sandbox"],
+  ],
   ["the choices behind an equals sign", ["serve", "--source", "=", "arch"], ["archive"]],
   ["the choices of an argument", ["completion", ""], ["bash", "zsh", "fish"]],
   ["paths where a file is wanted", ["serve", "--watchlists", "l"], ["lists.yaml"]],

@@ -169,7 +169,24 @@ test.each([
   ["--chains", "AAPL:2:4:0", "STEP: expected a decimal above 0"],
   ["--chains", "AAPL:2:100:0.01", "the chain of AAPL stands for more than 2000 contracts"],
   ["--chains", "AAPL:0:4:5", '"AAPL:0:4:5" is not a chain: EXPIRATIONS: expected 1 or more'],
-  ["--account", "broker", '"broker" is no address: expected simulated, or an address with ://'],
+  [
+    "--account",
+    "broker",
+    '"broker" is no address: expected simulated, tradier, tradier-sandbox, or an address with ://',
+  ],
+  ["--account", "Tradier", '"Tradier" is no address: did you mean tradier?'],
+  ["--account", "tradier 127.0.0.1:8089", "is no address: expected simulated, tradier, "],
+  [
+    "--account",
+    "broker https://me:hunter22@broker.example",
+    "expected simulated, tradier, tradier-sandbox, tradier ADDRESS or an address",
+  ],
+  ["--account", "tradier https://me:hunter22@broker.example", "without user name and password"],
+  [
+    "--account",
+    "tradier",
+    "there is no terminal to ask for secrets: set QUOTES_ACCESS_TOKEN in the environment",
+  ],
   ["--account", "simulatd", '"simulatd" is no address: did you mean simulated?'],
   ["--account", "ftp://broker.example", "expected an http or https address"],
   ["--database", "Embeded", '"Embeded" is no address: did you mean embedded?'],
@@ -230,6 +247,57 @@ test("init leaves credentials in the environment, and names their files in .env"
     baseUrl: "https://broker.example",
     credentials: { consumerKey: "key-1", accessTokenSecret: "token-secret-1" },
   });
+});
+
+test.each([
+  ["tradier", "https://api.tradier.com", ["QUOTES_SERVICE=tradier"]],
+  [
+    "tradier-sandbox",
+    "https://sandbox.tradier.com",
+    ["QUOTES_SERVICE=tradier", "QUOTES_BASE_URL=https://sandbox.tradier.com"],
+  ],
+  [
+    "tradier http://127.0.0.1:8089",
+    "http://127.0.0.1:8089",
+    ["QUOTES_SERVICE=tradier", "QUOTES_BASE_URL=http://127.0.0.1:8089"],
+  ],
+  ["https://api.tradier.com/", "https://api.tradier.com", ["QUOTES_SERVICE=tradier"]],
+])(
+  "the account %s is the service tradier at %s, which needs a token alone and takes contracts in lists",
+  async (answer, baseUrl, settings) => {
+    const at = place({ QUOTES_ACCESS_TOKEN: "token-1" });
+
+    const { exitCode, stdout, stderr } = await run(
+      at,
+      ...["init", "--yes", "--account", answer, "--chains", "AAPL:2:4:5"],
+    );
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    const lines = text(at.cwd, ".env").split("\n");
+    expect(lines.filter((line) => line.startsWith("QUOTES_"))).toEqual(settings);
+    expect(lines).toContain("# QUOTES_ACCESS_TOKEN comes from the environment.");
+    expect(lines.join("\n")).not.toMatch(/token-1|CONSUMER|simulated/);
+    const { service, feed } = loadConfig(at.env, at.cwd);
+    expect({ service: service.name, feed }).toMatchObject({
+      service: "tradier",
+      feed: { baseUrl, credentials: { accessToken: "token-1" } },
+    });
+    expect(text(at.cwd, "jobs", "chains.yaml")).toContain("Up to 100 contracts are one call: ");
+    expect(stdout).toContain("the chain of AAPL, as soon as its price is stored: 1 call at a price of 100");
+  },
+);
+
+test("init asks for no account where QUOTES_SERVICE is set, and says which variable stands against a flag", async () => {
+  const env = { QUOTES_SERVICE: "tradier", QUOTES_ACCESS_TOKEN: "token-1" };
+  const at = place(env);
+
+  expect(await run(at, "init", "--yes")).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(text(at.cwd, ".env")).toContain("\n# QUOTES_SERVICE comes from the environment.\n");
+
+  const against = await run(place(env), "init", "--yes", "--account", "simulated");
+  expect(against.stderr).toContain("--account: QUOTES_SERVICE is set in the environment, which goes before");
+  const other = await run(place({ QUOTES_SERVICE: "reference" }), "init", "--yes", "--account", "tradier");
+  expect(other.stderr).toContain("--account: QUOTES_SERVICE=reference is set in the environment");
 });
 
 test("init asks no question that the environment answers, and refuses a flag against it", async () => {
@@ -488,6 +556,24 @@ inATerminal("in a terminal", () => {
       ...{ kind: "account", baseUrl: "https://broker.example" },
       credentials: kept,
     });
+  });
+
+  test("a service chosen by its name is asked for its own credentials alone", async () => {
+    const at = place();
+    const terminal = init(at, "--chains", "none");
+
+    await answer(terminal, [
+      ["symbols", ""],
+      ["hours", ""],
+      ["account", "tradier"],
+      ["QUOTES_ACCESS_TOKEN", "token-1"],
+      ["database", ""],
+    ]);
+
+    const { exitCode, screen } = await terminal.ended;
+    expect(exitCode).toBe(0);
+    expect(screen).not.toMatch(/token-1|CONSUMER|TOKEN_SECRET/);
+    expect(text(at.cwd, ".env")).toMatch(/\nQUOTES_SERVICE=tradier\nQUOTES_ACCESS_TOKEN=token-1\n/);
   });
 
   const withPassword = new URL(url).password === "" ? test.skip : test;

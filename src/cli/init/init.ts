@@ -8,12 +8,14 @@ import { describeProblem } from "../../config/yamlFile.ts";
 import { inCapitals } from "../../market/instrument.ts";
 import { isHelperFile } from "../../plainFiles.ts";
 import { type Edges, Interrupted, READER_GONE } from "../../run/edges.ts";
+import type { Service } from "../../services/service.ts";
 import { readJobs } from "../../schedule/readJobs.ts";
 import { parseSymbols } from "../arguments.ts";
-import type { AddCommand } from "../command.ts";
+import { type AddCommand, OptionWithWords } from "../command.ts";
 import { mostCalls, planJobs } from "../planJobs.ts";
 import { openAsker } from "../terminal/asker.ts";
 import { say } from "../terminal/harmless.ts";
+import { ACCOUNT_FORMS, ACCOUNT_WORDS, readAccount } from "./accountAnswer.ts";
 import { answersTo, isAnsweredByEnvironment } from "./initAnswers.ts";
 import { type Answers, CHAIN, callsOf, LOW_PRICE, type Name, readChains, SESSIONS } from "./questions.ts";
 import {
@@ -34,7 +36,13 @@ export const addInit: AddCommand = (command, { edges, done }) => {
     .option("--symbols <list>", "symbols, separated by commas")
     .option("--chains <list>", `option chains, separated by commas, each ${CHAIN}; or none`)
     .addOption(new Option("--hours <when>", "when to poll").choices(Object.keys(SESSIONS)))
-    .option("--account <address>", "simulated, or the address of the service")
+    .addOption(
+      new OptionWithWords(
+        "--account <service>",
+        `${ACCOUNT_FORMS.join(", ")}, or the address of another service`,
+        ACCOUNT_WORDS,
+      ),
+    )
     .option("--database <address>", "embedded, or the address of a PostgreSQL server, without password")
     .option("--yes", "take what Enter would answer for every question that no flag answers", false)
     .addHelpText(
@@ -62,7 +70,9 @@ async function init(edges: Edges, { yes, ...given }: InitOptions): Promise<numbe
   const beside = (await readdir(dir).catch((): string[] => [])).filter(
     (name) => /\.ya?ml$/.test(name) && !isHelperFile(name),
   );
-  const files = filesOf(answers, lines, paths);
+  // The environment answers where the question was not asked.
+  const service = readAccount(answers.account ?? "")?.service ?? config.service;
+  const files = filesOf(answers, { lines, service }, paths);
   // From here on signals are ignored: the files are written in a moment.
   const stopListening = edges.onInterrupt(() => undefined);
   await placeFiles(files).finally(stopListening);
@@ -131,15 +141,15 @@ function endingWith({ signal }: AbortController, edges: Edges): Edges {
 
 function filesOf(
   { symbols, chains, hours }: Answers,
-  lines: readonly string[],
+  { lines, service }: { lines: readonly string[]; service: Service },
   paths: Record<"symbols" | "chains" | "dotenv", string>,
 ): Map<string, string> {
   const session = SESSIONS[hours as keyof typeof SESSIONS];
   const read = readChains(chains ?? "none");
   // `.env` first: after a kill in between, jobs without `.env` would poll the simulated market.
   const files = new Map([[paths.dotenv, environmentFile(lines)]]);
-  files.set(paths.symbols, symbolsFile(parseSymbols(symbols ?? ""), session));
-  return read.length > 0 ? files.set(paths.chains, chainsFile(read, session)) : files;
+  files.set(paths.symbols, symbolsFile(parseSymbols(symbols ?? ""), session, service));
+  return read.length > 0 ? files.set(paths.chains, chainsFile(read, session, service)) : files;
 }
 
 /** A price far from LOW_PRICE: both show how a chain's calls grow with the price. */
@@ -158,14 +168,15 @@ async function sayCost(edges: Edges): Promise<number> {
     edges.stdout,
     `Plan       at most ${counted(calls, "call")} a minute; the limit is ${thousands(budget.limit)} in ${inSeconds(budget.windowMs)}${over}`,
   );
-  const now = edges.clock.now();
   for (const chain of jobs
     .flatMap(({ chains }) => chains)
-    .filter((one) => priceless.includes(one.underlying)))
+    .filter((one) => priceless.includes(one.underlying))) {
+    const at = (price: string): number => callsOf(chain, price, { edges, service: config.service });
     say(
       edges.stdout,
-      `           and the chain of ${chain.underlying}, as soon as its price is stored: ${counted(callsOf(chain, LOW_PRICE, now), "call")} at a price of ${LOW_PRICE}, ${callsOf(chain, HIGH_PRICE, now)} at ${HIGH_PRICE}`,
+      `           and the chain of ${chain.underlying}, as soon as its price is stored: ${counted(at(LOW_PRICE), "call")} at a price of ${LOW_PRICE}, ${at(HIGH_PRICE)} at ${HIGH_PRICE}`,
     );
+  }
   for (const line of nextSteps(config)) say(edges.stdout, line);
   return budget.fits ? 0 : 1;
 }

@@ -4,8 +4,8 @@ import type { Edges } from "../../run/edges.ts";
 import type { Asker } from "../terminal/asker.ts";
 import { say } from "../terminal/harmless.ts";
 import { currentVersion } from "../../archive/schema/migrations.ts";
-import { CREDENTIAL_NAMES } from "../../config/environment.ts";
 import { loadConfig } from "../../config/loadEnvironment.ts";
+import { serviceNamed } from "../../services/registry.ts";
 import { withArchive } from "../../run/archive.ts";
 import {
   type Answers,
@@ -17,6 +17,7 @@ import {
   missingCredentials,
   settingsProblem,
 } from "./questions.ts";
+import { type AccountAnswer, readAccount } from "./accountAnswer.ts";
 import { environmentLine } from "./writtenFiles.ts";
 
 type Sources = Asking & {
@@ -25,8 +26,11 @@ type Sources = Asking & {
   yes: boolean;
 };
 
-/** The variable that answers a question: it goes before `.env`, so another answer would have no effect. */
-const VARIABLE_OF: Partial<Record<Name, string>> = { account: "QUOTES_BASE_URL", database: "DATABASE_URL" };
+/** Variables that answer a question: they go before `.env`, so another answer would have no effect. */
+const VARIABLES_OF: Partial<Record<Name, readonly string[]>> = {
+  account: ["QUOTES_BASE_URL", "QUOTES_SERVICE"],
+  database: ["DATABASE_URL"],
+};
 
 const TRY: Partial<Record<Name, (answer: string, asking: Asking) => Promise<Tried>>> = {
   account: tryAccount,
@@ -34,8 +38,18 @@ const TRY: Partial<Record<Name, (answer: string, asking: Asking) => Promise<Trie
 };
 
 export function isAnsweredByEnvironment(name: Name, env: Edges["env"]): boolean {
-  const variable = VARIABLE_OF[name];
-  return variable !== undefined && isSet(variable, env);
+  return answeringVariable(name, env) !== undefined;
+}
+
+function answeringVariable(name: Name, env: Edges["env"]): string | undefined {
+  return VARIABLES_OF[name]?.find(
+    // A service without an address of its own is no account yet.
+    (variable) => isSet(variable, env) && (variable !== "QUOTES_SERVICE" || hasAddress(env[variable])),
+  );
+}
+
+function hasAddress(service: string | undefined): boolean {
+  return (serviceNamed(service?.trim())?.addresses ?? []).length > 0;
 }
 
 /**
@@ -60,7 +74,7 @@ export async function answersTo(sources: Sources): Promise<{ answers: Answers; l
       answers[name] = asked.answer;
       lines.push(...asked.lines);
     } else if (isAnsweredByEnvironment(name, edges.env)) {
-      lines.push(`# ${VARIABLE_OF[name]} comes from the environment.`);
+      lines.push(`# ${answeringVariable(name, edges.env)} comes from the environment.`);
     } else {
       const answer = (answers[name] = given[name] ?? questionsOf(edges)[name].otherwise);
       const tried = await tryAnswer(name, answer, sources);
@@ -77,7 +91,9 @@ function wrongFlags({ edges, given }: Sources): string[] {
     const answer = given[name];
     if (answer === undefined) return [];
     if (isAnsweredByEnvironment(name, edges.env))
-      return [`--${name}: ${VARIABLE_OF[name]} is set in the environment, which goes before .env: unset it`];
+      return [
+        `--${name}: ${answeringVariable(name, edges.env)} is set in the environment, which goes before .env: unset it`,
+      ];
     const problem = questions[name].problem(answer);
     return problem === null ? [] : [`--${name}: ${problem}`];
   });
@@ -118,24 +134,27 @@ type Asking = { edges: Edges; asker: Asker | null };
 
 const BOTH_MARKS = "It holds quotation marks of every kind: put it into a file.";
 
-async function tryAccount(address: string, { edges, asker }: Asking): Promise<Tried> {
-  if (address === "simulated") return { lines: [] };
-  const missing = missingCredentials(edges);
+async function tryAccount(answer: string, { edges, asker }: Asking): Promise<Tried> {
+  const account = readAccount(answer);
+  if (!account) throw new RangeError("the answer was checked");
+  const { service, settings } = account;
+  const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  if (lines.length === 0) return { lines };
+  const missing = missingCredentials(service, edges);
   if (missing.length > 0 && asker === null)
     return {
       problem: `there is no terminal to ask for secrets: set ${missing.join(", ")} in the environment, or for each NAME a NAME_FILE with the path of a file`,
     };
-  const lines = [`QUOTES_BASE_URL=${address}`];
   if (asker !== null && missing.length > 0)
     say(
       edges.stdout,
       "Its credentials are not shown. @ and a path name a file that holds one: @/run/secrets/key",
     );
-  for (const name of CREDENTIAL_NAMES) {
+  for (const { variable: name } of service.credentials.all) {
     const file = edges.env[`${name}_FILE`]?.trim();
     if (file) lines.push(`${name}_FILE=${file}`);
     else if (!missing.includes(name) || asker === null) lines.push(`# ${name} comes from the environment.`);
-    else lines.push(await askSecret(name, address, { edges, asker }));
+    else lines.push(await askSecret(name, account, { edges, asker }));
   }
   return { lines };
 }
@@ -143,17 +162,17 @@ async function tryAccount(address: string, { edges, asker }: Asking): Promise<Tr
 /** Asks until the answer is right. @returns the line of `.env` */
 async function askSecret(
   name: string,
-  address: string,
+  { service, settings: chosen }: AccountAnswer,
   { edges, asker }: { edges: Edges; asker: Asker },
 ): Promise<string> {
-  const others = missingCredentials(edges)
+  const others = missingCredentials(service, edges)
     .filter((other) => other !== name)
     .map((other) => [other, "given"]);
   for (;;) {
     const typed = await asker.askHidden(`${name}: `);
     const [variable, value] = typed.startsWith("@") ? [`${name}_FILE`, typed.slice(1)] : [name, typed];
     const line = environmentLine(variable, value);
-    const settings = { QUOTES_BASE_URL: address, ...Object.fromEntries(others), [variable]: value };
+    const settings = Object.fromEntries([...Object.entries(chosen), ...others, [variable, value]]);
     const problem = line === null ? BOTH_MARKS : settingsProblem(settings, edges);
     if (line !== null && problem === null) return line;
     say(edges.stdout, problem ?? BOTH_MARKS);

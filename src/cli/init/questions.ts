@@ -2,7 +2,6 @@
 import { InvalidArgumentError } from "commander";
 import { distance } from "fastest-levenshtein";
 import { parameter } from "../../config/databaseUrl.ts";
-import { CREDENTIAL_NAMES } from "../../config/environment.ts";
 import { loadConfig } from "../../config/loadEnvironment.ts";
 import { alternatives, optionName, plainError, problemsOf } from "../../config/wording.ts";
 import { QuotekeeperError } from "../../errors.ts";
@@ -10,7 +9,10 @@ import { type Chain, chainSchema, expandChain } from "../../market/optionChain.t
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../../run/edges.ts";
+import { CONTRACT_COSTS } from "../../services/registry.ts";
+import type { Service } from "../../services/service.ts";
 import { parseNames, parseSymbols } from "../arguments.ts";
+import { ACCOUNT_FORMS, ACCOUNT_WORDS, NAMED_SERVICES, readAccount, SIMULATED } from "./accountAnswer.ts";
 
 /** The questions in their order; each name is also a flag. */
 export const NAMES = ["symbols", "chains", "hours", "account", "database"] as const;
@@ -48,12 +50,10 @@ export function questionsOf(edges: Edges): Record<Name, Question> {
       problem: (answer) => complaintOf(() => parseSymbols(answer)),
     },
     chains: {
-      words: `Which option chains? Each as ${CHAIN}: AAPL:2:4:5 is the next 2 monthly expirations of AAPL, strikes up to 4 % from its price, at multiples of 5, calls and puts. Each contract is a call of its own.`,
+      words: `Which option chains? Each as ${CHAIN}: AAPL:2:4:5 is the next 2 monthly expirations of AAPL, strikes up to 4 % from its price, at multiples of 5, calls and puts. ${CONTRACT_COSTS}`,
       otherwise: "none",
       problem: (answer) =>
-        complaintOf(() =>
-          readChains(answer).forEach((chain) => callsOf(chain, LOW_PRICE, edges.clock.now())),
-        ),
+        complaintOf(() => readChains(answer).forEach((chain) => contractsOf(chain, LOW_PRICE, edges))),
     },
     hours: {
       words:
@@ -65,9 +65,8 @@ export function questionsOf(edges: Edges): Record<Name, Question> {
           : `${JSON.stringify(answer)} is none of these: expected ${alternatives(Object.keys(SESSIONS))}.`,
     },
     account: {
-      words:
-        "Which account? simulated: quotes that are made up. Or the address of your broker's service, such as https://api.broker.example; its four credentials are asked for next.",
-      otherwise: "simulated",
+      words: `Which account? ${SIMULATED}: quotes that are made up. ${NAMED_SERVICES} Or the address of another Market Quotes Service, such as https://api.broker.example. The credentials are asked for next.`,
+      otherwise: SIMULATED,
       problem: (answer) => accountProblem(answer, edges),
     },
     database: {
@@ -77,7 +76,7 @@ export function questionsOf(edges: Edges): Record<Name, Question> {
       problem: (answer) =>
         answer === "embedded"
           ? null
-          : (wordProblem(answer, "embedded") ??
+          : (wordProblem(answer, ["embedded"]) ??
             passwordProblem(answer) ??
             settingsProblem({ DATABASE_URL: answer }, edges)),
     },
@@ -88,8 +87,17 @@ export function questionsOf(edges: Edges): Record<Name, Question> {
 export const LOW_PRICE = "100";
 
 /** Calls of a chain at each slot. @param last the underlying's price. @throws QuotekeeperError CHAIN_INVALID */
-export function callsOf(chain: Chain, last: string, now: Date): number {
-  return expandChain(chain, last, { today: exchangeDate(now), calendar: createCalendar([]) }).length;
+export function callsOf(
+  chain: Chain,
+  last: string,
+  { edges, service }: { edges: Pick<Edges, "clock">; service: Pick<Service, "batch" | "optionsInList"> },
+): number {
+  const contracts = contractsOf(chain, last, edges);
+  return service.optionsInList ? Math.ceil(contracts / service.batch.first) : contracts;
+}
+
+function contractsOf(chain: Chain, last: string, { clock }: Pick<Edges, "clock">): number {
+  return expandChain(chain, last, { today: exchangeDate(clock.now()), calendar: createCalendar([]) }).length;
 }
 
 /** `AAPL:2:4:5,MSFT:1:5:10`, or `none`. @throws InvalidArgumentError */
@@ -116,28 +124,33 @@ export function readChains(answer: string): Chain[] {
 }
 
 function accountProblem(answer: string, edges: Edges): string | null {
-  if (answer === "simulated") return settingsProblem({}, edges);
-  const word = wordProblem(answer, "simulated");
-  if (word !== null) return word;
-  const credentials = missingCredentials(edges).map((name) => [name, "given"]);
-  return settingsProblem({ QUOTES_BASE_URL: answer, ...Object.fromEntries(credentials) }, edges);
+  const read = readAccount(answer);
+  if (read === null)
+    return wordProblem(answer, ACCOUNT_WORDS) ?? `expected ${alternatives([...ACCOUNT_FORMS, "an address"])}`;
+  const { service, settings } = read;
+  const inForce = edges.env["QUOTES_SERVICE"]?.trim();
+  if (inForce && inForce !== service.name && answer !== SIMULATED)
+    return `QUOTES_SERVICE=${inForce} is set in the environment, which goes before .env: unset it`;
+  if (answer === SIMULATED) return settingsProblem({}, edges);
+  const credentials = missingCredentials(service, edges).map((name) => [name, "given"]);
+  return settingsProblem({ ...settings, ...Object.fromEntries(credentials) }, edges);
 }
 
 /** Most letters in which a misspelt word differs. */
 const NEAR = 3;
 
-/** What is wrong with an answer that is neither `word` nor an address; null: it is an address. */
-function wordProblem(answer: string, word: string): string | null {
+/** What is wrong with an answer that is neither one of `words` nor an address; null: it holds an address. */
+function wordProblem(answer: string, words: readonly string[]): string | null {
   if (answer.includes("://")) return null;
+  const near = words.find((word) => distance(answer.toLowerCase(), word) <= NEAR);
   const remedy =
-    distance(answer.toLowerCase(), word) <= NEAR
-      ? `did you mean ${word}?`
-      : `expected ${word}, or an address with ://`;
+    near === undefined ? `expected ${words.join(", ")}, or an address with ://` : `did you mean ${near}?`;
   return `${JSON.stringify(answer)} is no address: ${remedy}`;
 }
 
-export function missingCredentials({ env }: Pick<Edges, "env">): string[] {
-  return CREDENTIAL_NAMES.filter((name) => !isSet(name, env));
+/** Variables of the service's credentials that the environment does not set. */
+export function missingCredentials({ credentials }: Service, { env }: Pick<Edges, "env">): string[] {
+  return credentials.all.map(({ variable }) => variable).filter((name) => !isSet(name, env));
 }
 
 export function isSet(name: string, env: Edges["env"]): boolean {

@@ -3,24 +3,36 @@ import { link, lstat, mkdir, rename, rm, rmdir, stat, writeFile } from "node:fs/
 import { dirname } from "node:path";
 import { parse as parseDotenv } from "dotenv";
 import { QuotekeeperError } from "../../errors.ts";
+import type { Service } from "../../services/service.ts";
 import type { Chain } from "../../market/optionChain.ts";
 
 /** @param session as a job file has it */
-export function symbolsFile(symbols: readonly string[], session: string): string {
+export function symbolsFile(
+  symbols: readonly string[],
+  session: string,
+  { batch }: Pick<Service, "batch">,
+): string {
   return `# Written by \`quotekeeper init\`. All options: docs/jobs.md. A change takes effect while the program runs.
 name: symbols
 schedule: "* * * * *" # cron: every minute
 session: ${session} # pre | regular | post | any (pre, regular and post) | always
-symbols: [${symbols.map(quoted).join(", ")}] # up to 100 are one call
+symbols: [${symbols.map(quoted).join(", ")}] # up to ${batch.first} are one call
 `;
 }
 
-export function chainsFile(chains: readonly Chain[], session: string): string {
+export function chainsFile(
+  chains: readonly Chain[],
+  session: string,
+  { batch, optionsInList }: Pick<Service, "batch" | "optionsInList">,
+): string {
+  const cost = optionsInList
+    ? `Up to ${batch.first} contracts are one call`
+    : "Each contract is a call of its own";
   const entries = chains.map(
     ({ underlying, expirations, strikes }) =>
       `  - { underlying: ${quoted(underlying)}, expirations: ${flow(expirations)}, strikes: ${flow(strikes)} }\n`,
   );
-  return `# Written by \`quotekeeper init\`. Each contract is a call of its own: \`quotekeeper plan\` counts them.
+  return `# Written by \`quotekeeper init\`. ${cost}: \`quotekeeper plan\` counts them.
 name: chains
 schedule: "* * * * *" # cron: every minute
 session: ${session} # pre | regular | post | any (pre, regular and post) | always
@@ -43,10 +55,10 @@ export function environmentFile(lines: readonly string[]): string {
   const has = (name: string): boolean => lines.some((line) => line.startsWith(`${name}=`));
   return [
     "# Written by `quotekeeper init`. All settings: docs/configuration.md. What the environment sets goes before it.",
-    ...(has("QUOTES_BASE_URL")
+    ...(has("QUOTES_SERVICE") || has("QUOTES_BASE_URL")
       ? []
       : [
-          "# Unless QUOTES_BASE_URL is set, the simulated market is polled. An account needs it and its four credentials.",
+          "# Unless QUOTES_BASE_URL or QUOTES_SERVICE says otherwise, the simulated market is polled. An account needs its credentials too.",
         ]),
     ...(has("DATABASE_URL")
       ? []

@@ -3,6 +3,7 @@ import { pino, type Logger } from "pino";
 import { prettyFactory } from "pino-pretty";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { exchangeTime } from "../../market/calendar/dates.ts";
+import { SERVICES } from "../../services/registry.ts";
 import type { Sink } from "../../run/edges.ts";
 import { linesOfStack, oneLine, own } from "./harmless.ts";
 import { fold } from "./width.ts";
@@ -13,16 +14,13 @@ const SECRET_NAMES = [
   "authorization",
   "password",
   "credentials",
-  "consumerKey",
-  "consumerSecret",
-  "accessToken",
-  "accessTokenSecret",
+  ...SERVICES.flatMap(({ credentials }) => credentials.all.map(({ name }) => name)),
   "connectionString",
   "databaseUrl",
   "databaseReaderUrl",
 ];
 
-const REDACTED = SECRET_NAMES.flatMap((name) =>
+const REDACTED = [...new Set(SECRET_NAMES)].flatMap((name) =>
   ["", "*.", "*.*.", "*.*.*."].map((above) => `${above}${name}`),
 );
 

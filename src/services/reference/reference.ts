@@ -1,5 +1,6 @@
 /** The Market Quotes Service of the specification: OAuth 1.0a with HMAC-SHA1, and XML. */
 import { DEFAULT_SERVICE } from "../../journal/record.ts";
+import { REFERENCE_CHECKUP } from "./checkReference.ts";
 import { classifyAnswer } from "./classifyAnswer.ts";
 import { type Credentials as OAuthCredentials, signRequest } from "../oauth/signature.ts";
 import { readRateLimitHeaders } from "./rateLimitHeaders.ts";
@@ -51,4 +52,5 @@ export const REFERENCE: Service = {
   ],
   classify: (raw) => classifyAnswer(raw),
   rateLimit: (headers) => readRateLimitHeaders((name) => headers[name.toLowerCase()]),
+  checkup: REFERENCE_CHECKUP,
 };

@@ -2,6 +2,7 @@
  * Tradier's brokerage API, version 1: market data by a lasting token, as JSON (documentation.tradier.com). Tried against recorded
  * answers and a fake of it alone.
  */
+import { TRADIER_CHECKUP } from "./checkTradier.ts";
 import { classifyTradier } from "./classifyTradier.ts";
 import { readTradierLimit } from "./tradierLimit.ts";
 import { writeTradier } from "./writeTradier.ts";
@@ -42,4 +43,5 @@ export const TRADIER: Service = {
   ],
   classify: classifyTradier,
   rateLimit: readTradierLimit,
+  checkup: TRADIER_CHECKUP,
 };

@@ -85,7 +85,9 @@ export function announce(
   const now = clock.now();
   const lines = [
     ...(simulated
-      ? ["SIMULATED market: these quotes are made up. Set QUOTES_BASE_URL to sweep a real account."]
+      ? [
+          "SIMULATED market: these quotes are made up. Set QUOTES_SERVICE or QUOTES_BASE_URL to sweep a real account.",
+        ]
       : []),
     ...(run.resumed ? [`Goes on: ${polledBy(plan, run)}.`] : []),
     ...(run.resumed && calls.length === 0

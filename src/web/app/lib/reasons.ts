@@ -46,7 +46,7 @@ const REASONS: Readonly<Record<string, Reason>> = {
   },
   unauthorized: {
     title: "not authorized",
-    text: "The service does not accept the credentials. Check the four QUOTES_ settings and the machine's clock.",
+    text: "The service does not accept the credentials. Check them in the QUOTES_ settings or in accounts.yaml, and the machine's clock.",
     person: true,
   },
   down: {

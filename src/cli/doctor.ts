@@ -1,0 +1,176 @@
+/** `quotekeeper doctor`: a few calls of the account, and what their answers say of each assumption about the service. */
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { z } from "zod";
+import { type Account, onlyDelayed } from "../accounts/account.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { counted } from "../figures.ts";
+import { exchangeDate } from "../market/calendar/dates.ts";
+import type { QuoteCall } from "../quotes/call.ts";
+import type { Edges } from "../run/edges.ts";
+import { accountsToCall } from "../run/operatorsWord.ts";
+import type { Collected } from "../run/pipeline.ts";
+import { openStations } from "../run/stations.ts";
+import { VERSION } from "../run/version.ts";
+import { type Finding, MOST_CALLS, type Probed, VERDICTS } from "../services/checkup.ts";
+import { openCallsByHand } from "./callsByHand.ts";
+import type { AddCommand } from "./command.ts";
+import { say } from "./terminal/harmless.ts";
+import { printJson } from "./terminal/printJson.ts";
+
+type DoctorOptions = { account?: string; report?: string; json: boolean };
+
+/** What is printed with --json, and stands in the file of --report. */
+export const doctorJson = z.strictObject({
+  version: z.string().describe("Version of the program."),
+  service: z.string().describe("The service, as QUOTES_SERVICE names it."),
+  address: z
+    .string()
+    .nullable()
+    .describe("An address of the service's own; null: another one, or the simulated market."),
+  calls: z.int().describe("Calls that were answered."),
+  statuses: z.array(z.int()).describe("HTTP statuses of the answers, in their order."),
+  ended: z.string().nullable().describe("Code of the error that ended the calls; null: none did."),
+  holds: z.boolean().describe("Whether all that is needed holds; the exit code is 1 otherwise."),
+  findings: z
+    .array(
+      z.strictObject({
+        assumption: z.string().describe("A sentence about the service."),
+        verdict: z
+          .enum(VERDICTS)
+          .describe("Whether it holds: `ok`, `not_so`, or `unknown` where the answers do not show it."),
+        why: z
+          .string()
+          .describe("What was seen: counts, statuses and times, no prices, no symbols, no secrets."),
+        needed: z.boolean().describe("Whether the program cannot do its work unless it holds."),
+      }),
+    )
+    .describe("What holds of each assumption and what does not."),
+});
+
+type Report = z.infer<typeof doctorJson>;
+
+export const addDoctor: AddCommand = (command, { run, edges }) => {
+  command
+    .option("--account <name>", "the account that asks; default: the first that is not drained")
+    .option("--report <file>", "also write it to a file that is not there yet, fit for an issue")
+    .option("--json", "print JSON", false)
+    .addHelpText(
+      "after",
+      `\nIt makes ${MOST_CALLS} calls at most, within the account's budget. Their answers are kept in the journal. What it prints and writes\nhas no prices, no symbols and no secrets in it.`,
+    )
+    .action((options: DoctorOptions) => run((config) => doctor(config, edges, options)));
+};
+
+/** @returns 0 when all that is needed holds, 1 otherwise @throws the error of the first call, where no call was answered */
+async function doctor(
+  config: Config,
+  edges: Edges,
+  { account: named = undefined, report: path, json }: DoctorOptions,
+): Promise<number> {
+  const [account] = await accountsToCall(config, named ?? null);
+  if (!account) throw new RangeError("there is an account to call");
+  const { probed, ended } = await probe(config, edges, account);
+  const report = reportOf(account, probed, ended);
+  const lines = linesOf(report);
+  if (json) printJson(edges.stdout, doctorJson, report);
+  else say(edges.stdout, ...lines);
+  if (path !== undefined) {
+    await writeReport(resolve(edges.directory, path), `${lines.join("\n")}\n`);
+    say(edges.stderr, `Wrote ${path}.`);
+  }
+  return report.holds ? 0 : 1;
+}
+
+/** Makes the calls of the service's checkup. @returns `ended`: the code of the error that ended them */
+async function probe(
+  config: Config,
+  edges: Edges,
+  account: Account,
+): Promise<{ probed: Probed[]; ended: string | null }> {
+  const { clock, bootId, stderr } = edges;
+  const stations = await openStations(config, {
+    clock,
+    bootId,
+    upkeep: false,
+    tell: (_level, message) => say(stderr, message),
+  });
+  const probed: Probed[] = [];
+  try {
+    const open = await stations.open(account);
+    try {
+      if (open.feed.simulated)
+        say(stderr, "SIMULATED market: it shows the program, and nothing of a broker's service.");
+      const ask = await openCallsByHand(config, edges, { account, open, stations });
+      for (let made = 0; made < MOST_CALLS; made += 1) {
+        const call = account.service.checkup.next(probed, exchangeDate(clock.now()));
+        const collected = call ? await ask(call) : [];
+        if (call === null || collected.length === 0) break;
+        probed.push(...collected.map((one) => probedOf(call, one)));
+      }
+      return { probed, ended: null };
+    } finally {
+      await open.feed.close();
+    }
+  } catch (error) {
+    if (!(error instanceof QuotekeeperError) || probed.length === 0) throw error;
+    say(stderr, error.message);
+    return { probed, ended: error.code };
+  } finally {
+    await stations.close();
+  }
+}
+
+function probedOf(
+  call: QuoteCall,
+  { record: { status, headers, body, requestedAt, observedAt }, answer }: Collected,
+): Probed {
+  return { call, answer, status, headers, body, requestedAt, observedAt };
+}
+
+function reportOf(account: Account, probed: readonly Probed[], ended: string | null): Report {
+  const { service, feed } = account;
+  const findings = service.checkup.findings(probed, onlyDelayed(account));
+  const own = service.addresses.find(({ baseUrl }) => feed.kind === "account" && baseUrl === feed.baseUrl);
+  return {
+    version: VERSION,
+    service: service.name,
+    address: own?.baseUrl ?? null,
+    calls: probed.length,
+    statuses: probed.map(({ status }) => status),
+    ended,
+    holds: findings.every(({ needed, verdict }) => !needed || verdict === "ok"),
+    findings,
+  };
+}
+
+const WORDS: Readonly<Record<Finding["verdict"], string>> = {
+  ok: "OK     ",
+  not_so: "NOT SO ",
+  unknown: "UNKNOWN",
+};
+
+function linesOf({ version, service, address, statuses, ended, findings, holds }: Report): string[] {
+  const failing = findings.filter(({ needed, verdict }) => needed && verdict !== "ok").length;
+  return [
+    `quotekeeper ${version}, service ${service} at ${address ?? "an address that is not its own"}`,
+    `${counted(statuses.length, "answer")}, HTTP ${statuses.join(", ")}${ended === null ? "" : `; then ${ended}`}`,
+    ...findings.map(({ verdict, assumption, why }) => `${WORDS[verdict]}  ${assumption}: ${why}.`),
+    holds
+      ? "All that is needed holds."
+      : `${counted(failing, "sentence")} of what is needed ${failing === 1 ? "does" : "do"} not hold, or could not be seen.`,
+  ];
+}
+
+/** @throws QuotekeeperError REPORT_WRITE_FAILED */
+async function writeReport(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: "wx" });
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new QuotekeeperError("REPORT_WRITE_FAILED", `${path} cannot be written (${code ?? message})`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * A checkup of a service: a few calls, and what their answers say of what is assumed of it. Pure. What is found has no value of the
+ * market, no symbol and no secret in it, and no text of the service's.
+ */
+import type { ResponseRecord } from "../journal/record.ts";
+import type { Answer } from "../quotes/answer.ts";
+import type { QuoteCall } from "../quotes/call.ts";
+import { readHttpDate } from "../quotes/rateLimit.ts";
+import { estimateSkew, SUSPECT_SKEW_MS } from "./clockSkew.ts";
+
+/** A call of the checkup, and its answer. */
+export type Probed = { call: QuoteCall; answer: Answer } & Pick<
+  ResponseRecord,
+  "status" | "headers" | "body" | "requestedAt" | "observedAt"
+>;
+
+export const VERDICTS = ["ok", "not_so", "unknown"] as const;
+
+export type Finding = {
+  /** A sentence that holds or not. */
+  assumption: string;
+  verdict: (typeof VERDICTS)[number];
+  why: string;
+  /** Whether the program cannot do its work unless it holds. */
+  needed: boolean;
+};
+
+export type Checkup = {
+  /** The next call, by the answers so far; null: there are enough, or more would show nothing. At most MOST_CALLS. */
+  next: (probed: readonly Probed[], today: string) => QuoteCall | null;
+  /** @param isDelayed whether all quotes of the address are known to be delayed; null: each call says which it wants */
+  findings: (probed: readonly Probed[], isDelayed: boolean | null) => Finding[];
+};
+
+/** Calls of a checkup, at most. */
+export const MOST_CALLS = 10;
+
+/** A symbol that every service of American quotes knows. */
+export const KNOWN = "SPY";
+
+export const asking = (...symbols: string[]): QuoteCall => ({ form: "symbols", symbols, delayed: false });
+
+export function finding(
+  assumption: string,
+  [verdict, why]: readonly [Finding["verdict"], string],
+  needed = false,
+): Finding {
+  return { assumption, verdict, why, needed };
+}
+
+export const NOT_ASKED = ["unknown", "no call came so far"] as const;
+
+export function acceptedFinding([first]: readonly Probed[]): Finding {
+  const judged = (): readonly [Finding["verdict"], string] => {
+    if (!first) return NOT_ASKED;
+    const { outcome } = first.answer;
+    if (outcome === "quotes") return ["ok", `HTTP ${first.status}`];
+    return [outcome === "unauthorized" ? "not_so" : "unknown", `HTTP ${first.status}, taken as ${outcome}`];
+  };
+  return finding("The service accepts the credentials", judged(), true);
+}
+
+/** @param form what answers are in */
+export function readableFinding(form: string, probed: readonly Probed[]): Finding {
+  const read = probed.filter(({ answer }) => answer.outcome === "quotes").length;
+  const broken = probed.find(({ answer }) => answer.outcome === "malformed");
+  const all = `${read} of ${probed.length} answers were whole quotes`;
+  return finding(
+    `Answers come as ${form}, and can be read`,
+    broken
+      ? ["not_so", `${all}; HTTP ${broken.status} with something else`]
+      : [read > 0 ? "ok" : "unknown", all],
+    true,
+  );
+}
+
+/** Whether these headers are in each answer. @param names in lower case */
+export function headersFinding(names: readonly string[], probed: readonly Probed[]): Finding {
+  const missing = names.filter((name) => probed.some(({ headers }) => headers[name] === undefined));
+  return finding(
+    `Each answer has the headers ${names.join(", ")}`,
+    probed.length === 0
+      ? NOT_ASKED
+      : missing.length === 0
+        ? ["ok", `in ${probed.length} of ${probed.length} answers`]
+        : ["not_so", `missing in an answer: ${missing.join(", ")}`],
+  );
+}
+
+/** The time in a header beside the answer's `Date`. @param unitMs of the header's number */
+export function expiryFinding(name: string, unitMs: 1 | 1_000, probed: readonly Probed[]): Finding {
+  const [unit, other] = unitMs === 1 ? ["milliseconds", "seconds"] : ["seconds", "milliseconds"];
+  const times = probed.flatMap(({ headers }) => {
+    const value = Number(headers[name]?.trim() || NaN);
+    const date = readHttpDate(headers["date"]);
+    return Number.isFinite(value) && date !== null ? [{ value, date }] : [];
+  });
+  const fits = (each: number): boolean =>
+    times.every(({ value, date }) => Math.abs(value * each - date) < LONGEST_WINDOW_MS);
+  const judged = (): readonly [Finding["verdict"], string] => {
+    if (times.length === 0) return ["unknown", "no answer has it beside a Date"];
+    if (fits(unitMs)) {
+      const aheadMs = times.map(({ value, date }) => value * unitMs - date);
+      return ["ok", `up to ${Math.ceil(Math.max(...aheadMs) / 1_000)} s after Date`];
+    }
+    return [
+      "not_so",
+      fits(1_001 - unitMs) ? `it is in ${other}` : `neither in ${unit} nor in ${other} is it near Date`,
+    ];
+  };
+  return finding(`${name} is the end of the window, in ${unit} since 1970`, judged());
+}
+
+/** Assumed: no window of a limit is longer than a day. */
+const LONGEST_WINDOW_MS = 86_400_000;
+
+/** Whether a count rises by one with each call, as far as the window was the same. */
+export function countFinding(used: string, expiry: string, probed: readonly Probed[]): Finding {
+  const steps = probed.slice(1).flatMap(({ headers }, place) => {
+    const before = probed[place]?.headers ?? {};
+    const step = Number(headers[used] ?? NaN) - Number(before[used] ?? NaN);
+    return headers[expiry] === before[expiry] && Number.isFinite(step) ? [step] : [];
+  });
+  const right = steps.filter((step) => step === 1).length;
+  const judged = (): readonly [Finding["verdict"], string] => {
+    if (steps.length === 0) return ["unknown", "no two answers of one window have it"];
+    if (right === steps.length) return ["ok", `at ${right} of ${steps.length} steps`];
+    const more = steps.some((step) => step > 1) ? "; another program may use the account" : "";
+    return ["not_so", `at ${right} of ${steps.length} steps${more}`];
+  };
+  return finding(`${used} rises by one with each call`, judged());
+}
+
+/** @param isNeeded whether calls are refused where the clock is off; answers without a Date say nothing of that */
+export function clockFinding(probed: readonly Probed[], isNeeded: boolean): Finding {
+  const skews = probed.flatMap((one) => estimateSkew(one) ?? []);
+  const [worst] = skews.sort((one, other) => Math.abs(other) - Math.abs(one));
+  return finding(
+    `The machine's clock is within ${SUSPECT_SKEW_MS / 1_000} s of the service's`,
+    worst === undefined
+      ? ["unknown", "no answer has a Date that can be compared"]
+      : [
+          Math.abs(worst) > SUSPECT_SKEW_MS ? "not_so" : "ok",
+          `the service's is ${(worst / 1_000).toFixed(1)} s ahead`,
+        ],
+    isNeeded && worst !== undefined,
+  );
+}
