@@ -35,9 +35,12 @@ type NumberRead =
 
 type NumberField = (typeof DECIMAL_FIELDS)[number] | (typeof INTEGER_FIELDS)[number];
 
-/** The values of a row, or why it has none. `cut` counts the counts that had a fraction, `odd` says what could not be read. */
+/** What was cut off: of how many times, and of how many counts. */
+type Cut = { times: number; fractions: number };
+
+/** The values of a row, or why it has none. `odd` says what could not be read. */
 type QuoteRead =
-  { ok: true; value: Quote; cut: number; odd: readonly string[] } | { ok: false; problem: string };
+  { ok: true; value: Quote; cut: Cut; odd: readonly string[] } | { ok: false; problem: string };
 
 /**
  * Reads the fields that the map gives a column or a constant. A count that cannot be read costs itself, and so do a time beside
@@ -61,7 +64,7 @@ export function createQuoteReader(call: QuoteCall): (text: TextOf) => QuoteRead 
     const extended: Record<string, string | null> = {};
     const odd: string[] = [];
     let isEmpty = true;
-    let cut = 0;
+    const cut: Cut = { times: 0, fractions: 0 };
     for (const { field, read } of fields) {
       const given = text(field);
       if (given === null) continue;
@@ -73,7 +76,7 @@ export function createQuoteReader(call: QuoteCall): (text: TextOf) => QuoteRead 
       }
       (PRICES.has(field) ? prices : extended)[field] = value.value;
       if (value.value !== null && field !== "contractSize" && !INSTANTS.has(field)) isEmpty = false;
-      cut += value.cut ?? 0;
+      cut[INSTANTS.has(field) ? "times" : "fractions"] += value.cut ?? 0;
     }
     if (isEmpty) return { ok: false, problem: odd.join("; ") || "it has no value" };
     const quote = { ...NO_QUOTE, ...prices, extended: { ...NO_QUOTE.extended, ...extended } };
@@ -89,7 +92,7 @@ function createInstantReader(
   const read = createWrittenReader(time);
   return (given) => {
     const at = read(given);
-    if (at.ok) return { ok: true, value: at.value };
+    if (at.ok) return at;
     return {
       ok: false,
       problem: `${columns[field] ?? field} is ${shown(given)}: ${at.problem}`,
