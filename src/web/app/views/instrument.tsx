@@ -17,8 +17,10 @@ import { useApi } from "../lib/useApi.ts";
 import { type ChosenRange, intervalOf, olderSessions, rangeLabel, rangeOf } from "../lib/ranges.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 import { Fact } from "../parts/facts.tsx";
+import { Still } from "../parts/still.tsx";
 import { direction, thousands, percent, price, signed } from "../../../figures.ts";
 import { placesOfRow } from "../lib/watchColumns.ts";
+import { volatilityText } from "../lib/chainColumns.ts";
 
 export function InstrumentView() {
   const wanted = parameter("name").toUpperCase();
@@ -230,7 +232,7 @@ function Key() {
 
 /** The newest quote, and where it comes from. */
 function Header({ row }: { row: QuoteRow }) {
-  const { last, change, pctChange, bid, ask, bidSize, askSize, spread, volume, observedAt, delta } = row;
+  const { last, change, pctChange, bid, ask, bidSize, askSize, spread, volume, delta } = row;
   const places = placesOfRow(row);
   const from = (
     <>
@@ -256,9 +258,24 @@ function Header({ row }: { row: QuoteRow }) {
       <Fact name="Spread" value={price(spread, places)} />
       <Fact name="Volume" value={thousands(volume)} />
       {delta !== null && <Fact name="Delta" value={thousands(delta)} />}
-      <Fact name="Age" value={age(observedAt, nowMs.value)} />
+      {row.openInterest !== null && <Fact name="Open interest" value={thousands(row.openInterest)} />}
+      {row.impliedVolatility !== null && (
+        <Fact name="Service's IV" value={volatilityText(row.impliedVolatility)} />
+      )}
+      <Fact name="Age" value={<Age row={row} />} />
       {(several.value || row.delayed) && <Fact name="Source" value={from} />}
     </dl>
+  );
+}
+
+/** How old bid and ask are; a quote that stands still is marked. */
+function Age({ row }: { row: QuoteRow }) {
+  const shown = age(row.quotedAt ?? row.observedAt, nowMs.value);
+  if (row.stillSince === null) return <>{shown}</>;
+  return (
+    <>
+      {shown} <Still since={row.stillSince} />
+    </>
   );
 }
 
