@@ -53,6 +53,9 @@ const rowsAt = (minute: number, count: number): QuoteRow[] =>
     stillSince: null,
     openInterest: null,
     impliedVolatility: null,
+    gamma: null,
+    theta: null,
+    vega: null,
   }));
 
 /** A server of events alone, whose looks are made one by one. */

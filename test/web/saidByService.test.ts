@@ -82,11 +82,16 @@ test("quotes have open interest, the service's volatility and its times", async 
   const rows = (await (await get("/api/quotes")).json()) as QuoteRow[];
 
   expect(
-    rows.map(({ openInterest, impliedVolatility, quotedAt }) => [openInterest, impliedVolatility, quotedAt]),
+    rows.map(({ openInterest, impliedVolatility, theta, quotedAt }) => [
+      openInterest,
+      impliedVolatility,
+      theta,
+      quotedAt,
+    ]),
   ).toEqual([
-    [null, null, null],
-    ["20417", "0.31", "2026-11-20T15:29:41Z"],
-    [null, null, "2026-11-20T15:10:00Z"],
+    [null, null, null, null],
+    ["20417", "0.31", "-0.051", "2026-11-20T15:29:41Z"],
+    [null, null, null, "2026-11-20T15:10:00Z"],
   ]);
 });
 

@@ -41,6 +41,10 @@ export type QuoteRow = QuoteLine & {
   sourceName: string;
   /** ask - bid; null unless both are above 0. */
   spread: string | null;
+  /** Of an option: the service's own greeks in its units, theta of a day and vega per 0.01 of volatility. */
+  gamma: string | null;
+  theta: string | null;
+  vega: string | null;
 } & SaidOfQuote;
 
 /** What living services say of a quote beyond the specification. */

@@ -23,7 +23,8 @@ const COLUMNS = `q.instrument_id as "instrumentId", q.symbol, q.description, q.e
   case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end as spread,
   case when q.last > 0 then q.last end as last, q.change, q.pct_change as "pctChange", q.bid_size as "bidSize",
   q.ask_size as "askSize", q.volume, q.delta, q.root, q.quoted_at as "quotedAt", q.traded_at as "tradedAt",
-  q.open_interest as "openInterest", q.implied_volatility as "impliedVolatility", ${stillSince("q")} as "stillSince"`;
+  q.open_interest as "openInterest", q.implied_volatility as "impliedVolatility", q.gamma, q.theta, q.vega,
+  ${stillSince("q")} as "stillSince"`;
 
 const FROM = "from latest_quotes q join sources s on s.kind = q.source and s.name = q.source_name";
 

@@ -22,6 +22,9 @@ export const QUOTE_COLUMNS = [
   "stillSince",
   "openInterest",
   "impliedVolatility",
+  "gamma",
+  "theta",
+  "vega",
 ] as const;
 
 /** Instruments that are asked for by name at once, at most: as many as an address has room for. */
