@@ -287,8 +287,8 @@ comment on column extended_quotes.delta is 'Of an option: change of its price in
 comment on column extended_quotes.open_interest is 'Of an option: contracts that are open, mostly of the session before; NULL: not said. Origin: open_interest of tradier.';
 comment on column extended_quotes.average_volume is 'Shares traded on an average day, of an option contracts; the service does not say of which days. NULL: not said. Origin: average_volume of tradier.';
 comment on column extended_quotes.implied_volatility is 'Of an option: volatility that the service reckons from the middle of bid and ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: mid_iv of greeks of tradier.';
-comment on column extended_quotes.bid_iv is 'The same from the bid. Origin: bid_iv of greeks of tradier.';
-comment on column extended_quotes.ask_iv is 'The same from the ask. Origin: ask_iv of greeks of tradier.';
+comment on column extended_quotes.bid_iv is 'Of an option: volatility that the service reckons from the bid, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: bid_iv of greeks of tradier.';
+comment on column extended_quotes.ask_iv is 'Of an option: volatility that the service reckons from the ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: ask_iv of greeks of tradier.';
 comment on column extended_quotes.gamma is 'Of an option: change of delta when the underlying rises by 1 dollar, as the service reckons it; NULL: not said. Origin: gamma of greeks of tradier.';
 comment on column extended_quotes.theta is 'Of an option: change of its price in dollars in a day, as the service reckons it; NULL: not said. Origin: theta of greeks of tradier.';
 comment on column extended_quotes.vega is 'Of an option: change of its price in dollars when the volatility rises by 0.01, as the service reckons it; NULL: not said. Origin: vega of greeks of tradier.';
@@ -1001,7 +1001,18 @@ comment on view dividend_calendar is 'is_ahead: what is announced and to come. c
 --   volume bigint,
 --   delta numeric,
 --   source_name text,
---   root text
+--   root text,
+--   quoted_at timestamp with time zone,
+--   traded_at timestamp with time zone,
+--   open_interest bigint,
+--   implied_volatility numeric,
+--   bid_iv numeric,
+--   ask_iv numeric,
+--   gamma numeric,
+--   theta numeric,
+--   vega numeric,
+--   rho numeric,
+--   greeks_at timestamp with time zone
 comment on column latest_quotes.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column latest_quotes.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
 comment on column latest_quotes.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
@@ -1023,6 +1034,17 @@ comment on column latest_quotes.volume is 'Shares traded, of an option contracts
 comment on column latest_quotes.delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
 comment on column latest_quotes.source_name is 'Name of the source. Origin: sources.name.';
 comment on column latest_quotes.root is 'As instruments.root: of an option the root of its OCC symbol where that is another than the underlying''s; else NULL. Origin: instruments.root.';
+comment on column latest_quotes.quoted_at is 'When bid and ask were made, as the service says it, UTC: the later of the two; NULL: not said, as by the specification''s service. Origin: bid_date and ask_date of tradier.';
+comment on column latest_quotes.traded_at is 'When the last trade was made, as the service says it, UTC; NULL: not said, or never. Origin: trade_date of tradier.';
+comment on column latest_quotes.open_interest is 'Of an option: contracts that are open, mostly of the session before; NULL: not said. Origin: open_interest of tradier.';
+comment on column latest_quotes.implied_volatility is 'Of an option: volatility that the service reckons from the middle of bid and ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: mid_iv of greeks of tradier.';
+comment on column latest_quotes.bid_iv is 'Of an option: volatility that the service reckons from the bid, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: bid_iv of greeks of tradier.';
+comment on column latest_quotes.ask_iv is 'Of an option: volatility that the service reckons from the ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: ask_iv of greeks of tradier.';
+comment on column latest_quotes.gamma is 'Of an option: change of delta when the underlying rises by 1 dollar, as the service reckons it; NULL: not said. Origin: gamma of greeks of tradier.';
+comment on column latest_quotes.theta is 'Of an option: change of its price in dollars in a day, as the service reckons it; NULL: not said. Origin: theta of greeks of tradier.';
+comment on column latest_quotes.vega is 'Of an option: change of its price in dollars when the volatility rises by 0.01, as the service reckons it; NULL: not said. Origin: vega of greeks of tradier.';
+comment on column latest_quotes.rho is 'Of an option: change of its price in dollars when the interest rate rises by 0.01, as the service reckons it; NULL: not said. Origin: rho of greeks of tradier.';
+comment on column latest_quotes.greeks_at is 'When the service reckoned volatilities and greeks, UTC; NULL: not said. Origin: updated_at of greeks of tradier.';
 comment on view latest_quotes is 'The newest quote of each instrument: one row per source, real-time and delayed apart.';
 
 -- view option_chain_latest, which reads instruments
@@ -1053,7 +1075,15 @@ comment on view latest_quotes is 'The newest quote of each instrument: one row p
 --   source_name text,
 --   underlying_last numeric,
 --   moneyness numeric,
---   root text
+--   root text,
+--   call_quoted_at timestamp with time zone,
+--   call_traded_at timestamp with time zone,
+--   call_open_interest bigint,
+--   call_implied_volatility numeric,
+--   put_quoted_at timestamp with time zone,
+--   put_traded_at timestamp with time zone,
+--   put_open_interest bigint,
+--   put_implied_volatility numeric
 comment on column option_chain_latest.underlying is 'Symbol of the underlying. Origin: instruments.symbol.';
 comment on column option_chain_latest.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
 comment on column option_chain_latest.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
@@ -1082,6 +1112,14 @@ comment on column option_chain_latest.source_name is 'Name of the source. Origin
 comment on column option_chain_latest.underlying_last is 'Newest last price of the underlying, in dollars per share; NULL: not known; 0: sent so, and no trade. Origin: quotes.last.';
 comment on column option_chain_latest.moneyness is 'underlying_last by strike, a ratio; NULL: no price. Origin: quotes.last and instruments.strike.';
 comment on column option_chain_latest.root is 'Root of the contracts'' OCC symbols where that is another than the underlying''s; else NULL: a strike has a row for each root. Origin: instruments.root.';
+comment on column option_chain_latest.call_quoted_at is 'Of the call: when bid and ask were made, as the service says it, UTC; NULL: not said. Origin: quotes.quoted_at.';
+comment on column option_chain_latest.call_traded_at is 'Of the call: when the last trade was made, as the service says it, UTC; NULL: not said, or never. Origin: quotes.traded_at.';
+comment on column option_chain_latest.call_open_interest is 'Of the call: contracts that are open, mostly of the session before; NULL: not said. Origin: extended_quotes.open_interest.';
+comment on column option_chain_latest.call_implied_volatility is 'Of the call: volatility that the service reckons from the middle of bid and ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.implied_volatility.';
+comment on column option_chain_latest.put_quoted_at is 'Of the put: when bid and ask were made, as the service says it, UTC; NULL: not said. Origin: quotes.quoted_at.';
+comment on column option_chain_latest.put_traded_at is 'Of the put: when the last trade was made, as the service says it, UTC; NULL: not said, or never. Origin: quotes.traded_at.';
+comment on column option_chain_latest.put_open_interest is 'Of the put: contracts that are open, mostly of the session before; NULL: not said. Origin: extended_quotes.open_interest.';
+comment on column option_chain_latest.put_implied_volatility is 'Of the put: volatility that the service reckons from the middle of bid and ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.implied_volatility.';
 comment on view option_chain_latest is 'One row per underlying, root, expiration and strike, until the expiration''s close: now, or at the instant of the setting quotekeeper.as_of. moneyness is the underlying''s last over the strike.';
 
 -- view option_surface, which reads instruments
@@ -1110,6 +1148,22 @@ comment on view option_chain_latest is 'One row per underlying, root, expiration
 --   rho double precision,
 --   service_delta numeric,
 --   delta_difference double precision,
+--   quoted_at timestamp with time zone,
+--   traded_at timestamp with time zone,
+--   open_interest bigint,
+--   service_iv_bid numeric,
+--   service_iv_mid numeric,
+--   service_iv_ask numeric,
+--   service_gamma numeric,
+--   service_theta numeric,
+--   service_vega numeric,
+--   service_rho numeric,
+--   greeks_at timestamp with time zone,
+--   iv_mid_difference double precision,
+--   gamma_difference double precision,
+--   theta_difference double precision,
+--   vega_difference double precision,
+--   rho_difference double precision,
 --   root text
 comment on column option_surface.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column option_surface.underlying is 'Symbol of the underlying. Origin: instruments.symbol.';
@@ -1136,6 +1190,22 @@ comment on column option_surface.theta is 'Change of the value in dollars per sh
 comment on column option_surface.rho is 'Change of the value in dollars per share when the interest rate rises by 1, as from 4 % to 104 %, at iv_mid; NULL without it. Origin: the program.';
 comment on column option_surface.service_delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
 comment on column option_surface.delta_difference is 'delta less service_delta, in dollars per dollar; NULL where one is missing. Origin: the program.';
+comment on column option_surface.quoted_at is 'When bid and ask were made, as the service says it, UTC: the later of the two; NULL: not said, as by the specification''s service. Origin: bid_date and ask_date of tradier.';
+comment on column option_surface.traded_at is 'When the last trade was made, as the service says it, UTC; NULL: not said, or never. Origin: trade_date of tradier.';
+comment on column option_surface.open_interest is 'Of an option: contracts that are open, mostly of the session before; NULL: not said. Origin: open_interest of tradier.';
+comment on column option_surface.service_iv_bid is 'Volatility that the service reckons from the bid, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.bid_iv.';
+comment on column option_surface.service_iv_mid is 'Volatility that the service reckons from the middle of bid and ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.implied_volatility.';
+comment on column option_surface.service_iv_ask is 'Volatility that the service reckons from the ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.ask_iv.';
+comment on column option_surface.service_gamma is 'Change of delta when the underlying rises by 1 dollar, as the service reckons it; NULL: not said. Origin: extended_quotes.gamma.';
+comment on column option_surface.service_theta is 'Change of the price in dollars in a day, as the service reckons it; NULL: not said. Origin: extended_quotes.theta.';
+comment on column option_surface.service_vega is 'Change of the price in dollars when volatility rises by 0.01, as the service reckons it; NULL: not said. Origin: extended_quotes.vega.';
+comment on column option_surface.service_rho is 'Change of the price in dollars when the interest rate rises by 0.01, as the service reckons it; NULL: not said. Origin: extended_quotes.rho.';
+comment on column option_surface.greeks_at is 'When the service reckoned volatilities and greeks, UTC; NULL: not said. Origin: updated_at of greeks of tradier.';
+comment on column option_surface.iv_mid_difference is 'iv_mid less service_iv_mid, a year''s as a fraction: 0.2 is 20 %; NULL where one is missing. Origin: the program.';
+comment on column option_surface.gamma_difference is 'gamma less service_gamma, per dollar; NULL where one is missing. Origin: the program.';
+comment on column option_surface.theta_difference is 'theta of a day less service_theta, in dollars per share; NULL where one is missing. Origin: the program.';
+comment on column option_surface.vega_difference is 'vega of a volatility''s 0.01 less service_vega, in dollars per share; NULL where one is missing. Origin: the program.';
+comment on column option_surface.rho_difference is 'rho of a rate''s 0.01 less service_rho, in dollars per share; NULL where one is missing. Origin: the program.';
 comment on column option_surface.root is 'Root of the contract''s OCC symbol where that is another than the underlying''s; else NULL. Origin: instruments.root.';
 comment on view option_surface is 'Implied volatilities and greeks of the contracts that have not expired: now, or at the instant of the setting quotekeeper.as_of.';
 
@@ -1175,9 +1245,10 @@ comment on view session_bars_now is 'Internal, part of bars_1d: session_bars wit
 -- function as_of() returns timestamp with time zone
 select nullif(current_setting('quotekeeper.as_of', true), '')::timestamptz
 
--- function asof(at timestamp with time zone, symbols text[]) returns TABLE(instrument text, instrument_id integer, source text, source_name text, delayed boolean, observed_at timestamp with time zone, age interval, bid numeric, ask numeric, last numeric, volume bigint)
+-- function asof(at timestamp with time zone, symbols text[]) returns TABLE(instrument text, instrument_id integer, source text, source_name text, delayed boolean, observed_at timestamp with time zone, age interval, bid numeric, ask numeric, last numeric, volume bigint, quoted_at timestamp with time zone, traded_at timestamp with time zone, open_interest bigint)
 select instrument_name(q.symbol, q.expiration, q.option_type, q.strike, i.root), q.instrument_id,
-         q.source, q.source_name, q.delayed, q.observed_at, $1 - q.observed_at, q.bid, q.ask, q.last, q.volume
+         q.source, q.source_name, q.delayed, q.observed_at, $1 - least(q.quoted_at, q.observed_at), q.bid, q.ask, q.last, q.volume,
+         q.quoted_at, q.traded_at, q.open_interest
   from quotes_at($1) q
   join instruments i on i.id = q.instrument_id
   where q.symbol = any (array(
@@ -1235,11 +1306,12 @@ select d.instrument_id, s.kind, s.name, d.delayed, d.date, b.session, b.bar_at,
            case when m.months > 0 then m.month - m.month % m.months
                 else extract(epoch from date_bin($2, d.date::timestamp, '2000-01-03')) end
 
--- function chain_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric)
+-- function chain_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric, quoted_at timestamp with time zone, traded_at timestamp with time zone, open_interest bigint, implied_volatility numeric, bid_iv numeric, ask_iv numeric, gamma numeric, theta numeric, vega numeric, rho numeric, greeks_at timestamp with time zone)
 select q.instrument_id, q.underlying_id, q.symbol, q.expiration, q.option_type, q.strike,
          q.source, q.source_name, q.source_id, q.delayed, q.observed_at,
          q.bid, q.ask, case when q.ask > 0 then (q.bid + q.ask) / 2 end, nullif(q.last, 0), q.volume, q.delta,
-         u.spot, u.spot / nullif(q.strike, 0)
+         u.spot, u.spot / nullif(q.strike, 0),
+         q.quoted_at, q.traded_at, q.open_interest, q.implied_volatility, q.bid_iv, q.ask_iv, q.gamma, q.theta, q.vega, q.rho, q.greeks_at
   from quotes_at($2) q
   left join lateral (
     select case when u.bid > 0 and u.ask > 0 then (u.bid + u.ask) / 2 else u.last end as spot
@@ -1705,10 +1777,11 @@ begin
   theta := -of_spot * density * volatility / (2 * sqrt(years)) - rate * rho / years + dividend_yield * spot * delta;
 end
 
--- function quotes_at(at timestamp with time zone) returns TABLE(instrument_id integer, security_type text, symbol text, expiration date, option_type text, strike numeric, description text, underlying_id integer, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, last numeric, change numeric, pct_change numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric)
+-- function quotes_at(at timestamp with time zone) returns TABLE(instrument_id integer, security_type text, symbol text, expiration date, option_type text, strike numeric, description text, underlying_id integer, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, last numeric, change numeric, pct_change numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric, quoted_at timestamp with time zone, traded_at timestamp with time zone, open_interest bigint, implied_volatility numeric, bid_iv numeric, ask_iv numeric, gamma numeric, theta numeric, vega numeric, rho numeric, greeks_at timestamp with time zone)
 select i.id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, i.description,
          i.underlying_id, s.kind, s.name, s.id, d.delayed, q.observed_at,
-         q.bid, q.ask, q.last, q.change, q.pct_change, e.bid_size, e.ask_size, e.volume, e.delta
+         q.bid, q.ask, q.last, q.change, q.pct_change, e.bid_size, e.ask_size, e.volume, e.delta,
+         q.quoted_at, q.traded_at, e.open_interest, e.implied_volatility, e.bid_iv, e.ask_iv, e.gamma, e.theta, e.vega, e.rho, e.greeks_at
   from instruments i
   cross join sources s
   cross join (values (false), (true)) as d (delayed)
@@ -1838,13 +1911,16 @@ select q.instrument_id, s.kind, s.name, q.delayed, e.session, count(*), count(p.
   where q.observed_at >= $2 and q.observed_at < $3
   group by q.instrument_id, s.kind, s.name, q.delayed, e.session
 
--- function surface_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, delayed boolean, observed_at timestamp with time zone, spot numeric, moneyness numeric, years double precision, bid numeric, mid numeric, ask numeric, iv_bid double precision, iv_mid double precision, iv_ask double precision, delta double precision, gamma double precision, vega double precision, theta double precision, rho double precision, service_delta numeric, delta_difference double precision)
+-- function surface_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, delayed boolean, observed_at timestamp with time zone, spot numeric, moneyness numeric, years double precision, bid numeric, mid numeric, ask numeric, iv_bid double precision, iv_mid double precision, iv_ask double precision, delta double precision, gamma double precision, vega double precision, theta double precision, rho double precision, service_delta numeric, delta_difference double precision, quoted_at timestamp with time zone, traded_at timestamp with time zone, open_interest bigint, service_iv_bid numeric, service_iv_mid numeric, service_iv_ask numeric, service_gamma numeric, service_theta numeric, service_vega numeric, service_rho numeric, greeks_at timestamp with time zone, iv_mid_difference double precision, gamma_difference double precision, theta_difference double precision, vega_difference double precision, rho_difference double precision)
 select c.instrument_id, c.underlying, c.expiration, c.option_type, c.strike, c.source, c.source_name, c.delayed,
          c.observed_at, c.spot, c.moneyness, y.years, c.bid, c.mid, c.ask,
          implied_volatility(c.option_type, nullif(c.bid, 0), c.spot, c.strike, y.years, y.rate, y.yield),
          v.iv,
          implied_volatility(c.option_type, nullif(c.ask, 0), c.spot, c.strike, y.years, y.rate, y.yield),
-         g.delta, g.gamma, g.vega, g.theta, g.rho, c.delta, g.delta - c.delta
+         g.delta, g.gamma, g.vega, g.theta, g.rho, c.delta, g.delta - c.delta,
+         c.quoted_at, c.traded_at, c.open_interest, c.bid_iv, c.implied_volatility, c.ask_iv,
+         c.gamma, c.theta, c.vega, c.rho, c.greeks_at,
+         v.iv - c.implied_volatility, g.gamma - c.gamma, g.theta / 365 - c.theta, g.vega / 100 - c.vega, g.rho / 100 - c.rho
   from chain_at($1, $2) c
   cross join lateral (
     select extract(epoch from expires_at(c.expiration) - c.observed_at)::double precision / (365 * 86400) as years,

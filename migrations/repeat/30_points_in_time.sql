@@ -1,7 +1,8 @@
 create or replace view latest_quotes as
 select i.id as instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, i.description, s.kind as source,
        q.delayed, q.observed_at, q.bid, q.ask, q.last, q.change, q.pct_change, e.bid_size, e.ask_size, e.volume, e.delta,
-       s.name as source_name, i.root
+       s.name as source_name, i.root, q.quoted_at, q.traded_at,
+       e.open_interest, e.implied_volatility, e.bid_iv, e.ask_iv, e.gamma, e.theta, e.vega, e.rho, e.greeks_at
 from instruments i
 cross join sources s
 cross join (values (false), (true)) as d (delayed)
@@ -40,11 +41,14 @@ left join lateral (
 create or replace function quotes_at(at timestamptz) returns table (
   instrument_id integer, security_type text, symbol text, expiration date, option_type text, strike numeric, description text,
   underlying_id integer, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamptz,
-  bid numeric, ask numeric, last numeric, change numeric, pct_change numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric
+  bid numeric, ask numeric, last numeric, change numeric, pct_change numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric,
+  quoted_at timestamptz, traded_at timestamptz, open_interest bigint, implied_volatility numeric, bid_iv numeric, ask_iv numeric,
+  gamma numeric, theta numeric, vega numeric, rho numeric, greeks_at timestamptz
 ) language sql stable parallel safe as $$
   select i.id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, i.description,
          i.underlying_id, s.kind, s.name, s.id, d.delayed, q.observed_at,
-         q.bid, q.ask, q.last, q.change, q.pct_change, e.bid_size, e.ask_size, e.volume, e.delta
+         q.bid, q.ask, q.last, q.change, q.pct_change, e.bid_size, e.ask_size, e.volume, e.delta,
+         q.quoted_at, q.traded_at, e.open_interest, e.implied_volatility, e.bid_iv, e.ask_iv, e.gamma, e.theta, e.vega, e.rho, e.greeks_at
   from instruments i
   cross join sources s
   cross join (values (false), (true)) as d (delayed)
@@ -74,12 +78,14 @@ $$;
 comment on function quotes_at(timestamptz) is
   'Of each instrument, source and kind of feed the newest quote at or before an instant.';
 
+-- A quote's age is that of its bid and ask where the service says when they were made. No quote is younger than its answer.
 create or replace function asof(at timestamptz, symbols text[]) returns table (
   instrument text, instrument_id integer, source text, source_name text, delayed boolean, observed_at timestamptz, age interval,
-  bid numeric, ask numeric, last numeric, volume bigint
+  bid numeric, ask numeric, last numeric, volume bigint, quoted_at timestamptz, traded_at timestamptz, open_interest bigint
 ) language sql stable parallel safe as $$
   select instrument_name(q.symbol, q.expiration, q.option_type, q.strike, i.root), q.instrument_id,
-         q.source, q.source_name, q.delayed, q.observed_at, $1 - q.observed_at, q.bid, q.ask, q.last, q.volume
+         q.source, q.source_name, q.delayed, q.observed_at, $1 - least(q.quoted_at, q.observed_at), q.bid, q.ask, q.last, q.volume,
+         q.quoted_at, q.traded_at, q.open_interest
   from quotes_at($1) q
   join instruments i on i.id = q.instrument_id
   where q.symbol = any (array(
@@ -95,12 +101,15 @@ comment on function asof(timestamptz, text[]) is
 create or replace function chain_at(underlying text, at timestamptz) returns table (
   instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric,
   source text, source_name text, source_id smallint, delayed boolean, observed_at timestamptz,
-  bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric
+  bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric,
+  quoted_at timestamptz, traded_at timestamptz, open_interest bigint, implied_volatility numeric, bid_iv numeric, ask_iv numeric,
+  gamma numeric, theta numeric, vega numeric, rho numeric, greeks_at timestamptz
 ) language sql stable parallel safe as $$
   select q.instrument_id, q.underlying_id, q.symbol, q.expiration, q.option_type, q.strike,
          q.source, q.source_name, q.source_id, q.delayed, q.observed_at,
          q.bid, q.ask, case when q.ask > 0 then (q.bid + q.ask) / 2 end, nullif(q.last, 0), q.volume, q.delta,
-         u.spot, u.spot / nullif(q.strike, 0)
+         u.spot, u.spot / nullif(q.strike, 0),
+         q.quoted_at, q.traded_at, q.open_interest, q.implied_volatility, q.bid_iv, q.ask_iv, q.gamma, q.theta, q.vega, q.rho, q.greeks_at
   from quotes_at($2) q
   left join lateral (
     select case when u.bid > 0 and u.ask > 0 then (u.bid + u.ask) / 2 else u.last end as spot

@@ -147,20 +147,29 @@ $$;
 comment on function option_dividend_yield() is
   'The continuous dividend yield of option values: the setting quotekeeper.dividend_yield; 0 where it is not set.';
 
--- Implied volatility of every contract, from both sides of the market, with the greeks that belong to it.
+-- Implied volatility of every contract, from both sides of the market, with the greeks that belong to it, and the service's own
+-- beside them. The service's are of a day, of a point of volatility and of a point of the rate; so are the differences.
 create or replace function surface_at(underlying text, at timestamptz) returns table (
   instrument_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, delayed boolean,
   observed_at timestamptz, spot numeric, moneyness numeric, years double precision, bid numeric, mid numeric, ask numeric,
   iv_bid double precision, iv_mid double precision, iv_ask double precision,
   delta double precision, gamma double precision, vega double precision, theta double precision, rho double precision,
-  service_delta numeric, delta_difference double precision
+  service_delta numeric, delta_difference double precision,
+  quoted_at timestamptz, traded_at timestamptz, open_interest bigint,
+  service_iv_bid numeric, service_iv_mid numeric, service_iv_ask numeric,
+  service_gamma numeric, service_theta numeric, service_vega numeric, service_rho numeric, greeks_at timestamptz,
+  iv_mid_difference double precision, gamma_difference double precision, theta_difference double precision,
+  vega_difference double precision, rho_difference double precision
 ) language sql stable parallel safe as $$
   select c.instrument_id, c.underlying, c.expiration, c.option_type, c.strike, c.source, c.source_name, c.delayed,
          c.observed_at, c.spot, c.moneyness, y.years, c.bid, c.mid, c.ask,
          implied_volatility(c.option_type, nullif(c.bid, 0), c.spot, c.strike, y.years, y.rate, y.yield),
          v.iv,
          implied_volatility(c.option_type, nullif(c.ask, 0), c.spot, c.strike, y.years, y.rate, y.yield),
-         g.delta, g.gamma, g.vega, g.theta, g.rho, c.delta, g.delta - c.delta
+         g.delta, g.gamma, g.vega, g.theta, g.rho, c.delta, g.delta - c.delta,
+         c.quoted_at, c.traded_at, c.open_interest, c.bid_iv, c.implied_volatility, c.ask_iv,
+         c.gamma, c.theta, c.vega, c.rho, c.greeks_at,
+         v.iv - c.implied_volatility, g.gamma - c.gamma, g.theta / 365 - c.theta, g.vega / 100 - c.vega, g.rho / 100 - c.rho
   from chain_at($1, $2) c
   cross join lateral (
     select extract(epoch from expires_at(c.expiration) - c.observed_at)::double precision / (365 * 86400) as years,
@@ -178,64 +187,64 @@ $$;
 comment on function surface_at(text, timestamptz) is
   'Implied volatilities and greeks of an underlying''s contracts at an instant; NULL where bid or ask do not tell one.';
 
--- The contracts and the quotes of an instant that is set, as option_surface has them. The type of a view's column stays: tables of
--- TimescaleDB have another name for numeric.
-do $$
-begin
-  execute format($view$
-    create or replace view option_chain_latest as
-    select c.underlying, c.expiration, c.strike, c.source, c.delayed, c.underlying_id,
-           c.call_instrument_id, c.call_observed_at, c.call_bid, c.call_ask, c.call_mid, c.call_spread, c.call_last, c.call_delta,
-           c.call_volume,
-           c.put_instrument_id, c.put_observed_at, c.put_bid, c.put_ask, c.put_mid, c.put_spread, c.put_last, c.put_delta, c.put_volume,
-           c.source_name,
-           u.last::%s as underlying_last,
-           nullif(u.last, 0) / nullif(c.strike, 0) as moneyness,
-           c.root
-    from (
-      select q.symbol as underlying,
-             q.expiration,
-             q.strike,
-             q.source,
-             q.delayed,
-             max(q.underlying_id) as underlying_id,
-             max(q.instrument_id) filter (where q.option_type = 'CALL') as call_instrument_id,
-             max(q.observed_at) filter (where q.option_type = 'CALL') as call_observed_at,
-             max(q.bid) filter (where q.option_type = 'CALL') as call_bid,
-             max(q.ask) filter (where q.option_type = 'CALL') as call_ask,
-             max((q.bid + q.ask) / 2) filter (where q.option_type = 'CALL' and q.ask > 0) as call_mid,
-             max(q.ask - q.bid) filter (where q.option_type = 'CALL' and q.ask > 0) as call_spread,
-             max(q.last) filter (where q.option_type = 'CALL') as call_last,
-             max(q.delta) filter (where q.option_type = 'CALL') as call_delta,
-             max(q.volume) filter (where q.option_type = 'CALL') as call_volume,
-             max(q.instrument_id) filter (where q.option_type = 'PUT') as put_instrument_id,
-             max(q.observed_at) filter (where q.option_type = 'PUT') as put_observed_at,
-             max(q.bid) filter (where q.option_type = 'PUT') as put_bid,
-             max(q.ask) filter (where q.option_type = 'PUT') as put_ask,
-             max((q.bid + q.ask) / 2) filter (where q.option_type = 'PUT' and q.ask > 0) as put_mid,
-             max(q.ask - q.bid) filter (where q.option_type = 'PUT' and q.ask > 0) as put_spread,
-             max(q.last) filter (where q.option_type = 'PUT') as put_last,
-             max(q.delta) filter (where q.option_type = 'PUT') as put_delta,
-             max(q.volume) filter (where q.option_type = 'PUT') as put_volume,
-             q.source_name,
-             i.root
-      from quotes_at(coalesce(as_of(), 'infinity')) q
-      join instruments i on i.id = q.instrument_id
-      where q.option_type is not null and expires_at(q.expiration) > coalesce(as_of(), now())
-      group by q.symbol, i.root, q.expiration, q.strike, q.source, q.source_name, q.delayed
-    ) c
-    left join lateral (
-      select q.last
-      from quotes_at(coalesce(as_of(), 'infinity')) q
-      where q.instrument_id = c.underlying_id and q.source = c.source and q.source_name = c.source_name
-        and q.delayed = c.delayed
-    ) u on true
-  $view$, coalesce((
-    select format_type(atttypid, atttypmod) from pg_attribute
-    where attrelid = to_regclass('option_chain_latest') and attname = 'underlying_last'
-  ), 'numeric'));
-end
-$$;
+-- The contracts and the quotes of an instant that is set, as option_surface has them.
+create or replace view option_chain_latest as
+select c.underlying, c.expiration, c.strike, c.source, c.delayed, c.underlying_id,
+       c.call_instrument_id, c.call_observed_at, c.call_bid, c.call_ask, c.call_mid, c.call_spread, c.call_last, c.call_delta,
+       c.call_volume,
+       c.put_instrument_id, c.put_observed_at, c.put_bid, c.put_ask, c.put_mid, c.put_spread, c.put_last, c.put_delta, c.put_volume,
+       c.source_name,
+       u.last as underlying_last,
+       nullif(u.last, 0) / nullif(c.strike, 0) as moneyness,
+       c.root,
+       c.call_quoted_at, c.call_traded_at, c.call_open_interest, c.call_implied_volatility,
+       c.put_quoted_at, c.put_traded_at, c.put_open_interest, c.put_implied_volatility
+from (
+  select q.symbol as underlying,
+         q.expiration,
+         q.strike,
+         q.source,
+         q.delayed,
+         max(q.underlying_id) as underlying_id,
+         max(q.instrument_id) filter (where q.option_type = 'CALL') as call_instrument_id,
+         max(q.observed_at) filter (where q.option_type = 'CALL') as call_observed_at,
+         max(q.bid) filter (where q.option_type = 'CALL') as call_bid,
+         max(q.ask) filter (where q.option_type = 'CALL') as call_ask,
+         max((q.bid + q.ask) / 2) filter (where q.option_type = 'CALL' and q.ask > 0) as call_mid,
+         max(q.ask - q.bid) filter (where q.option_type = 'CALL' and q.ask > 0) as call_spread,
+         max(q.last) filter (where q.option_type = 'CALL') as call_last,
+         max(q.delta) filter (where q.option_type = 'CALL') as call_delta,
+         max(q.volume) filter (where q.option_type = 'CALL') as call_volume,
+         max(q.instrument_id) filter (where q.option_type = 'PUT') as put_instrument_id,
+         max(q.observed_at) filter (where q.option_type = 'PUT') as put_observed_at,
+         max(q.bid) filter (where q.option_type = 'PUT') as put_bid,
+         max(q.ask) filter (where q.option_type = 'PUT') as put_ask,
+         max((q.bid + q.ask) / 2) filter (where q.option_type = 'PUT' and q.ask > 0) as put_mid,
+         max(q.ask - q.bid) filter (where q.option_type = 'PUT' and q.ask > 0) as put_spread,
+         max(q.last) filter (where q.option_type = 'PUT') as put_last,
+         max(q.delta) filter (where q.option_type = 'PUT') as put_delta,
+         max(q.volume) filter (where q.option_type = 'PUT') as put_volume,
+         q.source_name,
+         i.root,
+         max(q.quoted_at) filter (where q.option_type = 'CALL') as call_quoted_at,
+         max(q.traded_at) filter (where q.option_type = 'CALL') as call_traded_at,
+         max(q.open_interest) filter (where q.option_type = 'CALL') as call_open_interest,
+         max(q.implied_volatility) filter (where q.option_type = 'CALL') as call_implied_volatility,
+         max(q.quoted_at) filter (where q.option_type = 'PUT') as put_quoted_at,
+         max(q.traded_at) filter (where q.option_type = 'PUT') as put_traded_at,
+         max(q.open_interest) filter (where q.option_type = 'PUT') as put_open_interest,
+         max(q.implied_volatility) filter (where q.option_type = 'PUT') as put_implied_volatility
+  from quotes_at(coalesce(as_of(), 'infinity')) q
+  join instruments i on i.id = q.instrument_id
+  where q.option_type is not null and expires_at(q.expiration) > coalesce(as_of(), now())
+  group by q.symbol, i.root, q.expiration, q.strike, q.source, q.source_name, q.delayed
+) c
+left join lateral (
+  select q.last
+  from quotes_at(coalesce(as_of(), 'infinity')) q
+  where q.instrument_id = c.underlying_id and q.source = c.source and q.source_name = c.source_name
+    and q.delayed = c.delayed
+) u on true;
 
 create or replace view option_surface as
 select s.*, i.root

@@ -82,8 +82,8 @@ extended_quotes: The other fields of the quotes, under the same key.
   open_interest: Of an option: contracts that are open, mostly of the session before; NULL: not said. Origin: open_interest of tradier.
   average_volume: Shares traded on an average day, of an option contracts; the service does not say of which days. NULL: not said. Origin: average_volume of tradier.
   implied_volatility: Of an option: volatility that the service reckons from the middle of bid and ask, a year's as a fraction: 0.2 is 20 %; NULL: not said. Origin: mid_iv of greeks of tradier.
-  bid_iv: The same from the bid. Origin: bid_iv of greeks of tradier.
-  ask_iv: The same from the ask. Origin: ask_iv of greeks of tradier.
+  bid_iv: Of an option: volatility that the service reckons from the bid, a year's as a fraction: 0.2 is 20 %; NULL: not said. Origin: bid_iv of greeks of tradier.
+  ask_iv: Of an option: volatility that the service reckons from the ask, a year's as a fraction: 0.2 is 20 %; NULL: not said. Origin: ask_iv of greeks of tradier.
   gamma: Of an option: change of delta when the underlying rises by 1 dollar, as the service reckons it; NULL: not said. Origin: gamma of greeks of tradier.
   theta: Of an option: change of its price in dollars in a day, as the service reckons it; NULL: not said. Origin: theta of greeks of tradier.
   vega: Of an option: change of its price in dollars when the volatility rises by 0.01, as the service reckons it; NULL: not said. Origin: vega of greeks of tradier.
@@ -282,6 +282,8 @@ latest_quotes: The newest quote of each instrument: one row per source, real-tim
   as extended_quotes: bid_size ask_size volume delta
   source_name: Name of the source. Origin: sources.name.
   root: As instruments.root: of an option the root of its OCC symbol where that is another than the underlying's; else NULL. Origin: instruments.root.
+  as quotes: quoted_at traded_at
+  as extended_quotes: open_interest implied_volatility bid_iv ask_iv gamma theta vega rho greeks_at
 bars_1m: Bars of 1 minute in exchange time, of the observations of `last`. Name date in the where clause: it is what makes it fast.
   as quotes: instrument_id
   as instruments: security_type symbol expiration option_type strike
@@ -351,6 +353,14 @@ option_chain_latest: One row per underlying, root, expiration and strike, until 
   underlying_last: Newest last price of the underlying, in dollars per share; NULL: not known; 0: sent so, and no trade. Origin: quotes.last.
   moneyness: underlying_last by strike, a ratio; NULL: no price. Origin: quotes.last and instruments.strike.
   root: Root of the contracts' OCC symbols where that is another than the underlying's; else NULL: a strike has a row for each root. Origin: instruments.root.
+  call_quoted_at: Of the call: when bid and ask were made, as the service says it, UTC; NULL: not said. Origin: quotes.quoted_at.
+  call_traded_at: Of the call: when the last trade was made, as the service says it, UTC; NULL: not said, or never. Origin: quotes.traded_at.
+  call_open_interest: Of the call: contracts that are open, mostly of the session before; NULL: not said. Origin: extended_quotes.open_interest.
+  call_implied_volatility: Of the call: volatility that the service reckons from the middle of bid and ask, a year's as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.implied_volatility.
+  put_quoted_at: Of the put: when bid and ask were made, as the service says it, UTC; NULL: not said. Origin: quotes.quoted_at.
+  put_traded_at: Of the put: when the last trade was made, as the service says it, UTC; NULL: not said, or never. Origin: quotes.traded_at.
+  put_open_interest: Of the put: contracts that are open, mostly of the session before; NULL: not said. Origin: extended_quotes.open_interest.
+  put_implied_volatility: Of the put: volatility that the service reckons from the middle of bid and ask, a year's as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.implied_volatility.
 option_surface: Implied volatilities and greeks of the contracts that have not expired: now, or at the instant of the setting quotekeeper.as_of.
   as quotes: instrument_id delayed observed_at bid ask
   as option_chain_latest: underlying
@@ -370,6 +380,20 @@ option_surface: Implied volatilities and greeks of the contracts that have not e
   rho: Change of the value in dollars per share when the interest rate rises by 1, as from 4 % to 104 %, at iv_mid; NULL without it.
   service_delta: Of an option: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.
   delta_difference: delta less service_delta, in dollars per dollar; NULL where one is missing.
+  as quotes: quoted_at traded_at
+  as extended_quotes: open_interest greeks_at
+  service_iv_bid: Volatility that the service reckons from the bid, a year's as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.bid_iv.
+  service_iv_mid: Volatility that the service reckons from the middle of bid and ask, a year's as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.implied_volatility.
+  service_iv_ask: Volatility that the service reckons from the ask, a year's as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.ask_iv.
+  service_gamma: Change of delta when the underlying rises by 1 dollar, as the service reckons it; NULL: not said. Origin: extended_quotes.gamma.
+  service_theta: Change of the price in dollars in a day, as the service reckons it; NULL: not said. Origin: extended_quotes.theta.
+  service_vega: Change of the price in dollars when volatility rises by 0.01, as the service reckons it; NULL: not said. Origin: extended_quotes.vega.
+  service_rho: Change of the price in dollars when the interest rate rises by 0.01, as the service reckons it; NULL: not said. Origin: extended_quotes.rho.
+  iv_mid_difference: iv_mid less service_iv_mid, a year's as a fraction: 0.2 is 20 %; NULL where one is missing.
+  gamma_difference: gamma less service_gamma, per dollar; NULL where one is missing.
+  theta_difference: theta of a day less service_theta, in dollars per share; NULL where one is missing.
+  vega_difference: vega of a volatility's 0.01 less service_vega, in dollars per share; NULL where one is missing.
+  rho_difference: rho of a rate's 0.01 less service_rho, in dollars per share; NULL where one is missing.
   root: Root of the contract's OCC symbol where that is another than the underlying's; else NULL. Origin: instruments.root.
 coverage_daily: date is the exchange's, America/New_York.
   date: Date of the slots, New York. Origin: slots.slot_at.

@@ -60,16 +60,21 @@ export function hasDecimals(
   });
 }
 
-/** Whether a file's digests are those, to the last column. */
+/**
+ * Whether a file's digests are those, to the last column. A column that the file does not have reads as NULL: files may be older than
+ * a column.
+ */
 export function isSame(
   { rows, columns }: Pick<LakeTable, "rows" | "columns">,
   digests: { rows: number; columns: readonly ColumnDigest[] },
 ): boolean {
+  const names = new Set(columns.map(({ name }) => name));
+  const others = digests.columns.filter(({ name, values }) => values > 0 || names.has(name));
   return (
     rows === digests.rows &&
-    columns.length === digests.columns.length &&
+    columns.length === others.length &&
     columns.every(({ name, values, sum }, place) => {
-      const other = digests.columns[place];
+      const other = others[place];
       return other?.name === name && other.values === values && other.sum === sum;
     })
   );

@@ -36,7 +36,14 @@ export function createTimeReader({ time }: Pick<CsvReading, "time">): (text: str
   };
 }
 
-function createWrittenReader(time: CsvReading["time"]): (text: string) => Cell<Instant> {
+/**
+ * Reads times as they are written, whenever the values of a row were known.
+ *
+ * @throws RangeError for a time zone or a pattern nobody knows; whoever journals a call has checked them
+ */
+export function createWrittenReader(
+  time: Pick<CsvReading["time"], "format" | "timezone" | "ambiguous">,
+): (text: string) => Cell<Instant> {
   const { format, timezone, ambiguous } = time;
   const read = createFormatReader(format);
   const local = timezone === null ? withoutZone : createLocalReader(timezone, ambiguous);

@@ -22,6 +22,9 @@ export const DECIMAL_FIELDS = fieldNames("decimal");
 
 export const INTEGER_FIELDS = fieldNames("integer");
 
+/** Times beside that of the row, written as the row's time is. */
+export const INSTANT_FIELDS = fieldNames("instant");
+
 /** Names of securities, of which a prefix and a suffix can be taken off. */
 export const SYMBOL_FIELDS = ["symbol", "occ", "underlying"] as const;
 
@@ -35,6 +38,7 @@ export type CsvField =
   | (typeof NAME_FIELDS)[number]
   | (typeof DECIMAL_FIELDS)[number]
   | (typeof INTEGER_FIELDS)[number]
+  | (typeof INSTANT_FIELDS)[number]
   | "delayed";
 
 /** What is taken off a name where it is there: the first of each that fits. */

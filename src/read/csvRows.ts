@@ -149,7 +149,7 @@ export function createUnitReader(call: CsvReading, reader: RowReader): (row: Raw
       quote: quote.value,
       fragment: `${file} line ${line}`,
     };
-    const cut = { times: time.cut ?? 0, fractions: quote.cut };
+    const cut = { times: (time.cut ?? 0) + quote.cut.times, fractions: quote.cut.fractions };
     return { ok: true, unit, key, cut, odd: quote.odd };
   };
 }

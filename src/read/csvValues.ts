@@ -1,7 +1,15 @@
 /** The values of a row of CSV. Pure. */
 import { type Quote, NO_QUOTE } from "../quotes/document.ts";
 import { shown, scaledBy } from "./cell.ts";
-import { type CsvCall, CUT_FIELDS, type CsvField, DECIMAL_FIELDS, INTEGER_FIELDS } from "./csvCall.ts";
+import { createWrittenReader } from "./cellTime.ts";
+import {
+  type CsvCall,
+  CUT_FIELDS,
+  type CsvField,
+  DECIMAL_FIELDS,
+  INSTANT_FIELDS,
+  INTEGER_FIELDS,
+} from "./csvCall.ts";
 import { type TextOf } from "./rowReader.ts";
 import { canonicalDecimal, HELD_DIGITS, readDecimal, readInteger, readWritten } from "../quotes/decimal.ts";
 import { NUMBER_FIELDS, PRICE_FIELDS } from "../quotes/fields.ts";
@@ -14,7 +22,12 @@ const SIGNED: ReadonlySet<string> = new Set(
   NUMBER_FIELDS.filter(({ signed }) => signed).map(({ name }) => name),
 );
 
-type QuoteCall = Pick<CsvCall, "columns" | "constants" | "decimal" | "scale" | "wholePart">;
+type NumberCall = Pick<CsvCall, "columns" | "constants" | "decimal" | "scale" | "wholePart">;
+
+/** Times, which alone are no quote. */
+const INSTANTS: ReadonlySet<string> = new Set(INSTANT_FIELDS);
+
+type QuoteCall = NumberCall & Pick<CsvCall, "time">;
 
 /** A number as it is stored: null where there is none; `cut`: a fraction was left out. */
 type NumberRead =
@@ -22,28 +35,36 @@ type NumberRead =
 
 type NumberField = (typeof DECIMAL_FIELDS)[number] | (typeof INTEGER_FIELDS)[number];
 
-/** The values of a row, or why it has none. `cut` counts the counts that had a fraction, `odd` says what could not be read. */
+/** What was cut off: of how many times, and of how many counts. */
+type Cut = { times: number; fractions: number };
+
+/** The values of a row, or why it has none. `odd` says what could not be read. */
 type QuoteRead =
-  { ok: true; value: Quote; cut: number; odd: readonly string[] } | { ok: false; problem: string };
+  { ok: true; value: Quote; cut: Cut; odd: readonly string[] } | { ok: false; problem: string };
 
 /**
- * Reads the fields that the map gives a column or a constant. A count that cannot be read costs itself, and so does a number
- * that no column holds. What is no number where a price stands costs the row: the map may be wrong, or the cell another
- * column's.
+ * Reads the fields that the map gives a column or a constant. A count that cannot be read costs itself, and so do a time beside
+ * the row's own, and a number that no column holds. What is no number where a price stands costs the row: the map may be wrong,
+ * or the cell another column's.
+ *
+ * @throws RangeError for a time zone or a pattern nobody knows
  */
 export function createQuoteReader(call: QuoteCall): (text: TextOf) => QuoteRead {
   const { columns, constants } = call;
   const isGiven = (field: CsvField): boolean =>
     columns[field] !== undefined || constants[field] !== undefined;
-  const fields = [...DECIMAL_FIELDS, ...INTEGER_FIELDS]
-    .filter(isGiven)
-    .map((field) => ({ field, read: createValueReader(call, field) }));
+  const fields = [
+    ...[...DECIMAL_FIELDS, ...INTEGER_FIELDS]
+      .filter(isGiven)
+      .map((field) => ({ field, read: createValueReader(call, field) })),
+    ...INSTANT_FIELDS.filter(isGiven).map((field) => ({ field, read: createInstantReader(call, field) })),
+  ];
   return (text) => {
     const prices: Record<string, string | null> = {};
     const extended: Record<string, string | null> = {};
     const odd: string[] = [];
     let isEmpty = true;
-    let cut = 0;
+    const cut: Cut = { times: 0, fractions: 0 };
     for (const { field, read } of fields) {
       const given = text(field);
       if (given === null) continue;
@@ -54,12 +75,29 @@ export function createQuoteReader(call: QuoteCall): (text: TextOf) => QuoteRead 
         continue;
       }
       (PRICES.has(field) ? prices : extended)[field] = value.value;
-      if (value.value !== null && field !== "contractSize") isEmpty = false;
-      cut += value.cut ?? 0;
+      if (value.value !== null && field !== "contractSize" && !INSTANTS.has(field)) isEmpty = false;
+      cut[INSTANTS.has(field) ? "times" : "fractions"] += value.cut ?? 0;
     }
     if (isEmpty) return { ok: false, problem: odd.join("; ") || "it has no value" };
     const quote = { ...NO_QUOTE, ...prices, extended: { ...NO_QUOTE.extended, ...extended } };
     return { ok: true, value: quote as Quote, cut, odd };
+  };
+}
+
+/** Reads a time beside the row's own, which is written as the row's is. */
+function createInstantReader(
+  { columns, time }: QuoteCall,
+  field: (typeof INSTANT_FIELDS)[number],
+): (given: string) => ValueRead {
+  const read = createWrittenReader(time);
+  return (given) => {
+    const at = read(given);
+    if (at.ok) return at;
+    return {
+      ok: false,
+      problem: `${columns[field] ?? field} is ${shown(given)}: ${at.problem}`,
+      costsRow: false,
+    };
   };
 }
 
@@ -69,7 +107,7 @@ type ValueRead =
 
 /** Reads what rows say of a field: null where that stands for no value. Strikes are read as values are. */
 export function createValueReader(
-  call: QuoteCall,
+  call: NumberCall,
   field: NumberField | "strike",
 ): (given: string) => ValueRead {
   const read = numberReader(call, field);
@@ -89,7 +127,7 @@ function isCountField(field: CsvField): boolean {
 }
 
 function numberReader(
-  { decimal, scale = {}, wholePart = [] }: QuoteCall,
+  { decimal, scale = {}, wholePart = [] }: NumberCall,
   field: NumberField | "strike",
 ): (given: string) => NumberRead {
   const factor = scale[field];

@@ -2,7 +2,13 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { readRelations } from "../../scripts/docs/columns.ts";
 import { databasePage } from "../../scripts/docs/pages.ts";
-import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../../src/quotes/fields.ts";
+import {
+  DIVIDEND_FIELDS,
+  EXTENDED_FIELDS,
+  type Field,
+  PRICE_FIELDS,
+  withElement,
+} from "../../src/quotes/fields.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 
@@ -79,7 +85,7 @@ test("the database says the service's element of every field of a quote", () => 
     ["extended_quotes", "extendedquote", EXTENDED_FIELDS],
     ["dividends", "dividenddata", DIVIDEND_FIELDS],
   ] as const)
-    for (const field of fields)
+    for (const field of withElement<Pick<Field, "element" | "column">>(fields))
       expect(commentOf(`${table}.${field.column}`)).toContain(` Origin: ${field.element} of ${element}`);
 });
 

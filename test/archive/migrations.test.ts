@@ -185,3 +185,19 @@ test("files that are applied once are numbered without a gap, and each says in i
   expect(files.map(({ version }) => version)).toEqual(files.map((_, place) => 25 + place));
   for (const { sql } of files) expect(sql).toMatch(/^-- \S.{10,}\n/);
 });
+
+test("a view of somebody's own that is made of a function that changes is named, and stays until it is dropped", async () => {
+  const { pool } = await empty();
+  await migrate(pool, NOW);
+  await pool.query("delete from schema_migrations where version = 32; delete from schema_texts");
+  await pool.query(
+    "create view mine as select * from quotes_at(now()); create view also as select * from mine",
+  );
+
+  await expect(migrate(pool, NOW)).rejects.toThrow(/^mine is made of a function or view/u);
+  expect(await rowsOfQuery(pool, "select count(*)::int as n from also")).toEqual([{ n: 0 }]);
+  await pool.query("drop view mine cascade");
+  await migrate(pool, NOW);
+
+  expect(await dumpSchema(pool)).toBe(readFileSync("test/schema.sql", "utf8"));
+});

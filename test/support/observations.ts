@@ -10,6 +10,13 @@ import {
 } from "../../src/archive/load/storeQuotes.ts";
 import { BEGIN_STORING } from "../../src/archive/connect/transaction.ts";
 import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
+import {
+  EXTENDED_FIELDS,
+  type ExtendedField,
+  type Field,
+  PRICE_FIELDS,
+  type PriceField,
+} from "../../src/quotes/fields.ts";
 import { CopyLines } from "../../src/read/copyLines.ts";
 import { freshDatabase } from "./database.ts";
 
@@ -19,12 +26,7 @@ export type Seen = {
   id?: number;
   source?: number;
   delayed?: boolean;
-  bid?: string | null;
-  ask?: string | null;
-  last?: string | null;
-  volume?: string | null;
-  delta?: string | null;
-};
+} & Partial<Record<PriceField | ExtendedField, string | null>>;
 
 /** A migrated database with these stocks, numbered from 1. */
 export async function archive(...instruments: string[]): Promise<pg.Pool> {
@@ -123,9 +125,9 @@ function linesOf(seen: readonly Seen[], instants: readonly string[]): [SeriesLin
     });
     return { bytes: new Uint8Array(made.bytes.subarray(0, made.end)), starts: new Uint32Array(starts) };
   };
-  const quotes = lines(({ delayed, bid, ask, last }) => [delayed ? "t" : "f", bid, ask, last, null, null]);
-  const before = Array.from({ length: 6 }, () => null);
-  const behind = Array.from({ length: 8 }, () => null);
-  const extended = lines(({ volume, delta }) => [...before, volume, ...behind, delta]);
+  const valuesOf = (fields: readonly Field[], one: Seen): (string | null)[] =>
+    fields.map(({ name }) => (one as Partial<Record<string, string | null>>)[name] ?? null);
+  const quotes = lines((one) => [one.delayed ? "t" : "f", ...valuesOf(PRICE_FIELDS, one)]);
+  const extended = lines((one) => valuesOf(EXTENDED_FIELDS, one));
   return [quotes, extended];
 }

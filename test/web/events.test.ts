@@ -48,6 +48,14 @@ const rowsAt = (minute: number, count: number): QuoteRow[] =>
     askSize: null,
     volume: null,
     delta: null,
+    quotedAt: null,
+    tradedAt: null,
+    stillSince: null,
+    openInterest: null,
+    impliedVolatility: null,
+    gamma: null,
+    theta: null,
+    vega: null,
   }));
 
 /** A server of events alone, whose looks are made one by one. */

@@ -4,7 +4,8 @@ import { isoOf } from "./queries.ts";
 import type { ChainKey, ChainView, Contract, OptionRates, SourceKind, TermPoint } from "./dashboardTypes.ts";
 import { readRootedName } from "../../market/instrument.ts";
 import { engineOf } from "../tiers/citus/door.ts";
-import { isoOrNull, nameOf } from "./quotes.ts";
+import { isoOrNull, nameOf, withIsoTimes } from "./quotes.ts";
+import { stillSince } from "./standsStill.ts";
 
 /** Which chain, and when. */
 export type ChainQuery = {
@@ -84,6 +85,7 @@ export type ContractRow = Omit<Contract, "instrument"> & {
   sourceName: string;
   years: number | null;
   rho: number | null;
+  serviceRho: string | null;
 };
 
 /** @param query.expiration null: all that had not expired at the instant */
@@ -112,12 +114,14 @@ function toContract(row: ContractRow): Contract {
     sourceName: _name,
     years: _years,
     rho: _rho,
+    serviceRho: _serviceRho,
     ...contract
   } = row;
   return {
-    ...contract,
+    ...withIsoTimes(contract),
     instrument: nameOf({ symbol, root, expiration, ...contract }),
     observedAt: isoOf(contract.observedAt),
+    greeksAt: isoOrNull(contract.greeksAt),
   };
 }
 
@@ -137,7 +141,12 @@ const CONTRACTS = `
   select c.underlying as symbol, c.root, c.expiration, c.option_type as "optionType", trim_scale(c.strike) as strike, c.source,
          c.source_name as "sourceName", c.observed_at as "observedAt", c.bid, trim_scale(c.mid) as mid, c.ask, c.last, c.volume,
          trim_scale(c.spot) as spot, c.moneyness::double precision, s.years, s.iv_bid as "ivBid", s.iv_mid as "ivMid", s.iv_ask as "ivAsk",
-         s.delta, s.gamma, s.vega, s.theta, s.rho, c.delta as "serviceDelta"
+         s.delta, s.gamma, s.vega, s.theta, s.rho, c.delta as "serviceDelta", c.bid_iv as "serviceIvBid",
+         c.implied_volatility as "serviceIvMid", c.ask_iv as "serviceIvAsk", c.gamma as "serviceGamma", c.theta as "serviceTheta",
+         c.vega as "serviceVega", c.rho as "serviceRho", s.iv_mid_difference as "ivDifference", s.delta_difference as "deltaDifference",
+         s.gamma_difference as "gammaDifference", s.theta_difference as "thetaDifference", s.vega_difference as "vegaDifference",
+         c.greeks_at as "greeksAt", c.quoted_at as "quotedAt", c.traded_at as "tradedAt", c.open_interest as "openInterest",
+         ${stillSince("c")} as "stillSince"
   from c join s on s.instrument_id = c.instrument_id
   order by c.expiration, c.strike, c.option_type`;
 

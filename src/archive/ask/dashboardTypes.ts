@@ -41,6 +41,24 @@ export type QuoteRow = QuoteLine & {
   sourceName: string;
   /** ask - bid; null unless both are above 0. */
   spread: string | null;
+  /** Of an option: the service's own greeks in its units, theta of a day and vega per 0.01 of volatility. */
+  gamma: string | null;
+  theta: string | null;
+  vega: string | null;
+} & SaidOfQuote;
+
+/** What living services say of a quote beyond the specification. */
+export type SaidOfQuote = {
+  /** When bid and ask were made, as the service says it. */
+  quotedAt: string | null;
+  /** When the last trade was made, as the service says it. */
+  tradedAt: string | null;
+  /** Since when the quote stands still while the session runs (`standsStill.ts`). */
+  stillSince: string | null;
+  /** Of an option: contracts that are open. */
+  openInterest: string | null;
+  /** Of an option: the service's own volatility from the middle of bid and ask, per year, a fraction. */
+  impliedVolatility: string | null;
 };
 
 export type FoundInstrument = { instrument: string; description: string | null };
@@ -139,7 +157,23 @@ export type Contract = {
   theta: number | null;
   /** The service's own delta. */
   serviceDelta: string | null;
-};
+  /** The service's own volatilities, per year. */
+  serviceIvBid: string | null;
+  serviceIvMid: string | null;
+  serviceIvAsk: string | null;
+  /** The service's own greeks in its units: theta of a day, vega per 0.01 of volatility. */
+  serviceGamma: string | null;
+  serviceTheta: string | null;
+  serviceVega: string | null;
+  /** Ours less the service's, in the service's units. */
+  ivDifference: number | null;
+  deltaDifference: number | null;
+  gammaDifference: number | null;
+  thetaDifference: number | null;
+  vegaDifference: number | null;
+  /** When the service reckoned its volatilities and greeks. */
+  greeksAt: string | null;
+} & Omit<SaidOfQuote, "impliedVolatility">;
 
 /** What nobody quotes and the volatilities rest on: per year, continuous. */
 export type OptionRates = { rate: number; dividendYield: number };

@@ -13,7 +13,8 @@ import {
 import { jsonText } from "../../outsideText.ts";
 import { extendedQuotes, instruments, quotes, sources } from "../schema/schema.ts";
 import { tablesOn } from "../schema/tableRows.ts";
-import type { QuoteLine, QuoteRow, SourceKind } from "./dashboardTypes.ts";
+import type { QuoteLine, QuoteRow, SaidOfQuote, SourceKind } from "./dashboardTypes.ts";
+import { stillSince } from "./standsStill.ts";
 
 type Row = Named & Omit<QuoteRow, "instrument">;
 
@@ -21,7 +22,9 @@ const COLUMNS = `q.instrument_id as "instrumentId", q.symbol, q.description, q.e
   q.source, s.id as "sourceId", q.source_name as "sourceName", q.delayed, q.observed_at as "observedAt", q.bid, q.ask,
   case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end as spread,
   case when q.last > 0 then q.last end as last, q.change, q.pct_change as "pctChange", q.bid_size as "bidSize",
-  q.ask_size as "askSize", q.volume, q.delta, q.root`;
+  q.ask_size as "askSize", q.volume, q.delta, q.root, q.quoted_at as "quotedAt", q.traded_at as "tradedAt",
+  q.open_interest as "openInterest", q.implied_volatility as "impliedVolatility", q.gamma, q.theta, q.vega,
+  ${stillSince("q")} as "stillSince"`;
 
 const FROM = "from latest_quotes q join sources s on s.kind = q.source and s.name = q.source_name";
 
@@ -89,7 +92,7 @@ function toQuote({ instrumentId, root, ...row }: Row): QuoteRow {
   return {
     instrumentId,
     instrument: nameOf({ ...row, root }),
-    ...row,
+    ...withIsoTimes(row),
     symbol: rootedName({ underlying: row.symbol, root: root ?? undefined }),
     observedAt: isoOf(row.observedAt),
   };
@@ -181,6 +184,17 @@ export function nameOf({ symbol, root, expiration, optionType, strike }: Named):
   return instrumentName(
     option({ underlying: symbol, root: root ?? undefined, expiration, optionType, strike }),
   );
+}
+
+/** A row with the service's times in ISO 8601. */
+export function withIsoTimes<R extends Pick<SaidOfQuote, "quotedAt" | "tradedAt" | "stillSince">>(row: R): R {
+  const { quotedAt, tradedAt, stillSince: since } = row;
+  return {
+    ...row,
+    quotedAt: isoOrNull(quotedAt),
+    tradedAt: isoOrNull(tradedAt),
+    stillSince: isoOrNull(since),
+  };
 }
 
 export function isoOrNull(timestamptz: string | null): string | null {

@@ -100,34 +100,64 @@ function duckType({ name, type }: DuckColumn, decimals: Decimals): string {
   return type.endsWith("[]") ? "varchar[]" : type;
 }
 
+/** Columns of `latest_quotes` that neither a quote nor its instrument has by that name. */
+const OF_OTHERS: Readonly<Record<string, string>> = {
+  instrument_id: "i.id",
+  source: "s.kind",
+  source_name: "s.name",
+  delayed: "n.delayed",
+  observed_at: "q.observed_at",
+};
+
 /**
  * Rows of `latest_quotes` whose quotes are in files alone.
  *
  * @param newest SQL of a table that says which: instrument_id, source_id, delayed, last_at
+ * @param quotes files of `quotes`, one at least; days may have been written before a column was there
  */
-export function coldLatest({
-  newest,
-  quotes,
-  extended,
-}: {
-  newest: string;
-  quotes: readonly string[];
-  extended: readonly string[];
-}): string {
-  const volumes =
+export function coldLatest(
+  { columns }: DuckTable,
+  { newest, quotes, extended }: Record<"quotes" | "extended", readonly FileGroup[]> & { newest: string },
+): string {
+  const hasColumn = (groups: readonly FileGroup[], name: string): boolean =>
+    groups.some((group) => group.columns.includes(name));
+  const valueOf = (column: DuckColumn): string => {
+    const { name } = column;
+    if (OF_OTHERS[name] !== undefined) return OF_OTHERS[name];
+    if (OF_INSTRUMENT.has(name)) return `i."${name}"`;
+    if (hasColumn(quotes, name)) return `q."${name}"`;
+    return hasColumn(extended, name) ? `e."${name}"` : `null::${duckType(column, {})}`;
+  };
+  const list = columns.map((column) => `${valueOf(column)} as "${column.name}"`).join(", ");
+  const beside =
     extended.length === 0
-      ? "(select null::integer as instrument_id, null::timestamptz as observed_at, null::smallint as source_id, null::bigint as bid_size, null::bigint as ask_size, null::bigint as volume, null::decimal(18,8) as delta where false)"
-      : readParquet(extended, false);
-  return `select i.id as instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, i.description,
-      s.kind as source, n.delayed, q.observed_at, q.bid, q.ask, q."last", q.change, q.pct_change,
-      e.bid_size, e.ask_size, e.volume, e.delta, s.name as source_name, i.root
+      ? ""
+      : `left join ${readAll(extended)} e
+      on e.instrument_id = n.instrument_id and e.observed_at = n.last_at and e.source_id = n.source_id`;
+  return `select ${list}
     from ${newest} n
     join parts.instruments i on i.id = n.instrument_id
     join parts.sources s on s.id = n.source_id
-    join ${readParquet(quotes, false)} q
+    join ${readAll(quotes)} q
       on q.instrument_id = n.instrument_id and q.observed_at = n.last_at and q.source_id = n.source_id
-    left join ${volumes} e
-      on e.instrument_id = n.instrument_id and e.observed_at = n.last_at and e.source_id = n.source_id`;
+    ${beside}`;
+}
+
+/** Columns of `latest_quotes` that are the instrument's. */
+const OF_INSTRUMENT: ReadonlySet<string> = new Set([
+  "security_type",
+  "symbol",
+  "expiration",
+  "option_type",
+  "strike",
+  "description",
+  "root",
+]);
+
+/** Files of different columns: what one of them does not have is NULL in its rows. */
+function readAll(groups: readonly FileGroup[]): string {
+  const list = groups.flatMap(({ paths }) => paths.map(quoted)).join(", ");
+  return `read_parquet([${list}], union_by_name = true, hive_partitioning = false)`;
 }
 
 /** The same of a lake alone: its bars of sessions know when each series was quoted last. */

@@ -95,13 +95,17 @@ function side(type: "CALL" | "PUT"): string {
          ${of("q.ask - q.bid", " and q.ask > 0")} as ${name}_spread,
          ${of(`q."last"`)} as ${name}_last,
          ${of("q.delta")} as ${name}_delta,
-         ${of("q.volume")} as ${name}_volume`;
+         ${of("q.volume")} as ${name}_volume,
+         ${SAID.map((column) => `${of(`q.${column}`)} as ${name}_${column}`).join(", ")}`;
 }
+
+/** What living services say of a contract beyond the specification, as far as the chain shows it. */
+const SAID = ["quoted_at", "traded_at", "open_interest", "implied_volatility"];
 
 /** The newest quotes at or before an instant, as far as the chain needs them; `parts.latest_quotes` has those of now. */
 const latestAt = (at: string): string => `(
   select q.instrument_id, i.symbol, i.expiration, i.option_type, i.strike, s.kind as source, s.name as source_name, q.delayed,
-         q.observed_at, q.bid, q.ask, q."last", e.volume, e.delta
+         q.observed_at, q.bid, q.ask, q."last", e.volume, e.delta, q.quoted_at, q.traded_at, e.open_interest, e.implied_volatility
   from parts.quotes q
   join parts.instruments i on i.id = q.instrument_id
   join parts.sources s on s.id = q.source_id
@@ -123,7 +127,8 @@ select c.underlying, c.expiration, c.strike, c.source, c.delayed, c.underlying_i
        c.source_name,
        u."last" as underlying_last,
        nullif(u."last", 0) / nullif(c.strike, 0) as moneyness,
-       c.root
+       c.root,
+       ${["call", "put"].flatMap((side) => SAID.map((column) => `c.${side}_${column}`)).join(", ")}
 from (
   select q.symbol as underlying, q.expiration, q.strike, q.source, q.delayed, max(i.underlying_id) as underlying_id,
          ${side("CALL")},

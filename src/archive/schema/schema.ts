@@ -246,6 +246,17 @@ export const latestQuotes = pgView("latest_quotes", {
   delta: numeric("delta"),
   sourceName: text("source_name").notNull(),
   root: text("root"),
+  quotedAt: instant("quoted_at"),
+  tradedAt: instant("traded_at"),
+  openInterest: bigintText("open_interest"),
+  impliedVolatility: numeric("implied_volatility"),
+  bidIv: numeric("bid_iv"),
+  askIv: numeric("ask_iv"),
+  gamma: numeric("gamma"),
+  theta: numeric("theta"),
+  vega: numeric("vega"),
+  rho: numeric("rho"),
+  greeksAt: instant("greeks_at"),
 }).existing();
 
 /** Price and count columns that all bars share. */

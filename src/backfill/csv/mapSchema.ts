@@ -4,6 +4,7 @@ import {
   CUT_FIELDS,
   DECIMAL_FIELDS,
   EPOCH_UNITS,
+  INSTANT_FIELDS,
   INTEGER_FIELDS,
   NAME_FIELDS,
   NUMBER_FIELDS,
@@ -32,7 +33,14 @@ const FLAG = "expected true or false";
 const AFFIX = "expected a text, or a list of texts";
 
 /** What a column may be; `close` is another name of `last`. */
-const FIELDS = [...NAME_FIELDS, ...DECIMAL_FIELDS, ...INTEGER_FIELDS, "close", "delayed"] as const;
+const FIELDS = [
+  ...NAME_FIELDS,
+  ...DECIMAL_FIELDS,
+  ...INTEGER_FIELDS,
+  ...INSTANT_FIELDS,
+  "close",
+  "delayed",
+] as const;
 type MapField = (typeof FIELDS)[number];
 
 /** One optional entry for each of some fields. */

@@ -185,11 +185,8 @@ class Filler {
     const of = (name: string): Promise<Group[]> =>
       this.#ofLake(days.flatMap((day) => tableOf(day, name) ?? []));
     const [quotes, extended] = [await of("quotes"), await of("extended_quotes")];
-    const pathsOf = (groups: readonly Group[]): string[] => groups.flatMap(({ paths }) => paths);
     const cold =
-      gone === null || quotes.length === 0
-        ? []
-        : [sql.coldLatest({ newest: gone, quotes: pathsOf(quotes), extended: pathsOf(extended) })];
+      gone === null || quotes.length === 0 ? [] : [sql.coldLatest(table, { newest: gone, quotes, extended })];
     const files = this.#named(hot);
     await this.#run(
       sql.filledTable(

@@ -15,6 +15,8 @@ type Row = ContractRow & { isDelayed: boolean; riskFree: number; dividends: numb
 
 const number = (value: number | null): string | null => (value === null ? null : String(value));
 
+const timeOf = (value: string | null): string | null => (value === null ? null : isoOf(value));
+
 const COLUMNS: Readonly<Record<string, (row: Row) => string | null>> = {
   underlying: ({ symbol, root }) => harmless(rootedName({ underlying: symbol, root: root ?? undefined })),
   expiration: ({ expiration }) => expiration,
@@ -43,6 +45,17 @@ const COLUMNS: Readonly<Record<string, (row: Row) => string | null>> = {
   theta: ({ theta }) => number(theta),
   rho: ({ rho }) => number(rho),
   service_delta: ({ serviceDelta }) => serviceDelta,
+  quoted_at: ({ quotedAt }) => timeOf(quotedAt),
+  traded_at: ({ tradedAt }) => timeOf(tradedAt),
+  open_interest: ({ openInterest }) => openInterest,
+  service_iv_bid: ({ serviceIvBid }) => serviceIvBid,
+  service_iv_mid: ({ serviceIvMid }) => serviceIvMid,
+  service_iv_ask: ({ serviceIvAsk }) => serviceIvAsk,
+  service_gamma: ({ serviceGamma }) => serviceGamma,
+  service_theta: ({ serviceTheta }) => serviceTheta,
+  service_vega: ({ serviceVega }) => serviceVega,
+  service_rho: ({ serviceRho }) => serviceRho,
+  greeks_at: ({ greeksAt }) => timeOf(greeksAt),
 };
 
 /** @param query.expiration null: all that had not expired at the instant */

@@ -17,6 +17,14 @@ export const QUOTE_COLUMNS = [
   "volume",
   "delta",
   "description",
+  "quotedAt",
+  "tradedAt",
+  "stillSince",
+  "openInterest",
+  "impliedVolatility",
+  "gamma",
+  "theta",
+  "vega",
 ] as const;
 
 /** Instruments that are asked for by name at once, at most: as many as an address has room for. */

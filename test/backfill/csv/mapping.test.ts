@@ -61,6 +61,30 @@ test("what a map has cut is said: of times what is below microseconds, of counts
   ]);
 });
 
+test("a time beside the row's own is written as the row's is; one that cannot be read costs itself, and alone it is no quote", async () => {
+  const world = await backfillWorld();
+  const csv = `S,T,Q,D,L
+A,1795012200000000000,1795012199123456789,1795012100000000000,1
+B,1795012200000000000,yesterday,,2
+C,1795012200000000000,1795012199123456000,,
+`;
+  const map =
+    "timeFormat: ns\nknownAt: time + 1m\ncolumns: { symbol: S, time: T, quotedAt: Q, tradedAt: D, last: L }\n";
+
+  const { report } = await backfill(world, files(csv, map));
+
+  expect(report).toMatchObject({ stored: 2, cutTimes: 1 });
+  const utc = (column: string): string => `to_char(${column} at time zone 'UTC', 'HH24:MI:SS.US')`;
+  expect(await rows(world, `${utc("q.quoted_at")}, ${utc("q.traded_at")}, q.last`)).toEqual([
+    "2026-11-18 14:30:59.999999 A 14:29:59.123456 14:28:20.000000 1",
+    "2026-11-18 14:30:59.999999 B 2",
+  ]);
+  expect(await letters(world)).toEqual([
+    expect.stringContaining('line 3: Q is "yesterday": expected a number since 1970'),
+    expect.stringContaining("line 4: it has no value"),
+  ]);
+});
+
 test("a map of the release before is the same map: what it brought in is not imported again", async () => {
   const call = JSON.parse(readFileSync(new URL("./recorded-call.json", import.meta.url), "utf8")) as unknown;
   const world = await backfillWorld();

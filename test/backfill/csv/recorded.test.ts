@@ -19,7 +19,7 @@ type Expected = {
 };
 
 const VALUES = `q.delayed, q.bid, q.ask, e.open, e.high, e.low, q.last, e.volume, e.bid_size, e.ask_size,
-  e.contract_size, e.delta`;
+  e.contract_size, e.delta, e.open_interest, e.implied_volatility, e.gamma, e.theta, e.vega, e.rho`;
 
 test.each(readdirSync(RECORDED))("a file in the shape of %s becomes its quotes", async (vendor) => {
   const world = await backfillWorld();

@@ -167,8 +167,8 @@ AAPL,2025-11-28,AAPL,2025-11-28,150.000,C,0,0,0,0,0,55,1.10,61,1.20,151.10,151.1
 });
 
 test("OptionMetrics' options find the stocks of its other file", async () => {
-  const options = `date,symbol,exdate,cp_flag,strike_price,best_bid,best_offer,volume,delta,contract_size,ticker
-20261118,AAPL 261218C150000,20261218,C,150000,5.1,5.2,1834,0.51,100,AAPL
+  const options = `date,symbol,exdate,cp_flag,strike_price,best_bid,best_offer,volume,open_interest,impl_volatility,delta,gamma,vega,theta,contract_size,ticker
+20261118,AAPL 261218C150000,20261218,C,150000,5.1,5.2,1834,417,0.2861,0.51,0.0323,17.04,-29.2,100,AAPL
 `;
   const stocks =
     "secid,date,ticker,low,high,open,close,volume\n1,20261118,AAPL,149.5,152.2,149.9,150.1,40424500\n";

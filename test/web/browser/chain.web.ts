@@ -349,6 +349,33 @@ test("filters and columns stand in the address, and both table and picture follo
   await page.waitForSelector(TABLE);
 });
 
+test("where the service says more, a chain shows open interest and its volatility beside ours, and underlines what stands still", async () => {
+  const { page, complaints } = await openPage(world.browser);
+  const since = "2026-11-20T15:10:00.000000Z";
+  await page.route("**/api/chain?**", async (route) => {
+    const chain = (await (await route.fetch()).json()) as ChainView;
+    const contracts = chain.contracts.map((one, place) => ({
+      ...one,
+      ...{ openInterest: String(1_000 + place), serviceIvMid: "0.31", ivDifference: 0.0123 },
+      stillSince: place === 0 ? since : null,
+    }));
+    await route.fulfill({ json: { ...chain, contracts } });
+  });
+  await show(page, `${CHAIN}&at=${noon}`, TABLE);
+
+  expect((await callsOf(page, "oi"))[0]).toBe("1,000");
+  expect((await callsOf(page, "service-iv"))[0]).toBe("31.00");
+  expect((await callsOf(page, "iv-difference"))[0]).toBe("1.23");
+  const still = page.locator("table.chain td.still");
+  expect(await still.first().getAttribute("title")).toContain(
+    "stands still: bid and ask are of 2026-11-20 10:10",
+  );
+  expect(await page.locator("[data-standing]").textContent()).toContain(
+    "1 contract whose bid and ask stand still",
+  );
+  expect(complaints).toEqual([]);
+});
+
 test("a contract leads to its history, of the same source", async () => {
   const { page } = await openPage(world.browser);
   await show(page, `${CHAIN}&at=${noon}`, TABLE);

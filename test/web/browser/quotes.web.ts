@@ -447,7 +447,7 @@ test("a watchlist asks for its instruments alone, in the columns that were chose
   expect(await names(page)).toEqual(["TSLA", "AAPL", "MSFT"]);
   expect(headings).toEqual(["Instrument", "Last", "Bid size", "Volume"]);
   expect([...new Set(quotes.map(({ search }) => search))]).toEqual([
-    "?columns=last%2CbidSize%2Cvolume&names=TSLA%2CAAPL%2CMSFT",
+    "?columns=last%2CbidSize%2Cvolume%2CstillSince&names=TSLA%2CAAPL%2CMSFT",
   ]);
   expect(complaints).toEqual([]);
 });

@@ -21,6 +21,10 @@ const NAMED = "array(select n.id from instruments_named($1) n)";
 const NAMES = `q.instrument_id, q.security_type, q.symbol, q.expiration, q.option_type, q.strike, q.description, q.source, q.delayed,
   q.observed_at, q.bid, q.ask, q.last, q.change, q.pct_change, q.bid_size, q.ask_size, q.volume, q.delta, q.source_name`;
 
+/** The columns of `latest_quotes` behind the root. */
+const SAID = `q.quoted_at, q.traded_at, q.open_interest, q.implied_volatility, q.bid_iv, q.ask_iv, q.gamma, q.theta, q.vega, q.rho,
+  q.greeks_at`;
+
 const NO_FENCE: Change = [/ +offset 0\n/gu, ""];
 
 /** Bars are grouped by their instrument too. */
@@ -155,7 +159,7 @@ $$`,
     "comment on function chain_rows(text, timestamptz) is 'The rows of chain_at, which has an argument and a column of one name.'",
     inlined(
       `create or replace view latest_quotes as
-select ${NAMES}, i.root from quotes_at('infinity'::timestamptz) q join instruments i on i.id = q.instrument_id`,
+select ${NAMES}, i.root, ${SAID} from quotes_at('infinity'::timestamptz) q join instruments i on i.id = q.instrument_id`,
       quotesAt,
     ),
     inlined(changed(viewOf(texts, "bars_1m"), [NONE_KEPT]), seriesBars),

@@ -43,35 +43,75 @@ const volatility = (key: string, name: string, of: "ivBid" | "ivMid" | "ivAsk"):
   );
 };
 
+/** A volatility in percent. @param text a fraction of a year, as a service says it */
+export function volatilityText(text: string | null): string {
+  return fixed(text === null ? null : 100 * Number(text), 2);
+}
+
+type Greek = "delta" | "gamma" | "vega" | "theta";
+
+/** What the service says of a greek, and by how much ours is more: both in the service's units. */
+const compared = (of: Greek, letter: string, places: number): Column[] => {
+  const name = `${of[0]?.toUpperCase()}${of.slice(1)}` as Capitalize<Greek>;
+  const said = ({ [`service${name}` as const]: text }: Contract): number | null =>
+    text === null ? null : Number(text);
+  return [
+    column(
+      [`service-${of}`, `${letter} service`, `The service's own ${of}`],
+      (contract) => fixed(said(contract), places),
+      "dim",
+    ),
+    column(
+      [`${of}-difference`, `${letter} diff.`, `Our ${of} less the service's`],
+      (contract) => fixed(contract[`${of}Difference`], places),
+      "dim",
+    ),
+  ];
+};
+
 const changed = (value: number | null, by: (value: number) => number): number | null =>
   value === null ? null : by(value);
 
 /** All of them, from the outside of the table to its middle. */
 export const COLUMNS: readonly Column[] = [
   column(["volume", "Volume", "Contracts traded in the session"], ({ volume }) => thousands(volume), "dim"),
+  column(
+    ["oi", "Open int.", "Open interest: contracts that are open, mostly of the session before"],
+    ({ openInterest }) => thousands(openInterest),
+    "dim",
+  ),
   priced(["last", "Last", "Price of the last trade"], "last"),
   volatility("iv-bid", "IV bid", "ivBid"),
   volatility("iv", "IV", "ivMid"),
   volatility("iv-ask", "IV ask", "ivAsk"),
-  column(["delta", "Delta", "Change of the price for 1 of the underlying"], ({ delta }) => fixed(delta, 3)),
   column(
-    ["service-delta", "Δ service", "The service's own delta"],
-    ({ serviceDelta }) => fixed(serviceDelta === null ? null : Number(serviceDelta), 3),
+    ["service-iv", "IV service", "The service's own implied volatility, percent a year"],
+    ({ serviceIvMid }) => volatilityText(serviceIvMid),
     "dim",
   ),
+  column(
+    ["iv-difference", "IV diff.", "Our implied volatility less the service's, in points of a percent"],
+    ({ ivDifference }) => fixed(ivDifference === null ? null : 100 * ivDifference, 2),
+    "dim",
+  ),
+  column(["delta", "Delta", "Change of the price for 1 of the underlying"], ({ delta }) => fixed(delta, 3)),
+  ...compared("delta", "Δ", 3),
   column(["gamma", "Gamma", "Change of delta for 1 of the underlying"], ({ gamma }) => fixed(gamma, 4)),
+  ...compared("gamma", "Γ", 4),
   column(["vega", "Vega", "Change of the price for one point of volatility"], ({ vega }) =>
     fixed(
       changed(vega, (each) => each / 100),
       3,
     ),
   ),
+  ...compared("vega", "V", 3),
   column(["theta", "Theta", "Change of the price in a day that passes"], ({ theta }) =>
     fixed(
       changed(theta, (each) => each / YEAR_DAYS),
       3,
     ),
   ),
+  ...compared("theta", "Θ", 3),
   column(
     ["moneyness", "S/K", "Moneyness: the underlying's price by the strike"],
     ({ moneyness }) => fixed(moneyness, 3),
@@ -87,9 +127,28 @@ const DEFAULTS = {
   narrow: ["iv", "delta", "bid", "ask"],
 };
 
-/** The chosen ones in their order. @param chosen keys between commas, as in the address; the empty text: the usual ones */
-export function columnsOf(chosen: string, layout: "wide" | "narrow"): Column[] {
+/** What is shown besides where there is room, and the service says it of a contract. */
+const WHERE_SAID: Readonly<Record<string, (contract: Contract) => boolean>> = {
+  oi: ({ openInterest }) => openInterest !== null,
+  "service-iv": ({ serviceIvMid }) => serviceIvMid !== null,
+  "iv-difference": ({ ivDifference }) => ivDifference !== null,
+};
+
+/**
+ * The chosen ones in their order.
+ *
+ * @param chosen keys between commas, as in the address; the empty text: the usual ones
+ * @param contracts what the service says of these decides which are usual
+ */
+export function columnsOf(
+  chosen: string,
+  layout: "wide" | "narrow",
+  contracts: readonly Contract[] = [],
+): Column[] {
   const wanted = chosen.split(",");
   const found = COLUMNS.filter(({ key }) => wanted.includes(key));
-  return found.length > 0 ? found : COLUMNS.filter(({ key }) => DEFAULTS[layout].includes(key));
+  if (found.length > 0) return found;
+  const isUsual = (key: string): boolean =>
+    DEFAULTS[layout].includes(key) || (layout === "wide" && contracts.some((one) => WHERE_SAID[key]?.(one)));
+  return COLUMNS.filter(({ key }) => isUsual(key));
 }

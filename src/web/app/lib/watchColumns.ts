@@ -48,7 +48,13 @@ export const COLUMNS: readonly WatchColumn[] = [
   figure("spread", "Spread", "spread"),
   figure("volume", "Volume", "volume"),
   figure("delta", "Delta", "delta"),
-  { key: "age", name: "Age", by: ({ observedAt }) => -Date.parse(observedAt), of: null },
+  figure("openInterest", "Open interest", "openInterest"),
+  {
+    key: "age",
+    name: "Age",
+    by: ({ quotedAt, observedAt }) => -Date.parse(quotedAt ?? observedAt),
+    of: "quotedAt",
+  },
   {
     ...words("description", "Description", ({ description }) => description && sortText(description)),
     of: "description",
@@ -57,7 +63,7 @@ export const COLUMNS: readonly WatchColumn[] = [
 
 /** What is shown as long as nobody chooses, by key. */
 export const USUAL: readonly string[] = COLUMNS.map(({ key }) => key).filter(
-  (key) => !["bidSize", "askSize", "delta"].includes(key),
+  (key) => !["bidSize", "askSize", "delta", "openInterest"].includes(key),
 );
 
 /** The columns that a row's two lines hold on a phone, and their grid areas there. */

@@ -6,6 +6,7 @@ import { atTheMoney, type StrikeRow, strikeRows } from "../lib/strikes.ts";
 import { placesOf, price, pricePlaces } from "../../../figures.ts";
 import { exchangeMoment } from "../lib/format.ts";
 import { chartOf } from "../lib/router.ts";
+import { stillText } from "./still.tsx";
 
 /** A contract that was observed this much before the newest one is dimmed, ms. */
 const STALE_MS = 15 * 60_000;
@@ -197,15 +198,20 @@ function isInside({ last }: OfChain, strike: string, optionType: Contract["optio
   return optionType === "CALL" ? Number(strike) < last : Number(strike) > last;
 }
 
+function titleOf({ instrument, observedAt, quotedAt, stillSince }: Contract): string {
+  const observed = `${instrument}, observed ${exchangeMoment(observedAt)}`;
+  if (stillSince !== null) return `${observed}, ${stillText(stillSince)}`;
+  return quotedAt === null ? observed : `${observed}, quoted ${exchangeMoment(quotedAt)}`;
+}
+
 type CellsProps = { of: OfChain; contract: Contract | null; inside: boolean; linked?: boolean };
 
 /** @param linked whether one of the cells leads to the contract: that of mid, or the first one */
 function Cells({ of, contract, inside, linked = false }: CellsProps) {
   const { columns, places, newestMs } = of;
   const stale = contract !== null && newestMs - Date.parse(contract.observedAt) > STALE_MS;
-  const title = contract
-    ? `${contract.instrument}, observed ${exchangeMoment(contract.observedAt)}`
-    : undefined;
+  const title = contract ? titleOf(contract) : undefined;
+  const isStill = contract !== null && contract.stillSince !== null;
   const link = columns.find(({ key }) => key === "mid") ?? columns[0];
   return (
     <>
@@ -218,7 +224,7 @@ function Cells({ of, contract, inside, linked = false }: CellsProps) {
           <td
             key={key}
             role={linked ? undefined : "cell"}
-            class={`${look} ${stale ? "dim" : ""}`}
+            class={`${look} ${stale ? "dim" : ""} ${isStill && written !== "" ? "still" : ""}`}
             data-cell={key}
             data-in={inside ? "" : undefined}
             title={title}

@@ -4,6 +4,7 @@ import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
 import { seriesKey } from "../../api/quoteTable.ts";
 import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
 import { SourceTag } from "./notes.tsx";
+import { Still } from "./still.tsx";
 import { aligned, direction, thousands, price, pricePlaces, signed } from "../../../figures.ts";
 import { age } from "../lib/format.ts";
 import { slim } from "../lib/narrow.ts";
@@ -196,6 +197,7 @@ function Row({ row, columns, places, place, tabbed, further, onFocus }: RowProps
           {instrument}
         </a>
         {row.delayed && <span class="tag">delayed</span>}
+        {row.stillSince !== null && <Still since={row.stillSince} />}
       </th>
       {columns.map(({ key, name, text }) => (
         <td
@@ -248,7 +250,9 @@ function Cell({ column, row, places }: { column: string; row: QuoteRow; places: 
     case "volume":
       return thousands(row[column]);
     case "age":
-      return age(row.observedAt, nowMs.value);
+      return age(row.quotedAt ?? row.observedAt, nowMs.value);
+    case "openInterest":
+      return thousands(row.openInterest);
     case "source":
       return <SourceTag source={row.source} name={row.sourceName} />;
     case "description":

@@ -198,7 +198,7 @@ type ShownProps = { of: ChainKey; chain: Chain; term: Loaded<TermPoint[]>; query
 function Shown({ of: { symbol, sourceId, delayed }, chain, term, query }: ShownProps) {
   const filter = filterOf();
   const contracts = chain.contracts.filter((contract) => passes(contract, filter));
-  const columns = columnsOf(parameter("columns"), narrow.value ? "narrow" : "wide");
+  const columns = columnsOf(parameter("columns"), narrow.value ? "narrow" : "wide", chain.contracts);
   const side = (["calls", "puts"] as const).find((each) => each === parameter("side")) ?? "both";
   const shown = { symbol, chain, contracts, columns, sourceId, delayed };
   return (
@@ -212,10 +212,10 @@ function Shown({ of: { symbol, sourceId, delayed }, chain, term, query }: ShownP
         <ChainTable {...shown} />
       )}
       <p class="after dim">
-        {thousands(contracts.length)} of {counted(chain.contracts.length, "contract")}. Volatilities of Black,
-        Scholes and Merton, percent a year, with a rate of {share(chain.rate)} and a dividend yield of{" "}
-        {share(chain.dividendYield)} a year: the settings <code>quotekeeper.rate</code> and{" "}
-        <code>quotekeeper.dividend_yield</code> of the database.
+        {thousands(contracts.length)} of {counted(chain.contracts.length, "contract")}.
+        <Standing contracts={contracts} /> Volatilities of Black, Scholes and Merton, percent a year, with a
+        rate of {share(chain.rate)} and a dividend yield of {share(chain.dividendYield)} a year: the settings{" "}
+        <code>quotekeeper.rate</code> and <code>quotekeeper.dividend_yield</code> of the database.
       </p>
       {hasPictures() && (
         <ChainPictures
@@ -227,6 +227,21 @@ function Shown({ of: { symbol, sourceId, delayed }, chain, term, query }: ShownP
     </>
   );
 }
+
+/** How many contracts stand still. */
+function Standing({ contracts }: { contracts: ShownContracts }) {
+  const count = contracts.filter(({ stillSince }) => stillSince !== null).length;
+  if (count === 0) return null;
+  return (
+    <span data-standing={count}>
+      {" "}
+      <span class="still">Underlined</span>: {counted(count, "contract")} whose bid and ask stand still while
+      the session runs.
+    </span>
+  );
+}
+
+type ShownContracts = Chain["contracts"];
 
 type ChoicesProps = { columns: readonly Column[]; side: Side; query: Record<string, string> };
 

@@ -10,13 +10,14 @@ import { Await, Empty, Loading, sourceText, OfOneSource } from "../parts/notes.t
 import { Select } from "../parts/controls.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { type Drawing, drawingOf } from "../lib/drawing.ts";
-import { exchangeDateOf, age } from "../lib/format.ts";
+import { exchangeDateOf } from "../lib/format.ts";
 import { useSeries } from "../lib/pageFeed.ts";
 import { changed, trouble, several } from "../lib/store.ts";
 import { useApi } from "../lib/useApi.ts";
 import { type ChosenRange, intervalOf, olderSessions, rangeLabel, rangeOf } from "../lib/ranges.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 import { Fact } from "../parts/facts.tsx";
+import { Age, SaidFacts } from "../parts/said.tsx";
 import { direction, thousands, percent, price, signed } from "../../../figures.ts";
 import { placesOfRow } from "../lib/watchColumns.ts";
 
@@ -230,7 +231,7 @@ function Key() {
 
 /** The newest quote, and where it comes from. */
 function Header({ row }: { row: QuoteRow }) {
-  const { last, change, pctChange, bid, ask, bidSize, askSize, spread, volume, observedAt, delta } = row;
+  const { last, change, pctChange, bid, ask, bidSize, askSize, spread, volume } = row;
   const places = placesOfRow(row);
   const from = (
     <>
@@ -255,8 +256,8 @@ function Header({ row }: { row: QuoteRow }) {
       <Fact name="Ask × size" value={sized(price(ask, places), askSize)} />
       <Fact name="Spread" value={price(spread, places)} />
       <Fact name="Volume" value={thousands(volume)} />
-      {delta !== null && <Fact name="Delta" value={thousands(delta)} />}
-      <Fact name="Age" value={age(observedAt, nowMs.value)} />
+      <SaidFacts row={row} />
+      <Fact name="Age" value={<Age row={row} />} />
       {(several.value || row.delayed) && <Fact name="Source" value={from} />}
     </dl>
   );

@@ -64,7 +64,7 @@ export function QuotesView() {
 function Quotes({ list }: { list: Watchlist | null }) {
   const keys = list?.columns ?? USUAL;
   const columns = COLUMNS.filter(({ key }) => keys.includes(key));
-  const asked = columns.map(({ of }) => of).filter((of) => of !== null);
+  const asked = [...columns.map(({ of }) => of).filter((of) => of !== null), "stillSince" as const];
   const rows = useQuotes(list?.instruments ?? "all", asked);
   const [search, kind, sort] = [parameter("search"), parameter("kind"), parameter("sort")];
   const listed = useMemo(() => {
