@@ -85,6 +85,9 @@ const OWN_NUMBERS = [
   "src/services/oauth/verifyRequest.ts",
   "src/services/reference/rateLimitHeaders.ts",
   "src/services/tradier/tradierLimit.ts",
+  // Judged, and never stored: what headers say.
+  "src/services/checkup.ts",
+  "src/services/tradier/checkTradier.ts",
   "src/services/plainJson.ts",
 ];
 

@@ -29,8 +29,7 @@ function checkout(): string {
 function followRecipe(dir: string): void {
   const fields = join(dir, "src", "quotes", "fields.ts");
   const [before = "", after = ""] = readFileSync(fields, "utf8").split(/(?<=\n)(?= {2}field\("delta")/);
-  const line =
-    '  field("tradeCount", "numtrades", { type: "integer", column: "trade_count" }),\n';
+  const line = '  field("tradeCount", "numtrades", { type: "integer", column: "trade_count" }),\n';
   writeFileSync(fields, before + line + after);
   const migration = "-- Trades of the session.\nalter table extended_quotes add column trade_count bigint;\n";
   writeFileSync(join(dir, "migrations", "9001_trade_count.sql"), migration);
@@ -73,9 +72,7 @@ test("one line in fields.ts and a migration bring a field from an answer to the 
   expect(await rowsOfQuery(second.pool, stored)).toEqual([{ trade_count: "4512" }]);
   expect(JSON.parse(written.stdout)).toEqual({
     name: "4512",
-    xml: expect.stringMatching(
-      /<lowprice>[\d.]+<\/lowprice>\s*<numtrades>4512<\/numtrades>\s*<openprice>/,
-    ),
+    xml: expect.stringMatching(/<lowprice>[\d.]+<\/lowprice>\s*<numtrades>4512<\/numtrades>\s*<openprice>/),
   });
 });
 
