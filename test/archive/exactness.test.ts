@@ -78,6 +78,9 @@ test("no view of what was sent goes through a float", async () => {
   );
 
   // Estimates, which no text came in for.
-  const estimated = "years iv_bid iv_mid iv_ask delta gamma vega theta rho delta_difference".split(" ");
+  const estimated =
+    "years iv_bid iv_mid iv_ask delta gamma vega theta rho delta_difference iv_mid_difference gamma_difference theta_difference vega_difference rho_difference".split(
+      " ",
+    );
   expect(rows).toEqual(estimated.map((name) => ({ name: `option_surface.${name}` })));
 });
