@@ -209,8 +209,8 @@ export function headerColumns({ headers, service }: ResponseRecord): {
   rateLimitLimit: number | null;
   rateLimitExpire: string | null;
 } {
-  const { used, remaining, limit } = serviceNamed(service)?.rateLimit(headers) ?? NO_RATE_LIMIT;
-  const expire = headers["x-ratelimit-expire"]?.trim() ?? "";
+  const { used, remaining, limit, expire: read } = serviceNamed(service)?.rateLimit(headers) ?? NO_RATE_LIMIT;
+  const expire = headers["x-ratelimit-expire"]?.trim() ?? String(read ?? "");
   return {
     serverDate: serverDate(headers["date"]),
     rateLimitUsed: int4(used),

@@ -52,8 +52,8 @@ export type Service = {
   readonly addresses: readonly Address[];
   /** The most calls in a window, where neither the settings nor the answers say another limit. */
   readonly limit: Limit;
-  /** Symbols in one call: to begin with, the longest list ever tried, and a list that is never too long. */
-  readonly batch: { readonly first: number; readonly most: number; readonly least: number };
+  /** Symbols in one call, to begin with. */
+  readonly batch: { readonly first: number };
   /** The forms of calls that it answers. */
   readonly forms: readonly QuoteCall["form"][];
   /** Whether a list of symbols may hold OCC symbols of contracts. */

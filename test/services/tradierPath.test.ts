@@ -66,6 +66,9 @@ test("a list of stocks and contracts becomes rows with times, open interest, vol
      order by i.symbol, i.strike nulls first`,
   );
   expect(answer.outcome).toBe("quotes");
+  expect(await rowsOfQuery(pool, "select rate_limit_used, rate_limit_expire::text from responses")).toEqual([
+    { rate_limit_used: null, rate_limit_expire: String(Date.parse("2026-11-20T20:01:00Z") / 1_000) },
+  ]);
   expect(rows).toMatchObject([
     {
       symbol: "AAPL",

@@ -24,8 +24,7 @@ export const REFERENCE: Service = {
   },
   addresses: [],
   limit: { calls: 60, windowMs: 60_000 },
-  // The longest list reported to work has 325 symbols (field notes, "Requests").
-  batch: { first: 100, most: 325, least: 8 },
+  batch: { first: 100 },
   forms: ["symbols", "watchlist", "option"],
   optionsInList: false,
   asksDelayed: true,

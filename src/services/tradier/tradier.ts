@@ -23,7 +23,7 @@ export const TRADIER: Service = {
   ],
   // Of market data in production (documentation, "Rate limiting").
   limit: { calls: 120, windowMs: 60_000 },
-  batch: { first: 100, most: 400, least: 8 },
+  batch: { first: 100 },
   forms: ["symbols", "option"],
   optionsInList: true,
   asksDelayed: false,
