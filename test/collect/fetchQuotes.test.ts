@@ -128,8 +128,9 @@ async function callsAlone(
   const script = `
     import { createObserver, systemClock as clock } from "${compiled}/dist/clock.js";
     import { openFetchQuotes } from "${compiled}/dist/collect/fetchQuotes.js";
+    import { REFERENCE as service } from "${compiled}/dist/services/reference/reference.js";
     const [baseUrl, credentials, call, times] = JSON.parse(process.argv[1]);
-    const options = { baseUrl, credentials, clock, observe: createObserver(clock), userAgent: "test" };
+    const options = { service, baseUrl, credentials, clock, observe: createObserver(clock), userAgent: "test" };
     const { fetchQuotes, close } = openFetchQuotes({ ...options, deadlines: ${JSON.stringify(NEVER)} });
     const ends = [];
     for (let i = 0; i < times; i += 1) {
@@ -147,7 +148,7 @@ async function callsAlone(
 let compiled: string | null = null;
 function compiledAlone(): string {
   const dir = tempDir();
-  compileModules(dir, "collect/fetchQuotes", "clock");
+  compileModules(dir, "collect/fetchQuotes", "clock", "services/reference/reference");
   return dir;
 }
 

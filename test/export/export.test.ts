@@ -67,6 +67,8 @@ test("DuckDB reads decimals of Parquet as DECIMAL, times as TIMESTAMP WITH TIME 
     last: "DECIMAL(18,8)",
     change: "DECIMAL(18,8)",
     pct_change: "DECIMAL(18,8)",
+    quoted_at: "TIMESTAMP WITH TIME ZONE",
+    traded_at: "TIMESTAMP WITH TIME ZONE",
     date: "DATE",
   });
   expect(await types("instruments/*.parquet")).toMatchObject({
@@ -202,10 +204,10 @@ test("CSV of an export follows RFC 4180, tells NULL from an empty text, and keep
   const text = (path: string): string => readFileSync(join(out, path), "utf8");
 
   expect(text("quotes/date=2026-11-20/quotes.csv").split("\r\n")).toEqual([
-    "observed_at,instrument_id,instrument,source_id,source,delayed,bid,ask,last,change,pct_change",
-    "2026-11-20T05:00:00.000000Z,1,AAPL,2,simulated,true,0.0001,700000.00,12345678.12345678,0,0",
-    "2026-11-20T20:59:00.000000Z,2,MSFT,1,account,false,,,,,",
-    "2026-11-20T21:00:00.000000Z,3,AAPL:2026-12-18:CALL:150.5,1,account,false,4.2,4.3,4.25,0.1,2.4",
+    "observed_at,instrument_id,instrument,source_id,source,delayed,bid,ask,last,change,pct_change,quoted_at,traded_at",
+    "2026-11-20T05:00:00.000000Z,1,AAPL,2,simulated,true,0.0001,700000.00,12345678.12345678,0,0,,",
+    "2026-11-20T20:59:00.000000Z,2,MSFT,1,account,false,,,,,,,",
+    "2026-11-20T21:00:00.000000Z,3,AAPL:2026-12-18:CALL:150.5,1,account,false,4.2,4.3,4.25,0.1,2.4,,",
     "",
   ]);
   expect(text("instruments/instruments.csv")).toContain('1,CS,AAPL,,"Äpfel, ""Inc""",');

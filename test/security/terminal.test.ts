@@ -196,6 +196,7 @@ const SOME_DAYS = ["--from", "2026-11-18", "--to", "2026-11-25"];
 /** Every command, so that it prints what others wrote; those that go on for ever, so that they fail: see below for them. */
 const COMMANDS: readonly (readonly [argv: readonly string[], more?: Record<string, string>])[] = [
   [["poll", "--watchlist", "W"]],
+  [["doctor"]],
   [["status"]],
   [["status"], BAD_JOBS],
   [["coverage", ...SOME_DAYS]],
