@@ -74,7 +74,7 @@ test("a reader that is written from the page alone reads every record, and the p
   expect(asText(read.map(({ head, body }) => asRecord(head, body)))).toEqual(asText(appended));
   for (const { head } of read)
     expect(Object.keys(head).sort()).toEqual(fieldsOf(String(head["kind"])).sort());
-  expect(fieldsOf("response")).toHaveLength(11);
+  expect(fieldsOf("response")).toHaveLength(12);
 });
 
 function note(second: number): JournalRecord {
@@ -85,10 +85,10 @@ function note(second: number): JournalRecord {
   };
 }
 
-/** An answer to another account's call, in the order of a record that was read. */
+/** An answer of another service to another account's call, in the order of a record that was read. */
 function ofSecond(n: number): JournalRecord {
   const { body, ...head } = answer(n);
-  return asRecord({ ...head, account: "second" }, Buffer.from(body));
+  return asRecord({ ...head, account: "second", service: "tradier" }, Buffer.from(body));
 }
 
 function asRecord(head: Record<string, unknown>, body: Buffer): JournalRecord {
