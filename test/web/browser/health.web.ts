@@ -56,12 +56,17 @@ test("a reason, a slot and its calls are one click each, and the address has the
 
   await page.getByRole("button", { name: /^no answer/ }).click();
   await page.waitForSelector(".holes h2:has-text('no answer')");
-  await page.locator(".holes tbody button").first().click();
-  await page.waitForSelector(".calls tbody tr");
-
   const [slot] = await rowsOf<{ at: Date; n: string }>(
     "select max(slot_at)::text as at, (select count(*) from misses where reason = 'transport') as n from misses where reason = 'transport'",
   );
+  // The slots of all reasons stand there until the answer comes. Two instruments each.
+  await page.waitForFunction(
+    (count) => document.querySelectorAll(".holes .tall tbody tr").length === count,
+    Number(slot?.n) / 2,
+  );
+  await page.locator(".holes tbody button").first().click();
+  await page.waitForSelector(".calls tbody tr");
+
   const address = new URL(page.url()).searchParams;
   expect(Date.parse(address.get("slot") ?? "")).toBe(Date.parse(String(slot?.at)));
   expect(address.get("reason")).toBe("transport");
