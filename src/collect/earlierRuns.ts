@@ -36,7 +36,7 @@ export class EarlierRuns {
     if (raw.status !== 200) return;
     for (const name of namesOf(request)) this.lastSeenMs.set(name, askedMs);
     if (askedMs < this.#sinceMs) return;
-    const answer = answerOf({ ...raw, request });
+    const answer = answerOf(raw);
     if (answer.outcome === "quotes") this.#quoted.push({ call: request, askedMs, document: answer.document });
   }
 

@@ -102,7 +102,7 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
       const response = toResponse(signed, answered, options);
       // The clock itself: receive times never go back, also when the clock was set back.
       const observedAt = instantFromDate(clock.now());
-      if (service.isTimed && isRefusal(response, call, service))
+      if (service.isTimed && isRefusal(response, service))
         correctionMs = correctionAfterRefusal(signedWithMs, { ...response, observedAt });
       return response;
     } catch (cause) {
@@ -226,10 +226,10 @@ function toResponse(
 }
 
 /** Whether the credentials, the signature or its timestamp were refused. */
-function isRefusal(response: RawResponse, call: QuoteCall, service: Service): boolean {
+function isRefusal(response: RawResponse, service: Service): boolean {
   const { status, body } = response;
   if (status === 200 && body.byteLength > SHORT_BODY) return false;
-  return service.classify(response, call).outcome === "unauthorized";
+  return service.classify(response).outcome === "unauthorized";
 }
 
 /** Codes of OpenSSL's verification as Node.js names them, and Node's own for a certificate of another name. */

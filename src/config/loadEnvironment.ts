@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
 import { counted } from "../figures.ts";
-import { limitAt, serviceNamed } from "../services/registry.ts";
+import { knownService, limitAt, serviceNamed } from "../services/registry.ts";
 import type { Credentials, Service } from "../services/service.ts";
 import { withSslMode } from "./databaseUrl.ts";
 import {
@@ -144,7 +144,8 @@ function describeIssue({ path, message }: z.core.$ZodIssue, settings: Settings):
 }
 
 function toConfig(values: Environment, { sslMode, ...given }: Given) {
-  const [service, feed] = [serviceOf(values), toFeed(values)];
+  const service = knownService(values.QUOTES_SERVICE);
+  const feed = toFeed(values, service);
   const limit = limitAt(service, feed.kind === "account" ? feed.baseUrl : null);
   return Object.freeze({
     /** Null: the embedded database. */
@@ -185,14 +186,7 @@ function toConfig(values: Environment, { sslMode, ...given }: Given) {
   });
 }
 
-function serviceOf({ QUOTES_SERVICE: name }: Environment): Service {
-  const service = serviceNamed(name);
-  if (!service) throw new RangeError(`the schema let the service ${name} pass`);
-  return service;
-}
-
-function toFeed(values: Environment): Feed {
-  const { addresses, credentials } = serviceOf(values);
+function toFeed(values: Environment, { addresses, credentials }: Service): Feed {
   const baseUrl = values.QUOTES_BASE_URL ?? addresses[0]?.baseUrl;
   if (baseUrl === undefined) return Object.freeze({ kind: "simulated" });
   const secrets = credentials.all.map(({ name, variable }) => [

@@ -30,22 +30,18 @@ export function parseOccSymbol(text: string): OptionContract | null {
   };
 }
 
-/**
- * Whether an OCC symbol, whatever its root, is of this date, type and strike.
- *
- * @param strike without an exponent
- */
-export function isOccSymbolOf(
-  symbol: string,
-  { expiration, optionType, strike }: Pick<OptionContract, "expiration" | "optionType" | "strike">,
-): boolean {
-  const point = strike.indexOf(".");
-  const whole = point < 0 ? strike : strike.slice(0, point);
-  const fraction = point < 0 ? "" : strike.slice(point + 1).replace(/0+$/, "");
-  const date = expiration.slice(2, 4) + expiration.slice(5, 7) + expiration.slice(8);
-  return symbol.endsWith(
-    `${date}${optionType === "CALL" ? "C" : "P"}${whole.padStart(5, "0")}${fraction.padEnd(3, "0")}`,
-  );
+/** What stands behind the root. @param strike plain decimal text, without zeros at its end */
+function behindRoot({ expiration, optionType, strike }: DatedStrike): string {
+  const [whole = "", fraction = ""] = strike.split(".");
+  const date = expiration.slice(CENTURY.length).replaceAll("-", "");
+  return `${date}${optionType === "CALL" ? "C" : "P"}${whole.padStart(5, "0")}${fraction.padEnd(3, "0")}`;
+}
+
+type DatedStrike = Pick<OptionContract, "expiration" | "optionType" | "strike">;
+
+/** Whether an OCC symbol, whatever its root, is of this date, type and strike. */
+export function isOccSymbolOf(symbol: string, { strike, ...dated }: DatedStrike): boolean {
+  return symbol.endsWith(behindRoot({ ...dated, strike: plainStrike(strike) }));
 }
 
 /**
@@ -53,12 +49,8 @@ export function isOccSymbolOf(
  * century, or its strike is 0, 100000 or more, or has over three decimals.
  */
 export function occSymbol(contract: OptionContract): string | null {
-  const { expiration, optionType, strike } = contract;
-  const plain = plainStrike(strike);
-  const [whole = "", fraction = ""] = plain.split(".");
-  const date = expiration.slice(CENTURY.length).replaceAll("-", "");
-  const thousandths = whole.padStart(5, "0") + fraction.padEnd(3, "0");
-  const symbol = `${rootOf(contract)}${date}${optionType === "CALL" ? "C" : "P"}${thousandths}`;
+  const strike = plainStrike(contract.strike);
+  const symbol = rootOf(contract) + behindRoot({ ...contract, strike });
   const read = parseOccSymbol(symbol);
-  return read?.expiration === expiration && read.strike === plain ? symbol : null;
+  return read?.expiration === contract.expiration && read.strike === strike ? symbol : null;
 }

@@ -1,5 +1,6 @@
 /** What an answer of a service is, whichever service gave it. */
 import { QuotekeeperError } from "../errors.ts";
+import { cutText } from "../outsideText.ts";
 import { type ReadDocument } from "./document.ts";
 
 /**
@@ -21,15 +22,28 @@ export const OUTCOMES = [
   "malformed",
 ] as const;
 
-export type Outcome = (typeof OUTCOMES)[number];
+type Outcome = (typeof OUTCOMES)[number];
+
+export type Failed = Exclude<Outcome, "quotes">;
 
 /** The document of quotes, or a sentence for people. */
 export type Answer =
   | { outcome: "quotes"; document: ReadDocument }
-  | { outcome: Exclude<Outcome, "quotes">; responseId: string | null; detail: string };
+  | { outcome: Failed; responseId: string | null; detail: string };
 
 /** Header names are lower case. */
 export type RawAnswer = { status: number; headers: Readonly<Record<string, string>>; body: Uint8Array };
+
+export function failed(outcome: Failed, detail: string): Answer {
+  return { outcome, responseId: null, detail };
+}
+
+/** Why a body cannot be read as it is, for people; null: it is not encoded, as was asked for. */
+export function encodingProblem(headers: RawAnswer["headers"]): string | null {
+  const encoding = (headers["content-encoding"] ?? "").trim();
+  if (/^(identity)?$/i.test(encoding)) return null;
+  return `Content-Encoding ${cutText(encoding, 40)}, and identity was asked for`;
+}
 
 const CODES = {
   quota_fault: "SERVICE_QUOTA",

@@ -8,7 +8,7 @@
  * `null` means that the element was missing, empty, `null` or `na` (field notes, "Answers").
  */
 import { QuotekeeperError } from "../errors.ts";
-import type { OptionType } from "../market/instrument.ts";
+import { type InstrumentKey, type OptionType, plainStrike } from "../market/instrument.ts";
 import {
   type DividendField,
   EXTENDED_FIELDS,
@@ -118,3 +118,36 @@ const NO_EXTENDED: ExtendedQuote = { ...valuesByName(EXTENDED_FIELDS, () => null
 
 /** A quote in which every element is absent, as an unknown instrument has it. */
 export const NO_QUOTE: Quote = { ...valuesByName(PRICE_FIELDS, () => null), extended: NO_EXTENDED };
+
+/** The item of an instrument that the service does not know. */
+export function unknownItem(instrument: InstrumentElement): InstrumentQuote {
+  return {
+    instrument,
+    quote: NO_QUOTE,
+    greeksDelta: null,
+    underlying: null,
+    underlyingQuote: null,
+    unknownSymbol: true,
+  };
+}
+
+/**
+ * The answer for an unknown instrument.
+ *
+ * Assumed: it names what was asked for (symbol; for an option also expiration, type and strike), so that the asker
+ * can match it, its other elements are empty, and `underlying` and `undlyquote` are missing. What the live service
+ * puts beside `unknownsymbol` true is not shown.
+ */
+export function unknownQuote(key: InstrumentKey): InstrumentQuote {
+  const isOption = key.kind === "option";
+  return unknownItem({
+    description: null,
+    exchange: null,
+    securityType: isOption ? "OPT" : null,
+    symbol: isOption ? key.underlying : key.symbol,
+    root: isOption ? key.root : undefined,
+    expiration: isOption ? key.expiration : null,
+    optionType: isOption ? key.optionType : null,
+    strike: isOption ? plainStrike(key.strike) : null,
+  });
+}

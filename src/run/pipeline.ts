@@ -91,7 +91,7 @@ export async function collectCall(
   const requestId = newRequestId();
   const over = calls.leaves(requestId); // counted by the next run too, should this one be killed
   const response = await fetchQuotes(call, signal, mayLeave).finally(over); // signed GET, admitted by the governor
-  const answer = account.service.classify(response, call);
+  const answer = account.service.classify(response);
   onArrived?.({ headers: response.headers, answer }); // the next call may be let go at once: it must be known by then
   const source = sourceOf(response);
   const record: ResponseRecord = {

@@ -1,6 +1,6 @@
 /** What the Market Quotes Service answers from. */
-import { type InstrumentQuote, NO_QUOTE } from "../quotes/document.ts";
-import { plainStrike, type InstrumentKey } from "../market/instrument.ts";
+import type { InstrumentKey } from "../market/instrument.ts";
+import type { InstrumentQuote } from "../quotes/document.ts";
 
 /** Assumed: delayed quotes are 15 minutes old, the usual delay of US exchanges; the specification names none. */
 export const DELAY_MS = 15 * 60_000;
@@ -35,31 +35,3 @@ export type QuoteSource = {
   /** The symbols of a watchlist; null: no watchlist has that id. */
   watchlist: (id: string) => readonly string[] | null | Promise<readonly string[] | null>;
 };
-
-/**
- * The answer for an unknown instrument.
- *
- * Assumed: it names what was asked for (symbol; for an option also expiration, type and strike), so that the asker
- * can match it, its other elements are empty, and `underlying` and `undlyquote` are missing. What the live service
- * puts beside `unknownsymbol` true is not shown.
- */
-export function unknownQuote(key: InstrumentKey): InstrumentQuote {
-  const isOption = key.kind === "option";
-  return {
-    instrument: {
-      description: null,
-      exchange: null,
-      securityType: isOption ? "OPT" : null,
-      symbol: isOption ? key.underlying : key.symbol,
-      root: isOption ? key.root : undefined,
-      expiration: isOption ? key.expiration : null,
-      optionType: isOption ? key.optionType : null,
-      strike: isOption ? plainStrike(key.strike) : null,
-    },
-    quote: NO_QUOTE,
-    greeksDelta: null,
-    underlying: null,
-    underlyingQuote: null,
-    unknownSymbol: true,
-  };
-}

@@ -2,7 +2,6 @@
 import { DEFAULT_SERVICE, type ResponseRecord } from "../journal/record.ts";
 import { cutText } from "../outsideText.ts";
 import type { Answer } from "../quotes/answer.ts";
-import type { QuoteCall, SavedCall } from "../quotes/call.ts";
 import { REFERENCE } from "./reference/reference.ts";
 import type { Service } from "./service.ts";
 import { TRADIER } from "./tradier/tradier.ts";
@@ -22,15 +21,20 @@ export function serviceNamed(name: string = DEFAULT_SERVICE): Service | null {
   return SERVICES.find((service) => service.name === name) ?? null;
 }
 
+/** @throws RangeError there is none: whoever calls has looked that there is */
+export function knownService(name: string): Service {
+  const service = serviceNamed(name);
+  if (!service) throw new RangeError(`no service is named ${name}`);
+  return service;
+}
+
 /**
  * Reads a kept answer as the service that gave it. Never throws. An answer of a service that only a newer version knows is
  * `malformed`: it stays in the journal, and that version reads it in a rebuild.
  */
-export function answerOf(
-  record: Pick<ResponseRecord, "service" | "request" | "status" | "headers" | "body">,
-): Answer {
+export function answerOf(record: Pick<ResponseRecord, "service" | "status" | "headers" | "body">): Answer {
   const service = serviceNamed(record.service);
-  if (service) return service.classify(record, record.request as QuoteCall | SavedCall);
+  if (service) return service.classify(record);
   const detail = `this version does not know the service ${cutText(record.service ?? "", 64)}`;
   return { outcome: "malformed", responseId: null, detail };
 }

@@ -4,7 +4,7 @@
  */
 import type { Answer, RawAnswer } from "../quotes/answer.ts";
 import type { RateLimit } from "../quotes/rateLimit.ts";
-import type { QuoteCall, SavedCall } from "../quotes/call.ts";
+import type { QuoteCall } from "../quotes/call.ts";
 import type { Checkup } from "./checkup.ts";
 
 /** Secrets of an account, by the names that the service gives them. */
@@ -75,7 +75,7 @@ export type Service = {
   /** Headers of answers that are kept, names in lower case. */
   readonly keptHeaders: readonly string[];
   /** Never throws: an answer that cannot be read is `malformed`. */
-  classify(raw: RawAnswer, call: QuoteCall | SavedCall): Answer;
+  classify(raw: RawAnswer): Answer;
   /** Never throws. @param headers names in lower case */
   rateLimit(headers: Readonly<Record<string, string>>): RateLimit;
   /** What is assumed of it, and the calls that show whether it holds. */

@@ -4,8 +4,7 @@ import { CONCURRENCY } from "../../src/collect/dispatcher.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { security } from "../../src/market/instrument.ts";
-import type { ReadItem } from "../../src/quotes/document.ts";
-import { unknownQuote } from "../../src/serve/source.ts";
+import { type ReadItem, unknownQuote } from "../../src/quotes/document.ts";
 import { SLOT_ENDS } from "../support/slotEnds.ts";
 import { contractsOf } from "./due.ts";
 import {

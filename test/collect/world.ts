@@ -19,9 +19,8 @@ import {
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { instrumentName, type InstrumentKey } from "../../src/market/instrument.ts";
 import type { Answer } from "../../src/quotes/answer.ts";
-import { type InstrumentQuote, NO_QUOTE } from "../../src/quotes/document.ts";
+import { type InstrumentQuote, NO_QUOTE, unknownQuote } from "../../src/quotes/document.ts";
 import { askedInstruments } from "../../src/quotes/call.ts";
-import { unknownQuote } from "../../src/serve/source.ts";
 import { jobOf } from "./jobOf.ts";
 import { startVirtualTime, type VirtualTime } from "./virtualTime.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";

@@ -10,10 +10,9 @@ import { rowsOf } from "../../src/read/answerToRows.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 
 const CASES = fileURLToPath(new URL("tradier/", import.meta.url));
-const CALL: QuoteCall = { form: "symbols", symbols: ["ACME"], delayed: false };
 
 function classify(body: string | Uint8Array, status = 200, headers: Record<string, string> = {}): Answer {
-  return TRADIER.classify({ status, headers, body: Buffer.from(body) }, CALL);
+  return TRADIER.classify({ status, headers, body: Buffer.from(body) });
 }
 
 describe("recorded shapes", () => {

@@ -1,6 +1,6 @@
 /** Answers to `account` of `quotekeeper init`: a service by its name, or an address. */
 import { DEFAULT_SERVICE } from "../../journal/record.ts";
-import { SERVICES, serviceNamed } from "../../services/registry.ts";
+import { knownService, SERVICES } from "../../services/registry.ts";
 import type { Service } from "../../services/service.ts";
 
 export const SIMULATED = "simulated";
@@ -19,7 +19,7 @@ const NAMED = SERVICES.filter(({ addresses }) => addresses.length > 0);
 
 /** Words that need no address behind them. A delayed address is a service's sandbox. */
 const WORDS: ReadonlyMap<string, AccountAnswer> = new Map([
-  [SIMULATED, { service: serviceOf(DEFAULT_SERVICE), settings: {} }],
+  [SIMULATED, { service: knownService(DEFAULT_SERVICE), settings: {} }],
   ...NAMED.flatMap((service) =>
     service.addresses.map((address) => [wordOf(service, address), at(service, address.baseUrl)] as const),
   ),
@@ -50,7 +50,7 @@ export function readAccount(answer: string): AccountAnswer | null {
   if (address !== "" || !first.includes("://")) return null;
   // A service is known by an address of its own too: the credentials of another are never sent there.
   const owner = NAMED.find(({ addresses }) => addresses.some(({ baseUrl }) => baseUrl === plain(first)));
-  return at(owner ?? serviceOf(DEFAULT_SERVICE), first);
+  return at(owner ?? knownService(DEFAULT_SERVICE), first);
 }
 
 function wordOf({ name }: Service, { delayed }: Address): string {
@@ -70,10 +70,4 @@ function at(service: Service, baseUrl: string): AccountAnswer {
 
 function plain(address: string): string {
   return address.replace(/\/+$/, "").toLowerCase();
-}
-
-function serviceOf(name: string): Service {
-  const service = serviceNamed(name);
-  if (!service) throw new RangeError(`no service is named ${name}`);
-  return service;
 }

@@ -9,9 +9,9 @@ import {
 } from "../../archive/ask/pointInTime.ts";
 import { instantFromDate, instantOf, microsOf } from "../../clock.ts";
 import type { InstrumentKey } from "../../market/instrument.ts";
-import type { InstrumentQuote, DividendData, Quote } from "../../quotes/document.ts";
+import { type InstrumentQuote, type DividendData, type Quote, unknownQuote } from "../../quotes/document.ts";
 import { type Playback, playedAt } from "../playback.ts";
-import { type Asked, DELAY_MS, type QuoteSource, unknownQuote } from "../source.ts";
+import { type Asked, DELAY_MS, type QuoteSource } from "../source.ts";
 import { UNKNOWN_SECURITY_TYPE } from "../../read/answerToRows.ts";
 import { quoteWrittenOut } from "../../quotes/fields.ts";
 import { type Asking, sharedLookups } from "./lookups.ts";

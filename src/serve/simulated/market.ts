@@ -1,9 +1,9 @@
 /**
  * The simulated market: quotes as a pure function of (seed, instrument, instant). Its memory only saves time.
  */
-import type { InstrumentQuote } from "../../quotes/document.ts";
+import { type InstrumentQuote, unknownQuote } from "../../quotes/document.ts";
 import { inCapitals, type InstrumentKey } from "../../market/instrument.ts";
-import { DELAY_MS, type QuoteSource, unknownQuote } from "../source.ts";
+import { DELAY_MS, type QuoteSource } from "../source.ts";
 import { companyOf } from "./companies.ts";
 import { listedContract, type ListedContract } from "./contracts.ts";
 import { equityQuote, type Listing, listingOf, yearRangesOf } from "./equity.ts";

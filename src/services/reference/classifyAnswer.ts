@@ -1,7 +1,7 @@
 /** The kind of an answer of the specification's service, by status, headers and body together. */
 import { QuotekeeperError } from "../../errors.ts";
 import { cutText } from "../../outsideText.ts";
-import type { Answer, Outcome, RawAnswer } from "../../quotes/answer.ts";
+import { type Answer, encodingProblem, failed, type RawAnswer } from "../../quotes/answer.ts";
 import { readDocument } from "./readDocument.ts";
 
 /**
@@ -21,9 +21,8 @@ export function classifyAnswer(raw: RawAnswer): Answer {
   if (status === 414) return failed("too_long", "HTTP 414, the list of symbols is too long");
   if (status >= 500) return failed("server_error", `HTTP ${status}`);
   if (status < 200 || status >= 300) return failed("refused", `HTTP ${status}${saying(raw.body)}`);
-  const encoding = (headers["content-encoding"] ?? "").trim();
-  if (!/^(identity)?$/i.test(encoding))
-    return failed("malformed", `Content-Encoding ${cutText(encoding, 40)}, and identity was asked for`);
+  const encoded = encodingProblem(headers);
+  if (encoded !== null) return failed("malformed", encoded);
   try {
     const document = readDocument(raw.body);
     if (document.error === null) return { outcome: "quotes", document };
@@ -47,10 +46,6 @@ export function classifyAnswer(raw: RawAnswer): Answer {
     if (/^\uFEFF?\s*[{[]/.test(start)) return failed("malformed", "JSON in place of XML");
     return failed("malformed", error.detail);
   }
-}
-
-function failed(outcome: Exclude<Outcome, "quotes">, detail: string): Answer {
-  return { outcome, responseId: null, detail };
 }
 
 /** The text of the `error` element of a refusal. */

@@ -7,8 +7,8 @@ import { isRoot, withRoot } from "../../market/root.ts";
 import {
   type DividendData,
   type InstrumentQuote,
-  NO_QUOTE,
   type Quote,
+  unknownItem,
   type UnderlyingElement,
   type OddField,
 } from "../../quotes/document.ts";
@@ -56,7 +56,7 @@ function instrumentQuote(fields: Fields): InstrumentQuote {
   const symbol = fields.naming(LEAF.symbol, readName(fields.text(LEAF.symbol)));
   if (symbol === null) throw new NamelessError("instrument/sym is missing");
   // What an unknown item holds besides its name is not known: nothing else of it is read (field notes).
-  if (unknownSymbol) return unknownItem(symbol, fields);
+  if (unknownSymbol) return unknownOf(symbol, fields);
   const contract = contractFields(fields);
   const item = {
     instrument: {
@@ -122,23 +122,15 @@ function optionTypeOf(fields: Fields): OptionType {
   throw new NamelessError(`instrument/putcall ${quoted(putcall ?? "")} is neither 1 nor 0`);
 }
 
-function unknownItem(symbol: string, fields: Fields): InstrumentQuote {
+function unknownOf(symbol: string, fields: Fields): InstrumentQuote {
   const contract = contractIfWhole(fields);
-  const instrument = {
+  return unknownItem({
     description: fields.text(LEAF.description) || null,
     exchange: codeOf(fields.text(LEAF.exchange)),
     securityType: contract.optionType !== null ? "OPT" : codeOf(fields.text(LEAF.securityType)),
     symbol,
     ...contract,
-  };
-  return {
-    instrument,
-    quote: NO_QUOTE,
-    greeksDelta: null,
-    underlying: null,
-    underlyingQuote: null,
-    unknownSymbol: true,
-  };
+  });
 }
 
 /** An unknown item is read for its name only; half a contract then names nothing. */

@@ -49,7 +49,7 @@ export const REFERENCE: Service = {
     "x-ratelimit-remaining",
     "x-quotekeeper-source",
   ],
-  classify: (raw) => classifyAnswer(raw),
+  classify: classifyAnswer,
   rateLimit: (headers) => readRateLimitHeaders((name) => headers[name.toLowerCase()]),
   checkup: REFERENCE_CHECKUP,
 };

@@ -21,6 +21,7 @@ import {
   readableFinding,
 } from "../checkup.ts";
 import { JsonObject, type Json, parsePlainJson } from "../plainJson.ts";
+import { LIMITS } from "./tradierLimit.ts";
 import { writeTradier } from "./writeTradier.ts";
 
 /** Assumed: nothing has this name. */
@@ -103,7 +104,7 @@ function quoteIn(one: Probed): Json | undefined {
 }
 
 function allowedFinding(probed: readonly Probed[], isSandbox: boolean): Finding {
-  const documented = isSandbox ? 60 : 120;
+  const documented = LIMITS[isSandbox ? "sandbox" : "production"].calls;
   const said = [...new Set(probed.flatMap(({ headers }) => headers[ALLOWED]?.trim() ?? []))];
   const [first = ""] = said;
   const judged = (): Judged => {

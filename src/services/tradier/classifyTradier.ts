@@ -1,12 +1,9 @@
 /** The kind of one of Tradier's answers: by the fault in its body first, whatever the status, and then by the status. */
 import { QuotekeeperError } from "../../errors.ts";
 import { cutText } from "../../outsideText.ts";
-import type { Answer, RawAnswer } from "../../quotes/answer.ts";
-import type { QuoteCall, SavedCall } from "../../quotes/call.ts";
+import { type Answer, encodingProblem, type Failed, failed, type RawAnswer } from "../../quotes/answer.ts";
 import { JsonObject, parsePlainJson } from "../plainJson.ts";
 import { readQuotes } from "./readTradier.ts";
-
-type Failed = Exclude<Answer, { outcome: "quotes" }>["outcome"];
 
 /**
  * Codes of faults (`fault.detail.errorcode`), by how they begin. Those of the token and of the gateway are recorded, some under
@@ -22,7 +19,7 @@ const FAULTS: readonly [RegExp, Failed][] = [
 ];
 
 /** Never throws. */
-export function classifyTradier(raw: RawAnswer, call: QuoteCall | SavedCall): Answer {
+export function classifyTradier(raw: RawAnswer): Answer {
   const start = Buffer.from(raw.body.subarray(0, 4_096)).toString("utf8");
   const fault = faultIn(start);
   const outcome = fault && FAULTS.find(([begins]) => begins.test(fault.code))?.[1];
@@ -36,7 +33,7 @@ export function classifyTradier(raw: RawAnswer, call: QuoteCall | SavedCall): An
     );
   }
   if (fault) return failed("refused", `${fault.words} (${fault.code})`);
-  return readBody(raw, call);
+  return readBody(raw);
 }
 
 function outcomeOf(status: number): Failed | null {
@@ -57,23 +54,18 @@ function faultIn(start: string): { code: string; words: string } | null {
   return { code, words: words ?? "a fault" };
 }
 
-function readBody({ body, headers }: RawAnswer, call: QuoteCall | SavedCall): Answer {
-  const encoding = (headers["content-encoding"] ?? "").trim();
-  if (!/^(identity)?$/i.test(encoding))
-    return failed("malformed", `Content-Encoding ${cutText(encoding, 40)}, and identity was asked for`);
+function readBody({ body, headers }: RawAnswer): Answer {
+  const encoded = encodingProblem(headers);
+  if (encoded !== null) return failed("malformed", encoded);
   const start = Buffer.from(body.subarray(0, 256)).toString("utf8");
   if (/^\s*<(?:!doctype html|html)[\s>]/i.test(start))
     return failed("malformed", "an HTML page in place of JSON");
   try {
     const document = parsePlainJson(body);
-    if (document instanceof JsonObject) return { outcome: "quotes", document: readQuotes(document, call) };
+    if (document instanceof JsonObject) return { outcome: "quotes", document: readQuotes(document) };
     return failed("malformed", "JSON that is no object");
   } catch (error) {
     if (!(error instanceof QuotekeeperError)) throw error;
     return failed("malformed", error.detail);
   }
-}
-
-function failed(outcome: Failed, detail: string): Answer {
-  return { outcome, responseId: null, detail };
 }

@@ -1,7 +1,6 @@
 /** Tradier's quotes in our words. What it writes for "nothing" becomes null here, each by a rule of its own. */
 import { isDateText } from "../../market/calendar/dates.ts";
-import { type InstrumentKey, option, security } from "../../market/instrument.ts";
-import { isOccSymbolOf, parseOccSymbol } from "../../market/occ.ts";
+import { isOccSymbolOf } from "../../market/occ.ts";
 import { withRoot } from "../../market/root.ts";
 import { cutText } from "../../outsideText.ts";
 import { isZero } from "../../quotes/decimal.ts";
@@ -9,13 +8,14 @@ import {
   type InstrumentQuote,
   type Quote,
   refused,
+  unknownQuote,
   MAX_FRAGMENT,
   MAX_ITEMS,
   type ReadDocument,
   type ReadItem,
   NO_QUOTE,
 } from "../../quotes/document.ts";
-import type { QuoteCall, SavedCall } from "../../quotes/call.ts";
+import { keyOfSymbol } from "../../quotes/call.ts";
 import { JsonFields } from "../jsonFields.ts";
 import { type Json, JsonObject } from "../plainJson.ts";
 
@@ -46,7 +46,7 @@ const SECURITY_TYPES: ReadonlyMap<string, string> = new Map([["stock", "CS"]]);
  *
  * @throws QuotekeeperError DOCUMENT_REFUSED when it is a document of something else
  */
-export function readQuotes(document: JsonObject, _call: QuoteCall | SavedCall): ReadDocument {
+export function readQuotes(document: JsonObject): ReadDocument {
   const quotes = document.get("quotes");
   if (quotes === undefined) throw refused(`it holds no quotes, but ${named(document.keys)}`);
   const found = isNothing(quotes) ? [] : itemsIn(quotes);
@@ -73,7 +73,7 @@ function itemsIn(quotes: Json): ReadItem[] {
   const symbols = unmatched instanceof JsonObject ? unmatched.get("symbol") : undefined;
   return [
     ...listed(quotes.get("quote")).map(readItem),
-    ...listed(symbols).flatMap((symbol) => (typeof symbol === "string" ? [unknownItem(symbol)] : [])),
+    ...listed(symbols).flatMap((symbol) => (typeof symbol === "string" ? [unknownRead(symbol)] : [])),
   ];
 }
 
@@ -208,26 +208,7 @@ function sizeOf(size: string | null, isOption: boolean): string | null {
   return size === null || isOption ? size : String(BigInt(size) * SHARES_OF_A_SIZE);
 }
 
-function unknownItem(symbol: string): ReadItem {
-  const contract = parseOccSymbol(symbol);
-  const key: InstrumentKey = contract ? option(contract) : security(symbol);
-  const instrument = {
-    description: null,
-    exchange: null,
-    securityType: contract ? "OPT" : null,
-    symbol: key.kind === "option" ? key.underlying : key.symbol,
-    root: contract?.root,
-    expiration: contract?.expiration ?? null,
-    optionType: contract?.optionType ?? null,
-    strike: contract?.strike ?? null,
-  };
-  const item = {
-    instrument,
-    quote: NO_QUOTE,
-    greeksDelta: null,
-    underlying: null,
-    underlyingQuote: null,
-    unknownSymbol: true,
-  };
+function unknownRead(symbol: string): ReadItem {
+  const item = unknownQuote(keyOfSymbol(symbol));
   return { ok: true, item, oddFields: [], fragment: cutText(symbol, 200) };
 }

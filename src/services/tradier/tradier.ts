@@ -4,7 +4,7 @@
  */
 import { TRADIER_CHECKUP } from "./checkTradier.ts";
 import { classifyTradier } from "./classifyTradier.ts";
-import { readTradierLimit } from "./tradierLimit.ts";
+import { LIMITS, readTradierLimit } from "./tradierLimit.ts";
 import { writeTradier } from "./writeTradier.ts";
 import type { Service } from "../service.ts";
 
@@ -19,10 +19,9 @@ export const TRADIER: Service = {
   addresses: [
     { baseUrl: "https://api.tradier.com", delayed: false },
     // It says nothing of it, and its quotes are 15 minutes old (recorded in June 2024).
-    { baseUrl: "https://sandbox.tradier.com", delayed: true, limit: { calls: 60, windowMs: 60_000 } },
+    { baseUrl: "https://sandbox.tradier.com", delayed: true, limit: LIMITS.sandbox },
   ],
-  // Of market data in production (documentation, "Rate limiting").
-  limit: { calls: 120, windowMs: 60_000 },
+  limit: LIMITS.production,
   batch: { first: 100 },
   forms: ["symbols", "option"],
   optionsInList: true,

@@ -1,6 +1,12 @@
 /** What Tradier's headers say of its limit. */
 import { NO_RATE_LIMIT, type RateLimit } from "../../quotes/rateLimit.ts";
 
+/** Calls of market data (documentation, "Rate limiting"). */
+export const LIMITS = {
+  production: { calls: 120, windowMs: 60_000 },
+  sandbox: { calls: 60, windowMs: 60_000 },
+} as const;
+
 /** Epoch milliseconds: in every recorded answer the clock's next full minute. Clients that take it for seconds are wrong. */
 const EXPIRY = /^\d{13}$/;
 

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { XMLBuilder, XMLParser } from "fast-xml-parser";
 import { option, security } from "../../../src/market/instrument.ts";
-import type { InstrumentQuote } from "../../../src/quotes/document.ts";
+import { type InstrumentQuote, unknownQuote } from "../../../src/quotes/document.ts";
 import { readDocument } from "../../../src/services/reference/readDocument.ts";
 import {
   writeDocument,
@@ -11,7 +11,6 @@ import {
   writeStringDocument,
 } from "../../../src/services/reference/writeDocument.ts";
 import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
-import { unknownQuote } from "../../../src/serve/source.ts";
 import { anyCharacter } from "../../support/anyCharacter.ts";
 
 const market = createSimulatedMarket({ seed: 3 });
