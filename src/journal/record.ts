@@ -1,5 +1,6 @@
 /** What the journal keeps: answers of the service, byte for byte, and notes about what happened around them. */
 import type { Instant } from "../clock.ts";
+import { parsedJson } from "../outsideText.ts";
 
 /** Real and simulated answers can never be mistaken for one another. */
 export type RecordSource = {
@@ -71,20 +72,12 @@ export function splitRecord(record: JournalRecord): { head: Uint8Array; body: Ui
  * @returns null when this version does not know such a record
  */
 export function joinRecord(head: Buffer, body: Uint8Array): JournalRecord | null {
-  const value = parseJson(head.toString("utf8"));
+  const value = parsedJson(head.toString("utf8"));
   if (typeof value !== "object" || value === null) return null;
   const fields = value as Record<string, unknown>;
   if (fields["kind"] === "note" && typeof fields["at"] === "string")
     return { note: null, ...fields } as NoteRecord;
   return isResponseHead(fields) ? ({ ...fields, body } as ResponseRecord) : null;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function isResponseHead(fields: Record<string, unknown>): boolean {
