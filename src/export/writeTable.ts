@@ -133,7 +133,8 @@ async function writeFile(
     format === "csv"
       ? await writeCsvFile(path, bytes, onWritten)
       : await writeParquetFile({ path, columns, types, bytes, compress, groupRows, onRows: onWritten });
-  if (facts.rows !== count()) throw new Error(`${path}: ${facts.rows} rows of ${count()} that were sent`);
+  const sent = await count();
+  if (facts.rows !== sent) throw new Error(`${path}: ${facts.rows} rows of ${sent} that were sent`);
   return facts;
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
 import { digestsQuery, rowsQuery } from "../../src/archive/export/exportQueries.ts";
@@ -39,6 +40,39 @@ async function exported(
 
 /** All tables of the archive in Parquet, exported once for all tests that only read them. */
 const whole = await exported("--format parquet --tables all --json");
+
+/** CopyDone; CommandComplete comes next. */
+const COPY_DONE = Buffer.from("c\0\0\0\x04", "latin1");
+
+/** @returns the archive's address through a wire that brings what follows a CopyDone in a later packet */
+async function lateCounts(): Promise<{ url: string; close: () => void }> {
+  const { hostname, port } = new URL(archive.url);
+  const server = createServer((client) => {
+    const database = connect(Number(port), hostname);
+    client.on("error", () => database.destroy()).on("close", () => database.destroy());
+    database.on("error", () => client.destroy());
+    client.pipe(database);
+    database.on("data", (bytes: Buffer) => {
+      const done = bytes.indexOf(COPY_DONE);
+      const end = done === -1 ? bytes.length : done + COPY_DONE.length;
+      client.write(bytes.subarray(0, end));
+      if (end < bytes.length) setTimeout(() => client.write(bytes.subarray(end)), 20);
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const through = new URL(archive.url);
+  through.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url: through.href, close: () => server.close() };
+}
+
+test("an export counts its rows by the server's count, also when that comes after the last row's packet", async () => {
+  const late = await lateCounts();
+
+  const { exitCode, stderr } = await exported("--format csv --tables quotes", { url: late.url });
+  late.close();
+
+  expect([exitCode, exitCode === 0 ? "" : stderr]).toEqual([0, ""]);
+});
 
 function manifestOf(out: string): Manifest {
   return JSON.parse(readFileSync(join(out, "manifest.json"), "utf8")) as Manifest;

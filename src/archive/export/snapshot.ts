@@ -24,8 +24,8 @@ import { instantText } from "../schema/tableRows.ts";
 type RowStream = {
   /** COPY's binary format, or CSV with a heading, in pieces of any length. */
   bytes: AsyncIterable<Buffer>;
-  /** How many rows the server has sent, once the bytes are over. */
-  count: () => number;
+  /** How many rows the server says it has sent. To be asked once the bytes are over. */
+  count: () => Promise<number>;
 };
 
 /** An hour of the day in which a table has rows. Equal rows have an equal hash. */
@@ -136,7 +136,14 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
       stream.on("error", () => undefined);
       // A COPY learns nothing of a connection that is cut.
       addAbortSignal(signal, stream);
-      return { bytes: stream, count: () => stream.rowCount };
+      return {
+        bytes: stream,
+        // The count comes after the last byte, perhaps in a packet of its own: an answered question comes after both.
+        count: async () => {
+          await client.query("select");
+          return stream.rowCount;
+        },
+      };
     },
     identity: async () => {
       const { rows } = await client.query<{ snapshot: string; at: Instant; database: string }>(
