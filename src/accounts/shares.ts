@@ -49,9 +49,13 @@ export class Shares {
   /** The partition without those that are refused at the moment, by their names. */
   #without: { names: string; ownerOf: Partition } | null = null;
 
-  constructor(accounts: readonly Sharer[], isCalled?: (account: string) => boolean) {
+  /** Symbols of a block: see `partition`. */
+  readonly #blockSize: number | undefined;
+
+  constructor(accounts: readonly Sharer[], isCalled?: (account: string) => boolean, blockSize?: number) {
     this.#accounts = accounts;
     this.#isCalled = isCalled;
+    this.#blockSize = blockSize;
   }
 
   /** Who takes part from the next slot on, as the collectors have agreed; null: this one decides alone. */
@@ -122,7 +126,7 @@ export class Shares {
     this.#polled = polled;
     this.#parting = parting;
     this.#without = null;
-    this.#ownerOf = partition(this.#wanted, parting);
+    this.#ownerOf = partition(this.#wanted, parting, this.#blockSize);
   }
 
   /** Whether an account may be given calls. */
@@ -153,7 +157,8 @@ export class Shares {
     );
     if (left.length === 0) return null;
     const names = left.map((account) => account.name).join();
-    if (this.#without?.names !== names) this.#without = { names, ownerOf: partition(this.#wanted, left) };
+    if (this.#without?.names !== names)
+      this.#without = { names, ownerOf: partition(this.#wanted, left, this.#blockSize) };
     return this.#without.ownerOf(name, delayed);
   }
 
@@ -187,9 +192,10 @@ export class Shares {
   }
 }
 
-/** The symbol that a name of the ledger begins with: a contract's underlying. */
+/** The symbol that a name of the ledger begins with: the underlying of a contract, or of `chain SPX:2026-12-18`. */
 function underlyingIn(name: string): string {
-  return name.split(":", 1)[0] ?? name;
+  const [beginning = name] = name.split(":", 1);
+  return beginning.slice(beginning.lastIndexOf(" ") + 1);
 }
 
 function isSame(before: readonly Polled[], now: readonly Polled[]): boolean {

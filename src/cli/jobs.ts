@@ -23,14 +23,19 @@ const contract = z.strictObject({
 const chain = z.strictObject({
   underlying: z.string().describe("Symbol of the underlying."),
   expirations: z
-    .union([z.strictObject({ next: count, kind: z.enum(["monthly", "weekly"]) }), z.array(z.iso.date())])
-    .describe("The next expirations, or their dates."),
+    .union([
+      z.strictObject({ next: count, kind: z.enum(["monthly", "weekly"]) }),
+      z.array(z.iso.date()),
+      z.literal("listed"),
+    ])
+    .describe("The next expirations, their dates, or `listed`: all that the service lists."),
   strikes: z
     .union([
       z.strictObject({ around: z.literal("last"), percent: z.string(), step: z.string() }),
       z.array(z.string()),
+      z.literal("all"),
     ])
-    .describe("Strikes around the last price, or the strikes themselves."),
+    .describe("Strikes around the last price, the strikes themselves, or `all`: whole expirations."),
   types: z.array(z.enum(["CALL", "PUT"])).describe("Kinds of the contracts."),
 });
 

@@ -73,6 +73,9 @@ export const planJson = z.strictObject({
   priceless: z
     .array(z.string())
     .describe("Underlyings whose chains were not counted: the archive has no price of theirs yet."),
+  unlisted: z
+    .array(z.string())
+    .describe("Underlyings whose chains were not counted: the archive knows no contract of theirs yet."),
   accounts: z
     .array(
       z.strictObject({
@@ -87,7 +90,7 @@ export const planJson = z.strictObject({
   withOneMore: z
     .strictObject(together)
     .nullable()
-    .describe("All of it with one more account of 60 calls a minute; null where there is but one account."),
+    .describe("All of it with one more account of the service's limit; null where there is but one account."),
   unasked: z
     .array(z.string())
     .describe("Watchlists that are pinned to an account that is not configured: nobody asks for them."),
@@ -108,16 +111,16 @@ type PlanOptions = { date?: string; json: boolean };
 
 /** @returns 0 when everything fits in the budget, else 1 */
 async function plan(config: Config, edges: Edges, { json, date }: PlanOptions): Promise<number> {
-  const { day, calendar, budget, priceless, problem, simulated } = await planJobs(
+  const { day, calendar, budget, another, priceless, unlisted, problem, simulated } = await planJobs(
     config,
     edges,
     date ?? null,
   );
-  if (json) printJson(edges.stdout, planJson, { date: day, ...budget, priceless });
+  if (json) printJson(edges.stdout, planJson, { date: day, ...budget, priceless, unlisted });
   else if (budget.slots.length === 0) {
     const reason = calendar.closedReason(day);
     say(edges.stdout, `No job is due on ${day}${reason === null ? "" : ` (closed: ${reason})`}.`);
-  } else say(edges.stdout, ...describe(budget, day, edges).replace(/\n$/, "").split("\n"));
+  } else say(edges.stdout, ...describe(budget, { date: day, another }, edges).replace(/\n$/, "").split("\n"));
   if (!json && simulated)
     say(edges.stdout, "The simulated market never closes; the plan is that of the exchange's hours.");
   if (priceless.length > 0) {
@@ -127,10 +130,24 @@ async function plan(config: Config, edges: Edges, { json, date }: PlanOptions): 
       `Not counted: the chains of ${priceless.join(", ")}, whose strikes depend on a last price ${why}. Poll them once: quotekeeper poll --symbols ${priceless.join(",")}`,
     );
   }
+  if (unlisted.length > 0) {
+    const why =
+      problem === null ? "nothing of them is stored yet" : `the archive could not be read (${problem})`;
+    say(
+      edges.stderr,
+      `Not counted: the chains of ${unlisted.join(", ")}, whose expirations the service lists, because ${why}. The collector asks for the list once a day.`,
+    );
+  }
   return budget.fits ? 0 : 1;
 }
 
-function describe(budget: Plan, date: string, { stdout, env }: Edges): string {
+type Another = Awaited<ReturnType<typeof planJobs>>["another"];
+
+function describe(
+  budget: Plan,
+  { date, another }: { date: string; another: Another },
+  { stdout, env }: Edges,
+): string {
   const { accounts, limit, windowMs, callsPerPass, passMs, fullPassMs } = budget;
   const several = accounts.length > 1;
   // Each account has a fullest slot of its own.
@@ -176,7 +193,7 @@ function describe(budget: Plan, date: string, { stdout, env }: Edges): string {
         ]
       : []),
     `${verdict(budget)}\n`,
-    ...(budget.withOneMore ? [`${oneMore(budget, budget.withOneMore)}\n`] : []),
+    ...(budget.withOneMore ? [`${oneMore(budget, budget.withOneMore, another)}\n`] : []),
   ].join("\n");
 }
 
@@ -193,8 +210,12 @@ function accountsTable(accounts: Plan["accounts"], edges: Pick<Edges, "stdout" |
   return table(columns, cells, edges);
 }
 
-function oneMore({ fits, passMs }: Plan, more: NonNullable<Plan["withOneMore"]>): string {
-  const account = "With one more account of 60 calls a minute";
+function oneMore(
+  { fits, passMs }: Plan,
+  more: NonNullable<Plan["withOneMore"]>,
+  { limit, windowMs }: Another,
+): string {
+  const account = `With one more account of ${counted(limit, "call")} ${windowMs === 60_000 ? "a minute" : `in ${inSeconds(windowMs)}`}`;
   if (!fits) return more.fits ? `${account} it would fit.` : `${account} it would not fit either.`;
   return `${account} a pass takes ${inMinutes(more.passMs)}, not ${inMinutes(passMs)}.`;
 }

@@ -1,14 +1,16 @@
 /** The plan of a day: read job files, the prices that chains need, and what all of it costs. */
 import { resolve } from "node:path";
 import { marketOf } from "../accounts/account.ts";
-import { readLastPrices } from "../archive/ask/quotes.ts";
+import { readKnownOfChains } from "../archive/ask/quotes.ts";
 import { grouped } from "../collect/asks.ts";
 import { ChainBook, underlyingsOf } from "../collect/chainBook.ts";
-import { type DayPlan, dueOn, nextSession, planDay } from "../collect/dayPlan.ts";
+import { type DayPlan, dueOn, lacksOf, nextSession, planDay } from "../collect/dayPlan.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { jobsInvalid } from "../config/yamlFile.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
+import type { KnownOfChains } from "../market/optionChain.ts";
+import { accountSharer, plannedService } from "../run/accountsCalled.ts";
 import { archiveExists, withSchema } from "../run/archive.ts";
 import { type Edges, Interrupted } from "../run/edges.ts";
 import { type Job, requireJobs } from "../schedule/readJobs.ts";
@@ -20,8 +22,8 @@ export type Plan = Omit<DayPlan, "hungriest">;
  * What the job files cost on an exchange date.
  *
  * @param date null: the session under way, or the next
- * @returns `simulated`: whether the jobs poll the simulated market; `priceless`: underlyings without a stored price,
- *   whose chains were not counted; `problem`: why the prices could not be read, or null
+ * @returns `another`: the limit of one more account; `simulated`: whether the jobs poll the simulated market; `priceless` and `unlisted`: underlyings without a stored
+ *   price or contract, whose chains were not counted; `problem`: why these could not be read, or null
  * @throws QuotekeeperError JOBS_INVALID, JOBS_UNREADABLE; Interrupted
  */
 export async function planJobs(config: Config, edges: Edges, date: string | null) {
@@ -35,30 +37,37 @@ export async function planJobs(config: Config, edges: Edges, date: string | null
   const calendar = createCalendar(overrides);
   const day = date ?? nextSession(calendar, edges.clock.now());
   const chains = new ChainBook(calendar, (broken) => say(edges.stderr, broken.message));
-  const { prices, problem } = await lastPrices(config, edges, jobs);
-  chains.price(prices);
+  const { known, problem } = await knownOfChains(config, edges, { jobs, day });
+  chains.know(known);
   const due = jobs.flatMap((job) => dueOn(job, day, { calendar, chains }));
-  const priceless = [...new Set(jobs.flatMap((job) => chains.expand(job, day).priceless))];
-  const { hungriest: _hungriest, ...budget } = planDay(
-    due,
-    accounts.map(({ name, limit, limitWindowMs }) => ({ name, limit, windowMs: limitWindowMs })),
-  );
-  return { day, calendar, budget, priceless, problem, simulated: marketOf(accounts).simulated };
+  const lacks = lacksOf(jobs, chains, day);
+  const service = plannedService(accounts);
+  const { hungriest: _hungriest, ...budget } = planDay(due, accounts.map(accountSharer), service);
+  return {
+    day,
+    calendar,
+    budget,
+    another: service.another,
+    ...lacks,
+    problem,
+    simulated: marketOf(accounts).simulated,
+  };
 }
 
-async function lastPrices(
+async function knownOfChains(
   config: Config,
   edges: Edges,
-  jobs: readonly Job[],
-): Promise<{ prices: Map<string, string>; problem: string | null }> {
+  { jobs, day }: { jobs: readonly Job[]; day: string },
+): Promise<{ known: KnownOfChains; problem: string | null }> {
   const underlyings = underlyingsOf(jobs.flatMap(({ chains }) => chains));
-  if (underlyings.length === 0 || !(await archiveExists(config))) return { prices: new Map(), problem: null };
+  const nothing = { prices: [], expirations: [] };
+  if (underlyings.length === 0 || !(await archiveExists(config))) return { known: nothing, problem: null };
   try {
-    const prices = await withSchema(config, edges, ({ pool }) => readLastPrices(pool, underlyings));
-    return { prices: new Map(prices), problem: null };
+    const known = await withSchema(config, edges, ({ pool }) => readKnownOfChains(pool, underlyings, day));
+    return { known, problem: null };
   } catch (error) {
     if (error instanceof Interrupted) throw error;
-    return { prices: new Map(), problem: (error as Error).message };
+    return { known: nothing, problem: (error as Error).message };
   }
 }
 

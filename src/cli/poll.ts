@@ -1,6 +1,5 @@
 /** `quotekeeper poll`: one poll now, through journal and archive, printed as a table. */
 import { Option } from "commander";
-import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
 import type { OptionContract } from "../market/instrument.ts";
 import { parseContract, parseSymbols, parseWatchlist } from "./arguments.ts";
 import { openCallsByHand } from "./callsByHand.ts";
@@ -71,17 +70,9 @@ export const addPoll: AddCommand = (command, { run, edges }) => {
 };
 
 function callsOf({ symbols, watchlist, option, delayed }: PollOptions): QuoteCall[] {
-  if (symbols) return symbolCalls(symbols, delayed);
+  if (symbols) return [{ form: "symbols", symbols: [...symbols], delayed }];
   if (watchlist !== undefined) return [{ form: "watchlist", watchlist, delayed }];
   return (option ?? []).map((contract) => ({ form: "option", contract, delayed }));
-}
-
-function symbolCalls(symbols: readonly string[], delayed: boolean): QuoteCall[] {
-  const calls: QuoteCall[] = [];
-  for (let start = 0; start < symbols.length; start += FIRST_BATCH_SIZE) {
-    calls.push({ form: "symbols", symbols: symbols.slice(start, start + FIRST_BATCH_SIZE), delayed });
-  }
-  return calls;
 }
 
 /** What to poll; exactly one of the three forms, checked when it was parsed. `account` null: whichever. */
@@ -92,7 +83,7 @@ async function poll(config: Config, edges: Edges, { calls, ...request }: PollReq
   const { clock, bootId, stderr } = edges;
   const [account] = await accountsToCall(config, request.account);
   if (!account) throw new RangeError("there is an account to call");
-  const asked = calls.map((call) => asTaken(call, account));
+  const asked = calls.flatMap((call) => asTaken(call, account));
   const stations = await openStations(config, {
     clock,
     bootId,
@@ -124,15 +115,20 @@ async function poll(config: Config, edges: Edges, { calls, ...request }: PollReq
   return reportPoll(lines, { collected, guesses, edges, json: request.json });
 }
 
-/** A call as the account's service takes it. @throws QuotekeeperError USAGE where the service has no such quotes */
-function asTaken(call: QuoteCall, account: Account): QuoteCall {
-  const { title, forms } = account.service;
+/** A call as the account's service takes it, in several where a list is long. @throws QuotekeeperError USAGE: it has no such quotes */
+function asTaken(call: QuoteCall, account: Account): QuoteCall[] {
+  const { title, forms, batch } = account.service;
   const only = onlyDelayed(account);
   if (!forms.includes(call.form))
     throw new QuotekeeperError("USAGE", `${title} has no quotes of the form ${call.form}: name the symbols`);
   if (call.delayed && only === false)
     throw new QuotekeeperError("USAGE", `--delayed: ${title} has no delayed quotes at this address`);
-  return { ...call, delayed: only ?? call.delayed };
+  const taken = { ...call, delayed: only ?? call.delayed };
+  if (taken.form !== "symbols") return [taken];
+  return Array.from({ length: Math.ceil(taken.symbols.length / batch.first) }, (_, place) => ({
+    ...taken,
+    symbols: taken.symbols.slice(place * batch.first, (place + 1) * batch.first),
+  }));
 }
 
 /** Where the journal is, what it was given, and what the operator says of single days, as far as he does. */

@@ -7,8 +7,8 @@ import { answerError } from "../quotes/answer.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import { type Collected } from "../run/pipeline.ts";
-import { matchAnswer, type Matched } from "../quotes/match.ts";
-import { askedInstruments, describeCall, type QuoteCall } from "../quotes/call.ts";
+import { matchCall, type Matched } from "../quotes/match.ts";
+import { describeCall, type QuoteCall } from "../quotes/call.ts";
 import type { Edges } from "../run/edges.ts";
 import { right, table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
@@ -78,7 +78,7 @@ export function reportPoll(
 
 function matchedOf({ record, answer }: Collected): Matched[] | null {
   if (answer.outcome !== "quotes") return null;
-  return matchAnswer(askedInstruments(record.request as QuoteCall), answer.document.items);
+  return matchCall(record.request as QuoteCall, answer.document.items);
 }
 
 export function unknownIn(collected: Collected): string[] {

@@ -6,8 +6,9 @@
 import type { Wanted } from "../accounts/partition.ts";
 import type { OwnerOf } from "../accounts/shares.ts";
 import type { Instant } from "../clock.ts";
-import { instrumentName, type OptionContract } from "../market/instrument.ts";
+import { instrumentName } from "../market/instrument.ts";
 import { occSymbol } from "../market/occ.ts";
+import type { OptionAsk } from "../market/optionChain.ts";
 import { askedInstruments, describeCall, type QuoteCall } from "../quotes/call.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import { byUrgency, type Urgency } from "./urgency.ts";
@@ -20,7 +21,7 @@ export type DueJob = {
   /** Whether the slot is over because the session closes, not because the next slot comes. */
   closes: boolean;
   symbols: readonly string[];
-  contracts: readonly OptionContract[];
+  contracts: readonly OptionAsk[];
 };
 
 /** What of a due job says what is polled. */
@@ -39,7 +40,7 @@ export type Wishes = {
   deadlineMs: number;
 };
 
-/** An instrument or watchlist: its name in the ledger, its key in a plan, and the call that asks for it alone. */
+/** An instrument, a watchlist or a whole chain: its name in the ledger, its key in a plan, and the call that asks for it alone. */
 type Subject = { name: string; key: string; call: QuoteCall };
 
 /** A subject to ask for, and for whom. */
@@ -61,8 +62,8 @@ export type PlanOptions = {
 };
 
 /**
- * Symbols are merged across jobs of the same `delayed` and batched; a watchlist and an option contract are a call
- * each. Each is asked once, however many jobs and slots want it.
+ * Symbols are merged across jobs of the same `delayed` and batched, with contracts where the service takes them in lists; all else
+ * is a call each. Each is asked once, however many jobs and slots want it.
  *
  * @param waiting what is to be asked for already: it is planned anew together with what is due now
  * @returns groups by urgency; equal ones in the order of the jobs
@@ -98,7 +99,7 @@ function ofEachAccount(
   );
 }
 
-/** What a call asks for, as the ledger names it; a watchlist is one thing there, whatever it holds. */
+/** What a call asks for, as the ledger names it; a watchlist and a whole chain are one thing there, whatever they hold. */
 export function namesOf(call: QuoteCall): string[] {
   return askedInstruments(call)?.map(instrumentName) ?? [describeCall(call)];
 }
@@ -172,7 +173,7 @@ function takenApart(due: DuePart): TakenApart {
   const calls: QuoteCall[] = [
     { form: "symbols", symbols: [...symbols], delayed },
     ...(watchlist === null ? [] : [{ form: "watchlist" as const, watchlist, delayed }]),
-    ...contractCalls(contracts, job),
+    ...contracts.map((asked) => optionCall(asked, job)),
   ];
   // A job that names a contract twice, or a chain's contract besides, wants it once.
   const all = [...new Map(calls.flatMap(subjectsOf).map((subject) => [subject.key, subject])).values()];
@@ -184,16 +185,17 @@ function takenApart(due: DuePart): TakenApart {
 }
 
 /** A contract without an OCC symbol is a call of its own everywhere. */
-function contractCalls(
-  contracts: readonly OptionContract[],
-  { delayed, optionsInList }: DuePart["job"],
-): QuoteCall[] {
-  return contracts.map((contract) => {
-    const symbol = optionsInList ? occSymbol(contract) : null;
-    return symbol === null
-      ? { form: "option", contract, delayed }
-      : { form: "symbols", symbols: [symbol], delayed };
-  });
+export function optionCall(
+  asked: OptionAsk,
+  { delayed, optionsInList }: Pick<DuePart["job"], "delayed" | "optionsInList">,
+): QuoteCall {
+  if ("expirations" in asked) return { form: "expirations", underlying: asked.underlying, delayed };
+  if ("strikes" in asked)
+    return { form: "chain", underlying: asked.underlying, expiration: asked.expiration, delayed };
+  const symbol = optionsInList ? occSymbol(asked) : null;
+  return symbol === null
+    ? { form: "option", contract: asked, delayed }
+    : { form: "symbols", symbols: [symbol], delayed };
 }
 
 function sameCalls(one: DuePart["job"], other: DuePart["job"]): boolean {

@@ -45,13 +45,16 @@ export type BudgetPlan = {
   fitsEveryMs: number | null;
 };
 
+/** What of the service a plan hangs on: symbols in one call, and the limit of one more account there. */
+export type PlannedService = { batchSize: number; another: Omit<Sharer, "name"> };
+
 type AccountsPlan = {
   accounts: { account: string; plan: BudgetPlan }[];
   /** What no account asks for, see `partition`. */
   unasked: string[];
   /** Of all accounts together: they call side by side. `batches` are those of each one's fullest slot. */
   total: BudgetPlan;
-  /** The total with one more account of 60 calls a minute. */
+  /** The total with one more account. */
   withOneMore: BudgetPlan;
 };
 
@@ -105,14 +108,15 @@ export function planBudget(due: readonly DueJob[], governor: GovernorConfig, bat
  *
  * @param due jobs at their slots, any order
  * @param accounts those that take part
+ * @param another limit of one more account
  */
 export function planAccounts(
   due: readonly DueJob[],
   accounts: readonly Sharer[],
-  batchSize: number,
+  { batchSize, another }: PlannedService,
 ): AccountsPlan {
   // No account has a name with a blank.
-  const more = [...accounts, { name: "one more", limit: 60, windowMs: MINUTE_MS }];
+  const more = [...accounts, { name: "one more", ...another }];
   const { total, ...plan } = planShares(due, accounts, batchSize);
   return { ...plan, total, withOneMore: planShares(due, more, batchSize).total };
 }

@@ -1,7 +1,7 @@
 /** From the jobs that are due together, and the calls that still wait, to the calls that serve them. Pure. */
 import type { Instant } from "../clock.ts";
 import type { Matched } from "../quotes/match.ts";
-import type { QuoteCall } from "../quotes/call.ts";
+import { askedInstruments, type QuoteCall } from "../quotes/call.ts";
 import {
   type Ask,
   type AskGroup,
@@ -9,6 +9,7 @@ import {
   dueNames,
   type DuePart,
   namesOf,
+  optionCall,
   planAsks,
   type PlanOptions,
   subjectsOf,
@@ -63,10 +64,10 @@ export function planInTurn(
   })();
 }
 
-/** What of a call its answer stores, as the ledger names it; a watchlist is stored when anything of it is. */
+/** What of a call its answer stores, as the ledger names it; a watchlist or a whole chain is stored when anything of it is. */
 export function storedNames(call: QuoteCall, matched: readonly Matched[]): string[] {
   const stored = matched.flatMap((match) => (match.fate === "stored" ? [match.name] : []));
-  return call.form === "watchlist" ? (stored.length > 0 ? namesOf(call) : []) : stored;
+  return askedInstruments(call) !== null || stored.length === 0 ? stored : namesOf(call);
 }
 
 /** A due job without what bears one of these names. */
@@ -81,7 +82,7 @@ export function withoutNames<Due extends DuePart>(due: Due, names: ReadonlySet<s
       watchlist: watchlist !== null && lacks({ form: "watchlist", watchlist, delayed }) ? watchlist : null,
     },
     symbols: due.symbols.filter((symbol) => lacks({ form: "symbols", symbols: [symbol], delayed })),
-    contracts: due.contracts.filter((contract) => lacks({ form: "option", contract, delayed })),
+    contracts: due.contracts.filter((asked) => lacks(optionCall(asked, { delayed }))),
   };
 }
 

@@ -1,9 +1,20 @@
-/** Which contracts each chain stands for today, by its underlying's last price, which answers bring. */
+/** What each chain stands for today, by its underlying's last price and listed expirations, which answers bring. */
+import type { ChainFacts } from "../accounts/lease/leaseStore.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
-import { type Chain, expandChain } from "../market/optionChain.ts";
+import {
+  type Chain,
+  expandChain,
+  type ExpirationList,
+  expirationList,
+  type KnownOfChains,
+  needsList,
+  needsPrice,
+  type OptionAsk,
+} from "../market/optionChain.ts";
 import { contractDate, isExpired } from "../market/expirations.ts";
-import { inCapitals, type OptionContract } from "../market/instrument.ts";
+import { inCapitals } from "../market/instrument.ts";
+import { expirationsName, underlyingOfExpirations } from "../quotes/call.ts";
 import type { ReadDocument } from "../quotes/document.ts";
 import type { DueJob } from "./asks.ts";
 
@@ -12,35 +23,39 @@ type DueSlot = Omit<DueJob, "symbols" | "contracts">;
 
 type Waiting = { due: DueSlot; chains: readonly Chain[] };
 
-/** A slot of a job, and underlyings whose chains are part of it. */
-type ChainsOfSlot = { due: DueSlot; underlyings: string[] };
+/** A slot of a job, and the names in the ledger of chains that are part of it. */
+type ChainsOfSlot = { due: DueSlot; names: string[] };
 
 type Expansion = {
-  contracts: readonly OptionContract[];
-  /** Underlyings whose price must be asked first. */
+  contracts: readonly OptionAsk[];
+  /** Names in the ledger of chains that cannot be expanded yet: see `pendingChain`. */
+  pending: string[];
+  /** Underlyings whose price must be asked for them first. */
   priceless: string[];
-  /** Underlyings whose chains stand for too much, or whose price is no price. */
+  /** Those whose expirations must be. */
+  unlisted: ExpirationList[];
+  /** Names in the ledger of chains that stand for too much, or whose price is no price. */
   broken: string[];
 };
 
-type Expanded = OptionContract[] | "priceless" | "broken";
+/** What a chain is expanded by. `agreed`: in words, what of it all collectors have agreed on. */
+type Facts = { last: string | null; listed: readonly string[] | null; agreed: string };
 
-/** The prices that all collectors expand chains by on an exchange date, decimal text by symbol. */
-export type AgreedPrices = { date: string; of: Readonly<Record<string, string>> };
-
-/** Last prices by symbol, and what each chain was expanded to. A broken chain is reported once a day. */
+/** Prices and listed expirations by symbol, and what each chain was expanded to. A broken chain is reported once a day. */
 export class ChainBook {
   readonly #onBroken: (problem: Error) => void;
   #calendar: Calendar;
   /** Last price by symbol, decimal text. */
   readonly #prices = new Map<string, string>();
+  /** Listed expirations by underlying, and the exchange date that they hold on; null: on any. */
+  readonly #listed = new Map<string, { date: string | null; expirations: readonly string[] }>();
   /** Contracts by exchange date and chain: a chain keeps its strikes through the session, whatever is reloaded. */
-  readonly #expanded = new Map<string, OptionContract[] | "broken">();
+  readonly #expanded = new Map<string, OptionAsk[] | "broken">();
   #waiting: Waiting[] = [];
   /** Null: nothing is agreed on, because there is one collector. */
-  #agreed: AgreedPrices | null = null;
-  /** The prices that chains were expanded by. */
-  #used: AgreedPrices = { date: "", of: {} };
+  #agreed: ChainFacts | null = null;
+  /** What chains were expanded by. */
+  #used: ChainFacts = { date: "", of: {} };
 
   /** @param onBroken called once a day for a chain that cannot be expanded */
   constructor(calendar: Calendar, onBroken: (problem: Error) => void) {
@@ -57,13 +72,13 @@ export class ChainBook {
     return contractDate(at, this.#calendar);
   }
 
-  /** The prices that all collectors expand chains by from now on. */
-  useAgreedPrices(prices: AgreedPrices | null): void {
-    this.#agreed = prices;
+  /** What all collectors expand chains by from now on. */
+  useAgreed(facts: ChainFacts | null): void {
+    this.#agreed = facts;
   }
 
-  /** The prices that chains stand by on an exchange date, for all collectors to agree on; null: on none. */
-  used(today: string): AgreedPrices | null {
+  /** What chains stand by on an exchange date, for all collectors to agree on; null: by nothing. */
+  used(today: string): ChainFacts | null {
     return this.#used.date === today ? this.#used : null;
   }
 
@@ -73,22 +88,38 @@ export class ChainBook {
    * @param onlyAgreed without those that only this collector knows the price of
    */
   expand({ options, chains }: Pick<Job, "options" | "chains">, today: string, onlyAgreed = false): Expansion {
-    const live = options.filter((contract) => !isExpired(contract, today));
+    const live: OptionAsk[] = options.filter((contract) => !isExpired(contract, today));
+    const lacking = { pending: [], priceless: [], unlisted: [], broken: [] };
     // The job's own list where it is all, as for its symbols.
     if (chains.length === 0)
-      return { contracts: live.length === options.length ? options : live, priceless: [], broken: [] };
-    const lacking = { priceless: new Set<string>(), broken: new Set<string>() };
+      return { contracts: live.length === options.length ? options : live, ...lacking };
+    const broken = new Set<string>();
+    const pending: Chain[] = [];
     for (const chain of chains) {
-      const expanded = this.#contractsOf(chain, today, onlyAgreed);
-      if (typeof expanded === "string") lacking[expanded].add(chain.underlying);
+      const facts = this.#factsOf(chain, today, onlyAgreed);
+      const expanded = facts && this.#expandBy(chain, facts, today);
+      if (expanded === null) pending.push(chain);
+      else if (expanded === "broken") broken.add(pendingChain(chain));
       else live.push(...expanded);
     }
-    return { contracts: live, priceless: [...lacking.priceless], broken: [...lacking.broken] };
+    if (pending.length === 0) return { contracts: live, ...lacking, broken: [...broken] };
+    const lacksPrice = (chain: Chain): boolean => this.#lastOf(chain, today, onlyAgreed) === undefined;
+    const lacksList = (chain: Chain): boolean => this.#listOf(chain, today, onlyAgreed) === undefined;
+    return {
+      contracts: live,
+      pending: namesOf(pending),
+      priceless: underlyingsOf(pending.filter(lacksPrice)),
+      unlisted: underlyingsOf(pending.filter(lacksList)).map(expirationList),
+      broken: [...broken],
+    };
   }
 
-  /** Notes a slot whose chains wait for prices that are being asked. */
-  await(due: DueSlot, chains: readonly Chain[], priceless: readonly string[]): void {
-    const waiting = chains.filter(({ underlying }) => priceless.includes(underlying));
+  /** Notes a slot whose chains wait for what is being asked. @param pending names in the ledger */
+  await({ due, chains }: Waiting, pending: readonly string[], today: string): void {
+    if (pending.length === 0) return;
+    const waiting = chains.filter(
+      (chain) => pending.includes(pendingChain(chain)) && this.#factsOf(chain, today, false) === null,
+    );
     if (waiting.length > 0) this.#waiting.push({ due, chains: waiting });
   }
 
@@ -98,21 +129,43 @@ export class ChainBook {
     for (const [symbol, last] of prices) if (Number(last) > 0) this.#prices.set(symbol, last);
   }
 
-  /** The slots that are over, whose prices never came: they wait no longer. */
+  /** Records which expirations the service lists. @param date on which the list holds; null: on any */
+  list(underlying: string, expirations: readonly string[], date: string | null): void {
+    this.#listed.set(inCapitals(underlying), { date, expirations });
+  }
+
+  /** Takes what the archive knows, to count chains by it. */
+  know({ prices, expirations }: KnownOfChains): void {
+    this.price(prices);
+    for (const [underlying, dates] of expirations) this.list(underlying, dates, null);
+  }
+
+  /** The slots that are over, for which something never came: they wait no longer. */
   expire(nowMs: number): ChainsOfSlot[] {
     const over = this.#waiting.filter(({ due }) => due.deadlineMs <= nowMs);
     this.#waiting = this.#waiting.filter((waiting) => !over.includes(waiting));
-    return over.map(({ due, chains }) => ({ due, underlyings: underlyingsOf(chains) }));
+    return over.map(({ due, chains }) => ({ due, names: namesOf(chains) }));
   }
 
-  /** The prices of underlyings do not come for a slot: their chains wait no longer. */
-  stopWaiting({ job, slotAt }: { job: string; slotAt: string }, underlyings: readonly string[]): void {
-    if (!this.waits) return;
+  /**
+   * What was asked for in their stead does not come for a slot: chains that hang on it wait no longer.
+   *
+   * @param names of underlyings, and of lists of expirations
+   * @returns names in the ledger of chains that no longer wait
+   */
+  stopWaiting({ job, slotAt }: { job: string; slotAt: string }, names: readonly string[]): string[] {
+    if (!this.waits) return [];
+    const hangsOn = (chain: Chain): boolean =>
+      (needsPrice(chain) && names.includes(chain.underlying)) ||
+      (needsList(chain) && names.includes(expirationsName(chain.underlying)));
+    const stopped: Chain[] = [];
     this.#waiting = this.#waiting.flatMap((waiting) => {
       if (waiting.due.job.name !== job || waiting.due.slotAt !== slotAt) return [waiting];
-      const chains = waiting.chains.filter((chain) => !underlyings.includes(chain.underlying));
+      stopped.push(...waiting.chains.filter(hangsOn));
+      const chains = waiting.chains.filter((chain) => !hangsOn(chain));
       return chains.length > 0 ? [{ ...waiting, chains }] : [];
     });
+    return namesOf(stopped);
   }
 
   recordAnswer({ items }: ReadDocument): void {
@@ -126,53 +179,83 @@ export class ChainBook {
     }
   }
 
-  /** Whether any chain waits for a price. */
+  /** Whether any chain waits to be expanded. */
   get waits(): boolean {
     return this.#waiting.length > 0;
   }
 
-  /** The chains that waited for a price and have it now: jobs that are due, and the underlyings. */
-  expandPriced(today: string): { due: DueJob; priced: string[]; broken: string[] }[] {
-    const ready: { due: DueJob; priced: string[]; broken: string[] }[] = [];
+  /** The chains that waited and can be expanded now: jobs that are due, and the names in the ledger that stood for them. */
+  expandWaiting(today: string): { due: DueJob; expanded: string[]; broken: string[] }[] {
+    const ready: { due: DueJob; expanded: string[]; broken: string[] }[] = [];
     this.#waiting = this.#waiting.flatMap((waiting) => {
-      const priced = waiting.chains.filter(({ underlying }) => this.#prices.has(underlying));
-      if (priced.length === 0) return [waiting];
+      const known = waiting.chains.filter((chain) => this.#factsOf(chain, today, false) !== null);
+      if (known.length === 0) return [waiting];
       const { due } = waiting;
-      const { contracts, broken } = this.expand({ options: [], chains: priced }, today);
+      const { contracts, broken } = this.expand({ options: [], chains: known }, today);
+      const chains = waiting.chains.filter((chain) => !known.includes(chain));
       ready.push({
         due: { ...due, job: { ...due.job, watchlist: null }, symbols: [], contracts },
-        priced: underlyingsOf(priced),
+        expanded: namesOf(known),
         broken,
       });
-      const chains = waiting.chains.filter((chain) => !priced.includes(chain));
       return chains.length > 0 ? [{ ...waiting, chains }] : [];
     });
     return ready;
   }
 
-  #contractsOf(chain: Chain, today: string, onlyAgreed: boolean): Expanded {
+  /** Null: not known yet. */
+  #factsOf(chain: Chain, today: string, onlyAgreed: boolean): Facts | null {
+    const last = this.#lastOf(chain, today, onlyAgreed);
+    const listed = this.#listOf(chain, today, onlyAgreed);
+    if (last === undefined || listed === undefined) return null;
+    const agreed = this.#agreedOn(today);
     const { underlying } = chain;
-    const needsPrice = !Array.isArray(chain.strikes);
-    const agreed = needsPrice && this.#agreed?.date === today ? this.#agreed.of[underlying] : undefined;
-    if (needsPrice && onlyAgreed && agreed === undefined) return "priceless";
-    const key = `${today} ${agreed ?? ""} ${JSON.stringify(chain)}`;
+    const said = [last !== null && agreed?.of[underlying], listed !== null && agreed?.listed?.[underlying]];
+    return { last, listed, agreed: said.map((fact) => String(fact || "")).join(" ") };
+  }
+
+  /** Null: it needs no price; undefined: it has none yet. */
+  #lastOf(chain: Chain, today: string, onlyAgreed: boolean): string | null | undefined {
+    if (!needsPrice(chain)) return null;
+    const agreed = this.#agreedOn(today)?.of[chain.underlying];
+    return agreed ?? (onlyAgreed ? undefined : this.#prices.get(chain.underlying));
+  }
+
+  #listOf(chain: Chain, today: string, onlyAgreed: boolean): readonly string[] | null | undefined {
+    if (!needsList(chain)) return null;
+    const agreed = this.#agreedOn(today)?.listed?.[chain.underlying];
+    if (agreed !== undefined || onlyAgreed) return agreed;
+    const known = this.#listed.get(chain.underlying);
+    return known && (known.date ?? today) === today ? known.expirations : undefined;
+  }
+
+  #agreedOn(today: string): ChainFacts | null {
+    return this.#agreed?.date === today ? this.#agreed : null;
+  }
+
+  #expandBy(chain: Chain, { agreed, ...facts }: Facts, today: string): OptionAsk[] | "broken" {
+    const key = `${today} ${agreed} ${JSON.stringify(chain)}`;
     const kept = this.#expanded.get(key);
     if (kept) return kept;
-    const price = needsPrice ? (agreed ?? this.#prices.get(underlying)) : "0";
-    if (price === undefined) return "priceless";
-    if (needsPrice) {
-      const before = this.#used.date === today ? this.#used.of : {};
-      this.#used = { date: today, of: { ...before, [underlying]: price } };
-    }
+    this.#use(chain.underlying, facts, today);
     for (const old of this.#expanded.keys()) if (old < today) this.#expanded.delete(old);
-    const expanded = this.#tryToExpand(chain, price, today);
+    const expanded = this.#tryToExpand(chain, facts, today);
     this.#expanded.set(key, expanded);
     return expanded;
   }
 
-  #tryToExpand(chain: Chain, price: string, today: string): OptionContract[] | "broken" {
+  #use(underlying: string, { last, listed }: Omit<Facts, "agreed">, today: string): void {
+    const before = this.#used.date === today ? this.#used : { date: today, of: {} };
+    this.#used = {
+      ...before,
+      ...(last !== null && { of: { ...before.of, [underlying]: last } }),
+      ...(listed !== null && { listed: { ...before.listed, [underlying]: listed } }),
+    };
+  }
+
+  #tryToExpand(chain: Chain, facts: Omit<Facts, "agreed">, today: string): OptionAsk[] | "broken" {
     try {
-      return expandChain(chain, price, { today, calendar: this.#calendar });
+      return expandChain(chain, { ...facts, today, calendar: this.#calendar });
     } catch (error) {
       this.#onBroken(error as Error);
       return "broken";
@@ -180,19 +263,28 @@ export class ChainBook {
   }
 }
 
-/** Symbols whose prices chains hang on, each once. */
+/** Underlyings of chains, each once. */
 export function underlyingsOf(chains: readonly Chain[]): string[] {
   return [...new Set(chains.map(({ underlying }) => underlying))];
 }
 
-/** Stands in a slot for the contracts of a chain whose underlying has no price yet; withdrawn when it has. */
-export function pendingChain(underlying: string): string {
-  return `${PENDING}${underlying}`;
-}
-
-/** The other way; null: it is another name. */
-export function underlyingOfPending(name: string): string | null {
-  return name.startsWith(PENDING) ? name.slice(PENDING.length) : null;
+function namesOf(chains: readonly Chain[]): string[] {
+  return [...new Set(chains.map(pendingChain))];
 }
 
 const PENDING = "chain of ";
+
+/**
+ * Stands in a slot for chains that cannot be expanded yet; withdrawn when they can. Those of one name wait for the same:
+ * `chain of SPX` for the price, `chain of SPX as listed` for the expirations, `chain of SPX as listed by price` for both.
+ */
+function pendingChain(chain: Chain): string {
+  const listed = needsList(chain) ? ` as listed${needsPrice(chain) ? " by price" : ""}` : "";
+  return `${PENDING}${chain.underlying}${listed}`;
+}
+
+/** The underlying of chains that wait, or of a list of expirations; null: it is another name. */
+export function underlyingBehind(name: string): string | null {
+  const waiting = name.startsWith(PENDING) ? name.slice(PENDING.length).split(" ", 1)[0] : undefined;
+  return waiting ?? underlyingOfExpirations(name);
+}

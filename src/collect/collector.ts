@@ -5,6 +5,7 @@
  * are called here; `outcomes.ts` decides what comes of each call.
  */
 import type { Agreed } from "../accounts/lease/agreement.ts";
+import type { ChainFacts } from "../accounts/lease/leaseStore.ts";
 import type { Sharer } from "../accounts/partition.ts";
 import type { Shares } from "../accounts/shares.ts";
 import type { Instant } from "../clock.ts";
@@ -12,9 +13,10 @@ import type { ClockStep, LedgerNote } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import { type ScheduledJob, scheduleJob } from "../schedule/jobSchedule.ts";
+import type { Batch } from "../services/service.ts";
 import { AccountDispatchers, type CalledAccount, sharerOf } from "./accountDispatchers.ts";
 import { type DueJob, dueNames, wantedOf } from "./asks.ts";
-import { type AgreedPrices, ChainBook } from "./chainBook.ts";
+import { ChainBook } from "./chainBook.ts";
 import type { Dispatcher, DispatcherOptions } from "./dispatcher.ts";
 import { DueShares, type StoredIn } from "./dueShares.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
@@ -25,6 +27,8 @@ import { SlotTicks } from "./slotTicks.ts";
 
 export type CollectorOptions = Pick<DispatcherOptions, "clock" | "log"> & {
   accounts: readonly CalledAccount[];
+  /** How long lists of the service may be. */
+  batch: Batch;
   /** Whose of the accounts each instrument is; undefined: there is one. */
   shares?: Shares;
   jobs: readonly Job[];
@@ -87,6 +91,7 @@ export class Collector {
       clock,
       log,
       slots,
+      batch: options.batch,
       chains: this.#chains,
       lastSeenMs: options.earlier?.lastSeenMs ?? new Map(),
       ownerOf,
@@ -117,6 +122,8 @@ export class Collector {
   start(away: ClockStep | null = null): Date {
     const { earlier } = this.#options;
     earlier?.documents.forEach((document) => this.#chains.recordAnswer(document));
+    for (const { underlying, expirations, askedMs } of earlier?.listed.values() ?? [])
+      this.#chains.list(underlying, expirations, this.#chains.contractDate(new Date(askedMs)));
     this.#due.earlier = earlier;
     const now = this.#ticks.start(away);
     this.#due.earlier = null;
@@ -212,7 +219,7 @@ export class Collector {
   }
 
   /** What this collector would have all of them agree on: who is refused for long, and what chains were expanded by. */
-  knows(): { refused: string[]; prices: AgreedPrices | null } {
+  knows(): { refused: string[]; prices: ChainFacts | null } {
     const { shares, clock } = this.#options;
     return {
       refused: shares?.refusedSince(clock.monotonicMs()) ?? [],
@@ -284,7 +291,9 @@ export class Collector {
   #borrowable({ name, governor }: CalledAccount): number {
     const { limit, secondClientCount } = this.#dispatchers.of(name).budget.state;
     const { jobs, ownerOf } = this.#due;
-    const schedule = { jobs, chains: this.#chains, ownerOf, nowMs: this.#options.clock.now().getTime() };
+    const { clock, batch } = this.#options;
+    const nowMs = clock.now().getTime();
+    const schedule = { jobs, chains: this.#chains, ownerOf, batchSize: batch.first, nowMs };
     return this.#reserved.left(name, { ...governor, limit: limit - secondClientCount }, schedule);
   }
 }

@@ -7,8 +7,13 @@ import type { Job } from "../schedule/readJobs.ts";
 import { remembered } from "../remembered.ts";
 import { scheduleJob } from "../schedule/jobSchedule.ts";
 import type { DueJob } from "./asks.ts";
-import { FIRST_BATCH_SIZE } from "./batchSize.ts";
-import { type BudgetPlan, callsByMinute, planAccounts, planBudget } from "./budgetPlan.ts";
+import {
+  type BudgetPlan,
+  callsByMinute,
+  planAccounts,
+  planBudget,
+  type PlannedService,
+} from "./budgetPlan.ts";
 import type { ChainBook } from "./chainBook.ts";
 
 /** Days looked ahead for the next session: longer than any closure. */
@@ -31,21 +36,25 @@ export type DayPlan = BudgetPlan & {
   limit: number;
   windowMs: number;
   accounts: (Sharer & PlanPart & { callsADay: number })[];
-  /** All of it with one more account of 60 calls a minute; null where there is but one account. */
+  /** All of it with one more account of the service's limit; null where there is but one account. */
   withOneMore: PlanPart | null;
   unasked: string[];
 };
 
 /** The plan of all accounts. One that asks for everything needs no shares, and no second reckoning. */
-export function planDay(due: readonly DueJob[], accounts: readonly Sharer[]): DayPlan {
+export function planDay(
+  due: readonly DueJob[],
+  accounts: readonly Sharer[],
+  service: PlannedService,
+): DayPlan {
   const [only] = accounts;
   const alone =
     accounts.length === 1 && due.every(({ job: { account = only?.name } }) => account === only?.name)
       ? only
       : null;
-  const shared = alone ? null : planAccounts(due, accounts, FIRST_BATCH_SIZE);
+  const shared = alone ? null : planAccounts(due, accounts, service);
   const plans = alone
-    ? [planBudget(due, alone, FIRST_BATCH_SIZE)]
+    ? [planBudget(due, alone, service.batchSize)]
     : (shared?.accounts.map(({ plan }) => plan) ?? []);
   const [first] = plans;
   if (!first) throw new Error("there is no account");
@@ -80,8 +89,9 @@ export function dueOn(
   const { schedule } = scheduleJob(job, calendar);
   // Until the session closes and after it: the slots of each share their lists.
   const polledOn = remembered(2, (today: string) => {
-    const { contracts, priceless } = chains.expand(job, today);
-    return { symbols: [...new Set([...job.symbols, ...priceless])], contracts };
+    const { contracts, priceless, unlisted } = chains.expand(job, today);
+    const symbols = [...new Set([...job.symbols, ...priceless])];
+    return { symbols, contracts: [...contracts, ...unlisted] };
   });
   // An exchange's day lies within two of UTC; slots are kept by the date the exchange's clock shows at them.
   const midnight = Date.parse(`${date}T00:00:00Z`);
@@ -96,12 +106,28 @@ export function dueOn(
     }));
 }
 
+/** Underlyings whose chains cannot be counted on a day, for want of a price or of a list of expirations. */
+export function lacksOf(
+  jobs: readonly Job[],
+  chains: ChainBook,
+  day: string,
+): { priceless: string[]; unlisted: string[] } {
+  const found = jobs.map((job) => chains.expand(job, day));
+  return {
+    priceless: [...new Set(found.flatMap(({ priceless }) => priceless))],
+    unlisted: [...new Set(found.flatMap(({ unlisted }) => unlisted.map(({ underlying }) => underlying)))],
+  };
+}
+
 /** Assumed to be no symbol of anybody: of the length that is just allowed. */
 const ANOTHER_SYMBOL = "ANOTHER.SYMBOL.THAT.NOBODY.ASKED";
 
 /** Calls of the fullest minute of a day. */
-export const mostAMinute = (due: readonly DueJob[], accounts: readonly Sharer[]): number =>
-  Math.max(0, ...callsByMinute(due, accounts, FIRST_BATCH_SIZE).values());
+export const mostAMinute = (
+  due: readonly DueJob[],
+  accounts: readonly Sharer[],
+  { batchSize }: Pick<PlannedService, "batchSize">,
+): number => Math.max(0, ...callsByMinute(due, accounts, batchSize).values());
 
 /** The same when a job asks for one symbol more. */
 export function withOneMoreSymbol(due: readonly DueJob[], name: string): DueJob[] {

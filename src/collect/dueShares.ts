@@ -11,7 +11,7 @@ import type { Job } from "../schedule/readJobs.ts";
 import type { ScheduledJob } from "../schedule/jobSchedule.ts";
 import { type DueJob, dueNames, grouped, type Want, wantedOf } from "./asks.ts";
 import { ownedOf, type PlannedCall, withoutNames } from "./callPlan.ts";
-import { type ChainBook, pendingChain, underlyingOfPending } from "./chainBook.ts";
+import { type ChainBook, underlyingBehind } from "./chainBook.ts";
 import { downtimeNotes } from "./downtime.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
 import { ANSWERED_WITHIN_MS, SlotBook } from "./slotBook.ts";
@@ -57,8 +57,8 @@ export class DueShares {
   constructor(given: Given) {
     const { shares, run, onNote } = given;
     this.#given = given;
-    // A chain is due at the account that asks for the underlying's price.
-    this.ownerOf = shares && ((name, delayed) => shares.ownerOf(underlyingOfPending(name) ?? name, delayed));
+    // A chain is due at the account that asks for the underlying's price and expirations.
+    this.ownerOf = shares && ((name, delayed) => shares.ownerOf(underlyingBehind(name) ?? name, delayed));
     this.slots = new SlotBook(
       {
         onOpened: ({ job, slotAt, deadlineMs }, opened) => {
@@ -88,10 +88,11 @@ export class DueShares {
     if (!shares) return;
     const agreed = agreedAt?.(at) ?? null;
     shares.agree(agreed?.accounts ?? null);
-    chains.useAgreedPrices(agreed?.prices ?? null);
+    chains.useAgreed(agreed?.prices ?? null);
     const wanted = this.jobs.map(({ job }) => {
-      const { contracts, priceless } = chains.expand(job, today, agreed !== null);
-      const symbols = priceless.length === 0 ? job.symbols : [...job.symbols, ...priceless];
+      const { contracts, pending } = chains.expand(job, today, agreed !== null);
+      const waiting = pending.flatMap((name) => underlyingBehind(name) ?? []);
+      const symbols = waiting.length === 0 ? job.symbols : [...job.symbols, ...waiting];
       return { job, symbols, contracts };
     });
     shares.settle(wanted, wantedOf, clock.monotonicMs());
@@ -158,23 +159,26 @@ export class DueShares {
   ): Opened {
     const { chains } = this.#given;
     const isIn = (name: string): boolean => !share || this.ownerOf?.(name, job.delayed) === share.account;
-    const hasPending = (underlying: string): boolean => isIn(pendingChain(underlying));
     const dueSlot = { job, slotAt: instantFromDate(slot), ...schedule.endOf(slot) };
     const { deadlineMs } = dueSlot;
-    const { contracts, ...lacks } = chains.expand(job, today);
-    const [priceless, broken] = [lacks.priceless.filter(hasPending), lacks.broken.filter(hasPending)];
+    const { contracts, unlisted, ...lacks } = chains.expand(job, today);
+    const [pending, broken, priceless] = [lacks.pending, lacks.broken, lacks.priceless].map((names) =>
+      names.filter(isIn),
+    ) as [string[], string[], string[]];
+    const lists = unlisted.filter(({ underlying }) => isIn(underlying));
     const due = { ...dueSlot, symbols: job.symbols, contracts };
     const ledgerSlot = { job: job.name, slotAt: due.slotAt };
     const earlier = this.earlier?.storedWithin(job, slot.getTime(), deadlineMs);
     const stored = share?.stored ?? earlier ?? NOTHING_STORED;
-    const names = [...dueNames(due).filter(isIn), ...[...priceless, ...broken].map(pendingChain)];
+    const names = [...dueNames(due).filter(isIn), ...pending, ...broken];
     this.slots.open({ ...ledgerSlot, deadlineMs, delayed: job.delayed, due: names, lostMs });
     this.slots.settle([ledgerSlot], [...stored], "stored");
-    this.slots.settle([ledgerSlot], broken.map(pendingChain), "malformed");
-    chains.await(dueSlot, job.chains, priceless);
+    this.slots.settle([ledgerSlot], broken, "malformed");
+    chains.await({ due: dueSlot, chains: job.chains }, pending, today);
     // The job's own list where it is all: slots that share it are taken apart once.
     const symbols = priceless.length === 0 ? job.symbols : [...new Set([...job.symbols, ...priceless])];
-    const [own] = share ? ownedOf([{ ...due, symbols }], isIn) : [{ ...due, symbols }];
+    const all = { ...due, symbols, contracts: lists.length === 0 ? contracts : [...contracts, ...lists] };
+    const [own] = share ? ownedOf([all], isIn) : [all];
     const asked = withoutNames(own ?? { ...due, symbols: [], contracts: [] }, stored);
     return { asked, names: names.length };
   }
@@ -204,11 +208,8 @@ export class DueShares {
   }
 
   #sharesOf(job: Job): Map<string, string[]> {
-    const { contracts, priceless, broken } = this.#given.chains.expand(job, this.today);
-    const due = [
-      ...dueNames({ job, symbols: job.symbols, contracts }),
-      ...[...priceless, ...broken].map(pendingChain),
-    ];
+    const { contracts, pending, broken } = this.#given.chains.expand(job, this.today);
+    const due = [...dueNames({ job, symbols: job.symbols, contracts }), ...pending, ...broken];
     return grouped(due, (name) => this.ownerOf?.(name, job.delayed) ?? DEFAULT_ACCOUNT);
   }
 

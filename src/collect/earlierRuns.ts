@@ -4,9 +4,9 @@
  */
 import type { ResponseRecord } from "../journal/record.ts";
 import type { Job } from "../schedule/readJobs.ts";
-import { matchAnswer } from "../quotes/match.ts";
+import { matchCall } from "../quotes/match.ts";
 import type { ReadDocument } from "../quotes/document.ts";
-import { askedInstruments, type QuoteCall } from "../quotes/call.ts";
+import { type QuoteCall } from "../quotes/call.ts";
 import { answerOf } from "../services/registry.ts";
 import { namesOf } from "./asks.ts";
 import { storedNames } from "./callPlan.ts";
@@ -19,12 +19,17 @@ type EarlierAnswer = Pick<ResponseRecord, "service" | "status" | "headers" | "bo
 
 type Quoted = { call: QuoteCall; askedMs: number; document: ReadDocument };
 
+/** Which expirations the service has listed of an underlying. `askedMs`: epoch ms UTC. */
+type Listed = { underlying: string; expirations: readonly string[]; askedMs: number };
+
 /** What earlier runs have stored, and when they asked for each instrument. */
 export class EarlierRuns {
   readonly #sinceMs: number;
   /** When each instrument was last asked and answered, epoch ms UTC. */
   readonly lastSeenMs = new Map<string, number>();
   readonly #quoted: Quoted[] = [];
+  /** The newest list of each underlying. */
+  readonly listed = new Map<string, Listed>();
 
   /** @param sinceMs begin of the oldest slot that still lasts, epoch ms UTC: what was asked since then is read whole */
   constructor(sinceMs: number) {
@@ -34,10 +39,21 @@ export class EarlierRuns {
   add({ request, requestedAt, ...raw }: EarlierAnswer): void {
     const askedMs = Date.parse(requestedAt);
     if (raw.status !== 200) return;
+    if (request.form === "expirations") return this.#list(request, raw, askedMs);
     for (const name of namesOf(request)) this.lastSeenMs.set(name, askedMs);
     if (askedMs < this.#sinceMs) return;
     const answer = answerOf(raw);
     if (answer.outcome === "quotes") this.#quoted.push({ call: request, askedMs, document: answer.document });
+  }
+
+  #list(
+    { underlying }: Extract<QuoteCall, { form: "expirations" }>,
+    raw: Parameters<typeof answerOf>[0],
+    askedMs: number,
+  ): void {
+    const answer = answerOf(raw);
+    const expirations = answer.outcome === "quotes" ? answer.document.expirations : undefined;
+    if (expirations?.length) this.listed.set(underlying, { underlying, expirations, askedMs });
   }
 
   /** Documents with quotes that were asked for within the slots that still last: chains hang on their prices. */
@@ -51,9 +67,7 @@ export class EarlierRuns {
       ({ call, askedMs }) => call.delayed === delayed && askedMs >= from && askedMs < to,
     );
     return new Set(
-      within.flatMap(({ call, document }) =>
-        storedNames(call, matchAnswer(askedInstruments(call), document.items)),
-      ),
+      within.flatMap(({ call, document }) => storedNames(call, matchCall(call, document.items))),
     );
   }
 }

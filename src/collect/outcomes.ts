@@ -1,23 +1,16 @@
 /**
  * What comes of the calls: the fate of every instrument goes to the ledger, and what they teach is remembered: prices
- * for chains, unknown symbols, how long a list may be, which symbol makes a call fail.
+ * and expirations for chains, unknown symbols, how long a list may be, which symbol makes a call fail.
  */
 import type { OwnerOf } from "../accounts/shares.ts";
 import type { Clock } from "../clock.ts";
 import type { MissReason } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
-import { fatesOf, matchAnswer, type Matched } from "../quotes/match.ts";
+import { fatesOf, matchCall, type Matched } from "../quotes/match.ts";
 import type { ReadDocument } from "../quotes/document.ts";
-import { askedInstruments } from "../quotes/call.ts";
-import {
-  afterSuccess,
-  afterTooLong,
-  type BatchSize,
-  firstBatchSize,
-  forgiven,
-  MIN_BATCH_SIZE,
-} from "./batchSize.ts";
-import { type ChainBook, pendingChain } from "./chainBook.ts";
+import { askedInstruments, type QuoteCall } from "../quotes/call.ts";
+import { afterSuccess, afterTooLong, type BatchSize, firstBatchSize, forgiven } from "./batchSize.ts";
+import type { ChainBook } from "./chainBook.ts";
 import { DailyWarnings } from "./dailyWarnings.ts";
 import type { Result } from "./dispatch/callEnds.ts";
 import { BadSymbolSearch } from "./badSymbolSearch.ts";
@@ -32,11 +25,14 @@ import {
   withoutNames,
 } from "./callPlan.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
+import type { Batch } from "../services/service.ts";
 import type { Fate, Slot, SlotBook } from "./slotBook.ts";
 import { AskBackoff } from "./askBackoff.ts";
 
 type OutcomesOptions = {
   clock: Clock;
+  /** How long lists may be. */
+  batch: Batch;
   log: Log;
   slots: SlotBook;
   chains: ChainBook;
@@ -64,13 +60,14 @@ export class Outcomes {
   readonly #options: OutcomesOptions;
   readonly #badSymbolSearch = new BadSymbolSearch();
   readonly #lastSeenMs: Map<string, number>;
-  #batch: BatchSize = firstBatchSize;
+  #batch: BatchSize;
   readonly #warnings: DailyWarnings;
   #date = "";
 
   constructor(options: OutcomesOptions) {
     this.#options = options;
     this.#lastSeenMs = new Map(options.lastSeenMs);
+    this.#batch = firstBatchSize(options.batch);
     this.#warnings = new DailyWarnings(options.log);
   }
 
@@ -112,12 +109,15 @@ export class Outcomes {
     }
   }
 
-  /** Records what became of instruments at the slots that want them. A chain shares the fate of its underlying's price. */
+  /** Records what became of instruments at the slots that want them. A chain shares the fate of what it waits for. */
   fate(slots: readonly Slot[], names: readonly string[], fate: Fate): void {
-    this.#options.slots.settle(slots, names, fate);
+    const { slots: book, chains } = this.#options;
+    book.settle(slots, names, fate);
     if (fate === "stored") return;
-    this.#options.slots.settle(slots, names.map(pendingChain), fate);
-    for (const slot of slots) this.#options.chains.stopWaiting(slot, names);
+    for (const slot of slots) {
+      const stopped = chains.stopWaiting(slot, names);
+      if (stopped.length > 0) book.settle([slot], stopped, fate);
+    }
   }
 
   #record(planned: PlannedCall, result: Result): void {
@@ -145,11 +145,12 @@ export class Outcomes {
     const { chains, ask, slots } = this.#options;
     this.#batch = afterSuccess(this.#batch, symbolCount(planned));
     chains.recordAnswer(document);
-    const matched = matchAnswer(askedInstruments(planned.call), document.items);
+    const matched = matchCall(planned.call, document.items);
     const stored = storedNames(planned.call, matched);
     // At the slots that lasted when it was asked; before any miss, which may end a slot.
     slots.credit(stored, planned.call.delayed, askedMs);
-    if (planned.call.form === "watchlist") this.#watchlist(planned, matched, askedMs);
+    if (planned.call.form === "expirations") this.#listed(planned, planned.call, document.expirations ?? []);
+    else if (askedInstruments(planned.call) === null) this.#asOne(planned, matched, askedMs);
     else {
       const fates = fatesOf(matched);
       for (const match of fates) this.#fateOf(planned, match, askedMs);
@@ -160,13 +161,32 @@ export class Outcomes {
     this.#badSymbolSearch.answered(planned).forEach(ask);
   }
 
-  /** A watchlist is one thing in the ledger. An answer in which nothing is recognised is no success. */
-  #watchlist(planned: PlannedCall, matched: readonly Matched[], askedMs: number): void {
+  /** A watchlist and a whole chain are one thing in the ledger. An answer in which nothing is recognised is no success. */
+  #asOne(planned: PlannedCall, matched: readonly Matched[], askedMs: number): void {
     const isStored = matched.some(({ fate }) => fate === "stored");
     const reason = matched.some(({ fate }) => fate === "dead") ? "malformed" : "absent_from_answer";
-    for (const [name, wants] of planned.wants)
+    for (const [name, wants] of planned.wants) {
+      this.#lastSeenMs.set(name, this.#options.clock.now().getTime());
       if (isStored) this.#lateFate(wants, name, askedMs);
       else this.fate(wants, [name], reason);
+    }
+  }
+
+  /** No expirations at all are what an underlying has that the service does not know. */
+  #listed(
+    planned: PlannedCall,
+    { underlying }: Extract<QuoteCall, { form: "expirations" }>,
+    expirations: readonly string[],
+  ): void {
+    const { chains, clock } = this.#options;
+    if (expirations.length > 0) chains.list(underlying, expirations, chains.contractDate(clock.now()));
+    for (const [name, wants] of planned.wants)
+      if (expirations.length > 0) this.askBackoff.succeeded(name);
+      else {
+        this.#heldBack(planned, name, { reason: "unknown_symbol" });
+        this.fate(wants, [name], "unknown_symbol");
+        this.#warnings.unknown([name]);
+      }
   }
 
   /**
@@ -181,16 +201,16 @@ export class Outcomes {
     this.fate(wants.filter(lasted), [name], "stored");
   }
 
-  /** Asks for the contracts of the chains whose underlying has a price now. */
+  /** Asks for what the chains stand for that can be expanded now. */
   #expandChains(): void {
     const { chains, slots, ask, log, clock } = this.#options;
     if (!chains.waits) return;
-    const ready = chains.expandPriced(chains.contractDate(clock.now()));
+    const ready = chains.expandWaiting(chains.contractDate(clock.now()));
     if (ready.length > 0) this.#options.onExpanded();
-    for (const { due, priced, broken } of ready) {
+    for (const { due, expanded, broken } of ready) {
       const slot = { job: due.job.name, slotAt: due.slotAt };
-      slots.settle([slot], broken.map(pendingChain), "malformed");
-      slots.extend(slot, dueNames(due), priced.map(pendingChain));
+      slots.settle([slot], broken, "malformed");
+      slots.extend(slot, dueNames(due), expanded);
       log.debug({ job: slot.job, contracts: due.contracts.length }, "chains were expanded");
       planCalls([this.withoutResting(due)], this.planOptions).forEach(ask);
     }
@@ -232,7 +252,7 @@ export class Outcomes {
 
   #tooLong(planned: PlannedCall): void {
     const { ask, removeWaiting } = this.#options;
-    const halves = symbolCount(planned) > MIN_BATCH_SIZE ? halved(planned) : null;
+    const halves = symbolCount(planned) > this.#options.batch.least ? halved(planned) : null;
     if (!halves) return this.#failed(planned, "refused");
     this.#batch = afterTooLong(this.#batch, symbolCount(planned));
     // The lists that wait are as long as this one.

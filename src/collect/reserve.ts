@@ -5,7 +5,6 @@
  * a service may count a call of ours for a whole window, and a collector that has seen ours in some windows leaves as
  * many free for a quarter of an hour. So what it will need then is kept free from now on.
  */
-import { FIRST_BATCH_SIZE } from "./batchSize.ts";
 import type { ChainBook } from "./chainBook.ts";
 import type { GovernorConfig } from "./governor/governor.ts";
 import type { ScheduledJob } from "../schedule/jobSchedule.ts";
@@ -29,6 +28,8 @@ type Costed = {
   /** In (after, until]. */
   after: Date;
   until: Date;
+  /** Symbols in one call. */
+  batchSize: number;
   ownerOf?: OwnerOf | undefined;
   /** Which calls count. Default: all. */
   isOurs?: (call: PlannedCall) => boolean;
@@ -38,7 +39,7 @@ type Costed = {
 export function slotCosts(
   scheduled: readonly ScheduledJob[],
   chains: ChainBook,
-  { after, until, ownerOf, isOurs = () => true }: Costed,
+  { after, until, batchSize, ownerOf, isOurs = () => true }: Costed,
 ): SlotCost[] {
   const bySlot = new Map<number, number[]>();
   scheduled.forEach(({ schedule }, job) => {
@@ -57,7 +58,7 @@ export function slotCosts(
       callsOf(
         jobs.flatMap((job) => scheduled[job] ?? []),
         chains,
-        { at, today, ownerOf },
+        { at, today, batchSize, ownerOf },
       ).filter(isOurs).length;
     known.set(key, calls);
     return calls;
@@ -70,15 +71,15 @@ export function slotCosts(
 function callsOf(
   jobs: readonly ScheduledJob[],
   chains: ChainBook,
-  { at, today, ownerOf }: { at: Date; today: string; ownerOf: OwnerOf | undefined },
+  { at, today, ...options }: { at: Date; today: string; batchSize: number; ownerOf: OwnerOf | undefined },
 ): PlannedCall[] {
   const due = jobs.map(({ job }) => {
-    const { contracts, priceless } = chains.expand(job, today);
+    const { contracts, priceless, unlisted } = chains.expand(job, today);
     const symbols = [...new Set([...job.symbols, ...priceless])];
     const slot = { slotAt: instantFromDate(at), deadlineMs: Infinity, closes: false };
-    return { job, ...slot, symbols, contracts };
+    return { job, ...slot, symbols, contracts: [...contracts, ...unlisted] };
   });
-  return planCalls(due, { batchSize: FIRST_BATCH_SIZE, ownerOf });
+  return planCalls(due, options);
 }
 
 /** What the schedule needs of each account, found once a window. */
@@ -97,16 +98,18 @@ export class Reserved {
       jobs: readonly ScheduledJob[];
       chains: ChainBook;
       ownerOf: OwnerOf | undefined;
+      batchSize: number;
       nowMs: number;
     },
   ): number {
-    const { jobs, chains, ownerOf, nowMs } = schedule;
+    const { jobs, chains, ownerOf, batchSize, nowMs } = schedule;
     let known = this.#costs.get(account);
     if (!known || nowMs >= known.untilMs) {
       const untilMs = nowMs + windowMs;
       const costs = slotCosts(jobs, chains, {
         after: new Date(nowMs - windowMs),
         until: new Date(untilMs + (LOOK_AHEAD_WINDOWS + 1) * windowMs),
+        batchSize,
         ownerOf,
         isOurs: (call) => call.account === null || call.account === account,
       });

@@ -6,7 +6,7 @@ import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { ScheduledJob } from "../schedule/jobSchedule.ts";
 import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";
 import type { AccountDispatchers } from "./accountDispatchers.ts";
-import { type ChainBook, pendingChain } from "./chainBook.ts";
+import type { ChainBook } from "./chainBook.ts";
 import { LONGEST_DOWNTIME_MS } from "./downtime.ts";
 import type { DueShares } from "./dueShares.ts";
 import { type Outcomes } from "./outcomes.ts";
@@ -76,9 +76,9 @@ export class SlotTicks {
   *#expire(now: Date): Iterator<void> {
     this.#given.due.slots.forget(now.getTime());
     for (const dispatcher of this.#given.dispatchers.all) yield* dispatcher.expire();
-    for (const { due, underlyings } of this.#given.chains.expire(now.getTime())) {
+    for (const { due, names } of this.#given.chains.expire(now.getTime())) {
       const slot = { job: due.job.name, slotAt: due.slotAt };
-      this.#given.due.slots.settle([slot], underlyings.map(pendingChain), "absent_from_answer");
+      this.#given.due.slots.settle([slot], names, "absent_from_answer");
     }
   }
 

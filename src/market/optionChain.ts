@@ -1,4 +1,7 @@
-/** A chain in a job file stands for many option contracts: expirations x strikes x types. */
+/**
+ * A chain in a job file stands for many option contracts: expirations x strikes x types. Where it wants all strikes, an
+ * expiration is asked for as a whole, and what it holds is the service's to say.
+ */
 import { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
 import type { Calendar } from "./calendar/tradingCalendar.ts";
@@ -23,7 +26,12 @@ const decimal = z
 
 const dateText = z.string().refine(isDateText, "expected a date that exists, YYYY-MM-DD");
 
-export const chainSchema = z.strictObject({
+const LISTED = "listed";
+const ALL = "all";
+
+const BOTH_TYPES = ["CALL", "PUT"] as const;
+
+const chainObject = z.strictObject({
   underlying: z
     .string()
     .refine((text) => isSymbol(text), `expected a symbol: ${SYMBOL_FORM}`)
@@ -46,10 +54,13 @@ export const chainSchema = z.strictObject({
             ),
         }),
         z.array(dateText).min(1),
+        z.literal(LISTED),
       ],
-      { error: 'expected { next, kind } or a list of dates, such as ["2026-12-18"]' },
+      { error: 'expected listed, { next, kind } or a list of dates, such as ["2026-12-18"]' },
     )
-    .describe("The next expirations, or their dates."),
+    .describe(
+      "listed: all that the service lists, asked for once a day. Or the next expirations, or their dates.",
+    ),
   strikes: z
     .union(
       [
@@ -61,44 +72,91 @@ export const chainSchema = z.strictObject({
           step: decimal.describe("Strikes are the multiples of it."),
         }),
         z.array(decimal).min(1),
+        z.literal(ALL),
       ],
-      { error: "expected { around: last, percent, step } or a list of strikes, such as [150, 155]" },
+      { error: "expected all, { around: last, percent, step } or a list of strikes, such as [150, 155]" },
     )
-    .describe("Strikes around the last price, or the strikes themselves."),
+    .describe(
+      "all: an expiration is one call, and all that it holds is kept. Or strikes around the last price, or the strikes themselves.",
+    ),
   types: z
-    .array(z.enum(["CALL", "PUT"]))
+    .array(z.enum(BOTH_TYPES))
     .min(1)
-    .default(["CALL", "PUT"])
+    .default([...BOTH_TYPES])
     .describe("Calls, puts or both."),
 });
 
-export type Chain = z.infer<typeof chainSchema>;
+export const chainSchema = chainObject.refine(
+  ({ strikes, types }) => strikes !== ALL || BOTH_TYPES.every((type) => types.includes(type)),
+  { path: ["types"], message: "expected calls and puts beside strikes: all, which brings both" },
+);
+
+export type Chain = z.infer<typeof chainObject>;
+
+/** All contracts of an underlying and an expiration (`YYYY-MM-DD`), whatever their roots. */
+type WholeChain = { underlying: string; expiration: string; strikes: typeof ALL };
+
+/** Which expirations an underlying has. */
+export type ExpirationList = { underlying: string; expirations: typeof LISTED };
+
+/** What of options one call may ask for. */
+export type OptionAsk = OptionContract | WholeChain | ExpirationList;
+
+/** Whether it is asked for by whole expirations. */
+export function isWhole({ strikes }: Pick<Chain, "strikes">): boolean {
+  return strikes === ALL;
+}
+
+/** Whether the underlying's last price says which contracts a chain stands for. */
+export function needsPrice({ strikes }: Pick<Chain, "strikes">): boolean {
+  return strikes !== ALL && !Array.isArray(strikes);
+}
+
+/** Whether the service's list of expirations says so. */
+export function needsList({ expirations }: Pick<Chain, "expirations">): boolean {
+  return expirations === LISTED;
+}
+
+export function expirationList(underlying: string): ExpirationList {
+  return { underlying, expirations: LISTED };
+}
+
+/** What is known of underlyings, for chains to be counted by before a call is made. */
+export type KnownOfChains = {
+  /** Last prices by symbol, decimal text. */
+  prices: [symbol: string, last: string][];
+  /** Expirations of stored contracts by underlying, `YYYY-MM-DD`, ascending. */
+  expirations: [underlying: string, dates: string[]][];
+};
+
+type ExpandedBy = {
+  /** The underlying's last price, decimal text; null: the chain needs none. */
+  last: string | null;
+  /** The expirations that the service lists; null: the chain needs none. */
+  listed: readonly string[] | null;
+  /** Exchange date, `YYYY-MM-DD`. */
+  today: string;
+  calendar: Calendar;
+};
 
 /** Where each contract is a call of its own, this many take half an hour of 60 calls a minute. */
 const MAX_CHAIN_CONTRACTS = 2_000;
 
 /**
- * The contracts a chain stands for today, by expiration, strike (ascending) and type, each once, without expired ones.
- * None when the strikes depend on a last price of 0.
+ * What a chain stands for today, by expiration, strike (ascending) and type, each once, without what is expired. Nothing when the
+ * strikes depend on a last price of 0.
  *
- * @param last the underlying's last price, decimal text
- * @param today exchange date, `YYYY-MM-DD`
- * @throws CHAIN_INVALID when `last` is no decimal, or for more than MAX_CHAIN_CONTRACTS
+ * @throws CHAIN_INVALID when the last price is no decimal, or for more than MAX_CHAIN_CONTRACTS
  */
-export function expandChain(
-  chain: Chain,
-  last: string,
-  { today, calendar }: { today: string; calendar: Calendar },
-): OptionContract[] {
-  const { underlying, expirations, strikes, types } = chain;
-  const dates = Array.isArray(expirations)
-    ? [...new Set(expirations)].sort().filter((expiration) => !isExpired({ expiration }, today))
-    : nextExpirations(expirations, today, calendar);
+export function expandChain(chain: Chain, facts: ExpandedBy): (OptionContract | WholeChain)[] {
+  const { underlying, strikes, types } = chain;
+  const dates = expirationsOf(chain, facts);
+  if (strikes === ALL) return dates.map((expiration) => ({ underlying, expiration, strikes }));
   const optionTypes = [...new Set(types)];
   const most = Math.floor(MAX_CHAIN_CONTRACTS / Math.max(1, dates.length * optionTypes.length));
   const prices = Array.isArray(strikes)
     ? [...new Set(strikes)].sort(byDecimal)
-    : strikesAround(last, strikes, most);
+    : strikesAround(facts.last ?? "0", strikes, most);
   if (prices.length > most) {
     throw new QuotekeeperError(
       "CHAIN_INVALID",
@@ -110,4 +168,11 @@ export function expandChain(
       optionTypes.map((optionType) => ({ underlying, expiration, optionType, strike })),
     ),
   );
+}
+
+function expirationsOf({ expirations }: Chain, { listed, today, calendar }: ExpandedBy): string[] {
+  if (typeof expirations === "object" && !Array.isArray(expirations))
+    return nextExpirations(expirations, today, calendar);
+  const dates = expirations === LISTED ? (listed ?? []) : expirations;
+  return [...new Set(dates)].sort().filter((expiration) => !isExpired({ expiration }, today));
 }

@@ -1,5 +1,6 @@
 /** The forms in which services can be asked for quotes. */
 import {
+  inCapitals,
   type InstrumentKey,
   instrumentName,
   option,
@@ -11,7 +12,9 @@ import { parseOccSymbol } from "../market/occ.ts";
 export type QuoteCall =
   | { form: "symbols"; symbols: string[]; delayed: boolean }
   | { form: "watchlist"; watchlist: string; delayed: boolean }
-  | { form: "option"; contract: OptionContract; delayed: boolean };
+  | { form: "option"; contract: OptionContract; delayed: boolean }
+  | { form: "chain"; underlying: string; expiration: string; delayed: boolean }
+  | { form: "expirations"; underlying: string; delayed: boolean };
 
 /** Stands for the unknown call of an answer that was saved elsewhere. */
 export type SavedCall = {
@@ -21,12 +24,14 @@ export type SavedCall = {
   delayed: boolean;
 };
 
-/** The names a call asks for; null for a watchlist, whose content only the service knows, and for a saved answer. */
+/** The instruments a call asks for; null where only the service knows them, and for a saved answer. */
 export function askedInstruments(call: QuoteCall | SavedCall): InstrumentKey[] | null {
   switch (call.form) {
     case "symbols":
       return call.symbols.map(keyOfSymbol);
     case "watchlist":
+    case "chain":
+    case "expirations":
     case "saved":
       return null;
     case "option":
@@ -40,10 +45,39 @@ export function keyOfSymbol(symbol: string): InstrumentKey {
   return contract ? option(contract) : security(symbol);
 }
 
-/** For people: `AAPL, MSFT and 8 more`, `watchlist DEFAULT`, `AAPL:2026-12-18:CALL:150`. */
+/** Whether an answered instrument may be of a call that does not name its instruments. */
+export function isOfCall(call: QuoteCall | SavedCall, key: InstrumentKey): boolean {
+  if (call.form === "expirations") return false;
+  if (call.form !== "chain") return true;
+  const { underlying, expiration } = call;
+  return (
+    key.kind === "option" &&
+    key.expiration === expiration &&
+    inCapitals(key.underlying) === inCapitals(underlying)
+  );
+}
+
+/**
+ * For people, and in the ledger where only the service knows the instruments: `AAPL, MSFT and 8 more`,
+ * `AAPL:2026-12-18:CALL:150`, `watchlist DEFAULT`, `chain SPX:2026-12-18`, `expirations of SPX`.
+ */
 export function describeCall(call: QuoteCall): string {
   if (call.form === "watchlist") return `watchlist ${call.watchlist}`;
+  if (call.form === "chain") return `chain ${call.underlying}:${call.expiration}`;
+  if (call.form === "expirations") return expirationsName(call.underlying);
   const names = (askedInstruments(call) ?? []).map(instrumentName);
   if (names.length <= 3) return names.join(", ");
   return `${names.slice(0, 2).join(", ")} and ${names.length - 2} more`;
+}
+
+const EXPIRATIONS = "expirations of ";
+
+/** What asks for an underlying's expirations bears this name. */
+export function expirationsName(underlying: string): string {
+  return `${EXPIRATIONS}${underlying}`;
+}
+
+/** The other way; null: it is another name. */
+export function underlyingOfExpirations(name: string): string | null {
+  return name.startsWith(EXPIRATIONS) ? name.slice(EXPIRATIONS.length) : null;
 }

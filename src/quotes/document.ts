@@ -99,6 +99,8 @@ export type ReadDocument = {
   error: string | null;
   hasQuotes: boolean;
   items: ReadItem[];
+  /** `YYYY-MM-DD`, of an answer that lists expirations; absent: of any other. */
+  expirations?: readonly string[];
 };
 
 /** Longest piece of an answer that is kept beside a dead letter, in characters; the whole is in the journal. */

@@ -1,6 +1,7 @@
 /** Assigns answered instruments to asked ones: by name, never by place (field notes, "Answers"). */
 import { inCapitals, type InstrumentKey, instrumentName, looseName, security } from "../market/instrument.ts";
 import { rootOf } from "../market/root.ts";
+import { askedInstruments, isOfCall, type QuoteCall, type SavedCall } from "./call.ts";
 import type { InstrumentQuote, ReadItem, OddField } from "./document.ts";
 import { differences, someDifferences } from "./differences.ts";
 import { keyOf, canonicalName, keyText } from "./keyText.ts";
@@ -24,18 +25,28 @@ export type DeadReason = "malformed" | "not_asked" | "answered_twice";
  */
 type Claim = { key: string | null; matched: Matched; fragment: string; stranger?: InstrumentKey };
 
+/** Assigns the instruments of an answer to what its call asked for. */
+export function matchCall(call: QuoteCall | SavedCall, items: readonly ReadItem[]): Matched[] {
+  return matchAnswer(askedInstruments(call), items, (key) => isOfCall(call, key));
+}
+
 /**
  * No item is lost for another's sake: of several for one instrument the best is its fate, whatever their order, and
  * each of the others is dead for its own reason. Of two quotes that contradict each other neither is stored, because
  * nothing tells which is that instrument's: both are dead.
  *
- * @param asked what the call named; null when only the service knows (a watchlist), then everything is accepted
+ * @param asked what the call named; null when only the service knows (a watchlist)
+ * @param belongs what is accepted then. Default: everything
  * @returns one entry for each asked instrument, in the order asked, then dead entries for the rest of the answer; of
  *   several entries of one name the first is its fate
  */
-export function matchAnswer(asked: readonly InstrumentKey[] | null, items: readonly ReadItem[]): Matched[] {
+export function matchAnswer(
+  asked: readonly InstrumentKey[] | null,
+  items: readonly ReadItem[],
+  belongs: (key: InstrumentKey) => boolean = () => true,
+): Matched[] {
   const wanted = asked && wantedOf(asked, items);
-  const claims = items.map((item) => claimOf(item, wanted));
+  const claims = items.map((item) => claimOf(item, wanted, belongs));
   const best = new Map<string, Claim>();
   for (const claim of claims) {
     const other = claim.key === null ? undefined : best.get(claim.key);
@@ -136,8 +147,12 @@ function withLikelyPairs(
 
 const NOT_ASKED = "the call did not ask for it";
 
-/** @param wanted null: everything is wanted */
-function claimOf(read: ReadItem, wanted: WantedNames | null): Claim {
+/** @param wanted null: all that belongs is wanted */
+function claimOf(
+  read: ReadItem,
+  wanted: WantedNames | null,
+  belongs: (key: InstrumentKey) => boolean,
+): Claim {
   const { fragment } = read;
   if (!read.ok) {
     const key = wanted && nameOfMalformed(read, wanted);
@@ -161,7 +176,8 @@ function claimOf(read: ReadItem, wanted: WantedNames | null): Claim {
       matched: { fate: "dead", name: null, reason: "malformed", detail, fragment },
     };
   }
-  const name = wanted ? (found ?? onlyOptionOf(read.item, wanted)) : canonicalName(answered);
+  const unnamed = belongs(answered) ? canonicalName(answered) : undefined;
+  const name = wanted ? (found ?? onlyOptionOf(read.item, wanted)) : unnamed;
   if (name === undefined) {
     const dead = { fate: "dead", name: canonicalName(answered), reason: "not_asked" } as const;
     return { key: null, fragment, stranger: answered, matched: { ...dead, detail: NOT_ASKED, fragment } };

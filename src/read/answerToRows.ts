@@ -7,9 +7,9 @@ import type { ResponseRecord } from "../journal/record.ts";
 import type { Answer } from "../quotes/answer.ts";
 import { canonicalDecimal, isNoValue } from "../quotes/decimal.ts";
 import { type DividendData, type InstrumentQuote, type Quote, MAX_FRAGMENT } from "../quotes/document.ts";
-import { matchAnswer, type Matched } from "../quotes/match.ts";
+import { matchCall, type Matched } from "../quotes/match.ts";
 import { NO_RATE_LIMIT } from "../quotes/rateLimit.ts";
-import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes/call.ts";
+import { type QuoteCall, type SavedCall } from "../quotes/call.ts";
 import { isCsvCall } from "./csvCall.ts";
 import { csvRows } from "./csvRows.ts";
 import { exportRows } from "./exportRows.ts";
@@ -51,7 +51,7 @@ export function rowsOf(record: ResponseRecord, position: { segment: string; offs
     });
   }
   if (answer.outcome !== "quotes") return rows;
-  rows.matched = matchAnswer(askedInstruments(call), answer.document.items);
+  rows.matched = matchCall(call, answer.document.items);
   const offers: Offer[] = [];
   for (const match of rows.matched) {
     if (match.fate === "dead") addDead(rows, { ...match, instrument: match.name });

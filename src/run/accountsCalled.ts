@@ -1,6 +1,7 @@
 /** The accounts that this collector calls: opened when it takes them, given to the collector, and closed when they go. */
 import { type Account, accountKey, marketOf } from "../accounts/account.ts";
 import type { Sharer } from "../accounts/partition.ts";
+import type { PlannedService } from "../collect/budgetPlan.ts";
 import { type Collector } from "../collect/collector.ts";
 import { type CalledAccount, sharerOf } from "../collect/accountDispatchers.ts";
 import { type StoredIn } from "../collect/dueShares.ts";
@@ -9,6 +10,8 @@ import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { alwaysOpen, type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { Acquired } from "../accounts/lease/caller.ts";
+import { limitAt } from "../services/registry.ts";
+import type { Service } from "../services/service.ts";
 import type { AccountStations, Stations } from "./stations.ts";
 
 type AccountsOptions = {
@@ -51,6 +54,11 @@ export class AccountsCalled {
 
   get sharing(): readonly Account[] {
     return this.#accounts;
+  }
+
+  /** The one service that all of them call. */
+  get service(): Service {
+    return serviceOf(this.#accounts);
   }
 
   isCalled(name: string): boolean {
@@ -164,6 +172,18 @@ export class AccountsCalled {
 
 export function accountSharer({ name, limit, limitWindowMs }: Account): Sharer {
   return sharerOf({ name, governor: { limit, windowMs: limitWindowMs } });
+}
+
+/** What of the accounts' service a plan hangs on. */
+export function plannedService(accounts: readonly Account[]): PlannedService {
+  const service = serviceOf(accounts);
+  const { calls, windowMs } = limitAt(service, marketOf(accounts).address);
+  return { batchSize: service.batch.first, another: { limit: calls, windowMs } };
+}
+
+function serviceOf([first]: readonly Account[]): Service {
+  if (!first) throw new RangeError("there is no account");
+  return first.service;
 }
 
 function isSame(one: Account, other: Account): boolean {

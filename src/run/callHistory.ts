@@ -6,7 +6,8 @@ import type { CallHistory, GovernorConfig } from "../collect/governor/governor.t
 import { EarlierRuns } from "../collect/earlierRuns.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { readSegment } from "../journal/reader.ts";
-import { DEFAULT_ACCOUNT } from "../journal/record.ts";
+import { DEFAULT_ACCOUNT, type ResponseRecord } from "../journal/record.ts";
+import { needsList } from "../market/optionChain.ts";
 import { listSegments, type SegmentInfo } from "../journal/segments.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import type { ScheduledJob } from "../schedule/jobSchedule.ts";
@@ -80,28 +81,67 @@ async function readRecentAnswers(
 /** Bytes of the journal that are read at most: a start does not wait for more, and what was asked before is old. */
 const MOST_BYTES = 32 * 1024 * 1024;
 
+/** An exchange's date begins at the close before it, at most so long ago, in ms. */
+const LISTED_WITHIN_MS = 26 * 3_600_000;
+
+type Asked = {
+  jobs: readonly Pick<ScheduledJob, "job" | "schedule">[];
+  /** The markets that are polled: an answer of another one says nothing of their slots. */
+  sources: ReadonlySet<LedgerSource>;
+  now: Date;
+};
+
 /**
  * What the runs before this one have asked lately.
  *
- * @param sources the markets that are polled: an answer of another one says nothing of their slots
  * @throws QuotekeeperError JOURNAL_UNREADABLE
  */
-export async function readEarlierRuns(
-  dir: string,
-  asked: { jobs: readonly Pick<ScheduledJob, "schedule">[]; sources: ReadonlySet<LedgerSource>; now: Date },
-): Promise<EarlierRuns> {
-  const { jobs, sources, now } = asked;
+export async function readEarlierRuns(dir: string, { jobs, sources, now }: Asked): Promise<EarlierRuns> {
   const lasting = jobs.flatMap(({ schedule }) => schedule.current(now)?.getTime() ?? []);
   const earlier = new EarlierRuns(Math.min(...lasting, now.getTime()));
-  for (const { name } of newest(await listSegments(dir)))
-    for await (const item of readSegment(dir, name, { mayBeGone: true })) {
-      if (item.kind !== "record" || item.record.kind !== "response") continue;
-      const { record } = item;
-      // Files that were imported have requests of their own, which say nothing of what was asked when.
-      if ((sources as ReadonlySet<string>).has(record.source.kind))
-        earlier.add({ ...record, request: record.request as QuoteCall });
-    }
+  const segments = await listSegments(dir);
+  const recent = newest(segments);
+  const answers = async function* (some: readonly SegmentInfo[]): AsyncGenerator<ResponseRecord> {
+    for (const { name } of some)
+      for await (const item of readSegment(dir, name, { mayBeGone: true })) {
+        if (item.kind !== "record" || item.record.kind !== "response") continue;
+        // Files that were imported have requests of their own, which say nothing of what was asked when.
+        if ((sources as ReadonlySet<string>).has(item.record.source.kind)) yield item.record;
+      }
+  };
+  await readListed(answers(before(recent, segments, now)), jobs, earlier);
+  for await (const record of answers(recent))
+    earlier.add({ ...record, request: record.request as QuoteCall });
   return earlier;
+}
+
+/** Reads today's lists of expirations. They were asked for at the day's first slots, so that mostly little is read. */
+async function readListed(
+  answers: AsyncIterable<ResponseRecord>,
+  jobs: Asked["jobs"],
+  earlier: EarlierRuns,
+): Promise<void> {
+  const wanted = new Set(
+    jobs.flatMap(({ job }) => job.chains.filter(needsList)).map((one) => one.underlying),
+  );
+  if (wanted.size === 0) return;
+  for await (const record of answers) {
+    const request = record.request as QuoteCall;
+    if (request.form !== "expirations") continue;
+    earlier.add({ ...record, request });
+    wanted.delete(request.underlying);
+    if (wanted.size === 0) return;
+  }
+}
+
+/** The segments of the last day that are older than the recent ones. */
+function before(
+  recent: readonly SegmentInfo[],
+  segments: readonly SegmentInfo[],
+  now: Date,
+): readonly SegmentInfo[] {
+  const sinceMs = now.getTime() - LISTED_WITHIN_MS;
+  return segments.slice(0, segments.length - recent.length).filter(({ mtimeMs }) => mtimeMs >= sinceMs);
 }
 
 /** The newest segments, the oldest of them first. */

@@ -156,6 +156,7 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
   const clocks = await openClockFile(resolve(config.dataDir), clock, bootId);
   const collector = openCollector({
     accounts: called,
+    batch: accounts.service.batch,
     run,
     earlier,
     jobs: first.jobs,

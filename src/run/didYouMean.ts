@@ -1,7 +1,7 @@
 /** What is said behind the names of instruments that the service does not know. */
 import type pg from "pg";
 import { readSymbols } from "../archive/ledger/coverageRows.ts";
-import { underlyingOfPending } from "../collect/chainBook.ts";
+import { underlyingBehind } from "../collect/chainBook.ts";
 import { likelySymbol } from "../market/likelySymbol.ts";
 import { LISTED_SYMBOLS } from "../serve/simulated/companies.ts";
 
@@ -14,7 +14,7 @@ export async function readGuesses(pool: pg.Pool, names: readonly string[]): Prom
   const known = [...(await readSymbols(pool)), ...LISTED_SYMBOLS];
   return new Map(
     names.flatMap((name) => {
-      const [symbol = ""] = (underlyingOfPending(name) ?? name).split(/[:/]/);
+      const [symbol = ""] = (underlyingBehind(name) ?? name).split(/[:/]/);
       const meant = likelySymbol(symbol, known);
       return meant === null ? [] : [[name, ` (did you mean ${meant}?)`]];
     }),

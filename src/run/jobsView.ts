@@ -5,7 +5,7 @@
 import { basename, dirname, resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import type pg from "pg";
-import { readLastPrices } from "../archive/ask/quotes.ts";
+import { readKnownOfChains } from "../archive/ask/quotes.ts";
 import type { Clock } from "../clock.ts";
 import { underlyingsOf } from "../collect/chainBook.ts";
 import { nextSession } from "../collect/dayPlan.ts";
@@ -20,14 +20,14 @@ import { cronWords } from "../schedule/cronWords.ts";
 import { type Job, type JobsReport, noJobs, readJobs } from "../schedule/readJobs.ts";
 import type { BrokenFile, JobAsk, JobsView, PlanView } from "../web/api/types.ts";
 import { problemOf } from "../web/live.ts";
-import { accountSharer } from "./accountsCalled.ts";
+import { accountSharer, plannedService } from "./accountsCalled.ts";
 import { signature } from "./followJobs.ts";
 import { type PlanRequest, planView } from "./planView.ts";
 import { cutText } from "../outsideText.ts";
 import { counted } from "../figures.ts";
 
-/** Chains whose underlyings have no price yet are looked at again after so many ms. */
-const PRICES_AGAIN_MS = 30_000;
+/** Chains that cannot be counted yet are looked at again after so many ms. */
+const AGAIN_MS = 30_000;
 
 /** Symbols and contracts of a job that are shown. */
 const MOST_SHOWN = 200;
@@ -36,6 +36,8 @@ const MOST_SHOWN = 200;
 const AROUND = 15;
 const MOST_PROBLEMS = 50;
 const LINE_LENGTH = 200;
+
+const NOTHING_KNOWN = { prices: [], expirations: [] };
 
 type JobsOptions = { config: Config; reader: pg.Pool; clock: Clock };
 
@@ -57,8 +59,9 @@ export function createJobsReader({ config, reader, clock }: JobsOptions): () => 
     const nowMs = clock.monotonicMs();
     if (known?.key === key) {
       const view = await known.view;
-      const waits = (view.plan?.priceless.length ?? 0) > 0 && nowMs - known.atMs >= PRICES_AGAIN_MS;
-      if (!waits) return view;
+      const { plan } = view;
+      const waits = plan !== null && plan.priceless.length + plan.unlisted.length > 0;
+      if (!waits || nowMs - known.atMs < AGAIN_MS) return view;
     }
     const view = find().catch((error: Error): JobsView => ({
       dir,
@@ -84,13 +87,11 @@ async function viewOf(
   if (report.accounts.length === 0) return { ...view, plan: null, problem: null };
   try {
     const underlyings = underlyingsOf(jobs.flatMap(({ chains }) => chains));
-    const plan = await planInThread({
-      jobs,
-      calendar,
-      accounts: report.accounts.map(accountSharer),
-      prices: await readLastPrices(reader, underlyings).catch(() => []),
-      date: nextSession(createCalendar(calendar), clock.now()),
-    });
+    const date = nextSession(createCalendar(calendar), clock.now());
+    const known = await readKnownOfChains(reader, underlyings, date).catch(() => NOTHING_KNOWN);
+    const accounts = report.accounts.map(accountSharer);
+    const service = plannedService(report.accounts);
+    const plan = await planInThread({ jobs, calendar, accounts, service, known, date });
     return { ...view, plan, problem: null };
   } catch (error) {
     return { ...view, plan: null, problem: problemOf(error as Error) };
@@ -134,16 +135,25 @@ function askOf(job: Job): JobAsk {
   };
 }
 
-/** `AAPL: calls and puts of the next 2 monthly expirations, strikes within 4 % of the last price, every 5`. */
-function chainWords({ underlying, expirations, strikes, types }: Chain): string {
-  const kinds = types.map((type) => `${type.toLowerCase()}s`).join(" and ");
-  const dates = Array.isArray(expirations)
-    ? expirations.join(", ")
-    : `the next ${counted(expirations.next, `${expirations.kind} expiration`)}`;
-  const prices = Array.isArray(strikes)
-    ? `strikes ${strikes.join(", ")}`
-    : `strikes within ${strikes.percent} % of the last price, every ${strikes.step}`;
-  return `${underlying}: ${kinds} of ${dates}, ${prices}`;
+/**
+ * `AAPL: calls and puts of the next 2 monthly expirations, strikes within 4 % of the last price, every 5`, or
+ * `SPX: calls and puts of all listed expirations, all strikes`.
+ */
+function chainWords(chain: Chain): string {
+  const kinds = chain.types.map((type) => `${type.toLowerCase()}s`).join(" and ");
+  return `${chain.underlying}: ${kinds} of ${dateWords(chain)}, ${strikeWords(chain)}`;
+}
+
+function dateWords({ expirations }: Chain): string {
+  if (expirations === "listed") return "all listed expirations";
+  if (Array.isArray(expirations)) return expirations.join(", ");
+  return `the next ${counted(expirations.next, `${expirations.kind} expiration`)}`;
+}
+
+function strikeWords({ strikes }: Chain): string {
+  if (strikes === "all") return "all strikes";
+  if (Array.isArray(strikes)) return `strikes ${strikes.join(", ")}`;
+  return `strikes within ${strikes.percent} % of the last price, every ${strikes.step}`;
 }
 
 async function brokenFiles(dir: string, problems: readonly FileProblem[]): Promise<BrokenFile[]> {

@@ -31,7 +31,7 @@ type Joined = Omit<CollectorOptions, "accounts" | "shares"> & {
 export function openCollector({ accounts, sharing, isCalled, ...polled }: Joined): Collector {
   return new Collector({
     ...polled, // jobs and calendar: what is due, and when
-    shares: new Shares(sharing ?? accounts.map(sharerOf), isCalled), // the owner of each instrument
+    shares: new Shares(sharing ?? accounts.map(sharerOf), isCalled, polled.batch.first), // the owner of each instrument
     accounts, // each with its limit, the calls before this run that count, and the way of its calls
   });
 }

@@ -1,9 +1,11 @@
 /** The plan that the dashboard shows. Pure: it is made in a thread of its own (planThread.ts). */
 import type { Sharer } from "../accounts/partition.ts";
+import type { PlannedService } from "../collect/budgetPlan.ts";
 import { ChainBook } from "../collect/chainBook.ts";
-import { dueOn, mostAMinute, planDay, withOneMoreSymbol } from "../collect/dayPlan.ts";
+import { dueOn, lacksOf, mostAMinute, planDay, withOneMoreSymbol } from "../collect/dayPlan.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
+import type { KnownOfChains } from "../market/optionChain.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import type { PlanView } from "../web/api/types.ts";
 
@@ -12,8 +14,8 @@ export type PlanRequest = {
   jobs: readonly Job[];
   calendar: readonly CalendarOverride[];
   accounts: readonly Sharer[];
-  /** Last prices of the underlyings that chains hang on, decimal text by symbol. */
-  prices: readonly (readonly [symbol: string, last: string])[];
+  service: PlannedService;
+  known: KnownOfChains;
   date: string;
 };
 
@@ -22,11 +24,18 @@ const MOST_BATCHES = 150;
 
 const MINUTE_MS = 60_000;
 
-export function planView({ jobs, calendar: overrides, accounts, prices, date }: PlanRequest): PlanView {
+export function planView({
+  jobs,
+  calendar: overrides,
+  accounts,
+  service,
+  known,
+  date,
+}: PlanRequest): PlanView {
   const calendar = createCalendar(overrides);
   // A chain that is broken is told of by the collector.
   const chains = new ChainBook(calendar, () => undefined);
-  chains.price(prices);
+  chains.know(known);
   const due = jobs.flatMap((job) => dueOn(job, date, { calendar, chains }));
   const {
     slots,
@@ -35,7 +44,7 @@ export function planView({ jobs, calendar: overrides, accounts, prices, date }: 
     withOneMore: _more,
     unasked: _unasked,
     ...plan
-  } = planDay(due, accounts);
+  } = planDay(due, accounts, service);
   const minutes = new Map<number, number>();
   for (const { at, calls } of slots) {
     const minute = Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS;
@@ -49,11 +58,11 @@ export function planView({ jobs, calendar: overrides, accounts, prices, date }: 
     accounts: plan.accounts.map(({ name, limit, windowMs, callsPerPass, fits }) => {
       return { name, limit, windowMs, callsPerPass, fits };
     }),
-    priceless: [...new Set(jobs.flatMap((job) => chains.expand(job, date).priceless))],
-    mostAMinute: mostAMinute(due, accounts),
+    ...lacksOf(jobs, chains, date),
+    mostAMinute: mostAMinute(due, accounts, service),
     oneMore: jobs.map(({ name }) => ({
       job: name,
-      mostAMinute: mostAMinute(withOneMoreSymbol(due, name), accounts),
+      mostAMinute: mostAMinute(withOneMoreSymbol(due, name), accounts, service),
     })),
   };
 }

@@ -2,6 +2,7 @@
 import { DEFAULT_SERVICE, type ResponseRecord } from "../journal/record.ts";
 import { cutText } from "../outsideText.ts";
 import type { Answer } from "../quotes/answer.ts";
+import type { QuoteCall } from "../quotes/call.ts";
 import { REFERENCE } from "./reference/reference.ts";
 import type { Service } from "./service.ts";
 import { TRADIER } from "./tradier/tradier.ts";
@@ -10,11 +11,18 @@ import { TRADIER } from "./tradier/tradier.ts";
 export const SERVICES: readonly Service[] = [REFERENCE, TRADIER];
 
 /** What contracts cost at each service, for people. */
-export const CONTRACT_COSTS: string = SERVICES.map(({ title, optionsInList, batch }) =>
+export const CONTRACT_COSTS: string = SERVICES.map(({ title, optionsInList, batch, forms }) =>
   optionsInList
-    ? `At ${title} up to ${batch.first} contracts are one call.`
+    ? `At ${title} up to ${batch.first} contracts are one call${forms.includes("chain") ? ", and so is a whole expiration" : ""}.`
     : `At the ${title} each contract is a call of its own.`,
 ).join(" ");
+
+/** The services that answer a form, for people. */
+export function titlesWith(form: QuoteCall["form"]): string {
+  return SERVICES.filter(({ forms }) => forms.includes(form))
+    .map(({ title }) => title)
+    .join(", ");
+}
 
 /** @returns null: no service of that name is known */
 export function serviceNamed(name: string = DEFAULT_SERVICE): Service | null {

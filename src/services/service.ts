@@ -36,6 +36,12 @@ type Limit = { readonly calls: number; readonly windowMs: number };
 /** `delayed`: whether its quotes are, whatever is asked for. `limit`: absent where it is the service's. */
 type Address = { readonly baseUrl: string; readonly delayed: boolean; readonly limit?: Limit };
 
+/**
+ * Symbols in one call: to begin with, and the most a list may grow to. A list of `least` is never too long: a service that says so
+ * has another fault, and halving stops.
+ */
+export type Batch = { readonly first: number; readonly least: number; readonly most: number };
+
 export type Service = {
   /** In accounts.yaml, variables and records of the journal. */
   readonly name: string;
@@ -52,8 +58,7 @@ export type Service = {
   readonly addresses: readonly Address[];
   /** The most calls in a window, where neither the settings nor the answers say another limit. */
   readonly limit: Limit;
-  /** Symbols in one call, to begin with. */
-  readonly batch: { readonly first: number };
+  readonly batch: Batch;
   /** The forms of calls that it answers. */
   readonly forms: readonly QuoteCall["form"][];
   /** Whether a list of symbols may hold OCC symbols of contracts. */

@@ -1,6 +1,6 @@
-/** The prices by which chains are planned: of each symbol the newest quote that has one. */
+/** What chains are planned by: of each symbol the newest quote that has a price, and the expirations of its stored contracts. */
 import { expect, test } from "@jest/globals";
-import { readLastPrices } from "../../src/archive/ask/quotes.ts";
+import { readKnownOfChains } from "../../src/archive/ask/quotes.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 
@@ -39,8 +39,11 @@ test("the newest price of whichever source counts; a zero, a missing one and a c
     { symbol: "GE", source: 1, minute: 1, last: "90" },
   ]);
 
-  const prices = await readLastPrices(pool, ["AAPL", "MSFT", "HALT", "NEW", "NOBODY", "AAPL"]);
+  const symbols = ["AAPL", "MSFT", "HALT", "NEW", "NOBODY", "AAPL"];
+  const { prices, expirations } = await readKnownOfChains(pool, symbols, "2026-12-18");
 
   expect(Object.fromEntries(prices)).toEqual({ AAPL: "100.30", MSFT: "400.5" });
-  expect(await readLastPrices(pool, [])).toEqual([]);
+  expect(expirations).toEqual([["AAPL", ["2026-12-18"]]]);
+  expect((await readKnownOfChains(pool, symbols, "2026-12-19")).expirations).toEqual([]);
+  expect(await readKnownOfChains(pool, [], "2026-12-18")).toEqual({ prices: [], expirations: [] });
 });

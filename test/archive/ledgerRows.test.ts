@@ -8,7 +8,7 @@ import { downtimeNotes } from "../../src/collect/downtime.ts";
 import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";
 import { instantFromDate } from "../../src/clock.ts";
-import type { JournalRecord } from "../../src/journal/record.ts";
+import type { JournalRecord, ResponseRecord } from "../../src/journal/record.ts";
 import type { LedgerNote } from "../../src/journal/ledger.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import type { QuoteCall } from "../../src/quotes/call.ts";
@@ -207,44 +207,44 @@ test("unknown instruments are those of the newest slot of each job", async () =>
   expect(await readUnknownInstruments(pool, ["list", "other"], "account")).toEqual(["NEW"]);
 });
 
+const entry = (due: string[], second = 0): JournalRecord =>
+  settled(at(second + 59), at(second), due, [], { job: "list" });
+/** A price that a constraint refuses. */
+const bad = (symbol: string): string => equityXml(symbol, { quote: { lastprice: "666" } });
+const refusing = async (): Promise<LoadingWorld> => {
+  const world = await loadingWorld();
+  await world.pool.query("alter table quotes add constraint poison check (last <> 666)");
+  return world;
+};
+const watchlist: QuoteCall = { form: "watchlist", watchlist: "MINE", delayed: false };
+
+test("a row that the database refuses is missed at its slot as malformed, though the collector counted it as stored", async () => {
+  const world = await refusing();
+  await world.append(
+    answerRecord(at(5), answerXml(equityXml("A"), bad("BAD")), { request: symbolsCall("A", "BAD") }),
+    entry(["A", "BAD"]),
+    answerRecord(at(65), answerXml(equityXml("A"), equityXml("BAD")), {
+      request: symbolsCall("A", "BAD"),
+    }),
+    entry(["A", "BAD"], 60),
+  );
+
+  expect(await world.load()).toMatchObject({ slots: 2, deadLetters: 1 });
+  await world.forgetPositions();
+  await world.load();
+
+  expect(await rowsOfQuery(world.pool, LEDGER)).toEqual([
+    { slot: "22:50 2=1+1", missed: "BAD malformed" },
+    { slot: "22:51 2=2+0", missed: null },
+  ]);
+  const coverage = await readCoverage(world.pool, "2026-11-20", "2026-11-20");
+  expect(coverage.map(({ instrument, stored, missed }) => [instrument, stored, missed])).toEqual([
+    ["BAD", 1, 1],
+    ["A", 2, 0],
+  ]);
+});
+
 describe("a row that the database refuses", () => {
-  const entry = (due: string[], second = 0): JournalRecord =>
-    settled(at(second + 59), at(second), due, [], { job: "list" });
-  /** A price that a constraint refuses. */
-  const bad = (symbol: string): string => equityXml(symbol, { quote: { lastprice: "666" } });
-  const refusing = async (): Promise<LoadingWorld> => {
-    const world = await loadingWorld();
-    await world.pool.query("alter table quotes add constraint poison check (last <> 666)");
-    return world;
-  };
-  const watchlist: QuoteCall = { form: "watchlist", watchlist: "MINE", delayed: false };
-
-  test("a row that the database refuses is missed at its slot as malformed, though the collector counted it as stored", async () => {
-    const world = await refusing();
-    await world.append(
-      answerRecord(at(5), answerXml(equityXml("A"), bad("BAD")), { request: symbolsCall("A", "BAD") }),
-      entry(["A", "BAD"]),
-      answerRecord(at(65), answerXml(equityXml("A"), equityXml("BAD")), {
-        request: symbolsCall("A", "BAD"),
-      }),
-      entry(["A", "BAD"], 60),
-    );
-
-    expect(await world.load()).toMatchObject({ slots: 2, deadLetters: 1 });
-    await world.forgetPositions();
-    await world.load();
-
-    expect(await rowsOfQuery(world.pool, LEDGER)).toEqual([
-      { slot: "22:50 2=1+1", missed: "BAD malformed" },
-      { slot: "22:51 2=2+0", missed: null },
-    ]);
-    const coverage = await readCoverage(world.pool, "2026-11-20", "2026-11-20");
-    expect(coverage.map(({ instrument, stored, missed }) => [instrument, stored, missed])).toEqual([
-      ["BAD", 1, 1],
-      ["A", 2, 0],
-    ]);
-  });
-
   test("a row that the database refuses is no miss if the instrument has another quote of the slot's time", async () => {
     const world = await refusing();
     await world.append(
@@ -271,6 +271,50 @@ describe("a row that the database refuses", () => {
       { slot: "22:50 1=1+0", missed: null },
       { slot: "22:51 1=0+1", missed: "watchlist MINE malformed" },
     ]);
+  });
+});
+
+describe("a whole chain", () => {
+  const NAME = "chain SPX:2026-12-18";
+  const chain: QuoteCall = { form: "chain", underlying: "SPX", expiration: "2026-12-18", delayed: false };
+  const contract = (strike: string, last = "1.5"): string =>
+    `{"symbol":"SPXW261218C${strike.padStart(5, "0")}000","type":"option","last":${last},"underlying":"SPX","root_symbol":"SPXW","strike":${strike},"option_type":"call","expiration_date":"2026-12-18"}`;
+  const answered = (second: number, ...contracts: string[]): ResponseRecord => ({
+    ...answerRecord(at(second), `{"options":{"option":[${contracts.join()}]}}`, { request: chain }),
+    service: "tradier",
+  });
+
+  test("a whole chain is stored while any row of it is, and else missed as malformed", async () => {
+    const world = await loadingWorld();
+    await world.pool.query("alter table quotes add constraint poison check (last <> 666)");
+    await world.append(
+      answered(5, contract("5000"), contract("5100", "666")),
+      entry([NAME]),
+      answered(65, contract("5000", "666")),
+      entry([NAME], 60),
+    );
+    await world.load();
+
+    expect(await rowsOfQuery(world.pool, LEDGER)).toEqual([
+      { slot: "22:50 1=1+0", missed: null },
+      { slot: "22:51 1=0+1", missed: `${NAME} malformed` },
+    ]);
+  });
+
+  test("a whole chain counts as stored within a slot whichever account asked for it, and another date of it does not", async () => {
+    const world = await loadingWorld();
+    await world.append({ ...answered(5, contract("5000")), account: "second" });
+    await world.load();
+    const windows = [{ from: on20th("22:50"), to: on20th("22:51") }];
+    const instruments = [NAME, "chain SPX:2026-12-17"];
+
+    const stored = await readStoredWithin(world.pool, windows, {
+      source: "account",
+      instruments,
+      delayed: false,
+    });
+
+    expect([...(stored.get(0) ?? [])]).toEqual([NAME]);
   });
 });
 

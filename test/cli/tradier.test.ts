@@ -120,6 +120,147 @@ test("a sweep asks for stocks and contracts in one call", async () => {
   expect(await rowsOfQuery(pool, "select count(*)::int as quotes from quotes")).toEqual([{ quotes: 4 }]);
 });
 
+const WHOLE_JOB = `name: us
+schedule: "* * * * * *"
+session: always
+symbols: [AAPL]
+chains:
+  - { underlying: AAPL, expirations: listed, strikes: all }
+`;
+
+test("collect asks for the listed expirations once and for each of them by one call a slot, as the fake's log and the tables count it", async () => {
+  const { env, pool, fake } = await world(WHOLE_JOB, {
+    clock: systemClock as TestClock,
+    calendar: alwaysOpen,
+    mostStrikes: 6,
+    trading: () => "usual",
+    limit: { says: 6_000, holds: 6_000 },
+  });
+  const settings = { ...env, QUOTES_LIMIT: "6000" };
+  const collectSlots = async (count: number): Promise<string> => {
+    const { edges, interrupt, stderr } = capturedEdges({ env: settings });
+    const collecting = runProgram(["collect"], edges);
+    const whole = "select from slots where stored > 5 and missed = 0";
+    const before = (await rowsOfQuery(pool, whole).catch(() => [])).length;
+    await until(
+      async () => (await rowsOfQuery(pool, whole).catch(() => [])).length >= before + count,
+      "slots with whole chains",
+    );
+    interrupt();
+    expect(await collecting).toBe(0);
+    return stderr();
+  };
+
+  const said = (await collectSlots(2)) + (await collectSlots(1));
+
+  const lists = fake.calls.filter(({ path }) => path.endsWith("/expirations"));
+  const chains = fake.calls.filter(({ path, status }) => path.endsWith("/chains") && status === 200);
+  const dates = new Set(chains.map(({ expiration }) => expiration));
+  // Another day of New York may have begun meanwhile.
+  expect(lists.length).toBeLessThanOrEqual(2);
+  expect(dates.size).toBeGreaterThan(5);
+  expect(said).not.toContain(TOKENS.token);
+  const [counted] = await rowsOfQuery(
+    pool,
+    `with answers as (select * from responses where request ->> 'form' = 'chain' and outcome = 'quotes')
+     select (select count(*)::int from answers) as answers,
+            (select count(distinct request ->> 'expiration')::int from answers) as dates,
+            (select count(*)::int from answers a where not exists (select from quotes where observed_at = a.observed_at)) as empty,
+            (select count(*)::int from answers a join quotes q using (observed_at) join instruments i on i.id = q.instrument_id
+             where i.expiration::text <> a.request ->> 'expiration') as of_another_date,
+            (select bool_and(due = stored + missed) from slots) as adds_up,
+            (select bool_and(name in ('AAPL', 'chain of AAPL as listed') or name like 'chain AAPL:20%') from
+             (select unnest(instruments) as name from due_sets) d) as named,
+            (select count(*)::int from dead_letters) as dead,
+            (select count(*)::int from extended_quotes e join instruments i on i.id = e.instrument_id
+             where i.option_type is not null and (open_interest is null or e.observed_at is null)) as bare`,
+  );
+  expect(counted).toEqual({
+    answers: chains.length,
+    dates: dates.size,
+    ...{ empty: 0, of_another_date: 0, adds_up: true, named: true, dead: 0, bare: 0 },
+  });
+});
+
+test("a plan counts whole expirations as calls: of named dates at once, of listed ones when contracts are stored", async () => {
+  const { env, clock } = await world(WHOLE_JOB.replace("* * * * * *", "*/5 * * * *"), {
+    clock: createTestClock(IN_SESSION),
+  });
+  const dates = join(env.QUOTEKEEPER_JOBS_DIR, "dates.yaml");
+  writeFileSync(
+    dates,
+    `name: dates\nschedule: "*/5 * * * *"\nsession: always\nchains:\n  - { underlying: IBM, expirations: { next: 18, kind: weekly }, strikes: all }\n`,
+  );
+  const planned = async () =>
+    JSON.parse((await run(["plan", "--json"], env, clock)).stdout) as {
+      callsPerPass: number;
+      unlisted: string[];
+      batches: string[];
+    };
+
+  const before = await planned();
+  await run(["poll", "--symbols", "AAPL261218P00250000,AAPL270115C00250000"], env, clock);
+  const after = await planned();
+
+  // 18 of IBM, AAPL, and the list of AAPL, in whose place its two dates come.
+  expect([before.callsPerPass, before.unlisted, after.callsPerPass, after.unlisted]).toEqual([
+    20,
+    ["AAPL"],
+    21,
+    [],
+  ]);
+  expect(before.batches).toEqual(
+    expect.arrayContaining(["expirations of AAPL", "AAPL", "chain IBM:2026-11-27"]),
+  );
+  expect(after.batches).toEqual(expect.arrayContaining(["chain AAPL:2026-12-18", "chain AAPL:2027-01-15"]));
+});
+
+test("the service of the specification has no whole chains and no lists, and jobs, sweeps and init say so in its name", async () => {
+  const { env, clock } = await world(WHOLE_JOB, { clock: createTestClock(IN_SESSION) });
+  const reference = {
+    ...{ DATABASE_URL: env.DATABASE_URL, QUOTEKEEPER_DATA_DIR: env.QUOTEKEEPER_DATA_DIR },
+    QUOTEKEEPER_JOBS_DIR: env.QUOTEKEEPER_JOBS_DIR,
+  };
+
+  const checked = await run(["jobs", "check"], reference, clock);
+  const swept = await run(
+    ["backfill", "--chain", "AAPL:dates=listed", "--chain", "IBM:strikes=all", "--dry-run"],
+    reference,
+    clock,
+  );
+  const begun = await run(
+    ["init", "--symbols", "AAPL", "--chains", "AAPL:listed", "--account", "simulated", "--yes"],
+    { QUOTEKEEPER_JOBS_DIR: tempDir() },
+    clock,
+  );
+
+  expect([checked.exitCode, swept.exitCode, begun.exitCode]).toEqual([2, 2, 2]);
+  expect(checked.stderr).toContain(
+    "chains: Market Quotes Service has no whole chains: name the strikes of AAPL",
+  );
+  expect(swept.stderr).toContain("Market Quotes Service lists no expirations: name those of AAPL");
+  expect(swept.stderr).toContain("Market Quotes Service has no whole chains: name the strikes of IBM");
+  expect(begun.stderr).toContain("Market Quotes Service has no whole chains");
+});
+
+test("a sweep asks for the listed expirations, then for each by one call, and stores what they hold", async () => {
+  const { env, clock, pool, fake } = await world(JOB, { clock: createTestClock(IN_SESSION), mostStrikes: 4 });
+
+  const swept = await run(["backfill", "--chain", "AAPL:dates=listed,strikes=all"], env, clock);
+
+  const [list, ...chains] = fake.calls;
+  expect(swept).toMatchObject({ exitCode: 0 });
+  expect(list?.path).toBe("/v1/markets/options/expirations");
+  expect(new Set(chains.map(({ path }) => path))).toEqual(new Set(["/v1/markets/options/chains"]));
+  expect(new Set(chains.map(({ expiration }) => expiration)).size).toBe(chains.length);
+  expect(
+    await rowsOfQuery(
+      pool,
+      "select count(distinct expiration)::int as dates from instruments where expiration is not null",
+    ),
+  ).toEqual([{ dates: chains.length }]);
+});
+
 test("a token that Tradier refuses is told of as unauthorized", async () => {
   const { env, clock } = await world(JOB, { clock: createTestClock(IN_SESSION) });
 

@@ -6,6 +6,7 @@ import type { OptionContract } from "../../src/market/instrument.ts";
 import { contractsOf, dueJob, MINUTE_MS, symbolsNamed } from "./due.ts";
 
 const LIMIT = { limit: 60, windowMs: 60_000 };
+const SERVICE = { batchSize: 100, another: LIMIT };
 const OPEN_MS = Date.parse("2026-11-20T14:30:00Z");
 
 /** A job at each of its slots through the first hour of a session. */
@@ -201,7 +202,7 @@ describe("jobs that several accounts share", () => {
   test("180 contracts a minute take the whole budget of three accounts, a third of each", () => {
     const due = everyMinutes(1, { name: "options", contracts: contractsOf(180) });
 
-    const plan = planAccounts(due, accounts, 100);
+    const plan = planAccounts(due, accounts, SERVICE);
 
     expect(
       plan.accounts.map(({ account, plan: { callsPerPass, fits } }) => [account, callsPerPass, fits]),
@@ -219,7 +220,10 @@ describe("jobs that several accounts share", () => {
     const tooMuch = everyMinutes(1, { name: "options", contracts: contractsOf(240) });
     const enough = everyMinutes(1, { name: "options", contracts: contractsOf(120) });
 
-    const [missing, more] = [planAccounts(tooMuch, accounts, 100), planAccounts(enough, accounts, 100)];
+    const [missing, more] = [
+      planAccounts(tooMuch, accounts, SERVICE),
+      planAccounts(enough, accounts, SERVICE),
+    ];
 
     expect(missing.total).toMatchObject({ fits: false, passMs: 80_000, starving: ["options"] });
     expect(missing.withOneMore).toMatchObject({ fits: true, callsPerPass: 240, passMs: MINUTE_MS });
@@ -232,7 +236,7 @@ describe("jobs that several accounts share", () => {
       ...everyMinutes(5, { name: "options", contracts: contractsOf(80) }),
     ];
 
-    const plan = planAccounts(due, accounts.slice(0, 1), 100);
+    const plan = planAccounts(due, accounts.slice(0, 1), SERVICE);
 
     expect(plan.accounts).toEqual([{ account: "main", plan: planBudget(due, LIMIT, 100) }]);
     expect(plan.total).toEqual(planBudget(due, LIMIT, 100));
@@ -252,7 +256,7 @@ describe("jobs that several accounts share", () => {
       }),
     ];
 
-    const { accounts: plans, total } = planAccounts(due, accounts, 100);
+    const { accounts: plans, total } = planAccounts(due, accounts, SERVICE);
 
     const jobs = plans.flatMap(({ plan }) => plan.jobs);
     for (const [name, part] of new Map(due.map((slot) => [slot.job.name, slot])))
@@ -269,7 +273,7 @@ describe("jobs that several accounts share", () => {
       ...pinned([dueJob({ name: "lists", slotMs: OPEN_MS, symbols: ["A"], watchlist: "DEFAULT" })], "gone"),
     ];
 
-    const plan = planAccounts(due, accounts, 100);
+    const plan = planAccounts(due, accounts, SERVICE);
 
     expect(plan.accounts.map(({ plan: { starving } }) => starving)).toEqual([[], ["options"], []]);
     expect(plan.total).toMatchObject({ fits: false, starving: ["options"] });

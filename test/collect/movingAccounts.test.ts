@@ -10,6 +10,7 @@ import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCal
 import { contractsOf, symbolsNamed } from "./due.ts";
 import { entriesOf, failure, jobOf, quotesFor, startWorld, type World } from "./world.ts";
 import { runs } from "../support/runs.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 const START = "2026-11-20T14:30:00Z";
 const NAMES = ["main", "second", "third", "fourth"];
@@ -68,6 +69,7 @@ function startTwo(
     ...{ jobs: JOBS, calendar: alwaysOpen, exchange: createCalendar(), clock: world.clock, earlier: null },
     ...{ log: { debug: silent, info: silent, warn: silent, error: silent } },
     ...{ run: "01940000-0000-7000-8000-000000000001", shares: sharesOf(other), agreedAt },
+    batch: REFERENCE.batch,
     onNote: (note) => void notes.push(structuredClone(note)),
     accounts: [...other].map(world.account),
   });

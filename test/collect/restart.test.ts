@@ -109,7 +109,8 @@ test("of the answers of earlier runs those of the markets that are polled tell w
     answerRecord(at(1), answerXml(equityXml("GE")), { request: symbolsCall("GE") }),
     answerRecord(at(2), answerXml(equityXml("KO")), { request: symbolsCall("KO"), source: simulated }),
   ]);
-  const jobs = [{ schedule: { current: () => new Date(at(0)) } as never }];
+  const job = jobOf({ name: "us", symbols: ["GE"] });
+  const jobs = [{ job, schedule: { current: () => new Date(at(0)) } as never }];
 
   const earlier = await readEarlierRuns(dir, { jobs, sources: new Set(["account"]), now: new Date(at(30)) });
 

@@ -1,5 +1,12 @@
 /** Planning in the simplest way, instrument by instrument: what is quicker in `src/collect/` is held to it. */
-import { type DueJob, grouped, namesOf, type PlanOptions, type Want } from "../../src/collect/asks.ts";
+import {
+  type DueJob,
+  grouped,
+  namesOf,
+  optionCall,
+  type PlanOptions,
+  type Want,
+} from "../../src/collect/asks.ts";
 
 import type { PlannedCall } from "../../src/collect/callPlan.ts";
 import { byUrgency, type Urgency } from "../../src/collect/urgency.ts";
@@ -38,7 +45,7 @@ function callsOf({ job, symbols, contracts }: Pick<DueJob, "job" | "symbols" | "
   return [
     ...symbols.map((symbol) => ({ form: "symbols" as const, symbols: [symbol], delayed })),
     ...(watchlist === null ? [] : [{ form: "watchlist" as const, watchlist, delayed }]),
-    ...contracts.map((contract) => ({ form: "option" as const, contract, delayed })),
+    ...contracts.map((asked) => optionCall(asked, { delayed })),
   ];
 }
 

@@ -16,6 +16,7 @@ import {
   type SeenCall,
   type World,
 } from "./world.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 const START = "2026-11-20T14:30:00Z";
 
@@ -320,7 +321,7 @@ describe("a list that is too long", () => {
   });
 
   test("no list is ever longer than 325", () => {
-    let batch = firstBatchSize;
+    let batch = firstBatchSize(REFERENCE.batch);
     for (let call = 0; call < 2_000; call += 1) batch = afterSuccess(batch, batch.size);
 
     expect(batch.size).toBe(325);

@@ -147,6 +147,7 @@ export function startWorld(options: WorldOptions): World {
     jobs: options.jobs,
     calendar: options.calendar ?? alwaysOpen,
     exchange: options.exchange ?? createCalendar(),
+    batch: REFERENCE.batch,
     clock: options.clockOf?.(time) ?? time.clock,
     log: { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") },
     run: "01940000-0000-7000-8000-000000000000",

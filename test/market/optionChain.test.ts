@@ -166,6 +166,8 @@ test("every strike lies within the bounds, and one step further lies outside of 
   );
 });
 
+const FACTS = { last: null, listed: null, today: "2026-11-21", calendar: nyse };
+
 const readme = {
   underlying: "AAPL",
   expirations: { next: 3, kind: "monthly" },
@@ -174,10 +176,7 @@ const readme = {
 };
 
 test("a chain expands by expiration, strike and type", () => {
-  const contracts = expandChain(chainSchema.parse(readme), "150.00", {
-    today: "2026-11-21",
-    calendar: nyse,
-  });
+  const contracts = expandChain(chainSchema.parse(readme), { ...FACTS, last: "150.00" });
 
   expect(contracts).toHaveLength(3 * 7 * 2);
   expect(contracts.slice(0, 3)).toEqual([
@@ -195,10 +194,39 @@ test("a chain with explicit dates and strikes drops the expired ones and needs n
     types: ["PUT"],
   });
 
-  expect(expandChain(chain, "0", { today: "2026-11-21", calendar: nyse })).toEqual([
+  expect(expandChain(chain, FACTS)).toEqual([
     { underlying: "AAPL", expiration: "2026-12-18", optionType: "PUT", strike: "150.5" },
     { underlying: "AAPL", expiration: "2026-12-18", optionType: "PUT", strike: "155" },
   ]);
+});
+
+test("of all strikes an expiration is one thing to ask for, by whatever dates, and one that is over is none", () => {
+  const asked = (expirations: unknown) =>
+    expandChain(chainSchema.parse({ underlying: "SPX", expirations, strikes: "all" }), {
+      ...FACTS,
+      listed: ["2026-12-04", "2026-11-20", "2026-11-21", "2026-12-04"],
+    });
+
+  expect(asked("listed")).toEqual([
+    { underlying: "SPX", expiration: "2026-11-21", strikes: "all" },
+    { underlying: "SPX", expiration: "2026-12-04", strikes: "all" },
+  ]);
+  expect(asked({ next: 1 })).toEqual([{ underlying: "SPX", expiration: "2026-12-18", strikes: "all" }]);
+  expect(asked(["2027-01-15"])).toEqual([{ underlying: "SPX", expiration: "2027-01-15", strikes: "all" }]);
+});
+
+test("listed expirations go with strikes around the last price", () => {
+  const chain = chainSchema.parse({ ...readme, expirations: "listed", types: ["CALL"] });
+
+  const contracts = expandChain(chain, { ...FACTS, last: "150.00", listed: ["2026-12-04"] });
+
+  expect(contracts).toHaveLength(7);
+  expect(contracts[0]).toEqual({
+    underlying: "AAPL",
+    expiration: "2026-12-04",
+    optionType: "CALL",
+    strike: "135",
+  });
 });
 
 test("a chain is ordered by date, strike and type, each once, in whatever order and digits they are given", () => {
@@ -209,9 +237,9 @@ test("a chain is ordered by date, strike and type, each once, in whatever order 
     types: ["PUT", "PUT"],
   });
 
-  const contracts = expandChain(chain, "0", { today: "2026-12-18", calendar: nyse });
+  const contracts = expandChain(chain, { ...FACTS, today: "2026-12-18" });
 
-  expect(contracts.map(({ expiration, strike }) => `${expiration} ${strike}`)).toEqual([
+  expect(contracts.map((one) => `${one.expiration} ${"strike" in one ? one.strike : ""}`)).toEqual([
     ...["2026-12-18 9.5", "2026-12-18 10", "2026-12-18 150.5", "2026-12-18 1000"],
     ...["2027-01-15 9.5", "2027-01-15 10", "2027-01-15 150.5", "2027-01-15 1000"],
   ]);
@@ -249,10 +277,11 @@ test.each([
 
 test.each([
   [{ expirations: { next: 1.5 } }, "expected a whole number"],
-  [{ expirations: "monthly" }, "expected { next, kind } or a list of dates"],
-  [{ strikes: "all" }, "expected { around: last, percent, step } or a list of strikes"],
-  [{ strikes: { around: "last", percent: true, step: 5 } }, "expected { around: last, percent, step }"],
-  [{ strikes: [true] }, "expected { around: last, percent, step } or a list of strikes"],
+  [{ expirations: "monthly" }, "expected listed, { next, kind } or a list of dates"],
+  [{ strikes: "every" }, "expected all, { around: last, percent, step } or a list of strikes"],
+  [{ strikes: { around: "last", percent: true, step: 5 } }, "expected all, { around: last, percent, step }"],
+  [{ strikes: [true] }, "expected all, { around: last, percent, step } or a list of strikes"],
+  [{ strikes: "all", types: ["PUT"] }, "expected calls and puts beside strikes: all"],
   [{ strikes: [true] }, "expected a decimal number"],
   [{ strikes: ["0"] }, "expected a decimal above 0"],
   [{ expirations: ["2026-02-30"] }, "expected a date that exists"],
@@ -281,7 +310,7 @@ test.each([
         ...{ ...readme, types, expirations: { next } },
         strikes: Array.from({ length: count }, (_, place) => place + 1),
       }),
-      ...(["150", { today: "2026-11-21", calendar: nyse }] as const),
+      { ...FACTS, last: "150" },
     );
 
   expect(expand(most)).toHaveLength(next * types.length * most);

@@ -54,6 +54,7 @@ async function collecting(names: readonly string[], called = names) {
     error: () => undefined,
   };
   const collector = openCollector({
+    batch: accounts.service.batch,
     ...{ accounts: first, jobs: [], run: "run", earlier: null, clock, log, onNote: () => undefined },
     ...{ sharing: accounts.sharing.map(accountSharer), isCalled: (name: string) => accounts.isCalled(name) },
     ...{ calendar: createCalendar(), exchange: createCalendar() },

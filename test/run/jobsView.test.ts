@@ -106,7 +106,8 @@ test("who starves is named, job and instrument, and the urgent are not among the
 test("with two accounts the calls of a minute are those of both", () => {
   const jobs = [jobOf({ name: "us", symbols: symbolsNamed(400) })];
   const plan = planView({
-    ...{ jobs, calendar: [], prices: [], date: "2026-11-20" },
+    ...{ jobs, calendar: [], known: { prices: [], expirations: [] }, date: "2026-11-20" },
+    service: { batchSize: 100, another: { limit: 60, windowMs: MINUTE_MS } },
     accounts: ["a", "b"].map((name) => ({ name, limit: 60, windowMs: MINUTE_MS })),
   });
 

@@ -15,6 +15,19 @@ function classify(body: string | Uint8Array, status = 200, headers: Record<strin
   return TRADIER.classify({ status, headers, body: Buffer.from(body) });
 }
 
+const RECORD: Omit<ResponseRecord, "request" | "body"> = {
+  kind: "response",
+  service: "tradier",
+  requestId: "01940000-0000-7000-8000-000000000000",
+  requestedAt: "2026-11-27T18:15:00.000000Z",
+  observedAt: "2026-11-27T18:15:01.000000Z",
+  source: { kind: "account", name: "tradier" },
+  jobs: [],
+  slotAt: null,
+  status: 200,
+  headers: {},
+};
+
 describe("recorded shapes", () => {
   test.each(readdirSync(CASES).filter((name) => statSync(join(CASES, name)).isDirectory()))(
     "%s is read into the quotes beside it",
@@ -142,6 +155,72 @@ test("a list is asked for by GET, and by POST when the address would be long", (
   });
 });
 
+test.each([
+  ["a list", '{"expirations":{"date":["2026-12-04","2026-12-18"]}}', ["2026-12-04", "2026-12-18"]],
+  ["one date, which is no list", '{"expirations":{"date":"2026-12-18"}}', ["2026-12-18"]],
+  ["nothing", '{"expirations":null}', []],
+  ["nothing as a text", '{"expirations":"null"}', []],
+  [
+    "dates with their kinds",
+    '{"expirations":{"expiration":[{"date":"2026-12-04","expiration_type":"weeklys"},{"date":"2026-12-18"}]}}',
+    ["2026-12-04", "2026-12-18"],
+  ],
+])("expirations are read from %s", (_, body, expirations) => {
+  expect(classify(body)).toMatchObject({ outcome: "quotes", document: { items: [], expirations } });
+});
+
+test.each(['{"expirations":{"date":["2026-12-04","soon"]}}', '{"expirations":[]}', '{"options":[]}'])(
+  "%s is malformed: chains would be asked for by half of a list all day",
+  (body) => {
+    expect(classify(body)).toMatchObject({ outcome: "malformed" });
+  },
+);
+
+test("a whole chain and the list of expirations are calls of their own, with greeks and with all roots", () => {
+  const chain = { form: "chain", underlying: "BRK.B", expiration: "2026-12-18", delayed: false } as const;
+  const list = { form: "expirations", underlying: "SPX", delayed: false } as const;
+
+  expect([TRADIER.write(chain), TRADIER.write(list)]).toEqual([
+    {
+      method: "GET",
+      target: "/v1/markets/options/chains?symbol=BRK.B&expiration=2026-12-18&greeks=true",
+      accept: "application/json",
+    },
+    {
+      method: "GET",
+      target: "/v1/markets/options/expirations?symbol=SPX&includeAllRoots=true",
+      accept: "application/json",
+    },
+  ]);
+});
+
+test("of a whole chain each contract of the underlying and date is a row, whatever its root; others are dead letters", () => {
+  const contract = (underlying: string, root: string, date: string): string =>
+    `{"symbol":"${root}${date.slice(2).replaceAll("-", "")}C05000000","type":"option","last":1.5,"underlying":"${underlying}","root_symbol":"${root}","strike":5000,"option_type":"call","expiration_date":"${date}"}`;
+  const contracts = [
+    contract("SPX", "SPX", "2026-12-18"),
+    contract("SPX", "SPXW", "2026-12-18"),
+    contract("SPX", "SPXW", "2026-12-17"),
+    contract("XSP", "XSP", "2026-12-18"),
+  ];
+  const record: ResponseRecord = {
+    ...RECORD,
+    request: { form: "chain", underlying: "SPX", expiration: "2026-12-18", delayed: false },
+    body: Buffer.from(`{"options":{"option":[${contracts.join()}]}}`),
+  };
+
+  const { units, deadLetters } = rowsOf(record, { segment: "segment", offset: 0 });
+
+  expect(units.map(({ instrument }) => [instrument.symbol, instrument.root, instrument.expiration])).toEqual([
+    ["SPX", undefined, "2026-12-18"],
+    ["SPX", "SPXW", "2026-12-18"],
+  ]);
+  expect(deadLetters.map(({ instrument, reason }) => [instrument, reason])).toEqual([
+    ["SPX/SPXW:2026-12-17:CALL:5000", "not_asked"],
+    ["XSP:2026-12-18:CALL:5000", "not_asked"],
+  ]);
+});
+
 test("a contract is asked for by its OCC symbol, with its own root", () => {
   const contract = {
     underlying: "SPX",
@@ -176,20 +255,7 @@ test("the end of the window is believed, in seconds, and no count", () => {
 test("rows of an answer have the volatilities, the greeks and the times, and a journal's record names the service", () => {
   const body = readFileSync(join(CASES, "stock-and-put", "response.json"));
   const call: QuoteCall = { form: "symbols", symbols: ["ACME", "ACME261218P00095000"], delayed: true };
-  const record: ResponseRecord = {
-    kind: "response",
-    service: "tradier",
-    requestId: "01940000-0000-7000-8000-000000000000",
-    requestedAt: "2026-11-27T18:15:00.000000Z",
-    observedAt: "2026-11-27T18:15:01.000000Z",
-    source: { kind: "account", name: "tradier" },
-    jobs: [],
-    slotAt: null,
-    request: call,
-    status: 200,
-    headers: {},
-    body,
-  };
+  const record: ResponseRecord = { ...RECORD, request: call, body };
 
   const { units, deadLetters } = rowsOf(record, { segment: "segment", offset: 0 });
   const ofNoService = rowsOf({ ...record, service: "later" }, { segment: "segment", offset: 0 });

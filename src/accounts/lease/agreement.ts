@@ -13,7 +13,7 @@ import type { Epoch, Knows, Look, SeenCollector } from "./leaseStore.ts";
 export type Agreed = {
   number: number;
   accounts: readonly string[];
-  /** What chains are expanded by; null: no price is known yet. */
+  /** What chains are expanded by; null: nothing is known yet. */
   prices: Epoch["prices"];
 };
 
@@ -69,14 +69,21 @@ export function proposal(
   return { ...wanted, fromMs: epochFromMs(nowMs, isAlone ? null : aheadMs) };
 }
 
-/** The first price that any collector reports of a symbol stays for the day. */
+/** The first price and the first list that any collector reports of a symbol stay for the day. */
 function mergedPrices(first: Knows["prices"], other: Knows["prices"]): Knows["prices"] {
   if (!other || (first && first.date > other.date)) return first;
-  return first?.date === other.date ? { date: first.date, of: { ...other.of, ...first.of } } : other;
+  if (first?.date !== other.date) return other;
+  const of = { ...other.of, ...first.of };
+  const listed = { ...other.listed, ...first.listed };
+  return { date: first.date, of, ...(Object.keys(listed).length > 0 && { listed }) };
 }
 
 function textOf({ jobsDigest, accounts, prices }: Omit<Epoch, "number" | "fromMs">): string {
-  const ordered = prices && [prices.date, Object.entries(prices.of).sort()];
+  const ordered = prices && [
+    prices.date,
+    Object.entries(prices.of).sort(),
+    Object.entries(prices.listed ?? {}).sort(),
+  ];
   return JSON.stringify([jobsDigest, [...accounts].sort(), ordered]);
 }
 

@@ -7,8 +7,16 @@ export type FilesDigest = {
   calendar: string;
 };
 
-/** What a collector wants in the next epoch: accounts that the service refuses, and prices that chains hang on. */
-export type Knows = { refused: string[]; prices: { date: string; of: Record<string, string> } | null };
+/** What chains are expanded by on an exchange date: last prices, decimal text, and listed expirations, by underlying. */
+export type ChainFacts = {
+  date: string;
+  of: Readonly<Record<string, string>>;
+  /** Absent: none. */
+  listed?: Readonly<Record<string, readonly string[]>>;
+};
+
+/** What a collector wants in the next epoch: accounts that the service refuses, and what chains are expanded by. */
+export type Knows = { refused: string[]; prices: ChainFacts | null };
 
 /** A collector: `id` (a UUID) is that of its data directory, `run` that of its process. */
 export type Self = { id: string; run: string; host: string; pid: number; version: string };
@@ -58,7 +66,7 @@ export type Epoch = {
   fromMs: number;
   jobsDigest: string;
   accounts: string[];
-  prices: { date: string; of: Record<string, string> } | null;
+  prices: ChainFacts | null;
 };
 
 /**

@@ -10,6 +10,7 @@ import {
   readContractName,
   rootedName,
 } from "../../market/instrument.ts";
+import type { KnownOfChains } from "../../market/optionChain.ts";
 import { jsonText } from "../../outsideText.ts";
 import { extendedQuotes, instruments, quotes, sources } from "../schema/schema.ts";
 import { tablesOn } from "../schema/tableRows.ts";
@@ -151,7 +152,7 @@ export async function readQuotesOf(pool: pg.Pool, observedAt: readonly string[])
  * The last price of each symbol in its newest quote, decimal text. Of several sources, and of real-time and delayed quotes,
  * the newest that has one counts; 0 is no price.
  */
-export async function readLastPrices(
+async function readLastPrices(
   pool: Queryable,
   symbols: readonly string[],
 ): Promise<[symbol: string, last: string][]> {
@@ -162,6 +163,22 @@ export async function readLastPrices(
     [symbols],
   );
   return rows.map(({ symbol, last }) => [symbol, last]);
+}
+
+/** @param since expirations before this date are left out */
+export async function readKnownOfChains(
+  pool: Queryable,
+  underlyings: readonly string[],
+  since: string,
+): Promise<KnownOfChains> {
+  if (underlyings.length === 0) return { prices: [], expirations: [] };
+  const prices = await readLastPrices(pool, underlyings);
+  const { rows } = await pool.query<{ symbol: string; dates: string[] }>(
+    `select symbol, array_agg(distinct expiration::text order by expiration::text) as dates from instruments
+     where symbol = any ($1) and option_type is not null and expiration >= $2 group by symbol`,
+    [underlyings, since],
+  );
+  return { prices, expirations: rows.map(({ symbol, dates }) => [symbol, dates]) };
 }
 
 /** The sources that the archive has quotes of. */

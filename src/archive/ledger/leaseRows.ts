@@ -199,7 +199,11 @@ const filesTold = z
   .object({ jobs: digestsTold, accounts: digestsTold, calendar: z.string().catch("") })
   .catch({ jobs: {}, accounts: {}, calendar: "" });
 const pricesTold = z
-  .object({ date: z.string(), of: z.record(z.string(), z.string()) })
+  .object({
+    date: z.string(),
+    of: z.record(z.string(), z.string()),
+    listed: z.record(z.string(), z.array(z.string())).optional(),
+  })
   .nullable()
   .catch(null);
 const knowsTold = z

@@ -37,11 +37,17 @@ export const LEDGER_SOURCE_IDS: Readonly<Record<LedgerSource, number>> = {
   simulated: SIMULATED_SOURCE,
 };
 
-/** How the name of a watchlist begins in the ledger. */
+/** How the name of a watchlist begins in the ledger, and that of a whole chain. */
 const WATCHLIST = "watchlist ";
+const CHAIN = "chain ";
 
 /** Whether a name of the ledger is a watchlist's: each account has its own of that name. */
 export const isWatchlist = (name: string): boolean => name.startsWith(WATCHLIST);
+
+/** The name in the ledger of what an answer of many instruments was asked for, null of other answers: see `describeCall`. */
+const NAME_OF_ONE = `case r.request ->> 'form'
+  when 'watchlist' then '${WATCHLIST}' || (r.request ->> 'watchlist')
+  when 'chain' then '${CHAIN}' || (r.request ->> 'underlying') || ':' || (r.request ->> 'expiration') end`;
 
 /** @returns how many shares of slots were not there before */
 export async function insertLedger(client: pg.ClientBase, notes: readonly LedgerNote[]): Promise<number> {
@@ -294,7 +300,7 @@ async function missAsMalformed(client: pg.ClientBase, settled: readonly SettledS
   await client.query(
     `with settled as (
        select e.job, e.slot_at, e.source_id, a.id as account_id, e.settled_at
-       from unnest($1::text[], $2::timestamptz[], $3::smallint[], $6::text[], $4::timestamptz[])
+       from unnest($1::text[], $2::timestamptz[], $3::smallint[], $5::text[], $4::timestamptz[])
          as e (job, slot_at, source_id, account, settled_at)
        join accounts a on a.name = e.account
      ), lost as (
@@ -311,13 +317,13 @@ async function missAsMalformed(client: pg.ClientBase, settled: readonly SettledS
        from settled e join slots s using (job, slot_at, source_id, account_id)
        join due_sets d on d.id = s.due_set_id
        cross join lateral (
-         select $5 || (r.request ->> 'watchlist') as name
+         select ${NAME_OF_ONE} as name
          from responses r
          left join lateral (
            select true as some from quotes q where q.observed_at = r.observed_at and q.source_id = r.source_id limit 1
          ) q on true
          where r.source_id = s.source_id and r.account_id = s.account_id and r.observed_at between e.slot_at and e.settled_at
-           and r.request ->> 'form' = 'watchlist' and r.outcome = 'quotes'
+           and r.request ->> 'form' in ('watchlist', 'chain') and r.outcome = 'quotes'
          group by 1 having bool_and(q.some is null)
        ) w
        where w.name = any (d.instruments)
@@ -334,7 +340,6 @@ async function missAsMalformed(client: pg.ClientBase, settled: readonly SettledS
       settled.map(({ entry }) => entry.slotAt),
       settled.map(({ source }) => LEDGER_SOURCE_IDS[source]),
       settled.map(({ settledAt }) => settledAt),
-      WATCHLIST,
       settled.map(({ entry }) => clean(entry.account ?? DEFAULT_ACCOUNT)),
     ],
   );
@@ -578,7 +583,7 @@ export async function readStoredWithin(
     hit.map((place) => windows[place]?.to.toISOString()),
   ];
   const sourceId = LEDGER_SOURCE_IDS[wanted.source];
-  const watchlists = wanted.instruments.filter(isWatchlist);
+  const asOne = wanted.instruments.filter((name) => isWatchlist(name) || name.startsWith(CHAIN));
   const read = async (client: pg.ClientBase): Promise<{ place: number; name: string }[]> => {
     const found = await client.query<{ place: number; name: string }>(QUOTED, [
       ...spans,
@@ -587,14 +592,13 @@ export async function readStoredWithin(
       sourceId,
       latest,
     ]);
-    if (watchlists.length === 0) return found.rows;
+    if (asOne.length === 0) return found.rows;
     const listed = await client.query<{ place: number; name: string }>(LISTED, [
       ...spans,
-      watchlists,
+      asOne,
       wanted.delayed,
       sourceId,
       latest,
-      WATCHLIST,
       wanted.account ?? DEFAULT_ACCOUNT,
     ]);
     return [...found.rows, ...listed.rows];
@@ -627,13 +631,13 @@ const QUOTED = `with wanted as (
        and r.requested_at >= w.since and r.requested_at < w.until
      )`;
 
-/** Answers of watchlists, by the window and the list that they belong to. */
+/** Answers of watchlists and whole chains, by the window and the name that they belong to. */
 const LISTING = `unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
     cross join unnest($4::text[]) as n (name)
     join responses r on r.observed_at >= w.since and r.observed_at < w.until + make_interval(secs => $7)
       and r.requested_at >= w.since and r.requested_at < w.until and r.source_id = $6
-      and r.request ->> 'form' = 'watchlist' and $8 || (r.request ->> 'watchlist') = n.name
-      and (r.request ->> 'delayed')::boolean = $5 and r.account_id = (select id from accounts where name = $9)`;
+      and ${NAME_OF_ONE} = n.name and (r.request ->> 'delayed')::boolean = $5
+      and (r.request ->> 'form' <> 'watchlist' or r.account_id = (select id from accounts where name = $8))`;
 
 const LISTED = `select distinct w.place, n.name from ${LISTING}
   where exists (select from quotes q where q.observed_at = r.observed_at and q.source_id = r.source_id)`;

@@ -64,7 +64,8 @@ const CHAIN_PATHS: Readonly<Record<string, string>> = {
 
 /**
  * Reads a chain of the command line: `AAPL`, or `AAPL:next=3,kind=monthly,percent=10,step=5,types=CALL+PUT`;
- * `dates=2026-12-18+2027-01-15` and `strikes=150+155` name them themselves. The rules are those of job files.
+ * `dates=2026-12-18+2027-01-15` and `strikes=150+155` name them themselves; `dates=listed` and `strikes=all` are what the service
+ * has. The rules are those of job files.
  */
 export function readChain(text: string): { chain: Chain } | { problems: FileProblem[] } {
   const problem = (message: string): FileProblem => ({
@@ -112,11 +113,18 @@ export function readChain(text: string): { chain: Chain } | { problems: FileProb
 function chainOf(underlying: string, given: ReadonlyMap<string, string>): object {
   const value = (name: keyof typeof CHAIN_DEFAULTS): string => given.get(name) ?? CHAIN_DEFAULTS[name];
   const next = value("next");
-  const list = (name: string): string[] | undefined => given.get(name)?.split("+");
+  const list = (name: string, word?: string): string | string[] | undefined =>
+    given.get(name) === word ? word : given.get(name)?.split("+");
   return {
     underlying,
-    expirations: list("dates") ?? { next: /^\d+$/.test(next) ? Number(next) : next, kind: value("kind") },
-    strikes: list("strikes") ?? { around: "last", percent: value("percent"), step: value("step") },
-    types: list("types")?.map((type) => type.toUpperCase()),
+    expirations: list("dates", "listed") ?? {
+      next: /^\d+$/.test(next) ? Number(next) : next,
+      kind: value("kind"),
+    },
+    strikes: list("strikes", "all") ?? { around: "last", percent: value("percent"), step: value("step") },
+    types: given
+      .get("types")
+      ?.split("+")
+      .map((type) => type.toUpperCase()),
   };
 }

@@ -3,6 +3,7 @@ import { ChainBook } from "../../collect/chainBook.ts";
 import type { GovernorConfig } from "../../collect/governor/governor.ts";
 import { LOOK_AHEAD_WINDOWS, reservedCalls, shareOf, slotCosts, timeFor } from "../../collect/reserve.ts";
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
+import type { KnownOfChains } from "../../market/optionChain.ts";
 import { scheduleJob } from "../../schedule/jobSchedule.ts";
 import type { JobsReport } from "../../schedule/readJobs.ts";
 
@@ -27,20 +28,24 @@ export function allRoom({ limit, windowMs }: GovernorConfig): Room {
   return { limit, windowMs, collecting: false, reserved: 0, kept: 0, timeFor };
 }
 
-/** What the schedule of a collector that runs beside leaves. @param prices last ones by symbol, which chains hang on */
+/** What the schedule of a collector that runs beside leaves. @param known what its chains are counted by. @param batchSize symbols in one call */
 export function roomBeside(
   { limit, windowMs }: GovernorConfig,
   { jobs, calendar: overrides }: Pick<JobsReport, "jobs" | "calendar">,
-  { prices, now }: { prices: ReadonlyMap<string, string>; now: Date },
+  { known, batchSize, now }: { known: KnownOfChains; batchSize: number; now: Date },
 ): Room {
   const calendar = createCalendar(overrides);
   const chains = new ChainBook(calendar, () => undefined);
-  chains.price(prices);
+  chains.know(known);
   const untilMs = now.getTime() + HORIZON_MS;
   const costs = slotCosts(
     jobs.map((job) => scheduleJob(job, calendar)),
     chains,
-    { after: new Date(now.getTime() - windowMs), until: new Date(untilMs + LOOK_AHEAD_WINDOWS * windowMs) },
+    {
+      after: new Date(now.getTime() - windowMs),
+      until: new Date(untilMs + LOOK_AHEAD_WINDOWS * windowMs),
+      batchSize,
+    },
   );
   const reserved = reservedCalls(costs, now.getTime(), windowMs);
   return {

@@ -26,7 +26,7 @@ export type SweepOptions = {
   plan: SweepPlan;
   run: Pick<SweepRun, "name" | "begunAt">;
   /** What its collector is made of. */
-  collector: Pick<CollectorOptions, "clock" | "log">;
+  collector: Pick<CollectorOptions, "clock" | "log" | "batch">;
   accounts: readonly Omit<CalledAccount, "atOnce">[];
   /** Called after each call, and when calls wait. */
   onProgress: (progress: SweepProgress) => void;
@@ -70,7 +70,7 @@ class Sweep {
     this.#clock = clock;
     this.#begunAtMs = clock.monotonicMs();
     this.#health = new ServiceHealth(this.#begunAtMs);
-    this.#shares = new Shares(accounts.map(sharerOf));
+    this.#shares = new Shares(accounts.map(sharerOf), undefined, collector.batch.first);
     this.#collector = new Collector({
       ...collector,
       run: options.run.name,

@@ -3,16 +3,23 @@
  * journal, so a run that was killed goes on from the journal. Pure.
  */
 import type { Calendar } from "../../market/calendar/tradingCalendar.ts";
-import { type Chain, expandChain } from "../../market/optionChain.ts";
+import {
+  type Chain,
+  expandChain,
+  expirationList,
+  type KnownOfChains,
+  needsList,
+  needsPrice,
+  type OptionAsk,
+} from "../../market/optionChain.ts";
 import { isExpired } from "../../market/expirations.ts";
-import { instrumentName, type OptionContract, option } from "../../market/instrument.ts";
-import { type DueJob, namesOf } from "../../collect/asks.ts";
+import { type DueJob, namesOf, optionCall } from "../../collect/asks.ts";
 import type { Answer } from "../../quotes/answer.ts";
-import { matchAnswer } from "../../quotes/match.ts";
-import { askedInstruments, type QuoteCall } from "../../quotes/call.ts";
+import { matchCall } from "../../quotes/match.ts";
+import { askedInstruments, type QuoteCall, underlyingOfExpirations } from "../../quotes/call.ts";
 import type { SweepAsk } from "./ask.ts";
 
-/** One instrument: its name as the ledger has it, and the call that asks for it alone. */
+/** One instrument, a whole chain or a list of expirations: its name, and the call that asks for it alone. */
 type Wanted = { name: string; call: QuoteCall };
 
 /**
@@ -38,6 +45,9 @@ export class SweepPlan {
   readonly #dates: SweepDates;
   readonly #wanted = new Map<string, Wanted>();
   readonly #fates = new Map<string, SweepFate>();
+  /** What answers have said of underlyings; null: nothing, and nothing will. */
+  readonly #prices = new Map<string, string | null>();
+  readonly #listed = new Map<string, readonly string[] | null>();
   /** Chains that stand for nothing, in words. */
   readonly problems: string[] = [];
   /** Chains whose contracts are not known yet. */
@@ -46,22 +56,34 @@ export class SweepPlan {
   constructor({ symbols, contracts, chains }: SweepAsk, delayed: boolean, dates: SweepDates) {
     this.#delayed = delayed;
     this.#dates = dates;
-    this.waiting = chains.filter(({ strikes }) => !Array.isArray(strikes));
-    // The prices that chains hang on come first.
-    for (const { underlying } of this.waiting) this.#wantSymbol(underlying);
+    this.waiting = chains;
+    // What chains hang on comes first.
+    for (const chain of chains) {
+      if (needsPrice(chain)) this.#wantSymbol(chain.underlying);
+      if (needsList(chain)) this.#wantOption(expirationList(chain.underlying));
+    }
     symbols.forEach((symbol) => this.#wantSymbol(symbol));
-    contracts.forEach((contract) => this.#wantContract(contract));
-    for (const chain of chains) if (Array.isArray(chain.strikes)) this.#expand(chain, "0");
+    contracts.forEach((contract) => this.#wantOption(contract));
+    this.#expand();
   }
 
   /** Takes an answer in; one that holds no quotes leaves what it asked for as it is. */
   take(call: QuoteCall, answer: Answer): void {
     if (answer.outcome !== "quotes") return;
-    for (const match of matchAnswer(askedInstruments(call), answer.document.items)) {
-      if (match.name === null || !this.#wanted.has(match.name) || this.#fates.has(match.name)) continue;
-      this.#fates.set(match.name, match.fate);
-      this.#priced(match.name, match.fate === "stored" ? match.item.quote.last : null);
-    }
+    const matched = matchCall(call, answer.document.items);
+    if (call.form === "expirations") {
+      const { expirations = [] } = answer.document;
+      this.#settle(call, expirations.length > 0 ? "stored" : "unknown");
+      this.#listed.set(call.underlying, expirations.length > 0 ? expirations : null);
+    } else if (askedInstruments(call) === null)
+      this.#settle(call, matched.some(({ fate }) => fate === "stored") ? "stored" : "absent");
+    else
+      for (const match of matched) {
+        if (match.name === null || !this.#wanted.has(match.name) || this.#fates.has(match.name)) continue;
+        this.#fates.set(match.name, match.fate);
+        this.#priced(match.name, match.fate === "stored" ? match.item.quote.last : null);
+      }
+    this.#expand();
   }
 
   /** It fails for good, alone. */
@@ -69,6 +91,9 @@ export class SweepPlan {
     if (!this.#wanted.has(name) || this.#fates.has(name)) return;
     this.#fates.set(name, "failed");
     this.#priced(name, null);
+    const underlying = underlyingOfExpirations(name);
+    if (underlying !== null) this.#listed.set(underlying, null);
+    this.#expand();
   }
 
   /** What is still to be polled, in order. */
@@ -83,7 +108,7 @@ export class SweepPlan {
     return {
       job: { name, delayed: this.#delayed, priority: 0, watchlist: null, ...inList },
       symbols: calls.flatMap((call) => (call.form === "symbols" ? call.symbols : [])),
-      contracts: calls.flatMap((call) => (call.form === "option" ? [call.contract] : [])),
+      contracts: calls.flatMap(optionAsks),
     };
   }
 
@@ -96,9 +121,11 @@ export class SweepPlan {
     return [...this.#fates].flatMap(([name, its]) => (its === fate ? [name] : []));
   }
 
-  /** Expands chains by prices from elsewhere; for a forecast. */
-  price(prices: ReadonlyMap<string, string>): void {
-    for (const [symbol, last] of prices) if (Number(last) > 0) this.#priced(symbol, last);
+  /** Expands chains by what the archive knows; for a forecast. */
+  know({ prices, expirations }: KnownOfChains): void {
+    for (const [symbol, last] of prices) this.#priced(symbol, last);
+    for (const [underlying, dates] of expirations) this.#listed.set(underlying, dates);
+    this.#expand();
   }
 
   #wantSymbol(symbol: string): void {
@@ -107,34 +134,56 @@ export class SweepPlan {
     if (!this.#wanted.has(name)) this.#wanted.set(name, { name, call });
   }
 
-  #wantContract(contract: OptionContract): void {
-    const name = instrumentName(option(contract));
+  #wantOption(asked: OptionAsk): void {
+    const call = optionCall(asked, { delayed: this.#delayed });
+    const [name = ""] = namesOf(call);
     if (this.#wanted.has(name)) return;
-    this.#wanted.set(name, { name, call: { form: "option", contract, delayed: this.#delayed } });
-    if (isExpired(contract, this.#dates.today)) this.#fates.set(name, "expired");
+    this.#wanted.set(name, { name, call });
+    if ("expiration" in asked && isExpired(asked, this.#dates.today)) this.#fates.set(name, "expired");
   }
 
-  /** @param last null: no price will come */
+  #settle(call: QuoteCall, fate: SweepFate): void {
+    for (const name of namesOf(call))
+      if (this.#wanted.has(name) && !this.#fates.has(name)) this.#fates.set(name, fate);
+  }
+
+  /** @param last null: no price will come. A price of 0 is none: it would expand to no strike at all. */
   #priced(symbol: string, last: string | null): void {
-    const chains = this.waiting.filter(({ underlying }) => underlying === symbol);
-    if (chains.length === 0) return;
-    this.waiting = this.waiting.filter((chain) => !chains.includes(chain));
-    for (const chain of chains) {
-      // A price of 0 is none: it would expand to no strike at all.
-      if (last !== null && Number(last) > 0) this.#expand(chain, last);
-      else this.problems.push(`the chain of ${symbol} stands for nothing: no last price of ${symbol} came`);
-    }
+    this.#prices.set(symbol, last !== null && Number(last) > 0 ? last : null);
   }
 
-  #expand(chain: Chain, last: string): void {
-    const { begun, calendar } = this.#dates;
-    try {
-      const contracts = expandChain(chain, last, { today: begun, calendar });
-      if (contracts.length === 0)
-        this.problems.push(`the chain of ${chain.underlying} stands for no contract`);
-      contracts.forEach((contract) => this.#wantContract(contract));
-    } catch (error) {
-      this.problems.push((error as Error).message);
-    }
+  /** Expands the chains that can be. */
+  #expand(): void {
+    const { begun: today, calendar } = this.#dates;
+    this.waiting = this.waiting.filter((chain) => {
+      const { underlying } = chain;
+      const last = needsPrice(chain) ? this.#prices.get(underlying) : NOT_NEEDED;
+      const listed = needsList(chain) ? this.#listed.get(underlying) : NOT_NEEDED;
+      if (last === undefined || listed === undefined) return true;
+      if (last === null || listed === null) {
+        const lacks =
+          last === null ? `no last price of ${underlying} came` : `no expirations of ${underlying} came`;
+        this.problems.push(`the chain of ${underlying} stands for nothing: ${lacks}`);
+        return false;
+      }
+      try {
+        const asked = expandChain(chain, { last, listed: [...listed], today, calendar });
+        if (asked.length === 0) this.problems.push(`the chain of ${underlying} stands for no contract`);
+        asked.forEach((one) => this.#wantOption(one));
+      } catch (error) {
+        this.problems.push((error as Error).message);
+      }
+      return false;
+    });
   }
+}
+
+/** In place of a price or a list that a chain does not hang on. */
+const NOT_NEEDED = "";
+
+function optionAsks(call: QuoteCall): OptionAsk[] {
+  if (call.form === "option") return [call.contract];
+  if (call.form === "expirations") return [expirationList(call.underlying)];
+  if (call.form !== "chain") return [];
+  return [{ underlying: call.underlying, expiration: call.expiration, strikes: "all" }];
 }

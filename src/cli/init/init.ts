@@ -161,7 +161,7 @@ async function sayCost(edges: Edges): Promise<number> {
   const { problems, jobs } = await readJobs(resolve(config.jobsDir), config);
   for (const problem of problems) say(edges.stderr, describeProblem(problem));
   if (problems.length > 0) return 2;
-  const { budget, priceless } = await planJobs(config, edges, null);
+  const { budget, priceless, unlisted } = await planJobs(config, edges, null);
   const calls = mostCalls(budget);
   const over = budget.fits ? "" : ": OVER BUDGET";
   say(
@@ -177,6 +177,11 @@ async function sayCost(edges: Edges): Promise<number> {
       `           and the chain of ${chain.underlying}, as soon as its price is stored: ${counted(at(LOW_PRICE), "call")} at a price of ${LOW_PRICE}, ${at(HIGH_PRICE)} at ${HIGH_PRICE}`,
     );
   }
+  if (unlisted.length > 0)
+    say(
+      edges.stdout,
+      `           and a call for each expiration that ${config.service.title} lists of ${unlisted.join(", ")}`,
+    );
   for (const line of nextSteps(config)) say(edges.stdout, line);
   return budget.fits ? 0 : 1;
 }

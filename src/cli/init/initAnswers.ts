@@ -6,6 +6,7 @@ import { say } from "../terminal/harmless.ts";
 import { currentVersion } from "../../archive/schema/migrations.ts";
 import { loadConfig } from "../../config/loadEnvironment.ts";
 import { serviceNamed } from "../../services/registry.ts";
+import { lackOfChain } from "../../schedule/polledJob.ts";
 import { withArchive } from "../../run/archive.ts";
 import {
   type Answers,
@@ -13,6 +14,7 @@ import {
   type Name,
   NAMES,
   questionsOf,
+  readChains,
   complaintOf,
   missingCredentials,
   settingsProblem,
@@ -20,7 +22,7 @@ import {
 import { type AccountAnswer, readAccount } from "./accountAnswer.ts";
 import { environmentLine } from "./writtenFiles.ts";
 
-type Sources = Asking & {
+type Sources = Omit<Asking, "answers"> & {
   given: Partial<Record<Name, string>>;
   /** Whether questions without a flag have their defaults. */
   yes: boolean;
@@ -70,14 +72,14 @@ export async function answersTo(sources: Sources): Promise<{ answers: Answers; l
   const lines: string[] = [];
   for (const name of NAMES) {
     if (open.includes(name) && !yes && asker !== null) {
-      const asked = await untilRight(name, { edges, asker });
+      const asked = await untilRight(name, { edges, asker, answers });
       answers[name] = asked.answer;
       lines.push(...asked.lines);
     } else if (isAnsweredByEnvironment(name, edges.env)) {
       lines.push(`# ${answeringVariable(name, edges.env)} comes from the environment.`);
     } else {
       const answer = (answers[name] = given[name] ?? questionsOf(edges)[name].otherwise);
-      const tried = await tryAnswer(name, answer, sources);
+      const tried = await tryAnswer(name, answer, { ...sources, answers });
       if ("problem" in tried) throw usage([`--${name}: ${tried.problem}`]);
       lines.push(...tried.lines);
     }
@@ -108,13 +110,13 @@ async function tryAnswer(name: Name, answer: string, asking: Asking): Promise<Tr
 /** Asks one question until the answer is right, and says at once what is wrong with an answer. */
 async function untilRight(
   name: Name,
-  { edges, asker }: { edges: Edges; asker: Asker },
+  { edges, asker, answers }: { edges: Edges; asker: Asker; answers: Answers },
 ): Promise<{ answer: string; lines: string[] }> {
   const { words, otherwise } = questionsOf(edges)[name];
   say(edges.stdout, "", `${NAMES.indexOf(name) + 1} of ${NAMES.length}  ${words}`);
   for (;;) {
     const answer = (await asker.ask(`${name} [${otherwise}]: `)) || otherwise;
-    const tried = await tryAnswer(name, answer, { edges, asker });
+    const tried = await tryAnswer(name, answer, { edges, asker, answers });
     if ("lines" in tried) return { answer, lines: tried.lines };
     say(edges.stdout, tried.problem);
   }
@@ -130,14 +132,16 @@ function usage(problems: readonly string[]): QuotekeeperError {
 /** The lines of `.env` of an answer, or what is wrong with the answer. */
 type Tried = { lines: string[] } | { problem: string };
 
-type Asking = { edges: Edges; asker: Asker | null };
+type Asking = { edges: Edges; asker: Asker | null; /** To the questions before. */ answers: Answers };
 
 const BOTH_MARKS = "It holds quotation marks of every kind: put it into a file.";
 
-async function tryAccount(answer: string, { edges, asker }: Asking): Promise<Tried> {
+async function tryAccount(answer: string, { edges, asker, answers }: Asking): Promise<Tried> {
   const account = readAccount(answer);
   if (!account) throw new RangeError("the answer was checked");
   const { service, settings } = account;
+  const lack = readChains(answers.chains ?? "none").flatMap((chain) => lackOfChain(chain, service) ?? []);
+  if (lack[0] !== undefined) return { problem: `the chains do not go with it: ${lack[0]}` };
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
   if (lines.length === 0) return { lines };
   const missing = missingCredentials(service, edges);

@@ -9,7 +9,7 @@ import { type Chain, chainSchema, expandChain } from "../../market/optionChain.t
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../../run/edges.ts";
-import { CONTRACT_COSTS } from "../../services/registry.ts";
+import { CONTRACT_COSTS, titlesWith } from "../../services/registry.ts";
 import type { Service } from "../../services/service.ts";
 import { parseNames, parseSymbols } from "../arguments.ts";
 import { ACCOUNT_FORMS, ACCOUNT_WORDS, NAMED_SERVICES, readAccount, SIMULATED } from "./accountAnswer.ts";
@@ -24,6 +24,9 @@ export type Answers = Record<Name, string | null>;
 
 /** The answers to `hours`, and the session of a job that each stands for. */
 export const SESSIONS = { regular: "regular", extended: "any", always: "always" } as const;
+
+/** In place of expirations, percent and step: all that the service lists. */
+const LISTED = "listed";
 
 export const CHAIN = "UNDERLYING:EXPIRATIONS:PERCENT:STEP";
 
@@ -50,7 +53,7 @@ export function questionsOf(edges: Edges): Record<Name, Question> {
       problem: (answer) => complaintOf(() => parseSymbols(answer)),
     },
     chains: {
-      words: `Which option chains? Each as ${CHAIN}: AAPL:2:4:5 is the next 2 monthly expirations of AAPL, strikes up to 4 % from its price, at multiples of 5, calls and puts. ${CONTRACT_COSTS}`,
+      words: `Which option chains? Each as ${CHAIN}: AAPL:2:4:5 is the next 2 monthly expirations of AAPL, strikes up to 4 % from its price, at multiples of 5, calls and puts. AAPL:listed is all that the service lists of AAPL, an expiration a call: ${titlesWith("expirations")}. ${CONTRACT_COSTS}`,
       otherwise: "none",
       problem: (answer) =>
         complaintOf(() => readChains(answer).forEach((chain) => contractsOf(chain, LOW_PRICE, edges))),
@@ -97,25 +100,27 @@ export function callsOf(
 }
 
 function contractsOf(chain: Chain, last: string, { clock }: Pick<Edges, "clock">): number {
-  return expandChain(chain, last, { today: exchangeDate(clock.now()), calendar: createCalendar([]) }).length;
+  const today = exchangeDate(clock.now());
+  return expandChain(chain, { last, listed: [], today, calendar: createCalendar([]) }).length;
 }
 
-/** `AAPL:2:4:5,MSFT:1:5:10`, or `none`. @throws InvalidArgumentError */
+/** `AAPL:2:4:5,MSFT:1:5:10`, `AAPL:listed`, or `none`. @throws InvalidArgumentError */
 export function readChains(answer: string): Chain[] {
   if (answer === "none") return [];
   return parseNames(answer, "chain", "AAPL:2:4:5, or none").map((text) => {
     const [underlying = "", next = "", percent = "", step = "", ...more] = text.split(":");
     const wrong = (what: string): InvalidArgumentError =>
       new InvalidArgumentError(`${JSON.stringify(text)} is not a chain: ${what}.`);
-    if (step === "" || more.length > 0) throw wrong(`expected ${CHAIN}, such as AAPL:2:4:5, or none`);
-    const read = chainSchema.safeParse(
-      {
-        underlying,
-        expirations: { next: /^\d+$/.test(next) ? Number(next) : next },
-        strikes: { around: "last", percent, step },
-      },
-      { error: plainError },
-    );
+    const isListed = next === LISTED && percent === "";
+    if ((step === "" && !isListed) || more.length > 0)
+      throw wrong(`expected ${CHAIN}, such as AAPL:2:4:5, or AAPL:${LISTED}, or none`);
+    const options = isListed
+      ? { expirations: LISTED, strikes: "all" }
+      : {
+          expirations: { next: /^\d+$/.test(next) ? Number(next) : next },
+          strikes: { around: "last", percent, step },
+        };
+    const read = chainSchema.safeParse({ underlying, ...options }, { error: plainError });
     if (read.success) return read.data;
     const problems = read.error.issues.flatMap(problemsOf);
     const part = (path: string): string => PARTS[path] ?? path;

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { parse as parseDotenv } from "dotenv";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Service } from "../../services/service.ts";
-import type { Chain } from "../../market/optionChain.ts";
+import { type Chain, needsList } from "../../market/optionChain.ts";
 
 /** @param session as a job file has it */
 export function symbolsFile(
@@ -25,8 +25,9 @@ export function chainsFile(
   session: string,
   { batch, optionsInList }: Pick<Service, "batch" | "optionsInList">,
 ): string {
+  const listed = chains.some(needsList) ? "A whole expiration is one call. " : "";
   const cost = optionsInList
-    ? `Up to ${batch.first} contracts are one call`
+    ? `${listed}Up to ${batch.first} contracts are one call`
     : "Each contract is a call of its own";
   const entries = chains.map(
     ({ underlying, expirations, strikes }) =>
@@ -36,11 +37,12 @@ export function chainsFile(
 name: chains
 schedule: "* * * * *" # cron: every minute
 session: ${session} # pre | regular | post | any (pre, regular and post) | always
-chains: # calls and puts around the last price; expired ones drop out by themselves
+chains: # calls and puts; expired ones drop out by themselves
 ${entries.join("")}`;
 }
 
-function flow(options: object): string {
+function flow(options: object | string): string {
+  if (typeof options === "string") return options;
   return `{ ${Object.entries(options)
     .map(([name, value]) => `${name}: ${value}`)
     .join(", ")} }`;

@@ -24,7 +24,8 @@ export const REFERENCE: Service = {
   },
   addresses: [],
   limit: { calls: 60, windowMs: 60_000 },
-  batch: { first: 100 },
+  // 325 is the longest list reported to work (field notes, "Requests").
+  batch: { first: 100, least: 8, most: 325 },
   forms: ["symbols", "watchlist", "option"],
   optionsInList: false,
   asksDelayed: true,

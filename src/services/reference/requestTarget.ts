@@ -9,6 +9,8 @@ export const QUOTES_PATH = "/v1/market/quotes.xml";
 /**
  * Path and query of a call. The comma of a symbol list is percent-encoded (`%2C`): the live service verifies
  * the signature over that form (field notes, "Requests").
+ *
+ * @throws RangeError a form that the service has not; jobs that ask for one are refused before
  */
 export function requestTarget(call: QuoteCall): string {
   const query = [...selector(call), ["delayed", String(call.delayed)]]
@@ -34,5 +36,8 @@ function selector(call: QuoteCall): string[][] {
         ["type", call.contract.optionType],
         ["strike", call.contract.strike],
       ];
+    case "chain":
+    case "expirations":
+      throw new RangeError("the service has no whole chains and no lists of expirations");
   }
 }

@@ -1,6 +1,5 @@
 /** The checkup of Tradier: what docs/tradier.md says is not known, as far as six calls show it. */
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
-import type { OptionContract } from "../../market/instrument.ts";
 import { occSymbol } from "../../market/occ.ts";
 import { chainSchema, expandChain } from "../../market/optionChain.ts";
 import type { InstrumentQuote } from "../../quotes/document.ts";
@@ -72,8 +71,10 @@ function contractsOf([first]: readonly Probed[], today: string): string[] {
     expirations: { next: 6 },
     strikes: { around: "last", percent: 5, step: 5 },
   });
-  const contracts: OptionContract[] = expandChain(chain, last, { today, calendar: createCalendar([]) });
-  return contracts.flatMap((contract) => occSymbol(contract) ?? []).slice(0, MOST_CONTRACTS);
+  const facts = { last, listed: null, today, calendar: createCalendar([]) };
+  return expandChain(chain, facts)
+    .flatMap((asked) => ("strike" in asked ? (occSymbol(asked) ?? []) : []))
+    .slice(0, MOST_CONTRACTS);
 }
 
 /** Below the list that the program begins with for symbols. */

@@ -3,7 +3,7 @@ import { QuotekeeperError } from "../../errors.ts";
 import { cutText } from "../../outsideText.ts";
 import { type Answer, encodingProblem, type Failed, failed, type RawAnswer } from "../../quotes/answer.ts";
 import { JsonObject, parsePlainJson } from "../plainJson.ts";
-import { readQuotes } from "./readTradier.ts";
+import { readTradier } from "./readTradier.ts";
 
 /**
  * Codes of faults (`fault.detail.errorcode`), by how they begin. Those of the token and of the gateway are recorded, some under
@@ -62,7 +62,7 @@ function readBody({ body, headers }: RawAnswer): Answer {
     return failed("malformed", "an HTML page in place of JSON");
   try {
     const document = parsePlainJson(body);
-    if (document instanceof JsonObject) return { outcome: "quotes", document: readQuotes(document) };
+    if (document instanceof JsonObject) return { outcome: "quotes", document: readTradier(document) };
     return failed("malformed", "JSON that is no object");
   } catch (error) {
     if (!(error instanceof QuotekeeperError)) throw error;

@@ -41,18 +41,26 @@ const SHARES_OF_A_SIZE = 100n;
 const SECURITY_TYPES: ReadonlyMap<string, string> = new Map([["stock", "CS"]]);
 
 /**
- * The items of `quotes`, `options` or `unmatched_symbols`. One element may be an object in place of an array of one, and nothing is
+ * What stands below `quotes`, `options` or `expirations`. One element may be an object in place of an array of one, and nothing is
  * `null` or the text `null`.
  *
  * @throws QuotekeeperError DOCUMENT_REFUSED when it is a document of something else
  */
-export function readQuotes(document: JsonObject): ReadDocument {
-  const quotes = document.get("quotes");
-  if (quotes === undefined) throw refused(`it holds no quotes, but ${named(document.keys)}`);
-  const found = isNothing(quotes) ? [] : itemsIn(quotes);
-  if (found.length > MAX_ITEMS) throw refused(`it holds more than ${MAX_ITEMS} instruments`);
-  return { id: null, error: null, hasQuotes: true, items: found };
+export function readTradier(document: JsonObject): ReadDocument {
+  const [kind, found] = KINDS.map((name) => [name, document.get(name)] as const).find(
+    ([, value]) => value !== undefined,
+  ) ?? [null, undefined];
+  if (kind === null || found === undefined)
+    throw refused(`it holds no quotes, options or expirations, but ${named(document.keys)}`);
+  const whole = { id: null, error: null, hasQuotes: true };
+  if (kind === "expirations") return { ...whole, items: [], expirations: datesIn(found) };
+  const items = isNothing(found) ? [] : itemsIn(found, kind);
+  if (items.length > MAX_ITEMS) throw refused(`it holds more than ${MAX_ITEMS} instruments`);
+  return { ...whole, items };
 }
+
+/** What an answer is of. */
+const KINDS = ["quotes", "options", "expirations"] as const;
 
 function named(keys: readonly string[]): string {
   return keys.length === 0
@@ -67,14 +75,29 @@ function isNothing(json: Json): boolean {
   return json === null || json === "null";
 }
 
-function itemsIn(quotes: Json): ReadItem[] {
-  if (!(quotes instanceof JsonObject)) throw refused("its quotes are no object");
-  const unmatched = quotes.get("unmatched_symbols");
+function itemsIn(found: Json, kind: "quotes" | "options"): ReadItem[] {
+  if (!(found instanceof JsonObject)) throw refused(`its ${kind} are no object`);
+  if (kind === "options") return listed(found.get("option")).map(readItem);
+  const unmatched = found.get("unmatched_symbols");
   const symbols = unmatched instanceof JsonObject ? unmatched.get("symbol") : undefined;
   return [
-    ...listed(quotes.get("quote")).map(readItem),
+    ...listed(found.get("quote")).map(readItem),
     ...listed(symbols).flatMap((symbol) => (typeof symbol === "string" ? [unknownRead(symbol)] : [])),
   ];
+}
+
+/** A list with a date that is none is of no use: chains would be asked for by it all day. */
+function datesIn(found: Json): string[] {
+  if (isNothing(found)) return [];
+  if (!(found instanceof JsonObject)) throw refused("its expirations are no object");
+  const dates = listed(found.get("date"));
+  const long = listed(found.get("expiration")).map((one) =>
+    one instanceof JsonObject ? one.get("date") : one,
+  );
+  return [...dates, ...long].map((date) => {
+    if (typeof date === "string" && isDateText(date)) return date;
+    throw refused("one of its expirations is no date");
+  });
 }
 
 /** One element, or several. */

@@ -22,8 +22,9 @@ export const TRADIER: Service = {
     { baseUrl: "https://sandbox.tradier.com", delayed: true, limit: LIMITS.sandbox },
   ],
   limit: LIMITS.production,
-  batch: { first: 100 },
-  forms: ["symbols", "option"],
+  // Assumed: the documentation has POST for long lists, and no number.
+  batch: { first: 100, least: 8, most: 200 },
+  forms: ["symbols", "option", "chain", "expirations"],
   optionsInList: true,
   asksDelayed: false,
   isTimed: false,

@@ -184,6 +184,8 @@ export type PlanView = {
   accounts: { name: string; limit: number; windowMs: number; callsPerPass: number; fits: boolean }[];
   /** Underlyings whose chains are not counted, because the archive has no price of theirs yet. */
   priceless: string[];
+  /** Underlyings whose chains are not counted, because the archive knows no contract of theirs yet. */
+  unlisted: string[];
   /** Calls of the fullest minute, and the same if a job asked for one symbol more. */
   mostAMinute: number;
   oneMore: { job: string; mostAMinute: number }[];

@@ -55,7 +55,7 @@ function sweepOf(
   return {
     plan: new SweepPlan({ symbols: [], contracts, chains: [] }, false, dates),
     run: { name: "sweep-0123456789ab", begunAt: instantFromDate(clock.now()) },
-    collector: { clock, log: silentLog },
+    collector: { clock, log: silentLog, batch: REFERENCE.batch },
     accounts: [{ name: "default", ...account }],
     onProgress: () => undefined,
     signal: new AbortController().signal,
@@ -84,6 +84,7 @@ async function besideCollector(rule: Rule, jobs: Job[], count: number, minutes: 
     );
   const collector = new Collector({
     ...{ jobs, calendar: alwaysOpen, exchange: createCalendar(), clock, log: silentLog },
+    batch: REFERENCE.batch,
     ...{ run: "01940000-0000-7000-8000-000000000000", earlier: null },
     accounts: [
       { name: "default", service: REFERENCE, governor: GOVERNOR, history: null, send: ask("collector") },
@@ -235,12 +236,21 @@ test.each(RULES.flatMap(([name, rule]) => [100, 1_000, 3_000].map((ms) => [ms, n
   120_000,
 );
 
+function reservedAt(at: string, job: Job): number {
+  const known = { prices: [], expirations: [] };
+  const { batch } = REFERENCE;
+  return roomBeside(
+    GOVERNOR,
+    { jobs: [job], calendar: [] },
+    { known, batchSize: batch.first, now: new Date(at) },
+  ).reserved;
+}
+
 test("no calls are kept free at a weekend, and those of the opening from a quarter of an hour before it", () => {
   const job = jobOf({ name: "equities", session: "regular", symbols: ["AAPL"] });
 
-  const reserved = ["2026-11-22T15:00:00Z", "2026-11-23T14:13:00Z", "2026-11-23T14:20:00Z"].map(
-    (at) =>
-      roomBeside(GOVERNOR, { jobs: [job], calendar: [] }, { prices: new Map(), now: new Date(at) }).reserved,
+  const reserved = ["2026-11-22T15:00:00Z", "2026-11-23T14:13:00Z", "2026-11-23T14:20:00Z"].map((at) =>
+    reservedAt(at, job),
   );
 
   expect(reserved).toEqual([0, 0, 1]);
@@ -249,10 +259,7 @@ test("no calls are kept free at a weekend, and those of the opening from a quart
 test("calls of a slot are kept free for a window behind it: the service may count them so long", () => {
   const job = jobOf({ name: "hourly", schedule: "0 * * * *", session: "regular", symbols: ["AAPL"] });
 
-  const reserved = ["2026-11-23T15:00:59Z", "2026-11-23T15:01:00Z"].map(
-    (at) =>
-      roomBeside(GOVERNOR, { jobs: [job], calendar: [] }, { prices: new Map(), now: new Date(at) }).reserved,
-  );
+  const reserved = ["2026-11-23T15:00:59Z", "2026-11-23T15:01:00Z"].map((at) => reservedAt(at, job));
 
   expect(reserved).toEqual([1, 0]);
 });

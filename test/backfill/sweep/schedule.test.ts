@@ -69,7 +69,7 @@ test("a sweep's time is looked up five days ahead, with the slots of the quarter
   const room = roomBeside(
     { limit: 60, windowMs: 60_000 },
     { jobs, calendar: [] },
-    { prices: new Map(), now },
+    { known: { prices: [], expirations: [] }, batchSize: 100, now },
   );
 
   // From 16 minutes before each slot at 12:10 until it is over 37 calls a minute are left, and 60 else.

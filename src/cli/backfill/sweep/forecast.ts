@@ -20,9 +20,9 @@ import type { Wanted } from "./sweepRequest.ts";
 export function forecast(
   edges: Edges,
   { name, request }: Pick<Wanted, "name" | "request">,
-  { plan, run, room, now, guessed }: Outlook,
+  { plan, run, room, batch, now, guessed }: Outlook,
 ): number {
-  const calls = callsOf(plan, run ?? { name, begunAt: instantFromDate(now) });
+  const calls = callsOf(plan, run ?? { name, begunAt: instantFromDate(now) }, batch.first);
   const remarks = [
     ...overview({ plan, calls }, room, now),
     ...(run ? [`Earlier   ${polledBy(plan, run)}`] : []),
@@ -49,11 +49,11 @@ function chainLines({ waiting }: SweepPlan, guessed: readonly string[]): string[
   const names = [...new Set(guessed)].join(", ");
   return [
     ...(guessed.length > 0
-      ? [`Chains    by the last price that the archive has of ${names}; the sweep asks for it first`]
+      ? [`Chains    by what the archive has of ${names}; the sweep asks for it first`]
       : []),
     ...waiting.map(
       ({ underlying }) =>
-        `Chains    the contracts of ${underlying} are not counted: they hang on its price, which is polled first`,
+        `Chains    those of ${underlying} are not counted: they hang on its price or its expirations, which are asked for first`,
     ),
   ];
 }
@@ -79,9 +79,9 @@ function contractsOf(calls: readonly QuoteCall[]): number {
 /** Says before the first call what is to come. @throws QuotekeeperError SWEEP_NO_ROOM when the schedule leaves no call */
 export function announce(
   { stderr, clock }: Pick<Edges, "stderr" | "clock">,
-  { plan, run, room, simulated }: Pick<OpenSweep, "plan" | "run" | "room" | "simulated">,
+  { plan, run, room, batch, simulated }: Pick<OpenSweep, "plan" | "run" | "room" | "batch" | "simulated">,
 ): void {
-  const calls = callsOf(plan, run);
+  const calls = callsOf(plan, run, batch.first);
   const now = clock.now();
   const lines = [
     ...(simulated
@@ -108,14 +108,16 @@ function overview(
   { limit, windowMs, collecting, kept, timeFor }: Room,
   now: Date,
 ): string[] {
-  const contracts = contractsOf(calls);
-  const lists = calls.length - contracts;
+  const of = (form: QuoteCall["form"]): number => calls.filter((call) => call.form === form).length;
+  const [lists, contracts, chains, asked] = [of("symbols"), of("option"), of("chain"), of("expirations")];
   const what = [
-    `${counted(plan.left.length - contracts, "symbol")} in ${counted(lists, "list")}`,
+    `${counted(plan.left.length - contracts - chains - asked, "symbol")} in ${counted(lists, "list")}`,
     counted(contracts, "option contract"),
+    ...(chains > 0 ? [counted(chains, "whole chain")] : []),
+    ...(asked > 0 ? [counted(asked, "list of expirations", "lists of expirations")] : []),
   ].join(", ");
   const later =
-    plan.waiting.length > 0 ? "; the contracts of chains come on top when their prices have come" : "";
+    plan.waiting.length > 0 ? "; chains come on top when their prices and expirations have come" : "";
   const leftMs = timeFor(calls.length, now);
   const time = leftMs === null ? "no end in sight" : `about ${roughly(leftMs)}`;
   const window = windowMs === 60_000 ? "a minute" : `in ${roughly(windowMs)}`;

@@ -24,9 +24,10 @@ import { governorOf } from "../../../run/callHistory.ts";
 import type { Edges } from "../../../run/edges.ts";
 import type { CallPath } from "../../../run/pipeline.ts";
 import { type AccountStations, journalDir, openStations } from "../../../run/stations.ts";
+import type { Batch } from "../../../services/service.ts";
 import { type JobsReport, readJobs } from "../../../schedule/readJobs.ts";
 import type { Display } from "../display.ts";
-import { lastPrices, takeJournaled } from "./planning.ts";
+import { knownOfChains, takeJournaled } from "./planning.ts";
 import type { Wanted } from "./sweepRequest.ts";
 import { openStore, type Store } from "./sweepStore.ts";
 
@@ -35,8 +36,9 @@ export type Outlook = {
   /** The unfinished run that the sweep goes on with; null: it begins. */
   run: SweepRun | null;
   room: Room;
+  batch: Batch;
   now: Date;
-  /** Underlyings whose chains are expanded by the last price in the archive. */
+  /** Underlyings whose chains are expanded by what the archive knows. */
   guessed: readonly string[];
 };
 
@@ -58,11 +60,12 @@ export async function lookAhead(
   if (run) await takeJournaled(journalDir(config), run, plan);
   const archive = (await archiveExists(config)) ? await openArchive(config, clock).catch(() => null) : null;
   const room = await roomOf(config, clock, { schedule, archive });
-  const waiting = plan.waiting.map(({ underlying }) => underlying);
-  const prices = await lastPrices(archive, waiting);
+  const { waiting } = plan;
+  const known = await knownOfChains(archive, waiting, now);
   await archive?.close().catch(() => undefined);
-  plan.price(prices);
-  return { plan, run, room, now, guessed: waiting.filter((symbol) => prices.has(symbol)) };
+  plan.know(known);
+  const guessed = underlyingsOf(waiting.filter((chain) => !plan.waiting.includes(chain)));
+  return { plan, run, room, batch: config.service.batch, now, guessed };
 }
 
 export type OpenSweep = {
@@ -71,6 +74,7 @@ export type OpenSweep = {
   /** What the runs before this one made. */
   earlier: { calls: number; quotes: number };
   room: Room;
+  batch: Batch;
   simulated: boolean;
   /** Each account's budget, and the way of its calls. */
   called: readonly { budget: Omit<SweepOptions["accounts"][number], "send">; path: CallPath }[];
@@ -136,7 +140,7 @@ export async function openSweep(
       },
       path: { ...stations, ...one, loader: store.loader },
     }));
-    return { plan, run, earlier, room, simulated, called, store, close };
+    return { plan, run, earlier, room, batch: config.service.batch, simulated, called, store, close };
   } catch (error) {
     await close();
     throw error;
@@ -200,9 +204,10 @@ async function roomOf(
 ): Promise<Room> {
   const governor = governorOf(config);
   if (config.feed.kind === "simulated" || !(await isCollecting(config, clock))) return allRoom(governor);
-  const chains = schedule.jobs.flatMap((job) => job.chains.filter(({ strikes }) => !Array.isArray(strikes)));
-  const prices = await lastPrices(archive, underlyingsOf(chains));
-  return roomBeside(governor, schedule, { prices, now: clock.now() });
+  const now = clock.now();
+  const chains = schedule.jobs.flatMap((job) => job.chains);
+  const known = await knownOfChains(archive, chains, now);
+  return roomBeside(governor, schedule, { known, batchSize: config.service.batch.first, now });
 }
 
 async function isCollecting({ dataDir }: Pick<Config, "dataDir">, clock: Clock): Promise<boolean> {

@@ -1,20 +1,27 @@
 /** What a plan still needs, and what is known before its first call: answers in the journal, prices in the archive. */
-import { readLastPrices } from "../../../archive/ask/quotes.ts";
+import { readKnownOfChains } from "../../../archive/ask/quotes.ts";
 import { answersOfRun } from "../../../backfill/sweep/count.ts";
 import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
-import { FIRST_BATCH_SIZE } from "../../../collect/batchSize.ts";
 import { planCalls } from "../../../collect/callPlan.ts";
+import { underlyingsOf } from "../../../collect/chainBook.ts";
+import { exchangeDate } from "../../../market/calendar/dates.ts";
+import type { Chain, KnownOfChains } from "../../../market/optionChain.ts";
 import type { Answer } from "../../../quotes/answer.ts";
 import type { QuoteCall } from "../../../quotes/call.ts";
 import type { Archive } from "../../../run/archive.ts";
 import { answerOf } from "../../../services/registry.ts";
 
-/** The calls that a plan still needs, as they would be made; lists first. */
-export function callsOf(plan: SweepPlan, run: Pick<SweepRun, "name" | "begunAt">): QuoteCall[] {
+/** The calls that a plan still needs, as they would be made; lists first. @param batchSize symbols in one call */
+export function callsOf(
+  plan: SweepPlan,
+  run: Pick<SweepRun, "name" | "begunAt">,
+  batchSize: number,
+): QuoteCall[] {
   const due = { ...plan.dueOf(run.name), slotAt: run.begunAt, deadlineMs: Infinity, closes: false };
-  const calls = planCalls([due], { batchSize: FIRST_BATCH_SIZE }).map(({ call }) => call);
-  return ["symbols", "option"].flatMap((form) => calls.filter((call) => call.form === form));
+  const calls = planCalls([due], { batchSize }).map(({ call }) => call);
+  const isList = ({ form }: QuoteCall): boolean => form === "symbols";
+  return [...calls.filter(isList), ...calls.filter((call) => !isList(call))];
 }
 
 /** Tells the plan of the answers that earlier runs left in the journal; counts the calls that brought quotes. */
@@ -43,10 +50,13 @@ export function quotesIn(answer: Answer): number {
   return items.length + items.filter(({ underlyingQuote }) => underlyingQuote !== null).length;
 }
 
-/** The last prices that the archive has of symbols; none when there is none, or it cannot be read. */
-export async function lastPrices(
+/** What the archive knows of chains; nothing when there is none, or it cannot be read. */
+export async function knownOfChains(
   archive: Pick<Archive, "pool"> | null,
-  symbols: readonly string[],
-): Promise<Map<string, string>> {
-  return new Map(archive === null ? [] : await readLastPrices(archive.pool, symbols).catch(() => []));
+  chains: readonly Chain[],
+  now: Date,
+): Promise<KnownOfChains> {
+  const nothing = { prices: [], expirations: [] };
+  if (archive === null) return nothing;
+  return readKnownOfChains(archive.pool, underlyingsOf(chains), exchangeDate(now)).catch(() => nothing);
 }

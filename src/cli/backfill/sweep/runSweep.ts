@@ -50,7 +50,7 @@ async function runSweep(
 }
 
 async function poll(
-  { plan, run, earlier, room, called }: OpenSweep,
+  { plan, run, earlier, room, batch, called }: OpenSweep,
   { clock, stderr }: Pick<Edges, "clock" | "stderr">,
   { display, signal }: Shown,
 ): Promise<void> {
@@ -60,7 +60,7 @@ async function poll(
       plan,
       run,
       signal,
-      collector: { clock, log: display.log },
+      collector: { clock, log: display.log, batch },
       accounts: called.map(({ budget, path }) => ({
         ...budget,
         send: async (planned, ending, onArrived) => {

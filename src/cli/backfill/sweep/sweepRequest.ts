@@ -9,6 +9,7 @@ import { QuotekeeperError } from "../../../errors.ts";
 import { instrumentName, option } from "../../../market/instrument.ts";
 import { readTextFile } from "../../../plainFiles.ts";
 import type { Edges } from "../../../run/edges.ts";
+import { lackOfChain } from "../../../schedule/polledJob.ts";
 import type { CommonRequest } from "../report.ts";
 
 export type SweepRequest = CommonRequest & {
@@ -34,11 +35,11 @@ export type Wanted = {
 
 /** @throws QuotekeeperError SWEEP_INVALID with all problems of the file and of the chains */
 export async function readWanted(
-  { feed }: Pick<Config, "feed">,
+  { service: polled, feed }: Pick<Config, "service" | "feed">,
   edges: Pick<Edges, "directory">,
   request: SweepRequest,
 ): Promise<Wanted> {
-  const ask = await readAsk(edges, request);
+  const ask = await readAsk(edges, request, polled);
   const service = serviceOf(feed);
   const name = sweepName({
     symbols: ask.symbols.toSorted(),
@@ -53,6 +54,7 @@ export async function readWanted(
 async function readAsk(
   { directory }: Pick<Edges, "directory">,
   { symbolsFile, chains }: Pick<SweepRequest, "symbolsFile" | "chains">,
+  service: Config["service"],
 ): Promise<SweepAsk> {
   const problems: FileProblem[] = [];
   const ask: SweepAsk = { symbols: [], contracts: [], chains: [] };
@@ -63,8 +65,13 @@ async function readAsk(
   }
   for (const text of chains) {
     const read = readChain(text);
-    if ("problems" in read) problems.push(...read.problems);
-    else ask.chains.push(read.chain);
+    if ("problems" in read) {
+      problems.push(...read.problems);
+      continue;
+    }
+    const lack = lackOfChain(read.chain, service);
+    if (lack !== null) problems.push({ file: COMMAND_LINE, line: 1, message: `${text}: ${lack}` });
+    ask.chains.push(read.chain);
   }
   if (problems.length > 0) throw invalid(problems);
   return ask;

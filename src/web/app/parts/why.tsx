@@ -51,7 +51,7 @@ export function FieldFacts({ field, cell, sourceId }: FieldProps) {
         // Keyed: the reasons of one field never stand below the name of another.
         <Reasons key={`${date} ${source} ${instrument}`} field={field} missed={cell.missed} />
       )}
-      {!instrument.startsWith("watchlist ") && (
+      {!/^(?:watchlist|chain) /.test(instrument) && (
         <a class="button" href={href("/instrument", { ...of, from: date, to: date })}>
           Chart of this day
         </a>

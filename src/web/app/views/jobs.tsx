@@ -95,7 +95,18 @@ function Broken({ file: { file, problems, lines } }: { file: BrokenFile }) {
 }
 
 function Verdict({
-  plan: { date, fits, missedAtReach, starving, fitsEveryMs, mostAMinute, limit, windowMs, priceless },
+  plan: {
+    date,
+    fits,
+    missedAtReach,
+    starving,
+    fitsEveryMs,
+    mostAMinute,
+    limit,
+    windowMs,
+    priceless,
+    unlisted,
+  },
 }: {
   plan: PlanView;
 }) {
@@ -113,6 +124,8 @@ function Verdict({
         `About ${counted(missedAtReach, "quote")} would be missed over the day: leave a call or two free. `}
       {priceless.length > 0 &&
         `Not counted: the chains of ${priceless.join(", ")}, of which the archive has no price yet. `}
+      {unlisted.length > 0 &&
+        `Not counted: the chains of ${unlisted.join(", ")}, of which the archive knows no contract yet. `}
       {now.value?.feed.simulated &&
         "The simulated market never closes; the plan is that of the exchange's hours."}
     </VerdictBox>
