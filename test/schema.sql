@@ -213,7 +213,7 @@ create table due_sets (
 );
 comment on column due_sets.id is 'Number of the set. Origin: the program.';
 comment on column due_sets.digest is 'SHA-256 of the sorted names, one a line. Origin: the program.';
-comment on column due_sets.instruments is 'Names of the instruments: AAPL, AAPL:2026-12-18:CALL:150, or watchlist and its name. Origin: the job files.';
+comment on column due_sets.instruments is 'Names of the instruments: AAPL, AAPL:2026-12-18:CALL:150, chain SPX:2026-12-18, or watchlist and its name. Origin: the job files.';
 comment on table due_sets is 'What a job polls changes seldom: each set of instruments is kept once.';
 
 create table epochs (
@@ -314,7 +314,7 @@ create table fills (
 CREATE INDEX fills_slot_at ON fills USING btree (slot_at);
 comment on column fills.job is 'Name of the job. Origin: the job file.';
 comment on column fills.slot_at is 'When the job was due. UTC. Origin: schedule of the job.';
-comment on column fills.source_id is 'Which market was polled: sources.id. Origin: the program.';
+comment on column fills.source_id is 'Which market was polled: sources.id; 1 is an account''s, whatever service it is of. Origin: the program.';
 comment on column fills.instrument is 'AAPL, or AAPL:2026-12-18:CALL:150. Origin: the program.';
 comment on column fills.reason is 'Why it was missed before. Origin: misses.reason.';
 comment on column fills.observed_at is 'The quote that fills it. UTC. Origin: quotes.observed_at.';
@@ -498,7 +498,7 @@ create table misses (
 CREATE INDEX misses_slot_at ON misses USING btree (slot_at);
 comment on column misses.job is 'Name of the job. Origin: the job file.';
 comment on column misses.slot_at is 'When the job was due. UTC. Origin: schedule of the job.';
-comment on column misses.source_id is 'Which market was polled: sources.id. Origin: the program.';
+comment on column misses.source_id is 'Which market was polled: sources.id; 1 is an account''s, whatever service it is of. Origin: the program.';
 comment on column misses.instrument is 'AAPL, AAPL:2026-12-18:CALL:150, or * for all that was due (long downtime). Origin: the program.';
 comment on column misses.reason is 'Why: closed, budget, overrun, refused, unknown_symbol, absent_from_answer, malformed, transport, unauthorized or down; the glossary explains them. Origin: the program.';
 comment on column misses.account_id is 'The account whose share it is: accounts.id. slots has a row for the share of each account: add them up. Origin: the program.';
@@ -519,7 +519,7 @@ create table open_slots (
 );
 comment on column open_slots.job is 'Name of the job. Origin: the job file.';
 comment on column open_slots.slot_at is 'When the job was due. UTC. Origin: schedule of the job.';
-comment on column open_slots.source_id is 'Which market was polled: sources.id. Origin: the program.';
+comment on column open_slots.source_id is 'Which market was polled: sources.id; 1 is an account''s, whatever service it is of. Origin: the program.';
 comment on column open_slots.ends_at is 'When the slot is over; NULL: no other one comes. UTC. Origin: schedule of the job.';
 comment on column open_slots.due_set_id is 'Which instruments were due: due_sets.id. Origin: the program.';
 comment on column open_slots.run is 'The run of the collector that opened it. Origin: the program.';
@@ -702,7 +702,7 @@ create table slots (
 CREATE INDEX slots_slot_at ON slots USING btree (slot_at);
 comment on column slots.job is 'Name of the job. Origin: the job file.';
 comment on column slots.slot_at is 'When the job was due. UTC. Origin: schedule of the job.';
-comment on column slots.source_id is 'Which market was polled: sources.id. Origin: the program.';
+comment on column slots.source_id is 'Which market was polled: sources.id; 1 is an account''s, whatever service it is of. Origin: the program.';
 comment on column slots.due is 'How many instruments were to be polled. Origin: the program.';
 comment on column slots.stored is 'How many of them have a quote. Origin: the program.';
 comment on column slots.missed is 'How many of them have none; misses says which and why. Origin: the program.';
@@ -940,7 +940,7 @@ comment on view bars_5m is 'Bars of 5 minutes in exchange time, of the observati
 --   reasons jsonb
 comment on column coverage_daily.date is 'Date of the slots, New York. Origin: slots.slot_at.';
 comment on column coverage_daily.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
-comment on column coverage_daily.instrument is 'Name of the instrument: AAPL, AAPL:2026-12-18:CALL:150, or watchlist and its name. Origin: due_sets.instruments.';
+comment on column coverage_daily.instrument is 'Name of the instrument: AAPL, AAPL:2026-12-18:CALL:150, chain SPX:2026-12-18, or watchlist and its name. Origin: due_sets.instruments.';
 comment on column coverage_daily.expected is 'How many times it was due. Origin: slots and due_sets.';
 comment on column coverage_daily.stored is 'How many of them have a quote. Origin: slots and misses.';
 comment on column coverage_daily.missed is 'How many of them have none. Origin: misses.';

@@ -117,11 +117,11 @@ journal_positions: How far each file of the journal is loaded. Moves in the tran
 due_sets: What a job polls changes seldom: each set of instruments is kept once.
   id: Number of the set.
   digest: SHA-256 of the sorted names, one a line.
-  instruments: Names of the instruments: AAPL, AAPL:2026-12-18:CALL:150, or watchlist and its name. Origin: the job files.
+  instruments: Names of the instruments: AAPL, AAPL:2026-12-18:CALL:150, chain SPX:2026-12-18, or watchlist and its name. Origin: the job files.
 slots: What came of each slot of each job: due = stored + missed, always.
   job: Name of the job. Origin: the job file.
   slot_at: When the job was due. UTC. Origin: schedule of the job.
-  source_id: Which market was polled: sources.id.
+  source_id: Which market was polled: sources.id; 1 is an account's, whatever service it is of.
   due: How many instruments were to be polled.
   stored: How many of them have a quote.
   missed: How many of them have none; misses says which and why.
@@ -398,7 +398,7 @@ option_surface: Implied volatilities and greeks of the contracts that have not e
 coverage_daily: date is the exchange's, America/New_York.
   date: Date of the slots, New York. Origin: slots.slot_at.
   as latest_quotes: source
-  instrument: Name of the instrument: AAPL, AAPL:2026-12-18:CALL:150, or watchlist and its name. Origin: due_sets.instruments.
+  instrument: Name of the instrument: AAPL, AAPL:2026-12-18:CALL:150, chain SPX:2026-12-18, or watchlist and its name. Origin: due_sets.instruments.
   expected: How many times it was due. Origin: slots and due_sets.
   stored: How many of them have a quote. Origin: slots and misses.
   missed: How many of them have none. Origin: misses.

@@ -1,6 +1,6 @@
 /** `docs/jobs.md`, from the schemas of job files and of the calendar file. */
 import { jobSchema } from "../../src/schedule/jobSchema.ts";
-import { CONTRACT_COSTS } from "../../src/services/registry.ts";
+import { CONTRACT_COSTS, titlesWith } from "../../src/services/registry.ts";
 import { calendarFileSchema } from "../../src/market/calendar/overrides.ts";
 import { codeBlock, GENERATED, paragraphs } from "./markdown.ts";
 import { type OptionSchema, optionSchema, optionsTable } from "./options.ts";
@@ -40,7 +40,7 @@ chains:
     expirations: { next: 3, kind: monthly }
     strikes: { around: last, percent: 10, step: 5 }
     types: [CALL, PUT]`,
-  listedChain: `# The same with listed expirations and strikes.
+  namedChain: `# The same with expirations and strikes that are named.
 name: aapl-december
 schedule: "*/15 * * * *"
 chains:
@@ -48,6 +48,12 @@ chains:
     expirations: [2026-12-18, 2027-01-15]
     strikes: [150, 152.5, 155]
     types: [CALL]`,
+  wholeChain: `# All that the service lists, at a service that has whole chains: a call for each expiration.
+name: spx-whole
+schedule: "*/5 * * * *"
+symbols: [SPX]
+chains:
+  - { underlying: SPX, expirations: listed, strikes: all }`,
 } as const;
 
 /** A calendar file that the page shows; a test reads it as one. */
@@ -78,13 +84,17 @@ export function jobsPage(): string {
     yaml(JOB_EXAMPLES.options),
     "## `chains`: many contracts",
     optionsTable(chain),
-    "`expirations` is a list of dates, or a map:",
+    "`expirations` is `listed`, a list of dates, or a map:",
     optionsTable(mapOf(chain, "expirations")),
-    "`strikes` is a list of decimals, or a map:",
+    "`strikes` is `all`, a list of decimals, or a map:",
     optionsTable(mapOf(chain, "strikes")),
     `\`percent\` is above 0 and at most 100, \`step\` is above 0. ${CONTRACT_COSTS} So count them before you widen a chain: expirations times strikes times types.`,
     yaml(JOB_EXAMPLES.chain),
-    yaml(JOB_EXAMPLES.listedChain),
+    yaml(JOB_EXAMPLES.namedChain),
+    "## Whole chains",
+    `With \`strikes: all\` an expiration is asked for as a whole, by one call, and every contract of the answer that belongs to it is kept, calls and puts of all roots. With \`expirations: listed\` the service is asked once a day which expirations there are, and each of them is asked for. A day begins at the close of the session before. ${titlesWith("chain")} has whole chains and lists of expirations; \`quotekeeper jobs check\` refuses them for a service that has not.`,
+    "In the ledger a whole chain is one thing, whatever it holds: `chain SPX:2026-12-18` is due at a slot, and is stored when a contract of it is. So `coverage` tells of the chain, and not of its contracts. Until the list has come, `chain of SPX as listed` is due in its place; when the list does not come, that is missed, and the list is asked for again at the next slot.",
+    yaml(JOB_EXAMPLES.wholeChain),
     "## `calendar.yaml`: your own word on trading days",
     "The program knows the sessions, holidays and early closes of the exchange. When one is announced that it cannot know, write it into `calendar.yaml` in the jobs directory; that file wins.",
     "",

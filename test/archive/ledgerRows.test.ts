@@ -282,6 +282,7 @@ describe("a whole chain", () => {
   const answered = (second: number, ...contracts: string[]): ResponseRecord => ({
     ...answerRecord(at(second), `{"options":{"option":[${contracts.join()}]}}`, { request: chain }),
     service: "tradier",
+    source: { kind: "account", name: "tradier" },
   });
 
   test("a whole chain is stored while any row of it is, and else missed as malformed", async () => {

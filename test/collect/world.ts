@@ -24,6 +24,7 @@ import { askedInstruments } from "../../src/quotes/call.ts";
 import { jobOf } from "./jobOf.ts";
 import { startVirtualTime, type VirtualTime } from "./virtualTime.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";
+import type { Service } from "../../src/services/service.ts";
 
 export { jobOf };
 
@@ -76,6 +77,8 @@ export type WorldOptions = Partial<
   Pick<CollectorOptions, "calendar" | "exchange" | "earlier" | "shares" | "agreedAt"> &
     Pick<CalledAccount, "governor" | "history" | "onClosed">
 > & {
+  /** Default: the specification's. */
+  service?: Pick<Service, "rateLimit" | "batch">;
   /** Names of the accounts, each with a service of its own. Default: there is one. */
   accounts?: readonly string[];
   start: string;
@@ -99,7 +102,7 @@ export function startWorld(options: WorldOptions): World {
   const calls: SeenCall[] = [];
   const notes: LedgerNote[] = [];
   const logged: World["logged"] = [];
-  const { latencyMs = () => 200, signedAfterMs = () => 0 } = options;
+  const { latencyMs = () => 200, signedAfterMs = () => 0, service = REFERENCE } = options;
   const respond = options.respond ?? (({ planned }) => quotesFor(planned));
   const logAt = (level: string) => (_fields: object, message: string) => void logged.push({ level, message });
   const observe = createObserver(time.clock);
@@ -137,7 +140,7 @@ export function startWorld(options: WorldOptions): World {
     };
   const account = (name: string): CalledAccount => ({
     name,
-    service: REFERENCE,
+    service,
     governor: options.governor ?? { limit: 60, windowMs: 60_000 },
     history: options.history ?? null,
     ...(options.onClosed && { onClosed: options.onClosed }),
@@ -147,7 +150,7 @@ export function startWorld(options: WorldOptions): World {
     jobs: options.jobs,
     calendar: options.calendar ?? alwaysOpen,
     exchange: options.exchange ?? createCalendar(),
-    batch: REFERENCE.batch,
+    batch: service.batch,
     clock: options.clockOf?.(time) ?? time.clock,
     log: { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") },
     run: "01940000-0000-7000-8000-000000000000",

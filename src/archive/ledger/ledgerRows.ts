@@ -31,11 +31,23 @@ const MAX_DOWN_ROWS = 100_000;
 /** Stands for all that was due at a slot. */
 const ALL_INSTRUMENTS = "*";
 
-/** The numbers of the two sources that are polled; the first migration gives them. */
+/**
+ * The numbers of the two markets that are polled, as the ledger has them; the first migration gives them. They are those of the
+ * specification's service and of the simulated one; an account's slots have the first whatever service it is of.
+ */
 export const LEDGER_SOURCE_IDS: Readonly<Record<LedgerSource, number>> = {
   account: 1,
   simulated: SIMULATED_SOURCE,
 };
+
+/**
+ * SQL: whether rows of a source are of the market that a number of the ledger stands for: those of each service are of an account.
+ *
+ * @param source column of the rows
+ * @param market column or parameter with the ledger's number
+ */
+export const isOfMarket = (source: string, market: string): string =>
+  `${source} in (select id from sources where kind = (select kind from sources where id = ${market}))`;
 
 /** How the name of a watchlist begins in the ledger, and that of a whole chain. */
 const WATCHLIST = "watchlist ";
@@ -307,11 +319,12 @@ async function missAsMalformed(client: pg.ClientBase, settled: readonly SettledS
        select distinct s.job, s.slot_at, s.source_id, s.account_id, l.instrument
        from settled e join slots s using (job, slot_at, source_id, account_id)
        join due_sets d on d.id = s.due_set_id
-       join dead_letters l on l.reason = 'refused_by_database' and l.source_id = s.source_id
+       join dead_letters l on l.reason = 'refused_by_database' and ${isOfMarket("l.source_id", "s.source_id")}
          and l.observed_at between e.slot_at and e.settled_at and l.instrument = any (d.instruments)
        where not exists (
          select from instruments i join quotes q on q.instrument_id = i.id
-         where ${isNamed("l.instrument")} and q.source_id = s.source_id and q.observed_at between e.slot_at and e.settled_at)
+         where ${isNamed("l.instrument")} and ${isOfMarket("q.source_id", "s.source_id")}
+           and q.observed_at between e.slot_at and e.settled_at)
        union
        select s.job, s.slot_at, s.source_id, s.account_id, w.name
        from settled e join slots s using (job, slot_at, source_id, account_id)
@@ -322,7 +335,7 @@ async function missAsMalformed(client: pg.ClientBase, settled: readonly SettledS
          left join lateral (
            select true as some from quotes q where q.observed_at = r.observed_at and q.source_id = r.source_id limit 1
          ) q on true
-         where r.source_id = s.source_id and r.account_id = s.account_id and r.observed_at between e.slot_at and e.settled_at
+         where ${isOfMarket("r.source_id", "s.source_id")} and r.account_id = s.account_id and r.observed_at between e.slot_at and e.settled_at
            and r.request ->> 'form' in ('watchlist', 'chain') and r.outcome = 'quotes'
          group by 1 having bool_and(q.some is null)
        ) w
@@ -626,7 +639,7 @@ const QUOTED = `with wanted as (
      cross join wanted
      where exists (
        select from quotes q join responses r on r.observed_at = q.observed_at and r.source_id = q.source_id
-       where q.instrument_id = wanted.id and q.delayed = $5 and q.source_id = $6
+       where q.instrument_id = wanted.id and q.delayed = $5 and ${isOfMarket("q.source_id", "$6")}
        and q.observed_at >= w.since and q.observed_at < w.until + make_interval(secs => $7)
        and r.requested_at >= w.since and r.requested_at < w.until
      )`;
@@ -635,7 +648,7 @@ const QUOTED = `with wanted as (
 const LISTING = `unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
     cross join unnest($4::text[]) as n (name)
     join responses r on r.observed_at >= w.since and r.observed_at < w.until + make_interval(secs => $7)
-      and r.requested_at >= w.since and r.requested_at < w.until and r.source_id = $6
+      and r.requested_at >= w.since and r.requested_at < w.until and ${isOfMarket("r.source_id", "$6")}
       and ${NAME_OF_ONE} = n.name and (r.request ->> 'delayed')::boolean = $5
       and (r.request ->> 'form' <> 'watchlist' or r.account_id = (select id from accounts where name = $8))`;
 
@@ -647,7 +660,7 @@ const quotesWithin = (windows: unknown[], sourceId: number, latest: number): Wan
   table: "quotes",
   rows: `join unnest($1::timestamptz[], $2::timestamptz[]) as w (since, until)
     on t.observed_at >= w.since and t.observed_at < w.until + make_interval(secs => $3)
-    where t.source_id = $4 on conflict do nothing`,
+    where ${isOfMarket("t.source_id", "$4")} on conflict do nothing`,
   values: [...windows, latest, sourceId],
 });
 

@@ -28,15 +28,17 @@ const SHOWS_CLOSE = `
     and q.observed_at < (s.date + 1)::timestamp at time zone 'America/New_York'
     and (not q.delayed or q.observed_at >= s.close_at + interval '${MOST_DELAY}')`;
 
-/** Dates on which an instrument was missed. */
+/** Dates on which an instrument was missed, with each source of the slot's market. */
 const HOLES = `
-  select distinct i.id as instrument_id, (m.slot_at at time zone 'America/New_York')::date as date, m.source_id
+  select distinct i.id as instrument_id, (m.slot_at at time zone 'America/New_York')::date as date, k.id as source_id
   from misses m
+  join sources o on o.id = m.source_id
+  join sources k on k.kind = o.kind
   join slots l using (job, slot_at, source_id, account_id)
   join due_sets d on d.id = l.due_set_id
-  cross join lateral unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as name
+  cross join lateral unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as due (name)
   join instruments i
-    on ${isNamed("name")}
+    on ${isNamed("due.name")}
   where m.slot_at >= coalesce($1::date, '1900-01-01'::date)::timestamp at time zone 'America/New_York'
     and m.slot_at < (coalesce($2::date, '9000-01-01'::date) + 1)::timestamp at time zone 'America/New_York'`;
 

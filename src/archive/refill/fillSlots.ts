@@ -60,7 +60,7 @@ const ASKED_AT = `coalesce((select min(r.requested_at) from responses r
   where r.observed_at = q.observed_at and r.source_id = q.source_id), q.observed_at)`;
 
 /**
- * The quotes that fill a miss: the first of its instrument that was asked for within the slot, from its own source, whichever
+ * The quotes that fill a miss: the first of its instrument that was asked for within the slot, from its own market, whichever
  * account asked, or from an import for an account's slot. A simulated slot is filled by simulated quotes alone. The star
  * stands for all that was due.
  */
@@ -71,11 +71,12 @@ const FOUND = `
       as o (job, slot_at, source_id, account_id, ends_at)
     join slots s using (job, slot_at, source_id, account_id)
   ), wanted as (
-    select o.job, o.slot_at, o.source_id, o.account_id, o.ends_at, name, m.reason, m.instrument = '*' as starred
+    select o.job, o.slot_at, o.source_id, o.account_id, o.ends_at, due.name, m.reason, m.instrument = '*' as starred, k.kind as market
     from open o
+    join sources k on k.id = o.source_id
     join misses m using (job, slot_at, source_id, account_id)
     join due_sets d on d.id = o.due_set_id
-    cross join lateral unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as name
+    cross join lateral unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as due (name)
   ), named as materialized (
     select i.id, n.name
     from (select distinct name from wanted) n
@@ -91,10 +92,10 @@ const FOUND = `
       and q.observed_at < w.ends_at + interval '${LATEST_ANSWER_MS} ms'
     join sources s on s.id = q.source_id
     where n.name = w.name
-      and (q.source_id = w.source_id or (s.kind = 'import' and w.source_id = 1))
+      and (s.kind = w.market or (s.kind = 'import' and w.market = 'account'))
       and (not q.delayed or w.job = any ($6::text[]))
       and ${ASKED_AT} >= w.slot_at and ${ASKED_AT} < w.ends_at
-    order by q.source_id <> w.source_id, q.observed_at
+    order by s.kind <> w.market, q.observed_at
     limit 1
   ) f`;
 

@@ -121,7 +121,8 @@ export class Auditor {
     if (record.observedAt <= last) this.#found(`${segment}: ${record.observedAt} comes after ${last}`);
     this.#lastObserved.set(segment, record.observedAt);
     const id = answer.outcome === "quotes" ? (answer.document.id ?? "") : "";
-    this.#numbers.add(Number(id.slice(2)));
+    // Of a feed whose answers have no number each counts.
+    this.#numbers.add(id === "" ? -1 - this.#numbers.size : Number(id.slice(2)));
   }
 
   async #compare(client: pg.PoolClient, answers: readonly AnswerRows[], areLoaded: boolean): Promise<void> {

@@ -58,15 +58,18 @@ const SUMS = `
                     and s.account_id = m.account_id)`;
 
 /**
- * Stored at a slot: an answer that was asked for before the slot ended, and arrived after it had begun, has a quote.
- * `offset 0` has the quotes of each claim looked up by their key: joined all together they take longer than the run did.
+ * Stored at a slot: an answer that was asked for before the slot ended, and arrived after it had begun, has a quote; of a whole
+ * chain, one of any of its contracts. `offset 0` has the quotes of each claim looked up by their key: joined all together they take longer than the run did.
  */
 const CLAIMS = `
   with named as materialized (
-    select id, symbol || coalesce(':' || expiration || ':' || option_type || ':' || trim_scale(strike), '') as name
-    from instruments
+    select array_agg(id) as ids, name
+    from instruments, lateral (
+      values (symbol || coalesce(':' || expiration || ':' || option_type || ':' || trim_scale(strike), '')),
+             ('chain ' || symbol || ':' || expiration)) as names (name)
+    where name is not null group by name
   ), claims as materialized (
-    select s.job, s.slot_at, due.name, named.id, steps.ms
+    select s.job, s.slot_at, due.name, named.ids, steps.ms
     from slots s join due_sets d on d.id = s.due_set_id
     join unnest($1::text[], $2::int[]) as steps (job, ms) on steps.job = s.job
     cross join unnest(d.instruments) as due (name)
@@ -78,7 +81,7 @@ const CLAIMS = `
   from claims c
   where not exists (
     select from quotes q
-    where q.instrument_id = c.id and q.observed_at >= c.slot_at
+    where q.instrument_id = any (c.ids) and q.observed_at >= c.slot_at
       and q.observed_at < c.slot_at + make_interval(secs => (c.ms + 30000) / 1000.0)
       and exists (
         select from responses r
