@@ -2,6 +2,7 @@
  * OCC option symbols: root, yymmdd, C or P, strike x 1000 in eight digits, as `AAPL120721C00200000`
  * (Options Symbology Initiative, 2010; without the spaces that pad the root to six there).
  */
+import { remembered } from "../remembered.ts";
 import { isDateText } from "./calendar/dates.ts";
 import { type OptionContract, plainStrike } from "./instrument.ts";
 import { isRoot, rootedSymbol, rootOf } from "./root.ts";
@@ -30,18 +31,25 @@ export function parseOccSymbol(text: string): OptionContract | null {
   };
 }
 
-/** What stands behind the root. @param strike plain decimal text, without zeros at its end */
+/** What stands behind the root. */
 function behindRoot({ expiration, optionType, strike }: DatedStrike): string {
-  const [whole = "", fraction = ""] = strike.split(".");
-  const date = expiration.slice(CENTURY.length).replaceAll("-", "");
-  return `${date}${optionType === "CALL" ? "C" : "P"}${whole.padStart(5, "0")}${fraction.padEnd(3, "0")}`;
+  return `${shortDate(expiration)}${optionType === "CALL" ? "C" : "P"}${strikeDigits(strike)}`;
 }
+
+/** The contracts of an answer share them. */
+const shortDate = remembered(1_000, (expiration: string): string =>
+  expiration.slice(CENTURY.length).replaceAll("-", ""),
+);
+const strikeDigits = remembered(10_000, (strike: string): string => {
+  const [whole = "", fraction = ""] = plainStrike(strike).split(".");
+  return `${whole.padStart(5, "0")}${fraction.padEnd(3, "0")}`;
+});
 
 type DatedStrike = Pick<OptionContract, "expiration" | "optionType" | "strike">;
 
 /** Whether an OCC symbol, whatever its root, is of this date, type and strike. */
-export function isOccSymbolOf(symbol: string, { strike, ...dated }: DatedStrike): boolean {
-  return symbol.endsWith(behindRoot({ ...dated, strike: plainStrike(strike) }));
+export function isOccSymbolOf(symbol: string, dated: DatedStrike): boolean {
+  return symbol.endsWith(behindRoot(dated));
 }
 
 /**
@@ -50,7 +58,7 @@ export function isOccSymbolOf(symbol: string, { strike, ...dated }: DatedStrike)
  */
 export function occSymbol(contract: OptionContract): string | null {
   const strike = plainStrike(contract.strike);
-  const symbol = rootOf(contract) + behindRoot({ ...contract, strike });
+  const symbol = rootOf(contract) + behindRoot(contract);
   const read = parseOccSymbol(symbol);
   return read?.expiration === contract.expiration && read.strike === strike ? symbol : null;
 }

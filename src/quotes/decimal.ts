@@ -109,24 +109,47 @@ const ABSENT: Read<string> = Object.freeze({ ok: true, value: null });
 
 const SHOWN_LENGTH = 40;
 
-const [ZERO, NINE, MINUS, POINT] = [0x30, 0x39, 0x2d, 0x2e];
+const [ZERO, NINE, MINUS, PLUS, POINT, CAPITAL_E] = [0x30, 0x39, 0x2d, 0x2b, 0x2e, 0x45];
 
 /**
- * Whether the text is digits, perhaps with a minus before and a point among them, as nearly every number is; and short
- * enough to be held as it stands.
+ * Whether the text is digits, perhaps with a minus before, a point among them and an exponent behind, as nearly every number is;
+ * and short enough to be held as it stands.
  */
 function isOrdinary(text: string): boolean {
   const { length } = text;
   const first = text.charCodeAt(0) === MINUS ? 1 : 0;
   let point = -1;
+  let end = length;
   for (let at = first; at < length; at++) {
     const code = text.charCodeAt(at);
     if (code >= ZERO && code <= NINE) continue;
+    if (code === CAPITAL_E && at > first) {
+      end = at;
+      break;
+    }
     if (code !== POINT || at === first || point >= 0) return false;
     point = at;
   }
-  const whole = (point < 0 ? length : point) - first;
-  return whole > 0 && whole <= HELD_DIGITS.whole && (point < 0 || length - point - 1 <= HELD_DIGITS.fraction);
+  const exponent = end === length ? 0 : exponentAt(text, end + 1);
+  const whole = (point < 0 ? end : point) - first;
+  const fraction = point < 0 ? 0 : end - point - 1;
+  return (
+    whole > 0 &&
+    Math.max(whole, whole + exponent) <= HELD_DIGITS.whole &&
+    Math.max(fraction, fraction - exponent) <= HELD_DIGITS.fraction
+  );
+}
+
+/** A whole number of one or two digits, perhaps with a sign, to the end of the text; NaN: it is another. */
+function exponentAt(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  const start = code === MINUS || code === PLUS ? at + 1 : at;
+  const [first, second] = [text.charCodeAt(start) - ZERO, text.charCodeAt(start + 1) - ZERO];
+  const digits = text.length - start;
+  if (!(first >= 0 && first <= 9) || digits > 2 || (digits === 2 && !(second >= 0 && second <= 9)))
+    return NaN;
+  const number = digits === 1 ? first : 10 * first + second;
+  return code === MINUS ? -number : number;
 }
 
 /** Whether the number is 0, however that is written without an exponent. */

@@ -176,14 +176,14 @@ function claimOf(
       matched: { fate: "dead", name: null, reason: "malformed", detail, fragment },
     };
   }
-  const unnamed = belongs(answered) ? canonicalName(answered) : undefined;
-  const name = wanted ? (found ?? onlyOptionOf(read.item, wanted)) : unnamed;
+  const own = canonicalName(answered);
+  const name = wanted ? (found ?? onlyOptionOf(read.item, wanted)) : belongs(answered) ? own : undefined;
   if (name === undefined) {
-    const dead = { fate: "dead", name: canonicalName(answered), reason: "not_asked" } as const;
+    const dead = { fate: "dead", name: own, reason: "not_asked" } as const;
     return { key: null, fragment, stranger: answered, matched: { ...dead, detail: NOT_ASKED, fragment } };
   }
   const { oddFields } = read;
-  const key = wanted ? name : keyText(answered);
+  const key = wanted ? name : `${answered.kind} ${own}`;
   const isAsAsked = wanted === null || wanted.names.has(keyText(answered));
   const item = isAsAsked ? read.item : namedAs(wanted.keys.get(name), withCapitals(read.item));
   return {

@@ -9,7 +9,7 @@ import { canonicalDecimal, isNoValue } from "../quotes/decimal.ts";
 import { type DividendData, type InstrumentQuote, type Quote, MAX_FRAGMENT } from "../quotes/document.ts";
 import { matchCall, type Matched } from "../quotes/match.ts";
 import { NO_RATE_LIMIT } from "../quotes/rateLimit.ts";
-import { type QuoteCall, type SavedCall } from "../quotes/call.ts";
+import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes/call.ts";
 import { isCsvCall } from "./csvCall.ts";
 import { csvRows } from "./csvRows.ts";
 import { exportRows } from "./exportRows.ts";
@@ -59,7 +59,7 @@ export function rowsOf(record: ResponseRecord, position: { segment: string; offs
     addOddFields(rows, match);
     addOffers(offers, match, { observedAt: record.observedAt, delayed: call.delayed });
   }
-  rows.units = withoutRepeated(offers);
+  rows.units = withoutRepeated(offers, askedInstruments(call) === null);
   return rows;
 }
 
@@ -146,7 +146,9 @@ function instrumentRow(item: InstrumentQuote): InstrumentRow {
  * The underlying of several options comes several times in one answer, and may have been asked for itself: one row
  * each, the quote asked for by name before one that came along, a whole one before one with odd fields.
  */
-function withoutRepeated(offers: readonly Offer[]): QuoteUnit[] {
+function withoutRepeated(offers: readonly Offer[], areNamed: boolean): QuoteUnit[] {
+  // Items that name themselves were matched by their own names, each once.
+  if (areNamed && offers.every(({ isAsked }) => isAsked)) return offers.map(({ unit }) => unit);
   const kept = new Map<string, Offer>();
   for (const offer of offers) {
     const name = unitName(offer.unit);

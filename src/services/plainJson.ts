@@ -8,17 +8,25 @@ import { QuotekeeperError } from "../errors.ts";
 /** A number is its text, as a string is. */
 export type Json = string | boolean | null | readonly Json[] | JsonObject;
 
+/** Where an object stands in the text of its answer. */
+type Sent = { whole: string; start: number; end: number };
+
 /** An object of an answer. Those with the same keys share their places. */
 export class JsonObject {
   readonly #places: ReadonlyMap<string, number>;
   readonly #values: readonly Json[];
-  /** As it was sent. */
-  readonly text: string;
+  readonly #sent: Sent;
 
-  constructor(places: ReadonlyMap<string, number>, values: readonly Json[], text: string) {
+  constructor(places: ReadonlyMap<string, number>, values: readonly Json[], sent: Sent) {
     this.#places = places;
     this.#values = values;
-    this.text = text;
+    this.#sent = sent;
+  }
+
+  /** As it was sent. */
+  get text(): string {
+    const { whole, start, end } = this.#sent;
+    return whole.slice(start, end);
   }
 
   /** @returns undefined: it has no such key */
@@ -159,7 +167,7 @@ class Parser {
     }
     this.#at += 1;
     this.#shape = shape;
-    return new JsonObject(places, values, this.#text.slice(start - 1, this.#at));
+    return new JsonObject(places, values, { whole: this.#text, start: start - 1, end: this.#at });
   }
 
   #object(): JsonObject {
@@ -181,7 +189,7 @@ class Parser {
       } while (this.#goesOn(CODE.closeObject));
     const tokens = [...places.keys()].map((key, place) => `${place === 0 ? "" : ","}${JSON.stringify(key)}:`);
     this.#shape = { places, tokens, inside };
-    return new JsonObject(places, values, this.#text.slice(start, this.#at));
+    return new JsonObject(places, values, { whole: this.#text, start, end: this.#at });
   }
 
   #array(first: Shape | undefined): Json[] {

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { canonicalDecimal, readDecimal, readInteger } from "../../src/quotes/decimal.ts";
+import { canonicalDecimal, HELD_DIGITS, readDecimal, readInteger } from "../../src/quotes/decimal.ts";
 import { decimal as otherDecimal } from "../support/secondOpinion.ts";
 
 test.each([
@@ -148,6 +148,34 @@ test("a count beyond 64 bits is refused", () => {
   expect(readInteger("9223372036854775808")).toMatchObject({ ok: false });
   expect(readInteger("-9223372036854775808")).toMatchObject({ ok: false });
   expect(readInteger("1E400")).toMatchObject({ ok: false });
+});
+
+test("a number with an exponent is held as it is written while its digits fit, and is else the nearest number that does, or refused", () => {
+  const text = fc.stringMatching(/^-?\d{1,17}(\.\d{1,25})?[eE][-+]?\d{1,2}$/);
+  fc.assert(
+    fc.property(text, (written) => {
+      const read = readDecimal(written);
+
+      // Reckoned in whole units of the last digit held, without the reader's own words.
+      const [, sign = "", whole = "", fraction = "", exponent = ""] =
+        /^(-?)(\d+)(?:\.(\d+))?[eE](.*)$/.exec(written) ?? [];
+      const shift = HELD_DIGITS.fraction - fraction.length + Number(exponent);
+      const digits = BigInt(whole + fraction);
+      const power = 10n ** BigInt(Math.abs(shift));
+      const units = shift >= 0 ? digits * power : (2n * digits + power) / (2n * power);
+      const isHeld = units < 10n ** BigInt(HELD_DIGITS.whole + HELD_DIGITS.fraction);
+      const [held = "", behind = ""] = read.ok
+        ? canonicalDecimal(read.value ?? "")
+            .replace("-", "")
+            .split(".")
+        : [];
+      expect(read.ok).toBe(isHeld);
+      if (!read.ok) return;
+      expect(BigInt(held + behind.padEnd(HELD_DIGITS.fraction, "0"))).toBe(units);
+      expect(read.value?.startsWith("-") === (sign === "-") || units === 0n).toBe(true);
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 test("digits in any number, with a point or a sign anywhere, are the number they say or none", () => {

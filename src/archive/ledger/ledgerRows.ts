@@ -46,7 +46,7 @@ export const LEDGER_SOURCE_IDS: Readonly<Record<LedgerSource, number>> = {
  * @param source column of the rows
  * @param market column or parameter with the ledger's number
  */
-export const isOfMarket = (source: string, market: string): string =>
+const isOfMarket = (source: string, market: string): string =>
   `${source} in (select id from sources where kind = (select kind from sources where id = ${market}))`;
 
 /** How the name of a watchlist begins in the ledger, and that of a whole chain. */

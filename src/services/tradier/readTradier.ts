@@ -13,7 +13,6 @@ import {
   MAX_ITEMS,
   type ReadDocument,
   type ReadItem,
-  NO_QUOTE,
 } from "../../quotes/document.ts";
 import { keyOfSymbol } from "../../quotes/call.ts";
 import { JsonFields } from "../jsonFields.ts";
@@ -193,8 +192,14 @@ function readQuote(fields: JsonFields, isOption: boolean): Quote {
     pctChange: fields.decimal("change_percentage"),
     quotedAt: (bidAt ?? "") > (askAt ?? "") ? bidAt : askAt,
     tradedAt: fields.epochMs("trade_date", NEVER),
+    // Named one by one: spreading costs a fifth of the time of reading a contract.
     extended: {
-      ...NO_QUOTE.extended,
+      sessionVolume: null,
+      earningsPerShare: null,
+      peRatio: null,
+      contractHigh: null,
+      contractLow: null,
+      dividend: null,
       bidSize: sizeOf(fields.integer("bidsize"), isOption),
       askSize: sizeOf(fields.integer("asksize"), isOption),
       open: fields.decimal("open"),
@@ -207,23 +212,17 @@ function readQuote(fields: JsonFields, isOption: boolean): Quote {
       low52Week: fields.decimalBut("week_52_low", NO_EXTREME),
       contractSize: isOption ? fields.integer("contract_size") : null,
       openInterest: isOption ? fields.integer("open_interest") : null,
-      ...(greeks && readGreeks(greeks)),
+      delta: greeks && greeks.decimal("delta"),
+      gamma: greeks && greeks.decimal("gamma"),
+      theta: greeks && greeks.decimal("theta"),
+      vega: greeks && greeks.decimal("vega"),
+      rho: greeks && greeks.decimal("rho"),
+      // `smv_vol`, the smoothed one, is another quantity, and stays in the journal.
+      impliedVolatility: greeks && greeks.decimalBut("mid_iv", NO_VOLATILITY),
+      bidIv: greeks && greeks.decimalBut("bid_iv", NO_VOLATILITY),
+      askIv: greeks && greeks.decimalBut("ask_iv", NO_VOLATILITY),
+      greeksAt: greeks && greeks.time("updated_at"),
     },
-  };
-}
-
-function readGreeks(greeks: JsonFields) {
-  return {
-    delta: greeks.decimal("delta"),
-    gamma: greeks.decimal("gamma"),
-    theta: greeks.decimal("theta"),
-    vega: greeks.decimal("vega"),
-    rho: greeks.decimal("rho"),
-    // `smv_vol`, the smoothed one, is another quantity, and stays in the journal.
-    impliedVolatility: greeks.decimalBut("mid_iv", NO_VOLATILITY),
-    bidIv: greeks.decimalBut("bid_iv", NO_VOLATILITY),
-    askIv: greeks.decimalBut("ask_iv", NO_VOLATILITY),
-    greeksAt: greeks.time("updated_at"),
   };
 }
 
