@@ -205,7 +205,42 @@ const ANSWERS: [string, StubAnswer][] = [
   ["a gzip nobody asked for", { headers: { "Content-Encoding": "gzip" }, body: "x" }],
 ];
 
+/** A token in every place of an answer that the program keeps or tells: texts of quotes, faults, words in place of JSON. */
+const TOKEN = JSON.stringify(`${CANARIES.accessToken} ${encodeURIComponent(CANARIES.accessToken)}`);
+const QUOTE = `{"symbol":"AAPL","type":"stock","description":${TOKEN},"exch":${TOKEN},"last":1.5,"bid":${TOKEN}}`;
+const TRADIER_FAULT = `{"fault":{"faultstring":${TOKEN},"detail":{"errorcode":"keymanagement.service.invalid_access_token"}}}`;
+
+const TRADIER_ANSWERS: [string, StubAnswer][] = [
+  ["Tradier's quotes that quote the token", { body: `{"quotes":{"quote":${QUOTE}}}` }],
+  [
+    "Tradier's unknown symbols that quote the token",
+    { body: `{"quotes":{"unmatched_symbols":{"symbol":${TOKEN}}}}` },
+  ],
+  ["Tradier's expirations that quote the token", { body: `{"expirations":{"date":${TOKEN}}}` }],
+  ["a fault of Tradier's with 401 that quotes the token", { status: 401, body: TRADIER_FAULT }],
+  ["a fault of Tradier's with 500 that quotes the token", { status: 500, body: TRADIER_FAULT }],
+  ["Tradier's words with 400 that quote the token", { status: 400, body: `Invalid ${TOKEN}` }],
+  ["a page of Tradier's that quotes the token", { body: `<html><body>${TOKEN}</body></html>` }],
+];
+
+/** The commands that call Tradier. */
+const TRADIER_COMMANDS = [
+  ["poll", "--symbols", "AAPL"],
+  ["backfill", "--chain", "AAPL:dates=listed,strikes=all"],
+  ["doctor"],
+];
+
+async function callTradier(where: string, answer: StubAnswer): Promise<void> {
+  const { baseUrl } = await stub(answer);
+  for (const argv of TRADIER_COMMANDS) {
+    clock.advance(1_000);
+    const { stdout, stderr } = await run(argv, settings(baseUrl, { QUOTES_SERVICE: "tradier" }), clock);
+    said.push([`${argv[0]} of ${where}`, `${stdout}\n${stderr}`]);
+  }
+}
+
 beforeAll(async () => {
+  for (const [where, answer] of TRADIER_ANSWERS) await callTradier(where, answer);
   for (const [where, answer] of ANSWERS) await poll(where, settings((await stub(answer)).baseUrl));
 
   const good = await stub({ body: QUOTES });
@@ -248,8 +283,9 @@ const BAD_SETTINGS: [string, Record<string, string>][] = [
   ],
 ];
 
-test("no credential, password, nonce with signature or signature is in what `poll` writes to its standard streams, whatever goes wrong", () => {
-  expect(said.map(([where]) => where)).toHaveLength(ANSWERS.length + 4 + BAD_SETTINGS.length);
+test("no credential, password, nonce with signature or signature is in what commands write to their standard streams, whatever goes wrong", () => {
+  const ofTradier = TRADIER_ANSWERS.length * TRADIER_COMMANDS.length;
+  expect(said.map(([where]) => where)).toHaveLength(ofTradier + ANSWERS.length + 4 + BAD_SETTINGS.length);
   for (const [where, text] of said) {
     expect(text.trim()).not.toBe("");
     expect([where, hits(text)]).toEqual([where, []]);

@@ -1,8 +1,9 @@
-/** The checkup of Tradier: what docs/tradier.md says is not known, as far as six calls show it. */
+/** The checkup of Tradier: what docs/tradier.md says is not known, as far as eight calls show it. */
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { occSymbol } from "../../market/occ.ts";
 import { chainSchema, expandChain } from "../../market/optionChain.ts";
-import type { InstrumentQuote } from "../../quotes/document.ts";
+import type { InstrumentQuote, ReadItem } from "../../quotes/document.ts";
+import { matchCall } from "../../quotes/match.ts";
 import { readHttpDate } from "../../quotes/rateLimit.ts";
 import {
   acceptedFinding,
@@ -29,7 +30,7 @@ const UNKNOWN = "ZZQXZZ";
 const [ALLOWED, USED, EXPIRY] = ["x-ratelimit-allowed", "x-ratelimit-used", "x-ratelimit-expiry"] as const;
 
 /** The calls by what they are to show, in their order. The same call thrice shows how calls are counted. */
-const CALLS = ["one", "unknown", "options", "one", "one", "long"] as const;
+const CALLS = ["one", "unknown", "options", "expirations", "chain", "one", "one", "long"] as const;
 
 export const TRADIER_CHECKUP: Checkup = {
   next: (probed, today) => {
@@ -37,6 +38,11 @@ export const TRADIER_CHECKUP: Checkup = {
     if (kind === undefined || probed.some(({ answer }) => answer.outcome !== "quotes")) return null;
     if (kind === "one") return asking(KNOWN);
     if (kind === "unknown") return asking(KNOWN, UNKNOWN);
+    if (kind === "expirations") return { form: "expirations", underlying: KNOWN, delayed: false };
+    if (kind === "chain") {
+      const expiration = middleDate(probed.at(-1), today);
+      return expiration === null ? null : { form: "chain", underlying: KNOWN, expiration, delayed: false };
+    }
     const contracts = contractsOf(probed, today);
     if (contracts.length === 0) return null;
     return asking(KNOWN, ...(kind === "long" ? contracts : middleOf(contracts)));
@@ -53,6 +59,8 @@ export const TRADIER_CHECKUP: Checkup = {
       objectFinding(of("one")),
       unmatchedFinding(of("unknown")),
       ...optionFindings(of("options")),
+      expirationsFinding(of("expirations")),
+      ...chainFindings(of("chain")),
       longFinding(of("long")),
       ageFinding(probed, isDelayed === true),
       clockFinding(probed, false),
@@ -86,10 +94,22 @@ function middleOf(contracts: readonly string[]): string[] {
   return contracts.slice(start, start + 12);
 }
 
-function itemsOf({ answer }: Probed): InstrumentQuote[] {
-  return answer.outcome === "quotes"
-    ? answer.document.items.flatMap((one) => (one.ok ? [one.item] : []))
-    : [];
+function expirationsOf(one: Probed | undefined): readonly string[] {
+  return one?.answer.outcome === "quotes" ? (one.answer.document.expirations ?? []) : [];
+}
+
+/** A listed date that is surely not over; null: there is none. */
+function middleDate(one: Probed | undefined, today: string): string | null {
+  const ahead = expirationsOf(one).filter((date) => date > today);
+  return ahead[Math.floor(ahead.length / 3)] ?? null;
+}
+
+function itemsReadOf({ answer }: Probed): readonly ReadItem[] {
+  return answer.outcome === "quotes" ? answer.document.items : [];
+}
+
+function itemsOf(one: Probed): InstrumentQuote[] {
+  return itemsReadOf(one).flatMap((read) => (read.ok ? [read.item] : []));
 }
 
 /** The value of `quotes`; null: the answer has none. */
@@ -158,6 +178,36 @@ function optionFindings(one: Probed | undefined): Finding[] {
     finding(
       "Contracts come with greeks",
       count === 0 ? none : [greeks > 0 ? "ok" : "not_so", `${greeks} of ${count}`],
+    ),
+  ];
+}
+
+function expirationsFinding(one: Probed | undefined): Finding {
+  const dates = expirationsOf(one);
+  const inOrder = dates.every((date, place) => place === 0 || date > (dates[place - 1] ?? ""));
+  const judged = (): Judged => {
+    if (!one) return NOT_ASKED;
+    if (dates.length === 0) return ["not_so", `HTTP ${one.status}, no date`];
+    return [inOrder ? "ok" : "not_so", `${dates.length} dates`];
+  };
+  return finding("Expirations are listed, each date once and in order", judged());
+}
+
+function chainFindings(one: Probed | undefined): Finding[] {
+  const matched = one ? matchCall(one.call, itemsReadOf(one)) : [];
+  const stored = matched.flatMap((match) => (match.fate === "stored" ? [match.item] : []));
+  const rest = matched.length - stored.length;
+  const withInterest = stored.filter(({ quote }) => quote.extended.openInterest !== null).length;
+  return [
+    finding("A whole expiration comes in one call, and nothing else with it", [
+      one === undefined ? "unknown" : stored.length > 0 && rest === 0 ? "ok" : "not_so",
+      one === undefined ? NOT_ASKED[1] : `${stored.length} contracts of it, ${rest} others`,
+    ]),
+    finding(
+      "Contracts of a whole expiration come with open interest",
+      stored.length === 0
+        ? NOT_ASKED
+        : [withInterest > 0 ? "ok" : "not_so", `${withInterest} of ${stored.length}`],
     ),
   ];
 }
