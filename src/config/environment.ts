@@ -37,7 +37,7 @@ export const plainName = z.string(NAME).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$
 
 const ADDRESS = "expected an http or https address, such as https://api.broker.example";
 
-/** A base address as it is kept: no slash at the end, so that `/v1/...` can follow. */
+/** A base address as it is kept: no slash at the end, so that a path can follow. */
 export const baseUrl = z
   .string()
   .refine((url) => URL.canParse(url) && /^https?:\/\/[^/]/.test(url), { error: ADDRESS, abort: true })

@@ -1,17 +1,14 @@
-/**
- * The four rate-limit headers of a limited call, as numbers (specification, "Limits"; field notes,
- * "Rate limits"), and `Retry-After`. They are hints: any of them may be absent, decimal, negative or garbage.
- */
+/** What headers of an answer say of the limit of calls, as numbers, and `Retry-After`. They are hints: any may be absent or garbage. */
 
 /** An absent or unusable value is null. */
 export type RateLimit = {
-  /** `X-RateLimit-Used`: calls counted against the current limit, a whole number from 0. */
+  /** Calls counted against the current limit, a whole number from 0. */
   readonly used: number | null;
-  /** `X-RateLimit-Remaining`: calls still allowed, a whole number from 0. */
+  /** Calls still allowed, a whole number from 0. */
   readonly remaining: number | null;
-  /** `X-RateLimit-Limit`: calls allowed in all, a whole number from 1. */
+  /** Calls allowed in all, a whole number from 1. */
   readonly limit: number | null;
-  /** `X-RateLimit-Expire`: when the limit expires, epoch seconds UTC, perhaps with decimals; not to be trusted. */
+  /** When the limit expires, epoch seconds UTC, perhaps with decimals; not to be trusted. */
   readonly expire: number | null;
 };
 

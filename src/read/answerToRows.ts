@@ -211,8 +211,9 @@ export function headerColumns({ headers, service }: ResponseRecord): {
   rateLimitLimit: number | null;
   rateLimitExpire: string | null;
 } {
-  const { used, remaining, limit, expire: read } = serviceNamed(service)?.rateLimit(headers) ?? NO_RATE_LIMIT;
-  const expire = headers["x-ratelimit-expire"]?.trim() ?? String(read ?? "");
+  const known = serviceNamed(service);
+  const { used, remaining, limit } = known?.rateLimit(headers) ?? NO_RATE_LIMIT;
+  const expire = known?.limitEnd(headers) ?? "";
   return {
     serverDate: serverDate(headers["date"]),
     rateLimitUsed: int4(used),

@@ -36,16 +36,16 @@ const budget = {
     .int()
     .nullable()
     .describe(
-      "`X-RateLimit-Used` of the newest answer of the window; fewer than `calls`: the service's own window began later.",
+      "The service's own count, by the newest answer of the window; fewer than `calls`: the service's own window began later.",
     ),
   serviceLimit: z
     .int()
     .nullable()
-    .describe("`X-RateLimit-Limit` of the same answer: the limit in force, where it differs from `limit`."),
+    .describe("The limit in force by the same answer, where it differs from `limit`."),
   otherCalls: count.describe(
     "Calls a window that other programs make on the account, as far as the service's count shows it for sure; 0: none.",
   ),
-  serviceRemaining: z.int().nullable().describe("`X-RateLimit-Remaining` of the same answer."),
+  serviceRemaining: z.int().nullable().describe("Calls that are left by the same answer."),
 };
 
 const fleet = {

@@ -83,6 +83,8 @@ export type Service = {
   classify(raw: RawAnswer): Answer;
   /** Never throws. @param headers names in lower case */
   rateLimit(headers: Readonly<Record<string, string>>): RateLimit;
+  /** When the limit expires, in seconds since 1970 as they were sent; null: nothing says it. */
+  limitEnd(headers: Readonly<Record<string, string>>): string | null;
   /** What is assumed of it, and the calls that show whether it holds. */
   readonly checkup: Checkup;
 };

@@ -10,7 +10,7 @@ type Caller = { name: string; limitWindowMs: number; feed: { kind: LedgerSource 
 type BudgetUse = {
   /** Answers that arrived in the window. */
   calls: number;
-  /** `X-RateLimit-Used`, `-Limit` and `-Remaining` of the newest answer; null where it had none. */
+  /** Calls used, allowed and left by the newest answer; null where it does not say it. */
   serviceUsed: number | null;
   serviceLimit: number | null;
   serviceRemaining: number | null;

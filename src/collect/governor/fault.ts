@@ -36,7 +36,7 @@ export function windowEndsAtMs(state: GovernorState, atMs: number): number | nul
 /**
  * When a call may be tried after the fault that arrived at `atMs`.
  *
- * @param expiresInMs what `X-RateLimit-Expire` says by the machine's clock; below 0 when past or unknown
+ * @param expiresInMs what the service says of the limit's end by the machine's clock; below 0 when past or unknown
  */
 export function reopensAtMs(state: GovernorState, atMs: number, expiresInMs: number): number {
   const { windowMs } = state.config;

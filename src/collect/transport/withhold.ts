@@ -1,5 +1,5 @@
 /**
- * Services have been known to quote a refused request in their answer: consumer key, token, signature base string. The
+ * Services have been known to quote a refused request in their answer: keys, tokens, signature base strings. The
  * journal keeps answers byte for byte, but no credential and no signature.
  */
 import { percentEncode } from "../../services/percentEncode.ts";

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { atMost, type Clock } from "../../clock.ts";
 import type { Permit } from "../../collect/dispatch/borrowedCalls.ts";
 import { OUTCOMES } from "../../quotes/answer.ts";
+import { SERVICES } from "../../services/registry.ts";
 import { talkToCollector } from "./lock.ts";
 import { type ThisProcess, type Serve } from "./lockDoor.ts";
 
@@ -16,8 +17,11 @@ type Asker = "poll" | "sweep";
 /** A call whose end nobody reports for so long, in ms, has failed: several times as long as a call may take. */
 const REPORT_MS = 60_000;
 
-/** The headers that a governor reads. */
-const TOLD_HEADERS = /^(x-ratelimit-\w+|retry-after|date)$/;
+/** The headers that are told: what services keep of an answer, but for what describes its body. A governor reads no long ones. */
+const TOLD_HEADERS = new Set(
+  SERVICES.flatMap(({ keptHeaders }) => keptHeaders.filter((name) => !name.startsWith("content-"))),
+);
+const TOLD_LENGTH = 100;
 
 const wanted = z.object({
   ask: z.literal("call"),
@@ -27,7 +31,10 @@ const wanted = z.object({
 const reply = z.object({ go: z.boolean() });
 const report = z.object({
   outcome: z.enum(OUTCOMES),
-  headers: z.record(z.string().regex(TOLD_HEADERS), z.string().max(100)),
+  headers: z.record(
+    z.string().refine((name) => TOLD_HEADERS.has(name)),
+    z.string().max(TOLD_LENGTH),
+  ),
 });
 
 /** Borrows a call of an account: see `Dispatcher.borrow`. */
@@ -102,7 +109,7 @@ export async function askForCall(
 
 function toldOf(headers: Readonly<Record<string, string>>): Record<string, string> {
   const told = Object.entries(headers).filter(
-    ([name, value]) => TOLD_HEADERS.test(name) && value.length <= 100,
+    ([name, value]) => TOLD_HEADERS.has(name) && value.length <= TOLD_LENGTH,
   );
   return Object.fromEntries(told);
 }

@@ -52,5 +52,6 @@ export const REFERENCE: Service = {
   ],
   classify: classifyAnswer,
   rateLimit: (headers) => readRateLimitHeaders((name) => headers[name.toLowerCase()]),
+  limitEnd: (headers) => headers["x-ratelimit-expire"]?.trim() ?? null,
   checkup: REFERENCE_CHECKUP,
 };

@@ -43,5 +43,6 @@ export const TRADIER: Service = {
   ],
   classify: classifyTradier,
   rateLimit: readTradierLimit,
+  limitEnd: (headers) => readTradierLimit(headers).expire?.toString() ?? null,
   checkup: TRADIER_CHECKUP,
 };
