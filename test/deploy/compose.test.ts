@@ -34,7 +34,8 @@ type Compose = {
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const compose = yamlOf<Compose>("docker-compose.yml");
-const account = yamlOf<Compose>("docker-compose.account.yml");
+const ACCOUNT_FILES = ["docker-compose.account.yml", "docker-compose.tradier.yml"];
+const accounts = ACCOUNT_FILES.map((path) => yamlOf<Compose>(path));
 
 /**
  * The Compose schema as npm has it; the later editions that Docker ships add to it and take nothing used here away. Its
@@ -54,7 +55,7 @@ ajv
   .addFormat("subnet_ip_address", true);
 const validate = ajv.compile(schema);
 
-test.each(["docker-compose.yml", "docker-compose.account.yml"])("%s follows the Compose schema", (path) => {
+test.each(["docker-compose.yml", ...ACCOUNT_FILES])("%s follows the Compose schema", (path) => {
   validate(yamlOf(path));
 
   expect(validate.errors).toBeNull();
@@ -136,7 +137,7 @@ describe("the services", () => {
   });
 
   test("get their secrets as files, and the compose files hold no password", () => {
-    for (const file of [compose, account]) {
+    for (const file of [compose, ...accounts]) {
       for (const { environment = {}, secrets = [] } of Object.values(file.services)) {
         for (const [name, value] of Object.entries(environment)) {
           if (/PASSWORD|SECRET|TOKEN|KEY|DATABASE_URL/.test(name)) {
@@ -156,34 +157,38 @@ describe("the services", () => {
     expect(fileText(".gitignore").split("\n")).toContain("secrets/");
   });
 
-  test("give the program variables that it knows, and settings that are right", () => {
-    const own = {
-      ...compose.services["quotekeeper"]?.environment,
-      ...account.services["quotekeeper"]?.environment,
-    };
-    const plain = Object.keys(own).map((name) => name.replace(/_FILE$/, ""));
+  test.each(ACCOUNT_FILES)(
+    "give the program variables that it knows, and settings that are right: %s",
+    (path) => {
+      const own = {
+        ...compose.services["quotekeeper"]?.environment,
+        ...yamlOf<Compose>(path).services["quotekeeper"]?.environment,
+      };
+      const plain = Object.keys(own).map((name) => name.replace(/_FILE$/, ""));
 
-    for (const name of plain) expect(VARIABLE_NAMES).toContain(name);
-    const dir = tempDir();
-    const secrets = Object.entries(own).filter(([name]) => name.endsWith("_FILE"));
-    const files = secrets.map(([name, path]) => {
-      const file = basename(path);
-      writeFileSync(
-        join(dir, file),
-        file === "database_url" ? "postgresql://a:b@timescaledb/quotekeeper" : "0123456789abcdef",
-      );
-      return [name, file];
-    });
-    const given = { ...own, ...Object.fromEntries(files), QUOTES_BASE_URL: "https://api.broker.example" };
-    const config = loadConfig(given, dir);
-    expect(config).toMatchObject({
-      httpHost: "0.0.0.0",
-      dataDir: "/var/lib/quotekeeper",
-      feed: { kind: "account" },
-    });
-    for (const name of Object.keys(own).filter((one) => one.endsWith("_FILE")))
-      expect(isSecret(name.replace(/_FILE$/, "") as (typeof VARIABLE_NAMES)[number])).toBe(true);
-  });
+      for (const name of plain) expect(VARIABLE_NAMES).toContain(name);
+      const dir = tempDir();
+      const secrets = Object.entries(own).filter(([name]) => name.endsWith("_FILE"));
+      const files = secrets.map(([name, path]) => {
+        const file = basename(path);
+        writeFileSync(
+          join(dir, file),
+          file === "database_url" ? "postgresql://a:b@timescaledb/quotekeeper" : "0123456789abcdef",
+        );
+        return [name, file];
+      });
+      const given = { ...own, ...Object.fromEntries(files), QUOTES_BASE_URL: "https://api.broker.example" };
+      const config = loadConfig(given, dir);
+      expect(config).toMatchObject({
+        httpHost: "0.0.0.0",
+        dataDir: "/var/lib/quotekeeper",
+        feed: { kind: "account" },
+        service: { name: path.includes("tradier") ? "tradier" : "reference" },
+      });
+      for (const name of Object.keys(own).filter((one) => one.endsWith("_FILE")))
+        expect(isSecret(name.replace(/_FILE$/, "") as (typeof VARIABLE_NAMES)[number])).toBe(true);
+    },
+  );
 });
 
 test("make-secrets.sh writes each secret once, for nobody else on the machine, and overwrites none", () => {
