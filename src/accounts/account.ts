@@ -32,10 +32,23 @@ export function settingsAccounts({
   );
 }
 
-/** What accounts call: the simulated market, or a service at an address; null where their file does not say it. */
-export function marketOf(accounts: readonly Account[]): { simulated: boolean; address: string | null } {
-  const feed = accounts[0]?.feed;
-  return { simulated: feed?.kind === "simulated", address: feed?.kind === "account" ? feed.baseUrl : null };
+/**
+ * What accounts call: the simulated market, or a service at an address; null where their file does not say it. `words`: the address
+ * for people, with the name of a service that has addresses of its own.
+ */
+export function marketOf([first]: readonly Account[]): {
+  simulated: boolean;
+  address: string | null;
+  words: string | null;
+} {
+  if (first?.feed.kind !== "account") return { simulated: first !== undefined, address: null, words: null };
+  const { service, feed } = first;
+  const isNamed = service.addresses.length > 0;
+  return {
+    simulated: false,
+    address: feed.baseUrl,
+    words: isNamed ? `${service.title}, ${feed.baseUrl}` : feed.baseUrl,
+  };
 }
 
 /** Whether all quotes of an account are delayed, or none of them; null: each call says which it wants. */

@@ -164,10 +164,10 @@ function startFacts(config: Config, { archive, web }: Opened, { accounts }: Coll
 
 function banner(config: Config, { archive, web }: Opened, { accounts }: Collection): string[] {
   const called = accounts.sharing;
-  const { simulated, address } = marketOf(called);
+  const { simulated, words } = marketOf(called);
   const market = simulated
     ? "SIMULATED: these quotes are made up. Its service runs on loopback and never closes, so the jobs' sessions do not apply. Set QUOTES_SERVICE or QUOTES_BASE_URL to poll a real account."
-    : address;
+    : words;
   return [
     "",
     `Market     ${market}`,

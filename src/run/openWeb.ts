@@ -51,7 +51,8 @@ export async function openWeb(watched: Watched, log: Log): Promise<Web> {
     (withoutReader) => withoutReader !== null && log.warn({}, withoutReader),
     () => undefined,
   );
-  const sources = webSources(watched, marketOf(jobs?.accounts ?? settingsAccounts(config)));
+  const { simulated, words } = marketOf(jobs?.accounts ?? settingsAccounts(config));
+  const sources = webSources(watched, { simulated, address: words });
   const calendar = createCalendar(jobs?.calendar ?? []);
   return startWeb({
     pool: reader,
