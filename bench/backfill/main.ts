@@ -1,9 +1,9 @@
 /**
- * npm run bench:backfill -- [--json] [--quotes N] [--rounds N]
+ * npm run bench:backfill -- [--json] [--quotes N] [--rounds N] [--chains]
  *
  * Measures `backfill --journal` and `backfill --csv` into an empty database, the whole process by the clock on the wall,
  * beside psql's `\copy` of the same rows from prepared text into the same tables: same server, same run, in turn. Exits 1
- * when one of them is slower than its LEAST_SHARES of it, or takes more memory than MOST_BYTES.
+ * when one of them is slower than its LEAST_SHARES of it, or takes more memory than MOST_BYTES. `--chains`: of whole chains.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
@@ -15,6 +15,7 @@ import { systemClock, instantFromDate } from "../../src/clock.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { median } from "../ingest/report.ts";
 import { openBenchServer } from "../ingest/server.ts";
+import { chainAnswer, CONTRACTS } from "./chainSample.ts";
 import { type CsvFile, writeCsv } from "./csvFile.ts";
 import { backslashCopy, digest, prepareText } from "./limit.ts";
 import { type Ran, runProgram } from "./program.ts";
@@ -33,6 +34,7 @@ const { values: options } = parseArgs({
     json: { type: "boolean", default: false },
     quotes: { type: "string", default: "1000000" },
     rounds: { type: "string", default: "3" },
+    chains: { type: "boolean", default: false },
   },
 });
 
@@ -46,7 +48,11 @@ try {
   const dataDir = join(server.dir, "data");
   const journalDir = join(dataDir, "journal");
   mkdirSync(journalDir, { recursive: true });
-  const sample = await writeSample(journalDir, Number(options.quotes));
+  const sample = await writeSample(
+    journalDir,
+    Number(options.quotes),
+    options.chains ? { answerAt: chainAnswer, perAnswer: CONTRACTS } : undefined,
+  );
   const segments = await listSegments(journalDir);
   const rounds: Round[] = [];
   let csv: CsvFile | null = null;
@@ -131,7 +137,7 @@ function report(
       `    ${ofLimit.toFixed(2)} of the limit's speed; each round: ${shares.map((one) => one.toFixed(2)).join(", ")}; processor ${cpu.toFixed(2)} s, memory at most ${peak === null ? "unknown" : megabytes(peak)}`,
     );
   console.log(
-    `\n${quotes.toLocaleString("en-US")} quotes in ${answers.toLocaleString("en-US")} answers, ${megabytes(bodyBytes)} of XML, ${megabytes(files)} of journal; medians of ${rounds.length} rounds`,
+    `\n${quotes.toLocaleString("en-US")} quotes in ${answers.toLocaleString("en-US")} answers, ${megabytes(bodyBytes)} of ${options.chains ? "JSON" : "XML"}, ${megabytes(files)} of journal; medians of ${rounds.length} rounds`,
   );
   line("limit: psql \\copy of prepared text", secondsPerMillion.limit);
   line("backfill --journal, the whole process", backfill.secondsPerMillion);

@@ -20,6 +20,12 @@ const FIRST_MS = Date.UTC(2026, 10, 16, 14, 30);
 /** How many answers are appended together: one group commit. */
 const TOGETHER = 16;
 
+/** What a journal is made of: the answer at each place, and its quotes. */
+export type Sampled = {
+  answerAt: (place: number, random: Random, firstMs: number) => ResponseRecord;
+  perAnswer: number;
+};
+
 /**
  * Writes the journal, compressed as it would be after a day.
  *
@@ -29,17 +35,18 @@ const TOGETHER = 16;
 export async function writeSample(
   dir: string,
   quoteCount: number,
+  { answerAt, perAnswer }: Sampled = { answerAt: sampleAnswer, perAnswer: PER_ANSWER },
   firstMs = FIRST_MS,
 ): Promise<{ answers: number; bodyBytes: number }> {
   const random = seeded(7);
   const { journal, moveTo, end } = await openSampleJournal(dir, { firstMs, random });
-  const answers = Math.ceil(quoteCount / PER_ANSWER);
+  const answers = Math.ceil(quoteCount / perAnswer);
   let bodyBytes = 0;
   for (let first = 0; first < answers; first += TOGETHER) {
     const records = Array.from({ length: Math.min(TOGETHER, answers - first) }, (_, n) =>
-      sampleAnswer(first + n, random, firstMs),
+      answerAt(first + n, random, firstMs),
     );
-    moveTo(firstMs + Math.floor(((first + records.length) * 60_000) / PER_MINUTE));
+    moveTo(Date.parse(records.at(-1)?.observedAt ?? ""));
     bodyBytes += records.reduce((sum, { body }) => sum + body.byteLength, 0);
     await Promise.all(records.map((record) => journal.append(record)));
     if (first % (TOGETHER * 64) === 0) await journal.compressClosed();

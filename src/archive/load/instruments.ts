@@ -156,7 +156,9 @@ function otherSymbol({ symbol, root, underlying }: InstrumentRow): string | null
 /**
  * The number of each instrument, null when it is not there. A security has one row although its type may only be assumed, of an
  * underlying (answerToRows.ts) or of a file without types: an assumed type finds whatever the symbol is known as, one that is
- * said finds what was only assumed. Equality and `is null` are said apart: `is not distinct from` uses no index.
+ * said finds what was only assumed. Equality and `is null` are said apart: `is not distinct from` uses no index. The type of a
+ * contract is hidden from the planner: without statistics of thousands of new contracts it looked each of them up among all of
+ * the type.
  */
 async function find(client: pg.ClientBase, seen: readonly Seen[]): Promise<Found[]> {
   const rows = seen.map(({ row }) => row);
@@ -167,7 +169,7 @@ async function find(client: pg.ClientBase, seen: readonly Seen[]): Promise<Found
        with ordinality as w (security_type, symbol, expiration, option_type, strike, root, assumed, other, place)
      left join instruments f on f.id = coalesce(
        (select i.id from instruments i
-        where i.security_type = w.security_type and coalesce(i.root, i.symbol) = any (array[coalesce(w.root, w.symbol), w.other])
+        where i.security_type || '' = w.security_type and coalesce(i.root, i.symbol) = any (array[coalesce(w.root, w.symbol), w.other])
           and i.expiration = w.expiration and i.option_type = w.option_type and i.strike = w.strike
           and (i.symbol = w.symbol or i.root is null or w.root is null)
         order by i.symbol = w.symbol and i.root is not distinct from w.root desc, i.id limit 1),
