@@ -365,7 +365,10 @@ describe("the fleet in memory", () => {
   /** Null: whoever holds an account that it is about. */
   const who = fc.option(fc.constantFrom(...processes));
   const account = fc.constantFrom(...accounts);
-  const prices = fc.constantFrom(null, { date: "2026-11-20", of: { AAPL: "271.5" } });
+  const prices = fc.constantFrom(null, {
+    ...{ date: "2026-11-20", of: { AAPL: "271.5" } },
+    listed: { SPX: ["2026-12-18"] },
+  });
   const told = fc.record({
     jobsDigest: fc.constantFrom("d", "e"),
     files: fc.constantFrom(telling().files, { ...telling().files, calendar: "4" }),

@@ -8,7 +8,7 @@ import { type StoredIn } from "../../src/collect/dueShares.ts";
 import { type LedgerNote, mergeEntries, sharesIn, type SlotEntry } from "../../src/journal/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { contractsOf, symbolsNamed } from "./due.ts";
-import { entriesOf, failure, jobOf, quotesFor, startWorld, type World } from "./world.ts";
+import { entriesOf, failure, jobOf, LISTED, quotesFor, startWorld, type World } from "./world.ts";
 import { runs } from "../support/runs.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";
 
@@ -26,6 +26,10 @@ const JOBS = [
         ...{ strikes: { around: "last", percent: "10", step: "1" }, types: ["CALL"] },
       },
     ],
+  }),
+  jobOf({
+    name: "whole",
+    chains: [{ underlying: "SPX", expirations: "listed", strikes: "all", types: ["CALL", "PUT"] }],
   }),
 ];
 
@@ -167,10 +171,13 @@ function broughtTwice({ world }: Two): string[] {
 }
 
 const ALL: Agreed = { number: 1, accounts: NAMES, prices: null };
-const PRICED: Agreed = { number: 2, accounts: NAMES, prices: { date: "2026-11-20", of: { AAPL: "150.00" } } };
+const PRICED: Agreed = {
+  ...{ number: 2, accounts: NAMES },
+  prices: { date: "2026-11-20", of: { AAPL: "150.00" }, listed: { SPX: LISTED } },
+};
 const THREE: Agreed = { ...PRICED, number: 3, accounts: NAMES.slice(0, 3) };
 
-test("each instrument is one account's in each slot, also while a chain's price is only one collector's", async () => {
+test("each instrument is one account's in each slot, also while a chain's price or list is only one collector's", async () => {
   const two = startTwo([
     [START, ALL],
     ["2026-11-20T14:31:30.500Z", PRICED],
@@ -184,7 +191,9 @@ test("each instrument is one account's in each slot, also while a chain's price 
   for (const minute of ["14:30", "14:31", "14:32", "14:33", "14:34"]) {
     const due = (job: string): number =>
       (slots.get(`2026-11-20T${minute}:00.000000Z ${job}`) ?? []).flatMap((share) => share.due).length;
-    expect([minute, due("list"), due("contracts"), due("chain")]).toEqual([minute, 700, 60, 31]);
+    expect([minute, due("list"), due("contracts"), due("chain"), due("whole")]).toEqual([
+      ...[minute, 700, 60, 31, 30],
+    ]);
   }
   const misses = [...slots.values()].flat().flatMap((share) => share.misses);
   expect(misses).toEqual([]);

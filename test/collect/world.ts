@@ -7,6 +7,7 @@ import { type Clock, createObserver, type Instant, instantFromDate } from "../..
 import type { CallLog } from "../../src/collect/callLog.ts";
 import { Collector, type CollectorOptions } from "../../src/collect/collector.ts";
 import { type CalledAccount } from "../../src/collect/accountDispatchers.ts";
+import { namesOf } from "../../src/collect/asks.ts";
 import type { PlannedCall } from "../../src/collect/callPlan.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";
 import {
@@ -17,10 +18,10 @@ import {
   type SlotEntry,
 } from "../../src/journal/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
-import { instrumentName, type InstrumentKey } from "../../src/market/instrument.ts";
+import { instrumentName, type InstrumentKey, option, security } from "../../src/market/instrument.ts";
 import type { Answer } from "../../src/quotes/answer.ts";
 import { type InstrumentQuote, NO_QUOTE, unknownQuote } from "../../src/quotes/document.ts";
-import { askedInstruments } from "../../src/quotes/call.ts";
+import { askedInstruments, type QuoteCall } from "../../src/quotes/call.ts";
 import { jobOf } from "./jobOf.ts";
 import { startVirtualTime, type VirtualTime } from "./virtualTime.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";
@@ -109,7 +110,7 @@ export function startWorld(options: WorldOptions): World {
   const sendAs =
     (account: string): CalledAccount["send"] =>
     async (planned, signal, onArrived) => {
-      const names = (askedInstruments(planned.call) ?? []).map(instrumentName);
+      const names = planned.call.form === "watchlist" ? [] : namesOf(planned.call);
       const call: SeenCall = {
         ...{
           sentAt: Date.now(),
@@ -175,6 +176,15 @@ export function startWorld(options: WorldOptions): World {
   return world;
 }
 
+/** Which expirations every underlying has. */
+export const LISTED = Array.from(
+  { length: 30 },
+  (_, place) => `2027-01-${String(place + 1).padStart(2, "0")}`,
+);
+
+/** Of a whole chain. */
+const TYPES = ["CALL", "PUT"] as const;
+
 /** A whole answer with a quote for everything asked; other fates by name. */
 export function quotesFor(
   planned: PlannedCall,
@@ -184,15 +194,23 @@ export function quotesFor(
     last = {},
   }: { unknown?: string[]; absent?: string[]; last?: Record<string, string> } = {},
 ): Answer {
-  const items = (askedInstruments(planned.call) ?? [{ kind: "security" as const, symbol: "IBM" }]).flatMap(
-    (key) => {
-      const name = instrumentName(key);
-      if (absent.includes(name)) return [];
-      const item = unknown.includes(name) ? unknownQuote(key) : quoteOf(key, last[name] ?? "100.00");
-      return [{ ok: true as const, item, oddFields: [], fragment: "" }];
-    },
-  );
-  return { outcome: "quotes", document: { id: "r", error: null, hasQuotes: true, items } };
+  const { call } = planned;
+  const whole = { id: "r", error: null, hasQuotes: true };
+  if (call.form === "expirations")
+    return { outcome: "quotes", document: { ...whole, items: [], expirations: LISTED } };
+  const items = (askedInstruments(call) ?? unnamedIn(call)).flatMap((key) => {
+    const name = instrumentName(key);
+    if (absent.includes(name)) return [];
+    const item = unknown.includes(name) ? unknownQuote(key) : quoteOf(key, last[name] ?? "100.00");
+    return [{ ok: true as const, item, oddFields: [], fragment: "" }];
+  });
+  return { outcome: "quotes", document: { ...whole, items } };
+}
+
+function unnamedIn(call: QuoteCall): InstrumentKey[] {
+  if (call.form !== "chain") return [security("IBM")];
+  const { underlying, expiration } = call;
+  return TYPES.map((optionType) => option({ underlying, expiration, optionType, strike: "100" }));
 }
 
 function quoteOf(key: InstrumentKey, last: string): InstrumentQuote {
