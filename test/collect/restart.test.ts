@@ -16,6 +16,8 @@ import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 import { contractsOf } from "./due.ts";
 import { entriesOf, entryAt, jobOf, mostInWindow, startWorld, type SeenCall, type World } from "./world.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";
+import type { QuoteCall } from "../../src/quotes/call.ts";
+import type { Job } from "../../src/schedule/readJobs.ts";
 
 test("a run that begins 10 s after another one ended keeps both together within 60 calls a minute", async () => {
   const dir = tempDir();
@@ -115,6 +117,28 @@ test("of the answers of earlier runs those of the markets that are polled tell w
   const earlier = await readEarlierRuns(dir, { jobs, sources: new Set(["account"]), now: new Date(at(30)) });
 
   expect([...earlier.lastSeenMs.keys()]).toEqual(["GE"]);
+});
+
+test("today's list of expirations is found however much the journal holds since it was asked for, and no more is read than that takes", async () => {
+  const dir = tempDir();
+  const list = (underlying: string): QuoteCall => ({ form: "expirations", underlying, delayed: false });
+  const listed = (second: number, underlying: string) => ({
+    ...answerRecord(at(second), '{"expirations":{"date":["2026-12-18"]}}', { request: list(underlying) }),
+    service: "tradier",
+  });
+  await appendAll(dir, [listed(1, "SPX"), listed(2, "QQQ")]);
+  for (const second of [3, 4, 5, 6, 7])
+    await appendAll(dir, [answerRecord(at(second), "x".repeat(8_000_000), { request: symbolsCall("GE") })]);
+  const chain = { expirations: "listed" as const, strikes: "all" as const, types: [] };
+  const job = jobOf({ name: "chain", chains: [{ underlying: "SPX", ...chain }] });
+  const plain = jobOf({ name: "us", symbols: ["GE"] });
+  const listsFor = async (one: Job): Promise<string[]> => {
+    const jobs = [{ job: one, schedule: { current: () => new Date(at(0)) } as never }];
+    const asked = { jobs, sources: new Set(["account" as const]), now: new Date(at(30)) };
+    return [...(await readEarlierRuns(dir, asked)).listed.keys()];
+  };
+
+  expect([await listsFor(job), await listsFor(plain)]).toEqual([["SPX"], []]);
 });
 
 describe("a restart", () => {
