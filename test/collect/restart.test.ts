@@ -17,6 +17,7 @@ import { contractsOf } from "./due.ts";
 import { entriesOf, entryAt, jobOf, mostInWindow, startWorld, type SeenCall, type World } from "./world.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";
 import type { QuoteCall } from "../../src/quotes/call.ts";
+import type { ResponseRecord } from "../../src/journal/record.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";
 
 test("a run that begins 10 s after another one ended keeps both together within 60 calls a minute", async () => {
@@ -126,9 +127,11 @@ test("today's list of expirations is found however much the journal holds since 
     ...answerRecord(at(second), '{"expirations":{"date":["2026-12-18"]}}', { request: list(underlying) }),
     service: "tradier",
   });
-  await appendAll(dir, [listed(1, "SPX"), listed(2, "QQQ")]);
-  for (const second of [3, 4, 5, 6, 7])
-    await appendAll(dir, [answerRecord(at(second), "x".repeat(8_000_000), { request: symbolsCall("GE") })]);
+  const appendLater = (hour: number, ...records: ResponseRecord[]): Promise<unknown> =>
+    appendAll(dir, records, { clock: createTestClock(`2026-11-20T${hour}:00:00Z`) });
+  await appendLater(10, listed(1, "SPX"), listed(2, "QQQ"));
+  for (const hour of [11, 12, 13, 14, 15])
+    await appendLater(hour, answerRecord(at(hour), "x".repeat(8_000_000), { request: symbolsCall("GE") }));
   const chain = { expirations: "listed" as const, strikes: "all" as const, types: [] };
   const job = jobOf({ name: "chain", chains: [{ underlying: "SPX", ...chain }] });
   const plain = jobOf({ name: "us", symbols: ["GE"] });
