@@ -120,7 +120,7 @@ test("of the answers of earlier runs those of the markets that are polled tell w
   expect([...earlier.lastSeenMs.keys()]).toEqual(["GE"]);
 });
 
-test("today's list of expirations is found however much the journal holds since it was asked for, and no more is read than that takes", async () => {
+test("today's list of expirations is found however much the journal holds since it was asked for, where a job wants it", async () => {
   const dir = tempDir();
   const list = (underlying: string): QuoteCall => ({ form: "expirations", underlying, delayed: false });
   const listed = (second: number, underlying: string) => ({
