@@ -11,6 +11,8 @@ const EXPIRATIONS = Array.from({ length: 18 }, (_, week) =>
   new Date(Date.UTC(2026, 11, 4 + 7 * week)).toISOString().slice(0, 10),
 );
 
+export const EXPIRATION_COUNT = EXPIRATIONS.length;
+
 /** Time from one answer to the next: 18 of them every five minutes. */
 const STEP_MS = 16_667;
 

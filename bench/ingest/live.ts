@@ -1,5 +1,5 @@
 /**
- * Live loading: one answer of 325 quotes, the most a call brings, into tables that hold something already; in turn with a
+ * Live loading: one answer of 325 quotes, or of a whole chain, into tables that hold something already; in turn with a
  * transaction written by hand that copies as many rows and nothing else.
  */
 import { join } from "node:path";
@@ -13,7 +13,10 @@ import { EXTENDED_QUOTES, QUOTES } from "../../src/archive/schema/quoteColumns.t
 import { rowsOf } from "../../src/read/answerToRows.ts";
 import type { QuoteUnit } from "../../src/read/rowTypes.ts";
 import { systemClock } from "../../src/clock.ts";
+import type { ResponseRecord } from "../../src/journal/record.ts";
 import { openJournal } from "../../src/journal/writer.ts";
+import { chainAnswer, CONTRACTS, EXPIRATION_COUNT } from "../backfill/chainSample.ts";
+import { seeded } from "../governor/random.ts";
 import { records, stretchOf } from "./sample.ts";
 import type { BenchServer } from "./server.ts";
 
@@ -22,6 +25,8 @@ export type LiveFigures = {
   quoteCount: number;
   /** Two COPYs and a commit by hand, from rows in memory. */
   byHand: number[];
+  /** The bytes of a whole chain by JSON.parse alone; none of other answers. */
+  json: number[];
   /** From the body's bytes to rows in memory. */
   parse: number[];
   /** From rows in memory through commit. */
@@ -34,18 +39,19 @@ const QUOTES_PER_CALL = 325;
 /** Answers before the ones that count: connections, prepared statements and compiled code are there by then. */
 const WARM_UP = 12;
 
-/** Loads `count` answers of `perCall` quotes each way, in turn. */
+/** Loads `count` answers of `perCall` quotes each way, in turn. @param options.chains whole chains in their place */
 export async function benchLive(
   server: Pick<BenchServer, "pool" | "dir">,
   fromMinute: number,
-  { count, perCall = QUOTES_PER_CALL }: { count: number; perCall?: number },
+  { count, chains = false, ...given }: { count: number; chains?: boolean; perCall?: number },
 ): Promise<LiveFigures> {
   const rounds = count + WARM_UP;
+  const { perCall = chains ? CONTRACTS : QUOTES_PER_CALL } = given;
   // Each way has every third answer: none comes behind a later one of its instruments.
   const polls = { symbolCount: perCall, perCall, minutes: 3 * rounds, fromMinute };
-  const answers = records(polls, 2);
+  const answers = chains ? chainsOfOneDate(3 * rounds) : records(polls, 2);
   const figures: LiveFigures = {
-    ...{ quoteCount: perCall, byHand: [], parse: [], commit: [], fromJournal: [] },
+    ...{ quoteCount: perCall, byHand: [], json: [], parse: [], commit: [], fromJournal: [] },
   };
   const hand = handWriter(server);
   const memory = memoryLoader(server);
@@ -57,6 +63,9 @@ export async function benchLive(
         throw new Error("there are fewer answers than were asked for");
       const handRows = rowsOf(byHand, { segment: "", offset: 0 }).units;
       const times = [await timed(() => hand(handRows))];
+      const text = Buffer.from(fromMemory.body);
+      const jsonMs = performance.now();
+      if (chains) JSON.parse(text.toString("utf8"));
       const receivedMs = performance.now();
       const answer = rowsOf(fromMemory, { segment: "live", offset: place });
       times.push(performance.now() - receivedMs);
@@ -65,6 +74,7 @@ export async function benchLive(
       if (place < WARM_UP) continue;
       const [handMs = NaN, parse = NaN, commit = NaN, fromJournal = NaN] = times;
       figures.byHand.push(handMs);
+      if (chains) figures.json.push(receivedMs - jsonMs);
       figures.parse.push(parse);
       figures.commit.push(commit);
       figures.fromJournal.push(fromJournal);
@@ -74,6 +84,13 @@ export async function benchLive(
     await journal.close();
   }
   return figures;
+}
+
+/** Whole chains of one expiration. */
+function* chainsOfOneDate(count: number): Generator<ResponseRecord> {
+  const random = seeded(3);
+  for (let round = 0; round < count; round++)
+    yield chainAnswer(round * EXPIRATION_COUNT, random, Date.UTC(2026, 10, 18, 14, 30));
 }
 
 /** What somebody would write who has nothing to look up, to check or to move. */

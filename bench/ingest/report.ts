@@ -48,6 +48,7 @@ export function reportOf(bulk: BulkFigures, live: LiveFigures) {
       timesByHand: { commit: times(live.commit), fromJournal: times(live.fromJournal) },
       medianMs: {
         byHand: median(live.byHand),
+        json: live.json.length > 0 ? median(live.json) : null,
         parse: median(live.parse),
         commit: median(live.commit),
         fromJournal: median(live.fromJournal),
@@ -112,6 +113,11 @@ export function printReport({ machine, bulk, live, misses }: Report): void {
       of === "commit" || of === "fromJournal" ? `   ${live.timesByHand[of].toFixed(2)} times` : "";
     console.log(`  ${name.padEnd(44)}${ms(live.medianMs[of])}${ms(live.p95Ms[of])}${beside}`);
   }
+  const { json, parse } = live.medianMs;
+  if (json !== null)
+    console.log(
+      `  JSON.parse of the same bytes${ms(json).padStart(25)}   ${(parse / json).toFixed(2)} times`,
+    );
   const { processors, loadAverage } = machine;
   console.log(
     `\n${processors} processors, load ${loadAverage.toFixed(1)} in the last minute, this run included.`,
