@@ -80,19 +80,22 @@ export function microsOf(instant: Instant): bigint {
 export function instantOfEpochMs(text: string): Instant | null {
   if (!/^\d{1,15}$/.test(text)) return null;
   const ms = Number(text);
-  const date = dateOfDay(Math.floor(ms / DAY_MS));
-  if (date.length !== "2026-11-27".length) return null;
-  const [seconds, part] = [Math.floor((ms % DAY_MS) / 1_000), String(ms % 1_000).padStart(3, "0")];
-  const [hour, minute] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];
-  return `${date}T${TWO_DIGITS[hour]}:${TWO_DIGITS[minute]}:${TWO_DIGITS[seconds % 60]}.${part}000Z`;
+  const minute = Math.floor(ms / MINUTE_MS);
+  const begun = minuteText(minute);
+  if (begun.length !== "2026-11-27T14:30".length) return null;
+  const rest = ms - minute * MINUTE_MS;
+  const second = Math.floor(rest / 1_000);
+  return `${begun}${SECONDS[second]}${THOUSANDTHS[rest - second * 1_000]}`;
 }
 
-const DAY_MS = 86_400_000;
-const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, "0"));
+const MINUTE_MS = 60_000;
+// Put together of few pieces: an answer has a thousand times.
+const SECONDS = Array.from({ length: 60 }, (_, second) => `:${String(second).padStart(2, "0")}.`);
+const THOUSANDTHS = Array.from({ length: 1_000 }, (_, part) => `${String(part).padStart(3, "0")}000Z`);
 
-/** The date of a day since 1970, UTC: a question to a `Date` for each time of an answer would take longer than reading it. */
-const dateOfDay = remembered(1_000, (day: number): string =>
-  new Date(day * DAY_MS).toISOString().slice(0, -14),
+/** A minute since 1970, UTC: a question to a `Date` for each time of an answer would take longer than reading it. */
+const minuteText = remembered(10_000, (minute: number): string =>
+  new Date(minute * MINUTE_MS).toISOString().slice(0, -8),
 );
 
 export function instantFromDate(date: Date): Instant {

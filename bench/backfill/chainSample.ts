@@ -42,7 +42,8 @@ function contract(n: number, { expiration, atMs, random }: Given): string {
   const occ = `SPY${expiration.slice(2).replaceAll("-", "")}${isCall ? "C" : "P"}${String(strike * 1_000).padStart(8, "0")}`;
   const cents = 100 + Math.floor(random() * 9_000);
   const price = (off: number): string => ((cents + off) / 100).toFixed(2);
-  const greek = (): string => String((random() - 0.5) / 10 ** Math.floor(random() * 6));
+  // An exponent has a capital letter there.
+  const greek = (): string => String((random() - 0.5) / 10 ** Math.floor(random() * 6)).toUpperCase();
   const iv = (): string => (0.1 + random() / 2).toFixed(6);
   const ago = (most: number): number => atMs - Math.floor(random() * most);
   return (

@@ -143,6 +143,8 @@ export function isStrike(text: string): boolean {
 
 /** Drops leading and trailing zeros: `0285.50` becomes `285.5`. Text that is no strike stays as it is. */
 export function plainStrike(strike: string): string {
+  // As nearly all strikes are written.
+  if (/^[1-9]\d*(?:\.\d*[1-9])?$/.test(strike)) return strike;
   const match = /^0*(\d+)(?:\.(\d*?)0*)?$/.exec(strike);
   if (!match) return strike;
   const [, whole = "0", fraction = ""] = match;

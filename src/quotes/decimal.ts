@@ -51,7 +51,7 @@ const GROUPED = /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?$/;
  */
 export function readDecimal(text: string | undefined): Read<string> {
   if (!text) return ABSENT;
-  if (isOrdinary(text)) return { ok: true, value: text };
+  if (isOrdinaryDecimal(text)) return { ok: true, value: text };
   const written = readWritten(text);
   return written.ok && written.value !== null ? heldDecimal(written.value) : written;
 }
@@ -115,7 +115,7 @@ const [ZERO, NINE, MINUS, PLUS, POINT, CAPITAL_E] = [0x30, 0x39, 0x2d, 0x2b, 0x2
  * Whether the text is digits, perhaps with a minus before, a point among them and an exponent behind, as nearly every number is;
  * and short enough to be held as it stands.
  */
-function isOrdinary(text: string): boolean {
+export function isOrdinaryDecimal(text: string): boolean {
   const { length } = text;
   const first = text.charCodeAt(0) === MINUS ? 1 : 0;
   let point = -1;
@@ -152,16 +152,20 @@ function exponentAt(text: string, at: number): number {
   return code === MINUS ? -number : number;
 }
 
-/** Whether the number is 0, however that is written without an exponent. */
-export function isZero(text: string): boolean {
-  return text.charCodeAt(0) === ZERO && /^0+(?:\.0*)?$/.test(text);
+/** Whether a number is 0, however that is written without an exponent. */
+export function isZero(number: string): boolean {
+  for (let at = 0; at < number.length; at++) {
+    const code = number.charCodeAt(at);
+    if (code !== ZERO && (code !== POINT || at === 0)) return false;
+  }
+  return number !== "";
 }
 
 /** So many digits certainly fit into 64 bits. */
 const SAFE_DIGITS = 18;
 
 /** Whether the text is digits without a leading zero. */
-function isOrdinaryCount(text: string): boolean {
+export function isOrdinaryCount(text: string): boolean {
   const { length } = text;
   if (length > SAFE_DIGITS || (length > 1 && text.charCodeAt(0) === ZERO)) return false;
   for (let at = 0; at < length; at++) {
@@ -208,7 +212,8 @@ function signed(sign: string | undefined, value: bigint): bigint {
  */
 export function canonicalDecimal(text: string): string {
   // As nearly all strikes are written.
-  if (/^[1-9]\d*(?:\.0)?$/.test(text)) return text.endsWith(".0") ? text.slice(0, -2) : text;
+  if (/^[1-9]\d*(?:\.\d*[1-9])?$/.test(text)) return text;
+  if (/^[1-9]\d*\.0$/.test(text)) return text.slice(0, -2);
   const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text.trim());
   if (!match || (!match[2] && !match[3])) return text;
   const [, sign, whole = "", fraction = "", exponent = "0"] = match;

@@ -19,5 +19,7 @@ export function keyText(key: InstrumentKey): string {
 }
 
 function canonical(key: InstrumentKey): InstrumentKey {
-  return key.kind === "option" ? { ...key, strike: canonicalDecimal(key.strike) } : key;
+  if (key.kind === "security") return key;
+  const strike = canonicalDecimal(key.strike);
+  return strike === key.strike ? key : { ...key, strike };
 }

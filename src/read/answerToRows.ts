@@ -89,7 +89,8 @@ function addOffers(
   given: Pick<QuoteUnit, "observedAt" | "delayed">,
 ): void {
   const { observedAt, delayed } = given;
-  const oddOfUnderlying = oddFields.filter(({ element }) => OF_UNDERLYING.test(element)).length;
+  const oddOfUnderlying =
+    oddFields.length === 0 ? 0 : oddFields.filter(({ element }) => OF_UNDERLYING.test(element)).length;
   const unit = {
     observedAt,
     delayed,

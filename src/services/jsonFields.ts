@@ -2,21 +2,31 @@
 import { type Instant, instantOfEpochMs } from "../clock.ts";
 import { isDateText } from "../market/calendar/dates.ts";
 import { cutText } from "../outsideText.ts";
-import { type Read, readDecimal, readInteger } from "../quotes/decimal.ts";
+import {
+  isOrdinaryCount,
+  isOrdinaryDecimal,
+  type Read,
+  readDecimal,
+  readInteger,
+} from "../quotes/decimal.ts";
 import type { OddField } from "../quotes/document.ts";
-import { JsonObject } from "./plainJson.ts";
+import { type Json, JsonObject } from "./plainJson.ts";
 
 const NO_ODD: readonly OddField[] = [];
+
+/** Epoch milliseconds of the years 2001 to 2286 have so many digits. */
+const MS_DIGITS = 13;
 
 /** The values of one object. What cannot be read is null, and gathered. */
 export class JsonFields {
   readonly #object: JsonObject;
-  readonly #path: string;
+  /** The key that the object stands behind; null: behind none. */
+  readonly #within: string | null;
   #odd: OddField[] | null;
 
-  constructor(object: JsonObject, path = "", odd: OddField[] | null = null) {
+  constructor(object: JsonObject, within: string | null = null, odd: OddField[] | null = null) {
     this.#object = object;
-    this.#path = path;
+    this.#within = within;
     this.#odd = odd;
   }
 
@@ -27,7 +37,7 @@ export class JsonFields {
   object(key: string): JsonFields | null {
     const value = this.#object.get(key);
     this.#odd ??= [];
-    return value instanceof JsonObject ? new JsonFields(value, `${key}/`, this.#odd) : null;
+    return value instanceof JsonObject ? new JsonFields(value, key, this.#odd) : null;
   }
 
   /** A text that is not empty; null: it is missing. */
@@ -37,7 +47,11 @@ export class JsonFields {
   }
 
   decimal(key: string): string | null {
-    return this.#read(key, readDecimal);
+    const value = this.#object.get(key);
+    // As nearly every number is written: no result is made for it.
+    return typeof value === "string" && isOrdinaryDecimal(value)
+      ? value
+      : this.#read(key, value, readDecimal);
   }
 
   /** The same, null where the number stands for "nothing". */
@@ -47,7 +61,8 @@ export class JsonFields {
   }
 
   integer(key: string): string | null {
-    return this.#read(key, readInteger);
+    const value = this.#object.get(key);
+    return typeof value === "string" && isOrdinaryCount(value) ? value : this.#read(key, value, readInteger);
   }
 
   integerBut(key: string, nothing: string): string | null {
@@ -57,25 +72,37 @@ export class JsonFields {
 
   /** A time in epoch milliseconds as an instant; null where the number stands for "never". */
   epochMs(key: string, never: string): Instant | null {
-    const value = this.integerBut(key, never);
+    return this.#instant(key, this.integerBut(key, never));
+  }
+
+  #instant(key: string, value: string | null): Instant | null {
     if (value === null) return null;
     return (
       instantOfEpochMs(value) ?? this.#isOdd(key, value, `"${cutText(value, 40)}" is no time in epoch ms`)
     );
   }
 
+  /** The later of two such times. */
+  laterEpochMs([one, other]: readonly [string, string], never: string): Instant | null {
+    const [a, b] = [this.integerBut(one, never), this.integerBut(other, never)];
+    // As nearly all are: they are compared as they were sent, and the later one alone is read.
+    if (a?.length === MS_DIGITS && b?.length === MS_DIGITS)
+      return a > b ? this.#instant(one, a) : this.#instant(other, b);
+    const [first, second] = [this.#instant(one, a), this.#instant(other, b)];
+    return (first ?? "") > (second ?? "") ? first : second;
+  }
+
   /** `2026-06-28 14:58:47`, which is UTC and does not say so: as New York's time it would lie behind the answer. */
   time(key: string): Instant | null {
     const value = this.text(key);
     if (value === null) return null;
-    const [, date = "", time = ""] = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)$/.exec(value) ?? [];
-    return isDateText(date) && time < "24" && !/:[6-9]/.test(time)
-      ? `${date}T${time}.000000Z`
+    const date = value.slice(0, "2026-06-28".length);
+    return /^.{10}[ T](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(value) && isDateText(date)
+      ? `${date}T${value.slice(date.length + 1)}.000000Z`
       : this.#isOdd(key, value, `"${cutText(value, 40)}" is no time`);
   }
 
-  #read(key: string, read: (text: string) => Read<string>): string | null {
-    const value = this.#object.get(key);
+  #read(key: string, value: Json | undefined, read: (text: string) => Read<string>): string | null {
     if (value === null || value === undefined) return null;
     const text = typeof value === "string" ? value : "an object";
     const found = read(text);
@@ -83,7 +110,7 @@ export class JsonFields {
   }
 
   #isOdd(key: string, text: string, problem: string): null {
-    const element = `${this.#path}${key}`;
+    const element = this.#within === null ? key : `${this.#within}/${key}`;
     (this.#odd ??= []).push({ element, text, problem: `${element}: ${problem}` });
     return null;
   }

@@ -8,25 +8,17 @@ import { QuotekeeperError } from "../errors.ts";
 /** A number is its text, as a string is. */
 export type Json = string | boolean | null | readonly Json[] | JsonObject;
 
-/** Where an object stands in the text of its answer. */
-type Sent = { whole: string; start: number; end: number };
-
 /** An object of an answer. Those with the same keys share their places. */
 export class JsonObject {
   readonly #places: ReadonlyMap<string, number>;
   readonly #values: readonly Json[];
-  readonly #sent: Sent;
+  /** As it was sent. */
+  readonly text: string;
 
-  constructor(places: ReadonlyMap<string, number>, values: readonly Json[], sent: Sent) {
+  constructor(places: ReadonlyMap<string, number>, values: readonly Json[], text: string) {
     this.#places = places;
     this.#values = values;
-    this.#sent = sent;
-  }
-
-  /** As it was sent. */
-  get text(): string {
-    const { whole, start, end } = this.#sent;
-    return whole.slice(start, end);
+    this.text = text;
   }
 
   /** @returns undefined: it has no such key */
@@ -87,7 +79,7 @@ function refused(why: string, at: number): QuotekeeperError {
 type Shape = {
   places: ReadonlyMap<string, number>;
   /** Each key as it stands in text without white space, with what is before and behind it. */
-  tokens: readonly string[];
+  tokens: readonly (readonly number[])[];
   /** The shapes of the objects, and of those in the lists, that were its values. */
   inside: (Shape | undefined)[];
 };
@@ -146,6 +138,16 @@ class Parser {
     return true;
   }
 
+  #takesKey(token: readonly number[]): boolean {
+    const text = this.#text;
+    const start = this.#at;
+    const { length } = token;
+    for (let place = 0; place < length; place++)
+      if (text.charCodeAt(start + place) !== token[place]) return false;
+    this.#at = start + length;
+    return true;
+  }
+
   /** An object that has the keys of the shape, in its order and without white space; null: it has not, and nothing is read. */
   #likely(shape: Shape | undefined): JsonObject | null {
     if (shape === undefined) return null;
@@ -153,7 +155,7 @@ class Parser {
     const start = this.#at;
     const values = new Array<Json>(tokens.length);
     for (let place = 0; place < tokens.length; place++) {
-      if (!this.#takes(tokens[place] ?? "")) {
+      if (!this.#takesKey(tokens[place] ?? [])) {
         this.#at = start;
         return null;
       }
@@ -167,7 +169,7 @@ class Parser {
     }
     this.#at += 1;
     this.#shape = shape;
-    return new JsonObject(places, values, { whole: this.#text, start: start - 1, end: this.#at });
+    return new JsonObject(places, values, this.#text.slice(start - 1, this.#at));
   }
 
   #object(): JsonObject {
@@ -187,9 +189,11 @@ class Parser {
         values.push(this.#value(undefined));
         inside.push(this.#shape);
       } while (this.#goesOn(CODE.closeObject));
-    const tokens = [...places.keys()].map((key, place) => `${place === 0 ? "" : ","}${JSON.stringify(key)}:`);
+    const tokens = [...places.keys()].map((key, place) =>
+      codesOf(`${place === 0 ? "" : ","}${JSON.stringify(key)}:`),
+    );
     this.#shape = { places, tokens, inside };
-    return new JsonObject(places, values, { whole: this.#text, start, end: this.#at });
+    return new JsonObject(places, values, this.#text.slice(start, this.#at));
   }
 
   #array(first: Shape | undefined): Json[] {
@@ -256,9 +260,13 @@ class Parser {
     }
     this.#at = at;
     const number = text.slice(start, at);
-    const first = text.charCodeAt(start);
+    const lead = text.charCodeAt(start) === CODE.minus ? start + 1 : start;
+    const first = text.charCodeAt(lead);
     const isPlain =
-      first > CODE.zero && points < 2 && text.charCodeAt(at - 1) !== CODE.point && first <= CODE.nine;
+      points < 2 &&
+      text.charCodeAt(at - 1) !== CODE.point &&
+      first <= CODE.nine &&
+      (first > CODE.zero || (first === CODE.zero && text.charCodeAt(lead + 1) === CODE.point));
     if (isPlain || NUMBER.test(number)) return number;
     throw refused("a number is malformed", start);
   }
@@ -274,4 +282,8 @@ function isOfNumber(code: number): boolean {
     code === CODE.point ||
     code === 0x2b
   );
+}
+
+function codesOf(text: string): number[] {
+  return Array.from({ length: text.length }, (_, place) => text.charCodeAt(place));
 }

@@ -42,6 +42,7 @@ test("a number is kept as the text that was sent, to its last digit and zero", (
     "-0",
     "0.00",
     "12.50",
+    "-0.5",
     "-6.7947591407E-5",
     "1e400",
     "0.27493958219604170123456789",
@@ -96,6 +97,9 @@ test.each([
   ["nesting beyond sixteen levels", `${"[".repeat(17)}${"]".repeat(17)}`],
   ["bytes behind its end", "{} {}"],
   ["an escape that is none", '"\\x"'],
+  ["a zero before the whole of a fraction", "-01.5"],
+  ["two points in a number", "0.5.1"],
+  ["a point at a number's end", "[-0.]"],
 ])("%s is refused", (_, text) => {
   expect(refusal(text)).toBe("DOCUMENT_REFUSED");
 });

@@ -122,6 +122,63 @@ test.each([
   expect(classify(body, status, headers)).toMatchObject({ outcome, detail: expect.stringMatching(/\w/) });
 });
 
+function quotedAt(times: string): { quotedAt?: string | null; odd: string[] } {
+  const answer = classify(`{"quotes":{"quote":{"symbol":"KO","type":"stock","bid":61.5${times}}}}`);
+  const [read] = answer.outcome === "quotes" ? answer.document.items : [];
+  if (!read?.ok) throw new Error("the quote was not read");
+  return { quotedAt: read.item.quote.quotedAt, odd: read.oddFields.map(({ element }) => element) };
+}
+
+test.each([
+  ["the bid's", ',"bid_date":1795803301250,"ask_date":1795803300999', "2026-11-27T18:15:01.250000Z", []],
+  ["the ask's", ',"bid_date":1795803300999,"ask_date":1795803301250', "2026-11-27T18:15:01.250000Z", []],
+  [
+    "that of more digits",
+    ',"bid_date":999999999999,"ask_date":1000000000000',
+    "2001-09-09T01:46:40.000000Z",
+    [],
+  ],
+  ["the only one", ',"bid_date":0,"ask_date":1795803301250', "2026-11-27T18:15:01.250000Z", []],
+  ["none", ',"bid_date":0,"ask_date":null', null, []],
+  [
+    "the readable one",
+    ',"bid_date":1795803301250,"ask_date":1.5',
+    "2026-11-27T18:15:01.250000Z",
+    ["ask_date"],
+  ],
+  [
+    "the one before the year 10000",
+    ',"bid_date":1795803301250,"ask_date":999999999999999',
+    "2026-11-27T18:15:01.250000Z",
+    ["ask_date"],
+  ],
+])("the time of a quote is the later of bid and ask: %s", (_, times, expected, odd) => {
+  expect(quotedAt(times)).toEqual({ quotedAt: expected, odd });
+});
+
+test.each([
+  "KO261218C00062500",
+  "KO261219P00062500",
+  "KO261218P00062000",
+  "61218P00062500",
+  "P00062500",
+  "62500",
+])(
+  "a contract whose symbol is %s and whose fields name the put of 18 December at 62.5 is malformed",
+  (symbol) => {
+    const answer = classify(
+      `{"options":{"option":{"symbol":"${symbol}","type":"option","underlying":"KO","root_symbol":"KO","expiration_date":"2026-12-18","option_type":"put","strike":62.5,"bid":1.2}}}`,
+    );
+
+    const [read] = answer.outcome === "quotes" ? answer.document.items : [];
+    expect(read).toMatchObject({
+      ok: false,
+      symbol,
+      problem: `symbol ${symbol} names another contract than its fields`,
+    });
+  },
+);
+
 test("a quote of a list that is no object costs itself alone", () => {
   const answer = classify('{"quotes":{"quote":["ACME",{"symbol":"BETA","type":"etf","last":1.5}]}}');
 

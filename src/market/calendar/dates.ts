@@ -19,12 +19,17 @@ const DAYS_OF_MONTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /** Whether a text is `YYYY-MM-DD` and a day that exists (`2026-02-30` does not). */
 export function isDateText(text: string): boolean {
+  return text.length === "2026-11-27".length && isDate(text);
+}
+
+/** The contracts of an answer share their dates. */
+const isDate = remembered(1_000, (text: string): boolean => {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const [year, month, day] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8))];
   const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const days = month === 2 && isLeapYear ? 29 : (DAYS_OF_MONTHS[month - 1] ?? 0);
   return day >= 1 && day <= days;
-}
+});
 
 /** `YYYY-MM-DD` in New York. */
 export function exchangeDate(at: Date): string {

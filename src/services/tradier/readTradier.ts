@@ -33,6 +33,8 @@ const NO_AVERAGE = "0";
 /** Assumed: a time of 0 is that of a quote or trade that never was. */
 const NEVER = "0";
 
+const TIMES_OF_QUOTE = ["bid_date", "ask_date"] as const;
+
 /** Bid and ask sizes of securities are in hundreds of shares (documentation, "Get quotes"), those of options in contracts. */
 const SHARES_OF_A_SIZE = 100n;
 
@@ -166,23 +168,22 @@ type Contract = Pick<InstrumentQuote["instrument"], "root" | "expiration" | "opt
 
 /** By its own fields. The OCC symbol says the same: where it does not, nobody knows which is right. */
 function contractOf(fields: JsonFields, occ: string): Contract {
-  const [underlying, expiration, type] = ["underlying", "expiration_date", "option_type"].map((key) =>
-    fields.text(key),
-  );
+  const underlying = fields.text("underlying");
+  const expiration = fields.text("expiration_date") ?? "";
+  const type = fields.text("option_type");
   const strike = fields.decimal("strike");
   const optionType = type === "call" ? "CALL" : type === "put" ? "PUT" : null;
-  if (!underlying || !isDateText(expiration ?? "") || strike === null || optionType === null)
+  if (underlying === null || !isDateText(expiration) || strike === null || optionType === null)
     throw new Nameless(
       "underlying, expiration_date, option_type or strike of an option is missing or unreadable",
     );
   const named = withRoot(underlying, fields.text("root_symbol"));
-  if (!isOccSymbolOf(occ, { expiration: expiration ?? "", optionType, strike }))
+  if (!isOccSymbolOf(occ, { expiration, optionType, strike }))
     throw new Nameless(`symbol ${cutText(occ, 40)} names another contract than its fields`);
-  return { symbol: underlying, root: named.root, expiration: expiration ?? "", optionType, strike };
+  return { symbol: underlying, root: named.root, expiration, optionType, strike };
 }
 
 function readQuote(fields: JsonFields, isOption: boolean): Quote {
-  const [bidAt, askAt] = [fields.epochMs("bid_date", NEVER), fields.epochMs("ask_date", NEVER)];
   const greeks = isOption ? fields.object("greeks") : null;
   return {
     bid: fields.decimalBut("bid", NO_PRICE),
@@ -190,7 +191,7 @@ function readQuote(fields: JsonFields, isOption: boolean): Quote {
     last: fields.decimal("last"),
     change: fields.decimal("change"),
     pctChange: fields.decimal("change_percentage"),
-    quotedAt: (bidAt ?? "") > (askAt ?? "") ? bidAt : askAt,
+    quotedAt: fields.laterEpochMs(TIMES_OF_QUOTE, NEVER),
     tradedAt: fields.epochMs("trade_date", NEVER),
     // Named one by one: spreading costs a fifth of the time of reading a contract.
     extended: {
