@@ -57,6 +57,13 @@ export function onlyDelayed({ service, feed }: Pick<Account, "service" | "feed">
   return service.addresses.some(({ baseUrl, delayed }) => delayed && baseUrl === feed.baseUrl);
 }
 
+/** Why delayed quotes cannot be asked for; null: they can. */
+export function lackOfDelayed(account: Pick<Account, "service" | "feed">): string | null {
+  return onlyDelayed(account) === false
+    ? `${account.service.title} has no delayed quotes at this address`
+    : null;
+}
+
 /** Several accounts as one: their calls together, in a window of the first. */
 export function inOne(accounts: readonly Account[]): Omit<Account, "name"> | null {
   const [first] = accounts;

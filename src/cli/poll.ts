@@ -17,7 +17,7 @@ import { readGuesses } from "../run/didYouMean.ts";
 import type { Edges } from "../run/edges.ts";
 import { type Archive, withArchive } from "../run/archive.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { type Account, onlyDelayed } from "../accounts/account.ts";
+import { type Account, lackOfDelayed, onlyDelayed } from "../accounts/account.ts";
 import { accountsToCall } from "../run/operatorsWord.ts";
 import type { OpenFeed } from "../run/feed.ts";
 import { openStations } from "../run/stations.ts";
@@ -118,12 +118,11 @@ async function poll(config: Config, edges: Edges, { calls, ...request }: PollReq
 /** A call as the account's service takes it, in several where a list is long. @throws QuotekeeperError USAGE: it has no such quotes */
 function asTaken(call: QuoteCall, account: Account): QuoteCall[] {
   const { title, forms, batch } = account.service;
-  const only = onlyDelayed(account);
   if (!forms.includes(call.form))
     throw new QuotekeeperError("USAGE", `${title} has no quotes of the form ${call.form}: name the symbols`);
-  if (call.delayed && only === false)
-    throw new QuotekeeperError("USAGE", `--delayed: ${title} has no delayed quotes at this address`);
-  const taken = { ...call, delayed: only ?? call.delayed };
+  const noDelayed = call.delayed ? lackOfDelayed(account) : null;
+  if (noDelayed !== null) throw new QuotekeeperError("USAGE", `--delayed: ${noDelayed}`);
+  const taken = { ...call, delayed: onlyDelayed(account) ?? call.delayed };
   if (taken.form !== "symbols") return [taken];
   return Array.from({ length: Math.ceil(taken.symbols.length / batch.first) }, (_, place) => ({
     ...taken,

@@ -1,5 +1,5 @@
 /** What a job asks, beside what its service has. Pure. */
-import { type Account, onlyDelayed } from "../accounts/account.ts";
+import { type Account, lackOfDelayed, onlyDelayed } from "../accounts/account.ts";
 import { type Chain, isWhole, needsList } from "../market/optionChain.ts";
 import type { Job, JobFile } from "./jobSchema.ts";
 
@@ -16,8 +16,8 @@ export function lacksOf(
   if (lack) told("chains", `chains: ${lack}`);
   if (watchlist !== undefined && !forms.includes("watchlist"))
     told("watchlist", `watchlist: ${title} has no watchlists, name the symbols`);
-  if (delayed && onlyDelayed(market) === false)
-    told("delayed", `delayed is true: ${title} has no delayed quotes at this address`);
+  const noDelayed = delayed ? lackOfDelayed(market) : null;
+  if (noDelayed !== null) told("delayed", `delayed is true: ${noDelayed}`);
 }
 
 /** What a chain asks that a service does not have; null: nothing. */

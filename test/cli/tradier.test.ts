@@ -91,17 +91,19 @@ test("a poll stores a stock and a contract of one call, and the token stands in 
   expect(polled.stdout + polled.stderr).not.toContain(TOKENS.token);
 });
 
-test("a poll of what Tradier does not have is refused before a call", async () => {
+test("a poll or sweep of what Tradier does not have is refused before a call", async () => {
   const { env, clock, fake } = await world(JOB, { clock: createTestClock(IN_SESSION) });
 
-  const [watchlist, delayed] = [
+  const [watchlist, delayed, swept] = [
     await run(["poll", "--watchlist", "DEFAULT"], env, clock),
     await run(["poll", "--symbols", "AAPL", "--delayed"], env, clock),
+    await run(["backfill", "--chain", "AAPL:dates=listed", "--delayed"], env, clock),
   ];
 
-  expect([watchlist.exitCode, delayed.exitCode]).toEqual([2, 2]);
+  expect([watchlist.exitCode, delayed.exitCode, swept.exitCode]).toEqual([2, 2, 2]);
   expect(watchlist.stderr).toContain("Tradier has no quotes of the form watchlist: name the symbols");
-  expect(delayed.stderr).toContain("Tradier has no delayed quotes at this address");
+  expect(delayed.stderr).toContain("--delayed: Tradier has no delayed quotes at this address");
+  expect(swept.stderr).toContain("--delayed: Tradier has no delayed quotes at this address");
   expect(fake.calls).toEqual([]);
 });
 

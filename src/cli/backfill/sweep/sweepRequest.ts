@@ -1,5 +1,6 @@
 /** What a sweep was asked for: read, checked, and given its name. */
 import { resolve } from "node:path";
+import { lackOfDelayed } from "../../../accounts/account.ts";
 import { type SweepAsk, COMMAND_LINE, readChain, readSymbolsFile } from "../../../backfill/sweep/ask.ts";
 import { sweepName } from "../../../backfill/sweep/runFile.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
@@ -33,14 +34,14 @@ export type Wanted = {
   request: SweepRequest;
 };
 
-/** @throws QuotekeeperError SWEEP_INVALID with all problems of the file and of the chains */
+/** @throws QuotekeeperError SWEEP_INVALID with all problems of the file, of the chains and of what the service does not have */
 export async function readWanted(
-  { service: polled, feed }: Pick<Config, "service" | "feed">,
+  polled: Pick<Config, "service" | "feed">,
   edges: Pick<Edges, "directory">,
   request: SweepRequest,
 ): Promise<Wanted> {
   const ask = await readAsk(edges, request, polled);
-  const service = serviceOf(feed);
+  const service = serviceOf(polled.feed);
   const name = sweepName({
     symbols: ask.symbols.toSorted(),
     contracts: ask.contracts.map((contract) => instrumentName(option(contract))).toSorted(),
@@ -53,10 +54,12 @@ export async function readWanted(
 
 async function readAsk(
   { directory }: Pick<Edges, "directory">,
-  { symbolsFile, chains }: Pick<SweepRequest, "symbolsFile" | "chains">,
-  service: Config["service"],
+  { symbolsFile, chains, delayed }: SweepRequest,
+  polled: Pick<Config, "service" | "feed">,
 ): Promise<SweepAsk> {
-  const problems: FileProblem[] = [];
+  const noDelayed = delayed ? lackOfDelayed(polled) : null;
+  const problems: FileProblem[] =
+    noDelayed === null ? [] : [{ file: COMMAND_LINE, line: 1, message: `--delayed: ${noDelayed}` }];
   const ask: SweepAsk = { symbols: [], contracts: [], chains: [] };
   if (symbolsFile !== null) {
     const file = await readFileOf(resolve(directory, symbolsFile));
@@ -69,7 +72,7 @@ async function readAsk(
       problems.push(...read.problems);
       continue;
     }
-    const lack = lackOfChain(read.chain, service);
+    const lack = lackOfChain(read.chain, polled.service);
     if (lack !== null) problems.push({ file: COMMAND_LINE, line: 1, message: `${text}: ${lack}` });
     ask.chains.push(read.chain);
   }
