@@ -97,19 +97,25 @@ function* chainsOfOneDate(count: number): Generator<ResponseRecord> {
 function handWriter({ pool }: Pick<BenchServer, "pool">): (units: readonly QuoteUnit[]) => Promise<void> {
   return async (units) => {
     const client = await pool.connect();
-    await client.query("begin");
-    for (const { name, columns } of [QUOTES, EXTENDED_QUOTES]) {
-      const lines = units.map((unit, place) => {
-        const placed = { unit, instrumentId: place + 1, sourceId: 2 };
-        return `${columns.map(({ text }) => text(placed) ?? "\\N").join("\t")}\n`;
-      });
-      const copy = client.query(
-        from(`copy ${name} (${columns.map((one) => one.name).join(", ")}) from stdin`),
-      );
-      await pipeline(Readable.from([lines.join("")]), copy);
+    let committed = false;
+    try {
+      await client.query("begin");
+      for (const { name, columns } of [QUOTES, EXTENDED_QUOTES]) {
+        const lines = units.map((unit, place) => {
+          const placed = { unit, instrumentId: place + 1, sourceId: 2 };
+          return `${columns.map(({ text }) => text(placed) ?? "\\N").join("\t")}\n`;
+        });
+        const copy = client.query(
+          from(`copy ${name} (${columns.map((one) => one.name).join(", ")}) from stdin`),
+        );
+        await pipeline(Readable.from([lines.join("")]), copy);
+      }
+      await client.query("commit");
+      committed = true;
+    } finally {
+      // A connection that stays open would keep the program from ending.
+      client.release(!committed);
     }
-    await client.query("commit");
-    client.release();
   };
 }
 
