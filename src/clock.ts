@@ -89,7 +89,7 @@ export function instantOfEpochMs(text: string): Instant | null {
 }
 
 const MINUTE_MS = 60_000;
-// Put together of few pieces: an answer has a thousand times.
+// A time is made of three pieces, because an answer holds a thousand times.
 const SECONDS = Array.from({ length: 60 }, (_, second) => `:${String(second).padStart(2, "0")}.`);
 const THOUSANDTHS = Array.from({ length: 1_000 }, (_, part) => `${String(part).padStart(3, "0")}000Z`);
 

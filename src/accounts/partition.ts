@@ -28,7 +28,7 @@ export type Wanted = {
 /** The account that asks for a name; null: none does. */
 export type Partition = (name: string, delayed: boolean) => string | null;
 
-/** Symbols of a block, where nobody says how many a call has to begin with. What is learnt later differs from process to process. */
+/** Symbols of a block, unless the service says how many its lists begin with. No longer list counts: each process learns its own. */
 const BLOCK_SIZE = 100;
 
 /**

@@ -9,7 +9,7 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { jobsInvalid } from "../config/yamlFile.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
-import type { KnownOfChains } from "../market/optionChain.ts";
+import { type KnownOfChains, NOTHING_KNOWN } from "../market/optionChain.ts";
 import { accountSharer, plannedService } from "../run/accountsCalled.ts";
 import { archiveExists, withSchema } from "../run/archive.ts";
 import { type Edges, Interrupted } from "../run/edges.ts";
@@ -22,8 +22,9 @@ export type Plan = Omit<DayPlan, "hungriest">;
  * What the job files cost on an exchange date.
  *
  * @param date null: the session under way, or the next
- * @returns `another`: the limit of one more account; `simulated`: whether the jobs poll the simulated market; `priceless` and `unlisted`: underlyings without a stored
- *   price or contract, whose chains were not counted; `problem`: why these could not be read, or null
+ * @returns `another`: the limit of one more account; `simulated`: whether the jobs poll the simulated market; `priceless` and
+ *   `unlisted`: underlyings without a stored price or contract, whose chains were not counted; `problem`: why these could not be
+ *   read, or null
  * @throws QuotekeeperError JOBS_INVALID, JOBS_UNREADABLE; Interrupted
  */
 export async function planJobs(config: Config, edges: Edges, date: string | null) {
@@ -60,14 +61,14 @@ async function knownOfChains(
   { jobs, day }: { jobs: readonly Job[]; day: string },
 ): Promise<{ known: KnownOfChains; problem: string | null }> {
   const underlyings = underlyingsOf(jobs.flatMap(({ chains }) => chains));
-  const nothing = { prices: [], expirations: [] };
-  if (underlyings.length === 0 || !(await archiveExists(config))) return { known: nothing, problem: null };
+  if (underlyings.length === 0 || !(await archiveExists(config)))
+    return { known: NOTHING_KNOWN, problem: null };
   try {
     const known = await withSchema(config, edges, ({ pool }) => readKnownOfChains(pool, underlyings, day));
     return { known, problem: null };
   } catch (error) {
     if (error instanceof Interrupted) throw error;
-    return { known: nothing, problem: (error as Error).message };
+    return { known: NOTHING_KNOWN, problem: (error as Error).message };
   }
 }
 

@@ -126,7 +126,7 @@ function planShares(
   accounts: readonly Sharer[],
   batchSize: number,
 ): Omit<AccountsPlan, "withOneMore"> {
-  const ownerOf = partition(wantedOf(due), accounts);
+  const ownerOf = partition(wantedOf(due), accounts, batchSize);
   const shareOf = (owner: string | null): DueJob[] =>
     ownedOf(due, (name, delayed) => ownerOf(name, delayed) === owner);
   const plans = accounts.map(({ name, ...limit }) => ({
@@ -201,7 +201,7 @@ export function callsByMinute(
   accounts: readonly Sharer[],
   batchSize: number,
 ): Map<number, number> {
-  const ownerOf = accounts.length > 1 ? partition(wantedOf(due), accounts) : null;
+  const ownerOf = accounts.length > 1 ? partition(wantedOf(due), accounts, batchSize) : null;
   const shares = ownerOf
     ? accounts.map(({ name }) => ownedOf(due, (asked, delayed) => ownerOf(asked, delayed) === name))
     : [due];

@@ -114,6 +114,18 @@ export class ChainBook {
     };
   }
 
+  /** What a job asks for on an exchange date, in place of chains that cannot be expanded what they hang on. */
+  asked(
+    job: Pick<Job, "symbols" | "options" | "chains">,
+    today: string,
+  ): Pick<DueJob, "symbols" | "contracts"> {
+    const { contracts, priceless, unlisted } = this.expand(job, today);
+    return {
+      symbols: [...new Set([...job.symbols, ...priceless])],
+      contracts: [...contracts, ...unlisted],
+    };
+  }
+
   /** Notes a slot whose chains wait for what is being asked. @param pending names in the ledger */
   await({ due, chains }: Waiting, pending: readonly string[], today: string): void {
     if (pending.length === 0) return;

@@ -88,11 +88,7 @@ export function dueOn(
 ): DueJob[] {
   const { schedule } = scheduleJob(job, calendar);
   // Until the session closes and after it: the slots of each share their lists.
-  const polledOn = remembered(2, (today: string) => {
-    const { contracts, priceless, unlisted } = chains.expand(job, today);
-    const symbols = [...new Set([...job.symbols, ...priceless])];
-    return { symbols, contracts: [...contracts, ...unlisted] };
-  });
+  const polledOn = remembered(2, (today: string) => chains.asked(job, today));
   // An exchange's day lies within two of UTC; slots are kept by the date the exchange's clock shows at them.
   const midnight = Date.parse(`${date}T00:00:00Z`);
   return schedule

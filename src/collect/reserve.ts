@@ -74,10 +74,8 @@ function callsOf(
   { at, today, ...options }: { at: Date; today: string; batchSize: number; ownerOf: OwnerOf | undefined },
 ): PlannedCall[] {
   const due = jobs.map(({ job }) => {
-    const { contracts, priceless, unlisted } = chains.expand(job, today);
-    const symbols = [...new Set([...job.symbols, ...priceless])];
     const slot = { slotAt: instantFromDate(at), deadlineMs: Infinity, closes: false };
-    return { job, ...slot, symbols, contracts: [...contracts, ...unlisted] };
+    return { job, ...slot, ...chains.asked(job, today) };
   });
   return planCalls(due, options);
 }

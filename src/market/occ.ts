@@ -33,10 +33,8 @@ export function parseOccSymbol(text: string): OptionContract | null {
 
 /** What stands behind the root. */
 function behindRoot({ expiration, optionType, strike }: DatedStrike): string {
-  return `${shortDate(expiration)}${TYPE_LETTER[optionType]}${strikeDigits(strike)}`;
+  return `${shortDate(expiration)}${optionType === "CALL" ? "C" : "P"}${strikeDigits(strike)}`;
 }
-
-const TYPE_LETTER = { CALL: "C", PUT: "P" } as const;
 
 /** The contracts of an answer share them. */
 const shortDate = remembered(1_000, (expiration: string): string =>
@@ -50,16 +48,8 @@ const strikeDigits = remembered(10_000, (strike: string): string => {
 type DatedStrike = Pick<OptionContract, "expiration" | "optionType" | "strike">;
 
 /** Whether an OCC symbol, whatever its root, is of this date, type and strike. */
-export function isOccSymbolOf(symbol: string, { expiration, optionType, strike }: DatedStrike): boolean {
-  const date = shortDate(expiration);
-  const digits = strikeDigits(strike);
-  // Compared part by part: an answer has hundreds of symbols.
-  const typeAt = symbol.length - digits.length - 1;
-  return (
-    symbol.endsWith(digits) &&
-    symbol[typeAt] === TYPE_LETTER[optionType] &&
-    symbol.startsWith(date, typeAt - date.length)
-  );
+export function isOccSymbolOf(symbol: string, dated: DatedStrike): boolean {
+  return symbol.endsWith(behindRoot(dated));
 }
 
 /**

@@ -129,6 +129,8 @@ export type KnownOfChains = {
   expirations: [underlying: string, dates: string[]][];
 };
 
+export const NOTHING_KNOWN: KnownOfChains = { prices: [], expirations: [] };
+
 type ExpandedBy = {
   /** The underlying's last price, decimal text; null: the chain needs none. */
   last: string | null;

@@ -52,9 +52,8 @@ export function matchAnswer(
     const other = claim.key === null ? undefined : best.get(claim.key);
     if (claim.key !== null && (!other || rank(claim) < rank(other))) best.set(claim.key, claim);
   }
-  const areAllChosen = best.size === claims.length;
-  const torn = areAllChosen ? new Map<string, string>() : contradictions(claims, best);
-  const rest = (areAllChosen ? [] : claims).flatMap((claim): Matched[] => {
+  const torn = contradictions(claims, best);
+  const rest = claims.flatMap((claim): Matched[] => {
     const chosen = claim.key === null ? undefined : best.get(claim.key);
     return chosen === claim ? [] : passedOver(claim, chosen, torn.get(claim.key ?? ""));
   });

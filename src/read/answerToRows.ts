@@ -89,8 +89,7 @@ function addOffers(
   given: Pick<QuoteUnit, "observedAt" | "delayed">,
 ): void {
   const { observedAt, delayed } = given;
-  const oddOfUnderlying =
-    oddFields.length === 0 ? 0 : oddFields.filter(({ element }) => OF_UNDERLYING.test(element)).length;
+  const oddOfUnderlying = oddFields.filter(({ element }) => OF_UNDERLYING.test(element)).length;
   const unit = {
     observedAt,
     delayed,

@@ -14,7 +14,7 @@ import type { FileProblem } from "../config/yamlFile.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import { instrumentName, option } from "../market/instrument.ts";
-import type { Chain } from "../market/optionChain.ts";
+import { type Chain, NOTHING_KNOWN } from "../market/optionChain.ts";
 import { readTextFile } from "../plainFiles.ts";
 import { cronWords } from "../schedule/cronWords.ts";
 import { type Job, type JobsReport, noJobs, readJobs } from "../schedule/readJobs.ts";
@@ -36,8 +36,6 @@ const MOST_SHOWN = 200;
 const AROUND = 15;
 const MOST_PROBLEMS = 50;
 const LINE_LENGTH = 200;
-
-const NOTHING_KNOWN = { prices: [], expirations: [] };
 
 type JobsOptions = { config: Config; reader: pg.Pool; clock: Clock };
 

@@ -10,7 +10,7 @@ import {
   readContractName,
   rootedName,
 } from "../../market/instrument.ts";
-import type { KnownOfChains } from "../../market/optionChain.ts";
+import { type KnownOfChains, NOTHING_KNOWN } from "../../market/optionChain.ts";
 import { jsonText } from "../../outsideText.ts";
 import { extendedQuotes, instruments, quotes, sources } from "../schema/schema.ts";
 import { tablesOn } from "../schema/tableRows.ts";
@@ -171,7 +171,7 @@ export async function readKnownOfChains(
   underlyings: readonly string[],
   since: string,
 ): Promise<KnownOfChains> {
-  if (underlyings.length === 0) return { prices: [], expirations: [] };
+  if (underlyings.length === 0) return NOTHING_KNOWN;
   const prices = await readLastPrices(pool, underlyings);
   const { rows } = await pool.query<{ symbol: string; dates: string[] }>(
     `select symbol, array_agg(distinct expiration::text order by expiration::text) as dates from instruments

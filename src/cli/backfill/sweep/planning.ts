@@ -6,7 +6,7 @@ import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
 import { planCalls } from "../../../collect/callPlan.ts";
 import { underlyingsOf } from "../../../collect/chainBook.ts";
 import { exchangeDate } from "../../../market/calendar/dates.ts";
-import type { Chain, KnownOfChains } from "../../../market/optionChain.ts";
+import { type Chain, type KnownOfChains, NOTHING_KNOWN } from "../../../market/optionChain.ts";
 import type { Answer } from "../../../quotes/answer.ts";
 import type { QuoteCall } from "../../../quotes/call.ts";
 import type { Archive } from "../../../run/archive.ts";
@@ -56,7 +56,6 @@ export async function knownOfChains(
   chains: readonly Chain[],
   now: Date,
 ): Promise<KnownOfChains> {
-  const nothing = { prices: [], expirations: [] };
-  if (archive === null) return nothing;
-  return readKnownOfChains(archive.pool, underlyingsOf(chains), exchangeDate(now)).catch(() => nothing);
+  if (archive === null) return NOTHING_KNOWN;
+  return readKnownOfChains(archive.pool, underlyingsOf(chains), exchangeDate(now)).catch(() => NOTHING_KNOWN);
 }
