@@ -493,14 +493,14 @@ create table misses (
   reason text not null,
   account_id smallint not null default 1,
   constraint misses_pkey PRIMARY KEY (job, slot_at, source_id, account_id, instrument),
-  constraint misses_reason_check CHECK (reason = ANY (ARRAY['closed'::text, 'budget'::text, 'overrun'::text, 'refused'::text, 'unknown_symbol'::text, 'absent_from_answer'::text, 'malformed'::text, 'transport'::text, 'unauthorized'::text, 'down'::text]))
+  constraint misses_reason_check CHECK (reason = ANY (ARRAY['closed'::text, 'budget'::text, 'overrun'::text, 'refused'::text, 'unknown_symbol'::text, 'absent_from_answer'::text, 'malformed'::text, 'transport'::text, 'unauthorized'::text, 'login'::text, 'down'::text]))
 );
 CREATE INDEX misses_slot_at ON misses USING btree (slot_at);
 comment on column misses.job is 'Name of the job. Origin: the job file.';
 comment on column misses.slot_at is 'When the job was due. UTC. Origin: schedule of the job.';
 comment on column misses.source_id is 'Which market was polled: sources.id; 1 is an account''s, whatever service it is of. Origin: the program.';
 comment on column misses.instrument is 'AAPL, AAPL:2026-12-18:CALL:150, or * for all that was due (long downtime). Origin: the program.';
-comment on column misses.reason is 'Why: closed, budget, overrun, refused, unknown_symbol, absent_from_answer, malformed, transport, unauthorized or down; the glossary explains them. Origin: the program.';
+comment on column misses.reason is 'Why: closed, budget, overrun, refused, unknown_symbol, absent_from_answer, malformed, transport, unauthorized, login or down; the glossary explains them. Origin: the program.';
 comment on column misses.account_id is 'The account whose share it is: accounts.id. slots has a row for the share of each account: add them up. Origin: the program.';
 comment on table misses is 'Each instrument that was due at a slot and has no quote of it.';
 

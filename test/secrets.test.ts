@@ -446,7 +446,7 @@ const opened = (baseUrl: string, deadlineMs = 3_600_000) =>
     ...{
       service: REFERENCE,
       baseUrl,
-      credentials: CANARIES,
+      credentials: () => CANARIES,
       clock,
       observe: createObserver(clock),
       userAgent: "test",

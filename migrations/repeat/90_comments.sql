@@ -134,7 +134,7 @@ open_slots: Slots that have begun and are not settled yet.
 misses: Each instrument that was due at a slot and has no quote of it.
   as slots: job slot_at source_id account_id
   instrument: AAPL, AAPL:2026-12-18:CALL:150, or * for all that was due (long downtime).
-  reason: Why: closed, budget, overrun, refused, unknown_symbol, absent_from_answer, malformed, transport, unauthorized or down; the glossary explains them.
+  reason: Why: closed, budget, overrun, refused, unknown_symbol, absent_from_answer, malformed, transport, unauthorized, login or down; the glossary explains them.
 fills: Slots that were missed, and whose quote came to the archive later. What was in misses is here then.
   as slots: job slot_at source_id account_id
   instrument: AAPL, or AAPL:2026-12-18:CALL:150.

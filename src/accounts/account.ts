@@ -9,6 +9,8 @@ export type Account = Readonly<{
   name: string;
   /** What becomes of its calls while the database does not confirm its lease; absent: they go on with care. */
   whenUnsure?: "stop" | "go";
+  /** Where it logs in; absent: where its service says. */
+  loginUrl?: string | undefined;
 }> &
   Pick<Config, "service" | "feed" | "limit" | "limitGiven" | "limitWindowMs">;
 
@@ -20,12 +22,13 @@ export type AccountSettings = Omit<Account, "name"> &
 export function settingsAccounts({
   service,
   feed,
+  loginUrl,
   limit,
   limitGiven,
   limitWindowMs,
   simulatedAccounts,
 }: AccountSettings): Account[] {
-  const each = { service, feed, limit, limitGiven, limitWindowMs };
+  const each = { service, feed, loginUrl, limit, limitGiven, limitWindowMs };
   const count = feed.kind === "simulated" ? simulatedAccounts : 1;
   return Array.from({ length: count }, (_, place) =>
     Object.freeze({ name: place === 0 ? DEFAULT_ACCOUNT : `simulated-${place + 1}`, ...each }),
@@ -68,11 +71,12 @@ export function lackOfDelayed(account: Pick<Account, "service" | "feed">): strin
 export function inOne(accounts: readonly Account[]): Omit<Account, "name"> | null {
   const [first] = accounts;
   if (!first) return null;
-  const { service, feed, limitWindowMs } = first;
+  const { service, feed, loginUrl, limitWindowMs } = first;
   const limit = accounts.reduce((sum, one) => sum + (one.limit * limitWindowMs) / one.limitWindowMs, 0);
   return {
     service,
     feed,
+    loginUrl,
     limit: Math.max(1, Math.floor(limit)),
     limitWindowMs,
     limitGiven: accounts.every(({ limitGiven }) => limitGiven),

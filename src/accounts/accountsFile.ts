@@ -175,6 +175,7 @@ async function accountsOf(file: string, text: string, settings: AccountSettings)
       ...(whenUnsure && { whenUnsure }),
       service,
       feed: Object.freeze({ kind: "account" as const, baseUrl, credentials }),
+      loginUrl: settings.loginUrl,
       limit: limit ?? (settings.limitGiven || service === settings.service ? settings.limit : own.calls),
       limitGiven: limit !== undefined || settings.limitGiven,
       limitWindowMs: windowMs ?? (service === settings.service ? settings.limitWindowMs : own.windowMs),

@@ -75,6 +75,8 @@ export async function openCallsByHand(
     onResult: () => undefined,
   });
   return async (call) => {
+    // It would wait for a login without an end.
+    open.feed.session?.credentials();
     Object.assign(last, { collected: null, error: null, saidWait: false });
     dispatcher.add(byHand(call, clock.now()));
     await dispatcher.idle();

@@ -36,6 +36,10 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
     does: "makes one poll now, keeps it in journal and archive, and prints it as a table; give one of --symbols, --watchlist, --option",
     load: async () => (await import("./poll.ts")).addPoll,
   },
+  login: {
+    does: "logs in to an account whose service wants a person each day: prints the address to open, and takes the code from there",
+    load: async () => (await import("./login.ts")).addLogin,
+  },
   doctor: {
     does: "tries the account with a few calls, and says what holds of each assumption about the service; exit code 1 when something that is needed does not",
     load: async () => (await import("./doctor.ts")).addDoctor,

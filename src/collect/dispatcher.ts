@@ -12,7 +12,7 @@ import { setImmediate } from "node:timers/promises";
 import { instantFromDate } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { answerError } from "../quotes/answer.ts";
+import { answerError, wantsLogin } from "../quotes/answer.ts";
 import { describeCall } from "../quotes/call.ts";
 import type { Want } from "./asks.ts";
 import type { PlannedCall } from "./callPlan.ts";
@@ -49,6 +49,8 @@ export type DispatcherOptions = BudgetOptions & {
   borrow?: (signal: AbortSignal) => Promise<Permit | null>;
   /** How many calls of a window other programs may borrow if they can wait. */
   borrowable: () => number;
+  /** Whether the account has a session, where its service wants a login. Default: it wants none. */
+  hasSession?: () => boolean;
   /** Whether the program could not ask in a part of a slot's time. Default: it could in all of it. */
   isCutShort?: (want: Want, account: string | null) => boolean;
 };
@@ -58,6 +60,9 @@ export const CONCURRENCY = 6;
 
 /** Longest sleep between two looks at the governor in ms, should the wall clock be moved meanwhile. */
 const LONGEST_WAIT_MS = 5_000;
+
+/** Errors of a call of which no byte has left: it waits again. */
+const UNSENT: ReadonlySet<string> = new Set(["LEASE_UNSURE", "LOGIN_NEEDED"]);
 
 /** Abort reason that nobody reads; a constant, because a new Error with a stack for each call is slow. */
 const DONE = "done";
@@ -76,6 +81,7 @@ export class Dispatcher {
   #pumping: Promise<void> | null = null;
   #lastError: Error | null = null;
   #closing = false;
+  #hadSession = true;
 
   constructor(options: DispatcherOptions) {
     const { clock, governor, borrowable } = options;
@@ -185,6 +191,11 @@ export class Dispatcher {
       if (waitingCount() === 0) continue;
       const most = this.#credentials.areRefused ? 1 : (atOnce?.() ?? CONCURRENCY);
       const isRoomy = this.#sending.size + this.#borrowed.underWayCount < most;
+      if (!this.#hasSession()) {
+        this.#waiting.hold("login");
+        await this.#rest(LONGEST_WAIT_MS);
+        continue;
+      }
       if (borrow && isRoomy && this.#waiting.size > 0 && (await this.#launchBorrowed(borrow))) continue;
       const allowed = this.budget.admission();
       const borrower = this.#borrowed.next(this.#waiting.size);
@@ -200,6 +211,20 @@ export class Dispatcher {
         await this.#rest(!isRoomy && this.#sending.size > 0 ? Infinity : heldMs);
       }
     }
+  }
+
+  /** Whether there is a session; said once when there is none any more, and once when there is one again. */
+  #hasSession(): boolean {
+    const has = this.#options.hasSession?.() ?? true;
+    const { log } = this.#options;
+    if (has !== this.#hadSession && has) log.info({}, "there is a login again: calls go on");
+    if (has !== this.#hadSession && !has)
+      log.warn(
+        {},
+        "the service wants a login, and nobody has logged in: no call leaves until `quotekeeper login`",
+      );
+    this.#hadSession = has;
+    return has;
   }
 
   /** Lets the most urgent call go by the permit of another program. @returns whether the next one may have its turn */
@@ -245,7 +270,7 @@ export class Dispatcher {
       });
     } catch (error) {
       if (!arrived) permit?.(null);
-      if (error instanceof QuotekeeperError && error.code === "LEASE_UNSURE") {
+      if (error instanceof QuotekeeperError && UNSENT.has(error.code)) {
         if (!arrived) this.budget.uncountCall(sentAtMs);
         return this.#enter(ticket);
       }
@@ -264,7 +289,7 @@ export class Dispatcher {
     // By the clock itself: receive times never go back, also when the clock was set back.
     const seen = { ...record, observedAt: instantFromDate(clock.now()) };
     const forTheClock = this.#credentials.answered(answer.outcome, seen, attempt);
-    const isRefused = answer.outcome === "unauthorized" && !forTheClock;
+    const isRefused = answer.outcome === "unauthorized" && !forTheClock && !wantsLogin(answer);
     if (isRefused) this.#credentials.refused(planned.slotAt, clock.monotonicMs());
     const given = { ...this.#options, isClosed: this.budget.isClosed };
     this.#follow(planned, afterAnswer(ticket, { answer, record, forTheClock }, given));

@@ -3,16 +3,12 @@
  * nothing twice and follows no redirect: an answer of any status is an answer, and what is done about it, or about no
  * answer, is for the dispatcher to say, by the error's code.
  */
-import { setMaxListeners } from "node:events";
-import { Agent, type Dispatcher, request } from "undici";
 import { type Clock, type Instant, instantFromDate, settledOrAborted } from "../clock.ts";
-import { type ErrorCode, QuotekeeperError } from "../errors.ts";
 import { correctionAfterRefusal } from "../services/clockSkew.ts";
 import type { QuoteCall } from "../quotes/call.ts";
-import { MAX_BODY_BYTES } from "../services/strictXml.ts";
-import type { Credentials, Service, Written } from "../services/service.ts";
-import { type Deadlines, type Watch, withDeadlines } from "./transport/deadlines.ts";
-import { wireConnector } from "./transport/wire.ts";
+import type { Credentials, Service } from "../services/service.ts";
+import { type Answered, openCaller, type SignedCall } from "./transport/caller.ts";
+import type { Deadlines } from "./transport/deadlines.ts";
 import { withholding } from "./transport/withhold.ts";
 
 type RawResponse = {
@@ -41,11 +37,6 @@ export type FetchQuotes = (
   mayLeave?: () => boolean,
 ) => Promise<RawResponse>;
 
-export const DEADLINES: Deadlines = { connectMs: 5_000, headersMs: 10_000, callMs: 20_000 };
-
-/** Connections kept open to the service, at most. */
-const CONNECTIONS = 8;
-
 /** Bytes of a body in which a document that says "not authorized" is looked for; it has no room for quotes. */
 const SHORT_BODY = 4_096;
 
@@ -53,7 +44,8 @@ export type FetchOptions = {
   service: Service;
   /** Where it is, without a slash at the end. */
   baseUrl: string;
-  credentials: Credentials;
+  /** Asked for each call: those of a session change. What it throws is the call's error. */
+  credentials: () => Credentials;
   clock: Clock;
   /** Gives strictly increasing receive times. */
   observe: () => Instant;
@@ -71,43 +63,20 @@ export type OpenFetchQuotes = {
 
 /** Opens the pool of connections; close it when the last call is done. */
 export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
-  const { service, baseUrl, clock, deadlines = DEADLINES } = options;
-  const address = new URL(baseUrl).origin;
-  const pool = new Agent({
-    connections: CONNECTIONS,
-    // Stated, because NODE_TLS_REJECT_UNAUTHORIZED=0 would else turn verification off.
-    connect: wireConnector({ timeout: deadlines.connectMs, rejectUnauthorized: true }),
-    headersTimeout: deadlines.headersMs,
-    bodyTimeout: deadlines.callMs,
-  });
-  const closing = new AbortController();
-  // Each call under way listens to it. Node takes more than ten for a leak, and says so on the terminal.
-  setMaxListeners(0, closing.signal);
+  const { service, baseUrl, clock } = options;
+  const caller = openCaller(baseUrl, options);
   let correctionMs = 0;
 
   const send: FetchQuotes = async (call, signal, mayLeave) => {
     const signedWithMs = correctionMs;
     const signed = signCall(call, options, signedWithMs);
-    const callers = signal ? [signal, closing.signal] : [closing.signal];
-    const dispatcher = mayLeave ? pool.compose(lastCheck(mayLeave, address)) : pool;
-    try {
-      const answered = await withDeadlines(
-        (watch) => ask(signed, watch, { dispatcher, userAgent: options.userAgent }),
-        deadlines,
-        {
-          address,
-          callers,
-        },
-      );
-      const response = toResponse(signed, answered, options);
-      // The clock itself: receive times never go back, also when the clock was set back.
-      const observedAt = instantFromDate(clock.now());
-      if (service.isTimed && isRefusal(response, service))
-        correctionMs = correctionAfterRefusal(signedWithMs, { ...response, observedAt });
-      return response;
-    } catch (cause) {
-      throw transportError(cause, address);
-    }
+    const answered = await caller.call(signed, { callers: signal ? [signal] : [], mayLeave });
+    const response = toResponse(signed, answered, options);
+    // The clock itself: receive times never go back, also when the clock was set back.
+    const observedAt = instantFromDate(clock.now());
+    if (service.isTimed && isRefusal(response, service))
+      correctionMs = correctionAfterRefusal(signedWithMs, { ...response, observedAt });
+    return response;
   };
 
   let first: Promise<unknown> | null = null;
@@ -123,21 +92,19 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
       return send(call, signal, mayLeave);
     },
     clockCorrectionMs: () => correctionMs,
-    close: async () => {
-      closing.abort();
-      await pool.destroy();
-    },
+    close: caller.close,
   };
 }
 
-type SignedCall = Written & { url: string; signed: Record<string, string>; requestedAt: Instant };
+type Signed = SignedCall & { credentials: Credentials; requestedAt: Instant };
 
 /** Signs a call: with a nonce and a timestamp of its own, each time it is made. */
 function signCall(
   call: QuoteCall,
-  { service, baseUrl, credentials, clock }: FetchOptions,
+  { service, baseUrl, credentials: credentialsNow, clock }: FetchOptions,
   correctionMs: number,
-): SignedCall {
+): Signed {
+  const credentials = credentialsNow();
   const written = service.write(call);
   const url = `${baseUrl}${written.target}`;
   const now = clock.now();
@@ -145,75 +112,13 @@ function signCall(
     nonce: Buffer.from(clock.random(16)).toString("hex"),
     timestamp: Math.floor((now.getTime() + correctionMs) / 1000),
   });
-  return { ...written, url, signed, requestedAt: instantFromDate(now) };
-}
-
-type Answered = { status: number; headers: ResponseHeaders; body: Uint8Array };
-type ResponseHeaders = Record<string, string | string[] | undefined>;
-
-async function ask(
-  { url, method, body: sent, accept, signed }: SignedCall,
-  { signal, headersArrived }: Watch,
-  { dispatcher, userAgent }: { dispatcher: Dispatcher; userAgent: string },
-): Promise<Answered> {
-  const { statusCode, headers, body } = await request(url, {
-    dispatcher,
-    signal,
-    method,
-    ...(sent !== undefined && { body: sent }),
-    headers: {
-      ...signed,
-      accept,
-      ...(sent !== undefined && { "content-type": "application/x-www-form-urlencoded" }),
-      // Damaged gzip has hung readers past their abort signal (field notes, "Traps"). `request` decodes nothing.
-      "accept-encoding": "identity",
-      "user-agent": userAgent,
-    },
-  });
-  headersArrived();
-  return { status: statusCode, headers, body: await readCapped(body) };
-}
-
-/** undici asks a handler to start when it has a connection for the request, before the first byte, and again should it try again. */
-function lastCheck(mayLeave: () => boolean, address: string): Dispatcher.DispatcherComposeInterceptor {
-  const detail = `${address}: its account may be another collector's by now`;
-  return (dispatch) => (options, handler) => {
-    const start = handler.onRequestStart?.bind(handler);
-    handler.onRequestStart = (controller, context) => {
-      if (mayLeave()) start?.(controller, context);
-      else controller.abort(new QuotekeeperError("LEASE_UNSURE", detail));
-    };
-    return dispatch(options, handler);
-  };
-}
-
-/**
- * How many pieces of a body are kept apart, at most. Each is a view, and keeps all that the socket read with it: perhaps 64 KB for one
- * byte. The largest body comes in some hundred pieces.
- */
-const MOST_PIECES = 1_024;
-
-async function readCapped(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    size += chunk.byteLength;
-    if (size > MAX_BODY_BYTES) {
-      throw new QuotekeeperError(
-        "SERVICE_ANSWER_TOO_LARGE",
-        `the answer is larger than ${MAX_BODY_BYTES} bytes`,
-      );
-    }
-    chunks.push(chunk);
-    if (chunks.length > MOST_PIECES) chunks.splice(0, chunks.length, Buffer.concat(chunks));
-  }
-  return Buffer.concat(chunks);
+  return { ...written, url, credentials, signed, requestedAt: instantFromDate(now) };
 }
 
 function toResponse(
-  { signed, requestedAt }: SignedCall,
+  { credentials, signed, requestedAt }: Signed,
   { status, headers, body }: Answered,
-  { service, credentials, observe }: FetchOptions,
+  { service, observe }: FetchOptions,
 ): RawResponse {
   const observedAt = observe();
   const withhold = withholding(service.secrets(credentials, signed));
@@ -230,53 +135,4 @@ function isRefusal(response: RawResponse, service: Service): boolean {
   const { status, body } = response;
   if (status === 200 && body.byteLength > SHORT_BODY) return false;
   return service.classify(response).outcome === "unauthorized";
-}
-
-/** Codes of OpenSSL's verification as Node.js names them, and Node's own for a certificate of another name. */
-const CERTIFICATE =
-  /^(CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_CERT|ERR_TLS_CERT|HOSTNAME_|INVALID_(CA|PURPOSE)|PATH_LENGTH)/;
-
-const TIMEOUT = /TIMEOUT|ETIMEDOUT/;
-
-/** The answer had begun, or the request was on its way: the socket closed, more or fewer bytes came than were announced. */
-const CUT_SHORT =
-  /^(UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|ECONNRESET|EPIPE|HPE_INVALID_EOF_STATE)$/;
-
-const NOT_HTTP = /^(HPE_|HTTPParserError|ERR_ASSERTION|UND_ERR_HEADERS_OVERFLOW)/;
-
-/**
- * A transport error by its code, never by its message. Nothing of the library's own error is passed on but its code: it
- * may hold the request with its Authorization header.
- *
- * @param address scheme, host and port of the service; named in the error, without path and query
- */
-function transportError(cause: unknown, address: string): QuotekeeperError {
-  if (cause instanceof QuotekeeperError) return cause;
-  const code = codeOf(cause);
-  return new QuotekeeperError(errorCode(code), `${address}: ${inWords(code)}`);
-}
-
-type LibraryError = { code?: string; name?: string; errors?: { code?: string }[]; data?: string };
-
-/**
- * The code of an error, of the first of several (one for each address of a host), or at least its name. The errors of undici's
- * parser have no code; the bytes that it could not read are none where the connection ended.
- */
-function codeOf(error: unknown): string {
-  const { code, name, errors, data } = error as LibraryError;
-  if (name === "HTTPParserError" && data === "") return "HPE_INVALID_EOF_STATE";
-  return code ?? errors?.[0]?.code ?? name ?? "unknown error";
-}
-
-function errorCode(code: string): ErrorCode {
-  if (CERTIFICATE.test(code)) return "SERVICE_UNTRUSTED";
-  if (CUT_SHORT.test(code)) return "SERVICE_CUT_SHORT";
-  return TIMEOUT.test(code) ? "SERVICE_TIMEOUT" : "SERVICE_UNREACHABLE";
-}
-
-function inWords(code: string): string {
-  if (CERTIFICATE.test(code)) return `its certificate is not trusted (${code})`;
-  if (code === "UND_ERR_CONNECT_TIMEOUT") return `no connection in time (${code})`;
-  if (CUT_SHORT.test(code)) return `the connection ended before the answer did (${code})`;
-  return NOT_HTTP.test(code) ? `what came is not HTTP (${code})` : code;
 }

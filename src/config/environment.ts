@@ -143,6 +143,14 @@ export const environmentSchema = z.object({
       example: "https://api.broker.example",
       shownDefault: `unset: ${OWN_ADDRESSES.join(", ")}; else the simulated service, on loopback, over real HTTP and OAuth`,
     }),
+  QUOTES_LOGIN_URL: baseUrl
+    .optional()
+    .describe(
+      "Base address at which a person logs in, of a service that wants a login, where it is not the service's own.",
+    )
+    .register(variableMeta, {
+      shownDefault: "unset: the service's, or QUOTES_BASE_URL where that is another address",
+    }),
   QUOTES_ALLOW_HTTP: z
     .enum(["true", "false"])
     .default("false")

@@ -92,11 +92,14 @@ function configInvalid(problems: readonly string[]): QuotekeeperError {
 }
 
 /** A signature does not hide what it signs, and anybody on the way can change an answer over plain http. */
-function plainHttpProblems({ QUOTES_BASE_URL: url, QUOTES_ALLOW_HTTP: allowed }: Settings): string[] {
-  // An address of another form is refused elsewhere, and may hold a password.
-  if (url === undefined || !/^http:\/\/[^/@?#][^@?#]*$/.test(url) || !URL.canParse(url)) return [];
-  if (allowed === "true" || staysPrivate(url)) return [];
-  return [`QUOTES_BASE_URL is "${url}": expected https, or QUOTES_ALLOW_HTTP=true to go without encryption`];
+function plainHttpProblems({ QUOTES_ALLOW_HTTP: allowed, ...settings }: Settings): string[] {
+  return (["QUOTES_BASE_URL", "QUOTES_LOGIN_URL"] as const).flatMap((name) => {
+    const url = settings[name];
+    // An address of another form is refused elsewhere, and may hold a password.
+    if (url === undefined || !/^http:\/\/[^/@?#][^@?#]*$/.test(url) || !URL.canParse(url)) return [];
+    if (allowed === "true" || staysPrivate(url)) return [];
+    return [`${name} is "${url}": expected https, or QUOTES_ALLOW_HTTP=true to go without encryption`];
+  });
 }
 
 /** How many credentials an account needs, in words. */
@@ -154,6 +157,8 @@ function toConfig(values: Environment, { sslMode, ...given }: Given) {
     databaseReaderUrl: values.DATABASE_READER_URL && withSslMode(values.DATABASE_READER_URL, sslMode),
     service,
     feed,
+    /** Where an account logs in; undefined: where its service says. */
+    loginUrl: values.QUOTES_LOGIN_URL,
     limit: values.QUOTES_LIMIT ?? limit.calls,
     ...given,
     limitWindowMs: values.QUOTES_LIMIT_WINDOW_MS ?? limit.windowMs,

@@ -22,6 +22,8 @@ export const MISS_REASONS = [
   "transport",
   /** The service does not accept the credentials. */
   "unauthorized",
+  /** The service wants a person to log in, and nobody had. */
+  "login",
   /** The collector did not run for a part of the slot, was ended, or could not keep the answer. */
   "down",
 ] as const;

@@ -29,12 +29,23 @@ export type Failed = Exclude<Outcome, "quotes">;
 /** The document of quotes, or a sentence for people. */
 export type Answer =
   | { outcome: "quotes"; document: ReadDocument }
-  | { outcome: Failed; responseId: string | null; detail: string };
+  | {
+      outcome: Failed;
+      responseId: string | null;
+      detail: string;
+      /** Of `unauthorized`: a person has to log in, and nothing else mends it. */
+      needsLogin?: true;
+    };
+
+/** Whether nothing but a person's login mends it. */
+export function wantsLogin(answer: Answer): boolean {
+  return answer.outcome !== "quotes" && answer.needsLogin === true;
+}
 
 /** Header names are lower case. */
 export type RawAnswer = { status: number; headers: Readonly<Record<string, string>>; body: Uint8Array };
 
-export function failed(outcome: Failed, detail: string): Answer {
+export function failed(outcome: Failed, detail: string): Exclude<Answer, { outcome: "quotes" }> {
   return { outcome, responseId: null, detail };
 }
 

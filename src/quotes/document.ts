@@ -63,6 +63,8 @@ export type InstrumentQuote = {
   greeksDelta: DecimalText;
   underlying: UnderlyingElement | null;
   underlyingQuote: Quote | null;
+  /** Absent: the answer does not say it, and the call or the address does. */
+  delayed?: boolean;
   /** True when the service does not know the instrument; nothing else of such an item is to be read. */
   unknownSymbol: boolean;
 };

@@ -88,7 +88,8 @@ function addOffers(
   { item, oddFields }: Stored,
   given: Pick<QuoteUnit, "observedAt" | "delayed">,
 ): void {
-  const { observedAt, delayed } = given;
+  const { observedAt } = given;
+  const delayed = item.delayed ?? given.delayed;
   const oddOfUnderlying = oddFields.filter(({ element }) => OF_UNDERLYING.test(element)).length;
   const unit = {
     observedAt,

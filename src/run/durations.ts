@@ -14,6 +14,13 @@ export function inHours(ms: number): string {
   return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
 }
 
+/** `13 h 20 min` or `20 min`. */
+export function inHoursAndMinutes(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+  return hours === 0 ? `${rest} min` : `${hours} h ${rest} min`;
+}
+
 /** `45 s`, `5 min` or `5 min 12 s`, at least a second. */
 export function inMinutes(ms: number): string {
   const seconds = Math.max(1, secondsOf(ms));

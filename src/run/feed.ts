@@ -6,15 +6,18 @@ import type { Account } from "../accounts/account.ts";
 import type { Clock, Instant } from "../clock.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { DEFAULT_SERVICE, type RecordSource } from "../journal/record.ts";
-import type { RawAnswer } from "../quotes/answer.ts";
+import { type RawAnswer, wantsLogin } from "../quotes/answer.ts";
 import type { Credentials } from "../services/oauth/signature.ts";
 import { keepJson, readJson } from "../plainFiles.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
 import type { Service } from "../services/service.ts";
+import { loginOf, Session } from "./session.ts";
 import { VERSION } from "./version.ts";
 
 export type OpenFeed = {
   simulated: boolean;
+  /** Null: the service wants no login. */
+  session: Session | null;
   fetchQuotes: FetchQuotes;
   /** What timestamps are corrected by, in ms: not 0 when the service showed that the machine's clock is off. */
   clockCorrectionMs: () => number;
@@ -35,6 +38,8 @@ type FeedOptions = {
   clock: Clock;
   /** Names answers by the time they arrive; all feeds of a process share it, for no two answers may have one name. */
   observe: () => Instant;
+  /** Told when the session of an account was woken. */
+  onRenewed?: () => void;
 };
 
 /**
@@ -50,16 +55,21 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
   const callsTo = (at: Pick<FetchOptions, "baseUrl" | "credentials">): OpenFetchQuotes =>
     openFetchQuotes({ service, ...at, clock, observe, userAgent });
   if (feed.kind === "account") {
-    const { baseUrl } = feed;
-    const opened = callsTo(feed);
+    const { baseUrl, credentials } = feed;
+    const login = loginOf(account);
+    const session = login && new Session(login, { dataDir, clock, onRenewed: options.onRenewed });
+    const opened = session
+      ? withSession(callsTo({ baseUrl, credentials: session.credentials }), session, service)
+      : callsTo({ baseUrl, credentials: () => credentials });
     const known = join(dataDir, SERVICE_FILE);
     let newest = (await readSource(known, baseUrl)) ?? "account";
     let last: RecordSource | null = null;
     return {
       simulated: false,
       ...opened,
+      session,
       sourceOf: ({ status, headers }) => {
-        const source = sourceOf(headers, account.service);
+        const source = sourceOf(headers, account);
         // A refusal does not say it, and may be that of something before the service.
         if (status !== 200) return last ?? source;
         const kind = source.kind === "account" ? "account" : "simulated";
@@ -73,6 +83,17 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
       answeredAs: () => last && newest,
     };
   }
+  return openSimulated(account, { clock, callsTo });
+}
+
+/** The simulated market, in this process. */
+async function openSimulated(
+  account: Account,
+  {
+    clock,
+    callsTo,
+  }: { clock: Clock; callsTo: (at: Pick<FetchOptions, "baseUrl" | "credentials">) => OpenFetchQuotes },
+): Promise<OpenFeed> {
   const { createQuoteService } = await import("../serve/quoteService.ts");
   const { createSimulatedMarket } = await import("../serve/simulated/market.ts");
   const credentials = randomCredentials(clock);
@@ -83,16 +104,30 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
     limits: { ...SERVICE_LIMITS, quotes: account.limit, windowMs: account.limitWindowMs },
   });
   const baseUrl = await market.listen({ host: "127.0.0.1", port: 0 });
-  const opened = callsTo({ baseUrl, credentials });
+  const opened = callsTo({ baseUrl, credentials: () => credentials });
   return {
     simulated: true,
     ...opened,
+    session: null,
     sourceOf: () => SIMULATED,
     ledgerSource: () => "simulated",
     answeredAs: () => "simulated",
     close: async () => {
       await opened.close();
       await market.close();
+    },
+  };
+}
+
+/** Calls that are made with a session: it is woken before them, and told of what the service says of it. */
+function withSession(opened: OpenFetchQuotes, session: Session, service: Service): OpenFetchQuotes {
+  return {
+    ...opened,
+    fetchQuotes: async (call, signal, mayLeave) => {
+      await session.awake(signal);
+      const response = await opened.fetchQuotes(call, signal, mayLeave);
+      session.answered(response.status !== 200 && wantsLogin(service.classify(response)));
+      return response;
     },
   };
 }
@@ -126,11 +161,19 @@ const PLAYED: RecordSource = { kind: "simulated", name: "archive" };
 
 /**
  * A configured service that says it is a simulated market is one: its rows are never taken for real ones. Nor are those
- * of an archive that is played: the prices were real once, but not at the time they are kept under.
+ * of an archive that is played: the prices were real once, but not at the time they are kept under. Nor are the stored answers of a
+ * sandbox.
  */
-function sourceOf(headers: Readonly<Record<string, string>>, service: Service): RecordSource {
+function sourceOf(
+  headers: Readonly<Record<string, string>>,
+  { service, feed }: Pick<Account, "service" | "feed">,
+): RecordSource {
   const source = headers["x-quotekeeper-source"];
-  return source === undefined ? accountSource(service) : source === "archive" ? PLAYED : SIMULATED;
+  if (source !== undefined) return source === "archive" ? PLAYED : SIMULATED;
+  const isStored = service.addresses.some(
+    ({ baseUrl, stored }) => stored === true && feed.kind === "account" && feed.baseUrl === baseUrl,
+  );
+  return isStored ? { kind: "simulated", name: `${service.name} sandbox` } : accountSource(service);
 }
 
 /** Credentials that nobody else has, for a service that lives as long as this process. */

@@ -1,7 +1,7 @@
 /** What every command that calls the service opens first: the journal, the feed, and the log of calls. */
 import { join, resolve } from "node:path";
 import type { Account } from "../accounts/account.ts";
-import { type Clock, createObserver } from "../clock.ts";
+import { type Clock, createObserver, instantFromDate } from "../clock.ts";
 import type { CallLog } from "../collect/callLog.ts";
 import type { CalledAccount } from "../collect/accountDispatchers.ts";
 import type { Config } from "../config/loadEnvironment.ts";
@@ -17,7 +17,7 @@ export type AccountStations = Pick<OpenFeed, "fetchQuotes" | "sourceOf"> & {
   /** Where calls are noted, so that a run after this one knows of them. */
   calls: CallLog;
   /** What a governor must know: the limit, the calls before that count, and whom to tell when it closes. */
-  budget: Pick<CalledAccount, "name" | "service" | "governor" | "history" | "onClosed">;
+  budget: Pick<CalledAccount, "name" | "service" | "governor" | "history" | "onClosed" | "hasSession">;
 };
 
 export type Stations = {
@@ -75,7 +75,12 @@ export async function openStations(
     requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
     open: async (account) => {
       const dataDir = resolve(config.dataDir);
-      const feed = await openFeed(account, { dataDir, clock, observe });
+      const feed = await openFeed(account, {
+        dataDir,
+        clock,
+        observe,
+        onRenewed: () => void noteRenewal(journal, account.name, clock),
+      });
       try {
         const { log: calls, history } = await openCalls(account, {
           dataDir,
@@ -91,6 +96,7 @@ export async function openStations(
           governor: governorOf(account),
           history,
           onClosed: calls.closed,
+          ...(feed.session && { hasSession: feed.session.isOpen }),
         };
         return { account, feed, fetchQuotes, sourceOf, calls, budget };
       } catch (error) {
@@ -99,4 +105,10 @@ export async function openStations(
       }
     },
   };
+}
+
+/** For people: nothing hangs on it, and a journal that cannot be written says so itself. */
+async function noteRenewal(journal: Journal, account: string, clock: Clock): Promise<void> {
+  const note = { type: "login_renewed", account };
+  await journal.append({ kind: "note", at: instantFromDate(clock.now()), note }).catch(() => undefined);
 }

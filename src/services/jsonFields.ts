@@ -14,6 +14,8 @@ import { type Json, JsonObject } from "./plainJson.ts";
 
 const NO_ODD: readonly OddField[] = [];
 
+const MS_OF_A_SECOND = "000";
+
 /** Epoch milliseconds of the years 2001 to 2286 have so many digits. */
 const MS_DIGITS = 13;
 
@@ -38,6 +40,10 @@ export class JsonFields {
     const value = this.#object.get(key);
     this.#odd ??= [];
     return value instanceof JsonObject ? new JsonFields(value, key, this.#odd) : null;
+  }
+
+  value(key: string): Json | undefined {
+    return this.#object.get(key);
   }
 
   /** A text that is not empty; null: it is missing. */
@@ -73,6 +79,19 @@ export class JsonFields {
   /** A time in epoch milliseconds as an instant; null where the number stands for "never". */
   epochMs(key: string, never: string): Instant | null {
     return this.#instant(key, this.integerBut(key, never));
+  }
+
+  /** The same in epoch seconds. */
+  epochSeconds(key: string, never: string): Instant | null {
+    const value = this.integerBut(key, never);
+    return this.#instant(key, value === null ? null : value + MS_OF_A_SECOND);
+  }
+
+  /** `true` or `false`, as a text as well; null: it is neither. */
+  flag(key: string): boolean | null {
+    const value = this.#object.get(key);
+    if (value === true || value === "true") return true;
+    return value === false || value === "false" ? false : null;
   }
 
   #instant(key: string, value: string | null): Instant | null {

@@ -3,12 +3,13 @@ import { DEFAULT_SERVICE, type ResponseRecord } from "../journal/record.ts";
 import { cutText } from "../outsideText.ts";
 import type { Answer } from "../quotes/answer.ts";
 import type { QuoteCall } from "../quotes/call.ts";
+import { ETRADE } from "./etrade/etrade.ts";
 import { REFERENCE } from "./reference/reference.ts";
 import type { Service } from "./service.ts";
 import { TRADIER } from "./tradier/tradier.ts";
 
 /** The default first. */
-export const SERVICES: readonly Service[] = [REFERENCE, TRADIER];
+export const SERVICES: readonly Service[] = [REFERENCE, TRADIER, ETRADE];
 
 /** What contracts cost at each service, for people. */
 export const CONTRACT_COSTS: string = SERVICES.map(({ title, optionsInList, batch, forms }) =>

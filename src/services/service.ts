@@ -6,6 +6,7 @@ import type { Answer, RawAnswer } from "../quotes/answer.ts";
 import type { RateLimit } from "../quotes/rateLimit.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import type { Checkup } from "./checkup.ts";
+import type { Login, Stamp } from "./login.ts";
 
 /** Secrets of an account, by the names that the service gives them. */
 export type Credentials = Readonly<Record<string, string>>;
@@ -21,20 +22,20 @@ export type Written = {
   accept: string;
 };
 
-/** What makes each signature another one. */
-type Stamp = {
-  nonce: string;
-  /** Epoch seconds UTC, by the service's clock as far as it is known. */
-  timestamp: number;
-};
-
 /** A secret of an account: its name in accounts.yaml, and the variable that has it where there is one account. */
 type CredentialName = { name: string; variable: string; title: string };
 
 type Limit = { readonly calls: number; readonly windowMs: number };
 
-/** `delayed`: whether its quotes are, whatever is asked for. `limit`: absent where it is the service's. */
-type Address = { readonly baseUrl: string; readonly delayed: boolean; readonly limit?: Limit };
+type Address = {
+  readonly baseUrl: string;
+  /** Whether its quotes are, whatever is asked for, unless an answer says so itself. */
+  readonly delayed: boolean;
+  /** Absent: the service's. */
+  readonly limit?: Limit;
+  /** Its answers are stored ones, whatever is asked for: no price of them is of now. */
+  readonly stored?: true;
+};
 
 /**
  * Symbols in one call: to begin with, and the most a list may grow to. A list of `least` is never too long: a service that says so
@@ -73,6 +74,7 @@ export type Service = {
    * Headers that show whose call it is.
    *
    * @param call with the base address and the target as `url`
+   * @param credentials with the tokens of a session, where there is a login
    */
   sign(call: Written & { url: string }, credentials: Credentials, stamp: Stamp): Record<string, string>;
   /** What must not be kept where an answer quotes it. @param signed what `sign` gave */
@@ -85,6 +87,8 @@ export type Service = {
   rateLimit(headers: Readonly<Record<string, string>>): RateLimit;
   /** When the limit expires, in seconds since 1970 as they were sent; null: nothing says it. */
   limitEnd(headers: Readonly<Record<string, string>>): string | null;
+  /** Absent: its credentials are all that it wants. */
+  readonly login?: Login;
   /** What is assumed of it, and the calls that show whether it holds. */
   readonly checkup: Checkup;
 };

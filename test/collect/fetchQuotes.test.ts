@@ -7,12 +7,8 @@ import { createServer as createTlsServer } from "node:tls";
 import { inspect, promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import {
-  DEADLINES,
-  type FetchOptions,
-  openFetchQuotes,
-  type OpenFetchQuotes,
-} from "../../src/collect/fetchQuotes.ts";
+import { type FetchOptions, openFetchQuotes, type OpenFetchQuotes } from "../../src/collect/fetchQuotes.ts";
+import { DEADLINES } from "../../src/collect/transport/caller.ts";
 import { ERRORS, type ErrorCode } from "../../src/errors.ts";
 import { createObserver } from "../../src/clock.ts";
 import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
@@ -58,7 +54,7 @@ function open(baseUrl: string, options: Partial<FetchOptions> = {}): OpenFetchQu
   const made = openFetchQuotes({
     service: REFERENCE,
     baseUrl,
-    credentials: TEST_CREDENTIALS,
+    credentials: () => TEST_CREDENTIALS,
     clock,
     observe,
     userAgent: "test",
@@ -129,8 +125,8 @@ async function callsAlone(
     import { createObserver, systemClock as clock } from "${compiled}/dist/clock.js";
     import { openFetchQuotes } from "${compiled}/dist/collect/fetchQuotes.js";
     import { REFERENCE as service } from "${compiled}/dist/services/reference/reference.js";
-    const [baseUrl, credentials, call, times] = JSON.parse(process.argv[1]);
-    const options = { service, baseUrl, credentials, clock, observe: createObserver(clock), userAgent: "test" };
+    const [baseUrl, secrets, call, times] = JSON.parse(process.argv[1]);
+    const options = { service, baseUrl, credentials: () => secrets, clock, observe: createObserver(clock), userAgent: "test" };
     const { fetchQuotes, close } = openFetchQuotes({ ...options, deadlines: ${JSON.stringify(NEVER)} });
     const ends = [];
     for (let i = 0; i < times; i += 1) {
@@ -655,7 +651,7 @@ test("an answer that quotes its request is kept without credentials and signatur
     socket.end(`HTTP/1.1 401 No\r\nDate: ${authorization}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   });
 
-  const response = await open(baseUrl, { credentials: odd }).fetchQuotes(CALL);
+  const response = await open(baseUrl, { credentials: () => odd }).fetchQuotes(CALL);
 
   const text = Buffer.from(response.body).toString();
   const everything = text + inspect(response);

@@ -42,7 +42,7 @@ function open(baseUrl: string, clock: Clock, credentials = TEST_CREDENTIALS): Op
   const made = openFetchQuotes({
     service: REFERENCE,
     baseUrl,
-    credentials,
+    credentials: () => credentials,
     clock,
     observe: createObserver(clock),
     userAgent: "test",

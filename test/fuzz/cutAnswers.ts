@@ -85,7 +85,7 @@ export async function startCuttingService(): Promise<CuttingService> {
   const opened = openFetchQuotes({
     service: REFERENCE,
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    credentials: TEST_CREDENTIALS,
+    credentials: () => TEST_CREDENTIALS,
     clock,
     observe: createObserver(clock),
     userAgent: "test",

@@ -58,7 +58,7 @@ export async function openCollecting(
   const { fetchQuotes, close } = openFetchQuotes({
     service,
     baseUrl,
-    credentials,
+    credentials: () => credentials,
     clock,
     observe,
     userAgent: "test",

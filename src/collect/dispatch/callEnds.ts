@@ -2,7 +2,7 @@
 import type { Clock } from "../../clock.ts";
 import { ERRORS, QuotekeeperError } from "../../errors.ts";
 import type { MissReason } from "../../journal/ledger.ts";
-import type { Answer } from "../../quotes/answer.ts";
+import { type Answer, wantsLogin } from "../../quotes/answer.ts";
 import type { DatedAnswer } from "../../services/clockSkew.ts";
 import { readRetryAfter } from "../../quotes/rateLimit.ts";
 import type { Service } from "../../services/service.ts";
@@ -93,6 +93,8 @@ export function afterAnswer(
   const { outcome } = answer;
   if (outcome === "quota_fault" && !given.once) return atOnce({ ...ticket, setback: "refused" });
   if (forTheClock) return atOnce({ ...ticket, attempt: 2, setback: "unauthorized" });
+  // Where a session can be woken the call is made again at once; where not, it waits for a login.
+  if (wantsLogin(answer) && !given.once) return atOnce({ ...ticket, setback: "login" });
   const over: Next = { over: { kind: "answered", answer, askedMs: Date.parse(record.requestedAt) } };
   // A call that looks into another one's failure tells enough by failing once.
   if (outcome !== "server_error" || given.once || planned.part) return over;

@@ -7,6 +7,11 @@ import type { Result } from "./callEnds.ts";
 
 type Options = { log: Log; onResult: (planned: PlannedCall, result: Result) => void };
 
+const WHY: Partial<Record<MissReason, string>> = {
+  unauthorized: "the service refuses the credentials",
+  login: "nobody has logged in",
+};
+
 /** How many are settled in a turn of the event loop. */
 const MISSED_AT_ONCE = 250;
 
@@ -47,8 +52,7 @@ export class MissedCalls {
       slotAt,
       reason,
     };
-    const why = reason === "unauthorized" ? "the service refuses the credentials" : "its slot is over";
-    log.warn(missed, `missed: ${why}`);
+    log.warn(missed, `missed: ${WHY[reason] ?? "its slot is over"}`);
     onResult(planned, { kind: "missed", reason });
   }
 }

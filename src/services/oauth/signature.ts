@@ -47,11 +47,16 @@ export function signatureOf(baseString: string, secrets: SigningSecrets): string
   return hmac(baseString);
 }
 
+/** What a login signs besides: RFC 5849 sections 2.1 and 2.3. */
+export type LoginParameters = { oauth_callback?: string; oauth_verifier?: string };
+
 type RequestToSign = {
   method: string;
   /** The absolute URL with its query, encoded as it goes on the wire (a comma in `symbols` as `%2C`). */
   url: string;
+  /** An empty access token: there is none yet, and none is signed. */
   credentials: Credentials;
+  login?: LoginParameters;
   /** Unique for this timestamp and token; a retry needs a new one. */
   nonce: string;
   /** Unix time in whole seconds. */
@@ -64,10 +69,11 @@ type RequestToSign = {
  * @returns the value of the `Authorization` header, `OAuth oauth_consumer_key="...", ...`
  * @throws {TypeError} when the URL is not absolute; {URIError} when its query is not well encoded
  */
-export function signRequest({ method, url, credentials, nonce, timestamp }: RequestToSign): string {
-  const oauth = new StrictOAuth(credentials, nonce, timestamp);
-  const token = { key: credentials.accessToken, secret: credentials.accessTokenSecret };
-  return oauth.toHeader(oauth.authorize({ method, url }, token)).Authorization;
+export function signRequest({ method, url, credentials, ...own }: RequestToSign): string {
+  const oauth = new StrictOAuth(credentials, own);
+  const { accessToken: key, accessTokenSecret: secret } = credentials;
+  return oauth.toHeader(oauth.authorize({ method, url }, key === "" ? undefined : { key, secret }))
+    .Authorization;
 }
 
 /**
@@ -78,25 +84,28 @@ export function signRequest({ method, url, credentials, nonce, timestamp }: Requ
  * URL, and mixes the query into the header's own parameters.
  */
 class StrictOAuth extends OAuth {
-  readonly #nonce: string;
-  readonly #timestamp: number;
+  readonly #own: Pick<RequestToSign, "nonce" | "timestamp" | "login">;
 
-  constructor(credentials: Credentials, nonce: string, timestamp: number) {
+  constructor(credentials: Credentials, own: Pick<RequestToSign, "nonce" | "timestamp" | "login">) {
     super({
       consumer: { key: credentials.consumerKey, secret: credentials.consumerSecret },
       signature_method: "HMAC-SHA1",
       hash_function: (baseString, key) => createHmac("sha1", key).update(baseString).digest("base64"),
     });
-    this.#nonce = nonce;
-    this.#timestamp = timestamp;
+    this.#own = own;
   }
 
   override getNonce(): string {
-    return this.#nonce;
+    return this.#own.nonce;
   }
 
   override getTimeStamp(): number {
-    return this.#timestamp;
+    return this.#own.timestamp;
+  }
+
+  /** The library signs and sends what is in `oauthData`, once the signature is made. */
+  override getSignature(request: OAuth.RequestOptions, tokenSecret: string, oauthData: OAuth.Data): string {
+    return super.getSignature(request, tokenSecret, Object.assign(oauthData, this.#own.login));
   }
 
   override getBaseUrl(url: string): string {

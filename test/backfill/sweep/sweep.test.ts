@@ -85,7 +85,7 @@ test("beside another program on the account that shows in no journal, neither is
   const other = openFetchQuotes({
     service: REFERENCE,
     baseUrl,
-    credentials,
+    credentials: () => credentials,
     clock,
     observe,
     userAgent: "other",

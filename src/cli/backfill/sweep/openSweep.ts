@@ -115,6 +115,7 @@ export async function openSweep(
     for (const account of accounts) {
       const one = await stations.open(account);
       closers.unshift(one.feed.close);
+      one.feed.session?.credentials(); // it would wait for a login without an end
       open.push(one);
     }
     const schedule = await readSchedule(config);

@@ -49,6 +49,11 @@ const REASONS: Readonly<Record<string, Reason>> = {
     text: "The service does not accept the credentials. Check them in the QUOTES_ settings or in accounts.yaml, and the machine's clock.",
     person: true,
   },
+  login: {
+    title: "no login",
+    text: "The service wants a person to log in each day, and nobody had. Run `quotekeeper login`, or log in on the page Health.",
+    person: true,
+  },
   down: {
     title: "not running",
     text: "The collector was not running for a part of the slot, was ended, or could not keep the answer. What was not polled is gone.",

@@ -1,0 +1,137 @@
+/** What a checkup sees of contracts, whole chains and the age of quotes, at services that have them. Pure. */
+import { createCalendar } from "../market/calendar/tradingCalendar.ts";
+import { occSymbol } from "../market/occ.ts";
+import { chainSchema, expandChain } from "../market/optionChain.ts";
+import type { InstrumentQuote, ReadItem } from "../quotes/document.ts";
+import { matchCall } from "../quotes/match.ts";
+import { readHttpDate } from "../quotes/rateLimit.ts";
+import { type Finding, finding, KNOWN, NOT_ASKED, type Probed } from "./checkup.ts";
+
+type Judged = readonly [Finding["verdict"], string];
+
+/** OCC symbols of contracts around the first answer's last price: of so many that a list of them goes by POST. */
+export function contractsOf([first]: readonly Probed[], today: string): string[] {
+  const last = first && itemsOf(first)[0]?.quote.last;
+  if (!last) return [];
+  const chain = chainSchema.parse({
+    underlying: KNOWN,
+    expirations: { next: 6 },
+    strikes: { around: "last", percent: 5, step: 5 },
+  });
+  const facts = { last, listed: null, today, calendar: createCalendar([]) };
+  return expandChain(chain, facts)
+    .flatMap((asked) => ("strike" in asked ? (occSymbol(asked) ?? []) : []))
+    .slice(0, MOST_CONTRACTS);
+}
+
+/** Below the list that the program begins with for symbols. */
+const MOST_CONTRACTS = 99;
+
+/** Some that are most likely listed: near the price, and not of the first date, which may be today. */
+export function middleOf(contracts: readonly string[]): string[] {
+  const start = Math.floor(contracts.length / 3);
+  return contracts.slice(start, start + 12);
+}
+
+export function expirationsOf(one: Probed | undefined): readonly string[] {
+  return one?.answer.outcome === "quotes" ? (one.answer.document.expirations ?? []) : [];
+}
+
+/** A listed date that is surely not over; null: there is none. */
+export function middleDate(one: Probed | undefined, today: string): string | null {
+  const ahead = expirationsOf(one).filter((date) => date > today);
+  return ahead[Math.floor(ahead.length / 3)] ?? null;
+}
+
+export function itemsReadOf({ answer }: Probed): readonly ReadItem[] {
+  return answer.outcome === "quotes" ? answer.document.items : [];
+}
+
+export function itemsOf(one: Probed): InstrumentQuote[] {
+  return itemsReadOf(one).flatMap((read) => (read.ok ? [read.item] : []));
+}
+
+export function optionFindings(one: Probed | undefined): Finding[] {
+  const options = one
+    ? itemsOf(one).filter(({ instrument, unknownSymbol }) => instrument.strike !== null && !unknownSymbol)
+    : [];
+  const greeks = options.filter(({ quote }) => quote.extended.delta !== null).length;
+  const none: Judged = one ? ["unknown", "no contract of the list was known"] : NOT_ASKED;
+  const count = options.length;
+  return [
+    finding(
+      "Contracts stand in a list beside a stock, by their OCC symbols",
+      count > 0 ? ["ok", `${count} of the list were known`] : none,
+      true,
+    ),
+    finding(
+      "Contracts come with greeks",
+      count === 0 ? none : [greeks > 0 ? "ok" : "not_so", `${greeks} of ${count}`],
+    ),
+  ];
+}
+
+export function expirationsFinding(one: Probed | undefined): Finding {
+  const dates = expirationsOf(one);
+  const inOrder = dates.every((date, place) => place === 0 || date > (dates[place - 1] ?? ""));
+  const judged = (): Judged => {
+    if (!one) return NOT_ASKED;
+    if (dates.length === 0) return ["not_so", `HTTP ${one.status}, no date`];
+    return [inOrder ? "ok" : "not_so", `${dates.length} dates`];
+  };
+  return finding("Expirations are listed, each date once and in order", judged());
+}
+
+export function chainFindings(one: Probed | undefined): Finding[] {
+  const matched = one ? matchCall(one.call, itemsReadOf(one)) : [];
+  const stored = matched.flatMap((match) => (match.fate === "stored" ? [match.item] : []));
+  const rest = matched.length - stored.length;
+  const withInterest = stored.filter(({ quote }) => quote.extended.openInterest !== null).length;
+  return [
+    finding("A whole expiration comes in one call, and nothing else with it", [
+      one === undefined ? "unknown" : stored.length > 0 && rest === 0 ? "ok" : "not_so",
+      one === undefined ? NOT_ASKED[1] : `${stored.length} contracts of it, ${rest} others`,
+    ]),
+    finding(
+      "Contracts of a whole expiration come with open interest",
+      stored.length === 0
+        ? NOT_ASKED
+        : [withInterest > 0 ? "ok" : "not_so", `${withInterest} of ${stored.length}`],
+    ),
+  ];
+}
+
+/** Assumed: real-time quotes of a fund that trades each second are younger, while the market is open. */
+const YOUNG_MS = 60_000;
+
+/** Ages of quotes that are 15 minutes late, in ms. */
+const LATE_MS = { least: 14 * 60_000, most: 18 * 60_000 };
+
+export function ageFinding(probed: readonly Probed[], isDelayed: boolean): Finding {
+  const ages = probed.flatMap((one) =>
+    itemsOf(one).flatMap(({ quote }) => {
+      const atMs = readHttpDate(one.headers["date"]) ?? Date.parse(one.observedAt);
+      return quote.quotedAt === null || quote.quotedAt === undefined
+        ? []
+        : [atMs - Date.parse(quote.quotedAt)];
+    }),
+  );
+  const youngest = Math.min(...ages);
+  const judged = (): Judged => {
+    if (ages.length === 0) return ["unknown", "no quote says when it was made"];
+    const old = `the youngest was ${Math.max(0, Math.round(youngest / 1_000))} s old`;
+    if (youngest < YOUNG_MS) return [isDelayed ? "not_so" : "ok", old];
+    if (youngest < LATE_MS.least || youngest > LATE_MS.most)
+      return ["unknown", `${old}: the market may be closed`];
+    return [isDelayed ? "ok" : "not_so", old];
+  };
+  const verdict = judged();
+  return finding(
+    isDelayed
+      ? "Quotes are 15 minutes late, as they are stored"
+      : "Quotes are of real time, as they are stored",
+    verdict,
+    // Rows that say another time than theirs are wrong for good. A closed market says nothing.
+    verdict[0] === "not_so",
+  );
+}

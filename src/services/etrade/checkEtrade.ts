@@ -1,0 +1,100 @@
+/** The checkup of E*TRADE: what docs/etrade.md says is not known, as far as six calls show it. */
+import {
+  acceptedFinding,
+  asking,
+  type Checkup,
+  clockFinding,
+  type Finding,
+  finding,
+  KNOWN,
+  NOT_ASKED,
+  type Probed,
+  readableFinding,
+} from "../checkup.ts";
+import {
+  ageFinding,
+  chainFindings,
+  contractsOf,
+  expirationsFinding,
+  itemsOf,
+  middleDate,
+  middleOf,
+  optionFindings,
+} from "../checkupOptions.ts";
+import { LONGEST_LIST } from "./writeEtrade.ts";
+
+/** Assumed: nothing has this name. */
+const UNKNOWN = "ZZQXZZ";
+
+/** The calls by what they are to show, in their order. What may be refused comes last. */
+const CALLS = ["one", "options", "expirations", "chain", "long", "unknown"] as const;
+
+export const ETRADE_CHECKUP: Checkup = {
+  next: (probed, today) => {
+    const kind = CALLS[probed.length];
+    if (kind === undefined || probed.some(({ answer }) => answer.outcome !== "quotes")) return null;
+    if (kind === "one") return asking(KNOWN);
+    if (kind === "unknown") return asking(KNOWN, UNKNOWN);
+    if (kind === "expirations") return { form: "expirations", underlying: KNOWN, delayed: false };
+    if (kind === "chain") {
+      const expiration = middleDate(probed.at(-1), today);
+      return expiration === null ? null : { form: "chain", underlying: KNOWN, expiration, delayed: false };
+    }
+    const contracts = contractsOf(probed, today);
+    if (contracts.length === 0) return null;
+    return asking(KNOWN, ...(kind === "long" ? contracts.slice(0, LONGEST_LIST - 1) : middleOf(contracts)));
+  },
+  findings: (probed) => {
+    const of = (kind: (typeof CALLS)[number]): Probed | undefined => probed[CALLS.indexOf(kind)];
+    const isDelayed = probed.some((one) => itemsOf(one).some(({ delayed }) => delayed === true));
+    return [
+      acceptedFinding(probed),
+      readableFinding("XML", probed),
+      agreementFinding(probed, isDelayed),
+      ...optionFindings(of("options")),
+      expirationsFinding(of("expirations")),
+      ...chainFindings(of("chain")),
+      longFinding(of("long")),
+      unknownFinding(of("unknown")),
+      ageFinding(probed, isDelayed),
+      clockFinding(probed, true),
+    ];
+  },
+};
+
+type Judged = readonly [Finding["verdict"], string];
+
+function agreementFinding(probed: readonly Probed[], isDelayed: boolean): Finding {
+  const judged = (): Judged => {
+    if (!probed.some((one) => itemsOf(one).length > 0)) return NOT_ASKED;
+    return isDelayed
+      ? [
+          "not_so",
+          "the answers say DELAYED: the agreement on market data is not signed, and rows are stored as delayed",
+        ]
+      : ["ok", "no answer says DELAYED"];
+  };
+  return finding("The account has quotes of real time", judged());
+}
+
+function longFinding(one: Probed | undefined): Finding {
+  const judged = (): Judged => {
+    if (!one || one.call.form !== "symbols") return NOT_ASKED;
+    const what = `${one.call.symbols.length} symbols, HTTP ${one.status}`;
+    if (one.answer.outcome !== "quotes") return ["not_so", `${what}, taken as ${one.answer.outcome}`];
+    if (one.call.symbols.length < LONGEST_LIST) return ["unknown", `${what}: there were no more contracts`];
+    return ["ok", `${what}, ${itemsOf(one).length} answered or told as unknown`];
+  };
+  return finding(`A list may have ${LONGEST_LIST} symbols`, judged(), true);
+}
+
+function unknownFinding(one: Probed | undefined): Finding {
+  const judged = (): Judged => {
+    if (!one) return NOT_ASKED;
+    if (one.answer.outcome !== "quotes") return ["not_so", `HTTP ${one.status} for the whole list`];
+    return itemsOf(one).some(({ unknownSymbol }) => unknownSymbol)
+      ? ["ok", "a message names it"]
+      : ["unknown", "the answer does not name it"];
+  };
+  return finding("An unknown symbol is told beside the quotes of the others", judged());
+}

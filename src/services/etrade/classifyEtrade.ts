@@ -1,0 +1,97 @@
+/** The kind of one of E*TRADE's answers: by what its body says first, and then by the status. */
+import { QuotekeeperError } from "../../errors.ts";
+import { cutText } from "../../outsideText.ts";
+import { type Answer, encodingProblem, type Failed, failed, type RawAnswer } from "../../quotes/answer.ts";
+import { JsonObject, parsePlainJson } from "../plainJson.ts";
+import { decodeBody } from "../strictXml.ts";
+import { parseXmlTree } from "../xmlTree.ts";
+import { ROOTS, readEtrade } from "./readEtrade.ts";
+
+/** A fault that clients met now and then with a right request: the same call is answered when it is made again. */
+const PASSING_PROBLEM = /^(?:parameter_absent|nonce_used)$/;
+
+/** A login is over, and a new one mends it. */
+const LOGIN_PROBLEM = /^token_/;
+
+/** The limits of a second and of an hour have the same words (Rate limits), and came with 400. */
+const OVER_LIMIT = /exceeded the rate limit/i;
+
+/** Assumed: a list that is too long is told so, with a 400; no such answer is recorded. */
+const TOO_LONG = /(?:too many|more than \d+|maximum (?:number )?of) symbols|symbols? (?:count|limit) exceed/i;
+
+/** Codes of `Error`, by the stored table. Others are refusals, as that of an unknown symbol (10033) is. */
+const CODES: ReadonlyMap<string, Failed> = new Map([
+  ["100", "server_error"],
+  ["670", "server_error"],
+  ["10035", "unauthorized"],
+]);
+
+/** Bytes in which a fault is looked for: its page is short. */
+const START = 4_096;
+
+/** Never throws. */
+export function classifyEtrade(raw: RawAnswer): Answer {
+  const start = Buffer.from(raw.body.subarray(0, START)).toString("utf8");
+  return faultIn(start, raw.status) ?? readBody(raw, start);
+}
+
+function faultIn(start: string, status: number): Answer | null {
+  // A document of quotes may say anything in a description.
+  const isQuotes = status === 200 && ROOTS.some((root) => start.includes(root));
+  if (isQuotes) return null;
+  const problem = oauthProblem(start);
+  if (problem !== null) return problem;
+  if (OVER_LIMIT.test(start)) return failed("quota_fault", `HTTP ${status}, the rate limit is exceeded`);
+  const fault = errorIn(start);
+  const words = `HTTP ${status}${fault === null ? "" : `, ${fault.words}`}`;
+  const outcome = (fault && CODES.get(fault.code)) ?? outcomeOf(status, start);
+  if (outcome !== null) return failed(outcome, words);
+  return fault === null ? null : failed("refused", words);
+}
+
+/** `oauth_problem=token_expired`, or the parameters that a request is said to lack. */
+function oauthProblem(start: string): Answer | null {
+  const range = /oauth_acceptable_timestamps=(\d{1,12}-\d{1,12})/.exec(start)?.[1];
+  const kind = /oauth_problem=(\w{1,64})/.exec(start)?.[1] ?? null;
+  if ((kind !== null && PASSING_PROBLEM.test(kind)) || /oauth_parameters_absent=oauth_nonce\b/.test(start))
+    return failed("server_error", "a nonce is said to be missing or used");
+  if (kind === null) return null;
+  const words = `oauth_problem=${kind}${range === undefined ? "" : `, timestamps from ${range} are accepted`}`;
+  return LOGIN_PROBLEM.test(kind)
+    ? { ...failed("unauthorized", words), needsLogin: true }
+    : failed("unauthorized", words);
+}
+
+/** `Error` of JSON and of XML: its code and message; null: there is none. */
+function errorIn(start: string): { code: string; words: string } | null {
+  if (!/^\s*(?:\{\s*"Error"|(?:<\?[^>]*>\s*)?<Error>)/.test(start)) return null;
+  const code = /"code"\s*:\s*"?(\d{1,9})|<code>(\d{1,9})</.exec(start);
+  const words = /"message"\s*:\s*"([^"\\]{1,200})|<message>([^<]{1,200})/.exec(start);
+  const number = code?.[1] ?? code?.[2] ?? "";
+  const message = words?.[1] ?? words?.[2] ?? "an error";
+  return { code: number, words: number === "" ? message : `${message} (${number})` };
+}
+
+function outcomeOf(status: number, start: string): Failed | null {
+  if (status === 429) return "quota_fault";
+  if (status === 401 || status === 403) return "unauthorized";
+  if (status === 413 || status === 414 || (status === 400 && TOO_LONG.test(start))) return "too_long";
+  // An answer without a body came with 200 now and then, and the same call is answered when it is made again.
+  if (status >= 500 || (status >= 200 && status < 300 && start.trim() === "")) return "server_error";
+  return status < 200 || status >= 300 ? "refused" : null;
+}
+
+function readBody({ body, headers }: RawAnswer, start: string): Answer {
+  const encoded = encodingProblem(headers);
+  if (encoded !== null) return failed("malformed", encoded);
+  if (/^\s*<(?:!doctype html|html)[\s>]/i.test(start))
+    return failed("malformed", "an HTML page in place of quotes");
+  try {
+    const document = /^\s*\{/.test(start) ? parsePlainJson(body) : parseXmlTree(decodeBody(body), ROOTS);
+    if (document instanceof JsonObject) return { outcome: "quotes", document: readEtrade(document) };
+    return failed("malformed", "JSON that is no object");
+  } catch (error) {
+    if (!(error instanceof QuotekeeperError)) throw error;
+    return failed("malformed", cutText(error.detail, 200));
+  }
+}

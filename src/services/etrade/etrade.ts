@@ -1,0 +1,55 @@
+/**
+ * E*TRADE's market interface, version 1: OAuth 1.0a with HMAC-SHA1, XML, and a person's login each day (apisb.etrade.com/docs/api).
+ * Tried against recorded answers and a fake of it alone.
+ */
+import { NO_RATE_LIMIT } from "../../quotes/rateLimit.ts";
+import { type Credentials as OAuthCredentials, signRequest } from "../oauth/signature.ts";
+import type { Service } from "../service.ts";
+import { ETRADE_CHECKUP } from "./checkEtrade.ts";
+import { classifyEtrade } from "./classifyEtrade.ts";
+import { LOGIN } from "./loginEtrade.ts";
+import { LONGEST_LIST, writeEtrade } from "./writeEtrade.ts";
+
+export const ETRADE: Service = {
+  name: "etrade",
+  title: "E*TRADE",
+  credentials: {
+    all: [
+      { name: "consumerKey", variable: "QUOTES_CONSUMER_KEY", title: "OAuth consumer key" },
+      { name: "consumerSecret", variable: "QUOTES_CONSUMER_SECRET", title: "OAuth consumer secret" },
+    ],
+    // The access token is another one each day.
+    identity: ["consumerKey"],
+    secrets: ["consumerSecret"],
+  },
+  addresses: [
+    { baseUrl: "https://api.etrade.com", delayed: false },
+    { baseUrl: "https://apisb.etrade.com", delayed: false, stored: true },
+  ],
+  /**
+   * Assumed: version 1 has the limits of version 0, 4 calls a second and 14,000 an hour, for no page of it names any. At 4 a second
+   * this program makes fewer than 14,000 in an hour.
+   */
+  limit: { calls: 4, windowMs: 1_000 },
+  batch: { first: LONGEST_LIST, least: 8, most: LONGEST_LIST },
+  forms: ["symbols", "option", "chain", "expirations"],
+  optionsInList: true,
+  asksDelayed: false,
+  isTimed: true,
+  write: writeEtrade,
+  sign: ({ method, url }, credentials, stamp) => ({
+    // The same object for call after call: the key of its HMAC is remembered by it.
+    authorization: signRequest({ method, url, credentials: credentials as OAuthCredentials, ...stamp }),
+  }),
+  secrets: (credentials, { authorization = "" }) => {
+    const signature = /oauth_signature="([^"]*)"/.exec(authorization)?.[1] ?? "";
+    return [...Object.values(credentials), decodeURIComponent(signature)];
+  },
+  keptHeaders: ["content-type", "content-encoding", "date", "retry-after"],
+  classify: classifyEtrade,
+  // Assumed: no header tells a count; none was found in any recording.
+  rateLimit: () => NO_RATE_LIMIT,
+  limitEnd: () => null,
+  login: LOGIN,
+  checkup: ETRADE_CHECKUP,
+};

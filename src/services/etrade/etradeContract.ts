@@ -1,0 +1,87 @@
+/** Which contract an option of E*TRADE's is: by its own fields, and by its OSI key, which must say the same. */
+import { isDateText } from "../../market/calendar/dates.ts";
+import type { OptionType } from "../../market/instrument.ts";
+import { isOccSymbolOf, parseOccSymbol } from "../../market/occ.ts";
+import { withRoot } from "../../market/root.ts";
+import { cutText } from "../../outsideText.ts";
+import type { JsonFields } from "../jsonFields.ts";
+
+/** It cannot be told which instrument an item is. */
+export class Nameless extends Error {
+  readonly symbol: string | null;
+  readonly isOption: boolean | null;
+
+  constructor(problem: string, symbol: string | null, isOption: boolean | null) {
+    super(problem);
+    this.symbol = symbol;
+    this.isOption = isOption;
+  }
+}
+
+type Contract = {
+  /** Of the underlying. */
+  symbol: string;
+  root: string | undefined;
+  expiration: string;
+  optionType: OptionType;
+  strike: string;
+};
+
+/** A contract of a chain: only its OSI key has the expiration. @param selected the expiration of the chain, as it says itself */
+export function chainContract(fields: JsonFields, selected: string | null): Contract {
+  const contract = contractOf(fields.text("symbol"), {
+    key: fields.text("osiKey"),
+    root: fields.text("optionRootSymbol"),
+    expiration: selected,
+    type: fields.text("optionType"),
+    strike: fields.decimal("strikePrice"),
+  });
+  return contract;
+}
+
+/** A contract of a list, by its `Product`; the key stands in `All`. */
+export function productContract(product: JsonFields, all: JsonFields): Contract {
+  const [year, month, day] = ["expiryYear", "expiryMonth", "expiryDay"].map((name) => product.integer(name));
+  const date = `${year}-${month?.padStart(2, "0")}-${day?.padStart(2, "0")}`;
+  return contractOf(product.text("symbol"), {
+    key: all.text("osiKey"),
+    root: null,
+    expiration: isDateText(date) ? date : null,
+    type: product.text("callPut"),
+    strike: product.decimal("strikePrice"),
+  });
+}
+
+type Said = {
+  /** The OCC symbol with its root padded to six by `-`. */
+  key: string | null;
+  root: string | null;
+  expiration: string | null;
+  type: string | null;
+  strike: string | null;
+};
+
+/** What a field does not say, the key does. Where both say it and differ, nobody knows which is right. */
+function contractOf(symbol: string | null, { key, root, expiration, type, strike }: Said): Contract {
+  if (symbol === null) throw new Nameless("symbol is missing", null, true);
+  const occ = key?.replace(/^([A-Z0-9]{1,6})-*(?=\d{6}[CP]\d{8}$)/, "$1") ?? null;
+  const keyed = occ === null ? null : parseOccSymbol(occ);
+  const said = type === null ? null : type === "CALL" || type === "PUT" ? type : undefined;
+  const contract = {
+    expiration: expiration ?? keyed?.expiration,
+    optionType: said === null ? keyed?.optionType : said,
+    strike: strike ?? keyed?.strike,
+  };
+  const { expiration: date, optionType, strike: price } = contract;
+  if (date === undefined || optionType === undefined || price === undefined)
+    throw new Nameless("the expiration, type or strike of an option is missing or unreadable", symbol, true);
+  const whole = { expiration: date, optionType, strike: price };
+  if (occ !== null && !isOccSymbolOf(occ, whole))
+    throw new Nameless(
+      `osiKey ${cutText(key ?? "", 40)} names another contract than its fields`,
+      symbol,
+      true,
+    );
+  const keyRoot = occ === null ? null : occ.slice(0, -"yymmddC00000000".length);
+  return { symbol, root: withRoot(symbol, root ?? keyRoot).root, ...whole };
+}

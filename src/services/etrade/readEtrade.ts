@@ -1,0 +1,124 @@
+/** E*TRADE's answers in our words: lists of quotes, whole chains and expirations, in XML and in JSON alike. */
+import { isDateText } from "../../market/calendar/dates.ts";
+import { isSymbol } from "../../market/instrument.ts";
+import { cutText } from "../../outsideText.ts";
+import { keyOfSymbol } from "../../quotes/call.ts";
+import {
+  type InstrumentQuote,
+  MAX_FRAGMENT,
+  MAX_ITEMS,
+  type ReadDocument,
+  type ReadItem,
+  refused,
+  unknownQuote,
+} from "../../quotes/document.ts";
+import { JsonFields } from "../jsonFields.ts";
+import { type Json, JsonObject } from "../plainJson.ts";
+import { Nameless } from "./etradeContract.ts";
+import { contractQuote, isDelayed, type OfChain, quoteOf } from "./etradeQuote.ts";
+
+/** What an answer is of, by its only element. */
+const [QUOTES, CHAIN, EXPIRATIONS] = [
+  "QuoteResponse",
+  "OptionChainResponse",
+  "OptionExpireDateResponse",
+] as const;
+
+export const ROOTS: readonly string[] = [QUOTES, CHAIN, EXPIRATIONS];
+
+/** Code of a message that a symbol is not known. */
+const UNKNOWN_SYMBOL = "10033";
+
+/** @throws QuotekeeperError DOCUMENT_REFUSED when it is a document of something else */
+export function readEtrade(document: JsonObject): ReadDocument {
+  const [kind = ""] = document.keys;
+  const found = document.get(kind);
+  if (!ROOTS.includes(kind))
+    throw refused(`it holds none of ${ROOTS.join(", ")}, but ${cutText(kind, 40) || "nothing"}`);
+  if (document.keys.length > 1) throw refused(`something stands beside its ${kind}`);
+  const inside = found instanceof JsonObject ? found : null;
+  // An element without anything in it is an empty list; any other text is none.
+  if (inside === null && found !== "" && found !== null) throw refused(`its ${kind} is no object`);
+  const whole = { id: null, error: null, hasQuotes: true };
+  if (kind === EXPIRATIONS) return { ...whole, items: [], expirations: datesIn(inside) };
+  const items = inside === null ? [] : kind === CHAIN ? chainItems(inside) : quoteItems(inside);
+  if (items.length > MAX_ITEMS) throw refused(`it holds more than ${MAX_ITEMS} instruments`);
+  return { ...whole, items };
+}
+
+/** One element, or several. */
+function listed(json: Json | undefined): readonly Json[] {
+  if (json === undefined || json === null || json === "") return [];
+  return Array.isArray(json) ? (json as readonly Json[]) : [json];
+}
+
+/** A list with a date that is none is of no use: chains would be asked for by it all day. */
+function datesIn(inside: JsonObject | null): string[] {
+  const dates = listed(inside?.get("ExpirationDate")).map((one) =>
+    one instanceof JsonObject ? dateIn(new JsonFields(one)) : null,
+  );
+  return dates.map((date) => {
+    if (date !== null) return date;
+    throw refused("one of its expirations is no date");
+  });
+}
+
+function dateIn(fields: JsonFields | null): string | null {
+  const [year, month, day] = ["year", "month", "day"].map((key) => fields?.integer(key) ?? "");
+  const date = `${year}-${month?.padStart(2, "0")}-${day?.padStart(2, "0")}`;
+  return isDateText(date) ? date : null;
+}
+
+function quoteItems(inside: JsonObject): ReadItem[] {
+  const messages = listed(new JsonFields(inside).object("Messages")?.value("Message"));
+  return [
+    ...listed(inside.get("QuoteData")).map((one) => readItem(one, quoteOf)),
+    ...messages.flatMap((message) =>
+      message instanceof JsonObject ? unknownIn(new JsonFields(message)) : [],
+    ),
+  ];
+}
+
+/**
+ * Assumed: a message names the symbol that it is about in capitals behind the word "symbol"; no recorded answer has one. A symbol that
+ * no message names is absent from the answer.
+ */
+function unknownIn(message: JsonFields): ReadItem[] {
+  const description = message.text("description") ?? "";
+  const symbol = /\b[Ss]ymbols?\b[\s:'"([]*([A-Z0-9][A-Z0-9.^$/-]{0,31})/
+    .exec(description)?.[1]
+    ?.replace(/[.-]+$/, "");
+  if (message.text("code") !== UNKNOWN_SYMBOL || symbol === undefined || !isSymbol(symbol)) return [];
+  return [
+    { ok: true, item: unknownQuote(keyOfSymbol(symbol)), oddFields: [], fragment: cutText(description, 200) },
+  ];
+}
+
+function chainItems(inside: JsonObject): ReadItem[] {
+  const chain = new JsonFields(inside);
+  const of: OfChain = {
+    delayed: isDelayed(chain.text("quoteType")),
+    selected: dateIn(chain.object("SelectedED")),
+  };
+  return listed(inside.get("OptionPair")).flatMap((pair) => {
+    if (!(pair instanceof JsonObject)) return [readItem(pair, contractQuote(of))];
+    const sides = ["Call", "Put"].flatMap((side) => listed(pair.get(side)));
+    return sides.map((side) => readItem(side, contractQuote(of)));
+  });
+}
+
+function readItem(json: Json, read: (fields: JsonFields) => InstrumentQuote): ReadItem {
+  if (!(json instanceof JsonObject)) {
+    const fragment = cutText(JSON.stringify(json), 200);
+    return { ok: false, symbol: null, isOption: null, problem: "a quote is no object", fragment };
+  }
+  const fields = new JsonFields(json);
+  const fragment = json.text.slice(0, MAX_FRAGMENT);
+  try {
+    return { ok: true, item: read(fields), oddFields: fields.odd, fragment };
+  } catch (error) {
+    if (!(error instanceof Nameless)) throw error;
+    const { symbol, isOption, message: problem } = error;
+    return { ok: false, symbol, isOption, problem, fragment };
+  }
+}

@@ -1,0 +1,74 @@
+/** The calls of E*TRADE's market interface, version 1 (apisb.etrade.com/docs/api/market). */
+import type { OptionContract } from "../../market/instrument.ts";
+import { parseOccSymbol } from "../../market/occ.ts";
+import type { QuoteCall } from "../../quotes/call.ts";
+import { percentEncode } from "../percentEncode.ts";
+import type { Written } from "../service.ts";
+
+/** A longer list needs a flag. */
+const PLAIN_LIST = 25;
+
+/** The longest list, with the flag. */
+export const LONGEST_LIST = 50;
+
+/** @throws RangeError a form that E*TRADE has not; jobs that ask for one are refused before */
+export function writeEtrade(call: QuoteCall): Written {
+  switch (call.form) {
+    case "symbols":
+      return quotesOf(call.symbols.map(inList));
+    case "option":
+      return quotesOf([contractInList(call.contract)]);
+    case "chain":
+      return got("/v1/market/optionchains", {
+        symbol: call.underlying,
+        ...dateOf(call.expiration),
+        // Adjusted contracts and mini options are left out unless they are asked for, and weekly ones may be.
+        skipAdjusted: "false",
+        optionCategory: "ALL",
+        includeWeekly: "true",
+        chainType: "CALLPUT",
+        priceType: "ALL",
+      });
+    case "expirations":
+      return got("/v1/market/optionexpiredate", { symbol: call.underlying, expiryType: "ALL" });
+    case "watchlist":
+      throw new RangeError("E*TRADE has no watchlists of quotes");
+  }
+}
+
+function quotesOf(names: readonly string[]): Written {
+  return got(`/v1/market/quote/${names.join(",")}`, {
+    detailFlag: "ALL",
+    ...(names.length > PLAIN_LIST && { overrideSymbolCount: "true" }),
+  });
+}
+
+function inList(symbol: string): string {
+  const contract = parseOccSymbol(symbol);
+  return contract ? contractInList(contract) : percentEncode(symbol);
+}
+
+/**
+ * `IBM:2026:8:21:CALL:200.000000`.
+ *
+ * Assumed: commas and colons stand bare in the path, as clients send them. A contract of a root that is another than its
+ * underlying's is named by the root; the documentation shows no such name.
+ */
+function contractInList({ underlying, root, expiration, optionType, strike }: OptionContract): string {
+  const { expiryYear, expiryMonth, expiryDay } = dateOf(expiration);
+  const [whole = "", fraction = ""] = strike.split(".");
+  const price = `${whole}.${fraction.padEnd(6, "0")}`;
+  return [percentEncode(root ?? underlying), expiryYear, expiryMonth, expiryDay, optionType, price].join(":");
+}
+
+/** Months and days without a leading zero. */
+function dateOf(date: string) {
+  const [year = "", month = "", day = ""] = date.split("-");
+  const plain = (part: string): string => part.replace(/^0/, "");
+  return { expiryYear: year, expiryMonth: plain(month), expiryDay: plain(day) };
+}
+
+function got(path: string, fields: Readonly<Record<string, string>>): Written {
+  const query = Object.entries(fields).map(([name, value]) => `${name}=${percentEncode(value)}`);
+  return { method: "GET", target: `${path}?${query.join("&")}`, accept: "application/xml" };
+}

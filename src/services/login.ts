@@ -1,0 +1,53 @@
+/**
+ * A login, where a service wants a person for it: each step is a call and a function from its answer, and the edge makes the call.
+ * Pure: no clock, no network.
+ */
+import type { RawAnswer } from "../quotes/answer.ts";
+import type { Credentials } from "./service.ts";
+
+/** A call of a login: a GET without a body. */
+export type LoginCall = { url: string; headers: Readonly<Record<string, string>> };
+
+/** What makes each signature another one. */
+export type Stamp = {
+  nonce: string;
+  /** Epoch seconds UTC, by the service's clock as far as it is known. */
+  timestamp: number;
+};
+
+/** What is kept between the address that a person opens and the code that they bring back. A secret. */
+export type Pending = { token: string; secret: string };
+
+/** Why there is no session, in words without a secret. */
+export type NotLoggedIn = { refused: string };
+
+/** Where a login takes place. `calls`: base address of its calls; `page`: the page that a person opens, without its query. */
+export type LoginPlace = { calls: string; page: string };
+
+export type Login = {
+  /** Where an account at this address logs in. @param loginUrl base address of the calls, where the operator says another */
+  place: (baseUrl: string, loginUrl: string | undefined) => LoginPlace;
+  begin: (place: LoginPlace, credentials: Credentials, stamp: Stamp) => LoginCall;
+  /** `url`: the address that a person opens. */
+  began: (
+    answer: Pick<RawAnswer, "status" | "body">,
+    place: LoginPlace,
+    credentials: Credentials,
+  ) => { url: string; pending: Pending } | NotLoggedIn;
+  /** @param given `code`: what the page has shown to the person */
+  finish: (
+    place: LoginPlace,
+    credentials: Credentials,
+    given: { pending: Pending; code: string; stamp: Stamp },
+  ) => LoginCall;
+  /** The secrets of the session, by the names that `sign` reads. */
+  finished: (answer: Pick<RawAnswer, "status" | "body">) => { tokens: Credentials } | NotLoggedIn;
+  /** Wakes a session that sleeps. @param credentials with the tokens of the session */
+  renew: (place: LoginPlace, credentials: Credentials, stamp: Stamp) => LoginCall;
+  /** Null: the session goes on. */
+  renewed: (answer: Pick<RawAnswer, "status" | "body">) => NotLoggedIn | null;
+  /** When a session ends, whatever is called. */
+  endsAt: (startedAt: Date) => Date;
+  /** A session sleeps after so long without a call, in ms. */
+  idleMs: number;
+};
