@@ -76,7 +76,7 @@ export function createAnswers(options: AnswersOptions): Answers {
     return writtenStock(underlying, { traded, book }, instant);
   };
 
-  /** Null: unknown. */
+  /** Null: unknown. Assumed: a stock has `All` also where OPTIONS are asked for. */
   function quoteOf(symbol: string, { detail, instant }: { detail: DetailFlag; instant: Instant }): Value {
     const underlying = underlyingOf(symbol, options);
     if (underlying) return stockQuote(underlying, instant);

@@ -68,7 +68,7 @@ export function createClient(
     accessToken,
     logIn: async () => {
       const token = await requestToken();
-      const verifier = await fake.authorize(fake.authorizeUrl(token.key, consumer.key));
+      const verifier = await fake.authorize(token.key);
       return tokenOf(await accessToken(token, verifier));
     },
   };

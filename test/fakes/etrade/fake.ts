@@ -72,9 +72,9 @@ export type FakeEtrade = {
   logins: readonly Login[];
   /** The next calls meet this fault. @param times default: 1 */
   failNext: (fault: FaultName, times?: number) => void;
-  /** The address that a person opens. @param consumerKey default: that of `CONSUMER` */
+  /** The address that a person opens. @param consumerKey default: the one that asked for the token */
   authorizeUrl: (requestToken: string, consumerKey?: string) => string;
-  /** Acts as the person. @param asked the address, or a request token of `CONSUMER`. @returns the verifier */
+  /** Acts as the person. @param asked the address, or a request token. @returns the verifier */
   authorize: (asked: string) => Promise<string>;
   /** All logins end now, as at midnight. */
   endSession: () => void;
@@ -144,8 +144,10 @@ export async function startFakeEtrade(options: FakeEtradeOptions): Promise<FakeE
   }
 
   const { baseUrl, close } = await listen(serve, port);
-  const addressOf = (requestToken: string, consumerKey = CONSUMER.key) =>
-    authorizeUrl(baseUrl, consumerKey, requestToken);
+  const addressOf = (requestToken: string, consumerKey?: string) => {
+    const asking = sessions.credentialsOf("request", requestToken)?.consumerKey ?? CONSUMER.key;
+    return authorizeUrl(baseUrl, consumerKey ?? asking, requestToken);
+  };
   return {
     baseUrl,
     calls,

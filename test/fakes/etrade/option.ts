@@ -62,7 +62,7 @@ export function writtenOption(contract: Contract, facts: ContractFacts, instant:
   };
 }
 
-/** A quote with `Option`, which `detailFlag=OPTIONS` asks for. Assumed: a stock has the same element, with what it has of it. */
+/** A quote with `Option`, which `detailFlag=OPTIONS` asks for. Clients name its members; no answer was recorded. */
 export function writtenWithGreeks(contract: Contract, facts: ContractFacts, instant: Instant): Value {
   const { status, asked } = instant;
   return {
