@@ -4,9 +4,9 @@ import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
 import { security } from "../../src/market/instrument.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 import { createTestClock } from "../support/clock.ts";
+import { SLOW_MS } from "./faultRules.ts";
 import { type FakeTradier, type FakeTradierOptions, startFakeTradier, TOKENS } from "./tradier/fake.ts";
-import { SLOW_MS } from "./tradier/faults.ts";
-import type { Trading } from "./tradier/quotes.ts";
+import type { Trading } from "./trading.ts";
 
 /** A Friday on which SPX and SPXW expire, an hour before the exchange closes. */
 const IN_SESSION = "2026-11-20T20:00:03.000Z";

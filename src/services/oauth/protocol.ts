@@ -31,7 +31,7 @@ const REQUIRED = [
   "oauth_signature",
 ] as const;
 
-/** The version is `1.0` where it is absent; the others are required. */
+/** The version is `1.0` where it is absent, the token empty where none is required; the others are required. */
 type Protocol = Record<(typeof REQUIRED)[number] | "oauth_version", string>;
 
 /** A 400 is a bad request, a 401 one that is not authenticated at all. */
@@ -57,10 +57,12 @@ const NO_PARAMETERS: readonly Parameter[] = [];
  * refused with 400.
  *
  * @param target the request's own
+ * @param needsToken false: a request for temporary credentials has none (section 2.1)
  */
 export function readRequest(
   { authorization, formBody }: Pick<RawRequest, "authorization" | "formBody">,
   { query }: SignedTarget,
+  needsToken = true,
 ): ProtocolRead {
   const isPlain = authorization.length === 1 && formBody === undefined && query?.protocol.length === 0;
   const ordinary = isPlain ? readOrdinary(authorization[0] ?? "") : null;
@@ -82,7 +84,7 @@ export function readRequest(
   }
   const twice = repeatedName(elsewhere);
   if (twice !== null) return bad(`${inShort(twice, NAME_LENGTH)} is given twice`);
-  const read = readProtocol(inHeader ? header.parameters : elsewhere);
+  const read = readProtocol(inHeader ? header.parameters : elsewhere, needsToken);
   if (typeof read === "string") return bad(read);
   return { ok: true, protocol: read, signed: unsigned(header.parameters).concat(unsigned(body)) };
 }
@@ -151,7 +153,7 @@ function repeatedName(parameters: readonly Parameter[]): string | null {
   return null;
 }
 
-function readProtocol(parameters: readonly Parameter[]): Protocol | string {
+function readProtocol(parameters: readonly Parameter[], needsToken: boolean): Protocol | string {
   const protocol: Protocol = {
     oauth_consumer_key: valueOf(parameters, "oauth_consumer_key"),
     oauth_token: valueOf(parameters, "oauth_token"),
@@ -161,11 +163,12 @@ function readProtocol(parameters: readonly Parameter[]): Protocol | string {
     oauth_signature: valueOf(parameters, "oauth_signature"),
     oauth_version: valueOf(parameters, "oauth_version", "1.0"),
   };
-  return problemOf(protocol) ?? protocol;
+  return problemOf(protocol, needsToken) ?? protocol;
 }
 
-function problemOf(protocol: Protocol): string | null {
-  for (const name of REQUIRED) if (protocol[name] === "") return `${name} is missing`;
+function problemOf(protocol: Protocol, needsToken: boolean): string | null {
+  for (const name of REQUIRED)
+    if (protocol[name] === "" && (needsToken || name !== "oauth_token")) return `${name} is missing`;
   if (protocol.oauth_signature_method !== "HMAC-SHA1") return "oauth_signature_method is not HMAC-SHA1";
   if (protocol.oauth_version !== "1.0") return "oauth_version is not 1.0";
   return /^[1-9]\d{0,14}$/.test(protocol.oauth_timestamp) ? null : "oauth_timestamp is no Unix time";

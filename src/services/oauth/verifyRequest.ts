@@ -15,6 +15,8 @@ type Verifier<Key extends Credentials = Credentials> = {
   windowSeconds: number;
   /** `signedTarget`, perhaps with a memory. */
   targetOf?: typeof signedTarget;
+  /** Default: true; see `readRequest`. */
+  needsToken?: boolean;
 };
 
 /** A reason never holds a key, a token or a signature. */
@@ -40,7 +42,7 @@ export function verifyRequest<Key extends Credentials>(
   verifier: Verifier<Key>,
 ): Verdict<Key> {
   const target = (verifier.targetOf ?? signedTarget)(request.scheme, request.host, request.target);
-  const read = readRequest(request, target);
+  const read = readRequest(request, target, verifier.needsToken);
   if (!read.ok) return read;
   const { protocol, signed } = read;
   const claimed = verifier.keyOf(protocol.oauth_consumer_key, protocol.oauth_token);

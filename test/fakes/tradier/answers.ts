@@ -5,8 +5,7 @@ import { option, security } from "../../../src/market/instrument.ts";
 import type { InstrumentQuote } from "../../../src/quotes/document.ts";
 import { chance, seedOf } from "../../../src/serve/simulated/hash.ts";
 import type { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
-import { greeksAt, greeksOf } from "./greeks.ts";
-import { momentOf, type Moment } from "./hours.ts";
+import { momentOf, type Moment } from "../hours.ts";
 import {
   chainOf,
   type Contract,
@@ -16,9 +15,12 @@ import {
   type ListingRules,
   type Underlying,
   underlyingOf,
-} from "./listing.ts";
-import { priceOfStrike, type Trading, writtenOption, writtenStock } from "./quotes.ts";
-import { type Document, list, number, type Value } from "./wire.ts";
+} from "../listing.ts";
+import { type Trading, tradingByChance } from "../trading.ts";
+import { type Document, number, type Value } from "../wire.ts";
+import { greeksAt, writtenGreeks } from "./greeks.ts";
+import { priceOfStrike, writtenOption, writtenStock } from "./quotes.ts";
+import { list } from "./wire.ts";
 
 export type Answers = {
   quotes: (symbols: readonly string[], asked: { greeks: boolean; at: Date }) => Document;
@@ -82,7 +84,7 @@ export function createAnswers(options: AnswersOptions): Answers {
     const then = market.quote(option(contract.priced), madeAt);
     const spot = then.underlyingQuote?.last;
     if (chance(seed, 10) < 1 / 40 || !spot || then.greeksDelta === null) return null;
-    return greeksOf({
+    return writtenGreeks({
       company: contract.underlying.company,
       optionType: contract.optionType,
       strike: contract.strike,
@@ -154,12 +156,4 @@ function longExpiration(
     expiration_type: asked.expirationType ? type : undefined,
     strikes: asked.strikes ? { strike: list(strikes.map(priceOfStrike)) } : undefined,
   };
-}
-
-/** Far contracts are not looked at apart: any may be one that never traded. */
-function tradingByChance(symbol: string): Trading {
-  const drawn = chance(seedOf(symbol), 11);
-  if (drawn < 0.05) return "never";
-  if (drawn < 0.15) return "quiet";
-  return drawn < 0.2 ? "odd" : "usual";
 }

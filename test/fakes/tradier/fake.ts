@@ -2,29 +2,27 @@
  * A fake of Tradier's Brokerage API v1 over HTTP, market data alone: quotes, option chains and expirations of the simulated
  * market. It holds to what is public of the service, and says where that is a guess ("Assumed:").
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import type { Clock } from "../../../src/clock.ts";
 import { createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
 import { DELAY_MS } from "../../../src/serve/source.ts";
+import { type FaultAnswer, faultOf, type FaultRule, SLOW_MS } from "../faultRules.ts";
+import { listen, type Reply, send } from "../http.ts";
+import { MANY_ROOTS, MOST_STRIKES } from "../listing.ts";
+import { writeJson, writeXml } from "../wire.ts";
 import { type Answers, type AnswersOptions, createAnswers } from "./answers.ts";
 import {
   EXPIRED_TOKEN,
-  type FaultAnswer,
   faultAnswer,
   type FaultName,
-  faultOf,
-  type FaultRule,
   INVALID_TOKEN,
   OTHER_ENVIRONMENT,
   OVER_LIMIT,
-  SLOW_MS,
 } from "./faults.ts";
 import { createLimit, type LimitOptions, LIMITS } from "./limit.ts";
-import { MANY_ROOTS, MOST_STRIKES } from "./listing.ts";
 import { Problem, route } from "./routes.ts";
-import { JSON_TYPE, writeJson, writeXml, XML_TYPE } from "./wire.ts";
+import { JSON_TYPE, XML_TYPE } from "./wire.ts";
 
 /** Tokens that the fake knows, where no option says others. */
 export const TOKENS = {
@@ -47,7 +45,7 @@ export type FakeTradierOptions = Partial<Omit<AnswersOptions, "market">> & {
   /** What is answered over the limit; default: `OVER_LIMIT`, a 429. Elsewhere the same body came with 500 and 403. */
   overLimit?: Partial<FaultAnswer>;
   /** Faults on purpose. */
-  faults?: readonly FaultRule[];
+  faults?: readonly FaultRule<FaultName>[];
   /**
    * Most characters of a GET's path and query; a longer one is a 414.
    *
@@ -85,8 +83,6 @@ export type FakeTradier = {
   expireToken: () => void;
   close: () => Promise<void>;
 };
-
-type Reply = FaultAnswer & { headers?: Record<string, string> };
 
 /** Starts the fake on loopback. @throws Error of Node when the port is taken */
 export async function startFakeTradier(options: FakeTradierOptions): Promise<FakeTradier> {
@@ -137,18 +133,15 @@ export async function startFakeTradier(options: FakeTradierOptions): Promise<Fak
     await send(reply, { response, call, sleep: () => clock.sleep(SLOW_MS, closing.signal) });
   }
 
-  const server = createServer({ maxHeaderSize: 1 << 20 }, (request, response) => {
-    serve(request, response).catch(() => response.destroy());
-  });
-  await listening(server, port);
+  const { baseUrl, close } = await listen(serve, port);
   return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    baseUrl,
     calls,
     failNext: (fault, times = 1) => void next.push(...Array<FaultName>(times).fill(fault)),
     expireToken: () => void (isExpired = true),
     close: () => {
       closing.abort();
-      return new Promise((resolve) => server.close(() => resolve()).closeAllConnections());
+      return close();
     },
   };
 }
@@ -197,31 +190,4 @@ function answerTo({ method, path, fields, wantsJson }: Asked, answers: Answers, 
 /** documentation.tradier.com, errors: a 400 may be plain text. Assumed: the words. */
 function plain(status: number, problem: string): FaultAnswer {
   return { status, type: "text/plain", body: problem };
-}
-
-async function send(
-  { status, type, body, headers }: Reply,
-  { response, call, sleep }: { response: ServerResponse; call: FakeCall; sleep: () => Promise<void> },
-): Promise<void> {
-  const bytes = Buffer.from(body);
-  response.sendDate = false;
-  response.writeHead(status, {
-    ...headers,
-    Date: call.at.toUTCString(),
-    "Content-Type": type,
-    "Content-Length": bytes.length,
-  });
-  if (call.fault !== "cutBody" && call.fault !== "slowBody") return void response.end(bytes);
-  const half = Math.floor(bytes.length / 2);
-  await new Promise((resolve) => response.write(bytes.subarray(0, half), resolve));
-  if (call.fault === "cutBody") return void response.destroy();
-  await sleep();
-  response.end(bytes.subarray(half));
-}
-
-async function listening(server: Server, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "127.0.0.1", resolve);
-  });
 }

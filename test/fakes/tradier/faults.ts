@@ -1,8 +1,6 @@
-/** What Tradier answers in place of quotes, and when the fake does so on purpose. */
+/** What Tradier answers in place of quotes. */
+import { CONNECTION_FAULTS, type FaultAnswer } from "../faultRules.ts";
 import { JSON_TYPE, XML_TYPE } from "./wire.ts";
-
-/** A whole answer of the gateway. */
-export type FaultAnswer = { status: number; type: string; body: string };
 
 /** The body of a fault of the gateway, Apigee. */
 function faultBody(faultstring: string, errorcode: string): string {
@@ -62,50 +60,14 @@ const ANSWERS = {
   empty: { status: 200, type: JSON_TYPE, body: "" },
 } as const satisfies Record<string, FaultAnswer>;
 
-/** Faults of the connection: half of an answer, no answer at all, an answer in two halves with `SLOW_MS` in between. */
-const CONNECTION = ["cutBody", "closedConnection", "slowBody"] as const;
-
-/** How long the second half of a slow body takes, ms of the fake's clock. */
-export const SLOW_MS = 5_000;
-
-export type FaultName = keyof typeof ANSWERS | (typeof CONNECTION)[number];
+export type FaultName = keyof typeof ANSWERS | (typeof CONNECTION_FAULTS)[number];
 
 export const FAULT_NAMES: readonly FaultName[] = [
   ...(Object.keys(ANSWERS) as (keyof typeof ANSWERS)[]),
-  ...CONNECTION,
+  ...CONNECTION_FAULTS,
 ];
 
 /** The answer of a fault; null where the connection is at fault, or nothing. */
 export function faultAnswer(fault: FaultName | null): FaultAnswer | null {
   return fault !== null && fault in ANSWERS ? ANSWERS[fault as keyof typeof ANSWERS] : null;
-}
-
-/** When a fault happens: at each call that meets all that is said here. */
-export type FaultRule = {
-  fault: FaultName;
-  /** Calls by their number, from 1. */
-  numbers?: readonly number[];
-  /** Each so many-th call. */
-  every?: number;
-  /** In [from, until). */
-  from?: Date;
-  until?: Date;
-  /** Such as `/v1/markets/quotes`. */
-  path?: string;
-};
-
-/** The fault of the first rule that a call meets. @param call its number from 1, when it came, and its path */
-export function faultOf(
-  rules: readonly FaultRule[],
-  call: { number: number; at: Date; path: string },
-): FaultName | null {
-  const met = rules.find(
-    ({ numbers, every, from, until, path }) =>
-      (numbers === undefined || numbers.includes(call.number)) &&
-      (every === undefined || call.number % every === 0) &&
-      (from === undefined || call.at >= from) &&
-      (until === undefined || call.at < until) &&
-      (path === undefined || call.path === path),
-  );
-  return met?.fault ?? null;
 }

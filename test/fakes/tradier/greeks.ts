@@ -1,17 +1,12 @@
 /**
- * Greeks and implied volatilities as Tradier has them from ORATS, about once an hour (docs.tradier.com, greeks). Delta is the
- * simulated market's; the others have no meaning but to be plausible.
+ * Greeks and implied volatilities as Tradier has them from ORATS, about once an hour (docs.tradier.com, greeks).
  */
-import type { OptionType } from "../../../src/market/instrument.ts";
-import { optionValue } from "../../../src/serve/simulated/blackScholes.ts";
-import type { Company } from "../../../src/serve/simulated/companies.ts";
 import { decimalText } from "../../../src/serve/simulated/decimalText.ts";
 import { chance, fork } from "../../../src/serve/simulated/hash.ts";
-import { RATE } from "../../../src/serve/simulated/option.ts";
-import { number, type Value } from "./wire.ts";
+import { greeksOf, type GreeksTerms, volatilityOf } from "../greeks.ts";
+import { number, type Value } from "../wire.ts";
 
 const HOUR_MS = 3_600_000;
-const YEAR_MS = 365 * 24 * HOUR_MS;
 
 /** Decimals behind the point: recorded answers have up to 18 digits, the smallest with exponents. */
 const PLACES = 18;
@@ -21,15 +16,7 @@ export function greeksAt(at: Date): Date {
   return new Date(Math.floor(at.getTime() / HOUR_MS) * HOUR_MS - 33_000);
 }
 
-export type GreeksTerms = {
-  company: Company;
-  optionType: OptionType;
-  strike: string;
-  expiresAt: Date;
-  /** When they were made, see `greeksAt`. */
-  madeAt: Date;
-  /** The underlying's price then, decimal text. */
-  spot: string;
+export type WrittenGreeks = GreeksTerms & {
   /** The simulated market's delta then, decimal text. */
   delta: string;
   /** No bid, and so no volatility of one. */
@@ -39,32 +26,26 @@ export type GreeksTerms = {
   seed: number;
 };
 
-export function greeksOf(terms: GreeksTerms): Value {
-  const { company, optionType, expiresAt, madeAt, delta, seed } = terms;
-  const volatility = company.dailyVolatility * Math.sqrt(365);
-  const spot = Number(terms.spot);
-  const years = Math.max(1e-4, (expiresAt.getTime() - madeAt.getTime()) / YEAR_MS);
-  const at = { optionType, spot, strike: Number(terms.strike), years, volatility, rate: RATE };
-  const of = (changed: Partial<typeof at>) => optionValue({ ...at, ...changed });
-  const [up, down] = [spot * 1.001, spot * 0.999];
+/** @param terms made at `greeksAt` */
+export function writtenGreeks(terms: WrittenGreeks): Value {
+  const { company, madeAt, delta, seed } = terms;
+  const greeks = greeksOf(terms);
   const written = (value: number) => number(decimalText(value, PLACES));
   return {
     delta: number(lengthened(delta, seed)),
-    gamma: written((of({ spot: up }).delta - of({ spot: down }).delta) / (up - down)),
-    theta: written((of({ years: years * 0.999 }).value - of({}).value) / (years * 0.001 * 365)),
-    vega: written(
-      of({ volatility: volatility + 0.005 }).value - of({ volatility: volatility - 0.005 }).value,
-    ),
-    rho: written(of({ rate: RATE + 0.005 }).value - of({ rate: RATE - 0.005 }).value),
-    phi: written(-(spot * years * of({}).delta) / 100),
-    ...volatilities(terms, volatility),
+    gamma: written(greeks.gamma),
+    theta: written(greeks.theta),
+    vega: written(greeks.vega),
+    rho: written(greeks.rho),
+    phi: written(greeks.phi),
+    ...volatilities(terms, volatilityOf(company)),
     // UTC, and the text does not say so: as New York's time it would lie behind the Date of the recorded answer.
     updated_at: madeAt.toISOString().slice(0, 19).replace("T", " "),
   };
 }
 
 /** Fractions, with six decimals; the smoothed one with three. */
-function volatilities({ hasBid, isTraded, seed }: GreeksTerms, volatility: number): Record<string, Value> {
+function volatilities({ hasBid, isTraded, seed }: WrittenGreeks, volatility: number): Record<string, Value> {
   const apart = 0.005 + 0.02 * chance(seed, 20);
   const [bid, ask] = [volatility * (1 - apart), volatility * (1 + apart)];
   const ivs = !isTraded ? [0, 0, 0] : hasBid ? [bid, (bid + ask) / 2, ask] : [0, ask, ask];

@@ -3,25 +3,12 @@
  * recorded answers (OpenBB's cassettes of 2024; the documentation's sample of 2019 for a contract that never traded).
  */
 import type { InstrumentQuote } from "../../../src/quotes/document.ts";
-import { chance, fork, seedOf } from "../../../src/serve/simulated/hash.ts";
-import type { Moment } from "./hours.ts";
-import type { Contract, Underlying } from "./listing.ts";
-import { number, twoDecimals, type Value } from "./wire.ts";
-
-/**
- * How a contract trades. never: it never did. quiet: not in this session. odd: in this session, but only in ways that set no
- * prices, so that open, high and low are null beside a volume. usual: what is left.
- */
-export type Trading = "never" | "quiet" | "odd" | "usual";
-
-const DAY_MS = 86_400_000;
-
-/** The simulated market's steps of stocks, and the blocks at whose beginning contracts trade. */
-const STEP_MS = 5_000;
-const BLOCK_MS = 300_000;
-
-/** Contracts that change hands in a session in ways that set no prices. */
-const ODD_VOLUME = 25;
+import { chance, seedOf } from "../../../src/serve/simulated/hash.ts";
+import type { Moment } from "../hours.ts";
+import type { Contract, Underlying } from "../listing.ts";
+import { bookMs, contractTradeMs, ODD_VOLUME, openInterest, stockTradeMs, type Trading } from "../trading.ts";
+import { number, type Value } from "../wire.ts";
+import { twoDecimals } from "./wire.ts";
 
 const EXCHANGES = ["A", "B", "C", "K", "N", "P", "Q", "W", "X", "Z"] as const;
 
@@ -50,7 +37,7 @@ export function writtenStock(
     ...changeOf(traded, "usual"),
     average_volume: number(company.averageVolume),
     last_volume: number(1 + Math.floor(400 * chance(seed, 1) ** 3)),
-    trade_date: number(before(moment.tradedAt, STEP_MS, fork(seed, 2))),
+    trade_date: number(stockTradeMs(moment, seed)),
     prevclose: number(traded.extended.previousClose),
     week_52_high: number(traded.extended.high52Week),
     week_52_low: number(traded.extended.low52Week),
@@ -86,7 +73,7 @@ export function writtenOption(written: {
     ...changeOf(quote, trading),
     average_volume: number(0),
     last_volume: number(trading === "never" ? 0 : 1 + Math.floor(50 * chance(seed, 1) ** 3)),
-    trade_date: number(tradeDate(moment, trading, seed)),
+    trade_date: number(contractTradeMs(moment, trading, seed)),
     prevclose: number(trading === "never" ? null : quote.extended.previousClose),
     week_52_high: number("0.0"),
     week_52_low: number("0.0"),
@@ -129,39 +116,18 @@ function changeOf({ pctChange }: Quote, trading: Trading): Record<string, Value>
 
 /** No bid is a bid of 0.0 and a size of 0. Times are full seconds, in epoch ms. */
 function bookOf({ extended }: Quote, at: Date, seed: number): Record<string, Value> {
-  const second = (part: number) =>
-    Math.floor(at.getTime() / STEP_MS) * STEP_MS - 1_000 * Math.floor(4 * chance(seed, part));
   return {
     bidsize: number(extended.bidSize),
     bidexch: exchangeOf(seed, 3),
-    bid_date: number(second(4)),
+    bid_date: number(bookMs(at, seed, 4)),
     asksize: number(extended.askSize),
     askexch: exchangeOf(seed, 5),
-    ask_date: number(second(6)),
+    ask_date: number(bookMs(at, seed, 6)),
   };
 }
 
 function exchangeOf(seed: number, part: number): string {
   return EXCHANGES[Math.floor(EXCHANGES.length * chance(seed, part))] ?? "Z";
-}
-
-/** Epoch ms; 0: never. A contract that is quiet traded some days ago. */
-function tradeDate({ tradedAt, state }: Moment, trading: Trading, seed: number): number {
-  if (trading === "never") return 0;
-  const isToday = trading === "usual" || (trading === "odd" && state !== "before");
-  const daysAgo = isToday ? 0 : 1 + Math.floor(20 * chance(seed, 7));
-  return before(new Date(tradedAt.getTime() - daysAgo * DAY_MS), BLOCK_MS, fork(seed, 8));
-}
-
-/** Less than a second before a step of the market began, epoch ms. */
-function before(at: Date, stepMs: number, seed: number): number {
-  return Math.floor(at.getTime() / stepMs) * stepMs - 1 - Math.floor(998 * chance(seed, 0));
-}
-
-/** Open interest, of the day before: it changes once a day. */
-function openInterest(at: Date, seed: number): number {
-  const day = Math.floor(at.getTime() / DAY_MS);
-  return Math.floor(8_000 * chance(seed, 9) ** 4 * (1 + 0.1 * chance(fork(seed, 9), day)));
 }
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"] as const;

@@ -1,7 +1,7 @@
 /** The three calls that the fake answers, and what is wrong with a call (documentation.tradier.com, market data). */
 import { isDateText } from "../../../src/market/calendar/dates.ts";
+import type { Document } from "../wire.ts";
 import type { Answers } from "./answers.ts";
-import type { Document } from "./wire.ts";
 
 /** What is wrong with a call, in place of an answer. */
 export class Problem {

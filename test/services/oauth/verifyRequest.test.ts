@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { NonceMemory } from "../../../src/services/oauth/nonces.ts";
@@ -244,6 +245,33 @@ test.each([
 
   expect(verifyRequest(without, verifier())).toEqual(bad(`${name} is missing`));
   expect(verifyRequest(empty, verifier())).toEqual(bad(`${name} is missing`));
+});
+
+test("a request for a token is verified without one, where none is needed", () => {
+  const consumer = { ...key, accessToken: "", accessTokenSecret: "" };
+  const tokenless = verifier({ keyOf: () => consumer, needsToken: false });
+  // RFC 5849 section 3.4.1 by hand: our signer has a token always.
+  const unsigned = {
+    oauth_consumer_key: "ck",
+    oauth_nonce: "n1",
+    oauth_signature_method: "HMAC-SHA1",
+    oauth_timestamp: `${now}`,
+  };
+  const parameters = Object.entries(unsigned).map(([name, value]) => `${name}=${value}`);
+  const baseString = `GET&http%3A%2F%2Fapi.example.com%2Frequest_token&${percentEncode(parameters.join("&"))}`;
+  const signature = createHmac("sha1", "c%26s%3D&").update(baseString).digest("base64");
+  const header = Object.entries({ ...unsigned, oauth_signature: percentEncode(signature) });
+  const request: RawRequest = {
+    ...signed(),
+    target: "/request_token",
+    authorization: [`OAuth ${header.map(([name, value]) => `${name}="${value}"`).join(", ")}`],
+  };
+
+  expect(verifyRequest({ ...request, target: "/other" }, tokenless)).toEqual(
+    refused("the signature does not match"),
+  );
+  expect(verifyRequest(request, tokenless)).toEqual({ ok: true, key: consumer });
+  expect(verifyRequest(request, verifier())).toEqual(bad("oauth_token is missing"));
 });
 
 test("a request is refused with 400 when a protocol parameter is given twice, in the header, in a second header or in the query", () => {

@@ -1,11 +1,11 @@
-/** What the fake lists: stocks and indexes of the simulated market, and the option contracts on them. */
-import { createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
-import { contractDate, nextExpirations } from "../../../src/market/expirations.ts";
-import { inCapitals, type OptionContract, type OptionType } from "../../../src/market/instrument.ts";
-import { occSymbol, parseOccSymbol } from "../../../src/market/occ.ts";
-import { rootedSymbol, rootOf } from "../../../src/market/root.ts";
-import { remembered } from "../../../src/remembered.ts";
-import { type Company, companyOf } from "../../../src/serve/simulated/companies.ts";
+/** What the fakes list: stocks and indexes of the simulated market, and the option contracts on them. */
+import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
+import { contractDate, nextExpirations } from "../../src/market/expirations.ts";
+import { inCapitals, type OptionContract, type OptionType } from "../../src/market/instrument.ts";
+import { occSymbol, parseOccSymbol } from "../../src/market/occ.ts";
+import { rootedSymbol, rootOf } from "../../src/market/root.ts";
+import { remembered } from "../../src/remembered.ts";
+import { type Company, companyOf } from "../../src/serve/simulated/companies.ts";
 
 /** An underlying whose contracts have several roots. */
 export type ManyRoots = {

@@ -1,9 +1,9 @@
 /**
- * Of which instant the prices of an answer are. The simulated market never closes; Tradier's quotes stand still when the
- * exchange has closed.
+ * Of which instant the prices of an answer are. The simulated market never closes; a living service's quotes stand still
+ * when the exchange has closed.
  */
-import { addDays, exchangeDate } from "../../../src/market/calendar/dates.ts";
-import type { Calendar, TradingSession } from "../../../src/market/calendar/tradingCalendar.ts";
+import { addDays, exchangeDate } from "../../src/market/calendar/dates.ts";
+import type { Calendar, TradingSession } from "../../src/market/calendar/tradingCalendar.ts";
 
 export type Moment = {
   /** Of the last trade, and of bid and ask of options. In a session now; else the last close. */
