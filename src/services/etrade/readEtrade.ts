@@ -1,8 +1,6 @@
 /** E*TRADE's answers in our words: lists of quotes, whole chains and expirations, in XML and in JSON alike. */
 import { isDateText } from "../../market/calendar/dates.ts";
-import { isSymbol } from "../../market/instrument.ts";
 import { cutText } from "../../outsideText.ts";
-import { keyOfSymbol } from "../../quotes/call.ts";
 import {
   type InstrumentQuote,
   MAX_FRAGMENT,
@@ -15,6 +13,7 @@ import {
 import { JsonFields } from "../jsonFields.ts";
 import { type Json, JsonObject } from "../plainJson.ts";
 import { Nameless } from "./etradeContract.ts";
+import { keyInList } from "./writeEtrade.ts";
 import { contractQuote, isDelayed, type OfChain, quoteOf } from "./etradeQuote.ts";
 
 /** What an answer is of, by its only element. */
@@ -80,18 +79,16 @@ function quoteItems(inside: JsonObject): ReadItem[] {
 }
 
 /**
- * Assumed: a message names the symbol that it is about in capitals behind the word "symbol"; no recorded answer has one. A symbol that
- * no message names is absent from the answer.
+ * Assumed: the symbol that a message is about is its only word in capitals; no recorded answer has one. A symbol that no message names
+ * is absent from the answer.
  */
 function unknownIn(message: JsonFields): ReadItem[] {
   const description = message.text("description") ?? "";
-  const symbol = /\b[Ss]ymbols?\b[\s:'"([]*([A-Z0-9][A-Z0-9.^$/-]{0,31})/
-    .exec(description)?.[1]
-    ?.replace(/[.-]+$/, "");
-  if (message.text("code") !== UNKNOWN_SYMBOL || symbol === undefined || !isSymbol(symbol)) return [];
-  return [
-    { ok: true, item: unknownQuote(keyOfSymbol(symbol)), oddFields: [], fragment: cutText(description, 200) },
-  ];
+  const words = description.match(/(?<![\w.])[A-Z0-9^$][A-Z0-9.:^$/-]{0,63}(?![\w-])/g) ?? [];
+  const [name = "", ...others] = new Set(words.map((word) => word.replace(/[.:/-]+$/, "")));
+  const key = others.length === 0 && /[A-Z]/.test(name) ? keyInList(name) : null;
+  if (message.text("code") !== UNKNOWN_SYMBOL || key === null) return [];
+  return [{ ok: true, item: unknownQuote(key), oddFields: [], fragment: cutText(description, 200) }];
 }
 
 function chainItems(inside: JsonObject): ReadItem[] {

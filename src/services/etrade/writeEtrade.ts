@@ -1,6 +1,14 @@
 /** The calls of E*TRADE's market interface, version 1 (apisb.etrade.com/docs/api/market). */
-import type { OptionContract } from "../../market/instrument.ts";
+import {
+  type InstrumentKey,
+  isSymbol,
+  option,
+  type OptionContract,
+  readContractName,
+  security,
+} from "../../market/instrument.ts";
 import { parseOccSymbol } from "../../market/occ.ts";
+import { rootedSymbol } from "../../market/root.ts";
 import type { QuoteCall } from "../../quotes/call.ts";
 import { percentEncode } from "../percentEncode.ts";
 import type { Written } from "../service.ts";
@@ -59,6 +67,16 @@ function contractInList({ underlying, root, expiration, optionType, strike }: Op
   const [whole = "", fraction = ""] = strike.split(".");
   const price = `${whole}.${fraction.padEnd(6, "0")}`;
   return [percentEncode(root ?? underlying), expiryYear, expiryMonth, expiryDay, optionType, price].join(":");
+}
+
+/** The instrument of a name in a list; null: it is none. */
+export function keyInList(name: string): InstrumentKey | null {
+  const [root = "", year = "", month = "", day = "", type, strike = ""] = name.split(":");
+  if (type === undefined) return isSymbol(name) ? security(name) : null;
+  const contract = readContractName(
+    [root, `${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}`, type, strike].join(":"),
+  );
+  return typeof contract === "string" ? null : option({ ...contract, ...rootedSymbol(root) });
 }
 
 /** Months and days without a leading zero. */

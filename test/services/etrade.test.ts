@@ -1,0 +1,310 @@
+/** E*TRADE's answers as they were recorded, in their shape and with values of our own, its faults, and its calls. */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "@jest/globals";
+import type { ResponseRecord } from "../../src/journal/record.ts";
+import type { Answer } from "../../src/quotes/answer.ts";
+import type { QuoteCall } from "../../src/quotes/call.ts";
+import { rowsOf } from "../../src/read/answerToRows.ts";
+import { ETRADE } from "../../src/services/etrade/etrade.ts";
+
+const CASES = fileURLToPath(new URL("etrade/", import.meta.url));
+
+function classify(body: string | Uint8Array, status = 200, headers: Record<string, string> = {}): Answer {
+  return ETRADE.classify({ status, headers, body: Buffer.from(body) });
+}
+
+function documentOf(body: string) {
+  const answer = classify(body);
+  if (answer.outcome !== "quotes") throw new Error(answer.detail);
+  return answer.document;
+}
+
+const RECORD: Omit<ResponseRecord, "request" | "body"> = {
+  kind: "response",
+  service: "etrade",
+  requestId: "01940000-0000-7000-8000-000000000000",
+  requestedAt: "2026-11-27T18:15:00.000000Z",
+  observedAt: "2026-11-27T18:15:01.000000Z",
+  source: { kind: "account", name: "etrade" },
+  jobs: [],
+  slotAt: null,
+  status: 200,
+  headers: {},
+};
+
+describe("recorded shapes", () => {
+  test.each(readdirSync(CASES))("%s is read into the document beside it", (name) => {
+    const dir = join(CASES, name);
+    const file = readdirSync(dir).find((one) => one.startsWith("response.")) ?? "";
+    const expected = join(dir, "document.json");
+
+    const { items, expirations } = documentOf(readFileSync(join(dir, file), "utf8"));
+
+    const read = { items: items.map(({ fragment: _, ...item }) => item), expirations };
+    if (process.env["WRITE_CASES"]) writeFileSync(expected, `${JSON.stringify(read, null, 2)}\n`);
+    expect(JSON.parse(JSON.stringify(read))).toEqual(JSON.parse(readFileSync(expected, "utf8")));
+  });
+});
+
+const error = (message: string, code?: number): string =>
+  JSON.stringify({ Error: { ...(code !== undefined && { code }), message } });
+
+const errorXml = (message: string, code: number): string =>
+  `<?xml version="1.0" encoding="UTF-8"?><Error><code>${code}</code><message>${message}</message></Error>`;
+
+const LIMIT = "Number of requests exceeded the rate limit set";
+const page = (text: string): string => `<!DOCTYPE html><html><body><h1>${text}</h1></body></html>`;
+
+test.each([
+  ["the limit as JSON", 400, error(LIMIT), "quota_fault"],
+  ["the limit as a page", 400, page(LIMIT), "quota_fault"],
+  ["the limit under another status", 503, page(LIMIT), "quota_fault"],
+  ["a token that has expired", 401, error("oauth_problem=token_expired"), "unauthorized"],
+  ["a token that is rejected, in a page", 401, page("oauth_problem=token_rejected"), "unauthorized"],
+  ["a key that is dead", 401, error("oauth_problem=consumer_key_rejected"), "unauthorized"],
+  ["a signature that is wrong", 401, error("oauth_problem=signature_invalid"), "unauthorized"],
+  ["a page with 401", 401, page("Unauthorized"), "unauthorized"],
+  ["a nonce that is said to be missing", 401, error("oauth_parameters_absent=oauth_nonce"), "server_error"],
+  [
+    "the same with the name of the problem, and with 400",
+    400,
+    error("oauth_problem=parameter_absent,oauth_parameters_absent=oauth_nonce"),
+    "server_error",
+  ],
+  ["an unknown symbol for the whole call", 400, errorXml("The symbol is invalid", 10033), "refused"],
+  ["an account without the right", 400, error("Not authorized", 10035), "unauthorized"],
+  [
+    "the overnight maintenance",
+    500,
+    error("The requested service is not currently available.", 100),
+    "server_error",
+  ],
+  ["a page with 500", 500, page("HTTP Status 500"), "server_error"],
+  ["maintenance under 400", 400, errorXml("Service unavailable", 670), "server_error"],
+  ["an empty answer with 200", 200, "", "server_error"],
+  ["no content", 204, "", "server_error"],
+  ["a page with 200", 200, page("Welcome"), "malformed"],
+  ["half of an answer", 200, "<QuoteResponse><QuoteData><All>", "malformed"],
+  ["a document of something else", 200, "<AccountListResponse/>", "malformed"],
+  ["a list in place of a document", 200, "[]", "malformed"],
+  ["a redirect", 302, "", "refused"],
+  ["414 without a body", 414, "", "too_long"],
+] as const)("%s is told by its body first and its status second", (_, status, body, outcome) => {
+  expect(classify(body, status).outcome).toBe(outcome);
+});
+
+test("only a token's problem wants a login, and a clock's names the range that is accepted", () => {
+  expect(classify(error("oauth_problem=token_expired"), 401)).toMatchObject({ needsLogin: true });
+  expect(classify(error("oauth_problem=consumer_key_rejected"), 401)).not.toHaveProperty("needsLogin");
+  expect(
+    classify(error("oauth_problem=timestamp_refused,oauth_acceptable_timestamps=1795000000-1795000600"), 401),
+  ).toMatchObject({ outcome: "unauthorized", detail: expect.stringContaining("1795000000-1795000600") });
+});
+
+const SYMBOLS = (count: number): string[] => Array.from({ length: count }, (_, place) => `S${place}`);
+const call = (symbols: string[]): QuoteCall => ({ form: "symbols", symbols, delayed: false });
+
+test("stocks and contracts stand in the path, commas and colons bare, and a list of more than 25 has the flag", () => {
+  const mixed = ETRADE.write(
+    call(["BRK.B", "A&B", "IBM270115C00200500", "SPXW270108P05000000", "BRKB270115C00400000"]),
+  );
+
+  expect(mixed).toEqual({
+    method: "GET",
+    accept: "application/xml",
+    target:
+      "/v1/market/quote/BRK.B,A%26B,IBM:2027:1:15:CALL:200.500000,SPXW:2027:1:8:PUT:5000.000000,BRK.B:2027:1:15:CALL:400.000000?detailFlag=ALL",
+  });
+  expect(ETRADE.write(call(SYMBOLS(25))).target).not.toContain("overrideSymbolCount");
+  expect(ETRADE.write(call(SYMBOLS(26))).target).toMatch(/\?detailFlag=ALL&overrideSymbolCount=true$/);
+});
+
+test("a whole chain is asked for with adjusted and weekly contracts, and expirations of all types", () => {
+  const chain = ETRADE.write({ form: "chain", underlying: "SPX", expiration: "2026-12-04", delayed: false });
+  const dates = ETRADE.write({ form: "expirations", underlying: "BRK/B", delayed: false });
+
+  expect(Object.fromEntries(new URL(chain.target, "http://x").searchParams)).toEqual({
+    ...{ symbol: "SPX", expiryYear: "2026", expiryMonth: "12", expiryDay: "4", chainType: "CALLPUT" },
+    ...{ priceType: "ALL", skipAdjusted: "false", includeWeekly: "true", optionCategory: "ALL" },
+  });
+  expect(dates.target).toBe("/v1/market/optionexpiredate?symbol=BRK%2FB&expiryType=ALL");
+  expect(() => ETRADE.write({ form: "watchlist", watchlist: "DEFAULT", delayed: false })).toThrow(RangeError);
+});
+
+const quote = (all: string, more = ""): string =>
+  `<QuoteResponse><QuoteData><quoteStatus>REALTIME</quoteStatus>${more}<All>${all}</All><Product><securityType>EQ</securityType><symbol>ACME</symbol></Product></QuoteData></QuoteResponse>`;
+
+function only(body: string) {
+  const [read] = documentOf(body).items;
+  if (!read?.ok) throw new Error(read?.problem ?? "no item");
+  return read;
+}
+
+test("what is written as 0 is nothing where it cannot be a value, and 0 where it can", () => {
+  const { item } = only(
+    quote(
+      "<bid>0.0</bid><ask>0.00</ask><bidSize>0</bidSize><lastTrade>5.00</lastTrade><changeClose>0.0</changeClose>" +
+        "<changeClosePercentage>0</changeClosePercentage><open>0.0</open><totalVolume>0</totalVolume><averageVolume>0</averageVolume>" +
+        "<eps>0</eps><dividend>0.0</dividend><exDividendDate>0</exDividendDate><timeOfLastTrade>0</timeOfLastTrade><high52>0.0</high52>",
+    ),
+  );
+
+  expect(item.quote).toMatchObject({
+    bid: null,
+    ask: null,
+    last: "5.00",
+    change: "0.0",
+    pctChange: "0",
+    tradedAt: null,
+  });
+  expect(item.quote.extended).toMatchObject({
+    ...{
+      bidSize: "0",
+      volume: "0",
+      open: null,
+      averageVolume: null,
+      earningsPerShare: null,
+      high52Week: null,
+    },
+    dividend: { exDate: null, amount: null, yield: null },
+  });
+});
+
+test("the date of a dividend is New York's, also in an evening that is the next day's in UTC", () => {
+  // 2026-11-12, 21:36:44 in New York: 02:36:44 of the 13th in UTC.
+  const at = Date.parse("2026-11-13T02:36:44Z") / 1_000;
+
+  const { item } = only(quote(`<exDividendDate>${at}</exDividendDate><dividend>0.25</dividend>`));
+
+  expect(item.quote.extended.dividend).toEqual({ exDate: "2026-11-12", amount: "0.25", yield: null });
+});
+
+test("outside the session the quote of extended hours counts, with the session's open and volume", () => {
+  const detail =
+    "<ExtendedHourQuoteDetail><ask>8.2</ask><askSize>3</askSize><bid>8.1</bid><bidSize>4</bidSize><change>-0.5</change><lastPrice>8.15</lastPrice><percentChange>-5.8</percentChange><timeOfLastTrade>1795037400</timeOfLastTrade><volume>7</volume></ExtendedHourQuoteDetail>";
+  const all = `<ask>9.2</ask><bid>9.1</bid><lastTrade>9.15</lastTrade><open>9</open><totalVolume>70</totalVolume>${detail}`;
+
+  const [after, within] = [
+    only(quote(all, "<ahFlag>true</ahFlag>")),
+    only(quote(all, "<ahFlag>false</ahFlag>")),
+  ];
+
+  expect(after.item.quote).toMatchObject({
+    bid: "8.1",
+    ask: "8.2",
+    last: "8.15",
+    change: "-0.5",
+    pctChange: "-5.8",
+  });
+  expect(after.item.quote.extended).toMatchObject({ open: "9", volume: "70", bidSize: "4", askSize: "3" });
+  expect(within.item.quote).toMatchObject({ bid: "9.1", ask: "9.2", last: "9.15" });
+});
+
+const CONTRACT =
+  "<optionRootSymbol>SPXW</optionRootSymbol><timeStamp>1795037400</timeStamp><optionType>PUT</optionType><strikePrice>5000.0</strikePrice><symbol>SPX</symbol><bid>1.5</bid><ask>1.7</ask><lastPrice>1.6</lastPrice><netChange>-0.1</netChange>";
+const chainOf = (
+  key: string,
+  more = "",
+  selected = "<year>2026</year><month>12</month><day>4</day>",
+): string =>
+  `<OptionChainResponse><OptionPair><Put>${CONTRACT}<osiKey>${key}</osiKey>${more}</Put></OptionPair><quoteType>DELAYED</quoteType><SelectedED>${selected}</SelectedED></OptionChainResponse>`;
+
+test("a contract of a chain has its root, and is delayed where the chain says so", () => {
+  const { item } = only(chainOf("SPXW--261204P05000000"));
+
+  expect(item.instrument).toMatchObject({
+    symbol: "SPX",
+    root: "SPXW",
+    expiration: "2026-12-04",
+    optionType: "PUT",
+  });
+  expect(item.delayed).toBe(true);
+});
+
+test.each([
+  ["another strike", "SPXW--261204P05005000"],
+  ["another type", "SPXW--261204C05000000"],
+  ["another date than the chain", "SPXW--261211P05000000"],
+])("a contract whose key has %s is set aside, and the rest of its chain is read", (_, key) => {
+  const whole = chainOf(key).replace(
+    "</OptionPair>",
+    `</OptionPair><OptionPair><Put>${CONTRACT}<osiKey>SPXW--261204P05000000</osiKey></Put></OptionPair>`,
+  );
+
+  const { items } = documentOf(whole);
+
+  expect(items.map(({ ok }) => ok)).toEqual([false, true]);
+  expect(items[0]).toMatchObject({
+    symbol: "SPX",
+    isOption: true,
+    problem: expect.stringContaining("osiKey"),
+  });
+});
+
+test("greeks that are not of now are left out", () => {
+  const greeks = (current: boolean): string =>
+    `<OptionGreeks><delta>-0.25</delta><gamma>0.001</gamma><iv>0.0</iv><currentValue>${current}</currentValue></OptionGreeks>`;
+  const key = "SPXW--261204P05000000";
+
+  const [now, then] = [only(chainOf(key, greeks(true))), only(chainOf(key, greeks(false)))];
+
+  expect(now.item.quote.extended).toMatchObject({ delta: "-0.25", gamma: "0.001", impliedVolatility: null });
+  expect(then.item.quote.extended).toMatchObject({ delta: null, gamma: null });
+});
+
+test("a message names a symbol that is not known, and other messages name none", () => {
+  const message = (description: string, code = 10033): string =>
+    `<Message><description>${description}</description><code>${code}</code><type>WARNING</type></Message>`;
+  const body = `<QuoteResponse><Messages>${message("NOSUCH is an invalid symbol")}${message("Invalid symbol: BRK.C.")}${message("SPXW:2026:12:4:PUT:5000.000000 is an invalid symbol")}${message("Symbol is invalid")}${message("GE or IBM")}${message("The symbol IBM is late", 1002)}</Messages></QuoteResponse>`;
+
+  const rows = rowsOf(
+    { ...RECORD, request: call(["NOSUCH", "BRK.C", "SPXW261204P05000000", "IBM"]), body: Buffer.from(body) },
+    { segment: "a", offset: 0 },
+  );
+
+  expect(rows.matched).toEqual([
+    { fate: "unknown", name: "NOSUCH" },
+    { fate: "unknown", name: "BRK.C" },
+    { fate: "unknown", name: "SPX/SPXW:2026-12-04:PUT:5000" },
+    { fate: "absent", name: "IBM" },
+  ]);
+});
+
+test("an answer that says DELAYED makes delayed rows, whatever the address is", () => {
+  const body = quote("<bid>9.1</bid>").replace("REALTIME", "DELAYED");
+
+  const rows = rowsOf(
+    { ...RECORD, request: call(["ACME"]), body: Buffer.from(body) },
+    { segment: "a", offset: 0 },
+  );
+
+  expect(rows.units.map(({ delayed }) => delayed)).toEqual([true]);
+});
+
+test.each([
+  ["a comment in a number", quote("<bid>9<!-- . -->1</bid>")],
+  ["text beside elements", quote("9.1<bid>9.1</bid>")],
+  ["a second root", `${quote("")}<QuoteResponse/>`],
+  [
+    "an expiration that is no date",
+    "<OptionExpireDateResponse><ExpirationDate><year>2026</year><month>2</month><day>30</day></ExpirationDate></OptionExpireDateResponse>",
+  ],
+])("%s makes the whole answer unreadable", (_, body) => {
+  expect(classify(body).outcome).toBe("malformed");
+});
+
+test("a number that stands in an item twice is odd, and the rest of the item is read", () => {
+  const { item, oddFields } = only(quote("<bid>9.1</bid><bid>9.2</bid><ask>9.3</ask>"));
+
+  expect(item.quote).toMatchObject({ bid: null, ask: "9.3" });
+  expect(oddFields).toMatchObject([{ element: "All/bid" }]);
+});
+
+const LONG = readFileSync(join(CASES, "stock-after-hours", "response.xml"));
+
+test("an answer that is cut at any place is no quotes document", () => {
+  for (let end = 1; end < LONG.length - 1; end += 7)
+    expect(classify(LONG.subarray(0, end)).outcome).not.toBe("quotes");
+});
