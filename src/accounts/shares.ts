@@ -2,7 +2,8 @@
  * Which accounts take part, and the owner of each instrument: settled before each slot, and the same as long as nothing changes.
  *
  * An account is active -> refused, when it has been refused for `REFUSED_FOR_MS`, and active again with its first answer; or
- * drained, by the operator's word. One that is refused loses nothing meanwhile: who stands in for it asks again.
+ * drained, by the operator's word. One that is refused loses nothing meanwhile: who stands in for it asks again. Of one that waits for
+ * a login the others have the share from the next slot on.
  *
  * Where several collectors share an archive, each calls some of the accounts, and all must come to the same shares: then
  * what they have agreed on says who takes part, not what this one knows.
@@ -46,6 +47,8 @@ export class Shares {
   #agreed: readonly string[] | null = null;
   /** Whether this collector calls an account; undefined: all of them. */
   readonly #isCalled: ((account: string) => boolean) | undefined;
+  /** Whether an account waits for a person's login. */
+  #isAsleep: (account: string) => boolean = () => false;
   /** The partition without those that are refused at the moment, by their names. */
   #without: { names: string; ownerOf: Partition } | null = null;
 
@@ -73,11 +76,18 @@ export class Shares {
     return this.#agreed !== null;
   }
 
-  /** The accounts that have been refused for so long that others are to have their share. */
+  /** Others have the share of an account that waits for a login, where there are any. @param isAsleep whether one does */
+  watchLogins(isAsleep: (account: string) => boolean): void {
+    this.#isAsleep = isAsleep;
+  }
+
+  /** The accounts that cannot call, or have been refused for so long, that others are to have their share. */
   refusedSince(nowMs: number): string[] {
-    return [...this.#refused].flatMap(([name, { sinceMs }]) =>
+    const refused = [...this.#refused].flatMap(([name, { sinceMs }]) =>
       nowMs - sinceMs >= REFUSED_FOR_MS ? [name] : [],
     );
+    const asleep = this.#accounts.flatMap(({ name }) => (this.#isAsleep(name) ? [name] : []));
+    return [...new Set([...refused, ...asleep])];
   }
 
   /** Other accounts share from now on; what was known of those that go is forgotten, also where one of that name comes. */
@@ -152,9 +162,7 @@ export class Shares {
 
   /** Who asks in place of an account that was refused, for what bears a name; null: nobody can. */
   standIn(name: string, delayed: boolean): string | null {
-    const left = this.#parting.filter(
-      ({ name }) => !this.#refused.has(name) && this.#isCalled?.(name) !== false,
-    );
+    const left = this.#parting.filter(({ name }) => this.#canAsk(name));
     if (left.length === 0) return null;
     const names = left.map((account) => account.name).join();
     if (this.#without?.names !== names)
@@ -164,9 +172,11 @@ export class Shares {
 
   /** Whether another account than this one takes part and is not refused. */
   hasAnother(account: string): boolean {
-    return this.#parting.some(
-      ({ name }) => name !== account && !this.#refused.has(name) && this.#isCalled?.(name) !== false,
-    );
+    return this.#parting.some(({ name }) => name !== account && this.#canAsk(name));
+  }
+
+  #canAsk(account: string): boolean {
+    return !this.#refused.has(account) && !this.#isAsleep(account) && this.#isCalled?.(account) !== false;
   }
 
   /** The accounts that are refused, and due to be tried by one call. */
@@ -175,11 +185,15 @@ export class Shares {
       .filter(([, { triedMs }]) => nowMs - triedMs >= PROBED_EVERY_MS)
       .map(([name]) => name)
       .filter(
-        (name) => !this.takesPart(name) && !this.#drained.has(name) && this.#isCalled?.(name) !== false,
+        (name) =>
+          !this.takesPart(name) &&
+          !this.#drained.has(name) &&
+          !this.#isAsleep(name) &&
+          this.#isCalled?.(name) !== false,
       );
   }
 
-  /** Where all are refused, they go on trying: nobody could stand in. */
+  /** Where all are refused or wait for a login, they share as before: nobody could stand in. */
   #partingAt(nowMs: number): Sharer[] {
     const agreed = this.#agreed;
     if (agreed !== null) return this.#accounts.filter(({ name }) => agreed.includes(name));
@@ -187,7 +201,7 @@ export class Shares {
     const isAwaited = (name: string): boolean => this.#coming.has(name) && this.#isCalled?.(name) === false;
     const wanted = this.#accounts.filter(({ name }) => !this.#drained.has(name) && !isAwaited(name));
     const refusedForMs = (name: string): number => nowMs - (this.#refused.get(name)?.sinceMs ?? nowMs);
-    const active = wanted.filter(({ name }) => refusedForMs(name) < REFUSED_FOR_MS);
+    const active = wanted.filter(({ name }) => refusedForMs(name) < REFUSED_FOR_MS && !this.#isAsleep(name));
     return active.length > 0 ? active : wanted;
   }
 }

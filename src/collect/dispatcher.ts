@@ -191,7 +191,7 @@ export class Dispatcher {
       if (waitingCount() === 0) continue;
       const most = this.#credentials.areRefused ? 1 : (atOnce?.() ?? CONCURRENCY);
       const isRoomy = this.#sending.size + this.#borrowed.underWayCount < most;
-      if (!this.#hasSession()) {
+      if (!this.hasSession) {
         this.#waiting.hold("login");
         await this.#rest(LONGEST_WAIT_MS);
         continue;
@@ -214,15 +214,12 @@ export class Dispatcher {
   }
 
   /** Whether there is a session; said once when there is none any more, and once when there is one again. */
-  #hasSession(): boolean {
+  get hasSession(): boolean {
     const has = this.#options.hasSession?.() ?? true;
     const { log } = this.#options;
     if (has !== this.#hadSession && has) log.info({}, "there is a login again: calls go on");
     if (has !== this.#hadSession && !has)
-      log.warn(
-        {},
-        "the service wants a login, and nobody has logged in: no call leaves until `quotekeeper login`",
-      );
+      log.error({}, "nobody has logged in: no call leaves until `quotekeeper login`");
     this.#hadSession = has;
     return has;
   }

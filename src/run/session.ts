@@ -113,6 +113,8 @@ type SessionOptions = {
   clock: Clock;
   /** Told when a session was woken. */
   onRenewed?: (() => void) | undefined;
+  /** Makes the calls of a login. Default: over HTTP. */
+  call?: typeof callLogin;
 };
 
 export class Session {
@@ -176,9 +178,9 @@ export class Session {
     const open = this.#open;
     if (!open) return;
     const { login, baseUrl, account } = this.#of;
-    const { clock, onRenewed } = this.#options;
+    const { clock, onRenewed, call: make = callLogin } = this.#options;
     const call = login.renew(login.place(baseUrl, account.loginUrl), open.credentials, stampOf(clock));
-    const answer = await callLogin(call, signal);
+    const answer = await make(call, signal);
     // Another login may have come meanwhile.
     if (this.#open !== open) return;
     if (login.renewed(answer) !== null) {

@@ -80,6 +80,8 @@ export type WorldOptions = Partial<
 > & {
   /** Default: the specification's. */
   service?: Pick<Service, "rateLimit" | "batch">;
+  /** Whether somebody has logged in to an account. */
+  hasSession?: (account: string) => boolean;
   /** Names of the accounts, each with a service of its own. Default: there is one. */
   accounts?: readonly string[];
   start: string;
@@ -145,6 +147,7 @@ export function startWorld(options: WorldOptions): World {
     governor: options.governor ?? { limit: 60, windowMs: 60_000 },
     history: options.history ?? null,
     ...(options.onClosed && { onClosed: options.onClosed }),
+    ...(options.hasSession && { hasSession: () => options.hasSession?.(name) ?? true }),
     send: sendAs(name),
   });
   const collector = new Collector({

@@ -1,0 +1,192 @@
+/**
+ * Days of a collector in virtual time whose service wants a person's login each day, with the sessions of the fake of E*TRADE: what
+ * was due and what came of it, recounted from the fake's own word on each call and from the instants of the logins.
+ */
+import { afterAll, expect, jest, test } from "@jest/globals";
+import type { Account } from "../../src/accounts/account.ts";
+import { Shares } from "../../src/accounts/shares.ts";
+import type { Clock } from "../../src/clock.ts";
+import { exchangeInstant } from "../../src/market/calendar/dates.ts";
+import { keepSession, loginOf, Session } from "../../src/run/session.ts";
+import { ETRADE } from "../../src/services/etrade/etrade.ts";
+import { CONSUMER } from "../fakes/etrade/fake.ts";
+import { createSessions, type Sessions } from "../fakes/etrade/sessions.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { addsUp, entriesOf, jobOf, merged, quotesFor, startWorld } from "./world.ts";
+
+// Two days of slots in virtual time.
+jest.setTimeout(120_000);
+
+afterAll(() => void jest.useRealTimers());
+
+const ACCOUNT: Account = {
+  ...{ name: "default", service: ETRADE, limit: 4, limitGiven: false, limitWindowMs: 1_000 },
+  feed: {
+    ...{ kind: "account", baseUrl: "https://api.etrade.com" },
+    credentials: { consumerKey: CONSUMER.key, consumerSecret: CONSUMER.secret },
+  },
+};
+
+const login = loginOf(ACCOUNT);
+if (!login) throw new Error("it wants no login");
+
+/** Every five minutes, but for two hours and more before one o'clock: a session sleeps meanwhile. */
+const JOB = jobOf({
+  ...{ name: "all-day", schedule: "*/5 0-10,13-23 * * *", timezone: "America/New_York", session: "always" },
+  symbols: ["AAPL", "IBM"],
+});
+
+type Answered = { atMs: number; refused: boolean };
+
+/** A person logs in: the three legs without their wire. */
+function logIn(sessions: Sessions, { dataDir, clock }: { dataDir: string; clock: Clock }): void {
+  const asked = sessions.requestToken(CONSUMER);
+  const verifier = sessions.accept(CONSUMER.key, asked.accessToken) ?? "";
+  const given = sessions.exchange(asked.accessToken, verifier);
+  if (typeof given === "string" || !login) throw new Error(String(given));
+  const { accessToken, accessTokenSecret } = given;
+  keepSession(login, { accessToken, accessTokenSecret }, { dataDir, clock });
+}
+
+/** A world whose calls go by a session, which the fake's sessions decide on. */
+function startDay(start: string) {
+  const dataDir = tempDir();
+  const answered: Answered[] = [];
+  const renewals: number[] = [];
+  let opened: { session: Session; sessions: Sessions } | null = null;
+  const open = (): { session: Session; sessions: Sessions } => {
+    if (!opened) throw new Error("the world has not begun");
+    return opened;
+  };
+  const world = startWorld({
+    ...{ start, jobs: [JOB] },
+    hasSession: () => opened?.session.isOpen() ?? false,
+    respond: async ({ planned }) => {
+      const { session, sessions } = open();
+      await session.awake();
+      const problem = sessions.use(session.credentials()["accessToken"] ?? "");
+      session.answered(problem !== null);
+      answered.push({ atMs: Date.now(), refused: problem !== null });
+      if (problem === null) return quotesFor(planned);
+      return { outcome: "unauthorized", responseId: null, detail: problem, needsLogin: true };
+    },
+  });
+  const { clock } = world;
+  const sessions = createSessions([CONSUMER], clock);
+  const call = async ({ url, headers }: { url: string; headers: Readonly<Record<string, string>> }) => {
+    if (!url.endsWith("/oauth/renew_access_token")) throw new Error(url);
+    const token = /oauth_token="([^"]+)"/.exec(headers["authorization"] ?? "")?.[1] ?? "";
+    const problem = sessions.renew(decodeURIComponent(token));
+    renewals.push(Date.now());
+    return Promise.resolve({
+      status: problem ? 401 : 200,
+      body: Buffer.from(problem ? `oauth_problem=${problem}` : ""),
+    });
+  };
+  if (!login) throw new Error("it wants no login");
+  opened = { session: new Session(login, { dataDir, clock, call }), sessions };
+  return { world, answered, renewals, logIn: () => logIn(sessions, { dataDir, clock }), sessions };
+}
+
+const SLOT_MS = 5 * 60_000;
+
+test.each([
+  ["2026-11-20", "2026-11-21"],
+  ["2026-03-07", "2026-03-08"],
+  ["2026-10-31", "2026-11-01"],
+])(
+  "from the morning of %s to the next noon every slot is stored within a login and missed for want of one outside, by the recount",
+  async (date, next) => {
+    const at = (day: string, time: string): Date => exchangeInstant(day, time);
+    const { world, answered, renewals, logIn: person, sessions } = startDay(at(date, "08:00").toISOString());
+    const logins = [at(date, "08:50"), at(next, "09:47")];
+    const midnights = [at(next, "00:00")];
+    const end = at(next, "12:00");
+
+    for (const login of logins) {
+      await world.until(login.toISOString());
+      person();
+    }
+    await world.until(end.toISOString());
+    await world.end(0);
+
+    const entries = merged(entriesOf(world.notes));
+    // A slot has quotes when an answer came within it; nobody was logged in where none did.
+    const recounted = entries.map(({ slotAt }) => {
+      const fromMs = Date.parse(slotAt);
+      return answered.some(({ atMs, refused }) => !refused && atMs >= fromMs && atMs < fromMs + SLOT_MS)
+        ? 0
+        : 2;
+    });
+    const isLoggedIn = (ms: number): boolean =>
+      (ms >= +(logins[0] ?? 0) && ms < +(midnights[0] ?? 0)) || ms >= +(logins[1] ?? 0);
+    const byTheClock = entries.map(({ slotAt }) => {
+      const fromMs = Date.parse(slotAt);
+      return isLoggedIn(fromMs) || isLoggedIn(fromMs + SLOT_MS - 1) ? 0 : 2;
+    });
+    expect(entries.map(({ slotAt }) => Date.parse(slotAt)).sort((a, b) => a - b)).toEqual(
+      slotsBetween(at(date, "08:00"), end),
+    );
+    expect(addsUp(entries)).toBe(true);
+    expect(entries.map(({ misses }) => misses.length)).toEqual(recounted);
+    expect(recounted).toEqual(byTheClock);
+    expect(new Set(entries.flatMap(({ misses }) => misses.map(([, reason]) => reason)))).toEqual(
+      new Set(["login"]),
+    );
+    expect(answered.filter(({ refused }) => refused)).toEqual([]);
+    // Woken once, for the first call after the pause.
+    expect(renewals.map((ms) => Math.floor((ms - +at(date, "13:00")) / 1_000))).toEqual([0]);
+    expect(sessions.logins.map(({ at: made }) => made)).toEqual(logins);
+    // Said once, and not at each of a hundred slots.
+    expect(world.logged.filter(({ message }) => message.startsWith("nobody has logged in"))).toHaveLength(2);
+  },
+);
+
+/** The slots of the job, by a clock of New York's that this counts itself. An hour that comes twice is polled once, as cron has it. */
+function slotsBetween(from: Date, end: Date): number[] {
+  const shown = new Intl.DateTimeFormat("en-CA", {
+    ...{ timeZone: "America/New_York", hour12: false, dateStyle: "short", timeStyle: "short" },
+  });
+  const slots = new Map<string, number>();
+  for (let ms = from.getTime(); ms < end.getTime(); ms += SLOT_MS) {
+    const time = shown.format(new Date(ms));
+    const hour = Number(/(\d\d):\d\d$/.exec(time)?.[1]) % 24;
+    if ((hour <= 10 || hour >= 13) && !slots.has(time)) slots.set(time, ms);
+  }
+  return [...slots.values()];
+}
+
+test("of two accounts the one that is logged in has the other's share until somebody logs in to that too", async () => {
+  const loggedIn = new Set(["first"]);
+  const names = ["first", "second"];
+  const sharers = names.map((name) => ({ name, limit: 60, windowMs: 60_000 }));
+  const world = startWorld({
+    ...{ start: "2026-11-20T15:00:30Z", accounts: names, shares: new Shares(sharers, undefined, 1) },
+    hasSession: (account) => loggedIn.has(account),
+    jobs: [
+      jobOf({
+        name: "each-minute",
+        schedule: "* * * * *",
+        session: "always",
+        symbols: ["AAPL", "IBM", "GE", "F"],
+      }),
+    ],
+  });
+  const askedFrom = (time: string): string[] => [
+    ...new Set(world.calls.filter(({ sentAt }) => sentAt >= Date.parse(time)).map(({ account }) => account)),
+  ];
+
+  await world.until("2026-11-20T15:03:30Z");
+  const before = [askedFrom("2026-11-20T15:00:00Z"), entriesOf(world.notes).flatMap(({ misses }) => misses)];
+  loggedIn.add("second");
+  await world.until("2026-11-20T15:05:30Z");
+  const both = askedFrom("2026-11-20T15:04:00Z");
+  loggedIn.clear();
+  await world.until("2026-11-20T15:07:30Z");
+  await world.end(0);
+
+  expect(before).toEqual([["first"], []]);
+  expect(both.toSorted()).toEqual(names);
+  const last = entriesOf(world.notes).filter(({ slotAt }) => slotAt.startsWith("2026-11-20T15:06"));
+  expect(last.flatMap(({ misses }) => misses).map(([, reason]) => reason)).toEqual(Array(4).fill("login"));
+});
