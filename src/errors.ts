@@ -64,7 +64,7 @@ const HINTS = {
     SERVICE_UNAUTHORIZED:
       "Check QUOTES_SERVICE and, as far as the service has them, QUOTES_CONSUMER_KEY, QUOTES_CONSUMER_SECRET, QUOTES_ACCESS_TOKEN and QUOTES_ACCESS_TOKEN_SECRET, or what accounts.yaml has in their place, and the machine's clock.",
     LOGIN_NEEDED:
-      "Run `quotekeeper login` in the directory of the collector, or log in on the dashboard's page Health. A login holds until midnight in New York.",
+      "Run `quotekeeper login` in the directory of the collector, or log in on the dashboard's page Accounts. A login holds until midnight in New York.",
     LOGIN_FAILED:
       "Run `quotekeeper login` again: an address holds for five minutes, and its code for one login. Check the account's consumer key and secret, and the machine's clock.",
     SERVICE_REFUSED: "Check what was asked for, and QUOTES_BASE_URL. The answer is kept in the journal.",

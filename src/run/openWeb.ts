@@ -146,7 +146,7 @@ function webSources(
 }
 
 function statusView(report: StatusReport): StatusView {
-  const { healthy, lines, budget, lastDay, lag, tier, fleet, unsureSince, uncalled } = report;
+  const { healthy, lines, budget, lastDay, lag, tier, fleet, logins, unsureSince, uncalled } = report;
   const missed = Object.entries(lastDay?.missed ?? {}).map(([reason, count]) => ({
     reason,
     count,
@@ -166,6 +166,7 @@ function statusView(report: StatusReport): StatusView {
         state === "gone" ? [{ name, seenAgoMs }] : [],
       ),
     },
+    logins,
     unsureSince,
     uncalled,
   };

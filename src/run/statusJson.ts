@@ -11,6 +11,7 @@ const line = z.strictObject({
       "database",
       "budget",
       "accounts",
+      "login",
       "collectors",
       "lake",
       "owners",
@@ -93,7 +94,7 @@ const fleet = {
 export const statusJson = z.strictObject({
   at: instant.describe("When it was looked."),
   healthy: z.boolean().describe("Whether no line needs a person; the exit code is 0 then, else 1."),
-  lines: z.array(line).max(14).describe("What `status` prints without `--json`."),
+  lines: z.array(line).max(15).describe("What `status` prints without `--json`."),
   market: z
     .enum(["account", "simulated"])
     .nullable()
@@ -124,6 +125,21 @@ export const statusJson = z.strictObject({
       }),
     )
     .describe("Each account that is configured; none without a database."),
+  logins: z
+    .array(
+      z.strictObject({
+        account: z.string().describe("Its name."),
+        until: instant
+          .nullable()
+          .describe("Until when somebody is logged in on this machine; null: nobody is."),
+        needed: z
+          .boolean()
+          .describe(
+            "Whether a person has to log in: nobody is, and the next poll is at most two hours away.",
+          ),
+      }),
+    )
+    .describe("Accounts whose service wants a person's login, without those that another collector calls."),
   unsureSince: instant
     .nullable()
     .describe(

@@ -1,4 +1,4 @@
-/** What `status` finds out: a line for each subject, ten at most while nothing needs a person, and the same as data. It reads, and makes nothing. */
+/** What `status` finds out: a line for each subject, a dozen at most while nothing needs a person, and the same as data. It reads, and makes nothing. */
 import { resolve } from "node:path";
 import { type Account, marketOf, settingsAccounts } from "../accounts/account.ts";
 import { databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
@@ -43,6 +43,7 @@ import {
   nextPollOf,
 } from "./statusFacts.ts";
 import { readLedgerStatus, ledgerLines } from "./ledgerStatus.ts";
+import { calledElsewhere, loginLines, readLogins } from "./loginStatus.ts";
 import { lakeLine, readLakeState } from "./lakeJob.ts";
 import { type LakeSight, lookAtLake } from "../lake/whichLake.ts";
 import { readLoaderState } from "./loaderState.ts";
@@ -90,7 +91,14 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
   });
   lines.push(await databaseLine(found.database, config, { now, lag: journal.lag }));
   lines.push(...budgetLines(accounts));
-  const { unsureSince = null, uncalled = {} } = (await readLeaseFile(resolve(config.dataDir))) ?? {};
+  const lease = await readLeaseFile(resolve(config.dataDir));
+  const { unsureSince = null, uncalled = {} } = lease ?? {};
+  const seen = { dataDir: resolve(config.dataDir), now, next: next?.at ?? null };
+  const logins = readLogins(scheduled.accounts, {
+    ...seen,
+    isElsewhere: calledElsewhere(found.fleet, lease),
+  });
+  lines.push(...loginLines(logins, next?.at ?? null, now));
   lines.push(...fleetLines(found.fleet, { unsureSince, uncalled }));
   if (health) lines.push(...answerLines(health, now, accounts.length > 1 ? found.answers : []));
   if (ledger) lines.push(...ledgerLines(ledger));
@@ -105,26 +113,31 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     nextPoll: next && { job: next.job, at: next.at.toISOString() },
     budget: budgetOf(accounts),
     accounts: accounts.map(({ market: _market, outOfBudget: _out, ...account }) => account),
+    logins,
     unsureSince,
     uncalled,
     fleet: found.fleet,
     lastAnswerAt: health?.lastAnswerAt ?? null,
     lastHour: health?.lastHour ?? null,
-    lastDay: ledger && {
-      due: ledger.due,
-      missed: Object.fromEntries(ledger.missed.map(({ reason, count }) => [reason, count])),
-      lastMissedAt: Object.fromEntries(
-        ledger.missed.map(({ reason, lastAt }) => [reason, lastAt.toISOString()]),
-      ),
-      goesOn: ledger.missed.filter(({ goesOn }) => goesOn).map(({ reason }) => reason),
-      deadLetters: health?.deadLettersToday ?? 0,
-      lastDeadLetterAt: health?.lastDeadLetterAt ?? null,
-    },
+    lastDay: ledger && lastDayOf(ledger, health),
     late: ledger?.late.map(({ job, since }) => ({ job, since: since.toISOString() })) ?? [],
     unknown: ledger?.unknown ?? [],
     lag: journal.lag,
     schemaVersion: found.version,
     tier: found.tier,
+  };
+}
+
+function lastDayOf(ledger: Ledger, health: Health | null): StatusReport["lastDay"] {
+  return {
+    due: ledger.due,
+    missed: Object.fromEntries(ledger.missed.map(({ reason, count }) => [reason, count])),
+    lastMissedAt: Object.fromEntries(
+      ledger.missed.map(({ reason, lastAt }) => [reason, lastAt.toISOString()]),
+    ),
+    goesOn: ledger.missed.filter(({ goesOn }) => goesOn).map(({ reason }) => reason),
+    deadLetters: health?.deadLettersToday ?? 0,
+    lastDeadLetterAt: health?.lastDeadLetterAt ?? null,
   };
 }
 

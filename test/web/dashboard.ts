@@ -25,6 +25,7 @@ export const SOURCES: NowSources = {
     lag: null,
     tier: "plain PostgreSQL 18.4",
     fleet: null,
+    logins: [],
     unsureSince: null,
     uncalled: {},
   }),

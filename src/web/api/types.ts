@@ -96,6 +96,8 @@ export type StatusView = {
     owners: { account: string; owner: string | null }[];
     gone: { name: string; seenAgoMs: number }[];
   } | null;
+  /** Accounts whose service wants a person's login: until when somebody is logged in, and whether one is needed. */
+  logins: { account: string; until: string | null; needed: boolean }[];
   /** Since when this machine's collector does not know whether its accounts are its own; null: it knows. */
   unsureSince: string | null;
   /** Accounts that nobody calls, as far as this machine's collector knows, and since when. */

@@ -66,6 +66,16 @@ const table = {
     help: "1 while the account makes no calls because the operator wants none.",
     labels: ACCOUNT,
   },
+  quotekeeper_login_ends_seconds: {
+    help: "For how long somebody is logged in to an account whose service wants a person's login; 0: nobody is. Looked up once a minute.",
+    labels: ACCOUNT,
+    always: true,
+  },
+  quotekeeper_login_needed: {
+    help: "1 while nobody is logged in to such an account, and its next poll is at most two hours away.",
+    labels: ACCOUNT,
+    always: true,
+  },
   quotekeeper_lease_held: {
     help: "1 while this collector calls the account, 0 while another one does, or none. The sum over all collectors is 1.",
     labels: ACCOUNT,
@@ -142,7 +152,7 @@ const table = {
   quotekeeper_ready: { help: "1 when /readyz answers 200.", always: true },
   quotekeeper_status_ok: {
     help: "0 for each line of `quotekeeper status` that needs a person. Looked up once a minute.",
-    labels: { subject: "first word of a line of `quotekeeper status`, ten at most" },
+    labels: { subject: "first word of a line of `quotekeeper status`, a dozen at most" },
     always: true,
   },
 } as const satisfies Record<string, string | Omit<MetricDefinition, "kind">>;

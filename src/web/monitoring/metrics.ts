@@ -154,6 +154,11 @@ function addArchive(add: Values, { version, simulated, marketOpen }: MetricSourc
     add("quotekeeper_journal_lag_bytes", lag.bytes);
     add("quotekeeper_journal_lag_seconds", Math.max(0, ageMs) / 1_000);
   }
+  for (const { account, until, needed } of view?.logins ?? []) {
+    const leftMs = until === null ? 0 : Date.parse(until) - now.getTime();
+    add("quotekeeper_login_ends_seconds", Math.max(0, leftMs) / 1_000, { account });
+    add("quotekeeper_login_needed", needed ? 1 : 0, { account });
+  }
   for (const { subject, state } of view?.lines ?? [])
     add("quotekeeper_status_ok", state === "attention" ? 0 : 1, { subject });
 }

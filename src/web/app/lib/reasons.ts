@@ -51,7 +51,7 @@ const REASONS: Readonly<Record<string, Reason>> = {
   },
   login: {
     title: "no login",
-    text: "The service wants a person to log in each day, and nobody had. Run `quotekeeper login`, or log in on the page Health.",
+    text: "The service wants a person to log in each day, and nobody had. Run `quotekeeper login`, or log in on the page Accounts.",
     person: true,
   },
   down: {
