@@ -51,24 +51,30 @@ export function itemsOf(one: Probed): InstrumentQuote[] {
   return itemsReadOf(one).flatMap((read) => (read.ok ? [read.item] : []));
 }
 
-export function optionFindings(one: Probed | undefined): Finding[] {
-  const options = one
-    ? itemsOf(one).filter(({ instrument, unknownSymbol }) => instrument.strike !== null && !unknownSymbol)
-    : [];
-  const greeks = options.filter(({ quote }) => quote.extended.delta !== null).length;
+export function optionsFinding(one: Probed | undefined): Finding {
+  const count = knownOptions(one).length;
   const none: Judged = one ? ["unknown", "no contract of the list was known"] : NOT_ASKED;
-  const count = options.length;
-  return [
-    finding(
-      "Contracts stand in a list beside a stock, by their OCC symbols",
-      count > 0 ? ["ok", `${count} of the list were known`] : none,
-      true,
-    ),
-    finding(
-      "Contracts come with greeks",
-      count === 0 ? none : [greeks > 0 ? "ok" : "not_so", `${greeks} of ${count}`],
-    ),
-  ];
+  return finding(
+    "Contracts stand in a list beside a stock",
+    count > 0 ? ["ok", `${count} of the list were known`] : none,
+    true,
+  );
+}
+
+/** @param where what the answer is of */
+export function greeksFinding(where: string, one: Probed | undefined): Finding {
+  const options = knownOptions(one);
+  const greeks = options.filter(({ quote }) => quote.extended.delta !== null).length;
+  const judged = (): Judged => {
+    if (options.length === 0) return one ? ["unknown", "no contract was known"] : NOT_ASKED;
+    return [greeks > 0 ? "ok" : "not_so", `${greeks} of ${options.length}`];
+  };
+  return finding(`Contracts of ${where} come with greeks`, judged());
+}
+
+function knownOptions(one: Probed | undefined): InstrumentQuote[] {
+  if (!one) return [];
+  return itemsOf(one).filter(({ instrument, unknownSymbol }) => instrument.strike !== null && !unknownSymbol);
 }
 
 export function expirationsFinding(one: Probed | undefined): Finding {

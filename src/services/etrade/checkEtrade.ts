@@ -16,10 +16,11 @@ import {
   chainFindings,
   contractsOf,
   expirationsFinding,
+  greeksFinding,
   itemsOf,
   middleDate,
   middleOf,
-  optionFindings,
+  optionsFinding,
 } from "../checkupOptions.ts";
 import { LONGEST_LIST } from "./writeEtrade.ts";
 
@@ -51,9 +52,10 @@ export const ETRADE_CHECKUP: Checkup = {
       acceptedFinding(probed),
       readableFinding("XML", probed),
       agreementFinding(probed, isDelayed),
-      ...optionFindings(of("options")),
+      optionsFinding(of("options")),
       expirationsFinding(of("expirations")),
       ...chainFindings(of("chain")),
+      greeksFinding("a whole expiration", of("chain")),
       longFinding(of("long")),
       unknownFinding(of("unknown")),
       ageFinding(probed, isDelayed),

@@ -19,10 +19,11 @@ import {
   chainFindings,
   contractsOf,
   expirationsFinding,
+  greeksFinding,
   itemsOf,
   middleDate,
   middleOf,
-  optionFindings,
+  optionsFinding,
 } from "../checkupOptions.ts";
 import { JsonObject, type Json, parsePlainJson } from "../plainJson.ts";
 import { LIMITS } from "./tradierLimit.ts";
@@ -62,7 +63,8 @@ export const TRADIER_CHECKUP: Checkup = {
       countFinding(USED, EXPIRY, probed),
       objectFinding(of("one")),
       unmatchedFinding(of("unknown")),
-      ...optionFindings(of("options")),
+      optionsFinding(of("options")),
+      greeksFinding("a list", of("options")),
       expirationsFinding(of("expirations")),
       ...chainFindings(of("chain")),
       longFinding(of("long")),

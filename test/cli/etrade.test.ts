@@ -1,0 +1,261 @@
+/** The real commands against a fake of E*TRADE over HTTP. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { afterAll, expect, test } from "@jest/globals";
+import { runProgram } from "../../src/cli/program.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
+import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
+import { CONSUMER, type FakeEtrade, type FakeEtradeOptions, startFakeEtrade } from "../fakes/etrade/fake.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { createTestClock } from "../support/clock.ts";
+import { freshDatabase } from "../support/database.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
+import { capturedEdges, type Outcome, run } from "./edges.ts";
+
+const IN_SESSION = "2026-11-20T20:00:03.000Z";
+const market = createSimulatedMarket({ seed: 1 });
+const closers: (() => Promise<unknown>)[] = [];
+
+afterAll(async () => {
+  for (const close of closers.reverse()) await close();
+});
+
+async function world(job: string, { clock, ...options }: Partial<FakeEtradeOptions> & { clock: Clock }) {
+  const fake: FakeEtrade = await startFakeEtrade({ clock, market, mostStrikes: 10, ...options });
+  closers.push(fake.close);
+  const { url, pool } = await freshDatabase();
+  const dir = tempDir();
+  mkdirSync(join(dir, "jobs"));
+  writeFileSync(join(dir, "jobs", "us.yaml"), job);
+  const env = {
+    DATABASE_URL: url,
+    QUOTEKEEPER_DATA_DIR: join(dir, "data"),
+    QUOTEKEEPER_JOBS_DIR: join(dir, "jobs"),
+    QUOTEKEEPER_HTTP_PORT: "0",
+    QUOTES_SERVICE: "etrade",
+    QUOTES_BASE_URL: fake.baseUrl,
+    QUOTES_CONSUMER_KEY: CONSUMER.key,
+    QUOTES_CONSUMER_SECRET: CONSUMER.secret,
+  };
+  return { fake, pool, env, clock };
+}
+
+type World = Awaited<ReturnType<typeof world>>;
+
+/** `login` with a person at the keyboard, who opens each address that is printed and types what its page shows. */
+async function logIn(
+  { env, clock, fake }: Omit<World, "pool">,
+  argv: readonly string[] = [],
+): Promise<Outcome & { urls: string[] }> {
+  const stdin = new Readable({ read: () => undefined });
+  const urls: string[] = [];
+  const { edges, stdout, stderr } = capturedEdges({ env, clock, stdin: () => stdin });
+  const { write } = edges.stdout;
+  edges.stdout.write = (text) => {
+    write(text);
+    if (!text.startsWith("The code")) return;
+    const url = /https?:\S+/.exec(stdout().slice(stdout().lastIndexOf("http")))?.[0] ?? "";
+    urls.push(url);
+    void fake.authorize(url).then((code) => stdin.push(`${code}\n`));
+  };
+  const exitCode = await runProgram(["login", ...argv], edges);
+  return { exitCode, stdout: stdout(), stderr: stderr(), urls };
+}
+
+const JOB = `name: us
+schedule: "* * * * *"
+session: regular
+symbols: [AAPL, IBM]
+options:
+${[240, 250, 260].map((strike) => `  - { underlying: AAPL, expiration: 2026-12-18, type: PUT, strike: ${strike} }`).join("\n")}
+`;
+
+test("login prints the address, takes the code, and says until when; a poll then stores a stock and a contract of one call", async () => {
+  const here = await world(JOB, { clock: createTestClock(IN_SESSION) });
+  const { env, clock, pool, fake } = here;
+
+  const loggedIn = await logIn(here);
+  const again = await run(["login"], env, clock);
+  const polled = await run(["poll", "--symbols", "AAPL,AAPL261218P00250000", "--json"], env, clock);
+
+  expect([loggedIn.exitCode, again.exitCode, polled.exitCode]).toEqual([0, 0, 0]);
+  expect(loggedIn.urls).toEqual([
+    expect.stringMatching(/\/e\/t\/etws\/authorize\?key=fake-etrade-key&token=\S+$/),
+  ]);
+  expect(loggedIn.stdout).toContain(
+    "default is logged in until 2026-11-21 00:00:00 New York, for 9 h 0 min.",
+  );
+  // Who is logged in is told so, and opens nothing.
+  expect(again.stdout).toBe("default is logged in until 2026-11-21 00:00:00 New York, for 9 h 0 min.\n");
+  expect(fake.logins).toHaveLength(1);
+  expect(await rowsOfQuery(pool, "select name, kind from sources where id >= 100")).toEqual([
+    { name: "etrade", kind: "account" },
+  ]);
+  expect(fake.calls.filter(({ path }) => path.startsWith("/v1"))).toHaveLength(1);
+  for (const { stdout, stderr } of [loggedIn, again, polled])
+    expect(stdout + stderr).not.toContain(CONSUMER.secret);
+});
+
+test("without a login poll, sweep and doctor say so before a call, and jobs and plan need none", async () => {
+  const { env, clock, fake } = await world(JOB, { clock: createTestClock(IN_SESSION) });
+
+  const polled = await run(["poll", "--symbols", "AAPL"], env, clock);
+  const swept = await run(["backfill", "--chain", "AAPL:dates=listed,strikes=all"], env, clock);
+  const doctor = await run(["doctor"], env, clock);
+  const checked = await run(["jobs", "check"], env, clock);
+  const planned = JSON.parse((await run(["plan", "--json"], env, clock)).stdout) as { callsPerPass: number };
+
+  expect([polled.exitCode, swept.exitCode, doctor.exitCode, checked.exitCode]).toEqual([1, 1, 1, 0]);
+  for (const { stderr } of [polled, swept, doctor]) {
+    expect(stderr).toContain("LOGIN_NEEDED");
+    expect(stderr).toContain("quotekeeper login");
+  }
+  expect(planned.callsPerPass).toBe(1);
+  expect(fake.calls).toEqual([]);
+});
+
+test("a wrong code and an interrupted login leave nothing, and a service without a login says that it wants none", async () => {
+  const here = await world(JOB, { clock: createTestClock(IN_SESSION) });
+  const { env, clock } = here;
+
+  const wrong = await runWithLine("WRONG", here);
+  const none = await runWithLine(null, here);
+  const tradier = await run(
+    ["login"],
+    {
+      ...env,
+      QUOTES_SERVICE: "tradier",
+      QUOTES_ACCESS_TOKEN: "t",
+      QUOTES_CONSUMER_KEY: "",
+      QUOTES_CONSUMER_SECRET: "",
+    },
+    clock,
+  );
+
+  expect([wrong.exitCode, none.exitCode, tradier.exitCode]).toEqual([1, 1, 2]);
+  expect(wrong.stderr).toContain(
+    "E*TRADE has not let the account default in: HTTP 401, oauth_problem=verifier_invalid",
+  );
+  expect(none.stderr).toContain("no code was given");
+  expect(tradier.stderr).toContain("Tradier wants no login");
+  expect((await run(["poll", "--symbols", "AAPL"], env, clock)).stderr).toContain("LOGIN_NEEDED");
+});
+
+/** `login` with a line on the standard input, or with none. */
+async function runWithLine(line: string | null, { env, clock }: Omit<World, "pool">): Promise<Outcome> {
+  const stdin = Readable.from(line === null ? [] : [`${line}\n`]);
+  const { edges, stdout, stderr } = capturedEdges({ env, clock, stdin: () => stdin });
+  return { exitCode: await runProgram(["login"], edges), stdout: stdout(), stderr: stderr() };
+}
+
+test.each([
+  ["2026-11-20T12:29:00.000Z", "2 h 1 min", "idle", false],
+  ["2026-11-20T12:31:00.000Z", "1 h 59 min", "attention", true],
+  ["2026-11-20T15:00:30.000Z", "1 min", "attention", true],
+  ["2026-11-21T15:00:30.000Z", "47 h 30 min", "idle", false],
+])(
+  "at %s the next poll is in %s: status is %s of a login that nobody has made",
+  async (at, wait, state, needed) => {
+    const { env, clock } = await world(JOB, { clock: createTestClock(at) });
+
+    const { stdout } = await run(["status", "--json"], env, clock);
+
+    const { lines, logins } = JSON.parse(stdout) as { lines: { subject: string }[]; logins: unknown };
+    expect(logins).toEqual([{ account: "default", until: null, needed }]);
+    expect(lines.find(({ subject }) => subject === "login")).toMatchObject({
+      state,
+      text: expect.stringContaining(wait),
+    });
+  },
+);
+
+test("of several accounts each that has no session logs in, one after the other, and status says what each has", async () => {
+  const clock = createTestClock(IN_SESSION);
+  const second = { key: "second-key", secret: "second-secret" };
+  const here = await world(JOB, { clock, consumers: [CONSUMER, second] });
+  const {
+    QUOTES_BASE_URL: baseUrl = "",
+    QUOTES_CONSUMER_KEY: _key,
+    QUOTES_CONSUMER_SECRET: _secret,
+    ...rest
+  } = here.env;
+  const accounts = [CONSUMER, second].map(({ key, secret }, place) => {
+    const variables = [`QUOTES_KEY_${place}`, `QUOTES_SECRET_${place}`];
+    Object.assign(rest, { [variables[0] ?? ""]: key, [variables[1] ?? ""]: secret });
+    return `  - { name: a${place}, baseUrl: "${baseUrl}", consumerKeyVariable: ${variables[0]}, consumerSecretVariable: ${variables[1]} }`;
+  });
+  writeFileSync(join(rest.QUOTEKEEPER_JOBS_DIR, "accounts.yaml"), `accounts:\n${accounts.join("\n")}\n`);
+  const { QUOTES_BASE_URL: _url, ...env } = { QUOTES_BASE_URL: "", ...rest };
+
+  const one = await logIn({ ...here, env: env as World["env"] }, ["--account", "a1"]);
+  const half = await run(["status"], env, clock);
+  const both = await logIn({ ...here, env: env as World["env"] });
+
+  expect([one.exitCode, one.urls.length, both.exitCode, both.urls.length]).toEqual([0, 1, 0, 1]);
+  expect(half.stdout).toMatch(
+    /nobody is logged in to a0, and the next poll is in 1 min: run `quotekeeper login --account a0`; a1 until/,
+  );
+  expect(both.stdout).toContain("All accounts are logged in.");
+  expect(here.fake.logins.map(({ consumerKey }) => consumerKey)).toEqual([second.key, CONSUMER.key]);
+});
+
+test("doctor says what holds, and its report has no symbol and no secret", async () => {
+  const here = await world(JOB, {
+    clock: createTestClock(IN_SESSION),
+    mostStrikes: 90,
+    trading: () => "usual",
+  });
+  await logIn(here);
+
+  const { exitCode, stdout } = await run(["doctor"], here.env, here.clock);
+
+  expect(stdout.split("\n").filter((line) => /^(?:NOT SO|UNKNOWN)/.test(line))).toEqual([]);
+  expect(exitCode).toBe(0);
+  expect(here.fake.calls.filter(({ path }) => path.startsWith("/v1"))).toHaveLength(6);
+  for (const word of ["SPY", CONSUMER.key, CONSUMER.secret]) expect(stdout).not.toContain(word);
+});
+
+const WHOLE_JOB = `name: us
+schedule: "*/2 * * * * *"
+session: always
+symbols: [AAPL]
+chains:
+  - { underlying: AAPL, expirations: { next: 2 }, strikes: all }
+`;
+
+test("collect misses what is due for want of a login, and stores it from the login on, as the fake's log and the tables count it", async () => {
+  const here = await world(WHOLE_JOB, {
+    ...{ clock: systemClock, calendar: alwaysOpen, mostStrikes: 4, trading: () => "usual" },
+  });
+  const { env, pool, fake } = here;
+  const { edges, interrupt, stderr } = capturedEdges({ env });
+  const collecting = runProgram(["collect"], edges);
+  const slots = async (where: string): Promise<number> =>
+    (await rowsOfQuery(pool, `select from slots where ${where}`).catch(() => [])).length;
+  await until(async () => (await slots("missed = due")) >= 2, "slots without a login");
+  const before = fake.calls.length;
+  await logIn(here);
+  await until(async () => (await slots("stored > 2 and missed = 0")) >= 2, "slots with a login");
+  interrupt();
+  const exitCode = await collecting;
+
+  const [counted] = await rowsOfQuery(
+    pool,
+    `select (select array_agg(distinct reason order by reason) from misses m join slots s using (job, slot_at, source_id, account_id)
+             where s.stored = 0 and m.reason <> 'down') as reasons,
+            (select bool_and(due = stored + missed) from slots) as adds_up,
+            (select count(*)::int from responses where outcome = 'quotes') as answers,
+            (select count(*)::int from responses where outcome <> 'quotes') as others,
+            (select count(*)::int from responses r where not exists (select from quotes where observed_at = r.observed_at)) as empty`,
+  );
+  expect([exitCode, before]).toEqual([0, 0]);
+  expect(counted).toEqual({
+    ...{ reasons: ["login"], adds_up: true, others: 0, empty: 0 },
+    answers: fake.calls.filter(({ path, status }) => path.startsWith("/v1") && status === 200).length,
+  });
+  expect(stderr()).toContain("nobody has logged in");
+  expect(stderr()).not.toContain(CONSUMER.secret);
+});
