@@ -30,6 +30,7 @@ import { type JournalLoading, type LoadingOptions, openLoading } from "./journal
 import { type CallCounts, countedSend, meteredSend, meterNote } from "./metered.ts";
 import { calledAccount, openCollector } from "./pipeline.ts";
 import { Settler } from "./settleDowntime.ts";
+import { loginOf, sessionEnd } from "./session.ts";
 import { openStations, type Stations } from "./stations.ts";
 
 export type Collection = {
@@ -240,9 +241,14 @@ function lakeOf({ config, clock, log }: CollectionOptions): LakeJobOptions {
 
 /** Calls the accounts whose leases this collector holds. */
 function callerOf(
-  { archive, clock }: CollectionOptions,
+  { archive, clock, config }: CollectionOptions,
   { stations, accounts, loading, collector, settler }: Parts & { settler: Pick<Settler, "began"> },
 ): Caller {
+  const isLoggedIn = (name: string): boolean | null => {
+    const account = accounts.sharing.find((one) => one.name === name);
+    const login = account && loginOf(account);
+    return login ? sessionEnd(login, resolve(config.dataDir), clock.now()) !== null : null;
+  };
   const storedIn: StoredIn = async ({ window, ...share }) => {
     const source = accounts.sourceOf(share.account);
     let stored: ReadonlySet<string> = new Set();
@@ -262,7 +268,11 @@ function callerOf(
     handOver: (account) => collector.handOver(account),
     beUnsure: (unsure) => collector.beUnsure(unsure),
     listen: () => collector.listen(),
-    knows: () => collector.knows(),
+    knows: () => ({
+      ...collector.knows(),
+      loggedIn: accounts.sharing.flatMap((one) => (isLoggedIn(one.name) === true ? [one.name] : [])),
+    }),
+    isLoggedIn,
     journalLag: loading.lag.bytes,
     useNumber: stations.useNumber,
   };

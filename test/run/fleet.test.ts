@@ -168,6 +168,8 @@ function world(accounts: readonly string[] = ACCOUNTS) {
       process?: Process;
       faults?: LeaseFaults;
       onOpened?: (fleet: Fleet) => void;
+      /** Accounts that somebody has logged in to on its machine; absent: none wants a login. */
+      loggedIn?: Set<string>;
     } = {},
   ): Promise<Member> => {
     const process: Process = given.process ?? { stopped: false };
@@ -221,7 +223,8 @@ function world(accounts: readonly string[] = ACCOUNTS) {
       handOver: (account) => ({ of: account, by: name }),
       beUnsure: () => undefined,
       listen: () => calls.forEach((account) => listens.add(account)),
-      knows: () => ({ refused: [], prices: null }),
+      knows: () => ({ refused: [], prices: null, ...(given.loggedIn && { loggedIn: [...given.loggedIn] }) }),
+      isLoggedIn: (account) => given.loggedIn?.has(account) ?? null,
       journalLag: () => 0,
       useNumber: () => undefined,
     };
@@ -281,6 +284,48 @@ test("accounts are handed over one at a time, however long the calls under way t
 
   expect(Math.max(...stopping)).toBe(1);
   expect(counts(callers())).toEqual({ a: 2, b: 2 });
+});
+
+test("an account belongs to the collector on whose machine somebody has logged in to it, whoever held it, and is not evened out", async () => {
+  const { time, start, callers } = world();
+  const [onA, onB] = [new Set<string>(), new Set<string>()];
+  await start("a", { loggedIn: onA });
+  await start("b", { loggedIn: onB });
+  await time.pass(20_000);
+  const nobody = counts(callers());
+
+  for (const account of ACCOUNTS) onB.add(account);
+  await time.pass(10_000);
+  const allOnB = counts(callers());
+  onB.clear();
+  onA.add("one");
+  await time.pass(30_000);
+  const [oneOnA] = callers()["one"] ?? [];
+  onB.add("one");
+  await time.pass(30_000);
+
+  expect([nobody, allOnB]).toEqual([{ a: 2, b: 2 }, { b: 4 }]);
+  // Of two logins the holder's stays.
+  expect([oneOnA, callers()["one"]]).toEqual(["a", ["a"]]);
+  expect(Object.values(callers()).every((names) => names.length === 1)).toBe(true);
+});
+
+test("a collector that takes an account over without a login says so, and gives it to whose login comes back", async () => {
+  const { time, start, callers } = world(["one"]);
+  const onA = new Set(["one"]);
+  const a = await start("a", { loggedIn: onA });
+  const b = await start("b", { loggedIn: new Set() });
+  await time.pass(20_000);
+  const before = callers();
+
+  a.process.stopped = true;
+  await time.pass(20_000);
+  const meanwhile = callers();
+  a.process.stopped = false;
+  await time.pass(20_000);
+
+  expect([before, meanwhile, callers()]).toEqual([{ one: ["a"] }, { one: ["b"] }, { one: ["a"] }]);
+  expect(b.log.filter((line) => line.includes("nobody is logged in to here"))).toHaveLength(1);
 });
 
 test("a collector that the operator has forgotten joins again and keeps its accounts", async () => {

@@ -14,6 +14,8 @@ export type Caller = {
   /** Listens for a window, before the next call of each account, whether another collector calls it. */
   listen: () => void;
   knows: () => Knows;
+  /** Whether a person has logged in to an account on this machine; null: its service wants none. */
+  isLoggedIn?: (account: string) => boolean | null;
   journalLag: () => number | null;
   /** The number that no other collector has. */
   useNumber: (number: number) => void;

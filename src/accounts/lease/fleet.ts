@@ -18,6 +18,9 @@
  * collector is *unsure*, if there are others: calls go on with care, because what is not polled is gone, and the collector cannot
  * know whether it alone is cut off. A process that stood still asks first; without an answer it listens for a window first.
  *
+ * Where the service wants a person's login, an account belongs to the collector on whose machine somebody has logged in to it: that
+ * one claims it at once, and the others leave it or hand it over. Where nobody has, it is shared like any other.
+ *
  * A collector that is alone holds all accounts, and calls them as if there were no leases. Each question to the database is one
  * round trip with a limit of time of its own. Rounds never wait for one another, nor for claims.
  */

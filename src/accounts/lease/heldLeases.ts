@@ -15,6 +15,7 @@ import {
   isHeldByPeer,
   type LeaseWatch,
   lossOf,
+  misplaced,
   type Own,
 } from "./leaseView.ts";
 import { answered, succeedsWithin } from "./leaseQuestions.ts";
@@ -139,7 +140,7 @@ export class HeldLeases {
     for (const account of free) this.#freeSince.set(account, this.#freeSince.get(account) ?? nowMs);
     const freeMs = new Map(free.map((account) => [account, nowMs - (this.#freeSince.get(account) ?? nowMs)]));
     const counts = { wanted: wanted.length, heldCount: this.#held.size };
-    return claimable(watch.view, own(), { free: freeMs, ...counts });
+    return claimable(watch.view, own(), { free: freeMs, ...counts, isLoggedIn: this.#isLoggedIn });
   }
 
   /**
@@ -209,6 +210,11 @@ export class HeldLeases {
   #acquired(account: string, how: Acquired): void {
     this.#freeSince.delete(account);
     if (!this.#caller) return void this.#early.set(account, how);
+    if (this.#isLoggedIn(account) === false)
+      this.#given.log.warn(
+        { account },
+        "this collector has taken an account that nobody is logged in to here: run `quotekeeper login` on this machine",
+      );
     this.#given.log.info(
       { account, how: how.granted?.how ?? "presumed", previous: how.granted?.previous ?? null },
       "this collector calls the account from now on",
@@ -258,17 +264,21 @@ export class HeldLeases {
     this.trust.drop(account);
   }
 
-  /** Hands over what the files no longer name, and one account at a time where a peer has too few. */
+  readonly #isLoggedIn = (account: string): boolean | null => this.#caller?.isLoggedIn?.(account) ?? null;
+
+  /** Hands over what is misplaced here, and one account at a time where a peer has too few. */
   handOverSurplus(): void {
     const { watch, own } = this.#given;
     const wanted = this.#given.wanted();
-    for (const account of this.#held.keys()) if (!wanted.includes(account)) void this.#handOver(account);
+    const held = { held: this.names, wanted, isLoggedIn: this.#isLoggedIn };
+    for (const account of misplaced(watch.view, own(), held)) void this.#handOver(account);
     const isTooMany = hasTooMany(watch.view, own(), { wanted: wanted.length, heldCount: this.#held.size });
     this.#looksWithTooMany = isTooMany ? this.#looksWithTooMany + 1 : 0;
     if (this.#looksWithTooMany < LOOKS_BEFORE_HANDOVER) return;
     this.#looksWithTooMany = 0;
     // The same account until it is released: one at a time.
-    for (const account of this.names.slice(-1)) void this.#handOver(account);
+    const movable = this.names.filter((account) => this.#isLoggedIn(account) !== true);
+    for (const account of movable.slice(-1)) void this.#handOver(account);
   }
 
   async #handOver(account: string): Promise<void> {

@@ -16,7 +16,12 @@ export type ChainFacts = {
 };
 
 /** What a collector wants in the next epoch: accounts that the service refuses, and what chains are expanded by. */
-export type Knows = { refused: string[]; prices: ChainFacts | null };
+export type Knows = {
+  refused: string[];
+  prices: ChainFacts | null;
+  /** Accounts that a person has logged in to on its machine, of those whose service wants that; absent: none. */
+  loggedIn?: string[] | undefined;
+};
 
 /** A collector: `id` (a UUID) is that of its data directory, `run` that of its process. */
 export type Self = { id: string; run: string; host: string; pid: number; version: string };

@@ -97,6 +97,14 @@ export function hasNoPeer({ look, lookedAtMs }: View, { id }: Own, joinedAtMs: n
   );
 }
 
+/** Whether somebody has logged in to an account on this machine; null: its service wants none. */
+type LoggedIn = (account: string) => boolean | null;
+
+/** Whether somebody has logged in to an account on the machine of another collector that reports. */
+function isLoggedInElsewhere(view: View, account: string, own: Pick<Own, "id">): boolean {
+  return peersOf(view, own).some(({ knows }) => knows.loggedIn?.includes(account));
+}
+
 /** Whether a lease is surely another collector's: its holder reports, and has not released it. */
 export function isHeldByPeer(view: View, account: string, { id, dead }: Own): boolean {
   const lease = leaseOf(view, account);
@@ -129,20 +137,41 @@ export function freeAccounts(
   return wanted.filter((account) => !held.includes(account) && !isHeldByPeer(view, account, own));
 }
 
+type Claiming = {
+  /** With the time for which each account was free, in ms. */
+  free: ReadonlyMap<string, number>;
+  wanted: number;
+  heldCount: number;
+  isLoggedIn?: LoggedIn;
+};
+
 /**
- * The free accounts that this collector may claim: as many as it is short of its quota, and those that nobody else has acquired
- * for long.
- *
- * @param free with the time for which each was free, in ms
+ * The free accounts that this collector may claim: as many as it is short of its quota, those that nobody else has acquired for long,
+ * and each that somebody has logged in to here; none to which somebody has logged in elsewhere alone.
  */
 export function claimable(
   view: View,
   own: Own,
-  { free, wanted, heldCount }: { free: ReadonlyMap<string, number>; wanted: number; heldCount: number },
+  { free, wanted, heldCount, isLoggedIn = () => null }: Claiming,
 ): string[] {
   const room = Math.max(0, (dueOf(view, own, wanted).get(own.id) ?? wanted) - heldCount);
-  return [...free].flatMap(([account, freeMs], place) =>
-    place < room || freeMs > LEFT_TO_OTHERS_MS + LEASE_MS ? [account] : [],
+  const mine = [...free].filter(
+    ([account]) => isLoggedIn(account) === true || !isLoggedInElsewhere(view, account, own),
+  );
+  return mine.flatMap(([account, freeMs], place) =>
+    isLoggedIn(account) === true || place < room || freeMs > LEFT_TO_OTHERS_MS + LEASE_MS ? [account] : [],
+  );
+}
+
+/** Held accounts that the files no longer name, and those that somebody has logged in to on another collector's machine alone. */
+export function misplaced(
+  view: View,
+  own: Own,
+  { held, wanted, isLoggedIn }: { held: readonly string[]; wanted: readonly string[]; isLoggedIn: LoggedIn },
+): string[] {
+  return held.filter(
+    (account) =>
+      !wanted.includes(account) || (isLoggedIn(account) === false && isLoggedInElsewhere(view, account, own)),
   );
 }
 

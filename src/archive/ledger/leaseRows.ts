@@ -207,7 +207,11 @@ const pricesTold = z
   .nullable()
   .catch(null);
 const knowsTold = z
-  .object({ refused: z.array(z.string()), prices: pricesTold })
+  .object({
+    refused: z.array(z.string()),
+    prices: pricesTold,
+    loggedIn: z.array(z.string()).optional().catch(undefined),
+  })
   .catch({ refused: [], prices: null });
 
 function readEpoch(epoch: Epoch): Epoch {
