@@ -35,6 +35,8 @@ type Address = {
   readonly limit?: Limit;
   /** Its answers are stored ones, whatever is asked for: no price of them is of now. */
   readonly stored?: true;
+  /** What it has, in words for people, where it is for trials. */
+  readonly sandbox?: string;
 };
 
 /**

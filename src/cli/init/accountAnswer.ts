@@ -17,7 +17,7 @@ type Address = Service["addresses"][number];
 /** Services that have addresses of their own are chosen by name. */
 const NAMED = SERVICES.filter(({ addresses }) => addresses.length > 0);
 
-/** Words that need no address behind them. A delayed address is a service's sandbox. */
+/** Words that need no address behind them. */
 const WORDS: ReadonlyMap<string, AccountAnswer> = new Map([
   [SIMULATED, { service: knownService(DEFAULT_SERVICE), settings: {} }],
   ...NAMED.flatMap((service) =>
@@ -35,7 +35,9 @@ export const ACCOUNT_FORMS: readonly string[] = [
 
 /** The question's sentence about services that are chosen by name. */
 export const NAMED_SERVICES: string = NAMED.map(({ name, title, addresses }) => {
-  const sandbox = addresses.some(({ delayed }) => delayed) ? ` ${name}-sandbox: its delayed quotes.` : "";
+  const sandbox = addresses
+    .map((one) => (one.sandbox === undefined ? "" : ` ${name}-sandbox: ${one.sandbox}.`))
+    .join("");
   return `${name}: ${title}.${sandbox} ${name} ADDRESS: a proxy or a fake of it.`;
 }).join(" ");
 
@@ -53,8 +55,8 @@ export function readAccount(answer: string): AccountAnswer | null {
   return at(owner ?? knownService(DEFAULT_SERVICE), first);
 }
 
-function wordOf({ name }: Service, { delayed }: Address): string {
-  return delayed ? `${name}-sandbox` : name;
+function wordOf({ name }: Service, { sandbox }: Address): string {
+  return sandbox === undefined ? name : `${name}-sandbox`;
 }
 
 function at(service: Service, baseUrl: string): AccountAnswer {

@@ -186,12 +186,11 @@ async function sayCost(edges: Edges): Promise<number> {
   return budget.fits ? 0 : 1;
 }
 
-function nextSteps({ feed }: Config): string[] {
-  const start = "npx quotekeeper start";
-  return feed.kind === "simulated"
-    ? [`Next       ${start}`]
-    : [
-        "Next       npx quotekeeper poll --symbols AAPL, which tries the account with one call",
-        `           then ${start}`,
-      ];
+function nextSteps({ feed, service }: Config): string[] {
+  const steps = [
+    ...(service.login ? ["npx quotekeeper login, each day, which prints the page to open"] : []),
+    "npx quotekeeper poll --symbols AAPL, which tries the account with one call",
+  ];
+  const all = [...(feed.kind === "simulated" ? [] : steps), "npx quotekeeper start"];
+  return all.map((step, place) => (place === 0 ? `Next       ${step}` : `           then ${step}`));
 }

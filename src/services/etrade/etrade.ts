@@ -24,7 +24,7 @@ export const ETRADE: Service = {
   },
   addresses: [
     { baseUrl: "https://api.etrade.com", delayed: false },
-    { baseUrl: "https://apisb.etrade.com", delayed: false, stored: true },
+    { baseUrl: "https://apisb.etrade.com", delayed: false, stored: true, sandbox: "its stored answers" },
   ],
   /**
    * Assumed: version 1 has the limits of version 0, 4 calls a second and 14,000 an hour, for no page of it names any. At 4 a second

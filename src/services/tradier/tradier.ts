@@ -19,7 +19,12 @@ export const TRADIER: Service = {
   addresses: [
     { baseUrl: "https://api.tradier.com", delayed: false },
     // It says nothing of it, and its quotes are 15 minutes old (recorded in June 2024).
-    { baseUrl: "https://sandbox.tradier.com", delayed: true, limit: LIMITS.sandbox },
+    {
+      baseUrl: "https://sandbox.tradier.com",
+      delayed: true,
+      sandbox: "its delayed quotes",
+      limit: LIMITS.sandbox,
+    },
   ],
   limit: LIMITS.production,
   // Assumed: the documentation has POST for long lists, and no number.
