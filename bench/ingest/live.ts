@@ -9,6 +9,7 @@ import { Readable } from "node:stream";
 import { StretchLoader } from "../../src/archive/load/stretchLoader.ts";
 import { JOURNAL_POSITION } from "../../src/archive/load/loadPosition.ts";
 import { startLoader } from "../../src/archive/load/loader.ts";
+import { exchangeDateAt } from "../../src/archive/schema/lateDays.ts";
 import { EXTENDED_QUOTES, QUOTES } from "../../src/archive/schema/quoteColumns.ts";
 import { rowsOf } from "../../src/read/answerToRows.ts";
 import type { QuoteUnit } from "../../src/read/rowTypes.ts";
@@ -124,13 +125,19 @@ function memoryLoader({
 }: Pick<BenchServer, "pool">): (answer: ReturnType<typeof rowsOf>, place: number) => Promise<void> {
   let committed: () => void = () => undefined;
   let later = Promise.resolve();
+  // Each answer is loaded on the day on which it came, as it is live.
+  let today = "";
   const loader = new StretchLoader({
-    ...{ pool, position: JOURNAL_POSITION, live: true, onLoaded: () => committed() },
+    pool,
+    position: JOURNAL_POSITION,
+    today: () => today,
+    onLoaded: () => committed(),
     reread: () => rethrow(new Error("an answer was not taken in as it came")),
   });
   return async (answer, place) => {
     // What follows the last commit is over: it is no part of this answer's way.
     await later;
+    today = exchangeDateAt(answer.record.observedAt);
     const done = new Promise<void>((resolve) => (committed = resolve));
     await loader.add(
       await stretchOf({ segment: "live", from: place, to: place + 1, answers: [answer], notes: [] }),

@@ -1,7 +1,7 @@
 /** Bars counted again from the rows of the tables, in TypeScript, after rows came in any order, were lost and came again. */
 import { expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
-import { makeDueBars } from "../../src/archive/schema/makeBars.ts";
+import { makeDueBars, makeManyDueBars } from "../../src/archive/schema/makeBars.ts";
 import { grouped } from "../../src/collect/asks.ts";
 import { listsOfQuery, rowsOfQuery } from "../support/archive.ts";
 import {
@@ -230,6 +230,35 @@ test("rows behind all others are in bars of every width at once, and bars that a
     ),
     { numRuns: 12, seed: 18 },
   );
+});
+
+test("bars that two connections make at once are those of their rows, each made by one of them", async () => {
+  const first = 500_000;
+  const ids = Array.from({ length: 2_500 }, (_, n) => first + n);
+  await addStocks(
+    pool,
+    ids.map((id) => `M${id}`),
+    first,
+  );
+  const kept = () =>
+    rowsOfQuery(
+      pool,
+      `select s::text, (select array_agg(b::text order by minutes, bar_at) from intraday_bars b
+         where b.instrument_id = s.instrument_id and b.date = s.date) as bars
+       from session_bars s where instrument_id >= $1 order by instrument_id, date`,
+      [first],
+    );
+  const quotes = ids.flatMap((id) =>
+    ["2026-11-18 09:31", "2026-11-18 10:02", "2026-11-19 09:31"].map((at) => ({ at, id, last: String(id) })),
+  );
+  await load(pool, quotes);
+
+  await makeManyDueBars(pool);
+
+  const made = await kept();
+  expect(made).toHaveLength(2 * ids.length);
+  await pool.query("select recompute_session_bars('2026-11-18', '2026-11-19')");
+  expect(await kept()).toEqual(made);
 });
 
 test("a load that goes on over midnight in New York, in summer, in winter and before 1970, gives each date its bars", async () => {

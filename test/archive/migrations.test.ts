@@ -189,7 +189,7 @@ test("files that are applied once are numbered without a gap, and each says in i
 test("a view of somebody's own that is made of a function that changes is named, and stays until it is dropped", async () => {
   const { pool } = await empty();
   await migrate(pool, NOW);
-  await pool.query("delete from schema_migrations where version = 32; delete from schema_texts");
+  await pool.query("delete from schema_migrations where version >= 32; delete from schema_texts");
   await pool.query(
     "create view mine as select * from quotes_at(now()); create view also as select * from mine",
   );

@@ -125,3 +125,13 @@ test("prices are numeric and counts are bigint: nothing of the archive is a floa
 function list(columns: readonly { name: string }[]): string {
   return `(${columns.map(({ name }) => name).join(", ")})`;
 }
+
+test("a page of rows that every answer updates has room for the next version of each", async () => {
+  const rows = await rowsOfQuery(
+    pool,
+    `select relname::text as table from pg_class
+     where relnamespace = current_schema()::regnamespace and 'fillfactor=50' = any (reloptions) order by 1`,
+  );
+
+  expect(rows).toEqual([{ table: "instruments" }, { table: "session_bars" }]);
+});

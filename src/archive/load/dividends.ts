@@ -50,13 +50,16 @@ export function joinSeries(all: readonly DividendSeries[]): DividendSeries[] | n
   for (const one of all) {
     const number = one.instrumentId * SOURCES + one.sourceId;
     const other = joined.get(number);
-    const words = [...(other?.words ?? []), ...one.words];
+    if (other === undefined) {
+      joined.set(number, one);
+      continue;
+    }
+    const words = [...other.words, ...one.words];
     const [first] = words.sort((a, b) => (a.observedAt < b.observedAt ? -1 : 1));
     const says = first?.dividend ?? null;
-    if (other !== undefined && words.some(({ dividend }) => !says || !dividend || !sameText(says, dividend)))
-      return null;
-    const lastAt = other !== undefined && other.lastAt > one.lastAt ? other.lastAt : one.lastAt;
-    joined.set(number, { ...one, words: other && first ? [first] : words, lastAt });
+    if (words.some(({ dividend }) => !says || !dividend || !sameText(says, dividend))) return null;
+    const lastAt = other.lastAt > one.lastAt ? other.lastAt : one.lastAt;
+    joined.set(number, { ...one, words: first ? [first] : words, lastAt });
   }
   return [...joined.values()];
 }

@@ -74,10 +74,8 @@ export function linesBySeries(
   let at = 0;
   order.forEach((row, place) => {
     sorted.starts[place] = at;
-    let from = rows.starts[row] ?? 0;
-    // A line is short: copied byte by byte it needs no view of its own.
-    do sorted.bytes[at++] = bytes[from] ?? LINE_FEED;
-    while (bytes[from++] !== LINE_FEED);
+    const from = rows.starts[row] ?? 0;
+    at += bytes.copy(sorted.bytes, at, from, bytes.indexOf(LINE_FEED, from) + 1);
   });
   return sorted;
 }
@@ -124,9 +122,18 @@ export async function storeLines(
   const into = areNew ? ({ name }: QuoteTable): string => name : staged;
   const copied = await copyInto(client, copySql(into(QUOTES), QUOTES), ordered(quotes));
   await copyInto(client, copySql(into(EXTENDED_QUOTES), EXTENDED_QUOTES), ordered(extended));
-  const touched = order.flatMap((place) =>
-    (series[place]?.touched ?? []).map((one) => ({ ...(numbers[place] as Numbers), ...one })),
-  );
+  const touched = order.flatMap((place) => {
+    const { instrumentId, sourceId } = numbers[place] as Numbers;
+    // Named one by one: a stretch may have thousands.
+    return (series[place]?.touched ?? []).map(({ delayed, date, firstAt, lastAt }) => ({
+      instrumentId,
+      sourceId,
+      delayed,
+      date,
+      firstAt,
+      lastAt,
+    }));
+  });
   if (!areNew) return storeStaged(client, touched);
   await noteTouched(client, touched);
   return copied;

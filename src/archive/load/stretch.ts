@@ -97,6 +97,7 @@ export class Gathering {
   readonly #extended = new CopyLines();
   /** Series of which a quote came behind a later one. */
   readonly #crossed = new Set<number>();
+  #lastTime: Instant = "";
   #hasFiles = false;
   /** Whether two quotes of a series may bear one time. */
   #mayRepeat = false;
@@ -133,10 +134,12 @@ export class Gathering {
     const source = this.#addResponse(record, responseRow(record, summaryOf(answer)));
     for (const letter of deadLetters) this.#letters.push({ ...letter, source });
     for (const unit of units) {
-      const lines = writeLines(unit, this.#quotes, this.#extended);
+      const { quote, extended } = writeLines(unit, this.#quotes, this.#extended);
       const place = this.#placeOfIdentity(unit.instrument);
-      const { instrument, observedAt, delayed, quote } = unit;
-      this.#addRow(source, { ...lines, place, instrument, observedAt, delayed, dividend: dividendOf(quote) });
+      const { instrument, observedAt, delayed } = unit;
+      const dividend = dividendOf(unit.quote);
+      // Named one by one: spreading costs more than the line that is written.
+      this.#addRow(source, place, { instrument, observedAt, delayed, dividend, quote, extended });
     }
     const stored = { responses: 1, quotes: units.length };
     this.#report = addCounts(this.#report, { ...NOTHING_LOADED, ...countsOf([answer]), ...stored });
@@ -155,7 +158,7 @@ export class Gathering {
       const place = this.#placeOfRow.get(row.instrument) ?? this.#placeOfIdentity(row.instrument);
       // Plain answers bring the same object for one instrument again and again.
       this.#placeOfRow.set(row.instrument, place);
-      this.#addRow(source, { ...row, place });
+      this.#addRow(source, place, row);
     }
     for (const letter of deadLetters) this.#letters.push({ ...letter, source });
     if (cut !== undefined) {
@@ -176,13 +179,17 @@ export class Gathering {
   }
 
   #addTime(at: Instant): void {
+    // All rows of an answer bear its time.
+    if (at === this.#lastTime) return;
+    this.#lastTime = at;
     this.#dates.add(at);
     const month = monthText(at);
     if (!this.#months.has(month)) this.#months.set(month, at);
   }
 
-  #addRow(source: number, row: Row): void {
-    const { place, observedAt: at } = row;
+  /** @param place that of its instrument */
+  #addRow(source: number, place: number, row: PlainRow): void {
+    const at = row.observedAt;
     this.#instruments[place] = seenAgain(this.#instruments[place], row.instrument, at);
     const key = place * SOURCES + source;
     let number = this.#seriesOf.get(key);
@@ -209,9 +216,10 @@ export class Gathering {
 
   #placeOfIdentity(row: InstrumentRow): number {
     const identity = identityText(row);
-    const place = this.#placeOf.get(identity) ?? this.#instruments.length;
-    this.#placeOf.set(identity, place);
-    return place;
+    const known = this.#placeOf.get(identity);
+    if (known !== undefined) return known;
+    this.#placeOf.set(identity, this.#instruments.length);
+    return this.#instruments.length;
   }
 
   /** @param isAlone see `Stretch` */
@@ -252,8 +260,6 @@ export class Gathering {
       : crossed.length === 0;
   }
 }
-
-type Row = PlainRow & { /** That of its instrument. */ place: number };
 
 /** The month of a time, `2026-11`. */
 export function monthText(at: Instant): string {

@@ -287,10 +287,8 @@ type Placed = {
 };
 
 function dividendsOf({ series }: Stretch, numbers: readonly Numbers[]): DividendSeries[] {
-  return series.map(({ words, lastAt }, place) => ({
-    ...(numbers[place] ?? { instrumentId: 0, sourceId: 0 }),
-    words,
-    lastAt,
-    sparse: true,
-  }));
+  return series.map(({ words, lastAt }, place) => {
+    const { instrumentId, sourceId } = numbers[place] ?? { instrumentId: 0, sourceId: 0 };
+    return { instrumentId, sourceId, words, lastAt, sparse: true };
+  });
 }

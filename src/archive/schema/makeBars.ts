@@ -1,7 +1,9 @@
 /** Makes the bars of rows that were stored (migrations/repeat/20_bars.sql). */
+import type pg from "pg";
 import type { Queryable } from "../connect/transaction.ts";
 import { IN_EACH_OTHERS_WAY, sqlstateOf } from "../connect/databaseError.ts";
 import { mayBeOfARow } from "../connect/whoseFault.ts";
+import { engineOf } from "../tiers/citus/door.ts";
 
 /** Session bars that one transaction makes: a loader that wants to note rows of one of them waits for it. */
 const AT_ONCE = 1_000;
@@ -25,4 +27,10 @@ export async function makeDueBars(db: Queryable): Promise<void> {
   } catch (error) {
     if (!IN_EACH_OTHERS_WAY.has(sqlstateOf(error)) && !mayBeOfARow(error)) throw error;
   }
+}
+
+/** The same at the end of a backfill, which has made many bars due: several connections at once, each with bars of its own. */
+export async function makeManyDueBars(pool: pg.Pool): Promise<void> {
+  const { barMakers } = await engineOf(pool);
+  await Promise.all(Array.from({ length: barMakers }, () => makeDueBars(pool)));
 }

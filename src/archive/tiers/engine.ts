@@ -18,6 +18,8 @@ export type Engine = {
   nearFound: string | null;
   /** Whether a statement may be planned once for all values. */
   plansOnce: boolean;
+  /** How many connections make bars at once: what a program that ends its backfill may take of the server's processors. */
+  barMakers: number;
   /** Whether a statement's snapshot tells what it sees of all tables. */
   hasOneSnapshot: boolean;
 };
@@ -45,5 +47,6 @@ export const ONE_MACHINE: Engine = {
   ) ${alias} on true`,
   nearFound: null,
   plansOnce: true,
+  barMakers: 2,
   hasOneSnapshot: true,
 };

@@ -10,7 +10,7 @@ import type pg from "pg";
 import { createMemory, loadBatch, type LoadMemory } from "../../archive/load/loadBatch.ts";
 import type { Batch, LoadReport } from "../../archive/load/batch.ts";
 import { type DamagedBytes, readBatches } from "../../archive/load/readBatches.ts";
-import { makeDueBars } from "../../archive/schema/makeBars.ts";
+import { makeManyDueBars } from "../../archive/schema/makeBars.ts";
 import { readStretches } from "../../archive/load/readStretches.ts";
 import { StretchLoader } from "../../archive/load/stretchLoader.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
@@ -79,7 +79,7 @@ export async function importPieces(
         onProgress({ doing, done, total, unit: "bytes", quotes: run.report.read + repeated.read });
     }
     await arrived(loading);
-    await makeDueBars(options.pool);
+    await makeManyDueBars(options.pool);
     reportProgress();
     signal.throwIfAborted();
     return addCounts(run.report, repeated);

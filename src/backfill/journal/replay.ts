@@ -2,7 +2,7 @@
  * Reads a journal again into the archive, which gets the rows that it lacks. While a stretch is loaded the next one is
  * read.
  */
-import { makeDueBars } from "../../archive/schema/makeBars.ts";
+import { makeManyDueBars } from "../../archive/schema/makeBars.ts";
 import type pg from "pg";
 import { LoadedByAnother, StretchLoader } from "../../archive/load/stretchLoader.ts";
 import type { LoadPosition, Part } from "../../archive/load/loadPosition.ts";
@@ -74,7 +74,7 @@ export async function replay(options: ReplayOptions): Promise<void> {
       onProgress({ doing: stretch.segment, done, total, unit: "bytes", quotes: tally.report.read });
     }
     await loader.finish();
-    await makeDueBars(pool);
+    await makeManyDueBars(pool);
     signal.throwIfAborted();
   } catch (error) {
     throw error instanceof LoadedByAnother ? overtaken(error.at) : error;

@@ -24,6 +24,8 @@ const CITUS: Engine = {
   ) ${alias} on ${alias}.place = w.place`,
   nearFound: NEAR_FOUND,
   plansOnce: false,
+  // The workers share the bars of one call, which locks all that are due.
+  barMakers: 1,
   hasOneSnapshot: false,
 };
 
