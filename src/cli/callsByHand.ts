@@ -60,7 +60,10 @@ export async function openCallsByHand(
     ...(!open.feed.simulated && { borrow: () => askForCall(resolve(config.dataDir), asking) }),
     onHeld: (forMs) => {
       if (!last.saidWait && forMs > 2_000)
-        say(stderr, `The calls of this minute are used up; waiting ${Math.ceil(forMs / 1000)} s.`);
+        say(
+          stderr,
+          `The calls ${open.account.limitWindowMs === 60_000 ? "of this minute" : "of the limit"} are used up; waiting ${Math.ceil(forMs / 1000)} s.`,
+        );
       last.saidWait = true;
     },
     send: async (planned, signal, onArrived) => {

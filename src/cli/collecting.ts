@@ -24,7 +24,7 @@ import { type Account, accountKey, marketOf } from "../accounts/account.ts";
 import type { StatusLine } from "./terminal/statusLine.ts";
 import { VERSION } from "../run/version.ts";
 import { say } from "./terminal/harmless.ts";
-import { inHours, inSeconds } from "../run/durations.ts";
+import { inHours, inSeconds, inWindow } from "../run/durations.ts";
 import { counted, thousands } from "../figures.ts";
 
 const LINE_EVERY_MS = 1_000;
@@ -203,10 +203,14 @@ function statusText({ accounts, collector, loader, loaded, fleet }: Collection, 
   const correctionMs = corrections.find((ms) => ms !== 0) ?? 0;
   return [
     ...(marketOf(accounts.sharing).simulated ? ["SIMULATED"] : []),
-    waitingText(fleet()) ?? `${thousands(callsUsed)}/${counted(limit, "call")} this minute`,
+    waitingText(fleet()) ??
+      `${thousands(callsUsed)}/${counted(limit, "call")} ${inWindow(accounts.sharing[0]?.limitWindowMs ?? 60_000)}`,
     `${counted(quotes, "row")} stored`,
     nextPollAt ? `next poll in ${inHours(nextPollAt.getTime() - now.getTime())}` : "no poll ahead",
     ...(queued > 0 ? [`${queued} queued`] : []),
+    ...accounts.all.flatMap(({ account, feed }) =>
+      feed.session?.isOpen() === false ? [`nobody is logged in to ${account.name}`] : [],
+    ),
     ...(states.length > 1
       ? states.flatMap(({ name, state }) => (state === "active" ? [] : [`${name} is ${state}`]))
       : []),

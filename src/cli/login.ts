@@ -63,6 +63,8 @@ async function logIn(of: LoginAccount, { edges, dataDir, lines, signal }: Loggin
   );
   stdout.write("The code that the page shows: ");
   const line = await lines.next();
+  // In a terminal the person's own Enter ends the line.
+  if (!stdout.isTTY) stdout.write("\n");
   if (line.done === true) throw new QuotekeeperError("LOGIN_FAILED", "no code was given");
   return finishLogin(of, { pending, code: line.value.trim() }, { dataDir, clock, signal });
 }

@@ -14,6 +14,11 @@ export function inHours(ms: number): string {
   return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
 }
 
+/** The window of a limit up to now: `this minute`, or `in the last 1 s`. */
+export function inWindow(ms: number): string {
+  return ms === 60_000 ? "this minute" : `in the last ${inSeconds(ms)}`;
+}
+
 /** `13 h 20 min` or `20 min`. */
 export function inHoursAndMinutes(ms: number): string {
   const minutes = Math.round(ms / 60_000);
