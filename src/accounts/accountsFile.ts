@@ -58,7 +58,9 @@ export const accountsSchema = z.strictObject({
           ),
         windowMs: whole(1, 86_400_000)
           .optional()
-          .describe("Length of that window in ms. Without it `QUOTES_LIMIT_WINDOW_MS`, which is 60000."),
+          .describe(
+            "Length of that window in ms. Without it `QUOTES_LIMIT_WINDOW_MS`, and where that is not set the service's.",
+          ),
         whenUnsure: z
           .enum(["stop", "go"])
           .optional()

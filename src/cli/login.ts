@@ -5,9 +5,9 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { inHoursAndMinutes, inNewYork } from "../run/durations.ts";
 import { type Edges, endingAtInterrupt } from "../run/edges.ts";
-import { beginLogin, finishLogin } from "../run/login.ts";
+import { beginLogin, finishLogin } from "../run/personLogin.ts";
 import { accountsToCall } from "../run/operatorsWord.ts";
-import { type LoginAccount, loginOf, sessionEnd } from "../run/session.ts";
+import { type LoginAccount, loginOf, sessionEnd } from "../run/accountSession.ts";
 import type { AddCommand } from "./command.ts";
 import { say } from "./terminal/harmless.ts";
 

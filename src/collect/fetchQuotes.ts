@@ -7,7 +7,7 @@ import { type Clock, type Instant, instantFromDate, settledOrAborted } from "../
 import { correctionAfterRefusal } from "../services/clockSkew.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import type { Credentials, Service } from "../services/service.ts";
-import { type Answered, openCaller, type SignedCall } from "./transport/caller.ts";
+import { type Answered, openCaller, type SignedCall } from "./transport/httpCalls.ts";
 import type { Deadlines } from "./transport/deadlines.ts";
 import { withholding } from "./transport/withhold.ts";
 

@@ -173,7 +173,10 @@ export const environmentSchema = z.object({
   QUOTES_LIMIT_WINDOW_MS: whole(1, 86_400_000)
     .optional()
     .describe("Length of that window.")
-    .register(variableMeta, { unit: "milliseconds", shownDefault: "the service's: 60000" }),
+    .register(variableMeta, {
+      unit: "milliseconds",
+      shownDefault: `the service's: ${SERVICES.map(({ name, limit }) => `${limit.windowMs} of ${name}`).join(", ")}`,
+    }),
   QUOTEKEEPER_SIMULATED_ACCOUNTS: whole(1, 20)
     .default(1)
     .describe(

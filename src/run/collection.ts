@@ -30,7 +30,7 @@ import { type JournalLoading, type LoadingOptions, openLoading } from "./journal
 import { type CallCounts, countedSend, meteredSend, meterNote } from "./metered.ts";
 import { calledAccount, openCollector } from "./pipeline.ts";
 import { Settler } from "./settleDowntime.ts";
-import { loginOf, sessionEnd } from "./session.ts";
+import { loginOf, sessionEnd } from "./accountSession.ts";
 import { openStations, type Stations } from "./stations.ts";
 
 export type Collection = {

@@ -11,7 +11,7 @@ import type { Credentials } from "../services/oauth/signature.ts";
 import { keepJson, readJson } from "../plainFiles.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
 import type { Service } from "../services/service.ts";
-import { loginOf, Session } from "./session.ts";
+import { loginOf, Session } from "./accountSession.ts";
 import { VERSION } from "./version.ts";
 
 export type OpenFeed = {

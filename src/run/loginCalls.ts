@@ -1,7 +1,7 @@
 /** The calls of a login. No answer of them is kept or told: it holds tokens. */
 import { type Clock } from "../clock.ts";
-import { openCaller } from "../collect/transport/caller.ts";
-import type { LoginCall, Stamp } from "../services/login.ts";
+import { openCaller } from "../collect/transport/httpCalls.ts";
+import type { LoginCall, Stamp } from "../services/serviceLogin.ts";
 import { VERSION } from "./version.ts";
 
 export function stampOf({ now, random }: Pick<Clock, "now" | "random">): Stamp {

@@ -3,13 +3,13 @@ import type { Account } from "../accounts/account.ts";
 import type { KnownLeases } from "../accounts/lease/leaseFile.ts";
 import type { FleetRows } from "../archive/ledger/fleetTypes.ts";
 import { inHoursAndMinutes, inNewYork } from "./durations.ts";
-import { loginOf, sessionEnd } from "./session.ts";
+import { loginOf, sessionEnd } from "./accountSession.ts";
 import type { Line, StatusReport } from "./statusJson.ts";
 
 /** So long before the next poll a login that it needs is asked for, in ms: a person has the time to make one. */
 const ASKED_BEFORE_MS = 2 * 3_600_000;
 
-export type LoginStatus = StatusReport["logins"][number];
+type LoginStatus = StatusReport["logins"][number];
 
 /**
  * The accounts whose service wants a login, as this machine has them.

@@ -12,7 +12,7 @@ import { readSharing, type Sharing } from "../archive/ledger/fleetRows.ts";
 import type { Collector } from "../collect/collector.ts";
 import type { ScheduledJob, JobSchedule } from "../schedule/jobSchedule.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
-import { DEADLINES } from "../collect/transport/caller.ts";
+import { DEADLINES } from "../collect/transport/httpCalls.ts";
 import type { LedgerNote, LedgerSource, Share } from "../journal/ledger.ts";
 
 /**

@@ -33,7 +33,7 @@ export function middleOf(contracts: readonly string[]): string[] {
   return contracts.slice(start, start + 12);
 }
 
-export function expirationsOf(one: Probed | undefined): readonly string[] {
+function expirationsOf(one: Probed | undefined): readonly string[] {
   return one?.answer.outcome === "quotes" ? (one.answer.document.expirations ?? []) : [];
 }
 
@@ -43,7 +43,7 @@ export function middleDate(one: Probed | undefined, today: string): string | nul
   return ahead[Math.floor(ahead.length / 3)] ?? null;
 }
 
-export function itemsReadOf({ answer }: Probed): readonly ReadItem[] {
+function itemsReadOf({ answer }: Probed): readonly ReadItem[] {
   return answer.outcome === "quotes" ? answer.document.items : [];
 }
 

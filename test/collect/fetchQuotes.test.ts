@@ -8,7 +8,7 @@ import { inspect, promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { type FetchOptions, openFetchQuotes, type OpenFetchQuotes } from "../../src/collect/fetchQuotes.ts";
-import { DEADLINES } from "../../src/collect/transport/caller.ts";
+import { DEADLINES } from "../../src/collect/transport/httpCalls.ts";
 import { ERRORS, type ErrorCode } from "../../src/errors.ts";
 import { createObserver } from "../../src/clock.ts";
 import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";

@@ -7,7 +7,7 @@ import type { Account } from "../../src/accounts/account.ts";
 import { Shares } from "../../src/accounts/shares.ts";
 import type { Clock } from "../../src/clock.ts";
 import { exchangeInstant } from "../../src/market/calendar/dates.ts";
-import { keepSession, loginOf, Session } from "../../src/run/session.ts";
+import { keepSession, loginOf, Session } from "../../src/run/accountSession.ts";
 import { ETRADE } from "../../src/services/etrade/etrade.ts";
 import { CONSUMER } from "../fakes/etrade/fake.ts";
 import { createSessions, type Sessions } from "../fakes/etrade/sessions.ts";

@@ -34,7 +34,7 @@ type Compose = {
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const compose = yamlOf<Compose>("docker-compose.yml");
-const ACCOUNT_FILES = ["docker-compose.account.yml", "docker-compose.tradier.yml"];
+const ACCOUNT_FILES = ["docker-compose.account.yml", "docker-compose.tradier.yml", "docker-compose.etrade.yml"];
 const accounts = ACCOUNT_FILES.map((path) => yamlOf<Compose>(path));
 
 /**
@@ -183,7 +183,7 @@ describe("the services", () => {
         httpHost: "0.0.0.0",
         dataDir: "/var/lib/quotekeeper",
         feed: { kind: "account" },
-        service: { name: path.includes("tradier") ? "tradier" : "reference" },
+        service: { name: /\.(tradier|etrade)\./.exec(path)?.[1] ?? "reference" },
       });
       for (const name of Object.keys(own).filter((one) => one.endsWith("_FILE")))
         expect(isSecret(name.replace(/_FILE$/, "") as (typeof VARIABLE_NAMES)[number])).toBe(true);

@@ -3,7 +3,9 @@
  * Pure: no clock, no network.
  */
 import type { RawAnswer } from "../quotes/answer.ts";
-import type { Credentials } from "./service.ts";
+
+/** Secrets by the names that the service gives them. */
+type Secrets = Readonly<Record<string, string>>;
 
 /** A call of a login: a GET without a body. */
 export type LoginCall = { url: string; headers: Readonly<Record<string, string>> };
@@ -27,23 +29,23 @@ export type LoginPlace = { calls: string; page: string };
 export type Login = {
   /** Where an account at this address logs in. @param loginUrl base address of the calls, where the operator says another */
   place: (baseUrl: string, loginUrl: string | undefined) => LoginPlace;
-  begin: (place: LoginPlace, credentials: Credentials, stamp: Stamp) => LoginCall;
+  begin: (place: LoginPlace, credentials: Secrets, stamp: Stamp) => LoginCall;
   /** `url`: the address that a person opens. */
   began: (
     answer: Pick<RawAnswer, "status" | "body">,
     place: LoginPlace,
-    credentials: Credentials,
+    credentials: Secrets,
   ) => { url: string; pending: Pending } | NotLoggedIn;
   /** @param given `code`: what the page has shown to the person */
   finish: (
     place: LoginPlace,
-    credentials: Credentials,
+    credentials: Secrets,
     given: { pending: Pending; code: string; stamp: Stamp },
   ) => LoginCall;
   /** The secrets of the session, by the names that `sign` reads. */
-  finished: (answer: Pick<RawAnswer, "status" | "body">) => { tokens: Credentials } | NotLoggedIn;
+  finished: (answer: Pick<RawAnswer, "status" | "body">) => { tokens: Secrets } | NotLoggedIn;
   /** Wakes a session that sleeps. @param credentials with the tokens of the session */
-  renew: (place: LoginPlace, credentials: Credentials, stamp: Stamp) => LoginCall;
+  renew: (place: LoginPlace, credentials: Secrets, stamp: Stamp) => LoginCall;
   /** Null: the session goes on. */
   renewed: (answer: Pick<RawAnswer, "status" | "body">) => NotLoggedIn | null;
   /** When a session ends, whatever is called. */

@@ -13,7 +13,7 @@ import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { openToOthers, readTextFileSync } from "../plainFiles.ts";
 import type { Credentials } from "../services/service.ts";
-import type { Login } from "../services/login.ts";
+import type { Login } from "../services/serviceLogin.ts";
 import { replaceFile } from "../serve/keys/keyFile.ts";
 import { IV_LENGTH, SALT_LENGTH, seal, sealingKey, unseal } from "../serve/keys/sealing.ts";
 import { callLogin, stampOf } from "./loginCalls.ts";

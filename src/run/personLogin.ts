@@ -1,9 +1,9 @@
 /** A person's login at a service: its two steps, between which the person opens a page. */
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import type { Pending } from "../services/login.ts";
+import type { Pending } from "../services/serviceLogin.ts";
 import { callLogin, stampOf } from "./loginCalls.ts";
-import { keepSession, type LoginAccount } from "./session.ts";
+import { keepSession, type LoginAccount } from "./accountSession.ts";
 
 /** Begins a login. `url`: what a person opens. @throws QuotekeeperError LOGIN_FAILED, and the errors of a call */
 export async function beginLogin(

@@ -80,7 +80,7 @@ async function readCapped(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array
   return Buffer.concat(chunks);
 }
 
-export type Caller = {
+type Caller = {
   /** Rejects as `FetchQuotes` does. */
   call: (
     signed: SignedCall,
