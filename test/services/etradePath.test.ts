@@ -1,6 +1,7 @@
 /** From a fake of E*TRADE over HTTP to the tables, recounted from the market that the fake answers from. */
 import { afterAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { readStoredWithin } from "../../src/archive/ledger/ledgerRows.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { option, security } from "../../src/market/instrument.ts";
 import { parseOccSymbol } from "../../src/market/occ.ts";
@@ -226,4 +227,8 @@ test("fifty symbols go in one call, and the rows of an account without the agree
 
   expect(fake.calls.slice(before)).toMatchObject([{ status: 200 }]);
   expect(await rowsOfQuery(pool, "select delayed from quotes")).toEqual([{ delayed: true }]);
+  // A job that did not ask for delayed quotes has got what it was due.
+  const slot = { from: new Date("2026-11-20T20:00:00Z"), to: new Date("2026-11-20T20:01:00Z") };
+  const wanted = { source: "account", instruments: ["AAPL"], delayed: false } as const;
+  expect(await readStoredWithin(pool, [slot], wanted)).toEqual(new Map([[0, new Set(["AAPL"])]]));
 });

@@ -639,7 +639,9 @@ const QUOTED = `with wanted as (
      cross join wanted
      where exists (
        select from quotes q join responses r on r.observed_at = q.observed_at and r.source_id = q.source_id
-       where q.instrument_id = wanted.id and q.delayed = $5 and ${isOfMarket("q.source_id", "$6")}
+       where q.instrument_id = wanted.id and ${isOfMarket("q.source_id", "$6")}
+       -- What was asked for counts: a service may answer with delayed quotes whatever that was.
+       and coalesce((r.request ->> 'delayed')::boolean, q.delayed) = $5
        and q.observed_at >= w.since and q.observed_at < w.until + make_interval(secs => $7)
        and r.requested_at >= w.since and r.requested_at < w.until
      )`;
