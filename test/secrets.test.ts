@@ -17,6 +17,7 @@ import { createLogger } from "../src/cli/terminal/logger.ts";
 import { runProgram } from "../src/cli/program.ts";
 import { openFetchQuotes } from "../src/collect/fetchQuotes.ts";
 import { loadConfig } from "../src/config/loadEnvironment.ts";
+import { keepSession, loginOf } from "../src/run/accountSession.ts";
 import { createObserver, systemClock } from "../src/clock.ts";
 import { percentEncode } from "../src/services/percentEncode.ts";
 import { capturedEdges, run } from "./cli/edges.ts";
@@ -223,8 +224,8 @@ const TRADIER_ANSWERS: [string, StubAnswer][] = [
   ["a page of Tradier's that quotes the token", { body: `<html><body>${TOKEN}</body></html>` }],
 ];
 
-/** The commands that call Tradier. */
-const TRADIER_COMMANDS = [
+/** The commands that call a living service. */
+const LIVING_COMMANDS = [
   ["poll", "--symbols", "AAPL"],
   ["backfill", "--chain", "AAPL:dates=listed,strikes=all"],
   ["doctor"],
@@ -232,15 +233,63 @@ const TRADIER_COMMANDS = [
 
 async function callTradier(where: string, answer: StubAnswer): Promise<void> {
   const { baseUrl } = await stub(answer);
-  for (const argv of TRADIER_COMMANDS) {
+  for (const argv of LIVING_COMMANDS) {
     clock.advance(1_000);
     const { stdout, stderr } = await run(argv, settings(baseUrl, { QUOTES_SERVICE: "tradier" }), clock);
     said.push([`${argv[0]} of ${where}`, `${stdout}\n${stderr}`]);
   }
 }
 
+/** The tokens of a session in every place of an answer, as XML has it. */
+const IN_XML = [CANARIES.accessToken, CANARIES.accessTokenSecret, CANARIES.consumerSecret]
+  .map(
+    (secret) =>
+      `${secret.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;")} ${percentEncode(secret)}`,
+  )
+  .join(" ");
+const ETRADE_QUOTE = `<QuoteData><quoteStatus>${IN_XML}</quoteStatus><All><symbolDescription>${IN_XML}</symbolDescription><bid>${IN_XML}</bid><ask>1.5</ask></All><Product><securityType>EQ</securityType><symbol>AAPL</symbol></Product></QuoteData>`;
+
+const ETRADE_ANSWERS: [string, StubAnswer][] = [
+  ["E*TRADE's quotes that quote the tokens", { body: `<QuoteResponse>${ETRADE_QUOTE}</QuoteResponse>` }],
+  [
+    "E*TRADE's messages that quote the tokens",
+    {
+      body: `<QuoteResponse><Messages><Message><description>${IN_XML}</description><code>10033</code></Message></Messages></QuoteResponse>`,
+    },
+  ],
+  [
+    "a fault of E*TRADE's that quotes the tokens",
+    { status: 400, body: `<Error><code>10033</code><message>${IN_XML}</message></Error>` },
+  ],
+  [
+    "a problem of E*TRADE's that quotes the tokens",
+    { status: 401, body: `oauth_problem=token_rejected ${IN_XML}` },
+  ],
+  [
+    "a page of E*TRADE's that quotes the tokens",
+    { status: 500, body: `<html><body>${IN_XML}</body></html>` },
+  ],
+];
+
+/** With a session, whose tokens are canaries as well. */
+async function callEtrade(where: string, answer: StubAnswer): Promise<void> {
+  const { baseUrl } = await stub(answer);
+  for (const argv of LIVING_COMMANDS) {
+    clock.advance(1_000);
+    const env = settings(baseUrl, { QUOTES_SERVICE: "etrade" });
+    const config = loadConfig(env, tempDir());
+    const login = loginOf({ ...config, name: "default" });
+    if (!login) throw new Error("it wants no login");
+    const { accessToken, accessTokenSecret } = CANARIES;
+    keepSession(login, { accessToken, accessTokenSecret }, { dataDir: config.dataDir, clock });
+    const { stdout, stderr } = await run(argv, env, clock);
+    said.push([`${argv[0]} of ${where}`, `${stdout}\n${stderr}`]);
+  }
+}
+
 beforeAll(async () => {
   for (const [where, answer] of TRADIER_ANSWERS) await callTradier(where, answer);
+  for (const [where, answer] of ETRADE_ANSWERS) await callEtrade(where, answer);
   for (const [where, answer] of ANSWERS) await poll(where, settings((await stub(answer)).baseUrl));
 
   const good = await stub({ body: QUOTES });
@@ -284,8 +333,8 @@ const BAD_SETTINGS: [string, Record<string, string>][] = [
 ];
 
 test("no credential, password, nonce with signature or signature is in what commands write to their standard streams, whatever goes wrong", () => {
-  const ofTradier = TRADIER_ANSWERS.length * TRADIER_COMMANDS.length;
-  expect(said.map(([where]) => where)).toHaveLength(ofTradier + ANSWERS.length + 4 + BAD_SETTINGS.length);
+  const living = (TRADIER_ANSWERS.length + ETRADE_ANSWERS.length) * LIVING_COMMANDS.length;
+  expect(said.map(([where]) => where)).toHaveLength(living + ANSWERS.length + 4 + BAD_SETTINGS.length);
   for (const [where, text] of said) {
     expect(text.trim()).not.toBe("");
     expect([where, hits(text)]).toEqual([where, []]);
