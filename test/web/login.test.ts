@@ -7,12 +7,14 @@ import type { Log } from "../../src/log.ts";
 import { openArchive } from "../../src/run/archive.ts";
 import { openWeb } from "../../src/run/openWeb.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
+import type { BeginLogin } from "../../src/web/api/loginRoutes.ts";
 import type { NowView } from "../../src/web/api/types.ts";
 import { createMeter } from "../../src/web/monitoring/meter.ts";
 import { CONSUMER, startFakeEtrade } from "../fakes/etrade/fake.ts";
 import { createTestClock } from "../support/clock.ts";
-import { freshDatabase } from "../support/database.ts";
+import { freshDatabase, poolOn } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { openDashboard } from "./dashboard.ts";
 
 const TOKEN = "a-token-of-the-test-0123456789";
 const MIDNIGHT = "2026-11-21T05:00:00.000Z";
@@ -205,6 +207,29 @@ test("a login through the dashboard wants the token, and no other site's page ca
     ]);
   expect((await finish("ABCDE", foreign)).status).toBe(403);
   expect(fake.calls).toEqual([]);
+});
+
+test("a dashboard that ends gives up a login whose service does not answer", async () => {
+  let onAsked: () => void = () => undefined;
+  const asked = new Promise<void>((resolve) => (onAsked = resolve));
+  let given: AbortSignal | null = null;
+  const beginLogin: BeginLogin = (_, signal) => {
+    given = signal;
+    onAsked();
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason as Error));
+    });
+  };
+  const pool = poolOn(url, { readOnly: true, max: 1 });
+  const { get, close } = await openDashboard({ pool, token: TOKEN, beginLogin });
+
+  const answer = get(LOGIN, { method: "POST", headers: { authorization: `Bearer ${TOKEN}` } });
+  const ended = answer.catch(() => "cut");
+  await asked;
+  await close();
+
+  expect(given).toMatchObject({ aborted: true });
+  expect(await ended).not.toMatchObject({ status: 200 });
 });
 
 /** As the fake's tokens and their secrets are written; in an address they are percent-encoded. */
