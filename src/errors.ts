@@ -66,7 +66,7 @@ const HINTS = {
     LOGIN_NEEDED:
       "Run `quotekeeper login` in the directory of the collector, or log in on the dashboard's page Accounts. A login holds until midnight in New York.",
     LOGIN_FAILED:
-      "Run `quotekeeper login` again: an address holds for five minutes, and its code for one login. Check the account's consumer key and secret, and the machine's clock.",
+      "Log in again: an address holds for five minutes, and its code for one login. Check the account's consumer key and secret, and the machine's clock.",
     SERVICE_REFUSED: "Check what was asked for, and QUOTES_BASE_URL. The answer is kept in the journal.",
     SERVICE_ANSWER_UNREADABLE:
       "Check QUOTES_BASE_URL. The answer is kept in the journal; no quote was stored from it.",
@@ -153,6 +153,9 @@ const HINTS = {
     NOT_FOUND: "Begin at /.",
     ADDRESS_UNREADABLE: "Correct its percent-encoding.",
     QUERY_INVALID: "Correct the address.",
+    LOGIN_UNGUARDED:
+      "Run `quotekeeper login` in the directory of the collector, or set QUOTEKEEPER_WEB_TOKEN (or QUOTEKEEPER_WEB_TOKEN_FILE) and start again.",
+    LOGIN_NOT_BEGUN: "Begin the login again: an address holds for five minutes, and its code for one login.",
   },
   /** The same attempt may succeed later without anybody changing anything. */
   passing: {

@@ -10,11 +10,13 @@ import { describeTier } from "../archive/tiers/tier.ts";
 import type { Clock } from "../clock.ts";
 import type { CalledStatus } from "../collect/accountDispatchers.ts";
 import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
 import { listSegments } from "../journal/segments.ts";
 import type { Log } from "../log.ts";
 import { addDays, exchangeInstant } from "../market/calendar/dates.ts";
 import { type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import { readJobs } from "../schedule/readJobs.ts";
+import type { BeginLogin } from "../web/api/loginRoutes.ts";
 import type { Live, LiveAccount, LiveProblem, StatusView } from "../web/api/types.ts";
 import { type NowSources, problemOf } from "../web/live.ts";
 import { createReadiness, type Machines } from "../web/monitoring/machineRoutes.ts";
@@ -24,6 +26,9 @@ import { startWeb, type Web } from "../web/server.ts";
 import type { Archive } from "./archive.ts";
 import type { Collection } from "./collection.ts";
 import { createJobsReader } from "./jobsView.ts";
+import { beginLogin, finishLogin } from "./login.ts";
+import { accountsToCall } from "./operatorsWord.ts";
+import { loginOf } from "./session.ts";
 import { journalDir } from "./stations.ts";
 import type { StatusReport } from "./statusJson.ts";
 import { readStatus } from "./statusReport.ts";
@@ -70,8 +75,25 @@ export async function openWeb(watched: Watched, log: Log): Promise<Web> {
     calendar,
     sources,
     jobs: createJobsReader({ config, reader, clock }),
+    // A login belongs into the collector's data directory; a dashboard alone may be on another machine.
+    beginLogin: watched.meter ? loginsOf(watched) : undefined,
     machines: await openMonitoring(watched, { now: sources, calendar }),
   });
+}
+
+/** A person's login, as `quotekeeper login` makes it. */
+function loginsOf({ config, clock }: Watched): BeginLogin {
+  const dataDir = resolve(config.dataDir);
+  return async (name, signal) => {
+    const [account] = await accountsToCall(config, name);
+    const of = account && loginOf(account);
+    if (!of) throw new QuotekeeperError("ACCOUNT_UNKNOWN", `the service of ${name} wants no login`);
+    const { url, pending } = await beginLogin(of, clock, signal);
+    return {
+      url,
+      finish: (code, ending) => finishLogin(of, { pending, code }, { dataDir, clock, signal: ending }),
+    };
+  };
 }
 
 /**

@@ -1,4 +1,7 @@
-/** The dashboard's server: the page, the API it draws from, and a health check. It reads, and never writes. */
+/**
+ * The dashboard's server: the page, the API it draws from, and a health check. It reads, and writes nothing to the archive; the one
+ * thing it can do is a person's login at a service.
+ */
 import Fastify, { type FastifyReply } from "fastify";
 import type pg from "pg";
 import type { Clock } from "../clock.ts";
@@ -6,6 +9,7 @@ import { QuotekeeperError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { createEvents } from "./api/events.ts";
+import { addLogins, type BeginLogin } from "./api/loginRoutes.ts";
 import { addPacking } from "./api/packing.ts";
 import { rememberAnswers } from "./api/rememberAnswers.ts";
 import { addApi } from "./api/routes.ts";
@@ -43,6 +47,8 @@ type WebOptions = {
   sources: NowSources;
   /** The job files and their plan; without it there is no such view. */
   jobs?: () => Promise<JobsView>;
+  /** Begins a login at an account's service; without it no login can be made here. */
+  beginLogin?: BeginLogin | undefined;
   /** What `/metrics` and `/readyz` answer; without it there is `/healthz` alone. */
   machines?: Machines;
 };
@@ -57,7 +63,7 @@ export type Web = { address: string; close: () => Promise<void> };
  */
 export async function startWeb(options: WebOptions): Promise<Web> {
   const { pool, clock, log, host, port, token, address, calendar, sources } = options;
-  const { names = [], proxies = [], sessionsDir = null } = options;
+  const { names = [], proxies = [], sessionsDir = null, beginLogin } = options;
   requireToken(host, token);
   const app = Fastify({
     logger: false,
@@ -75,6 +81,7 @@ export async function startWeb(options: WebOptions): Promise<Web> {
   const configured = sources.feed.simulated ? ("simulated" as const) : ("account" as const);
   const { jobs } = options;
   addApi(app, { pool, log, address, now, events, clock, configured, jobs, meta: createMetaReader(options) });
+  if (beginLogin) addLogins(app, { begin: beginLogin, guarded: token !== null, clock, log });
   await serveAssets(app);
   try {
     const listening = await app.listen({ host, port });

@@ -49,7 +49,8 @@ let address: string;
 beforeAll(async () => {
   subscribe("fastify.initialization", onServer);
   const jobs = async () => ({ dir: "jobs", jobs: [], broken: [], plan: null, problem: null });
-  ({ address } = await openDashboard({ pool, token: TOKEN, machines, jobs }));
+  const beginLogin = () => Promise.reject(new Error("nobody gets here"));
+  ({ address } = await openDashboard({ pool, token: TOKEN, machines, jobs, beginLogin }));
   unsubscribe("fastify.initialization", onServer);
 });
 afterAll(() => void unsubscribe("fastify.initialization", onServer));
@@ -108,7 +109,15 @@ test("the routes of the dashboard are known to this test, one by one", () => {
   const closed = new Set(routes.map(({ path }) => path).filter((path) => !isOpen(path) && !isPage(path)));
 
   expect([...closed].sort()).toEqual([
-    ...["/api/accounts", "/api/bars", "/api/bars.csv", "/api/bars/misses", "/api/chain"],
+    ...[
+      "/api/accounts",
+      "/api/accounts/:name/login",
+      "/api/accounts/:name/login/code",
+      "/api/bars",
+      "/api/bars.csv",
+      "/api/bars/misses",
+      "/api/chain",
+    ],
     ...["/api/chain.csv", "/api/chain/term", "/api/chains", "/api/coverage", "/api/events"],
     ...["/api/health", "/api/holes", "/api/instruments", "/api/jobs", "/api/logout"],
     ...["/api/meta", "/api/misses", "/api/now", "/api/quotes", "/api/slot"],

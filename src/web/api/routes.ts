@@ -1,4 +1,4 @@
-/** The JSON API that the page draws from. Every route reads; none writes. */
+/** The JSON API that the page draws from. Every route here reads; logins are in `loginRoutes.ts`. */
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { z } from "zod";

@@ -130,6 +130,12 @@ export type NowView = {
   minutes: MinuteCalls[] | null;
 };
 
+/** A login that waits for its code. `url`: what a person opens. */
+export type LoginBegun = { url: string };
+
+/** Until when somebody is logged in. */
+export type LoginDone = { until: string };
+
 export type ApiError = { error: Problem };
 
 export type JobAsk = {

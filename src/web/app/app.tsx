@@ -79,7 +79,7 @@ function Footer() {
         </p>
       )}
       <p>
-        All times are New York's. quotekeeper {known?.version}, read only. Charts:{" "}
+        All times are New York's. quotekeeper {known?.version}, which only reads the archive. Charts:{" "}
         <a href="https://www.tradingview.com/" rel="noreferrer" target="_blank">
           TradingView Lightweight Charts™
         </a>

@@ -10,7 +10,7 @@ import type { Clock } from "../../clock.ts";
 import { absoluteTarget, givenTwice } from "../../httpHead.ts";
 import { refusal } from "../live.ts";
 import { isForeign, isOurName } from "./hosts.ts";
-import { COOKIE, createSessions, type Records, sameText, SESSION_MS } from "./session.ts";
+import { COOKIE, createSessions, nameOf, type Records, sameText, SESSION_MS } from "./session.ts";
 import { type Tried, Tries } from "./tries.ts";
 
 declare module "fastify" {
@@ -21,6 +21,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Whether it may still be answered: a login ends while a stream is open. */
     isStillAllowed: () => boolean;
+    /** Tells one browser's login from another's, and is no secret; empty: the token itself, or none, was given. */
+    visitor: string;
   }
 }
 
@@ -66,6 +68,7 @@ export async function installGuard(app: FastifyInstance, options: GuardOptions):
   // Past Node's bound of 2,000 a second header would go unseen. Their bytes are bounded.
   app.server.maxHeadersCount = 0;
   app.decorateRequest("isStillAllowed", () => true);
+  app.decorateRequest("visitor", "");
   await app.register(helmet, HEADERS);
   await app.register(cookie);
 
@@ -126,6 +129,7 @@ function createJudge(token: string, { records, clock }: Pick<GuardOptions, "reco
       const session = request.cookies[COOKIE];
       if (session === undefined) return "none";
       request.isStillAllowed = () => sessions.isGood(session);
+      request.visitor = nameOf(session) ?? "";
       // Whoever is logged in is not held up by who tries tokens from the same address, as behind a proxy.
       return request.isStillAllowed() ? "right" : take(request, reply, () => false);
     },

@@ -63,7 +63,7 @@ export function createSessions(
 }
 
 /** The name of a value's record, which does not tell the value; null for a text that is no value. */
-function nameOf(value: string): string | null {
+export function nameOf(value: string): string | null {
   if (!/^\d{13}-[0-9a-f]{64}$/.test(value)) return null;
   return `${endOf(value)}-${createHash("sha256").update(value).digest("hex")}`;
 }

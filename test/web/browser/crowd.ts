@@ -88,6 +88,7 @@ export function busySources(): NowSources {
     lag: null,
     tier: "plain PostgreSQL 18.4",
     fleet: null,
+    logins: [],
     unsureSince: null,
     uncalled: {},
   };

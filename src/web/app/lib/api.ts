@@ -44,9 +44,14 @@ export async function ask<T>(
   return (await send(`${path}${search === "" ? "" : `?${search}`}`, {}, abort)) as T;
 }
 
-export async function logIn(token: string): Promise<void> {
+/** Has the server do something. @throws ApiProblem */
+export async function post<T>(path: string, body: object): Promise<T> {
   const headers = { "content-type": "application/json" };
-  await send("/api/login", { method: "POST", headers, body: JSON.stringify({ token }) });
+  return (await send(path, { method: "POST", headers, body: JSON.stringify(body) })) as T;
+}
+
+export async function logIn(token: string): Promise<void> {
+  await post("/api/login", { token });
   tokenWanted.value = false;
 }
 

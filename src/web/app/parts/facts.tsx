@@ -3,8 +3,9 @@ import type { ComponentChildren } from "preact";
 import type { LiveProblem, StatusLine } from "../../api/types.ts";
 import { Code } from "./notes.tsx";
 import { thousands } from "../../../figures.ts";
+import { href } from "../lib/router.ts";
 import { mayBeWell } from "../lib/store.ts";
-import { boxId } from "./verdict.tsx";
+import { boxId, lineId } from "./verdict.tsx";
 
 type FactProps = { name: string; value: ComponentChildren; swatch?: string; tone?: string | undefined };
 
@@ -19,6 +20,9 @@ export function Fact({ name, value, swatch, tone }: FactProps) {
 }
 
 const STATES = { ok: "well", idle: "nothing to do", attention: "needs a person", was: "was well" };
+
+/** The line of `status` whose remedy another view has; an account may be called so too. */
+const LOGIN = lineId({ subject: "login" });
 
 /** @param box what says the same above */
 export function Line({ line, box, id }: { line: StatusLine; box?: LiveProblem | undefined; id?: string }) {
@@ -35,6 +39,12 @@ export function Line({ line, box, id }: { line: StatusLine; box?: LiveProblem | 
           </>
         ) : (
           <Code text={text} />
+        )}
+        {id === LOGIN && (
+          <>
+            {" "}
+            (<a href={href("/accounts")}>Accounts</a>)
+          </>
         )}
       </span>
     </li>

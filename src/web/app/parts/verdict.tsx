@@ -6,7 +6,7 @@ import { isOld, mayBeWell } from "../lib/store.ts";
 
 const idOf = (...words: string[]): string => words.join("-").replaceAll(/[^\w-]+/g, "-");
 export const boxId = ({ code, accounts }: LiveProblem): string => idOf("problem", code, ...accounts);
-export const lineId = ({ subject }: StatusLine): string => idOf("status", subject);
+export const lineId = ({ subject }: Pick<StatusLine, "subject">): string => idOf("status", subject);
 
 /** The box that says the same as a line of `status`; undefined: there is none. */
 export function boxOf({ text }: StatusLine, problems: readonly LiveProblem[]): LiveProblem | undefined {

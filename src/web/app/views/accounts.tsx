@@ -5,6 +5,7 @@ import type { CollectorRow } from "../../../archive/ledger/fleetTypes.ts";
 import type { LiveAccount } from "../../api/types.ts";
 import { Fact, Panel } from "../parts/facts.tsx";
 import { UsedLine } from "../parts/budget.tsx";
+import { Logins } from "../parts/logins.tsx";
 import { Await, Empty, ProblemNote } from "../parts/notes.tsx";
 import { Table, type TableColumn } from "../parts/table.tsx";
 import { HOW, isFresh, TakeOvers } from "../parts/takeOvers.tsx";
@@ -28,6 +29,7 @@ export function AccountsPage() {
       <div class="bar">
         <h1 tabIndex={-1}>Accounts</h1>
       </div>
+      <Logins />
       <Await loaded={loaded} what="the accounts">
         {({ accounts, collectors, takeOvers }) => (
           <>
