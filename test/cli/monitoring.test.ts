@@ -104,9 +104,9 @@ test("a collection reports to Prometheus under the names of docs/metrics.md and 
   expect(values.get("quotekeeper_clock_offset_seconds")).toBe(0);
   expect(values.get("process_resident_memory_bytes")).toBeGreaterThan(0);
   const named = [...text.matchAll(/^# HELP (quotekeeper_\S+)/gm)].map(([, name]) => name);
-  // Without a lake nothing is said of one.
-  const withoutLake = Object.keys(METRICS).filter((name) => !name.startsWith("quotekeeper_lake_"));
-  expect(named.sort()).toEqual(withoutLake.sort());
+  // Without a lake, and where no service wants a login, nothing is said of them.
+  const told = Object.keys(METRICS).filter((name) => !/^quotekeeper_(?:lake|login)_/.test(name));
+  expect(named.sort()).toEqual(told.sort());
 });
 
 test("metrics name no symbol, address or credential, and only labels that docs/metrics.md lists", async () => {

@@ -85,7 +85,13 @@ export type StatusView = {
   healthy: boolean;
   lines: StatusLine[];
   /** The polled market's calls of the last window, and what the service says of its own; null: not known. */
-  budget: { calls: number; limit: number; serviceUsed: number | null; serviceLimit: number | null } | null;
+  budget: {
+    calls: number;
+    limit: number;
+    windowMs: number;
+    serviceUsed: number | null;
+    serviceLimit: number | null;
+  } | null;
   /** The polled market's slots of the last day; null: not known. */
   lastDay: { due: number; missed: MissedView[] } | null;
   /** What the database has not taken of the journal yet. */

@@ -61,7 +61,7 @@ function Budget({ view: { live, collects, status } }: { view: NowView }) {
       <Panel id="budget" kind="budget" title="Budget">
         <Empty title={collects ? STARTING : "No collector runs in this process"}>
           {!collects && "This is the dashboard alone, over the archive."}
-          {budget && ` Answers in the last minute: ${thousands(budget.calls)}`}
+          {budget && ` Answers in ${lastWindow(budget.windowMs)}: ${thousands(budget.calls)}`}
           {budget && (serviceUsed === null ? "." : `; the service counts ${counted(serviceUsed, "call")}.`)}
         </Empty>
       </Panel>
@@ -226,11 +226,16 @@ function Keeping({ view: { status, journal, live } }: { view: NowView }) {
   );
 }
 
+/** A limit as calls of a minute, whatever its window is. */
+function perMinute(budget: { limit: number; windowMs: number } | null | undefined): number {
+  return budget ? Math.round((budget.limit * 60_000) / budget.windowMs) : 60;
+}
+
 function Calls({ view: { minutes, status, live } }: { view: NowView }) {
   return (
     <Panel id="calls" kind="half" title="Answers by the minute">
       {minutes ? (
-        <Minutes minutes={minutes} limit={live?.limit ?? status?.budget?.limit ?? 60} nowMs={nowMs.value} />
+        <Minutes minutes={minutes} limit={perMinute(live ?? status?.budget)} nowMs={nowMs.value} />
       ) : (
         <Empty title="Nothing can be read from the archive" />
       )}
