@@ -9,6 +9,8 @@ import { readSegment } from "../journal/reader.ts";
 import { DEFAULT_ACCOUNT, type ResponseRecord } from "../journal/record.ts";
 import { needsList } from "../market/optionChain.ts";
 import { listSegments, type SegmentInfo } from "../journal/segments.ts";
+import type { Calendar } from "../market/calendar/tradingCalendar.ts";
+import { contractDate } from "../market/expirations.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import type { ScheduledJob } from "../schedule/jobSchedule.ts";
 
@@ -88,6 +90,8 @@ type Asked = {
   jobs: readonly Pick<ScheduledJob, "job" | "schedule">[];
   /** The markets that are polled: an answer of another one says nothing of their slots. */
   sources: ReadonlySet<LedgerSource>;
+  /** Says when a contract's day ends: a list of expirations holds for one. */
+  exchange: Calendar;
   now: Date;
 };
 
@@ -96,7 +100,10 @@ type Asked = {
  *
  * @throws QuotekeeperError JOURNAL_UNREADABLE
  */
-export async function readEarlierRuns(dir: string, { jobs, sources, now }: Asked): Promise<EarlierRuns> {
+export async function readEarlierRuns(
+  dir: string,
+  { jobs, sources, exchange, now }: Asked,
+): Promise<EarlierRuns> {
   const lasting = jobs.flatMap(({ schedule }) => schedule.current(now)?.getTime() ?? []);
   const earlier = new EarlierRuns(Math.min(...lasting, now.getTime()));
   const segments = await listSegments(dir);
@@ -109,7 +116,10 @@ export async function readEarlierRuns(dir: string, { jobs, sources, now }: Asked
         if ((sources as ReadonlySet<string>).has(item.record.source.kind)) yield item.record;
       }
   };
-  await readListed(answers(before(recent, segments, now)), jobs, earlier);
+  const today = contractDate(now, exchange);
+  const isOfToday = ({ requestedAt }: ResponseRecord): boolean =>
+    contractDate(dateOf(requestedAt), exchange) === today;
+  await readListed(answers(before(recent, segments, now)), { jobs, isOfToday }, earlier);
   for await (const record of answers(recent))
     earlier.add({ ...record, request: record.request as QuoteCall });
   return earlier;
@@ -118,7 +128,7 @@ export async function readEarlierRuns(dir: string, { jobs, sources, now }: Asked
 /** Reads today's lists of expirations. They were asked for at the day's first slots, so that mostly little is read. */
 async function readListed(
   answers: AsyncIterable<ResponseRecord>,
-  jobs: Asked["jobs"],
+  { jobs, isOfToday }: Pick<Asked, "jobs"> & { isOfToday: (record: ResponseRecord) => boolean },
   earlier: EarlierRuns,
 ): Promise<void> {
   const wanted = new Set(
@@ -127,7 +137,7 @@ async function readListed(
   if (wanted.size === 0) return;
   for await (const record of answers) {
     const request = record.request as QuoteCall;
-    if (request.form !== "expirations") continue;
+    if (request.form !== "expirations" || !isOfToday(record)) continue;
     earlier.add({ ...record, request });
     wanted.delete(request.underlying);
     if (wanted.size === 0) return;

@@ -151,8 +151,9 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
   });
   onOpened(async () => calm.flush());
   const calendar = accounts.calendar(first.calendar);
+  const exchange = createCalendar(first.calendar);
   const asked = { jobs: first.jobs.map((job) => scheduleJob(job, calendar)), sources: accounts.sources };
-  const earlier = await readEarlierRuns(dir, { ...asked, now: clock.now() });
+  const earlier = await readEarlierRuns(dir, { ...asked, exchange, now: clock.now() });
   const run = stations.requestId();
   const clocks = await openClockFile(resolve(config.dataDir), clock, bootId);
   const collector = openCollector({
@@ -163,7 +164,7 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
     jobs: first.jobs,
     ...(fleet && sharingOf(fleet.fleet, accounts)),
     calendar,
-    exchange: createCalendar(first.calendar),
+    exchange,
     clock,
     log: calm,
     onChange,

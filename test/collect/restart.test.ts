@@ -7,6 +7,7 @@ import { openCallLog, readCalls, recentCalls } from "../../src/collect/callLog.t
 import { EarlierRuns } from "../../src/collect/earlierRuns.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import type { LedgerNote } from "../../src/journal/ledger.ts";
+import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { instrumentName } from "../../src/market/instrument.ts";
 import { createTestClock } from "../support/clock.ts";
 import { answerRecord, appendAll, at, symbolsCall } from "../support/journal.ts";
@@ -115,7 +116,8 @@ test("of the answers of earlier runs those of the markets that are polled tell w
   const job = jobOf({ name: "us", symbols: ["GE"] });
   const jobs = [{ job, schedule: { current: () => new Date(at(0)) } as never }];
 
-  const earlier = await readEarlierRuns(dir, { jobs, sources: new Set(["account"]), now: new Date(at(30)) });
+  const asked = { jobs, sources: new Set(["account" as const]), exchange: createCalendar() };
+  const earlier = await readEarlierRuns(dir, { ...asked, now: new Date(at(30)) });
 
   expect([...earlier.lastSeenMs.keys()]).toEqual(["GE"]);
 });
@@ -127,21 +129,27 @@ test("today's list of expirations is found however much the journal holds since 
     ...answerRecord(at(second), '{"expirations":{"date":["2026-12-18"]}}', { request: list(underlying) }),
     service: "tradier",
   });
-  const appendLater = (hour: number, ...records: ResponseRecord[]): Promise<unknown> =>
+  const appendLater = (hour: number | string, ...records: ResponseRecord[]): Promise<unknown> =>
     appendAll(dir, records, { clock: createTestClock(`2026-11-20T${hour}:00:00Z`) });
+  // Asked for in the session before: the contracts' day has ended since.
+  const old = answerRecord("2026-11-20T16:00:00.000000Z", '{"expirations":{"date":["2026-11-20"]}}', {
+    request: list("SPX"),
+  });
+  await appendLater("09", { ...old, service: "tradier" });
   await appendLater(10, listed(1, "SPX"), listed(2, "QQQ"));
   for (const hour of [11, 12, 13, 14, 15])
     await appendLater(hour, answerRecord(at(hour), "x".repeat(8_000_000), { request: symbolsCall("GE") }));
   const chain = { expirations: "listed" as const, strikes: "all" as const, types: [] };
   const job = jobOf({ name: "chain", chains: [{ underlying: "SPX", ...chain }] });
   const plain = jobOf({ name: "us", symbols: ["GE"] });
-  const listsFor = async (one: Job): Promise<string[]> => {
+  const listsFor = async (one: Job): Promise<[string, readonly string[]][]> => {
     const jobs = [{ job: one, schedule: { current: () => new Date(at(0)) } as never }];
-    const asked = { jobs, sources: new Set(["account" as const]), now: new Date(at(30)) };
-    return [...(await readEarlierRuns(dir, asked)).listed.keys()];
+    const asked = { jobs, sources: new Set(["account" as const]), exchange: createCalendar() };
+    const { listed: found } = await readEarlierRuns(dir, { ...asked, now: new Date(at(30)) });
+    return [...found].map(([underlying, { expirations }]) => [underlying, expirations]);
   };
 
-  expect([await listsFor(job), await listsFor(plain)]).toEqual([["SPX"], []]);
+  expect([await listsFor(job), await listsFor(plain)]).toEqual([[["SPX", ["2026-12-18"]]], []]);
 });
 
 describe("a restart", () => {
