@@ -64,9 +64,9 @@ const HINTS = {
     SERVICE_UNAUTHORIZED:
       "Check QUOTES_SERVICE and, as far as the service has them, QUOTES_CONSUMER_KEY, QUOTES_CONSUMER_SECRET, QUOTES_ACCESS_TOKEN and QUOTES_ACCESS_TOKEN_SECRET, or what accounts.yaml has in their place, and the machine's clock.",
     LOGIN_NEEDED:
-      "Run `quotekeeper login` in the directory of the collector, or log in on the dashboard's page Accounts. A login holds until midnight in New York.",
+      "Run `quotekeeper login` in the directory of the collector, or log in on the dashboard's page Accounts. It says until when a login holds.",
     LOGIN_FAILED:
-      "Log in again: an address holds for five minutes, and its code for one login. Check the account's consumer key and secret, and the machine's clock.",
+      "Log in again: an address holds for a few minutes, and its code for one login. Check the account's consumer key and secret, and the machine's clock.",
     SERVICE_REFUSED: "Check what was asked for, and QUOTES_BASE_URL. The answer is kept in the journal.",
     SERVICE_ANSWER_UNREADABLE:
       "Check QUOTES_BASE_URL. The answer is kept in the journal; no quote was stored from it.",
@@ -155,7 +155,7 @@ const HINTS = {
     QUERY_INVALID: "Correct the address.",
     LOGIN_UNGUARDED:
       "Run `quotekeeper login` in the directory of the collector, or set QUOTEKEEPER_WEB_TOKEN (or QUOTEKEEPER_WEB_TOKEN_FILE) and start again.",
-    LOGIN_NOT_BEGUN: "Begin the login again: an address holds for five minutes, and its code for one login.",
+    LOGIN_NOT_BEGUN: "Begin the login again: an address holds for a few minutes, and its code for one login.",
   },
   /** The same attempt may succeed later without anybody changing anything. */
   passing: {

@@ -22,18 +22,28 @@ export function parseXmlTree(text: string, roots: readonly string[]): JsonObject
   return tree.document;
 }
 
-type Element = { name: string; offset: number; text: string; inside: Map<string, Json[]> };
+type Element = {
+  name: string;
+  offset: number;
+  text: string;
+  /** The elements in it, by the places of their names; null: none so far. */
+  places: Map<string, number> | null;
+  values: Json[];
+  /** Places at which there are several. */
+  lists: Set<number> | null;
+};
 
 class Tree implements XmlHandler {
   readonly #source: string;
-  readonly #open: Element[] = [{ name: "", offset: 0, text: "", inside: new Map() }];
+  readonly #open: Element[] = [elementOf("", 0)];
 
   constructor(source: string) {
     this.#source = source;
   }
 
   get document(): JsonObject {
-    return objectOf(this.#current, this.#source);
+    const { places, values } = this.#current;
+    return new JsonObject(places ?? new Map(), values, this.#source);
   }
 
   get #current(): Element {
@@ -43,7 +53,7 @@ class Tree implements XmlHandler {
   }
 
   open(name: string, _attributes: Record<string, string>, offset: number): void {
-    this.#open.push({ name, offset, text: "", inside: new Map() });
+    this.#open.push(elementOf(name, offset));
   }
 
   text(piece: string): void {
@@ -56,24 +66,35 @@ class Tree implements XmlHandler {
   }
 
   close(_name: string, end: number): void {
-    const element = this.#current;
+    const { name, offset, text, places, values } = this.#current;
     this.#open.pop();
-    const text = element.text.replace(/^[ \t\r\n]+/, "").replace(/(?<![ \t\r\n])[ \t\r\n]+$/, "");
-    if (element.inside.size > 0 && text !== "")
-      throw refused(`text stands beside the elements of ${cutText(element.name, 40)}`);
-    const value = element.inside.size > 0 ? objectOf(element, this.#source.slice(element.offset, end)) : text;
-    const { inside } = this.#current;
-    const alike = inside.get(element.name);
-    if (alike) alike.push(value);
-    else inside.set(element.name, [value]);
+    if (places === null) return add(this.#current, name, trimmed(text));
+    if (trimmed(text) !== "") throw refused(`text stands beside the elements of ${cutText(name, 40)}`);
+    add(this.#current, name, new JsonObject(places, values, this.#source.slice(offset, end)));
   }
 }
 
-function objectOf({ inside }: Element, text: string): JsonObject {
-  const names = [...inside.keys()];
-  return new JsonObject(
-    new Map(names.map((name, place) => [name, place])),
-    [...inside.values()].map((values) => (values.length === 1 ? (values[0] ?? null) : values)),
-    text,
-  );
+function elementOf(name: string, offset: number): Element {
+  return { name, offset, text: "", places: null, values: [], lists: null };
+}
+
+function add(to: Element, name: string, value: Json): void {
+  to.places ??= new Map();
+  const place = to.places.get(name);
+  if (place === undefined) {
+    to.places.set(name, to.values.length);
+    to.values.push(value);
+  } else if (to.lists?.has(place)) (to.values[place] as Json[]).push(value);
+  else {
+    (to.lists ??= new Set()).add(place);
+    to.values[place] = [to.values[place] ?? null, value];
+  }
+}
+
+const SPACE = 0x20;
+
+/** Without the white space of XML around it. */
+function trimmed(text: string): string {
+  if (text.charCodeAt(0) > SPACE && text.charCodeAt(text.length - 1) > SPACE) return text;
+  return text.replace(/^[ \t\r\n]+/, "").replace(/(?<![ \t\r\n])[ \t\r\n]+$/, "");
 }

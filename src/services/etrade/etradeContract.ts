@@ -64,15 +64,13 @@ type Said = {
 /** What a field does not say, the key does. Where both say it and differ, nobody knows which is right. */
 function contractOf(symbol: string | null, { key, root, expiration, type, strike }: Said): Contract {
   if (symbol === null) throw new Nameless("symbol is missing", null, true);
-  const occ = key?.replace(/^([A-Z0-9]{1,6})-*(?=\d{6}[CP]\d{8}$)/, "$1") ?? null;
-  const keyed = occ === null ? null : parseOccSymbol(occ);
-  const said = type === null ? null : type === "CALL" || type === "PUT" ? type : undefined;
-  const contract = {
-    expiration: expiration ?? keyed?.expiration,
-    optionType: said === null ? keyed?.optionType : said,
-    strike: strike ?? keyed?.strike,
-  };
-  const { expiration: date, optionType, strike: price } = contract;
+  const occ = key === null ? null : unpadded(key);
+  const isSaid = expiration !== null && type !== null && strike !== null;
+  // What the fields say themselves is not looked for in the key.
+  const keyed = occ === null || isSaid ? null : parseOccSymbol(occ);
+  const date = expiration ?? keyed?.expiration;
+  const optionType = type === null ? keyed?.optionType : type === "CALL" || type === "PUT" ? type : undefined;
+  const price = strike ?? keyed?.strike;
   if (date === undefined || optionType === undefined || price === undefined)
     throw new Nameless("the expiration, type or strike of an option is missing or unreadable", symbol, true);
   const whole = { expiration: date, optionType, strike: price };
@@ -82,6 +80,22 @@ function contractOf(symbol: string | null, { key, root, expiration, type, strike
       symbol,
       true,
     );
-  const keyRoot = occ === null ? null : occ.slice(0, -"yymmddC00000000".length);
-  return { symbol, root: withRoot(symbol, root ?? keyRoot).root, ...whole };
+  const keyRoot = occ === null ? null : occ.slice(0, -BEHIND_ROOT);
+  return {
+    symbol,
+    root: withRoot(symbol, root ?? keyRoot).root,
+    expiration: date,
+    optionType,
+    strike: price,
+  };
+}
+
+/** Characters behind the root of an OCC symbol: date, type and strike. */
+const BEHIND_ROOT = "yymmddC00000000".length;
+
+/** The OCC symbol of a key, whose root is padded by `-`. */
+function unpadded(key: string): string {
+  const root = key.slice(0, -BEHIND_ROOT);
+  const end = root.indexOf("-");
+  return end < 0 ? key : root.slice(0, end) + key.slice(-BEHIND_ROOT);
 }

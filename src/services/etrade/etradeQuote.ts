@@ -67,6 +67,7 @@ function readQuote(data: JsonFields, all: JsonFields, isOption: boolean): Quote 
   const extended = data.flag("ahFlag") === true ? all.object("ExtendedHourQuoteDetail") : null;
   const side = extended ?? all;
   const last = side.decimalBut(extended ? "lastPrice" : "lastTrade", NO_PRICE);
+  const greeks = isOption ? currentGreeks(all) : null;
   const orNull = (value: string | null): string | null => (last === null ? null : value);
   return {
     bid: side.decimalBut("bid", NO_PRICE),
@@ -77,8 +78,15 @@ function readQuote(data: JsonFields, all: JsonFields, isOption: boolean): Quote 
     pctChange: orNull(side.decimal(extended ? "percentChange" : "changeClosePercentage")),
     quotedAt: data.epochSeconds("dateTimeUTC", NEVER),
     tradedAt: side.epochSeconds("timeOfLastTrade", NEVER),
+    // Named one by one: spreading costs many times the time of reading a quote.
     extended: {
-      ...NO_EXTENDED_HERE,
+      sessionVolume: null,
+      contractHigh: null,
+      contractLow: null,
+      bidIv: null,
+      askIv: null,
+      // No answer says when greeks were reckoned.
+      greeksAt: null,
       bidSize: side.integer("bidSize"),
       askSize: side.integer("askSize"),
       open: all.decimalBut("open", NO_PRICE),
@@ -94,7 +102,12 @@ function readQuote(data: JsonFields, all: JsonFields, isOption: boolean): Quote 
       dividend: isOption ? null : dividendIn(all),
       contractSize: isOption ? sizeOf(all) : null,
       openInterest: isOption ? all.integer("openInterest") : null,
-      ...greeksIn(isOption ? all.object("OptionGreeks") : null),
+      delta: greeks && greeks.decimal("delta"),
+      gamma: greeks && greeks.decimal("gamma"),
+      theta: greeks && greeks.decimal("theta"),
+      vega: greeks && greeks.decimal("vega"),
+      rho: greeks && greeks.decimal("rho"),
+      impliedVolatility: greeks && greeks.decimalBut("iv", NO_VALUE),
     },
   };
 }
@@ -113,29 +126,10 @@ function dividendIn(all: JsonFields): DividendData {
   };
 }
 
-const NO_EXTENDED_HERE = {
-  sessionVolume: null,
-  contractHigh: null,
-  contractLow: null,
-  bidIv: null,
-  askIv: null,
-  // No answer says when greeks were reckoned.
-  greeksAt: null,
-} as const;
-
-type Greeks = Record<"delta" | "gamma" | "theta" | "vega" | "rho" | "impliedVolatility", string | null>;
-
 /** Assumed: greeks that are "not current" are of another time, which nothing tells, and stay in the journal alone. */
-function greeksIn(greeks: JsonFields | null): Greeks {
-  const current = greeks?.flag("currentValue") === false ? null : greeks;
-  return {
-    delta: current && current.decimal("delta"),
-    gamma: current && current.decimal("gamma"),
-    theta: current && current.decimal("theta"),
-    vega: current && current.decimal("vega"),
-    rho: current && current.decimal("rho"),
-    impliedVolatility: current && current.decimalBut("iv", NO_VALUE),
-  };
+function currentGreeks(fields: JsonFields): JsonFields | null {
+  const greeks = fields.object("OptionGreeks");
+  return greeks?.flag("currentValue") === false ? null : greeks;
 }
 
 export type OfChain = { delayed: boolean; selected: string | null };
@@ -143,36 +137,22 @@ export type OfChain = { delayed: boolean; selected: string | null };
 /** One `Call` or `Put` of a chain. */
 export function contractQuote({ delayed, selected }: OfChain): (fields: JsonFields) => InstrumentQuote {
   return (fields) => {
-    const contract = chainContract(fields, selected);
-    const last = fields.decimalBut("lastPrice", NO_PRICE);
+    const { symbol, root, expiration, optionType, strike } = chainContract(fields, selected);
+    const description = fields.text("displaySymbol");
     return {
       instrument: {
-        description: fields.text("displaySymbol"),
+        description,
         exchange: null,
         securityType: "OPT",
-        ...contract,
+        symbol,
+        root,
+        expiration,
+        optionType,
+        strike,
       },
-      quote: {
-        bid: fields.decimalBut("bid", NO_PRICE),
-        ask: fields.decimalBut("ask", NO_PRICE),
-        last,
-        change: last === null ? null : fields.decimal("netChange"),
-        pctChange: null,
-        // Assumed: a contract's `timeStamp` is the time of its bid and ask. Those of a recorded pair are 15 minutes apart.
-        quotedAt: fields.epochSeconds("timeStamp", NEVER),
-        tradedAt: null,
-        extended: {
-          ...NO_EXTENDED_HERE,
-          ...NOT_IN_CHAINS,
-          bidSize: fields.integer("bidSize"),
-          askSize: fields.integer("askSize"),
-          volume: fields.integer("volume"),
-          openInterest: fields.integer("openInterest"),
-          ...greeksIn(fields.object("OptionGreeks")),
-        },
-      },
+      quote: chainQuote(fields),
       greeksDelta: null,
-      underlying: { symbol: contract.symbol, description: null, exchange: null },
+      underlying: { symbol, description: null, exchange: null },
       underlyingQuote: null,
       delayed,
       unknownSymbol: false,
@@ -180,16 +160,46 @@ export function contractQuote({ delayed, selected }: OfChain): (fields: JsonFiel
   };
 }
 
-const NOT_IN_CHAINS = {
-  open: null,
-  high: null,
-  low: null,
-  previousClose: null,
-  averageVolume: null,
-  earningsPerShare: null,
-  peRatio: null,
-  high52Week: null,
-  low52Week: null,
-  contractSize: null,
-  dividend: null,
-} as const;
+function chainQuote(fields: JsonFields): Quote {
+  const last = fields.decimalBut("lastPrice", NO_PRICE);
+  const greeks = currentGreeks(fields);
+  return {
+    bid: fields.decimalBut("bid", NO_PRICE),
+    ask: fields.decimalBut("ask", NO_PRICE),
+    last,
+    change: last === null ? null : fields.decimal("netChange"),
+    pctChange: null,
+    // Assumed: a contract's `timeStamp` is the time of its bid and ask. Those of a recorded pair are 15 minutes apart.
+    quotedAt: fields.epochSeconds("timeStamp", NEVER),
+    tradedAt: null,
+    extended: {
+      sessionVolume: null,
+      contractHigh: null,
+      contractLow: null,
+      bidIv: null,
+      askIv: null,
+      greeksAt: null,
+      open: null,
+      high: null,
+      low: null,
+      previousClose: null,
+      averageVolume: null,
+      earningsPerShare: null,
+      peRatio: null,
+      high52Week: null,
+      low52Week: null,
+      contractSize: null,
+      dividend: null,
+      bidSize: fields.integer("bidSize"),
+      askSize: fields.integer("askSize"),
+      volume: fields.integer("volume"),
+      openInterest: fields.integer("openInterest"),
+      delta: greeks && greeks.decimal("delta"),
+      gamma: greeks && greeks.decimal("gamma"),
+      theta: greeks && greeks.decimal("theta"),
+      vega: greeks && greeks.decimal("vega"),
+      rho: greeks && greeks.decimal("rho"),
+      impliedVolatility: greeks && greeks.decimalBut("iv", NO_VALUE),
+    },
+  };
+}
