@@ -90,6 +90,7 @@ export function busySources(): NowSources {
     fleet: null,
     unsureSince: null,
     uncalled: {},
+    logins: [],
   };
   return {
     feed: { simulated: true, address: null },
