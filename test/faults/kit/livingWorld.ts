@@ -6,9 +6,10 @@ import { text } from "node:stream/consumers";
 import { systemClock } from "../../../src/clock.ts";
 import { alwaysOpen } from "../../../src/market/calendar/tradingCalendar.ts";
 import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
-import { freshDatabase } from "../../support/database.ts";
+import { CONSUMER, type FakeEtrade, startFakeEtrade } from "../../fakes/etrade/fake.ts";
+import { type FakeTradier, startFakeTradier, TOKENS } from "../../fakes/tradier/fake.ts";
 import type { Span } from "./lives.ts";
-import { openWorldOn, type World } from "./world.ts";
+import type { World, WorldOptions } from "./world.ts";
 
 /** From a slot to the next. */
 export const STEP_MS = 2_000;
@@ -21,11 +22,14 @@ chains:
   - { underlying: AAPL, expirations: listed, strikes: all }
 `;
 
-/** A fake that is never closed, and has so few contracts that a slow machine is done with them within a slot. */
-export const fakeOptions = () => ({
+/** So few contracts that a slow machine is done with them within a slot; the exchange of each is open around the clock. */
+const fakeOptions = () => ({
   ...{ clock: systemClock, market: createSimulatedMarket({ seed: 1 }), calendar: alwaysOpen },
   ...{ mostStrikes: 4, trading: () => "usual" as const },
 });
+
+/** As good as none. */
+const MANY = 1_000_000;
 
 type LivingFake = {
   baseUrl: string;
@@ -33,15 +37,17 @@ type LivingFake = {
   close: () => Promise<void>;
 };
 
+/** Opens a world on some database, with these options. */
+type Open = (options: WorldOptions) => Promise<World>;
+
 /** @param settings of an account at the fake, but for its address */
-export async function openLivingWorld(
-  fake: LivingFake,
-  bin: string,
+async function worldAt<Fake extends LivingFake>(
+  fake: Fake,
   settings: Record<string, string>,
-): Promise<World> {
-  const { url } = await freshDatabase();
-  const opened = await openWorldOn(url, {
-    ...{ bin, migrated: false, load: { symbols: 0, options: 0, slowSymbols: 0 }, settings },
+  open: Open,
+): Promise<{ fake: Fake; world: World }> {
+  const opened = await open({
+    ...{ load: { symbols: 0, options: 0, slowSymbols: 0 }, settings },
     openFeed: () =>
       Promise.resolve({
         baseUrl: fake.baseUrl,
@@ -51,7 +57,22 @@ export async function openLivingWorld(
       }),
   });
   writeFileSync(join(opened.env()["QUOTEKEEPER_JOBS_DIR"] ?? "", "whole.yaml"), JOB);
-  return { ...opened, jobs: [{ name: "whole", stepMs: STEP_MS, names: [] }] };
+  return { fake, world: { ...opened, jobs: [{ name: "whole", stepMs: STEP_MS, names: [] }] } };
+}
+
+export async function openTradierWorld(open: Open): Promise<{ fake: FakeTradier; world: World }> {
+  const fake = await startFakeTradier({ ...fakeOptions(), limit: { says: MANY, holds: MANY } });
+  return worldAt(fake, { QUOTES_SERVICE: "tradier", QUOTES_ACCESS_TOKEN: TOKENS.token }, open);
+}
+
+/** Nobody is logged in. */
+export async function openEtradeWorld(open: Open): Promise<{ fake: FakeEtrade; world: World }> {
+  const fake = await startFakeEtrade({ ...fakeOptions(), limit: { perSecond: MANY, perHour: MANY } });
+  const settings = {
+    ...{ QUOTES_SERVICE: "etrade", QUOTES_ACCESS_TOKEN: "", QUOTES_ACCESS_TOKEN_SECRET: "" },
+    ...{ QUOTES_CONSUMER_KEY: CONSUMER.key, QUOTES_CONSUMER_SECRET: CONSUMER.secret },
+  };
+  return worldAt(fake, settings, open);
 }
 
 /**
