@@ -1,22 +1,8 @@
 /** Our governor as a sender with always more to send, or so much a minute, killed and started anew as the cell says. */
-import {
-  admission,
-  createGovernor,
-  step,
-  type CallHistory,
-  type EarlierCall,
-  type GovernorEvent,
-  type GovernorState,
-} from "../../src/collect/governor/governor.ts";
-import { budgetState } from "../../src/collect/governor/budgetState.ts";
+import type { CallHistory, EarlierCall, GovernorEvent } from "../../src/collect/governor/governor.ts";
 import { readRateLimitHeaders } from "../../src/services/reference/rateLimitHeaders.ts";
+import { startSender } from "./sender.ts";
 import { LIMIT, WINDOW_MS, World, type Answer, type Cell, type Outcome } from "./world.ts";
-
-/** How late a timer fires, at most, ms. */
-const TIMER_LATE_MS = 2;
-
-/** Calls under way at once, at most, as the dispatcher has it. */
-const CONCURRENCY = 6;
 
 /** The minute in which a second collector of ours begins. */
 const SECOND_BEGINS_MS = 2.5 * WINDOW_MS;
@@ -64,57 +50,33 @@ function startProcess(
   collector = 0,
 ): () => void {
   const { time } = world;
-  const startedAtMs = time.nowMs;
-  const monotonicMs = () => time.nowMs - startedAtMs;
   const wallMs = () => world.wallMs() + machine.clockOffMs;
   let alive = true;
-  let underWayCount = 0;
-  let waitingCount = 0;
-  let cancelTimer = (): void => undefined;
-  let state: GovernorState = createGovernor(
-    { limit: LIMIT, windowMs: WINDOW_MS, mayRise: true },
-    0,
-    again ? historyOf(memory, cell, time.nowMs, wallMs()) : undefined,
-  );
-
+  const sender = startSender({
+    time,
+    random: () => world.random(),
+    config: { limit: LIMIT, windowMs: WINDOW_MS, mayRise: true },
+    history: again ? historyOf(memory, cell, time.nowMs, wallMs()) : undefined,
+    call: (sentAtMs, onEnd) => {
+      const kept: KeptCall = { sentAtMs: time.nowMs, answeredAtMs: null, answeredWallMs: null };
+      memory.calls = [...memory.calls.filter((call) => call.sentAtMs > time.nowMs - 2 * WINDOW_MS), kept];
+      world.call((answer) => {
+        if (!alive) return;
+        kept.answeredAtMs = time.nowMs;
+        kept.answeredWallMs = wallMs();
+        onEnd(eventOf(answer, sentAtMs, wallMs()));
+      }, collector);
+    },
+  });
   const slot = (): void => {
     if (!alive) return;
-    waitingCount = dueCount;
-    pump();
+    sender.due(dueCount);
     if (dueCount < Infinity) time.at(time.nowMs + WINDOW_MS - (world.wallMs() % WINDOW_MS), slot);
-  };
-  const pump = (): void => {
-    cancelTimer();
-    while (underWayCount < CONCURRENCY && waitingCount > 0) {
-      const admitted = admission(state, monotonicMs());
-      if (!admitted.maySend) {
-        cancelTimer = time.at(startedAtMs + admitted.notBeforeMs + world.random() * TIMER_LATE_MS, pump);
-        return;
-      }
-      send();
-    }
-  };
-  const send = (): void => {
-    const sentAtMs = monotonicMs();
-    const kept: KeptCall = { sentAtMs: time.nowMs, answeredAtMs: null, answeredWallMs: null };
-    memory.calls = [...memory.calls.filter((call) => call.sentAtMs > time.nowMs - 2 * WINDOW_MS), kept];
-    underWayCount += 1;
-    waitingCount -= 1;
-    state = step(state, { type: "sent" }, sentAtMs);
-    world.call((answer) => {
-      if (!alive) return;
-      underWayCount -= 1;
-      kept.answeredAtMs = time.nowMs;
-      kept.answeredWallMs = wallMs();
-      state = step(state, eventOf(answer, sentAtMs, wallMs()), monotonicMs());
-      pump();
-    }, collector);
   };
   slot();
   return () => {
     alive = false;
-    memory.closedUntilMs = time.nowMs + budgetState(state, monotonicMs()).closedForMs;
-    cancelTimer();
+    memory.closedUntilMs = time.nowMs + sender.kill();
   };
 }
 

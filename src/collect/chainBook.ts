@@ -1,5 +1,6 @@
 /** What each chain stands for today, by its underlying's last price and listed expirations, which answers bring. */
 import type { ChainFacts } from "../accounts/lease/leaseStore.ts";
+import type { MissReason } from "../journal/ledger.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import {
@@ -21,10 +22,15 @@ import type { DueJob } from "./asks.ts";
 /** A slot of a job that polls something, without saying what. */
 type DueSlot = Omit<DueJob, "symbols" | "contracts">;
 
-type Waiting = { due: DueSlot; chains: readonly Chain[] };
+type ChainsOfSlot = { due: DueSlot; chains: readonly Chain[] };
 
-/** A slot of a job, and the names in the ledger of chains that are part of it. */
-type ChainsOfSlot = { due: DueSlot; names: string[] };
+/** `answered`: names of what an answer has brought for the slot. */
+type Waiting = ChainsOfSlot & { answered: Set<string> };
+
+type SlotOfJob = { job: string; slotAt: string };
+
+/** Names in the ledger of chains that a slot lacks, and why. */
+type MissedChains = { due: DueSlot; names: string[]; reason: MissReason };
 
 type Expansion = {
   contracts: readonly OptionAsk[];
@@ -127,12 +133,12 @@ export class ChainBook {
   }
 
   /** Notes a slot whose chains wait for what is being asked. @param pending names in the ledger */
-  await({ due, chains }: Waiting, pending: readonly string[], today: string): void {
+  await({ due, chains }: ChainsOfSlot, pending: readonly string[], today: string): void {
     if (pending.length === 0) return;
     const waiting = chains.filter(
       (chain) => pending.includes(pendingChain(chain)) && this.#factsOf(chain, today, false) === null,
     );
-    if (waiting.length > 0) this.#waiting.push({ due, chains: waiting });
+    if (waiting.length > 0) this.#waiting.push({ due, chains: waiting, answered: new Set() });
   }
 
   /** Records last prices, decimal text by symbol. */
@@ -152,11 +158,27 @@ export class ChainBook {
     for (const [underlying, dates] of expirations) this.list(underlying, dates, null);
   }
 
-  /** The slots that are over, for which something never came: they wait no longer. */
-  expire(nowMs: number): ChainsOfSlot[] {
+  /**
+   * The slots that are over, for which something never came: they wait no longer. A price that is missing though its underlying was
+   * answered was absent; any other answer is late.
+   */
+  expire(nowMs: number): MissedChains[] {
     const over = this.#waiting.filter(({ due }) => due.deadlineMs <= nowMs);
     this.#waiting = this.#waiting.filter((waiting) => !over.includes(waiting));
-    return over.map(({ due, chains }) => ({ due, names: namesOf(chains) }));
+    return over.flatMap(({ due, chains, answered }) => {
+      const isAbsent = (chain: Chain): boolean => needsPrice(chain) && answered.has(chain.underlying);
+      const late = chains.filter((chain) => !isAbsent(chain));
+      return [
+        { due, names: namesOf(chains.filter(isAbsent)), reason: "absent_from_answer" as const },
+        { due, names: namesOf(late), reason: "overrun" as const },
+      ].filter(({ names }) => names.length > 0);
+    });
+  }
+
+  /** Something that was asked for has come for slots. */
+  answered(slots: readonly SlotOfJob[], names: readonly string[]): void {
+    for (const waiting of this.#waiting)
+      if (slots.some((slot) => isOf(waiting, slot))) for (const name of names) waiting.answered.add(name);
   }
 
   /**
@@ -165,14 +187,14 @@ export class ChainBook {
    * @param names of underlyings, and of lists of expirations
    * @returns names in the ledger of chains that no longer wait
    */
-  stopWaiting({ job, slotAt }: { job: string; slotAt: string }, names: readonly string[]): string[] {
+  stopWaiting(slot: SlotOfJob, names: readonly string[]): string[] {
     if (!this.waits) return [];
     const hangsOn = (chain: Chain): boolean =>
       (needsPrice(chain) && names.includes(chain.underlying)) ||
       (needsList(chain) && names.includes(expirationsName(chain.underlying)));
     const stopped: Chain[] = [];
     this.#waiting = this.#waiting.flatMap((waiting) => {
-      if (waiting.due.job.name !== job || waiting.due.slotAt !== slotAt) return [waiting];
+      if (!isOf(waiting, slot)) return [waiting];
       stopped.push(...waiting.chains.filter(hangsOn));
       const chains = waiting.chains.filter((chain) => !hangsOn(chain));
       return chains.length > 0 ? [{ ...waiting, chains }] : [];
@@ -278,6 +300,10 @@ export class ChainBook {
 /** Underlyings of chains, each once. */
 export function underlyingsOf(chains: readonly Chain[]): string[] {
   return [...new Set(chains.map(({ underlying }) => underlying))];
+}
+
+function isOf({ due }: ChainsOfSlot, { job, slotAt }: SlotOfJob): boolean {
+  return due.job.name === job && due.slotAt === slotAt;
 }
 
 function namesOf(chains: readonly Chain[]): string[] {

@@ -113,7 +113,7 @@ export class Outcomes {
   fate(slots: readonly Slot[], names: readonly string[], fate: Fate): void {
     const { slots: book, chains } = this.#options;
     book.settle(slots, names, fate);
-    if (fate === "stored") return;
+    if (fate === "stored") return chains.answered(slots, names);
     for (const slot of slots) {
       const stopped = chains.stopWaiting(slot, names);
       if (stopped.length > 0) book.settle([slot], stopped, fate);

@@ -1,46 +1,25 @@
 /** The real commands against a fake of E*TRADE over HTTP. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { afterAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/clock.ts";
 import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
-import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
-import { CONSUMER, type FakeEtrade, type FakeEtradeOptions, startFakeEtrade } from "../fakes/etrade/fake.ts";
+import { CONSUMER, type FakeEtradeOptions } from "../fakes/etrade/fake.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
-import { freshDatabase } from "../support/database.ts";
-import { tempDir } from "../support/tempDir.ts";
+import { type Given, openFakeEtrade } from "../support/livingFakes.ts";
 import { until } from "../support/until.ts";
 import { capturedEdges, type Outcome, run } from "./edges.ts";
+import { surroundings } from "./oneJob.ts";
 
 const IN_SESSION = "2026-11-20T20:00:03.000Z";
-const market = createSimulatedMarket({ seed: 1 });
-const closers: (() => Promise<unknown>)[] = [];
 
-afterAll(async () => {
-  for (const close of closers.reverse()) await close();
-});
-
-async function world(job: string, { clock, ...options }: Partial<FakeEtradeOptions> & { clock: Clock }) {
-  const fake: FakeEtrade = await startFakeEtrade({ clock, market, mostStrikes: 10, ...options });
-  closers.push(fake.close);
-  const { url, pool } = await freshDatabase();
-  const dir = tempDir();
-  mkdirSync(join(dir, "jobs"));
-  writeFileSync(join(dir, "jobs", "us.yaml"), job);
-  const env = {
-    DATABASE_URL: url,
-    QUOTEKEEPER_DATA_DIR: join(dir, "data"),
-    QUOTEKEEPER_JOBS_DIR: join(dir, "jobs"),
-    QUOTEKEEPER_HTTP_PORT: "0",
-    QUOTES_SERVICE: "etrade",
-    QUOTES_BASE_URL: fake.baseUrl,
-    QUOTES_CONSUMER_KEY: CONSUMER.key,
-    QUOTES_CONSUMER_SECRET: CONSUMER.secret,
-  };
-  return { fake, pool, env, clock };
+async function world(job: string, given: Given<FakeEtradeOptions>) {
+  const { fake, settings } = await openFakeEtrade(given);
+  const { pool, settings: own } = await surroundings(job);
+  return { fake, pool, env: { ...own, ...settings }, clock: given.clock };
 }
 
 type World = Awaited<ReturnType<typeof world>>;

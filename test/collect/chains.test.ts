@@ -117,6 +117,20 @@ test("a price of 0 is no price: the chain is missed, and expanded as soon as the
   expect(entryAt(world.notes, "14:31")?.due).toHaveLength(5);
 });
 
+test("a chain whose price is still under way when its slot ends is missed as overrun: no answer was without it", async () => {
+  const world = startWorld({
+    start: "2026-11-20T14:30:00Z",
+    jobs: [jobOf({ name: "chain", chains: [chain()] })],
+    respond: priced(() => "230.00"),
+    latencyMs: (call) => (call === 0 ? 61_000 : 50),
+  });
+
+  await world.until("2026-11-20T14:31:30Z");
+
+  expect(reasonsOf(entryAt(world.notes, "14:30"))).toEqual({ overrun: 1 });
+  expect(entryAt(world.notes, "14:31")?.due).toHaveLength(5);
+});
+
 test("a chain that stands for too many contracts is missed and said once, and costs no other job its slot", async () => {
   const wide = chain({ strikes: { around: "last", percent: "100", step: "0.01" } });
   const world = startWorld({

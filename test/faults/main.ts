@@ -17,6 +17,7 @@ import { killPostmaster, startFaultServer } from "./kit/server.ts";
 import { type SharedService, startSharedService } from "./kit/sharedService.ts";
 import { startProxy } from "./kit/proxy.ts";
 import { openEmbeddedWorld, openWorld, openWorldOn, type World } from "./kit/world.ts";
+import { openEtradeWorld, openTradierWorld } from "./kit/livingWorld.ts";
 import { openCitusCluster } from "./kit/citusCluster.ts";
 import { killNodes } from "./scenarios/nodeKills.ts";
 import { takeDatabaseAway } from "./scenarios/away.ts";
@@ -31,6 +32,7 @@ import { poisonOne } from "./scenarios/poison.ts";
 import { NAMES, shareAccounts, sharedKeys, sharedSecrets, writeShared } from "./scenarios/sharedAccounts.ts";
 import { killServers } from "./scenarios/serverKills.ts";
 import type { Verdict } from "./scenarios/verdict.ts";
+import { killAtEtrade, killAtTradier } from "./scenarios/wholeChains.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -110,6 +112,25 @@ const scenarios: Scenario[] = [
         killCollectors(opened, { kills: Number(options.kills), demand, random, onKill: progress }),
       ),
   })),
+  {
+    name: "tradier kills",
+    run: async () => {
+      const { world, fake } = await openTradierWorld((given) => openWorld(server.url, given));
+      const kills = Number(options.kills);
+      return within(Promise.resolve(world), () =>
+        killAtTradier(world, fake, { kills, random, onKill: progress }),
+      );
+    },
+  },
+  {
+    name: "etrade kills",
+    run: async () => {
+      const { world, fake } = await openEtradeWorld((given) => openWorld(server.url, given));
+      const killing = { kills: Number(options.kills), random, onKill: progress };
+      const spellAfter = (kill: number): boolean => kill % 10 === 1;
+      return within(Promise.resolve(world), () => killAtEtrade(world, fake, { ...killing, spellAfter }));
+    },
+  },
   {
     name: "clock",
     run: () =>

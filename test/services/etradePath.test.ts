@@ -1,5 +1,5 @@
 /** From a fake of E*TRADE over HTTP to the tables, recounted from the market that the fake answers from. */
-import { afterAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { readStoredWithin } from "../../src/archive/ledger/ledgerRows.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
@@ -11,23 +11,18 @@ import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 import { ETRADE } from "../../src/services/etrade/etrade.ts";
 import { createAnswers } from "../fakes/etrade/answers.ts";
 import { createClient } from "../fakes/etrade/client.ts";
-import { CONSUMER, type FakeEtrade, type FakeEtradeOptions, startFakeEtrade } from "../fakes/etrade/fake.ts";
+import { CONSUMER, type FakeEtradeOptions } from "../fakes/etrade/fake.ts";
 import { route } from "../fakes/etrade/routes.ts";
 import { answerOf, Problem } from "../fakes/etrade/wire.ts";
 import { MANY_ROOTS } from "../fakes/listing.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { openCollecting } from "../support/collecting.ts";
+import { market, openFakeEtrade } from "../support/livingFakes.ts";
 import { runs } from "../support/runs.ts";
 
 const IN_SESSION = "2026-11-20T20:00:03.000Z";
 const PUT = "AAPL261218P00250000";
-const market = createSimulatedMarket({ seed: 1 });
-const started: FakeEtrade[] = [];
-
-afterAll(async () => {
-  for (const { close } of started) await close();
-});
 
 const calling = (...symbols: string[]): QuoteCall => ({ form: "symbols", symbols, delayed: false });
 const chainOf = (underlying: string, expiration: string): QuoteCall => ({
@@ -35,8 +30,7 @@ const chainOf = (underlying: string, expiration: string): QuoteCall => ({
 });
 
 async function open(clock: TestClock, options: Partial<FakeEtradeOptions> = {}) {
-  const fake = await startFakeEtrade({ clock, market, mostStrikes: 10, ...options });
-  started.push(fake);
+  const { fake } = await openFakeEtrade({ clock, ...options });
   const client = createClient(fake, clock);
   const token = await client.logIn();
   const credentials = {

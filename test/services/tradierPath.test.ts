@@ -1,28 +1,17 @@
 /** From a fake of Tradier over HTTP to the tables, recounted from the market that the fake answers from. */
-import { afterAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { option, security } from "../../src/market/instrument.ts";
 import { parseOccSymbol } from "../../src/market/occ.ts";
 import type { QuoteCall } from "../../src/quotes/call.ts";
-import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 import { TRADIER } from "../../src/services/tradier/tradier.ts";
-import {
-  type FakeTradier,
-  type FakeTradierOptions,
-  startFakeTradier,
-  TOKENS,
-} from "../fakes/tradier/fake.ts";
+import { type FakeTradierOptions, TOKENS } from "../fakes/tradier/fake.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { openCollecting } from "../support/collecting.ts";
+import { market, openFakeTradier } from "../support/livingFakes.ts";
 
 const IN_SESSION = "2026-11-20T20:00:03.000Z";
 const PUT = "AAPL261218P00250000";
-const market = createSimulatedMarket({ seed: 1 });
-const started: FakeTradier[] = [];
-
-afterAll(async () => {
-  for (const { close } of started) await close();
-});
 
 const calling = (...symbols: string[]): QuoteCall => ({ form: "symbols", symbols, delayed: false });
 
@@ -31,8 +20,7 @@ async function open(
   options: Partial<FakeTradierOptions> = {},
   accessToken: string = TOKENS.token,
 ) {
-  const fake = await startFakeTradier({ clock, market, mostStrikes: 10, ...options });
-  started.push(fake);
+  const { fake } = await openFakeTradier({ clock, ...options });
   const path = await openCollecting(clock, {
     service: TRADIER,
     baseUrl: fake.baseUrl,

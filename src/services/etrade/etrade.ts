@@ -27,8 +27,10 @@ export const ETRADE: Service = {
     { baseUrl: "https://apisb.etrade.com", delayed: false, stored: true, sandbox: "its stored answers" },
   ],
   /**
-   * Assumed: version 1 has the limits of version 0, 4 calls a second and 14,000 an hour, for no page of it names any. At 4 a second
-   * this program makes fewer than 14,000 in an hour.
+   * At 4 a second this program makes fewer than 14,000 in an hour where an answer takes 20 ms or more: it counts a call until a
+   * second after its answer. Nearer to the service the hour refuses a few calls at its end.
+   *
+   * Assumed: version 1 has the limits of version 0, 4 calls a second and 14,000 an hour, for no page of it names any.
    */
   limit: { calls: 4, windowMs: 1_000 },
   batch: { first: LONGEST_LIST, least: 8, most: LONGEST_LIST },

@@ -26,7 +26,8 @@ export async function killCollectors(
     demand?: string;
     /** How many accounts it calls. */
     accounts?: number;
-    onKill?: (kill: number) => void;
+    /** Awaited after each, while nothing runs. */
+    onKill?: (kill: number) => void | Promise<void>;
   },
 ): Promise<Verdict> {
   const { feed, auditor } = world;
@@ -49,7 +50,7 @@ export async function killCollectors(
       await collector.kill();
       const { violations } = await auditor.check();
       if (violations.length > 0) break;
-      onKill?.(kill);
+      await onKill?.(kill);
       collector = world.collect();
     }
     const answered = feed.answered();

@@ -91,6 +91,7 @@ export function busySources(): NowSources {
     logins: [],
     unsureSince: null,
     uncalled: {},
+    logins: [],
   };
   return {
     feed: { simulated: true, address: null },

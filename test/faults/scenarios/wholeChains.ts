@@ -1,0 +1,167 @@
+/** kill -9 of collectors of a living service's whole chains: beside the usual verdict a recount of what came of each slot, and why. */
+import { setTimeout as delay } from "node:timers/promises";
+import { systemClock } from "../../../src/clock.ts";
+import type { FakeEtrade } from "../../fakes/etrade/fake.ts";
+import type { FakeTradier } from "../../fakes/tradier/fake.ts";
+import { until } from "../../support/until.ts";
+import { recountChains, wrongSlots } from "../kit/chainRecount.ts";
+import { type Lasting, type Span, stoppedIn, withLives, wrongReasons } from "../kit/lives.ts";
+import { logIn, STEP_MS } from "../kit/livingWorld.ts";
+import type { World } from "../kit/world.ts";
+import { killCollectors } from "./collectorKills.ts";
+import type { Verdict } from "./verdict.ts";
+
+type Killing = { kills: number; random: () => number; onKill?: (kill: number) => void };
+
+/** Lists of expirations asked for, at most: a kill may come between an answer and the disk, and another day of New York begin. */
+const MOST_LISTS = 3;
+
+const nowMs = (): number => systemClock.now().getTime();
+
+/** At Tradier. */
+export async function killAtTradier(
+  world: World,
+  fake: Pick<FakeTradier, "calls">,
+  killing: Killing,
+): Promise<Verdict> {
+  const watched = withLives(world);
+  const verdict = await killCollectors(watched.world, { ...killing, demand: "whole chains'" });
+  const namesIn = (body: string): string[] => {
+    const { quotes, options } = JSON.parse(body) as {
+      quotes?: { quote: { symbol: string } };
+      options?: { option: { underlying: string; expiration_date: string }[] };
+    };
+    const dates = new Set(options?.option.map((one) => `chain ${one.underlying}:${one.expiration_date}`));
+    return [...(quotes ? [quotes.quote.symbol] : []), ...dates];
+  };
+  const lists = fake.calls.filter(({ path, status }) => path.endsWith("/expirations") && status === 200);
+  return judged(verdict, {
+    ...{ world, namesIn, lives: watched.lives, lists: lists.length },
+    loggedOut: { surely: [], perhaps: [] },
+  });
+}
+
+/**
+ * At E*TRADE, with a login before, which outlives all kills. After some of them there is a spell without a session.
+ *
+ * @param killing.spellAfter whether there is one after a kill
+ */
+export async function killAtEtrade(
+  world: World,
+  fake: FakeEtrade,
+  { spellAfter, onKill, ...killing }: Killing & { spellAfter: (kill: number) => boolean },
+): Promise<Verdict> {
+  const watched = withLives(world);
+  const first = await logIn(world, fake.authorize);
+  const spells: Spell[] = [];
+  const verdict = await killCollectors(watched.world, {
+    ...{ ...killing, demand: "whole chains'" },
+    onKill: async (kill) => {
+      if (spellAfter(kill)) spells.push(await spellWithoutSession(watched.world, fake, killing.random));
+      onKill?.(kill);
+    },
+  });
+  const lists = fake.calls.filter(({ path, status }) => path.endsWith("expiredate") && status === 200);
+  const found = await judged(verdict, {
+    ...{ world, namesIn: namesOfEtrade, lives: watched.lives, lists: lists.length },
+    loggedOut: {
+      surely: spells.map(({ surely }) => surely),
+      perhaps: [{ fromMs: -Infinity, toMs: first.toMs }, ...spells.map(({ perhaps }) => perhaps)],
+    },
+  });
+  const stray = fake.calls.filter(
+    ({ at, status }) =>
+      status === 401 &&
+      !spells.some(({ perhaps }) => at.getTime() >= perhaps.fromMs && at.getTime() <= perhaps.toMs),
+  );
+  const logins = fake.logins.length;
+  return {
+    ...found,
+    figures: { ...found.figures, logins },
+    violations: [
+      ...found.violations,
+      ...(logins === 1 + spells.length ? [] : [`${logins} logins with ${spells.length} sessions that ended`]),
+      ...(stray.length > 0 ? [`${stray.length} calls were refused while somebody was logged in`] : []),
+    ],
+  };
+}
+
+/** When nobody was logged in. */
+type Spell = { surely: Span; perhaps: Span };
+
+/** A session ends, its collector is killed without one, nothing runs for a while, and somebody logs in to the next, which is killed too. */
+async function spellWithoutSession(world: World, fake: FakeEtrade, random: () => number): Promise<Spell> {
+  const { pool, feed } = world;
+  const missedForLogin = (sinceMs: number): Promise<true> =>
+    until(async () => {
+      const { rowCount } = await pool.query(
+        "select from misses where reason = 'login' and slot_at > to_timestamp($1::float8 / 1000)",
+        [sinceMs],
+      );
+      return (rowCount ?? 0) > 0;
+    }, "a slot without a login");
+  const answer = (): Promise<true> => {
+    const before = feed.answered();
+    return until(() => feed.answered() > before, "an answer");
+  };
+  const ending = world.collect();
+  await answer();
+  fake.endSession();
+  const endedMs = nowMs();
+  await missedForLogin(endedMs);
+  await delay(random() * STEP_MS);
+  await ending.kill();
+  await delay(2 * STEP_MS);
+  const next = world.collect();
+  await missedForLogin(nowMs());
+  const login = await logIn(world, fake.authorize);
+  await answer();
+  await delay(random() * STEP_MS);
+  await next.kill();
+  return {
+    surely: { fromMs: endedMs, toMs: login.fromMs },
+    perhaps: { fromMs: endedMs, toMs: login.toMs },
+  };
+}
+
+/** What a body holds, as the ledger names it; read by expressions alone. */
+function namesOfEtrade(body: string): string[] {
+  const quoted = [...body.matchAll(/<symbol>(\w+)<\/symbol>/g)].map(([, symbol = ""]) => symbol);
+  if (body.includes("<QuoteResponse>")) return quoted;
+  const date = /<SelectedED><day>(\d+)<\/day><month>(\d+)<\/month><year>(\d+)<\/year>/.exec(body);
+  if (!date) return [];
+  const [, day = "", month = "", year = ""] = date;
+  return [`chain ${quoted[0]}:${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}`];
+}
+
+type Judging = {
+  world: World;
+  namesIn: (body: string) => string[];
+  lives: ReturnType<typeof withLives>["lives"];
+  loggedOut: Lasting;
+  /** How many lists of expirations the service has answered. */
+  lists: number;
+};
+
+async function judged(
+  verdict: Verdict,
+  { world, namesIn, lives, loggedOut, lists }: Judging,
+): Promise<Verdict> {
+  const slots = await recountChains(world, STEP_MS, namesIn);
+  const stopped = await stoppedIn(world.journalDir, lives);
+  const missedFor = (reason: string): number =>
+    slots.filter(({ missed }) => missed.some((one) => one.reason === reason)).length;
+  return {
+    ...verdict,
+    figures: {
+      ...verdict.figures,
+      ...{ recounted: slots.length, lists, slotsDown: missedFor("down"), slotsLogin: missedFor("login") },
+    },
+    violations: [
+      ...verdict.violations,
+      ...wrongSlots(slots),
+      ...wrongReasons(slots, STEP_MS, { stopped, loggedOut }),
+      ...(lists > MOST_LISTS ? [`the list of expirations was asked for ${lists} times`] : []),
+    ],
+  };
+}
