@@ -1,6 +1,5 @@
 /** What each chain stands for today, by its underlying's last price and listed expirations, which answers bring. */
 import type { ChainFacts } from "../accounts/lease/leaseStore.ts";
-import type { MissReason } from "../journal/ledger.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import {
@@ -15,22 +14,9 @@ import {
 } from "../market/optionChain.ts";
 import { contractDate, isExpired } from "../market/expirations.ts";
 import { inCapitals } from "../market/instrument.ts";
-import { expirationsName, underlyingOfExpirations } from "../quotes/call.ts";
 import type { ReadDocument } from "../quotes/document.ts";
 import type { DueJob } from "./asks.ts";
-
-/** A slot of a job that polls something, without saying what. */
-type DueSlot = Omit<DueJob, "symbols" | "contracts">;
-
-type ChainsOfSlot = { due: DueSlot; chains: readonly Chain[] };
-
-/** `answered`: names of what an answer has brought for the slot. */
-type Waiting = ChainsOfSlot & { answered: Set<string> };
-
-type SlotOfJob = { job: string; slotAt: string };
-
-/** Names in the ledger of chains that a slot lacks, and why. */
-type MissedChains = { due: DueSlot; names: string[]; reason: MissReason };
+import { type ChainsOfSlot, namesOf, pendingChain, WaitingChains } from "./waitingChains.ts";
 
 type Expansion = {
   contracts: readonly OptionAsk[];
@@ -57,7 +43,7 @@ export class ChainBook {
   readonly #listed = new Map<string, { date: string | null; expirations: readonly string[] }>();
   /** Contracts by exchange date and chain: a chain keeps its strikes through the session, whatever is reloaded. */
   readonly #expanded = new Map<string, OptionAsk[] | "broken">();
-  #waiting: Waiting[] = [];
+  readonly waiting = new WaitingChains();
   /** Null: nothing is agreed on, because there is one collector. */
   #agreed: ChainFacts | null = null;
   /** What chains were expanded by. */
@@ -138,7 +124,7 @@ export class ChainBook {
     const waiting = chains.filter(
       (chain) => pending.includes(pendingChain(chain)) && this.#factsOf(chain, today, false) === null,
     );
-    if (waiting.length > 0) this.#waiting.push({ due, chains: waiting, answered: new Set() });
+    this.waiting.add({ due, chains: waiting });
   }
 
   /** Records last prices, decimal text by symbol. */
@@ -158,50 +144,6 @@ export class ChainBook {
     for (const [underlying, dates] of expirations) this.list(underlying, dates, null);
   }
 
-  /**
-   * The slots that are over, for which something never came: they wait no longer. A price that is missing though its underlying was
-   * answered was absent; any other answer is late.
-   */
-  expire(nowMs: number): MissedChains[] {
-    const over = this.#waiting.filter(({ due }) => due.deadlineMs <= nowMs);
-    this.#waiting = this.#waiting.filter((waiting) => !over.includes(waiting));
-    return over.flatMap(({ due, chains, answered }) => {
-      const isAbsent = (chain: Chain): boolean => needsPrice(chain) && answered.has(chain.underlying);
-      const late = chains.filter((chain) => !isAbsent(chain));
-      return [
-        { due, names: namesOf(chains.filter(isAbsent)), reason: "absent_from_answer" as const },
-        { due, names: namesOf(late), reason: "overrun" as const },
-      ].filter(({ names }) => names.length > 0);
-    });
-  }
-
-  /** Something that was asked for has come for slots. */
-  answered(slots: readonly SlotOfJob[], names: readonly string[]): void {
-    for (const waiting of this.#waiting)
-      if (slots.some((slot) => isOf(waiting, slot))) for (const name of names) waiting.answered.add(name);
-  }
-
-  /**
-   * What was asked for in their stead does not come for a slot: chains that hang on it wait no longer.
-   *
-   * @param names of underlyings, and of lists of expirations
-   * @returns names in the ledger of chains that no longer wait
-   */
-  stopWaiting(slot: SlotOfJob, names: readonly string[]): string[] {
-    if (!this.waits) return [];
-    const hangsOn = (chain: Chain): boolean =>
-      (needsPrice(chain) && names.includes(chain.underlying)) ||
-      (needsList(chain) && names.includes(expirationsName(chain.underlying)));
-    const stopped: Chain[] = [];
-    this.#waiting = this.#waiting.flatMap((waiting) => {
-      if (!isOf(waiting, slot)) return [waiting];
-      stopped.push(...waiting.chains.filter(hangsOn));
-      const chains = waiting.chains.filter((chain) => !hangsOn(chain));
-      return chains.length > 0 ? [{ ...waiting, chains }] : [];
-    });
-    return namesOf(stopped);
-  }
-
   recordAnswer({ items }: ReadDocument): void {
     for (const read of items) {
       if (!read.ok || read.item.unknownSymbol) continue;
@@ -213,28 +155,17 @@ export class ChainBook {
     }
   }
 
-  /** Whether any chain waits to be expanded. */
-  get waits(): boolean {
-    return this.#waiting.length > 0;
-  }
-
   /** The chains that waited and can be expanded now: jobs that are due, and the names in the ledger that stood for them. */
   expandWaiting(today: string): { due: DueJob; expanded: string[]; broken: string[] }[] {
-    const ready: { due: DueJob; expanded: string[]; broken: string[] }[] = [];
-    this.#waiting = this.#waiting.flatMap((waiting) => {
-      const known = waiting.chains.filter((chain) => this.#factsOf(chain, today, false) !== null);
-      if (known.length === 0) return [waiting];
-      const { due } = waiting;
-      const { contracts, broken } = this.expand({ options: [], chains: known }, today);
-      const chains = waiting.chains.filter((chain) => !known.includes(chain));
-      ready.push({
+    const known = this.waiting.take((chain) => this.#factsOf(chain, today, false) !== null);
+    return known.map(({ due, chains }) => {
+      const { contracts, broken } = this.expand({ options: [], chains }, today);
+      return {
         due: { ...due, job: { ...due.job, watchlist: null }, symbols: [], contracts },
-        expanded: namesOf(known),
+        expanded: namesOf(chains),
         broken,
-      });
-      return chains.length > 0 ? [{ ...waiting, chains }] : [];
+      };
     });
-    return ready;
   }
 
   /** Null: not known yet. */
@@ -300,29 +231,4 @@ export class ChainBook {
 /** Underlyings of chains, each once. */
 export function underlyingsOf(chains: readonly Chain[]): string[] {
   return [...new Set(chains.map(({ underlying }) => underlying))];
-}
-
-function isOf({ due }: ChainsOfSlot, { job, slotAt }: SlotOfJob): boolean {
-  return due.job.name === job && due.slotAt === slotAt;
-}
-
-function namesOf(chains: readonly Chain[]): string[] {
-  return [...new Set(chains.map(pendingChain))];
-}
-
-const PENDING = "chain of ";
-
-/**
- * Stands in a slot for chains that cannot be expanded yet; withdrawn when they can. Those of one name wait for the same:
- * `chain of SPX` for the price, `chain of SPX as listed` for the expirations, `chain of SPX as listed by price` for both.
- */
-function pendingChain(chain: Chain): string {
-  const listed = needsList(chain) ? ` as listed${needsPrice(chain) ? " by price" : ""}` : "";
-  return `${PENDING}${chain.underlying}${listed}`;
-}
-
-/** The underlying of chains that wait, or of a list of expirations; null: it is another name. */
-export function underlyingBehind(name: string): string | null {
-  const waiting = name.startsWith(PENDING) ? name.slice(PENDING.length).split(" ", 1)[0] : undefined;
-  return waiting ?? underlyingOfExpirations(name);
 }

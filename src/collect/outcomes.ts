@@ -113,9 +113,9 @@ export class Outcomes {
   fate(slots: readonly Slot[], names: readonly string[], fate: Fate): void {
     const { slots: book, chains } = this.#options;
     book.settle(slots, names, fate);
-    if (fate === "stored") return chains.answered(slots, names);
+    if (fate === "stored") return chains.waiting.answered(slots, names);
     for (const slot of slots) {
-      const stopped = chains.stopWaiting(slot, names);
+      const stopped = chains.waiting.stop(slot, names);
       if (stopped.length > 0) book.settle([slot], stopped, fate);
     }
   }
@@ -204,7 +204,7 @@ export class Outcomes {
   /** Asks for what the chains stand for that can be expanded now. */
   #expandChains(): void {
     const { chains, slots, ask, log, clock } = this.#options;
-    if (!chains.waits) return;
+    if (!chains.waiting.any) return;
     const ready = chains.expandWaiting(chains.contractDate(clock.now()));
     if (ready.length > 0) this.#options.onExpanded();
     for (const { due, expanded, broken } of ready) {

@@ -76,7 +76,7 @@ export class SlotTicks {
   *#expire(now: Date): Iterator<void> {
     this.#given.due.slots.forget(now.getTime());
     for (const dispatcher of this.#given.dispatchers.all) yield* dispatcher.expire();
-    for (const { due, names, reason } of this.#given.chains.expire(now.getTime())) {
+    for (const { due, names, reason } of this.#given.chains.waiting.expire(now.getTime())) {
       const slot = { job: due.job.name, slotAt: due.slotAt };
       this.#given.due.slots.settle([slot], names, reason);
     }

@@ -1,7 +1,7 @@
 /** What is said behind the names of instruments that the service does not know. */
 import type pg from "pg";
 import { readSymbols } from "../archive/ledger/coverageRows.ts";
-import { underlyingBehind } from "../collect/chainBook.ts";
+import { underlyingBehind } from "../collect/waitingChains.ts";
 import { likelySymbol } from "../market/likelySymbol.ts";
 import { LISTED_SYMBOLS } from "../serve/simulated/companies.ts";
 
