@@ -34,7 +34,11 @@ type Compose = {
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const compose = yamlOf<Compose>("docker-compose.yml");
-const ACCOUNT_FILES = ["docker-compose.account.yml", "docker-compose.tradier.yml", "docker-compose.etrade.yml"];
+const ACCOUNT_FILES = [
+  "docker-compose.account.yml",
+  "docker-compose.tradier.yml",
+  "docker-compose.etrade.yml",
+];
 const accounts = ACCOUNT_FILES.map((path) => yamlOf<Compose>(path));
 
 /**
