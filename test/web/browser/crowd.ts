@@ -91,7 +91,6 @@ export function busySources(): NowSources {
     logins: [],
     unsureSince: null,
     uncalled: {},
-    logins: [],
   };
   return {
     feed: { simulated: true, address: null },
