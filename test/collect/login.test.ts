@@ -12,7 +12,8 @@ import { ETRADE } from "../../src/services/etrade/etrade.ts";
 import { CONSUMER } from "../fakes/etrade/fake.ts";
 import { createSessions, type Sessions } from "../fakes/etrade/sessions.ts";
 import { tempDir } from "../support/tempDir.ts";
-import { addsUp, entriesOf, jobOf, merged, quotesFor, startWorld } from "./world.ts";
+import type { LedgerNote, SlotEntry } from "../../src/journal/ledger.ts";
+import { addsUp, entriesOf, jobOf, merged, quotesFor, startWorld, type World } from "./world.ts";
 
 // Two days of slots in virtual time.
 jest.setTimeout(120_000);
@@ -48,30 +49,21 @@ function logIn(sessions: Sessions, { dataDir, clock }: { dataDir: string; clock:
   keepSession(login, { accessToken, accessTokenSecret }, { dataDir, clock });
 }
 
-/** A world whose calls go by a session, which the fake's sessions decide on. */
-function startDay(start: string) {
+/** The service, the person and the data directory: they outlive each run of the collector. */
+function openDay() {
   const dataDir = tempDir();
   const answered: Answered[] = [];
   const renewals: number[] = [];
-  let opened: { session: Session; sessions: Sessions } | null = null;
-  const open = (): { session: Session; sessions: Sessions } => {
-    if (!opened) throw new Error("the world has not begun");
-    return opened;
+  let world: World | null = null;
+  const now = (): World => {
+    if (!world) throw new Error("no collector has begun");
+    return world;
   };
-  const world = startWorld({
-    ...{ start, jobs: [JOB] },
-    hasSession: () => opened?.session.isOpen() ?? false,
-    respond: async ({ planned }) => {
-      const { session, sessions } = open();
-      await session.awake();
-      const problem = sessions.use(session.credentials()["accessToken"] ?? "");
-      session.answered(problem !== null);
-      answered.push({ atMs: Date.now(), refused: problem !== null });
-      if (problem === null) return quotesFor(planned);
-      return { outcome: "unauthorized", responseId: null, detail: problem, needsLogin: true };
-    },
-  });
-  const { clock } = world;
+  const clock: Clock = {
+    ...{ now: () => now().clock.now(), random: (length) => now().clock.random(length) },
+    ...{ monotonicMs: () => now().clock.monotonicMs(), uptimeMs: () => now().clock.uptimeMs() },
+    sleep: (ms, signal) => now().clock.sleep(ms, signal),
+  };
   const sessions = createSessions([CONSUMER], clock);
   const call = async ({ url, headers }: { url: string; headers: Readonly<Record<string, string>> }) => {
     if (!url.endsWith("/oauth/renew_access_token")) throw new Error(url);
@@ -83,62 +75,137 @@ function startDay(start: string) {
       body: Buffer.from(problem ? `oauth_problem=${problem}` : ""),
     });
   };
-  if (!login) throw new Error("it wants no login");
-  opened = { session: new Session(login, { dataDir, clock, call }), sessions };
-  return { world, answered, renewals, logIn: () => logIn(sessions, { dataDir, clock }), sessions };
+  /** Starts a collector, which has nothing of the one before it but the data directory. */
+  const begin = (start: Date): World => {
+    if (!login) throw new Error("it wants no login");
+    const session = new Session(login, { dataDir, clock, call });
+    let hasBegun = false;
+    world = startWorld({
+      ...{ start: start.toISOString(), jobs: [JOB] },
+      hasSession: () => hasBegun && session.isOpen(),
+      respond: async ({ planned }) => {
+        await session.awake();
+        const problem = sessions.use(session.credentials()["accessToken"] ?? "");
+        session.answered(problem !== null);
+        answered.push({ atMs: Date.now(), refused: problem !== null });
+        if (problem === null) return quotesFor(planned);
+        return { outcome: "unauthorized", responseId: null, detail: problem, needsLogin: true };
+      },
+    });
+    hasBegun = true;
+    return world;
+  };
+  return { begin, answered, renewals, sessions, logIn: () => logIn(sessions, { dataDir, clock }) };
 }
 
 const SLOT_MS = 5 * 60_000;
 
-test.each([
+const DAYS = [
   ["2026-11-20", "2026-11-21"],
   ["2026-03-07", "2026-03-08"],
   ["2026-10-31", "2026-11-01"],
-])(
+] as const;
+
+const at = (day: string, time: string): Date => exchangeInstant(day, time);
+
+/** How many of the two instruments no answer brought within a slot, by the fake's own word on each call. */
+function recounted(answered: readonly Answered[], slotAt: string): number {
+  const fromMs = Date.parse(slotAt);
+  const isIn = ({ atMs }: Answered): boolean => atMs >= fromMs && atMs < fromMs + SLOT_MS;
+  return answered.some((one) => !one.refused && isIn(one)) ? 0 : 2;
+}
+
+test.each(DAYS)(
   "from the morning of %s to the next noon every slot is stored within a login and missed for want of one outside, by the recount",
   async (date, next) => {
-    const at = (day: string, time: string): Date => exchangeInstant(day, time);
-    const { world, answered, renewals, logIn: person, sessions } = startDay(at(date, "08:00").toISOString());
+    const { begin, answered, renewals, logIn: person, sessions } = openDay();
+    const world = begin(at(date, "08:00"));
     const logins = [at(date, "08:50"), at(next, "09:47")];
-    const midnights = [at(next, "00:00")];
-    const end = at(next, "12:00");
+    const midnight = at(next, "00:00").getTime();
 
     for (const login of logins) {
       await world.until(login.toISOString());
       person();
     }
-    await world.until(end.toISOString());
+    await world.until(at(next, "12:00").toISOString());
     await world.end(0);
 
     const entries = merged(entriesOf(world.notes));
-    // A slot has quotes when an answer came within it; nobody was logged in where none did.
-    const recounted = entries.map(({ slotAt }) => {
-      const fromMs = Date.parse(slotAt);
-      return answered.some(({ atMs, refused }) => !refused && atMs >= fromMs && atMs < fromMs + SLOT_MS)
-        ? 0
-        : 2;
-    });
-    const isLoggedIn = (ms: number): boolean =>
-      (ms >= +(logins[0] ?? 0) && ms < +(midnights[0] ?? 0)) || ms >= +(logins[1] ?? 0);
+    const [first = 0, second = 0] = logins.map((login) => login.getTime());
+    const isLoggedIn = (ms: number): boolean => (ms >= first && ms < midnight) || ms >= second;
     const byTheClock = entries.map(({ slotAt }) => {
       const fromMs = Date.parse(slotAt);
       return isLoggedIn(fromMs) || isLoggedIn(fromMs + SLOT_MS - 1) ? 0 : 2;
     });
     expect(entries.map(({ slotAt }) => Date.parse(slotAt)).sort((a, b) => a - b)).toEqual(
-      slotsBetween(at(date, "08:00"), end),
+      slotsBetween(at(date, "08:00"), at(next, "12:00")),
     );
     expect(addsUp(entries)).toBe(true);
-    expect(entries.map(({ misses }) => misses.length)).toEqual(recounted);
-    expect(recounted).toEqual(byTheClock);
-    expect(new Set(entries.flatMap(({ misses }) => misses.map(([, reason]) => reason)))).toEqual(
-      new Set(["login"]),
-    );
+    expect(entries.map(({ misses }) => misses.length)).toEqual(byTheClock);
+    expect(entries.map(({ slotAt }) => recounted(answered, slotAt))).toEqual(byTheClock);
+    expect(reasonsIn(entries)).toEqual(["login"]);
     expect(answered.filter(({ refused }) => refused)).toEqual([]);
     // Woken once, for the first call after the pause.
     expect(renewals.map((ms) => Math.floor((ms - +at(date, "13:00")) / 1_000))).toEqual([0]);
     expect(sessions.logins.map(({ at: made }) => made)).toEqual(logins);
     // Said once, and not at each of a hundred slots.
     expect(world.logged.filter(({ message }) => message.startsWith("nobody has logged in"))).toHaveLength(2);
+  },
+);
+
+function reasonsIn(entries: readonly SlotEntry[]): string[] {
+  return [...new Set(entries.flatMap(({ misses }) => misses.map(([, reason]) => reason)))];
+}
+
+test.each(DAYS)(
+  "on %s and the next day a collector that is killed goes on with the session, and only slots in which it did not run lack their entry",
+  async (date, next) => {
+    const { begin, answered, renewals, logIn: person, sessions } = openDay();
+    const logins = [at(date, "08:50"), at(next, "09:47")];
+    // Within a login, in the pause, after midnight without a login, and after the second login.
+    const gaps = [
+      [at(date, "09:32"), at(date, "09:43")],
+      [at(date, "12:10"), at(date, "12:50")],
+      [at(next, "08:03"), at(next, "08:11")],
+      [at(next, "10:21"), at(next, "10:22")],
+    ] as const;
+    const notes: LedgerNote[] = [];
+    let world = begin(at(date, "08:00"));
+    const goOn = async (to: Date): Promise<void> => {
+      for (const login of logins.filter((one) => one > world.clock.now() && one <= to)) {
+        await world.until(login.toISOString());
+        person();
+      }
+      await world.until(to.toISOString());
+    };
+
+    for (const [killed, begun] of gaps) {
+      await goOn(killed);
+      // What it would have said at its end, it could not.
+      notes.push(...world.notes);
+      await world.end(0);
+      world = begin(begun);
+    }
+    await goOn(at(next, "12:00"));
+    await world.end(0);
+    notes.push(...world.notes);
+
+    const entries = merged(entriesOf(notes));
+    const told = new Set(entries.map(({ slotAt }) => Date.parse(slotAt)));
+    const untold = slotsBetween(at(date, "08:00"), at(next, "12:00")).filter((ms) => !told.has(ms));
+    const isOfGap = (ms: number): boolean =>
+      gaps.some(([killed, begun]) => ms + SLOT_MS > killed.getTime() && ms < begun.getTime());
+    expect(untold.filter((ms) => !isOfGap(ms))).toEqual([]);
+    expect(untold.length).toBeLessThan(6);
+    expect(addsUp(entries)).toBe(true);
+    expect(entries.map(({ misses }) => misses.length)).toEqual(
+      entries.map(({ slotAt }) => recounted(answered, slotAt)),
+    );
+    expect(reasonsIn(entries)).toEqual(["login"]);
+    expect(answered.filter(({ refused }) => refused)).toEqual([]);
+    expect(sessions.logins.map(({ at: made }) => made)).toEqual(logins);
+    // The run that begins in the pause does not know of the calls before, and wakes the session at its first one.
+    expect(renewals.map((ms) => Math.floor((ms - +at(date, "12:50")) / 1_000))).toEqual([0]);
   },
 );
 
