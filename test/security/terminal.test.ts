@@ -141,6 +141,10 @@ function quoteXml(symbol: string): string {
 const clock = createTestClock();
 const { url, pool } = await freshDatabase();
 const service = await startStubService({ body: quoteXml(`SYM${IN_XML}`) });
+/** Gives whoever logs in a token that stands in the address to open. */
+const loginService = await startStubService({
+  body: new URLSearchParams({ oauth_token: HOSTILE, oauth_token_secret: HOSTILE }).toString(),
+});
 
 /** Files of somebody else, in names and in content. Their names can hold all but a slash. */
 const files = tempDir();
@@ -197,6 +201,8 @@ const SOME_DAYS = ["--from", "2026-11-18", "--to", "2026-11-25"];
 const COMMANDS: readonly (readonly [argv: readonly string[], more?: Record<string, string>])[] = [
   [["poll", "--watchlist", "W"]],
   [["doctor"]],
+  [["login"], { QUOTES_SERVICE: "etrade", QUOTES_BASE_URL: loginService.baseUrl }],
+  [["login", "--account", HOSTILE], { QUOTES_SERVICE: "etrade", QUOTES_BASE_URL: loginService.baseUrl }],
   [["status"]],
   [["status"], BAD_JOBS],
   [["coverage", ...SOME_DAYS]],
