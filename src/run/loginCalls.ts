@@ -1,6 +1,5 @@
 /** The calls of a login. No answer of them is kept or told: it holds tokens. */
-import { type Clock } from "../clock.ts";
-import { openCaller } from "../collect/transport/httpCalls.ts";
+import type { Clock } from "../clock.ts";
 import type { LoginCall, Stamp } from "../services/serviceLogin.ts";
 import { VERSION } from "./version.ts";
 
@@ -16,6 +15,8 @@ export async function callLogin(
   { url, headers }: LoginCall,
   signal?: AbortSignal,
 ): Promise<{ status: number; body: Uint8Array }> {
+  // Whoever only looks at sessions loads no HTTP.
+  const { openCaller } = await import("../collect/transport/httpCalls.ts");
   const caller = openCaller(url, { userAgent: `quotekeeper/${VERSION}` });
   try {
     const written = { method: "GET", target: "", accept: "*/*" } as const;
