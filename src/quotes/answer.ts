@@ -66,5 +66,6 @@ const CODES = {
 } as const;
 
 export function answerError(answer: Exclude<Answer, { outcome: "quotes" }>): QuotekeeperError {
-  return new QuotekeeperError(CODES[answer.outcome], `the service answered: ${answer.detail}`);
+  const code = wantsLogin(answer) ? "LOGIN_NEEDED" : CODES[answer.outcome];
+  return new QuotekeeperError(code, `the service answered: ${answer.detail}`);
 }

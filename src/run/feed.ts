@@ -126,7 +126,10 @@ function withSession(opened: OpenFetchQuotes, session: Session, service: Service
     fetchQuotes: async (call, signal, mayLeave) => {
       await session.awake(signal);
       const response = await opened.fetchQuotes(call, signal, mayLeave);
-      session.answered(response.status !== 200 && wantsLogin(service.classify(response)));
+      const isOver = response.status !== 200 && wantsLogin(service.classify(response));
+      session.answered(isOver);
+      // At once, for a command that makes one call: where it cannot be woken, the next login begins another session.
+      if (isOver) await session.awake(signal).catch(() => undefined);
       return response;
     },
   };

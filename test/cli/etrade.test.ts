@@ -96,6 +96,21 @@ test("without a login poll, sweep and doctor say so before a call, and jobs and 
   expect(fake.calls).toEqual([]);
 });
 
+test("a poll whose session the service has ended says so, and the next login makes another one", async () => {
+  const here = await world(JOB, { clock: createTestClock(IN_SESSION) });
+  const { env, clock, fake } = here;
+  await logIn(here);
+  fake.endSession();
+
+  const polled = await run(["poll", "--symbols", "AAPL"], env, clock);
+  const again = await logIn(here);
+  const then = await run(["poll", "--symbols", "AAPL"], env, clock);
+
+  expect([polled.exitCode, again.exitCode, then.exitCode]).toEqual([1, 0, 0]);
+  expect(polled.stderr).toContain("LOGIN_NEEDED: the service answered: oauth_problem=token_expired");
+  expect([again.urls.length, fake.logins.length]).toEqual([1, 2]);
+});
+
 test("a wrong code and an interrupted login leave nothing, and a service without a login says that it wants none", async () => {
   const here = await world(JOB, { clock: createTestClock(IN_SESSION) });
   const { env, clock } = here;
