@@ -106,12 +106,18 @@ test.each([
   ["is open to others", (file: string) => chmodSync(file, 0o640)],
   ["is half of one", (file: string) => writeFileSync(file, readFileSync(file, "utf8").slice(0, 200))],
   [
-    "has another end than it was sealed with, and another's tokens",
+    "has tokens of which a letter was changed",
     (file: string) => {
       const kept = JSON.parse(readFileSync(file, "utf8")) as { tokens: string };
       writeFileSync(
         file,
-        JSON.stringify({ ...kept, tokens: kept.tokens.replace(/.$/, (last) => (last === "A" ? "B" : "A")) }),
+        JSON.stringify({
+          ...kept,
+          tokens: kept.tokens.replace(
+            /^(1\..{4})(.)/,
+            (_all, start: string, one: string) => start + (one === "A" ? "B" : "A"),
+          ),
+        }),
       );
     },
   ],
