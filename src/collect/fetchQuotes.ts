@@ -7,6 +7,7 @@ import { type Clock, type Instant, instantFromDate, settledOrAborted } from "../
 import { correctionAfterRefusal } from "../services/clockSkew.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import type { Credentials, Service } from "../services/service.ts";
+import { stampOf } from "../services/stamp.ts";
 import { type Answered, openCaller, type SignedCall } from "./transport/httpCalls.ts";
 import type { Deadlines } from "./transport/deadlines.ts";
 import { withholding } from "./transport/withhold.ts";
@@ -108,10 +109,8 @@ function signCall(
   const written = service.write(call);
   const url = `${baseUrl}${written.target}`;
   const now = clock.now();
-  const signed = service.sign({ ...written, url }, credentials, {
-    nonce: Buffer.from(clock.random(16)).toString("hex"),
-    timestamp: Math.floor((now.getTime() + correctionMs) / 1000),
-  });
+  const stamp = stampOf(clock, now.getTime() + correctionMs);
+  const signed = service.sign({ ...written, url }, credentials, stamp);
   return { ...written, url, credentials, signed, requestedAt: instantFromDate(now) };
 }
 

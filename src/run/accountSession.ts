@@ -16,7 +16,8 @@ import type { Credentials } from "../services/service.ts";
 import type { Login } from "../services/serviceLogin.ts";
 import { replaceFile } from "../serve/keys/keyFile.ts";
 import { IV_LENGTH, SALT_LENGTH, seal, sealingKey, unseal } from "../serve/keys/sealing.ts";
-import { callLogin, stampOf } from "./loginCalls.ts";
+import { callLogin } from "./loginCalls.ts";
+import { stampOf } from "../services/stamp.ts";
 
 /** An account of a service with a login. */
 export type LoginAccount = { account: Account; login: Login; baseUrl: string; credentials: Credentials };

@@ -1,14 +1,6 @@
 /** The calls of a login. No answer of them is kept or told: it holds tokens. */
-import type { Clock } from "../clock.ts";
-import type { LoginCall, Stamp } from "../services/serviceLogin.ts";
+import type { LoginCall } from "../services/serviceLogin.ts";
 import { VERSION } from "./version.ts";
-
-export function stampOf({ now, random }: Pick<Clock, "now" | "random">): Stamp {
-  return {
-    nonce: Buffer.from(random(16)).toString("hex"),
-    timestamp: Math.floor(now().getTime() / 1_000),
-  };
-}
 
 /** Rejects with the errors of a call; nothing signed is in them. */
 export async function callLogin(

@@ -2,7 +2,8 @@
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Pending } from "../services/serviceLogin.ts";
-import { callLogin, stampOf } from "./loginCalls.ts";
+import { callLogin } from "./loginCalls.ts";
+import { stampOf } from "../services/stamp.ts";
 import { keepSession, type LoginAccount } from "./accountSession.ts";
 
 /** Begins a login. `url`: what a person opens. @throws QuotekeeperError LOGIN_FAILED, and the errors of a call */

@@ -5,12 +5,43 @@ import { chainSchema, expandChain } from "../market/optionChain.ts";
 import type { InstrumentQuote, ReadItem } from "../quotes/document.ts";
 import { matchCall } from "../quotes/match.ts";
 import { readHttpDate } from "../quotes/rateLimit.ts";
-import { type Finding, finding, KNOWN, NOT_ASKED, type Probed } from "./checkup.ts";
+import { asking, type Checkup, type Finding, finding, KNOWN, NOT_ASKED, type Probed } from "./checkup.ts";
 
 type Judged = readonly [Finding["verdict"], string];
 
+/** Assumed: nothing has this name. */
+const UNKNOWN = "ZZQXZZ";
+
+/** Below the list that the program begins with for symbols. */
+const MOST_CONTRACTS = 99;
+
+/** What a call of a checkup is to show. */
+type Kind = "one" | "unknown" | "options" | "expirations" | "chain" | "long";
+
+/**
+ * The calls of a checkup: one of each kind, in their order, until one shows nothing more.
+ *
+ * @param mostContracts contracts in the long list, beside a stock
+ */
+export function callsOf(kinds: readonly Kind[], mostContracts = MOST_CONTRACTS): Checkup["next"] {
+  return (probed, today) => {
+    const kind = kinds[probed.length];
+    if (kind === undefined || probed.some(({ answer }) => answer.outcome !== "quotes")) return null;
+    if (kind === "one") return asking(KNOWN);
+    if (kind === "unknown") return asking(KNOWN, UNKNOWN);
+    if (kind === "expirations") return { form: "expirations", underlying: KNOWN, delayed: false };
+    if (kind === "chain") {
+      const expiration = middleDate(probed.at(-1), today);
+      return expiration === null ? null : { form: "chain", underlying: KNOWN, expiration, delayed: false };
+    }
+    const contracts = contractsOf(probed, today);
+    if (contracts.length === 0) return null;
+    return asking(KNOWN, ...(kind === "long" ? contracts.slice(0, mostContracts) : middleOf(contracts)));
+  };
+}
+
 /** OCC symbols of contracts around the first answer's last price: of so many that a list of them goes by POST. */
-export function contractsOf([first]: readonly Probed[], today: string): string[] {
+function contractsOf([first]: readonly Probed[], today: string): string[] {
   const last = first && itemsOf(first)[0]?.quote.last;
   if (!last) return [];
   const chain = chainSchema.parse({
@@ -24,11 +55,8 @@ export function contractsOf([first]: readonly Probed[], today: string): string[]
     .slice(0, MOST_CONTRACTS);
 }
 
-/** Below the list that the program begins with for symbols. */
-const MOST_CONTRACTS = 99;
-
 /** Some that are most likely listed: near the price, and not of the first date, which may be today. */
-export function middleOf(contracts: readonly string[]): string[] {
+function middleOf(contracts: readonly string[]): string[] {
   const start = Math.floor(contracts.length / 3);
   return contracts.slice(start, start + 12);
 }
@@ -38,7 +66,7 @@ function expirationsOf(one: Probed | undefined): readonly string[] {
 }
 
 /** A listed date that is surely not over; null: there is none. */
-export function middleDate(one: Probed | undefined, today: string): string | null {
+function middleDate(one: Probed | undefined, today: string): string | null {
   const ahead = expirationsOf(one).filter((date) => date > today);
   return ahead[Math.floor(ahead.length / 3)] ?? null;
 }

@@ -6,7 +6,8 @@ import type { Answer, RawAnswer } from "../quotes/answer.ts";
 import type { RateLimit } from "../quotes/rateLimit.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import type { Checkup } from "./checkup.ts";
-import type { Login, Stamp } from "./serviceLogin.ts";
+import type { Login } from "./serviceLogin.ts";
+import type { Stamp } from "./stamp.ts";
 
 /** Secrets of an account, by the names that the service gives them. */
 export type Credentials = Readonly<Record<string, string>>;

@@ -3,19 +3,13 @@
  * Pure: no clock, no network.
  */
 import type { RawAnswer } from "../quotes/answer.ts";
+import type { Stamp } from "./stamp.ts";
 
 /** Secrets by the names that the service gives them. */
 type Secrets = Readonly<Record<string, string>>;
 
 /** A call of a login: a GET without a body. */
 export type LoginCall = { url: string; headers: Readonly<Record<string, string>> };
-
-/** What makes each signature another one. */
-export type Stamp = {
-  nonce: string;
-  /** Epoch seconds UTC, by the service's clock as far as it is known. */
-  timestamp: number;
-};
 
 /** What is kept between the address that a person opens and the code that they bring back. A secret. */
 export type Pending = { token: string; secret: string };

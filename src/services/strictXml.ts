@@ -141,3 +141,11 @@ function isText(text: string, reached: number): boolean {
   const start = text[reached - 1] === "<" ? reached - 1 : reached;
   return text[start] !== "<" || text.startsWith("<![CDATA[", start);
 }
+
+const SPACE = 0x20;
+
+/** Without the white space of XML around it; JavaScript would take a no-break space for white space as well. */
+export function trimXml(text: string): string {
+  if (text.charCodeAt(0) > SPACE && text.charCodeAt(text.length - 1) > SPACE) return text;
+  return text.replace(/^[ \t\r\n]+/, "").replace(/(?<![ \t\r\n])[ \t\r\n]+$/, "");
+}

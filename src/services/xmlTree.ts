@@ -4,7 +4,7 @@
  */
 import { type Json, JsonObject } from "./plainJson.ts";
 import { refused } from "../quotes/document.ts";
-import { walkXml, type XmlHandler } from "./strictXml.ts";
+import { trimXml, walkXml, type XmlHandler } from "./strictXml.ts";
 import { cutText } from "../outsideText.ts";
 
 /**
@@ -68,8 +68,8 @@ class Tree implements XmlHandler {
   close(_name: string, end: number): void {
     const { name, offset, text, places, values } = this.#current;
     this.#open.pop();
-    if (places === null) return add(this.#current, name, trimmed(text));
-    if (trimmed(text) !== "") throw refused(`text stands beside the elements of ${cutText(name, 40)}`);
+    if (places === null) return add(this.#current, name, trimXml(text));
+    if (trimXml(text) !== "") throw refused(`text stands beside the elements of ${cutText(name, 40)}`);
     add(this.#current, name, new JsonObject(places, values, this.#source.slice(offset, end)));
   }
 }
@@ -89,12 +89,4 @@ function add(to: Element, name: string, value: Json): void {
     (to.lists ??= new Set()).add(place);
     to.values[place] = [to.values[place] ?? null, value];
   }
-}
-
-const SPACE = 0x20;
-
-/** Without the white space of XML around it. */
-function trimmed(text: string): string {
-  if (text.charCodeAt(0) > SPACE && text.charCodeAt(text.length - 1) > SPACE) return text;
-  return text.replace(/^[ \t\r\n]+/, "").replace(/(?<![ \t\r\n])[ \t\r\n]+$/, "");
 }

@@ -1,50 +1,30 @@
 /** The checkup of E*TRADE: what docs/etrade.md says is not known, as far as six calls show it. */
 import {
   acceptedFinding,
-  asking,
   type Checkup,
   clockFinding,
   type Finding,
   finding,
-  KNOWN,
   NOT_ASKED,
   type Probed,
   readableFinding,
 } from "../checkup.ts";
 import {
   ageFinding,
+  callsOf,
   chainFindings,
-  contractsOf,
   expirationsFinding,
   greeksFinding,
   itemsOf,
-  middleDate,
-  middleOf,
   optionsFinding,
 } from "../checkupOptions.ts";
 import { LONGEST_LIST } from "./writeEtrade.ts";
-
-/** Assumed: nothing has this name. */
-const UNKNOWN = "ZZQXZZ";
 
 /** The calls by what they are to show, in their order. What may be refused comes last. */
 const CALLS = ["one", "options", "expirations", "chain", "long", "unknown"] as const;
 
 export const ETRADE_CHECKUP: Checkup = {
-  next: (probed, today) => {
-    const kind = CALLS[probed.length];
-    if (kind === undefined || probed.some(({ answer }) => answer.outcome !== "quotes")) return null;
-    if (kind === "one") return asking(KNOWN);
-    if (kind === "unknown") return asking(KNOWN, UNKNOWN);
-    if (kind === "expirations") return { form: "expirations", underlying: KNOWN, delayed: false };
-    if (kind === "chain") {
-      const expiration = middleDate(probed.at(-1), today);
-      return expiration === null ? null : { form: "chain", underlying: KNOWN, expiration, delayed: false };
-    }
-    const contracts = contractsOf(probed, today);
-    if (contracts.length === 0) return null;
-    return asking(KNOWN, ...(kind === "long" ? contracts.slice(0, LONGEST_LIST - 1) : middleOf(contracts)));
-  },
+  next: callsOf(CALLS, LONGEST_LIST - 1),
   findings: (probed) => {
     const of = (kind: (typeof CALLS)[number]): Probed | undefined => probed[CALLS.indexOf(kind)];
     const isDelayed = probed.some((one) => itemsOf(one).some(({ delayed }) => delayed === true));

@@ -1,8 +1,7 @@
 /** The kind of one of E*TRADE's answers: by what its body says first, and then by the status. */
-import { QuotekeeperError } from "../../errors.ts";
-import { cutText } from "../../outsideText.ts";
-import { type Answer, encodingProblem, type Failed, failed, type RawAnswer } from "../../quotes/answer.ts";
-import { JsonObject, parsePlainJson } from "../plainJson.ts";
+import { type Answer, type Failed, failed, type RawAnswer } from "../../quotes/answer.ts";
+import { failedStatus, readAnswer, START } from "../plainAnswer.ts";
+import { parsePlainJson } from "../plainJson.ts";
 import { decodeBody } from "../strictXml.ts";
 import { parseXmlTree } from "../xmlTree.ts";
 import { ROOTS, readEtrade } from "./readEtrade.ts";
@@ -26,13 +25,18 @@ const CODES: ReadonlyMap<string, Failed> = new Map([
   ["10035", "unauthorized"],
 ]);
 
-/** Bytes in which a fault is looked for: its page is short. */
-const START = 4_096;
+const OF_JSON = { what: "quotes", parse: parsePlainJson, read: readEtrade };
+
+const OF_XML = {
+  what: "quotes",
+  parse: (body: Uint8Array) => parseXmlTree(decodeBody(body), ROOTS),
+  read: readEtrade,
+};
 
 /** Never throws. */
 export function classifyEtrade(raw: RawAnswer): Answer {
   const start = Buffer.from(raw.body.subarray(0, START)).toString("utf8");
-  return faultIn(start, raw.status) ?? readBody(raw, start);
+  return faultIn(start, raw.status) ?? readAnswer(raw, start, /^\s*\{/.test(start) ? OF_JSON : OF_XML);
 }
 
 function faultIn(start: string, status: number): Answer | null {
@@ -73,25 +77,8 @@ function errorIn(start: string): { code: string; words: string } | null {
 }
 
 function outcomeOf(status: number, start: string): Failed | null {
-  if (status === 429) return "quota_fault";
-  if (status === 401 || status === 403) return "unauthorized";
-  if (status === 413 || status === 414 || (status === 400 && TOO_LONG.test(start))) return "too_long";
+  if (status === 400 && TOO_LONG.test(start)) return "too_long";
   // An answer without a body came with 200 now and then, and the same call is answered when it is made again.
-  if (status >= 500 || (status >= 200 && status < 300 && start.trim() === "")) return "server_error";
-  return status < 200 || status >= 300 ? "refused" : null;
-}
-
-function readBody({ body, headers }: RawAnswer, start: string): Answer {
-  const encoded = encodingProblem(headers);
-  if (encoded !== null) return failed("malformed", encoded);
-  if (/^\s*<(?:!doctype html|html)[\s>]/i.test(start))
-    return failed("malformed", "an HTML page in place of quotes");
-  try {
-    const document = /^\s*\{/.test(start) ? parsePlainJson(body) : parseXmlTree(decodeBody(body), ROOTS);
-    if (document instanceof JsonObject) return { outcome: "quotes", document: readEtrade(document) };
-    return failed("malformed", "JSON that is no object");
-  } catch (error) {
-    if (!(error instanceof QuotekeeperError)) throw error;
-    return failed("malformed", cutText(error.detail, 200));
-  }
+  if (status >= 200 && status < 300 && start.trim() === "") return "server_error";
+  return failedStatus(status);
 }

@@ -3,7 +3,7 @@
  * Tried against recorded answers and a fake of it alone.
  */
 import { NO_RATE_LIMIT } from "../../quotes/rateLimit.ts";
-import { type Credentials as OAuthCredentials, signRequest } from "../oauth/signature.ts";
+import { CONSUMER, SIGNED_BY_OAUTH } from "../oauth/signedService.ts";
 import type { Service } from "../service.ts";
 import { ETRADE_CHECKUP } from "./checkEtrade.ts";
 import { classifyEtrade } from "./classifyEtrade.ts";
@@ -14,10 +14,7 @@ export const ETRADE: Service = {
   name: "etrade",
   title: "E*TRADE",
   credentials: {
-    all: [
-      { name: "consumerKey", variable: "QUOTES_CONSUMER_KEY", title: "OAuth consumer key" },
-      { name: "consumerSecret", variable: "QUOTES_CONSUMER_SECRET", title: "OAuth consumer secret" },
-    ],
+    all: CONSUMER,
     // The access token is another one each day.
     identity: ["consumerKey"],
     secrets: ["consumerSecret"],
@@ -39,14 +36,7 @@ export const ETRADE: Service = {
   asksDelayed: false,
   isTimed: true,
   write: writeEtrade,
-  sign: ({ method, url }, credentials, stamp) => ({
-    // The same object for call after call: the key of its HMAC is remembered by it.
-    authorization: signRequest({ method, url, credentials: credentials as OAuthCredentials, ...stamp }),
-  }),
-  secrets: (credentials, { authorization = "" }) => {
-    const signature = /oauth_signature="([^"]*)"/.exec(authorization)?.[1] ?? "";
-    return [...Object.values(credentials), decodeURIComponent(signature)];
-  },
+  ...SIGNED_BY_OAUTH,
   keptHeaders: ["content-type", "content-encoding", "date", "retry-after"],
   classify: classifyEtrade,
   // Assumed: no header tells a count; none was found in any recording.

@@ -5,18 +5,7 @@ import { isOccSymbolOf, parseOccSymbol } from "../../market/occ.ts";
 import { withRoot } from "../../market/root.ts";
 import { cutText } from "../../outsideText.ts";
 import type { JsonFields } from "../jsonFields.ts";
-
-/** It cannot be told which instrument an item is. */
-export class Nameless extends Error {
-  readonly symbol: string | null;
-  readonly isOption: boolean | null;
-
-  constructor(problem: string, symbol: string | null, isOption: boolean | null) {
-    super(problem);
-    this.symbol = symbol;
-    this.isOption = isOption;
-  }
-}
+import { Nameless } from "../jsonItem.ts";
 
 type Contract = {
   /** Of the underlying. */

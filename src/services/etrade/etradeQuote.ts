@@ -5,7 +5,8 @@ import { inCapitals } from "../../market/instrument.ts";
 import { isZero } from "../../quotes/decimal.ts";
 import type { DividendData, InstrumentQuote, Quote } from "../../quotes/document.ts";
 import type { JsonFields } from "../jsonFields.ts";
-import { chainContract, Nameless, productContract } from "./etradeContract.ts";
+import { Nameless } from "../jsonItem.ts";
+import { chainContract, productContract } from "./etradeContract.ts";
 
 /** Assumed: a price of 0 says that there is none, as the documentation's sample and a call without a bid show it. */
 const NO_PRICE = isZero;

@@ -9,7 +9,8 @@ import {
   type LoginParameters,
   signRequest,
 } from "../oauth/signature.ts";
-import type { Login, LoginCall, LoginPlace, NotLoggedIn, Pending, Stamp } from "../serviceLogin.ts";
+import type { Login, LoginCall, LoginPlace, NotLoggedIn, Pending } from "../serviceLogin.ts";
+import type { Stamp } from "../stamp.ts";
 import type { RawAnswer } from "../../quotes/answer.ts";
 import type { Credentials } from "../service.ts";
 

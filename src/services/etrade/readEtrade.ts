@@ -1,18 +1,10 @@
 /** E*TRADE's answers in our words: lists of quotes, whole chains and expirations, in XML and in JSON alike. */
 import { isDateText } from "../../market/calendar/dates.ts";
 import { cutText } from "../../outsideText.ts";
-import {
-  type InstrumentQuote,
-  MAX_FRAGMENT,
-  MAX_ITEMS,
-  type ReadDocument,
-  type ReadItem,
-  refused,
-  unknownQuote,
-} from "../../quotes/document.ts";
+import { MAX_ITEMS, type ReadDocument, type ReadItem, refused, unknownQuote } from "../../quotes/document.ts";
 import { JsonFields } from "../jsonFields.ts";
+import { readItem } from "../jsonItem.ts";
 import { type Json, JsonObject } from "../plainJson.ts";
-import { Nameless } from "./etradeContract.ts";
 import { keyInList } from "./writeEtrade.ts";
 import { contractQuote, isDelayed, type OfChain, quoteOf } from "./etradeQuote.ts";
 
@@ -102,20 +94,4 @@ function chainItems(inside: JsonObject): ReadItem[] {
     const sides = ["Call", "Put"].flatMap((side) => listed(pair.get(side)));
     return sides.map((side) => readItem(side, contractQuote(of)));
   });
-}
-
-function readItem(json: Json, read: (fields: JsonFields) => InstrumentQuote): ReadItem {
-  if (!(json instanceof JsonObject)) {
-    const fragment = cutText(JSON.stringify(json), 200);
-    return { ok: false, symbol: null, isOption: null, problem: "a quote is no object", fragment };
-  }
-  const fields = new JsonFields(json);
-  const fragment = json.text.slice(0, MAX_FRAGMENT);
-  try {
-    return { ok: true, item: read(fields), oddFields: fields.odd, fragment };
-  } catch (error) {
-    if (!(error instanceof Nameless)) throw error;
-    const { symbol, isOption, message: problem } = error;
-    return { ok: false, symbol, isOption, problem, fragment };
-  }
 }

@@ -8,7 +8,7 @@ import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
 import { MAX_PLAIN_PIECE, readOrdinaryItem } from "./ordinaryItem.ts";
 import { ABSENT_TEXTS } from "../../quotes/decimal.ts";
 import { isOption, readLeaves } from "./readInstrument.ts";
-import { decodeBody, MAX_PIECE, PIECE_TOO_LONG, walkXml, type XmlHandler } from "../strictXml.ts";
+import { decodeBody, MAX_PIECE, PIECE_TOO_LONG, trimXml, walkXml, type XmlHandler } from "../strictXml.ts";
 import { cutText } from "../../outsideText.ts";
 
 const ROOT = "response";
@@ -61,7 +61,7 @@ function withoutOrdinaryItems(text: string): { rest: string; runs: ReadItem[][];
     }
     end = ordinary.end;
     count += 1;
-    const leaves = ordinary.leaves.map((content) => (content === undefined ? content : trimmed(content)));
+    const leaves = ordinary.leaves.map((content) => (content === undefined ? content : trimXml(content)));
     const item = { leaves, damaged: null, problem: null, offset: at };
     runs.at(-1)?.push(finishItem(item, text.slice(at, end)));
   }
@@ -173,14 +173,14 @@ class Reading implements XmlHandler {
 
   close(name: string, offset: number): void {
     if (this.#item === null) {
-      const content = this.#depth === 2 && !this.#isInQuotes ? trimmed(this.#content) : "";
+      const content = this.#depth === 2 && !this.#isInQuotes ? trimXml(this.#content) : "";
       if (content !== "") this.#sayings.set(name, content);
     } else if (this.#depth === 3) {
       this.#finishItem(this.#item, offset);
       this.#item = null;
       this.#node = NOTHING;
     } else {
-      if (this.#node.leaf !== null) keepLeaf(this.#item, this.#node.leaf, trimmed(this.#content));
+      if (this.#node.leaf !== null) keepLeaf(this.#item, this.#node.leaf, trimXml(this.#content));
       this.#node = this.#nodes.pop() ?? NOTHING;
     }
     this.#depth -= 1;
@@ -213,14 +213,6 @@ function ofAnotherCall(names: ReadonlySet<string>): string {
   if (names.size === 0) return "";
   const held = [...names].map((name) => `<${name}>`).join(", ");
   return `, but ${held}: it answers another call, or another version of this one`;
-}
-
-const SPACE = 0x20;
-
-/** Without the white space of XML around it; JavaScript would take a no-break space for white space as well. */
-function trimmed(text: string): string {
-  if (text.charCodeAt(0) > SPACE && text.charCodeAt(text.length - 1) > SPACE) return text;
-  return text.replace(/^[ \t\r\n]+/, "").replace(/(?<![ \t\r\n])[ \t\r\n]+$/, "");
 }
 
 /** Assumed: a word for "no value" is not an error, and `Success` and `Error` may be written in upper or lower case. */

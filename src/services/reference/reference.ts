@@ -2,14 +2,13 @@
 import { DEFAULT_SERVICE } from "../../journal/record.ts";
 import { REFERENCE_CHECKUP } from "./checkReference.ts";
 import { classifyAnswer } from "./classifyAnswer.ts";
-import { type Credentials as OAuthCredentials, signRequest } from "../oauth/signature.ts";
+import { CONSUMER, SIGNED_BY_OAUTH } from "../oauth/signedService.ts";
 import { readRateLimitHeaders } from "./rateLimitHeaders.ts";
 import { requestTarget } from "./requestTarget.ts";
 import type { Service } from "../service.ts";
 
 const credentials = [
-  { name: "consumerKey", variable: "QUOTES_CONSUMER_KEY", title: "OAuth consumer key" },
-  { name: "consumerSecret", variable: "QUOTES_CONSUMER_SECRET", title: "OAuth consumer secret" },
+  ...CONSUMER,
   { name: "accessToken", variable: "QUOTES_ACCESS_TOKEN", title: "OAuth access token" },
   { name: "accessTokenSecret", variable: "QUOTES_ACCESS_TOKEN_SECRET", title: "OAuth access token secret" },
 ] as const;
@@ -31,14 +30,7 @@ export const REFERENCE: Service = {
   asksDelayed: true,
   isTimed: true,
   write: (call) => ({ method: "GET", target: requestTarget(call), accept: "application/xml" }),
-  sign: ({ method, url }, secrets, stamp) => ({
-    // The same object for call after call: the key of its HMAC is remembered by it.
-    authorization: signRequest({ method, url, credentials: secrets as OAuthCredentials, ...stamp }),
-  }),
-  secrets: (secrets, { authorization = "" }) => {
-    const signature = /oauth_signature="([^"]*)"/.exec(authorization)?.[1] ?? "";
-    return [...Object.values(secrets), decodeURIComponent(signature)];
-  },
+  ...SIGNED_BY_OAUTH,
   keptHeaders: [
     "content-type",
     "content-encoding",

@@ -1,7 +1,6 @@
 /** The checkup of Tradier: what docs/tradier.md says is not known, as far as eight calls show it. */
 import {
   acceptedFinding,
-  asking,
   type Checkup,
   clockFinding,
   countFinding,
@@ -9,28 +8,22 @@ import {
   type Finding,
   finding,
   headersFinding,
-  KNOWN,
   NOT_ASKED,
   type Probed,
   readableFinding,
 } from "../checkup.ts";
 import {
   ageFinding,
+  callsOf,
   chainFindings,
-  contractsOf,
   expirationsFinding,
   greeksFinding,
   itemsOf,
-  middleDate,
-  middleOf,
   optionsFinding,
 } from "../checkupOptions.ts";
 import { JsonObject, type Json, parsePlainJson } from "../plainJson.ts";
 import { LIMITS } from "./tradierLimit.ts";
 import { writeTradier } from "./writeTradier.ts";
-
-/** Assumed: nothing has this name. */
-const UNKNOWN = "ZZQXZZ";
 
 const [ALLOWED, USED, EXPIRY] = ["x-ratelimit-allowed", "x-ratelimit-used", "x-ratelimit-expiry"] as const;
 
@@ -38,20 +31,7 @@ const [ALLOWED, USED, EXPIRY] = ["x-ratelimit-allowed", "x-ratelimit-used", "x-r
 const CALLS = ["one", "unknown", "options", "expirations", "chain", "one", "one", "long"] as const;
 
 export const TRADIER_CHECKUP: Checkup = {
-  next: (probed, today) => {
-    const kind = CALLS[probed.length];
-    if (kind === undefined || probed.some(({ answer }) => answer.outcome !== "quotes")) return null;
-    if (kind === "one") return asking(KNOWN);
-    if (kind === "unknown") return asking(KNOWN, UNKNOWN);
-    if (kind === "expirations") return { form: "expirations", underlying: KNOWN, delayed: false };
-    if (kind === "chain") {
-      const expiration = middleDate(probed.at(-1), today);
-      return expiration === null ? null : { form: "chain", underlying: KNOWN, expiration, delayed: false };
-    }
-    const contracts = contractsOf(probed, today);
-    if (contracts.length === 0) return null;
-    return asking(KNOWN, ...(kind === "long" ? contracts : middleOf(contracts)));
-  },
+  next: callsOf(CALLS),
   findings: (probed, isDelayed) => {
     const of = (kind: (typeof CALLS)[number]): Probed | undefined => probed[CALLS.indexOf(kind)];
     return [

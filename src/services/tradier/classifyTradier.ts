@@ -1,8 +1,8 @@
 /** The kind of one of Tradier's answers: by the fault in its body first, whatever the status, and then by the status. */
-import { QuotekeeperError } from "../../errors.ts";
 import { cutText } from "../../outsideText.ts";
-import { type Answer, encodingProblem, type Failed, failed, type RawAnswer } from "../../quotes/answer.ts";
-import { JsonObject, parsePlainJson } from "../plainJson.ts";
+import { type Answer, type Failed, failed, type RawAnswer } from "../../quotes/answer.ts";
+import { failedStatus, readAnswer, START } from "../plainAnswer.ts";
+import { parsePlainJson } from "../plainJson.ts";
 import { readTradier } from "./readTradier.ts";
 
 /**
@@ -20,11 +20,11 @@ const FAULTS: readonly [RegExp, Failed][] = [
 
 /** Never throws. */
 export function classifyTradier(raw: RawAnswer): Answer {
-  const start = Buffer.from(raw.body.subarray(0, 4_096)).toString("utf8");
+  const start = Buffer.from(raw.body.subarray(0, START)).toString("utf8");
   const fault = faultIn(start);
   const outcome = fault && FAULTS.find(([begins]) => begins.test(fault.code))?.[1];
   if (fault && outcome) return failed(outcome, `${fault.words} (${fault.code})`);
-  const byStatus = outcomeOf(raw.status);
+  const byStatus = failedStatus(raw.status);
   if (byStatus !== null) {
     const words = fault?.words ?? start.trim();
     return failed(
@@ -33,15 +33,7 @@ export function classifyTradier(raw: RawAnswer): Answer {
     );
   }
   if (fault) return failed("refused", `${fault.words} (${fault.code})`);
-  return readBody(raw);
-}
-
-function outcomeOf(status: number): Failed | null {
-  if (status === 429) return "quota_fault";
-  if (status === 401 || status === 403) return "unauthorized";
-  if (status === 413 || status === 414) return "too_long";
-  if (status >= 500) return "server_error";
-  return status < 200 || status >= 300 ? "refused" : null;
+  return readAnswer(raw, start, { what: "JSON", parse: parsePlainJson, read: readTradier });
 }
 
 /** The gateway writes its faults as JSON, and some as XML to a client that asked for JSON. */
@@ -52,20 +44,4 @@ function faultIn(start: string): { code: string; words: string } | null {
   const words =
     /"faultstring"\s*:\s*"([^"\\]{1,200})/.exec(start)?.[1] ?? /<faultstring>([^<]{1,200})/.exec(start)?.[1];
   return { code, words: words ?? "a fault" };
-}
-
-function readBody({ body, headers }: RawAnswer): Answer {
-  const encoded = encodingProblem(headers);
-  if (encoded !== null) return failed("malformed", encoded);
-  const start = Buffer.from(body.subarray(0, 256)).toString("utf8");
-  if (/^\s*<(?:!doctype html|html)[\s>]/i.test(start))
-    return failed("malformed", "an HTML page in place of JSON");
-  try {
-    const document = parsePlainJson(body);
-    if (document instanceof JsonObject) return { outcome: "quotes", document: readTradier(document) };
-    return failed("malformed", "JSON that is no object");
-  } catch (error) {
-    if (!(error instanceof QuotekeeperError)) throw error;
-    return failed("malformed", error.detail);
-  }
 }

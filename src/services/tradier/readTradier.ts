@@ -9,13 +9,13 @@ import {
   type Quote,
   refused,
   unknownQuote,
-  MAX_FRAGMENT,
   MAX_ITEMS,
   type ReadDocument,
   type ReadItem,
 } from "../../quotes/document.ts";
 import { keyOfSymbol } from "../../quotes/call.ts";
-import { JsonFields } from "../jsonFields.ts";
+import type { JsonFields } from "../jsonFields.ts";
+import { Nameless, readItem } from "../jsonItem.ts";
 import { type Json, JsonObject } from "../plainJson.ts";
 
 /** Assumed: a bid or an ask of 0 says that there is none, beside a size of 0 or not. */
@@ -78,11 +78,11 @@ function isNothing(json: Json): boolean {
 
 function itemsIn(found: Json, kind: "quotes" | "options"): ReadItem[] {
   if (!(found instanceof JsonObject)) throw refused(`its ${kind} are no object`);
-  if (kind === "options") return listed(found.get("option")).map(readItem);
+  if (kind === "options") return listed(found.get("option")).map((one) => readItem(one, instrumentQuote));
   const unmatched = found.get("unmatched_symbols");
   const symbols = unmatched instanceof JsonObject ? unmatched.get("symbol") : undefined;
   return [
-    ...listed(found.get("quote")).map(readItem),
+    ...listed(found.get("quote")).map((one) => readItem(one, instrumentQuote)),
     ...listed(symbols).flatMap((symbol) => (typeof symbol === "string" ? [unknownRead(symbol)] : [])),
   ];
 }
@@ -107,41 +107,11 @@ function listed(json: Json | undefined): readonly Json[] {
   return Array.isArray(json) ? (json as readonly Json[]) : [json];
 }
 
-/** Thrown and caught in this file: it cannot be told what the instrument is. */
-class Nameless extends Error {}
-
-function readItem(json: Json): ReadItem {
-  if (!(json instanceof JsonObject))
-    return {
-      ok: false,
-      symbol: null,
-      isOption: null,
-      problem: "a quote is no object",
-      fragment: cutText(JSON.stringify(json), 200),
-    };
-  const fields = new JsonFields(json);
-  const fragment = json.text.slice(0, MAX_FRAGMENT);
-  try {
-    return { ok: true, item: instrumentQuote(fields), oddFields: fields.odd, fragment };
-  } catch (error) {
-    if (!(error instanceof Nameless)) throw error;
-    const symbol = fields.text("symbol");
-    const type = fields.text("type");
-    return {
-      ok: false,
-      symbol,
-      isOption: type === null ? null : type === "option",
-      problem: error.message,
-      fragment,
-    };
-  }
-}
-
 function instrumentQuote(fields: JsonFields): InstrumentQuote {
   const type = fields.text("type");
   const symbol = fields.text("symbol");
-  if (symbol === null) throw new Nameless("symbol is missing");
   const isOption = type === "option";
+  if (symbol === null) throw new Nameless("symbol is missing", null, type === null ? null : isOption);
   const contract = isOption ? contractOf(fields, symbol) : null;
   return {
     instrument: {
@@ -176,10 +146,12 @@ function contractOf(fields: JsonFields, occ: string): Contract {
   if (underlying === null || !isDateText(expiration) || strike === null || optionType === null)
     throw new Nameless(
       "underlying, expiration_date, option_type or strike of an option is missing or unreadable",
+      occ,
+      true,
     );
   const named = withRoot(underlying, fields.text("root_symbol"));
   if (!isOccSymbolOf(occ, { expiration, optionType, strike }))
-    throw new Nameless(`symbol ${cutText(occ, 40)} names another contract than its fields`);
+    throw new Nameless(`symbol ${cutText(occ, 40)} names another contract than its fields`, occ, true);
   return { symbol: underlying, root: named.root, expiration, optionType, strike };
 }
 
