@@ -80,7 +80,7 @@ export class Collector {
       },
     });
     for (const account of accounts) this.#dispatchers.open(account);
-    shares?.watchLogins((account) => this.#dispatchers.get(account)?.hasSession === false);
+    shares?.watchLogins((account) => this.#dispatchers.get(account)?.lookAtSession() === false);
     this.#planner = new Planner({
       shares,
       due: this.#due,

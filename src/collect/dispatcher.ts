@@ -191,7 +191,7 @@ export class Dispatcher {
       if (waitingCount() === 0) continue;
       const most = this.#credentials.areRefused ? 1 : (atOnce?.() ?? CONCURRENCY);
       const isRoomy = this.#sending.size + this.#borrowed.underWayCount < most;
-      if (!this.hasSession) {
+      if (!this.lookAtSession()) {
         this.#waiting.hold("login");
         await this.#rest(LONGEST_WAIT_MS);
         continue;
@@ -213,8 +213,8 @@ export class Dispatcher {
     }
   }
 
-  /** Whether there is a session; said once when there is none any more, and once when there is one again. */
-  get hasSession(): boolean {
+  /** Whether there is a session. Logs once that there is none any more, and once that there is one again. */
+  lookAtSession(): boolean {
     const has = this.#options.hasSession?.() ?? true;
     const { log } = this.#options;
     if (has !== this.#hadSession && has) log.info({}, "there is a login again: calls go on");
