@@ -409,7 +409,7 @@ comment on column intraday_bars.low is 'Lowest price above 0, in dollars per sha
 comment on column intraday_bars.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
 comment on column intraday_bars.spread_sum is 'Sum of ask less bid, in dollars per share, of the quotes in which both are above 0. Origin: quotes.ask and quotes.bid.';
 comment on column intraday_bars.log_return is 'Of five minutes: natural logarithm of close by the close before it on that date, a number without unit, to 12 places; NULL where that is of another session. Origin: quotes.last.';
-comment on table intraday_bars is 'Bars that end by session_bars.bars_to. What is newer, a quarter of an hour at most, is read from the rows.';
+comment on table intraday_bars is 'Bars that end by session_bars.bars_to. What is newer, a quarter of an hour at most, is read from the rows; so are all bars of a contract on dates with two quotes in five minutes or fewer.';
 
 create table journal_positions (
   segment text not null,
@@ -660,7 +660,7 @@ comment on column session_bars.spread_count is 'How many quotes have a bid and a
 comment on column session_bars.quote_count is 'How many quotes it is made of. Origin: the program.';
 comment on column session_bars.volume is 'Shares traded, of an option contracts: the last number shown on that date. NULL while extended_quotes has it; written down before retention drops those rows. Origin: extended_quotes.volume.';
 comment on column session_bars.quotes_dropped is 'Retention has dropped quotes of it: the bar knows more than the rows, and stays until as many rows are there again. Origin: the program.';
-comment on column session_bars.bars_to is 'intraday_bars has the bars that end by then: all of a date that is not its series'' last, others up to the last quarter of an hour. UTC. Origin: the program.';
+comment on column session_bars.bars_to is 'intraday_bars has the bars that end by then: all of a date that is not its series'' last (infinity), others up to the last quarter of an hour; -infinity: it has none, because they would take as much room as their quotes. UTC. Origin: the program.';
 comment on column session_bars.made_to is 'Rows later than this have come since the bar was made; -infinity: all of it is to be made again; NULL: it has all rows. UTC. Origin: the program.';
 comment on table session_bars is 'Made from quotes a few seconds after they are stored; bars_1d adds the rows that a bar lacks. After statements of your own on quotes call recompute_session_bars(from, to). Prices are those of last above 0: 0 is no trade.';
 
@@ -1340,6 +1340,9 @@ select (
 -- function five_minutes(at timestamp with time zone, close_at timestamp with time zone) returns timestamp with time zone
 select date_bin('5 minutes', $1, case when $1 >= $2 then $2 else '2000-01-01 00:00+00' end)
 
+-- function has_kept_bars(option_type text, first_at timestamp with time zone, last_at timestamp with time zone, quote_count bigint) returns boolean
+select $1 is null or $3 - $2 < ($4 - 12) * interval '150 seconds'
+
 -- function implied_volatility(option_type text, price double precision, spot double precision, strike double precision, years double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0) returns double precision, set search_path=public
 declare
   forward double precision;
@@ -1488,7 +1491,7 @@ with due as materialized (
     ) l
     join session_bars p
       on p.instrument_id = d.instrument_id and p.source_id = d.source_id and p.delayed = d.delayed and p.date = l.date
-    where p.bars_to is distinct from 'infinity' and p.made_to is null
+    where coalesce(isfinite(p.bars_to), true) and p.made_to is null
     for update of p skip locked
   )
   select * from due
@@ -1508,6 +1511,7 @@ declare
   day_from timestamptz := (select min(d)::timestamp at time zone 'America/New_York' from unnest(dates) d);
   day_to timestamptz := (select (max(d) + 1)::timestamp at time zone 'America/New_York' from unnest(dates) d);
   asked record;
+  kept record;
 begin
   -- Means something on TimescaleDB only: bars of compressed chunks may all be written again.
   perform set_config('timescaledb.max_tuples_decompressed_per_dml_transaction', '0', true);
@@ -1520,7 +1524,7 @@ begin
   from (
     select b.instrument_id, b.source_id, b.delayed, b.date, s.is_anew,
            case when s.is_anew then '-infinity' else b.made_to end as made_to,
-           case when not s.is_anew then b.bars_to end as from_at,
+           case when not s.is_anew then nullif(b.bars_to, '-infinity') end as from_at,
            t.pre_at, opens_at(b.source_id, b.date, t.open_at) as open_at, t.close_at, t.post_at,
            case when all_are_over or l.is_ended then 'infinity' else five_minutes(b.last_at, t.close_at) end as until
     from session_bars b
@@ -1557,90 +1561,6 @@ begin
     order by k.bar_at desc
     limit 1
   ) c on true;
-
-  delete from intraday_bars b
-  using unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.anew)
-    as a (instrument_id, source_id, delayed, date, is_anew)
-  where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date and a.is_anew;
-
-  insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
-    spread_sum, spread_count, quote_count, volume, volume_before, log_return)
-  select b.instrument_id, b.source_id, b.delayed, b.date, 5, n.bar_at, p.session,
-         n.open, n.high, n.low, n.close, n.spread_sum, n.spread_count, n.quote_count, n.volume,
-         case when n.volume is not null then coalesce(
-           lag(n.volume) over (partition by b.instrument_id, b.source_id, b.delayed, b.date, n.volume is null order by n.bar_at),
-           a.volume, n.first_volume) end,
-         log_return(n.close, case
-           when coalesce(lag(p.session) over closes, a.session) = p.session then coalesce(lag(n.close) over closes, a.close) end)
-  from session_bars b
-  join unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.froms, asked.untils,
-    asked.pre_ats, asked.open_ats, asked.close_ats, asked.post_ats, asked.volumes, asked.closes, asked.sessions)
-    as a (instrument_id, source_id, delayed, date, from_at, until, pre_at, open_at, close_at, post_at, volume, close, session)
-    on a.instrument_id = b.instrument_id and a.source_id = b.source_id and a.delayed = b.delayed and a.date = b.date
-  cross join lateral (
-    select r.instrument_id, five_minutes(r.observed_at, a.close_at) as bar_at,
-           (array_agg(r.last order by r.observed_at) filter (where r.last > 0))[1] as open,
-           max(r.last) filter (where r.last > 0) as high,
-           min(r.last) filter (where r.last > 0) as low,
-           (array_agg(r.last order by r.observed_at desc) filter (where r.last > 0))[1] as close,
-           coalesce(sum(r.ask - r.bid) filter (where r.bid > 0 and r.ask > 0), 0) as spread_sum,
-           count(*) filter (where r.bid > 0 and r.ask > 0) as spread_count,
-           count(*) as quote_count,
-           (array_agg(r.volume order by r.observed_at) filter (where r.volume is not null))[1] as first_volume,
-           (array_agg(r.volume order by r.observed_at desc) filter (where r.volume is not null))[1] as volume
-    from (
-      -- A quote with its volume. Joined, each quote of a table without statistics was looked for among all volumes of its date.
-      select o.instrument_id, o.observed_at, max(o.bid) as bid, max(o.ask) as ask, max(o.last) as last, max(o.volume) as volume
-      from (
-        select q.instrument_id, q.observed_at, q.bid, q.ask, q.last, null::bigint as volume, true as is_quote
-        from quotes q
-        where q.instrument_id = b.instrument_id and q.source_id = b.source_id and q.delayed = b.delayed
-          and q.observed_at >= coalesce(a.from_at, b.date::timestamp at time zone 'America/New_York')
-          and q.observed_at < least(a.until, (b.date + 1)::timestamp at time zone 'America/New_York')
-          and q.observed_at >= day_from and q.observed_at < day_to
-        union all
-        select e.instrument_id, e.observed_at, null, null, null, e.volume, false
-        from extended_quotes e
-        where e.instrument_id = b.instrument_id and e.source_id = b.source_id and e.volume is not null
-          and e.observed_at >= coalesce(a.from_at, b.date::timestamp at time zone 'America/New_York')
-          and e.observed_at < least(a.until, (b.date + 1)::timestamp at time zone 'America/New_York')
-          and e.observed_at >= day_from and e.observed_at < day_to
-      ) o
-      group by 1, 2
-      having bool_or(o.is_quote)
-    ) r
-    group by 1, 2
-  ) n
-  cross join lateral (select session_of(n.bar_at, a.pre_at, a.open_at, a.close_at, a.post_at) as session) p
-  window closes as (partition by b.instrument_id, b.source_id, b.delayed, b.date, n.close is null order by n.bar_at)
-  on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
-    session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
-    spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
-    volume = excluded.volume, volume_before = excluded.volume_before, log_return = excluded.log_return;
-
-  insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
-    spread_sum, spread_count, quote_count, volume, volume_before)
-  select b.instrument_id, b.source_id, b.delayed, b.date, 60,
-         bar_beginning(b.bar_at, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at), b.session,
-         (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1], max(b.high), min(b.low),
-         (array_agg(b.close order by b.bar_at desc) filter (where b.close is not null))[1],
-         sum(b.spread_sum), sum(b.spread_count), sum(b.quote_count),
-         (array_agg(b.volume order by b.bar_at desc) filter (where b.volume is not null))[1],
-         (array_agg(b.volume_before order by b.bar_at) filter (where b.volume is not null))[1]
-  from intraday_bars b
-  join unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.froms, asked.untils,
-    asked.pre_ats, asked.open_ats, asked.close_ats, asked.post_ats)
-    as a (instrument_id, source_id, delayed, date, from_at, until, pre_at, open_at, close_at, post_at)
-    on a.instrument_id = b.instrument_id and a.source_id = b.source_id and a.delayed = b.delayed and a.date = b.date
-  where b.minutes = 5
-    and b.bar_at >= coalesce(bar_beginning(a.from_at, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at), '-infinity')
-    and (a.until = 'infinity'
-      or b.bar_at < bar_beginning(a.until, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at))
-  group by 1, 2, 3, 4, 6, 7
-  on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
-    session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
-    spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
-    volume = excluded.volume, volume_before = excluded.volume_before;
 
   -- The bar of a date: of all rows, or of what it was made of and the rows since. It is there, and takes the values by its key: an update
   -- that joined it was planned as a look at all rows of all these bars for each bar of the date.
@@ -1698,11 +1618,120 @@ begin
         and q.observed_at >= day_from and q.observed_at < day_to
     );
 
+  -- Those of which bars of five minutes and hours are kept.
+  select array_agg(a.instrument_id) as instrument_ids, array_agg(a.source_id) as source_ids, array_agg(a.delayed) as delayed_flags,
+         array_agg(a.date) as dates, array_agg(a.from_at) as froms, array_agg(a.until) as untils,
+         array_agg(a.pre_at) as pre_ats, array_agg(a.open_at) as open_ats, array_agg(a.close_at) as close_ats, array_agg(a.post_at) as post_ats,
+         array_agg(a.volume) as volumes, array_agg(a.close) as closes, array_agg(a.session) as sessions
+  into kept
+  from session_bars b
+  join unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.froms, asked.untils,
+    asked.pre_ats, asked.open_ats, asked.close_ats, asked.post_ats, asked.volumes, asked.closes, asked.sessions)
+    as a (instrument_id, source_id, delayed, date, from_at, until, pre_at, open_at, close_at, post_at, volume, close, session)
+    on a.instrument_id = b.instrument_id and a.source_id = b.source_id and a.delayed = b.delayed and a.date = b.date
+  join instruments i on i.id = b.instrument_id
+  where all_are_over or has_kept_bars(i.option_type, b.first_at, b.last_at, b.quote_count);
+
+  delete from intraday_bars b
+  using (
+    select a.instrument_id, a.source_id, a.delayed, a.date
+    from unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.anew, asked.froms)
+      as a (instrument_id, source_id, delayed, date, is_anew, from_at)
+    where a.is_anew or a.from_at is not null and (a.instrument_id, a.source_id, a.delayed, a.date) not in (
+      select * from unnest(kept.instrument_ids, kept.source_ids, kept.delayed_flags, kept.dates)
+    )
+  ) a
+  where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date;
+
+  insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
+    spread_sum, spread_count, quote_count, volume, volume_before, log_return)
+  select b.instrument_id, b.source_id, b.delayed, b.date, 5, n.bar_at, p.session,
+         n.open, n.high, n.low, n.close, n.spread_sum, n.spread_count, n.quote_count, n.volume,
+         case when n.volume is not null then coalesce(
+           lag(n.volume) over (partition by b.instrument_id, b.source_id, b.delayed, b.date, n.volume is null order by n.bar_at),
+           a.volume, n.first_volume) end,
+         log_return(n.close, case
+           when coalesce(lag(p.session) over closes, a.session) = p.session then coalesce(lag(n.close) over closes, a.close) end)
+  from session_bars b
+  join unnest(kept.instrument_ids, kept.source_ids, kept.delayed_flags, kept.dates, kept.froms, kept.untils,
+    kept.pre_ats, kept.open_ats, kept.close_ats, kept.post_ats, kept.volumes, kept.closes, kept.sessions)
+    as a (instrument_id, source_id, delayed, date, from_at, until, pre_at, open_at, close_at, post_at, volume, close, session)
+    on a.instrument_id = b.instrument_id and a.source_id = b.source_id and a.delayed = b.delayed and a.date = b.date
+  cross join lateral (
+    select r.instrument_id, five_minutes(r.observed_at, a.close_at) as bar_at,
+           (array_agg(r.last order by r.observed_at) filter (where r.last > 0))[1] as open,
+           max(r.last) filter (where r.last > 0) as high,
+           min(r.last) filter (where r.last > 0) as low,
+           (array_agg(r.last order by r.observed_at desc) filter (where r.last > 0))[1] as close,
+           coalesce(sum(r.ask - r.bid) filter (where r.bid > 0 and r.ask > 0), 0) as spread_sum,
+           count(*) filter (where r.bid > 0 and r.ask > 0) as spread_count,
+           count(*) as quote_count,
+           (array_agg(r.volume order by r.observed_at) filter (where r.volume is not null))[1] as first_volume,
+           (array_agg(r.volume order by r.observed_at desc) filter (where r.volume is not null))[1] as volume
+    from (
+      -- A quote with its volume. Joined, each quote of a table without statistics was looked for among all volumes of its date.
+      select o.instrument_id, o.observed_at, max(o.bid) as bid, max(o.ask) as ask, max(o.last) as last, max(o.volume) as volume
+      from (
+        select q.instrument_id, q.observed_at, q.bid, q.ask, q.last, null::bigint as volume, true as is_quote
+        from quotes q
+        where q.instrument_id = b.instrument_id and q.source_id = b.source_id and q.delayed = b.delayed
+          and q.observed_at >= coalesce(a.from_at, b.date::timestamp at time zone 'America/New_York')
+          and q.observed_at < least(a.until, (b.date + 1)::timestamp at time zone 'America/New_York')
+          and q.observed_at >= day_from and q.observed_at < day_to
+        union all
+        select e.instrument_id, e.observed_at, null, null, null, e.volume, false
+        from extended_quotes e
+        where e.instrument_id = b.instrument_id and e.source_id = b.source_id and e.volume is not null
+          and e.observed_at >= coalesce(a.from_at, b.date::timestamp at time zone 'America/New_York')
+          and e.observed_at < least(a.until, (b.date + 1)::timestamp at time zone 'America/New_York')
+          and e.observed_at >= day_from and e.observed_at < day_to
+      ) o
+      group by 1, 2
+      having bool_or(o.is_quote)
+    ) r
+    group by 1, 2
+  ) n
+  cross join lateral (select session_of(n.bar_at, a.pre_at, a.open_at, a.close_at, a.post_at) as session) p
+  window closes as (partition by b.instrument_id, b.source_id, b.delayed, b.date, n.close is null order by n.bar_at)
+  on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
+    session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
+    spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
+    volume = excluded.volume, volume_before = excluded.volume_before, log_return = excluded.log_return;
+
+  insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
+    spread_sum, spread_count, quote_count, volume, volume_before)
+  select b.instrument_id, b.source_id, b.delayed, b.date, 60,
+         bar_beginning(b.bar_at, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at), b.session,
+         (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1], max(b.high), min(b.low),
+         (array_agg(b.close order by b.bar_at desc) filter (where b.close is not null))[1],
+         sum(b.spread_sum), sum(b.spread_count), sum(b.quote_count),
+         (array_agg(b.volume order by b.bar_at desc) filter (where b.volume is not null))[1],
+         (array_agg(b.volume_before order by b.bar_at) filter (where b.volume is not null))[1]
+  from intraday_bars b
+  join unnest(kept.instrument_ids, kept.source_ids, kept.delayed_flags, kept.dates, kept.froms, kept.untils,
+    kept.pre_ats, kept.open_ats, kept.close_ats, kept.post_ats)
+    as a (instrument_id, source_id, delayed, date, from_at, until, pre_at, open_at, close_at, post_at)
+    on a.instrument_id = b.instrument_id and a.source_id = b.source_id and a.delayed = b.delayed and a.date = b.date
+  where b.minutes = 5
+    and b.bar_at >= coalesce(bar_beginning(a.from_at, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at), '-infinity')
+    and (a.until = 'infinity'
+      or b.bar_at < bar_beginning(a.until, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at))
+  group by 1, 2, 3, 4, 6, 7
+  on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
+    session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
+    spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
+    volume = excluded.volume, volume_before = excluded.volume_before;
+
   update session_bars b set
-    bars_to = case when a.until > coalesce(a.from_at, b.first_at) then a.until else a.from_at end,
+    bars_to = case
+      when not (all_are_over or has_kept_bars(i.option_type, b.first_at, b.last_at, b.quote_count)) then '-infinity'
+      when a.until > coalesce(a.from_at, b.first_at) then a.until
+      else a.from_at
+    end,
     made_to = case when a.rows_from is null then b.made_to end
   from unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.rows_from, asked.froms, asked.untils)
     as a (instrument_id, source_id, delayed, date, rows_from, from_at, until)
+  join instruments i on i.id = a.instrument_id
   where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date;
 
   update session_bars b set made_to = null
@@ -1836,7 +1865,7 @@ begin
     where b.date between from_date and to_date and p.date between from_date - 14 and from_date - 1
     order by p.instrument_id, p.source_id, p.delayed, p.date desc
   ) p
-  where p.bars_to is distinct from 'infinity'
+  where coalesce(isfinite(p.bars_to), true)
   having count(*) > 0;
   return (select count(*) from session_bars where date between from_date and to_date);
 end

@@ -1,5 +1,5 @@
 /**
- * npm run bench:tiers -- [--server URL]... [--symbols N] [--sessions N] [--rounds N] [--json]
+ * npm run bench:tiers -- [--server URL]... [--symbols N] [--contracts N] [--sessions N] [--rounds N] [--json]
  *
  * The same journal on several servers, one after the other in each round: what a quote costs on the disk, how fast it is
  * loaded, moved to TimescaleDB, compressed, written to the lake, dropped and brought back. Prints medians. The first server
@@ -24,6 +24,7 @@ const { values: options } = parseArgs({
   options: {
     server: { type: "string", multiple: true, default: [] },
     symbols: { type: "string", default: "500" },
+    contracts: { type: "string", default: "0" },
     sessions: { type: "string", default: "5" },
     rounds: { type: "string", default: "1" },
     json: { type: "boolean", default: false },
@@ -45,13 +46,18 @@ try {
   await writeMarket(join(dataDir, "journal"), {
     symbols: Number(options.symbols),
     sessions: Number(options.sessions),
+    contracts: Number(options.contracts),
   });
   for (let round = 0; round < Number(options.rounds); round++) {
     const dump = join(dir, "archive.dump");
     for (const [place, server] of servers.entries()) {
       const filled = await database(server, "filled");
       try {
-        const { tier, figures } = await measure(filled, dataDir, place === 0 ? dump : null);
+        const { tier, figures } = await measure(
+          filled,
+          dataDir,
+          place === 0 && servers.length > 1 ? dump : null,
+        );
         note(tier, figures);
       } finally {
         await dropped(server, "filled");
@@ -91,8 +97,11 @@ async function measure(
       figures[name] = (performance.now() - startMs) / 1_000;
       figures[`${name}, processor`] = (serverCpuMs(server) - cpuMs + (ran?.cpuMs ?? 0)) / 1_000;
     };
+    const walOf = async (): Promise<number> => oneNumber(pool, "select pg_current_wal_lsn() - '0/0' as n");
+    const wal = await walOf();
     await timed("replay", () => runProgram(["backfill", "--journal", "--json"], env));
     const quotes = await quotesOf();
+    figures["bytes of WAL"] = ((await walOf()) - wal) / quotes;
     await pool.query("vacuum analyze");
     await pool.query("checkpoint");
     const tier = await readTier(pool);
@@ -190,14 +199,8 @@ async function sizes(
   pool: pg.Pool,
   { figures, empty, quotes, as }: { figures: Figures; empty: number; quotes: number; as: string },
 ): Promise<void> {
-  const of = async (...tables: string[]): Promise<number> => {
-    let bytes = 0;
-    for (const table of tables) bytes += await tableBytes(pool, table);
-    return bytes / quotes;
-  };
-  figures[`${as}bytes: quotes`] = await of("quotes", "extended_quotes");
-  figures[`${as}bytes: bars`] = await of("intraday_bars", "session_bars");
-  figures[`${as}bytes: answers`] = await of("responses");
+  for (const table of ["quotes", "extended_quotes", "intraday_bars", "session_bars", "responses"])
+    figures[`${as}bytes: ${table}`] = (await tableBytes(pool, table)) / quotes;
   figures[`${as}bytes: all`] = ((await databaseBytes(pool)) - empty) / quotes;
 }
 

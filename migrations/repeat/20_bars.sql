@@ -53,6 +53,13 @@ comment on function series_bars(
 --   an instant: rows later than it have come since.
 --   -infinity: rows have come or gone among those that the bar was made of, and all of it is made again.
 -- Views add the rows later than made_to and bars_to, so a bar says what its rows say before it is made.
+-- A contract that is quoted each five minutes has as many bars as quotes, and they take as much room: none is kept, bars_to is -infinity,
+-- and views make them of the quotes. They are kept of dates with more than two quotes in five minutes, in the mean, and always of
+-- securities: questions are about many dates of these.
+create or replace function has_kept_bars(option_type text, first_at timestamptz, last_at timestamptz, quote_count bigint) returns boolean
+language sql immutable parallel safe as $$ select $1 is null or $3 - $2 < ($4 - 12) * interval '150 seconds' $$;
+comment on function has_kept_bars(text, timestamptz, timestamptz, bigint) is
+  'Whether intraday_bars keeps the bars of a date of so many quotes, NULL: of a security. Of others the views make them of the quotes.';
 
 -- Locks bars that are to be made, and those of dates that their series has ended. Bars that another transaction changes are left to the
 -- next call.
@@ -75,7 +82,7 @@ language sql as $$
     ) l
     join session_bars p
       on p.instrument_id = d.instrument_id and p.source_id = d.source_id and p.delayed = d.delayed and p.date = l.date
-    where p.bars_to is distinct from 'infinity' and p.made_to is null
+    where coalesce(isfinite(p.bars_to), true) and p.made_to is null
     for update of p skip locked
   )
   select * from due
@@ -84,8 +91,8 @@ language sql as $$
 $$;
 
 -- Makes bars of session_bars and intraday_bars, one for each place of the arrays; the caller holds their locks. Bars of five minutes that
--- have ended are kept, of a date that its series has ended all. Each statement joins and groups by the instrument: on Citus every worker does
--- its part.
+-- have ended are kept, of a date that its series has ended all. all_are_over: the quotes of these dates are about to go, so all of their
+-- bars are kept. Each statement joins and groups by the instrument: on Citus every worker does its part.
 create or replace function make_bars(
   instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean default false
 ) returns void language plpgsql as $$
@@ -95,6 +102,7 @@ declare
   day_from timestamptz := (select min(d)::timestamp at time zone 'America/New_York' from unnest(dates) d);
   day_to timestamptz := (select (max(d) + 1)::timestamp at time zone 'America/New_York' from unnest(dates) d);
   asked record;
+  kept record;
 begin
   -- Means something on TimescaleDB only: bars of compressed chunks may all be written again.
   perform set_config('timescaledb.max_tuples_decompressed_per_dml_transaction', '0', true);
@@ -107,7 +115,7 @@ begin
   from (
     select b.instrument_id, b.source_id, b.delayed, b.date, s.is_anew,
            case when s.is_anew then '-infinity' else b.made_to end as made_to,
-           case when not s.is_anew then b.bars_to end as from_at,
+           case when not s.is_anew then nullif(b.bars_to, '-infinity') end as from_at,
            t.pre_at, opens_at(b.source_id, b.date, t.open_at) as open_at, t.close_at, t.post_at,
            case when all_are_over or l.is_ended then 'infinity' else five_minutes(b.last_at, t.close_at) end as until
     from session_bars b
@@ -144,90 +152,6 @@ begin
     order by k.bar_at desc
     limit 1
   ) c on true;
-
-  delete from intraday_bars b
-  using unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.anew)
-    as a (instrument_id, source_id, delayed, date, is_anew)
-  where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date and a.is_anew;
-
-  insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
-    spread_sum, spread_count, quote_count, volume, volume_before, log_return)
-  select b.instrument_id, b.source_id, b.delayed, b.date, 5, n.bar_at, p.session,
-         n.open, n.high, n.low, n.close, n.spread_sum, n.spread_count, n.quote_count, n.volume,
-         case when n.volume is not null then coalesce(
-           lag(n.volume) over (partition by b.instrument_id, b.source_id, b.delayed, b.date, n.volume is null order by n.bar_at),
-           a.volume, n.first_volume) end,
-         log_return(n.close, case
-           when coalesce(lag(p.session) over closes, a.session) = p.session then coalesce(lag(n.close) over closes, a.close) end)
-  from session_bars b
-  join unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.froms, asked.untils,
-    asked.pre_ats, asked.open_ats, asked.close_ats, asked.post_ats, asked.volumes, asked.closes, asked.sessions)
-    as a (instrument_id, source_id, delayed, date, from_at, until, pre_at, open_at, close_at, post_at, volume, close, session)
-    on a.instrument_id = b.instrument_id and a.source_id = b.source_id and a.delayed = b.delayed and a.date = b.date
-  cross join lateral (
-    select r.instrument_id, five_minutes(r.observed_at, a.close_at) as bar_at,
-           (array_agg(r.last order by r.observed_at) filter (where r.last > 0))[1] as open,
-           max(r.last) filter (where r.last > 0) as high,
-           min(r.last) filter (where r.last > 0) as low,
-           (array_agg(r.last order by r.observed_at desc) filter (where r.last > 0))[1] as close,
-           coalesce(sum(r.ask - r.bid) filter (where r.bid > 0 and r.ask > 0), 0) as spread_sum,
-           count(*) filter (where r.bid > 0 and r.ask > 0) as spread_count,
-           count(*) as quote_count,
-           (array_agg(r.volume order by r.observed_at) filter (where r.volume is not null))[1] as first_volume,
-           (array_agg(r.volume order by r.observed_at desc) filter (where r.volume is not null))[1] as volume
-    from (
-      -- A quote with its volume. Joined, each quote of a table without statistics was looked for among all volumes of its date.
-      select o.instrument_id, o.observed_at, max(o.bid) as bid, max(o.ask) as ask, max(o.last) as last, max(o.volume) as volume
-      from (
-        select q.instrument_id, q.observed_at, q.bid, q.ask, q.last, null::bigint as volume, true as is_quote
-        from quotes q
-        where q.instrument_id = b.instrument_id and q.source_id = b.source_id and q.delayed = b.delayed
-          and q.observed_at >= coalesce(a.from_at, b.date::timestamp at time zone 'America/New_York')
-          and q.observed_at < least(a.until, (b.date + 1)::timestamp at time zone 'America/New_York')
-          and q.observed_at >= day_from and q.observed_at < day_to
-        union all
-        select e.instrument_id, e.observed_at, null, null, null, e.volume, false
-        from extended_quotes e
-        where e.instrument_id = b.instrument_id and e.source_id = b.source_id and e.volume is not null
-          and e.observed_at >= coalesce(a.from_at, b.date::timestamp at time zone 'America/New_York')
-          and e.observed_at < least(a.until, (b.date + 1)::timestamp at time zone 'America/New_York')
-          and e.observed_at >= day_from and e.observed_at < day_to
-      ) o
-      group by 1, 2
-      having bool_or(o.is_quote)
-    ) r
-    group by 1, 2
-  ) n
-  cross join lateral (select session_of(n.bar_at, a.pre_at, a.open_at, a.close_at, a.post_at) as session) p
-  window closes as (partition by b.instrument_id, b.source_id, b.delayed, b.date, n.close is null order by n.bar_at)
-  on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
-    session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
-    spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
-    volume = excluded.volume, volume_before = excluded.volume_before, log_return = excluded.log_return;
-
-  insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
-    spread_sum, spread_count, quote_count, volume, volume_before)
-  select b.instrument_id, b.source_id, b.delayed, b.date, 60,
-         bar_beginning(b.bar_at, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at), b.session,
-         (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1], max(b.high), min(b.low),
-         (array_agg(b.close order by b.bar_at desc) filter (where b.close is not null))[1],
-         sum(b.spread_sum), sum(b.spread_count), sum(b.quote_count),
-         (array_agg(b.volume order by b.bar_at desc) filter (where b.volume is not null))[1],
-         (array_agg(b.volume_before order by b.bar_at) filter (where b.volume is not null))[1]
-  from intraday_bars b
-  join unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.froms, asked.untils,
-    asked.pre_ats, asked.open_ats, asked.close_ats, asked.post_ats)
-    as a (instrument_id, source_id, delayed, date, from_at, until, pre_at, open_at, close_at, post_at)
-    on a.instrument_id = b.instrument_id and a.source_id = b.source_id and a.delayed = b.delayed and a.date = b.date
-  where b.minutes = 5
-    and b.bar_at >= coalesce(bar_beginning(a.from_at, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at), '-infinity')
-    and (a.until = 'infinity'
-      or b.bar_at < bar_beginning(a.until, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at))
-  group by 1, 2, 3, 4, 6, 7
-  on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
-    session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
-    spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
-    volume = excluded.volume, volume_before = excluded.volume_before;
 
   -- The bar of a date: of all rows, or of what it was made of and the rows since. It is there, and takes the values by its key: an update
   -- that joined it was planned as a look at all rows of all these bars for each bar of the date.
@@ -285,11 +209,120 @@ begin
         and q.observed_at >= day_from and q.observed_at < day_to
     );
 
+  -- Those of which bars of five minutes and hours are kept.
+  select array_agg(a.instrument_id) as instrument_ids, array_agg(a.source_id) as source_ids, array_agg(a.delayed) as delayed_flags,
+         array_agg(a.date) as dates, array_agg(a.from_at) as froms, array_agg(a.until) as untils,
+         array_agg(a.pre_at) as pre_ats, array_agg(a.open_at) as open_ats, array_agg(a.close_at) as close_ats, array_agg(a.post_at) as post_ats,
+         array_agg(a.volume) as volumes, array_agg(a.close) as closes, array_agg(a.session) as sessions
+  into kept
+  from session_bars b
+  join unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.froms, asked.untils,
+    asked.pre_ats, asked.open_ats, asked.close_ats, asked.post_ats, asked.volumes, asked.closes, asked.sessions)
+    as a (instrument_id, source_id, delayed, date, from_at, until, pre_at, open_at, close_at, post_at, volume, close, session)
+    on a.instrument_id = b.instrument_id and a.source_id = b.source_id and a.delayed = b.delayed and a.date = b.date
+  join instruments i on i.id = b.instrument_id
+  where all_are_over or has_kept_bars(i.option_type, b.first_at, b.last_at, b.quote_count);
+
+  delete from intraday_bars b
+  using (
+    select a.instrument_id, a.source_id, a.delayed, a.date
+    from unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.anew, asked.froms)
+      as a (instrument_id, source_id, delayed, date, is_anew, from_at)
+    where a.is_anew or a.from_at is not null and (a.instrument_id, a.source_id, a.delayed, a.date) not in (
+      select * from unnest(kept.instrument_ids, kept.source_ids, kept.delayed_flags, kept.dates)
+    )
+  ) a
+  where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date;
+
+  insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
+    spread_sum, spread_count, quote_count, volume, volume_before, log_return)
+  select b.instrument_id, b.source_id, b.delayed, b.date, 5, n.bar_at, p.session,
+         n.open, n.high, n.low, n.close, n.spread_sum, n.spread_count, n.quote_count, n.volume,
+         case when n.volume is not null then coalesce(
+           lag(n.volume) over (partition by b.instrument_id, b.source_id, b.delayed, b.date, n.volume is null order by n.bar_at),
+           a.volume, n.first_volume) end,
+         log_return(n.close, case
+           when coalesce(lag(p.session) over closes, a.session) = p.session then coalesce(lag(n.close) over closes, a.close) end)
+  from session_bars b
+  join unnest(kept.instrument_ids, kept.source_ids, kept.delayed_flags, kept.dates, kept.froms, kept.untils,
+    kept.pre_ats, kept.open_ats, kept.close_ats, kept.post_ats, kept.volumes, kept.closes, kept.sessions)
+    as a (instrument_id, source_id, delayed, date, from_at, until, pre_at, open_at, close_at, post_at, volume, close, session)
+    on a.instrument_id = b.instrument_id and a.source_id = b.source_id and a.delayed = b.delayed and a.date = b.date
+  cross join lateral (
+    select r.instrument_id, five_minutes(r.observed_at, a.close_at) as bar_at,
+           (array_agg(r.last order by r.observed_at) filter (where r.last > 0))[1] as open,
+           max(r.last) filter (where r.last > 0) as high,
+           min(r.last) filter (where r.last > 0) as low,
+           (array_agg(r.last order by r.observed_at desc) filter (where r.last > 0))[1] as close,
+           coalesce(sum(r.ask - r.bid) filter (where r.bid > 0 and r.ask > 0), 0) as spread_sum,
+           count(*) filter (where r.bid > 0 and r.ask > 0) as spread_count,
+           count(*) as quote_count,
+           (array_agg(r.volume order by r.observed_at) filter (where r.volume is not null))[1] as first_volume,
+           (array_agg(r.volume order by r.observed_at desc) filter (where r.volume is not null))[1] as volume
+    from (
+      -- A quote with its volume. Joined, each quote of a table without statistics was looked for among all volumes of its date.
+      select o.instrument_id, o.observed_at, max(o.bid) as bid, max(o.ask) as ask, max(o.last) as last, max(o.volume) as volume
+      from (
+        select q.instrument_id, q.observed_at, q.bid, q.ask, q.last, null::bigint as volume, true as is_quote
+        from quotes q
+        where q.instrument_id = b.instrument_id and q.source_id = b.source_id and q.delayed = b.delayed
+          and q.observed_at >= coalesce(a.from_at, b.date::timestamp at time zone 'America/New_York')
+          and q.observed_at < least(a.until, (b.date + 1)::timestamp at time zone 'America/New_York')
+          and q.observed_at >= day_from and q.observed_at < day_to
+        union all
+        select e.instrument_id, e.observed_at, null, null, null, e.volume, false
+        from extended_quotes e
+        where e.instrument_id = b.instrument_id and e.source_id = b.source_id and e.volume is not null
+          and e.observed_at >= coalesce(a.from_at, b.date::timestamp at time zone 'America/New_York')
+          and e.observed_at < least(a.until, (b.date + 1)::timestamp at time zone 'America/New_York')
+          and e.observed_at >= day_from and e.observed_at < day_to
+      ) o
+      group by 1, 2
+      having bool_or(o.is_quote)
+    ) r
+    group by 1, 2
+  ) n
+  cross join lateral (select session_of(n.bar_at, a.pre_at, a.open_at, a.close_at, a.post_at) as session) p
+  window closes as (partition by b.instrument_id, b.source_id, b.delayed, b.date, n.close is null order by n.bar_at)
+  on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
+    session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
+    spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
+    volume = excluded.volume, volume_before = excluded.volume_before, log_return = excluded.log_return;
+
+  insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
+    spread_sum, spread_count, quote_count, volume, volume_before)
+  select b.instrument_id, b.source_id, b.delayed, b.date, 60,
+         bar_beginning(b.bar_at, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at), b.session,
+         (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1], max(b.high), min(b.low),
+         (array_agg(b.close order by b.bar_at desc) filter (where b.close is not null))[1],
+         sum(b.spread_sum), sum(b.spread_count), sum(b.quote_count),
+         (array_agg(b.volume order by b.bar_at desc) filter (where b.volume is not null))[1],
+         (array_agg(b.volume_before order by b.bar_at) filter (where b.volume is not null))[1]
+  from intraday_bars b
+  join unnest(kept.instrument_ids, kept.source_ids, kept.delayed_flags, kept.dates, kept.froms, kept.untils,
+    kept.pre_ats, kept.open_ats, kept.close_ats, kept.post_ats)
+    as a (instrument_id, source_id, delayed, date, from_at, until, pre_at, open_at, close_at, post_at)
+    on a.instrument_id = b.instrument_id and a.source_id = b.source_id and a.delayed = b.delayed and a.date = b.date
+  where b.minutes = 5
+    and b.bar_at >= coalesce(bar_beginning(a.from_at, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at), '-infinity')
+    and (a.until = 'infinity'
+      or b.bar_at < bar_beginning(a.until, interval '1 hour', a.pre_at, a.open_at, a.close_at, a.post_at))
+  group by 1, 2, 3, 4, 6, 7
+  on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
+    session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
+    spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
+    volume = excluded.volume, volume_before = excluded.volume_before;
+
   update session_bars b set
-    bars_to = case when a.until > coalesce(a.from_at, b.first_at) then a.until else a.from_at end,
+    bars_to = case
+      when not (all_are_over or has_kept_bars(i.option_type, b.first_at, b.last_at, b.quote_count)) then '-infinity'
+      when a.until > coalesce(a.from_at, b.first_at) then a.until
+      else a.from_at
+    end,
     made_to = case when a.rows_from is null then b.made_to end
   from unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.rows_from, asked.froms, asked.untils)
     as a (instrument_id, source_id, delayed, date, rows_from, from_at, until)
+  join instruments i on i.id = a.instrument_id
   where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date;
 
   update session_bars b set made_to = null
@@ -344,7 +377,7 @@ begin
     where b.date between from_date and to_date and p.date between from_date - 14 and from_date - 1
     order by p.instrument_id, p.source_id, p.delayed, p.date desc
   ) p
-  where p.bars_to is distinct from 'infinity'
+  where coalesce(isfinite(p.bars_to), true)
   having count(*) > 0;
   return (select count(*) from session_bars where date between from_date and to_date);
 end
@@ -448,7 +481,7 @@ cross join lateral (
   select n.*, log_return(n.close, case
            when coalesce(lag(n.session) over closes, c.session) = n.session then coalesce(lag(n.close) over closes, c.close) end) as log_return
   from series_bars(
-    d.instrument_id, d.source_id, d.delayed, d.date, null, v.volume, coalesce(d.bars_to, d.first_at), d.last_at,
+    d.instrument_id, d.source_id, d.delayed, d.date, null, v.volume, greatest(d.bars_to, d.first_at), d.last_at,
     t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at, interval '5 minutes'
   ) n
   window closes as (partition by n.close is null order by n.bar_at)
@@ -471,7 +504,7 @@ join instruments i on i.id = d.instrument_id
 left join sources s on s.id = d.source_id
 left join sessions t on t.date = d.date and d.source_id <> 2
 cross join lateral (
-  select bar_beginning(coalesce(d.bars_to, d.first_at), interval '1 hour', t.pre_at, opens_at(d.source_id, d.date, t.open_at),
+  select bar_beginning(greatest(d.bars_to, d.first_at), interval '1 hour', t.pre_at, opens_at(d.source_id, d.date, t.open_at),
            t.close_at, t.post_at) as kept_from
 ) f
 left join lateral (
@@ -482,7 +515,7 @@ left join lateral (
   limit 1
 ) v on true
 cross join lateral series_bars(
-  d.instrument_id, d.source_id, d.delayed, d.date, f.kept_from, v.volume, coalesce(d.bars_to, d.first_at), d.last_at,
+  d.instrument_id, d.source_id, d.delayed, d.date, f.kept_from, v.volume, greatest(d.bars_to, d.first_at), d.last_at,
   t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at, interval '1 hour'
 ) b
 where d.bars_to is distinct from 'infinity';
@@ -518,7 +551,7 @@ select d.instrument_id, d.source_id, d.delayed, d.date, d.first_at, d.last_at,
            from extended_quotes e
            join quotes q on q.instrument_id = e.instrument_id and q.observed_at = e.observed_at and q.source_id = e.source_id
            where e.instrument_id = d.instrument_id and e.source_id = d.source_id and e.volume is not null
-             and e.observed_at between coalesce(d.bars_to, d.first_at) and d.last_at and q.delayed = d.delayed
+             and e.observed_at between greatest(d.bars_to, d.first_at) and d.last_at and q.delayed = d.delayed
            order by e.observed_at desc
            limit 1
          ),

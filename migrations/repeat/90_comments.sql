@@ -175,8 +175,8 @@ session_bars: Made from quotes a few seconds after they are stored; bars_1d adds
   volume: Shares traded, of an option contracts: the last number shown on that date. NULL while extended_quotes has it; written down before retention drops those rows. Origin: extended_quotes.volume.
   quotes_dropped: Retention has dropped quotes of it: the bar knows more than the rows, and stays until as many rows are there again.
   made_to: Rows later than this have come since the bar was made; -infinity: all of it is to be made again; NULL: it has all rows. UTC.
-  bars_to: intraday_bars has the bars that end by then: all of a date that is not its series' last, others up to the last quarter of an hour. UTC.
-intraday_bars: Bars that end by session_bars.bars_to. What is newer, a quarter of an hour at most, is read from the rows.
+  bars_to: intraday_bars has the bars that end by then: all of a date that is not its series' last (infinity), others up to the last quarter of an hour; -infinity: it has none, because they would take as much room as their quotes. UTC.
+intraday_bars: Bars that end by session_bars.bars_to. What is newer, a quarter of an hour at most, is read from the rows; so are all bars of a contract on dates with two quotes in five minutes or fewer.
   bar_at: When the bar begins. UTC.
   as session_bars: date delayed spread_count quote_count open high low close spread_sum
   as quotes: instrument_id

@@ -14,24 +14,46 @@ import {
   readRows,
   SIMULATED,
 } from "../support/countedBars.ts";
-import { archive, load, see, type Seen, addStocks } from "../support/observations.ts";
+import { addContracts, addStocks, archive, load, see, type Seen } from "../support/observations.ts";
 
 // Bars are recounted for many orders of loading, which takes as long as the machine is slow.
 jest.setTimeout(300_000);
 
-const pool = await archive();
+// Contracts are on the first stock.
+const pool = await archive("AAPL");
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
 /** Instruments whose quotes are the simulated market's; the account's are all others. */
 const simulated = new Set<number>();
+const contracts = new Set<number>();
 
-/** What is kept are the bars that are over, the last date's up to five minutes, as often as they are in the views. */
+/** Every second is quoted by the simulated market, every third is a stock, and the others are contracts. */
+async function addInstrument(id: number): Promise<void> {
+  if (id % 2 === 0) simulated.add(id);
+  if (id % 3 === 0) return addStocks(pool, [`S${id}`], id);
+  contracts.add(id);
+  return addContracts(pool, [["2027-01-15", "CALL", String(id)]], id);
+}
+
+/** Of contracts: how many dates had bars that are kept, and how many had none. */
+const datesSeen = { kept: 0, none: 0 };
+
+/**
+ * What is kept are the bars that are over, the last date's up to five minutes, as often as they are in the views: of a stock all of
+ * them, of a contract those of dates with a quote each two and a half minutes, a dozen aside.
+ */
 async function expectKept(id: number): Promise<void> {
   const rows = await readRows(pool, id);
   const last = rows.at(-1);
   if (last === undefined) return;
+  const dense = new Set<string>();
+  for (const [date, own] of grouped(rows, (row) => row.date)) {
+    const isDense = (own.at(-1)?.at ?? 0) - (own[0]?.at ?? 0) < 150 * (own.length - 12);
+    if (isDense || !contracts.has(id)) dense.add(date);
+    if (contracts.has(id)) datesSeen[isDense ? "kept" : "none"] += 1;
+  }
   const to = last.at - (last.at % (5 * MINUTE));
   const over = ({ date, at }: CountedBar, width: number) =>
     date < last.date || (width === HOUR ? beginningOf(to, last, width) > at : at < to);
@@ -44,7 +66,7 @@ async function expectKept(id: number): Promise<void> {
   expect(kept).toEqual(
     [5 * MINUTE, HOUR].flatMap((width) =>
       countBars(rows, width)
-        .filter((bar) => over(bar, width))
+        .filter((bar) => dense.has(bar.date) && over(bar, width))
         .map(({ at, n }) => [width / MINUTE, at, n]),
     ),
   );
@@ -119,17 +141,25 @@ const observation = fc.record({
   minute: fc.integer({ min: 0, max: 24 * 60 - 1 }),
   ...{ bid: price, ask: price, last: price, traded: fc.option(fc.nat(50)) },
 });
+type Drawn = typeof observation extends fc.Arbitrary<infer T> ? T : never;
+
 /** What becomes of some: they are loaded, and their bars made then or later; or they are lost, and somebody recomputes their dates. */
 const step = fc.record({
   way: fc.constantFrom("loaded", "loaded", "made", "lost"),
-  places: fc.array(fc.nat(39), { minLength: 1, maxLength: 25 }),
+  places: fc.array(fc.nat(49), { minLength: 1, maxLength: 40 }),
 });
 
+/** The same observations one minute after the other, most of them on one date. */
+function within(drawn: readonly Drawn[]): Drawn[] {
+  return drawn.map((one, n) => ({
+    ...one,
+    date: n % 7 === 0 ? one.date : "2026-11-20",
+    minute: 570 + n,
+  }));
+}
+
 /** Observations of an instrument, each at a time of its own; the volume of a date only grows. */
-function observationsOf(
-  id: number,
-  drawn: readonly (typeof observation extends fc.Arbitrary<infer T> ? T : never)[],
-): Seen[] {
+function observationsOf(id: number, drawn: readonly Drawn[]): Seen[] {
   const volumes = new Map<string, number>();
   return [...new Map(drawn.map((one) => [`${one.date} ${one.minute}`, one])).values()]
     .sort((a, b) => (a.date < b.date ? -1 : a.date > b.date ? 1 : a.minute - b.minute))
@@ -159,16 +189,16 @@ async function lose(seen: readonly Seen[]): Promise<void> {
 }
 
 test("whatever is loaded in whatever order, lost and loaded again, bars of every width equal a recount of the rows", async () => {
-  let id = 0;
+  let id = 1;
   await fc.assert(
     fc.asyncProperty(
-      fc.array(observation, { minLength: 5, maxLength: 40 }),
+      fc.array(observation, { minLength: 5, maxLength: 50 }),
       fc.array(step, { minLength: 2, maxLength: 6 }),
-      async (drawn, steps) => {
+      fc.boolean(),
+      async (drawn, steps, isNarrow) => {
         id += 1;
-        await addStocks(pool, [`S${id}`], id);
-        if (id % 2 === 0) simulated.add(id);
-        const all = observationsOf(id, drawn);
+        await addInstrument(id);
+        const all = observationsOf(id, isNarrow ? within(drawn) : drawn);
         for (const { way, places } of steps) {
           const some = [...new Set(places.map((place) => place % all.length))].flatMap((at) => all[at] ?? []);
           if (way === "loaded") await load(pool, some);
@@ -197,12 +227,8 @@ test("rows behind all others are in bars of every width at once, and bars that a
       fc.boolean(),
       async (drawn, pieces, isNarrow) => {
         id += 1;
-        await addStocks(pool, [`S${id}`], id);
-        if (id % 2 === 0) simulated.add(id);
-        const all = observationsOf(
-          id,
-          drawn.map((one) => ({ ...one, minute: isNarrow ? 570 + (one.minute % 70) : one.minute })),
-        );
+        await addInstrument(id);
+        const all = observationsOf(id, isNarrow ? within(drawn) : drawn);
         let from = 0;
         for (const { length, isMade } of pieces) {
           if (from >= all.length) break;
@@ -228,8 +254,44 @@ test("rows behind all others are in bars of every width at once, and bars that a
         expect(await kept()).toEqual(before);
       },
     ),
-    { numRuns: 12, seed: 18 },
+    { numRuns: 20, seed: 18 },
   );
+  expect(datesSeen.kept).toBeGreaterThan(5);
+  expect(datesSeen.none).toBeGreaterThan(5);
+});
+
+test("a contract that is quoted each five minutes keeps no bars until its quotes go, and none when they are back", async () => {
+  const id = 3_000;
+  contracts.add(id);
+  await addContracts(pool, [["2027-01-15", "PUT", "3000"]], id);
+  const quotes = Array.from({ length: 40 }, (_, n): Seen => {
+    const at = new Date(5 * 60_000 * n).toISOString().slice(11, 19);
+    return { at: `2026-03-17 ${at}`, id, last: String(7 + (n % 3)), volume: String(n) };
+  });
+  await see(pool, ...quotes);
+  await see(pool, { at: "2026-03-18 09:31", id, last: "7" });
+  await expectCounted(id);
+  await expectKept(id);
+  const widths = ["5m", "1h"] as const;
+  const seen = () =>
+    Promise.all(
+      widths.map((width) => readBars(pool, `(select * from bars_${width} where instrument_id = $1)`, [id])),
+    );
+  const before = await seen();
+
+  await pool.query(
+    "select keep_bars_of_dropped('2026-03-17 America/New_York', '2026-03-18 America/New_York')",
+  );
+  await pool.query(
+    "delete from quotes where instrument_id = $1 and observed_at < '2026-03-18 America/New_York'",
+    [id],
+  );
+  await pool.query("delete from extended_quotes where instrument_id = $1", [id]);
+  expect(await seen()).toEqual(before);
+
+  await see(pool, ...quotes);
+  await expectCounted(id);
+  await expectKept(id);
 });
 
 test("bars that two connections make at once are those of their rows, each made by one of them", async () => {

@@ -10,8 +10,8 @@ import { isExportCall } from "../../read/exportCall.ts";
 import { type DamagedBytes, unreadableBytes } from "./readBatches.ts";
 import { Gathering, type Stretch } from "./stretch.ts";
 
-/** Bytes of a segment, uncompressed, that one transaction takes in: some 14,000 quotes. */
-const STRETCH_BYTES = 16 * 1024 * 1024;
+/** Bytes of a segment, uncompressed, that one transaction takes in: some 28,000 quotes of the service's XML. */
+const STRETCH_BYTES = 32 * 1024 * 1024;
 
 /** A segment to read: from 0 or a stretch's `to`, `until` the same or its end. */
 type SegmentPart = { name: string; from: number; until?: number | undefined };

@@ -78,6 +78,9 @@ async function ensureMonths(client: pg.ClientBase, months: readonly number[]): P
 /**
  * Attached rather than created in place: that waits for no reader of the table and keeps none waiting. One statement, which
  * is a transaction or a part of one; who waits for the lock finds the partition afterwards.
+ *
+ * Its columns stand in the order of their widths, those of changing width last: an extended quote has nothing between them
+ * then, which takes 9 bytes fewer of 141. Whoever reads the table sees the table's order.
  */
 async function makePartition(
   client: pg.ClientBase,
@@ -88,7 +91,19 @@ async function makePartition(
      begin
        ${ADDING_LOCK};
        if to_regclass('${name}') is null then
-         create table ${name} (like ${table} including all);
+         execute (
+           select format('create table ${name} (%s)', string_agg(definition, ', ' order by place))
+           from (
+             select format('%I %s', attname, format_type(atttypid, atttypmod)) || case when attnotnull then ' not null' else '' end as definition,
+                    row_number() over (order by attlen < 0, attlen desc, attnum) as place
+             from pg_attribute
+             where attrelid = '${table}'::regclass and attnum > 0 and not attisdropped
+             union all
+             select format('constraint %I %s', conname, pg_get_constraintdef(oid)), 1e9
+             from pg_constraint
+             where conrelid = '${table}'::regclass and contype = 'c'
+           ) parts
+         );
          alter table ${table} attach partition ${name}
            for values from ('${monthStart(month)} 00:00:00+00') to ('${monthStart(month + 1)} 00:00:00+00');
        end if;

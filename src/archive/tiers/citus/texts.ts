@@ -128,7 +128,7 @@ begin
   from session_bars p
   join session_bars d
     on d.instrument_id = p.instrument_id and d.source_id = p.source_id and d.delayed = p.delayed and d.date > p.date
-  where d.made_to is not null and p.made_to is null and p.bars_to is distinct from 'infinity';
+  where d.made_to is not null and p.made_to is null and coalesce(isfinite(p.bars_to), true);
 end
 $$`;
 
