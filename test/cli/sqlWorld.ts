@@ -46,7 +46,10 @@ async function cutIntoDays(pool: pg.Pool): Promise<void> {
         `create table ${table}_day_${day} partition of ${table} for values from ('${at(day)}') to ('${at(day + 1)}')`,
       );
     }
-    await pool.query(`insert into ${table} select * from ${whole?.name}`);
+    // A partition's columns have an order of their own.
+    await pool.query(
+      `insert into ${table} select (jsonb_populate_record(null::${table}, to_jsonb(w))).* from ${whole?.name} w`,
+    );
     await pool.query(`drop table ${whole?.name}`);
   }
 }

@@ -1,5 +1,6 @@
 /** Rows of chance on both sides of the border: each view says what PostgreSQL says that has all of them. */
-import { join } from "node:path";
+import { readdir } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { run } from "../cli/edges.ts";
@@ -9,6 +10,7 @@ import { freshDatabase, type TestDatabase } from "../support/database.ts";
 import { see, type Seen } from "../support/observations.ts";
 import { runs } from "../support/runs.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { dayOf } from "./lakeWorld.ts";
 
 // One test compares every view on both sides, which takes as long as the machine is slow.
 jest.setTimeout(300_000);
@@ -82,8 +84,14 @@ test("views across the border have PostgreSQL's rows, whole and bounded", async 
         QUOTEKEEPER_LAKE_DIR: join(tempDir(), "lake"),
         QUOTEKEEPER_LAKE_HOT_DAYS: "1",
       };
+      const ofStocks = await rowsOfQuery(
+        split,
+        "select date::text, count(*)::int as bars from bars_5m where option_type is null and date <= $1 group by 1 order by 1",
+        [THROUGH],
+      );
       const written = await run(["lake", "--through", THROUGH, "--drop-hot", "--json"], env);
       expect(written.stderr).toBe("");
+      expect(await barsInFiles(env.QUOTEKEEPER_LAKE_DIR)).toEqual(ofStocks);
       // Months on plain PostgreSQL, chunks of 28 days on hypertables: January is gone on both.
       const kept = await rowsOfQuery(split, "select from quotes where observed_at < '2026-01-31 00:00+00'");
       expect(kept).toEqual([]);
@@ -91,7 +99,12 @@ test("views across the border have PostgreSQL's rows, whole and bounded", async 
       await late(split, LATE_AND_DROPPED, LATE);
 
       for (const { view, order, without } of VIEWS)
-        for (const where of ["true", "instrument_id = 1", BOUNDED[view] ?? "symbol = 'B'"]) {
+        for (const where of [
+          "true",
+          "instrument_id = 1",
+          "instrument_id = 3",
+          BOUNDED[view] ?? "symbol = 'B'",
+        ]) {
           const sql = `select * from ${view} where ${where}${without ? ` and not ${without}` : ""} order by ${order}`;
           const ours = await run(["sql", "--json", sql], env);
           expect([sql, ours.stderr]).toEqual([sql, expect.stringMatching(AS_OF)]);
@@ -104,14 +117,24 @@ test("views across the border have PostgreSQL's rows, whole and bounded", async 
   );
 });
 
+/** How many bars of five minutes the lake's files have of each date. */
+async function barsInFiles(dir: string): Promise<{ date: string; bars: number }[]> {
+  const days = (await readdir(join(dir, "days"))).sort().map((file) => dayOf(dir, basename(file, ".json")));
+  return days.flatMap(({ date, tables }) =>
+    tables.flatMap(({ name, rows }) => (name === "bars_5m" ? [{ date, bars: rows }] : [])),
+  );
+}
+
 /** Rows of the database are read, and kept for the next statement. */
 const AS_OF = /^The database's rows are those of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.\n$/u;
 
-/** Three stocks, and nothing of them. */
+/** Two stocks and a contract on one of them, whose bars of five minutes no file of the lake has; and nothing of them. */
 async function archive(): Promise<TestDatabase> {
   const database = await freshDatabase();
   await database.pool.query(
-    "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) select n, 'CS', chr(64 + n), now(), now() from generate_series(1, 3) n",
+    `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
+     values (1, 'CS', 'A', null, null, null, null, now(), now()), (2, 'CS', 'B', null, null, null, null, now(), now()),
+       (3, 'OPT', 'A', 1, '2026-06-19', 'CALL', 20, now(), now())`,
   );
   return database;
 }

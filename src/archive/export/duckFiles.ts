@@ -52,7 +52,7 @@ export function filledTable(table: DuckTable, rows: Rows, more: readonly string[
          where n.instrument_id = r.instrument_id and n.observed_at = r.observed_at and n.source_id = r.source_id
        )`;
   const all = [
-    ...rows.files.map((group) => rowsOfFiles(table, group, rows)),
+    ...eachGroup(table, rows),
     ...rows.older.map((group) => rowsOfFiles(table, group, rows) + without),
     ...more.map(
       (sql) => `select ${table.columns.map((column) => `"${column.name}"`).join(", ")} from (${sql})`,
@@ -62,7 +62,27 @@ export function filledTable(table: DuckTable, rows: Rows, more: readonly string[
   return [`drop table parts.${name}`, `create view parts.${name} as ${all.join(" union all ")}`];
 }
 
-function rowsOfFiles(table: DuckTable, { paths, columns }: FileGroup, { decimals }: Rows): string {
+function eachGroup(table: DuckTable, rows: Pick<Rows, "files" | "decimals">): string[] {
+  return rows.files.map((group) => rowsOfFiles(table, group, rows));
+}
+
+/** SQL of the rows of some files, which may be none. */
+export function rowsIn(table: DuckTable, rows: Pick<Rows, "files" | "decimals">): string {
+  const groups = eachGroup(table, rows);
+  return `(${groups.length > 0 ? groups.join(" union all ") : `select * from ${emptyRows(table)}`})`;
+}
+
+function emptyRows(table: DuckTable): string {
+  const date = hasAddedDate(table) ? [`null::date as "date"`] : [];
+  const columns = table.columns.map((column) => `null::${duckType(column, {})} as "${column.name}"`);
+  return `(select ${[...columns, ...date].join(", ")}) where false`;
+}
+
+function rowsOfFiles(
+  table: DuckTable,
+  { paths, columns }: FileGroup,
+  { decimals }: Pick<Rows, "decimals">,
+): string {
   const { isDated } = table;
   const list = table.columns.map((column) => {
     const isThere = columns.includes(column.name) || (isDated && column.name === "date");
@@ -80,7 +100,7 @@ function read(column: DuckColumn, decimals: Decimals): string {
 function readParquet(paths: readonly string[], dated: boolean): string {
   const list = paths.map(quoted).join(", ");
   const dates = dated
-    ? ", hive_partitioning = true, hive_types = {'date': date}"
+    ? ", hive_partitioning = true, hive_types = {'date': 'date'}"
     : ", hive_partitioning = false";
   return `read_parquet([${list}]${dates})`;
 }

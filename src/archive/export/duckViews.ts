@@ -3,9 +3,9 @@
  * are those of migrations/repeat/, in DuckDB's words.
  */
 import type { Instant } from "../../clock.ts";
-import { SIMULATED_SOURCE } from "../connect/fixedNames.ts";
 import { readHistory } from "../schema/history.ts";
 import { viewOf } from "../tiers/sqlText.ts";
+import { BARS_1M } from "./duckBars.ts";
 import { quoted } from "./duckFiles.ts";
 import { DUCK_TABLES } from "./duckTables.ts";
 
@@ -32,54 +32,6 @@ export async function publicViews(asOf: Instant | null): Promise<string[]> {
   });
   return [...tables, BARS_1M, chain(asOf), COVERAGE_DAILY, ...SAME.map((name) => viewOf(texts, name))];
 }
-
-/** As `series_bars` of PostgreSQL's. The times at which a session's bars begin anew are whole minutes. */
-const BARS_1M = `create view bars_1m as
-with seen as (
-  select q.instrument_id, q.source_id, q.delayed, q.date, q.observed_at,
-         case when q."last" > 0 then q."last" end as price,
-         case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end as spread,
-         e.volume,
-         case
-           when q.source_id = ${SIMULATED_SOURCE} then 'regular'
-           when q.observed_at >= t.post_at then 'closed'
-           when q.observed_at >= t.close_at then 'post'
-           when q.observed_at >= t.open_at then 'regular'
-           when q.observed_at >= t.pre_at then 'pre'
-           else 'closed'
-         end as session,
-         date_trunc('minute', q.observed_at) as bar_at
-  from parts.quotes q
-  left join parts.extended_quotes e
-    on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id and e.date = q.date
-  left join parts.sessions t on t.date = q.date
-), bars as (
-  select instrument_id, source_id, delayed, date, session, bar_at,
-         arg_min(price, observed_at) filter (where price is not null) as open,
-         max(price) as high,
-         min(price) as low,
-         arg_max(price, observed_at) filter (where price is not null) as close,
-         avg(spread) as mean_spread,
-         count(*) as quote_count,
-         arg_min(volume, observed_at) filter (where volume is not null) as first_shown,
-         arg_max(volume, observed_at) filter (where volume is not null) as shown
-  from seen
-  group by instrument_id, source_id, delayed, date, session, bar_at
-), shown as (
-  select *,
-         coalesce(
-           lag(shown) over (partition by instrument_id, source_id, delayed, date, shown is null order by bar_at),
-           first_shown
-         ) as before
-  from bars
-)
-select b.instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, s.kind as source, b.delayed, b.date,
-       b.session, b.bar_at, b.open, b.high, b.low, b.close, b.mean_spread, b.quote_count,
-       case when b.shown < b.before then b.shown else b.shown - b.before end as volume,
-       s.name as source_name
-from shown b
-join parts.instruments i on i.id = b.instrument_id
-join parts.sources s on s.id = b.source_id`;
 
 /** PostgreSQL's own text. */
 /** The middle of two decimals is a decimal: half of their sum has one more place. */

@@ -3,6 +3,7 @@
  * dates are the database's. Of quotes of a changed date the lake's rows that the database does not have stay: they may have been
  * dropped.
  */
+import { barsLeftOut, leavesOut } from "../../archive/export/duckBars.ts";
 import * as sql from "../../archive/export/duckFiles.ts";
 import {
   DUCK_TABLES,
@@ -65,6 +66,7 @@ export async function fillTables(snapshot: ArchiveSnapshot | null, options: Fill
   const also = ranges.has("latest_quotes")
     ? ["instruments", "sources", ...(snapshot ? [] : ["bars_1d"])]
     : [];
+  if ([...ranges.keys()].some(leavesOut)) also.push("instruments", "sources", "sessions");
   for (const table of DUCK_TABLES) {
     // What `latest_quotes` is made of may not be bounded by what is asked of that table itself.
     const range = also.includes(table.name) ? ALL_DATES : ranges.get(table.name);
@@ -140,17 +142,30 @@ class Filler {
       (range.from === null || date >= range.from) && (range.to === null || date <= range.to);
     const isOfQuotes = isHot(table.name);
     if (isOfQuotes) this.#requireFiles(isWithin);
-    const of = (days: readonly DayManifest[]): LakeTable[] =>
-      days.flatMap((day) => (isWithin(day.date) ? (tableOf(day, table.name) ?? []) : []));
+    const of = (days: readonly DayManifest[], name = table.name): LakeTable[] =>
+      days.flatMap((day) => (isWithin(day.date) ? (tableOf(day, name) ?? []) : []));
     const hot = await this.#hotOf(table, range, isWithin);
     const settled = await this.#ofLake(of(this.#lake.settled));
     const older = isOfQuotes ? await this.#ofLake(of(this.#lake.changed)) : [];
     const newer = older.length === 0 ? [] : hot.filter(({ date }) => this.#lake.late.has(date));
-    await this.#fill(table, {
-      files: [...settled, ...this.#named(hot)],
-      older,
-      newer: newer.map(({ path }) => path),
-    });
+    const rows = { files: [...settled, ...this.#named(hot)], older, newer: newer.map(({ path }) => path) };
+    await this.#fill(table, rows, leavesOut(table.name) ? await this.#leftOut(table, of) : []);
+  }
+
+  /** SQL of bars that the lake's files of a table leave out. */
+  async #leftOut(
+    table: DuckTable,
+    of: (days: readonly DayManifest[], name: string) => LakeTable[],
+  ): Promise<string[]> {
+    const { settled } = this.#lake;
+    if (of(settled, "quotes").length === 0) return [];
+    const rowsOfLake = async (name: string): Promise<string> => {
+      const files = await this.#ofLake(of(settled, name));
+      const one = DUCK_TABLES.find((each) => each.name === name) as DuckTable;
+      return sql.rowsIn(one, { files, decimals: decimalsOf(files) });
+    };
+    const [quotes, extended] = [await rowsOfLake("quotes"), await rowsOfLake("extended_quotes")];
+    return [barsLeftOut(table.name, { quotes, extended, bars: await rowsOfLake(table.name) })];
   }
 
   /** The database's files of dates that the lake does not have as they are. */
@@ -239,9 +254,13 @@ class Filler {
     return [...groups.values()];
   }
 
-  async #fill(table: DuckTable, rows: { files: Group[]; older: Group[]; newer: string[] }): Promise<void> {
+  async #fill(
+    table: DuckTable,
+    rows: { files: Group[]; older: Group[]; newer: string[] },
+    more: readonly string[] = [],
+  ): Promise<void> {
     const decimals = decimalsOf([...rows.files, ...rows.older]);
-    await this.#run(sql.filledTable(table, { ...rows, decimals }));
+    await this.#run(sql.filledTable(table, { ...rows, decimals }, more));
   }
 
   async #run(statements: readonly string[]): Promise<void> {
