@@ -50,7 +50,7 @@ describe("a package", () => {
 
   test("holds nothing else: no source, no test, no secret, nothing that a run has left", () => {
     const allowed =
-      /^(bin|dist|migrations|jobs|docs|deploy)\/|^(LICENSE|package\.json|Dockerfile|\.env\.example|docker-compose[\w.]*\.yml|[A-Z]+\.md)$/;
+      /^(bin|dist|migrations|jobs|docs(?!\/images|\/decisions)|deploy)\/|^(LICENSE|package\.json|\.env\.example|[A-Z]+\.md)$/;
     const refused =
       /(^|\/)(\.env|secrets|data|node_modules|bench-[^/]*)(\/|$)|\.(test\.\w+|journal|log|pem|key|tgz)$/;
 
