@@ -94,6 +94,19 @@ test("the README asks three questions, and first steps two more", () => {
   expect(["README.md", "docs/first-steps.md"].map((page) => statementsOf(page).length)).toEqual([3, 2]);
 });
 
+test("the newest release's changes fit on one screen, and say whom they concern", () => {
+  const text = readFileSync(join(ROOT, "CHANGELOG.md"), "utf8");
+  const [, newest = ""] = /^## \d+\.\d+\.\d+$([^]*?)^## /m.exec(text) ?? [];
+
+  expect(newest.trim().split("\n").length).toBeLessThanOrEqual(45);
+  expect([...newest.matchAll(/^### (.*)$/gm)].map(([, whom]) => whom)).toEqual([
+    "Newcomers",
+    "Operators",
+    "People who ask in SQL",
+    "Programs that read --json, metrics or exports",
+  ]);
+});
+
 test("the README fits on one screen, with the commands that CI calls, and one picture", () => {
   const text = readFileSync(join(ROOT, "README.md"), "utf8");
 
