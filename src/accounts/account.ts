@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
+import { experimentalNote } from "../services/registry.ts";
 
 /** An account that is polled. Its credentials stay in this process: all others know its name and limit. */
 export type Account = Readonly<{
@@ -37,20 +38,23 @@ export function settingsAccounts({
 
 /**
  * What accounts call: the simulated market, or a service at an address; null where their file does not say it. `words`: the address
- * for people, with the name of a service that has addresses of its own.
+ * for people, with the name of a service that has addresses of its own. `note`: what has to be said of an experimental one.
  */
 export function marketOf([first]: readonly Account[]): {
   simulated: boolean;
   address: string | null;
   words: string | null;
+  note: string | null;
 } {
-  if (first?.feed.kind !== "account") return { simulated: first !== undefined, address: null, words: null };
+  if (first?.feed.kind !== "account")
+    return { simulated: first !== undefined, address: null, words: null, note: null };
   const { service, feed } = first;
   const isNamed = service.addresses.length > 0;
   return {
     simulated: false,
     address: feed.baseUrl,
     words: isNamed ? `${service.title}, ${feed.baseUrl}` : feed.baseUrl,
+    note: experimentalNote(service),
   };
 }
 

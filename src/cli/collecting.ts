@@ -164,13 +164,14 @@ function startFacts(config: Config, { archive, web }: Opened, { accounts }: Coll
 
 function banner(config: Config, { archive, web }: Opened, { accounts }: Collection): string[] {
   const called = accounts.sharing;
-  const { simulated, words } = marketOf(called);
+  const { simulated, words, note } = marketOf(called);
   const market = simulated
     ? "SIMULATED: these quotes are made up. Its service runs on loopback and never closes, so the jobs' sessions do not apply. Set QUOTES_SERVICE or QUOTES_BASE_URL to poll a real account."
     : words;
   return [
     "",
     `Market     ${market}`,
+    ...(note === null ? [] : [`           ${note}. \`npx quotekeeper doctor\` says what holds.`]),
     ...(called.length > 1 ? [`Accounts   ${called.map(limitInWords).join(", ")}`] : []),
     `Database   ${archive.readerUrl}${archive.embedded ? " (read only, no password, this machine only)" : ""}`,
     ...(web ? [`Dashboard  ${web.address}`] : []),

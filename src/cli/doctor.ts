@@ -14,6 +14,7 @@ import type { Collected } from "../run/pipeline.ts";
 import { openStations } from "../run/stations.ts";
 import { VERSION } from "../run/version.ts";
 import { type Finding, MOST_CALLS, type Probed, VERDICTS } from "../services/checkup.ts";
+import { experimentalNote, knownService } from "../services/registry.ts";
 import { openCallsByHand } from "./callsByHand.ts";
 import type { AddCommand } from "./command.ts";
 import { say } from "./terminal/harmless.ts";
@@ -153,8 +154,10 @@ const WORDS: Readonly<Record<Finding["verdict"], string>> = {
 
 function linesOf({ version, service, address, statuses, ended, findings, holds }: Report): string[] {
   const failing = findings.filter(({ needed, verdict }) => needed && verdict !== "ok").length;
+  const note = experimentalNote(knownService(service));
   return [
     `quotekeeper ${version}, service ${service} at ${address ?? "an address that is not its own"}`,
+    ...(note === null ? [] : [`${note}.`]),
     `${counted(statuses.length, "answer")}, HTTP ${statuses.join(", ")}${ended === null ? "" : `; then ${ended}`}`,
     ...findings.map(({ verdict, assumption, why }) => `${WORDS[verdict]}  ${assumption}: ${why}.`),
     holds

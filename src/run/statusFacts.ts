@@ -26,7 +26,7 @@ export function nextPollOf(jobs: readonly Job[], calendar: Calendar, now: Date):
  * @param market what the newest answers call themselves
  */
 export function marketLine(
-  { simulated, words }: Pick<ReturnType<typeof marketOf>, "simulated" | "words">,
+  { simulated, words, note }: Pick<ReturnType<typeof marketOf>, "simulated" | "words" | "note">,
   market: LedgerSource | null,
 ): Line {
   const itself =
@@ -36,7 +36,7 @@ export function marketLine(
     state: "ok",
     text: simulated
       ? "SIMULATED market"
-      : `${words ?? "not known, because the accounts cannot be read"}${itself}`,
+      : `${words ?? "not known, because the accounts cannot be read"}${note === null ? "" : `; ${note}`}${itself}`,
   };
 }
 

@@ -25,6 +25,16 @@ export function titlesWith(form: QuoteCall["form"]): string {
     .join(", ");
 }
 
+/** What people are told of a service that is experimental; null: nothing. */
+export function experimentalNote({
+  title,
+  experimental,
+}: Pick<Service, "title" | "experimental">): string | null {
+  return experimental
+    ? `${title} is experimental: it was tried against recorded answers and a fake only`
+    : null;
+}
+
 /** @returns null: no service of that name is known */
 export function serviceNamed(name: string = DEFAULT_SERVICE): Service | null {
   return SERVICES.find((service) => service.name === name) ?? null;

@@ -51,6 +51,8 @@ export type Service = {
   readonly name: string;
   /** For people. */
   readonly title: string;
+  /** It was tried against recorded answers and a fake, and never with an account. */
+  readonly experimental?: true;
   readonly credentials: {
     readonly all: readonly CredentialName[];
     /** Names of those that tell one account from another, and stay an account's for good. */

@@ -56,6 +56,9 @@ test("where everything holds doctor says OK to each assumption, and its report h
   expect([...linesWith("NOT SO", stdout), ...linesWith("UNKNOWN", stdout)]).toEqual([]);
   expect(linesWith("OK", stdout)).toHaveLength(16);
   expect(stdout).toMatch(/All that is needed holds\.\n$/);
+  expect(stdout).toContain(
+    "\nTradier is experimental: it was tried against recorded answers and a fake only.\n",
+  );
   expect(calls.map(({ method }) => method)).toEqual([...Array<string>(7).fill("GET"), "POST"]);
   const report = readFileSync(path, "utf8");
   expect(report).toBe(stdout);
@@ -129,6 +132,7 @@ test("of the specification's service doctor tells the few assumptions that two c
   const { exitCode, stdout } = await run(["doctor"], env, clock);
 
   expect(stdout).toMatch(/^2 answers, HTTP 200, 200$/m);
+  expect(stdout).not.toContain("experimental");
   expect(stdout).toMatch(/^OK +The service accepts the credentials/m);
   expect(stdout).toMatch(/^OK +Answers come as XML/m);
   expect(stdout).toMatch(/^OK +The machine's clock is within 5 s/m);

@@ -283,6 +283,9 @@ test.each([
       feed: { baseUrl, credentials: { accessToken: "token-1" } },
     });
     expect(text(at.cwd, "jobs", "chains.yaml")).toContain("Up to 100 contracts are one call: ");
+    expect(stdout).toContain(
+      "Note       Tradier is experimental: it was tried against recorded answers and a fake only",
+    );
     expect(stdout).toContain("the chain of AAPL, as soon as its price is stored: 1 call at a price of 100");
   },
 );

@@ -317,12 +317,10 @@ test("without the package of DuckDB the error says how to install it, in our ver
     code: "DUCKDB_MISSING",
     detail: "@duckdb/node-api cannot be loaded (ERR_MODULE_NOT_FOUND)",
   });
-  const { optionalDependencies } = JSON.parse(
+  const { devDependencies } = JSON.parse(
     readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
-  ) as { optionalDependencies: Record<string, string> };
-  expect(ERRORS.DUCKDB_MISSING.hint).toContain(
-    `@duckdb/node-api@${optionalDependencies["@duckdb/node-api"]}\``,
-  );
+  ) as { devDependencies: Record<string, string> };
+  expect(ERRORS.DUCKDB_MISSING.hint).toContain(`@duckdb/node-api@${devDependencies["@duckdb/node-api"]}\``);
 });
 
 test("without a lake only the database is queried, which sql says, but not for dates whose quotes were dropped", async () => {

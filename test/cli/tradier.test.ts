@@ -49,6 +49,29 @@ test("jobs with stocks and contracts are planned as one call, and what Tradier d
   expect(refused.stdout + refused.stderr).toContain("Tradier has no delayed quotes at this address");
 });
 
+test("status and the start say of Tradier that it is experimental, and of the simulated market nothing like it", async () => {
+  const { env, clock } = await world(JOB, { clock: createTestClock(IN_SESSION) });
+  const note = "Tradier is experimental: it was tried against recorded answers and a fake only";
+  const begun = capturedEdges({ env: { ...env, QUOTEKEEPER_HTTP_PORT: "0" }, clock });
+  const ended = runProgram(["start"], begun.edges);
+
+  await begun.said(/Ctrl-C ends it/);
+  begun.interrupt();
+  await ended;
+  const status = await run(["status"], env, clock);
+  const {
+    QUOTES_SERVICE: _service,
+    QUOTES_BASE_URL: _address,
+    QUOTES_ACCESS_TOKEN: _token,
+    ...simulated
+  } = env;
+  const other = await run(["status"], simulated, clock);
+
+  expect(begun.stdout()).toContain(`${note}. \`npx quotekeeper doctor\` says what holds.`);
+  expect(status.stdout).toMatch(new RegExp(`^market .*; ${note}`));
+  expect(other.stdout).toMatch(/^market +ok +SIMULATED market\n/);
+});
+
 test("a poll stores a stock and a contract of one call, and the token stands in nothing that is printed", async () => {
   const { env, clock, pool, fake } = await world(JOB, { clock: createTestClock(IN_SESSION) });
 

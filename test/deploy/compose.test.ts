@@ -242,6 +242,20 @@ describe("the Dockerfile", () => {
     }
   });
 
+  test("brings DuckDB with all that it needs, and no other library", () => {
+    const { packages } = JSON.parse(fileText("package-lock.json")) as {
+      packages: Record<string, { dependencies?: Record<string, string> }>;
+    };
+    const needed = new Set(["@duckdb/node-api"]);
+    for (const name of needed)
+      for (const one of Object.keys(packages[`node_modules/${name}`]?.dependencies ?? {})) needed.add(one);
+    const copied = [...dockerfile.matchAll(/^COPY --from=\S+ \/build\/node_modules\/(\S+)/gm)];
+
+    expect(new Set(copied.map(([, name]) => name))).toEqual(
+      new Set([...needed].map((name) => name.replace(/^@duckdb\/.*/, "@duckdb"))),
+    );
+  });
+
   test("ends as an ordinary user, with tini before the program", () => {
     const last = dockerfile.slice(dockerfile.lastIndexOf("\nFROM"));
 

