@@ -59,7 +59,7 @@ comment on function series_bars(
 create or replace function has_kept_bars(option_type text, first_at timestamptz, last_at timestamptz, quote_count bigint) returns boolean
 language sql immutable parallel safe as $$ select $1 is null or $3 - $2 < ($4 - 12) * interval '150 seconds' $$;
 comment on function has_kept_bars(text, timestamptz, timestamptz, bigint) is
-  'Whether intraday_bars keeps the bars of a date of so many quotes, NULL: of a security. Of others the views make them of the quotes.';
+  'Internal: whether intraday_bars keeps the bars of a date with so many quotes of a contract, or, where its type is NULL, of a security. Of others views make them of the quotes.';
 
 -- Locks bars that are to be made, and those of dates that their series has ended. Bars that another transaction changes are left to the
 -- next call.
