@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type pg from "pg";
 import { createPool } from "../../src/archive/connect/connect.ts";
+import { rebuildKeys } from "../../src/archive/schema/denseKeys.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";
 import { type Ran, runProgram } from "../backfill/program.ts";
@@ -34,7 +35,15 @@ const { values: options } = parseArgs({
 /** Of one server and round: seconds for a million quotes, bytes a quote. */
 type Figures = Record<string, number>;
 
-const timedOnes = new Set(["replay", "compress", "lake", "lake verify", "lake --drop-hot", "lake restore"]);
+const timedOnes = new Set([
+  "replay",
+  "rebuild of keys",
+  "compress",
+  "lake",
+  "lake verify",
+  "lake --drop-hot",
+  "lake restore",
+]);
 
 const dir = mkdtempSync(join(tmpdir(), "quotekeeper-tiers-"));
 const embedded = options.server.length === 0 ? await startTestServer() : null;
@@ -106,6 +115,14 @@ async function measure(
     await pool.query("checkpoint");
     const tier = await readTier(pool);
     await sizes(pool, { figures, empty, quotes, as: "" });
+    if (tier.name === "plain") {
+      const { signal } = new AbortController();
+      await timed(
+        "rebuild of keys",
+        async () => void (await rebuildKeys(pool, { now: new Date("2027-01-05"), signal })),
+      );
+      await sizes(pool, { figures, empty, quotes, as: "rebuilt " });
+    }
     if (dump !== null) {
       const { status, stderr } = spawnSync("pg_dump", [
         "--format=custom",

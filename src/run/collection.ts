@@ -24,6 +24,7 @@ import { filesSaid } from "../accounts/lease/filesDigest.ts";
 import type { Fleet } from "../accounts/lease/fleet.ts";
 import type { Acquired, Caller } from "../accounts/lease/caller.ts";
 import { followOperator } from "./operatorsWord.ts";
+import { keepKeys } from "./keepKeys.ts";
 import { keepLake, type LakeJobOptions, type LakeState } from "./lakeJob.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { type JournalLoading, type LoadingOptions, openLoading } from "./journalLoading.ts";
@@ -212,10 +213,12 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
   const stopFollowing = followJobs(resolve(config.jobsDir), { first, settings: config, log, onJobs });
   fleet?.begin(callerOf(options, { ...parts, settler }));
   const lake = config.lakeDir === undefined ? null : keepLake(lakeOf(options));
+  const keys = keepKeys({ archive, clock, log });
   const close = async (): Promise<void> => {
     stopFollowing();
     stopFollowingOperator();
     const written = lake?.close();
+    const kept = keys.close();
     const settled = settler.close();
     clearInterval(keepingClocks);
     const lastSettled = atMost(CALLS_GRACE_MS, settled, clock);
@@ -232,6 +235,7 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
     await state.settled();
     await accounts.close();
     await written;
+    await atMost(CALLS_GRACE_MS, kept, clock);
   };
   return { lake: () => lake?.state() ?? null, close };
 }
