@@ -28,10 +28,25 @@ export async function compile(root, target, entries = PROGRAM) {
     transform: { target: "node20", define: { navigator: '{"userAgent":"Node.js"}' } },
     checks: { eval: false, pluginTimings: false },
   });
-  const { output } = await bundle.generate({ format: "esm", chunkFileNames: "cli/[name]-[hash].js" });
+  const { output } = await bundle.generate({
+    format: "esm",
+    chunkFileNames: "cli/[name]-[hash].js",
+    comments: { jsdoc: false },
+  });
   await bundle.close();
-  for (const { fileName, code } of output) write(join(target, fileName), code);
+  for (const { fileName, code } of output) write(join(target, fileName), inAscii(code));
   return output;
+}
+
+/**
+ * Node keeps the text of what it has loaded, in two bytes for each character if one of them needs two: a dash in a comment of a library
+ * doubled two megabytes. Written as an escape it is the same to JavaScript: a dash stands in texts, patterns and comments.
+ *
+ * @throws Error where a backslash stands before such a character: the escape would mean something else
+ */
+function inAscii(code) {
+  if (/\\[^\0-\x7f]/.test(code)) throw new Error("a backslash stands before a character that is not ASCII");
+  return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function write(path, text) {

@@ -55,7 +55,7 @@ const BEFORE = /^ *(?:\S+(?: \S+){0,2} {2,})?/;
  * whole. The continuation stands below the beginning of the text. The line may hold colours.
  */
 export function fold(line: string, columns: number): string[] {
-  if (widthOf(line) <= columns) return [line];
+  if (columns === Infinity || widthOf(line) <= columns) return [line];
   const [before = ""] = BEFORE.exec(line) ?? [];
   const indent = columns - before.length < LEAST_BESIDE ? 2 : before.length;
   const lines: string[] = [];
