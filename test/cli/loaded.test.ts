@@ -51,7 +51,7 @@ test("of undici the program holds what calls are made with, and not fetch's cach
   const code = chunks.map((file) => readFileSync(file, "utf8")).join("\n");
 
   expect(code).toContain(LIBRARIES.undici);
-  for (const unwanted of ["class MockAgent", "class SqliteCacheStore", "class WebSocketStream"])
+  for (const unwanted of ["UND_MOCK_ERR_MOCK_NOT_MATCHED", "SqliteCacheStore", "WebSocketStream"])
     expect(code).not.toContain(unwanted);
 });
 
