@@ -14,7 +14,7 @@ const BIN = fileURLToPath(new URL("../../bin/quotekeeper.js", import.meta.url));
 /** How often the pages of the dashboard are asked for anew, in ms. */
 const LOOK_EVERY_MS = 20_000;
 
-const PAGES = ["/api/now", "/api/quotes", "/api/chains", "/api/accounts", "/api/jobs", "/metrics"];
+const PAGES = ["/api/now", "/api/quotes", "/api/chains", "/api/accounts", "/metrics"];
 
 export type Jobs = "examples" | "many";
 

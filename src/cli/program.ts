@@ -9,26 +9,16 @@ import { QuotekeeperError } from "../errors.ts";
 import { closeToOthers } from "../journal/modes.ts";
 import type { Edges } from "../run/edges.ts";
 import { dataDirOwned, lakeOwned, workAsOwner } from "../run/oneOwner.ts";
-import { keepHeapSmall } from "../run/smallHeap.ts";
 import { VERSION } from "../run/version.ts";
 import { type AddCommand, type Cli, EXIT_CODES } from "./command.ts";
 import { complain } from "./terminal/complain.ts";
 import { harmlessEdges, say } from "./terminal/harmless.ts";
 
-type Named = {
-  /** What it does, in a line. */
-  does: string;
-  load: () => Promise<AddCommand>;
-  /** Whether it runs for months. */
-  lasts?: true;
-};
-
-/** Each command and its file. Only the given command's file is loaded. */
-const COMMANDS: Readonly<Record<string, Named>> = {
+/** What each command does in a line, and its file. Only the given command's file is loaded. */
+const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddCommand> }>> = {
   start: {
     does: "everything in one process: migrate, collect, load, dashboard; with nothing configured also an embedded database and a simulated market",
     load: async () => (await import("./start.ts")).addStart,
-    lasts: true,
   },
   init: {
     does: "asks five questions (symbols, chains, hours, account, database), and writes job files and .env from the answers; it overwrites nothing",
@@ -37,12 +27,10 @@ const COMMANDS: Readonly<Record<string, Named>> = {
   collect: {
     does: "the collector alone, without the dashboard",
     load: async () => (await import("./start.ts")).addCollect,
-    lasts: true,
   },
   web: {
     does: "the dashboard alone, over the archive of DATABASE_URL or of the data directory; it only reads",
     load: async () => (await import("./web.ts")).addWeb,
-    lasts: true,
   },
   poll: {
     does: "makes one poll now, keeps it in journal and archive, and prints it as a table; give one of --symbols, --watchlist, --option",
@@ -218,10 +206,8 @@ export async function runProgram(argv: readonly string[], outside: Edges): Promi
   const edges = harmlessEdges(outside);
   let exitCode = 0;
   let owner: Owner | null = null;
-  const named = namedIn(argv);
-  if (named.some((name) => COMMANDS[name]?.lasts)) keepHeapSmall();
   try {
-    const program = await programWith(named, edges, {
+    const program = await programWith(namedIn(argv), edges, {
       argv,
       done: (code) => (exitCode = code),
       onOwner: (became) => (owner = became),
