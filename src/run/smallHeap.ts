@@ -5,7 +5,7 @@
 import { setFlagsFromString } from "node:v8";
 
 /** How far the heap of a command that lasts may grow, see `collectAfterGrowthOf`. What the flags cost: bench/memory/RESULTS.md. */
-const GROWTH_PERCENT = 50;
+const GROWTH_PERCENT = 40;
 
 /** For a command that runs for months beside other programs; called before it loads much. */
 export function keepHeapSmall(): void {
