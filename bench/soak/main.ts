@@ -3,10 +3,12 @@
  *
  * One collector for some minutes (5 by default) against the project's own service at a hundred times its speed, its
  * database cut off and given back again and again. Every 30 s the database is compared with the journal. At the end
- * all of it is loaded, the ledger adds up, and neither memory nor open files have grown. Exits 1 when not.
+ * all of it is loaded, the ledger adds up, and neither memory nor open files have grown. It says where the memory lies. Exits 1 when not.
  */
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { startProxy } from "../../test/faults/kit/proxy.ts";
+import { MemoryWatch, placesSaid, watchedBy } from "../memory/held.ts";
 import { startFaultServer } from "../../test/faults/kit/server.ts";
 import { openWorld, type World } from "../../test/faults/kit/world.ts";
 import { catchUp, conclude } from "../../test/faults/scenarios/verdict.ts";
@@ -38,6 +40,12 @@ const MOST_HEAP_GROWTH_MB_PER_HOUR = 30;
 const MOST_RSS_GROWTH = { mbPerHour: 60, fromMinutes: 40 };
 const MOST_DESCRIPTOR_GROWTH = 10;
 
+/** The most resident memory in the median after warm-up: what the issue of the first release asks for of 5,000 symbols. */
+const MOST_RESIDENT_MB = 200;
+
+/** Below the collector's directory: what its heap was. */
+const MEMORY_FILE = "memory";
+
 /** About 90 calls a second, near the limit. */
 const LOAD = { symbols: 200, options: 70, slowSymbols: 300 };
 
@@ -45,6 +53,7 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function soak(world: World, proxy: Awaited<ReturnType<typeof startProxy>>): Promise<number> {
   const collector = world.collect(proxy.url);
+  const memoryWatch = new MemoryWatch(collector.pid, join(world.dataDir, "..", MEMORY_FILE));
   const startedAt = performance.now();
   const untilMs = minutes * 60_000;
   const elapsedMs = (): number => performance.now() - startedAt;
@@ -84,6 +93,7 @@ async function soak(world: World, proxy: Awaited<ReturnType<typeof startProxy>>)
     problems.push(`the collector ended by itself: ${collector.output().slice(-1_000)}`);
   await cutting;
   clearInterval(sampling);
+  memoryWatch.end();
   await catchUp(world).catch((error: Error) => problems.push(error.message));
   const settled = (samples: Sample[]): Sample[] => samples.slice(Math.floor(samples.length * WARM_UP_SHARE));
   const slope = slopePerHour(settled(memory));
@@ -103,6 +113,8 @@ async function soak(world: World, proxy: Awaited<ReturnType<typeof startProxy>>)
   if (minutes >= 5 && heapSlope > MOST_HEAP_GROWTH_MB_PER_HOUR) problems.push("the heap grows");
   if (minutes >= MOST_RSS_GROWTH.fromMinutes && floorSlope > MOST_RSS_GROWTH.mbPerHour)
     problems.push("memory grows");
+  const held = memoryWatch.held(untilMs * WARM_UP_SHARE);
+  if (held.median > MOST_RESIDENT_MB) problems.push(`more than ${MOST_RESIDENT_MB} MB are resident`);
   if (growth > MOST_DESCRIPTOR_GROWTH) problems.push("open descriptors grow");
   problems.push(...verdict.violations);
   say(
@@ -119,6 +131,10 @@ async function soak(world: World, proxy: Awaited<ReturnType<typeof startProxy>>)
       `${floorSlope.toFixed(1)} MB per hour over the lowest of each minute (${floor.map(({ value }) => Math.round(value)).join(" ")}); ` +
       `descriptors: ${growth.toFixed(1)} more at the end, at most ${Math.max(0, ...open)}`,
   );
+  say(
+    `resident after warm-up: ${held.median.toFixed(0)} MB in the median, ${held.most.toFixed(0)} at most; of them`,
+  );
+  placesSaid(held.places).forEach(say);
   for (const problem of problems) say(`- ${problem}`);
   say(problems.length === 0 ? "Everything holds." : `${problems.length} violations.`);
   return problems.length === 0 ? 0 : 1;
@@ -131,7 +147,11 @@ function mean(values: readonly number[]): number {
 const server = await startFaultServer();
 try {
   const limit = { QUOTES_LIMIT: String(60 * SPEED), QUOTES_LIMIT_WINDOW_MS: "60000" };
-  const world = await openWorld(server.url, { load: LOAD, openFeed: startFastService, settings: limit });
+  const settings = (dataDir: string): Record<string, string> => ({
+    ...limit,
+    ...watchedBy(join(dataDir, "..", MEMORY_FILE)),
+  });
+  const world = await openWorld(server.url, { load: LOAD, openFeed: startFastService, settings });
   try {
     const proxy = await startProxy(world.url);
     process.exitCode = await soak(world, proxy).finally(proxy.close);

@@ -221,7 +221,8 @@ export function canonicalDecimal(text: string): string {
   const cut = Math.max(point, 0);
   const digits = (whole + fraction).padEnd(cut, "0");
   const left = digits.slice(0, cut).replace(/^0+/, "");
-  const right = ("0".repeat(cut - point) + digits.slice(cut)).replace(/0+$/, "");
+  // The zeros of 4.9E-324 are 323: without the look behind each of them would be tried as the beginning of those at the end.
+  const right = ("0".repeat(cut - point) + digits.slice(cut)).replace(/(?<!0)0+$/, "");
   const number = `${left || "0"}${right ? `.${right}` : ""}`;
   return sign === "-" && number !== "0" ? `-${number}` : number;
 }

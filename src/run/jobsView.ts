@@ -23,6 +23,7 @@ import { problemOf } from "../web/live.ts";
 import { accountSharer, plannedService } from "./accountsCalled.ts";
 import { signature } from "./followJobs.ts";
 import { type PlanRequest, planView } from "./planView.ts";
+import { keepNewSpace } from "./smallHeap.ts";
 import { cutText } from "../outsideText.ts";
 import { counted } from "../figures.ts";
 
@@ -101,6 +102,7 @@ async function planInThread(request: PlanRequest): Promise<PlanView> {
   if (import.meta.url.endsWith(".ts")) return planView(request);
   // The programs are built into one folder, and threads beside it (scripts/compile.js).
   const thread = new Worker(new URL("../run/planThread.js", import.meta.url), { workerData: request });
+  thread.once("online", keepNewSpace);
   try {
     return await new Promise<PlanView>((resolvePlan, reject) => {
       thread.once("message", resolvePlan).once("error", reject);

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
 import { compileProgram } from "../support/compileProgram.ts";
@@ -8,6 +8,10 @@ import { tempDir } from "../support/tempDir.ts";
 
 const LIST_LOADED = fileURLToPath(new URL("../support/listLoaded.js", import.meta.url));
 const program = compileProgram(tempDir());
+
+const chunks = readdirSync(join(dirname(dirname(program)), "dist"), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".js") && !name.startsWith("dashboard"))
+  .map((name) => join(dirname(dirname(program)), "dist", name));
 
 /** Words that stand in a library's code and in nobody else's. */
 const LIBRARIES = {
@@ -41,6 +45,20 @@ test("a command loads the libraries that it needs, and no others", () => {
   expect(loadedBy("poll", "--help")).toEqual(["pg", "zod", "commander"]);
   expect(loadedBy("collect", "--help")).toEqual(["pino-pretty", "zod", "commander"]);
   expect(loadedBy("export", "--help")).toContain("hyparquet-writer");
+});
+
+test("of undici the program holds what calls are made with, and not fetch's caches, mocks and web sockets", () => {
+  const code = chunks.map((file) => readFileSync(file, "utf8")).join("\n");
+
+  expect(code).toContain(LIBRARIES.undici);
+  for (const unwanted of ["UND_MOCK_ERR_MOCK_NOT_MATCHED", "SqliteCacheStore", "WebSocketStream"])
+    expect(code).not.toContain(unwanted);
+});
+
+test("the program is ASCII: Node would hold two bytes for each character of a file that has another one", () => {
+  const odd = chunks.filter((file) => /[^\0-\x7f]/.test(readFileSync(file, "utf8")));
+
+  expect(odd).toEqual([]);
 });
 
 test("no command loads DuckDB itself: the process of a statement does, which the command starts", () => {

@@ -1,5 +1,6 @@
 /** Text measured in columns of a terminal: some characters take two, others none. */
 import stringWidth from "string-width";
+import { remembered } from "../../remembered.ts";
 
 export function widthOf(text: string): number {
   return stringWidth(text);
@@ -34,7 +35,7 @@ export function wrapTo(text: string, columns: number, separators = ""): string[]
 function startOf(text: string, columns: number): string {
   let start = "";
   let used = 0;
-  for (const { segment } of GRAPHEMES.segment(text)) {
+  for (const { segment } of graphemesIn("en").segment(text)) {
     used += widthOf(segment);
     if (used > columns) break;
     start += segment;
@@ -42,7 +43,11 @@ function startOf(text: string, columns: number): string {
   return start;
 }
 
-const GRAPHEMES = new Intl.Segmenter("en", { granularity: "grapheme" });
+/** Made when it is asked for first: its tables take 3 MB, and mostly nothing is cut. */
+const graphemesIn = remembered(
+  1,
+  (locale: string) => new Intl.Segmenter(locale, { granularity: "grapheme" }),
+);
 
 /** A continuation with fewer columns than this beside the key moves to the left, below the key. */
 const LEAST_BESIDE = 20;
@@ -55,7 +60,7 @@ const BEFORE = /^ *(?:\S+(?: \S+){0,2} {2,})?/;
  * whole. The continuation stands below the beginning of the text. The line may hold colours.
  */
 export function fold(line: string, columns: number): string[] {
-  if (widthOf(line) <= columns) return [line];
+  if (columns === Infinity || widthOf(line) <= columns) return [line];
   const [before = ""] = BEFORE.exec(line) ?? [];
   const indent = columns - before.length < LEAST_BESIDE ? 2 : before.length;
   const lines: string[] = [];

@@ -3,7 +3,9 @@
  * redirect followed, nothing tried twice, and errors of our own without anything signed in them.
  */
 import { setMaxListeners } from "node:events";
-import { Agent, type Dispatcher, request } from "undici";
+import type { Dispatcher } from "undici";
+import request from "undici/lib/api/api-request.js";
+import Agent from "undici/lib/dispatcher/agent.js";
 import { type ErrorCode, QuotekeeperError } from "../../errors.ts";
 import type { Written } from "../../services/service.ts";
 import { MAX_BODY_BYTES } from "../../services/strictXml.ts";
@@ -26,8 +28,10 @@ async function ask(
   { signal, headersArrived }: Watch,
   { dispatcher, userAgent }: { dispatcher: Dispatcher; userAgent: string },
 ): Promise<Answered> {
-  const { statusCode, headers, body } = await request(url, {
-    dispatcher,
+  const { origin, pathname, search } = new URL(url);
+  const { statusCode, headers, body } = await request.call(dispatcher, {
+    origin,
+    path: `${pathname}${search}`,
     signal,
     method,
     ...(sent !== undefined && { body: sent }),

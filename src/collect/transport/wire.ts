@@ -3,7 +3,8 @@
  * for, and sets no limit to chunk extensions, 1xx answers and reason phrases.
  */
 import type { Socket } from "node:net";
-import { buildConnector } from "undici";
+import type { buildConnector } from "undici";
+import connectorOf from "undici/lib/core/connect.js";
 import { QuotekeeperError } from "../../errors.ts";
 import { MAX_BODY_BYTES } from "../../services/strictXml.ts";
 
@@ -17,7 +18,7 @@ const [CR, LF] = [0x0d, 0x0a];
 
 /** Connects as undici does; undici never sees the 1xx answers of these connections, nor more than MAX_WIRE_BYTES of an answer. */
 export function wireConnector(options: buildConnector.BuildOptions): buildConnector.connector {
-  const connect = buildConnector(options);
+  const connect = connectorOf(options);
   return (address, done) =>
     connect(address, (error, socket) => {
       if (error === null) done(null, readFirst(socket));

@@ -21,7 +21,7 @@ import { dateOfDay, DAY_MS, sessionAt } from "./marketDay.ts";
 export type Listing = Company & Walker;
 
 /** The highest and lowest price of the year before a session, cents. */
-type YearRange = { high: number; low: number };
+export type YearRange = { high: number; low: number };
 
 /** Days before today that the 52-week range looks back. */
 const YEAR_DAYS = 364;

@@ -6,7 +6,7 @@ import { inCapitals, type InstrumentKey } from "../../market/instrument.ts";
 import { DELAY_MS, type QuoteSource } from "../source.ts";
 import { companyOf } from "./companies.ts";
 import { listedContract, type ListedContract } from "./contracts.ts";
-import { equityQuote, type Listing, listingOf, yearRangesOf } from "./equity.ts";
+import { equityQuote, type Listing, listingOf, type YearRange, yearRangesOf } from "./equity.ts";
 import { type ContractRange, contractText, optionQuote, rangeBefore } from "./option.ts";
 import { positionAt } from "./pricePath.ts";
 import { remembered } from "../../remembered.ts";
@@ -34,21 +34,24 @@ const WATCHLISTS: ReadonlyMap<string, readonly string[]> = new Map([
 const MOST_LISTINGS = 12_000;
 const MOST_RANGES = 20_000;
 
-/** Steps of an instrument that are remembered: real-time and delayed ones, and the steps before them. */
-const STEPS_KEPT = 4;
+/**
+ * Most quotes that are remembered, of all instruments and steps together. Who asks for a few hundred instruments again and again has
+ * them made once a step. Who asks for thousands once a minute finds none of them again, and they would only take room.
+ */
+const MOST_QUOTES = 1_000;
+
+/** A company that is listed, and what is remembered of its past. */
+type Known = { listing: Listing; yearRange: (day: number) => YearRange };
 
 /** @param options.seed any number: another seed is another course of prices of the same companies */
 export function createSimulatedMarket({ seed }: { seed: number }): SimulatedMarket {
-  const listings = remembered(
-    MOST_LISTINGS,
-    (symbol: string): { listing: Listing; quoteAt: (stepMs: number) => InstrumentQuote } | false => {
-      const company = companyOf(symbol);
-      if (!company) return false;
-      const listing = listingOf(company, seed);
-      const yearRange = yearRangesOf(listing);
-      return { listing, quoteAt: recent(STEPS_KEPT, (stepMs) => equityQuote(listing, yearRange, stepMs)) };
-    },
-  );
+  const listings = remembered(MOST_LISTINGS, (symbol: string): Known | false => {
+    const company = companyOf(symbol);
+    if (!company) return false;
+    const listing = listingOf(company, seed);
+    return { listing, yearRange: yearRangesOf(listing) };
+  });
+  const rememberQuote = quoteMemory(MOST_QUOTES);
   const pastRanges = new Map<string, { day: number; range: ContractRange }>();
 
   function rangeOf(contract: ListedContract, listing: Listing, day: number): ContractRange {
@@ -61,24 +64,19 @@ export function createSimulatedMarket({ seed }: { seed: number }): SimulatedMark
     return range;
   }
 
-  const optionQuotes = new Map<string, (stepMs: number) => InstrumentQuote>();
+  function securityQuote({ listing, yearRange }: Known, stepMs: number): InstrumentQuote {
+    return rememberQuote(stepMs, listing.symbol, () => equityQuote(listing, yearRange, stepMs));
+  }
 
-  /** The quotes of a contract, with a memory for its last steps; all memories are cleared when there are too many. */
-  function quotesOf(
-    contract: ListedContract,
-    listing: Listing,
-    underlying: (stepMs: number) => InstrumentQuote,
-  ): (stepMs: number) => InstrumentQuote {
-    const text = contractText(contract);
-    const known = optionQuotes.get(text);
-    if (known) return known;
-    if (optionQuotes.size >= MOST_RANGES) optionQuotes.clear();
-    const quoteAt = recent(STEPS_KEPT, (stepMs) => {
-      const past = rangeOf(contract, listing, sessionAt(stepMs).day);
-      return optionQuote(contract, listing, { underlying: underlying(stepMs), past, atMs: stepMs });
+  function contractQuote(contract: ListedContract, known: Known, stepMs: number): InstrumentQuote {
+    return rememberQuote(stepMs, contractText(contract), () => {
+      const past = rangeOf(contract, known.listing, sessionAt(stepMs).day);
+      return optionQuote(contract, known.listing, {
+        underlying: securityQuote(known, stepMs),
+        past,
+        atMs: stepMs,
+      });
     });
-    optionQuotes.set(text, quoteAt);
-    return quoteAt;
   }
 
   return {
@@ -89,12 +87,11 @@ export function createSimulatedMarket({ seed }: { seed: number }): SimulatedMark
       const atMs = at.getTime();
       const known = listings(key.kind === "option" ? key.underlying : key.symbol);
       if (!known) return unknownQuote(key);
-      const { listing, quoteAt } = known;
       // The market stands still within a step, so a quote is that of the step's beginning.
       const stepMs = Math.ceil(positionAt(sessionAt(atMs), atMs).stepMs);
-      if (key.kind === "security") return quoteAt(stepMs);
-      const contract = listedContract(key, listing.baseCents, atMs);
-      return contract ? quotesOf(contract, listing, quoteAt)(stepMs) : unknownQuote(key);
+      if (key.kind === "security") return securityQuote(known, stepMs);
+      const contract = listedContract(key, known.listing.baseCents, atMs);
+      return contract ? contractQuote(contract, known, stepMs) : unknownQuote(key);
     },
   };
 }
@@ -106,18 +103,19 @@ function withCapitals(key: InstrumentKey): InstrumentKey {
     : { ...key, symbol: inCapitals(key.symbol) };
 }
 
-function recent<Value>(most: number, answer: (key: number) => Value): (key: number) => Value {
-  const keys: number[] = [];
-  const values: Value[] = [];
-  let next = 0;
-  return (key) => {
-    const place = keys.indexOf(key);
-    if (place >= 0) return values[place] as Value;
-    const value = answer(key);
-    keys[next] = key;
-    values[next] = value;
-    next = (next + 1) % most;
-    return value;
+/** Remembers quotes by their step and their instrument's name. It is emptied when it holds `most`. */
+function quoteMemory(most: number) {
+  const steps = new Map<number, Map<string, InstrumentQuote>>();
+  let count = 0;
+  return (stepMs: number, name: string, make: () => InstrumentQuote): InstrumentQuote => {
+    const known = steps.get(stepMs)?.get(name);
+    if (known !== undefined) return known;
+    const quote = make();
+    if (count >= most) steps.clear();
+    count = count >= most ? 1 : count + 1;
+    const ofStep = steps.get(stepMs) ?? new Map<string, InstrumentQuote>();
+    steps.set(stepMs, ofStep.set(name, quote));
+    return quote;
   };
 }
 

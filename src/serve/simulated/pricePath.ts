@@ -8,6 +8,7 @@
  */
 import { chance, fork, noise, walk } from "./hash.ts";
 import type { Session } from "./marketDay.ts";
+import { rememberedOf } from "../../remembered.ts";
 
 /** Prices of a period, whole cents; low <= open, close <= high. */
 type Bar = { open: number; high: number; low: number; close: number };
@@ -86,6 +87,12 @@ export function blockPrices(walker: Walker, day: number, bar: Bar): (block: numb
   return pathThrough(bar, BLOCKS, fork(fork(walker.seed, PATH), day));
 }
 
+/** How far the blocks of a session were walked: its extremes in all blocks before `block`, and the price at which that one begins. */
+type Walked = { day: number; block: number; high: number; low: number; price: number };
+
+/** Remembered, because a session has hundreds of blocks, and who asks again mostly asks for a later one. */
+const walkedBy = rememberedOf((_: Walker): Walked => ({ day: NaN, block: 0, high: 0, low: 0, price: 0 }));
+
 /** A session so far: `last` at a position, and the extremes from the open up to it, cents. */
 export function sessionSoFar(
   walker: Walker,
@@ -95,18 +102,20 @@ export function sessionSoFar(
   const bar = barOfDay(walker, day);
   const priceAt = blockPrices(walker, day, bar);
   const blockSeed = fork(fork(walker.seed, BLOCK), day);
-  let { open: high, open: low } = bar;
-  let from = bar.open;
-  for (let i = 0; i < block; i++) {
-    const to = priceAt(i + 1);
-    const part = barOfBlock(bar, from, to, blockSeed, i);
-    if (part.high > high) high = part.high;
-    if (part.low < low) low = part.low;
-    from = to;
+  const walked = walkedBy(walker);
+  if (walked.day !== day || walked.block > block)
+    Object.assign(walked, { day, block: 0, high: bar.open, low: bar.open, price: bar.open });
+  for (; walked.block < block; walked.block += 1) {
+    const to = priceAt(walked.block + 1);
+    const part = barOfBlock(bar, walked.price, to, blockSeed, walked.block);
+    if (part.high > walked.high) walked.high = part.high;
+    if (part.low < walked.low) walked.low = part.low;
+    walked.price = to;
   }
-  const current = barOfBlock(bar, from, priceAt(block + 1), blockSeed, block);
+  let { high, low } = walked;
+  const current = barOfBlock(bar, walked.price, priceAt(block + 1), blockSeed, block);
   const stepPrice = pathThrough(current, STEPS - 1, fork(fork(fork(walker.seed, STEP), day), block));
-  let last = from;
+  let last = walked.price;
   for (let i = 0; i <= step; i++) {
     last = stepPrice(i);
     if (last > high) high = last;
@@ -124,6 +133,9 @@ function barOfBlock(session: Bar, open: number, close: number, seed: number, blo
   return { open, close, high: Math.min(high, session.high), low: Math.max(low, session.low) };
 }
 
+/** A place that a path goes through. */
+type Knot = { at: number; price: number; rough: number };
+
 /** A path through a bar in `parts` parts: 0 is the open, `parts` the close; high and low lie somewhere between. */
 function pathThrough(bar: Bar, parts: number, seed: number): (part: number) => number {
   const first = 1 + Math.floor(chance(seed, -1) * (parts - 1));
@@ -135,14 +147,22 @@ function pathThrough(bar: Bar, parts: number, seed: number): (part: number) => n
     { at: first, price: bar.high },
     { at: second, price: bar.low },
   ].sort((a, b) => a.at - b.at);
-  const knots = [{ at: 0, price: bar.open }, ...extremes, { at: parts, price: bar.close }].map((knot) => ({
-    ...knot,
-    rough: rough(knot.at),
-  }));
+  const knots: Knot[] = [{ at: 0, price: bar.open }, ...extremes, { at: parts, price: bar.close }].map(
+    (knot) => ({
+      ...knot,
+      rough: rough(knot.at),
+    }),
+  );
   return (part) => {
-    const after = knots.findIndex(({ at }) => at >= part);
-    const to = knots[after];
-    const from = knots[after - 1];
+    let [from, to]: (Knot | undefined)[] = [];
+    // Without a function for each price: there are hundreds for a quote.
+    for (const knot of knots) {
+      if (knot.at >= part) {
+        to = knot;
+        break;
+      }
+      from = knot;
+    }
     if (!to || !from || to.at === part) return (to ?? from ?? { price: bar.close }).price;
     const along = (part - from.at) / (to.at - from.at);
     const detour = rough(part) - from.rough - (to.rough - from.rough) * along;

@@ -41,3 +41,19 @@ test.each([
 
   expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(said) });
 });
+
+test("a market remembers the quotes of a few hundred instruments, and forgets them among thousands", () => {
+  const at = new Date("2026-03-11T15:00:00Z");
+  const asked = createSimulatedMarket({ seed: 3 });
+  const made = (number: number) => security(`SIM${String(number).padStart(4, "0")}`);
+  const first = asked.quote(AAPL, at);
+
+  for (let number = 0; number < 400; number++) asked.quote(made(number), at);
+  const soon = asked.quote(AAPL, at);
+  for (let number = 400; number < 1_400; number++) asked.quote(made(number), at);
+  const late = asked.quote(AAPL, at);
+
+  expect(soon).toBe(first);
+  expect(late).not.toBe(first);
+  expect(late).toEqual(first);
+});

@@ -1,0 +1,29 @@
+/**
+ * Keeps V8's heap near what lives in it. By default V8 trades memory for time as suits a process that has the machine for itself. Flags
+ * hold for the whole process, and V8 reads these when it decides; they ask for no other start of Node.
+ */
+import { setFlagsFromString } from "node:v8";
+
+/** How far the heap of a command that lasts may grow, see `collectAfterGrowthOf`. What the flags cost: bench/memory/RESULTS.md. */
+const GROWTH_PERCENT = 40;
+
+/** For a command that runs for months beside other programs; called before it loads much. */
+export function keepHeapSmall(): void {
+  keepNewSpace();
+  collectAfterGrowthOf(GROWTH_PERCENT);
+}
+
+/** Has V8 collect garbage when the heap has grown by so much since the last full collection, in percent of what that one left. */
+export function collectAfterGrowthOf(percent: number): void {
+  setFlagsFromString(`--heap-growing-percent=${percent}`);
+}
+
+/**
+ * Keeps the two halves of the space for new objects at the size that they have now: at the beginning of a command 1 or 2 MB each, where
+ * V8 lets them grow to 16. V8 allows growth again for all threads when a thread begins, so whoever starts one calls this again.
+ */
+export function keepNewSpace(): void {
+  setFlagsFromString("--semi-space-growth-factor=1");
+  // One megabyte is collected before several threads have agreed on their parts of it.
+  setFlagsFromString("--no-parallel-scavenge");
+}
