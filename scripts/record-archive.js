@@ -4,7 +4,7 @@
  * SERVER is a PostgreSQL as old as the installed `pg_dump`, without TimescaleDB; the database made in it goes away. It takes a minute.
  *
  *     git worktree add /tmp/release 36b508f && (cd /tmp/release && npm ci)
- *     node scripts/record-archive.js /tmp/release postgresql://postgres@127.0.0.1/postgres test/archive/earlier/version24.sql.gz
+ *     node scripts/record-archive.js /tmp/release postgresql://postgres@127.0.0.1/postgres FILE
  */
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
