@@ -1,6 +1,7 @@
 /**
  * `npm run build && node scripts/promises.js 1.0` writes down what this release promises, and what it prints, into
  * test/promises/1.0/. Later releases are compared with that (docs/promises.md). Record a new major version alone.
+ * An archive belongs there, too: `node scripts/record-archive.js . SERVER test/promises/1.0/archive.sql.gz`.
  */
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -106,7 +106,7 @@ const HINTS = {
       "Find out who put it there. Drop it, or move it with `alter function ... set schema ...`, then run `revoke create on schema public from public`. Answers stay in the journal until then; docs/database-server.md explains it.",
     DATABASE_NEWER: "Use the version of quotekeeper that migrated this database, or a newer one.",
     DATABASE_TOO_OLD:
-      "Run `quotekeeper migrate` of a release that knows schema versions 24 to 29, then this one. Or load the journal into an empty database: `quotekeeper backfill --journal`.",
+      "Run `quotekeeper migrate` of the checkout 36b508f, then this one (docs/upgrade.md). Or load the journal into an empty database: `quotekeeper backfill --journal`.",
     MIGRATION_CHANGED:
       "Use the release that this database was migrated with, or a newer one; files in migrations/ are never edited.",
     CHAIN_INVALID:

@@ -1,12 +1,10 @@
 import { readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
 import { readHistory } from "../../src/archive/schema/history.ts";
 import { currentVersion, migrate } from "../../src/archive/schema/migrations.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { dumpSchema } from "../../scripts/schema/dump.ts";
 import { rowsOfQuery } from "../support/archive.ts";
-import { unlessOnCitus } from "../support/unlessOnCitus.ts";
 
 const NOW = "2026-11-20T22:50:00.000000Z";
 const empty = () => freshDatabase({ migrated: false });
@@ -129,45 +127,6 @@ test("a text of repeat/ that was changed is applied by the next migration, and b
   expect([first.applied, second.applied]).toEqual([["10_time_and_names.sql"], []]);
   expect((await pool.query("select log_return(1, 2) as value")).rows).toEqual([{ value: "7.0" }]);
 });
-
-unlessOnCitus("whose tables a plain archive of version 24 does not have")(
-  "a database of version 24 is taken over: its schema becomes that of an empty one, and every row stays",
-  async () => {
-    const { pool } = await empty();
-    const text = gunzipSync(readFileSync(new URL("earlier/version24.sql.gz", import.meta.url)));
-    await pool.query(
-      `set check_function_bodies = off; ${text.toString("utf8")}; reset check_function_bodies`,
-    );
-    const tables = [
-      "quotes",
-      "extended_quotes",
-      "dividends",
-      "session_bars",
-      "intraday_bars",
-      "slots",
-      "responses",
-    ];
-    const rows = () =>
-      Promise.all(tables.map((table) => rowsOfQuery(pool, `select * from ${table} t order by t::text`)));
-    const before = await rows();
-    const names = await rowsOfQuery(
-      pool,
-      "select id, symbol, expiration, strike from instruments order by id",
-    );
-
-    const { version, applied } = await migrate(pool, NOW);
-
-    expect(applied.filter((name) => name < "0029")).toHaveLength(4);
-    expect(version).toBe((await readHistory()).migrations.at(-1)?.version);
-    const now = await rows();
-    expect(before.every((some) => some.length > 0)).toBe(true);
-    expect(now).toEqual(before.map((some) => some.map((row) => expect.objectContaining(row) as unknown)));
-    expect(
-      await rowsOfQuery(pool, "select id, symbol, expiration, strike from instruments order by id"),
-    ).toEqual(names);
-    expect(await dumpSchema(pool)).toBe(readFileSync(new URL("../schema.sql", import.meta.url), "utf8"));
-  },
-);
 
 test("files that are applied once are the ones whose SHA-256 stands in migrations/checksums.txt: none is ever edited", async () => {
   const kept = readFileSync("migrations/checksums.txt", "utf8").trim().split("\n");

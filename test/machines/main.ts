@@ -1,15 +1,24 @@
 /**
- * npm run test:machines [-- NAME...]: tries the program as on somebody else's machine, each trial in a directory of its
- * own. What a machine with nothing installed cannot try is here and not in `npm test`; docs/machines.md has the results.
+ * npm run test:machines [-- NAME... [--server URL]... [--quotes N] [--checkouts DIR]]: tries the program as on somebody else's machine,
+ * each trial in a directory of its own. What a machine with nothing installed cannot try is here and not in `npm test`; docs/machines.md has the results.
  * Prints a line for each trial, and exits 1 when anything was not as promised.
  */
 import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { LeftOut, type Trial } from "./trial.ts";
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const wanted = process.argv.slice(2);
+const { values: options, positionals: wanted } = parseArgs({
+  options: {
+    server: { type: "string", multiple: true, default: [] },
+    quotes: { type: "string", default: "200000" },
+    checkouts: { type: "string" },
+  },
+  allowPositionals: true,
+});
+const wishes = { servers: options.server, quotes: Number(options.quotes), checkouts: options.checkouts };
 const trials: Trial[] = [];
 for (const file of readdirSync(new URL("./", import.meta.url)).sort()) {
   if (!file.endsWith(".trial.ts")) continue;
@@ -24,7 +33,7 @@ for (const { name, title, run } of trials) {
   chmodSync(dir, 0o755);
   say(`     ${name}: ${title}`);
   try {
-    say(`ok   ${name}: ${await run({ dir, say: (line) => say(`       ${line}`) })}`);
+    say(`ok   ${name}: ${await run({ dir, say: (line) => say(`       ${line}`), ...wishes })}`);
   } catch (error) {
     if (error instanceof LeftOut) say(`LEFT OUT ${name}: ${error.message}`);
     else {
