@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
-import { readHistory } from "../../src/archive/schema/history.ts";
+import { readHistory, statementsOf } from "../../src/archive/schema/history.ts";
 import { currentVersion, migrate } from "../../src/archive/schema/migrations.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { dumpSchema } from "../../scripts/schema/dump.ts";
@@ -135,6 +135,17 @@ test("files that are applied once are the ones whose SHA-256 stands in migration
   const found = [...earlier, ...migrations].map(({ name, sha256 }) => `${sha256}  ${name}`);
 
   expect(found).toEqual(kept);
+});
+
+test("a script is taken apart at the semicolons between its statements, not at those in quotes, in a body or in a comment", () => {
+  const statements = [
+    "-- Of a; comment's sake.\nalter table a add column b text default 'x;''y'",
+    "\ndo $$ begin perform 1; end $$",
+    "\nselect 1",
+  ];
+  const sql = `${statements.join(";")};\n-- The end; of it.\n`;
+
+  expect(statementsOf({ name: "one.sql", sha256: "", sql })).toEqual(statements);
 });
 
 test("files that are applied once are numbered without a gap, and each says in its first line why it is there", async () => {

@@ -55,3 +55,9 @@ async function readScripts(dir: string): Promise<Script[]> {
 function numbered(script: Script): Migration {
   return { ...script, version: Number(script.name.slice(0, 4)) };
 }
+
+/** The statements of a script, each with the comment before it. Text in quotes, between `$$` and behind `--` may have semicolons. */
+export function statementsOf({ sql }: Script): string[] {
+  const found = sql.match(/(?:--[^\n]*|\$\$.*?\$\$|'[^']*'|[^;])+/gsu) ?? [];
+  return found.filter((statement) => statement.replace(/--[^\n]*/gu, "").trim() !== "");
+}

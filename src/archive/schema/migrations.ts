@@ -13,12 +13,14 @@ import { makeDueBars } from "./makeBars.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { lockHistory } from "./migrationLock.ts";
 import { settleReader } from "./readerRole.ts";
-import { type History, type Migration, readHistory, type Script } from "./history.ts";
+import { type History, type Migration, readHistory, type Script, statementsOf } from "./history.ts";
 import { findOccupied, KINDS, MADE_ELSEWHERE, madeBy, namesOf, occupied } from "./occupied.ts";
 import { schemaMigrations, schemaTexts } from "./internalSchema.ts";
 import { readSharedSchema, settlePaths } from "../connect/searchPath.ts";
 import { refreshSessions, settleCalendarDays } from "./sessions.ts";
 import { tablesOn, upsertAll } from "./tableRows.ts";
+import { oneConnectionEach } from "../tiers/citus/door.ts";
+import { isOnCitus } from "../tiers/citus/isOnCitus.ts";
 import { settleTier, type StorageWishes } from "../tiers/settleTier.ts";
 
 type MigrationReport = {
@@ -218,12 +220,13 @@ function pendingOf(history: History, applied: ReadonlyMap<number, string>): Migr
   return [...earlier, ...later].filter(({ version }) => version > at);
 }
 
-async function applyOne(
-  client: pg.PoolClient,
-  { version, name, sql: text, sha256 }: Migration,
-): Promise<void> {
+async function applyOne(client: pg.PoolClient, migration: Migration): Promise<void> {
+  const { version, name, sql: text, sha256 } = migration;
+  // Citus hands a statement on with all that came in one message with it.
+  const pieces = (await isOnCitus(client)) ? statementsOf(migration) : [text];
   await transactionOn(client, async () => {
-    await client.query(text);
+    await oneConnectionEach(client);
+    for (const piece of pieces) await client.query(piece);
     await tablesOn(client)
       .insert(schemaMigrations)
       .values({ version, name, sha256, appliedAt: sql`now()` });

@@ -77,7 +77,7 @@ async function killAt(program: Running, url: string, ends: boolean): Promise<voi
     if (waiting !== undefined) {
       program.child.kill("SIGKILL");
       await program.closed;
-      if (ends) await ask(url, "select pg_terminate_backend($1)", [waiting["pid"]]);
+      if (ends) await ask(url, "select pg_terminate_backend($1::int)", [waiting["pid"]]);
       return;
     }
     promised(program.child.exitCode === null, "migrate is held up", program.text());

@@ -41,6 +41,9 @@ export async function succeed(
   const [today] = way.steps.slice(-1);
   if (today === undefined) throw new Error("a way has a step");
   await collect(today, { dataDir, url, signal: "SIGTERM" });
+  const bars = await digestOf(url);
+  await ask(url, "select recompute_session_bars('2000-01-01', '2099-12-31')");
+  await expectSame(url, bars, "bars made by both collectors, made anew");
   return expectWhole({ dataDir, url });
 }
 
