@@ -231,6 +231,8 @@ test("collect misses what is due for want of a login, and stores it from the log
     (await rowsOfQuery(pool, `select from slots where ${where}`).catch(() => [])).length;
   await until(async () => (await slots("missed = due")) >= 2, "slots without a login");
   const before = fake.calls.length;
+  // From the login on a slow machine may also miss what does not fit into its slot.
+  const reasons = await rowsOfQuery(pool, "select distinct reason from misses where reason <> 'down'");
   await logIn(here);
   await until(async () => (await slots("stored > 2 and missed = 0")) >= 2, "slots with a login");
   interrupt();
@@ -238,16 +240,14 @@ test("collect misses what is due for want of a login, and stores it from the log
 
   const [counted] = await rowsOfQuery(
     pool,
-    `select (select array_agg(distinct reason order by reason) from misses m join slots s using (job, slot_at, source_id, account_id)
-             where s.stored = 0 and m.reason <> 'down') as reasons,
-            (select bool_and(due = stored + missed) from slots) as adds_up,
+    `select (select bool_and(due = stored + missed) from slots) as adds_up,
             (select count(*)::int from responses where outcome = 'quotes') as answers,
             (select count(*)::int from responses where outcome <> 'quotes') as others,
             (select count(*)::int from responses r where not exists (select from quotes where observed_at = r.observed_at)) as empty`,
   );
-  expect([exitCode, before]).toEqual([0, 0]);
+  expect([exitCode, before, reasons]).toEqual([0, 0, [{ reason: "login" }]]);
   expect(counted).toEqual({
-    ...{ reasons: ["login"], adds_up: true, others: 0, empty: 0 },
+    ...{ adds_up: true, others: 0, empty: 0 },
     answers: fake.calls.filter(({ path, status }) => path.startsWith("/v1") && status === 200).length,
   });
   expect(stderr()).toContain("nobody has logged in");
