@@ -11,18 +11,7 @@ const COLUMNS = 100;
 /** The page. */
 export async function commandsPage(): Promise<string> {
   let shown = "";
-  const sink: Sink = { isTTY: false, columns: COLUMNS, write: (text) => void (shown += text) };
-  const edges: Edges = {
-    clock: systemClock,
-    uptimeSeconds: () => 0,
-    bootId: null,
-    stdout: sink,
-    stderr: sink,
-    env: {},
-    directory: ".",
-    onInterrupt: () => () => undefined,
-  };
-  const sections = withSubcommands(await createProgram(edges, () => undefined), "").flatMap(
+  const sections = withSubcommands(await commandsShown((text) => (shown += text)), "").flatMap(
     ([name, command]) => {
       shown = "";
       command.outputHelp();
@@ -36,6 +25,22 @@ export async function commandsPage(): Promise<string> {
     "In a checkout, after `npm ci`, a command is called as `npx quotekeeper <command>`; `npm start` is `quotekeeper start`. Results go to stdout, logs and complaints to stderr.",
     ...sections,
   );
+}
+
+/** The program's commands, of which none runs. @param write takes what their help shows */
+export function commandsShown(write: (text: string) => void): Promise<Command> {
+  const sink: Sink = { isTTY: false, columns: COLUMNS, write };
+  const edges: Edges = {
+    clock: systemClock,
+    uptimeSeconds: () => 0,
+    bootId: null,
+    stdout: sink,
+    stderr: sink,
+    env: {},
+    directory: ".",
+    onInterrupt: () => () => undefined,
+  };
+  return createProgram(edges, () => undefined);
 }
 
 function withSubcommands(command: Command, above: string): [name: string, command: Command][] {

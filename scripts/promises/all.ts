@@ -2,9 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type pg from "pg";
-import { createProgram } from "../../src/cli/program.ts";
-import { systemClock } from "../../src/clock.ts";
-import type { Edges, Sink } from "../../src/run/edges.ts";
+import { commandsShown } from "../docs/commands.ts";
 import { type JsonSchema, promisedJson } from "./jsonFields.ts";
 import {
   type Promised,
@@ -24,7 +22,7 @@ export async function allPromises(root: string, pool: pg.Pool): Promise<Readonly
   const read = <T>(path: string): T => JSON.parse(readFileSync(join(root, path), "utf8")) as T;
   return {
     versions: promisedVersions(read("package.json")),
-    commands: promisedCommands(await commands()),
+    commands: promisedCommands(await commandsShown(() => undefined)),
     settings: promisedSettings(),
     errors: promisedErrors(),
     metrics: promisedMetrics(),
@@ -32,20 +30,4 @@ export async function allPromises(root: string, pool: pg.Pool): Promise<Readonly
     columns: await promisedColumns(pool),
     functions: await promisedFunctions(pool),
   };
-}
-
-/** The commands of the program; none of them runs. */
-function commands() {
-  const sink: Sink = { isTTY: false, columns: 100, write: () => undefined };
-  const edges: Edges = {
-    clock: systemClock,
-    uptimeSeconds: () => 0,
-    bootId: null,
-    stdout: sink,
-    stderr: sink,
-    env: {},
-    directory: ".",
-    onInterrupt: () => () => undefined,
-  };
-  return createProgram(edges, () => undefined);
 }

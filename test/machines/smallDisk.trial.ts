@@ -1,8 +1,8 @@
-import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { compiled, type Compiled, promised, ROOT, type Running, until } from "./programs.ts";
-import { LeftOut, type Trial } from "./trial.ts";
+import { onDisk } from "./onDisk.ts";
+import type { Trial } from "./trial.ts";
 
 export const trial: Trial = {
   name: "smallDisk",
@@ -22,21 +22,6 @@ export const trial: Trial = {
     return `${tooSmall} The full disk is said by the log and by \`status\`, of journal and server each; work went on by itself with room.`;
   },
 };
-
-async function onDisk<T>(disk: string, size: string, work: () => Promise<T>): Promise<T> {
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size},mode=755`, "quotekeeper", disk], {
-      stdio: "ignore",
-    });
-  } catch (cause) {
-    throw new LeftOut("only root may mount a small disk", { cause });
-  }
-  try {
-    return await work();
-  } finally {
-    execFileSync("umount", [disk]);
-  }
-}
 
 /** @returns what `start` said */
 async function tooSmallFor(program: Compiled, dataDir: string): Promise<string> {

@@ -1,10 +1,9 @@
 /** A disk that becomes full while an archive is migrated. */
-import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openOwnServer } from "../../support/postgres/server.ts";
 import { finish, must, promised } from "../programs.ts";
-import { LeftOut } from "../trial.ts";
+import { onDisk } from "../onDisk.ts";
 import { digestOf, expectSame, versionOf } from "./archives.ts";
 import { given, type Way } from "./earlier.ts";
 
@@ -21,21 +20,12 @@ const ROOMS = [32, 64, 96, 128, 192, 256, 384, 512, 768, 1_024, 2_048, 4_096, 16
 export async function fillDisk(way: Way, dir: string, journal: string): Promise<string> {
   const disk = join(dir, `disk-${way.from.name}`);
   mkdirSync(disk);
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${DISK},mode=755`, "quotekeeper", disk], {
-      stdio: "ignore",
-    });
-  } catch (cause) {
-    throw new LeftOut("only root may mount a small disk", { cause });
-  }
-  try {
+  return onDisk(disk, DISK, async () => {
     const dataDir = join(disk, "data");
     cpSync(journal, join(dataDir, "journal"), { recursive: true });
     await must(process.execPath, [way.from.bin, "backfill", "--journal"], given(dataDir, null));
-    return await migrateWithLittleRoom(way, disk, dataDir);
-  } finally {
-    execFileSync("umount", [disk]);
-  }
+    return migrateWithLittleRoom(way, disk, dataDir);
+  });
 }
 
 async function migrateWithLittleRoom({ from, steps }: Way, disk: string, dataDir: string): Promise<string> {
