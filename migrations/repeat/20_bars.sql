@@ -581,7 +581,9 @@ cross join lateral (
   where d.made_to is not null and not d.quotes_dropped
     and q.instrument_id = d.instrument_id and q.source_id = d.source_id and q.delayed = d.delayed
     and q.observed_at between d.first_at and d.last_at and q.observed_at > d.made_to
-) n;
+) n
+-- Rows that were there already under the other kind of feed leave a bar without a quote until the next bars are made.
+where coalesce(k.quote_count, 0) + n.quote_count > 0;
 
 create or replace view bars_1d as
 select d.instrument_id, i.security_type, i.symbol, i.expiration, i.option_type, i.strike, s.kind as source, d.delayed, d.date,
