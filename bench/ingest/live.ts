@@ -70,7 +70,8 @@ export async function benchLive(
       const receivedMs = performance.now();
       const answer = rowsOf(fromMemory, { segment: "live", offset: place });
       times.push(performance.now() - receivedMs);
-      times.push(await timed(() => memory(answer, place)));
+      times.push(await timed(() => memory.load(answer, place)));
+      await memory.settle();
       times.push(await timed(() => journal.load(journaled)));
       if (place < WARM_UP) continue;
       const [handMs = NaN, parse = NaN, commit = NaN, fromJournal = NaN] = times;
@@ -120,9 +121,7 @@ function handWriter({ pool }: Pick<BenchServer, "pool">): (units: readonly Quote
   };
 }
 
-function memoryLoader({
-  pool,
-}: Pick<BenchServer, "pool">): (answer: ReturnType<typeof rowsOf>, place: number) => Promise<void> {
+function memoryLoader({ pool }: Pick<BenchServer, "pool">) {
   let committed: () => void = () => undefined;
   let later = Promise.resolve();
   // Each answer is loaded on the day on which it came, as it is live.
@@ -134,16 +133,18 @@ function memoryLoader({
     onLoaded: () => committed(),
     reread: () => rethrow(new Error("an answer was not taken in as it came")),
   });
-  return async (answer, place) => {
-    // What follows the last commit is over: it is no part of this answer's way.
-    await later;
-    today = exchangeDateAt(answer.record.observedAt);
-    const done = new Promise<void>((resolve) => (committed = resolve));
-    await loader.add(
-      await stretchOf({ segment: "live", from: place, to: place + 1, answers: [answer], notes: [] }),
-    );
-    later = loader.finish();
-    await done;
+  return {
+    load: async (answer: ReturnType<typeof rowsOf>, place: number): Promise<void> => {
+      today = exchangeDateAt(answer.record.observedAt);
+      const done = new Promise<void>((resolve) => (committed = resolve));
+      await loader.add(
+        await stretchOf({ segment: "live", from: place, to: place + 1, answers: [answer], notes: [] }),
+      );
+      later = loader.finish();
+      await done;
+    },
+    /** What follows a commit is no part of this answer's way, nor of the next one's. */
+    settle: () => later,
   };
 }
 

@@ -288,6 +288,46 @@ test("a loader that has all of a segment tells the bytes by which the segment gr
   expect([loaded, (grown ?? 0) > 0]).toEqual([0, true]);
 });
 
+test.each([
+  [
+    "back to an earlier state",
+    "delete from responses; delete from quotes; update journal_positions set loaded_to = 0",
+  ],
+  ["back to its beginning", "delete from responses; delete from quotes; delete from journal_positions"],
+  ["on by another program", "update journal_positions set loaded_to = $1"],
+])(
+  "a loader that follows a segment goes on where the database is, when that was put %s",
+  async (_, change) => {
+    const { pool, journalDir } = await loadingWorld();
+    const clock = createTestClock();
+    const journal = await openJournal({ dir: journalDir, clock, onProblem: () => undefined });
+    const { loader, reports } = started({ pool, journalDir, clock });
+    const append = async (record: JournalRecord): Promise<void> => {
+      const { segment } = await journal.append(record);
+      const before = reports.length;
+      loader.notify(segment);
+      await until(() => reports.length > before || loader.failure() !== null, "the answer");
+    };
+    await loader.drain();
+    const [first, second, third] = answers(3) as [JournalRecord, JournalRecord, JournalRecord];
+    await append(first);
+    await append(second);
+
+    const [position] = await rowsOfQuery(pool, "select loaded_to from journal_positions");
+    const isOn = change.includes("$1");
+    const passed = isOn ? (await journal.append(third)).end : 0;
+    expect(Number(position?.["loaded_to"])).toBeGreaterThan(0);
+    await pool.query(isOn ? change.replace("$1", String(passed)) : change);
+    await append(isOn ? (answers(1, 3)[0] as JournalRecord) : third);
+    await loader.drain();
+    await journal.close();
+
+    expect(loader.failure()).toBeNull();
+    // What the other program says it has loaded is not loaded again.
+    expect(await countsOf(pool)).toMatchObject({ responses: 3 });
+  },
+);
+
 test("a loader that is closed before its last load has ended does not know whether all is loaded", async () => {
   const { pool, journalDir, append } = await loadingWorld();
   const { loader } = started({ pool, journalDir });

@@ -3,6 +3,8 @@ import { EVER } from "../../src/journal/record.ts";
 import type pg from "pg";
 import { isPassing, loadBatch } from "../../src/archive/load/loadBatch.ts";
 import { readBatches } from "../../src/archive/load/readBatches.ts";
+import { JOURNAL_POSITION, ofBatches } from "../../src/archive/load/loadPosition.ts";
+import { NO_POSITION } from "../../src/archive/refill/runPosition.ts";
 import { IN_EACH_OTHERS_WAY } from "../../src/archive/connect/databaseError.ts";
 import { mayBeOfARow, mayBeThereAlready } from "../../src/archive/connect/whoseFault.ts";
 import { replay } from "../../src/backfill/journal/replay.ts";
@@ -72,8 +74,8 @@ export async function injectedBatch(loader: LoaderName): Promise<InjectedBatch> 
   if (!batch) throw new Error("no batch");
   await loadBatch(pool, batch);
   // Its partitions are there, and stay.
-  const loadAlone = (into: pg.Pool): Promise<unknown> =>
-    loadBatch(into, batch, { memory: { months: new Set(["2026-11"]) } });
+  const loadAlone = (into: pg.Pool, position = JOURNAL_POSITION): Promise<unknown> =>
+    loadBatch(into, batch, { memory: { months: new Set(["2026-11"]) }, position });
   const loadStretch = async (into: pg.Pool): Promise<void> =>
     replay({
       ...{ pool: into, journalDir, segments: await listSegments(journalDir), positions: new Map() },
@@ -86,7 +88,7 @@ export async function injectedBatch(loader: LoaderName): Promise<InjectedBatch> 
       },
       ...{ onDamage: () => undefined, signal: new AbortController().signal },
     });
-  const load = loader === "batches" ? loadAlone : loadStretch;
+  const load = loader === "batches" ? (into: pg.Pool) => loadAlone(into) : loadStretch;
   const empty = (): Promise<void> => emptyArchive(pool);
   await empty();
   const statementsOf = async (way: typeof load): Promise<string[]> => {
@@ -95,11 +97,12 @@ export async function injectedBatch(loader: LoaderName): Promise<InjectedBatch> 
     await empty();
     return [...new Set(counted.statements)];
   };
-  const ofBatches = await statementsOf(loadAlone);
-  const statements = loader === "batches" ? ofBatches : await statementsOf(load);
+  const statements = await statementsOf(load);
+  const alone =
+    loader === "batches" ? statements : await statementsOf((into) => loadAlone(into, ofBatches(NO_POSITION)));
   const ofStretches = statements
     .slice(statements.findIndex((text) => text.startsWith("begin")) + 1)
-    .filter((text) => !ofBatches.includes(text));
+    .filter((text) => !alone.includes(text));
   const tryWith: InjectedBatch["tryWith"] = async (statement, sqlstate, bare) => {
     const error = { code: sqlstate };
     // What a stretch asks may have met a row's fault: then its batches go in one by one.

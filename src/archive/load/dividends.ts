@@ -139,9 +139,9 @@ function saysAnything({ words }: DividendSeries): boolean {
   return words.some(({ dividend }) => dividend !== null);
 }
 
-/** What the table has of each series that says anything. */
+/** What the table has of each series that says anything, but for those of one word that its newest row has said already. */
 async function readKept(client: pg.ClientBase, all: readonly DividendSeries[]): Promise<Held[]> {
-  const series = all.filter(saysAnything);
+  const series = await withoutSaid(client, all.filter(saysAnything));
   if (series.length === 0) return [];
   const { rows } = await client.query<{
     place: number;
@@ -172,6 +172,39 @@ async function readKept(client: pg.ClientBase, all: readonly DividendSeries[]): 
   for (const { place, at, ex_date, amount, yield: part } of rows)
     kept[place]?.rows.push({ observedAt: at, dividend: { exDate: ex_date, amount, yield: part } });
   return kept;
+}
+
+/** Each answer says the dividends that are known: rows need no reading where the database itself finds nothing new. */
+async function withoutSaid(
+  client: pg.ClientBase,
+  series: readonly DividendSeries[],
+): Promise<readonly DividendSeries[]> {
+  const single = series.flatMap(({ words: [word, second], ...one }, place) =>
+    word && !second ? [{ ...one, place, ...word }] : [],
+  );
+  if (single.length === 0) return series;
+  const words = single.map(({ dividend }) => dividend);
+  const { rows } = await client.query<{ place: number }>({
+    name: "find new dividends",
+    text: `select w.place
+      from unnest($1::int[], $2::int[], $3::smallint[], $4::timestamptz[], $5::date[], $6::numeric[], $7::numeric[])
+        as w (place, instrument_id, source_id, observed_at, ex_date, amount, yield)
+      left join lateral (
+        select d.observed_at, d.ex_date, d.amount, d.yield from dividends d
+        where d.instrument_id = w.instrument_id and d.source_id = w.source_id
+        order by d.observed_at desc limit 1
+      ) d on true
+      where d.observed_at is null or d.observed_at >= w.observed_at
+        or (d.ex_date, d.amount, d.yield) is distinct from (w.ex_date, w.amount, w.yield)`,
+    values: [
+      ...inArrays(single, "place", "instrumentId", "sourceId", "observedAt"),
+      words.map((word) => word?.exDate),
+      words.map((word) => word?.amount),
+      words.map((word) => word?.yield),
+    ],
+  });
+  const found = new Set(rows.map(({ place }) => place));
+  return series.filter(({ words }, place) => words.length > 1 || found.has(place));
 }
 
 /** What the archive has beside a word. */

@@ -33,6 +33,8 @@ export class JournalLoader {
   readonly #stretches: StretchLoader;
   readonly #reader = new PlainReader();
   #hasFollowed = false;
+  /** The segment that it has loaded last, and how far. */
+  #last: Pick<Part, "segment" | "to"> | null = null;
   /** Segments that nobody writes to any more, and the database has all of. */
   #whole: ReadonlySet<string> = new Set();
   /** Segments whose files could not be read to their ends. All others are loaded; these are tried again. */
@@ -81,28 +83,37 @@ export class JournalLoader {
     return (await readLag(pool, journalDir, (segment) => !this.#whole.has(segment))).bytes;
   }
 
+  /** Goes on where it has stopped itself: each transaction finds out whether the database's position is the same. */
   async loadSegments(segments: readonly string[]): Promise<void> {
-    const positions = await readPositions(this.#options.pool, segments);
-    for (const segment of segments) await this.loadSegment(segment, positions.get(segment) ?? 0);
+    const last = this.#last;
+    const others = segments.filter((segment) => segment !== last?.segment);
+    const positions = others.length > 0 ? await readPositions(this.#options.pool, others) : null;
+    for (const segment of segments)
+      await this.loadSegment(segment, segment === last?.segment ? last.to : (positions?.get(segment) ?? 0));
   }
 
   async loadSegment(segment: string, position: number): Promise<void> {
     const { pool, journalDir, onBatch, onDamage } = this.#options;
+    this.#last = null;
     for (let from = position; ;) {
-      let failed = false;
+      let [failed, to] = [false, from];
       try {
         // An import that was ended in its midst: as its own run would have loaded it, down to the numbers of instruments.
         const alone = onBatch === undefined ? "imports" : "all";
         const what = { journalDir, range: EVER, mayBeGone: true, alone } as const;
         for await (const read of readStretches({ ...what, parts: [{ name: segment, from }] }, this.#reader))
-          if ("stretch" in read) await this.#stretches.add(read.stretch);
-          else {
+          if ("stretch" in read) {
+            await this.#stretches.add(read.stretch);
+            to = read.stretch.to;
+          } else {
             failed ||= read.damage.unreadable !== undefined;
             if (!failed || !this.unreadable.has(segment)) onDamage?.(read.damage);
           }
         if (failed) this.unreadable.add(segment);
         else this.unreadable.delete(segment);
-        return await this.#stretches.finish();
+        await this.#stretches.finish();
+        this.#last = { segment, to };
+        return;
       } catch (error) {
         await this.#stretches.abandon();
         if (!(error instanceof LoadedByAnother)) throw error;

@@ -76,16 +76,14 @@ async function loadOnce(
     // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
     await ensureRoom(client, monthsOf(batch.answers), memory);
     await prepareStaging(client);
-    await client.query(alone ? BEGIN_STORING_ALONE : BEGIN_STORING);
-    await oneConnectionEach(client);
-    if (!(await position.take(client, batch))) {
+    if (!(await position.begin(client, batch, alone ? BEGIN_STORING_ALONE : BEGIN_STORING))) {
       await client.query("rollback");
       return null;
     }
+    await oneConnectionEach(client);
     const report = await storeBatch(client, batch);
-    await position.move(client, batch, report);
     await markLate(client, datesOf(batch));
-    await client.query("commit");
+    await position.commit(client, batch, report);
     return report;
   } catch (error) {
     await client.query("rollback").catch(() => (broken = error as Error));

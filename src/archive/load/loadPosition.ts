@@ -1,6 +1,6 @@
 /** How far the journal has been loaded: written down in the transaction of the rows, and locked while they go in. */
 import { eq, sql } from "drizzle-orm";
-import type pg from "pg";
+import pg from "pg";
 import { nodeFs } from "../../journal/fs.ts";
 import { journalLag, type Lag } from "../../journal/lag.ts";
 import { listSegments } from "../../journal/segments.ts";
@@ -11,22 +11,54 @@ import type { Batch, LoadReport } from "./batch.ts";
 /** A part of a segment, bytes of the uncompressed stream. */
 export type Part = Pick<Batch, "segment" | "from" | "to">;
 
-export type LoadPosition = {
+/** A position within a transaction of the caller's. */
+export type HeldPosition = {
   /** Locks the position until the transaction ends. False: the batch does not begin at the position. */
   take: (client: pg.PoolClient, batch: Pick<Batch, "segment" | "from">) => Promise<boolean>;
   move: (client: pg.PoolClient, part: Part, report: LoadReport) => Promise<void>;
 };
 
-/** The loader's own: two programs never load the same stretch, and a stretch is never left out. */
+/** A position whose transactions have one batch each. */
+export type LoadPosition = {
+  /**
+   * Opens a transaction, and locks the position until it ends.
+   *
+   * @param begin the statements that open it
+   * @returns false: the batch does not begin at the position
+   */
+  begin: (client: pg.PoolClient, batch: Pick<Batch, "segment" | "from">, begin: string) => Promise<boolean>;
+  /** Moves the position and commits. */
+  commit: (client: pg.PoolClient, part: Part, report: LoadReport) => Promise<void>;
+};
+
+/** One transaction for each batch. */
+export const ofBatches = ({ take, move }: HeldPosition): LoadPosition => ({
+  begin: async (client, batch, begin) => {
+    await client.query(begin);
+    return take(client, batch);
+  },
+  commit: async (client, part, report) => {
+    await move(client, part, report);
+    await client.query("commit");
+  },
+});
+
+/**
+ * The loader's own: two programs never load the same stretch, and a stretch is never left out. A live answer waits for each
+ * message between program and server, so the position goes with the messages that open and end the transaction.
+ */
 export const JOURNAL_POSITION: LoadPosition = {
-  take: async (client, { segment, from }) => (await lockPosition(client, segment)) === from,
-  move: async (client, { segment, to }) => {
-    await tablesOn(client)
-      .update(journalPositions)
-      .set({ loadedTo: to, loadedAt: sql`now()` })
-      .where(eq(journalPositions.segment, segment))
-      .prepare("move position")
-      .execute();
+  begin: async (client, { segment, from }, begin) => {
+    const lock = `select loaded_to::float8 from journal_positions where segment = ${pg.escapeLiteral(segment)} for update`;
+    const results: unknown = await client.query(`${begin}; ${lock}`);
+    const { rows } = (results as pg.QueryResult<{ loaded_to: number }>[]).at(-1) ?? { rows: [] };
+    return (rows[0]?.loaded_to ?? (await lockPosition(client, segment))) === from;
+  },
+  commit: async (client, { segment, to }) => {
+    const of = `segment = ${pg.escapeLiteral(segment)}`;
+    await client.query(
+      `update journal_positions set loaded_to = ${to}, loaded_at = now() where ${of}; commit`,
+    );
   },
 };
 

@@ -125,13 +125,12 @@ export class StretchLoader {
       await refreshInstruments(client, placed.seen);
       const lost = addLetterCounts(stretch.report.lost, countLetters(refused));
       const report = { ...stretch.report, ...stored, slots, deadLetters, lost };
-      await position.move(client, stretch, report);
       const now = today?.();
       await markLate(
         client,
         stretch.dates.filter((date) => date !== now),
       );
-      await client.query("commit");
+      await position.commit(client, stretch, report);
       client.release();
       for (const [id, { row }] of placed.seen) this.#known.describe(id, row);
       addAllSeen(this.#later, later);
@@ -150,9 +149,8 @@ export class StretchLoader {
     const client = await pool.connect();
     try {
       await prepareStaging(client);
-      await client.query(BEGIN_STORING);
+      if (!(await position.begin(client, stretch, BEGIN_STORING))) throw new LoadedByAnother(stretch);
       await oneConnectionEach(client);
-      if (!(await position.take(client, stretch))) throw new LoadedByAnother(stretch);
       return client;
     } catch (error) {
       client.release(error as Error);

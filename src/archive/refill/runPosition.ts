@@ -2,7 +2,7 @@
 import { and, between, eq, sql, type SQL } from "drizzle-orm";
 import type pg from "pg";
 import { QuotekeeperError } from "../../errors.ts";
-import { type LoadPosition, lockPosition, type Part } from "../load/loadPosition.ts";
+import { type HeldPosition, lockPosition, type Part } from "../load/loadPosition.ts";
 import { backfillPositions, backfills } from "../schema/backfillSchema.ts";
 import { journalPositions } from "../schema/internalSchema.ts";
 import { insertAll, tablesOn } from "../schema/tableRows.ts";
@@ -10,7 +10,7 @@ import { type BackfillReport, withLoaded } from "./backfillReport.ts";
 import type { Run } from "./runs.ts";
 
 /** Nothing to lock and nothing to move: each run begins anew. */
-export const NO_POSITION: LoadPosition = {
+export const NO_POSITION: HeldPosition = {
   take: () => Promise.resolve(true),
   move: () => Promise.resolve(),
 };
@@ -19,7 +19,7 @@ export const NO_POSITION: LoadPosition = {
  * @param options.loaderToo whether the loader's own position moves as well where the stretch joins it: the journal is
  *   this archive's, and every record of it is read
  */
-export function positionOfRun(run: Run, { loaderToo }: { loaderToo: boolean }): LoadPosition {
+export function positionOfRun(run: Run, { loaderToo }: { loaderToo: boolean }): HeldPosition {
   return {
     take: async (client, { segment, from }) => {
       // Should the server crash, the last batches and their positions are gone together, and the next run reads them

@@ -3,6 +3,7 @@ import { createMemory, loadBatch } from "../../archive/load/loadBatch.ts";
 import type { Batch } from "../../archive/load/batch.ts";
 import { loadAll, type LoaderOptions } from "../../archive/load/loader.ts";
 import { NO_POSITION } from "../../archive/refill/runPosition.ts";
+import { ofBatches } from "../../archive/load/loadPosition.ts";
 import { type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/backfillReport.ts";
 import type { TempCopies } from "../../archive/load/tempCopies.ts";
 
@@ -19,7 +20,7 @@ export async function tryBatches(
   let report = NOTHING_DONE;
   for await (const batch of batches) {
     await tempCopies.take(tempCopies.pool, batch);
-    const loaded = await loadBatch(tempCopies.pool, batch, { memory, position: NO_POSITION });
+    const loaded = await loadBatch(tempCopies.pool, batch, { memory, position: ofBatches(NO_POSITION) });
     if (loaded !== null) report = withLoaded(report, loaded);
     onBatch(batch, report);
   }

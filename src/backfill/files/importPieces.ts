@@ -24,7 +24,7 @@ import { NO_POSITION, positionOfRun, readReadPositions } from "../../archive/ref
 import type { OnProgress } from "../progress.ts";
 import { type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/backfillReport.ts";
 import { type Piece, type PieceBatch, recordOf } from "./piece.ts";
-import { JOURNAL_POSITION, type Part, readPositions } from "../../archive/load/loadPosition.ts";
+import { JOURNAL_POSITION, ofBatches, type Part, readPositions } from "../../archive/load/loadPosition.ts";
 import { loadSegment } from "../../archive/load/loader.ts";
 import { listSegments } from "../../journal/segments.ts";
 
@@ -115,7 +115,7 @@ function loaderOf(
   };
   return new StretchLoader({
     pool,
-    position: positionOfRun(run, { loaderToo: true }),
+    position: ofBatches(positionOfRun(run, { loaderToo: true })),
     reread,
     onLoaded: (loaded) => (run.report = withLoaded(run.report, withoutOvertaking(loaded))),
   });
@@ -194,7 +194,7 @@ async function loadKnown(
 ): Promise<BackfillReport> {
   if (pieces.length === 0) return report;
   const batch = batchOf(pieces, name);
-  const loaded = await loadBatch(pool, batch, { memory, position: NO_POSITION });
+  const loaded = await loadBatch(pool, batch, { memory, position: ofBatches(NO_POSITION) });
   onSeen(seenIn(batch.answers));
   return loaded === null ? report : withLoaded(report, loaded);
 }
@@ -223,8 +223,8 @@ export async function catchUp(options: ImportOptions): Promise<void> {
     for await (const batch of readBatches(segment, { journalDir, from, onDamage })) {
       if (batch.to === batch.from) continue;
       const ours = readTo === batch.from && isOf(batch, name);
-      const runPosition = ours ? positionOfRun(run, { loaderToo: true }) : JOURNAL_POSITION;
-      const report = await loadBatch(pool, batch, { memory, position: runPosition });
+      const position = ours ? ofBatches(positionOfRun(run, { loaderToo: true })) : JOURNAL_POSITION;
+      const report = await loadBatch(pool, batch, { memory, position });
       if (report === null) {
         // Another program loads this segment at the same time: what is left of it goes the ordinary way.
         const positions = await readPositions(pool, [segment]);

@@ -33,7 +33,7 @@ import {
 } from "../../archive/refill/removeAnswers.ts";
 import { oneConnectionEach } from "../../archive/tiers/citus/door.ts";
 import { BEGIN_STORING_ALONE, transactionOn } from "../../archive/connect/transaction.ts";
-import type { LoadPosition } from "../../archive/load/loadPosition.ts";
+import type { HeldPosition } from "../../archive/load/loadPosition.ts";
 import { overtaken } from "../../archive/refill/runPosition.ts";
 import { batchesOf, bytesOf, type ReplayOptions } from "./replay.ts";
 import { Restoring } from "./restoring.ts";
@@ -41,7 +41,7 @@ import { Restoring } from "./restoring.ts";
 const HOUR_MS = 3_600_000;
 
 type RebuildOptions = ReplayOptions & {
-  runPosition: LoadPosition;
+  runPosition: HeldPosition;
   /** Set in a dry run: copies the rows that a batch meets, before the batch. Bars have no copies and stay. */
   trial: ((client: pg.PoolClient, batch: Batch) => Promise<void>) | null;
 };

@@ -5,7 +5,7 @@
 import { makeManyDueBars } from "../../archive/schema/makeBars.ts";
 import type pg from "pg";
 import { LoadedByAnother, StretchLoader } from "../../archive/load/stretchLoader.ts";
-import type { LoadPosition, Part } from "../../archive/load/loadPosition.ts";
+import { type HeldPosition, ofBatches, type Part } from "../../archive/load/loadPosition.ts";
 import type { Batch } from "../../archive/load/batch.ts";
 import { type DamagedBytes, readBatches, SMALL_BATCH_BYTES } from "../../archive/load/readBatches.ts";
 import { stretchesOfThread, type StretchRequest } from "../../archive/load/readStretches.ts";
@@ -26,7 +26,7 @@ export type ReplayOptions = {
   /** The part of the journal that is read. `wanted` says the same, but a rebuild also wants notes from behind it. */
   range: TimeRange;
   /** Null: no position is persisted, and every run begins at the start. */
-  runPosition: LoadPosition | null;
+  runPosition: HeldPosition | null;
   /** The report of what was committed so far. */
   tally: { report: BackfillReport };
   onProgress: OnProgress;
@@ -51,7 +51,7 @@ export async function replay(options: ReplayOptions): Promise<void> {
     );
   const loader = new StretchLoader({
     pool,
-    position: runPosition ?? NO_POSITION,
+    position: ofBatches(runPosition ?? NO_POSITION),
     reread,
     // Damaged bytes may be counted in between.
     onLoaded: (loaded) => (tally.report = withLoaded(tally.report, loaded)),

@@ -3,7 +3,7 @@ import { renameSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
-import { readPositions } from "../../../src/archive/load/loadPosition.ts";
+import { ofBatches, readPositions } from "../../../src/archive/load/loadPosition.ts";
 import { loadBatch } from "../../../src/archive/load/loadBatch.ts";
 import { loadAll } from "../../../src/archive/load/loader.ts";
 import { beginRun } from "../../../src/archive/refill/runs.ts";
@@ -274,7 +274,11 @@ test("a stretch that is read again is loaded at the backfill's position, neither
   const { run, client, position } = await readTo100(pool, segment);
   client.release();
   const take = (from: number) =>
-    loadBatch(pool, { segment, from, to: from + 50, answers: [], notes: [] }, { position });
+    loadBatch(
+      pool,
+      { segment, from, to: from + 50, answers: [], notes: [] },
+      { position: ofBatches(position) },
+    );
 
   expect([await take(99), await take(101)]).toEqual([null, null]);
   expect(await take(100)).not.toBeNull();
