@@ -11,6 +11,15 @@ import { rolldown } from "rolldown";
 /** The program, and the threads and the process that it starts. */
 const PROGRAM = ["cli/main", "archive/load/stretchThread", "run/planThread", "lake/sql/duckChild"];
 
+/** fastify's compilers of schemas are half a megabyte, and never called (web/server.ts). */
+const SCHEMA_COMPILERS = ["@fastify/ajv-compiler", "@fastify/fast-json-stringify-compiler"];
+
+const LEFT_OUT = {
+  name: "left-out",
+  resolveId: (id) => (SCHEMA_COMPILERS.includes(id) ? `\0${id}` : null),
+  load: (id) => (id.startsWith("\0@fastify/") ? "export {};" : null),
+};
+
 /**
  * @param root the checkout
  * @param target gets `cli/main.js` and what belongs to it
@@ -24,6 +33,7 @@ export async function compile(root, target, entries = PROGRAM) {
     platform: "node",
     // pg looks for it, and does without. DuckDB is machine code: where it is missing, `quotekeeper sql` says how to get it.
     external: [/^node:/, "pg-native", "@duckdb/node-api"],
+    plugins: [LEFT_OUT],
     // pg looks at `navigator` to learn what it runs in. Without one, as in Node 20, it loads all of fetch() to find out: 30 ms.
     transform: { target: "node20", define: { navigator: '{"userAgent":"Node.js"}' } },
     checks: { eval: false, pluginTimings: false },

@@ -56,6 +56,10 @@ type WebOptions = {
 /** A running dashboard. */
 export type Web = { address: string; close: () => Promise<void> };
 
+function noSchemas(): never {
+  throw new Error("a route has a schema, and nothing is there that compiles it");
+}
+
 /**
  * Starts to listen.
  *
@@ -69,6 +73,8 @@ export async function startWeb(options: WebOptions): Promise<Web> {
     logger: false,
     forceCloseConnections: true,
     trustProxy: proxies.length > 0 && [...proxies],
+    // No route has a schema. The libraries that compile them are megabytes, and fastify loads them unless it is given others.
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     // An address that cannot be decoded comes past every hook; the answer would repeat it.
     frameworkErrors: (_error, _request, reply: FastifyReply) => reply.code(400).send(UNREADABLE),
   });
