@@ -8,6 +8,7 @@ import { readHistory } from "../../src/archive/schema/history.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
+import { plainDatabase } from "../support/tierWorld.ts";
 import { unlessOnCitus } from "../support/unlessOnCitus.ts";
 
 const NOW = "2026-11-28T02:00:00.000000Z";
@@ -66,7 +67,7 @@ testUpgrade.each(recorded)(
   "the archive of $name keeps every row and bar, and its schema becomes that of an empty database",
   async ({ file }) => {
     expect(existsSync(file)).toBe(true);
-    const [{ pool }, fresh] = [await freshDatabase({ migrated: false }), await freshDatabase()];
+    const [{ pool }, fresh] = [await freshDatabase({ migrated: false }), await plainDatabase()];
     const sql = gunzipSync(readFileSync(file)).toString("utf8");
     await pool.query(`set check_function_bodies = off; ${sql}; reset check_function_bodies`);
     const before = await keptRows(pool);
