@@ -54,9 +54,15 @@ export function microsAsUtc({ year, month, day, hour, minute, second, micros }: 
  * Reads local times of one zone. A local time that clocks skip in spring is refused: whoever wrote it down kept
  * another zone. One that they show twice in autumn is the one that `ambiguous` says.
  *
- * @param zone IANA name; Temporal throws a RangeError for an unknown one
+ * @param zone IANA name
+ * @throws RangeError for an unknown one, in words of our own: a dead letter keeps them, and systems have different ones
  */
 export function createLocalReader(zone: string, ambiguous: Ambiguous): (time: LocalTime) => TimeRead {
+  try {
+    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone);
+  } catch (cause) {
+    throw new RangeError(`this machine knows no time zone ${zone}`, { cause });
+  }
   const minutes = new Map<number, Minute>();
   return (time) => {
     const asUtc = microsAsUtc({ ...time, second: 0, micros: 0 });

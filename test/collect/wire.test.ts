@@ -46,6 +46,14 @@ async function connected(): Promise<{ socket: Socket; close: () => Promise<unkno
   return { socket, close };
 }
 
+/** Node 26 gives the pieces one after the other, where earlier ones gave all of them as one. */
+function readAll(socket: Socket): Buffer {
+  const pieces: Buffer[] = [];
+  for (let piece = socket.read() as Buffer | null; piece !== null; piece = socket.read() as Buffer | null)
+    pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
 test("1xx answers are removed in whatever pieces they arrive, and not a byte of what begins with no 1xx answer", async () => {
   const { socket, close } = await connected();
 
@@ -62,7 +70,7 @@ test("1xx answers are removed in whatever pieces they arrive, and not a byte of 
         for (const [at, end] of ends.entries()) socket.push(wire.subarray(ends[at - 1] ?? 0, end));
 
         // A beginning that may still become a 1xx answer is held back.
-        const left = (socket.read() as Buffer | null)?.toString("latin1") ?? "";
+        const left = readAll(socket).toString("latin1");
         expect(left).toBe(after === "HTTP/1.1 1" ? "" : after);
       },
     ),
