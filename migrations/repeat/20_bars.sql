@@ -544,6 +544,11 @@ select d.instrument_id, d.source_id, d.delayed, d.date, d.first_at, d.last_at,
            select e.volume from extended_quotes e
            where e.instrument_id = d.instrument_id and e.observed_at = d.last_at and e.source_id = d.source_id
              and e.observed_at >= now() - interval '14 days'
+             -- A bar that is not made yet may end with a row that was there already under the other kind of feed.
+             and (d.made_to is null or exists (
+               select from quotes q
+               where q.instrument_id = d.instrument_id and q.observed_at = d.last_at and q.source_id = d.source_id
+                 and q.delayed = d.delayed))
            limit 1
          ),
          (

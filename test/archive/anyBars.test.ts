@@ -262,7 +262,17 @@ test("a day's bar is of all hours and says of which session its close is, bars_1
     {
       numRuns: runs(10),
       // Of two quotes of one instant the second is passed over, whatever its kind of feed.
-      examples: [[[AT_MIDNIGHT, { ...AT_MIDNIGHT, delayed: true }, { ...AT_MIDNIGHT, second: 1 }], false]],
+      examples: [
+        [[AT_MIDNIGHT, { ...AT_MIDNIGHT, delayed: true }, { ...AT_MIDNIGHT, second: 1 }], false],
+        [
+          [
+            { ...AT_MIDNIGHT, delayed: true },
+            { ...AT_MIDNIGHT, second: 9, volume: 7 },
+            { ...AT_MIDNIGHT, second: 9, delayed: true },
+          ],
+          false,
+        ],
+      ],
     },
   );
 });
