@@ -8,7 +8,7 @@ import { given, type Release } from "./earlier.ts";
 const LOCK = 560_002;
 
 /**
- * Holds up whatever is to be held: a migration when all its work is done and is not committed yet, a text behind its first
+ * Holds a migration up between its last statement and its commit, and a text of views and functions behind its first
  * statement. In a schema of its own: the archive's is what `migrate` makes it.
  */
 const HOLD = [

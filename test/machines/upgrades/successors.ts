@@ -43,7 +43,7 @@ export async function succeed(
   await collect(today, { dataDir, url, signal: "SIGTERM" });
   const bars = await digestOf(url);
   await ask(url, "select recompute_session_bars('2000-01-01', '2099-12-31')");
-  await expectSame(url, bars, "bars made by both collectors, made anew");
+  await expectSame(url, bars, "bars of both collectors, recomputed");
   return expectWhole({ dataDir, url });
 }
 
