@@ -5,7 +5,7 @@ import { execute } from "../../support/postgres/server.ts";
 import { promised } from "../programs.ts";
 
 /** The servers of a cluster, its coordinator first; of any other server itself. */
-async function nodesOf(server: string): Promise<string[]> {
+export async function nodesOf(server: string): Promise<string[]> {
   return citusNodes(server).catch(() => [server]);
 }
 
@@ -14,20 +14,46 @@ export async function wishesOn(server: string): Promise<string[]> {
   return (await nodesOf(server)).length > 1 ? ["--to-citus"] : [];
 }
 
-/** Makes a database on a server, on each node of a cluster. @returns its address, and how it is dropped */
-export async function makeDatabase(
+export type Database = { url: string; drop: () => Promise<void> };
+
+/** Makes a database on a server, on each node of a cluster. */
+export async function makeDatabase(server: string, name: string): Promise<Database> {
+  const made = await onEachNode(server, name, (own) => [`create database ${own} template template0`]);
+  if (made.urls.length > 1) await joinCitus(made.urls);
+  return { url: made.urls[0] ?? server, drop: made.drop };
+}
+
+/** Copies a database that `makeDatabase` has made, file by file. @param tablespace where the copy is; each node has it */
+export async function copyDatabase(
+  server: string,
+  { from, name, tablespace = "pg_default" }: { from: string; name: string; tablespace?: string },
+): Promise<Database> {
+  const made = await onEachNode(server, name, (own) => [
+    // Workers of TimescaleDB and Citus come back into a database that may be entered.
+    `alter database ${named(from)} allow_connections false`,
+    `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '${named(from)}'`,
+    `create database ${own} template ${named(from)} strategy file_copy tablespace ${tablespace}`,
+    `alter database ${named(from)} allow_connections true`,
+  ]);
+  return { url: made.urls[0] ?? server, drop: made.drop };
+}
+
+async function onEachNode(
   server: string,
   name: string,
-): Promise<{ url: string; drop: () => Promise<void> }> {
+  statements: (own: string) => string[],
+): Promise<{ urls: string[]; drop: () => Promise<void> }> {
   const nodes = await nodesOf(server);
-  const own = `quotekeeper_upgrades_${process.pid}_${name}`;
-  const databases = nodes.map((node) => Object.assign(new URL(node), { pathname: `/${own}` }).href);
-  for (const node of nodes) await execute(node, [`create database ${own} template template0`]);
-  if (nodes.length > 1) await joinCitus(databases);
+  const own = named(name);
+  for (const node of nodes) await execute(node, statements(own));
   const drop = async (): Promise<void> => {
     for (const node of nodes) await execute(node, [`drop database if exists ${own} with (force)`]);
   };
-  return { url: databases[0] ?? server, drop };
+  return { urls: nodes.map((node) => Object.assign(new URL(node), { pathname: `/${own}` }).href), drop };
+}
+
+function named(name: string): string {
+  return `quotekeeper_upgrades_${process.pid}_${name}`;
 }
 
 /** The rows of a question. */
