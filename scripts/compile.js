@@ -11,13 +11,23 @@ import { rolldown } from "rolldown";
 /** The program, and the threads and the process that it starts. */
 const PROGRAM = ["cli/main", "archive/load/stretchThread", "run/planThread", "lake/sql/duckChild"];
 
-/** fastify's compilers of schemas are half a megabyte, and never called (web/server.ts). */
-const SCHEMA_COMPILERS = ["@fastify/ajv-compiler", "@fastify/fast-json-stringify-compiler"];
+/** What libraries load and the program never calls: Node would keep its text, and what it makes when it is loaded. */
+const NEVER_CALLED = [
+  // No route has a schema (web/server.ts): half a megabyte.
+  "@fastify/ajv-compiler",
+  "@fastify/fast-json-stringify-compiler",
+  // fastify's requests without a network, for tests.
+  "light-my-request",
+  // The list of files that @fastify/static serves: it serves none by itself (web/assets.ts).
+  "glob",
+  // Traces in prom-client's metrics of the process, which it asks for where `exemplars` are wanted (web/monitoring/metrics.ts).
+  "@opentelemetry/api",
+];
 
 const LEFT_OUT = {
   name: "left-out",
-  resolveId: (id) => (SCHEMA_COMPILERS.includes(id) ? `\0${id}` : null),
-  load: (id) => (id.startsWith("\0@fastify/") ? "export {};" : null),
+  resolveId: (id) => (NEVER_CALLED.includes(id) ? `\0left-out:${id}` : null),
+  load: (id) => (id.startsWith("\0left-out:") ? "export {};" : null),
 };
 
 /**

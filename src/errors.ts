@@ -88,7 +88,7 @@ const HINTS = {
     EMBEDDED_COPIED:
       "The tables of such a copy may be half copied, and its journal is whole. Remove the directory `postgres` of the copy, and run `quotekeeper backfill --journal`: it makes the archive from the journal beside it. If the server had ended before the copy was made, remove `postgres/postmaster.pid` alone, and start.",
     EMBEDDED_AS_ROOT:
-      "Run as an ordinary user, or let other users enter the directory (chmod o+x), or set DATABASE_URL.",
+      "Run as an ordinary user (on Windows not as administrator), or let other users enter the directory (chmod o+x), or set DATABASE_URL.",
     DATABASE_REFUSED: "Correct DATABASE_URL. Answers stay in the journal until then.",
     DATABASE_POOLED:
       "Set DATABASE_URL to the address of the server itself, or of a pool in session mode (pgbouncer: pool_mode = session).",

@@ -591,11 +591,11 @@ test("the setting that allows plain http is true or false, and nothing else", ()
   expect(accepts("http://api.example", { QUOTES_ALLOW_HTTP: "false" })).toBe(false);
 });
 
-test("the logger leaves credentials out at trace level, also when somebody passes the whole configuration", () => {
+test("the logger leaves credentials out at trace level, also when somebody passes the whole configuration", async () => {
   const config = loadConfig(settings("http://127.0.0.1:1"), tempDir());
   let written = "";
   const sink = { isTTY: false, columns: 80, write: (text: string) => void (written += text) };
-  const log = createLogger("trace", sink);
+  const log = await createLogger("trace", sink);
 
   log.trace({ config, ...config }, "everything");
   log.error(

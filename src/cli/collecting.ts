@@ -1,5 +1,6 @@
 /** What `start` and `collect` do once the archive is open: schema, dashboard, collection, and what the terminal shows. */
 import { resolve } from "node:path";
+import type { Logger } from "pino";
 import { collectingGoesOn, databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
 import { explain } from "../archive/connect/explain.ts";
 import { LoadCutShort } from "../archive/load/loader.ts";
@@ -19,7 +20,6 @@ import { type Collection, startCollection } from "../run/collection.ts";
 import type { openWeb } from "../run/openWeb.ts";
 import { createEvents } from "../run/troubles.ts";
 import type { CalmLog } from "../run/calmLog.ts";
-import type { createLogger } from "./terminal/logger.ts";
 import { type Account, accountKey, marketOf } from "../accounts/account.ts";
 import type { StatusLine } from "./terminal/statusLine.ts";
 import { VERSION } from "../run/version.ts";
@@ -46,7 +46,7 @@ type Collecting = {
   /** Null: without the dashboard. */
   openWeb: typeof openWeb | null;
   line: StatusLine;
-  log: ReturnType<typeof createLogger>;
+  log: Logger;
   calm: CalmLog;
   /** The signal or the error code that ends the collection. */
   ending: Promise<string>;

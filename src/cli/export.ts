@@ -89,7 +89,7 @@ async function exportFiles(config: Config, edges: Edges, options: ExportOptions)
   if (!(await archiveExists(config)))
     throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive`);
   const out = resolve(edges.directory, wanted.out);
-  const show = createDisplay(config, edges);
+  const show = await createDisplay(config, edges);
   const manifest = await endingAtInterrupt(edges, (signal) =>
     withSchema(config, { clock: edges.clock }, ({ pool }) =>
       exportArchive({
@@ -137,9 +137,9 @@ function chosenTables({ tables, symbols }: Pick<ExportOptions, "tables" | "symbo
 }
 
 /** A live line on a terminal, elsewhere log lines; on stderr, because stdout has the result. */
-function createDisplay(config: Config, { clock, stderr, env }: Edges) {
+async function createDisplay(config: Config, { clock, stderr, env }: Edges) {
   const line = new StatusLine(stderr, clock);
-  const log = createLogger(config.logLevel, line.above(stderr), env);
+  const log = await createLogger(config.logLevel, line.above(stderr), env);
   const startedAtMs = clock.monotonicMs();
   let tableShown = "";
   return {

@@ -1,4 +1,5 @@
 /** `quotekeeper serve`: a Market Quotes Service of one's own, from the archive or from a simulated market. */
+import type { Logger } from "pino";
 import { type Command, Option } from "commander";
 import { TIMESTAMP_WINDOW_SECONDS } from "../services/oauth/verifyRequest.ts";
 import { parseInstant, parseKey, parsePublicUrl, parseSpeed, parseWhole } from "./arguments.ts";
@@ -113,7 +114,7 @@ function addCallers(command: Command): Command {
 async function serve(config: Config, edges: Edges, request: ServeOptions): Promise<number> {
   const faults = request.faults === undefined ? null : readFaults(request.faults);
   const { clock } = edges;
-  const log = createLogger(config.logLevel, edges.stderr, edges.env);
+  const log = await createLogger(config.logLevel, edges.stderr, edges.env);
   const warn = (message: string): void => log.warn(message);
   const options = { clock, self: await thisProcess(), work: SERVING, warn };
   return withSource({ config, edges, request }, async (opened) => {
@@ -128,7 +129,7 @@ type Serving = {
   edges: Edges;
   request: ServeOptions;
   faults: FaultConfig | null;
-  log: ReturnType<typeof createLogger>;
+  log: Logger;
 };
 
 async function serveFrom(

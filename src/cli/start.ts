@@ -36,7 +36,7 @@ export const addCollect: AddCommand = (command, { run, edges }) => {
 async function start(config: Config, edges: Edges, { web: withWeb }: { web: boolean }): Promise<number> {
   const { clock, stdout } = edges;
   const line = new StatusLine(stdout, clock);
-  const log = createLogger(config.logLevel, line.above(edges.stderr), edges.env);
+  const log = await createLogger(config.logLevel, line.above(edges.stderr), edges.env);
   const calm = calmLog(log, clock);
   const interrupted = new Promise<string>((resolveSignal) => void edges.onInterrupt(resolveSignal));
   await offerExampleJobs(config, stdout);

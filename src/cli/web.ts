@@ -21,7 +21,7 @@ async function web(config: Config, edges: Edges): Promise<number> {
   requireToken(config.httpHost, config.webToken ?? null);
   if (!(await archiveExists(config)))
     throw new QuotekeeperError("ARCHIVE_EMPTY", `there is no archive in ${resolve(config.dataDir)}`);
-  const log = calmLog(createLogger(config.logLevel, edges.stderr, edges.env), clock);
+  const log = calmLog(await createLogger(config.logLevel, edges.stderr, edges.env), clock);
   const interrupted = new Promise<void>((resolve) => void edges.onInterrupt(() => resolve()));
   return withArchive(config, { clock }, async (archive) => {
     const reader = archive.openReader();

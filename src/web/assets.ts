@@ -2,8 +2,8 @@
  * The page's own files, as `npm run build` left them in `dist/dashboard/`, each text also packed. Every file has a route
  * of its own, so what is asked for can reach no other file. They are the same for everybody, and so is the login in them.
  */
-import { existsSync } from "node:fs";
-import { join, sep } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { join, relative, sep } from "node:path";
 import files from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 import { PACKAGE_ROOT } from "../packageRoot.ts";
@@ -28,16 +28,13 @@ export async function serveAssets(app: FastifyInstance, root: string | null = bu
       // The login needs no documentation.
       if (!route.url.startsWith("/docs/")) route.config = { ...route.config, open: true };
     });
-    if (root !== null)
+    if (root !== null) {
       await page.register(files, {
-        root,
-        wildcard: false,
-        index: false,
-        preCompressed: true,
-        cacheControl: false,
-        globIgnore: [PAGE, "**/*.gz"],
+        ...{ root, serve: false, preCompressed: true, cacheControl: false },
         setHeaders: (reply, path) => void reply.header("cache-control", cacheOf(path)),
       });
+      for (const name of namesIn(root)) page.get(`/${name}`, async (_request, reply) => reply.sendFile(name));
+    }
     for (const path of VIEW_PATHS)
       page.get(path, async (_request, reply) =>
         root === null
@@ -51,6 +48,14 @@ export async function serveAssets(app: FastifyInstance, root: string | null = bu
       return reply.code(404).sendFile(PAGE);
     });
   });
+}
+
+/** The files that have an address of their own. */
+function namesIn(root: string): string[] {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
+    .map(({ parentPath, name }) => relative(root, join(parentPath, name)).split(sep).join("/"))
+    .filter((name) => name !== PAGE && !name.endsWith(".gz"));
 }
 
 /** Names under assets/ hold a digest of what is in them. */

@@ -189,7 +189,8 @@ describe("a disk without room", () => {
     // A quota is no matter of the disk's free bytes.
     ["FATAL:  could not extend file: Disk quota exceeded", 500e6, "DISK_FULL"],
     ["FATAL:  could not open file: Permission denied", 500e6, "EMBEDDED_FAILED"],
-  ])("a full disk is known by what the program said: %s", async (output, bytes, code) => {
+    ["The server must be started under an unprivileged user ID to prevent", 500e6, "EMBEDDED_AS_ROOT"],
+  ])("the fault is known by what the program said: %s", async (output, bytes, code) => {
     const error = await failure("initdb", { dir: "data", output, free: async () => bytes });
 
     expect(error).toMatchObject({ code, detail: expect.stringContaining("initdb") });

@@ -82,7 +82,7 @@ test("a disk full at open, write or fsync: the polls are missed and not loaded, 
   const { fs, full } = fillableDisk();
   let logged = "";
   const stderr = { isTTY: false, columns: 80, write: (text: string) => void (logged += text) };
-  const log = createLogger("error", stderr);
+  const log = await createLogger("error", stderr);
   const collection: Collection = await startCollection({
     ...{
       config,

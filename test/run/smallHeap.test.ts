@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { compileModules, compileProgram } from "../support/compileProgram.ts";
@@ -41,6 +42,42 @@ test("the space for new objects stays small where V8 would let it grow, also beh
   expect(usual).toBeGreaterThanOrEqual(16);
   expect(small).toEqual([expect.any(Number), expect.any(Number)]);
   for (const megabytes of small as number[]) expect(megabytes).toBeLessThanOrEqual(4);
+});
+
+/** Keeps 40 MB of objects alive, makes many more, and says how large the heap became meanwhile, in MB. */
+const CHURN = `
+const objects = (count) => Array.from({ length: count }, (_, number) => ({ number, text: "x" + number }));
+const [kept, recent] = [objects(600_000), []];
+export default () => {
+  let most = 0;
+  gc();
+  for (let round = 0; round < 1_500; round++) {
+    recent.push(objects(2_000));
+    if (recent.length > 200) recent.shift();
+    most = Math.max(most, process.memoryUsage().heapUsed);
+  }
+  return kept.length > 0 ? most / 1e6 : 0;
+};`;
+
+test("a small heap grows less before it is collected than a large one", () => {
+  const dir = tempDir();
+  compileModules(dir, "run/smallHeap");
+  const [file, churn] = [join(dir, "dist", "run", "smallHeap.js"), join(dir, "churn.mjs")];
+  writeFileSync(churn, CHURN);
+  const grownAs = (bytes: number): number => {
+    const script = `
+      import { keepHeapSmall } from ${JSON.stringify(file)};
+      import churn from ${JSON.stringify(churn)};
+      keepHeapSmall({ every: (measure) => measure(), usedBytes: () => ${bytes} });
+      console.log(churn());`;
+    // Collections beside the program would come when a processor is free.
+    const args = ["--single-threaded", "--expose-gc", "--input-type=module", "--eval", script];
+    return Number(execFileSync(process.execPath, args, { encoding: "utf8" }));
+  };
+
+  const [small, large] = [grownAs(30e6), grownAs(60e6)];
+  expect(small).toBeGreaterThan(40);
+  expect(small).toBeLessThan(large);
 });
 
 /** Prints the flags that the program gives to V8 when it ends. */

@@ -119,11 +119,14 @@ test("a table keeps its columns, whatever stands in them", () => {
   expect(lines[2]).toMatch(/^a\\nb\\tc +23$/);
 });
 
-test.each([[true], [false]])("a log line is one line (on a terminal: %s)", (isTTY) => {
+test.each([[true], [false]])("a log line is one line (on a terminal: %s)", async (isTTY) => {
   const { sink, written } = recording(isTTY);
   const error = new Error(`lost\nFORGED${HOSTILE}`, { cause: new Error(HOSTILE) });
 
-  createLogger("info", sink).warn({ err: error, job: HOSTILE, [HOSTILE]: [HOSTILE] }, `${HOSTILE}\nFORGED`);
+  (await createLogger("info", sink)).warn(
+    { err: error, job: HOSTILE, [HOSTILE]: [HOSTILE] },
+    `${HOSTILE}\nFORGED`,
+  );
 
   expect(written().replace(OURS, "")).not.toMatch(DANGEROUS);
   if (isTTY) expect(written()).toMatch(/\u001b\[33mWARN\u001b\[39m/);

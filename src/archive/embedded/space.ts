@@ -24,6 +24,9 @@ const WAL_SEGMENT_BYTES = 16 * 1024 * 1024;
 /** strerror of ENOSPC and EDQUOT in the locale C: of a quota the free bytes say nothing. */
 const NO_SPACE = /No space left on device|Disk quota exceeded/;
 
+/** Said of root, and on Windows of an administrator. Its server alone is started by `pg_ctl`, which takes these rights away. */
+const ADMINISTRATOR = /under an unprivileged user ID/;
+
 /** @throws QuotekeeperError DISK_FULL where a new cluster has no room */
 export async function requireRoom(dir: string, free: FreeBytes): Promise<void> {
   const bytes = await free(dir);
@@ -39,12 +42,14 @@ export async function requireRoom(dir: string, free: FreeBytes): Promise<void> {
  *
  * @param what which one, where, and that it failed
  * @param output what it said last
- * @returns QuotekeeperError DISK_FULL or EMBEDDED_FAILED
+ * @returns QuotekeeperError DISK_FULL, EMBEDDED_AS_ROOT or EMBEDDED_FAILED
  */
 export async function failure(
   what: string,
   { dir, output, free }: { dir: string; output: string; free: FreeBytes },
 ): Promise<QuotekeeperError> {
+  if (ADMINISTRATOR.test(output))
+    return new QuotekeeperError("EMBEDDED_AS_ROOT", `${what}: PostgreSQL refuses an administrator's rights`);
   const bytes = await free(dir);
   if (bytes >= WAL_SEGMENT_BYTES && !NO_SPACE.test(output))
     return new QuotekeeperError("EMBEDDED_FAILED", `${what}: ${output}`);

@@ -1,4 +1,5 @@
 /** Shows the progress of a backfill: a bar on a terminal, JSON lines elsewhere; on stderr, because stdout has the result. */
+import type { Logger } from "pino";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { damageSaid } from "../../archive/load/readBatches.ts";
 import type { ReplayOptions } from "../../backfill/journal/replay.ts";
@@ -17,7 +18,7 @@ const BAR_CHARACTERS = 20;
 
 export type Display = {
   progress: OnProgress;
-  log: ReturnType<typeof createLogger>;
+  log: Logger;
   onDamage: ReplayOptions["onDamage"];
   end: () => void;
 };
@@ -29,7 +30,7 @@ export async function backfilling<T>(
   { config, edges, title }: Pick<Backfilling, "config" | "edges"> & { title: string },
   work: (backfill: Backfilling) => Promise<T>,
 ): Promise<T> {
-  const display = createDisplay(config, edges, title);
+  const display = await createDisplay(config, edges, title);
   try {
     return await endingAtInterrupt(edges, (signal) => work({ config, edges, display, signal }));
   } finally {
@@ -38,9 +39,13 @@ export async function backfilling<T>(
 }
 
 /** @param title for the log lines: `reading the journal` */
-export function createDisplay(config: Config, { clock, stderr, env }: Edges, title: string): Display {
+export async function createDisplay(
+  config: Config,
+  { clock, stderr, env }: Edges,
+  title: string,
+): Promise<Display> {
   const line = new StatusLine(stderr, clock);
-  const log = createLogger(config.logLevel, line.above(stderr), env);
+  const log = await createLogger(config.logLevel, line.above(stderr), env);
   const startedAtMs = clock.monotonicMs();
   let shownAtMs = -Infinity;
   let doneBefore: number | null = null;

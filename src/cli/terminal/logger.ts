@@ -1,6 +1,5 @@
 /** Logs: pretty for a person, one JSON object a line for a machine; always on stderr. */
 import { pino, type Logger } from "pino";
-import { prettyFactory } from "pino-pretty";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { exchangeTime } from "../../market/calendar/dates.ts";
 import { SERVICES } from "../../services/registry.ts";
@@ -29,12 +28,12 @@ const REDACTED = [...new Set(SECRET_NAMES)].flatMap((name) =>
  *
  * @param env says whether a terminal is to be coloured
  */
-export function createLogger(
+export async function createLogger(
   level: Config["logLevel"],
   stderr: Sink,
   env: Readonly<Record<string, string | undefined>> = {},
-): Logger {
-  const shown = stderr.isTTY ? forPeople(stderr, wantsColour(stderr, env)) : String;
+): Promise<Logger> {
+  const shown = stderr.isTTY ? await forPeople(stderr, wantsColour(stderr, env)) : String;
   const destination = { write: (line: string) => stderr.write(shown(line)) };
   return pino(
     { level, redact: REDACTED, base: undefined, timestamp: pino.stdTimeFunctions.isoTime },
@@ -43,7 +42,11 @@ export function createLogger(
 }
 
 /** Formats a line of pino for a person. */
-function forPeople(terminal: Pick<Sink, "columns">, colorize: boolean): (line: string) => string {
+async function forPeople(
+  terminal: Pick<Sink, "columns">,
+  colorize: boolean,
+): Promise<(line: string) => string> {
+  const { prettyFactory } = await import("pino-pretty");
   const prettify = prettyFactory({
     colorize,
     ignore: "pid,hostname",

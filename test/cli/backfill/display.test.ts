@@ -7,18 +7,18 @@ import { capturedEdges } from "../edges.ts";
 
 const PROGRESS = { doing: "20261120T14", done: 350, total: 1_000, unit: "bytes", quotes: 12_300 } as const;
 
-function shown(isTTY: boolean) {
+async function shown(isTTY: boolean) {
   const clock = createTestClock();
   const { edges, stderr } = capturedEdges({ isTTY, clock });
   return {
-    display: createDisplay(loadConfig({}, edges.directory), harmlessEdges(edges), "reading"),
+    display: await createDisplay(loadConfig({}, edges.directory), harmlessEdges(edges), "reading"),
     clock,
     stderr,
   };
 }
 
-test("the rate and the time left leave out the work of earlier runs; the last bar shows no time left", () => {
-  const { display, clock, stderr } = shown(true);
+test("the rate and the time left leave out the work of earlier runs; the last bar shows no time left", async () => {
+  const { display, clock, stderr } = await shown(true);
 
   display.progress({ ...PROGRESS, done: 150, quotes: 8_200 });
   clock.advance(4_000);
@@ -35,8 +35,8 @@ test("the rate and the time left leave out the work of earlier runs; the last ba
   ]);
 });
 
-test("a time left that the backfill knows better replaces the one of the rate", () => {
-  const { display, clock, stderr } = shown(true);
+test("a time left that the backfill knows better replaces the one of the rate", async () => {
+  const { display, clock, stderr } = await shown(true);
 
   display.progress({ ...PROGRESS, done: 0 });
   clock.advance(1_000);
@@ -45,8 +45,8 @@ test("a time left that the backfill knows better replaces the one of the rate", 
   expect(stderr()).toContain("| 2 min left |");
 });
 
-test("elsewhere than on a terminal progress is lines of JSON", () => {
-  const { display, stderr } = shown(false);
+test("elsewhere than on a terminal progress is lines of JSON", async () => {
+  const { display, stderr } = await shown(false);
 
   display.progress(PROGRESS);
   display.end();

@@ -5,7 +5,7 @@ import { createLogger } from "../../../src/cli/terminal/logger.ts";
 
 async function logged(isTTY: boolean, env: Record<string, string> = {}): Promise<string> {
   let text = "";
-  const log = createLogger("info", { isTTY, columns: 80, write: (more) => void (text += more) }, env);
+  const log = await createLogger("info", { isTTY, columns: 80, write: (more) => void (text += more) }, env);
   log.debug("not worth a line");
   log.info({ job: "a" }, "the job files have changed");
   for (let turn = 0; turn < 20 && !text.includes("\n"); turn++) await setImmediate();
