@@ -277,6 +277,7 @@ export default tseslint.config(
         "error",
         { object: "Date", property: "now", message: "Take a Clock as an argument (src/clock.ts)." },
         { object: "Math", property: "random", message: "Take a Clock as an argument (src/clock.ts)." },
+        { object: "AbortSignal", property: "any", message: "Node.js 20.0 has none." },
       ],
       "no-restricted-syntax": ["error", OWN_TIME],
     },

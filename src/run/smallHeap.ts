@@ -27,6 +27,7 @@ const MEASURING: Measuring = {
 /** For a command that runs for months beside other programs; called before it loads much. */
 export function keepHeapSmall({ every, usedBytes }: Measuring = MEASURING): void {
   keepNewSpace();
+  keepCodeSmall();
   collectAfterGrowthOf(GROWTH_PERCENT);
   every(() => {
     const isSmall = usedBytes() < SMALL_HEAP_BYTES;
@@ -34,6 +35,12 @@ export function keepHeapSmall({ every, usedBytes }: Measuring = MEASURING): void
     setFlagsFromString(isSmall ? "--optimize-for-size" : "--no-optimize-for-size");
     collectAfterGrowthOf(isSmall ? SMALL_GROWTH_PERCENT : GROWTH_PERCENT);
   }, MEASURE_EVERY_MS);
+}
+
+/** The compiler takes megabytes for one long function with all that it calls; at the pace of a poller their optimized code gains nothing. */
+function keepCodeSmall(): void {
+  setFlagsFromString("--max-optimized-bytecode-size=1000");
+  setFlagsFromString("--max-inlined-bytecode-size-cumulative=150");
 }
 
 /** Has V8 collect garbage when the heap has grown by so much since the last full collection, in percent of what that one left. */

@@ -2,8 +2,8 @@
  * The page's own files, as `npm run build` left them in `dist/dashboard/`, each text also packed. Every file has a route
  * of its own, so what is asked for can reach no other file. They are the same for everybody, and so is the login in them.
  */
-import { existsSync, readdirSync } from "node:fs";
-import { join, relative, sep } from "node:path";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
 import files from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 import { PACKAGE_ROOT } from "../packageRoot.ts";
@@ -52,10 +52,9 @@ export async function serveAssets(app: FastifyInstance, root: string | null = bu
 
 /** The files that have an address of their own. */
 function namesIn(root: string): string[] {
-  return readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
-    .map(({ parentPath, name }) => relative(root, join(parentPath, name)).split(sep).join("/"))
-    .filter((name) => name !== PAGE && !name.endsWith(".gz"));
+  return readdirSync(root, { recursive: true, encoding: "utf8" })
+    .map((name) => name.split(sep).join("/"))
+    .filter((name) => name !== PAGE && !/\.gz$|(^|\/)\./.test(name) && statSync(join(root, name)).isFile());
 }
 
 /** Names under assets/ hold a digest of what is in them. */

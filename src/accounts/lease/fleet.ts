@@ -227,6 +227,7 @@ export class Fleet {
     const { clock, store, self, close, persist } = this.#options;
     this.stopAcquiring();
     this.#ended.abort();
+    this.#wake.abort();
     await this.#leases.endClaim();
     let known = !this.#rounds.joined;
     if (!known) {
@@ -255,8 +256,7 @@ export class Fleet {
       const untilRoundMs = roundAtMs - clock.monotonicMs();
       const waitMs = wants ? Math.min(LOOK_EVERY_MS, untilRoundMs) : untilRoundMs;
       this.#wake = new AbortController();
-      const woken = AbortSignal.any([signal, this.#wake.signal]);
-      await clock.sleep(Math.max(1, waitMs), woken).catch(() => undefined);
+      await clock.sleep(Math.max(1, waitMs), this.#wake.signal).catch(() => undefined);
       if (signal.aborted) return;
       if (clock.monotonicMs() >= roundAtMs) {
         roundAtMs = clock.monotonicMs() + ROUND_EVERY_MS;

@@ -56,7 +56,7 @@ class Sweep {
   readonly #shares: Shares;
   readonly #collector: Collector;
   /** Aborted with the error that ends it. */
-  readonly #failed = new AbortController();
+  readonly #ending = new AbortController();
   /** Names that were refused when they were asked alone. */
   readonly #refused = new Set<string>();
   readonly #begunAtMs: number;
@@ -95,7 +95,11 @@ class Sweep {
   }
 
   async run(): Promise<void> {
-    const ended = AbortSignal.any([this.#options.signal, this.#failed.signal]);
+    const { signal } = this.#options;
+    const end = (): void => this.#ending.abort(signal.reason);
+    signal.addEventListener("abort", end, { once: true });
+    if (signal.aborted) end();
+    const ended = this.#ending.signal;
     const stopped = new Promise<void>((resolve) => {
       if (ended.aborted) resolve();
       ended.addEventListener("abort", () => resolve(), { once: true });
@@ -103,6 +107,7 @@ class Sweep {
     try {
       while (!ended.aborted && (await this.#pass(stopped)));
     } finally {
+      signal.removeEventListener("abort", end);
       await this.#collector.close(GRACE_MS);
     }
     ended.throwIfAborted();
@@ -166,7 +171,7 @@ class Sweep {
       const forTheClock = !this.#clockTried.has(account) && mayBeRefusedForTheClock(record);
       this.#clockTried.add(account);
       // Another account takes over, as long as there is one.
-      if (!forTheClock && !this.#shares.hasAnother(account)) this.#failed.abort(error);
+      if (!forTheClock && !this.#shares.hasAnother(account)) this.#ending.abort(error);
     } else if (answer.outcome !== "quota_fault" && answer.outcome !== "too_long") {
       this.#unwell(error);
       const names = namesOf(call);
@@ -178,14 +183,14 @@ class Sweep {
 
   #unanswered(error: Error): void {
     // An answer that could not be journaled is not kept, and asking for more would not help.
-    if (!(error instanceof QuotekeeperError && error.code.startsWith("SERVICE_"))) this.#failed.abort(error);
+    if (!(error instanceof QuotekeeperError && error.code.startsWith("SERVICE_"))) this.#ending.abort(error);
     else this.#unwell(error);
   }
 
   #unwell(error: Error): void {
     const nowMs = this.#clock.monotonicMs();
     this.#health.failed(nowMs, (this.#clock.random(4)[3] ?? 0) / 255);
-    if (this.#health.isOutOfOrder(nowMs)) this.#failed.abort(error);
+    if (this.#health.isOutOfOrder(nowMs)) this.#ending.abort(error);
   }
 
   #tell(doing: string, left: number): void {

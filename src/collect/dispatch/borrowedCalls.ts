@@ -27,7 +27,7 @@ type Options = {
   onWaiting: () => void;
 };
 
-type Borrower = { urgent: boolean; go: () => void };
+type Borrower = { urgent: boolean; go: () => void; refuse: (by: AbortSignal) => void };
 
 export class BorrowedCalls {
   readonly #options: Options;
@@ -38,6 +38,10 @@ export class BorrowedCalls {
 
   constructor(options: Options) {
     this.#options = options;
+    const { stopped } = options;
+    stopped.addEventListener("abort", () => this.#waiting.forEach(({ refuse }) => refuse(stopped)), {
+      once: true,
+    });
   }
 
   get waitingCount(): number {
@@ -53,7 +57,7 @@ export class BorrowedCalls {
    * @returns as soon as the call may leave; rejects with the signal's reason, or that of `stopped`
    */
   async borrow(urgent: boolean, signal: AbortSignal): Promise<Permit> {
-    const removed = AbortSignal.any([signal, this.#options.stopped]);
+    const { stopped } = this.#options;
     const patient = { endedAtMs: Infinity };
     let sentAtMs = 0;
     await new Promise<void>((resolve, reject) => {
@@ -66,13 +70,14 @@ export class BorrowedCalls {
           sentAtMs = this.#options.budget.countCall();
           resolve();
         },
+        refuse: (by) => {
+          this.#remove(borrower);
+          reject(by.reason as Error);
+        },
       };
-      const end = (): void => {
-        this.#remove(borrower);
-        reject(removed.reason as Error);
-      };
-      if (removed.aborted) return end();
-      removed.addEventListener("abort", end, { once: true });
+      const refusing = [signal, stopped].find(({ aborted }) => aborted);
+      if (refusing) return borrower.refuse(refusing);
+      signal.addEventListener("abort", () => borrower.refuse(signal), { once: true });
       this.#waiting.push(borrower);
       this.#options.onWaiting();
     });

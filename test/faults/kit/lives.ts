@@ -42,7 +42,7 @@ export function withLives(world: World): { world: World; lives: readonly Life[] 
  * could not run for a while says so itself.
  */
 export async function stoppedIn(journalDir: string, lives: readonly Life[]): Promise<Lasting> {
-  const notes = await notesIn(journalDir);
+  const notes = (await notesIn(journalDir)).map(({ note }) => note);
   const openedMs = notes
     .flatMap((note) => (note.type === "opened" ? [Date.parse(note.slotAt)] : []))
     .sort((a, b) => a - b);
@@ -65,18 +65,35 @@ export async function stoppedIn(journalDir: string, lives: readonly Life[]): Pro
   };
 }
 
+/** When each slot was settled first, by its instant, both epoch ms UTC. */
+export async function settledIn(journalDir: string): Promise<ReadonlyMap<number, number>> {
+  const settled = new Map<number, number>();
+  for (const { note, at } of await notesIn(journalDir)) {
+    if (note.type !== "slots") continue;
+    for (const { slotAt } of note.entries)
+      if (!settled.has(Date.parse(slotAt))) settled.set(Date.parse(slotAt), Date.parse(at));
+  }
+  return settled;
+}
+
 /**
  * Each slot with another reason than the course of things gives it, in words: all of it is missed for want of a login while nobody
- * was logged in, and as `down` while nothing ran; nothing is outside. On a slow machine a slot may overrun at any time.
+ * was logged in, and as `down` while nothing ran; nothing is outside. On a slow machine a slot may overrun at any time, and its last calls may be under way behind its
+ * end, until it is settled.
  */
 export function wrongReasons(
   slots: readonly RecountedSlot[],
   stepMs: number,
-  { stopped, loggedOut }: { stopped: Lasting; loggedOut: Lasting },
+  {
+    stopped,
+    loggedOut,
+    settled,
+  }: { stopped: Lasting; loggedOut: Lasting; settled: ReadonlyMap<number, number> },
 ): string[] {
   return slots.flatMap(({ atMs, due, missed }) => {
     const slot = { fromMs: atMs, toMs: atMs + stepMs };
-    const [mayBeDown, mayLackLogin] = [stopped, loggedOut].map(({ perhaps }) => touches(slot, perhaps));
+    const underWay = { fromMs: atMs, toMs: Math.max(slot.toMs, settled.get(atMs) ?? 0) };
+    const [mayBeDown, mayLackLogin] = [stopped, loggedOut].map(({ perhaps }) => touches(underWay, perhaps));
     const may = new Set(["overrun", ...(mayBeDown ? ["down"] : []), ...(mayLackLogin ? ["login"] : [])]);
     const said = [...new Set(missed.map(({ reason }) => reason))].sort();
     const at = new Date(atMs).toISOString();
@@ -106,10 +123,11 @@ function isWithin({ fromMs, toMs }: Span, spans: readonly Span[]): boolean {
   return spans.some((span) => span.fromMs <= fromMs && span.toMs >= toMs);
 }
 
-async function notesIn(journalDir: string): Promise<LedgerNote[]> {
-  const notes: LedgerNote[] = [];
+async function notesIn(journalDir: string): Promise<{ at: string; note: LedgerNote }[]> {
+  const notes: { at: string; note: LedgerNote }[] = [];
   for (const { name } of await listSegments(journalDir))
     for await (const item of readSegment(journalDir, name))
-      if (item.kind === "record" && item.record.kind === "note") notes.push(item.record.note as LedgerNote);
+      if (item.kind === "record" && item.record.kind === "note")
+        notes.push({ at: item.record.at, note: item.record.note as LedgerNote });
   return notes;
 }

@@ -5,7 +5,7 @@ import type { FakeEtrade } from "../../fakes/etrade/fake.ts";
 import type { FakeTradier } from "../../fakes/tradier/fake.ts";
 import { until } from "../../support/until.ts";
 import { recountChains, wrongSlots } from "../kit/chainRecount.ts";
-import { type Lasting, type Span, stoppedIn, withLives, wrongReasons } from "../kit/lives.ts";
+import { type Lasting, type Span, settledIn, stoppedIn, withLives, wrongReasons } from "../kit/lives.ts";
 import { logIn, STEP_MS } from "../kit/livingWorld.ts";
 import type { World } from "../kit/world.ts";
 import { killCollectors } from "./collectorKills.ts";
@@ -149,6 +149,7 @@ async function judged(
 ): Promise<Verdict> {
   const slots = await recountChains(world, STEP_MS, namesIn);
   const stopped = await stoppedIn(world.journalDir, lives);
+  const settled = await settledIn(world.journalDir);
   const missedFor = (reason: string): number =>
     slots.filter(({ missed }) => missed.some((one) => one.reason === reason)).length;
   return {
@@ -160,7 +161,7 @@ async function judged(
     violations: [
       ...verdict.violations,
       ...wrongSlots(slots),
-      ...wrongReasons(slots, STEP_MS, { stopped, loggedOut }),
+      ...wrongReasons(slots, STEP_MS, { stopped, loggedOut, settled }),
       ...(lists > MOST_LISTS ? [`the list of expirations was asked for ${lists} times`] : []),
     ],
   };

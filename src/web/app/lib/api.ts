@@ -66,6 +66,7 @@ async function send(path: string, init: RequestInit, abort?: AbortSignal): Promi
   let response: Response;
   let text: string;
   try {
+    // eslint-disable-next-line no-restricted-properties -- browsers have it
     response = await fetch(path, { ...init, signal: abort ? AbortSignal.any([abort, deadline]) : deadline });
     text = await response.text();
   } catch (error) {
