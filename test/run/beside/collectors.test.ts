@@ -133,6 +133,16 @@ async function answersIn(dataDir: string): Promise<{ requestedMs: number }[]> {
   return answers;
 }
 
+/** How many answers are stored that were asked for at these instants, epoch ms UTC. */
+async function storedOf(pool: pg.Pool, requested: readonly number[]): Promise<number> {
+  const { rows: stored } = await pool.query<{ n: number }>(
+    `select count(*)::int as n from responses
+     where floor(extract(epoch from requested_at) * 1000)::bigint = any ($1::bigint[])`,
+    [requested],
+  );
+  return stored[0]?.n ?? 0;
+}
+
 test("a second collector on the same data directory ends with exit code 2 before any call, and names the first", async () => {
   const { url, pool } = await freshDatabase();
   const service = await startService();
@@ -279,6 +289,9 @@ test("while the database is away a collector collects; when it is back, one that
   await once(proxy.listen(port, "127.0.0.1"), "listening");
   closers.push(() => proxy.close());
   await until(() => second.stderr().includes("another collector calls the account"), "its word");
+  // Its end waits a second for the load of what was collected, which a slow machine does not do in time.
+  const requested = (await answersIn(env.QUOTEKEEPER_DATA_DIR)).map(({ requestedMs }) => requestedMs);
+  await until(async () => (await storedOf(pool, requested)) >= requested.length, "its answers");
   second.interrupt();
 
   expect(await second.ended).toBe(0);
