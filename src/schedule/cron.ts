@@ -37,12 +37,11 @@ export function readCron(expression: string): CronTimes {
   for (const h of hour)
     for (const m of minute) for (const s of second) timesOfDayMs.push(((h * 60 + m) * 60 + s) * 1_000);
   const [first = 0] = timesOfDayMs;
-  const matches = wallClockMatcher(expression);
   return {
     timesOfDayMs,
     everyHour: hour.length === 24,
     subMinute: second.some((s) => s !== 0),
-    namesDate: (date) => matches(new Date(date.toZonedDateTime("UTC").epochMilliseconds + first)),
+    namesDate: dateMatcher(expression, first),
   };
 }
 
@@ -51,11 +50,21 @@ export function ascendingOnce(values: readonly number[]): number[] {
 }
 
 /**
- * node-cron's own matcher, run in UTC, where no clock ever changes: it decides about days (`L`, `15W`, `MON#1`), so
- * that one grammar decides what an expression means. The task is never started, and is removed from the registry.
+ * Where a day is named in words (`L`, `15W`, `MON#1`), node-cron's own matcher decides, run in UTC, where no clock ever changes: one
+ * grammar decides what an expression means. The task is never started, and is removed from the registry.
+ *
+ * @param timeOfDayMs one that the expression names
  */
-function wallClockMatcher(expression: string): (at: Date) => boolean {
+function dateMatcher(expression: string, timeOfDayMs: number): CronTimes["namesDate"] {
+  const { month, dayOfMonth, dayOfWeek } = parse(expression);
+  if ([...dayOfMonth, ...dayOfWeek].every((value) => typeof value === "number"))
+    return (date) =>
+      month.includes(date.month) &&
+      dayOfMonth.includes(date.day) &&
+      dayOfWeek.includes(date.dayOfWeek % DAYS_OF_A_WEEK);
   const task = createTask(expression, () => undefined, { timezone: "UTC" });
   void task.destroy();
-  return (at) => task.match(at);
+  return (date) => task.match(new Date(date.toZonedDateTime("UTC").epochMilliseconds + timeOfDayMs));
 }
+
+const DAYS_OF_A_WEEK = 7;

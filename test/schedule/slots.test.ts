@@ -6,6 +6,7 @@ import { createSchedule, type Schedule } from "../../src/schedule/slots.ts";
 import { type JobSchedule, scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import { alwaysOpen, createCalendar, type WantedSession } from "../../src/market/calendar/tradingCalendar.ts";
 import { jobOf } from "../collect/jobOf.ts";
+import { runs } from "../support/runs.ts";
 import { SLOT_ENDS } from "../support/slotEnds.ts";
 
 const nyse = createCalendar();
@@ -89,23 +90,45 @@ test.each([
   "*/15 9-16 * * MON-FRI",
   "0 12 L * *",
   "30 4 15W JAN,JUL *",
-  "5 4 * * FRI#3",
+  "15 4 * * FRI#3",
   "@hourly",
 ])("a window of weeks without clock change holds for %j what node-cron would run", (cron) => {
   const task = createTask(cron, () => undefined, { timezone: "America/New_York" });
   void task.destroy();
   const from = Date.parse("2026-01-01T00:00:00Z");
-  // Of the month every fifth minute: all that these expressions name. Of its first day every one.
+  // Of the month every fifteenth minute: all that these expressions name. Of its first day every one.
   const every = (stepMs: number, from: number, count: number) =>
     Array.from({ length: count }, (_, i) => new Date(from + (i + 1) * stepMs));
   const minutes =
     cron === "* * * * *"
-      ? every(60_000, from, 7 * 1_440)
-      : [...every(60_000, from, 1_440), ...every(300_000, from + 1_440 * 60_000, 30 * 288)];
+      ? every(60_000, from, 2 * 1_440)
+      : [...every(60_000, from, 1_440), ...every(900_000, from + 1_440 * 60_000, 30 * 96)];
 
   const found = newYork(cron).slotsBetween(new Date(from), minutes.at(-1) ?? new Date(from));
 
   expect(found).toEqual(minutes.filter((at) => task.match(at)));
+});
+
+test("a day is one of an expression's if node-cron says so", () => {
+  const days = fc.constantFrom("*", "?", "1-7", "13", "*/9", "28-31", "5,L", "L", "15W", "1,31");
+  const months = fc.constantFrom("*", "JAN-MAR", "2", "*/5", "6,12");
+  const weekdays = fc.constantFrom("*", "?", "0", "7", "MON-FRI", "sat,SUN", "*/3", "FRI#3", "5L", "1#1,3");
+  fc.assert(
+    fc.property(days, months, weekdays, fc.integer({ min: 0, max: 400 }), (day, month, weekday, first) => {
+      const cron = `0 12 ${day} ${month} ${weekday}`;
+      fc.pre(validateCron(cron) === null);
+      const task = createTask(cron, () => undefined, { timezone: "UTC" });
+      void task.destroy();
+      const from = Date.parse("2026-01-01T00:00:00Z") + first * 86_400_000;
+      const noons = Array.from({ length: 40 }, (_, i) => new Date(from + i * 86_400_000 + 43_200_000));
+
+      const schedule = createSchedule({ cron, timezone: "UTC", session: "always", calendar: alwaysOpen });
+      const found = schedule.slotsBetween(new Date(from), noons.at(-1) ?? new Date(from));
+
+      expect(found).toEqual(noons.filter((at) => task.match(at)));
+    }),
+    { numRuns: runs(100) },
+  );
 });
 
 const spring = ["2025-03-09T04:59:00Z", "2025-03-09T08:00:00Z"] as const;
