@@ -6,6 +6,8 @@ import { createTask, parse, validateDetailed } from "node-cron";
 import type { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
 
+const DAYS_OF_A_WEEK = 7;
+
 type CronTimes = {
   /** Times of day, ms after midnight on the wall, ascending, each once. */
   timesOfDayMs: readonly number[];
@@ -66,5 +68,3 @@ function dateMatcher(expression: string, timeOfDayMs: number): CronTimes["namesD
   void task.destroy();
   return (date) => task.match(new Date(date.toZonedDateTime("UTC").epochMilliseconds + timeOfDayMs));
 }
-
-const DAYS_OF_A_WEEK = 7;

@@ -107,8 +107,8 @@ class Sweep {
     try {
       while (!ended.aborted && (await this.#pass(stopped)));
     } finally {
-      signal.removeEventListener("abort", end);
       await this.#collector.close(GRACE_MS);
+      signal.removeEventListener("abort", end);
     }
     ended.throwIfAborted();
   }
