@@ -8,6 +8,7 @@ import { parquetMetadataAsync } from "hyparquet";
 import { rawColumns } from "../../src/export/readParquet.ts";
 import { requireFrame, requirePages } from "../../src/export/parquetBounds.ts";
 import { ROW_GROUP_ROWS } from "../../src/export/parquetFile.ts";
+import { remembered } from "../../src/remembered.ts";
 import { run } from "../cli/edges.ts";
 import { handOnDatabases } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -21,15 +22,15 @@ handOnDatabases();
 
 const MANY = 20_000_000;
 
-/** A file of a few hundred bytes with twenty million equal rows. */
-async function bomb(groupRows = MANY): Promise<string> {
+/** A file of a few hundred bytes with twenty million equal rows; made once, because it takes seconds. */
+const bomb = remembered(2, async (groupRows: number) => {
   const path = join(tempDir(), "bomb.parquet");
   await duckdbRows(
     `copy (select 1 as id, 'simulated' as name, 'simulated' as kind from range(${MANY}))
      to '${path}' (format parquet, row_group_size ${groupRows}, compression zstd)`,
   );
   return path;
-}
+});
 
 async function read(path: string, expected: number): Promise<number> {
   let rows = 0;
@@ -55,7 +56,7 @@ function replace(manifestPath: string, file: string, by: string): void {
 type Named = { path: string; bytes: number; sha256: string };
 
 test("a row group of more rows than ours have, and more rows than the manifest says, are refused unread", async () => {
-  const path = await bomb();
+  const path = await bomb(MANY);
 
   expect(statSync(path).size).toBeLessThan(2_000);
   await expect(read(path, 2)).rejects.toMatchObject({
@@ -69,7 +70,7 @@ test("a row group of more rows than ours have, and more rows than the manifest s
 });
 
 test("pages of more values than their row group has rows are refused by their headers", async () => {
-  const bytes = readFileSync(await bomb());
+  const bytes = readFileSync(await bomb(MANY));
   const slice = (from: number, to = bytes.length) =>
     Promise.resolve(Uint8Array.from(bytes.subarray(from, to)).buffer);
   const { row_groups } = await parquetMetadataAsync({ byteLength: bytes.length, slice });
@@ -109,7 +110,7 @@ test("an export and a lake that hold such a file are refused, and nothing is cha
   const env = { DATABASE_URL: url, QUOTEKEEPER_DATA_DIR: join(dir, "data") };
   await run(["export", "--format", "parquet", "--out", out], env);
   await run(["lake", "--out", lake, "--through", "2026-11-20"], env);
-  const path = await bomb();
+  const path = await bomb(MANY);
 
   replace(join(out, "manifest.json"), join(out, "sources", "sources.parquet"), path);
   replace(
