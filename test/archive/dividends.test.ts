@@ -1,7 +1,8 @@
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { loadAll } from "../../src/archive/load/loader.ts";
+import { loadAll, startLoader } from "../../src/archive/load/loader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
+import { openJournal } from "../../src/journal/writer.ts";
 import type { DividendData } from "../../src/quotes/document.ts";
 import { run } from "../cli/edges.ts";
 import { countWaiting, rowsOfQuery } from "../support/archive.ts";
@@ -14,6 +15,11 @@ import { until } from "../support/until.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 
 handOnDatabases();
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
 
 /** What is said at one second after the other: a change, a change back, and the same again. */
 const SAID = ["0.24", "0.26", "0.240", "0.24"];
@@ -183,6 +189,65 @@ function dividendTexts({ amount, exDate, yield: part }: DividendData): Record<st
 
 const ROWS = `select symbol, extract(second from observed_at)::int as second, amount, ex_date as "exDate", yield
   from dividends join instruments on id = instrument_id order by symbol, second`;
+
+describe("a loader that has found what is said already", () => {
+  const quote = (second: number, amt: string) =>
+    answerRecord(at(second), answerXml(equityXml("A", { dividend: { amt } })));
+
+  /** An archive, and a loader of a journal that grows within one segment until the clock is moved. */
+  async function growing() {
+    const { url, pool, journalDir } = await loadingWorld();
+    const clock = createTestClock("2026-11-20T22:50:00Z");
+    const onProblem = (error: unknown): void => {
+      throw error;
+    };
+    const journal = await openJournal({ dir: journalDir, clock, onProblem });
+    const loader = startLoader({ pool, journalDir, clock, onFailure: onProblem });
+    closing.push(() => loader.close(60_000), journal.close);
+    const say = async (second: number, amt: string): Promise<void> => {
+      loader.notify((await journal.append(quote(second, amt))).segment);
+      await loader.drain();
+    };
+    // The second answer finds that the table says so.
+    await say(0, "1");
+    await say(1, "1");
+    return { url, pool, clock, say };
+  }
+
+  test("does not ask the table of dividends for an answer that says the same", async () => {
+    const { pool, say } = await growing();
+    const holder = await pool.connect();
+    await holder.query("begin; lock table dividends in access exclusive mode");
+    await say(2, "1");
+    await holder.query("rollback");
+    holder.release();
+
+    expect((await rowsOfQuery(pool, "select from quotes")).length).toBe(3);
+    expect(await symbolsByRows(pool)).toEqual({ "0 1": ["A"] });
+  });
+
+  test.each([2, -1])("asks again when another program has loaded a change at second %i", async (second) => {
+    const { url, pool, say } = await growing();
+    const dir = tempDir();
+    await appendAll(dir, [quote(second, "2")], { clock: createTestClock("2026-11-20T22:51:00Z") });
+    await loadAll({ pool: poolOn(url), journalDir: dir, clock: createTestClock() });
+    await say(3, "1");
+
+    const rows = second === 2 ? "0 1, 2 2, 3 1" : "59 2, 0 1";
+    expect(await symbolsByRows(pool)).toEqual({ [rows]: ["A"] });
+  });
+
+  test("asks again in the journal's next segment, for rows that somebody has deleted", async () => {
+    const { pool, clock, say } = await growing();
+    await pool.query("delete from dividends");
+    await say(2, "1");
+    const before = await symbolsByRows(pool);
+    clock.advance(3_600_000);
+    await say(3, "1");
+
+    expect([before, await symbolsByRows(pool)]).toEqual([{}, { "3 1": ["A"] }]);
+  });
+});
 
 test("a change of the amount, the date or the yield alone is a change, loaded or read from a journal", async () => {
   const { records, rows } = changesInOneThing();

@@ -9,7 +9,10 @@ export type Queryable = Pick<pg.ClientBase | pg.Pool, "query">;
  * cannot be seen. So all who store quotes hold a lock together, and whoever finds that dividends have to change
  * holds it alone. It is the lock of a row: nobody without rights to change rows can keep it from us.
  */
-const LOCK = "select from archive_identity for";
+const LOCK = "select xmin::text as version from archive_identity for";
+
+/** Gives that row another version: whoever has read dividends before knows that they may be others now. */
+const CHANGED = "update archive_identity set id = id";
 
 /**
  * The longest wait of a transaction that stores for its program's next statement. A program that is cut off, or whose machine
@@ -17,11 +20,14 @@ const LOCK = "select from archive_identity for";
  */
 const LONGEST_PAUSE = "set local idle_in_transaction_session_timeout = '1min'";
 
-/** Opens a transaction that stores quotes. The lock comes first, as in all of them: they never wait for each other in a ring. */
+/**
+ * Opens a transaction that stores quotes. The lock comes first, as in all of them: they never wait for each other in a ring. It gives the
+ * version of the dividends, which stays until this transaction ends or changes them.
+ */
 export const BEGIN_STORING = `begin; ${LONGEST_PAUSE}; ${LOCK} key share`;
 
 /** Opens a transaction that may change dividends: waits until no other one that stores is open, and keeps them waiting. */
-export const BEGIN_STORING_ALONE = `begin; ${LONGEST_PAUSE}; ${LOCK} update`;
+export const BEGIN_STORING_ALONE = `begin; ${LONGEST_PAUSE}; ${LOCK} update; ${CHANGED}`;
 
 /**
  * Held until the transaction ends while instruments, accounts, partitions or sessions are added: two loaders that add some in
@@ -35,7 +41,7 @@ export const NOT_ALONE = "55P03";
 
 /** Acquires the lock of this transaction alone. @throws 55P03 at once if others hold it: two that wait for each other would never end */
 export async function storeAlone(client: Queryable): Promise<void> {
-  await client.query(`${LOCK} update nowait`);
+  await client.query(`${LOCK} update nowait; ${CHANGED}`);
 }
 
 /** Runs `work` in a transaction on a connection of the caller's. @param begin what opens it */

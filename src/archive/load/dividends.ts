@@ -8,6 +8,7 @@ import { inArrays, instantText, upsertAll } from "../schema/tableRows.ts";
 import { storeAlone } from "../connect/transaction.ts";
 import { engineOf } from "../tiers/citus/door.ts";
 import { dividendOf } from "../../read/answerToRows.ts";
+import { SaidDividends, seriesNumber, type SeriesWord } from "./saidDividends.ts";
 
 /** What the quotes of one series, an instrument from a source, say of its dividend. */
 export type DividendSeries = {
@@ -21,14 +22,11 @@ export type DividendSeries = {
   sparse: boolean;
 };
 
-/** More than there are numbers of sources: with it, instrument and source are one number. */
-const SOURCES = 2 ** 16;
-
 /** What units say, every word of them. */
 export function wordsOf(units: readonly PlacedUnit[]): DividendSeries[] {
   const all = new Map<number, DividendSeries>();
   for (const { unit, instrumentId, sourceId } of inTimeOrder(units)) {
-    const number = instrumentId * SOURCES + sourceId;
+    const number = seriesNumber({ instrumentId, sourceId });
     const series = all.get(number) ?? { instrumentId, sourceId, words: [], lastAt: "", sparse: false };
     all.set(number, series);
     const { observedAt, quote } = unit;
@@ -48,7 +46,7 @@ export function wordsOf(units: readonly PlacedUnit[]): DividendSeries[] {
 export function joinSeries(all: readonly DividendSeries[]): DividendSeries[] | null {
   const joined = new Map<number, DividendSeries>();
   for (const one of all) {
-    const number = one.instrumentId * SOURCES + one.sourceId;
+    const number = seriesNumber(one);
     const other = joined.get(number);
     if (other === undefined) {
       joined.set(number, one);
@@ -69,14 +67,16 @@ export function joinSeries(all: readonly DividendSeries[]): DividendSeries[] | n
  * had come in the order of their times (`dividendChanges`).
  *
  * @param client in a transaction that began with `BEGIN_STORING`, or alone
+ * @param said of a loader that loads one answer after another; grows
  * @returns how many rows are new; null when quotes of the archive lie among those of a sparse series, and nothing was done
  * @throws 55P03 when the table has to change and another transaction stores quotes: it may go well alone
  */
 export async function insertDividends(
   client: pg.ClientBase,
   all: readonly DividendSeries[],
+  said = new SaidDividends(),
 ): Promise<number | null> {
-  const changing = (await readKept(client, all)).filter(mayChange);
+  const changing = (await readKept(client, all, said)).filter(mayChange);
   if (changing.length === 0) return 0;
   await storeAlone(client);
   const beside = await readBeside(
@@ -132,7 +132,7 @@ export async function areDividendsThere(
   client: pg.ClientBase,
   all: readonly DividendSeries[],
 ): Promise<boolean> {
-  return !(await readKept(client, all)).some(mayChange);
+  return !(await readKept(client, all, new SaidDividends())).some(mayChange);
 }
 
 function saysAnything({ words }: DividendSeries): boolean {
@@ -140,8 +140,12 @@ function saysAnything({ words }: DividendSeries): boolean {
 }
 
 /** What the table has of each series that says anything, but for those of one word that its newest row has said already. */
-async function readKept(client: pg.ClientBase, all: readonly DividendSeries[]): Promise<Held[]> {
-  const series = await withoutSaid(client, all.filter(saysAnything));
+async function readKept(
+  client: pg.ClientBase,
+  all: readonly DividendSeries[],
+  said: SaidDividends,
+): Promise<Held[]> {
+  const series = await withoutSaid(client, all.filter(saysAnything), said);
   if (series.length === 0) return [];
   const { rows } = await client.query<{
     place: number;
@@ -174,16 +178,28 @@ async function readKept(client: pg.ClientBase, all: readonly DividendSeries[]): 
   return kept;
 }
 
-/** Each answer says the dividends that are known: rows need no reading where the database itself finds nothing new. */
+/** Each answer says the dividends that are known: rows need no reading where a loader or the database itself finds nothing new. */
 async function withoutSaid(
   client: pg.ClientBase,
   series: readonly DividendSeries[],
+  said: SaidDividends,
 ): Promise<readonly DividendSeries[]> {
-  const single = series.flatMap(({ words: [word, second], ...one }, place) =>
-    word && !second ? [{ ...one, place, ...word }] : [],
+  const single = series.flatMap(({ words: [word, second], instrumentId, sourceId }, place) =>
+    word?.dividend && !second
+      ? [{ instrumentId, sourceId, place, observedAt: word.observedAt, dividend: word.dividend }]
+      : [],
   );
-  if (single.length === 0) return series;
-  const words = single.map(({ dividend }) => dividend);
+  const unheard = single.filter((word) => !said.has(word));
+  const found = unheard.length === 0 ? new Set<number>() : await findNew(client, unheard);
+  for (const word of unheard) if (!found.has(word.place)) said.add(word);
+  return series.filter(({ words }, place) => words.length > 1 || found.has(place));
+}
+
+/** Places of words that the newest row of their series does not say, or that are not later than it. */
+async function findNew(
+  client: pg.ClientBase,
+  words: readonly (SeriesWord & { place: number })[],
+): Promise<Set<number>> {
   const { rows } = await client.query<{ place: number }>({
     name: "find new dividends",
     text: `select w.place
@@ -197,14 +213,16 @@ async function withoutSaid(
       where d.observed_at is null or d.observed_at >= w.observed_at
         or (d.ex_date, d.amount, d.yield) is distinct from (w.ex_date, w.amount, w.yield)`,
     values: [
-      ...inArrays(single, "place", "instrumentId", "sourceId", "observedAt"),
-      words.map((word) => word?.exDate),
-      words.map((word) => word?.amount),
-      words.map((word) => word?.yield),
+      ...inArrays(words, "place", "instrumentId", "sourceId", "observedAt"),
+      ...inArrays(
+        words.map(({ dividend }) => dividend),
+        "exDate",
+        "amount",
+        "yield",
+      ),
     ],
   });
-  const found = new Set(rows.map(({ place }) => place));
-  return series.filter(({ words }, place) => words.length > 1 || found.has(place));
+  return new Set(rows.map(({ place }) => place));
 }
 
 /** What the archive has beside a word. */

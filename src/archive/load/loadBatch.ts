@@ -76,7 +76,7 @@ async function loadOnce(
     // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
     await ensureRoom(client, monthsOf(batch.answers), memory);
     await prepareStaging(client);
-    if (!(await position.begin(client, batch, alone ? BEGIN_STORING_ALONE : BEGIN_STORING))) {
+    if ((await position.begin(client, batch, alone ? BEGIN_STORING_ALONE : BEGIN_STORING)) === null) {
       await client.query("rollback");
       return null;
     }

@@ -23,10 +23,14 @@ export type LoadPosition = {
   /**
    * Opens a transaction, and locks the position until it ends.
    *
-   * @param begin the statements that open it
-   * @returns false: the batch does not begin at the position
+   * @param begin the statements that open it, `BEGIN_STORING` or its like
+   * @returns the version of the dividends; null: the batch does not begin at the position
    */
-  begin: (client: pg.PoolClient, batch: Pick<Batch, "segment" | "from">, begin: string) => Promise<boolean>;
+  begin: (
+    client: pg.PoolClient,
+    batch: Pick<Batch, "segment" | "from">,
+    begin: string,
+  ) => Promise<string | null>;
   /** Moves the position and commits. */
   commit: (client: pg.PoolClient, part: Part, report: LoadReport) => Promise<void>;
 };
@@ -34,8 +38,8 @@ export type LoadPosition = {
 /** One transaction for each batch. */
 export const ofBatches = ({ take, move }: HeldPosition): LoadPosition => ({
   begin: async (client, batch, begin) => {
-    await client.query(begin);
-    return take(client, batch);
+    const results = await resultsOf<{ version: string }>(client, begin);
+    return (await take(client, batch)) ? versionOf(results) : null;
   },
   commit: async (client, part, report) => {
     await move(client, part, report);
@@ -50,9 +54,9 @@ export const ofBatches = ({ take, move }: HeldPosition): LoadPosition => ({
 export const JOURNAL_POSITION: LoadPosition = {
   begin: async (client, { segment, from }, begin) => {
     const lock = `select loaded_to::float8 from journal_positions where segment = ${pg.escapeLiteral(segment)} for update`;
-    const results: unknown = await client.query(`${begin}; ${lock}`);
-    const { rows } = (results as pg.QueryResult<{ loaded_to: number }>[]).at(-1) ?? { rows: [] };
-    return (rows[0]?.loaded_to ?? (await lockPosition(client, segment))) === from;
+    const results = await resultsOf<{ version: string; loaded_to: number }>(client, `${begin}; ${lock}`);
+    const loadedTo = results.at(-1)?.rows[0]?.loaded_to ?? (await lockPosition(client, segment));
+    return loadedTo === from ? versionOf(results) : null;
   },
   commit: async (client, { segment, to }) => {
     const of = `segment = ${pg.escapeLiteral(segment)}`;
@@ -61,6 +65,15 @@ export const JOURNAL_POSITION: LoadPosition = {
     );
   },
 };
+
+/** What each of several statements gives. */
+async function resultsOf<Row extends pg.QueryResultRow>(client: pg.ClientBase, statements: string) {
+  return (await client.query(statements)) as unknown as pg.QueryResult<Row>[];
+}
+
+function versionOf(results: readonly pg.QueryResult<{ version?: string }>[]): string {
+  return results.flatMap(({ rows }) => rows).find(({ version }) => version !== undefined)?.version ?? "";
+}
 
 /** How far each segment has been loaded; of all that were begun, or of the ones given. */
 export async function readPositions(

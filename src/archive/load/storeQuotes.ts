@@ -189,8 +189,9 @@ async function storeStaged(client: pg.ClientBase, touched: readonly (Numbers & T
 const NOTE_TOUCHED = `
   insert into session_bars as kept (${columnList(sessionBars, "instrumentId", "sourceId", "delayed", "date", "firstAt", "lastAt", "madeTo", "spreadSum", "spreadCount", "quoteCount")})
   select instrument, source, delayed, date, min(first_at), max(last_at), '-infinity', 0, 0, 0
-  from unnest($1::int[], $2::smallint[], $3::boolean[], $4::date[], $5::timestamptz[], $6::timestamptz[])
-    as t (instrument, source, delayed, date, first_at, last_at)
+  from unnest($1::text[], $2::smallint[], $3::boolean[], $4::date[], $5::timestamptz[], $6::timestamptz[])
+    as t (instruments, source, delayed, date, first_at, last_at)
+  cross join unnest(t.instruments::int[]) as instrument
   group by 1, 2, 3, 4
   order by 1, 2, 3, 4
   on conflict (instrument_id, source_id, delayed, date) do update set
@@ -201,11 +202,23 @@ const NOTE_TOUCHED = `
       else '-infinity'
     end`;
 
+/** The rows of an answer have one time: their instruments go together, as the text of an array. */
 async function noteTouched(client: pg.ClientBase, touched: readonly (Numbers & Touched)[]): Promise<void> {
+  const groups = new Map<string, Numbers & Touched & { instruments: string }>();
+  for (const one of touched) {
+    const key = `${one.sourceId} ${one.delayed} ${one.firstAt} ${one.lastAt}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { ...one, instruments: `${one.instrumentId}` });
+    else group.instruments += `,${one.instrumentId}`;
+  }
+  const all = [...groups.values()];
   await client.query({
     name: "note touched bars",
     text: NOTE_TOUCHED,
-    values: inArrays(touched, "instrumentId", "sourceId", "delayed", "date", "firstAt", "lastAt"),
+    values: [
+      all.map(({ instruments }) => `{${instruments}}`),
+      ...inArrays(all, "sourceId", "delayed", "date", "firstAt", "lastAt"),
+    ],
   });
 }
 

@@ -17,6 +17,7 @@ import { placeSeen } from "./instruments.ts";
 import { addAllSeen, seenByNumber, type SeenInstruments } from "./seen.ts";
 import { placeAccounts } from "../ledger/accountRows.ts";
 import { placeSources, sourceText } from "./sources.ts";
+import { SaidDividends } from "./saidDividends.ts";
 import { refreshInstruments } from "./refreshInstruments.ts";
 import { KnownInstruments } from "./knownInstruments.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
@@ -61,6 +62,7 @@ export class StretchLoader {
   readonly #options: StretchLoaderOptions;
   readonly #memory = createMemory();
   readonly #known = new KnownInstruments();
+  readonly #said = new SaidDividends();
   readonly #sources = new Map<string, number>();
   readonly #accounts = new Map<string, number>();
   #storing: Storing | null = null;
@@ -149,7 +151,10 @@ export class StretchLoader {
     const client = await pool.connect();
     try {
       await prepareStaging(client);
-      if (!(await position.begin(client, stretch, BEGIN_STORING))) throw new LoadedByAnother(stretch);
+      const version = await position.begin(client, stretch, BEGIN_STORING);
+      if (version === null) throw new LoadedByAnother(stretch);
+      // Once for each segment besides, for dividends that somebody has changed or dropped by SQL of their own.
+      this.#said.settle(`${version} ${stretch.segment}`);
       await oneConnectionEach(client);
       return client;
     } catch (error) {
@@ -193,7 +198,7 @@ export class StretchLoader {
     if (dividends === null || (added > 0 && added < responses.length)) return null;
     const areNew = added > 0 || responses.length === 0;
     if (!areNew && stretch.hasFiles) return null;
-    const changed = areNew ? await insertDividends(client, dividends) : 0;
+    const changed = areNew ? await insertDividends(client, dividends, this.#said) : 0;
     if (changed === null) return null;
     const quotes = await storeLines(client, stretch, { numbers, areNew });
     if (quotes !== (areNew ? stretch.report.units : 0)) return null;
@@ -218,6 +223,8 @@ export class StretchLoader {
     this.#sources.clear();
     this.#accounts.clear();
     this.#memory.months.clear();
+    // The database may be another server by now, whose versions are others.
+    this.#said.settle("");
     const undone = await client.query("rollback").then(
       () => true,
       () => false,
