@@ -94,7 +94,8 @@ export function leavesOf(item: InstrumentQuote): Leaves {
     "instrument/desc": instrument.description,
     "instrument/exch": instrument.exchange,
     "instrument/sectyp": instrument.securityType,
-    "instrument/sym": instrument.symbol,
+    // An option whose underlying is called otherwise is named by that one, and has its own word as root.
+    "instrument/sym": instrument.root ?? instrument.symbol,
     "instrument/matdt": instrument.expiration,
     "instrument/putcall": instrument.optionType && (instrument.optionType === "CALL" ? "1" : "0"),
     "instrument/strkpx": decimal(instrument.strike),
