@@ -94,7 +94,7 @@ export function leavesOf(item: InstrumentQuote): Leaves {
     "instrument/desc": instrument.description,
     "instrument/exch": instrument.exchange,
     "instrument/sectyp": instrument.securityType,
-    // An option whose underlying is called otherwise is named by that one, and has its own word as root.
+    // The reader names an option by its underlying. Where `sym` is another word, that word is the root.
     "instrument/sym": instrument.root ?? instrument.symbol,
     "instrument/matdt": instrument.expiration,
     "instrument/putcall": instrument.optionType && (instrument.optionType === "CALL" ? "1" : "0"),

@@ -11,7 +11,7 @@ export type Queryable = Pick<pg.ClientBase | pg.Pool, "query">;
  */
 const LOCK = "select xmin::text as version from archive_identity for";
 
-/** Gives that row another version: whoever has read dividends before knows that they may be others now. */
+/** Changes the version of that row. A loader that remembers dividends reads them again then. */
 const CHANGED = "update archive_identity set id = id";
 
 /**

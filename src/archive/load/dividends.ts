@@ -2,13 +2,13 @@
 import type pg from "pg";
 import type { Instant } from "../../clock.ts";
 import { dividendChanges, type DividendWord, type KeptDividend, sameText } from "./dividendChanges.ts";
-import { compareKeys, inTimeOrder, type Key, type PlacedUnit } from "../schema/quoteColumns.ts";
+import { compareKeys, inTimeOrder, type Key, type PlacedUnit, seriesNumber } from "../schema/quoteColumns.ts";
 import { dividends } from "../schema/schema.ts";
 import { inArrays, instantText, upsertAll } from "../schema/tableRows.ts";
 import { storeAlone } from "../connect/transaction.ts";
 import { engineOf } from "../tiers/citus/door.ts";
 import { dividendOf } from "../../read/answerToRows.ts";
-import { SaidDividends, seriesNumber, type SeriesWord } from "./saidDividends.ts";
+import { SaidDividends, type SeriesWord } from "./saidDividends.ts";
 
 /** What the quotes of one series, an instrument from a source, say of its dividend. */
 export type DividendSeries = {
@@ -26,7 +26,7 @@ export type DividendSeries = {
 export function wordsOf(units: readonly PlacedUnit[]): DividendSeries[] {
   const all = new Map<number, DividendSeries>();
   for (const { unit, instrumentId, sourceId } of inTimeOrder(units)) {
-    const number = seriesNumber({ instrumentId, sourceId });
+    const number = seriesNumber(instrumentId, sourceId);
     const series = all.get(number) ?? { instrumentId, sourceId, words: [], lastAt: "", sparse: false };
     all.set(number, series);
     const { observedAt, quote } = unit;
@@ -46,7 +46,7 @@ export function wordsOf(units: readonly PlacedUnit[]): DividendSeries[] {
 export function joinSeries(all: readonly DividendSeries[]): DividendSeries[] | null {
   const joined = new Map<number, DividendSeries>();
   for (const one of all) {
-    const number = seriesNumber(one);
+    const number = seriesNumber(one.instrumentId, one.sourceId);
     const other = joined.get(number);
     if (other === undefined) {
       joined.set(number, one);
@@ -74,7 +74,7 @@ export function joinSeries(all: readonly DividendSeries[]): DividendSeries[] | n
 export async function insertDividends(
   client: pg.ClientBase,
   all: readonly DividendSeries[],
-  said = new SaidDividends(),
+  said?: SaidDividends,
 ): Promise<number | null> {
   const changing = (await readKept(client, all, said)).filter(mayChange);
   if (changing.length === 0) return 0;
@@ -132,7 +132,7 @@ export async function areDividendsThere(
   client: pg.ClientBase,
   all: readonly DividendSeries[],
 ): Promise<boolean> {
-  return !(await readKept(client, all, new SaidDividends())).some(mayChange);
+  return !(await readKept(client, all)).some(mayChange);
 }
 
 function saysAnything({ words }: DividendSeries): boolean {
@@ -143,7 +143,7 @@ function saysAnything({ words }: DividendSeries): boolean {
 async function readKept(
   client: pg.ClientBase,
   all: readonly DividendSeries[],
-  said: SaidDividends,
+  said = new SaidDividends(),
 ): Promise<Held[]> {
   const series = await withoutSaid(client, all.filter(saysAnything), said);
   if (series.length === 0) return [];

@@ -202,7 +202,7 @@ const NOTE_TOUCHED = `
       else '-infinity'
     end`;
 
-/** The rows of an answer have one time: their instruments go together, as the text of an array. */
+/** The rows of an answer have one time, and so one date: their instruments go together, as the text of an array. */
 async function noteTouched(client: pg.ClientBase, touched: readonly (Numbers & Touched)[]): Promise<void> {
   const groups = new Map<string, Numbers & Touched & { instruments: string }>();
   for (const one of touched) {

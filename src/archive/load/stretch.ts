@@ -12,6 +12,7 @@ import { CopyLines } from "../../read/copyLines.ts";
 import { isFileCall } from "../../read/exportCall.ts";
 import type { PlainReader } from "../../read/plainRows.ts";
 import type { AnswerRows, DeadLetter, InstrumentRow, PlainRow } from "../../read/rowTypes.ts";
+import { seriesNumber } from "../schema/quoteColumns.ts";
 import { countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
 import { linesBySeries, type SeriesLines, touch, type Touched, writeLines } from "./storeQuotes.ts";
 import { type DividendWord, sameText } from "./dividendChanges.ts";
@@ -70,9 +71,6 @@ export type Stretch = {
   /** What was read, and stored if all of it is new; without dividends and slots, which the archive counts. */
   report: LoadReport;
 };
-
-/** More than there are sources in a stretch: with it, instrument and source are one number. */
-const SOURCES = 2 ** 16;
 
 /** Answers and notes come in, one behind the other; `finish` gives the stretch. */
 export class Gathering {
@@ -191,7 +189,7 @@ export class Gathering {
   #addRow(source: number, place: number, row: PlainRow): void {
     const at = row.observedAt;
     this.#instruments[place] = seenAgain(this.#instruments[place], row.instrument, at);
-    const key = place * SOURCES + source;
+    const key = seriesNumber(place, source);
     let number = this.#seriesOf.get(key);
     if (number === undefined) {
       const begun = { instrument: place, source, rows: 0, words: [], touched: [], firstAt: at, lastAt: "" };

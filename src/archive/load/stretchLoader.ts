@@ -153,7 +153,7 @@ export class StretchLoader {
       await prepareStaging(client);
       const version = await position.begin(client, stretch, BEGIN_STORING);
       if (version === null) throw new LoadedByAnother(stretch);
-      // Once for each segment besides, for dividends that somebody has changed or dropped by SQL of their own.
+      // SQL of other programs changes dividends and no version: each segment of the journal begins without a memory.
       this.#said.settle(`${version} ${stretch.segment}`);
       await oneConnectionEach(client);
       return client;

@@ -19,6 +19,14 @@ export function hasExtended({ unit }: PlacedUnit): boolean {
 
 export type Key = { instrumentId: number; observedAt: Instant; sourceId: number };
 
+/** More than there are sources: with it, an instrument and a source are one number. */
+const SOURCES = 2 ** 16;
+
+/** A series, an instrument from a source, as one number; of both their numbers in the archive, or their places in a list. */
+export function seriesNumber(instrument: number, source: number): number {
+  return instrument * SOURCES + source;
+}
+
 /** A column of a table of quotes, and what it holds of a unit, as text; `expression` says the same of `placed`. */
 export type QuoteColumn = {
   name: string;
