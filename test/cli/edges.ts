@@ -1,4 +1,5 @@
 /** The outside as a command sees it, with everything it writes kept. */
+import { join } from "node:path";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Edges, Sink } from "../../src/run/edges.ts";
 import { runProgram } from "../../src/cli/program.ts";
@@ -16,12 +17,15 @@ export type CapturedEdges = {
   said: (pattern: RegExp) => Promise<RegExpExecArray>;
 };
 
-/** @param options.env the only variables the command sees */
+/**
+ * @param options.env the only variables the command sees. Where they name no data directory it is none of the checkout's: somebody may
+ *   have started the program there.
+ */
 export function capturedEdges(options: Partial<Edges> & { isTTY?: boolean } = {}): CapturedEdges {
   const written = { stdout: "", stderr: "" };
   const listeners = new Set<(signal: string) => void>();
   let changed: () => void = () => undefined;
-  const { isTTY = false, ...overrides } = options;
+  const { isTTY = false, directory = tempDir(), env, ...overrides } = options;
   const sink = (name: "stdout" | "stderr"): Sink => ({
     isTTY,
     columns: 100,
@@ -39,8 +43,8 @@ export function capturedEdges(options: Partial<Edges> & { isTTY?: boolean } = {}
       bootId: null,
       stdout: sink("stdout"),
       stderr: sink("stderr"),
-      env: {},
-      directory: tempDir(),
+      env: { QUOTEKEEPER_DATA_DIR: join(directory, "data"), ...env },
+      directory,
       onInterrupt: (callback) => {
         listeners.add(callback);
         return () => listeners.delete(callback);
