@@ -67,6 +67,8 @@ const HINTS = {
       "Run `quotekeeper login` in the directory of the collector, or log in on the dashboard's page Accounts. It says until when a login holds.",
     LOGIN_FAILED:
       "Log in again: an address holds for a few minutes, and its code for one login. Check the account's consumer key and secret, and the machine's clock.",
+    LOGIN_CODE_WRONG:
+      "Type the code that the page shows. The address holds for a few minutes; after that, log in again.",
     SERVICE_REFUSED: "Check what was asked for, and QUOTES_BASE_URL. The answer is kept in the journal.",
     SERVICE_ANSWER_UNREADABLE:
       "Check QUOTES_BASE_URL. The answer is kept in the journal; no quote was stored from it.",

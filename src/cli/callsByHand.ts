@@ -20,6 +20,11 @@ type ByHand = {
   stations: Stations;
 };
 
+/** What came of the last call. */
+type Last = { collected: Collected | null; error: unknown; saidWait: boolean };
+
+const NOTHING_YET: Readonly<Last> = { collected: null, error: null, saidWait: false };
+
 /** What brings an answer only into the journal: it is stored later. */
 const LATER = { notify: () => undefined };
 
@@ -33,11 +38,7 @@ export async function openCallsByHand(
   { account, open, stations }: ByHand,
 ): Promise<(call: QuoteCall) => Promise<Collected[]>> {
   const { clock, stderr } = edges;
-  const last: { collected: Collected | null; error: unknown; saidWait: boolean } = {
-    collected: null,
-    error: null,
-    saidWait: false,
-  };
+  const last: Last = { ...NOTHING_YET };
   const asking: Parameters<typeof askForCall>[1] = {
     by: "poll",
     account: accountKey(account),
@@ -56,6 +57,7 @@ export async function openCallsByHand(
     once: true,
     atOnce: () => 1,
     borrowable: () => 0,
+    hasSession: () => open.feed.session?.isOpen() ?? true,
     // Each process has a simulated service of its own.
     ...(!open.feed.simulated && { borrow: () => askForCall(resolve(config.dataDir), asking) }),
     onHeld: (forMs) => {
@@ -80,7 +82,7 @@ export async function openCallsByHand(
   return async (call) => {
     // It would wait for a login without an end.
     open.feed.session?.credentials();
-    Object.assign(last, { collected: null, error: null, saidWait: false });
+    Object.assign(last, NOTHING_YET);
     dispatcher.add(byHand(call, clock.now()));
     await dispatcher.idle();
     if (last.error !== null) throw last.error;

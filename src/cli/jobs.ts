@@ -4,7 +4,7 @@ import { count, exchangeDay } from "../run/jsonWords.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
-import { noJobs, readJobs } from "../schedule/readJobs.ts";
+import { noJobs, passedByWords, readJobs } from "../schedule/readJobs.ts";
 import { describeProblem } from "../config/yamlFile.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges } from "../run/edges.ts";
@@ -148,6 +148,8 @@ async function jobsCheck(config: Config, { stdout, stderr, env }: Edges, json: b
       );
     }
     for (const problem of problems) say(stderr, describeProblem(problem));
+    const passedBy = passedByWords(read.passedBy);
+    if (passedBy !== null) say(stderr, passedBy);
     const count = counted(problems.length, "problem");
     say(stdout, `${counted(jobs.length, "job is", "jobs are")} right, ${count} found.`);
   }

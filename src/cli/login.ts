@@ -24,9 +24,9 @@ export const addLogin: AddCommand = (command, { run, edges }) => {
     .action((options: LoginOptions) => run((config) => login(config, edges, options)));
 };
 
-/** @returns 0 @throws QuotekeeperError LOGIN_FAILED, and the errors of a call */
+/** @returns 0; 1 when an account of several was not let in @throws QuotekeeperError as `logIn`, where there is one account */
 async function login(config: Config, edges: Edges, { account, again }: LoginOptions): Promise<number> {
-  const { clock, stdout } = edges;
+  const { clock, stdout, stderr } = edges;
   const dataDir = resolve(config.dataDir);
   const called = await accountsToCall(config, account ?? null);
   const wanting = called.flatMap((one) => loginOf(one) ?? []);
@@ -36,37 +36,64 @@ async function login(config: Config, edges: Edges, { account, again }: LoginOpti
       "USAGE",
       `${first.service.title} wants no login: its credentials are all that it takes`,
     );
+  let failed = 0;
   await endingAtInterrupt(edges, async (signal) => {
     const lines = linesOf(edges, signal);
-    for (const of of wanting) {
-      const endsAt = sessionEnd(of, dataDir, clock.now());
-      if (endsAt && !again) sayUntil(edges, of, endsAt);
-      else sayUntil(edges, of, await logIn(of, { edges, dataDir, lines, signal }));
+    try {
+      for (const of of wanting) {
+        const endsAt = sessionEnd(of, dataDir, clock.now());
+        if (endsAt && !again) sayUntil(edges, of, endsAt);
+        else
+          await logIn(of, { edges, dataDir, lines, signal }).catch((error: unknown) => {
+            const goesOn = wanting.length > 1 && error instanceof QuotekeeperError && !signal.aborted;
+            if (!goesOn) throw error;
+            failed += 1;
+            say(stderr, error.message);
+          });
+      }
+    } finally {
+      // Otherwise the open input keeps the process alive.
+      await lines.return(undefined);
     }
-    await lines.return(undefined);
   });
+  if (failed > 0) return 1;
   if (wanting.length > 1) say(stdout, "All accounts are logged in.");
   return 0;
 }
 
+/** How often a person may type the code of one address. */
+const TRIES = 3;
+
 type Logging = { edges: Edges; dataDir: string; lines: AsyncGenerator<string>; signal: AbortSignal };
 
-async function logIn(of: LoginAccount, { edges, dataDir, lines, signal }: Logging): Promise<Date> {
-  const { clock, stdout } = edges;
-  const { url, pending } = await beginLogin(of, clock, signal);
+/** @throws QuotekeeperError LOGIN_FAILED, LOGIN_CODE_WRONG after three tries, and the errors of a call */
+async function logIn(of: LoginAccount, { edges, dataDir, lines, signal }: Logging): Promise<void> {
+  const { clock, stdout, stderr } = edges;
+  const { url, begun } = await beginLogin(of, clock, signal);
+  const { account } = of;
   say(
     stdout,
-    `Account ${of.account.name} of ${of.account.service.title}. Open this address, log in, and accept:`,
+    `Account ${account.name} of ${account.service.title}. Open this address, log in, and accept:`,
     "",
     url,
     "",
   );
-  stdout.write("The code that the page shows: ");
-  const line = await lines.next();
-  // In a terminal the person's own Enter ends the line.
-  if (!stdout.isTTY) stdout.write("\n");
-  if (line.done === true) throw new QuotekeeperError("LOGIN_FAILED", "no code was given");
-  return finishLogin(of, { pending, code: line.value.trim() }, { dataDir, clock, signal });
+  for (let tries = 1; ; tries += 1) {
+    stdout.write("The code that the page shows: ");
+    const line = await lines.next();
+    // In a terminal the person's own Enter ends the line.
+    if (!stdout.isTTY) stdout.write("\n");
+    if (line.done === true)
+      throw new QuotekeeperError("LOGIN_FAILED", `no code was given for ${account.name}`);
+    try {
+      const endsAt = await finishLogin(of, { begun, code: line.value.trim() }, { dataDir, clock, signal });
+      return sayUntil(edges, of, endsAt);
+    } catch (error) {
+      const isCode = error instanceof QuotekeeperError && error.code === "LOGIN_CODE_WRONG";
+      if (!isCode || tries === TRIES) throw error;
+      say(stderr, error.message);
+    }
+  }
 }
 
 /** The lines of the standard input, as long as nobody has interrupted. */

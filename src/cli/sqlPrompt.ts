@@ -24,11 +24,14 @@ export async function prompt(edges: Edges, ask: Ask): Promise<number> {
   const input = edges.stdin?.();
   if (!input) return 0;
   const lines = createInterface({ input, output: keysOutput(edges), terminal: true, historySize: 1_000 });
-  const prompter = new Prompter(lines, edges, ask);
-  say(edges.stdout, HELP);
-  prompter.begin();
-  for await (const line of lines) if (!(await prompter.enter(line))) break;
-  lines.close();
+  try {
+    const prompter = new Prompter(lines, edges, ask);
+    say(edges.stdout, HELP);
+    prompter.begin();
+    for await (const line of lines) if (!(await prompter.enter(line))) break;
+  } finally {
+    lines.close();
+  }
   return 0;
 }
 

@@ -282,7 +282,8 @@ export class Dispatcher {
     const { planned, attempt } = ticket;
     const { clock } = this.#options;
     if (answer.outcome === "quotes") this.#lastError = null;
-    else this.#logError(planned, answerError(answer));
+    // A session that slept and was woken is no trouble: the call is made again.
+    else if (!wantsLogin(answer) || !this.lookAtSession()) this.#logError(planned, answerError(answer));
     // By the clock itself: receive times never go back, also when the clock was set back.
     const seen = { ...record, observedAt: instantFromDate(clock.now()) };
     const forTheClock = this.#credentials.answered(answer.outcome, seen, attempt);

@@ -23,13 +23,13 @@ export type InstrumentKey = { kind: "security"; symbol: string } | ({ kind: "opt
 const STRANGE = /[\s,\p{Cc}\p{Cf}\p{Cs}\u{fffd}]/u;
 
 /**
- * Separators, quotes, brackets, and more than one character behind a `=` stand in lines of other files and in no
+ * Separators, quotes of any kind, brackets, and more than one character behind a `=` stand in lines of other files and in no
  * symbol.
  *
  * Assumed: the service's symbols are of letters, digits and such signs as in BRK.B, BRK/B, ^SPX, $SPX, M&M, and ABC=
  * for a unit. `root:x:0:0` and `KEY=abc` are none: the line of a wrong file is neither sent nor kept as a symbol.
  */
-const FOREIGN = /[:;|?\\"'`<>(){}[\]]|=(?:=|..)/u;
+const FOREIGN = /[:;|?\\"'`<>\p{Ps}\p{Pe}\p{Pi}\p{Pf}]|=(?:=|..)/u;
 
 export const SYMBOL_FORM = "1 to 32 characters without blanks, commas, colons, quotes and brackets";
 

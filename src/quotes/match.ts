@@ -145,7 +145,8 @@ function withLikelyPairs(
   });
 }
 
-const NOT_ASKED = "the call did not ask for it";
+/** Why an instrument of an answer is set aside that is unlike all that was asked for. */
+export const NOT_ASKED = "the call did not ask for it";
 
 /** @param wanted null: all that belongs is wanted */
 function claimOf(

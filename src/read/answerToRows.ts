@@ -7,7 +7,7 @@ import type { ResponseRecord } from "../journal/record.ts";
 import type { Answer } from "../quotes/answer.ts";
 import { canonicalDecimal, isNoValue } from "../quotes/decimal.ts";
 import { type DividendData, type InstrumentQuote, type Quote, MAX_FRAGMENT } from "../quotes/document.ts";
-import { matchCall, type Matched } from "../quotes/match.ts";
+import { matchCall, type Matched, NOT_ASKED } from "../quotes/match.ts";
 import { NO_RATE_LIMIT } from "../quotes/rateLimit.ts";
 import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes/call.ts";
 import { isCsvCall } from "./csvCall.ts";
@@ -15,6 +15,7 @@ import { csvRows } from "./csvRows.ts";
 import { exportRows } from "./exportRows.ts";
 import { isExportCall } from "./exportCall.ts";
 import type { InstrumentIdentity, InstrumentRow, QuoteUnit, DeadLetter, AnswerRows } from "./rowTypes.ts";
+import { counted, someNames } from "../figures.ts";
 import { cutText } from "../outsideText.ts";
 import { answerOf, serviceNamed } from "../services/registry.ts";
 
@@ -53,8 +54,8 @@ export function rowsOf(record: ResponseRecord, position: { segment: string; offs
   if (answer.outcome !== "quotes") return rows;
   rows.matched = matchCall(call, answer.document.items);
   const offers: Offer[] = [];
+  addDeadMatches(rows);
   for (const match of rows.matched) {
-    if (match.fate === "dead") addDead(rows, { ...match, instrument: match.name });
     if (match.fate !== "stored") continue;
     addOddFields(rows, match);
     addOffers(offers, match, { observedAt: record.observedAt, delayed: call.delayed });
@@ -64,6 +65,27 @@ export function rowsOf(record: ResponseRecord, position: { segment: string; offs
 }
 
 type Stored = Extract<Matched, { fate: "stored" }>;
+
+/** Instruments that nobody asked for, of one answer, that have a dead letter each: a service that answers something else does so at each slot. */
+const MOST_STRANGERS = 5;
+
+function addDeadMatches(rows: AnswerRows): void {
+  const dead = rows.matched.filter((match) => match.fate === "dead");
+  const strangers = dead.filter(({ reason }) => reason === "not_asked");
+  // One that is likely what was asked for says more than the rest.
+  strangers.sort((a, b) => Number(a.detail === NOT_ASKED) - Number(b.detail === NOT_ASKED));
+  const untold = strangers.splice(MOST_STRANGERS);
+  for (const match of [...dead.filter(({ reason }) => reason !== "not_asked"), ...strangers])
+    addDead(rows, { ...match, instrument: match.name });
+  if (untold.length === 0) return;
+  const names = untold.flatMap(({ name }) => name ?? []);
+  addDead(rows, {
+    instrument: null,
+    reason: "not_asked",
+    detail: `${counted(untold.length, "more instrument")} that the call did not ask for`,
+    fragment: someNames(names, MOST_STRANGERS),
+  });
+}
 
 const OF_UNDERLYING = /^(?:underlying|undlyquote)\//;
 

@@ -13,11 +13,11 @@ import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { openToOthers, readTextFileSync } from "../plainFiles.ts";
 import type { Credentials } from "../services/service.ts";
-import type { Login } from "../services/serviceLogin.ts";
+import type { Login, LoginCall, NotLoggedIn } from "../services/serviceLogin.ts";
+import type { Stamp } from "../services/stamp.ts";
 import { replaceFile } from "../serve/keys/keyFile.ts";
 import { IV_LENGTH, SALT_LENGTH, seal, sealingKey, unseal } from "../serve/keys/sealing.ts";
-import { callLogin } from "./loginCalls.ts";
-import { stampOf } from "../services/stamp.ts";
+import { callInTime, type callLogin, isRefused } from "./loginCalls.ts";
 
 /** An account of a service with a login. */
 export type LoginAccount = { account: Account; login: Login; baseUrl: string; credentials: Credentials };
@@ -178,18 +178,31 @@ export class Session {
   async #wake(signal: AbortSignal | undefined): Promise<void> {
     const open = this.#open;
     if (!open) return;
-    const { login, baseUrl, account } = this.#of;
-    const { clock, onRenewed, call: make = callLogin } = this.#options;
-    const call = login.renew(login.place(baseUrl, account.loginUrl), open.credentials, stampOf(clock));
-    const answer = await make(call, signal);
+    const { clock, onRenewed } = this.#options;
+    const refused = await this.#renew(open.credentials, signal);
     // Another login may have come meanwhile.
     if (this.#open !== open) return;
-    if (login.renewed(answer) !== null) {
+    if (refused?.fault === "service" || refused?.fault === "clock")
+      throw new QuotekeeperError("SERVICE_ERROR", `the session was not renewed: ${refused.refused}`);
+    if (refused !== null) {
       this.#end();
       this.credentials();
     }
     Object.assign(open, { asleep: false, woken: true, usedMs: clock.now().getTime() });
     onRenewed?.();
+  }
+
+  /** Renews the session where it can be; the place of its login is not kept. @returns why it cannot; null: it goes on */
+  async #renew(credentials: Credentials, signal: AbortSignal | undefined): Promise<NotLoggedIn | null> {
+    const { login, baseUrl, account } = this.#of;
+    const { clock, call } = this.#options;
+    let said: NotLoggedIn | null = null;
+    for (const place of login.places(baseUrl, account.loginUrl)) {
+      const written = (stamp: Stamp): LoginCall => login.renew(place, credentials, stamp);
+      said = await callInTime(written, login.renewed, { clock, signal, call });
+      if (!isRefused(said)) return null;
+    }
+    return said;
   }
 
   /** The session is over, also for whoever reads the file. */

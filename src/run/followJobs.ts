@@ -1,7 +1,7 @@
 /** Takes up changes of the job files while the collection runs. A broken edit keeps the jobs before, and says why. */
 import { type Account, accountKey, type AccountSettings, marketOf } from "../accounts/account.ts";
 import { describeProblem, type FileProblem, jobsInvalid } from "../config/yamlFile.ts";
-import { hindrances, type Job, type JobsReport, readJobs } from "../schedule/readJobs.ts";
+import { hindrances, type Job, type JobsReport, passedByWords, readJobs } from "../schedule/readJobs.ts";
 import type { Log } from "../log.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { readdir, stat } from "node:fs/promises";
@@ -37,6 +37,7 @@ export function followJobs(dir: string, { first, settings, onJobs, log }: Follow
   /** What is wrong, as it was said. */
   let broken: string | null = null;
   let idle = "";
+  let passed: string | null = null;
   let failed = "";
   return watchJobs(dir, {
     others: () => others,
@@ -54,6 +55,9 @@ export function followJobs(dir: string, { first, settings, onJobs, log }: Follow
       if (neverDue !== "" && neverDue !== idle)
         log.error({}, `a job is never due, and the others go on without it: ${neverDue}`);
       idle = neverDue;
+      const passedBy = passedByWords(found.passedBy);
+      if (passedBy !== null && passedBy !== passed) log.warn({}, passedBy);
+      passed = passedBy;
       const wasBroken = broken;
       broken = problems.length > 0 ? jobsInvalid(problems).message : null;
       if (broken !== null) {
@@ -97,6 +101,7 @@ async function read(dir: string, settings: AccountSettings): Promise<JobsReport>
     accounts: [],
     others: [],
     neverDue: [],
+    passedBy: [],
     problems: [{ file: dir, line: 1, message }],
   });
   const report = await readJobs(dir, settings).catch((error: Error) => problem(error.message));

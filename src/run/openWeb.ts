@@ -88,10 +88,10 @@ function loginsOf({ config, clock }: Watched): BeginLogin {
     const [account] = await accountsToCall(config, name);
     const of = account && loginOf(account);
     if (!of) throw new QuotekeeperError("ACCOUNT_UNKNOWN", `the service of ${name} wants no login`);
-    const { url, pending } = await beginLogin(of, clock, signal);
+    const { url, begun } = await beginLogin(of, clock, signal);
     return {
       url,
-      finish: (code, ending) => finishLogin(of, { pending, code }, { dataDir, clock, signal: ending }),
+      finish: (code, ending) => finishLogin(of, { begun, code }, { dataDir, clock, signal: ending }),
     };
   };
 }

@@ -10,7 +10,8 @@ import { QuotekeeperError } from "../errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import { inCapitals, isSymbol, SYMBOL_FORM } from "../market/instrument.ts";
-import { type Bounds, isHelperFile, readTextFile } from "../plainFiles.ts";
+import { type Bounds, readTextFile } from "../plainFiles.ts";
+import { someNames } from "../figures.ts";
 import { remembered } from "../remembered.ts";
 import { type Job, type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
 import { asPolled, lacksOf, type PolledMarket } from "./polledJob.ts";
@@ -28,6 +29,8 @@ export type JobsReport = {
   problems: FileProblem[];
   /** The problems that hold up no other job: schedules that are never due. */
   neverDue: FileProblem[];
+  /** Names that end as job files would in other letters (`P.YAML`), and are passed by. */
+  passedBy: string[];
   /** Absolute paths of files that these name, readable or not: lists of symbols, and secrets. */
   others: string[];
 };
@@ -47,17 +50,21 @@ export async function readJobs(dir: string, settings: AccountSettings | null = n
   const { names: accounts, ...found } = settings
     ? await readAccounts(dir, settings)
     : { names: [], accounts: [], problems: [], others: [] };
-  const report: JobsReport = { ...found, jobs: [], calendar: [], neverDue: [] };
+  const { names, passedBy } = await yamlNames(dir);
+  const report: JobsReport = { ...found, jobs: [], calendar: [], neverDue: [], passedBy };
   const bounds = { below: [dir], own: settings?.ownFiles ?? [], outside: OUTSIDE };
   const market = found.accounts[0] ?? settings;
   const known: Known = { names: new Map(), accounts, lines: new Map(), bounds, market };
-  for (const name of await yamlNames(dir)) {
+  for (const name of names) {
     const file = join(dir, name);
     const text = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
       report.problems.push({
         file,
         line: 1,
-        message: `the file cannot be read (${error.code ?? error.message})`,
+        message:
+          error.code === "ENOENT"
+            ? "the link leads to no file, or the file was just removed"
+            : `the file cannot be read (${error.code ?? error.message})`,
       });
       return null;
     });
@@ -89,15 +96,29 @@ export function hindrances({ jobs, problems, neverDue }: JobsReport): FileProble
   return jobs.length === 0 ? problems : problems.filter((problem) => !neverDue.includes(problem));
 }
 
+/** What is said of names that are passed by; null: there are none. */
+export function passedByWords(names: readonly string[]): string | null {
+  if (names.length === 0) return null;
+  return `passed by, because job files end in .yaml or .yml in small letters: ${someNames(names, 5)}`;
+}
+
 export function noJobs(dir: string): QuotekeeperError {
   return new QuotekeeperError("JOBS_UNREADABLE", `${resolve(dir)} holds no job file (*.yaml)`);
 }
 
-async function yamlNames(dir: string): Promise<string[]> {
+/** Whether it is a job file by its name. Hidden names are those of editors and systems: `.#a.yaml` is a lock of Emacs, a link that leads nowhere. */
+export function isJobFile(name: string): boolean {
+  return /^[^.].*\.ya?ml$/.test(name);
+}
+
+/** @returns `passedBy`: see `JobsReport` */
+async function yamlNames(dir: string): Promise<{ names: string[]; passedBy: string[] }> {
   try {
-    const names = await readdir(dir);
-    const others = (name: string): boolean => ACCOUNTS_FILES.includes(name) || isHelperFile(name);
-    return names.filter((name) => /\.ya?ml$/.test(name) && !others(name)).sort();
+    const names = (await readdir(dir)).sort();
+    return {
+      names: names.filter((name) => isJobFile(name) && !ACCOUNTS_FILES.includes(name)),
+      passedBy: names.filter((name) => !isJobFile(name) && isJobFile(name.toLowerCase())),
+    };
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     throw new QuotekeeperError(
@@ -114,9 +135,9 @@ async function yamlNames(dir: string): Promise<string[]> {
  * @returns null where the jobs directory or that file is absent, or the file is wrong
  */
 export async function readCalendarDays(dir: string): Promise<CalendarOverride[] | null> {
-  const names = await yamlNames(dir).catch(() => null);
-  if (names === null) return null;
-  if (!names.includes(CALENDAR_FILE)) return [];
+  const found = await yamlNames(dir).catch(() => null);
+  if (found === null) return null;
+  if (!found.names.includes(CALENDAR_FILE)) return [];
   const file = join(dir, CALENDAR_FILE);
   const report: Pick<JobsReport, "calendar" | "problems"> = { calendar: [], problems: [] };
   const text = await readTextFile(file).catch(() => null);
@@ -264,7 +285,7 @@ export function readSymbols(
   const symbols = new Map<string, number>();
   const wrong: { line: number; message: string }[] = [];
   let line = 0;
-  for (const content of text.split("\n")) {
+  for (const content of text.split(/\r\n?|\n/)) {
     line++;
     for (const word of content.replace(/(?<!\S)#.*/, "").split(",")) {
       const symbol = inCapitals(word.trim());

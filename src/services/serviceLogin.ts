@@ -14,19 +14,31 @@ export type LoginCall = { url: string; headers: Readonly<Record<string, string>>
 /** What is kept between the address that a person opens and the code that they bring back. A secret. */
 export type Pending = { token: string; secret: string };
 
-/** Why there is no session, in words without a secret. */
-export type NotLoggedIn = { refused: string };
+/**
+ * What was wrong when there is no session. `code`: the person's code is not right. `clock`: the time of the signature.
+ * `access`: the key, the token, or the place that was called. `service`: the service itself failed. `answer`: anything else.
+ */
+type LoginFault = "code" | "clock" | "access" | "service" | "answer";
+
+/** Why there is no session. `refused`: in words without a secret. */
+export type NotLoggedIn = { refused: string; fault: LoginFault };
+
+type LoginAnswer = Pick<RawAnswer, "status" | "body">;
 
 /** Where a login takes place. `calls`: base address of its calls; `page`: the page that a person opens, without its query. */
 export type LoginPlace = { calls: string; page: string };
 
 export type Login = {
-  /** Where an account at this address logs in. @param loginUrl base address of the calls, where the operator says another */
-  place: (baseUrl: string, loginUrl: string | undefined) => LoginPlace;
+  /**
+   * Where an account at this address logs in: the places to try, the likeliest first.
+   *
+   * @param loginUrl base address of the calls, where the operator names it: then it is the only place
+   */
+  places: (baseUrl: string, loginUrl: string | undefined) => readonly LoginPlace[];
   begin: (place: LoginPlace, credentials: Secrets, stamp: Stamp) => LoginCall;
   /** `url`: the address that a person opens. */
   began: (
-    answer: Pick<RawAnswer, "status" | "body">,
+    answer: LoginAnswer,
     place: LoginPlace,
     credentials: Secrets,
   ) => { url: string; pending: Pending } | NotLoggedIn;
@@ -37,11 +49,11 @@ export type Login = {
     given: { pending: Pending; code: string; stamp: Stamp },
   ) => LoginCall;
   /** The secrets of the session, by the names that `sign` reads. */
-  finished: (answer: Pick<RawAnswer, "status" | "body">) => { tokens: Secrets } | NotLoggedIn;
+  finished: (answer: LoginAnswer) => { tokens: Secrets } | NotLoggedIn;
   /** Wakes a session that sleeps. @param credentials with the tokens of the session */
   renew: (place: LoginPlace, credentials: Secrets, stamp: Stamp) => LoginCall;
   /** Null: the session goes on. */
-  renewed: (answer: Pick<RawAnswer, "status" | "body">) => NotLoggedIn | null;
+  renewed: (answer: LoginAnswer) => NotLoggedIn | null;
   /** When a session ends, whatever is called. */
   endsAt: (startedAt: Date) => Date;
   /** A session sleeps after so long without a call, in ms. */

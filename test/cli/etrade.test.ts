@@ -24,10 +24,16 @@ async function world(job: string, given: Given<FakeEtradeOptions>) {
 
 type World = Awaited<ReturnType<typeof world>>;
 
-/** `login` with a person at the keyboard, who opens each address that is printed and types what its page shows. */
+/**
+ * `login` with a person at the keyboard, who opens each address that is printed and types what its page shows. The terminal stays
+ * open.
+ *
+ * @param mistyped how many of the first codes are wrong
+ */
 async function logIn(
   { env, clock, fake }: Omit<World, "pool">,
   argv: readonly string[] = [],
+  mistyped = 0,
 ): Promise<Outcome & { urls: string[] }> {
   const stdin = new Readable({ read: () => undefined });
   const urls: string[] = [];
@@ -38,7 +44,8 @@ async function logIn(
     if (!text.startsWith("The code")) return;
     const url = /https?:\S+/.exec(stdout().slice(stdout().lastIndexOf("http")))?.[0] ?? "";
     urls.push(url);
-    void fake.authorize(url).then((code) => stdin.push(`${code}\n`));
+    const isWrong = urls.length <= mistyped;
+    void fake.authorize(url).then((code) => stdin.push(isWrong ? "WRONG\n" : `${code}\n`));
   };
   const exitCode = await runProgram(["login", ...argv], edges);
   return { exitCode, stdout: stdout(), stderr: stderr(), urls };
@@ -109,6 +116,32 @@ test("a poll whose session the service has ended says so, and the next login mak
   expect([polled.exitCode, again.exitCode, then.exitCode]).toEqual([1, 0, 0]);
   expect(polled.stderr).toContain("LOGIN_NEEDED: the service answered: oauth_problem=token_expired");
   expect([again.urls.length, fake.logins.length]).toEqual([1, 2]);
+});
+
+test("a mistyped code is asked for again, three times at most, at the same address", async () => {
+  const here = await world(JOB, { clock: createTestClock(IN_SESSION) });
+
+  const never = await logIn(here, [], 3);
+  const third = await logIn(here, [], 2);
+
+  expect([never.exitCode, never.urls.length, new Set(never.urls).size]).toEqual([1, 3, 1]);
+  expect(never.stderr.match(/LOGIN_CODE_WRONG/g)).toHaveLength(3);
+  expect([third.exitCode, third.urls.length, new Set(third.urls).size]).toEqual([0, 3, 1]);
+  expect(here.fake.logins).toHaveLength(1);
+});
+
+test("a poll whose session sleeps, as the service says, wakes it and has its quote", async () => {
+  const here = await world(JOB, { clock: createTestClock(IN_SESSION) });
+  const { env, clock, fake } = here;
+  await logIn(here);
+  fake.failNext("tokenExpired");
+
+  const polled = await run(["poll", "--symbols", "AAPL"], env, clock);
+
+  expect(polled).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining("LOGIN_NEEDED") });
+  expect(
+    fake.calls.map(({ path, status }) => `${path.split("/").slice(0, 4).join("/")} ${status}`).slice(-3),
+  ).toEqual([...["/v1/market/quote 401", "/oauth/renew_access_token 200", "/v1/market/quote 200"]]);
 });
 
 test("a wrong code and an interrupted login leave nothing, and a service without a login says that it wants none", async () => {
@@ -186,14 +219,19 @@ test("of several accounts each that has no session logs in, one after the other,
 
   const one = await logIn({ ...here, env: env as World["env"] }, ["--account", "a1"]);
   const half = await run(["status"], env, clock);
+  const mistyped = await logIn({ ...here, env: env as World["env"] }, ["--again"], 3);
   const both = await logIn({ ...here, env: env as World["env"] });
 
   expect([one.exitCode, one.urls.length, both.exitCode, both.urls.length]).toEqual([0, 1, 0, 1]);
+  // The second account is let in after the first was not.
+  expect([mistyped.exitCode, mistyped.urls.length]).toEqual([1, 4]);
   expect(half.stdout).toMatch(
     /nobody is logged in to a0, and the next poll is in 1 min: run `quotekeeper login --account a0`; a1 until/,
   );
   expect(both.stdout).toContain("All accounts are logged in.");
-  expect(here.fake.logins.map(({ consumerKey }) => consumerKey)).toEqual([second.key, CONSUMER.key]);
+  expect(here.fake.logins.map(({ consumerKey }) => consumerKey)).toEqual([
+    ...[second.key, second.key, CONSUMER.key],
+  ]);
 });
 
 test("doctor says what holds, and its report has no symbol and no secret", async () => {

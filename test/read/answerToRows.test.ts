@@ -277,3 +277,16 @@ test("the columns from headers never hold a date that a timestamp cannot", () =>
   for (const date of ["Sat, 13 Sep 275760 00:00:00 GMT", "-000001-01-01T00:00:00Z", "0000-01-01T00:00:00Z"])
     expect(columns({ date }).serverDate).toBeNull();
 });
+
+test("of an answer about something else five instruments have a dead letter each, and the rest have one together", () => {
+  const strangers = Array.from({ length: 300 }, (_, place) => equityXml(`X${place}`));
+
+  const { deadLetters } = rowsFor(symbolsCall("A"), ...strangers);
+
+  expect(deadLetters.map(({ instrument }) => instrument)).toEqual(["X0", "X1", "X2", "X3", "X4", null]);
+  expect(deadLetters[5]).toMatchObject({
+    reason: "not_asked",
+    detail: "295 more instruments that the call did not ask for",
+    fragment: "X5, X6, X7, X8, X9 and 290 more",
+  });
+});

@@ -54,8 +54,8 @@ async function world({ at = MORNING, ...options }: { at?: string } & Partial<Fak
   const logIn = async (one: Account = account): Promise<Date> => {
     const of = loginOf(one);
     if (!of) throw new Error("it wants no login");
-    const { url, pending } = await beginLogin(of, clock);
-    return finishLogin(of, { pending, code: await fake.authorize(url) }, { dataDir, clock });
+    const { url, begun } = await beginLogin(of, clock);
+    return finishLogin(of, { begun, code: await fake.authorize(url) }, { dataDir, clock });
   };
   const file = join(dataDir, "logins", "default.json");
   return { clock, fake, account, dataDir, renewed, open, logIn, file };
@@ -260,15 +260,14 @@ test.each([
     const { clock, fake, account, dataDir } = await world();
     const of = loginOf(account);
     if (!of) throw new Error("it wants no login");
-    const { url, pending } = await beginLogin(of, clock);
+    const { url, begun } = await beginLogin(of, clock);
     const code = change(await fake.authorize(url));
 
-    const failure = await finishLogin(of, { pending, code }, { dataDir, clock }).catch(
-      (error: Error) => error,
-    );
+    const failure = await finishLogin(of, { begun, code }, { dataDir, clock }).catch((error: Error) => error);
 
-    expect(failure).toMatchObject({ code: "LOGIN_FAILED", message: expect.stringContaining(words) });
-    for (const secret of [pending.secret, CONSUMER.secret]) expect(String(failure)).not.toContain(secret);
+    expect(failure).toMatchObject({ code: "LOGIN_CODE_WRONG", message: expect.stringContaining(words) });
+    for (const secret of [begun.pending.secret, CONSUMER.secret])
+      expect(String(failure)).not.toContain(secret);
     expect(sessionEnd(of, dataDir, clock.now())).toBeNull();
   },
 );
@@ -279,6 +278,74 @@ test("a wrong consumer key is refused by the first step", async () => {
   if (!of) throw new Error("it wants no login");
 
   await expect(beginLogin(of, clock)).rejects.toMatchObject({ code: "LOGIN_FAILED" });
+});
+
+test("a machine whose clock is ten minutes slow logs in by the service's time, in both steps", async () => {
+  const ahead = createTestClock("2026-11-20T14:00:00.000Z");
+  const { fake, dataDir, account, logIn, clock } = await world({ clock: ahead });
+  const of = loginOf(account);
+  if (!of) throw new Error("it wants no login");
+
+  await logIn();
+
+  expect(sessionEnd(of, dataDir, clock.now())).not.toBeNull();
+  expect(paths(fake)).toEqual([
+    ...["/oauth/request_token", "/oauth/request_token", "/oauth/access_token", "/oauth/access_token"],
+  ]);
+});
+
+test("a login is begun at the second place where the first refuses the key, and a refusal of both names both", async () => {
+  const { fake, account, clock, dataDir } = await world();
+  const { fake: other } = await world({ consumers: [{ key: "another", secret: "another" }] });
+  const of = loginOf(account);
+  if (!of) throw new Error("it wants no login");
+  const placeAt = ({ baseUrl }: FakeEtrade) => ({ calls: baseUrl, page: `${baseUrl}/e/t/etws/authorize` });
+  const at = (...fakes: FakeEtrade[]) => ({
+    ...of,
+    login: { ...of.login, places: () => fakes.map(placeAt) },
+  });
+
+  const { url, begun } = await beginLogin(at(other, fake), clock);
+  await finishLogin(of, { begun, code: await fake.authorize(url) }, { dataDir, clock });
+  const refused = await beginLogin(at(other, other), clock).catch((error: Error) => error);
+
+  expect(sessionEnd(of, dataDir, clock.now())).not.toBeNull();
+  expect(refused).toMatchObject({
+    code: "LOGIN_FAILED",
+    message: expect.stringMatching(
+      /consumer_key_rejected from http\S+, HTTP 401, oauth_problem=consumer_key_rejected from http\S+; QUOTES_LOGIN_URL names another address/,
+    ),
+  });
+});
+
+test("a key of E*TRADE's sandbox may log in at two addresses, one of production at one, and a named address is the only one", () => {
+  const called = (baseUrl: string, loginUrl?: string): string[] | undefined =>
+    ETRADE.login?.places(baseUrl, loginUrl).map(({ calls }) => calls);
+
+  expect(called("https://apisb.etrade.com")).toEqual(["https://apisb.etrade.com", "https://api.etrade.com"]);
+  expect(called("https://api.etrade.com")).toEqual(["https://api.etrade.com"]);
+  expect(called("https://apisb.etrade.com", "https://login.example")).toEqual(["https://login.example"]);
+});
+
+test("a service that fails while a login begins is told as its own fault", async () => {
+  const { fake, account, clock } = await world();
+  const of = loginOf(account);
+  if (!of) throw new Error("it wants no login");
+  fake.failNext("maintenance500");
+
+  await expect(beginLogin(of, clock)).rejects.toMatchObject({ code: "SERVICE_ERROR" });
+});
+
+test("a service that fails while a session is woken ends no session", async () => {
+  const { clock, fake, open, logIn } = await world();
+  const feed = await open();
+  await logIn();
+  clock.advance(3 * HOUR_MS);
+  fake.failNext("tomcat500");
+
+  const [first, second] = [await asked(feed), await asked(feed)];
+
+  expect([first, second]).toEqual(["SERVICE_ERROR", 200]);
 });
 
 test("answers of E*TRADE's sandbox are stored ones, and their rows never those of an account", async () => {

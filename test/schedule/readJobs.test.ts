@@ -2,7 +2,13 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
-import { type JobsReport, readJobs, requireJobs } from "../../src/schedule/readJobs.ts";
+import {
+  type JobsReport,
+  passedByWords,
+  readJobs,
+  readSymbols,
+  requireJobs,
+} from "../../src/schedule/readJobs.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { describeProblem } from "../../src/config/yamlFile.ts";
 import { accountVariables, accountYaml } from "../support/accounts.ts";
@@ -96,6 +102,49 @@ test("files that an operating system puts among the job files are passed over", 
 
   expect(jobs.map(({ symbols }) => symbols)).toEqual([["IBM"]]);
   expect(problems).toEqual([]);
+});
+
+test("hidden names are no job files, whatever they are, and a visible link that leads nowhere is a broken one", async () => {
+  const dir = tempDir();
+  writeFileSync(join(dir, "a.yaml"), `${HEAD}symbols: [IBM]\n`);
+  symlinkSync("op@host.example.4242:1764300000", join(dir, ".#a.yaml"));
+  mkdirSync(join(dir, ".hidden.yaml"));
+  const hidden = await readJobs(dir);
+  symlinkSync("nowhere.yaml", join(dir, "b.yaml"));
+
+  const { jobs, problems } = await readJobs(dir);
+
+  expect([hidden.jobs.length, hidden.problems]).toEqual([1, []]);
+  expect(jobs).toHaveLength(1);
+  expect(problems).toEqual([
+    { file: join(dir, "b.yaml"), line: 1, message: expect.stringContaining("leads to no file") },
+  ]);
+});
+
+test("names in capitals are passed by, and said to be", async () => {
+  const { jobs, passedBy } = await read({
+    "a.yaml": `${HEAD}symbols: [IBM]\n`,
+    "P.YAML": `${HEAD}symbols: [GE]\n`,
+    ".#P.YAML": "",
+  });
+
+  expect(jobs).toHaveLength(1);
+  expect(passedByWords(passedBy)).toBe(
+    "passed by, because job files end in .yaml or .yml in small letters: P.YAML",
+  );
+});
+
+test("a list whose lines end in carriage returns is read line by line", () => {
+  expect([...readSymbols("# mine\rGE\rIBM\r").symbols]).toEqual([
+    ["GE", 2],
+    ["IBM", 3],
+  ]);
+});
+
+test("symbols in typographic quotes are no symbols", async () => {
+  const { problems } = await read({ "a.yaml": `${HEAD}symbols: [“AAPL”, ‘MSFT’]\n` });
+
+  expect(problems.map(({ message }) => message).join()).toContain("“AAPL”");
 });
 
 test("a job file's symbols are text in capitals, whatever they look like, each once and in order", async () => {
@@ -433,7 +482,7 @@ test("a job file that cannot be read does not keep the others from being read", 
   expect((await readJobs(dir)).jobs).toHaveLength(1);
   expect(await problemsIn(dir)).toEqual([
     "a.yaml:1: the file cannot be read (EISDIR)",
-    "c.yaml:1: the file cannot be read (ENOENT)",
+    "c.yaml:1: the link leads to no file, or the file was just removed",
   ]);
 });
 

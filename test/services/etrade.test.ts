@@ -272,6 +272,40 @@ test("a message names a symbol that is not known, and other messages name none",
   ]);
 });
 
+test("a quote without details is of an unknown name where it has an error's message, and odd where it has none", () => {
+  const product = (fields: string): string => `<Product>${fields}</Product>`;
+  const contract =
+    "<callPut>PUT</callPut><expiryDay>18</expiryDay><expiryMonth>12</expiryMonth><expiryYear>2026</expiryYear><securityType>OPTN</securityType><strikePrice>55</strikePrice><symbol>GE</symbol>";
+  const items = [
+    `${product("<securityType>EQ</securityType><symbol>NOSUCH</symbol>")}<errorMessage>Invalid symbol</errorMessage>`,
+    `${product(contract)}<errorMessage>No such contract</errorMessage>`,
+    product("<securityType>EQ</securityType><symbol>IBM</symbol>"),
+  ];
+  const body = `<QuoteResponse>${items.map((item) => `<QuoteData>${item}</QuoteData>`).join("")}</QuoteResponse>`;
+
+  const rows = rowsOf(
+    { ...RECORD, request: call(["NOSUCH", "GE261218P00055000", "IBM"]), body: Buffer.from(body) },
+    { segment: "a", offset: 0 },
+  );
+
+  expect(rows.matched).toMatchObject([
+    { fate: "unknown", name: "NOSUCH" },
+    { fate: "unknown", name: "GE:2026-12-18:PUT:55" },
+    { fate: "dead", name: "IBM", detail: "All is missing" },
+  ]);
+});
+
+test.each([10_031, 10_032])(
+  "an underlying without options (%d) has no expirations, and is not refused",
+  (code) => {
+    for (const body of [error("There are no options", code), errorXml("There are no options", code)])
+      expect(classify(body, 400)).toMatchObject({
+        outcome: "quotes",
+        document: { items: [], expirations: [] },
+      });
+  },
+);
+
 test("an answer that says DELAYED makes delayed rows, whatever the address is", () => {
   const body = quote("<bid>9.1</bid>").replace("REALTIME", "DELAYED");
 

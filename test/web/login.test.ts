@@ -116,8 +116,8 @@ test("a code that is refused makes no login, in words, and the right one still d
   const { fake, dataDir, begin, finish, post } = await world();
   const code = await fake.authorize(await begin());
 
-  expect(await finish(`${code}X`)).toEqual(refusedWith(422, "LOGIN_FAILED", "verifier_invalid"));
-  expect(await finish(" ")).toEqual(refusedWith(422, "LOGIN_FAILED", "no code was given"));
+  expect(await finish(`${code}X`)).toEqual(refusedWith(422, "LOGIN_CODE_WRONG", "verifier_invalid"));
+  expect(await finish(" ")).toEqual(refusedWith(422, "LOGIN_CODE_WRONG", "no code was given"));
   expect(await post(`${LOGIN}/code`, { code: 7 })).toEqual(refusedWith(400, "QUERY_INVALID"));
   expect(await post(`${LOGIN}/code`, { code: "A".repeat(5_000) })).toMatchObject({ status: 413 });
   expect(() => readdirSync(join(dataDir, "logins"))).toThrow("ENOENT");
@@ -152,7 +152,7 @@ test("a login that is begun again takes the place of the first", async () => {
   const first = await fake.authorize(await begin());
   const second = await fake.authorize(await begin());
 
-  expect(await finish(first)).toEqual(refusedWith(422, "LOGIN_FAILED"));
+  expect(await finish(first)).toEqual(refusedWith(422, "LOGIN_CODE_WRONG"));
   expect(await finish(second)).toMatchObject({ status: 200 });
 });
 

@@ -6,11 +6,10 @@ import { type Config, loadConfig } from "../../config/loadEnvironment.ts";
 import { CREDENTIAL_NAMES } from "../../config/environment.ts";
 import { describeProblem } from "../../config/yamlFile.ts";
 import { inCapitals } from "../../market/instrument.ts";
-import { isHelperFile } from "../../plainFiles.ts";
 import { type Edges, Interrupted, READER_GONE } from "../../run/edges.ts";
 import { experimentalNote } from "../../services/registry.ts";
 import type { Service } from "../../services/service.ts";
-import { readJobs } from "../../schedule/readJobs.ts";
+import { isJobFile, readJobs } from "../../schedule/readJobs.ts";
 import { parseSymbols } from "../arguments.ts";
 import { type AddCommand, OptionWithWords } from "../command.ts";
 import { mostCalls, planJobs } from "../planJobs.ts";
@@ -68,9 +67,7 @@ async function init(edges: Edges, { yes, ...given }: InitOptions): Promise<numbe
   const there = await thereAlready(Object.values(paths));
   if (there.length > 0) throw filesExist(there);
   const { answers, lines } = await askInTime(edges, { given, yes });
-  const beside = (await readdir(dir).catch((): string[] => [])).filter(
-    (name) => /\.ya?ml$/.test(name) && !isHelperFile(name),
-  );
+  const beside = (await readdir(dir).catch((): string[] => [])).filter(isJobFile);
   // The environment answers where the question was not asked.
   const service = readAccount(answers.account ?? "")?.service ?? config.service;
   const files = filesOf(answers, { lines, service }, paths);

@@ -80,6 +80,8 @@ type Circumstances = {
   once?: boolean;
   /** Whether the budget is closed: then a failure may be the limit in disguise, and uses up no attempt. */
   isClosed: boolean;
+  /** Whether the account has a session. Default: it wants none. */
+  hasSession?: () => boolean;
   clock: Pick<Clock, "now" | "random">;
 };
 
@@ -93,8 +95,9 @@ export function afterAnswer(
   const { outcome } = answer;
   if (outcome === "quota_fault" && !given.once) return atOnce({ ...ticket, setback: "refused" });
   if (forTheClock) return atOnce({ ...ticket, attempt: 2, setback: "unauthorized" });
-  // Where a session can be woken the call is made again at once; where not, it waits for a login.
-  if (wantsLogin(answer) && !given.once) return atOnce({ ...ticket, setback: "login" });
+  // A session that has been woken answers the call when it is made again; without one a call of a job waits for a login.
+  if (wantsLogin(answer) && (!given.once || given.hasSession?.() === true))
+    return atOnce({ ...ticket, setback: "login" });
   const over: Next = { over: { kind: "answered", answer, askedMs: Date.parse(record.requestedAt) } };
   // A call that looks into another one's failure tells enough by failing once.
   if (outcome !== "server_error" || given.once || planned.part) return over;

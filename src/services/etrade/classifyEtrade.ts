@@ -25,6 +25,13 @@ const CODES: ReadonlyMap<string, Failed> = new Map([
   ["10035", "unauthorized"],
 ]);
 
+/**
+ * Codes of `Error` that say: there is nothing of what was asked for.
+ *
+ * Assumed: 10031 and 10032 come for an underlying without options, for expirations as for a chain; no such answer is recorded.
+ */
+const NOTHING: ReadonlySet<string> = new Set(["10031", "10032"]);
+
 const OF_JSON = { what: "quotes", parse: parsePlainJson, read: readEtrade };
 
 const OF_XML = {
@@ -47,6 +54,11 @@ function faultIn(start: string, status: number): Answer | null {
   if (problem !== null) return problem;
   if (OVER_LIMIT.test(start)) return failed("quota_fault", `HTTP ${status}, the rate limit is exceeded`);
   const fault = errorIn(start);
+  if (fault !== null && NOTHING.has(fault.code))
+    return {
+      outcome: "quotes",
+      document: { id: null, error: null, hasQuotes: true, items: [], expirations: [] },
+    };
   const words = `HTTP ${status}${fault === null ? "" : `, ${fault.words}`}`;
   const outcome = (fault && CODES.get(fault.code)) ?? outcomeOf(status, start);
   if (outcome !== null) return failed(outcome, words);
@@ -55,15 +67,21 @@ function faultIn(start: string, status: number): Answer | null {
 
 /** `oauth_problem=token_expired`, or the parameters that a request is said to lack. */
 function oauthProblem(start: string): Answer | null {
-  const range = /oauth_acceptable_timestamps=(\d{1,12}-\d{1,12})/.exec(start)?.[1];
+  const range = acceptedTimestamps(start);
   const kind = /oauth_problem=(\w{1,64})/.exec(start)?.[1] ?? null;
   if ((kind !== null && PASSING_PROBLEM.test(kind)) || /oauth_parameters_absent=oauth_nonce\b/.test(start))
     return failed("server_error", "a nonce is said to be missing or used");
   if (kind === null) return null;
-  const words = `oauth_problem=${kind}${range === undefined ? "" : `, timestamps from ${range} are accepted`}`;
+  const words = `oauth_problem=${kind}${range === null ? "" : `, ${range}`}`;
   return LOGIN_PROBLEM.test(kind)
     ? { ...failed("unauthorized", words), needsLogin: true }
     : failed("unauthorized", words);
+}
+
+/** Which timestamps a refusal says it would accept, in words; null: it does not say. */
+export function acceptedTimestamps(text: string): string | null {
+  const range = /oauth_acceptable_timestamps=(\d{1,12}-\d{1,12})/.exec(text)?.[1];
+  return range === undefined ? null : `timestamps from ${range} are accepted`;
 }
 
 /** `Error` of JSON and of XML: its code and message; null: there is none. */

@@ -1,9 +1,9 @@
 /** One quote of E*TRADE's, of a list or of a chain. What it writes for "nothing" becomes null here, each by a rule of its own. */
 import type { Instant } from "../../clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
-import { inCapitals } from "../../market/instrument.ts";
+import { inCapitals, option, security } from "../../market/instrument.ts";
 import { isZero } from "../../quotes/decimal.ts";
-import type { DividendData, InstrumentQuote, Quote } from "../../quotes/document.ts";
+import { type DividendData, type InstrumentQuote, type Quote, unknownQuote } from "../../quotes/document.ts";
 import type { JsonFields } from "../jsonFields.ts";
 import { Nameless } from "../jsonItem.ts";
 import { chainContract, productContract } from "./etradeContract.ts";
@@ -37,7 +37,8 @@ export function quoteOf(fields: JsonFields): InstrumentQuote {
   const type = product?.text("securityType") ?? null;
   const isOption = type === "OPTN";
   if (symbol === null) throw new Nameless("Product/symbol is missing", null, type === null ? null : isOption);
-  if (all === null) throw new Nameless("All is missing", symbol, type === null ? null : isOption);
+  if (all === null)
+    return withoutDetails(fields, { product, symbol, isOption: type === null ? null : isOption });
   const contract = isOption && product ? productContract(product, all) : null;
   return {
     instrument: {
@@ -57,6 +58,24 @@ export function quoteOf(fields: JsonFields): InstrumentQuote {
     delayed: isDelayed(fields.text("quoteStatus")),
     unknownSymbol: false,
   };
+}
+
+/**
+ * A quote without details.
+ *
+ * Assumed: with an `errorMessage` it is of a name that E*TRADE does not know (a documented field that no answer was recorded with).
+ *
+ * @throws Nameless without one
+ */
+function withoutDetails(
+  fields: JsonFields,
+  { product, symbol, isOption }: { product: JsonFields | null; symbol: string; isOption: boolean | null },
+): InstrumentQuote {
+  const words = fields.text("errorMessage");
+  if (words === null || product === null) throw new Nameless("All is missing", symbol, isOption);
+  if (isOption !== true) return unknownQuote(security(symbol));
+  const { symbol: underlying, ...contract } = productContract(product, product);
+  return unknownQuote(option({ underlying, ...contract }));
 }
 
 /**

@@ -9,25 +9,31 @@ import {
   type LoginParameters,
   signRequest,
 } from "../oauth/signature.ts";
-import type { Login, LoginCall, LoginPlace, NotLoggedIn, Pending } from "../serviceLogin.ts";
+import type { Login, LoginCall, NotLoggedIn, Pending } from "../serviceLogin.ts";
 import type { Stamp } from "../stamp.ts";
+import { acceptedTimestamps } from "./classifyEtrade.ts";
 import type { RawAnswer } from "../../quotes/answer.ts";
 import type { Credentials } from "../service.ts";
 
-/**
- * Assumed: the sandbox's keys log in where those of production do. Two clients differ, and the documentation leaves it blank: an
- * operator can say another address (QUOTES_LOGIN_URL).
- */
-const OWN: LoginPlace = { calls: "https://api.etrade.com", page: "https://us.etrade.com/e/t/etws/authorize" };
+const AUTHORIZE = "/e/t/etws/authorize";
 
-const OWN_ADDRESSES = ["https://api.etrade.com", "https://apisb.etrade.com"];
+const PRODUCTION = "https://api.etrade.com";
+
+/**
+ * Assumed: a key of the sandbox logs in at the sandbox's own address, and where that refuses it at that of production. Ten clients
+ * say the first, three the second, and the documentation leaves it blank. QUOTES_LOGIN_URL names another address.
+ */
+const CALLED: ReadonlyMap<string, readonly string[]> = new Map([
+  [PRODUCTION, [PRODUCTION]],
+  ["https://apisb.etrade.com", ["https://apisb.etrade.com", PRODUCTION]],
+]);
 
 export const LOGIN: Login = {
-  place: (baseUrl, loginUrl) => {
-    const own = OWN_ADDRESSES.includes(baseUrl)
-      ? OWN
-      : { calls: baseUrl, page: `${baseUrl}/e/t/etws/authorize` };
-    return loginUrl === undefined ? own : { ...own, calls: loginUrl };
+  places: (baseUrl, loginUrl) => {
+    const own = CALLED.get(baseUrl);
+    const page = `${own ? "https://us.etrade.com" : baseUrl}${AUTHORIZE}`;
+    const called = loginUrl === undefined ? (own ?? [baseUrl]) : [loginUrl];
+    return called.map((calls) => ({ calls, page }));
   },
   // Any other callback is refused.
   begin: ({ calls }, credentials, stamp) =>
@@ -79,6 +85,12 @@ const PROBLEM = /oauth_problem=(\w{1,64})/;
 
 type LoginAnswer = Pick<RawAnswer, "status" | "body">;
 
+/** Faults by the name of the problem (oauth.net, problem reporting extension); the status tells others. */
+const FAULTS: ReadonlyMap<string, NotLoggedIn["fault"]> = new Map([
+  ["verifier_invalid", "code"],
+  ["timestamp_refused", "clock"],
+]);
+
 /** Longest answer of a login that is read, in bytes. */
 const LONGEST = 16_384;
 
@@ -94,10 +106,16 @@ function tokenIn(answer: LoginAnswer): Pending | NotLoggedIn {
   return token === "" || secret === "" ? refusal(answer) : { token, secret };
 }
 
-/** Nothing of the body but the name of a problem: it may hold a token. */
+/** Nothing of the body but the name of a problem and the times that would be accepted: it may hold a token. */
 function refusal(answer: LoginAnswer): NotLoggedIn {
-  const problem = PROBLEM.exec(textOf(answer))?.[1];
+  const { status } = answer;
+  const text = textOf(answer);
+  const problem = PROBLEM.exec(text)?.[1];
+  const words = problem === undefined ? " without a token" : `, oauth_problem=${cutText(problem, 64)}`;
+  const range = acceptedTimestamps(text);
+  const byStatus = status >= 500 ? "service" : status === 401 || status === 404 ? "access" : "answer";
   return {
-    refused: `HTTP ${answer.status}${problem === undefined ? " without a token" : `, oauth_problem=${cutText(problem, 64)}`}`,
+    refused: `HTTP ${status}${words}${range === null ? "" : `, ${range}`}`,
+    fault: FAULTS.get(problem ?? "") ?? byStatus,
   };
 }

@@ -10,7 +10,7 @@ import type { ApiError, LoginBegun, LoginDone } from "./types.ts";
 /**
  * Begins a login at the service of an account.
  *
- * @throws QuotekeeperError ACCOUNT_UNKNOWN, LOGIN_FAILED, and the errors of a call
+ * @throws QuotekeeperError ACCOUNT_UNKNOWN, LOGIN_FAILED, LOGIN_CODE_WRONG, and the errors of a call
  */
 export type BeginLogin = (account: string, signal: AbortSignal) => Promise<BegunLogin>;
 
@@ -82,6 +82,7 @@ const STATUS = new Map<string, number>([
   ["ACCOUNT_UNKNOWN", 404],
   ["LOGIN_NOT_BEGUN", 409],
   ["LOGIN_FAILED", 422],
+  ["LOGIN_CODE_WRONG", 422],
 ] satisfies [ErrorCode, number][]);
 
 /** From this one on an answer is told in the log: the service, or something of ours, has failed. */
