@@ -1,7 +1,7 @@
 /** The real commands against a fake of Tradier over HTTP. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
 import { systemClock } from "../../src/clock.ts";
 import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
@@ -13,6 +13,9 @@ import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { capturedEdges, run } from "./edges.ts";
 import { surroundings } from "./oneJob.ts";
+
+// Whole commands run, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 const IN_SESSION = "2026-11-20T20:00:03.000Z";
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
 import { namingWrites } from "../../src/export/hashedFile.ts";
 import { openStage } from "../../src/export/stage.ts";
@@ -11,6 +11,9 @@ import { capturedEdges, run } from "../cli/edges.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
+
+// The program is compiled and 200,000 rows are written, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 const { pool, url } = await freshDatabase();
 await pool.query(

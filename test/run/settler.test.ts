@@ -1,5 +1,5 @@
 /** The ledger of accounts that one collector takes over from another, on Postgres: each has a journal of its own. */
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type pg from "pg";
 import { readCoverage } from "../../src/archive/ledger/coverageRows.ts";
 import { loadAll, type Loader, startLoader } from "../../src/archive/load/loader.ts";
@@ -20,6 +20,9 @@ import { freshDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
+
+// Thousands of slots are settled, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
 
 const JOBS = [scheduleJob(jobOf({ name: "list", session: "always", symbols: ["AAPL"] }), alwaysOpen)];
 const RUNS = { a: "01940000-0000-7000-8000-00000000000a", b: "01940000-0000-7000-8000-00000000000b" };
