@@ -91,6 +91,8 @@ const HINTS = {
       "The tables of such a copy may be half copied, and its journal is whole. Remove the directory `postgres` of the copy, and run `quotekeeper backfill --journal`: it makes the archive from the journal beside it. If the server had ended before the copy was made, remove `postgres/postmaster.pid` alone, and start.",
     EMBEDDED_AS_ROOT:
       "Run as an ordinary user (on Windows not as administrator), or let other users enter the directory (chmod o+x), or set DATABASE_URL.",
+    EMBEDDED_NAMELESS:
+      "PostgreSQL wants its user to have a name: add the user to /etc/passwd of the machine or image (useradd --uid), or set DATABASE_URL.",
     DATABASE_REFUSED: "Correct DATABASE_URL. Answers stay in the journal until then.",
     DATABASE_POOLED:
       "Set DATABASE_URL to the address of the server itself, or of a pool in session mode (pgbouncer: pool_mode = session).",
@@ -157,6 +159,7 @@ const HINTS = {
     QUERY_INVALID: "Correct the address.",
     LOGIN_UNGUARDED:
       "Run `quotekeeper login` in the directory of the collector, or set QUOTEKEEPER_WEB_TOKEN (or QUOTEKEEPER_WEB_TOKEN_FILE) and start again.",
+    PLAN_TOO_LARGE: "Run `quotekeeper plan`, which takes its time.",
     LOGIN_NOT_BEGUN: "Begin the login again: an address holds for a few minutes, and its code for one login.",
   },
   /** The same attempt may succeed later without anybody changing anything. */

@@ -22,6 +22,7 @@ import { createEvents } from "../run/troubles.ts";
 import type { CalmLog } from "../run/calmLog.ts";
 import { type Account, accountKey, marketOf } from "../accounts/account.ts";
 import type { StatusLine } from "./terminal/statusLine.ts";
+import { programName } from "../packageRoot.ts";
 import { VERSION } from "../run/version.ts";
 import { say } from "./terminal/harmless.ts";
 import { inHours, inSeconds, inWindow } from "../run/durations.ts";
@@ -171,7 +172,7 @@ function banner(config: Config, { archive, web }: Opened, { accounts }: Collecti
   return [
     "",
     `Market     ${market}`,
-    ...(note === null ? [] : [`           ${note}. \`npx quotekeeper doctor\` says what holds.`]),
+    ...(note === null ? [] : [`           ${note}. \`${programName()} doctor\` says what holds.`]),
     ...(called.length > 1 ? [`Accounts   ${called.map(limitInWords).join(", ")}`] : []),
     `Database   ${archive.readerUrl}${archive.embedded ? " (read only, no password, this machine only)" : ""}`,
     ...(web ? [`Dashboard  ${web.address}`] : []),

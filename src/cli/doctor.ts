@@ -5,7 +5,7 @@ import { z } from "zod";
 import { type Account, onlyDelayed } from "../accounts/account.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { counted } from "../figures.ts";
+import { counted, thousands } from "../figures.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import type { Edges } from "../run/edges.ts";
@@ -154,15 +154,15 @@ const WORDS: Readonly<Record<Finding["verdict"], string>> = {
 
 function linesOf({ version, service, address, statuses, ended, findings, holds }: Report): string[] {
   const failing = findings.filter(({ needed, verdict }) => needed && verdict !== "ok").length;
+  const count = (of: Finding["verdict"]): number => findings.filter(({ verdict }) => verdict === of).length;
+  const unmet = `${counted(failing, "sentence")} of what is needed ${failing === 1 ? "does" : "do"} not hold, or could not be seen.`;
   const note = experimentalNote(knownService(service));
   return [
-    `quotekeeper ${version}, service ${service} at ${address ?? "an address that is not its own"}`,
+    `quotekeeper ${version}, ${knownService(service).title} at ${address ?? "an address that is not the service's own"}`,
     ...(note === null ? [] : [`${note}.`]),
     `${counted(statuses.length, "answer")}, HTTP ${statuses.join(", ")}${ended === null ? "" : `; then ${ended}`}`,
     ...findings.map(({ verdict, assumption, why }) => `${WORDS[verdict]}  ${assumption}: ${why}.`),
-    holds
-      ? "All that is needed holds."
-      : `${counted(failing, "sentence")} of what is needed ${failing === 1 ? "does" : "do"} not hold, or could not be seen.`,
+    `${thousands(count("ok"))} hold, ${thousands(count("not_so"))} not so, ${thousands(count("unknown"))} not seen. ${holds ? "All that is needed holds." : unmet}`,
   ];
 }
 

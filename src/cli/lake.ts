@@ -139,7 +139,7 @@ function writtenLines(
   return [
     report.files === 0
       ? `Nothing to write: ${nothing}.`
-      : `${counted(report.written.length, "date")} written and ${thousands(report.rewritten.length)} written again, through ${report.through}: ${counted(report.rows, "row")} in ${counted(report.files, "file")}, ${bytes(report.bytes)}: ${oneLine(out)}`,
+      : `${counted(report.written.length, "date")} written and ${thousands(report.rewritten.length)} written again, ${report.through === null ? "no date is over yet" : `through ${report.through}`}: ${counted(report.rows, "row")} in ${counted(report.files, "file")}, ${bytes(report.bytes)}: ${oneLine(out)}`,
     ...report.kept.map(
       (of) =>
         `${of}: the archive has fewer quotes than the lake, so its files stay; \`quotekeeper lake restore\` brings them back`,

@@ -5,6 +5,7 @@ import { parseDate } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { GOVERNOR_REACH } from "../collect/budgetPlan.ts";
+import { isKnownToFit } from "../collect/dayPlan.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { inMinutes, inSeconds } from "../run/durations.ts";
 import type { Edges } from "../run/edges.ts";
@@ -61,7 +62,12 @@ export const planJson = z.strictObject({
     .describe(
       "When everything has been asked once, in ms after the first slot; null when something never is.",
     ),
-  fits: z.boolean().describe("Whether the calls are within the limit; the exit code is 0 then, else 1."),
+  fits: z
+    .boolean()
+    .nullable()
+    .describe(
+      "Whether the calls are within the limit; null: not known, because chains were not counted. The exit code is 0 when it is true, else 1.",
+    ),
   missedAtReach: countJson.describe(
     "Instruments over the day that would be missed although the calls fit, because no pace reaches the last percent of the limit.",
   ),
@@ -109,18 +115,24 @@ export const addPlan: AddCommand = (command, { run, edges }) => {
 
 type PlanOptions = { date?: string; json: boolean };
 
-/** @returns 0 when everything fits in the budget, else 1 */
+/** @returns 0 when everything is known to fit in the budget, else 1 */
 async function plan(config: Config, edges: Edges, { json, date }: PlanOptions): Promise<number> {
   const { day, calendar, budget, another, priceless, unlisted, problem, simulated } = await planJobs(
     config,
     edges,
     date ?? null,
   );
-  if (json) printJson(edges.stdout, planJson, { date: day, ...budget, priceless, unlisted });
+  const uncounted = budget.slots.length === 0 ? 0 : new Set([...priceless, ...unlisted]).size;
+  const fits = isKnownToFit(budget.fits, uncounted);
+  if (json) printJson(edges.stdout, planJson, { date: day, ...budget, fits, priceless, unlisted });
   else if (budget.slots.length === 0) {
     const reason = calendar.closedReason(day);
     say(edges.stdout, `No job is due on ${day}${reason === null ? "" : ` (closed: ${reason})`}.`);
-  } else say(edges.stdout, ...describe(budget, { date: day, another }, edges).replace(/\n$/, "").split("\n"));
+  } else
+    say(
+      edges.stdout,
+      ...describe(budget, { date: day, another, uncounted }, edges).replace(/\n$/, "").split("\n"),
+    );
   if (!json && simulated)
     say(edges.stdout, "The simulated market never closes; the plan is that of the exchange's hours.");
   if (priceless.length > 0) {
@@ -138,14 +150,14 @@ async function plan(config: Config, edges: Edges, { json, date }: PlanOptions): 
       `Not counted: the chains of ${unlisted.join(", ")}, whose expirations the service lists, because ${why}. The collector asks for the list once a day.`,
     );
   }
-  return budget.fits ? 0 : 1;
+  return fits === true ? 0 : 1;
 }
 
 type Another = Awaited<ReturnType<typeof planJobs>>["another"];
 
 function describe(
   budget: Plan,
-  { date, another }: { date: string; another: Another },
+  { date, another, uncounted }: { date: string; another: Another; uncounted: number },
   { stdout, env }: Edges,
 ): string {
   const { accounts, limit, windowMs, callsPerPass, passMs, fullPassMs } = budget;
@@ -192,7 +204,7 @@ function describe(
           `NOBODY ASKS for ${budget.unasked.map(oneLine).join(", ")}: pinned to an account that is not configured.`,
         ]
       : []),
-    `${verdict(budget)}\n`,
+    `${verdict(budget, uncounted)}\n`,
     ...(budget.withOneMore ? [`${oneMore(budget, budget.withOneMore, another)}\n`] : []),
   ].join("\n");
 }
@@ -220,7 +232,9 @@ function oneMore(
   return `${account} a pass takes ${inMinutes(more.passMs)}, not ${inMinutes(passMs)}.`;
 }
 
-function verdict({ fits, fitsEveryMs, starving, missedAtReach, jobs }: Plan): string {
+function verdict({ fits, fitsEveryMs, starving, missedAtReach, jobs }: Plan, uncounted: number): string {
+  if (isKnownToFit(fits, uncounted) === null)
+    return `NOT KNOWN whether it fits: ${counted(uncounted, "chain has", "chains have")} no price or no list of expirations yet.`;
   if (fits && missedAtReach > 0) {
     const due = jobs.reduce((sum, job) => sum + job.due, 0);
     return [

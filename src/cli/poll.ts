@@ -60,8 +60,13 @@ export const addPoll: AddCommand = (command, { run, edges }) => {
     .option("--delayed", "ask for delayed quotes", false)
     .option("--account <name>", "the account that asks; default: the first that is not drained")
     .option("--json", "print JSON", false)
+    .allowExcessArguments()
     .action((options: PollOptions) => {
       const calls = callsOf(options);
+      if (command.args.length > 0)
+        command.error(`error: poll takes no words: give --symbols ${command.args.join(",")}`, {
+          exitCode: 2,
+        });
       if (calls.length === 0)
         command.error("error: give one of --symbols, --watchlist or --option", { exitCode: 2 });
       const { account = null, json } = options;

@@ -201,6 +201,11 @@ function ranAs({ name, dir }: Owner, error: unknown): string[] {
     : [];
 }
 
+/** Other programs' words for `--version`. */
+function isVersion(argv: readonly string[]): boolean {
+  return argv.length === 1 && (argv[0] === "version" || argv[0] === "-v");
+}
+
 /** Runs one command line; never throws. */
 export async function runProgram(argv: readonly string[], outside: Edges): Promise<number> {
   const edges = harmlessEdges(outside);
@@ -212,7 +217,7 @@ export async function runProgram(argv: readonly string[], outside: Edges): Promi
       done: (code) => (exitCode = code),
       onOwner: (became) => (owner = became),
     });
-    await program.parseAsync([...argv], { from: "user" });
+    await program.parseAsync(isVersion(argv) ? ["--version"] : [...argv], { from: "user" });
     return exitCode;
   } catch (error) {
     if (owner) say(edges.stderr, ...ranAs(owner, error));

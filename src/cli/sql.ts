@@ -76,7 +76,8 @@ async function sql(
         "USAGE",
         "--lake-only: name the lake's directory, by --lake or QUOTEKEEPER_LAKE_DIR",
       );
-    say(edges.stderr, "No lake: only the database is queried (--lake or QUOTEKEEPER_LAKE_DIR adds one).");
+    if (edges.stderr.isTTY && text === null)
+      say(edges.stderr, "No lake: only the database is queried (--lake or QUOTEKEEPER_LAKE_DIR adds one).");
   }
   // DuckDB starts while the database is opened.
   const duck = text === null ? null : startDuck();

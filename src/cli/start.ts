@@ -5,6 +5,7 @@ import { prepareCluster } from "../archive/embedded/prepareCluster.ts";
 import { requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { QuotekeeperError } from "../errors.ts";
+import { requireAddress } from "../web/address.ts";
 import { requireToken } from "../web/guard/hosts.ts";
 import type { Fleet } from "../accounts/lease/fleet.ts";
 import { lockDataDir, thisProcess } from "../run/beside/lock.ts";
@@ -41,7 +42,10 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   const interrupted = new Promise<string>((resolveSignal) => void edges.onInterrupt(resolveSignal));
   await offerExampleJobs(config, stdout);
   const jobs = await requireJobs(resolve(config.jobsDir), config);
-  if (withWeb) requireToken(config.httpHost, config.webToken ?? null);
+  if (withWeb) {
+    requireToken(config.httpHost, config.webToken ?? null);
+    await requireAddress({ host: config.httpHost, port: config.httpPort });
+  }
 
   const warn = (message: string): void => log.warn(message);
   const self = await thisProcess();

@@ -1,7 +1,7 @@
 /** What the jobs cost over one exchange date, for all accounts: for `quotekeeper plan` and for the dashboard. Pure. */
 import type { Sharer } from "../accounts/partition.ts";
 import { instantFromDate } from "../clock.ts";
-import { exchangeDate } from "../market/calendar/dates.ts";
+import { addDays, exchangeDate, exchangeInstant } from "../market/calendar/dates.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import { remembered } from "../remembered.ts";
@@ -89,17 +89,13 @@ export function dueOn(
   const { schedule } = scheduleJob(job, calendar);
   // Until the session closes and after it: the slots of each share their lists.
   const polledOn = remembered(2, (today: string) => chains.asked(job, today));
-  // An exchange's day lies within two of UTC; slots are kept by the date the exchange's clock shows at them.
-  const midnight = Date.parse(`${date}T00:00:00Z`);
-  return schedule
-    .slotsBetween(new Date(midnight - 1), new Date(midnight + 2 * DAY_MS))
-    .filter((slot) => exchangeDate(slot) === date)
-    .map((slot) => ({
-      job,
-      slotAt: instantFromDate(slot),
-      ...schedule.endOf(slot),
-      ...polledOn(chains.contractDate(slot)),
-    }));
+  const [begins, ends] = [exchangeInstant(date, "00:00"), exchangeInstant(addDays(date, 1), "00:00")];
+  return schedule.slotsBetween(new Date(begins.getTime() - 1), new Date(ends.getTime() - 1)).map((slot) => ({
+    job,
+    slotAt: instantFromDate(slot),
+    ...schedule.endOf(slot),
+    ...polledOn(chains.contractDate(slot)),
+  }));
 }
 
 /** Underlyings whose chains cannot be counted on a day, for want of a price or of a list of expirations. */
@@ -113,6 +109,11 @@ export function lacksOf(
     priceless: [...new Set(found.flatMap(({ priceless }) => priceless))],
     unlisted: [...new Set(found.flatMap(({ unlisted }) => unlisted.map(({ underlying }) => underlying)))],
   };
+}
+
+/** Whether a plan fits that leaves chains out; null: what was counted does, and the rest is not known. */
+export function isKnownToFit(fits: boolean, uncounted: number): boolean | null {
+  return fits && uncounted > 0 ? null : fits;
 }
 
 /** Assumed to be no symbol of anybody: of the length that is just allowed. */

@@ -30,6 +30,9 @@ const ENCODED =
 export function databaseUrlProblem(url: string): string | null {
   const [, authority = "", rest = ""] = /^postgres(?:ql)?:\/\/([^/?#]*)(.*)$/s.exec(url) ?? [];
   const [path = "", query = ""] = splitOnce(rest, "?");
+  // The last `@` ends user and password.
+  if (/,[^@]*$/.test(authority))
+    return "expected one host: several, and the choice among them, are not supported";
   const atSigns = authority.split("@").length - 1;
   const misplaced =
     path.includes("@") ||
@@ -42,8 +45,6 @@ export function databaseUrlProblem(url: string): string | null {
   } catch {
     return ENCODED;
   }
-  if (authority.includes(","))
-    return "expected one host: several, and the choice among them, are not supported";
   const mode = parameter(url, "sslmode");
   if (mode !== null && !isSslMode(mode))
     return `its sslmode is ${/^[a-z-]{1,20}$/.test(mode) ? `"${mode}"` : "unknown"}: expected one of ${SSL_MODES.join(", ")}`;
@@ -72,11 +73,11 @@ export function withSslMode(url: string, mode: string | undefined): string {
   return `${url}${url.includes("?") ? "&" : "?"}sslmode=${encodeURIComponent(mode)}`;
 }
 
-/** The database's address without user and password, for messages: `127.0.0.1:5432/quotekeeper`. */
+/** The database's address without user and password, for messages: `127.0.0.1:5432/quotekeeper`. Without a database it is the user's own. */
 export function describeDatabase(url: string): string {
   try {
-    const { host, port, database } = parse(withoutFiles(url), { useLibpqCompat: true });
-    return `${host || "localhost"}:${port || "5432"}/${database ?? ""}`;
+    const { host, port, database, user } = parse(withoutFiles(url), { useLibpqCompat: true });
+    return `${host || "localhost"}:${port || "5432"}/${database || user || ""}`;
   } catch {
     return "the configured database";
   }

@@ -17,8 +17,9 @@ import { instrumentName, option } from "../market/instrument.ts";
 import { type Chain, NOTHING_KNOWN } from "../market/optionChain.ts";
 import { readTextFile } from "../plainFiles.ts";
 import { cronWords } from "../schedule/cronWords.ts";
-import { type Job, type JobsReport, noJobs, readJobs } from "../schedule/readJobs.ts";
+import { hindrances, type Job, type JobsReport, noJobs, readJobs } from "../schedule/readJobs.ts";
 import type { BrokenFile, JobAsk, JobsView, PlanView } from "../web/api/types.ts";
+import { QuotekeeperError } from "../errors.ts";
 import { problemOf } from "../web/live.ts";
 import { accountSharer, plannedService } from "./accountsCalled.ts";
 import { signature } from "./followJobs.ts";
@@ -47,10 +48,15 @@ export function createJobsReader({ config, reader, clock }: JobsOptions): () => 
   const dir = resolve(config.jobsDir);
   let others: readonly string[] = [];
   let known: Known | null = null;
+  /** The plan of the newest files that were whole. */
+  let whole: PlanView | null = null;
   const find = async (): Promise<JobsView> => {
     const report = await readJobs(dir, config);
     others = report.others;
-    return viewOf(report, { dir, reader, clock });
+    const view = await viewOf(report, { dir, reader, clock });
+    if (hindrances(report).length > 0) return { ...view, isOfFilesBefore: true, plan: whole };
+    whole = view.plan;
+    return view;
   };
   return async () => {
     const today = clock.now().toISOString().slice(0, 13);
@@ -66,6 +72,7 @@ export function createJobsReader({ config, reader, clock }: JobsOptions): () => 
       dir,
       jobs: [],
       broken: [],
+      isOfFilesBefore: false,
       plan: null,
       problem: problemOf(error),
     }));
@@ -79,7 +86,12 @@ async function viewOf(
   { dir, reader, clock }: { dir: string; reader: pg.Pool; clock: Clock },
 ): Promise<JobsView> {
   const { jobs, calendar, problems } = report;
-  const view = { dir, jobs: jobs.map(askOf), broken: await brokenFiles(dir, problems) };
+  const view = {
+    dir,
+    jobs: jobs.map(askOf),
+    broken: await brokenFiles(dir, problems),
+    isOfFilesBefore: false,
+  };
   if (jobs.length === 0)
     return { ...view, plan: null, problem: problems.length > 0 ? null : problemOf(noJobs(dir)) };
   // Accounts whose file is wrong are not known, and nothing can be planned without a limit.
@@ -91,6 +103,8 @@ async function viewOf(
     const accounts = report.accounts.map(accountSharer);
     const service = plannedService(report.accounts);
     const plan = await planInThread({ jobs, calendar, accounts, service, known, date });
+    if (plan === null)
+      throw new QuotekeeperError("PLAN_TOO_LARGE", `${date} has too many polls to plan here`);
     return { ...view, plan, problem: null };
   } catch (error) {
     return { ...view, plan: null, problem: problemOf(error as Error) };
@@ -98,13 +112,13 @@ async function viewOf(
 }
 
 /** Where the program runs from its sources there is no file for a thread, and this one plans. */
-async function planInThread(request: PlanRequest): Promise<PlanView> {
+async function planInThread(request: PlanRequest): Promise<PlanView | null> {
   if (import.meta.url.endsWith(".ts")) return planView(request);
   // The programs are built into one folder, and threads beside it (scripts/compile.js).
   const thread = new Worker(new URL("../run/planThread.js", import.meta.url), { workerData: request });
   thread.once("online", keepNewSpace);
   try {
-    return await new Promise<PlanView>((resolvePlan, reject) => {
+    return await new Promise<PlanView | null>((resolvePlan, reject) => {
       thread.once("message", resolvePlan).once("error", reject);
       thread.once("exit", () => reject(new Error("the thread that plans has ended")));
     });

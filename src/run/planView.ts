@@ -1,6 +1,7 @@
 /** The plan that the dashboard shows. Pure: it is made in a thread of its own (planThread.ts). */
 import type { Sharer } from "../accounts/partition.ts";
 import type { PlannedService } from "../collect/budgetPlan.ts";
+import { dueNames } from "../collect/asks.ts";
 import { ChainBook } from "../collect/chainBook.ts";
 import { dueOn, lacksOf, mostAMinute, planDay, withOneMoreSymbol } from "../collect/dayPlan.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
@@ -24,6 +25,10 @@ const MOST_BATCHES = 150;
 
 const MINUTE_MS = 60_000;
 
+/** Most instruments of all slots of a day that are planned for a page: 5,000 each minute of a session are two million. */
+const MOST_DUE = 2_500_000;
+
+/** @returns null: the day is too large for a page */
 export function planView({
   jobs,
   calendar: overrides,
@@ -31,12 +36,13 @@ export function planView({
   service,
   known,
   date,
-}: PlanRequest): PlanView {
+}: PlanRequest): PlanView | null {
   const calendar = createCalendar(overrides);
   // A chain that is broken is told of by the collector.
   const chains = new ChainBook(calendar, () => undefined);
   chains.know(known);
   const due = jobs.flatMap((job) => dueOn(job, date, { calendar, chains }));
+  if (due.reduce((sum, slot) => sum + dueNames(slot).length, 0) > MOST_DUE) return null;
   const {
     slots,
     batches,

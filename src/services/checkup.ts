@@ -141,7 +141,7 @@ export function clockFinding(probed: readonly Probed[], isNeeded: boolean): Find
       ? ["unknown", "no answer has a Date that can be compared"]
       : [
           Math.abs(worst) > SUSPECT_SKEW_MS ? "not_so" : "ok",
-          `the service's is ${(worst / 1_000).toFixed(1)} s ahead`,
+          `the service's is ${(Math.abs(worst) / 1_000).toFixed(1)} s ${worst < 0 ? "behind" : "ahead"}`,
         ],
     isNeeded && worst !== undefined,
   );

@@ -5,7 +5,6 @@
 import Fastify, { type FastifyReply } from "fastify";
 import type pg from "pg";
 import type { Clock } from "../clock.ts";
-import { QuotekeeperError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { createEvents } from "./api/events.ts";
@@ -13,6 +12,7 @@ import { addLogins, type BeginLogin } from "./api/loginRoutes.ts";
 import { addPacking } from "./api/packing.ts";
 import { rememberAnswers } from "./api/rememberAnswers.ts";
 import { addApi } from "./api/routes.ts";
+import { cannotListen } from "./address.ts";
 import { serveAssets } from "./assets.ts";
 import { installGuard } from "./guard/guard.ts";
 import { createRecords } from "./guard/session.ts";
@@ -100,19 +100,7 @@ export async function startWeb(options: WebOptions): Promise<Web> {
     };
   } catch (cause) {
     await app.close();
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE") {
-      throw new QuotekeeperError(
-        "PORT_IN_USE",
-        `the dashboard cannot listen on ${host}:${port}, which is taken (its port is QUOTEKEEPER_HTTP_PORT)`,
-        { cause },
-      );
-    }
-    throw new QuotekeeperError(
-      "HTTP_ADDRESS_INVALID",
-      `the dashboard cannot listen on ${host}:${port} (${code ?? message})`,
-      { cause },
-    );
+    throw cannotListen(cause, { host, port });
   }
 }
 

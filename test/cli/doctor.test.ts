@@ -55,7 +55,7 @@ test("where everything holds doctor says OK to each assumption, and its report h
   expect(exitCode).toBe(0);
   expect([...linesWith("NOT SO", stdout), ...linesWith("UNKNOWN", stdout)]).toEqual([]);
   expect(linesWith("OK", stdout)).toHaveLength(16);
-  expect(stdout).toMatch(/All that is needed holds\.\n$/);
+  expect(stdout).toMatch(/\n16 hold, 0 not so, 0 not seen\. All that is needed holds\.\n$/);
   expect(stdout).toContain(
     "\nTradier is experimental: it was tried against recorded answers and a fake only.\n",
   );

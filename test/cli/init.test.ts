@@ -87,7 +87,7 @@ test("init --yes writes what Enter would answer, which jobs check and plan accep
   expect(statSync(join(at.cwd, ".env")).mode & 0o777).toBe(0o600);
   expect(stdout).toContain(`Wrote      ${join(at.cwd, "jobs", "symbols.yaml")}\n`);
   expect(stdout).toContain("Plan       at most 1 call a minute; the limit is 60 in 60 s\n");
-  expect(stdout).toContain("Next       npx quotekeeper start\n");
+  expect(stdout).toContain("Next       npx --no-install quotekeeper start\n");
   expect(await run(at, "jobs", "check")).toMatchObject({ exitCode: 0, stderr: "" });
   expect(await run(at, "plan")).toMatchObject({ exitCode: 0, stderr: "" });
   expect(loadConfig({}, at.cwd)).toMatchObject({ databaseUrl: null, feed: { kind: "simulated" } });
@@ -240,7 +240,9 @@ test("init leaves credentials in the environment, and names their files in .env"
   const { exitCode, stdout, stderr } = await run(at, "init", "--yes", "--account", "https://broker.example");
 
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  expect(stdout).toContain("npx quotekeeper poll --symbols AAPL, which tries the account with one call");
+  expect(stdout).toContain(
+    "npx --no-install quotekeeper poll --symbols AAPL, which tries the account with one call",
+  );
   expect(text(at.cwd, ".env")).not.toMatch(/(key|secret|token)-1/);
   expect(text(at.cwd, ".env")).toContain("\nQUOTES_ACCESS_TOKEN_SECRET_FILE=token-secret\n");
   expect(loadConfig(at.env, at.cwd).feed).toMatchObject({

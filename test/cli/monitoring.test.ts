@@ -162,6 +162,10 @@ test("metrics and readiness need the token, and liveness does not", async () => 
     await get("/metrics", { authorization: `Bearer ${TOKEN}` }),
   ];
 
+  const bearer = { authorization: `Bearer ${TOKEN}` };
+  const forOthers = await get("/metrics", { ...bearer, "sec-fetch-site": "cross-site" });
+
+  expect(forOthers.status).toBe(403);
   expect([bare, wrong, right].map(({ status }) => status)).toEqual([401, 401, 200]);
   expect(bare.text + right.text).not.toContain(TOKEN);
   expect((await get("/readyz")).status).toBe(401);

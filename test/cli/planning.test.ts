@@ -106,9 +106,13 @@ test("plan says which chains it cannot count, because the archive has no price",
   const chain =
     'name: c\nschedule: "* * * * *"\nchains:\n  - underlying: ZION\n    expirations: { next: 1 }\n    strikes: { around: last, percent: 5, step: 5 }\n';
 
-  const { exitCode, stderr } = await run(["plan"], { "c.yaml": chain });
+  const { exitCode, stdout, stderr } = await run(["plan"], { "c.yaml": chain });
+  const json = await run(["plan", "--json"], { "c.yaml": chain });
 
-  expect(exitCode).toBe(0);
+  expect([exitCode, json.exitCode]).toEqual([1, 1]);
+  expect(stdout).toContain("NOT KNOWN whether it fits: 1 chain has no price or no list of expirations yet.");
+  expect(stdout).not.toContain("It fits");
+  expect(JSON.parse(json.stdout)).toMatchObject({ fits: null, priceless: ["ZION"] });
   expect(stderr).toContain(
     "Not counted: the chains of ZION, whose strikes depend on a last price that is not stored yet.",
   );

@@ -323,7 +323,7 @@ test("without the package of DuckDB the error says how to install it, in our ver
   expect(ERRORS.DUCKDB_MISSING.hint).toContain(`@duckdb/node-api@${devDependencies["@duckdb/node-api"]}\``);
 });
 
-test("without a lake only the database is queried, which sql says, but not for dates whose quotes were dropped", async () => {
+test("without a lake only the database is queried, but not for dates whose quotes were dropped", async () => {
   const hot = "where observed_at >= '2026-11-19T05:00:00Z'";
   const asked = await run(["sql", "--csv", `select count(*) as n from quotes ${hot}`], {
     DATABASE_URL: url,
@@ -335,7 +335,7 @@ test("without a lake only the database is queried, which sql says, but not for d
     0,
     `n\n${rows[0]?.n}\n`,
     expect.stringMatching(
-      /^No lake: only the database is queried \(--lake or QUOTEKEEPER_LAKE_DIR adds one\)\.\nThe database's rows are those of .* UTC, copied for this statement alone: there is no data directory .*\.\n$/u,
+      /^The database's rows are those of .* UTC, copied for this statement alone: there is no data directory .*\.\n$/u,
     ),
   ]);
   expect([all.exitCode, all.stderr]).toEqual([

@@ -70,7 +70,7 @@ test("status and the start say of Tradier that it is experimental, and of the si
   } = env;
   const other = await run(["status"], simulated, clock);
 
-  expect(begun.stdout()).toContain(`${note}. \`npx quotekeeper doctor\` says what holds.`);
+  expect(begun.stdout()).toContain(`${note}. \`npx --no-install quotekeeper doctor\` says what holds.`);
   expect(status.stdout).toMatch(new RegExp(`^market .*; ${note}`));
   expect(other.stdout).toMatch(/^market +ok +SIMULATED market\n/);
 });

@@ -12,7 +12,8 @@ const COMMANDS = (await createProgram(capturedEdges().edges, () => undefined)).c
 );
 
 test("--version prints the version of the package, and --help what can be done, both with exit code 0", async () => {
-  expect(await run(["--version"])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
+  for (const words of [["--version"], ["-v"], ["version"]])
+    expect(await run(words)).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
 
   const help = await run(["--help"]);
   expect(help).toMatchObject({ exitCode: 0, stderr: "" });
@@ -35,6 +36,7 @@ test("quotekeeper without a command shows the help, as wrong usage", async () =>
 });
 
 test.each([
+  ["symbols without their flag", ["poll", "AAPL", "GE"], /poll takes no words: give --symbols AAPL,GE/],
   ["an unknown command", ["pol"], /unknown command 'pol'.*Did you mean poll\?/s],
   [
     "an unknown command whose help is asked for",

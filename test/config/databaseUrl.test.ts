@@ -12,6 +12,7 @@ test.each([
   ["postgresql://me@%2Fvar%2Frun%2Fpostgresql/db", "/var/run/postgresql:5432/db"],
   ["postgresql://me:p%2Fw%40x%23@db.example:5433/quotes", "db.example:5433/quotes"],
   ["postgresql://me:a:b@db.example/quotes", "db.example:5432/quotes"],
+  ["postgresql://me:pw@db.example", "db.example:5432/me"],
   ["postgres://[::1]:5433/quotes?sslmode=prefer", "::1:5433/quotes"],
   [
     "postgresql://db.example/quotes?sslmode=require&options=-c%20search_path%3Dquotes",
@@ -44,7 +45,8 @@ test("an address in libpq's form that asks to verify an authority and names none
 });
 
 test("an address in libpq's form with several hosts is refused", () => {
-  expect(databaseUrlProblem("postgresql://a.example,b.example/quotes")).toContain("one host");
+  for (const hosts of ["a.example,b.example", "me:pw@a.example:5432,b.example:5433"])
+    expect(databaseUrlProblem(`postgresql://${hosts}/quotes`)).toContain("one host");
 });
 
 const passwords = [

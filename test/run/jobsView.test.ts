@@ -111,9 +111,36 @@ test("with two accounts the calls of a minute are those of both", () => {
     accounts: ["a", "b"].map((name) => ({ name, limit: 60, windowMs: MINUTE_MS })),
   });
 
-  expect(plan.mostAMinute).toBe(4);
-  expect(plan.accounts.map(({ callsPerPass }) => callsPerPass)).toEqual([2, 2]);
-  expect(plan.limit).toBe(120);
+  expect(plan?.mostAMinute).toBe(4);
+  expect(plan?.accounts.map(({ callsPerPass }) => callsPerPass)).toEqual([2, 2]);
+  expect(plan?.limit).toBe(120);
+});
+
+test("a day of more polls than a page can plan is left to the command, and a day just below is planned", () => {
+  const planOf = (symbols: number) =>
+    planView({
+      ...{ calendar: [], known: { prices: [], expirations: [] }, date: "2026-11-20" },
+      jobs: [jobOf({ name: "us", schedule: "*/5 * * * * *", symbols: symbolsNamed(symbols) })],
+      service: { batchSize: 100, another: { limit: 60, windowMs: MINUTE_MS } },
+      accounts: [{ name: "a", limit: 60, windowMs: MINUTE_MS }],
+    });
+
+  // 4,680 slots of five seconds.
+  expect(planOf(535)).toBeNull();
+  expect(planOf(2)).toMatchObject({ mostAMinute: 12 });
+});
+
+test("beside a broken file the plan is that of the files before, which is what a collector goes on with", async () => {
+  const { read, dir } = readerOf({ "us.yaml": job("us", "symbols: [AAPL, GE]") });
+
+  const before = await read();
+  writeFileSync(join(dir, "wrong.yaml"), job("wrong", "symbols: 7"));
+  const broken = await read();
+  const neverSeen = readerOf({ "us.yaml": job("us", "symbols: [GE]"), "wrong.yaml": "name: [" });
+
+  expect(before).toMatchObject({ isOfFilesBefore: false, plan: { jobs: [{ job: "us" }] } });
+  expect([broken.isOfFilesBefore, broken.plan]).toEqual([true, before.plan]);
+  expect(await neverSeen.read()).toMatchObject({ isOfFilesBefore: true, plan: null });
 });
 
 test("a broken file is told with the text around each mistake, the others stay; one that is mended is right again", async () => {

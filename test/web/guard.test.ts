@@ -18,6 +18,32 @@ const logIn = (token: unknown, headers: Record<string, string> = {}): RequestIni
   body: JSON.stringify({ token }),
 });
 
+test.each([
+  ["cross-site", 403],
+  ["same-site", 403],
+  ["same-origin", 200],
+  ["none", 200],
+])("data that a browser asks for as %s is answered with %d", async (site, status) => {
+  const { get } = await openDashboard({ pool });
+  const headers = { "sec-fetch-site": site };
+
+  const [data, page] = [await get("/api/meta", { headers }), await get("/healthz", { headers })];
+
+  // A link on another page may lead to the dashboard's own page.
+  expect([data.status, page.status]).toEqual([status, 200]);
+});
+
+test("an answer holds each column once, however often it was asked for", async () => {
+  const { get } = await openDashboard({ pool });
+  const often = Array.from({ length: 3_800 }, () => "bid").join();
+
+  const once = await get("/api/quotes?columns=bid");
+  const again = await get(`/api/quotes?columns=${often}`);
+
+  expect([once.status, again.status]).toEqual([200, 200]);
+  expect(await again.text()).toBe(await once.text());
+});
+
 test("without a token there is nothing to log in to", async () => {
   const { get } = await openDashboard({ pool });
 

@@ -37,12 +37,15 @@ export async function requireRoom(dir: string, free: FreeBytes): Promise<void> {
     );
 }
 
+/** A user id without a line in /etc/passwd, as containers give it (initdb's `get_user_name_or_exit`). */
+const NAMELESS = /could not look up effective user ID/;
+
 /**
  * The error for a program of PostgreSQL that failed.
  *
  * @param what which one, where, and that it failed
  * @param output what it said last
- * @returns QuotekeeperError DISK_FULL, EMBEDDED_AS_ROOT or EMBEDDED_FAILED
+ * @returns QuotekeeperError DISK_FULL, EMBEDDED_AS_ROOT, EMBEDDED_NAMELESS or EMBEDDED_FAILED
  */
 export async function failure(
   what: string,
@@ -50,6 +53,7 @@ export async function failure(
 ): Promise<QuotekeeperError> {
   if (ADMINISTRATOR.test(output))
     return new QuotekeeperError("EMBEDDED_AS_ROOT", `${what}: PostgreSQL refuses an administrator's rights`);
+  if (NAMELESS.test(output)) return new QuotekeeperError("EMBEDDED_NAMELESS", `${what}: ${output}`);
   const bytes = await free(dir);
   if (bytes >= WAL_SEGMENT_BYTES && !NO_SPACE.test(output))
     return new QuotekeeperError("EMBEDDED_FAILED", `${what}: ${output}`);

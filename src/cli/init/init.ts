@@ -1,4 +1,5 @@
 /** `quotekeeper init`: asks five questions, and writes job files and `.env` from the answers. */
+import { programName } from "../../packageRoot.ts";
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Option } from "commander";
@@ -185,14 +186,15 @@ async function sayCost(edges: Edges): Promise<number> {
 }
 
 function nextSteps({ feed, service }: Config): string[] {
+  const program = programName();
   const steps = [
-    ...(service.login ? ["npx quotekeeper login, each day, which prints the page to open"] : []),
-    "npx quotekeeper poll --symbols AAPL, which tries the account with one call",
+    ...(service.login ? [`${program} login, each day, which prints the page to open`] : []),
+    `${program} poll --symbols AAPL, which tries the account with one call`,
   ];
   const note = feed.kind === "simulated" ? null : experimentalNote(service);
-  const all = [...(feed.kind === "simulated" ? [] : steps), "npx quotekeeper start"];
+  const all = [...(feed.kind === "simulated" ? [] : steps), `${program} start`];
   return [
-    ...(note === null ? [] : [`Note       ${note}; npx quotekeeper doctor says what holds`]),
+    ...(note === null ? [] : [`Note       ${note}; ${program} doctor says what holds`]),
     ...all.map((step, place) => (place === 0 ? `Next       ${step}` : `           then ${step}`)),
   ];
 }

@@ -10,6 +10,7 @@ type Options = { log: Log; onResult: (planned: PlannedCall, result: Result) => v
 const WHY: Partial<Record<MissReason, string>> = {
   unauthorized: "the service refuses the credentials",
   login: "nobody has logged in",
+  down: "the program could not ask in the whole of its slot",
 };
 
 /** How many are settled in a turn of the event loop. */
@@ -52,7 +53,8 @@ export class MissedCalls {
       slotAt,
       reason,
     };
-    log.warn(missed, `missed: ${WHY[reason] ?? "its slot is over"}`);
+    // A start in the middle of a slot is no trouble, and a pause of the program is told by itself.
+    log[reason === "down" ? "info" : "warn"](missed, `missed: ${WHY[reason] ?? "its slot is over"}`);
     onResult(planned, { kind: "missed", reason });
   }
 }

@@ -155,10 +155,11 @@ const names = z
   .string()
   .transform((text) => splitNames(text.toUpperCase()))
   .pipe(z.array(name).max(MOST_NAMES));
+/** Each column once: an answer is no longer than its table has columns. */
 const columns = z
   .string()
-  .transform((text) => text.split(",").filter(Boolean))
-  .pipe(z.array(z.enum(QUOTE_COLUMNS)));
+  .transform((text) => [...new Set(text.split(",").filter(Boolean))])
+  .pipe(z.array(z.enum(QUOTE_COLUMNS)).max(QUOTE_COLUMNS.length));
 
 const quotesQuery = z.object({ names: names.optional(), columns: columns.optional() });
 

@@ -209,7 +209,9 @@ export type JobsView = {
   dir: string;
   jobs: JobAsk[];
   broken: BrokenFile[];
-  /** Null where no job is right. */
+  /** Whether a broken file holds the others up: a collector goes on with the files before, and `plan` is theirs. */
+  isOfFilesBefore: boolean;
+  /** Null where no job is right, or where the files before were not seen. */
   plan: PlanView | null;
   /** Why there are no jobs, or no plan; null: there are. */
   problem: Problem | null;

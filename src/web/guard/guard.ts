@@ -82,7 +82,8 @@ export async function installGuard(app: FastifyInstance, options: GuardOptions):
     // A name that was made to resolve to this machine is no address; but without a token only this machine is meant.
     const ours = isOurName(host, { names, addresses: token !== null });
     if (!ours) return reply.code(421).send(HOST_REFUSED);
-    if (isForeign(origin, host, names)) return reply.code(403).send(ORIGIN_REFUSED);
+    if (isForeign(origin, host, names) || isForOthersPage(request))
+      return reply.code(403).send(ORIGIN_REFUSED);
     if (judge === null || request.routeOptions.config.open) return;
     const verdict = await judge.request(request, reply);
     if (verdict === "full") return tooMany(reply);
@@ -134,6 +135,17 @@ function createJudge(token: string, { records, clock }: Pick<GuardOptions, "reco
       return request.isStillAllowed() ? "right" : take(request, reply, () => false);
     },
   };
+}
+
+/**
+ * Whether a browser says that a page of another site asks for data: an image or a script sends no `Origin`, and its page cannot read the
+ * answer, but the answer has its price (W3C, Fetch Metadata Request Headers). Other programs send no such header; `none` is a person's own
+ * address line.
+ */
+function isForOthersPage({ headers, routeOptions }: FastifyRequest): boolean {
+  const site = headers["sec-fetch-site"];
+  const { url = "" } = routeOptions;
+  return (site === "cross-site" || site === "same-site") && (url.startsWith("/api/") || url === "/metrics");
 }
 
 function cookieFlags({ protocol, headers }: FastifyRequest) {

@@ -32,14 +32,22 @@ export function JobsPage() {
   );
 }
 
-function Files({ view: { jobs, broken, plan, problem } }: { view: JobsView }) {
+function Files({ view: { jobs, broken, isOfFilesBefore, plan, problem } }: { view: JobsView }) {
   return (
     <>
       {problem && <ProblemNote problem={problem} />}
       {broken.map((file) => (
         <Broken key={file.file} file={file} />
       ))}
-      {plan && <Verdict plan={plan} />}
+      {isOfFilesBefore && (
+        <VerdictBox tone="calm" title="Not known">
+          What the files cost as they are.{" "}
+          {plan
+            ? "The plan below is that of the files before, with which a collector goes on."
+            : "They are planned once they are right."}
+        </VerdictBox>
+      )}
+      {plan && !isOfFilesBefore && <Verdict plan={plan} />}
       {plan && (
         <div class="panels">
           <Minutes plan={plan} />
@@ -110,11 +118,21 @@ function Verdict({
 }: {
   plan: PlanView;
 }) {
-  const tone = !fits ? "alarm" : missedAtReach > 0 ? "calm" : undefined;
+  const uncounted = new Set([...priceless, ...unlisted]).size;
+  const isKnown = !fits || uncounted === 0;
+  const tone = !fits ? "alarm" : missedAtReach > 0 || !isKnown ? "calm" : undefined;
   return (
     <VerdictBox
       tone={tone}
-      title={!fits ? "Over budget" : missedAtReach > 0 ? "It fits on paper alone" : "It fits"}
+      title={
+        !fits
+          ? "Over budget"
+          : !isKnown
+            ? `Not known: ${counted(uncounted, "chain has", "chains have")} no price or no list of expirations yet`
+            : missedAtReach > 0
+              ? "It fits on paper alone"
+              : "It fits"
+      }
     >
       {date}: the fullest minute makes {counted(mostAMinute, "call")}, the limit is {thousands(limit)} in{" "}
       {span(windowMs)}.{" "}
@@ -187,7 +205,9 @@ function Starving({ plan: { jobs, hungriest } }: { plan: PlanView }) {
   return (
     <Panel id="starving" kind="half" title="Who starves">
       {starved.length === 0 ? (
-        <Empty title="Nobody">Every instrument is asked for in time at each slot of the day.</Empty>
+        <Empty title="Nobody">
+          Every instrument that is counted is asked for in time at each slot of the day.
+        </Empty>
       ) : (
         <>
           <ul>
