@@ -543,7 +543,7 @@ create table quotes (
 comment on column quotes.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
 comment on column quotes.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column quotes.source_id is 'Where it comes from: sources.id. Origin: the program.';
-comment on column quotes.delayed is 'Whether delayed quotes were asked for; false: real-time ones. Origin: parameter delayed of the call.';
+comment on column quotes.delayed is 'Whether delayed quotes were asked for; false: real-time ones. It tells no rows apart: an instrument has one row of a source at an instant. Origin: parameter delayed of the call.';
 comment on column quotes.bid is 'Bid, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody bids. Origin: bidprice of quote or undlyquote.';
 comment on column quotes.ask is 'Ask, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody asks. Origin: askprice of quote or undlyquote.';
 comment on column quotes.last is 'Price of the last trade, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, and no trade. Origin: lastprice of quote or undlyquote.';
@@ -1021,7 +1021,7 @@ comment on column latest_quotes.option_type is 'Of an option: CALL or PUT; else 
 comment on column latest_quotes.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
 comment on column latest_quotes.description is 'Name for people, as sent last; NULL: never sent. Origin: desc of instrument or underlying.';
 comment on column latest_quotes.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
-comment on column latest_quotes.delayed is 'Whether delayed quotes were asked for; false: real-time ones. Origin: parameter delayed of the call.';
+comment on column latest_quotes.delayed is 'Whether delayed quotes were asked for; false: real-time ones. It tells no rows apart: an instrument has one row of a source at an instant. Origin: parameter delayed of the call.';
 comment on column latest_quotes.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
 comment on column latest_quotes.bid is 'Bid, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody bids. Origin: bidprice of quote or undlyquote.';
 comment on column latest_quotes.ask is 'Ask, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody asks. Origin: askprice of quote or undlyquote.';
@@ -1088,7 +1088,7 @@ comment on column option_chain_latest.underlying is 'Symbol of the underlying. O
 comment on column option_chain_latest.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
 comment on column option_chain_latest.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
 comment on column option_chain_latest.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
-comment on column option_chain_latest.delayed is 'Whether delayed quotes were asked for; false: real-time ones. Origin: parameter delayed of the call.';
+comment on column option_chain_latest.delayed is 'Whether delayed quotes were asked for; false: real-time ones. It tells no rows apart: an instrument has one row of a source at an instant. Origin: parameter delayed of the call.';
 comment on column option_chain_latest.underlying_id is 'Of an option: instruments.id of its underlying; else NULL. Origin: the program.';
 comment on column option_chain_latest.call_instrument_id is 'The call: instruments.id; NULL: there is none, and so is all of call_. Origin: the program.';
 comment on column option_chain_latest.call_observed_at is 'Of the call: when the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
@@ -1172,7 +1172,7 @@ comment on column option_surface.option_type is 'Of an option: CALL or PUT; else
 comment on column option_surface.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
 comment on column option_surface.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
 comment on column option_surface.source_name is 'Name of the source. Origin: sources.name.';
-comment on column option_surface.delayed is 'Whether delayed quotes were asked for; false: real-time ones. Origin: parameter delayed of the call.';
+comment on column option_surface.delayed is 'Whether delayed quotes were asked for; false: real-time ones. It tells no rows apart: an instrument has one row of a source at an instant. Origin: parameter delayed of the call.';
 comment on column option_surface.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
 comment on column option_surface.spot is 'Price of the underlying when the contract was quoted, in dollars per share: the middle of its bid and ask, or last where one of them is missing; NULL: none within a day. Origin: quotes.';
 comment on column option_surface.moneyness is 'spot by strike, a ratio; NULL: no spot. Origin: quotes and instruments.strike.';

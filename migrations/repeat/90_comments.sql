@@ -52,7 +52,7 @@ quotes: What each answer says of an instrument's prices. A field that could not 
   observed_at: When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote.
   instrument_id: What is quoted: instruments.id.
   as responses: source_id
-  delayed: Whether delayed quotes were asked for; false: real-time ones. Origin: parameter delayed of the call.
+  delayed: Whether delayed quotes were asked for; false: real-time ones. It tells no rows apart: an instrument has one row of a source at an instant. Origin: parameter delayed of the call.
   bid: Bid, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody bids. Origin: bidprice of quote or undlyquote.
   ask: Ask, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody asks. Origin: askprice of quote or undlyquote.
   last: Price of the last trade, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, and no trade. Origin: lastprice of quote or undlyquote.

@@ -1,5 +1,7 @@
 /** docs/columns.md: what the database itself says of its tables, views and columns (`comment on`, migration 0021). */
 import type pg from "pg";
+import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../../src/quotes/fields.ts";
+import { STRIKE, type Unit, UNITS } from "../../src/quotes/units.ts";
 import { TYPE } from "../schema/dump.ts";
 import { code, GENERATED, markdownTable, paragraphs } from "./markdown.ts";
 
@@ -21,6 +23,17 @@ const READ_FIRST = [
   "responses",
   "dead_letters",
 ];
+
+/** By table: what the numbers of its columns may be. */
+const NUMBERS: Readonly<Record<string, readonly { column: string; unit: string; signed?: true }[]>> = {
+  quotes: PRICE_FIELDS,
+  extended_quotes: EXTENDED_FIELDS,
+  dividends: DIVIDEND_FIELDS,
+  instruments: [
+    { column: "strike", ...STRIKE },
+    { column: "contract_size", unit: "count" },
+  ],
+};
 
 /** What stands before a column's origin, which ends its comment. */
 const ORIGIN = " Origin: ";
@@ -62,6 +75,7 @@ export function columnsPage(relations: readonly Relation[]): string {
     "# Tables, views and columns",
     "What the database says of itself, written down by its migrations. `\\d+ quotes` in `psql` shows the same for one table or view, and every tool that knows `comment on`.",
     "All times are UTC, in microseconds; dates are the exchange's, in New York. Prices are in dollars; those of options are for one share of the underlying, not for a contract. NULL means that there is no value. The origin is an element of the service's answer, a column, a file, or the program itself.",
+    unitsText(),
     part("Tables that people read", first).trimEnd(),
     part(
       "Views",
@@ -74,12 +88,41 @@ export function columnsPage(relations: readonly Relation[]): string {
   );
 }
 
+/** How readers take a sign at a number, by the unit of its column. */
+function unitsText(): string {
+  const rows = Object.entries(UNITS).map(([unit, { holds, percent, currency }]) => [
+    unitName(unit as Unit),
+    holds,
+    percent === null ? "refused" : percent === 0 ? "taken off" : "divides the number by 100",
+    currency ? "taken off" : "refused",
+  ]);
+  return paragraphs(
+    "## Units of numbers",
+    "The readers of CSV files, of XML and of JSON take a sign at a number by the unit of its column:",
+    markdownTable(
+      ["unit", "holds", "percent sign", "currency's sign (maps with numberSigns)"],
+      rows,
+    ).trimEnd(),
+    "A column that is `signed` holds numbers below zero, written as `-0.05`, with the minus of typography (U+2212), or as accounts have them: `(0.05)`. In any other column a number below zero, such as -999, stands for no value: the field is NULL, a dead letter (`odd_field`) has the number, and the rest of the row stays. So an index that goes below zero, such as TICK, has no such `last`. Where a sign is refused, an answer's field is NULL with a dead letter, and its row stays; of a CSV file the whole row is a dead letter, or of a count the count alone. Thousands separators are commas before three digits each, and no such number begins with 0: `1,234.50` is read, `0,123` is refused. Whatever else stands at a number is refused, never skipped.",
+  ).trimEnd();
+}
+
+function unitName(unit: Unit): string {
+  return unit === "own" ? "the service's own" : unit;
+}
+
 function relationText({ name, comment, columns }: Relation): string {
+  const numbers = NUMBERS[name];
+  const unitOf = (column: string): string => {
+    const { unit, signed } = numbers?.find((one) => one.column === column) ?? { unit: "" };
+    return unit in UNITS ? `${unitName(unit as Unit)}${signed ? ", signed" : ""}` : "";
+  };
   const rows = columns.map((column) => {
     const [meaning = "", origin = ""] = (column.comment ?? "").split(ORIGIN);
-    return [code(column.name), column.type, plain(meaning), plain(origin.replace(/\.$/, ""))];
+    const unit = numbers ? [unitOf(column.name)] : [];
+    return [code(column.name), column.type, ...unit, plain(meaning), plain(origin.replace(/\.$/, ""))];
   });
-  const table = markdownTable(["column", "type", "what it is", "origin"], rows);
+  const table = markdownTable(["column", "type", ...(numbers ? ["unit"] : []), "what it is", "origin"], rows);
   return [`### ${name}`, plain(comment ?? ""), table].filter((text) => text !== "").join("\n\n");
 }
 

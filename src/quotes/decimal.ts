@@ -15,7 +15,7 @@ export const ABSENT_TEXTS: ReadonlySet<string> = new Set(["", "null", "na", "n/a
 const MAX_EXPONENT = 400;
 
 /** Assumed: no number of the service has more digits than this; `numeric` would take 131,072. */
-const MAX_DIGITS = 400;
+export const MAX_DIGITS = 400;
 
 /**
  * Digits that a decimal has at most in the archive, before and behind the point: 38 together, as `DECIMAL(38,23)` has them in
@@ -35,39 +35,38 @@ export type Read<T> =
   | {
       ok: false;
       problem: string;
-      /** It is a number all the same, but none that a column holds. */ isNumber?: true;
+      /** It is a number all the same, but none that the column holds. */ isNumber?: true;
     };
 
 const PLAIN = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d{1,6}))?$/;
-const GROUPED = /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?$/;
+
+/** `0,123` is none: a comma before three digits is a decimal comma there. */
+const GROUPED = /^[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?$/;
 
 /**
- * Reads decimal text as the service writes it: plain, with an exponent, with thousands separators (`21,261,045`) or a
- * percent sign (`2.00%`), which are dropped. Digits beyond `HELD_DIGITS.fraction` are rounded, halves away from zero,
- * as PostgreSQL rounds.
+ * Reads decimal text: plain, with an exponent, or with thousands separators (`21,261,045`), which are dropped. Digits beyond
+ * `HELD_DIGITS.fraction` are rounded, halves away from zero, as PostgreSQL rounds. Signs of a unit are read by `units.ts`.
  *
  * @returns text that PostgreSQL's `numeric` reads to the number; null when absent; a problem for a number that is too
  *   large
  */
-export function readDecimal(text: string | undefined): Read<string> {
-  if (!text) return ABSENT;
+export function readDecimal(text: string): Read<string> {
   if (isOrdinaryDecimal(text)) return { ok: true, value: text };
   const written = readWritten(text);
   return written.ok && written.value !== null ? heldDecimal(written.value) : written;
 }
 
 /** Like `readDecimal`, for numbers of any size and exactness, not rounded. */
-export function readWritten(text: string | undefined): Read<string> {
-  const trimmed = (text ?? "").trim();
-  if (ABSENT_TEXTS.has(trimmed.toLowerCase())) return ABSENT;
-  const number = trimmed.endsWith("%") ? trimmed.slice(0, -1).trimEnd() : trimmed;
+export function readWritten(text: string): Read<string> {
+  const number = text.trim();
+  if (ABSENT_TEXTS.has(number.toLowerCase())) return ABSENT;
   if (number.length > MAX_DIGITS)
     return { ok: false, problem: `"${inShort(number, SHOWN_LENGTH)}" has ${number.length} characters` };
   if (GROUPED.test(number)) return { ok: true, value: number.replaceAll(",", "") };
   const match = PLAIN.exec(number);
-  if (!match) return { ok: false, problem: `"${cutText(trimmed, SHOWN_LENGTH)}" is not a decimal number` };
+  if (!match) return { ok: false, problem: `"${cutText(number, SHOWN_LENGTH)}" is not a decimal number` };
   if (Math.abs(Number(match[1] ?? 0)) > MAX_EXPONENT) {
-    return { ok: false, problem: `"${trimmed}" has an exponent beyond ${MAX_EXPONENT}` };
+    return { ok: false, problem: `"${number}" has an exponent beyond ${MAX_EXPONENT}` };
   }
   return { ok: true, value: number };
 }
@@ -84,7 +83,7 @@ function heldDecimal(number: string): Read<string> {
   return { ok: true, value: held === canonical ? number : held };
 }
 
-function unheld(number: string, why: string): Read<never> {
+export function unheld(number: string, why: string): Read<never> {
   return { ok: false, problem: `"${inShort(number, SHOWN_LENGTH)}" ${why}`, isNumber: true };
 }
 
@@ -181,8 +180,8 @@ const MAX_BIGINT = 9_223_372_036_854_775_807n;
  * Reads a count (volume, size) as text that `bigint` accepts exactly. A fraction of zeros and an exponent are accepted
  * as long as the number is whole (`9440588.0`, `1.2E7`).
  */
-export function readInteger(text: string | undefined): Read<string> {
-  if (text !== undefined && isOrdinaryCount(text)) return { ok: true, value: text };
+export function readInteger(text: string): Read<string> {
+  if (isOrdinaryCount(text)) return { ok: true, value: text };
   const decimal = readWritten(text);
   if (!decimal.ok || decimal.value === null) return decimal;
   const whole = wholeNumber(decimal.value);

@@ -3,6 +3,7 @@
  * ("Resources and their fields"), its type, and its column in the archive and in exports. Types, readers and the writer, the tables
  * and what goes into them, maps of CSV files and the pieces of an export are made from these lists.
  */
+import { type NumberKind, type Unit, UNITS } from "./units.ts";
 
 export type Field<
   Name extends string = string,
@@ -15,6 +16,9 @@ export type Field<
   /** Prices and ratios are decimals, counts are integers; an instant is ISO 8601 in UTC, with microseconds. */
   readonly type: Type;
   readonly column: Column;
+  /** Of a number; says how a sign at it is read (units.ts). */
+  readonly unit: Unit | "instant" | "date";
+  /** Whether a number may be below zero. */
   readonly signed?: true;
   /**
    * Answers of this kind always have the element; those of the other kind have it where there is a value. Absent: both
@@ -23,67 +27,71 @@ export type Field<
   readonly of?: "equity" | "option";
 };
 
-function field<const Name extends string, const Type extends string, const Column extends string>(
+type TypeOf<U extends Field["unit"]> = U extends Unit ? (typeof UNITS)[U]["type"] : U;
+
+function field<const Name extends string, const U extends Field["unit"], const Column extends string>(
   name: Name,
   element: string | null,
-  rest: Omit<Field<Name, Type, Column>, "name" | "element">,
-): Field<Name, Type, Column> {
-  return { name, ...(element !== null && { element }), ...rest };
+  rest: Omit<Field<Name, string, Column>, "name" | "element" | "type" | "unit"> & { unit: U },
+): Field<Name, TypeOf<U>, Column> {
+  const type = (rest.unit in UNITS ? UNITS[rest.unit as Unit].type : rest.unit) as TypeOf<U>;
+  return { name, type, ...(element !== null && { element }), ...rest };
 }
 
 /** Elements of `quote` and `undlyquote`; columns of `quotes`. */
 export const PRICE_FIELDS = [
-  field("bid", "bidprice", { type: "decimal", column: "bid" }),
-  field("ask", "askprice", { type: "decimal", column: "ask" }),
-  field("last", "lastprice", { type: "decimal", column: "last" }),
-  field("change", "change", { type: "decimal", column: "change", signed: true }),
-  field("pctChange", "pctchange", { type: "decimal", column: "pct_change", signed: true }),
-  field("quotedAt", null, { type: "instant", column: "quoted_at" }),
-  field("tradedAt", null, { type: "instant", column: "traded_at" }),
+  field("bid", "bidprice", { unit: "dollars", column: "bid" }),
+  field("ask", "askprice", { unit: "dollars", column: "ask" }),
+  field("last", "lastprice", { unit: "dollars", column: "last" }),
+  field("change", "change", { unit: "dollars", column: "change", signed: true }),
+  field("pctChange", "pctchange", { unit: "percent", column: "pct_change", signed: true }),
+  field("quotedAt", null, { unit: "instant", column: "quoted_at" }),
+  field("tradedAt", null, { unit: "instant", column: "traded_at" }),
 ] as const;
 
 /** Elements of `extendedquote`; columns of `extended_quotes`. */
 export const EXTENDED_FIELDS = [
-  field("bidSize", "bidsize", { type: "integer", column: "bid_size" }),
-  field("askSize", "asksize", { type: "integer", column: "ask_size" }),
-  field("open", "openprice", { type: "decimal", column: "open" }),
-  field("high", "highprice", { type: "decimal", column: "high" }),
-  field("low", "lowprice", { type: "decimal", column: "low" }),
-  field("previousClose", "prevclose", { type: "decimal", column: "previous_close" }),
-  field("volume", "volume", { type: "integer", column: "volume" }),
-  field("sessionVolume", "sessionvolume", { type: "integer", column: "session_volume", of: "equity" }),
+  field("bidSize", "bidsize", { unit: "count", column: "bid_size" }),
+  field("askSize", "asksize", { unit: "count", column: "ask_size" }),
+  field("open", "openprice", { unit: "dollars", column: "open" }),
+  field("high", "highprice", { unit: "dollars", column: "high" }),
+  field("low", "lowprice", { unit: "dollars", column: "low" }),
+  field("previousClose", "prevclose", { unit: "dollars", column: "previous_close" }),
+  field("volume", "volume", { unit: "count", column: "volume" }),
+  field("sessionVolume", "sessionvolume", { unit: "count", column: "session_volume", of: "equity" }),
   field("earningsPerShare", "earningspershare", {
-    type: "decimal",
+    unit: "dollars",
     column: "earnings_per_share",
     of: "equity",
     signed: true,
   }),
-  field("peRatio", "priceearningsratio", { type: "decimal", column: "pe_ratio", of: "equity", signed: true }),
-  field("high52Week", "high52price", { type: "decimal", column: "high_52_week", of: "equity" }),
-  field("low52Week", "low52price", { type: "decimal", column: "low_52_week", of: "equity" }),
-  field("contractHigh", "contracthigh", { type: "decimal", column: "contract_high", of: "option" }),
-  field("contractLow", "contractlow", { type: "decimal", column: "contract_low", of: "option" }),
-  field("contractSize", "contractsize", { type: "integer", column: "contract_size", of: "option" }),
-  field("delta", "delta", { type: "decimal", column: "delta", of: "option", signed: true }),
-  field("openInterest", null, { type: "integer", column: "open_interest", of: "option" }),
-  field("averageVolume", null, { type: "integer", column: "average_volume" }),
-  field("impliedVolatility", null, { type: "decimal", column: "implied_volatility", of: "option" }),
-  field("bidIv", null, { type: "decimal", column: "bid_iv", of: "option" }),
-  field("askIv", null, { type: "decimal", column: "ask_iv", of: "option" }),
-  field("gamma", null, { type: "decimal", column: "gamma", of: "option", signed: true }),
-  field("theta", null, { type: "decimal", column: "theta", of: "option", signed: true }),
-  field("vega", null, { type: "decimal", column: "vega", of: "option", signed: true }),
-  field("rho", null, { type: "decimal", column: "rho", of: "option", signed: true }),
-  field("greeksAt", null, { type: "instant", column: "greeks_at", of: "option" }),
+  field("peRatio", "priceearningsratio", { unit: "ratio", column: "pe_ratio", of: "equity", signed: true }),
+  field("high52Week", "high52price", { unit: "dollars", column: "high_52_week", of: "equity" }),
+  field("low52Week", "low52price", { unit: "dollars", column: "low_52_week", of: "equity" }),
+  field("contractHigh", "contracthigh", { unit: "dollars", column: "contract_high", of: "option" }),
+  field("contractLow", "contractlow", { unit: "dollars", column: "contract_low", of: "option" }),
+  field("contractSize", "contractsize", { unit: "count", column: "contract_size", of: "option" }),
+  field("delta", "delta", { unit: "fraction", column: "delta", of: "option", signed: true }),
+  field("openInterest", null, { unit: "count", column: "open_interest", of: "option" }),
+  field("averageVolume", null, { unit: "count", column: "average_volume" }),
+  field("impliedVolatility", null, { unit: "fraction", column: "implied_volatility", of: "option" }),
+  field("bidIv", null, { unit: "fraction", column: "bid_iv", of: "option" }),
+  field("askIv", null, { unit: "fraction", column: "ask_iv", of: "option" }),
+  field("gamma", null, { unit: "ratio", column: "gamma", of: "option", signed: true }),
+  field("theta", null, { unit: "dollars", column: "theta", of: "option", signed: true }),
+  field("vega", null, { unit: "dollars", column: "vega", of: "option", signed: true }),
+  field("rho", null, { unit: "dollars", column: "rho", of: "option", signed: true }),
+  field("greeksAt", null, { unit: "instant", column: "greeks_at", of: "option" }),
 ] as const;
 
 /** Elements of `dividenddata`; columns of `dividends`. The date is midnight US Eastern there, `YYYY-MM-DD` here. */
 export const DIVIDEND_FIELDS = [
-  field("exDate", "exdate", { type: "date", column: "ex_date" }),
-  field("amount", "amt", { type: "decimal", column: "amount" }),
-  field("yield", "yield", { type: "decimal", column: "yield" }),
+  field("exDate", "exdate", { unit: "date", column: "ex_date" }),
+  field("amount", "amt", { unit: "dollars", column: "amount" }),
+  field("yield", "yield", { unit: "own", column: "yield" }),
 ] as const;
 
+/** The fields of `quotes` and `extended_quotes`. */
 export const NUMBER_FIELDS = [...PRICE_FIELDS, ...EXTENDED_FIELDS] as const;
 
 type Price = (typeof PRICE_FIELDS)[number];
@@ -96,6 +104,13 @@ export type ExtendedField = Extended["name"];
 export type DividendField = (typeof DIVIDEND_FIELDS)[number]["name"];
 
 type NamesOf<Type extends Field["type"]> = Extract<Price | Extended, { type: Type }>["name"];
+
+export type DecimalField = NamesOf<"decimal"> | "amount" | "yield";
+
+/** What each number may be, by the name of its field. */
+export const NUMBER_KINDS = Object.fromEntries(
+  [...NUMBER_FIELDS, ...DIVIDEND_FIELDS].map((one) => [one.name, one]),
+) as unknown as Readonly<Record<DecimalField | NamesOf<"integer">, NumberKind>>;
 
 /** Those that an answer of the specification's service may have. */
 export function withElement<F extends { readonly element?: string }>(

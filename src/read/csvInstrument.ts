@@ -88,14 +88,16 @@ function instrumentReader(
     const read = readStrike(strike ?? "");
     const number = canonicalDecimal((read.ok && read.value) || "");
     if (!isStrike(number)) return wrong("strike", strike, "expected a strike");
-    // A vendor's symbol of a contract begins with its root, and a space: `SPXW 261218C6650000`.
-    const root = text("root")?.split(" ", 1)[0] ?? null;
+    const root = text("root")?.replace(BEHIND_ROOT, "") ?? null;
     if (root !== null && !isRoot(inCapitals(root)))
       return wrong("root", root, "expected the root of an OCC symbol, such as SPXW");
     const parts = { ...withRoot(symbol, root), expiration: date.value, optionType, strike: number };
     return { ok: true, value: { ...optionRow(parts), ...described } };
   };
 }
+
+/** A vendor's symbol of a contract begins with its root, and a space: `SPXW 261218C6650000`. */
+const BEHIND_ROOT = / +\d{6}[CP]\d+$/u;
 
 function securityRow(symbol: string, securityType: string | null) {
   return {

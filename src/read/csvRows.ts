@@ -72,7 +72,8 @@ function contradictions(read: readonly (Read | Unread)[]): Map<string, string> {
     const first = kept.get(place) ?? found;
     kept.set(place, first);
     const unreadable = [first.odd.length > 0, found.odd.length > 0] as const;
-    const differing = first === found ? [] : differences(first.unit.quote, found.unit.quote, unreadable);
+    const [a, b] = [first, found].map(({ unit: { delayed, quote } }) => ({ delayed, ...quote }));
+    const differing = first === found ? [] : differences(a ?? {}, b ?? {}, unreadable);
     if (differing.length > 0)
       torn.set(
         place,

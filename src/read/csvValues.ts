@@ -1,6 +1,6 @@
 /** The values of a row of CSV. Pure. */
 import { type Quote, NO_QUOTE } from "../quotes/document.ts";
-import { shown, scaledBy } from "./cell.ts";
+import { type Cell, shown, scaledBy } from "./cell.ts";
 import { createWrittenReader } from "./cellTime.ts";
 import {
   type CsvCall,
@@ -11,18 +11,22 @@ import {
   INTEGER_FIELDS,
 } from "./csvCall.ts";
 import { type TextOf } from "./rowReader.ts";
-import { canonicalDecimal, HELD_DIGITS, readDecimal, readInteger, readWritten } from "../quotes/decimal.ts";
-import { NUMBER_FIELDS, PRICE_FIELDS } from "../quotes/fields.ts";
+import { canonicalDecimal, readWritten } from "../quotes/decimal.ts";
+import { NUMBER_KINDS, PRICE_FIELDS } from "../quotes/fields.ts";
+import {
+  bareNumber,
+  heldNumber,
+  isPlainNumber,
+  numberParts,
+  type NumberParts,
+  STRIKE,
+  UNITS,
+} from "../quotes/units.ts";
 
 /** Fields of `quotes` itself; the others are of `extended_quotes`. */
 const PRICES: ReadonlySet<string> = new Set(PRICE_FIELDS.map(({ name }) => name));
 
-/** What may be below zero; any other field is a slip then, or stands for "no value", which the map can say. */
-const SIGNED: ReadonlySet<string> = new Set(
-  NUMBER_FIELDS.filter(({ signed }) => signed).map(({ name }) => name),
-);
-
-type NumberCall = Pick<CsvCall, "columns" | "constants" | "decimal" | "scale" | "wholePart">;
+type NumberCall = Pick<CsvCall, "columns" | "constants" | "decimal" | "numberSigns" | "scale" | "wholePart">;
 
 /** Times, which alone are no quote. */
 const INSTANTS: ReadonlySet<string> = new Set(INSTANT_FIELDS);
@@ -114,11 +118,14 @@ export function createValueReader(
   const isCount = isCountField(field);
   return (given) => {
     const value = read(given);
-    const problem = value.ok ? problemOf(field, value.value) : value.problem;
-    if (value.ok && problem === null)
-      return { ok: true, value: value.value, ...(value.cut === true && { cut: 1 }) };
-    const costsRow = !isCount && (value.ok || value.isNumber !== true);
-    return { ok: false, problem: `${call.columns[field] ?? field} is ${shown(given)}: ${problem}`, costsRow };
+    if (value.ok) return { ok: true, value: value.value, ...(value.cut === true && { cut: 1 }) };
+    const costsRow = !isCount && value.isNumber !== true;
+    const problem = `${call.columns[field] ?? field} is ${shown(given)}: ${value.problem}`;
+    return {
+      ok: false,
+      problem: value.isNumber === true ? `${problem}; ${MAY_BE_ABSENT}` : problem,
+      costsRow,
+    };
   };
 }
 
@@ -126,38 +133,57 @@ function isCountField(field: CsvField): boolean {
   return INTEGER_FIELDS.some((count) => count === field);
 }
 
-function numberReader(
-  { decimal, scale = {}, wholePart = [] }: NumberCall,
-  field: NumberField | "strike",
-): (given: string) => NumberRead {
+const MAY_BE_ABSENT = "list it under `absent` of the map if it stands for no value";
+
+function numberReader(call: NumberCall, field: NumberField | "strike"): (given: string) => NumberRead {
+  const { scale = {}, wholePart = [] } = call;
+  const kind = field === "strike" ? STRIKE : NUMBER_KINDS[field];
   const factor = scale[field];
   const isCut = CUT_FIELDS.some((count) => count === field && wholePart.includes(count));
-  const finish = isCountField(field) ? readInteger : readDecimal;
+  // A factor says all of the unit: maps have `0.01` for numbers that bear a percent sign.
+  const written = factor !== undefined && kind.unit === "fraction" ? NUMBER_KINDS.pctChange : kind;
   return (given) => {
-    const text = decimal === "," ? withPoint(given) : given;
-    if (text === null) return NO_COMMA;
-    if (factor === undefined && !isCut) return finish(text);
-    const read = readWritten(text);
+    if (factor === undefined && !isCut && call.decimal === "." && isPlainNumber(given, kind))
+      return { ok: true, value: given };
+    const parts = numberParts(given);
+    if (parts === null) return heldNumber(given, kind);
+    const digits = digitsOf(parts, call, UNITS[kind.unit].currency);
+    if (!digits.ok) return digits;
+    const bare = bareNumber({ ...parts, digits: digits.value }, written);
+    if (typeof bare !== "string") return bare;
+    if (factor === undefined && !isCut) return heldNumber(bare, kind);
+    const read = readWritten(bare);
     if (!read.ok || read.value === null) return read;
     const scaled = factor === undefined ? read.value : scaledBy(read.value, factor);
     const [whole = "", fraction] = canonicalDecimal(scaled).split(".");
-    return isCut ? { ...finish(whole), ...(fraction !== undefined && { cut: true }) } : finish(scaled);
+    return isCut
+      ? { ...heldNumber(whole, kind), ...(fraction !== undefined && { cut: true }) }
+      : heldNumber(scaled, kind);
   };
 }
 
-const NO_COMMA = { ok: false as const, problem: "expected a number with a decimal comma" };
+/** The powers of ten that a letter behind a number stands for. */
+const POWERS: Readonly<Record<string, string>> = { K: "E3", M: "E6", B: "E9", T: "E12" };
 
-function problemOf(field: CsvField, value: string | null): string | null {
-  if (value === null) return null;
-  if (value.startsWith("-") && !SIGNED.has(field) && /[1-9]/u.test(value))
-    return "it is below zero; list it under `absent` of the map if it stands for no value";
-  return isCountField(field) && value.length > HELD_DIGITS.whole
-    ? `it has more than ${HELD_DIGITS.whole} digits`
-    : null;
+const FOR_PEOPLE = /^([$€£¥]?)\s?(\d[\d.,]*|[.,]\d+)\s?([KMBT]?)$/u;
+
+/** The digits with a point before the fraction and, with `numberSigns`, `45.33E6` for `$45.33M`. */
+function digitsOf(
+  { digits, isPercent }: NumberParts,
+  { decimal, numberSigns }: NumberCall,
+  mayBeCurrency: boolean,
+): Cell<string> {
+  const [, currency, number, letter = ""] = (numberSigns && !isPercent && FOR_PEOPLE.exec(digits)) || [];
+  if (currency && !mayBeCurrency)
+    return { ok: false, problem: `${shown(digits)} has a currency's sign, and the column holds none` };
+  const text = number ?? digits;
+  const pointed = decimal === "," ? withPoint(text) : text;
+  if (pointed === null) return { ok: false, problem: "expected a number with a decimal comma" };
+  return { ok: true, value: `${pointed}${POWERS[letter] ?? ""}` };
 }
 
 /** `1.234,56` as `1234.56`; null where a point is no separator of thousands. */
 function withPoint(text: string): string | null {
-  const plain = /^[+-]?\d{1,3}(?:\.\d{3})+(?:,\d*)?%?$/u.test(text) ? text.replaceAll(".", "") : text;
+  const plain = /^[1-9]\d{0,2}(?:\.\d{3})+(?:,\d*)?$/u.test(text) ? text.replaceAll(".", "") : text;
   return plain.includes(".") ? null : plain.replace(",", ".");
 }

@@ -5,8 +5,15 @@
 import { isDateText } from "../market/calendar/dates.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import { cleanText, parsedJson } from "../outsideText.ts";
-import { canonicalDecimal, readDecimal } from "../quotes/decimal.ts";
-import { EXTENDED_FIELDS, PRICE_FIELDS, valuesByName, type Field } from "../quotes/fields.ts";
+import { canonicalDecimal } from "../quotes/decimal.ts";
+import {
+  DIVIDEND_FIELDS,
+  EXTENDED_FIELDS,
+  PRICE_FIELDS,
+  valuesByName,
+  type Field,
+} from "../quotes/fields.ts";
+import { type NumberKind, readNumber, STRIKE } from "../quotes/units.ts";
 import { NO_QUOTE } from "../quotes/document.ts";
 import type {
   AnswerRows,
@@ -86,7 +93,7 @@ function recordSource(row: PieceRow, kind: string, name: string): RecordSource {
 function identityOf(row: PieceRow): InstrumentRow {
   const expiration = maybe(row, "expiration", isDateText);
   const optionType = maybe(row, "option_type", (text) => text === "CALL" || text === "PUT");
-  const strike = maybe(row, "strike", (text) => heldNumber(text) !== null);
+  const strike = maybe(row, "strike", (text) => heldNumber(text, STRIKE) !== null);
   const parts = [expiration, optionType, strike].filter((part) => part !== null).length;
   if (parts !== 0 && parts !== 3) throw new Unfit("expiration, option_type and strike go together");
   const symbol = given(row, "symbol");
@@ -150,8 +157,8 @@ function dividendOf(row: PieceRow, odd: string[]): RestoredDividend {
     instrument: identityOf(row),
     source: recordSource(row, "source_kind", "source_name"),
     exDate: maybe(row, "ex_date", isDateText),
-    amount: valueOf(row, { column: "amount", type: "decimal" }, odd),
-    yield: valueOf(row, { column: "yield", type: "decimal" }, odd),
+    amount: valueOf(row, AMOUNT, odd),
+    yield: valueOf(row, YIELD, odd),
   };
 }
 
@@ -167,25 +174,29 @@ function maybe(row: PieceRow, name: string, is: (text: string) => boolean): stri
   return value;
 }
 
+const [, AMOUNT, YIELD] = DIVIDEND_FIELDS;
+
 /** A value; null with what is wrong in `odd` where no archive holds it: archives of older releases held more. */
 function valueOf(
   row: PieceRow,
-  { column, type }: Pick<Field, "column" | "type">,
+  { column, unit, signed }: Pick<Field, "column" | "unit" | "signed">,
   odd: string[],
 ): string | null {
   const text = row[column] ?? null;
   if (text === null) return null;
-  const value = type === "decimal" ? heldNumber(text) : HOLDS[type](text) ? text : null;
+  const isTimed = unit === "instant" || unit === "date";
+  const value = isTimed
+    ? isTime(text)
+      ? text
+      : null
+    : heldNumber(text, { unit, ...(signed && { signed }) });
   if (value === null) odd.push(`${column} is ${shown(text)}`);
   return value;
 }
 
-/** What a column of each type holds. */
-const HOLDS = { integer: isInteger(2n ** 63n), instant: isTime } as const;
-
 /** A number as `numeric` writes it, as far as an archive holds it. */
-function heldNumber(text: string): string | null {
-  const read = /^-?\d+(?:\.\d+)?$/u.test(text) ? readDecimal(text) : null;
+function heldNumber(text: string, kind: NumberKind): string | null {
+  const read = /^-?\d+(?:\.\d+)?$/u.test(text) ? readNumber(text, kind) : null;
   return read?.ok ? read.value : null;
 }
 

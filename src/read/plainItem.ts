@@ -4,10 +4,11 @@
  * `ordinaryItem.ts` has read, and then only compared. A stretch of names or of a dividend is the same in answer after
  * answer, and is compared whole. Everything is ASCII here: a byte is a character.
  */
-import { HELD_DIGITS, readDecimal, readInteger } from "../quotes/decimal.ts";
+import { HELD_DIGITS } from "../quotes/decimal.ts";
+import { readNumber, STRIKE } from "../quotes/units.ts";
 import { MAX_PLAIN_PIECE, placesInOrdinaryItem } from "../services/reference/ordinaryItem.ts";
-import { LEAF, LEAF_PATHS } from "../services/reference/leaves.ts";
-import { DECIMAL, FLAG, GROUP, GROUP_COUNT, INTEGER, KINDS } from "./leafKinds.ts";
+import { LEAF, LEAF_NUMBERS, LEAF_PATHS } from "../services/reference/leaves.ts";
+import { DECIMAL, FLAG, GROUP, GROUP_COUNT, KINDS } from "./leafKinds.ts";
 
 /** What stands between two values, `</bidprice><change>`; `to` is the leaf whose value follows. */
 type Joint = { readonly to: number; readonly length: number; readonly words: number };
@@ -128,7 +129,7 @@ export class PlainItem {
 
   #decimalAt(leaf: number, start: number): number {
     const { bytes } = this;
-    const first = bytes[start] === MINUS ? start + 1 : start;
+    const first = bytes[start] === MINUS && LEAF_NUMBERS[leaf]?.signed === true ? start + 1 : start;
     let at = this.#afterDigits(first);
     if (bytes[at] === POINT && at > first) at = this.#afterDigits(at + 1);
     const isOrdinary = at > first || at === start;
@@ -166,7 +167,7 @@ export class PlainItem {
     const end = this.#afterText(start);
     if (end === 0) return 0;
     const written = this.bytes.toString("latin1", start, end);
-    const read = (KINDS[leaf] === INTEGER ? readInteger : readDecimal)(written.trim());
+    const read = readNumber(written, LEAF_NUMBERS[leaf] ?? STRIKE);
     if (!read.ok) return 0;
     const isInPlace = read.value === written;
     this.starts[leaf] = isInPlace || read.value === null ? start : -1;

@@ -10,7 +10,6 @@ import {
   type CsvColumn,
   type CsvField,
   type CsvReading,
-  NUMBER_FIELDS,
   SYMBOL_FIELDS,
   type SymbolNames,
 } from "./csvCall.ts";
@@ -88,17 +87,11 @@ export function createRowReader(call: CsvReading, header: Buffer | null): RowRea
 }
 
 /** Removes from a value what a vendor has put around it. */
-function plainer(
-  call: Pick<CsvReading, "strip" | "symbols" | "numberSigns">,
-): (field: CsvField, text: string) => string {
+function plainer(call: Pick<CsvReading, "strip" | "symbols">): (field: CsvField, text: string) => string {
   const strip = stripper(call);
   const rename = createRenamer(call.symbols ?? {});
   const names = new Set<CsvField>(SYMBOL_FIELDS);
-  const numbers = new Set<CsvField>(call.numberSigns === true ? NUMBER_FIELDS : []);
-  return (field, text) => {
-    if (names.has(field)) return rename(strip(field, text));
-    return numbers.has(field) ? withoutSigns(text) : text;
-  };
+  return (field, text) => (names.has(field) ? rename(strip(field, text)) : text);
 }
 
 function stripper({ strip = {} }: Pick<CsvReading, "strip">): (field: CsvField, text: string) => string {
@@ -167,19 +160,4 @@ function cellsOf(row: string, delimiter: string): Cell<string[]> {
   } catch (error) {
     return { ok: false, problem: `it is no row of CSV: ${(error as Error).message}` };
   }
-}
-
-/** The powers of ten that a letter behind a number stands for. */
-const POWERS: Readonly<Record<string, number>> = { K: 3, M: 6, B: 9, T: 12 };
-
-const SIGNED = /^([+-]?)[$€£¥]?\s?(\d[\d.,]*|[.,]\d+)\s?([KMBT])?$/u;
-
-/**
- * The number without the sign of a currency before it, and with an exponent in place of a letter behind it: `$150.11` is
- * `150.11`, and `45.33M` is `45.33E6`. Any other text stays as it is.
- */
-function withoutSigns(text: string): string {
-  const [, sign = "", number, letter] = SIGNED.exec(text) ?? [];
-  if (number === undefined) return text;
-  return `${sign}${number}${letter === undefined ? "" : `E${POWERS[letter] ?? 0}`}`;
 }

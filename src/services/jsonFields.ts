@@ -2,14 +2,9 @@
 import { type Instant, instantOfEpochMs } from "../clock.ts";
 import { isDateText } from "../market/calendar/dates.ts";
 import { cutText } from "../outsideText.ts";
-import {
-  isOrdinaryCount,
-  isOrdinaryDecimal,
-  type Read,
-  readDecimal,
-  readInteger,
-} from "../quotes/decimal.ts";
 import type { OddField } from "../quotes/document.ts";
+import { type DecimalField, NUMBER_KINDS } from "../quotes/fields.ts";
+import { COUNT, isPlainNumber, type NumberKind, readNumber } from "../quotes/units.ts";
 import { type Json, JsonObject } from "./plainJson.ts";
 
 const NO_ODD: readonly OddField[] = [];
@@ -52,23 +47,19 @@ export class JsonFields {
     return typeof value === "string" && value !== "" ? value : null;
   }
 
-  decimal(key: string): string | null {
-    const value = this.#object.get(key);
-    // As nearly every number is written: no result is made for it.
-    return typeof value === "string" && isOrdinaryDecimal(value)
-      ? value
-      : this.#read(key, value, readDecimal);
+  /** @param of the field that says what the number may be; any price may be the same */
+  decimal(key: string, of: DecimalField = "last"): string | null {
+    return this.#number(key, NUMBER_KINDS[of]);
   }
 
   /** The same, null where the number stands for "nothing". */
-  decimalBut(key: string, isNothing: (number: string) => boolean): string | null {
-    const value = this.decimal(key);
+  decimalBut(key: string, isNothing: (number: string) => boolean, of?: DecimalField): string | null {
+    const value = this.decimal(key, of);
     return value !== null && isNothing(value) ? null : value;
   }
 
   integer(key: string): string | null {
-    const value = this.#object.get(key);
-    return typeof value === "string" && isOrdinaryCount(value) ? value : this.#read(key, value, readInteger);
+    return this.#number(key, COUNT);
   }
 
   integerBut(key: string, nothing: string): string | null {
@@ -121,10 +112,13 @@ export class JsonFields {
       : this.#isOdd(key, value, `"${cutText(value, 40)}" is no time`);
   }
 
-  #read(key: string, value: Json | undefined, read: (text: string) => Read<string>): string | null {
+  #number(key: string, kind: NumberKind): string | null {
+    const value = this.#object.get(key);
+    // As nearly every number is written: no result is made for it.
+    if (typeof value === "string" && isPlainNumber(value, kind)) return value;
     if (value === null || value === undefined) return null;
     const text = typeof value === "string" ? value : "an object";
-    const found = read(text);
+    const found = readNumber(text, kind);
     return found.ok ? found.value : this.#isOdd(key, text, found.problem);
   }
 

@@ -13,7 +13,7 @@ import { matchAnswer } from "../../src/quotes/match.ts";
 import { keyOf } from "../../src/quotes/keyText.ts";
 import { decodeBody } from "../../src/services/strictXml.ts";
 import { recordedDocuments } from "../support/recorded.ts";
-import { decimal, type Leaves, leavesOf } from "../support/secondOpinion.ts";
+import { decimal, type Leaves, leavesOf, signedDecimal } from "../support/secondOpinion.ts";
 import { outcome } from "./twoReaders.ts";
 
 const documents = recordedDocuments().map(({ body }) => body);
@@ -25,7 +25,9 @@ const WORDS = [
   ..."</ /> <!-- --> <![CDATA[ ]]> ?> &#48; &#x31; &amp; &lt; &quot; \ufeff \u0661 \uff11 \ud83c\udf55".split(
     " ",
   ),
-  ..."null na NaN true false 1,234 4.9E-324 1E400 1E-401 -0 .5 5. OPT CS 0001-01-01 2026-02-30".split(" "),
+  ..."null na NaN true false 1,234 4.9E-324 1E400 1E-401 -0 .5 5. -999 5% (5) (5%) \u22125 OPT CS 0001-01-01 2026-02-30".split(
+    " ",
+  ),
   ..."<b/> <![CDATA[7]]> <sym>AAPL</sym> <askprice>1</askprice> <quote> </quote> <underlying/>".split(" "),
   ..."<instrumentquote> </instrumentquote> </quotes> </response>".split(" "),
 ].map((word) => Buffer.from(word));
@@ -206,8 +208,9 @@ export type Verdict = {
 /**
  * Reads a mutant as the answer to a call for what the original holds.
  *
- * A number is in the text when the element of its name, once undone from XML, without thousands separators, percent
- * sign and white space, is the same decimal number: sign, digits and power of ten. It is rounded to what the archive holds.
+ * A number is in the text when the element of its name, once undone from XML, without thousands separators and white space, is
+ * the same decimal number: sign, digits and power of ten, with a percent sign as its element has it. It is rounded to what the
+ * archive holds.
  * A date is when that text begins with it. An option's type is when the text is 1 or 0. Names are the very text.
  */
 export function judge({ original, mutant }: { original: Buffer; mutant: Buffer }): Verdict {
@@ -246,7 +249,7 @@ function checkValues(leaves: Leaves, texts: Texts, verdict: Verdict): void {
 function says(path: string, written: string, value: string): boolean {
   if (/\/(sym|desc|exch|sectyp)$/.test(path) || path === "instrument/putcall") return written === value;
   if (/\/(matdt|exdate)$/.test(path)) return written.trim().startsWith(value);
-  const exact = decimal(written.trim().replaceAll(",", "").replace(/\s*%$/, ""));
+  const exact = signedDecimal(path, written);
   // The smallest double as a yield stays, because it says that there is no dividend.
   return (path.endsWith("/yield") && exact === "49e-325" ? exact : held(exact)) === value;
 }

@@ -19,17 +19,20 @@ type Made = {
 
 const SYMBOLS = ["A", "B", "MRDN", "HLFX", "BRK.B"];
 const ODD_SYMBOLS = ["", "null", "X:Y", "A:2026-12-18:CALL:150", "A&amp;B", "\u00c9", "S".repeat(256), " A "];
-const NUMBERS = ["12.34", "-0.5", "7", "0", "0.0000", "123456789.123456", "100"];
+const NUMBERS = ["12.34", "0.5", "7", "0", "0.0000", "123456789.123456", "100"];
+const SIGNED_NUMBERS = [...NUMBERS, "-0.5", "-12.34"];
 const COUNTS = ["7", "0", "12", "3402995", "100"];
 /** They are read, though not as they stand there. */
 const OTHER_NUMBERS = [
   ...["", " ", " 5 "],
-  ..."null na NaN n/a 1,234 100% 4E2 1.2E7 +1 5. 007 00 12.0 9223372036854775807".split(" "),
+  ..."null na NaN n/a 1,234 4E2 1.2E7 +1 5. 007 00 12.0 9223372036854775807".split(" "),
   "9".repeat(18),
 ];
 const ODD_NUMBERS = [
   ...OTHER_NUMBERS,
-  ..."4.9E-324 1E400 1E401 .5 - -.5 1.2.3 --1 x 12x &amp; &#48; 12<b/> <![CDATA[7]]> > \0 \\N".split(" "),
+  ..."100% -100% -5 -0 (5) (5%) \u22125 $5 0,123 4.9E-324 1E400 1E401 .5 - -.5 1.2.3 --1 x 12x &amp; &#48; 12<b/> <![CDATA[7]]> > \0 \\N".split(
+    " ",
+  ),
   ...["9".repeat(19), "9".repeat(400), "9".repeat(401), "1\t2", "\n5", "\u0661", "<!-- -->3"],
 ];
 const DATES = ["2026-11-06T00:00:00-05:00", "2026-12-18", "0001-01-01T00:00:00", "null", ""];
@@ -138,6 +141,8 @@ function leafText(path: string, { symbol, contract }: Instrument, made: Made): s
   if (name === "strkpx") return contract?.strike ?? "0";
   if (name === "yield") return pick(random, ["1.83", "4.9E-324", ""]);
   if (name === "contractsize") return random() < 0.95 ? "100" : pick(random, ["10", "100.0", "1E2"]);
+  if (/^(change|pctchange|delta|earningspershare|priceearningsratio)$/.test(name))
+    return pick(random, SIGNED_NUMBERS);
   return pick(random, /size$|volume$/.test(name) ? COUNTS : NUMBERS);
 }
 

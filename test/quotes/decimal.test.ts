@@ -26,9 +26,7 @@ test.each([
 test.each([
   ["21,261,045", "21261045"],
   ["-1,523.00", "-1523.00"],
-  ["2.00%", "2.00"],
-  ["0.094 %", "0.094"],
-])("a decimal loses its separators and its percent sign: %s", (text, kept) => {
+])("a decimal loses its separators: %s", (text, kept) => {
   expect(readDecimal(text)).toEqual({ ok: true, value: kept });
 });
 
@@ -68,7 +66,7 @@ test.each(["4.9E-324", "4.9e-324", "49E-325", `0.${"0".repeat(323)}49`])(
   },
 );
 
-test.each([undefined, "", "  ", "na", "NA", "n/a", "null", "NULL", "NaN"])(
+test.each(["", "  ", "na", "NA", "n/a", "null", "NULL", "NaN"])(
   "a decimal that is %p is absent, which is not 0",
   (text) => {
     expect(readDecimal(text)).toEqual({ ok: true, value: null });
@@ -79,6 +77,10 @@ test.each([
   "61..4",
   "1,23",
   "1,2345",
+  "0,123",
+  "2.00%",
+  "(5)",
+  "\u22125",
   "x1,234",
   ".",
   "-",
@@ -128,12 +130,9 @@ test.each([
   expect(readInteger(text)).toEqual({ ok: true, value });
 });
 
-test.each([undefined, "", " ", "na", "null", "NaN"])(
-  "a count that is %p is absent, which is not 0",
-  (text) => {
-    expect(readInteger(text)).toEqual({ ok: true, value: null });
-  },
-);
+test.each(["", " ", "na", "null", "NaN"])("a count that is %p is absent, which is not 0", (text) => {
+  expect(readInteger(text)).toEqual({ ok: true, value: null });
+});
 
 test("a count with a fraction is refused", () => {
   expect(readInteger("12.5")).toEqual({ ok: false, problem: '"12.5" is not a whole number' });

@@ -29,7 +29,7 @@ function checkout(): string {
 function followRecipe(dir: string): void {
   const fields = join(dir, "src", "quotes", "fields.ts");
   const [before = "", after = ""] = readFileSync(fields, "utf8").split(/(?<=\n)(?= {2}field\("delta")/);
-  const line = '  field("tradeCount", "numtrades", { type: "integer", column: "trade_count" }),\n';
+  const line = '  field("tradeCount", "numtrades", { unit: "count", column: "trade_count" }),\n';
   writeFileSync(fields, before + line + after);
   const migration = "-- Trades of the session.\nalter table extended_quotes add column trade_count bigint;\n";
   writeFileSync(join(dir, "migrations", "9001_trade_count.sql"), migration);

@@ -11,7 +11,9 @@ test.each([
   ["-$0.25", "-0.25"],
   ["$.5", ".5"],
   ["150.11", "150.11"],
-  ["1.25%", "1.25"],
+  ["($0.25)", "-0.25"],
+  ["\u2212$0.25", "-0.25"],
+  ["(1.5K)", "-1.5E3"],
 ])("with numberSigns the number %s is %s", (written, value) => {
   expect(readRow({ change: written, symbol: "A" }, { numberSigns: true }).unit?.quote.change).toBe(value);
 });
@@ -27,7 +29,22 @@ test.each([
   expect(unit?.quote.extended.volume).toBe(value);
 });
 
-test.each(["45.33X", "M", "$", "$M", "12MM", "USD 5", "1.2.3M"])(
+test.each(["$100", "$1.5M", "($100)"])(
+  "the count %s has a currency's sign, which no count has, also with numberSigns",
+  (written) => {
+    const { unit, problem } = readRow({ volume: written, last: "1", symbol: "A" }, { numberSigns: true });
+    expect([unit?.quote.extended.volume, problem]).toEqual([
+      ...[null, expect.stringContaining("has a currency's sign, and the column holds none")],
+    ]);
+  },
+);
+
+test.each(["$5%", "5K%"])("the percentage %s has a sign too many, also with numberSigns", (written) => {
+  const { problem } = readRow({ pctChange: written, symbol: "A" }, { numberSigns: true });
+  expect(problem).toContain("is not a decimal number");
+});
+
+test.each(["45.33X", "M", "$", "$M", "12MM", "USD 5", "1.2.3M", "$(5)", "5-"])(
   "the number %s is none, also with numberSigns",
   (written) => {
     expect(readRow({ last: written, symbol: "A" }, { numberSigns: true }).problem).toContain(

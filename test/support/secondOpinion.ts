@@ -147,7 +147,28 @@ function valueOf(path: string, text: string): string | null {
   if (TEXT_ELEMENTS.test(path)) return text;
   if (/\/(matdt|exdate)$/.test(path)) return text.startsWith("0001-") ? null : text.slice(0, 10);
   if (path === "instrument/putcall") return text;
-  return decimal(text.replaceAll(",", "").replace("%", ""));
+  return signedDecimal(path, text);
+}
+
+/** Elements whose number may bear a percent sign: by which power of ten the sign multiplies it. */
+const PERCENT: Readonly<Record<string, number>> = { pctchange: 0, yield: 0, delta: -2 };
+
+const BELOW_ZERO = new Set(["change", "pctchange", "delta", "earningspershare", "priceearningsratio"]);
+
+/** A number as its element has it: `12%` as a delta is 0.12, `(5)` is -5; null where a sign means nothing there. */
+export function signedDecimal(path: string, text: string): string | null {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const bare = text.trim().replaceAll(",", "");
+  const isAccount = /^\(.*\)\s*%?$/s.test(bare);
+  const unsigned = bare
+    .replace(/[()%\s]+$/, "")
+    .replace(/^[(\s]+/, "")
+    .replace(/^\u2212/, "-");
+  const [mantissa = "", exponent = "0"] = unsigned.toLowerCase().split("e");
+  const power = bare.includes("%") ? PERCENT[name] : 0;
+  if (power === undefined) return null;
+  const read = decimal(`${isAccount ? "-" : ""}${mantissa}e${Number(exponent) + power}`);
+  return read?.startsWith("-") && !BELOW_ZERO.has(name) ? null : read;
 }
 
 /**

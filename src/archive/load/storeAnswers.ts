@@ -27,6 +27,7 @@ import { isOfItsRow, mayBeOfARow, refusalOf } from "../connect/whoseFault.ts";
 import { undo } from "../connect/transaction.ts";
 import type { StoredAnswers } from "./batch.ts";
 import { addCounts, countLetters } from "./letterCounts.ts";
+import { someDifferences } from "../../quotes/differences.ts";
 import { unitName } from "../../read/answerToRows.ts";
 import type { AnswerRows, QuoteUnit } from "../../read/rowTypes.ts";
 
@@ -198,11 +199,11 @@ async function contestedUnits(
   const numbers = new Map(placed.map((one) => [one.unit, one]));
   const rows = units.flatMap(({ unit }) => numbers.get(unit) ?? []);
   const contested: Contested = { lost: [], replacing: [] };
-  for (const place of await findContested(client, rows)) {
-    const [unit, row] = [units[place], rows[place]];
+  for (const { place, differing } of await findContested(client, rows)) {
+    const [unit, row] = [units[place - 1], rows[place - 1]];
     if (unit === undefined || row === undefined) continue;
     const { fragment, observedAt } = unit.unit;
-    const detail = `${fragment ?? "a row of an export"}: the archive has other values at ${observedAt}`;
+    const detail = `${fragment ?? "a row of an export"}: the archive has other values at ${observedAt}: ${someDifferences(differing)}`;
     if (unit.replaces) contested.replacing.push(row);
     else contested.lost.push({ ...unit, reason: "answered_twice", detail });
   }
@@ -223,7 +224,9 @@ function valuesOf(columns: readonly QuoteColumn[]): QuoteColumn[] {
 const COLUMNS = [...QUOTES.columns, ...valuesOf(EXTENDED_QUOTES.columns)];
 
 const SQL = `
-  select w.place::int as place
+  select w.place::int as place, array_remove(array[
+    ${[differing("q", QUOTES), differing("e", EXTENDED_QUOTES)].join(", ")}
+  ], null) as differing
   from unnest(${COLUMNS.map(({ type }, index) => `$${index + 1}::${type}[]`).join(", ")})
     with ordinality as w (${COLUMNS.map(({ name }) => name).join(", ")}, place)
   join quotes q on q.instrument_id = w.instrument_id and q.observed_at = w.observed_at and q.source_id = w.source_id
@@ -238,12 +241,27 @@ function names(alias: string, { columns }: { columns: readonly QuoteColumn[] }):
     .join(", ");
 }
 
-/** Which of the units say something else than the archive's row of their instrument, time and source: their places. */
-async function findContested(client: pg.ClientBase, units: readonly PlacedUnit[]): Promise<number[]> {
-  const { rows } = await client.query<{ place: number }>({
+/** By column of the archive's row: `last 1.5 there and 1.4 here` where the file's says something else. */
+function differing(alias: "q" | "e", { columns }: { columns: readonly QuoteColumn[] }): string {
+  const text = (value: string): string => `coalesce(${value}::text, 'none')`;
+  const isThere = alias === "e" ? "e.instrument_id is not null and " : "";
+  return valuesOf(columns)
+    .map(({ name }) => {
+      const [there, here] = [`${alias}.${name}`, `w.${name}`];
+      return `case when ${isThere}${there} is distinct from ${here}
+        then '${name} ' || ${text(there)} || ' there and ' || ${text(here)} || ' here' end`;
+    })
+    .join(", ");
+}
+
+/** A unit that says something else than the archive's row: its place, from 1 on, and in which columns. */
+type ContestedUnit = { place: number; differing: string[] };
+
+async function findContested(client: pg.ClientBase, units: readonly PlacedUnit[]): Promise<ContestedUnit[]> {
+  const { rows } = await client.query<ContestedUnit>({
     name: "find contested",
     text: SQL,
     values: COLUMNS.map(({ text }) => units.map(text)),
   });
-  return rows.map(({ place }) => place - 1);
+  return rows;
 }

@@ -11,8 +11,11 @@ import { chainContract, productContract } from "./etradeContract.ts";
 /** Assumed: a price of 0 says that there is none, as the documentation's sample and a call without a bid show it. */
 const NO_PRICE = isZero;
 
-/** Assumed: so does an implied volatility, an average volume, a ratio, or a size of a contract. */
+/** Assumed: so does an implied volatility or a ratio. */
 const NO_VALUE = isZero;
+
+/** Assumed: so does an average volume, or the size of a contract. */
+const NO_COUNT = "0";
 
 /** A time of 0 is that of a quote or trade that never was. */
 const NEVER = "0";
@@ -94,8 +97,8 @@ function readQuote(data: JsonFields, all: JsonFields, isOption: boolean): Quote 
     ask: side.decimalBut("ask", NO_PRICE),
     last,
     // 0 is a true change, but not where nothing was traded.
-    change: orNull(side.decimal(extended ? "change" : "changeClose")),
-    pctChange: orNull(side.decimal(extended ? "percentChange" : "changeClosePercentage")),
+    change: orNull(side.decimal(extended ? "change" : "changeClose", "change")),
+    pctChange: orNull(side.decimal(extended ? "percentChange" : "changeClosePercentage", "pctChange")),
     quotedAt: data.epochSeconds("dateTimeUTC", NEVER),
     tradedAt: side.epochSeconds("timeOfLastTrade", NEVER),
     // Named one by one: spreading costs many times the time of reading a quote.
@@ -114,26 +117,22 @@ function readQuote(data: JsonFields, all: JsonFields, isOption: boolean): Quote 
       low: all.decimalBut("low", NO_PRICE),
       previousClose: all.decimalBut("previousClose", NO_PRICE),
       volume: all.integer("totalVolume"),
-      averageVolume: all.integerBut("averageVolume", "0"),
-      earningsPerShare: isOption ? null : all.decimalBut("eps", NO_VALUE),
-      peRatio: isOption ? null : all.decimalBut("pe", NO_VALUE),
+      averageVolume: all.integerBut("averageVolume", NO_COUNT),
+      earningsPerShare: isOption ? null : all.decimalBut("eps", NO_VALUE, "earningsPerShare"),
+      peRatio: isOption ? null : all.decimalBut("pe", NO_VALUE, "peRatio"),
       high52Week: all.decimalBut("high52", NO_PRICE),
       low52Week: all.decimalBut("low52", NO_PRICE),
       dividend: isOption ? null : dividendIn(all),
-      contractSize: isOption ? sizeOf(all) : null,
+      contractSize: isOption ? all.integerBut("contractSize", NO_COUNT) : null,
       openInterest: isOption ? all.integer("openInterest") : null,
-      delta: greeks && greeks.decimal("delta"),
-      gamma: greeks && greeks.decimal("gamma"),
-      theta: greeks && greeks.decimal("theta"),
-      vega: greeks && greeks.decimal("vega"),
-      rho: greeks && greeks.decimal("rho"),
-      impliedVolatility: greeks && greeks.decimalBut("iv", NO_VALUE),
+      delta: greeks && greeks.decimal("delta", "delta"),
+      gamma: greeks && greeks.decimal("gamma", "gamma"),
+      theta: greeks && greeks.decimal("theta", "theta"),
+      vega: greeks && greeks.decimal("vega", "vega"),
+      rho: greeks && greeks.decimal("rho", "rho"),
+      impliedVolatility: greeks && greeks.decimalBut("iv", NO_VALUE, "impliedVolatility"),
     },
   };
-}
-
-function sizeOf(all: JsonFields): string | null {
-  return all.decimalBut("contractSize", NO_VALUE) === null ? null : all.integer("contractSize");
 }
 
 /** Dates carry the time of day of the request: in the evening the date of UTC is the next one. */
@@ -142,7 +141,7 @@ function dividendIn(all: JsonFields): DividendData {
   return {
     exDate: dateOf(all.epochSeconds("exDividendDate", NEVER)),
     amount: all.decimalBut("dividend", NO_VALUE),
-    yield: all.decimalBut("yield", NO_VALUE),
+    yield: all.decimalBut("yield", NO_VALUE, "yield"),
   };
 }
 
@@ -187,7 +186,7 @@ function chainQuote(fields: JsonFields): Quote {
     bid: fields.decimalBut("bid", NO_PRICE),
     ask: fields.decimalBut("ask", NO_PRICE),
     last,
-    change: last === null ? null : fields.decimal("netChange"),
+    change: last === null ? null : fields.decimal("netChange", "change"),
     pctChange: null,
     // Assumed: a contract's `timeStamp` is the time of its bid and ask. Those of a recorded pair are 15 minutes apart.
     quotedAt: fields.epochSeconds("timeStamp", NEVER),
@@ -214,12 +213,12 @@ function chainQuote(fields: JsonFields): Quote {
       askSize: fields.integer("askSize"),
       volume: fields.integer("volume"),
       openInterest: fields.integer("openInterest"),
-      delta: greeks && greeks.decimal("delta"),
-      gamma: greeks && greeks.decimal("gamma"),
-      theta: greeks && greeks.decimal("theta"),
-      vega: greeks && greeks.decimal("vega"),
-      rho: greeks && greeks.decimal("rho"),
-      impliedVolatility: greeks && greeks.decimalBut("iv", NO_VALUE),
+      delta: greeks && greeks.decimal("delta", "delta"),
+      gamma: greeks && greeks.decimal("gamma", "gamma"),
+      theta: greeks && greeks.decimal("theta", "theta"),
+      vega: greeks && greeks.decimal("vega", "vega"),
+      rho: greeks && greeks.decimal("rho", "rho"),
+      impliedVolatility: greeks && greeks.decimalBut("iv", NO_VALUE, "impliedVolatility"),
     },
   };
 }

@@ -1,8 +1,9 @@
 /** The leaves of one instrument as values. Those that cannot be read are null, and gathered. */
 import { cutText, inShort } from "../../outsideText.ts";
 import { isDateText } from "../../market/calendar/dates.ts";
-import { ABSENT_TEXTS, isNoValue, readDecimal, readInteger, type Read } from "../../quotes/decimal.ts";
-import { LEAF_PATHS, type LeafTexts } from "./leaves.ts";
+import { ABSENT_TEXTS, isNoValue, type Read } from "../../quotes/decimal.ts";
+import { readNumber, STRIKE } from "../../quotes/units.ts";
+import { LEAF_NUMBERS, LEAF_PATHS, type LeafTexts } from "./leaves.ts";
 import type { OddField } from "../../quotes/document.ts";
 
 /** Thrown inside this file only, and caught in it: what an instrument is cannot be told. */
@@ -48,12 +49,12 @@ export class Fields {
     return read.ok ? null : `${LEAF_PATHS[leaf]}: ${read.problem}`;
   }
 
-  decimal(leaf: number): string | null {
-    return this.#value(leaf, readDecimal(this.#texts[leaf]));
+  number(leaf: number): string | null {
+    return this.#value(leaf, this.readNumber(leaf));
   }
 
-  integer(leaf: number): string | null {
-    return this.#value(leaf, readInteger(this.#texts[leaf]));
+  readNumber(leaf: number): Read<string> {
+    return readNumber(this.#texts[leaf], LEAF_NUMBERS[leaf] ?? STRIKE);
   }
 
   date(leaf: number): string | null {
@@ -63,7 +64,7 @@ export class Fields {
   /** A yield; the one of no value stays, for it says that there is no dividend. */
   yield(leaf: number): string | null {
     const text = this.text(leaf).trim();
-    return this.#value(leaf, isNoValue(text) ? { ok: true, value: text } : readDecimal(this.#texts[leaf]));
+    return this.#value(leaf, isNoValue(text) ? { ok: true, value: text } : this.readNumber(leaf));
   }
 
   name(leaf: number): string | null {

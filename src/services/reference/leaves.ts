@@ -5,6 +5,7 @@
 import {
   DIVIDEND_FIELDS,
   EXTENDED_FIELDS,
+  NUMBER_KINDS,
   PRICE_FIELDS,
   valuesByName,
   withElement,
@@ -12,6 +13,7 @@ import {
   type ExtendedField,
   type PriceField,
 } from "../../quotes/fields.ts";
+import { type NumberKind, STRIKE } from "../../quotes/units.ts";
 
 /** Texts by place, see `LEAF_PATHS`; undefined where the element is missing. */
 export type LeafTexts = readonly (string | undefined)[];
@@ -74,6 +76,19 @@ export const LEAF = {
   underlyingQuote: quoteLeaves("undlyquote"),
   unknownSymbol: leaf("unknownsymbol"),
 } as const;
+
+/** By place: what the number of a leaf may be. */
+export const LEAF_NUMBERS: readonly NumberKind[] = leafNumbers();
+
+function leafNumbers(): NumberKind[] {
+  const kinds: NumberKind[] = [];
+  for (const { values, dividend } of [LEAF.quote, LEAF.underlyingQuote])
+    for (const [name, kind] of Object.entries(NUMBER_KINDS))
+      kinds[{ ...values, ...dividend }[name as keyof typeof NUMBER_KINDS]] = kind;
+  kinds[LEAF.greeksDelta] = NUMBER_KINDS.delta;
+  kinds[LEAF.strike] = STRIKE;
+  return kinds;
+}
 
 /** One element name below `instrumentquote`, in its place: what is known of it, and of those inside. */
 export type LeafNode = {

@@ -13,7 +13,6 @@ import {
   type OddField,
 } from "../../quotes/document.ts";
 import { readDate, NamelessError, Fields, readName, readCode, codeOf, quoted } from "./leafValues.ts";
-import { readDecimal } from "../../quotes/decimal.ts";
 import { quoteWrittenOut } from "../../quotes/fields.ts";
 import { LEAF, type LeafTexts, type QuoteLeaves } from "./leaves.ts";
 
@@ -67,7 +66,7 @@ function instrumentQuote(fields: Fields): InstrumentQuote {
       ...contract,
     },
     quote: readQuote(fields, LEAF.quote),
-    greeksDelta: fields.decimal(LEAF.greeksDelta),
+    greeksDelta: fields.number(LEAF.greeksDelta),
     underlying: readUnderlying(fields),
     underlyingQuote: hasAny(fields, LEAF.underlyingQuote) ? readQuote(fields, LEAF.underlyingQuote) : null,
     unknownSymbol,
@@ -108,7 +107,7 @@ function contractFields(fields: Fields): ContractFields {
       throw new NamelessError(`instrument/sectyp ${quoted(type ?? "")} has an underlying`);
     return NO_CONTRACT;
   }
-  const strike = fields.naming(LEAF.strike, readDecimal(fields.text(LEAF.strike)));
+  const strike = fields.naming(LEAF.strike, fields.readNumber(LEAF.strike));
   if (expiration === null) throw new NamelessError("instrument/matdt of an option is missing");
   if (strike === null) throw new NamelessError("instrument/strkpx of an option is missing");
   return { expiration, optionType: optionTypeOf(fields), strike };
@@ -167,7 +166,7 @@ function readerOf(at: QuoteLeaves): ReadQuote {
   type Read = (fields: Fields, dividendOf: (fields: Fields) => DividendData | null) => Quote;
   const read = quoteWrittenOut<Read>(
     ["fields", "dividendOf"],
-    ({ name, type, element }) => (element === undefined ? "null" : `fields.${type}(${at.values[name]})`),
+    ({ name, element }) => (element === undefined ? "null" : `fields.number(${at.values[name]})`),
     "dividendOf(fields)",
   );
   const dividendOf = (fields: Fields): DividendData | null => readDividend(fields, at.dividend);
@@ -182,7 +181,7 @@ function readDividend(fields: Fields, at: QuoteLeaves["dividend"]): DividendData
   const isThere = fields.has(at.amount) || fields.has(at.exDate) || fields.has(at.yield);
   if (!isThere) return null;
   return {
-    amount: fields.decimal(at.amount),
+    amount: fields.number(at.amount),
     exDate: fields.date(at.exDate),
     yield: fields.yield(at.yield),
   };

@@ -102,7 +102,66 @@ test("of two different rows of one instrument and time in a piece neither is sto
   const words = "rows with different values at 2026-11-18T14:00:00.000000Z: last 1 and 2";
   expect(await letters(world)).toEqual([
     ...[2, 3, 4].map((number) => `AAPL | answered_twice | quotes.csv line ${number}: ${words}`),
-    "AAPL | answered_twice | quotes.csv line 2: the archive has other values at 2026-11-18T14:00:00.000000Z",
+    "AAPL | answered_twice | quotes.csv line 2: the archive has other values at 2026-11-18T14:00:00.000000Z: last 1 there and 3 here",
+  ]);
+});
+
+const PERCENT_MAP = `
+columns: { underlying: u, expiration: e, type: t, strike: k, time: d, bid: bid, volume: vol, pctChange: pc, impliedVolatility: iv, delta: delta }
+`;
+
+test("percent signs of a page's export are read by the unit of each column, and a price in percent is a dead letter", async () => {
+  const world = await backfillWorld();
+  const at = "2026-11-27T10:00:00-05:00";
+  const given = files(
+    [
+      "u,e,t,k,d,bid,vol,pc,iv,delta",
+      `AAPL,2026-12-18,C,250,${at},1.20,100,-10.95%,31.5%,45%`,
+      `AAPL,2026-12-18,C,255,${at},5%,10%,1%,27%,40%`,
+      `AAPL,2026-12-18,C,260,${at},1.10,10%,(1.5%),\u22123%,\u22120.25`,
+      `AAPL,2026-12-18,C,265,${at},-999,10,(1.5),0.3,(40%)`,
+    ].join("\n"),
+    PERCENT_MAP,
+  );
+
+  const { exitCode, report } = await backfill(world, given);
+
+  expect({ exitCode, report }).toMatchObject({
+    ...{ exitCode: 1, report: { read: 4, stored: 3, deadLettered: 1 } },
+  });
+  const columns = "coalesce(q.bid::text, '-'), coalesce(e.volume::text, '-'), q.pct_change";
+  expect(await rows(world, `${columns}, coalesce(e.implied_volatility::text, '-'), e.delta`)).toEqual([
+    "2026-11-27 15:00:00.000000 AAPL 2026-12-18 CALL 250 1.20 100 -10.95 0.315 0.45",
+    "2026-11-27 15:00:00.000000 AAPL 2026-12-18 CALL 260 1.10 - -1.5 - -0.25",
+    "2026-11-27 15:00:00.000000 AAPL 2026-12-18 CALL 265 - 10 -1.5 0.3 -0.4",
+  ]);
+  const absent = "is below zero; list it under `absent` of the map if it stands for no value";
+  expect(await letters(world)).toEqual([
+    'AAPL | malformed | quotes.csv line 3: bid is "5%": "5%" has a percent sign, and the column holds dollars',
+    `AAPL | odd_field | quotes.csv line 4: iv is "\u22123%": "-0.03" ${absent}`,
+    'AAPL | odd_field | quotes.csv line 4: vol is "10%": "10%" has a percent sign, and the column holds a count',
+    `AAPL | odd_field | quotes.csv line 5: bid is "-999": "-999" ${absent}`,
+  ]);
+});
+
+test("two feeds of one instant are dead letters that name the column in which they differ, with both values", async () => {
+  const world = await backfillWorld();
+  const map = "timezone: UTC\ncolumns: { symbol: s, time: t, last: l, delayed: d }";
+  const lines = (...feeds: string[]) => files(["s,t,l,d", ...feeds, ""].join("\n"), map);
+  const at = "2026-11-18T15:00:00";
+
+  await backfill(world, lines(`A,${at},1.5,false`, `A,${at},1.4,true`, `B,${at},2,false`, `B,${at},2,true`));
+  await backfill(world, lines(`C,${at},3,false`));
+  await backfill(world, lines(`C,${at},3,true`));
+
+  expect(await rows(world, "q.last, q.delayed")).toEqual(["2026-11-18 15:00:00.000000 C 3 f"]);
+  const torn = `rows with different values at ${at}.000000Z`;
+  expect(await letters(world)).toEqual([
+    `A | answered_twice | quotes.csv line 2: ${torn}: delayed false and true, last 1.5 and 1.4`,
+    `A | answered_twice | quotes.csv line 3: ${torn}: delayed false and true, last 1.5 and 1.4`,
+    `B | answered_twice | quotes.csv line 4: ${torn}: delayed false and true`,
+    `B | answered_twice | quotes.csv line 5: ${torn}: delayed false and true`,
+    `C | answered_twice | quotes.csv line 2: the archive has other values at ${at}.000000Z: delayed false there and true here`,
   ]);
 });
 

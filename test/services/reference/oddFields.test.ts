@@ -24,9 +24,26 @@ const FIELDS: [path: string, kind: Kind][] = [
 /** What a text is as each kind: a value, nothing (null), or odd. */
 const TEXTS: [text: string, as: Record<Kind, string | null | "odd">][] = [
   ...["", "null", "na", "N/A", "NaN"].map((text) => same(text, null)),
-  ...["--", "-", "INF", "-Infinity", "undefined", "1.2.3", "0x10", "1e", "e5", "1,5", "1_000", "12 34"].map(
-    (text) => same(text, "odd"),
-  ),
+  ...[
+    "--",
+    "-",
+    "5%%",
+    "(5",
+    "5-",
+    "$5",
+    "(-5)",
+    "0,123",
+    "INF",
+    "-Infinity",
+    "undefined",
+    "1.2.3",
+    "0x10",
+    "1e",
+    "e5",
+    "1,5",
+    "1_000",
+    "12 34",
+  ].map((text) => same(text, "odd")),
   ...["true", "\u0661", "1E401", "Jun 24 2011", "24.06.2011", "2026-02-30", "0000-01-01"].map((text) =>
     same(text, "odd"),
   ),
