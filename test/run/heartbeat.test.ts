@@ -1,6 +1,6 @@
 /** The rhythm of heartbeats, what `status` says of them, and a collector's own. */
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, jest, test } from "@jest/globals";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
@@ -19,7 +19,7 @@ import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 
 // A collector begins and ends, which takes as long as the machine is slow.
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 const closers: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
@@ -265,7 +265,7 @@ test("a database that falls silent, and one that is away, are not well", async (
   expect(first).toBe(UP);
 });
 
-test("a collector sends its heartbeat outside the budget, holds it back while a job file is broken, and shows its host alone", async () => {
+test("a collector sends its heartbeat outside the budget, ends at once, and shows its host alone", async () => {
   const { url, pool } = await freshDatabase();
   const monitor = await startStubService({});
   const [jobs, dataDir] = [tempDir(), tempDir()];
@@ -289,10 +289,6 @@ test("a collector sends its heartbeat outside the budget, holds it back while a 
   const well = await asked(1);
   await until(() => stateIn(dataDir), "the note of it");
   const { stdout: status } = await run(["status"], env);
-  writeFileSync(join(jobs, "b.yaml"), "name: b\n");
-  await until(() => (passWaits(), monitor.requests.at(-1)?.target === FAIL), "the failure's address");
-  rmSync(join(jobs, "b.yaml"));
-  await until(() => (passWaits(), monitor.requests.at(-1)?.target === UP), "a heartbeat again");
   interrupt();
   await running;
 

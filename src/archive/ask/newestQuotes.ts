@@ -27,7 +27,12 @@ export type NewestQuotes = {
   spacingMs: number | null;
 };
 
-/** Accounts of services, not of a simulated market, on dates from `since` on. @param since New York, `YYYY-MM-DD` */
+/**
+ * Accounts of services, not of a simulated market, on dates from `since` on. The limit has each row looked up by its key, however few
+ * rows the planner takes a month to have.
+ *
+ * @param since New York, `YYYY-MM-DD`
+ */
 export async function readNewestQuotes(pool: Queryable, since: string): Promise<NewestQuotes[]> {
   type Row = Omit<NewestQuotes, "firstAt" | "lastAt" | "quotedAt"> &
     Record<"firstAt" | "lastAt", string> & { quotedAt: string | null };
@@ -37,8 +42,12 @@ export async function readNewestQuotes(pool: Queryable, since: string): Promise<
          (extract(epoch from b.last_at - b.first_at) * 1000 / nullif(b.quote_count - 1, 0))::float8 as spacing,
          case when ${BELIEVED} then q.quoted_at end as quoted_at
        from session_bars b
-       join quotes q on q.instrument_id = b.instrument_id and q.observed_at = b.last_at and q.source_id = b.source_id
-       where b.date >= $1::date and q.observed_at >= $1::date
+       cross join lateral (
+         select q.observed_at, q.quoted_at from quotes q
+         where q.instrument_id = b.instrument_id and q.observed_at = b.last_at and q.source_id = b.source_id and q.observed_at >= $1::date
+         limit 1
+       ) q
+       where b.date >= $1::date
      )
      select a.name as account, n.source_id as "sourceId", n.delayed, n.date::text, array_agg(n.instrument_id) as instruments,
        min(n.first_at) as "firstAt", max(n.last_at) as "lastAt", max(n.quoted_at) as "quotedAt",
