@@ -70,6 +70,11 @@ export const ACCOUNTS_FILES: readonly string[] = ["accounts.yaml", "accounts.yml
  */
 export const ACCOUNT_VARIABLE = "QUOTES_";
 
+const beatUrl = text.refine(
+  (url) => URL.canParse(url) && /^https?:\/\/[^/]/i.test(url),
+  "expected an http or https address, such as https://monitor.example/ping/1234",
+);
+
 function list(one: z.ZodType<string, string>) {
   return text.transform((all) => all.split(",").map((value) => value.trim())).pipe(z.array(one));
 }
@@ -247,6 +252,26 @@ export const environmentSchema = z.object({
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
     .default("info")
     .describe("Least severe level of log lines that are written to stderr."),
+  QUOTEKEEPER_HEARTBEAT_URL: beatUrl
+    .optional()
+    .describe(
+      "Address that `start` and `collect` ask with a GET each minute while `quotekeeper status` finds nothing that needs a person. Who watches it raises the alarm when the GETs stay away (docs/monitoring.md). Each collector has an address of its own.",
+    )
+    .register(variableMeta, {
+      secret: true,
+      example: "https://monitor.example/ping/1234",
+      shownDefault: "unset: no heartbeat",
+    }),
+  QUOTEKEEPER_HEARTBEAT_FAIL_URL: beatUrl
+    .optional()
+    .describe(
+      "Address that gets a GET as soon as `quotekeeper status` finds something that needs a person, and then each ten minutes.",
+    )
+    .register(variableMeta, {
+      secret: true,
+      example: "https://monitor.example/ping/1234/fail",
+      shownDefault: "unset: the heartbeat stays away, and that is all",
+    }),
   QUOTEKEEPER_SERVE_SEAL_KEY: text
     .min(16, "expected 16 characters or more")
     .optional()

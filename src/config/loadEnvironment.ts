@@ -176,6 +176,9 @@ function toConfig(values: Environment, { sslMode, ...given }: Given) {
     /** The data provider's line below every view. */
     attribution: values.QUOTEKEEPER_ATTRIBUTION,
     logLevel: values.QUOTEKEEPER_LOG_LEVEL,
+    /** What is asked with a GET while all is well, and while it is not; undefined: nothing. */
+    heartbeatUrl: values.QUOTEKEEPER_HEARTBEAT_URL,
+    heartbeatFailUrl: values.QUOTEKEEPER_HEARTBEAT_FAIL_URL,
     /** Seals the keys of `serve`; undefined: a file of the data directory does. */
     serveSealKey: values.QUOTEKEEPER_SERVE_SEAL_KEY,
     /** Undefined: no cap. */

@@ -88,6 +88,8 @@ export async function startCollection(options: CollectionOptions): Promise<Colle
   try {
     const parts = await openParts(options, (close) => void opened.unshift(close));
     const { stations, accounts, collector, loading, calls } = parts;
+    const { lake, close } = await begin(options, parts);
+    const heartbeat = await beatOf(options);
     return {
       collector,
       accounts,
@@ -96,7 +98,10 @@ export async function startCollection(options: CollectionOptions): Promise<Colle
       loaded: loading.loaded,
       journalHealth: () => stations.journal.health(),
       fleet: () => options.fleet?.fleet.state ?? null,
-      ...(await begin(options, parts)),
+      lake,
+      close: async () => {
+        await Promise.all([heartbeat?.close(), close()]);
+      },
     };
   } catch (error) {
     // What was opened before the station that failed has its files, sockets and connections.
@@ -238,6 +243,13 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
     await atMost(CALLS_GRACE_MS, kept, clock);
   };
   return { lake: () => lake?.state() ?? null, close };
+}
+
+/** Loaded only where it is wanted: with it comes all that `status` asks. */
+async function beatOf(options: CollectionOptions): Promise<{ close: () => Promise<void> } | null> {
+  const { heartbeatUrl, heartbeatFailUrl } = options.config;
+  if (heartbeatUrl === undefined && heartbeatFailUrl === undefined) return null;
+  return (await import("./heartbeat.ts")).collectorsHeartbeat(options);
 }
 
 function lakeOf({ config, clock, log }: CollectionOptions): LakeJobOptions {

@@ -168,7 +168,7 @@ function webSources(
 }
 
 function statusView(report: StatusReport): StatusView {
-  const { healthy, lines, budget, lastDay, lag, tier, fleet, logins, unsureSince, uncalled } = report;
+  const { healthy, lines, budget, lastDay, lag, tier, fleet, logins, quotes, unsureSince, uncalled } = report;
   const missed = Object.entries(lastDay?.missed ?? {}).map(([reason, count]) => ({
     reason,
     count,
@@ -189,6 +189,7 @@ function statusView(report: StatusReport): StatusView {
       ),
     },
     logins,
+    quotes,
     unsureSince,
     uncalled,
   };

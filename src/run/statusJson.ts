@@ -17,10 +17,12 @@ const line = z.strictObject({
       "owners",
       "answers",
       "rows",
+      "quotes",
       "slots",
       "unknown",
       "clock",
       "journal",
+      "heartbeat",
     ])
     .describe("What it is about."),
   state: z
@@ -94,7 +96,7 @@ const fleet = {
 export const statusJson = z.strictObject({
   at: instant.describe("When it was looked."),
   healthy: z.boolean().describe("Whether no line needs a person; the exit code is 0 then, else 1."),
-  lines: z.array(line).max(15).describe("What `status` prints without `--json`."),
+  lines: z.array(line).max(18).describe("What `status` prints without `--json`."),
   market: z
     .enum(["account", "simulated"])
     .nullable()
@@ -177,6 +179,23 @@ export const statusJson = z.strictObject({
     })
     .nullable()
     .describe("The last 24 hours; null without a database."),
+  quotes: z
+    .array(
+      z.strictObject({
+        account: z.string().describe("Its name."),
+        instruments: count.describe("Instruments that it asked for last."),
+        quotedAt: instant
+          .nullable()
+          .describe("When their newest quote was made, as the service says it; null: it does not say."),
+        quietMs: count.describe(
+          "How much of the regular session had passed without a newer one when the last answer came, in ms.",
+        ),
+        stuck: z.boolean().describe("Whether the service's answers repeat old quotes."),
+      }),
+    )
+    .describe(
+      "Each account that was asked in the newest regular session; none of a simulated market, and none without a database.",
+    ),
   late: z
     .array(
       z.strictObject({

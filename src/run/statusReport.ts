@@ -30,6 +30,7 @@ import { type Archive, archiveExists } from "./archive.ts";
 import { journalDir } from "./stations.ts";
 import type { Lag } from "../journal/lag.ts";
 import { fleetLines } from "./fleetStatus.ts";
+import { heartbeatLines } from "./heartbeatState.ts";
 import { type JournalHealth, journalHealth } from "./journalHealth.ts";
 import { readLeaseFile } from "../accounts/lease/leaseFile.ts";
 import {
@@ -43,6 +44,7 @@ import {
   nextPollOf,
 } from "./statusFacts.ts";
 import { readLedgerStatus, ledgerLines } from "./ledgerStatus.ts";
+import { quotesLines, readQuotesStatus } from "./quotesStatus.ts";
 import { calledElsewhere, loginLines, readLogins } from "./loginStatus.ts";
 import { lakeLine, readLakeState } from "./lakeJob.ts";
 import { type LakeSight, lookAtLake } from "../lake/whichLake.ts";
@@ -101,10 +103,10 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
   lines.push(...loginLines(logins, next?.at ?? null, now));
   lines.push(...fleetLines(found.fleet, { unsureSince, uncalled }));
   if (health) lines.push(...answerLines(health, now, accounts.length > 1 ? found.answers : []));
-  if (ledger) lines.push(...ledgerLines(ledger));
-  lines.push(...clockLines(found.clockSteps, now));
-  lines.push(...(await lakeLines(config, found.lake)));
-  lines.push({ subject: "journal", state: journal.state, text: journal.text });
+  lines.push(...quotesLines(found.quotes), ...(ledger ? ledgerLines(ledger) : []));
+  lines.push(...clockLines(found.clockSteps, now), ...(await lakeLines(config, found.lake)));
+  const { state, text } = journal;
+  lines.push({ subject: "journal", state, text }, ...(await heartbeatLines(config, now)));
   return {
     at: now.toISOString(),
     market,
@@ -120,6 +122,7 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     lastAnswerAt: health?.lastAnswerAt ?? null,
     lastHour: health?.lastHour ?? null,
     lastDay: ledger && lastDayOf(ledger, health),
+    quotes: found.quotes,
     late: ledger?.late.map(({ job, since }) => ({ job, since: since.toISOString() })) ?? [],
     unknown: ledger?.unknown ?? [],
     lag: journal.lag,
@@ -195,6 +198,7 @@ type Found = {
   accounts: AccountStatus[];
   /** Whose answers the last hour's are. */
   answers: AccountAnswers[];
+  quotes: StatusReport["quotes"];
   clockSteps: Awaited<ReturnType<typeof readClockSteps>>;
   /** Null: there is one collector, or none. */
   fleet: FleetRows | null;
@@ -213,6 +217,7 @@ function nothing(state: LineState, text: string, version: number | null = null):
     ledger: null,
     accounts: [],
     answers: [],
+    quotes: [],
     clockSteps: [],
     fleet: null,
     lake: null,
@@ -288,6 +293,7 @@ async function readArchive(
     ledger,
     accounts: await readAccountsStatus(pool, accounts, { ...ledger, answers, now }),
     answers,
+    quotes: await readQuotesStatus(pool, { calendar: createCalendar(overrides), accounts, now }),
     clockSteps,
     fleet: fleet.collectors.length > 1 ? fleet : null,
     lake: config.lakeDir === undefined ? null : await lookAtLake(resolve(config.lakeDir), pool),

@@ -26,6 +26,7 @@ export const SOURCES: NowSources = {
     tier: "plain PostgreSQL 18.4",
     fleet: null,
     logins: [],
+    quotes: [],
     unsureSince: null,
     uncalled: {},
   }),

@@ -4,7 +4,7 @@
 export const STILL_MINUTES = 10;
 
 /** Assumed: delayed quotes are 15 minutes old, the usual delay of US exchanges. */
-const DELAY_MINUTES = 15;
+export const STILL_DELAY_MINUTES = 15;
 
 /**
  * SQL of the instant since which a quote stands still; NULL where it does not, or the service does not say when it was made. Of
@@ -17,7 +17,7 @@ export function stillSince(q: string): string {
     select ${q}.quoted_at
     from sessions t
     cross join lateral (
-      select ${q}.observed_at - case when ${q}.delayed then interval '${DELAY_MINUTES} minutes' else interval '0' end as at
+      select ${q}.observed_at - case when ${q}.delayed then interval '${STILL_DELAY_MINUTES} minutes' else interval '0' end as at
     ) m
     where t.date = (${q}.observed_at at time zone 'America/New_York')::date
       and m.at >= t.open_at and m.at < t.close_at

@@ -17,6 +17,8 @@ const SECRET_NAMES = [
   "connectionString",
   "databaseUrl",
   "databaseReaderUrl",
+  "heartbeatUrl",
+  "heartbeatFailUrl",
 ];
 
 const REDACTED = [...new Set(SECRET_NAMES)].flatMap((name) =>

@@ -153,6 +153,11 @@ function transportError(cause: unknown, address: string): QuotekeeperError {
   return new QuotekeeperError(errorCode(code), `${address}: ${inWords(code)}`);
 }
 
+/** What kept an answer away, in words that hold its code alone. */
+export function transportFailure(cause: unknown): string {
+  return inWords(codeOf(cause));
+}
+
 type LibraryError = { code?: string; name?: string; errors?: { code?: string }[]; data?: string };
 
 /**

@@ -104,6 +104,8 @@ export type StatusView = {
   } | null;
   /** Accounts whose service wants a person's login: until when somebody is logged in, and whether one is needed. */
   logins: { account: string; until: string | null; needed: boolean }[];
+  /** Accounts that were asked in the newest regular session, and whether their service repeats old quotes. */
+  quotes: { account: string; stuck: boolean }[];
   /** Since when this machine's collector does not know whether its accounts are its own; null: it knows. */
   unsureSince: string | null;
   /** Accounts that nobody calls, as far as this machine's collector knows, and since when. */

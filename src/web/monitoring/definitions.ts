@@ -76,6 +76,11 @@ const table = {
     labels: ACCOUNT,
     always: true,
   },
+  quotekeeper_quotes_stuck: {
+    help: "1 while the account's answers repeat old quotes: in the newest regular session nothing newer has come for 20 minutes; 0: something has. Absent while the account is not asked, or the database cannot be. Looked up once a minute.",
+    labels: ACCOUNT,
+    always: true,
+  },
   quotekeeper_lease_held: {
     help: "1 while this collector calls the account, 0 while another one does, or none. The sum over all collectors is 1.",
     labels: ACCOUNT,

@@ -159,6 +159,8 @@ function addArchive(add: Values, { version, simulated, marketOpen }: MetricSourc
     add("quotekeeper_login_ends_seconds", Math.max(0, leftMs) / 1_000, { account });
     add("quotekeeper_login_needed", needed ? 1 : 0, { account });
   }
+  for (const { account, stuck } of view?.quotes ?? [])
+    add("quotekeeper_quotes_stuck", stuck ? 1 : 0, { account });
   for (const { subject, state } of view?.lines ?? [])
     add("quotekeeper_status_ok", state === "attention" ? 0 : 1, { subject });
 }

@@ -89,6 +89,7 @@ export function busySources(): NowSources {
     tier: "plain PostgreSQL 18.4",
     fleet: null,
     logins: [],
+    quotes: [],
     unsureSince: null,
     uncalled: {},
   };
