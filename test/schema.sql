@@ -1322,7 +1322,8 @@ select q.instrument_id, q.underlying_id, q.symbol, q.expiration, q.option_type, 
     order by u.observed_at desc
     limit 1
   ) u on true
-  where q.symbol = $1 and q.option_type is not null and expires_at(q.expiration) > $2
+  join instruments i on i.id = q.instrument_id
+  where q.symbol = $1 and q.option_type is not null and expires_at(q.symbol, q.expiration, i.root) > $2
 
 -- function expires_at(expiration date) returns timestamp with time zone
 select (
@@ -1332,6 +1333,31 @@ select (
       and exists (
         select from sessions y
         where y.date between date_trunc('year', $1::timestamp)::date and date_trunc('year', $1::timestamp)::date + 10
+      )
+    order by s.date desc
+    limit 1
+  )
+
+-- function expires_at(symbol text, expiration date, root text) returns timestamp with time zone
+select (
+    select case
+             when r.root in ('VIX', 'VIXW', 'XSPAM')
+               or r.root in (
+                 'SPX', 'NDX', 'RUT', 'DJX', 'RUI', 'RLG', 'RLV', 'MNX', 'RMN', 'CBTX', 'MBTX', 'SIXB', 'SIXC', 'SIXE', 'SIXI', 'SIXM',
+                 'SIXR', 'SIXRE', 'SIXT', 'SIXU', 'SIXV', 'SIXY'
+               ) and s.date <= r.friday and not exists (select 1 from sessions m where m.date > s.date and m.date <= r.friday)
+               then s.open_at
+             else s.close_at
+           end
+    from sessions s
+    cross join (
+      select coalesce($3, ltrim($1, '$^.')) as root, f.first + 14 + (12 - extract(dow from f.first)::integer) % 7 as friday
+      from (select date_trunc('month', $2::timestamp)::date as first) f
+    ) r
+    where s.date between $2 - 7 and $2
+      and exists (
+        select 1 from sessions y
+        where y.date between date_trunc('year', $2::timestamp)::date and date_trunc('year', $2::timestamp)::date + 10
       )
     order by s.date desc
     limit 1
@@ -1951,8 +1977,9 @@ select c.instrument_id, c.underlying, c.expiration, c.option_type, c.strike, c.s
          c.gamma, c.theta, c.vega, c.rho, c.greeks_at,
          v.iv - c.implied_volatility, g.gamma - c.gamma, g.theta / 365 - c.theta, g.vega / 100 - c.vega, g.rho / 100 - c.rho
   from chain_at($1, $2) c
+  join instruments i on i.id = c.instrument_id
   cross join lateral (
-    select extract(epoch from expires_at(c.expiration) - c.observed_at)::double precision / (365 * 86400) as years,
+    select extract(epoch from expires_at(c.underlying, c.expiration, i.root) - c.observed_at)::double precision / (365 * 86400) as years,
            option_rate() as rate, option_dividend_yield() as yield
     offset 0
   ) y

@@ -59,7 +59,37 @@ create or replace function expires_at(expiration date) returns timestamptz langu
   )
 $$;
 comment on function expires_at(date) is
-  'The close at which contracts of an expiration date end: of that date''s session, or of the last one before; NULL: sessions has nothing of that year.';
+  'The close at which contracts of an expiration date end that are settled at a close: of that date''s session, or of the last one before; NULL: sessions has nothing of that year.';
+
+-- A root's opening prices settle it on its monthly date, the last session up to the third Friday, or (VIX) on each. The roots and where
+-- they come from: SETTLEMENT_OF_ROOT in src/market/settlement.ts.
+create or replace function expires_at(symbol text, expiration date, root text) returns timestamptz language sql stable parallel safe as $$
+  select (
+    select case
+             when r.root in ('VIX', 'VIXW', 'XSPAM')
+               or r.root in (
+                 'SPX', 'NDX', 'RUT', 'DJX', 'RUI', 'RLG', 'RLV', 'MNX', 'RMN', 'CBTX', 'MBTX', 'SIXB', 'SIXC', 'SIXE', 'SIXI', 'SIXM',
+                 'SIXR', 'SIXRE', 'SIXT', 'SIXU', 'SIXV', 'SIXY'
+               ) and s.date <= r.friday and not exists (select 1 from sessions m where m.date > s.date and m.date <= r.friday)
+               then s.open_at
+             else s.close_at
+           end
+    from sessions s
+    cross join (
+      select coalesce($3, ltrim($1, '$^.')) as root, f.first + 14 + (12 - extract(dow from f.first)::integer) % 7 as friday
+      from (select date_trunc('month', $2::timestamp)::date as first) f
+    ) r
+    where s.date between $2 - 7 and $2
+      and exists (
+        select 1 from sessions y
+        where y.date between date_trunc('year', $2::timestamp)::date and date_trunc('year', $2::timestamp)::date + 10
+      )
+    order by s.date desc
+    limit 1
+  )
+$$;
+comment on function expires_at(text, date, text) is
+  'When a contract of an underlying, an expiration and a root ends: at the open where that settles it (SPX on third Fridays, VIX), else as expires_at(date). Without a root (NULL) it has the underlying''s.';
 
 -- The setting quotekeeper.as_of, for archives that are read years later.
 create or replace function as_of() returns timestamptz language sql stable parallel safe as $$

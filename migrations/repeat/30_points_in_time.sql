@@ -120,7 +120,8 @@ create or replace function chain_at(underlying text, at timestamptz) returns tab
     order by u.observed_at desc
     limit 1
   ) u on true
-  where q.symbol = $1 and q.option_type is not null and expires_at(q.expiration) > $2
+  join instruments i on i.id = q.instrument_id
+  where q.symbol = $1 and q.option_type is not null and expires_at(q.symbol, q.expiration, i.root) > $2
 $$;
 comment on function chain_at(text, timestamptz) is
   'The contracts of an underlying that had not expired at an instant, each as it was quoted last.';

@@ -171,8 +171,9 @@ create or replace function surface_at(underlying text, at timestamptz) returns t
          c.gamma, c.theta, c.vega, c.rho, c.greeks_at,
          v.iv - c.implied_volatility, g.gamma - c.gamma, g.theta / 365 - c.theta, g.vega / 100 - c.vega, g.rho / 100 - c.rho
   from chain_at($1, $2) c
+  join instruments i on i.id = c.instrument_id
   cross join lateral (
-    select extract(epoch from expires_at(c.expiration) - c.observed_at)::double precision / (365 * 86400) as years,
+    select extract(epoch from expires_at(c.underlying, c.expiration, i.root) - c.observed_at)::double precision / (365 * 86400) as years,
            option_rate() as rate, option_dividend_yield() as yield
     offset 0
   ) y
@@ -236,7 +237,7 @@ from (
          max(q.implied_volatility) filter (where q.option_type = 'PUT') as put_implied_volatility
   from quotes_at(coalesce(as_of(), 'infinity')) q
   join instruments i on i.id = q.instrument_id
-  where q.option_type is not null and expires_at(q.expiration) > coalesce(as_of(), now())
+  where q.option_type is not null and expires_at(q.symbol, q.expiration, i.root) > coalesce(as_of(), now())
   group by q.symbol, i.root, q.expiration, q.strike, q.source, q.source_name, q.delayed
 ) c
 left join lateral (

@@ -86,6 +86,7 @@ export function jobsPage(): string {
     optionsTable(chain),
     "`expirations` is `listed`, a list of dates, or a map:",
     optionsTable(mapOf(chain, "expirations")),
+    "A contract is asked for until it is over: until the close of its date, or, where opening prices of its date settle it ([SPX on third Fridays, VIX](sql.md#when-a-contract-ends)), until the close of the session before, when trading in it ends. `next` counts those that are not over. With `strikes: all` a date has contracts of all roots, SPXW among them, and is asked for until its close. VIX has its dates on Wednesdays: write `listed`, or the dates.",
     "`strikes` is `all`, a list of decimals, or a map:",
     optionsTable(mapOf(chain, "strikes")),
     `\`percent\` is above 0 and at most 100, \`step\` is above 0. ${CONTRACT_COSTS} So count them before you widen a chain: expirations times strikes times types.`,

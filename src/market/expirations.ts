@@ -2,6 +2,8 @@ import { Temporal } from "temporal-polyfill";
 import { remembered } from "../remembered.ts";
 import { type Calendar, FIRST_DATE } from "./calendar/tradingCalendar.ts";
 import { REGULAR_CLOSE } from "./calendar/tradingSession.ts";
+import { type RootedSymbol, rootOf } from "./root.ts";
+import { SETTLEMENT_OF_ROOT } from "./settlement.ts";
 import { addDays, DAY, exchangeDate, exchangeInstant, nthWeekday } from "./calendar/dates.ts";
 
 /** Third Fridays only, or every Friday. */
@@ -25,14 +27,16 @@ export function monthlyExpiration(year: number, month: number, calendar: Calenda
   return lastSessionUpTo(thirdFriday, calendar);
 }
 
+/** `next`: how many; `isOver`: which do not count, those before today where it is absent. */
+type NextExpirations = { kind: ExpirationKind; next: number; isOver?: (expiration: string) => boolean };
+
 /**
  * The next expirations at or after a date, ascending; one on the date itself is still to come.
  *
- * @param expirations.next how many
  * @param today exchange date, `YYYY-MM-DD`
  */
 export function nextExpirations(
-  { kind, next }: { kind: ExpirationKind; next: number },
+  { kind, next, isOver = (expiration) => expiration < today }: NextExpirations,
   today: string,
   calendar: Calendar,
 ): string[] {
@@ -46,18 +50,37 @@ export function nextExpirations(
     const expiration = isThird
       ? monthlyExpiration(friday.year, friday.month, calendar)
       : lastSessionUpTo(friday, calendar);
-    if (expiration >= today) expirations.push(expiration);
+    if (!isOver(expiration)) expirations.push(expiration);
   }
   return expirations;
 }
 
+/** Dates before may have no session up to them in the calendar. */
+const FIRST_SETTLED = addDays(FIRST_DATE, 31);
+
+/** A contract, as far as its end goes; `strikes: "all"`: all contracts of the date, whatever their roots. */
+type Expiring = RootedSymbol & { expiration: string; strikes?: unknown };
+
 /**
- * Whether a contract's date lies before today. On the date itself, a Saturday included, it has not expired.
+ * Whether nothing is to be asked of it any more. On its date it has not expired, a Saturday included; but a contract that is settled at
+ * the open of its date was traded for the last time in the session before.
  *
  * @param today exchange date, `YYYY-MM-DD`; see `contractDate`
  */
-export function isExpired({ expiration }: { expiration: string }, today: string): boolean {
-  return expiration < today;
+export function isExpired(asked: Expiring, today: string, calendar: Calendar): boolean {
+  if (asked.expiration !== today) return asked.expiration < today;
+  return asked.strikes !== "all" && settlingOpen(asked, calendar) !== null;
+}
+
+/** The open at which a contract is settled; null: it is settled at a close. */
+function settlingOpen(contract: Expiring, calendar: Calendar): Date | null {
+  const settled = SETTLEMENT_OF_ROOT.get(rootOf(contract).replace(/^[$^.]/, "")) ?? "close";
+  if (settled === "close" || contract.expiration < FIRST_SETTLED) return null;
+  const date = Temporal.PlainDate.from(contract.expiration);
+  const last = lastSessionUpTo(date, calendar);
+  const thirdFriday = nthWeekday({ year: date.year, month: date.month }, DAY.friday, 3);
+  const isSettled = settled === "open" || last === lastSessionUpTo(thirdFriday, calendar);
+  return isSettled ? (calendar.session(last)?.open ?? null) : null;
 }
 
 /**
@@ -67,8 +90,12 @@ export function isExpired({ expiration }: { expiration: string }, today: string)
  */
 const EXPIRES_WITHOUT_SESSION = REGULAR_CLOSE;
 
-/** The instant from which a contract of an expiration date (`YYYY-MM-DD`) is over. */
-export function expiresAt(date: string, calendar: Calendar): Date {
+/** The instant at which a contract ends: the open of its date's session, or of the last one before, if that settles it, else the close. */
+export function expiresAt(contract: Expiring, calendar: Calendar): Date {
+  return settlingOpen(contract, calendar) ?? closeOf(contract.expiration, calendar);
+}
+
+function closeOf(date: string, calendar: Calendar): Date {
   const session = date < FIRST_DATE ? null : calendar.session(date);
   return session?.close ?? exchangeInstant(date, EXPIRES_WITHOUT_SESSION);
 }
@@ -79,7 +106,7 @@ export function expiresAt(date: string, calendar: Calendar): Date {
  */
 export function contractDate(at: Date, calendar: Calendar): string {
   const date = dateOfHour(Math.floor(at.getTime() / HOUR_MS));
-  return at >= expiresAt(date, calendar) ? addDays(date, 1) : date;
+  return at >= closeOf(date, calendar) ? addDays(date, 1) : date;
 }
 
 const HOUR_MS = 3_600_000;

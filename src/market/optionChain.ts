@@ -172,9 +172,14 @@ export function expandChain(chain: Chain, facts: ExpandedBy): (OptionContract | 
   );
 }
 
-function expirationsOf({ expirations }: Chain, { listed, today, calendar }: ExpandedBy): string[] {
+function expirationsOf(
+  { underlying, expirations, strikes }: Chain,
+  { listed, today, calendar }: ExpandedBy,
+): string[] {
+  const isOver = (expiration: string): boolean =>
+    isExpired({ underlying, expiration, strikes }, today, calendar);
   if (typeof expirations === "object" && !Array.isArray(expirations))
-    return nextExpirations(expirations, today, calendar);
+    return nextExpirations({ ...expirations, isOver }, today, calendar);
   const dates = expirations === LISTED ? (listed ?? []) : expirations;
-  return [...new Set(dates)].sort().filter((expiration) => !isExpired({ expiration }, today));
+  return [...new Set(dates)].sort().filter((expiration) => !isOver(expiration));
 }

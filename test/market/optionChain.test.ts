@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { chainSchema, expandChain } from "../../src/market/optionChain.ts";
 import { strikesAround } from "../../src/market/strikesAround.ts";
-import { contractDate, monthlyExpiration, nextExpirations } from "../../src/market/expirations.ts";
+import { contractDate, expiresAt, monthlyExpiration, nextExpirations } from "../../src/market/expirations.ts";
 
 const nyse = createCalendar();
 
@@ -39,6 +39,45 @@ test("a contract is over at the close that the operator's calendar says", () => 
 test("an expiration today is still the next one", () => {
   expect(nextExpirations({ kind: "monthly", next: 1 }, "2026-12-18", nyse)).toEqual(["2026-12-18"]);
   expect(nextExpirations({ kind: "monthly", next: 1 }, "2026-12-19", nyse)).toEqual(["2027-01-15"]);
+});
+
+const chainOf = (underlying: string, more: object = {}): string[] => {
+  const { today = "2026-12-18", listed = null, ...chain } = more as { today?: string; listed?: string[] };
+  const options = { underlying, expirations: { next: 2 }, strikes: ["100"], types: ["CALL"], ...chain };
+  const facts = { last: null, listed, today, calendar: nyse };
+  return expandChain(chainSchema.parse(options), facts).map(({ expiration }) => expiration);
+};
+
+test("contracts that the open of their date settles are over with the session before, the others with their own", () => {
+  const [morning, evening] = [
+    ["2027-01-15", "2027-02-19"],
+    ["2026-12-18", "2027-01-15"],
+  ];
+
+  for (const underlying of ["SPX", "NDX", "RUT", "DJX", "VIX", "^SPX"])
+    expect(chainOf(underlying)).toEqual(morning);
+  for (const underlying of ["XSP", "OEX", "AAPL", "SPXL"]) expect(chainOf(underlying)).toEqual(evening);
+  expect(chainOf("SPX", { today: "2026-12-17" })).toEqual(evening);
+  // A whole expiration has SPXW as well, and Wednesdays have no others but in VIX.
+  expect(chainOf("SPX", { strikes: "all", types: undefined })).toEqual(evening);
+  for (const expirations of [["2026-12-16", "2026-12-18"], "listed"]) {
+    const more = { expirations, listed: ["2026-12-16", "2026-12-18"], today: "2026-12-16" };
+    expect(chainOf("SPX", more)).toEqual(["2026-12-16", "2026-12-18"]);
+    expect(chainOf("VIX", more)).toEqual(["2026-12-18"]);
+  }
+});
+
+test.each([
+  [{ underlying: "SPX", expiration: "2026-12-18" }, "2026-12-18T14:30:00.000Z"],
+  [{ underlying: "SPX", root: "SPXW", expiration: "2026-12-18" }, "2026-12-18T21:00:00.000Z"],
+  // Juneteenth is a third Friday, and Good Friday 2025; Saturdays until January 2015.
+  [{ underlying: "SPX", expiration: "2026-06-18" }, "2026-06-18T13:30:00.000Z"],
+  [{ underlying: "NDX", expiration: "2025-04-17" }, "2025-04-17T13:30:00.000Z"],
+  [{ underlying: "RUT", expiration: "2014-12-20" }, "2014-12-19T14:30:00.000Z"],
+  [{ underlying: "AAPL", expiration: "2014-12-20" }, "2014-12-20T21:00:00.000Z"],
+  [{ underlying: "SPX", expiration: "1989-12-15" }, "1989-12-15T21:00:00.000Z"],
+])("%j ends at %s", (contract, at) => {
+  expect(expiresAt(contract, nyse).toISOString()).toBe(at);
 });
 
 test("a third Friday that is Good Friday moves to the Thursday", () => {

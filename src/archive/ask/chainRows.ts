@@ -126,7 +126,7 @@ function toContract(row: ContractRow): Contract {
 }
 
 /** What has expired is shown as it was at its last moment. */
-const INSTANT = "least($5::timestamptz, expires_at($2::date) - interval '1 microsecond')";
+const INSTANT = "least($5::timestamptz, expires_at($1::text, $2::date, $6::text) - interval '1 microsecond')";
 
 /** Volatilities have one source, `surface_at`; what it leaves out of the quote is `chain_at`'s. */
 const CONTRACTS = `

@@ -4,7 +4,7 @@
  */
 import type { Instant } from "../../clock.ts";
 import { readHistory } from "../schema/history.ts";
-import { viewOf } from "../tiers/sqlText.ts";
+import { functionOf, inlined, type SqlFunction, viewOf } from "../tiers/sqlText.ts";
 import { BARS_1M } from "./duckBars.ts";
 import { quoted } from "./duckFiles.ts";
 import { DUCK_TABLES } from "./duckTables.ts";
@@ -30,7 +30,13 @@ export async function publicViews(asOf: Instant | null): Promise<string[]> {
     const list = columns.map((column) => `"${column.name}"`).join(", ");
     return `create view ${name} as select ${list} from parts.${name}`;
   });
-  return [...tables, BARS_1M, chain(asOf), COVERAGE_DAILY, ...SAME.map((name) => viewOf(texts, name))];
+  return [
+    ...tables,
+    BARS_1M,
+    chain(asOf, functionOf(texts, "expires_at", "symbol")),
+    COVERAGE_DAILY,
+    ...SAME.map((name) => viewOf(texts, name)),
+  ];
 }
 
 /** PostgreSQL's own text. */
@@ -67,7 +73,7 @@ const latestAt = (at: string): string => `(
   qualify row_number() over (partition by q.instrument_id, q.source_id, q.delayed order by q.observed_at desc) = 1
 )`;
 
-function chain(asOf: Instant | null): string {
+function chain(asOf: Instant | null, expiresAt: SqlFunction): string {
   const at = asOf === null ? "now()" : `timestamptz ${quoted(asOf)}`;
   const latest = asOf === null ? "parts.latest_quotes" : latestAt(at);
   return `create view option_chain_latest as
@@ -89,14 +95,8 @@ from (
          i.root
   from ${latest} q
   join parts.instruments i on i.id = q.instrument_id
-  where q.option_type is not null and q.expiration in (
-    -- As expires_at of PostgreSQL's: of a year without sessions nothing is known.
-    select x.expiration
-    from (select distinct expiration from parts.instruments where option_type is not null) x
-    join parts.sessions t on t.date between x.expiration - 7 and x.expiration
-    where year(x.expiration) in (select year(date) from parts.sessions)
-    group by x.expiration
-    having max(t.close_at) > ${at}
+  where q.option_type is not null and q.instrument_id in (
+    select x.id from parts.instruments x where ${inlined("expires_at(x.symbol, x.expiration, x.root)", expiresAt)} > ${at}
   )
   group by q.symbol, i.root, q.expiration, q.strike, q.source, q.source_name, q.delayed
 ) c

@@ -9,6 +9,7 @@ import { type Queryable, transactionOn } from "../connect/transaction.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Instant } from "../../clock.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
+import { settleJit } from "./jit.ts";
 import { makeDueBars } from "./makeBars.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { lockHistory } from "./migrationLock.ts";
@@ -69,9 +70,8 @@ export async function migrate(
     await refreshSessions(client, Number(now.slice(0, 4)));
     await ensurePartitions(client, now, now);
     await makeDueBars(client);
-    const warnings = [await settleReader(client), await readSharedSchema(client)].filter(
-      (warning) => warning !== null,
-    );
+    const told = [await settleReader(client), await settleJit(client), await readSharedSchema(client)];
+    const warnings = told.filter((warning) => warning !== null);
     failed = false;
     return {
       version: newestOf(history),

@@ -15,10 +15,10 @@ export function changed(text: string, changes: readonly Change[]): string {
 /** A function in SQL. `columns` of a table that it returns, else empty. */
 export type SqlFunction = { name: string; args: string; returns: string; columns: string; body: string };
 
-/** @throws Error when the texts have no such function */
-export function functionOf(texts: string, name: string): SqlFunction {
+/** @param taking how its arguments begin, where several have its name. @throws Error when the texts have no such function */
+export function functionOf(texts: string, name: string, taking = ""): SqlFunction {
   const found = new RegExp(
-    `create or replace function ${name}\\(([^)]*)\\) returns (.*?)\\s+language sql[^$]*\\$\\$\\n(.*?)\\n\\$\\$;`,
+    `create or replace function ${name}\\((${taking}[^)]*)\\) returns (.*?)\\s+language sql[^$]*\\$\\$\\n(.*?)\\n\\$\\$;`,
     "su",
   ).exec(texts);
   const [, args = "", returns = "", body = ""] = found ?? [];

@@ -139,7 +139,8 @@ export class SweepPlan {
     const [name = ""] = namesOf(call);
     if (this.#wanted.has(name)) return;
     this.#wanted.set(name, { name, call });
-    if ("expiration" in asked && isExpired(asked, this.#dates.today)) this.#fates.set(name, "expired");
+    const { today, calendar } = this.#dates;
+    if ("expiration" in asked && isExpired(asked, today, calendar)) this.#fates.set(name, "expired");
   }
 
   #settle(call: QuoteCall, fate: SweepFate): void {

@@ -9,7 +9,7 @@ import { dayOfDate, sessionAt } from "./marketDay.ts";
 export type ListedContract = OptionContract & {
   /** Epoch day of the first session in which it trades. */
   firstDay: number;
-  /** Epoch ms at which it expires: at the close of the exchange's session on its expiration date. */
+  /** Epoch ms, see `expiresAt`. */
   expiresMs: number;
   strikePrice: number;
 };
@@ -28,18 +28,19 @@ const FIRST_EXPIRATION = "1990-02-01";
 
 const calendar = createCalendar();
 
-type Expiration = { firstDay: number; expiresMs: number };
-
-/** An expiration date of the exchange's rules; false for any other text. */
-const expirationOf = remembered(5_000, (date: string): Expiration | false => {
-  if (!isDateText(date) || date < FIRST_EXPIRATION) return false;
-  if (nextExpirations({ kind: "weekly", next: 1 }, date, calendar)[0] !== date) return false;
+/** The first session's epoch day of an expiration date of the exchange's rules; null for any other text. */
+const firstDayOf = remembered(5_000, (date: string): number | null => {
+  if (!isDateText(date) || date < FIRST_EXPIRATION) return null;
+  if (nextExpirations({ kind: "weekly", next: 1 }, date, calendar)[0] !== date) return null;
   const [year, month] = [Number(date.slice(0, 4)), Number(date.slice(5, 7))];
   const isJanuary = month === 1 && monthlyExpiration(year, 1, calendar) === date;
-  return {
-    firstDay: dayOfDate(date) - (isJanuary ? LISTED_DAYS.january : LISTED_DAYS.weekly),
-    expiresMs: expiresAt(date, calendar).getTime(),
-  };
+  return dayOfDate(date) - (isJanuary ? LISTED_DAYS.january : LISTED_DAYS.weekly);
+});
+
+/** Of an underlying and an expiration date, with a blank between. */
+const expiresMsOf = remembered(5_000, (expiring: string): number => {
+  const [underlying = "", expiration = ""] = expiring.split(" ");
+  return expiresAt({ underlying, expiration }, calendar).getTime();
 });
 
 /**
@@ -55,10 +56,11 @@ export function listedContract(
 ): ListedContract | null {
   if (contract.root !== undefined) return null;
   const strikePrice = strikeOf(contract.strike, baseCents);
-  const expiration = expirationOf(contract.expiration);
-  if (strikePrice === null || !expiration) return null;
-  if (atMs >= expiration.expiresMs || sessionAt(atMs).day < expiration.firstDay) return null;
-  return { ...contract, ...expiration, strikePrice };
+  const firstDay = firstDayOf(contract.expiration);
+  if (strikePrice === null || firstDay === null) return null;
+  const expiresMs = expiresMsOf(`${contract.underlying} ${contract.expiration}`);
+  if (atMs >= expiresMs || sessionAt(atMs).day < firstDay) return null;
+  return { ...contract, firstDay, expiresMs, strikePrice };
 }
 
 function strikeOf(text: string, baseCents: number): number | null {

@@ -99,7 +99,7 @@ function greeksValue(
   { underlying: { company }, optionType, strike, priced, symbol }: Contract,
   { madeAt, spot, delta, isOfNow }: { madeAt: Date; spot: string; delta: string; isOfNow: boolean },
 ): Value {
-  const expires = expiresAt(priced.expiration, exchange);
+  const expires = expiresAt(priced, exchange);
   const greeks = greeksOf({ company, optionType, strike, expiresAt: expires, madeAt, spot });
   return {
     rho: fixed(greeks.rho, 6),

@@ -88,7 +88,7 @@ export function createAnswers(options: AnswersOptions): Answers {
       company: contract.underlying.company,
       optionType: contract.optionType,
       strike: contract.strike,
-      expiresAt: expiresAt(contract.priced.expiration, exchange),
+      expiresAt: expiresAt(contract.priced, exchange),
       madeAt,
       spot,
       delta: then.greeksDelta,

@@ -138,7 +138,7 @@ export function citusTexts(texts: string): string[] {
     const one = functionOf(texts, name);
     return { ...one, body: changed(one.body, changes) };
   };
-  const expiresAt = functionOf(texts, "expires_at");
+  const expiresAt = functionOf(texts, "expires_at", "symbol");
   const quotesAt = made("quotes_at", QUOTES_AT);
   const [asof, chainAt] = [functionOf(texts, "asof"), made("chain_at", CHAIN_AT)];
   const chainRows = { ...chainAt, name: "chain_rows", args: "text, timestamptz" };
@@ -147,6 +147,7 @@ export function citusTexts(texts: string): string[] {
   const bars = made("bars", BARS);
   return [
     LOCK_DUE_BARS,
+    inPlpgsql(functionOf(texts, "expires_at", "expiration")),
     inPlpgsql(expiresAt),
     inPlpgsql(functionOf(texts, "instruments_named")),
     inPlpgsql(quotesAt),
