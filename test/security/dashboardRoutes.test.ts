@@ -48,7 +48,14 @@ const onServer = (message: unknown): void => {
 let address: string;
 beforeAll(async () => {
   subscribe("fastify.initialization", onServer);
-  const jobs = async () => ({ dir: "jobs", jobs: [], broken: [], plan: null, problem: null });
+  const jobs = async () => ({
+    dir: "jobs",
+    jobs: [],
+    broken: [],
+    isOfFilesBefore: false,
+    plan: null,
+    problem: null,
+  });
   const beginLogin = () => Promise.reject(new Error("nobody gets here"));
   ({ address } = await openDashboard({ pool, token: TOKEN, machines, jobs, beginLogin }));
   unsubscribe("fastify.initialization", onServer);
