@@ -2,6 +2,7 @@
 import type { Instant } from "../../clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import { inCapitals } from "../../market/instrument.ts";
+import { archivedSymbol } from "../../market/root.ts";
 import { isZero } from "../../quotes/decimal.ts";
 import type { DividendData, InstrumentQuote, Quote } from "../../quotes/document.ts";
 import type { JsonFields } from "../jsonFields.ts";
@@ -44,7 +45,7 @@ export function quoteOf(fields: JsonFields): InstrumentQuote {
       description: all.text("symbolDescription") ?? all.text("companyName"),
       exchange: all.text("primaryExchange"),
       securityType: isOption ? "OPT" : type && (SECURITY_TYPES.get(type) ?? inCapitals(type)),
-      symbol,
+      symbol: archivedSymbol(symbol),
       expiration: null,
       optionType: null,
       strike: null,
@@ -121,7 +122,7 @@ function sizeOf(all: JsonFields): string | null {
 function dividendIn(all: JsonFields): DividendData {
   const dateOf = (at: Instant | null): string | null => at && exchangeDate(new Date(at));
   return {
-    exDate: dateOf(all.epochSeconds("exDividendDate", NEVER)),
+    exDate: dateOf(all.epochSecondsOfDate("exDividendDate", NEVER)),
     amount: all.decimalBut("dividend", NO_VALUE),
     yield: all.decimalBut("yield", NO_VALUE),
   };
