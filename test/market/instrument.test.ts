@@ -157,7 +157,9 @@ test("a class of shares has one name, whoever writes a slash before its letter, 
     ...["BRK.B", "BRK.B", "BAC/PRL", "BTC/USD", "A/B/C", "/B", "BRK.B", "BRK-B"],
   ]);
   expect(security("BRK/B")).toEqual(security("BRK.B"));
-  expect(option({ ...CALL, underlying: "BRK/B", root: "BRKB" })).toEqual(option({ ...CALL, underlying: "BRK.B" }));
+  expect(option({ ...CALL, underlying: "BRK/B", root: "BRKB" })).toEqual(
+    option({ ...CALL, underlying: "BRK.B" }),
+  );
 });
 
 test.each([
