@@ -108,6 +108,33 @@ onePlain(
   },
 );
 
+onePlain(
+  "an archive that polled Tradier before is to be rebuilt, until it was, and another is not",
+  async () => {
+    const pool = await archiveOfBefore();
+    const [{ pool: other }] = [await freshDatabase()];
+    await pool.query(`
+    insert into sources (id, kind, name) overriding system value values (177, 'account', 'tradier');
+    create temp table answers as select * from responses limit 1;
+    update answers set source_id = 177;
+    insert into responses select * from answers`);
+
+    const told = (await migrate(pool, NOW)).toRebuild;
+    const again = (await migrate(pool, NOW)).toRebuild;
+    await pool.query(
+      `insert into backfills (kind, asked, digest, began_empty, started_at, finished_at, report)
+     values ('journal', '{"rebuild": true, "from": null, "to": null}', 'x', false, now(), now(), '{}')`,
+    );
+    const rebuilt = (await migrate(pool, NOW)).toRebuild;
+
+    expect(told).toMatch(
+      /^Rows of Tradier from before this version .*`quotekeeper backfill --journal --rebuild`/,
+    );
+    expect([again, rebuilt]).toEqual([told, null]);
+    expect((await migrate(other, NOW)).toRebuild).toBeNull();
+  },
+);
+
 const ENTRY: SlotEntry = {
   job: "shares",
   slotAt: NOW,
