@@ -62,7 +62,7 @@ const HINTS = {
     SERVICE_ANSWER_TOO_LARGE:
       "Check QUOTES_BASE_URL: no service that the program knows sends an answer this large.",
     SERVICE_UNAUTHORIZED:
-      "Check QUOTES_SERVICE and, as far as the service has them, QUOTES_CONSUMER_KEY, QUOTES_CONSUMER_SECRET, QUOTES_ACCESS_TOKEN and QUOTES_ACCESS_TOKEN_SECRET, or what accounts.yaml has in their place, and the machine's clock.",
+      "Check what is named above, or what accounts.yaml has in its place, and that the credentials are of this service and of this address of it.",
     LOGIN_NEEDED:
       "Run `quotekeeper login` in the directory of the collector, or log in on the dashboard's page Accounts. It says until when a login holds.",
     LOGIN_FAILED:

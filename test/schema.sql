@@ -268,8 +268,8 @@ create table extended_quotes (
 comment on column extended_quotes.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
 comment on column extended_quotes.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column extended_quotes.source_id is 'Where it comes from: sources.id. Origin: the program.';
-comment on column extended_quotes.bid_size is 'Size at the bid, as sent: shares, of an option contracts; the service does not say whether in lots. NULL: not sent. Origin: bidsize of extendedquote.';
-comment on column extended_quotes.ask_size is 'Size at the ask, as sent: shares, of an option contracts; the service does not say whether in lots. NULL: not sent. Origin: asksize of extendedquote.';
+comment on column extended_quotes.bid_size is 'Size at the bid, as sent: shares, of an option contracts; imported rows have what their file says, which before 2025-11-03 was often lots of 100. NULL: not sent. Origin: bidsize of extendedquote.';
+comment on column extended_quotes.ask_size is 'Size at the ask, as sent: shares, of an option contracts; imported rows have what their file says, which before 2025-11-03 was often lots of 100. NULL: not sent. Origin: asksize of extendedquote.';
 comment on column extended_quotes.open is 'Opening price, in dollars per share; NULL: not sent. Origin: openprice of extendedquote.';
 comment on column extended_quotes.high is 'Highest price of the session so far, in dollars per share; NULL: not sent. Origin: highprice of extendedquote.';
 comment on column extended_quotes.low is 'Lowest price of the session so far, in dollars per share; NULL: not sent. Origin: lowprice of extendedquote.';
@@ -1028,8 +1028,8 @@ comment on column latest_quotes.ask is 'Ask, in dollars per share, of an option 
 comment on column latest_quotes.last is 'Price of the last trade, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, and no trade. Origin: lastprice of quote or undlyquote.';
 comment on column latest_quotes.change is 'By how much the price has changed, in dollars per share; below 0 when it fell; NULL: not sent. The service does not say since when; in all known answers since previous_close. Origin: change of quote or undlyquote.';
 comment on column latest_quotes.pct_change is 'By how much the price has changed, in percent: 1.5 is 1.5 %; below 0 when it fell; NULL: not sent. Origin: pctchange of quote or undlyquote.';
-comment on column latest_quotes.bid_size is 'Size at the bid, as sent: shares, of an option contracts; the service does not say whether in lots. NULL: not sent. Origin: bidsize of extendedquote.';
-comment on column latest_quotes.ask_size is 'Size at the ask, as sent: shares, of an option contracts; the service does not say whether in lots. NULL: not sent. Origin: asksize of extendedquote.';
+comment on column latest_quotes.bid_size is 'Size at the bid, as sent: shares, of an option contracts; imported rows have what their file says, which before 2025-11-03 was often lots of 100. NULL: not sent. Origin: bidsize of extendedquote.';
+comment on column latest_quotes.ask_size is 'Size at the ask, as sent: shares, of an option contracts; imported rows have what their file says, which before 2025-11-03 was often lots of 100. NULL: not sent. Origin: asksize of extendedquote.';
 comment on column latest_quotes.volume is 'Shares traded, of an option contracts; NULL: not sent. The bars take it for the sum of the day so far. Origin: volume of extendedquote.';
 comment on column latest_quotes.delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
 comment on column latest_quotes.source_name is 'Name of the source. Origin: sources.name.';
@@ -1306,13 +1306,15 @@ select d.instrument_id, s.kind, s.name, d.delayed, d.date, b.session, b.bar_at,
            case when m.months > 0 then m.month - m.month % m.months
                 else extract(epoch from date_bin($2, d.date::timestamp, '2000-01-03')) end
 
--- function chain_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric, quoted_at timestamp with time zone, traded_at timestamp with time zone, open_interest bigint, implied_volatility numeric, bid_iv numeric, ask_iv numeric, gamma numeric, theta numeric, vega numeric, rho numeric, greeks_at timestamp with time zone)
+-- function chain_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric, quoted_at timestamp with time zone, traded_at timestamp with time zone, open_interest bigint, implied_volatility numeric, bid_iv numeric, ask_iv numeric, gamma numeric, theta numeric, vega numeric, rho numeric, greeks_at timestamp with time zone, root text)
 select q.instrument_id, q.underlying_id, q.symbol, q.expiration, q.option_type, q.strike,
          q.source, q.source_name, q.source_id, q.delayed, q.observed_at,
          q.bid, q.ask, case when q.ask > 0 then (q.bid + q.ask) / 2 end, nullif(q.last, 0), q.volume, q.delta,
          u.spot, u.spot / nullif(q.strike, 0),
-         q.quoted_at, q.traded_at, q.open_interest, q.implied_volatility, q.bid_iv, q.ask_iv, q.gamma, q.theta, q.vega, q.rho, q.greeks_at
+         q.quoted_at, q.traded_at, q.open_interest, q.implied_volatility, q.bid_iv, q.ask_iv, q.gamma, q.theta, q.vega, q.rho, q.greeks_at,
+         i.root
   from quotes_at($2) q
+  join instruments i on i.id = q.instrument_id
   left join lateral (
     select case when u.bid > 0 and u.ask > 0 then (u.bid + u.ask) / 2 else u.last end as spot
     from quotes u
@@ -1966,7 +1968,7 @@ select q.instrument_id, s.kind, s.name, q.delayed, e.session, count(*), count(p.
   where q.observed_at >= $2 and q.observed_at < $3
   group by q.instrument_id, s.kind, s.name, q.delayed, e.session
 
--- function surface_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, delayed boolean, observed_at timestamp with time zone, spot numeric, moneyness numeric, years double precision, bid numeric, mid numeric, ask numeric, iv_bid double precision, iv_mid double precision, iv_ask double precision, delta double precision, gamma double precision, vega double precision, theta double precision, rho double precision, service_delta numeric, delta_difference double precision, quoted_at timestamp with time zone, traded_at timestamp with time zone, open_interest bigint, service_iv_bid numeric, service_iv_mid numeric, service_iv_ask numeric, service_gamma numeric, service_theta numeric, service_vega numeric, service_rho numeric, greeks_at timestamp with time zone, iv_mid_difference double precision, gamma_difference double precision, theta_difference double precision, vega_difference double precision, rho_difference double precision)
+-- function surface_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, delayed boolean, observed_at timestamp with time zone, spot numeric, moneyness numeric, years double precision, bid numeric, mid numeric, ask numeric, iv_bid double precision, iv_mid double precision, iv_ask double precision, delta double precision, gamma double precision, vega double precision, theta double precision, rho double precision, service_delta numeric, delta_difference double precision, quoted_at timestamp with time zone, traded_at timestamp with time zone, open_interest bigint, service_iv_bid numeric, service_iv_mid numeric, service_iv_ask numeric, service_gamma numeric, service_theta numeric, service_vega numeric, service_rho numeric, greeks_at timestamp with time zone, iv_mid_difference double precision, gamma_difference double precision, theta_difference double precision, vega_difference double precision, rho_difference double precision, root text)
 select c.instrument_id, c.underlying, c.expiration, c.option_type, c.strike, c.source, c.source_name, c.delayed,
          c.observed_at, c.spot, c.moneyness, y.years, c.bid, c.mid, c.ask,
          implied_volatility(c.option_type, nullif(c.bid, 0), c.spot, c.strike, y.years, y.rate, y.yield),
@@ -1975,7 +1977,7 @@ select c.instrument_id, c.underlying, c.expiration, c.option_type, c.strike, c.s
          g.delta, g.gamma, g.vega, g.theta, g.rho, c.delta, g.delta - c.delta,
          c.quoted_at, c.traded_at, c.open_interest, c.bid_iv, c.implied_volatility, c.ask_iv,
          c.gamma, c.theta, c.vega, c.rho, c.greeks_at,
-         v.iv - c.implied_volatility, g.gamma - c.gamma, g.theta / 365 - c.theta, g.vega / 100 - c.vega, g.rho / 100 - c.rho
+         v.iv - c.implied_volatility, g.gamma - c.gamma, g.theta / 365 - c.theta, g.vega / 100 - c.vega, g.rho / 100 - c.rho, c.root
   from chain_at($1, $2) c
   join instruments i on i.id = c.instrument_id
   cross join lateral (

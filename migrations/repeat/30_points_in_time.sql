@@ -103,14 +103,16 @@ create or replace function chain_at(underlying text, at timestamptz) returns tab
   source text, source_name text, source_id smallint, delayed boolean, observed_at timestamptz,
   bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric,
   quoted_at timestamptz, traded_at timestamptz, open_interest bigint, implied_volatility numeric, bid_iv numeric, ask_iv numeric,
-  gamma numeric, theta numeric, vega numeric, rho numeric, greeks_at timestamptz
+  gamma numeric, theta numeric, vega numeric, rho numeric, greeks_at timestamptz, root text
 ) language sql stable parallel safe as $$
   select q.instrument_id, q.underlying_id, q.symbol, q.expiration, q.option_type, q.strike,
          q.source, q.source_name, q.source_id, q.delayed, q.observed_at,
          q.bid, q.ask, case when q.ask > 0 then (q.bid + q.ask) / 2 end, nullif(q.last, 0), q.volume, q.delta,
          u.spot, u.spot / nullif(q.strike, 0),
-         q.quoted_at, q.traded_at, q.open_interest, q.implied_volatility, q.bid_iv, q.ask_iv, q.gamma, q.theta, q.vega, q.rho, q.greeks_at
+         q.quoted_at, q.traded_at, q.open_interest, q.implied_volatility, q.bid_iv, q.ask_iv, q.gamma, q.theta, q.vega, q.rho, q.greeks_at,
+         i.root
   from quotes_at($2) q
+  join instruments i on i.id = q.instrument_id
   left join lateral (
     select case when u.bid > 0 and u.ask > 0 then (u.bid + u.ask) / 2 else u.last end as spot
     from quotes u

@@ -159,7 +159,7 @@ create or replace function surface_at(underlying text, at timestamptz) returns t
   service_iv_bid numeric, service_iv_mid numeric, service_iv_ask numeric,
   service_gamma numeric, service_theta numeric, service_vega numeric, service_rho numeric, greeks_at timestamptz,
   iv_mid_difference double precision, gamma_difference double precision, theta_difference double precision,
-  vega_difference double precision, rho_difference double precision
+  vega_difference double precision, rho_difference double precision, root text
 ) language sql stable parallel safe as $$
   select c.instrument_id, c.underlying, c.expiration, c.option_type, c.strike, c.source, c.source_name, c.delayed,
          c.observed_at, c.spot, c.moneyness, y.years, c.bid, c.mid, c.ask,
@@ -169,7 +169,7 @@ create or replace function surface_at(underlying text, at timestamptz) returns t
          g.delta, g.gamma, g.vega, g.theta, g.rho, c.delta, g.delta - c.delta,
          c.quoted_at, c.traded_at, c.open_interest, c.bid_iv, c.implied_volatility, c.ask_iv,
          c.gamma, c.theta, c.vega, c.rho, c.greeks_at,
-         v.iv - c.implied_volatility, g.gamma - c.gamma, g.theta / 365 - c.theta, g.vega / 100 - c.vega, g.rho / 100 - c.rho
+         v.iv - c.implied_volatility, g.gamma - c.gamma, g.theta / 365 - c.theta, g.vega / 100 - c.vega, g.rho / 100 - c.rho, c.root
   from chain_at($1, $2) c
   join instruments i on i.id = c.instrument_id
   cross join lateral (
@@ -248,8 +248,7 @@ left join lateral (
 ) u on true;
 
 create or replace view option_surface as
-select s.*, i.root
+select s.*
 from (select coalesce(as_of(), now()) as at) n
 cross join (select distinct symbol from instruments where option_type is not null) u
-cross join lateral surface_at(u.symbol, n.at) s
-join instruments i on i.id = s.instrument_id;
+cross join lateral surface_at(u.symbol, n.at) s;

@@ -63,8 +63,8 @@ quotes: What each answer says of an instrument's prices. A field that could not 
 extended_quotes: The other fields of the quotes, under the same key.
   as quotes: observed_at instrument_id
   as responses: source_id
-  bid_size: Size at the bid, as sent: shares, of an option contracts; the service does not say whether in lots. NULL: not sent. Origin: bidsize of extendedquote.
-  ask_size: Size at the ask, as sent: shares, of an option contracts; the service does not say whether in lots. NULL: not sent. Origin: asksize of extendedquote.
+  bid_size: Size at the bid, as sent: shares, of an option contracts; imported rows have what their file says, which before 2025-11-03 was often lots of 100. NULL: not sent. Origin: bidsize of extendedquote.
+  ask_size: Size at the ask, as sent: shares, of an option contracts; imported rows have what their file says, which before 2025-11-03 was often lots of 100. NULL: not sent. Origin: asksize of extendedquote.
   open: Opening price, in dollars per share; NULL: not sent. Origin: openprice of extendedquote.
   high: Highest price of the session so far, in dollars per share; NULL: not sent. Origin: highprice of extendedquote.
   low: Lowest price of the session so far, in dollars per share; NULL: not sent. Origin: lowprice of extendedquote.

@@ -9,11 +9,11 @@ import {
   inCapitals,
   isSymbol,
   isWatchlistId,
+  namedSymbol,
   type OptionContract,
   readContractName,
 } from "../market/instrument.ts";
 import { isDateText } from "../market/calendar/dates.ts";
-import { NO_OCC_SYMBOL, occSymbol } from "../market/occ.ts";
 
 /** The names between commas, each once, at least one. @param noun what a name names */
 export function parseNames(text: string, noun: string, example: string): string[] {
@@ -25,7 +25,7 @@ export function parseNames(text: string, noun: string, example: string): string[
 
 /** `AAPL,MSFT`: at least one symbol, each once, in capitals. @param isRight whether a symbol is one */
 export function parseSymbols(text: string, isRight: (symbol: string) => boolean = isSymbol): string[] {
-  const symbols = parseNames(inCapitals(text), "symbol", "AAPL,MSFT");
+  const symbols = [...new Set(parseNames(text, "symbol", "AAPL,MSFT").map(namedSymbol))];
   const wrong = symbols.find((symbol) => !isRight(symbol));
   if (wrong !== undefined) {
     const remedy = /\S\s+\S/.test(wrong) ? ": put commas between symbols" : "";
@@ -39,8 +39,6 @@ export function parseContract(text: string): OptionContract {
   const contract = readContractName(inCapitals(text));
   if (typeof contract === "string")
     throw new InvalidArgumentError(`${contract}; expected for example ${CONTRACT_EXAMPLE}.`);
-  if (contract.root !== undefined && occSymbol(contract) === null)
-    throw new InvalidArgumentError(`${text} ${NO_OCC_SYMBOL}.`);
   return contract;
 }
 

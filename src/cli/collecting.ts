@@ -86,8 +86,8 @@ export async function prepareSchema(
 
 async function schemaOf(archive: Archive, clock: Edges["clock"], log: Log): Promise<boolean> {
   try {
-    const { warnings } = await migrate(archive.pool, instantFromDate(clock.now()));
-    for (const warning of warnings) log.warn({}, warning);
+    const { toRebuild, warnings } = await migrate(archive.pool, instantFromDate(clock.now()));
+    for (const warning of [toRebuild, ...warnings].filter((one) => one !== null)) log.warn({}, warning);
     await currentVersion(archive.pool);
     return true;
   } catch (error) {

@@ -39,14 +39,19 @@ async function migrate(
   { json, toTimescaledb = false, toCitus = false }: MigrateOptions,
 ): Promise<number> {
   return withArchive(config, edges, async ({ pool, address }) => {
-    const { version, applied, warnings } = await migrateDatabase(pool, instantFromDate(edges.clock.now()), {
-      ...(toTimescaledb && { toTimescaledb }),
-      ...(toCitus && { toCitus }),
-      calendar: await readCalendarDays(resolve(config.jobsDir)),
-      retentionDays: config.retentionDays ?? null,
-    });
+    const { version, applied, toRebuild, warnings } = await migrateDatabase(
+      pool,
+      instantFromDate(edges.clock.now()),
+      {
+        ...(toTimescaledb && { toTimescaledb }),
+        ...(toCitus && { toCitus }),
+        calendar: await readCalendarDays(resolve(config.jobsDir)),
+        retentionDays: config.retentionDays ?? null,
+      },
+    );
     const tier = await readTier(pool);
     const retentionDays = tier.name === "community" ? await readRetention(pool) : null;
+    if (toRebuild !== null) say(json ? edges.stderr : edges.stdout, toRebuild);
     for (const warning of warnings) say(edges.stderr, warning);
     if (json) {
       const result = { database: address, version, applied, tier, retentionDays };

@@ -21,6 +21,7 @@ import { type Account, lackOfDelayed, onlyDelayed } from "../accounts/account.ts
 import { accountsToCall } from "../run/operatorsWord.ts";
 import type { OpenFeed } from "../run/feed.ts";
 import { openStations } from "../run/stations.ts";
+import { lackOfContract } from "../schedule/polledJob.ts";
 import { readCalendarDays } from "../schedule/readJobs.ts";
 import { say } from "./terminal/harmless.ts";
 import { reportPoll, unknownIn } from "./pollReport.ts";
@@ -125,6 +126,8 @@ function asTaken(call: QuoteCall, account: Account): QuoteCall[] {
   const { title, forms, batch } = account.service;
   if (!forms.includes(call.form))
     throw new QuotekeeperError("USAGE", `${title} has no quotes of the form ${call.form}: name the symbols`);
+  const lack = call.form === "option" ? lackOfContract(call.contract, account.service) : null;
+  if (lack !== null) throw new QuotekeeperError("USAGE", `--option: ${lack}`);
   const noDelayed = call.delayed ? lackOfDelayed(account) : null;
   if (noDelayed !== null) throw new QuotekeeperError("USAGE", `--delayed: ${noDelayed}`);
   const taken = { ...call, delayed: onlyDelayed(account) ?? call.delayed };

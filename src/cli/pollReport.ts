@@ -3,7 +3,7 @@ import { z } from "zod";
 import { decimalText, instant } from "../run/jsonWords.ts";
 import { printJson } from "./terminal/printJson.ts";
 import type { QuoteLine } from "../archive/ask/dashboardTypes.ts";
-import { answerError } from "../quotes/answer.ts";
+import { errorOf } from "../services/registry.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import { type Collected } from "../run/pipeline.ts";
@@ -62,7 +62,9 @@ export function reportPoll(
   const stored = new Set(lines.map(({ instrument }) => instrument));
   const matched = collected.map(matchedOf);
   const problems = [
-    ...collected.flatMap(({ answer }) => (answer.outcome === "quotes" ? [] : [answerError(answer)])),
+    ...collected.flatMap(({ answer, record }) =>
+      answer.outcome === "quotes" ? [] : [errorOf(answer, record)],
+    ),
     ...collected.flatMap((one, place) => problemsOf(one, matched[place] ?? null, { stored, guesses })),
   ];
   if (json) {

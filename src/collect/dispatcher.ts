@@ -12,7 +12,8 @@ import { setImmediate } from "node:timers/promises";
 import { instantFromDate } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { answerError, wantsLogin } from "../quotes/answer.ts";
+import { wantsLogin } from "../quotes/answer.ts";
+import { errorOf } from "../services/registry.ts";
 import { describeCall } from "../quotes/call.ts";
 import type { Want } from "./asks.ts";
 import type { PlannedCall } from "./callPlan.ts";
@@ -283,7 +284,7 @@ export class Dispatcher {
     const { clock } = this.#options;
     if (answer.outcome === "quotes") this.#lastError = null;
     // A session that slept and was woken is no trouble: the call is made again.
-    else if (!wantsLogin(answer) || !this.lookAtSession()) this.#logError(planned, answerError(answer));
+    else if (!wantsLogin(answer) || !this.lookAtSession()) this.#logError(planned, errorOf(answer, record));
     // By the clock itself: receive times never go back, also when the clock was set back.
     const seen = { ...record, observedAt: instantFromDate(clock.now()) };
     const forTheClock = this.#credentials.answered(answer.outcome, seen, attempt);

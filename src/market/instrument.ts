@@ -1,6 +1,6 @@
 /** What is quoted. A symbol alone is no key: an option answers with the symbol of its underlying. */
 import { isDateText } from "./calendar/dates.ts";
-import { isRoot, type RootedSymbol, rootOf, withRoot } from "./root.ts";
+import { archivedSymbol, isRoot, type RootedSymbol, rootOf, withRoot } from "./root.ts";
 
 /** Specification, option form. */
 export type OptionType = "CALL" | "PUT";
@@ -57,8 +57,13 @@ export function inCapitals(text: string): string {
   return /[a-z]/.test(text) ? text.replace(/[a-z]+/g, (letters) => letters.toUpperCase()) : text;
 }
 
+/** A symbol that a person named, as the archive has it: BRK.B for `brk/b`. */
+export function namedSymbol(text: string): string {
+  return archivedSymbol(inCapitals(text));
+}
+
 /**
- * A text that two names of one instrument are likely to share: `BRK/B`, `BRK-B`, `BRKB` (the root of its options) and
+ * A text that two names of one instrument are likely to share: `BRK-B`, `BRKB` (the root of its options) and
  * `BRK.B`. For messages alone: no price is stored because of it.
  */
 export function looseName(key: InstrumentKey): string {
@@ -74,7 +79,7 @@ export function isWatchlistId(text: string): boolean {
 }
 
 export function security(symbol: string): InstrumentKey {
-  return { kind: "security", symbol };
+  return { kind: "security", symbol: archivedSymbol(symbol) };
 }
 
 export function option(contract: OptionContract): InstrumentKey {
@@ -103,14 +108,12 @@ export function rootedName({ underlying, root }: RootedSymbol): string {
 }
 
 /**
- * Reads the beginning of a contract's name.
- *
- * Assumed: one letter behind a slash is a class of shares (`BRK/B`), and no root.
+ * Reads the beginning of a contract's name. One letter behind a slash is a class of shares (`archivedSymbol`), and no root.
  */
 export function readRootedName(text: string): RootedSymbol {
   const slash = text.lastIndexOf("/");
   const [underlying, root] = [text.slice(0, slash), text.slice(slash + 1)];
-  return slash > 0 && root.length > 1 && isRoot(root) ? withRoot(underlying, root) : { underlying: text };
+  return slash > 0 && root.length > 1 && isRoot(root) ? withRoot(underlying, root) : withRoot(text);
 }
 
 /**

@@ -12,9 +12,9 @@ const OCC_SYMBOL = /^([A-Z0-9]{1,6})(\d{2})(\d{2})(\d{2})([CP])(\d{8})$/;
 /** Assumed: two-digit years are of this century; no option with such a symbol expired before 2010. */
 const CENTURY = "20";
 
-/** Why a contract of a root without an OCC symbol cannot be asked for. */
+/** Why a contract without an OCC symbol cannot be asked for by one. */
 export const NO_OCC_SYMBOL =
-  "has no OCC symbol, by which a contract of another root is asked for: its date is of another century, or its strike is above 99999.999 or has over three decimals";
+  "has no OCC symbol, by which it is asked for: its underlying is no root, its date is of another century, or its strike is above 99999.999 or has over three decimals";
 
 /** Null when the text is no OCC symbol. The root names the underlying (`rootedSymbol`). */
 export function parseOccSymbol(text: string): OptionContract | null {
@@ -61,4 +61,11 @@ export function occSymbol(contract: OptionContract): string | null {
   const symbol = rootOf(contract) + behindRoot(contract);
   const read = parseOccSymbol(symbol);
   return read?.expiration === contract.expiration && read.strike === strike ? symbol : null;
+}
+
+/** @throws RangeError the contract has no OCC symbol: our own name of it is no service's symbol */
+export function requiredOccSymbol(contract: OptionContract): string {
+  const symbol = occSymbol(contract);
+  if (symbol === null) throw new RangeError(`a contract of ${contract.underlying} ${NO_OCC_SYMBOL}`);
+  return symbol;
 }

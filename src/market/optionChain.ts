@@ -8,9 +8,9 @@ import type { Calendar } from "./calendar/tradingCalendar.ts";
 import { isDateText } from "./calendar/dates.ts";
 import { isExpired, nextExpirations } from "./expirations.ts";
 import {
-  inCapitals,
   isStrike,
   isSymbol,
+  namedSymbol,
   type OptionContract,
   plainStrike,
   SYMBOL_FORM,
@@ -35,7 +35,7 @@ const chainObject = z.strictObject({
   underlying: z
     .string()
     .refine((text) => isSymbol(text), `expected a symbol: ${SYMBOL_FORM}`)
-    .transform(inCapitals)
+    .transform(namedSymbol)
     .describe("Symbol of the underlying."),
   expirations: z
     .union(
@@ -158,7 +158,7 @@ export function expandChain(chain: Chain, facts: ExpandedBy): (OptionContract | 
   const most = Math.floor(MAX_CHAIN_CONTRACTS / Math.max(1, dates.length * optionTypes.length));
   const prices = Array.isArray(strikes)
     ? [...new Set(strikes)].sort(byDecimal)
-    : strikesAround(facts.last ?? "0", strikes, most);
+    : strikesAround(facts.last ?? "0", strikes, most).filter(isListable);
   if (prices.length > most) {
     throw new QuotekeeperError(
       "CHAIN_INVALID",
@@ -170,6 +170,11 @@ export function expandChain(chain: Chain, facts: ExpandedBy): (OptionContract | 
       optionTypes.map((optionType) => ({ underlying, expiration, optionType, strike })),
     ),
   );
+}
+
+/** No exchange lists a strike that an OCC symbol cannot say: near BRK.A's price there is none. */
+function isListable(strike: string): boolean {
+  return /^\d{1,5}(?:\.\d{1,3})?$/.test(strike);
 }
 
 function expirationsOf(

@@ -32,6 +32,21 @@ const ROOT_OF_UNDERLYING: ReadonlyMap<string, string> = new Map(
   ),
 );
 
+/**
+ * The archive's name of a symbol, whoever wrote it: BRK.B for `BRK/B`. Nothing but a single letter behind a slash is changed:
+ * `BAC/PRL` and `BTC/USD` stay.
+ *
+ * Assumed: a single letter behind a slash is a class of shares, at every service and in every file.
+ */
+export function archivedSymbol(symbol: string): string {
+  return symbol.at(-2) === "/" ? symbol.replace(/^([^/]+)\/([A-Za-z])$/, "$1.$2") : symbol;
+}
+
+/** The same of a symbol in a name of the ledger: `BRK/B:2026-12-18:CALL:480`, `chain BRK/B:2026-12-18`. */
+export function archivedName(name: string): string {
+  return name.includes("/") ? name.replace(/^(?!watchlist )([^/:]+)\/([A-Za-z])(?=[: ]|$)/, "$1.$2") : name;
+}
+
 /** 1 to 6 capitals and digits, a letter among them. */
 export function isRoot(text: string): boolean {
   return /^(?=.*[A-Z])[A-Z0-9]{1,6}$/.test(text);
@@ -46,8 +61,9 @@ export function rootedSymbol(root: string): RootedSymbol {
   return withRoot(UNDERLYING_OF_ROOT.get(root) ?? UNDERLYING_OF_ROOT.get(letters) ?? letters, root);
 }
 
-/** Leaves the root out where the underlying implies it. */
-export function withRoot(underlying: string, root: string | null = null): RootedSymbol {
+/** Leaves the root out where the underlying implies it. @param named the underlying, in whatever spelling */
+export function withRoot(named: string, root: string | null = null): RootedSymbol {
+  const underlying = archivedSymbol(named);
   return root === null || isOwnRoot(root, underlying) ? { underlying } : { underlying, root };
 }
 

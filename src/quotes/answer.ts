@@ -1,4 +1,5 @@
 /** What an answer of a service is, whichever service gave it. */
+import type { Instant } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { cutText } from "../outsideText.ts";
 import { type ReadDocument } from "./document.ts";
@@ -42,8 +43,26 @@ export function wantsLogin(answer: Answer): boolean {
   return answer.outcome !== "quotes" && answer.needsLogin === true;
 }
 
-/** Header names are lower case. */
-export type RawAnswer = { status: number; headers: Readonly<Record<string, string>>; body: Uint8Array };
+/** Header names are lower case. `observedAt`: when it arrived; absent: no time in it is compared with that. */
+export type RawAnswer = {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: Uint8Array;
+  observedAt?: Instant;
+};
+
+/**
+ * An answer of a 2xx status without a body: no whole answer, and never one that says that there is nothing. Null: it has a body.
+ * E*TRADE sends them now and then, and answers the same call when it is made again.
+ */
+export function emptyAnswer({ status, body }: RawAnswer): Answer | null {
+  if (status < 200 || status >= 300 || body.byteLength > MOST_BLANK) return null;
+  const isBlank = Buffer.from(body).toString("utf8").trim() === "";
+  return isBlank ? failed("server_error", `HTTP ${status} with an empty answer`) : null;
+}
+
+/** A longer body is not looked at for anything but blanks. */
+const MOST_BLANK = 4_096;
 
 export function failed(outcome: Failed, detail: string): Exclude<Answer, { outcome: "quotes" }> {
   return { outcome, responseId: null, detail };
@@ -65,7 +84,12 @@ const CODES = {
   malformed: "SERVICE_ANSWER_UNREADABLE",
 } as const;
 
-export function answerError(answer: Exclude<Answer, { outcome: "quotes" }>): QuotekeeperError {
+/** @param goesBy what the service tells a caller by, for people: its settings, the clock */
+export function answerError(
+  answer: Exclude<Answer, { outcome: "quotes" }>,
+  goesBy: string,
+): QuotekeeperError {
   const code = wantsLogin(answer) ? "LOGIN_NEEDED" : CODES[answer.outcome];
-  return new QuotekeeperError(code, `the service answered: ${answer.detail}`);
+  const settings = code === "SERVICE_UNAUTHORIZED" ? `; it goes by ${goesBy}` : "";
+  return new QuotekeeperError(code, `the service answered: ${answer.detail}${settings}`);
 }

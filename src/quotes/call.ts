@@ -8,6 +8,7 @@ import {
   security,
 } from "../market/instrument.ts";
 import { parseOccSymbol } from "../market/occ.ts";
+import { archivedSymbol } from "../market/root.ts";
 
 export type QuoteCall =
   | { form: "symbols"; symbols: string[]; delayed: boolean }
@@ -53,7 +54,7 @@ export function isOfCall(call: QuoteCall | SavedCall, key: InstrumentKey): boole
   return (
     key.kind === "option" &&
     key.expiration === expiration &&
-    inCapitals(key.underlying) === inCapitals(underlying)
+    inCapitals(key.underlying) === inCapitals(archivedSymbol(underlying))
   );
 }
 
@@ -63,7 +64,7 @@ export function isOfCall(call: QuoteCall | SavedCall, key: InstrumentKey): boole
  */
 export function describeCall(call: QuoteCall): string {
   if (call.form === "watchlist") return `watchlist ${call.watchlist}`;
-  if (call.form === "chain") return `chain ${call.underlying}:${call.expiration}`;
+  if (call.form === "chain") return `chain ${archivedSymbol(call.underlying)}:${call.expiration}`;
   if (call.form === "expirations") return expirationsName(call.underlying);
   const names = (askedInstruments(call) ?? []).map(instrumentName);
   if (names.length <= 3) return names.join(", ");
@@ -74,7 +75,7 @@ const EXPIRATIONS = "expirations of ";
 
 /** What asks for an underlying's expirations bears this name. */
 export function expirationsName(underlying: string): string {
-  return `${EXPIRATIONS}${underlying}`;
+  return `${EXPIRATIONS}${archivedSymbol(underlying)}`;
 }
 
 /** The other way; null: it is another name. */

@@ -14,7 +14,7 @@ import {
   readContractName,
 } from "../market/instrument.ts";
 import { parseOccSymbol } from "../market/occ.ts";
-import { isRoot, withRoot } from "../market/root.ts";
+import { archivedSymbol, isRoot, withRoot } from "../market/root.ts";
 
 /** Assumed: a security of a file that names no type is a common stock, unless the archive knows it as something else, or comes to. */
 const DEFAULT_TYPE = "CS";
@@ -101,7 +101,7 @@ const BEHIND_ROOT = / +\d{6}[CP]\d+$/u;
 
 function securityRow(symbol: string, securityType: string | null) {
   return {
-    symbol,
+    symbol: archivedSymbol(symbol),
     expiration: null,
     optionType: null,
     strike: null,

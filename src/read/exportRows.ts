@@ -3,6 +3,7 @@
  * that no archive can hold is set aside here, so that none of them stops the loader.
  */
 import { isDateText } from "../market/calendar/dates.ts";
+import { archivedSymbol } from "../market/root.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import { cleanText, parsedJson } from "../outsideText.ts";
 import { canonicalDecimal } from "../quotes/decimal.ts";
@@ -96,7 +97,7 @@ function identityOf(row: PieceRow): InstrumentRow {
   const strike = maybe(row, "strike", (text) => heldNumber(text, STRIKE) !== null);
   const parts = [expiration, optionType, strike].filter((part) => part !== null).length;
   if (parts !== 0 && parts !== 3) throw new Unfit("expiration, option_type and strike go together");
-  const symbol = given(row, "symbol");
+  const symbol = archivedSymbol(given(row, "symbol"));
   return {
     securityType: given(row, "security_type"),
     symbol,

@@ -4,9 +4,9 @@ import { plainName } from "../config/environment.ts";
 import { validateCron } from "./cron.ts";
 import { chainSchema } from "../market/optionChain.ts";
 import {
-  inCapitals,
   isSymbol,
   isWatchlistId,
+  namedSymbol,
   type OptionContract,
   plainStrike,
   SYMBOL_FORM,
@@ -18,7 +18,7 @@ const SYMBOL = `expected a symbol: ${SYMBOL_FORM}`;
 const symbol = z
   .string(SYMBOL)
   .refine((text) => isSymbol(text), SYMBOL)
-  .transform(inCapitals);
+  .transform(namedSymbol);
 
 /** A thousand calls at each slot. */
 export const MAX_SYMBOLS = 100_000;

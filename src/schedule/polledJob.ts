@@ -1,5 +1,6 @@
 /** What a job asks, beside what its service has. Pure. */
 import { type Account, lackOfDelayed, onlyDelayed } from "../accounts/account.ts";
+import { instrumentName, option, type OptionContract } from "../market/instrument.ts";
 import { type Chain, isWhole, needsList } from "../market/optionChain.ts";
 import type { Job, JobFile } from "./jobSchema.ts";
 
@@ -7,13 +8,18 @@ export type PolledMarket = Pick<Account, "service" | "feed">;
 
 /** Notifies of what a job asks that its service does not have. */
 export function lacksOf(
-  { watchlist, delayed, chains = [] }: JobFile,
+  { watchlist, delayed, options = [], chains = [] }: JobFile,
   market: PolledMarket,
   told: (option: string, message: string) => void,
 ): void {
   const { title, forms } = market.service;
   const lack = chains.map((chain) => lackOfChain(chain, market.service)).find((found) => found !== null);
   if (lack) told("chains", `chains: ${lack}`);
+  const lacks = options.map(({ type, ...asked }) =>
+    lackOfContract({ ...asked, optionType: type }, market.service),
+  );
+  const ofOption = lacks.find((found) => found !== null);
+  if (ofOption) told("options", `options: ${ofOption}`);
   if (watchlist !== undefined && !forms.includes("watchlist"))
     told("watchlist", `watchlist: ${title} has no watchlists, name the symbols`);
   const noDelayed = delayed ? lackOfDelayed(market) : null;
@@ -23,14 +29,35 @@ export function lacksOf(
 /** What a chain asks that a service does not have; null: nothing. */
 export function lackOfChain(
   chain: Chain,
-  { title, forms }: Pick<PolledMarket["service"], "title" | "forms">,
+  service: Pick<PolledMarket["service"], "title" | "forms" | "lackOf">,
 ): string | null {
-  const { underlying } = chain;
+  const { title, forms } = service;
+  const { underlying, strikes, expirations, types } = chain;
   if (isWhole(chain) && !forms.includes("chain"))
     return `${title} has no whole chains: name the strikes of ${underlying}`;
   if (needsList(chain) && !forms.includes("expirations"))
     return `${title} lists no expirations: name those of ${underlying}`;
-  return null;
+  if (strikes === "all") return null;
+  const named = Array.isArray(strikes) ? strikes : [ANY.strike];
+  const dates = Array.isArray(expirations) ? expirations : [ANY.expiration];
+  const lacks = named.flatMap((strike) =>
+    dates.map((expiration) =>
+      lackOfContract({ underlying, expiration, strike, optionType: types[0] ?? "CALL" }, service),
+    ),
+  );
+  return lacks.find((lack) => lack !== null) ?? null;
+}
+
+/** Stands for what a chain computes: each service that has a form for one such contract has one for all. */
+const ANY = { strike: "100", expiration: "2030-01-18" };
+
+/** Why a service cannot be asked for a contract; null: it can. */
+export function lackOfContract(
+  contract: OptionContract,
+  { title, lackOf }: Pick<PolledMarket["service"], "title" | "lackOf">,
+): string | null {
+  const lack = lackOf?.(contract) ?? null;
+  return lack && `${title} cannot be asked for ${instrumentName(option(contract))}: it ${lack}`;
 }
 
 /** A job as its service takes it. */

@@ -9,7 +9,7 @@ import { readAccounts } from "../accounts/accountsFile.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
-import { inCapitals, isSymbol, SYMBOL_FORM } from "../market/instrument.ts";
+import { isSymbol, namedSymbol, SYMBOL_FORM } from "../market/instrument.ts";
 import { type Bounds, readTextFile } from "../plainFiles.ts";
 import { someNames } from "../figures.ts";
 import { remembered } from "../remembered.ts";
@@ -288,7 +288,7 @@ export function readSymbols(
   for (const content of text.split(/\r\n?|\n/)) {
     line++;
     for (const word of content.replace(/(?<!\S)#.*/, "").split(",")) {
-      const symbol = inCapitals(word.trim());
+      const symbol = namedSymbol(word.trim());
       if (symbol === "" || symbols.has(symbol)) continue;
       if (wrong.length === MOST_WRONG) return { symbols, wrong };
       if (!isRight(symbol)) wrong.push({ line, message: NO_SYMBOL });

@@ -22,13 +22,18 @@ type Kind = "one" | "unknown" | "options" | "expirations" | "chain" | "long";
  * The calls of a checkup: one of each kind, in their order, until one shows nothing more.
  *
  * @param mostContracts contracts in the long list, beside a stock
+ * @param beside what is asked for together with the unknown symbol
  */
-export function callsOf(kinds: readonly Kind[], mostContracts = MOST_CONTRACTS): Checkup["next"] {
+export function callsOf(
+  kinds: readonly Kind[],
+  mostContracts = MOST_CONTRACTS,
+  beside: readonly string[] = [],
+): Checkup["next"] {
   return (probed, today) => {
     const kind = kinds[probed.length];
     if (kind === undefined || probed.some(({ answer }) => answer.outcome !== "quotes")) return null;
     if (kind === "one") return asking(KNOWN);
-    if (kind === "unknown") return asking(KNOWN, UNKNOWN);
+    if (kind === "unknown") return asking(KNOWN, ...beside, UNKNOWN);
     if (kind === "expirations") return { form: "expirations", underlying: KNOWN, delayed: false };
     if (kind === "chain") {
       const expiration = middleDate(probed.at(-1), today);

@@ -28,6 +28,8 @@ export type DatedAnswer = {
   observedAt: Instant;
   /** Names in lower case; `date` is read. */
   headers: Readonly<Record<string, string>>;
+  /** Name of the service; absent: the specification's. */
+  service?: string;
 };
 
 /** `Date` has whole seconds: it may have been written so much later. */

@@ -11,6 +11,9 @@ const NO_ODD: readonly OddField[] = [];
 
 const MS_OF_A_SECOND = "000";
 
+/** No quote of a service is older: an earlier time is one in another unit, as seconds are for milliseconds. */
+const EARLIEST = "2000-01-01";
+
 /** Epoch milliseconds of the years 2001 to 2286 have so many digits. */
 const MS_DIGITS = 13;
 
@@ -19,12 +22,22 @@ export class JsonFields {
   readonly #object: JsonObject;
   /** The key that the object stands behind; null: behind none. */
   readonly #within: string | null;
+  readonly #latest: Instant | null;
   #odd: OddField[] | null;
 
-  constructor(object: JsonObject, within: string | null = null, odd: OddField[] | null = null) {
+  /**
+   * @param latest the last instant that a time of a quote may say; null: any
+   * @param within of an object in another: its key there, and what gathers odd fields
+   */
+  constructor(
+    object: JsonObject,
+    latest: Instant | null = null,
+    within: { key: string; odd: OddField[] } | null = null,
+  ) {
     this.#object = object;
-    this.#within = within;
-    this.#odd = odd;
+    this.#latest = latest;
+    this.#within = within && within.key;
+    this.#odd = within && within.odd;
   }
 
   get odd(): readonly OddField[] {
@@ -34,7 +47,7 @@ export class JsonFields {
   object(key: string): JsonFields | null {
     const value = this.#object.get(key);
     this.#odd ??= [];
-    return value instanceof JsonObject ? new JsonFields(value, key, this.#odd) : null;
+    return value instanceof JsonObject ? new JsonFields(value, this.#latest, { key, odd: this.#odd }) : null;
   }
 
   value(key: string): Json | undefined {
@@ -74,8 +87,17 @@ export class JsonFields {
 
   /** The same in epoch seconds. */
   epochSeconds(key: string, never: string): Instant | null {
+    return this.#instant(key, this.#msOfSeconds(key, never));
+  }
+
+  /** A date as an instant of it, in epoch seconds: it may be long ago, or ahead. */
+  epochSecondsOfDate(key: string, never: string): Instant | null {
+    return this.#anyInstant(key, this.#msOfSeconds(key, never));
+  }
+
+  #msOfSeconds(key: string, never: string): string | null {
     const value = this.integerBut(key, never);
-    return this.#instant(key, value === null ? null : value + MS_OF_A_SECOND);
+    return value === null ? null : value + MS_OF_A_SECOND;
   }
 
   /** `true` or `false`, as a text as well; null: it is neither. */
@@ -86,6 +108,22 @@ export class JsonFields {
   }
 
   #instant(key: string, value: string | null): Instant | null {
+    const instant = this.#anyInstant(key, value);
+    return value === null || instant === null ? null : this.#inBounds(key, value, instant);
+  }
+
+  #inBounds(key: string, value: string, instant: Instant): Instant | null {
+    if (this.#isInBounds(instant)) return instant;
+    const day = instant.slice(0, EARLIEST.length);
+    const problem = `"${cutText(value, 40)}" is of ${day}, and a time lies between ${EARLIEST} and its answer`;
+    return this.#isOdd(key, value, problem);
+  }
+
+  #isInBounds(instant: Instant): boolean {
+    return instant >= EARLIEST && (this.#latest === null || instant <= this.#latest);
+  }
+
+  #anyInstant(key: string, value: string | null): Instant | null {
     if (value === null) return null;
     return (
       instantOfEpochMs(value) ?? this.#isOdd(key, value, `"${cutText(value, 40)}" is no time in epoch ms`)
@@ -96,8 +134,8 @@ export class JsonFields {
   laterEpochMs([one, other]: readonly [string, string], never: string): Instant | null {
     const [a, b] = [this.integerBut(one, never), this.integerBut(other, never)];
     // As nearly all are. One time alone is made of the two: that saves a chain a twelfth of its reading.
-    if (a?.length === MS_DIGITS && b?.length === MS_DIGITS)
-      return a > b ? this.#instant(one, a) : this.#instant(other, b);
+    const later = a?.length === MS_DIGITS && b?.length === MS_DIGITS ? instantOfEpochMs(a > b ? a : b) : null;
+    if (later !== null && this.#isInBounds(later)) return later;
     const [first, second] = [this.#instant(one, a), this.#instant(other, b)];
     return (first ?? "") > (second ?? "") ? first : second;
   }
@@ -108,7 +146,7 @@ export class JsonFields {
     if (value === null) return null;
     const date = value.slice(0, "2026-06-28".length);
     return /^.{10}[ T](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(value) && isDateText(date)
-      ? `${date}T${value.slice(date.length + 1)}.000000Z`
+      ? this.#inBounds(key, value, `${date}T${value.slice(date.length + 1)}.000000Z`)
       : this.#isOdd(key, value, `"${cutText(value, 40)}" is no time`);
   }
 

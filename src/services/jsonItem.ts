@@ -1,4 +1,5 @@
 /** One item of a JSON answer: an instrument's quote, or what is wrong with it. */
+import type { Instant } from "../clock.ts";
 import { cutText } from "../outsideText.ts";
 import { type InstrumentQuote, MAX_FRAGMENT, type ReadItem } from "../quotes/document.ts";
 import { JsonFields } from "./jsonFields.ts";
@@ -16,13 +17,17 @@ export class Nameless extends Error {
   }
 }
 
-/** @param read throws Nameless */
-export function readItem(json: Json, read: (fields: JsonFields) => InstrumentQuote): ReadItem {
+/** @param read throws Nameless. @param latest see `JsonFields` */
+export function readItem(
+  json: Json,
+  read: (fields: JsonFields) => InstrumentQuote,
+  latest: Instant | null,
+): ReadItem {
   if (!(json instanceof JsonObject)) {
     const fragment = cutText(JSON.stringify(json), 200);
     return { ok: false, symbol: null, isOption: null, problem: "a quote is no object", fragment };
   }
-  const fields = new JsonFields(json);
+  const fields = new JsonFields(json, latest);
   const fragment = json.text.slice(0, MAX_FRAGMENT);
   try {
     return { ok: true, item: read(fields), oddFields: fields.odd, fragment };

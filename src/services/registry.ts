@@ -1,7 +1,8 @@
 /** The services that can be polled, by their names. */
 import { DEFAULT_SERVICE, type ResponseRecord } from "../journal/record.ts";
 import { cutText } from "../outsideText.ts";
-import type { Answer } from "../quotes/answer.ts";
+import type { QuotekeeperError } from "../errors.ts";
+import { type Answer, answerError } from "../quotes/answer.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import { ETRADE } from "./etrade/etrade.ts";
 import { REFERENCE } from "./reference/reference.ts";
@@ -56,6 +57,20 @@ export function answerOf(record: Pick<ResponseRecord, "service" | "status" | "he
   if (service) return service.classify(record);
   const detail = `this version does not know the service ${cutText(record.service ?? "", 64)}`;
   return { outcome: "malformed", responseId: null, detail };
+}
+
+/** What is wrong with an answer, in words that name the settings of the service that gave it. */
+export function errorOf(
+  answer: Exclude<Answer, { outcome: "quotes" }>,
+  { service }: Pick<ResponseRecord, "service">,
+): QuotekeeperError {
+  const { credentials, isTimed } = serviceNamed(service) ?? REFERENCE;
+  const named = credentials.all.map(({ variable }) => variable);
+  return answerError(answer, listed([...named, ...(isTimed ? ["the machine's clock"] : [])]));
+}
+
+function listed(words: readonly string[]): string {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
 /** The limit of a service at an address, where nobody has said another. */

@@ -2,6 +2,7 @@
  * A quotes service as a value: how a call to it is written and signed, what is kept of its answers, and how these are told apart.
  * Everything that differs from one service to another stands in such a value. Pure: no clock, no network, and no secret in it.
  */
+import type { OptionContract } from "../market/instrument.ts";
 import type { Answer, RawAnswer } from "../quotes/answer.ts";
 import type { RateLimit } from "../quotes/rateLimit.ts";
 import type { QuoteCall } from "../quotes/call.ts";
@@ -67,6 +68,8 @@ export type Service = {
   readonly batch: Batch;
   /** The forms of calls that it answers. */
   readonly forms: readonly QuoteCall["form"][];
+  /** Why it cannot be asked for a contract, behind the contract's name; null: it can. Absent: for each it can. */
+  readonly lackOf?: (contract: OptionContract) => string | null;
   /** Whether a list of symbols may hold OCC symbols of contracts. */
   readonly optionsInList: boolean;
   /** Whether each call says if it wants delayed quotes. Where it does not, the address tells which there are. */

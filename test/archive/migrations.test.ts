@@ -34,7 +34,7 @@ test("a migration brings an empty database to the newest version, and asking for
   const report = await migrate(pool, NOW);
 
   const applied = [...migrations, ...repeated].map(({ name }) => name);
-  expect(report).toEqual({ version: migrations.at(-1)?.version, applied, warnings: [] });
+  expect(report).toEqual({ version: migrations.at(-1)?.version, applied, toRebuild: null, warnings: [] });
   expect(await currentVersion(pool)).toBe(report.version);
 });
 

@@ -59,11 +59,6 @@ test.each([
   ],
   ["no symbol", ["poll", "--symbols", ","], /names no symbol; expected for example AAPL,MSFT/],
   [
-    "a contract of another root that has no OCC symbol",
-    ["poll", "--option", "SPX/SPXW:2026-12-18:CALL:5000.1234"],
-    /has no OCC symbol/,
-  ],
-  [
     "a symbol with a space",
     ["poll", "--symbols", "AAPL,BRK B"],
     /"BRK B" is not a symbol: put commas between symbols/,
@@ -99,6 +94,15 @@ test.each([
     expect(stderr).toContain("(add --help for what is possible)");
   },
 );
+
+test("a contract of another root that has no OCC symbol is refused in the name of the service that is asked", async () => {
+  const { exitCode, stdout, stderr } = await run(["poll", "--option", "SPX/SPXW:2026-12-18:CALL:5000.1234"]);
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  expect(stderr).toContain(
+    "Market Quotes Service cannot be asked for SPX/SPXW:2026-12-18:CALL:5000.1234: it has no OCC symbol",
+  );
+});
 
 test("a key that is not complete is refused without being shown", async () => {
   const { exitCode, stderr } = await run(["serve", "--source", "simulated", "--key", "canary-ck:canary-cs:"]);

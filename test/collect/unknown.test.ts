@@ -36,12 +36,12 @@ function callsIn(world: World, minute: number): SeenCall[] {
 test("a symbol that the answer has under another name is missed, and the likely pair is told once a day", async () => {
   const world = startWorld({
     start: START,
-    jobs: [jobOf({ name: "list", symbols: ["BRK/B", "GE"] })],
+    jobs: [jobOf({ name: "list", symbols: ["BRK-B", "GE"] })],
     respond: ({ planned }) => {
       const symbols = planned.call.form === "symbols" ? planned.call.symbols : [];
       const call = {
         ...planned.call,
-        symbols: symbols.map((one) => one.replace("/", ".")),
+        symbols: symbols.map((one) => one.replace("-", ".")),
       } as typeof planned.call;
       return quotesFor({ ...planned, call });
     },
@@ -50,7 +50,7 @@ test("a symbol that the answer has under another name is missed, and the likely 
   await world.until("2026-11-20T14:35:30Z");
 
   const misses = entriesOf(world.notes).map((entry) => entry.misses.join());
-  expect(new Set(misses)).toEqual(new Set(["BRK/B,absent_from_answer"]));
+  expect(new Set(misses)).toEqual(new Set(["BRK-B,absent_from_answer"]));
   expect(world.logged.filter(({ level }) => level === "warn")).toEqual([
     { level: "warn", message: "the answer has it under another name, as it seems: correct the job file" },
   ]);

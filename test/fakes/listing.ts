@@ -15,9 +15,11 @@ export type ManyRoots = {
   furtherRoots: readonly string[];
 };
 
-/** The simulated market has no index: SPX has the prices of SPY. Roots: documentation.tradier.com, option symbols. */
+/** The simulated market has no index: each has the prices of a fund. Roots: documentation.tradier.com, option symbols. */
 export const MANY_ROOTS: Readonly<Record<string, ManyRoots>> = {
   SPX: { pricesOf: "SPY", furtherRoots: ["SPXW"] },
+  NDX: { pricesOf: "QQQ", furtherRoots: ["NDXP"] },
+  RUT: { pricesOf: "SPY", furtherRoots: ["RUTW"] },
 };
 
 /** Default of `mostStrikes`. Assumed: a chain of an active stock has about as many. */

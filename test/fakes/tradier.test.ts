@@ -109,7 +109,11 @@ describe("quotes", () => {
     const stock = await quote("AAPL");
 
     expect(stock).toMatchObject({ type: "stock", last, bid, ask, prevclose: extended.previousClose });
-    expect(stock).toMatchObject({ volume: extended.volume, bidsize: extended.bidSize, root_symbols: "AAPL" });
+    expect(stock).toMatchObject({
+      volume: extended.volume,
+      bidsize: String(40 * Number(extended.bidSize)),
+      root_symbols: "AAPL",
+    });
     expect(stock).toMatchObject({
       open: extended.open,
       high: extended.high,

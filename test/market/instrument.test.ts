@@ -8,11 +8,13 @@ import {
   isSymbol,
   isWatchlistId,
   looseName,
+  namedSymbol,
   option,
   plainStrike,
   readContractName,
   security,
 } from "../../src/market/instrument.ts";
+import { archivedName } from "../../src/market/root.ts";
 
 const CALL = { underlying: "AAPL", expiration: "2026-12-18", optionType: "CALL", strike: "150" } as const;
 
@@ -125,7 +127,7 @@ test("the name of a contract has the root behind the underlying only where the t
   expect(readContractName("SPX/SPXW:2026-12-18:CALL:5000")).toStrictEqual({ ...spx, root: "SPXW" });
   expect(readContractName("A;B:2026-12-18:CALL:5000")).toBe("the contract needs four parts");
   expect(readContractName("A;B:2026-12-18:CALL:5000", isKeptSymbol)).toMatchObject({ underlying: "A;B" });
-  expect(readContractName("BRK/B:2026-12-18:CALL:5000")).toStrictEqual({ ...spx, underlying: "BRK/B" });
+  expect(readContractName("BRK/B:2026-12-18:CALL:5000")).toStrictEqual({ ...spx, underlying: "BRK.B" });
 });
 
 test("the name of a contract is the same for strikes of the same number", () => {
@@ -148,6 +150,29 @@ test("a symbol is written in capitals, and letters of other alphabets stay as th
   ]);
 });
 
+test("a class of shares has one name, whoever writes a slash before its letter, and nothing else is changed", () => {
+  const symbols = ["BRK/B", "brk/b", "BAC/PRL", "BTC/USD", "A/B/C", "/B", "BRK.B", "BRK-B"];
+
+  expect(symbols.map(namedSymbol)).toEqual([
+    ...["BRK.B", "BRK.B", "BAC/PRL", "BTC/USD", "A/B/C", "/B", "BRK.B", "BRK-B"],
+  ]);
+  expect(security("BRK/B")).toEqual(security("BRK.B"));
+  expect(option({ ...CALL, underlying: "BRK/B", root: "BRKB" })).toEqual(
+    option({ ...CALL, underlying: "BRK.B" }),
+  );
+});
+
+test.each([
+  ["BRK/B:2026-12-18:CALL:480", "BRK.B:2026-12-18:CALL:480"],
+  ["chain BRK/B:2026-12-18", "chain BRK.B:2026-12-18"],
+  ["chain of BRK/B as listed", "chain of BRK.B as listed"],
+  ["expirations of BRK/B", "expirations of BRK.B"],
+  ["SPX/SPXW:2026-12-18:CALL:5000", "SPX/SPXW:2026-12-18:CALL:5000"],
+  ["watchlist A/B", "watchlist A/B"],
+])("the name %s of the ledger is %s in the archive", (name, archived) => {
+  expect(archivedName(name)).toBe(archived);
+});
+
 test("names share a loose name when they are likely one instrument, however vendors write it", () => {
   const ways = ["BRK.B", "BRK/B", "BRK-B", "BRKB", "brk-b", "BRK B"].map((symbol) =>
     looseName(security(symbol)),
@@ -163,7 +188,7 @@ test("names share a loose name when they are likely one instrument, however vend
 });
 
 test.each([
-  ...["AAPL:2026-12-18:CALL:150", "BRK.B:2027-01-15:PUT:0.5", "BRK/B:2027-01-15:PUT:0.5"],
+  ...["AAPL:2026-12-18:CALL:150", "BRK.B:2027-01-15:PUT:0.5"],
   ...["SPX/SPXW:2026-12-18:CALL:5000", "AAPL/AAPL1:2026-12-18:CALL:150", "SPY/2SPY:2026-12-18:CALL:150"],
 ])("the name of a contract is read back: %s", (name) => {
   const read = readContractName(name);

@@ -306,6 +306,45 @@ test.each([10_031, 10_032])(
   },
 );
 
+test("a symbol with an ampersand is named whole by a message", () => {
+  const message = "<Message><description>Invalid symbol M&amp;M</description><code>10033</code></Message>";
+  const body = Buffer.from(`<QuoteResponse><Messages>${message}</Messages></QuoteResponse>`);
+
+  const { matched } = rowsOf({ ...RECORD, request: call(["M&M", "M"]), body }, { segment: "a", offset: 0 });
+
+  expect(matched).toEqual([
+    { fate: "unknown", name: "M&M" },
+    { fate: "absent", name: "M" },
+  ]);
+});
+
+test("a trade of the next day is an odd field, and the date of a dividend that is ahead is none", () => {
+  // A recorded answer of an evening has the trade 20 hours ahead of it.
+  const answeredAt = "2026-11-21T01:04:00.000000Z";
+  const [trade, exDate] = ["2026-11-21T21:10:00Z", "2026-12-11T15:00:00Z"].map(
+    (at) => Date.parse(at) / 1_000,
+  );
+  const body = quote(
+    `<timeOfLastTrade>${trade}</timeOfLastTrade><exDividendDate>${exDate}</exDividendDate>`,
+    `<dateTimeUTC>${Date.parse(answeredAt) / 1_000}</dateTimeUTC>`,
+  );
+
+  const answer = ETRADE.classify({
+    status: 200,
+    headers: {},
+    body: Buffer.from(body),
+    observedAt: answeredAt,
+  });
+
+  const [read] = answer.outcome === "quotes" ? answer.document.items : [];
+  expect(read).toMatchObject({
+    item: {
+      quote: { quotedAt: answeredAt, tradedAt: null, extended: { dividend: { exDate: "2026-12-11" } } },
+    },
+    oddFields: [{ element: "All/timeOfLastTrade", problem: expect.stringContaining("is of 2026-11-21") }],
+  });
+});
+
 test("an answer that says DELAYED makes delayed rows, whatever the address is", () => {
   const body = quote("<bid>9.1</bid>").replace("REALTIME", "DELAYED");
 

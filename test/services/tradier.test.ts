@@ -109,7 +109,7 @@ test.each([
   ["a redirect", 302, "", "refused"],
   ["a fault of another kind with 200", 200, fault("Something", "other.kind"), "refused"],
   ["an HTML page with 200", 200, "<!DOCTYPE html><html><body>Maintenance</body></html>", "malformed"],
-  ["an empty answer with 200", 200, "", "malformed"],
+  ["an empty answer with 200", 200, "\n ", "server_error"],
   ["half of an answer", 200, '{"quotes":{"quote":[{"symbol":"ACME"', "malformed"],
   ["a document of something else", 200, '{"history":null}', "malformed"],
   ["a list in place of a document", 200, "[]", "malformed"],
@@ -123,7 +123,13 @@ test.each([
 });
 
 function quotedAt(times: string): { quotedAt?: string | null; odd: string[] } {
-  const answer = classify(`{"quotes":{"quote":{"symbol":"KO","type":"stock","bid":61.5${times}}}}`);
+  const body = Buffer.from(`{"quotes":{"quote":{"symbol":"KO","type":"stock","bid":61.5${times}}}}`);
+  const answer = TRADIER.classify({
+    status: 200,
+    headers: {},
+    body,
+    observedAt: "2026-11-27T18:15:03.000000Z",
+  });
   const [read] = answer.outcome === "quotes" ? answer.document.items : [];
   if (!read?.ok) throw new Error("the quote was not read");
   return { quotedAt: read.item.quote.quotedAt, odd: read.oddFields.map(({ element }) => element) };
@@ -143,6 +149,19 @@ test.each([
   [
     "the readable one",
     ',"bid_date":1795803301250,"ask_date":1.5',
+    "2026-11-27T18:15:01.250000Z",
+    ["ask_date"],
+  ],
+  [
+    "the one in milliseconds",
+    ',"bid_date":1795803301250,"ask_date":1795803302',
+    "2026-11-27T18:15:01.250000Z",
+    ["ask_date"],
+  ],
+  ["none of two in seconds", ',"bid_date":1795803301,"ask_date":1795803302', null, ["bid_date", "ask_date"]],
+  [
+    "the one that is not of tomorrow",
+    ',"bid_date":1795803301250,"ask_date":1795889701250',
     "2026-11-27T18:15:01.250000Z",
     ["ask_date"],
   ],
@@ -201,7 +220,7 @@ test("a list is asked for by GET, and by POST when the address would be long", (
 
   expect(short).toEqual({
     method: "GET",
-    target: "/v1/markets/quotes?symbols=ACME%2CBRK.B%2CACME261218P00095000&greeks=true",
+    target: "/v1/markets/quotes?symbols=ACME%2CBRK%2FB%2CACME261218P00095000&greeks=true",
     accept: "application/json",
   });
   expect(long).toEqual({
@@ -240,7 +259,7 @@ test("a whole chain and the list of expirations are calls of their own, with gre
   expect([TRADIER.write(chain), TRADIER.write(list)]).toEqual([
     {
       method: "GET",
-      target: "/v1/markets/options/chains?symbol=BRK.B&expiration=2026-12-18&greeks=true",
+      target: "/v1/markets/options/chains?symbol=BRK%2FB&expiration=2026-12-18&greeks=true",
       accept: "application/json",
     },
     {

@@ -46,7 +46,7 @@ test("a list of stocks and contracts becomes rows with times, open interest, vol
     `select i.symbol, i.security_type, i.strike, s.name as source, q.bid::float8, q.ask::float8, q.last::float8, q.delayed,
             q.quoted_at is not null and q.quoted_at <= q.observed_at as is_quoted, q.traded_at <= q.observed_at as is_traded,
             e.volume, e.open_interest > 0 as has_interest, e.implied_volatility > 0 as has_iv,
-            e.gamma > 0 and e.vega > 0 and e.theta < 0 and e.rho is not null and e.greeks_at <= q.observed_at as has_greeks
+            e.gamma > 0 and e.vega > 0 and coalesce(e.theta, e.rho) is null and e.greeks_at <= q.observed_at as has_greeks
      from quotes q
      join extended_quotes e using (instrument_id, observed_at, source_id)
      join instruments i on i.id = q.instrument_id

@@ -131,8 +131,8 @@ const INSTANT = "least($5::timestamptz, expires_at($1::text, $2::date, $6::text)
 /** Volatilities have one source, `surface_at`; what it leaves out of the quote is `chain_at`'s. */
 const CONTRACTS = `
   with c as materialized (
-    select c.*, i.root from chain_at($1, ${INSTANT}) c join instruments i on i.id = c.instrument_id
-    where i.root is not distinct from $6 and ($2::date is null or c.expiration = $2) and c.source_id = $3 and c.delayed = $4
+    select * from chain_at($1, ${INSTANT}) c
+    where c.root is not distinct from $6 and ($2::date is null or c.expiration = $2) and c.source_id = $3 and c.delayed = $4
   ), s as materialized (
     select * from surface_at($1, ${INSTANT}) s
     where ($2::date is null or s.expiration = $2) and s.delayed = $4
@@ -154,8 +154,8 @@ const CONTRACTS = `
 const TERM = `
   with s as materialized (
     select s.expiration, s.strike, s.spot, s.years, s.iv_bid, s.iv_mid, s.iv_ask
-    from surface_at($1, ${INSTANT}) s join instruments i on i.id = s.instrument_id
-    where i.root is not distinct from $6 and s.delayed = $4 and s.moneyness between 0.9 and 1.1
+    from surface_at($1, ${INSTANT}) s
+    where s.root is not distinct from $6 and s.delayed = $4 and s.moneyness between 0.9 and 1.1
       and (s.source, s.source_name) = (select kind, name from sources where id = $3)
   )
   select distinct on (p.expiration) p.expiration, trim_scale(p.strike) as strike, p.years, p.iv_bid as "ivBid", p.iv_mid as "ivMid",

@@ -59,7 +59,8 @@ export const isWatchlist = (name: string): boolean => name.startsWith(WATCHLIST)
 /** The name in the ledger of what an answer of many instruments was asked for, null of other answers: see `describeCall`. */
 const NAME_OF_ONE = `case r.request ->> 'form'
   when 'watchlist' then '${WATCHLIST}' || (r.request ->> 'watchlist')
-  when 'chain' then '${CHAIN}' || (r.request ->> 'underlying') || ':' || (r.request ->> 'expiration') end`;
+  when 'chain' then '${CHAIN}' || regexp_replace(r.request ->> 'underlying', '^([^/]+)/([A-Za-z])$', '\\1.\\2') || ':'
+    || (r.request ->> 'expiration') end`;
 
 /** @returns how many shares of slots were not there before */
 export async function insertLedger(client: pg.ClientBase, notes: readonly LedgerNote[]): Promise<number> {

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Instant } from "../../clock.ts";
 import { lackOf, type LedgerNote } from "../../journal/ledger.ts";
+import { archivedNote } from "../ledger/archivedNote.ts";
 import type { SourcedLetter } from "./insert.ts";
 import { insertLedger, LEDGER_SOURCE_IDS, missRefused, type SettledSlot } from "../ledger/ledgerRows.ts";
 import { isOfItsRow, mayBeOfARow } from "../connect/whoseFault.ts";
@@ -51,8 +52,9 @@ async function loadAlone(client: pg.ClientBase, note: JournaledNote, loaded: Loa
 
 async function attempt(
   client: pg.ClientBase,
-  notes: readonly JournaledNote[],
+  given: readonly JournaledNote[],
 ): Promise<{ slots: number } | { error: unknown }> {
+  const notes = given.map(({ at, note }) => ({ at, note: archivedNote(note) }));
   await client.query("savepoint notes");
   try {
     const slots = await insertLedger(

@@ -5,6 +5,7 @@
  */
 import type pg from "pg";
 import type { Instant } from "../../clock.ts";
+import { archivedName } from "../../market/root.ts";
 import { unitName } from "../../read/answerToRows.ts";
 import type { QuoteUnit } from "../../read/rowTypes.ts";
 import { EXTENDED_QUOTES, inKeyOrder, type PlacedUnit, QUOTES } from "../schema/quoteColumns.ts";
@@ -34,7 +35,7 @@ export async function withoutReplaced<U extends Offered>(
   const newest = new Map<string, Instant>();
   for (const { id, at, names } of pieces)
     for (const name of names) {
-      const key = `${id} ${name}`;
+      const key = `${id} ${archivedName(name)}`;
       if (at > (newest.get(key) ?? "")) newest.set(key, at);
     }
   return units.filter(

@@ -27,6 +27,8 @@ import { settleTier, type StorageWishes } from "../tiers/settleTier.ts";
 type MigrationReport = {
   version: number;
   applied: string[];
+  /** What of the archive a command puts right, and no migration can; null: nothing. */
+  toRebuild: string | null;
   /** What a person should see to, and how: tools without the role `quotekeeper_reader`, a schema that strangers use too. */
   warnings: string[];
 };
@@ -76,6 +78,7 @@ export async function migrate(
     return {
       version: newestOf(history),
       applied: [...pending, ...changed].map(({ name }) => name),
+      toRebuild: await readToRebuild(client),
       warnings,
     };
   } finally {
@@ -83,6 +86,37 @@ export async function migrate(
     // A session keeps the settings it began with, such as being read only: what failed is tried on a new one.
     client.release(failed);
   }
+}
+
+/** The migration since which class shares, sizes and greeks of Tradier are read as they are now. */
+const CLASS_SHARES = 36;
+
+const TO_REBUILD =
+  "Rows of Tradier from before this version have sizes of stocks that are a hundred times too large, and theta and rho of puts that are the call's. `quotekeeper backfill --journal --rebuild` puts them right (docs/upgrade.md).";
+
+const STILL_TWO =
+  "The archive has class shares twice, as BRK/B and as BRK.B: Citus moves no quote to another instrument. `quotekeeper backfill --journal --rebuild` makes them one, and puts right sizes and greeks of Tradier (docs/upgrade.md).";
+
+/** Null: the archive has no such rows, or a whole rebuild was done since. */
+async function readToRebuild(client: pg.PoolClient): Promise<string | null> {
+  const { rows } = await client.query<{ two: boolean; before: boolean }>(
+    `select exists (select from instruments where symbol ~ '^[^/]+/[A-Za-z]$') as two,
+       -- Else the archive is as new as that, and its rows are from a journal.
+       exists (select from schema_migrations where applied_at < m.applied_at - interval '1 hour') and exists (
+         select from responses r join sources s on s.id = r.source_id
+         where s.name = 'tradier' and r.observed_at < m.applied_at
+       ) as before
+     from schema_migrations m
+     where m.version = $1
+       and not exists (
+         select from backfills b
+         where b.kind = 'journal' and b.asked ->> 'rebuild' = 'true' and b.asked ->> 'from' is null and b.asked ->> 'to' is null
+           and b.started_at > m.applied_at and b.finished_at is not null
+       )`,
+    [CLASS_SHARES],
+  );
+  const [{ two, before } = { two: false, before: false }] = rows;
+  return two ? STILL_TWO : before ? TO_REBUILD : null;
 }
 
 /**

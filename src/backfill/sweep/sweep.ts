@@ -8,7 +8,8 @@
  */
 import { Shares } from "../../accounts/shares.ts";
 import type { Clock } from "../../clock.ts";
-import { type Answer, answerError } from "../../quotes/answer.ts";
+import { type Answer } from "../../quotes/answer.ts";
+import { errorOf } from "../../services/registry.ts";
 import { Collector, type CollectorOptions } from "../../collect/collector.ts";
 import { type CalledAccount, sharerOf } from "../../collect/accountDispatchers.ts";
 import { CONCURRENCY } from "../../collect/dispatcher.ts";
@@ -165,7 +166,7 @@ class Sweep {
       this.#options.plan.take(call, answer);
       return;
     }
-    const error = answerError(answer);
+    const error = errorOf(answer, record);
     if (answer.outcome === "unauthorized") {
       // The refusal has shown how far the machine's clock is off: the collector asks once more by the service's.
       const forTheClock = !this.#clockTried.has(account) && mayBeRefusedForTheClock(record);

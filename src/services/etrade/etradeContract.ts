@@ -70,9 +70,10 @@ function contractOf(symbol: string | null, { key, root, expiration, type, strike
       true,
     );
   const keyRoot = occ === null ? null : occ.slice(0, -BEHIND_ROOT);
+  const named = withRoot(symbol, root ?? keyRoot);
   return {
-    symbol,
-    root: withRoot(symbol, root ?? keyRoot).root,
+    symbol: named.underlying,
+    root: named.root,
     expiration: date,
     optionType,
     strike: price,

@@ -2,6 +2,7 @@
 import type { Instant } from "../../clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import { inCapitals, option, security } from "../../market/instrument.ts";
+import { archivedSymbol } from "../../market/root.ts";
 import { isZero } from "../../quotes/decimal.ts";
 import { type DividendData, type InstrumentQuote, type Quote, unknownQuote } from "../../quotes/document.ts";
 import type { JsonFields } from "../jsonFields.ts";
@@ -48,7 +49,7 @@ export function quoteOf(fields: JsonFields): InstrumentQuote {
       description: all.text("symbolDescription") ?? all.text("companyName"),
       exchange: all.text("primaryExchange"),
       securityType: isOption ? "OPT" : type && (SECURITY_TYPES.get(type) ?? inCapitals(type)),
-      symbol,
+      symbol: archivedSymbol(symbol),
       expiration: null,
       optionType: null,
       strike: null,
@@ -139,7 +140,7 @@ function readQuote(data: JsonFields, all: JsonFields, isOption: boolean): Quote 
 function dividendIn(all: JsonFields): DividendData {
   const dateOf = (at: Instant | null): string | null => at && exchangeDate(new Date(at));
   return {
-    exDate: dateOf(all.epochSeconds("exDividendDate", NEVER)),
+    exDate: dateOf(all.epochSecondsOfDate("exDividendDate", NEVER)),
     amount: all.decimalBut("dividend", NO_VALUE),
     yield: all.decimalBut("yield", NO_VALUE, "yield"),
   };

@@ -1,4 +1,5 @@
 /** E*TRADE's answers in our words: lists of quotes, whole chains and expirations, in XML and in JSON alike. */
+import type { Instant } from "../../clock.ts";
 import { isDateText } from "../../market/calendar/dates.ts";
 import { cutText } from "../../outsideText.ts";
 import { MAX_ITEMS, type ReadDocument, type ReadItem, refused, unknownQuote } from "../../quotes/document.ts";
@@ -20,8 +21,8 @@ export const ROOTS: readonly string[] = [QUOTES, CHAIN, EXPIRATIONS];
 /** Code of a message that a symbol is not known. */
 const UNKNOWN_SYMBOL = "10033";
 
-/** @throws QuotekeeperError DOCUMENT_REFUSED when it is a document of something else */
-export function readEtrade(document: JsonObject): ReadDocument {
+/** @param latest see `JsonFields`. @throws QuotekeeperError DOCUMENT_REFUSED when it is a document of something else */
+export function readEtrade(document: JsonObject, latest: Instant | null): ReadDocument {
   const [kind = ""] = document.keys;
   const found = document.get(kind);
   if (!ROOTS.includes(kind))
@@ -32,7 +33,8 @@ export function readEtrade(document: JsonObject): ReadDocument {
   if (inside === null && found !== "" && found !== null) throw refused(`its ${kind} is no object`);
   const whole = { id: null, error: null, hasQuotes: true };
   if (kind === EXPIRATIONS) return { ...whole, items: [], expirations: datesIn(inside) };
-  const items = inside === null ? [] : kind === CHAIN ? chainItems(inside) : quoteItems(inside);
+  const items =
+    inside === null ? [] : kind === CHAIN ? chainItems(inside, latest) : quoteItems(inside, latest);
   if (items.length > MAX_ITEMS) throw refused(`it holds more than ${MAX_ITEMS} instruments`);
   return { ...whole, items };
 }
@@ -60,10 +62,10 @@ function dateIn(fields: JsonFields | null): string | null {
   return isDateText(date) ? date : null;
 }
 
-function quoteItems(inside: JsonObject): ReadItem[] {
+function quoteItems(inside: JsonObject, latest: Instant | null): ReadItem[] {
   const messages = listed(new JsonFields(inside).object("Messages")?.value("Message"));
   return [
-    ...listed(inside.get("QuoteData")).map((one) => readItem(one, quoteOf)),
+    ...listed(inside.get("QuoteData")).map((one) => readItem(one, quoteOf, latest)),
     ...messages.flatMap((message) =>
       message instanceof JsonObject ? unknownIn(new JsonFields(message)) : [],
     ),
@@ -76,22 +78,22 @@ function quoteItems(inside: JsonObject): ReadItem[] {
  */
 function unknownIn(message: JsonFields): ReadItem[] {
   const description = message.text("description") ?? "";
-  const words = description.match(/(?<![\w.])[A-Z0-9^$][A-Z0-9.:^$/-]{0,63}(?![\w-])/g) ?? [];
+  const words = description.match(/(?<![\w.&])[A-Z0-9^$][A-Z0-9.:^$/&-]{0,63}(?![\w&-])/g) ?? [];
   const [name = "", ...others] = new Set(words.map((word) => word.replace(/[.:/-]+$/, "")));
   const key = others.length === 0 && /[A-Z]/.test(name) ? keyInList(name) : null;
   if (message.text("code") !== UNKNOWN_SYMBOL || key === null) return [];
   return [{ ok: true, item: unknownQuote(key), oddFields: [], fragment: cutText(description, 200) }];
 }
 
-function chainItems(inside: JsonObject): ReadItem[] {
+function chainItems(inside: JsonObject, latest: Instant | null): ReadItem[] {
   const chain = new JsonFields(inside);
   const of: OfChain = {
     delayed: isDelayed(chain.text("quoteType")),
     selected: dateIn(chain.object("SelectedED")),
   };
   return listed(inside.get("OptionPair")).flatMap((pair) => {
-    if (!(pair instanceof JsonObject)) return [readItem(pair, contractQuote(of))];
+    if (!(pair instanceof JsonObject)) return [readItem(pair, contractQuote(of), latest)];
     const sides = ["Call", "Put"].flatMap((side) => listed(pair.get(side)));
-    return sides.map((side) => readItem(side, contractQuote(of)));
+    return sides.map((side) => readItem(side, contractQuote(of), latest));
   });
 }

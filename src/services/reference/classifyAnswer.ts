@@ -1,7 +1,7 @@
 /** The kind of an answer of the specification's service, by status, headers and body together. */
 import { QuotekeeperError } from "../../errors.ts";
 import { cutText } from "../../outsideText.ts";
-import { type Answer, encodingProblem, failed, type RawAnswer } from "../../quotes/answer.ts";
+import { type Answer, emptyAnswer, encodingProblem, failed, type RawAnswer } from "../../quotes/answer.ts";
 import { readDocument } from "./readDocument.ts";
 
 /**
@@ -21,6 +21,8 @@ export function classifyAnswer(raw: RawAnswer): Answer {
   if (status === 414) return failed("too_long", "HTTP 414, the list of symbols is too long");
   if (status >= 500) return failed("server_error", `HTTP ${status}`);
   if (status < 200 || status >= 300) return failed("refused", `HTTP ${status}${saying(raw.body)}`);
+  const empty = emptyAnswer(raw);
+  if (empty !== null) return empty;
   const encoded = encodingProblem(headers);
   if (encoded !== null) return failed("malformed", encoded);
   try {

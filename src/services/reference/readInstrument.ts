@@ -3,7 +3,7 @@
  * `leaves.ts` and `writeDocument.ts` this is the only place that knows the service's spellings.
  */
 import { inCapitals, type OptionType } from "../../market/instrument.ts";
-import { isRoot, withRoot } from "../../market/root.ts";
+import { archivedSymbol, isRoot, withRoot } from "../../market/root.ts";
 import {
   type DividendData,
   type InstrumentQuote,
@@ -52,8 +52,9 @@ export function isOption(leaves: LeafTexts, damaged: ReadonlyMap<number, string>
 
 function instrumentQuote(fields: Fields): InstrumentQuote {
   const unknownSymbol = fields.flag(LEAF.unknownSymbol);
-  const symbol = fields.naming(LEAF.symbol, readName(fields.text(LEAF.symbol)));
-  if (symbol === null) throw new NamelessError("instrument/sym is missing");
+  const named = fields.naming(LEAF.symbol, readName(fields.text(LEAF.symbol)));
+  if (named === null) throw new NamelessError("instrument/sym is missing");
+  const symbol = archivedSymbol(named);
   // What an unknown item holds besides its name is not known: nothing else of it is read (field notes).
   if (unknownSymbol) return unknownOf(symbol, fields);
   const contract = contractFields(fields);
@@ -152,7 +153,7 @@ function readUnderlying(fields: Fields): UnderlyingElement | null {
   return {
     description: fields.name(LEAF.underlyingDescription),
     exchange: fields.code(LEAF.underlyingExchange),
-    symbol,
+    symbol: archivedSymbol(symbol),
   };
 }
 

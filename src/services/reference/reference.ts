@@ -1,5 +1,6 @@
 /** The Market Quotes Service of the specification: OAuth 1.0a with HMAC-SHA1, and XML. */
 import { DEFAULT_SERVICE } from "../../journal/record.ts";
+import { NO_OCC_SYMBOL, occSymbol } from "../../market/occ.ts";
 import { REFERENCE_CHECKUP } from "./checkReference.ts";
 import { classifyAnswer } from "./classifyAnswer.ts";
 import { CONSUMER, SIGNED_BY_OAUTH } from "../oauth/signedService.ts";
@@ -26,6 +27,7 @@ export const REFERENCE: Service = {
   // 325 is the longest list reported to work (field notes, "Requests").
   batch: { first: 100, least: 8, most: 325 },
   forms: ["symbols", "watchlist", "option"],
+  lackOf: (contract) => (contract.root !== undefined && occSymbol(contract) === null ? NO_OCC_SYMBOL : null),
   optionsInList: false,
   asksDelayed: true,
   isTimed: true,

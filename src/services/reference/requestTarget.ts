@@ -1,6 +1,5 @@
 /** How the specification's service is asked for quotes (GET /v1/market/quotes.xml). */
-import { instrumentName, option } from "../../market/instrument.ts";
-import { occSymbol } from "../../market/occ.ts";
+import { requiredOccSymbol } from "../../market/occ.ts";
 import type { QuoteCall } from "../../quotes/call.ts";
 import { percentEncode } from "../percentEncode.ts";
 
@@ -10,7 +9,7 @@ export const QUOTES_PATH = "/v1/market/quotes.xml";
  * Path and query of a call. The comma of a symbol list is percent-encoded (`%2C`): the live service verifies
  * the signature over that form (field notes, "Requests").
  *
- * @throws RangeError a form that the service has not; jobs that ask for one are refused before
+ * @throws RangeError a form or a contract that the service has not; jobs that ask for one are refused before
  */
 export function requestTarget(call: QuoteCall): string {
   const query = [...selector(call), ["delayed", String(call.delayed)]]
@@ -28,8 +27,7 @@ function selector(call: QuoteCall): string[][] {
       return [["watchlist", call.watchlist]];
     case "option":
       // The option form has no place for a root, and an OCC symbol has one.
-      if (call.contract.root !== undefined)
-        return [["symbols", occSymbol(call.contract) ?? instrumentName(option(call.contract))]];
+      if (call.contract.root !== undefined) return [["symbols", requiredOccSymbol(call.contract)]];
       return [
         ["underlying", call.contract.underlying],
         ["expiration", call.contract.expiration],

@@ -8,6 +8,7 @@ import {
   type Finding,
   finding,
   headersFinding,
+  KNOWN,
   NOT_ASKED,
   type Probed,
   readableFinding,
@@ -30,8 +31,12 @@ const [ALLOWED, USED, EXPIRY] = ["x-ratelimit-allowed", "x-ratelimit-used", "x-r
 /** The calls by what they are to show, in their order. The same call thrice shows how calls are counted. */
 const CALLS = ["one", "unknown", "options", "expirations", "chain", "one", "one", "long"] as const;
 
+/** What has a name of its own at Tradier, or is not everywhere: asked for beside the unknown symbol. */
+const CLASS_SHARE = "BRK.B";
+const INDEXES = ["SPX", "NDX", "RUT"] as const;
+
 export const TRADIER_CHECKUP: Checkup = {
-  next: callsOf(CALLS),
+  next: callsOf(CALLS, undefined, [CLASS_SHARE, ...INDEXES]),
   findings: (probed, isDelayed) => {
     const of = (kind: (typeof CALLS)[number]): Probed | undefined => probed[CALLS.indexOf(kind)];
     return [
@@ -43,10 +48,14 @@ export const TRADIER_CHECKUP: Checkup = {
       countFinding(USED, EXPIRY, probed),
       objectFinding(of("one")),
       unmatchedFinding(of("unknown")),
+      knownFinding("A class of shares has a quote by the archive's name", [CLASS_SHARE], of("unknown")),
+      knownFinding("Indexes have quotes", INDEXES, of("unknown")),
+      sizesFinding(probed),
       optionsFinding(of("options")),
       greeksFinding("a list", of("options")),
       expirationsFinding(of("expirations")),
       ...chainFindings(of("chain")),
+      putsFinding(of("chain")),
       longFinding(of("long")),
       ageFinding(probed, isDelayed === true),
       clockFinding(probed, false),
@@ -104,6 +113,68 @@ function unmatchedFinding(one: Probed | undefined): Finding {
         ];
   };
   return finding("An unknown symbol stands in unmatched_symbols", judged(), true);
+}
+
+function knownFinding(assumption: string, symbols: readonly string[], one: Probed | undefined): Finding {
+  const judged = (): Judged => {
+    if (!one || one.answer.outcome !== "quotes") return NOT_ASKED;
+    const told = itemsOf(one).filter(({ unknownSymbol }) => !unknownSymbol);
+    const known = symbols.filter((symbol) => told.some(({ instrument }) => instrument.symbol === symbol));
+    return [known.length === symbols.length ? "ok" : "not_so", `${known.length} of ${symbols.length}`];
+  };
+  return finding(assumption, judged());
+}
+
+/** Shares of a round lot by the price, from the highest on (Regulation NMS, 242.600, in force from 2025-11-03). */
+const ROUND_LOTS = [
+  [10_000, 1],
+  [1_000, 10],
+  [250, 40],
+  [0, 100],
+] as const;
+
+/** Feeds quote round lots: in shares each size is a multiple of one, and in lots or hundreds hardly any is. */
+function sizesFinding(probed: readonly Probed[]): Finding {
+  const quotes = probed
+    .flatMap(itemsOf)
+    .filter(({ instrument }) => instrument.symbol === KNOWN && instrument.strike === null);
+  const price = Number(quotes.find(({ quote }) => quote.last !== null)?.quote.last ?? 0);
+  const [, lot] = ROUND_LOTS.find(([above]) => price > above) ?? [0, 1];
+  const sizes = quotes
+    .flatMap(({ quote: { extended } }) => [extended.bidSize, extended.askSize])
+    .flatMap((size) => (size === null || size === "0" ? [] : [Number(size)]));
+  const multiples = sizes.filter((size) => size % lot === 0).length;
+  const judged = (): Judged => {
+    if (sizes.length === 0 || lot === 1) return ["unknown", "no size of a round lot came"];
+    const counted = `${multiples} of ${sizes.length} are multiples of a round lot`;
+    if (multiples === sizes.length) return ["ok", counted];
+    return sizes.every((size) => size < lot)
+      ? ["not_so", `${counted}, each is smaller: they are no shares`]
+      : ["unknown", counted];
+  };
+  const verdict = judged();
+  // Sizes in another unit are stored wrong for good.
+  return finding("Sizes of stocks are shares, as they are stored", verdict, verdict[0] === "not_so");
+}
+
+/** Rho of puts as they were sent: it is not stored. */
+function putsFinding(one: Probed | undefined): Finding {
+  const document = one?.answer.outcome === "quotes" ? parsePlainJson(one.body) : null;
+  const options = document instanceof JsonObject ? document.get("options") : null;
+  const listed = options instanceof JsonObject ? [options.get("option") ?? []].flat() : [];
+  const rhos = listed.flatMap((option): string[] => {
+    const greeks =
+      option instanceof JsonObject && option.get("option_type") === "put" ? option.get("greeks") : null;
+    const rho = greeks instanceof JsonObject ? greeks.get("rho") : null;
+    return typeof rho === "string" ? [rho] : [];
+  });
+  const own = rhos.filter((rho) => Number(rho) < 0).length;
+  return finding(
+    "Theta and rho of a put are the call's, so that they are not stored",
+    rhos.length === 0
+      ? ["unknown", "no put had a rho"]
+      : [own === 0 ? "ok" : "not_so", `rho of ${own} of ${rhos.length} puts is below 0`],
+  );
 }
 
 function longFinding(one: Probed | undefined): Finding {

@@ -1,7 +1,8 @@
 /** Tradier's quotes in our words. What it writes for "nothing" becomes null here, each by a rule of its own. */
+import type { Instant } from "../../clock.ts";
 import { isDateText } from "../../market/calendar/dates.ts";
 import { isOccSymbolOf } from "../../market/occ.ts";
-import { withRoot } from "../../market/root.ts";
+import { archivedSymbol, withRoot } from "../../market/root.ts";
 import { cutText } from "../../outsideText.ts";
 import { isZero } from "../../quotes/decimal.ts";
 import {
@@ -35,8 +36,11 @@ const NEVER = "0";
 
 const TIMES_OF_QUOTE = ["bid_date", "ask_date"] as const;
 
-/** Bid and ask sizes of securities are in hundreds of shares (documentation, "Get quotes"), those of options in contracts. */
-const SHARES_OF_A_SIZE = 100n;
+/**
+ * Assumed: sizes of securities are shares, as the feeds send them since the round lots of 2025-11-03. The documentation still says
+ * hundreds. Sizes of options are contracts.
+ */
+const [BID_SIZE, ASK_SIZE] = ["bidsize", "asksize"] as const;
 
 /** Kinds of securities by Tradier's `type`; others stay as they are, in capitals. */
 const SECURITY_TYPES: ReadonlyMap<string, string> = new Map([["stock", "CS"]]);
@@ -45,9 +49,10 @@ const SECURITY_TYPES: ReadonlyMap<string, string> = new Map([["stock", "CS"]]);
  * What stands below `quotes`, `options` or `expirations`. One element may be an object in place of an array of one, and nothing is
  * `null` or the text `null`.
  *
+ * @param latest see `JsonFields`
  * @throws QuotekeeperError DOCUMENT_REFUSED when it is a document of something else
  */
-export function readTradier(document: JsonObject): ReadDocument {
+export function readTradier(document: JsonObject, latest: Instant | null): ReadDocument {
   const [kind, found] = KINDS.map((name) => [name, document.get(name)] as const).find(
     ([, value]) => value !== undefined,
   ) ?? [null, undefined];
@@ -55,7 +60,7 @@ export function readTradier(document: JsonObject): ReadDocument {
     throw refused(`it holds no quotes, options or expirations, but ${named(document.keys)}`);
   const whole = { id: null, error: null, hasQuotes: true };
   if (kind === "expirations") return { ...whole, items: [], expirations: datesIn(found) };
-  const items = isNothing(found) ? [] : itemsIn(found, kind);
+  const items = isNothing(found) ? [] : itemsIn(found, kind, latest);
   if (items.length > MAX_ITEMS) throw refused(`it holds more than ${MAX_ITEMS} instruments`);
   return { ...whole, items };
 }
@@ -76,13 +81,15 @@ function isNothing(json: Json): boolean {
   return json === null || json === "null";
 }
 
-function itemsIn(found: Json, kind: "quotes" | "options"): ReadItem[] {
+function itemsIn(found: Json, kind: "quotes" | "options", latest: Instant | null): ReadItem[] {
   if (!(found instanceof JsonObject)) throw refused(`its ${kind} are no object`);
-  if (kind === "options") return listed(found.get("option")).map((one) => readItem(one, instrumentQuote));
+  const quotes = (list: Json | undefined): ReadItem[] =>
+    listed(list).map((one) => readItem(one, instrumentQuote, latest));
+  if (kind === "options") return quotes(found.get("option"));
   const unmatched = found.get("unmatched_symbols");
   const symbols = unmatched instanceof JsonObject ? unmatched.get("symbol") : undefined;
   return [
-    ...listed(found.get("quote")).map((one) => readItem(one, instrumentQuote)),
+    ...quotes(found.get("quote")),
     ...listed(symbols).flatMap((symbol) => (typeof symbol === "string" ? [unknownRead(symbol)] : [])),
   ];
 }
@@ -118,13 +125,13 @@ function instrumentQuote(fields: JsonFields): InstrumentQuote {
       description: fields.text("description"),
       exchange: fields.text("exch"),
       securityType: isOption ? "OPT" : type && (SECURITY_TYPES.get(type) ?? type.toUpperCase()),
-      symbol,
+      symbol: archivedSymbol(symbol),
       expiration: null,
       optionType: null,
       strike: null,
       ...contract,
     },
-    quote: readQuote(fields, isOption),
+    quote: readQuote(fields, contract),
     greeksDelta: null,
     underlying: contract && { symbol: contract.symbol, description: null, exchange: null },
     underlyingQuote: null,
@@ -152,11 +159,19 @@ function contractOf(fields: JsonFields, occ: string): Contract {
   const named = withRoot(underlying, fields.text("root_symbol"));
   if (!isOccSymbolOf(occ, { expiration, optionType, strike }))
     throw new Nameless(`symbol ${cutText(occ, 40)} names another contract than its fields`, occ, true);
-  return { symbol: underlying, root: named.root, expiration, optionType, strike };
+  return { symbol: named.underlying, root: named.root, expiration, optionType, strike };
 }
 
-function readQuote(fields: JsonFields, isOption: boolean): Quote {
+/**
+ * Assumed: a strike has one set of theta and rho, the call's, and its put repeats them (ORATS reckons so, and each recorded put shows
+ * it). So those of a put are not known. Its delta is its own; gamma and vega are the same for both.
+ */
+const HAS_OWN = "CALL";
+
+function readQuote(fields: JsonFields, contract: Contract | null): Quote {
+  const isOption = contract !== null;
   const greeks = isOption ? fields.object("greeks") : null;
+  const own = contract?.optionType === HAS_OWN ? greeks : null;
   return {
     bid: fields.decimalBut("bid", NO_PRICE),
     ask: fields.decimalBut("ask", NO_PRICE),
@@ -173,8 +188,8 @@ function readQuote(fields: JsonFields, isOption: boolean): Quote {
       contractHigh: null,
       contractLow: null,
       dividend: null,
-      bidSize: sizeOf(fields.integer("bidsize"), isOption),
-      askSize: sizeOf(fields.integer("asksize"), isOption),
+      bidSize: fields.integer(BID_SIZE),
+      askSize: fields.integer(ASK_SIZE),
       open: fields.decimal("open"),
       high: fields.decimal("high"),
       low: fields.decimal("low"),
@@ -187,9 +202,9 @@ function readQuote(fields: JsonFields, isOption: boolean): Quote {
       openInterest: isOption ? fields.integer("open_interest") : null,
       delta: greeks && greeks.decimal("delta", "delta"),
       gamma: greeks && greeks.decimal("gamma", "gamma"),
-      theta: greeks && greeks.decimal("theta", "theta"),
+      theta: own && own.decimal("theta", "theta"),
       vega: greeks && greeks.decimal("vega", "vega"),
-      rho: greeks && greeks.decimal("rho", "rho"),
+      rho: own && own.decimal("rho", "rho"),
       // `smv_vol`, the smoothed one, is another quantity, and stays in the journal.
       impliedVolatility: greeks && greeks.decimalBut("mid_iv", NO_VOLATILITY, "impliedVolatility"),
       bidIv: greeks && greeks.decimalBut("bid_iv", NO_VOLATILITY, "bidIv"),
@@ -197,10 +212,6 @@ function readQuote(fields: JsonFields, isOption: boolean): Quote {
       greeksAt: greeks && greeks.time("updated_at"),
     },
   };
-}
-
-function sizeOf(size: string | null, isOption: boolean): string | null {
-  return size === null || isOption ? size : String(BigInt(size) * SHARES_OF_A_SIZE);
 }
 
 function unknownRead(symbol: string): ReadItem {

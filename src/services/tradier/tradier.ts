@@ -2,6 +2,7 @@
  * Tradier's brokerage API, version 1: market data by a lasting token, as JSON (documentation.tradier.com). Tried against recorded
  * answers and a fake of it alone.
  */
+import { NO_OCC_SYMBOL, occSymbol } from "../../market/occ.ts";
 import { TRADIER_CHECKUP } from "./checkTradier.ts";
 import { classifyTradier } from "./classifyTradier.ts";
 import { LIMITS, readTradierLimit } from "./tradierLimit.ts";
@@ -31,6 +32,7 @@ export const TRADIER: Service = {
   // Assumed: the documentation has POST for long lists, and no number.
   batch: { first: 100, least: 8, most: 200 },
   forms: ["symbols", "option", "chain", "expirations"],
+  lackOf: (contract) => (occSymbol(contract) === null ? NO_OCC_SYMBOL : null),
   optionsInList: true,
   asksDelayed: false,
   isTimed: false,

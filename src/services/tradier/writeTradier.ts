@@ -1,6 +1,5 @@
 /** The calls of Tradier's market data (documentation, "Market data"). */
-import { instrumentName, option } from "../../market/instrument.ts";
-import { occSymbol } from "../../market/occ.ts";
+import { requiredOccSymbol } from "../../market/occ.ts";
 import { percentEncode } from "../percentEncode.ts";
 import type { QuoteCall } from "../../quotes/call.ts";
 import type { Written } from "../service.ts";
@@ -13,18 +12,31 @@ const JSON_TYPE = "application/json";
 /** Assumed: a target of so many characters passes every gateway. The documentation has POST for long lists, and no number. */
 const LONGEST_TARGET = 1_800;
 
-/** @throws RangeError a form that Tradier has not; jobs that ask for one are refused before */
+/**
+ * Tradier's own name of a symbol: `BRK/B` for BRK.B. `readTradier` has the archive's again.
+ *
+ * Assumed: it takes no symbol with a point, and a single letter behind one is a class of shares (several clients).
+ */
+function tradierSymbol(symbol: string): string {
+  return symbol.replace(/^([^./]+)\.([A-Z])$/, "$1/$2");
+}
+
+/** @throws RangeError a form or a contract that Tradier has not; jobs that ask for one are refused before */
 export function writeTradier(call: QuoteCall): Written {
   switch (call.form) {
     case "symbols":
-      return quotesOf(call.symbols);
+      return quotesOf(call.symbols.map(tradierSymbol));
     case "option":
-      return quotesOf([occSymbol(call.contract) ?? instrumentName(option(call.contract))]);
+      return quotesOf([requiredOccSymbol(call.contract)]);
     case "chain":
-      return got(CHAINS, { symbol: call.underlying, expiration: call.expiration, greeks: "true" });
+      return got(CHAINS, {
+        symbol: tradierSymbol(call.underlying),
+        expiration: call.expiration,
+        greeks: "true",
+      });
     case "expirations":
       // Without all roots SPX has no SPXW, nor its dates.
-      return got(EXPIRATIONS, { symbol: call.underlying, includeAllRoots: "true" });
+      return got(EXPIRATIONS, { symbol: tradierSymbol(call.underlying), includeAllRoots: "true" });
     case "watchlist":
       throw new RangeError("Tradier has no watchlists of quotes");
   }

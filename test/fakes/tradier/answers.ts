@@ -47,6 +47,11 @@ export type AnswersOptions = ListingRules & {
 /** Contracts expire by the exchange's hours, whatever the hours in which prices move. */
 const exchange = createCalendar();
 
+/** What a symbol asks for: one with a point is not known, and a class of shares has a slash. */
+function askedUnderlying(symbol: string, rules: ListingRules): Underlying | null {
+  return symbol.includes(".") ? null : underlyingOf(symbol.replace(/\/(?=[A-Z]$)/, "."), rules);
+}
+
 export function createAnswers(options: AnswersOptions): Answers {
   const { market, calendar, trading } = options;
   let nothings = 0;
@@ -104,7 +109,7 @@ export function createAnswers(options: AnswersOptions): Answers {
       const found: Value[] = [];
       const unknown: string[] = [];
       for (const symbol of new Set(symbols)) {
-        const underlying = underlyingOf(symbol, options);
+        const underlying = askedUnderlying(symbol, options);
         const contract = underlying ? null : contractOfSymbol(symbol, options, at);
         if (underlying) found.push(stockQuote(underlying, moment));
         else if (contract) found.push(optionQuote(contract, greeks, moment));
@@ -119,13 +124,13 @@ export function createAnswers(options: AnswersOptions): Answers {
     },
     chain: (symbol, { expiration, greeks, at }) => {
       const moment = momentOf(at, calendar);
-      const underlying = underlyingOf(symbol, options);
+      const underlying = askedUnderlying(symbol, options);
       const contracts = underlying ? chainOf(underlying, expiration, at) : [];
       const written = contracts.map((contract) => optionQuote(contract, greeks, moment));
       return { options: orNothing(written, (option) => ({ option })) };
     },
     expirations: (symbol, asked) => {
-      const underlying = underlyingOf(symbol, options);
+      const underlying = askedUnderlying(symbol, options);
       const listed = underlying
         ? expirationsOf(underlying, asked.at).filter(
             ({ root }) => asked.includeAllRoots || root === underlying.roots[0],

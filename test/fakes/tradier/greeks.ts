@@ -29,7 +29,8 @@ export type WrittenGreeks = GreeksTerms & {
 /** @param terms made at `greeksAt` */
 export function writtenGreeks(terms: WrittenGreeks): Value {
   const { company, madeAt, delta, seed } = terms;
-  const greeks = greeksOf(terms);
+  // A strike has one set, the call's: only delta is the put's own (orats.com, "Option Greeks are the same for calls and puts").
+  const greeks = greeksOf({ ...terms, optionType: "CALL" });
   const written = (value: number) => number(decimalText(value, PLACES));
   return {
     delta: number(lengthened(delta, seed)),

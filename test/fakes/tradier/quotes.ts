@@ -14,9 +14,14 @@ const EXCHANGES = ["A", "B", "C", "K", "N", "P", "Q", "W", "X", "Z"] as const;
 
 type Quote = InstrumentQuote["quote"];
 
+/** Class shares have a slash at Tradier: `BRK/B` (QuantConnect, TradierSymbolMapper). */
+export function tradierSymbol(symbol: string): string {
+  return symbol.replace(".", "/");
+}
+
 /**
- * A stock, fund or index. Sizes are in hundreds (documentation.tradier.com, quotes): the simulated market's are taken for
- * such.
+ * A stock, fund or index. Sizes are shares: the simulated market's are taken for round lots, which feeds send in shares since
+ * 2025-11-03, whatever the documentation says.
  *
  * @param quotes of two instants: bid and ask go on when trading is over
  */
@@ -27,7 +32,7 @@ export function writtenStock(
 ): Value {
   const seed = seedOf(symbol);
   return {
-    symbol,
+    symbol: tradierSymbol(symbol),
     description: type === "index" ? `${symbol} Index` : company.description,
     exch: company.exchange === "NSD" ? "Q" : "N",
     type,
@@ -41,7 +46,7 @@ export function writtenStock(
     prevclose: number(traded.extended.previousClose),
     week_52_high: number(traded.extended.high52Week),
     week_52_low: number(traded.extended.low52Week),
-    ...bookOf(book, moment.quotedAt, seed),
+    ...bookOf(book, moment.quotedAt, { seed, unit: roundLot(Number(traded.last ?? 0)) }),
     root_symbols: roots.join(","),
   };
 }
@@ -67,7 +72,7 @@ export function writtenOption(written: {
     ...tradesOf(quote, moment, trading),
     bid: number(quote.bid),
     ask: number(quote.ask),
-    underlying: contract.underlying.symbol,
+    underlying: tradierSymbol(contract.underlying.symbol),
     strike: priceOfStrike(contract.strike),
     greeks,
     ...changeOf(quote, trading),
@@ -77,7 +82,7 @@ export function writtenOption(written: {
     prevclose: number(trading === "never" ? null : quote.extended.previousClose),
     week_52_high: number("0.0"),
     week_52_low: number("0.0"),
-    ...bookOf(quote, moment.tradedAt, seed),
+    ...bookOf(quote, moment.tradedAt, { seed, unit: 1 }),
     open_interest: number(openInterest(moment.tradedAt, seed)),
     contract_size: number(100),
     expiration_date: date,
@@ -115,15 +120,24 @@ function changeOf({ pctChange }: Quote, trading: Trading): Record<string, Value>
 }
 
 /** No bid is a bid of 0.0 and a size of 0. Times are full seconds, in epoch ms. */
-function bookOf({ extended }: Quote, at: Date, seed: number): Record<string, Value> {
+function bookOf(
+  { extended }: Quote,
+  at: Date,
+  { seed, unit }: { seed: number; unit: number },
+): Record<string, Value> {
   return {
-    bidsize: number(extended.bidSize),
+    bidsize: number(Number(extended.bidSize) * unit),
     bidexch: exchangeOf(seed, 3),
     bid_date: number(bookMs(at, seed, 4)),
-    asksize: number(extended.askSize),
+    asksize: number(Number(extended.askSize) * unit),
     askexch: exchangeOf(seed, 5),
     ask_date: number(bookMs(at, seed, 6)),
   };
+}
+
+/** Shares of a round lot by the price (Regulation NMS, 242.600, in force from 2025-11-03). */
+function roundLot(price: number): number {
+  return price > 10_000 ? 1 : price > 1_000 ? 10 : price > 250 ? 40 : 100;
 }
 
 function exchangeOf(seed: number, part: number): string {

@@ -102,6 +102,17 @@ test.each(["<html><body>hello</body></html>", "<!doctype HTML><p>", "  <HTML lan
   },
 );
 
+test.each(["", " \n", "\ufeff"])(
+  "a 200 with nothing in it is a fault of the service, and no answer that there is nothing",
+  (body) => {
+    expect(classify(200, body)).toEqual({
+      outcome: "server_error",
+      responseId: null,
+      detail: "HTTP 200 with an empty answer",
+    });
+  },
+);
+
 test.each([
   [
     "extended quotes",
@@ -129,10 +140,6 @@ test("a 200 whose quotes are empty, or hold other elements too, is an answer of 
   expect(classify(200, answerXml(more)).outcome).toBe("quotes");
 });
 
-test("a 200 without a body is malformed", () => {
-  expect(classify(200).outcome).toBe("malformed");
-});
-
 test.each([
   ["quota_fault", "SERVICE_QUOTA"],
   ["unauthorized", "SERVICE_UNAUTHORIZED"],
@@ -141,7 +148,7 @@ test.each([
   ["server_error", "SERVICE_ERROR"],
   ["malformed", "SERVICE_ANSWER_UNREADABLE"],
 ] as const)("an answer that is %s stands for the error %s, which quotes it", (outcome, code) => {
-  const error = answerError({ outcome, responseId: null, detail: "what it said" });
+  const error = answerError({ outcome, responseId: null, detail: "what it said" }, "its settings");
 
   expect(error).toMatchObject({ code, message: expect.stringContaining("what it said") });
 });

@@ -107,7 +107,7 @@ const CHAIN_AT: readonly Change[] = [
   )
   select q.instrument_id`,
   ],
-  ["from quotes_at($2) q\n  left", "from c q\n  left"],
+  ["from quotes_at($2) q\n  join", "from c q\n  join"],
 ];
 
 /**

@@ -10,7 +10,7 @@ import { QuotekeeperError } from "../../../errors.ts";
 import { instrumentName, option } from "../../../market/instrument.ts";
 import { readTextFile } from "../../../plainFiles.ts";
 import type { Edges } from "../../../run/edges.ts";
-import { lackOfChain } from "../../../schedule/polledJob.ts";
+import { lackOfChain, lackOfContract } from "../../../schedule/polledJob.ts";
 import type { CommonRequest } from "../report.ts";
 
 export type SweepRequest = CommonRequest & {
@@ -65,6 +65,8 @@ async function readAsk(
     const file = await readFileOf(resolve(directory, symbolsFile));
     problems.push(...file.problems);
     [ask.symbols, ask.contracts] = [file.symbols, file.contracts];
+    const lack = file.contracts.map((one) => lackOfContract(one, polled.service)).find((one) => one !== null);
+    if (lack) problems.push({ file: symbolsFile, line: 1, message: lack });
   }
   for (const text of chains) {
     const read = readChain(text);
