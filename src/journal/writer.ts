@@ -225,7 +225,8 @@ class JournalWriter {
       const why = cause instanceof SegmentGone ? "it is no longer in its directory" : reasonOf(cause);
       const error = new QuotekeeperError("JOURNAL_WRITE_FAILED", `${doing}: ${why}`, { cause });
       if (!(cause instanceof SegmentGone) || !again) return this.#refuse(group, error);
-      onProblem(error);
+      // Files that are gone have been told.
+      if (!this.#lists || !this.#options.onGone) onProblem(error);
       await this.#commit(group, false);
     }
   }

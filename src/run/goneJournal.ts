@@ -19,7 +19,7 @@ export function journalGone(dir: string, since: Date | null): QuotekeeperError {
   const what =
     since === null
       ? "is not there, although a collector has run here"
-      : `was removed or unmounted while it was written: answers have been lost since ${inNewYork(since)} New York, as far as the database had not taken them`;
+      : `was removed or unmounted while it was written: answers have been lost since ${inNewYork(since)}, as far as the database had not taken them`;
   return new QuotekeeperError("JOURNAL_REMOVED", `${dir} ${what}`);
 }
 
