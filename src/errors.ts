@@ -121,6 +121,8 @@ const HINTS = {
       "All other records are whole. `quotekeeper journal verify` lists what is damaged; docs/journal-damage.md says what may have caused it.",
     JOURNAL_INCOMPLETE:
       "`quotekeeper journal verify` names these segments. Bring back those that should be there; confirm with `quotekeeper journal accept` what is as you want it.",
+    JOURNAL_REMOVED:
+      "Mount its disk again, or bring its files back from a copy. Answers are kept in a new directory meanwhile. `quotekeeper journal verify` names the segments that are gone; `quotekeeper journal accept` takes them as gone for good.",
     DATA_DIR_EXPOSED:
       "Its owner can close it with `chmod -R go=`; links and files with several names have to be corrected by hand. The program continues.",
     SECRET_EXPOSED:
@@ -179,6 +181,8 @@ const HINTS = {
       "The same backfill is already running elsewhere: let it finish, or run this one again when it has ended.",
     DATABASE_UNREACHABLE:
       "Start the server or correct DATABASE_URL. Answers stay in the journal and are loaded when the database is back.",
+    EMBEDDED_ENDED:
+      "Nothing has to be done. Answers stay in the journal and are loaded when it is back. postgres/server.log in the data directory says why it ended.",
     JOURNAL_COMPRESSION_FAILED:
       "Nothing is lost: the segment stays uncompressed, and compressing it is tried again later. Free space if the disk is full.",
     KEYS_BUSY:
@@ -197,6 +201,8 @@ const HINTS = {
       "Move old segments (*.journal.gz) to another disk and confirm that with `quotekeeper journal accept`, or raise QUOTEKEEPER_JOURNAL_MAX_MB.",
     JOURNAL_UNREADABLE:
       "Correct its owner or permissions, or restore it from a copy. The other files are loaded meanwhile, and this one as soon as it can be read.",
+    DATABASE_TROUBLED:
+      "This is the database server's own trouble. Its log says more: its files were upgraded or are missing (restart it), its memory or connections are used up, its settings are wrong, or its data is damaged. Answers stay in the journal and are loaded when it is mended.",
     DISK_FULL:
       "Free space on that disk, or keep the data on a larger one (QUOTEKEEPER_DATA_DIR, DATABASE_URL). What is in the journal is loaded as soon as there is room.",
     KEYS_UNWRITABLE:

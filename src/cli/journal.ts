@@ -24,6 +24,7 @@ import { DAMAGED_DIR } from "../journal/quarantine.ts";
 import { repairJournal, verifyJournal } from "../journal/verify.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import type { Edges } from "../run/edges.ts";
+import { readLoadedSegments } from "../run/loadedSegments.ts";
 import { journalDir } from "../run/stations.ts";
 import { right, table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
@@ -81,15 +82,22 @@ async function journalList(config: Config, { stdout, stderr, env }: Edges, json:
 }
 
 /**
- * Reads and proves every record, and compares the segments with the journal's list.
+ * Reads and proves every record, and compares the segments with the journal's list and with what the database has loaded.
  *
  * @returns 1 when there is damage that has not been set aside, a segment that is missing, foreign, reordered, altered or
  *   unreadable, or a file that is no segment; else 0
  */
-async function journalVerify(config: Config, { clock, stdout }: Edges, json: boolean): Promise<number> {
-  const report = await verifyJournal(journalDir(config), { clock });
+async function journalVerify(
+  config: Config,
+  { clock, stdout, stderr }: Edges,
+  json: boolean,
+): Promise<number> {
+  const { loaded, unasked } = await readLoadedSegments(config, clock);
+  const report = await verifyJournal(journalDir(config), { clock, loaded });
   if (json) printJson(stdout, journalVerifyJson, report);
   else say(stdout, ...describeReport(report));
+  if (unasked !== null)
+    say(stderr, `The database was not asked which segments it has loaded and are not here: ${unasked}.`);
   return report.damages.fresh + report.findings.length + report.strangers.length > 0 ? 1 : 0;
 }
 
@@ -145,7 +153,8 @@ async function journalAccept(
     throw new QuotekeeperError("USAGE", "name segments as `journal verify` does, or give --before");
   const dir = journalDir(config);
   const beforeHour = before === null ? null : hourOf(Date.parse(before));
-  const options = { clock, fs: fileSystem(config.journalReaders) };
+  const { loaded } = await readLoadedSegments(config, clock);
+  const options = { clock, fs: fileSystem(config.journalReaders), loaded };
   const accepted = await acceptFindings(dir, { names, beforeHour }, options).catch((cause: unknown) => {
     if (cause instanceof QuotekeeperError) throw cause;
     const detail = `${join(dir, SEGMENT_LIST)} cannot be written: ${errnoOf(cause)}`;

@@ -15,7 +15,7 @@ import { readFaults } from "../serve/faults/readFaults.ts";
 import type { PublicAddress } from "../serve/authenticate.ts";
 import { createQuoteService } from "../serve/quoteService.ts";
 import { lockDataDir, SERVING, thisProcess } from "../run/beside/lock.ts";
-import type { Edges } from "../run/edges.ts";
+import { type Edges, untilInterrupted } from "../run/edges.ts";
 import { randomCredentials } from "../run/feed.ts";
 import { keyLines } from "./terminal/keyLines.ts";
 import { createLogger } from "./terminal/logger.ts";
@@ -138,7 +138,7 @@ async function serveFrom(
 ): Promise<number> {
   const { host, port, key: keys, timestampWindow: windowSeconds, publicUrl, seed } = request;
   const { clock, stdout } = edges;
-  const interrupted = new Promise<string>((resolve) => void edges.onInterrupt(resolve));
+  const interrupted = untilInterrupted(edges, (message) => log.warn(message));
   const made =
     keys.length === 0 && listKeys(keyPlace(config, edges)).length === 0 ? randomCredentials(clock) : null;
   const state = await openServeState(config, edges, { given: keys, made, windowSeconds, log });

@@ -9,7 +9,7 @@ import { requireAddress } from "../web/address.ts";
 import { requireToken } from "../web/guard/hosts.ts";
 import type { Fleet } from "../accounts/lease/fleet.ts";
 import { lockDataDir, thisProcess } from "../run/beside/lock.ts";
-import type { Edges } from "../run/edges.ts";
+import { type Edges, untilInterrupted } from "../run/edges.ts";
 import type { Opened } from "./collecting.ts";
 import { calmLog } from "../run/calmLog.ts";
 import { offerExampleJobs } from "../run/exampleJobs.ts";
@@ -39,7 +39,7 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   const line = new StatusLine(stdout, clock);
   const log = await createLogger(config.logLevel, line.above(edges.stderr), edges.env);
   const calm = calmLog(log, clock);
-  const interrupted = new Promise<string>((resolveSignal) => void edges.onInterrupt(resolveSignal));
+  const interrupted = untilInterrupted(edges, (message) => log.warn(message));
   await offerExampleJobs(config, stdout);
   const jobs = await requireJobs(resolve(config.jobsDir), config);
   if (withWeb) {

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { requireToken } from "../web/guard/hosts.ts";
-import type { Edges } from "../run/edges.ts";
+import { type Edges, untilInterrupted } from "../run/edges.ts";
 import { archiveExists, withArchive } from "../run/archive.ts";
 import { createLogger } from "./terminal/logger.ts";
 import { calmLog } from "../run/calmLog.ts";
@@ -22,7 +22,7 @@ async function web(config: Config, edges: Edges): Promise<number> {
   if (!(await archiveExists(config)))
     throw new QuotekeeperError("ARCHIVE_EMPTY", `there is no archive in ${resolve(config.dataDir)}`);
   const log = calmLog(await createLogger(config.logLevel, edges.stderr, edges.env), clock);
-  const interrupted = new Promise<void>((resolve) => void edges.onInterrupt(() => resolve()));
+  const interrupted = untilInterrupted(edges, (message) => log.warn({}, message));
   return withArchive(config, { clock }, async (archive) => {
     const reader = archive.openReader();
     try {

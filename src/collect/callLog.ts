@@ -120,7 +120,17 @@ export function openCallLog(options: CallLogOptions): CallLog {
       complained = true;
     }
   };
-  const write = (at: number, place: Place): void => attempt(() => writePlace(path, at, place));
+  const write = (at: number, place: Place): void =>
+    attempt(() => {
+      try {
+        writePlace(path, at, place);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+        // Somebody has removed the directory.
+        prepare(dir, options);
+        writePlace(path, at, place);
+      }
+    });
   attempt(() => prepare(dir, options));
   return {
     leaves: (requestId) => {

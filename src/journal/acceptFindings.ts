@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { type Completeness, readCompleteness } from "./completeness.ts";
+import { type Completeness, readCompleteness, vanishedOf } from "./completeness.ts";
 import { nodeFs, type JournalFs, type Place } from "./fs.ts";
 import type { Accepted, Finding } from "./journalReports.ts";
 import { beginList } from "./listNewSegment.ts";
@@ -17,7 +17,8 @@ type AcceptRequest = {
   beforeHour: number | null;
 };
 
-type AcceptOptions = { clock: Clock; fs?: JournalFs };
+/** `loaded`: names of segments that a database has loaded. Default: none. */
+type AcceptOptions = { clock: Clock; fs?: JournalFs; loaded?: Iterable<string> };
 
 /**
  * Writes a person's decisions into the journal's list. No segment is changed.
@@ -28,10 +29,11 @@ type AcceptOptions = { clock: Clock; fs?: JournalFs };
 export async function acceptFindings(
   dir: string,
   request: AcceptRequest,
-  { clock, fs = nodeFs }: AcceptOptions,
+  { clock, fs = nodeFs, loaded = [] }: AcceptOptions,
 ): Promise<Accepted[]> {
   const place = { dir, fs };
   const complete = await readCompleteness(dir, fs);
+  complete.findings.push(...vanishedOf(complete, loaded));
   const names = new Set([...request.names, ...foundBefore(complete, request.beforeHour)]);
   const at = clock.now().toISOString();
   const accepted: Accepted[] = [];
@@ -42,6 +44,7 @@ export async function acceptFindings(
     lines.push({ at, ...line });
   }
   if (lines.length === 0) return [];
+  await fs.mkdir(dir);
   if (complete.list.standing === null) await beginList(place, clock.now());
   await appendToList(place, lines);
   return accepted;

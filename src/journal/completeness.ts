@@ -53,6 +53,23 @@ export async function readCompleteness(dir: string, fs: JournalFs = nodeFs): Pro
   };
 }
 
+/**
+ * Segments that a database has loaded, and of which nothing is left here: neither a file nor a line of the list. Pure.
+ *
+ * @param loaded their names
+ */
+export function vanishedOf(
+  { segments, list }: Pick<Completeness, "segments" | "list">,
+  loaded: Iterable<string>,
+): Finding[] {
+  const here = new Set([...segments.map(({ name }) => name), ...list.segments.keys()]);
+  const detail =
+    "the database has loaded it, and neither its file nor its line in the list is here: it is gone, or of another data directory";
+  return [...loaded]
+    .filter((name) => !here.has(name))
+    .map((segment) => ({ segment, problem: "missing", detail }));
+}
+
 const NO_LIST: SegmentList = { segments: new Map(), standing: null };
 
 export function unreadableOf(segment: string, { detail }: QuotekeeperError): Finding {

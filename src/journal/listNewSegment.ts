@@ -2,21 +2,33 @@
 import { frameSaysListed } from "./frame.ts";
 import type { Place } from "./fs.ts";
 import { namedError, readStart } from "./reader.ts";
-import { appendToList, type ListLine, readSegmentList } from "./segmentList.ts";
+import { appendToList, type ListLine, readSegmentList, type SegmentList } from "./segmentList.ts";
 import { listSegments, type SegmentInfo } from "./segments.ts";
 
 /**
  * Lists a segment that was just made; begins the list where there is none.
  *
+ * @param known segments that the list had before its directory was removed: they are listed again, and so count as missing
+ * @returns what the list held before
  * @throws the file system's error, or QuotekeeperError JOURNAL_UNREADABLE
  */
-export async function listNewSegment(place: Place, segment: string, at: Date): Promise<void> {
-  const begun: ListLine = { at: at.toISOString(), event: "begun", segment };
-  const { standing } = await readSegmentList(place.dir, place.fs);
-  if (standing === null) await beginList(place, at);
-  await appendToList(place, [begun]);
+export async function listNewSegment(
+  place: Place,
+  { segment, known }: { segment: string; known: SegmentList["segments"] },
+  now: Date,
+): Promise<SegmentList["segments"]> {
+  const at = now.toISOString();
+  const { standing, segments } = await readSegmentList(place.dir, place.fs);
+  if (standing === null) await beginList(place, now);
+  const lost = [...known].flatMap(([name, { away, ...facts }]): ListLine[] =>
+    segments.has(name)
+      ? []
+      : [{ at, segment: name, ...(away ? { event: "away" } : { event: "found", ...facts }) }],
+  );
+  await appendToList(place, [...lost, { at, event: "begun", segment }]);
   // The list's name, which may be new.
   if (standing === null) await place.fs.syncDirectory(place.dir);
+  return segments;
 }
 
 /** Begins the list of a journal that has none, with the present segments. */

@@ -23,6 +23,7 @@ const OURS = [
   "serve",
   "sweeps",
   "clock.json",
+  "journal-gone.json",
   "loader.json",
   "service.json",
   "unaccounted.json",

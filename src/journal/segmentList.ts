@@ -53,7 +53,14 @@ export type ListLine = { at: string } & (
   | { event: "accepted" }
 );
 
-const NOTHING: ListedSegment = { bytes: null, sha256: null, fileBytes: null, mark: null, away: false };
+/** A segment that was only begun. */
+export const JUST_BEGUN: ListedSegment = {
+  bytes: null,
+  sha256: null,
+  fileBytes: null,
+  mark: null,
+  away: false,
+};
 
 /** Reads the lines of a list. Lines that are no JSON, or of another version, are passed over. Pure. */
 function listOf(text: string): SegmentList {
@@ -67,7 +74,7 @@ function listOf(text: string): SegmentList {
     else if (read.event === "dropped") segments.delete(read.segment);
     else {
       const { event, segment, at: _at, ...facts } = read;
-      const before = segments.get(segment) ?? NOTHING;
+      const before = segments.get(segment) ?? JUST_BEGUN;
       segments.set(segment, {
         ...before,
         ...facts,

@@ -7,7 +7,7 @@ import { ownerNote } from "../users.ts";
 import { writeFrame, type Content } from "./frame.ts";
 import { errnoOf, writeAll, type JournalFs } from "./fs.ts";
 import { listNewSegment } from "./listNewSegment.ts";
-import { appendToList, readSegmentList, SEGMENT_LIST } from "./segmentList.ts";
+import { appendToList, readSegmentList, SEGMENT_LIST, type SegmentList } from "./segmentList.ts";
 import { newSegmentName, segmentFile, segmentHour, segmentId } from "./segmentName.ts";
 
 /** Where a record lies. Offsets are uncompressed and stay true when the segment is compressed. */
@@ -27,10 +27,14 @@ type SegmentPlace = {
   clock: Pick<Clock, "now" | "random">;
   /** Hears of a list whose rights shut this writer out: answers are kept all the same, in an unlisted segment. */
   onProblem: (problem: QuotekeeperError) => void;
+  /** Segments that the list had before its directory was removed: they are listed again, and so count as missing. */
+  lost: SegmentList["segments"];
 };
 
 export type SegmentWriter = {
   name: string;
+  /** What the journal's list held when the segment was begun; empty where the list cannot be used. */
+  listed: SegmentList["segments"];
   path: string;
   /** As `hourOf` counts. */
   hour: number;
@@ -43,7 +47,8 @@ export type SegmentWriter = {
 };
 
 /** Resolves when the segment's name is on disk, in the directory and in the journal's list. */
-export async function createSegment({ fs, dir, clock, onProblem }: SegmentPlace): Promise<SegmentWriter> {
+export async function createSegment(place: SegmentPlace): Promise<SegmentWriter> {
+  const { fs, dir, clock } = place;
   const name = newSegmentName(clock.now().getTime(), clock.random(10));
   const path = join(dir, segmentFile(name, "open"));
   const id = segmentId(name) ?? Buffer.alloc(16);
@@ -51,29 +56,20 @@ export async function createSegment({ fs, dir, clock, onProblem }: SegmentPlace)
   const hash = createHash("sha256");
   const now = () => clock.now().toISOString();
   let size = 0;
+  let listed: SegmentList["segments"];
 
   const abandon = async () => {
     // A record whose append was refused must not be read later: its poll is recorded as missed.
     await quietly(file.truncate(size).then(() => file.datasync()));
     await quietly(file.close());
     // A listed segment that cannot be removed from the list stays, empty; else it would count as missing.
-    const goes = size === 0 && (await takenOff().catch(() => false));
+    const goes = size === 0 && (await takenOff(place, name).catch(() => false));
     await quietly(goes ? fs.unlink(path) : fs.rename(path, join(dir, segmentFile(name, "closed"))));
-  };
-
-  /** Does not wait for the disk, which refuses work just now. */
-  const takenOff = async () => {
-    const { segments } = await readSegmentList(dir, fs);
-    const line = { at: now(), event: "dropped", segment: name } as const;
-    if (segments.has(name)) await appendToList({ dir, fs }, [line], { synced: false });
-    return true;
   };
 
   try {
     await fs.syncDirectory(dir);
-    await listNewSegment({ dir, fs }, name, clock.now()).catch((error: unknown) =>
-      onProblem(barred(error, dir)),
-    );
+    listed = await putOnList(place, name);
   } catch (error) {
     await abandon();
     throw error;
@@ -81,6 +77,7 @@ export async function createSegment({ fs, dir, clock, onProblem }: SegmentPlace)
   return {
     name,
     path,
+    listed,
     hour: segmentHour(name) ?? 0,
     size: () => size,
     abandon,
@@ -101,6 +98,25 @@ export async function createSegment({ fs, dir, clock, onProblem }: SegmentPlace)
       await appendToList({ dir, fs }, [{ at: now(), ...line }]);
     },
   };
+}
+
+/** Takes a segment off the list again. Does not wait for the disk, which refuses work just now. */
+async function takenOff({ dir, fs, clock }: SegmentPlace, segment: string): Promise<true> {
+  const { segments } = await readSegmentList(dir, fs);
+  const line = { at: clock.now().toISOString(), event: "dropped", segment } as const;
+  if (segments.has(segment)) await appendToList({ dir, fs }, [line], { synced: false });
+  return true;
+}
+
+/** @returns what the list held before; nothing where it cannot be used, which is told */
+async function putOnList(
+  { dir, fs, clock, lost, onProblem }: SegmentPlace,
+  segment: string,
+): Promise<SegmentList["segments"]> {
+  return listNewSegment({ dir, fs }, { segment, known: lost }, clock.now()).catch((error: unknown) => {
+    onProblem(barred(error, dir));
+    return new Map<string, never>();
+  });
 }
 
 /** The error for a list that another user's rights keep from us. @throws any other error, such as a full disk */

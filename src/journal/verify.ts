@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { readCompleteness, unreadableOf } from "./completeness.ts";
+import { readCompleteness, unreadableOf, vanishedOf } from "./completeness.ts";
 import { nodeFs, type JournalFs } from "./fs.ts";
 import { namedError, readSegment, type DamageItem } from "./reader.ts";
 import type { Damage, JournalReport, QuarantineNote, SegmentReport } from "./journalReports.ts";
@@ -17,6 +17,8 @@ import { DAMAGED_DIR, knownDamage, type KnownDamage, setAside } from "./quaranti
 type VerifyOptions = {
   clock: Clock;
   fs?: JournalFs;
+  /** Names of segments that a database has loaded: those of which nothing is left here are missing. Default: none. */
+  loaded?: Iterable<string>;
   /** Only segments that are not compressed yet: quick at a start, and where a crash leaves its traces. */
   plainOnly?: boolean;
 };
@@ -40,6 +42,7 @@ export async function verifyJournal(dir: string, options: VerifyOptions): Promis
   );
   const { segments: infos, list, findings } = await readCompleteness(dir, fs);
   if (known instanceof QuotekeeperError) findings.push(unreadableOf(DAMAGED_DIR, known));
+  findings.push(...vanishedOf({ segments: infos, list }, options.loaded ?? []));
   const segments: SegmentReport[] = [];
   for (const info of infos) {
     if (info.unreadable !== null || (options.plainOnly && info.compressed)) continue;

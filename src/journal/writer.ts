@@ -7,6 +7,9 @@
  * A segment is finished when its hour is over or it is full, and abandoned when a write or sync fails:
  * after a failed sync nobody knows what is on disk, so nothing is ever appended behind it. The next
  * append begins a new segment, and so work resumes by itself when space returns.
+ *
+ * A directory that was removed or unmounted is made again at the next append. The segments that were in it are listed in the new
+ * one, so that they count as missing until somebody brings them back or accepts that they are gone.
  */
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -17,7 +20,8 @@ import type { Readers } from "./modes.ts";
 import type { JournalRecord } from "./record.ts";
 import { hourOf } from "./segmentName.ts";
 import { createSegment, SegmentGone, type Position, type SegmentWriter } from "./segmentWriter.ts";
-import { journalBytes } from "./segments.ts";
+import { JUST_BEGUN, type ListedSegment, readSegmentList } from "./segmentList.ts";
+import { journalBytes, segmentInfo } from "./segments.ts";
 import { createUpkeep, inBackground, type Upkeep } from "./upkeep.ts";
 import { bytes } from "../figures.ts";
 
@@ -34,6 +38,8 @@ type JournalOptions = {
   maxTotalBytes?: number | undefined;
   /** Hears of problems where nobody waits for an answer. Must not throw. */
   onProblem: (problem: QuotekeeperError) => void;
+  /** Hears once that files of the journal are gone, which were last seen at `since`. Must not throw. Default: nobody hears it. */
+  onGone?: (since: Date) => void;
   /**
    * Whether old segments are looked after in the background: damage of a crash is set aside, closed segments are
    * compressed. If not, that is left to `repairJournal` and `compressClosed`. Default true.
@@ -102,6 +108,13 @@ class JournalWriter {
   #segment: SegmentWriter | null = null;
   #totalBytes = 0;
   #failure: QuotekeeperError | null = null;
+  /** What the journal's list holds, as far as this writer has seen it. */
+  #listed = new Map<string, ListedSegment>();
+  /** Files are gone, and nothing was begun since. */
+  #lists = false;
+  /** When the segment's file was last seen in the directory. */
+  #seenAt: Date;
+  #hasToldGone = false;
   /** The steps on the segment run one after the other; each waits for this. */
   #turn: Promise<unknown> = Promise.resolve();
   #flushPlanned = false;
@@ -109,12 +122,16 @@ class JournalWriter {
 
   constructor(options: JournalOptions & { fs: JournalFs }) {
     this.#options = options;
+    this.#seenAt = options.clock.now();
     this.#upkeep = createUpkeep({ ...options, signal: this.#stop.signal });
     this.#maxSegmentBytes = options.maxSegmentBytes ?? DEFAULT_SEGMENT_BYTES;
   }
 
   async start(): Promise<void> {
     await this.#measure();
+    const { dir, fs } = this.#options;
+    const list = await readSegmentList(dir, fs).catch(() => null);
+    this.#listed = new Map(list?.segments);
     this.#inBackground(() => this.#upkeep.setDamageAside());
     this.#inBackground(() => this.compressClosed());
   }
@@ -189,25 +206,60 @@ class JournalWriter {
   }
 
   async #commit(group: Waiting[], again = true): Promise<void> {
-    const { fs, dir, clock, onProblem } = this.#options;
+    const { dir, clock, onProblem } = this.#options;
     let doing = `${dir}: a new segment cannot be made`;
     try {
-      this.#segment ??= await createSegment({ fs, dir, clock, onProblem });
+      this.#segment ??= await this.#begin();
       doing = `${this.#segment.path} cannot be written`;
       const positions = await this.#segment.write(group.map(({ content }) => content));
       this.#failure = null;
+      this.#seenAt = clock.now();
       this.#totalBytes += positions.reduce((sum, { offset, end }) => sum + end - offset, 0);
       group.forEach(({ resolve }, index) => resolve(positions[index] as Position));
     } catch (cause) {
       const segment = this.#segment;
       this.#segment = null;
+      if (cause instanceof SegmentGone) await this.#lookFor(segment);
       await segment?.abandon();
+      if (segment?.size() === 0) this.#listed.delete(segment.name);
       const why = cause instanceof SegmentGone ? "it is no longer in its directory" : reasonOf(cause);
       const error = new QuotekeeperError("JOURNAL_WRITE_FAILED", `${doing}: ${why}`, { cause });
       if (!(cause instanceof SegmentGone) || !again) return this.#refuse(group, error);
-      onProblem(error);
+      // Files that are gone have been told.
+      if (!this.#lists || !this.#options.onGone) onProblem(error);
       await this.#commit(group, false);
     }
+  }
+
+  /** A new segment, in a directory that is made again where it is gone. */
+  async #begin(): Promise<SegmentWriter> {
+    const { fs, dir, clock, onProblem } = this.#options;
+    const create = (): Promise<SegmentWriter> =>
+      createSegment({ fs, dir, clock, onProblem, lost: this.#lists ? this.#listed : new Map() });
+    const segment = await create().catch(async (error: unknown) => {
+      if (errnoOf(error) !== "ENOENT") throw error;
+      this.#saysGone();
+      await fs.mkdir(dir);
+      return create();
+    });
+    if (this.#lists) await this.#measure().catch(() => undefined);
+    this.#lists = false;
+    this.#listed = new Map([...this.#listed, ...segment.listed, [segment.name, JUST_BEGUN]]);
+    return segment;
+  }
+
+  /** Tells whether a segment's file, which lost its name, has another one: somebody closed it then, and else it is gone. */
+  async #lookFor(segment: SegmentWriter | null): Promise<void> {
+    const { dir, fs } = this.#options;
+    const found = segment && (await segmentInfo(dir, segment.name, fs).catch(() => segment));
+    if (found === null) this.#saysGone();
+  }
+
+  #saysGone(): void {
+    this.#lists = true;
+    if (this.#hasToldGone) return;
+    this.#hasToldGone = true;
+    this.#options.onGone?.(this.#seenAt);
   }
 
   #refuse(group: Waiting[], error: QuotekeeperError): void {
@@ -242,8 +294,8 @@ class JournalWriter {
       // Its records are on disk. The file keeps the name of an open segment, and is closed when its hour is
       // long over.
       const detail = `${segment?.path ?? ""} cannot be closed: ${errnoOf(cause)}`;
-      if (errnoOf(cause) !== "ENOENT")
-        this.#options.onProblem(new QuotekeeperError("JOURNAL_COMPRESSION_FAILED", detail, { cause }));
+      if (errnoOf(cause) === "ENOENT") await this.#lookFor(segment);
+      else this.#options.onProblem(new QuotekeeperError("JOURNAL_COMPRESSION_FAILED", detail, { cause }));
     }
   }
 

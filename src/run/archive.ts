@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type pg from "pg";
 import { abandonConnections, createPool } from "../archive/connect/connect.ts";
-import { databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
+import { CANNOT_CONNECT_NOW, databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
 import { explain } from "../archive/connect/explain.ts";
 import { currentVersion } from "../archive/schema/migrations.ts";
 import { type EmbeddedServer, openEmbedded } from "../archive/embedded/embeddedServer.ts";
@@ -78,7 +78,7 @@ export async function openArchive(
 ): Promise<Archive> {
   const { databaseUrl: ownerUrl } = config;
   if (ownerUrl === null)
-    return archiveOn(await openEmbedded(config.dataDir, clock, { preparing }), { embedded: true });
+    return archiveOn(await openEmbedded(config.dataDir, clock, { preparing }), { embedded: true, clock });
   const viewerUrl = config.databaseReaderUrl ?? ownerUrl;
   const nothing = (): Promise<void> => Promise.resolve();
   const server = {
@@ -88,18 +88,62 @@ export async function openArchive(
     revive: nothing,
     close: nothing,
   };
-  return archiveOn(server, { embedded: false });
+  return archiveOn(server, { embedded: false, clock });
 }
 
 type Server = Pick<EmbeddedServer, "ownerUrl" | "viewerUrl" | "readerUrl" | "revive" | "close">;
 
-function archiveOn(server: Server, { embedded }: { embedded: boolean }): Archive {
+/** How long an embedded server that ended may take until a person is called for, in ms. */
+const COMES_BACK_MS = 60_000;
+
+/**
+ * Brings an embedded server back as soon as a connection is refused.
+ *
+ * @param start starts it again
+ */
+function reviver(start: () => Promise<void>, shown: () => string, { monotonicMs }: Clock) {
+  let starting: Promise<void> | null = null;
+  let refusedAtMs: number | null = null;
+  const revive = (): Promise<void> =>
+    (starting ??= start()
+      .then(() => void (refusedAtMs = null))
+      .finally(() => (starting = null)));
+  /** An error of connecting by its name. */
+  const named = (cause: unknown): unknown => {
+    const { code, syscall } = cause as { code?: string; syscall?: string };
+    if (syscall !== "connect" && code !== CANNOT_CONNECT_NOW) return cause;
+    refusedAtMs ??= monotonicMs();
+    revive().catch(() => undefined);
+    const lasts = monotonicMs() - refusedAtMs >= COMES_BACK_MS;
+    const what = lasts
+      ? `has been away for over ${COMES_BACK_MS / 1_000} s`
+      : "ended, and is being started again";
+    return new QuotekeeperError(
+      lasts ? "EMBEDDED_FAILED" : "EMBEDDED_ENDED",
+      `${shown()}: the embedded server ${what}`,
+      { cause },
+    );
+  };
+  return { revive, named };
+}
+
+function archiveOn(server: Server, { embedded, clock }: { embedded: boolean; clock: Clock }): Archive {
   const pools: { pool: pg.Pool; url: "ownerUrl" | "viewerUrl" }[] = [];
   const kept = (url: "ownerUrl" | "viewerUrl", pool: pg.Pool): pg.Pool => {
     pools.push({ pool, url });
     return pool;
   };
-  const pool = kept("ownerUrl", createPool(server.ownerUrl));
+  const shown = (): string => describeDatabase(embedded ? server.readerUrl : server.ownerUrl);
+  let closed = false;
+  const start = async (): Promise<void> => {
+    if (closed) return;
+    await server.revive();
+    // It may have another port: somebody else took the one it had, or started it anew.
+    for (const { pool: each, url } of pools) each.options.connectionString = server[url];
+  };
+  const { revive, named } = reviver(start, shown, clock);
+  const own = embedded ? { named } : {};
+  const pool = kept("ownerUrl", createPool(server.ownerUrl, own));
   const unwatch = watching(async () => {
     await endReaders(pool);
     if (embedded) await settleReaderSettings(pool);
@@ -107,23 +151,19 @@ function archiveOn(server: Server, { embedded }: { embedded: boolean }): Archive
   return {
     pool,
     openReader: (options) =>
-      kept("viewerUrl", createReaderPool(server.viewerUrl, { max: READERS, ...options })),
-    openScratch: () => kept("ownerUrl", createPool(server.ownerUrl, { max: 1, lasting: true })),
-    openLeases: () => kept("ownerUrl", createPool(server.ownerUrl, LEASES)),
+      kept("viewerUrl", createReaderPool(server.viewerUrl, { max: READERS, ...own, ...options })),
+    openScratch: () => kept("ownerUrl", createPool(server.ownerUrl, { max: 1, lasting: true, ...own })),
+    openLeases: () => kept("ownerUrl", createPool(server.ownerUrl, { ...LEASES, ...own })),
     get address() {
-      return describeDatabase(embedded ? server.readerUrl : server.ownerUrl);
+      return shown();
     },
     get readerUrl() {
       return server.readerUrl;
     },
     embedded,
-    revive: async () => {
-      if (!embedded) return;
-      await server.revive();
-      // It may have another port: somebody else took the one it had, or started it anew.
-      for (const { pool: each, url } of pools) each.options.connectionString = server[url];
-    },
+    revive: () => (embedded ? revive() : Promise.resolve()),
     close: async () => {
+      closed = true;
       unwatch();
       await pool.end();
       await server.close();

@@ -16,7 +16,8 @@ export type ClockFile = {
   keep: () => Promise<void>;
 };
 
-const CLOCK_FILE = "clock.json";
+/** Stands in each data directory in which a collector has run. */
+export const CLOCK_FILE = "clock.json";
 
 const clocksLeft = z.object({
   wallMs: z.number(),

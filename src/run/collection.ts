@@ -16,6 +16,7 @@ import type { JournalHealth } from "../journal/writer.ts";
 import type { LiveFleet } from "../web/monitoring/metrics.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
 import { readEarlierRuns } from "./callHistory.ts";
+import { forgetGone } from "./goneJournal.ts";
 import { beginRun } from "./runMarker.ts";
 import { type ClockFile, KEEP_CLOCK_EVERY_MS, openClockFile } from "./clockFile.ts";
 import { accountSharer, AccountsCalled } from "./accountsCalled.ts";
@@ -199,6 +200,7 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
     log,
     calendar: () => calendar,
   });
+  await forgetGone(resolve(config.dataDir));
   const unsettled = await beginRun(resolve(config.dataDir), clock.now());
   const startedAt = collector.start(clocks.away);
   void clocks.keep();

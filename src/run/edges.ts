@@ -18,6 +18,13 @@ export type Sink = {
   drained?: () => Promise<void>;
   /** Calls back whenever the terminal has got another size. Returns how to stop listening. */
   onResize?: (callback: () => void) => () => void;
+  /**
+   * Says that the work goes on without this output: nobody has to read it, and a reader that stands still holds nothing up.
+   *
+   * @param onLost hears the errno of the first text that cannot be written
+   */
+  spare?: (onLost: (errno: string) => void) => void;
+  isSpare?: boolean;
 };
 
 /** Everything a command may touch besides files, sockets and the database. */
@@ -84,6 +91,23 @@ const thisUser: ProcessUser | null = process.setuid
     }
   : null;
 
+/**
+ * The first signal that ends a command which works for months. A full disk below its output, or a reader of it that has
+ * gone, does not.
+ *
+ * @param warn hears that standard output is lost
+ */
+export function untilInterrupted(
+  { onInterrupt, stdout, stderr }: Pick<Edges, "onInterrupt" | "stdout" | "stderr">,
+  warn: (message: string) => void,
+): Promise<string> {
+  stderr.spare?.(() => undefined);
+  stdout.spare?.((errno) =>
+    warn(`standard output cannot be written (${errno}): the work goes on without it`),
+  );
+  return new Promise((resolve) => void onInterrupt(resolve));
+}
+
 export function processEdges(): Edges {
   // A script of somebody's own may leave us behind on purpose.
   const byNpm = ["start", "npx"].includes(process.env["npm_lifecycle_event"] ?? "");
@@ -104,14 +128,24 @@ export function processEdges(): Edges {
   };
 }
 
-/** @param onGone called once when the other end of a pipe has gone; what is written afterwards goes nowhere */
+/** Text that may wait in memory for the reader of a spare output, in bytes: what comes on top of it is left out. */
+const MOST_WAITING_BYTES = 1024 * 1024;
+
+/** What Node does not declare of its streams: whether a write waits until it is done. */
+type Unblockable = { _handle?: { setBlocking?: (blocks: boolean) => void } };
+
+/** @param onGone called once when a results' reader has gone, or their disk is full; what is written afterwards goes nowhere */
 function sink(stream: NodeJS.WriteStream, onGone: () => void): Sink {
   let gone = false;
-  stream.on("error", ({ code }: NodeJS.ErrnoException) => {
+  let onLost: ((errno: string) => void) | null = null;
+  stream.on("error", ({ code = "unknown error" }: NodeJS.ErrnoException) => {
+    // EPIPE is `| head`, which has seen enough; EIO a terminal that was closed. A disk may have room again.
+    const forGood = code === "EPIPE" || code === "EIO";
     if (gone) return;
-    gone = true;
-    // EPIPE is `| head`, which has seen enough; EIO a terminal that was closed. A full disk must not look like done.
-    if (code !== "EPIPE" && code !== "EIO") {
+    gone = forGood || onLost === null;
+    if (onLost !== null) return onLost(code);
+    // A full disk must not look like done.
+    if (!forGood) {
       process.exitCode = 1;
       if (stream === process.stdout) process.stderr.write(`The results cannot be written (${code}).\n`);
     }
@@ -119,7 +153,8 @@ function sink(stream: NodeJS.WriteStream, onGone: () => void): Sink {
   });
   return {
     write: (text) => {
-      if (!gone) stream.write(text);
+      const waits = onLost !== null && stream.writableLength > MOST_WAITING_BYTES;
+      if (!gone && !waits) stream.write(text);
     },
     isTTY: stream.isTTY === true,
     drained: async () => {
@@ -137,6 +172,18 @@ function sink(stream: NodeJS.WriteStream, onGone: () => void): Sink {
     onResize: (callback) => {
       stream.on("resize", callback);
       return () => stream.off("resize", callback);
+    },
+    get isSpare() {
+      return onLost !== null;
+    },
+    spare: (lost) => {
+      let told = false;
+      // A terminal whose text is held (Ctrl-S) would hold the whole process.
+      if (stream.isTTY) (stream as Unblockable)._handle?.setBlocking?.(false);
+      onLost = (errno) => {
+        if (!told) lost(errno);
+        told = true;
+      };
     },
   };
 }

@@ -1,14 +1,16 @@
 /** The journal's line in `status`: whether it can be written, and how far the loader is behind it. */
 import { stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { journalLag, type Lag } from "../journal/lag.ts";
 import { readCompleteness } from "../journal/completeness.ts";
 import type { Finding } from "../journal/journalReports.ts";
 import { type Clock, dateOf } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { join } from "node:path";
 import { type JournalFs, nodeFs, reasonOf, writeAll } from "../journal/fs.ts";
 import { uuidv7 } from "../journal/uuid.ts";
 import { bytes, counted } from "../figures.ts";
+import { CLOCK_FILE } from "./clockFile.ts";
+import { journalGone, readGone } from "./goneJournal.ts";
 
 /** What the journal is like, in words and as data. */
 export type JournalHealth = {
@@ -42,8 +44,12 @@ export async function journalHealth(
   { clock, maxBytes, fs = nodeFs }: { clock: Clock; maxBytes: number | undefined; fs?: JournalFs },
 ): Promise<JournalHealth> {
   const { segments, findings } = await readCompleteness(dir);
-  if (segments.length + findings.length === 0 && !(await exists(dir)))
-    return { state: "idle", text: "empty", lag: null };
+  const goneSince = await readGone(dirname(dir));
+  if (segments.length + findings.length === 0 && !(await exists(dir))) {
+    if (goneSince === null && !(await exists(join(dirname(dir), CLOCK_FILE))))
+      return { state: "idle", text: "empty", lag: null };
+    return { state: "attention", text: journalGone(dir, goneSince).message, lag: null };
+  }
   const lag = loaded && (await journalLag(dir, loaded, { segments }));
   const total = segments.reduce((sum, { fileBytes }) => sum + fileBytes, 0);
   const cap = maxBytes === undefined ? "" : ` of at most ${bytes(maxBytes)}`;
@@ -55,8 +61,11 @@ export async function journalHealth(
   const unwritable = await probeJournal(dir, clock, fs).catch((error: unknown) => error);
   if (unwritable instanceof QuotekeeperError)
     return { state: "attention", text: `${unwritable.message} (${text})`, lag };
-  if (findings.length > 0)
-    return { state: "attention", text: `${problemsOf(dir, findings).join(" ")} (${text})`, lag };
+  const problems = [
+    ...(goneSince ? [journalGone(dir, goneSince).message] : []),
+    ...problemsOf(dir, findings),
+  ];
+  if (problems.length > 0) return { state: "attention", text: `${problems.join(" ")} (${text})`, lag };
   if (segments.length === 0) return { state: "idle", text: "empty", lag };
   const late = lag !== null && (lag.bytes > MOST_LAG_BYTES || ageMs > MOST_LAG_MS);
   return { state: late ? "attention" : "ok", text, lag };

@@ -86,7 +86,8 @@ export function openLoading(
     onDamage: (damage) => log.error(...damageSaid(damage)),
     onFailure: (error, waitMs) => {
       const problem = databaseError(error, archive.address);
-      state.failed(problem);
+      // Nobody has to know of a server that comes back by itself.
+      if (problem.code !== "EMBEDDED_ENDED") state.failed(problem);
       const level = isRetryable(error) && !needsPerson(problem.code) ? "warn" : "error";
       calm[level]({ waitMs }, problem.message);
     },

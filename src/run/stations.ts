@@ -10,6 +10,7 @@ import { uuidv7 } from "../journal/uuid.ts";
 import { type Journal, openJournal } from "../journal/writer.ts";
 import { governorOf, openCalls } from "./callHistory.ts";
 import { openFeed, type OpenFeed } from "./feed.ts";
+import { journalGone, keepGone } from "./goneJournal.ts";
 
 export type AccountStations = Pick<OpenFeed, "fetchQuotes" | "sourceOf"> & {
   account: Account;
@@ -63,6 +64,10 @@ export async function openStations(
     maxTotalBytes: config.journalMaxBytes,
     ...(journalFs && { fs: journalFs }),
     onProblem: ({ message }) => tell("error", message),
+    onGone: (since) => {
+      tell("error", journalGone(dir, since).message);
+      void keepGone(resolve(config.dataDir), since);
+    },
   });
   // Answers to all accounts are named by one clock.
   let number: number | null = null;

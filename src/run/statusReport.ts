@@ -244,14 +244,14 @@ async function lookIntoDatabase(looked: Looked, scheduled: Scheduled): Promise<F
       const text = databaseError(unwritable, archive.address).message;
       return { ...found, database: { subject: "database", state: "attention", text } };
     } catch (error) {
-      if (!isDatabaseError(error)) throw error;
+      if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
       return nothing("attention", databaseError(await explain(archive.pool, error), archive.address).message);
     } finally {
       await door.close(failed);
     }
   } catch (error) {
     if (!(error instanceof QuotekeeperError)) throw error;
-    return nothing("attention", error.message);
+    return nothing(error.code === "EMBEDDED_ENDED" ? "idle" : "attention", error.message);
   }
 }
 

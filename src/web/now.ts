@@ -1,6 +1,6 @@
 /** The Now view: what the collector knows this second, and what takes longer to find out, a few seconds old. */
 import type pg from "pg";
-import type { Clock } from "../clock.ts";
+import { atMost, type Clock, systemClock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
@@ -15,6 +15,9 @@ const FRESH_MS = 5_000;
 /** How many days ahead the next opening is looked for. */
 const AHEAD_DAYS = 14;
 
+/** How long an answer waits for what takes longer, in ms; then it says what was known before. */
+const WAIT_MS = 1_000;
+
 type Slow = Pick<NowView, "status" | "journal" | "minutes">;
 
 type Options = { pool: pg.Pool; clock: Clock; log: Log; sources: NowSources; calendar: Calendar };
@@ -22,25 +25,32 @@ type Options = { pool: pg.Pool; clock: Clock; log: Log; sources: NowSources; cal
 /** Reads the Now view; whoever asks while it is being found out waits for the same answer. */
 export function createNowReader({ pool, clock, log, sources, calendar }: Options): () => Promise<NowView> {
   const slow = rememberAnswers(clock, FRESH_MS);
+  const known: Slow = { status: null, journal: null, minutes: null };
+  const finding = { status: false, journal: false, minutes: false };
 
-  const orNull = async <T>(what: string, work: Promise<T>): Promise<T | null> =>
-    work.catch((error: unknown) => {
-      log.debug({ err: error }, `the dashboard could not read ${what}`);
-      return null;
+  /** Finds one thing out, unless that is still under way: a database that does not answer is not asked once more. */
+  const find = async <Key extends keyof Slow>(key: Key, work: () => Promise<Slow[Key]>): Promise<void> => {
+    if (finding[key]) return;
+    finding[key] = true;
+    known[key] = await work().catch((error: unknown) => {
+      log.debug({ err: error }, `the dashboard could not read the ${key}`);
+      return null as Slow[Key];
     });
+    finding[key] = false;
+  };
 
-  const slowly = async (now: Date): Promise<Slow> => {
+  const slowly = async (now: Date): Promise<void> => {
     const configured = sources.feed.simulated ? "simulated" : "account";
-    const [status, journal, minutes] = await Promise.all([
-      orNull("the status", sources.status()),
-      orNull("the journal", sources.journal()),
-      orNull("the archive", readMinutes(pool, configured, now)),
+    const all = Promise.all([
+      find("status", sources.status),
+      find("journal", sources.journal),
+      find("minutes", () => readMinutes(pool, configured, now)),
     ]);
-    return { status, journal, minutes };
+    await atMost(WAIT_MS, all, systemClock);
   };
 
   return async () => {
-    const found = await slow("", () => slowly(clock.now()));
+    await slow("", () => slowly(clock.now()));
     const now = clock.now();
     return {
       at: now.toISOString(),
@@ -48,7 +58,7 @@ export function createNowReader({ pool, clock, log, sources, calendar }: Options
       collects: sources.collects,
       live: sources.live(),
       market: marketAt(calendar, now),
-      ...found,
+      ...known,
     };
   };
 }

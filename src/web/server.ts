@@ -4,7 +4,7 @@
  */
 import Fastify, { type FastifyReply } from "fastify";
 import type pg from "pg";
-import type { Clock } from "../clock.ts";
+import { atMost, type Clock, systemClock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { createEvents } from "./api/events.ts";
@@ -109,6 +109,9 @@ const UNREADABLE = refusal("ADDRESS_UNREADABLE", "the address cannot be decoded"
 /** How long what the archive says of its sources counts, ms: it is found out by a look at all bars. */
 const SOURCES_KNOWN_MS = 60_000;
 
+/** How long the page's frame waits for that, ms. */
+const SOURCES_WAIT_MS = 1_000;
+
 /** Reads the page's frame. An archive that was never read leaves the mark to the feed. */
 function createMetaReader({ pool, log, clock, token, attribution, version, sources }: WebOptions) {
   // Rows are not taken out of an archive: once there, the mark stays, also while the database is away.
@@ -126,7 +129,8 @@ function createMetaReader({ pool, log, clock, token, attribution, version, sourc
     }
   };
   return async (): Promise<Meta> => {
-    await lookAtSources();
+    // The page waits for this: a database that does not answer must not keep it away.
+    await atMost(SOURCES_WAIT_MS, lookAtSources(), systemClock);
     return {
       version,
       attribution,

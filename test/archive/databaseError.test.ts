@@ -115,8 +115,47 @@ test.each(["42P05", "26000"])("SQLSTATE %s of a prepared statement is a pooler's
 });
 
 test.each([
-  ...["53100", "57P03", "25006", "42501"].map((code) => [code, true] as const),
-  ...["28P01", "3D000", "42P05", "42703"].map((code) => [code, false] as const),
+  ...["53100", "53300", "57P03", "58P01", "58030", "XX001", "F0000", "0A000", "25006", "42501", "42703"].map(
+    (code) => [code, true] as const,
+  ),
+  ...["28P01", "3D000", "42P05"].map((code) => [code, false] as const),
 ])("collecting goes on, and begins, while SQLSTATE %s lasts: %p", (code, goesOn) => {
   expect(collectingGoesOn(databaseError(coded(code), "db"))).toBe(goesOn);
+});
+
+test.each(["53200", "53300", "58P01", "58030", "F0000", "XX000", "XX001", "XX002"])(
+  "SQLSTATE %s is the database server's own trouble, and no defect of the program",
+  (code) => {
+    const error = databaseError(coded(code), "db");
+
+    expect(error.code).toBe("DATABASE_TROUBLED");
+    expect(error.message).toMatch(new RegExp(`^DATABASE_TROUBLED: db: ${code} .*server's own trouble`));
+  },
+);
+
+test("a library that the server cannot load is the server's trouble, which is named, and a collector goes on", async () => {
+  const { url, pool } = await freshDatabase();
+  const name = decodeURIComponent(new URL(url).pathname.slice(1));
+  await pool.query(`alter database "${name}" set session_preload_libraries = 'not_installed_any_more'`);
+
+  const refused: unknown = await createPool(url)
+    .query("select 1")
+    .catch((error: unknown) => error);
+  const error = databaseError(refused, "db");
+
+  expect(error.message).toMatch(/^DATABASE_TROUBLED: db: 58P01 .*not_installed_any_more.*restart it/s);
+  expect(collectingGoesOn(error)).toBe(true);
+});
+
+test("a host's name that does not resolve is tried again, and the resolver is named", async () => {
+  const refused: unknown = await createPool("postgresql://someone@no-such-host.invalid/db")
+    .query("select 1")
+    .catch((error: unknown) => error);
+  const error = databaseError(refused, "no-such-host.invalid:5432/db");
+
+  expect(isRetryable(refused)).toBe(true);
+  expect(collectingGoesOn(error)).toBe(true);
+  expect(error.message).toMatch(
+    /^DATABASE_UNREACHABLE: no-such-host\.invalid:5432\/db: .*resolver of this machine/,
+  );
 });

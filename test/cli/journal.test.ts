@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { createTestClock } from "../support/clock.ts";
 import { answerRecord, appendAll, at } from "../support/journal.ts";
+import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { run } from "./edges.ts";
 
@@ -153,4 +154,57 @@ test("a journal that was never begun is empty and healthy", async () => {
 
   expect(list).toMatchObject({ exitCode: 0, stdout: "The journal is empty.\n", json: [] });
   expect(verify).toMatchObject({ exitCode: 0, stdout: "0 records in 0 segments, all whole.\n" });
+});
+
+test("journal verify names a segment that only the database knows, and journal accept takes it as gone", async () => {
+  const { url, pool } = await freshDatabase();
+  const { dir, name, env: files } = await journalOfTen();
+  const env = { ...files, DATABASE_URL: url };
+  await pool.query("insert into journal_positions (segment, loaded_to, loaded_at) values ($1, 1000, now())", [
+    name,
+  ]);
+  const whole = await journal("verify", env);
+  rmSync(dir, { recursive: true });
+
+  const { exitCode, stdout } = await run(["journal", "verify"], env);
+  const accepted = await run(["journal", "accept", name], env);
+  const { exitCode: after } = await run(["journal", "verify"], env);
+
+  expect(whole.exitCode).toBe(0);
+  expect(exitCode).toBe(1);
+  expect(stdout).toContain(`${name}: missing: the database has loaded it`);
+  expect(accepted).toMatchObject({ exitCode: 0, stdout: `${name}: may be elsewhere from now on\n` });
+  expect(after).toBe(0);
+});
+
+test("journal verify says that a database which is away was not asked, and verifies the files", async () => {
+  const { env } = await journalOfTen();
+  const away = { ...env, DATABASE_URL: "postgresql://nobody@127.0.0.1:1/nothing" };
+
+  const { exitCode, stdout, stderr } = await run(["journal", "verify"], away);
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "10 records in 1 segment, all whole.\n" });
+  expect(stderr).toMatch(/^The database was not asked.*DATABASE_UNREACHABLE/);
+});
+
+test("a journal that is not where a collector has run is red in status, with its time where that is known", async () => {
+  const dataDir = tempDir();
+  const lineOf = async (): Promise<string | undefined> => {
+    const { stdout } = await run(["status"], { QUOTEKEEPER_DATA_DIR: dataDir });
+    return /^journal .*$/m.exec(stdout)?.[0];
+  };
+  const before = await lineOf();
+  writeFileSync(join(dataDir, "clock.json"), "{}");
+  const removed = await lineOf();
+  mkdirSync(join(dataDir, "journal"));
+  writeFileSync(join(dataDir, "journal-gone.json"), JSON.stringify({ since: "2026-11-20T15:03:05.000Z" }));
+  const madeAgain = await lineOf();
+
+  expect(before).toMatch(/^journal +- +empty/);
+  expect(removed).toMatch(
+    /^journal +ATTENTION JOURNAL_REMOVED: .*journal is not there, although a collector/,
+  );
+  expect(madeAgain).toMatch(
+    /^journal +ATTENTION .*answers have been lost since 2026-11-20 10:03:05 New York/,
+  );
 });

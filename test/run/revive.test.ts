@@ -4,10 +4,12 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterEach, expect, jest, test } from "@jest/globals";
 import { openArchive } from "../../src/run/archive.ts";
+import { databaseError } from "../../src/archive/connect/databaseError.ts";
 import { systemClock } from "../../src/clock.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { killPostmaster } from "../faults/kit/server.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
 
 // A cluster is made, which takes as long as the machine is slow.
 jest.setTimeout(300_000);
@@ -52,4 +54,32 @@ test("every pool finds the embedded server again when another program has taken 
   expect(archive.readerUrl).not.toBe(before);
   for (const pool of [archive.pool, reader])
     expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+});
+
+test("an embedded server that ended is started again at the first refusal, whichever pool meets it, and says so", async () => {
+  const dir = tempDir();
+  chmodSync(dir, 0o755);
+  const config = loadConfig({ QUOTEKEEPER_DATA_DIR: join(dir, "data") }, dir);
+  const archive = await openArchive(config, systemClock);
+  closers.push(() => archive.close());
+  const reader = archive.openReader();
+  closers.push(() => reader.end());
+  await reader.query("select 1");
+
+  await killPostmaster(join(dir, "data", "postgres"));
+  const told: string[] = [];
+  const { rows } = await until(
+    () =>
+      reader.query("select 1 as one").catch((error: unknown) => {
+        told.push(databaseError(error, archive.address).message);
+        return null;
+      }),
+    "the server that came back",
+  );
+
+  expect(rows).toEqual([{ one: 1 }]);
+  expect(told.join("\n")).toMatch(
+    /^EMBEDDED_ENDED: .* ended, and is being started again. Nothing has to be done/m,
+  );
+  expect(told.join("\n")).not.toContain("EMBEDDED_FAILED");
 });

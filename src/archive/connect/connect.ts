@@ -74,6 +74,7 @@ const TEXT_OIDS = new Set([20, 1082, 1114, 1184, 1700]);
  *   idle, because a far database takes seconds for a login
  * @param options.readOnly sessions that cannot write, and whose statements end after `readMs`; 0: never
  * @param options.settle what else each session is told before its first use
+ * @param options.named gives an error of connecting another name. Default: its own
  * @throws QuotekeeperError CONFIG_INVALID when a file of certificates cannot be read
  */
 export function createPool(
@@ -86,6 +87,7 @@ export function createPool(
     lasting = false,
     answerMs = 0,
     settle = doNothing,
+    named = undefined as ((error: unknown) => unknown) | undefined,
   } = {},
 ): pg.Pool {
   const address = addressOf(connectionString);
@@ -121,6 +123,7 @@ export function createPool(
       settings,
       tls: tlsOf(connectionString, login.host || "localhost"),
       shown: describeDatabase(connectionString),
+      named,
     },
   );
   // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
@@ -163,12 +166,23 @@ class ArchivePool extends pg.Pool {
   readonly #settings: Readonly<Record<string, string>>;
   readonly #tls: Tls | null;
   readonly #shown: string;
+  readonly #named: ((error: unknown) => unknown) | undefined;
   readonly #abandoned: AbortController;
   #settled: Promise<void> | null = null;
 
   constructor(
     options: pg.PoolConfig,
-    { settings, tls, shown }: { settings: Readonly<Record<string, string>>; tls: Tls | null; shown: string },
+    {
+      settings,
+      tls,
+      shown,
+      named,
+    }: {
+      settings: Readonly<Record<string, string>>;
+      tls: Tls | null;
+      shown: string;
+      named: ((error: unknown) => unknown) | undefined;
+    },
   ) {
     const abandoned = new AbortController();
     super({ ...options, abandoned: abandoned.signal } as pg.PoolConfig);
@@ -176,13 +190,17 @@ class ArchivePool extends pg.Pool {
     this.#settings = settings;
     this.#tls = tls;
     this.#shown = shown;
+    this.#named = named;
   }
 
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: OnClient): void;
   override connect(callback?: OnClient): Promise<pg.PoolClient> | void {
-    if (this.#tls === null) return callback ? super.connect(callback) : super.connect();
-    const client = this.#connectSafely(this.#tls);
+    const [tls, named] = [this.#tls, this.#named];
+    if (tls === null && named === undefined) return callback ? super.connect(callback) : super.connect();
+    const client = (tls === null ? super.connect() : this.#connectSafely(tls)).catch((error: unknown) => {
+      throw named?.(error) ?? error;
+    });
     if (callback === undefined) return client;
     client.then(
       (found) => callback(undefined, found, (release) => found.release(release as Error)),

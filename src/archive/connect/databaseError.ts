@@ -23,7 +23,13 @@ export const READ_ONLY = "25006";
 /** 42501 insufficient_privilege; 3F000 invalid_schema_name: no schema of the search path may be used. */
 const RIGHTS_MISSING = new Set(["42501", "3F000"]);
 
-/** Errors of a connection that never was or broke; node and pg report them without SQLSTATE. */
+/** SQLSTATE cannot_connect_now: the server starts, perhaps recovers from a crash, or stops. */
+export const CANNOT_CONNECT_NOW = "57P03";
+
+/**
+ * Errors of a connection that broke, without SQLSTATE. Of one that never was, the system call tells (CONNECTING). The embedded
+ * server's end is our own name for such an error.
+ */
 const CONNECTION_CODES = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -32,7 +38,11 @@ const CONNECTION_CODES = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "EAI_AGAIN",
+  "EMBEDDED_ENDED",
 ]);
+
+/** Calls of the system that make a connection: whatever fails in them, a name that does not resolve too, is of the network. */
+const CONNECTING = new Set(["connect", "getaddrinfo"]);
 
 /** What pg says of a connection that broke or does not answer, without a code. */
 const CONNECTION_WORDS = /connection terminated|timeout|client (has encountered|was closed)/i;
@@ -53,10 +63,8 @@ export function isDatabaseError(error: unknown): boolean {
  */
 export function isRetryable(error: unknown): boolean {
   const { code, message, syscall } = error as { code?: string; message?: string; syscall?: string };
-  // Where a server listens on a socket of the file system, that file comes and goes with it.
-  if (code === "ENOENT") return syscall === "connect";
   if (code === undefined) return CONNECTION_WORDS.test(message ?? "");
-  return CONNECTION_CODES.has(code) || /^(08|40|53|57|25P03)/.test(code);
+  return CONNECTION_CODES.has(code) || CONNECTING.has(syscall ?? "") || /^(08|40|53|57|25P03)/.test(code);
 }
 
 /** Whether a server that runs has no disk, memory or connection left: SQLSTATE class 53. PostgreSQL Appendix A. */
@@ -74,10 +82,11 @@ export function problemCodeOf(error: unknown): ProblemCode | null {
 /** An error of the database under its code of ours, naming the address but no password. */
 export function databaseError(error: unknown, address: string): QuotekeeperError {
   if (error instanceof QuotekeeperError) return error;
-  const { code, message } = error as { code?: string; message?: string };
-  const text = NO_PASSWORD.test(message ?? "")
+  const { code, message, syscall } = error as { code?: string; message?: string; syscall?: string };
+  const words = NO_PASSWORD.test(message ?? "")
     ? "the server wants a password, and there is none in DATABASE_URL, PGPASSWORD and ~/.pgpass"
-    : message || (error as AggregateError).errors?.[0]?.message;
+    : syscall === "getaddrinfo" && `the resolver of this machine does not find the host's name (${code})`;
+  const text = words || message || (error as AggregateError).errors?.[0]?.message;
   // Node's own messages name their code.
   const named = error instanceof DatabaseProblem || text?.includes(code ?? "");
   const detail = [named ? undefined : code, text].filter(Boolean).join(" ");
@@ -96,30 +105,38 @@ const POOLED = new Set(["42P05", "26000"]);
 /** 53100 disk_full, of the server's disk. */
 const NO_SPACE = "53100";
 
+/**
+ * Trouble of the server's own: 53 insufficient resources, 58 system error, F0 its configuration, XX internal error, damaged data.
+ * An upgrade of its files below a running server is 58P01.
+ */
+const SERVERS_OWN = /^(53|58|F0|XX)/;
+
 function databaseErrorCode(error: unknown): ErrorCode {
-  if (sqlstateOf(error) === NO_SPACE) return "DISK_FULL";
-  if (POOLED.has(sqlstateOf(error))) return "DATABASE_POOLED";
+  const code = sqlstateOf(error);
+  if (code === NO_SPACE) return "DISK_FULL";
+  if (SERVERS_OWN.test(code)) return "DATABASE_TROUBLED";
+  if (POOLED.has(code)) return "DATABASE_POOLED";
   if (isRetryable(error)) return "DATABASE_UNREACHABLE";
   const problem = problemCodeOf(error);
   if (problem !== null) return problem;
-  const code = sqlstateOf(error);
-  // Whatever has no SQLSTATE is of the network or of TLS, such as a name that does not resolve.
+  // Whatever has no SQLSTATE is of the login or of TLS.
   return REFUSALS.test(code) || !/^[0-9A-Z]{5}$/.test(code) ? "DATABASE_REFUSED" : "DATABASE_FAILED";
 }
 
-/** Codes that may go away while polls go on. */
-const MENDABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  "DATABASE_UNREACHABLE",
-  "DISK_FULL",
-  "DATABASE_OCCUPIED",
-  "DATABASE_READ_ONLY",
-  "DATABASE_RIGHTS_MISSING",
-  "DATABASE_STRANGERS",
+/** What keeps a start from collecting: a wrong address or login, which a server locks out, or another version's schema. */
+const STOPS_A_START: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "CONFIG_INVALID",
+  "DATABASE_REFUSED",
+  "DATABASE_TLS_FAILED",
+  "DATABASE_POOLED",
+  "DATABASE_NEWER",
+  "DATABASE_TOO_OLD",
+  "MIGRATION_CHANGED",
 ]);
 
 /** Whether collecting goes on into the journal meanwhile: docs/decisions/database-down-at-start.md. */
 export function collectingGoesOn({ code }: QuotekeeperError): boolean {
-  return MENDABLE.has(code);
+  return !STOPS_A_START.has(code);
 }
 
 /** The SQLSTATE of an error; empty when it has none. */

@@ -9,7 +9,7 @@ import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { addressOf, APPLICATION_NAME } from "../connect/connect.ts";
 import { ArchiveClient } from "../connect/archiveClient.ts";
-import { databaseError, isOutOfResources } from "../connect/databaseError.ts";
+import { CANNOT_CONNECT_NOW, databaseError, isOutOfResources } from "../connect/databaseError.ts";
 import { READER } from "../connect/fixedNames.ts";
 import { settleReaderSettings } from "../schema/readerRole.ts";
 import {
@@ -50,9 +50,6 @@ const WAIT_MS = 250;
 
 /** After so many failures it is no race any more: what a kill left of the old server may hold the new one up. */
 const START_FAILURES = 20;
-
-/** SQLSTATE cannot_connect_now: it starts, perhaps recovers from a crash, or stops. */
-const NOT_YET = "57P03";
 
 /**
  * Finds or starts the server of a data directory.
@@ -130,8 +127,7 @@ class SharedServer implements EmbeddedServer {
       await refuseCopy(cluster.dir);
       const started = await startServer(cluster, running ?? (await freePort(this.#settings.port)));
       if (!started.ok && attempt >= START_FAILURES) {
-        const pid = Number((await readPidFile(cluster.dir)).pid);
-        const isThere = Number.isInteger(pid) && pid > 0 && machine.processes.isRunning(pid);
+        const isThere = await serverRuns(cluster.dir, machine);
         const what = `the server in ${cluster.dir} ${isThere ? "runs, and takes no connection" : "does not start"}`;
         throw await failure(what, { dir: cluster.dir, output: started.output, free: machine.freeBytes });
       }
@@ -192,6 +188,12 @@ async function readSettings(dir: string): Promise<ClusterSettings> {
   }
 }
 
+/** Whether the server of a cluster runs. Starts and asks nothing. */
+export async function serverRuns(clusterDir: string, { processes }: Machine = MACHINE): Promise<boolean> {
+  const pid = Number((await readPidFile(clusterDir)).pid);
+  return Number.isInteger(pid) && pid > 0 && processes.isRunning(pid);
+}
+
 /** The port of a server that is running, or was when the machine stopped. */
 async function runningPort(dir: string): Promise<number | null> {
   const port = Number((await readPidFile(dir)).port);
@@ -218,7 +220,7 @@ async function connectOwner(
     return client;
   } catch (error) {
     await client.end().catch(() => undefined);
-    if ((error as { code?: string }).code === NOT_YET) return "not yet";
+    if ((error as { code?: string }).code === CANNOT_CONNECT_NOW) return "not yet";
     return isOutOfResources(error) ? error : null;
   }
 }

@@ -71,6 +71,9 @@ const LONGEST_NAME = `/new-${"0".repeat(10 + 1 + 16 + 1 + 8 + 1 + 16)}`;
 const ANSWER_MS = 2_000;
 const PATIENCE_MS = 10_000;
 
+/** How often a holder looks whether its socket is still there, in ms: its directory may be removed while it runs. */
+const LOOK_EVERY_MS = 5_000;
+
 /** The wait between two looks around while somebody else is deciding, in ms. */
 const AGAIN_MS = 50;
 
@@ -99,31 +102,54 @@ type Options = { clock: Clock; self: ThisProcess; work?: LockedWork };
 /**
  * Acquires the lock of a data directory, which is made if it is not there.
  *
+ * @param given.lookEveryMs how often a holder looks whether its socket is still there; default: 5 s
  * @param given.work what it is acquired for; default: collecting
  * @param given.warn told where the lock cannot be had, or not be trusted; the work goes on
  * @throws QuotekeeperError COLLECTOR_RUNNING or SERVE_RUNNING, naming who holds it; DATA_DIR_UNWRITABLE
  */
 export async function lockDataDir(
   dataDir: string,
-  { warn, work = COLLECTING, ...given }: Options & { warn: (message: string) => void },
+  {
+    warn,
+    work = COLLECTING,
+    lookEveryMs = LOOK_EVERY_MS,
+    ...given
+  }: Options & { warn: (message: string) => void; lookEveryMs?: number },
 ): Promise<DataDirLock> {
   const { clock, self } = given;
   const options = { ...given, work };
   const dir = join(dataDir, work.dir);
-  for (const each of [dataDir, dirname(dir), dir]) await ensureDataDir(each);
+  const make = async (): Promise<void> => {
+    for (const each of [dataDir, dirname(dir), dir]) await ensureDataDir(each);
+  };
+  await make();
   const own = { id: Buffer.from(clock.random(8)).toString("hex"), since: clock.now().toISOString() };
   const door = new Door(own, self);
   const held = (dead: readonly string[]): DataDirLock => ({
     id: own.id,
     serve: door.serve,
-    release: door.close,
+    release: (asked) => {
+      clearInterval(looking);
+      return door.close(asked);
+    },
     dead: dead.map((file) => NAME.exec(file)?.[2] ?? ""),
     forgetDead: async () => {
       for (const file of dead) await rm(join(dir, file), { force: true }).catch(() => undefined);
     },
   });
+  const stay = async (): Promise<void> => {
+    if (!door.holds || (await door.isThere())) return;
+    await make();
+    await door.appearAgain(dir, await reachOf(dataDir, work));
+  };
+  let looking: NodeJS.Timeout | undefined;
   try {
-    if (process.platform !== "win32") return held(await acquireBySocket(door, dataDir, { ...options, warn }));
+    if (process.platform !== "win32") {
+      const dead = await acquireBySocket(door, dataDir, { ...options, warn });
+      // Where that is not possible now, it may be at the next look.
+      looking = setInterval(() => void stay().catch(() => undefined), lookEveryMs).unref();
+      return held(dead);
+    }
     await acquireByPipe(door, dataDir, options);
     return held([]);
   } catch (error) {

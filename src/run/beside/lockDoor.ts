@@ -1,6 +1,6 @@
 /** The socket that a run listens on while it contends for a lock or holds it, and what it answers there. */
 import { once } from "node:events";
-import { chmod, rename, rm } from "node:fs/promises";
+import { chmod, lstat, rename, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
@@ -41,6 +41,7 @@ export class Door {
   readonly #talks = new Set<Talk>();
   #server: Server | null = null;
   #path: string | null = null;
+  #closed = false;
   #onServe: (serve: Serve) => void = () => undefined;
   readonly #serving = new Promise<Serve>((resolve) => (this.#onServe = resolve));
 
@@ -77,20 +78,37 @@ export class Door {
         this.#path = join(dir, this.file);
         return;
       } catch (error) {
-        await this.close();
+        await this.#stopListening();
         // A holder that tidies up has taken it for a dead one's, between its making and our listening.
         if (errnoOf(error) !== "ENOENT") throw error;
       }
     }
   }
 
+  async isThere(): Promise<boolean> {
+    return this.#path !== null && (await lstat(this.#path).catch(() => null)) !== null;
+  }
+
+  /** Makes the socket again that somebody has removed: another run would not notice this one. @throws the system's error */
+  async appearAgain(dir: string, reach: string): Promise<void> {
+    const before = this.#server;
+    await this.appear(dir, reach);
+    before?.close();
+    if (this.#closed) await this.close();
+  }
+
   readonly close = async ({ asDead = false } = {}): Promise<void> => {
+    this.#closed = true;
+    await this.#stopListening();
+    if (this.#path && !asDead) await rm(this.#path, { force: true });
+  };
+
+  async #stopListening(): Promise<void> {
     this.#talks.forEach((talk) => talk.end());
     const server = this.#server;
     this.#server = null;
     if (server) await new Promise((resolve) => server.close(resolve));
-    if (this.#path && !asDead) await rm(this.#path, { force: true });
-  };
+  }
 
   async #answer(talk: Talk): Promise<void> {
     const asked = await talk.next();

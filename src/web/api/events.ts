@@ -5,7 +5,7 @@
  * ends the stream).
  */
 import type { ServerResponse } from "node:http";
-import type { Clock } from "../../clock.ts";
+import { atMost, type Clock, systemClock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { networkOf } from "../guard/tries.ts";
@@ -34,7 +34,7 @@ export type Events = ReturnType<typeof createEvents>;
 export function createEvents({ clock, log, now, quotesSince }: EventSources) {
   const { all: listeners, ...pages } = createListeners(clock);
   const stop = new AbortController();
-  let running: Promise<void> | null = null;
+  let [running, asking]: (Promise<void> | null)[] = [null, null];
   /** Null: nobody wants quotes. */
   let since: string | null = null;
   /** Whether somebody came who may not have what was stored while it came. */
@@ -62,7 +62,8 @@ export function createEvents({ clock, log, now, quotesSince }: EventSources) {
       try {
         pages.endRefused();
         send("now", await now());
-        await sendQuotes();
+        // A database that does not answer keeps back its quotes alone.
+        await atMost(EVERY_MS, (asking ??= sendQuotes().finally(() => (asking = null))), systemClock);
       } catch (error) {
         log.debug({ err: error }, "the dashboard could not look for news");
         send("trouble", {});

@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -11,6 +19,7 @@ import { type Clock, systemClock } from "../../../src/clock.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { compileModules } from "../../support/compileProgram.ts";
 import { tempDir } from "../../support/tempDir.ts";
+import { until } from "../../support/until.ts";
 
 const HERE: ThisProcess = { pid: 4711, host: "quotes-1", kernel: "0123abcd" };
 
@@ -291,3 +300,20 @@ test("of twenty contenders at once exactly one holds the lock, the others name i
     processes = processes.filter((one) => one !== holder);
   }
 });
+
+test("a collector whose data directory was removed makes its socket again, and a second one is refused", async () => {
+  const dataDir = join(tempDir(), "data");
+  const warn = (): void => undefined;
+  const first = await lockDataDir(dataDir, { clock: systemClock, self: HERE, warn, lookEveryMs: 20 });
+  held.push(first);
+  rmSync(dataDir, { recursive: true });
+
+  await until(() => existsSync(join(dataDir, "collector")) && sockets(dataDir).length > 0, "its socket");
+
+  await expect(lock(dataDir)).rejects.toThrow("COLLECTOR_RUNNING");
+  expect(sockets(dataDir)).toEqual([expect.stringContaining(first.id)]);
+});
+
+function sockets(dataDir: string): string[] {
+  return readdirSync(join(dataDir, "collector")).filter((file) => !file.startsWith("new-"));
+}
