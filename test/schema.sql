@@ -661,7 +661,7 @@ comment on column session_bars.quote_count is 'How many quotes it is made of. Or
 comment on column session_bars.volume is 'Shares traded, of an option contracts: the last number shown on that date. NULL while extended_quotes has it; written down before retention drops those rows. Origin: extended_quotes.volume.';
 comment on column session_bars.quotes_dropped is 'Retention has dropped quotes of it: the bar knows more than the rows, and stays until as many rows are there again. Origin: the program.';
 comment on column session_bars.bars_to is 'intraday_bars has the bars that end by then: all of a date that is not its series'' last (infinity), others up to the last quarter of an hour; -infinity: it has none, because they would take as much room as their quotes. UTC. Origin: the program.';
-comment on column session_bars.made_to is 'Rows later than this have come since the bar was made; -infinity: all of it is to be made again; NULL: it has all rows. UTC. Origin: the program.';
+comment on column session_bars.made_to is 'Rows later than this have come since the bar was made; -infinity: all of it is to be made again, and intraday_bars has none of its bars; NULL: it has all rows. UTC. Origin: the program.';
 comment on table session_bars is 'Made from quotes a few seconds after they are stored; bars_1d adds the rows that a bar lacks. After statements of your own on quotes call recompute_session_bars(from, to). Prices are those of last above 0: 0 is no trade.';
 
 create table sessions (
@@ -1547,10 +1547,11 @@ begin
          array_agg(b.date) as dates, array_agg(b.is_anew) as anew, array_agg(b.made_to) as rows_from,
          array_agg(b.from_at) as froms, array_agg(b.until) as untils,
          array_agg(b.pre_at) as pre_ats, array_agg(b.open_at) as open_ats, array_agg(b.close_at) as close_ats, array_agg(b.post_at) as post_ats,
-         array_agg(v.volume) as volumes, array_agg(c.close) as closes, array_agg(c.session) as sessions
+         array_agg(v.volume) as volumes, array_agg(c.close) as closes, array_agg(c.session) as sessions,
+         array_agg(distinct b.date) filter (where b.made_to is not null and not b.quotes_dropped) as changed
   into asked
   from (
-    select b.instrument_id, b.source_id, b.delayed, b.date, s.is_anew,
+    select b.instrument_id, b.source_id, b.delayed, b.date, b.quotes_dropped, s.is_anew,
            case when s.is_anew then '-infinity' else b.made_to end as made_to,
            case when not s.is_anew then nullif(b.bars_to, '-infinity') end as from_at,
            t.pre_at, opens_at(b.source_id, b.date, t.open_at) as open_at, t.close_at, t.post_at,
@@ -1766,6 +1767,13 @@ begin
   from unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)
   where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date
     and b.quotes_dropped and b.made_to is not null;
+
+  -- What was written of dates that are over is out of date.
+  insert into late_days (date, changed_by, changed_at)
+  select d.date, pg_current_xact_id(), clock_timestamp() from unnest(asked.changed) as d (date)
+  where d.date < (clock_timestamp() at time zone 'America/New_York')::date
+  order by 1
+  on conflict (date) do update set changed_by = excluded.changed_by, changed_at = excluded.changed_at;
 end
 
 -- function make_due_bars(most integer) returns integer, set search_path=public

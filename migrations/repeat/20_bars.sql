@@ -51,7 +51,8 @@ comment on function series_bars(
 -- Bars are made from the rows a moment after these were stored. Whoever stores rows sets made_to of their session bars:
 --   NULL: the bar, and its bars in intraday_bars, have all rows.
 --   an instant: rows later than it have come since.
---   -infinity: rows have come or gone among those that the bar was made of, and all of it is made again.
+--   -infinity: rows have come or gone among those that the bar was made of, and all of it is made again. Its bars in intraday_bars go in
+--     the same transaction, and bars_to is NULL.
 -- Views add the rows later than made_to and bars_to, so a bar says what its rows say before it is made.
 -- A contract that is quoted each five minutes has as many bars as quotes, and they take as much room: none is kept, bars_to is -infinity,
 -- and views make them of the quotes. They are kept of dates with more than two quotes in five minutes, in the mean, and always of
@@ -110,10 +111,11 @@ begin
          array_agg(b.date) as dates, array_agg(b.is_anew) as anew, array_agg(b.made_to) as rows_from,
          array_agg(b.from_at) as froms, array_agg(b.until) as untils,
          array_agg(b.pre_at) as pre_ats, array_agg(b.open_at) as open_ats, array_agg(b.close_at) as close_ats, array_agg(b.post_at) as post_ats,
-         array_agg(v.volume) as volumes, array_agg(c.close) as closes, array_agg(c.session) as sessions
+         array_agg(v.volume) as volumes, array_agg(c.close) as closes, array_agg(c.session) as sessions,
+         array_agg(distinct b.date) filter (where b.made_to is not null and not b.quotes_dropped) as changed
   into asked
   from (
-    select b.instrument_id, b.source_id, b.delayed, b.date, s.is_anew,
+    select b.instrument_id, b.source_id, b.delayed, b.date, b.quotes_dropped, s.is_anew,
            case when s.is_anew then '-infinity' else b.made_to end as made_to,
            case when not s.is_anew then nullif(b.bars_to, '-infinity') end as from_at,
            t.pre_at, opens_at(b.source_id, b.date, t.open_at) as open_at, t.close_at, t.post_at,
@@ -329,6 +331,13 @@ begin
   from unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)
   where b.instrument_id = a.instrument_id and b.source_id = a.source_id and b.delayed = a.delayed and b.date = a.date
     and b.quotes_dropped and b.made_to is not null;
+
+  -- What was written of dates that are over is out of date.
+  insert into late_days (date, changed_by, changed_at)
+  select d.date, pg_current_xact_id(), clock_timestamp() from unnest(asked.changed) as d (date)
+  where d.date < (clock_timestamp() at time zone 'America/New_York')::date
+  order by 1
+  on conflict (date) do update set changed_by = excluded.changed_by, changed_at = excluded.changed_at;
 end
 $$;
 

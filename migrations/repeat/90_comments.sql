@@ -174,7 +174,7 @@ session_bars: Made from quotes a few seconds after they are stored; bars_1d adds
   quote_count: How many quotes it is made of.
   volume: Shares traded, of an option contracts: the last number shown on that date. NULL while extended_quotes has it; written down before retention drops those rows. Origin: extended_quotes.volume.
   quotes_dropped: Retention has dropped quotes of it: the bar knows more than the rows, and stays until as many rows are there again.
-  made_to: Rows later than this have come since the bar was made; -infinity: all of it is to be made again; NULL: it has all rows. UTC.
+  made_to: Rows later than this have come since the bar was made; -infinity: all of it is to be made again, and intraday_bars has none of its bars; NULL: it has all rows. UTC.
   bars_to: intraday_bars has the bars that end by then: all of a date that is not its series' last (infinity), others up to the last quarter of an hour; -infinity: it has none, because they would take as much room as their quotes. UTC.
 intraday_bars: Bars that end by session_bars.bars_to. What is newer, a quarter of an hour at most, is read from the rows; so are all bars of a contract on dates with two quotes in five minutes or fewer.
   bar_at: When the bar begins. UTC.

@@ -144,6 +144,9 @@ function writtenLines(
       (of) =>
         `${of}: the archive has fewer quotes than the lake, so its files stay; \`quotekeeper lake restore\` brings them back`,
     ),
+    ...(report.waiting.length > 0
+      ? [`${someOf(report.waiting)}: bars are still to be made; the next run writes these dates`]
+      : []),
     ...missingLine(report.missing),
     ...report.leftOut.map(
       ({ date: of, table, why }) =>

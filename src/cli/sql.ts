@@ -8,6 +8,7 @@ import { QuotekeeperError } from "../errors.ts";
 import type { Instant } from "../clock.ts";
 import { syncDirectory } from "../journal/fs.ts";
 import { LakeFiles } from "../lake/lakeFiles.ts";
+import { someOf } from "../lake/whichLake.ts";
 import { askSql } from "../lake/sql/askSql.ts";
 import type { Duck } from "../lake/sql/duckdb.ts";
 import { startDuck } from "../lake/sql/duckProcess.ts";
@@ -179,6 +180,11 @@ async function askOne(
       async (answer) => {
         progress.end();
         if (answer.asOf !== null) say(edges.stderr, freshness(answer.asOf, dirs.why));
+        if (answer.behind.length > 0)
+          say(
+            edges.stderr,
+            `${someOf(answer.behind)}: read as the lake has them, without rows that came since; the next \`quotekeeper lake\` adds these.`,
+          );
         if (draft === null || out === null) return showAnswer(answer, format, edges);
         const file = await open(draft, "r+");
         await file.sync().finally(() => file.close());

@@ -15,6 +15,9 @@ const written = z.strictObject({
   kept: z
     .array(date)
     .describe("Dates of which the archive has fewer quotes than the lake: those files stay as they are."),
+  waiting: z
+    .array(date)
+    .describe("Dates that wait for the next run, because bars of theirs are still to be made."),
   missing,
   leftOut: z
     .array(

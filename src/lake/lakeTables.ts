@@ -3,7 +3,7 @@ import type { ColumnDigest } from "../archive/export/snapshot.ts";
 import { COMMON_DECIMAL, type DecimalType } from "../export/parquetDecimal.ts";
 import { QUOTIENTS } from "../export/parquetFile.ts";
 import { leavesOut } from "../archive/export/duckBars.ts";
-import { EXPORT_TABLES } from "../archive/export/tables.ts";
+import { EXPORT_TABLES, type ExportTable } from "../archive/export/tables.ts";
 import { type ExportColumn } from "../archive/export/exportColumns.ts";
 import { isHot, type LakeTable } from "./lakeFiles.ts";
 
@@ -11,19 +11,20 @@ import { isHot, type LakeTable } from "./lakeFiles.ts";
 const LEFT_OUT = new Set(["bars_1m", "coverage_daily"]);
 
 /**
- * Bars that the archive does not keep, because they take as much room as their quotes: `quotekeeper sql` makes them of the lake's
- * quotes (archive/export/duckBars.ts). The session's own bar tells which, also when its quotes were dropped.
+ * Without bars that the archive does not keep, because they take as much room as their quotes: `quotekeeper sql` makes them of the
+ * lake's quotes (archive/export/duckBars.ts). The session's own bar tells which, also when its quotes were dropped.
  */
-const NOT_KEPT = `exists (
-  select from session_bars d join sources s on s.id = d.source_id
-  where d.instrument_id = t.instrument_id and d.date = t.date and d.delayed = t.delayed and s.kind = t.source
-    and s.name = t.source_name and not has_kept_bars(t.option_type, d.first_at, d.last_at, d.quote_count)
+const keptOf = (view: string): string => `(
+  select t.* from ${view} t
+  join session_bars d on d.instrument_id = t.instrument_id and d.date = t.date and d.delayed = t.delayed
+  join sources s on s.id = d.source_id and s.kind = t.source and s.name = t.source_name
+  where has_kept_bars(t.option_type, d.first_at, d.last_at, d.quote_count)
 )`;
 
 /** A file of each exchange date. */
-export const DAY_TABLES = EXPORT_TABLES.filter(
+export const DAY_TABLES: readonly ExportTable[] = EXPORT_TABLES.filter(
   ({ name, partitioned }) => partitioned && !LEFT_OUT.has(name),
-).map((table) => (leavesOut(table.name) ? { ...table, leftOut: NOT_KEPT } : table));
+).map((table) => (leavesOut(table.name) ? { ...table, from: keptOf(table.name) } : table));
 
 /** Those whose rows `--drop-hot` drops. */
 export const HOT_EXPORTS = EXPORT_TABLES.filter(({ name }) => isHot(name));

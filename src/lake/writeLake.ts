@@ -68,6 +68,7 @@ class LakeWriter {
       rows: 0,
       bytes: 0,
       kept: [],
+      waiting: [],
       missing: [...lacking],
       leftOut: [],
       through: null,
@@ -133,8 +134,8 @@ class LakeWriter {
   #mistyped(known: ReadonlyMap<string, DayManifest>): string[] {
     const { decimals } = this.#lake;
     const isOther = (file: LakeTable): boolean => !hasDecimals(file, decimals[file.name] ?? {});
-    const { kept, missing, leftOut } = this.#report;
-    const stays = new Set([...kept, ...missing, ...leftOut.map(({ date }) => date)]);
+    const { kept, missing, waiting, leftOut } = this.#report;
+    const stays = new Set([...kept, ...missing, ...waiting, ...leftOut.map(({ date }) => date)]);
     return [...known.values()].flatMap(({ date, tables }) =>
       tables.some(isOther) && !stays.has(date) ? [date] : [],
     );
@@ -178,7 +179,11 @@ class LakeWriter {
     if (isDropped && ((await hasQuotes(pool, date)) || this.#mistyped(new Map([[date, known]])).length > 0))
       await restoreDay(pool, { files: this.#files, day: known, changed: this.#late.includes(date) });
     const before = this.#report.files;
-    const day = await withSnapshot(pool, signal, (snapshot) => this.#writeDayOf(snapshot, date, known));
+    const day = await withSnapshot(pool, signal, async (snapshot) => {
+      if (!(await snapshot.lake.dueDates()).includes(date)) return this.#writeDayOf(snapshot, date, known);
+      this.#report.waiting.push(date);
+      return known;
+    });
     if (day && known === null) this.#report.written.push(date);
     else if (day && this.#report.files > before && !this.#report.written.includes(date))
       this.#report.rewritten.push(date);

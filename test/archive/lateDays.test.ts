@@ -5,7 +5,7 @@ import { DatesOf } from "../../src/archive/schema/lateDays.ts";
 import { fillSlots } from "../../src/archive/refill/fillSlots.ts";
 import { deriveCloses } from "../../src/archive/refill/deriveCloses.ts";
 import { rowsOfQuery } from "../support/archive.ts";
-import { createTestClock } from "../support/clock.ts";
+import { instantFromDate, systemClock } from "../../src/clock.ts";
 import { answerRecord, symbolsCall } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
@@ -42,11 +42,10 @@ test("answers and slots of a date that is over are noted; those of the day on wh
   await load();
   const late = await lateDays(pool);
 
-  await append(
-    answer("2026-11-20T15:00:01.000000Z"),
-    slots("2026-11-20T15:00:02.000000Z", "2026-11-20T15:00:00.000000Z"),
-  );
-  await load({ clock: createTestClock("2026-11-20T15:00:03.000Z") });
+  // The database's own clock says which date is over.
+  const now = instantFromDate(systemClock.now());
+  await append(answer(now), slots(now, now));
+  await load({ clock: systemClock });
 
   expect(late).toEqual(["2026-11-13", "2026-11-17", "2026-11-18"]);
   expect(await lateDays(pool)).toEqual([]);

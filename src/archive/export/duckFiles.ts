@@ -18,10 +18,6 @@ export type Rows = {
   /** Types that hold the decimals of all files. */
   decimals: Decimals;
   files: readonly FileGroup[];
-  /** Files of the lake whose rows count only where no row of `newer` has their key. */
-  older: readonly FileGroup[];
-  /** Those of `files` that have the dates of `older`. */
-  newer: readonly string[];
 };
 
 /** Whether an exchange date is added to each row, to find files by. */
@@ -44,16 +40,8 @@ export function emptyTable(table: DuckTable): string {
  */
 export function filledTable(table: DuckTable, rows: Rows, more: readonly string[] = []): string[] {
   const { name } = table;
-  const without =
-    rows.newer.length === 0
-      ? ""
-      : ` where not exists (
-         select 1 from ${readParquet(rows.newer, false)} n
-         where n.instrument_id = r.instrument_id and n.observed_at = r.observed_at and n.source_id = r.source_id
-       )`;
   const all = [
     ...eachGroup(table, rows),
-    ...rows.older.map((group) => rowsOfFiles(table, group, rows) + without),
     ...more.map(
       (sql) => `select ${table.columns.map((column) => `"${column.name}"`).join(", ")} from (${sql})`,
     ),
@@ -62,12 +50,12 @@ export function filledTable(table: DuckTable, rows: Rows, more: readonly string[
   return [`drop table parts.${name}`, `create view parts.${name} as ${all.join(" union all ")}`];
 }
 
-function eachGroup(table: DuckTable, rows: Pick<Rows, "files" | "decimals">): string[] {
+function eachGroup(table: DuckTable, rows: Rows): string[] {
   return rows.files.map((group) => rowsOfFiles(table, group, rows));
 }
 
 /** SQL of the rows of some files, which may be none. */
-export function rowsIn(table: DuckTable, rows: Pick<Rows, "files" | "decimals">): string {
+export function rowsIn(table: DuckTable, rows: Rows): string {
   const groups = eachGroup(table, rows);
   return `(${groups.length > 0 ? groups.join(" union all ") : `select * from ${emptyRows(table)}`})`;
 }

@@ -56,8 +56,9 @@ export async function readDatesWithRows(
 export type WrittenDay = { date: string; snapshot: string; writtenAt: Instant };
 
 /**
- * Exchange dates whose rows came, or were changed, when the date was over, and when it was not written yet, or after that.
- * What a snapshot has not seen counts, and by the clock as well: a restored database begins to number its transactions anew.
+ * Exchange dates whose rows came, or were changed, when the date was over, and when it was not written yet, or after that; and those
+ * with bars that are due. What a snapshot has not seen counts, and by the clock as well: a restored database begins to number its
+ * transactions anew.
  */
 export async function readLateDays(
   db: Pick<pg.ClientBase, "query">,
@@ -70,6 +71,14 @@ export async function readLateDays(
      where w.date is null or l.changed_at >= w.at or not pg_visible_in_snapshot(l.changed_by, w.snapshot::pg_snapshot)
      order by 1`,
     inArrays(written, "date", "snapshot", "writtenAt"),
+  );
+  return [...new Set([...rows.map(({ date }) => date), ...(await readDueDates(db))])].sort();
+}
+
+/** Exchange dates with bars that are due: rows have come since they were made. */
+export async function readDueDates(db: Pick<pg.ClientBase, "query">): Promise<string[]> {
+  const { rows } = await db.query<{ date: string }>(
+    "select distinct date::text as date from session_bars where made_to is not null",
   );
   return rows.map(({ date }) => date);
 }

@@ -4,7 +4,15 @@ import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import type { Instant } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { type KnownLake, readKnownLake, readLateDays, readToday, type WrittenDay } from "./lakeRows.ts";
+import {
+  type KnownLake,
+  readDueDates,
+  readKnownLake,
+  readLateDays,
+  readToday,
+  type WrittenDay,
+} from "./lakeRows.ts";
+import { makeDueBarsIfAllowed } from "../schema/makeBars.ts";
 import { commitsSettled, engineOf } from "../tiers/citus/door.ts";
 import type { Engine } from "../tiers/engine.ts";
 import { type ExportTable } from "./tables.ts";
@@ -60,6 +68,7 @@ export type ArchiveSnapshot = {
   lake: {
     known: () => Promise<KnownLake>;
     lateDays: (written: readonly WrittenDay[]) => Promise<string[]>;
+    dueDates: () => Promise<string[]>;
     /** The exchange date that is not over: see `readToday`. */
     today: () => Promise<string>;
     engine: () => Promise<Engine>;
@@ -67,7 +76,7 @@ export type ArchiveSnapshot = {
 };
 
 /**
- * Runs `work` in one read-only transaction that sees one state of the database throughout.
+ * Makes the bars that are due, and runs `work` in one read-only transaction that sees one state of the database throughout.
  *
  * @param signal cuts the connection: a COPY under way ends with an error
  * @throws QuotekeeperError ARCHIVE_EMPTY when the database was never migrated; the database's errors as they are
@@ -88,6 +97,7 @@ export async function withSnapshot<T>(
   signal.addEventListener("abort", cut, { once: true });
   try {
     signal.throwIfAborted();
+    await makeDueBarsIfAllowed(client);
     await client.query("begin transaction isolation level repeatable read read only");
     // Without it the JIT compiles each of many short queries anew, and an operator's limit may be meant for pages.
     await client.query("set local jit = off; set local statement_timeout = 0");
@@ -156,6 +166,7 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
     lake: {
       known: () => readKnownLake(client),
       lateDays: (written) => readLateDays(client, written),
+      dueDates: () => readDueDates(client),
       today: () => readToday(client),
       engine: () => engineOf(client),
     },

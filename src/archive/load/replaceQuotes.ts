@@ -9,6 +9,7 @@ import { archivedName } from "../../market/root.ts";
 import { unitName } from "../../read/answerToRows.ts";
 import type { QuoteUnit } from "../../read/rowTypes.ts";
 import { EXTENDED_QUOTES, inKeyOrder, type PlacedUnit, QUOTES } from "../schema/quoteColumns.ts";
+import { removeStaleBars } from "../schema/makeBars.ts";
 import { instantText } from "../schema/tableRows.ts";
 import { storeUnits } from "./storeQuotes.ts";
 
@@ -55,14 +56,16 @@ export async function replaceQuotes(client: pg.ClientBase, units: readonly Place
     ordered.map(({ sourceId }) => sourceId),
   ];
   // A row that was a delayed one may come back as none: then it leaves one bar for another.
-  await client.query(
+  const { rows } = await client.query<{ date: string }>(
     `update session_bars b set made_to = '-infinity'
      from unnest($1::int[], $2::timestamptz[], $3::smallint[]) as w (instrument_id, observed_at, source_id)
      join quotes t on ${IS_ROW}
      where b.instrument_id = t.instrument_id and b.source_id = t.source_id and b.delayed = t.delayed
-       and b.date = (t.observed_at at time zone 'America/New_York')::date and b.made_to is distinct from '-infinity'`,
+       and b.date = (t.observed_at at time zone 'America/New_York')::date and b.made_to is distinct from '-infinity'
+     returning b.date::text as date`,
     keys,
   );
+  await removeStaleBars(client, [...new Set(rows.map(({ date }) => date))]);
   for (const { name } of [EXTENDED_QUOTES, QUOTES])
     await client.query(
       `delete from ${name} t

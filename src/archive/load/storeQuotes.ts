@@ -17,6 +17,7 @@ import {
 } from "../schema/quoteColumns.ts";
 import { exchangeDateAt } from "../schema/lateDays.ts";
 import { sessionBars } from "../schema/internalSchema.ts";
+import { IS_STALE, removeStaleBars } from "../schema/makeBars.ts";
 import { columnList, inArrays } from "../schema/tableRows.ts";
 import { copyInto } from "./copyInto.ts";
 
@@ -187,6 +188,7 @@ async function storeStaged(client: pg.ClientBase, touched: readonly (Numbers & T
  * each other in a circle.
  */
 const NOTE_TOUCHED = `
+  with noted as (
   insert into session_bars as kept (${columnList(sessionBars, "instrumentId", "sourceId", "delayed", "date", "firstAt", "lastAt", "madeTo", "spreadSum", "spreadCount", "quoteCount")})
   select instrument, source, delayed, date, min(first_at), max(last_at), '-infinity', 0, 0, 0
   from unnest($1::text[], $2::smallint[], $3::boolean[], $4::date[], $5::timestamptz[], $6::timestamptz[])
@@ -200,7 +202,9 @@ const NOTE_TOUCHED = `
     made_to = case
       when excluded.first_at > kept.last_at and kept.bars_to is distinct from 'infinity' then coalesce(kept.made_to, kept.last_at)
       else '-infinity'
-    end`;
+    end
+  returning date, made_to, bars_to, quotes_dropped
+  ) select distinct date::text from noted where ${IS_STALE}`;
 
 /** The rows of an answer have one time, and so one date: their instruments go together, as the text of an array. */
 async function noteTouched(client: pg.ClientBase, touched: readonly (Numbers & Touched)[]): Promise<void> {
@@ -212,7 +216,7 @@ async function noteTouched(client: pg.ClientBase, touched: readonly (Numbers & T
     else group.instruments += `,${one.instrumentId}`;
   }
   const all = [...groups.values()];
-  await client.query({
+  const { rows } = await client.query<{ date: string }>({
     name: "note touched bars",
     text: NOTE_TOUCHED,
     values: [
@@ -220,6 +224,10 @@ async function noteTouched(client: pg.ClientBase, touched: readonly (Numbers & T
       ...inArrays(all, "sourceId", "delayed", "date", "firstAt", "lastAt"),
     ],
   });
+  await removeStaleBars(
+    client,
+    rows.map(({ date }) => date),
+  );
 }
 
 function behindHole({ columns }: QuoteTable): QuoteTable["columns"] {

@@ -8,7 +8,7 @@ import { addDays } from "../../market/calendar/dates.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { markLate } from "./lateDays.ts";
-import { makeDueBars } from "./makeBars.ts";
+import { makeDueBars, removeStaleBars } from "./makeBars.ts";
 import { sessions } from "./schema.ts";
 import { calendarDays } from "./internalSchema.ts";
 import { insertAll, tablesOn, upsertAll } from "./tableRows.ts";
@@ -175,10 +175,9 @@ async function followHours(client: pg.ClientBase, before: Hours, after: Hours): 
      select distinct date::text as date from changed`,
     [changed],
   );
-  await markLate(
-    client,
-    rows.map(({ date }) => date),
-  );
+  const dates = rows.map(({ date }) => date);
+  await removeStaleBars(client, dates);
+  await markLate(client, dates);
 }
 
 /** The hours of the sessions of some dates, as text. */

@@ -23,6 +23,8 @@ export type SqlAnswer = {
   next: () => Promise<JsonValue[][] | null>;
   /** The instant at which the database's rows were as they are read; null: none are read. */
   asOf: Instant | null;
+  /** Dates that are read as the lake has them, though rows of them came since. */
+  behind: readonly string[];
 };
 
 type SqlOptions = Omit<FillOptions, "ranges"> & {
@@ -65,11 +67,16 @@ export async function askSql<T>(
         : session.copyToParquet(await withoutEnd(duck, select), parquet);
     await duck.open(join(dir, "spilled"));
     await duck.run(tables.join(";\n")).catch(asDefect);
-    const { paths, asOf: at } = await fill(ranges, options);
+    const { paths, asOf: at, behind, requireUnchanged } = await fill(ranges, options);
     await duck.run(views.join(";\n")).catch(asDefect);
     signal.throwIfAborted();
     await duck.run(session.locked([...paths, ...(parquet === null ? [] : [parquet])]).join(";\n"));
-    return await take({ columns: await duck.begin(asked), next: () => duck.next(), asOf: at });
+    const columns = await duck.begin(asked);
+    // A copy is whole now, and `take` gives it its name.
+    if (parquet !== null) await requireUnchanged();
+    const taken = await take({ columns, next: () => duck.next(), asOf: at, behind });
+    await requireUnchanged();
+    return taken;
   } catch (error) {
     throw duckError(error);
   } finally {
@@ -111,5 +118,5 @@ async function fill(ranges: ReadonlyMap<string, DateRange>, options: SqlOptions)
     if (pool) return withSnapshot(pool, signal, (snapshot) => fillTables(snapshot, all));
     if (lake) return fillTables(null, all);
   }
-  return { paths: [], asOf: null };
+  return { paths: [], asOf: null, behind: [], requireUnchanged: async () => undefined };
 }

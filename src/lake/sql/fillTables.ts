@@ -1,7 +1,7 @@
 /**
  * Fills the tables that a statement reads. A date that is in the lake, and has not changed since, is read from the lake; all other
- * dates are the database's. Of quotes of a changed date the lake's rows that the database does not have stay: they may have been
- * dropped.
+ * dates are the database's. A date whose quotes were dropped is the lake's: rows that came since are there after its next run. So all
+ * tables of a date are of one instant.
  */
 import { barsLeftOut, leavesOut } from "../../archive/export/duckBars.ts";
 import * as sql from "../../archive/export/duckFiles.ts";
@@ -14,6 +14,7 @@ import {
 import type { ArchiveSnapshot } from "../../archive/export/snapshot.ts";
 import type { Instant } from "../../clock.ts";
 import type { DecimalType } from "../../export/parquetDecimal.ts";
+import { QuotekeeperError } from "../../errors.ts";
 import { zstandard } from "../../export/exportArchive.ts";
 import { addDays } from "../../market/calendar/dates.ts";
 import { writtenOf } from "../dropHot.ts";
@@ -39,6 +40,10 @@ export type Filled = {
   paths: string[];
   /** When the database's rows were as they are read; null: none are read. */
   asOf: Instant | null;
+  /** Dates that are read as the lake has them, though rows of them came since. */
+  behind: string[];
+  /** @throws QuotekeeperError SQL_FAILED where the lake has written a date again whose files are read */
+  requireUnchanged: () => Promise<void>;
 };
 
 const ALL_DATES: DateRange = { from: null, to: null };
@@ -75,7 +80,12 @@ export async function fillTables(snapshot: ArchiveSnapshot | null, options: Fill
   }
   const latest = DUCK_TABLES.find(({ name }) => name === "latest_quotes");
   if (latest && ranges.has(latest.name)) await filler.fillLatest(latest);
-  return { paths: filler.paths, asOf: snapshot && (await snapshot.identity()).at };
+  return {
+    paths: filler.paths,
+    asOf: snapshot && (await snapshot.identity()).at,
+    behind: [...filler.read.keys()].filter((date) => lake.behind.has(date)).sort(),
+    requireUnchanged: () => filler.requireUnchanged(),
+  };
 }
 
 /** The lake as the database's one instant sees it. */
@@ -89,10 +99,19 @@ type LakeAt = {
   changed: readonly DayManifest[];
   /** Dates up to the lake's last one that the database has to be asked for. */
   late: ReadonlySet<string>;
+  /** Settled dates of which rows came since they were written. */
+  behind: ReadonlySet<string>;
   last: string | null;
   /** Dates whose quotes were dropped from the database, and which the lake does not have. */
   lacking: readonly string[];
+  /** Dates whose quotes were dropped, and which a run of the lake is writing. */
+  cut: readonly string[];
 };
+
+function writtenMeanwhile(date: string): QuotekeeperError {
+  const detail = `a run of \`quotekeeper lake\` wrote ${date} while the statement read it: ask again`;
+  return new QuotekeeperError("SQL_FAILED", detail);
+}
 
 async function readLake(snapshot: ArchiveSnapshot | null, files: LakeFiles | null): Promise<LakeAt> {
   const known = snapshot && (await snapshot.lake.known());
@@ -102,20 +121,28 @@ async function readLake(snapshot: ArchiveSnapshot | null, files: LakeFiles | nul
   const days = [...(byDate?.values() ?? [])];
   if (files && known) requireOwn(files.dir, manifest, known);
   const late = new Set(await snapshot?.lake.lateDays(days.map(writtenOf)));
-  const isSettled = ({ date, complete }: DayManifest): boolean => !known || (complete && !late.has(date));
-  const changed = days.filter((day) => !isSettled(day));
+  const at = snapshot && (await snapshot.identity()).at;
+  const isSettled = ({ date, complete, writtenAt }: DayManifest): boolean =>
+    at === null || (complete && (known?.dropped.has(date) || (!late.has(date) && writtenAt <= at)));
+  const settled = days.filter(isSettled);
+  const own = new Set(settled.map(({ date }) => date));
+  const changed = days.filter(({ date }) => !own.has(date));
   const last = days.at(-1)?.date ?? null;
   return {
     files,
     tables: manifest?.tables ?? [],
     decimals: manifest?.decimals ?? {},
-    settled: days.filter(isSettled),
+    settled,
     changed,
     late: new Set(
-      [...late, ...changed.map(({ date }) => date)].filter((date) => last !== null && date <= last),
+      [...late, ...changed.map(({ date }) => date)].filter(
+        (date) => last !== null && date <= last && !own.has(date),
+      ),
     ),
+    behind: new Set([...late].filter((date) => own.has(date))),
     last,
     lacking: known ? await lackingDates(files, known.dropped, byDate) : [],
+    cut: changed.flatMap(({ date }) => (known?.dropped.has(date) ? [date] : [])),
   };
 }
 
@@ -124,6 +151,8 @@ class Filler {
   readonly #lake: LakeAt;
   readonly #hot: Hot | null;
   readonly paths: string[] = [];
+  /** The lake's files that are read, by date. */
+  readonly read = new Map<string, LakeTable[]>();
 
   constructor(options: FillOptions, lake: LakeAt, hot: Hot | null) {
     this.#options = options;
@@ -134,33 +163,45 @@ class Filler {
   async fillWhole(table: DuckTable): Promise<void> {
     const of = this.#lake.tables.filter(({ name }) => name === table.name);
     const files = this.#hot ? this.#named([await this.#hot.files.whole(table)]) : await this.#ofLake(of);
-    await this.#fill(table, { files, older: [], newer: [] });
+    await this.#fill(table, files);
   }
 
   async fillDated(table: DuckTable, range: DateRange): Promise<void> {
     const isWithin = (date: string): boolean =>
       (range.from === null || date >= range.from) && (range.to === null || date <= range.to);
-    const isOfQuotes = isHot(table.name);
-    if (isOfQuotes) this.#requireFiles(isWithin);
-    const of = (days: readonly DayManifest[], name = table.name): LakeTable[] =>
-      days.flatMap((day) => (isWithin(day.date) ? (tableOf(day, name) ?? []) : []));
+    if (isHot(table.name)) this.#requireFiles(isWithin);
+    const of = (name: string): LakeTable[] =>
+      this.#filesOf(
+        this.#lake.settled.filter((day) => isWithin(day.date)),
+        name,
+      );
     const hot = await this.#hotOf(table, range, isWithin);
-    const settled = await this.#ofLake(of(this.#lake.settled));
-    const older = isOfQuotes ? await this.#ofLake(of(this.#lake.changed)) : [];
-    const newer = older.length === 0 ? [] : hot.filter(({ date }) => this.#lake.late.has(date));
-    const rows = { files: [...settled, ...this.#named(hot)], older, newer: newer.map(({ path }) => path) };
-    await this.#fill(table, rows, leavesOut(table.name) ? await this.#leftOut(table, of) : []);
+    const files = [...(await this.#ofLake(of(table.name))), ...this.#named(hot)];
+    await this.#fill(table, files, leavesOut(table.name) ? await this.#leftOut(table, of) : []);
+  }
+
+  /** The lake's files of a table, which have to be the same at the end. */
+  #filesOf(days: readonly DayManifest[], name: string): LakeTable[] {
+    return days.flatMap((day) => {
+      const file = tableOf(day, name);
+      if (file) this.read.set(day.date, [...(this.read.get(day.date) ?? []), file]);
+      return file ?? [];
+    });
+  }
+
+  async requireUnchanged(): Promise<void> {
+    for (const [date, files] of this.read) {
+      const day = await this.#lake.files?.readDay(date);
+      if (!day || day.replacing || files.some(({ name, sha256 }) => tableOf(day, name)?.sha256 !== sha256))
+        throw writtenMeanwhile(date);
+    }
   }
 
   /** SQL of bars that the lake's files of a table leave out. */
-  async #leftOut(
-    table: DuckTable,
-    of: (days: readonly DayManifest[], name: string) => LakeTable[],
-  ): Promise<string[]> {
-    const { settled } = this.#lake;
-    if (of(settled, "quotes").length === 0) return [];
+  async #leftOut(table: DuckTable, of: (name: string) => LakeTable[]): Promise<string[]> {
+    if (of("quotes").length === 0) return [];
     const rowsOfLake = async (name: string): Promise<string> => {
-      const files = await this.#ofLake(of(settled, name));
+      const files = await this.#ofLake(of(name));
       const one = DUCK_TABLES.find((each) => each.name === name) as DuckTable;
       return sql.rowsIn(one, { files, decimals: decimalsOf(files) });
     };
@@ -197,18 +238,13 @@ class Filler {
       gone === null ? [] : (await rowsOf(this.#options.duck, sql.datesOfNewest(gone))).map(String);
     this.#requireFiles((date) => dates.includes(date));
     const days = [...this.#lake.settled, ...this.#lake.changed].filter(({ date }) => dates.includes(date));
-    const of = (name: string): Promise<Group[]> =>
-      this.#ofLake(days.flatMap((day) => tableOf(day, name) ?? []));
+    const of = (name: string): Promise<Group[]> => this.#ofLake(this.#filesOf(days, name));
     const [quotes, extended] = [await of("quotes"), await of("extended_quotes")];
     const cold =
       gone === null || quotes.length === 0 ? [] : [sql.coldLatest(table, { newest: gone, quotes, extended })];
     const files = this.#named(hot);
     await this.#run(
-      sql.filledTable(
-        table,
-        { decimals: decimalsOf([...files, ...quotes, ...extended]), files, older: [], newer: [] },
-        cold,
-      ),
+      sql.filledTable(table, { decimals: decimalsOf([...files, ...quotes, ...extended]), files }, cold),
     );
   }
 
@@ -227,6 +263,8 @@ class Filler {
   #requireFiles(isAsked: (date: string) => boolean): void {
     const lacking = this.#lake.lacking.filter(isAsked);
     if (lacking.length > 0) throw withoutFiles(this.#lake.files?.dir ?? null, lacking);
+    const cut = this.#lake.cut.find(isAsked);
+    if (cut !== undefined) throw writtenMeanwhile(cut);
   }
 
   /** @throws QuotekeeperError LAKE_INVALID when one is no file of the lake: DuckDB would wait for a pipe, and follow a link */
@@ -254,13 +292,8 @@ class Filler {
     return [...groups.values()];
   }
 
-  async #fill(
-    table: DuckTable,
-    rows: { files: Group[]; older: Group[]; newer: string[] },
-    more: readonly string[] = [],
-  ): Promise<void> {
-    const decimals = decimalsOf([...rows.files, ...rows.older]);
-    await this.#run(sql.filledTable(table, { ...rows, decimals }, more));
+  async #fill(table: DuckTable, files: Group[], more: readonly string[] = []): Promise<void> {
+    await this.#run(sql.filledTable(table, { files, decimals: decimalsOf(files) }, more));
   }
 
   async #run(statements: readonly string[]): Promise<void> {

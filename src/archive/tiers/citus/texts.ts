@@ -132,6 +132,16 @@ begin
 end
 $$`;
 
+/**
+ * Joined with a table of which each node has a copy (`sources`), a union is pushed down only where its halves are joined by the
+ * instrument as a whole.
+ */
+const joinable = (view: string): string =>
+  view.replace(
+    /^(.*? as\n)(.*)$/su,
+    "$1select b.* from (\n$2\n) b join instruments x on x.id = b.instrument_id",
+  );
+
 /** All of them, in the order in which they can be made. @param texts those of `migrations/repeat/` */
 export function citusTexts(texts: string): string[] {
   const made = (name: string, changes: readonly Change[]): SqlFunction => {
@@ -164,8 +174,8 @@ select ${NAMES}, i.root, ${SAID} from quotes_at('infinity'::timestamptz) q join 
       quotesAt,
     ),
     inlined(changed(viewOf(texts, "bars_1m"), [NONE_KEPT]), seriesBars),
-    inlined(changed(viewOf(texts, "bars_5m"), BARS_5M), seriesBars),
-    inlined(viewOf(texts, "bars_1h"), seriesBars),
+    joinable(inlined(changed(viewOf(texts, "bars_5m"), BARS_5M), seriesBars)),
+    joinable(inlined(viewOf(texts, "bars_1h"), seriesBars)),
     inPlpgsql({ ...bars, body: inlined(bars.body, seriesBars) }),
     inPlpgsql(made("spread_stats", SPREAD_STATS)),
   ];
