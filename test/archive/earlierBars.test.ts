@@ -34,7 +34,7 @@ test("bars of a date whose close is not at whole five minutes are made again, an
   await pool.query("delete from late_days");
   expect(await bars()).not.toEqual(right);
 
-  await pool.query(readFileSync(join(PACKAGE_ROOT, "migrations", "0036_bars_that_are_due.sql"), "utf8"));
+  await pool.query(readFileSync(join(PACKAGE_ROOT, "migrations", "0037_bars_that_are_due.sql"), "utf8"));
   const due = await bars();
   await makeDueBars(pool);
 
