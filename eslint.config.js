@@ -54,6 +54,7 @@ const SHARED = [
   "clock.ts",
   "errors.ts",
   "figures.ts",
+  "hostAddresses.ts",
   "httpHead.ts",
   "log.ts",
   "outsideText.ts",

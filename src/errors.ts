@@ -195,8 +195,12 @@ const HINTS = {
   },
   /** The program tries again, in vain until a person has mended the cause. */
   lasting: {
+    CLOCK_WRONG:
+      "Set the clock, or see to the machine's time service. `start` and `collect` wait, and go on by themselves as soon as the clock is right.",
     JOURNAL_WRITE_FAILED:
       "Free space, or correct the permissions of the data directory. Writing then continues by itself, in a new segment.",
+    DISK_SLOW:
+      "An answer is kept before the next call leaves in its place, so slots may be missed (overrun). Look at the disk, or keep the data on a faster one (QUOTEKEEPER_DATA_DIR).",
     JOURNAL_FULL:
       "Move old segments (*.journal.gz) to another disk and confirm that with `quotekeeper journal accept`, or raise QUOTEKEEPER_JOURNAL_MAX_MB.",
     JOURNAL_UNREADABLE:

@@ -169,6 +169,10 @@ export const SCENARIOS: readonly Scenario[] = [
       ];
     }),
   ),
+  ...([0.1, 0.15] as const).map((share) => ({
+    ...{ ...ALONE, name: `${100 * share} % are answered 500, with headers`, bounds: UNWELL },
+    failing: { share, manner: "scattered", how: "server_error", counted: true, told: true } as const,
+  })),
   ...(["fault", "503"] as const).map((disguise) => ({
     ...{ ...ALONE, disguise, headers: false, secondClient: { count: 30, manner: "burst" as const } },
     name: `second client, 30 at once, ${disguise}, no headers`,

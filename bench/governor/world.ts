@@ -29,7 +29,7 @@ export type SecondClient = { count: number; manner: "even" | "burst" };
 /** What a refusal looks like: recognisable, as an error of the server, or as a connection that ends. */
 export type Disguise = "fault" | "503" | "closed";
 
-/** Calls that fail for no reason of the limit's: a 500, or a connection that ends, without any header. */
+/** Calls that fail for no reason of the limit's: a 500, or a connection that ends. */
 export type Failing = {
   /** The share of the calls that fail, over the whole time. */
   share: number;
@@ -39,6 +39,8 @@ export type Failing = {
   how: "server_error" | "closed" | "either";
   /** Whether the service counts them. */
   counted: boolean;
+  /** Whether a 500 bears the headers of all answers; then the service counts it. Default: no failure bears any. */
+  told?: boolean;
 };
 
 /** What is simulated. */
@@ -179,10 +181,11 @@ export class World {
     const wallMs = this.wallMs();
     const fails = this.#failures.failsAt(this.time.nowMs);
     // One that is not counted fails before the service looks at its limit; a refusal comes before any other failure.
-    const isUncounted = fails && failing?.counted === false;
+    const isUncounted = fails && failing?.counted === false && !failing.told;
     const verdict = isUncounted ? null : this.#service(wallMs, limit);
-    if (verdict === null || (verdict.accepted && fails)) return this.#fail();
-    this.#book(verdict.accepted, collector);
+    const isFailure = verdict?.accepted !== false && fails;
+    if (verdict === null || (isFailure && !failing?.told)) return this.#fail();
+    if (!isFailure) this.#book(verdict.accepted, collector);
     this.#answerCount += 1;
     const headers = this.#cell.headers === "every other" ? this.#answerCount % 2 === 0 : this.#cell.headers;
     const said: Record<string, string | undefined> = {};
@@ -196,7 +199,8 @@ export class World {
     if (retryAfter && !verdict.accepted && !silent)
       said["Retry-After"] = String(Math.ceil((verdict.expiresAtMs - wallMs) / 1_000));
     const refusal = ({ fault: "refused", "503": "server_error", closed: "closed" } as const)[disguise];
-    return { outcome: verdict.accepted ? "accepted" : refusal, header: (name) => said[name] };
+    const outcome = isFailure ? "server_error" : verdict.accepted ? "accepted" : refusal;
+    return { outcome, header: (name) => said[name] };
   }
 
   #fail(): Answer {

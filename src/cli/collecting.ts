@@ -9,7 +9,7 @@ import { atMost, instantFromDate } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { createMeter } from "../web/monitoring/meter.ts";
+import type { Meter } from "../web/monitoring/meter.ts";
 import type { Web } from "../web/server.ts";
 import type { DataDirLock } from "../run/beside/lock.ts";
 import { serveBorrowers } from "../run/beside/permits.ts";
@@ -17,7 +17,6 @@ import type { Edges } from "../run/edges.ts";
 import type { JobSet } from "../run/followJobs.ts";
 import type { Archive } from "../run/archive.ts";
 import { type Collection, startCollection } from "../run/collection.ts";
-import type { openWeb } from "../run/openWeb.ts";
 import { createEvents } from "../run/troubles.ts";
 import type { CalmLog } from "../run/calmLog.ts";
 import { type Account, accountKey, marketOf } from "../accounts/account.ts";
@@ -44,8 +43,9 @@ type Collecting = {
   jobs: JobSet;
   /** Whether the database has its schema; resolves when that is known. */
   schemaReady: Promise<boolean>;
-  /** Null: without the dashboard. */
-  openWeb: typeof openWeb | null;
+  /** Does nothing where the dashboard is open, or where there is none. */
+  openDashboard: () => Promise<void>;
+  meter: Meter;
   line: StatusLine;
   log: Logger;
   calm: CalmLog;
@@ -102,12 +102,10 @@ async function schemaOf(archive: Archive, clock: Edges["clock"], log: Log): Prom
 export async function collect(
   config: Config,
   { clock, bootId, stdout, stderr }: Edges,
-  { opened, lock, fleet, jobs, schemaReady, openWeb: open, line, log, calm, ending }: Collecting,
+  { opened, lock, fleet, jobs, schemaReady, openDashboard, meter, line, log, calm, ending }: Collecting,
 ): Promise<void> {
-  const { archive, reader } = opened;
-  const meter = createMeter();
-  const collection = (): Collection | null => opened.collection;
-  if (open) opened.web = await open({ config, archive, reader, clock, collection, meter }, calm);
+  const { archive } = opened;
+  await openDashboard();
   const look = createEvents(log);
   const refresh = (): void => {
     if (!opened.collection) return;

@@ -6,6 +6,8 @@ import type { Edges } from "../run/edges.ts";
 /** What a command does to directories that one user owns (run/oneOwner.ts). Default: the command writes to the data directory. */
 export type Touches = {
   readsOnly?: boolean;
+  /** The command waits by itself for a clock that is right. */
+  waitsForClock?: boolean;
   /** The command writes only where the caller may write: root stays root. */
   asCaller?: boolean;
   /** The lake that the command writes to; undefined: none. */

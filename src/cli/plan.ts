@@ -9,6 +9,7 @@ import { isKnownToFit } from "../collect/dayPlan.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { inMinutes, inSeconds } from "../run/durations.ts";
 import type { Edges } from "../run/edges.ts";
+import { requireRightClock } from "../run/rightClock.ts";
 import { hoursOf, type Plan, planJobs } from "./planJobs.ts";
 import { right, table } from "./terminal/table.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
@@ -117,6 +118,7 @@ type PlanOptions = { date?: string; json: boolean };
 
 /** @returns 0 when everything is known to fit in the budget, else 1 */
 async function plan(config: Config, edges: Edges, { json, date }: PlanOptions): Promise<number> {
+  requireRightClock(edges.clock.now());
   const { day, calendar, budget, another, priceless, unlisted, problem, simulated } = await planJobs(
     config,
     edges,

@@ -10,6 +10,8 @@ import { closeToOthers } from "../journal/modes.ts";
 import type { Edges } from "../run/edges.ts";
 import { dataDirOwned, lakeOwned, workAsOwner } from "../run/oneOwner.ts";
 import { VERSION } from "../run/version.ts";
+import { requireRightClock } from "../run/rightClock.ts";
+
 import { type AddCommand, type Cli, EXIT_CODES } from "./command.ts";
 import { complain } from "./terminal/complain.ts";
 import { harmlessEdges, say } from "./terminal/harmless.ts";
@@ -148,7 +150,10 @@ async function programWith(
     // An option behind `serve keys add` belongs to `add`, even if `serve` has an option of the same name.
     .enablePositionalOptions()
     .showHelpAfterError(!asJson && "(add --help for what is possible)");
-  const run: Cli["run"] = async (work, { readsOnly = false, asCaller = false, lake } = {}) => {
+  const run: Cli["run"] = async (work, touches = {}) => {
+    const { readsOnly = false, asCaller = false, waitsForClock = false, lake } = touches;
+    // What is written bears its time.
+    if (!readsOnly && !asCaller && !waitsForClock) requireRightClock(edges.clock.now());
     for (const unknown of misspeltSettings(edges.env, edges.directory))
       say(edges.stderr, describeUnknown(unknown));
     const config = loadConfig(edges.env, edges.directory);

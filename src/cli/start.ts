@@ -12,6 +12,7 @@ import { lockDataDir, thisProcess } from "../run/beside/lock.ts";
 import { type Edges, untilInterrupted } from "../run/edges.ts";
 import type { Opened } from "./collecting.ts";
 import { calmLog } from "../run/calmLog.ts";
+import { clockIsRight, wrongClock } from "../run/rightClock.ts";
 import { offerExampleJobs } from "../run/exampleJobs.ts";
 import { createLogger } from "./terminal/logger.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
@@ -20,11 +21,11 @@ import { StatusLine } from "./terminal/statusLine.ts";
 const JOIN_PATIENCE_MS = 15_000;
 
 export const addStart: AddCommand = (command, { run, edges }) => {
-  command.action(() => run((config) => start(config, edges, { web: true })));
+  command.action(() => run((config) => start(config, edges, { web: true }), { waitsForClock: true }));
 };
 
 export const addCollect: AddCommand = (command, { run, edges }) => {
-  command.action(() => run((config) => start(config, edges, { web: false })));
+  command.action(() => run((config) => start(config, edges, { web: false }), { waitsForClock: true }));
 };
 
 /**
@@ -39,34 +40,51 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   const line = new StatusLine(stdout, clock);
   const log = await createLogger(config.logLevel, line.above(edges.stderr), edges.env);
   const calm = calmLog(log, clock);
+  const ignored = proxyIgnored(edges.env);
+  if (ignored) log.warn(ignored);
   const interrupted = untilInterrupted(edges, (message) => log.warn(message));
   await offerExampleJobs(config, stdout);
   const jobs = await requireJobs(resolve(config.jobsDir), config);
-  if (withWeb) {
-    requireToken(config.httpHost, config.webToken ?? null);
-    await requireAddress({ host: config.httpHost, port: config.httpPort });
-  }
+  if (withWeb) requireToken(config.httpHost, config.webToken ?? null);
 
   const warn = (message: string): void => log.warn(message);
   const self = await thisProcess();
   const lock = await lockDataDir(resolve(config.dataDir), { clock, self, warn });
+  const releasing = async (error: unknown): Promise<never> => {
+    await lock.release();
+    throw error;
+  };
+  if (withWeb) await requireAddress({ host: config.httpHost, port: config.httpPort }).catch(releasing);
   // The code loads while PostgreSQL makes its files, which takes longer.
   const preparing = config.databaseUrl === null ? prepareCluster(config.dataDir, clock) : undefined;
   preparing?.catch(() => undefined);
   const { openArchive, endPool } = await import("../run/archive.ts");
   const opening = openArchive(config, clock, preparing);
   const loading = loadWork(withWeb);
-  const archive = await opening.catch(async (error: unknown) => {
-    await lock.release();
-    throw error;
-  });
-  const { collect, farewell, openFleet, prepareSchema, openWeb } = await loading;
+  const archive = await opening.catch(releasing);
+  const { collect, createMeter, farewell, openFleet, prepareSchema, openWeb } = await loading;
   const opened: Opened = { archive, reader: archive.openReader(), web: null, collection: null };
   let fleet: Fleet | null = null;
   let lost: QuotekeeperError | null = null;
   try {
     let onLate: (error: QuotekeeperError) => void = () => undefined;
     const refused = new Promise<QuotekeeperError>((resolveError) => (onLate = resolveError));
+    const meter = createMeter();
+    const openDashboard = async (): Promise<void> => {
+      const { reader } = opened;
+      const collection = () => opened.collection;
+      if (openWeb) opened.web ??= await openWeb({ config, archive, reader, clock, collection, meter }, calm);
+    };
+    if (wrongClock(clock.now())) {
+      await openDashboard();
+      await clockIsRight(clock, aborted(interrupted), ({ code, message }) => {
+        calm.error({}, message);
+        line.show(`${code}: waiting until the machine's clock is right`);
+      });
+      if (wrongClock(clock.now()) === null)
+        log.info("the machine's clock may be right now: collecting begins");
+      else return 0;
+    }
     const schema = await prepareSchema(archive, edges, { log: calm, ending: interrupted, onLate });
     const joining = (fleet = await openFleet(config, archive, { lock, clock, self, log, jobs }));
     void interrupted.then(() => joining.stopAcquiring());
@@ -74,7 +92,15 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
     const ended = Promise.race([joining.lost, refused]).then((error) => (lost = error).code);
     const ending = Promise.race([interrupted, ended]);
     const fleetWith = { fleet: joining, acquired };
-    const beside = { opened, lock, fleet: fleetWith, jobs, schemaReady: schema.settled, openWeb };
+    const beside = {
+      opened,
+      lock,
+      fleet: fleetWith,
+      jobs,
+      schemaReady: schema.settled,
+      openDashboard,
+      meter,
+    };
     await collect(config, edges, { ...beside, line, log, calm, ending });
   } finally {
     fleet?.stopAcquiring();
@@ -100,5 +126,20 @@ async function loadWork(withWeb: boolean) {
   const openWeb = withWeb ? (await import("../run/openWeb.ts")).openWeb : null;
   // The collection imports this file too.
   await import("../collect/fetchQuotes.ts");
-  return { ...collecting, openFleet, openWeb };
+  const { createMeter } = await import("../web/monitoring/meter.ts");
+  return { ...collecting, createMeter, openFleet, openWeb };
+}
+
+function aborted(by: Promise<unknown>): AbortSignal {
+  const abort = new AbortController();
+  void by.then(() => abort.abort());
+  return abort.signal;
+}
+
+/** Variables that other programs take a proxy from; services are called directly. */
+const PROXIES = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
+function proxyIgnored(env: Edges["env"]): string | null {
+  const named = PROXIES.filter((name) => env[name]);
+  return named.length === 0 ? null : `${named.join(", ")} is ignored: services are called directly`;
 }

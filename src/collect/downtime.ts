@@ -6,16 +6,35 @@ import type { JobSchedule } from "../schedule/jobSchedule.ts";
 /** A slot whose time is over, and the instruments that have a quote of that time all the same. */
 type PastSlot = { slotAt: Date; stored: ReadonlySet<string> };
 
-/** Longest downtime that is accounted for slot by slot, in ms; earlier slots are left out of the ledger. */
-export const LONGEST_DOWNTIME_MS = 400 * 86_400_000;
+const DAY_MS = 86_400_000;
+
+/** Days of a downtime that are accounted for slot by slot. Of a job of seconds: about as many slots as they have minutes. */
+const MOST_DAYS = 400;
+const MOST_SLOTS = MOST_DAYS * 24 * 60;
 
 /** Most slots of one note: a record of the journal has a bound. */
 const MOST_SLOTS_PER_NOTE = 20_000;
 
+/** The newest slots in the window (after, until], ascending, as far back as the ledger accounts for them. */
+export function newestSlots(
+  schedule: Pick<JobSchedule, "slotsBetween">,
+  after: Date,
+  until: Date,
+): readonly Date[] {
+  const days: Date[][] = [];
+  const firstMs = Math.max(+after, +until - MOST_DAYS * DAY_MS);
+  let count = 0;
+  for (let toMs = +until; toMs > firstMs && count < MOST_SLOTS; toMs -= DAY_MS) {
+    const day = schedule.slotsBetween(new Date(Math.max(firstMs, toMs - DAY_MS)), new Date(toMs));
+    days.unshift(day);
+    count += day.length;
+  }
+  return days.flat();
+}
+
 /** The slots of a schedule after the last one in the ledger, up to the present, whose time is over. */
 export function slotsWhileDown(schedule: JobSchedule, last: Date, now: Date): { from: Date; to: Date }[] {
-  const after = new Date(Math.max(last.getTime(), now.getTime() - LONGEST_DOWNTIME_MS));
-  const slots = schedule.slotsBetween(after, now);
+  const slots = newestSlots(schedule, last, now);
   return slots.flatMap((from, index) => {
     // A year has a hundred thousand slots: the next one of each is at hand.
     const { deadlineMs } = schedule.endOf(from, slots[index + 1]);

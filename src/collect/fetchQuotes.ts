@@ -9,6 +9,7 @@ import type { QuoteCall } from "../quotes/call.ts";
 import type { Credentials, Service } from "../services/service.ts";
 import { stampOf } from "../services/stamp.ts";
 import { type Answered, openCaller, type SignedCall } from "./transport/httpCalls.ts";
+import type { HostAddresses } from "../hostAddresses.ts";
 import type { Deadlines } from "./transport/deadlines.ts";
 import { withholding } from "./transport/withhold.ts";
 
@@ -52,6 +53,8 @@ export type FetchOptions = {
   observe: () => Instant;
   userAgent: string;
   deadlines?: Deadlines;
+  /** Default: the machine's own. */
+  addresses?: HostAddresses;
 };
 
 export type OpenFetchQuotes = {

@@ -7,7 +7,7 @@ import type { ScheduledJob } from "../schedule/jobSchedule.ts";
 import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";
 import type { AccountDispatchers } from "./accountDispatchers.ts";
 import type { ChainBook } from "./chainBook.ts";
-import { LONGEST_DOWNTIME_MS } from "./downtime.ts";
+import { newestSlots } from "./downtime.ts";
 import type { DueShares } from "./dueShares.ts";
 import { type Outcomes } from "./outcomes.ts";
 import { allOf, type Planner } from "./planner.ts";
@@ -84,12 +84,10 @@ export class SlotTicks {
 
   /** Everything that became due in (after, until]. */
   *#tick({ after, until }: TickWindow): Iterator<void> {
-    // A machine without a battery may begin in 1970, and be set right by decades.
-    const from = new Date(Math.max(after.getTime(), until.getTime() - LONGEST_DOWNTIME_MS));
     yield* this.#given.planner.poll(
       this.#given.due.jobs.flatMap((scheduled) => {
         const { schedule } = scheduled;
-        const slots = schedule.slotsBetween(from, until);
+        const slots = newestSlots(schedule, after, until);
         const newest = slots.at(-1);
         const lasts = newest && schedule.endOf(newest).deadlineMs > until.getTime();
         // The slots that are over were slept through, or left out by the clock: they are not polled behind time.

@@ -70,6 +70,19 @@ export type Journal = {
 
 const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
 
+/** A write that takes longer until it is on the disk costs calls, in ms; with half of it 60 calls a minute are made. */
+const SLOW_WRITE_MS = 2_000;
+const SLOW_SAID_EVERY_MS = 60_000;
+
+/** @returns null for a disk that costs no call */
+export function slowDisk(dir: string, tookMs: number): QuotekeeperError | null {
+  if (tookMs < SLOW_WRITE_MS) return null;
+  return new QuotekeeperError(
+    "DISK_SLOW",
+    `${dir}: a write took ${(tookMs / 1_000).toFixed(1)} s until it was on the disk`,
+  );
+}
+
 /** A group of records is written together; this bounds its memory. */
 const MAX_GROUP_BYTES = 16 * 1024 * 1024;
 
@@ -115,6 +128,7 @@ class JournalWriter {
   /** When the segment's file was last seen in the directory. */
   #seenAt: Date;
   #hasToldGone = false;
+  #slowSaidMs = -Infinity;
   /** The steps on the segment run one after the other; each waits for this. */
   #turn: Promise<unknown> = Promise.resolve();
   #flushPlanned = false;
@@ -211,7 +225,9 @@ class JournalWriter {
     try {
       this.#segment ??= await this.#begin();
       doing = `${this.#segment.path} cannot be written`;
+      const beganMs = clock.monotonicMs();
       const positions = await this.#segment.write(group.map(({ content }) => content));
+      this.#saySlow(clock.monotonicMs() - beganMs);
       this.#failure = null;
       this.#seenAt = clock.now();
       this.#totalBytes += positions.reduce((sum, { offset, end }) => sum + end - offset, 0);
@@ -260,6 +276,14 @@ class JournalWriter {
     if (this.#hasToldGone) return;
     this.#hasToldGone = true;
     this.#options.onGone?.(this.#seenAt);
+  }
+
+  #saySlow(tookMs: number): void {
+    const slow = slowDisk(this.#options.dir, tookMs);
+    const nowMs = this.#options.clock.monotonicMs();
+    if (slow === null || nowMs - this.#slowSaidMs < SLOW_SAID_EVERY_MS) return;
+    this.#slowSaidMs = nowMs;
+    this.#options.onProblem(slow);
   }
 
   #refuse(group: Waiting[], error: QuotekeeperError): void {

@@ -8,6 +8,7 @@ import { type Clock, dateOf } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { type JournalFs, nodeFs, reasonOf, writeAll } from "../journal/fs.ts";
 import { uuidv7 } from "../journal/uuid.ts";
+import { slowDisk } from "../journal/writer.ts";
 import { bytes, counted } from "../figures.ts";
 import { CLOCK_FILE } from "./clockFile.ts";
 import { journalGone, readGone } from "./goneJournal.ts";
@@ -121,20 +122,24 @@ const PROBE_BYTES = 1024 * 1024;
 /**
  * Takes the steps of an append with a file that is no segment, and removes it: made, written, synced, renamed.
  *
+ * @returns DISK_SLOW where that took long
  * @throws QuotekeeperError JOURNAL_WRITE_FAILED naming the step and the errno
  */
-async function probeJournal(dir: string, clock: Clock, fs: JournalFs): Promise<void> {
+async function probeJournal(dir: string, clock: Clock, fs: JournalFs): Promise<QuotekeeperError | null> {
   const name = uuidv7(clock.now().getTime(), clock.random(10));
   const made = join(dir, `probe-${name}.tmp`);
   const renamed = join(dir, `probe-${name}.renamed.tmp`);
   let doing = "a new file cannot be made";
+  let slow: QuotekeeperError | null = null;
   try {
     const file = await fs.open(made, "wx");
     try {
       doing = "a file cannot be written";
       await writeAll(file, Buffer.alloc(PROBE_BYTES, "probe "), 0);
       doing = "a file cannot be synced";
+      const beganMs = clock.monotonicMs();
       await file.datasync();
+      slow = slowDisk(dir, clock.monotonicMs() - beganMs);
     } finally {
       await file.close();
     }
@@ -142,6 +147,7 @@ async function probeJournal(dir: string, clock: Clock, fs: JournalFs): Promise<v
     await fs.rename(made, renamed);
     doing = "the directory cannot be synced";
     await fs.syncDirectory(dir);
+    return slow;
   } catch (cause) {
     throw new QuotekeeperError("JOURNAL_WRITE_FAILED", `${dir}: ${doing}: ${reasonOf(cause)}`, { cause });
   } finally {

@@ -10,6 +10,7 @@ import {
 } from "../archive/ledger/ledgerRows.ts";
 import { readSharing, type Sharing } from "../archive/ledger/fleetRows.ts";
 import type { Collector } from "../collect/collector.ts";
+import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { ScheduledJob, JobSchedule } from "../schedule/jobSchedule.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
 import { DEADLINES } from "../collect/transport/httpCalls.ts";
@@ -145,7 +146,8 @@ function withoutOthers(
 
 /**
  * Notes for the shares of slots that other runs have opened and never settled, as they were killed: what was asked for
- * within them and answered is stored. A slot that lasts yet is whose job it is now.
+ * within them and answered is stored. A slot that lasts yet is whose job it is now. One that begins in what is the future now,
+ * because the clock was set back, is settled with what it has: when its time comes again, it is polled again.
  *
  * @param polled.run this run, whose own slots it settles itself
  */
@@ -156,7 +158,8 @@ export async function accountForLeftOpen(
   const notes: LedgerNote[] = [];
   for (const { job, account, slotAt, endsAt, due } of await readLeftOpen(pool, { source, accounts, run })) {
     const polled = jobs.find((one) => one.job.name === job);
-    if (polled && endsAt !== null && endsAt > now) continue;
+    const isAhead = +slotAt - +now >= CLOCK_STEP_MS;
+    if (polled && endsAt !== null && endsAt > now && !isAhead) continue;
     const window = { from: slotAt, to: endsAt ?? now };
     // Of a job whose file is gone nobody knows any more what it wanted: real-time quotes, as most do.
     const delayed = polled?.job.delayed ?? false;

@@ -27,6 +27,7 @@ import type { LedgerSource } from "../journal/ledger.ts";
 import { alwaysOpen, type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { type Archive, archiveExists } from "./archive.ts";
+import { wrongClockLines } from "./rightClock.ts";
 import { journalDir } from "./stations.ts";
 import type { Lag } from "../journal/lag.ts";
 import { fleetLines } from "./fleetStatus.ts";
@@ -104,7 +105,11 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
   lines.push(...fleetLines(found.fleet, { unsureSince, uncalled }));
   if (health) lines.push(...answerLines(health, now, accounts.length > 1 ? found.answers : []));
   lines.push(...quotesLines(found.quotes), ...(ledger ? ledgerLines(ledger) : []));
-  lines.push(...clockLines(found.clockSteps, now), ...(await lakeLines(config, found.lake)));
+  lines.push(
+    ...wrongClockLines(now),
+    ...clockLines(found.clockSteps, now),
+    ...(await lakeLines(config, found.lake)),
+  );
   const { state, text } = journal;
   lines.push({ subject: "journal", state, text }, ...(await heartbeatLines(config, now)));
   return {

@@ -2,11 +2,11 @@
  * The heartbeat: node-cron says when to look, and each look covers the time since the last one. So a late, doubled or
  * missed tick neither loses nor repeats a slot; it is at worst seen a little late.
  *
- * node-cron alone would not do: a task that is made just after the minute has begun does not tick for it, a tick that
- * comes over a second late is lost, its timer sleeps through a clock set back by an hour, and after a long sleep of the
- * machine it walks every missed tick, blocking (about 0.07 ms each: 17 s for a weekend of seconds). Hence the watch:
- * each second it looks whether a minute (or second) has begun that no tick has covered, and compares the clocks
- * (`clockSteps.ts`). After a step the task starts again from the present.
+ * node-cron alone would not do. When the clock was set forward it walks each tick in between, blocking (0.1 ms each: 9 s for
+ * a day of seconds), and its timer sleeps through a clock set back by an hour. So a task names the ticks of two minutes (or
+ * hours) by their date, which comes again a year later: there is little to walk. The watch looks each second whether a
+ * second (or minute) has begun that no tick has covered, and compares the clocks (`clockSteps.ts`). After a step, and when
+ * the next minute (or hour) has begun, a new task takes over.
  *
  * Slots follow the wall clock, in both directions (docs/decisions/clock.md): set forward, the slots in between are in
  * the next window; set back, they come once more.
@@ -53,8 +53,9 @@ export type Ticker = {
 
 const WATCH_MS = 1_000;
 
-const PATTERN = { second: "* * * * * *", minute: "0 * * * * *" } as const;
 const UNIT_MS = { second: 1_000, minute: 60_000 } as const;
+/** How much of a task's time is over when the next task takes over. */
+const SPAN_MS = { second: 60_000, minute: 3_600_000 } as const;
 
 const quiet = {
   info: () => undefined,
@@ -83,7 +84,8 @@ export function startTicker({ clock, since, onError, ...options }: TickerOptions
     if (steps.length === 0 && !setBack && !due) return;
     tick.finish();
     for (const step of steps) tell(() => options.onClockStep(step));
-    if (steps.length > 0) restart();
+    if (steps.length > 0 || Math.floor(nowMs / SPAN_MS[every]) !== Math.floor(armedMs / SPAN_MS[every]))
+      arm();
     if (!setBack && !due) return;
     const window = { after: new Date(coveredMs), until: new Date(nowMs) };
     coveredMs = nowMs;
@@ -92,11 +94,12 @@ export function startTicker({ clock, since, onError, ...options }: TickerOptions
   };
 
   const lookIfBegun = (): void => look(false);
-  let task = startTask(every, lookIfBegun);
-
-  const restart = (): void => {
+  let armedMs = clock.now().getTime();
+  let task = tickAround(armedMs, every, lookIfBegun);
+  const arm = (): void => {
     void task.destroy();
-    task = startTask(every, lookIfBegun);
+    armedMs = clock.now().getTime();
+    task = tickAround(armedMs, every, lookIfBegun);
   };
 
   const timer = setInterval(lookIfBegun, WATCH_MS);
@@ -108,7 +111,7 @@ export function startTicker({ clock, since, onError, ...options }: TickerOptions
     setUnit: (unit) => {
       if (unit === every) return;
       every = unit;
-      restart();
+      arm();
     },
     stop: () => {
       tick.never();
@@ -152,7 +155,16 @@ function inTurns(onError: (error: unknown) => void) {
   return { begin, finish, never };
 }
 
-/** In UTC: seconds and minutes are the same everywhere that matters, and no clock change can touch them. */
-function startTask(every: TickUnit, onTick: () => void): ScheduledTask {
-  return schedule(PATTERN[every], onTick, { timezone: "UTC", suppressMissedWarning: true, logger: quiet });
+/** Ticks in this minute and the next, or this hour and the next. In UTC: no clock change of a zone can touch it. */
+function tickAround(nowMs: number, every: TickUnit, onTick: () => void): ScheduledTask {
+  const times = [new Date(nowMs), new Date(nowMs + SPAN_MS[every])];
+  const named = (part: (at: Date) => number): string => [...new Set(times.map(part))].join();
+  const [hour, day] = [named((at) => at.getUTCHours()), named((at) => at.getUTCDate())];
+  const month = named((at) => at.getUTCMonth() + 1);
+  const time = every === "second" ? `* ${named((at) => at.getUTCMinutes())}` : "0 *";
+  return schedule(`${time} ${hour} ${day} ${month} *`, onTick, {
+    timezone: "UTC",
+    suppressMissedWarning: true,
+    logger: quiet,
+  });
 }

@@ -21,6 +21,8 @@ import { closedPort, startStubService } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 import { type KeyPair, selfSigned } from "../support/selfSigned.ts";
+import { createHostAddresses, LOOKUP_TIMEOUT } from "../../src/hostAddresses.ts";
+import { steppedClock } from "../support/steppedClock.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 /** Most bytes of an answer that are read from a connection: twice the 8 MB of its body. */
@@ -660,4 +662,79 @@ test("an answer that quotes its request is kept without credentials and signatur
   expect(text).toMatch(/oauth_signature="\*+"/);
   expect(text).toMatch(/^<error>OAuth oauth_consumer_key="\*{13}"/);
   expect(text).toMatch(/ sbs=GET&amp;\*+ \*+ \*+<\/error>$/);
+});
+
+describe("the name of a service", () => {
+  const LOOPBACK = [{ address: "127.0.0.1", family: 4 }];
+  const named = (baseUrl: string): string => baseUrl.replace("127.0.0.1", "quotes.example");
+
+  test("a service that closes its connections is called while no lookup answers any more: at its last good addresses", async () => {
+    const { baseUrl } = await rawServer((socket) =>
+      socket.end(ANSWER.replace(HEAD, `${HEAD}Connection: close\r\n`)),
+    );
+    const time = steppedClock();
+    let lookups = 0;
+    const addresses = createHostAddresses(
+      async () => ((lookups += 1) === 1 ? LOOPBACK : new Promise<never>(() => undefined)),
+      time.clock,
+    );
+    const { fetchQuotes } = open(named(baseUrl), { addresses });
+
+    for (let call = 0; call < 5; call += 1) {
+      const answered = fetchQuotes(CALL);
+      while (time.asleep() === 0 && call === 1) await turn();
+      if (call === 1) time.step();
+      expect((await answered).status).toBe(200);
+    }
+    expect(lookups).toBe(2);
+  });
+
+  test("a lookup without an answer is named as that", async () => {
+    const silent = Promise.reject(Object.assign(new Error("silent"), { code: LOOKUP_TIMEOUT }));
+    silent.catch(() => undefined);
+    const { fetchQuotes } = open("http://quotes.example", { addresses: () => silent });
+
+    const { code, message } = await failure(fetchQuotes(CALL));
+
+    expect(code).toBe("SERVICE_TIMEOUT");
+    expect(message).toContain("http://quotes.example: the address of the host was not found in time");
+  });
+
+  test("TLS checks the name and not the address", async () => {
+    const names: string[] = [];
+    const SNICallback = (name: string, done: (error: null) => void): void => {
+      names.push(name);
+      done(null);
+    };
+    const server = createTlsServer({ ...selfSigned(), SNICallback });
+    server.on("tlsClientError", () => undefined);
+    servers.push({ server, sockets: new Set() });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const { fetchQuotes } = open(`https://quotes.example:${port}`, { addresses: async () => LOOPBACK });
+
+    expect((await failure(fetchQuotes(CALL))).code).toBe("SERVICE_UNTRUSTED");
+    expect(names).toEqual(["quotes.example"]);
+  });
+});
+
+test("a part of an answer is no answer: HTTP 206", async () => {
+  const { baseUrl } = await startStubService({ status: 206, body: QUOTES });
+
+  const { code, message } = await failure(open(baseUrl).fetchQuotes(CALL));
+
+  expect({ code, message }).toEqual({
+    code: "SERVICE_CUT_SHORT",
+    message: expect.stringContaining("HTTP 206"),
+  });
+});
+
+test("headers that are too large are named as that", async () => {
+  const large = `HTTP/1.1 200 OK\r\nX-Large: ${"x".repeat(40_000)}\r\n\r\n`;
+  const { baseUrl } = await rawServer((socket) => socket.end(large));
+
+  const { code, message } = await failure(open(baseUrl).fetchQuotes(CALL));
+
+  expect(code).toBe("SERVICE_ANSWER_TOO_LARGE");
+  expect(message).toContain("the headers of the answer are too large");
 });

@@ -5,6 +5,7 @@ import { readCompleteness } from "../../src/journal/completeness.ts";
 import { nodeFs, type JournalFile, type JournalFs } from "../../src/journal/fs.ts";
 import { SEGMENT_LIST } from "../../src/journal/segmentList.ts";
 import { listSegments } from "../../src/journal/segments.ts";
+import { createTestClock } from "../support/clock.ts";
 import type { QuotekeeperError } from "../../src/errors.ts";
 import {
   answer,
@@ -445,4 +446,22 @@ test("no file is made before the first answer", async () => {
 
   expect(await filesIn(dir)).toEqual([]);
   expect((await stat(dir)).isDirectory()).toBe(true);
+});
+
+test("a slow disk is named once a minute, and nothing is lost", async () => {
+  const clock = createTestClock();
+  const problems: string[] = [];
+  let syncMs = 8_000;
+  const fs = filesThrough(() => ({ datasync: async () => clock.advance(syncMs) }));
+  const dir = freshDir();
+  const journal = await open(dir, { fs, clock, onProblem: ({ message }) => problems.push(message) });
+
+  for (const n of upTo(9)) await journal.append(answer(n));
+  syncMs = 100;
+  await journal.append(answer(10));
+  await journal.close();
+
+  expect(problems.length).toBe(2);
+  expect(problems[0]).toMatch(/^DISK_SLOW: .*: a write took 8\.0 s until it was on the disk/);
+  expect(await recordsOf(dir)).toHaveLength(10);
 });

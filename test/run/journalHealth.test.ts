@@ -2,6 +2,7 @@ import { mkdir, readdir } from "node:fs/promises";
 import { expect, test } from "@jest/globals";
 import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
 import { journalHealth } from "../../src/run/journalHealth.ts";
+import { createTestClock } from "../support/clock.ts";
 import { errno, freshDir, fsWith, handClock } from "../journal/world.ts";
 
 async function madeDir(): Promise<string> {
@@ -50,6 +51,19 @@ test.each(Object.entries(FULL))(
     expect(await readdir(dir)).toEqual([]);
   },
 );
+
+test.each([
+  [3_100, "attention", "took 3.1 s until it was on the disk"],
+  [1_900, "idle", "empty"],
+])("of a disk that takes %d ms for a sync the journal's line says %s: %s", async (ms, state, text) => {
+  const dir = await madeDir();
+  const clock = createTestClock();
+  const fs = filesWith({ datasync: async () => clock.advance(ms) });
+
+  const health = await journalHealth(dir, null, { clock, maxBytes: undefined, fs });
+
+  expect(health).toMatchObject({ state, text: expect.stringContaining(text) });
+});
 
 test("a journal that can be written is left as it is", async () => {
   const dir = await madeDir();

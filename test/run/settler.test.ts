@@ -382,6 +382,40 @@ describe("slots of an account that nobody has ever called", () => {
   });
 });
 
+describe("a clock that was set back", () => {
+  test("a slot that a killed run left open in what is now the future is in the ledger at once, and once more when its time has come again", async () => {
+    const [a, b] = [new Machine(), new Machine()];
+    await a.append(
+      ...[settled("one", "14:30", ["AAPL", "GE"]), opened(RUNS.a, "one", "15:31", ["AAPL", "GE"])],
+      answered("one", "15:31:10", "GE"),
+    );
+    await a.load();
+
+    const next = await alive(b, { mine: ["one"], now: "14:30:40" });
+    await next.take();
+
+    expect(await ledger()).toEqual(["14:30 one 2=2+0", "15:31 one 2=1+1: AAPL down"]);
+    expect(await rowsOfQuery(pool, "select run::text from open_slots")).toEqual([]);
+
+    await b.append(
+      ...[opened(RUNS.b, "one", "15:31", ["AAPL", "GE"]), answered("one", "15:31:20", "AAPL")],
+      settled("one", "15:31", ["AAPL", "GE"], ["GE", "transport"]),
+    );
+    await b.load();
+    expect(await ledger()).toEqual(["14:30 one 2=2+0", "15:31 one 2=2+0"]);
+  });
+
+  test("a slot that begins within two seconds, by the clock of another machine, is left to its time", async () => {
+    const [a, b] = [new Machine(), new Machine()];
+    await a.append(settled("one", "14:30", ["AAPL"]), opened(RUNS.a, "one", "14:31", ["AAPL"]));
+    await a.load();
+
+    await (await alive(b, { mine: ["one"], now: "14:30:58.500" })).take();
+
+    expect(await ledger()).toEqual(["14:30 one 1=1+0"]);
+  });
+});
+
 describe("a journal that is loaded a day later", () => {
   test("a journal that is loaded a day later makes stored what was noted as down meanwhile, and what its run left open is settled then", async () => {
     const [a, b] = [new Machine(), new Machine()];

@@ -1,4 +1,5 @@
 import { afterEach, expect, jest, test } from "@jest/globals";
+import { getTasks } from "node-cron";
 import { createSchedule } from "../../src/schedule/slots.ts";
 import { startTicker, type TickWindow } from "../../src/schedule/ticker.ts";
 import { createCalendar, type WantedSession } from "../../src/market/calendar/tradingCalendar.ts";
@@ -186,6 +187,41 @@ test.each([90_000, HOUR])(
     expect({ steps, setBacks }).toEqual({ steps: [{ kind: "set_forward", stepMs: onMs }], setBacks: [] });
   },
 );
+
+/** When the clock is moved, in ms after the start: half a second before node-cron's tick, or before the watch. */
+const MOMENTS = [
+  ["node-cron's tick sees it first", 3_000],
+  ["the watch sees it first", 3_600],
+] as const;
+
+test.each(MOMENTS.flatMap(([who, afterMs]) => [1, 30, 9_862].map((daysOn) => ({ who, afterMs, daysOn }))))(
+  "a clock set forward by $daysOn days under a job of seconds is seen within a second, and walks few ticks: $who",
+  async ({ afterMs, daysOn }) => {
+    let walked = 0;
+    const { time, looks, steps } = collecting("2026-01-15T14:29:30.500Z", "34 29 14 * * *");
+    await pass(afterMs, 100);
+    const before = looks.length;
+    for (const task of getTasks().values()) task.on("execution:missed", () => void (walked += 1));
+
+    time.moveClock(daysOn * 24 * HOUR);
+    await pass(1_000, 100);
+
+    expect(looks.length).toBeGreaterThan(before);
+    expect(steps).toEqual([{ kind: "set_forward", stepMs: daysOn * 24 * HOUR }]);
+    // Two minutes of seconds in each year at the most.
+    expect(walked).toBeLessThanOrEqual(120 * (Math.floor(daysOn / 365) + 1));
+  },
+);
+
+test("a job of seconds is due at each of its times over the end of the year", async () => {
+  const { slots, looks, steps } = collecting("2026-12-31T23:56:30Z", "* * * * * *");
+
+  await pass(300_000, 1_000);
+
+  expect(slots).toHaveLength(300);
+  expect(looks).toHaveLength(300);
+  expect(steps).toEqual([]);
+});
 
 test("a clock set back and then right again loses no slot", async () => {
   const { time, slots, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *");

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import pg from "pg";
 import { SCRAM } from "../../config/databaseUrl.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { socketTo } from "../../hostAddresses.ts";
 
 /**
  * How long the network and a busy server may take until a connection stands, in ms. Waiting for a turn in the pool has no
@@ -27,7 +28,10 @@ export class ArchiveClient extends pg.Client {
   constructor(config: pg.ClientConfig & { require_auth?: string; abandoned?: AbortSignal }) {
     // Not a copy: the pool hides the password from those.
     super(
-      Object.create(config, { connectionTimeoutMillis: { value: CONNECT_TIMEOUT_MS } }) as pg.ClientConfig,
+      Object.create(config, {
+        connectionTimeoutMillis: { value: CONNECT_TIMEOUT_MS },
+        stream: { value: () => socketTo() },
+      }) as pg.ClientConfig,
     );
     // What is asked of one that breaks rejects, and then it says so once more: without a listener that would end the process.
     // The server's goodbye can come with the end of the login, before a pool listens.

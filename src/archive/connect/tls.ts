@@ -6,6 +6,7 @@ import { connect } from "node:net";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { parameter, type SslMode, sslModeOf } from "../../config/databaseUrl.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { asLookup, hostAddresses } from "../../hostAddresses.ts";
 import { readTextFileSync } from "../../plainFiles.ts";
 
 export type Tls = { mode: SslMode; options: TlsOptions };
@@ -73,7 +74,8 @@ function offersTls(
   { timeoutMs, signal }: Patience,
 ): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host, signal }, () => socket.write(SSL_REQUEST));
+    const lookup = asLookup(hostAddresses);
+    const socket = connect({ port, host, lookup, signal }, () => socket.write(SSL_REQUEST));
     const timedOut = Object.assign(new Error("the server does not answer"), { code: "ETIMEDOUT" });
     const closed = Object.assign(new Error("the connection ended at once"), { code: "ECONNRESET" });
     socket.setTimeout(timeoutMs, () => socket.destroy(timedOut));

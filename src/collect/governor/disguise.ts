@@ -4,11 +4,11 @@
  * as that one fails as well, the waits grow up to a window. Where headers tell the count, a failure may be known for a refusal
  * at once.
  */
-import { GUARD_MS, possiblyCountedBetween } from "./ownCalls.ts";
+import { GUARD_MS, possiblyCounted, possiblyCountedBetween, surelyCounted } from "./ownCalls.ts";
 import { steppedLately } from "./backOff.ts";
 import { atPlaceOf, PLACE_SHARE } from "./refusals.ts";
 import { burstsAtMs, reckoned } from "./secondClient.ts";
-import type { FinishedCall, GovernorState } from "./state.ts";
+import type { FinishedCall, GovernorState, Reading } from "./state.ts";
 import { goesOn } from "./untold.ts";
 import { isUnwell } from "./unwell.ts";
 import type { RateLimit } from "../../quotes/rateLimit.ts";
@@ -50,6 +50,26 @@ const RUN_USED_SHARE = 0.75;
 /** Whether an answer's own headers say that the limit is used up. */
 export function saysUsedUp({ used, remaining, limit }: RateLimit): boolean {
   return remaining === 0 || (used !== null && limit !== null && used >= limit);
+}
+
+/**
+ * Whether a call that failed was refused by what its own headers say: the limit is used up, and this call is none of
+ * those that used it. The limit's last call says the same count when it was let in; our own calls explain that count then,
+ * in the window and since the reading before.
+ *
+ * @param before the reading before the call's own; null: there is none
+ */
+export function isSaidRefusal(
+  state: GovernorState,
+  call: FinishedCall,
+  { rateLimit, before }: { rateLimit: RateLimit; before: Reading | null },
+): boolean {
+  if (!saysUsedUp(rateLimit)) return false;
+  const usedCount = rateLimit.used ?? state.limit;
+  const sinceBefore =
+    before === null ? Infinity : before.usedCount + possiblyCountedBetween(state, before, call);
+  const explained = Math.min(possiblyCounted(state, call), sinceBefore);
+  return usedCount > state.limit || explained < usedCount || surelyCounted(state, call) > usedCount;
 }
 
 /** The state with a failure that arrived at `atMs` booked. */

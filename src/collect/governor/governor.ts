@@ -16,7 +16,15 @@
  * A fault of a call that was already on its way when another fault closed belongs to that one.
  */
 import { grown, growsAtMs, lowered } from "./backOff.ts";
-import { cameAgain, isLikelyRefusal, isRun, saysUsedUp, stillForMs, withFailure } from "./disguise.ts";
+import {
+  cameAgain,
+  isLikelyRefusal,
+  isRun,
+  isSaidRefusal,
+  saysUsedUp,
+  stillForMs,
+  withFailure,
+} from "./disguise.ts";
 import { LONGEST_WAIT_WINDOWS, reopensAtMs } from "./fault.ts";
 import { roomAtMs, withFinished, withoutInFlight } from "./ownCalls.ts";
 import { burstAfterSending, largestBurst, paceAtMs } from "./pace.ts";
@@ -32,6 +40,7 @@ import type {
   GovernorConfig,
   GovernorEvent,
   GovernorState,
+  Reading,
 } from "./state.ts";
 import {
   afterKnock,
@@ -128,7 +137,7 @@ export function step(state: GovernorState, event: GovernorEvent, nowMs: number):
     case "sent":
       return afterSending(now, atMs);
     case "failed":
-      return afterFailure(finish(now, event, atMs), event, atMs);
+      return afterFailure(finish(now, event, atMs), { event, before: now.lastReading }, atMs);
     case "answered":
       return reopen(finish(now, event, atMs), event, atMs);
     case "faulted":
@@ -232,16 +241,18 @@ function heeded(state: GovernorState, retryAfterMs: number | null | undefined, a
 
 function afterFailure(
   state: GovernorState,
-  event: Extract<GovernorEvent, { type: "failed" }>,
+  { event, before }: { event: Extract<GovernorEvent, { type: "failed" }>; before: Reading | null },
   atMs: number,
 ): GovernorState {
   const { sentAtMs, how, rateLimit = NO_RATE_LIMIT, retryAfterMs } = event;
   if (how === "other") return state;
   const refusal: Refusal = { type: "faulted", sentAtMs, rateLimit, retryAfterMs };
-  if (saysUsedUp(rateLimit)) return close(state, refusal, atMs);
+  const call = { sentAtMs, answeredAtMs: atMs };
+  if (isSaidRefusal(state, call, { rateLimit, before })) return close(state, refusal, atMs);
   const booked = withSigns(state, withFailure(state, sentAtMs, atMs), atMs);
-  const failed = readsCount(rateLimit) ? withOwnFailure(booked, atMs) : booked;
-  if (isLikelyRefusal(failed, { sentAtMs, answeredAtMs: atMs }))
+  const isOwn = readsCount(rateLimit) && !saysUsedUp(rateLimit);
+  const failed = isOwn ? withOwnFailure(booked, atMs) : booked;
+  if (isLikelyRefusal(failed, call))
     return cameAgain(failed, atMs)
       ? close(failed, refusal, atMs)
       : closed({ ...failed, refusedSentAtMs: withRefusal(failed, sentAtMs) }, refusal, atMs);

@@ -2,7 +2,7 @@
 import { QuotekeeperError } from "../../errors.ts";
 
 export type Deadlines = {
-  /** For a connection, with its TLS handshake. */
+  /** For a connection to an address that is known, with its TLS handshake. */
   connectMs: number;
   /** For the head of the answer, the connection included. */
   headersMs: number;

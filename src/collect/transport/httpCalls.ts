@@ -7,12 +7,15 @@ import type { Dispatcher } from "undici";
 import request from "undici/lib/api/api-request.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import { type ErrorCode, QuotekeeperError } from "../../errors.ts";
+import { type HostAddresses, hostAddresses, LOOKUP_TIMEOUT } from "../../hostAddresses.ts";
 import type { Written } from "../../services/service.ts";
 import { MAX_BODY_BYTES } from "../../services/strictXml.ts";
 import { type Deadlines, type Watch, withDeadlines } from "./deadlines.ts";
 import { wireConnector } from "./wire.ts";
 
 export const DEADLINES: Deadlines = { connectMs: 5_000, headersMs: 10_000, callMs: 20_000 };
+
+const PARTIAL_CONTENT = 206;
 
 /** Connections kept open to the service, at most. */
 const CONNECTIONS = 8;
@@ -45,7 +48,11 @@ async function ask(
     },
   });
   headersArrived();
-  return { status: statusCode, headers, body: await readCapped(body) };
+  const answered = { status: statusCode, headers, body: await readCapped(body) };
+  // Nobody asked for a part.
+  if (statusCode === PARTIAL_CONTENT)
+    throw new QuotekeeperError("SERVICE_CUT_SHORT", `${origin}: the answer is a part alone (HTTP 206)`);
+  return answered;
 }
 
 /** undici asks a handler to start when it has a connection for the request, before the first byte, and again should it try again. */
@@ -94,16 +101,22 @@ type Caller = {
   close: () => Promise<void>;
 };
 
+type CallerOptions = {
+  userAgent: string;
+  deadlines?: Deadlines | undefined;
+  addresses?: HostAddresses | undefined;
+};
+
 /** Opens a pool of connections to a service; close it when the last call is done. @param baseUrl named in errors, without its path */
 export function openCaller(
   baseUrl: string,
-  { userAgent, deadlines = DEADLINES }: { userAgent: string; deadlines?: Deadlines | undefined },
+  { userAgent, deadlines = DEADLINES, addresses = hostAddresses }: CallerOptions,
 ): Caller {
   const address = new URL(baseUrl).origin;
   const pool = new Agent({
     connections: CONNECTIONS,
     // Stated, because NODE_TLS_REJECT_UNAUTHORIZED=0 would else turn verification off.
-    connect: wireConnector({ timeout: deadlines.connectMs, rejectUnauthorized: true }),
+    connect: wireConnector({ timeout: deadlines.connectMs, rejectUnauthorized: true }, addresses),
     headersTimeout: deadlines.headersMs,
     bodyTimeout: deadlines.callMs,
   });
@@ -139,7 +152,9 @@ const TIMEOUT = /TIMEOUT|ETIMEDOUT/;
 const CUT_SHORT =
   /^(UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|ECONNRESET|EPIPE|HPE_INVALID_EOF_STATE)$/;
 
-const NOT_HTTP = /^(HPE_|HTTPParserError|ERR_ASSERTION|UND_ERR_HEADERS_OVERFLOW)/;
+const NOT_HTTP = /^(HPE_|HTTPParserError|ERR_ASSERTION)/;
+
+const LARGE_HEADERS = /^(UND_ERR_HEADERS_OVERFLOW|HPE_HEADER_OVERFLOW)$/;
 
 /**
  * A transport error by its code, never by its message. Nothing of the library's own error is passed on but its code: it
@@ -173,11 +188,15 @@ function codeOf(error: unknown): string {
 function errorCode(code: string): ErrorCode {
   if (CERTIFICATE.test(code)) return "SERVICE_UNTRUSTED";
   if (CUT_SHORT.test(code)) return "SERVICE_CUT_SHORT";
+  if (LARGE_HEADERS.test(code)) return "SERVICE_ANSWER_TOO_LARGE";
   return TIMEOUT.test(code) ? "SERVICE_TIMEOUT" : "SERVICE_UNREACHABLE";
 }
 
 function inWords(code: string): string {
   if (CERTIFICATE.test(code)) return `its certificate is not trusted (${code})`;
+  if (LARGE_HEADERS.test(code)) return `the headers of the answer are too large (${code})`;
+  if (code === LOOKUP_TIMEOUT)
+    return `the address of the host was not found in time (${code}): check the name servers`;
   if (code === "UND_ERR_CONNECT_TIMEOUT") return `no connection in time (${code})`;
   if (CUT_SHORT.test(code)) return `the connection ended before the answer did (${code})`;
   return NOT_HTTP.test(code) ? `what came is not HTTP (${code})` : code;

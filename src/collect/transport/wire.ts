@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
 import connectorOf from "undici/lib/core/connect.js";
 import { QuotekeeperError } from "../../errors.ts";
+import { asLookup, type HostAddresses, hostAddresses } from "../../hostAddresses.ts";
 import { MAX_BODY_BYTES } from "../../services/strictXml.ts";
 
 /**
@@ -16,14 +17,29 @@ const MAX_WIRE_BYTES = 2 * MAX_BODY_BYTES;
 
 const [CR, LF] = [0x0d, 0x0a];
 
-/** Connects as undici does; undici never sees the 1xx answers of these connections, nor more than MAX_WIRE_BYTES of an answer. */
-export function wireConnector(options: buildConnector.BuildOptions): buildConnector.connector {
-  const connect = connectorOf(options);
-  return (address, done) =>
-    connect(address, (error, socket) => {
-      if (error === null) done(null, readFirst(socket));
-      else done(error, null);
-    });
+/**
+ * Connects as undici does; undici never sees the 1xx answers of these connections, nor more than MAX_WIRE_BYTES of an answer.
+ * The time for a connection begins when the addresses of the host are known.
+ */
+export function wireConnector(
+  options: buildConnector.BuildOptions,
+  addresses: HostAddresses = hostAddresses,
+): buildConnector.connector {
+  const found = new Map<string, Awaited<ReturnType<HostAddresses>>>();
+  const lookup = asLookup(async (hostname) => found.get(hostname) ?? addresses(hostname));
+  const connect = connectorOf({ ...options, lookup } as buildConnector.BuildOptions);
+  return (address, done) => {
+    addresses(address.hostname).then(
+      (known) => {
+        found.set(address.hostname, known);
+        connect(address, (error, socket) => {
+          if (error === null) done(null, readFirst(socket));
+          else done(error, null);
+        });
+      },
+      (error: Error) => done(error, null),
+    );
+  };
 }
 
 /**

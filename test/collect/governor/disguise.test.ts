@@ -3,6 +3,7 @@ import {
   cameAgain,
   isLikelyRefusal,
   isRun,
+  isSaidRefusal,
   saysUsedUp,
   stillForMs,
   withFailure,
@@ -24,6 +25,33 @@ test.each([
   [{}, false],
 ])("headers that say %j: that the limit is used up is %j", (said, isUsedUp) => {
   expect(saysUsedUp({ ...NO_RATE_LIMIT, ...said })).toBe(isUsedUp);
+});
+
+/** Calls at each half second until 30 s, the last of which failed; it says `used` of `limit`, and the reading before said `before`. */
+const lastFailed = (ownCount: number, used: number, before: number | null, limit: number): boolean => {
+  const finished = callsAnsweredAt(...Array.from({ length: ownCount }, (_, n) => 30_000 - 500 * n).reverse());
+  const call = { sentAtMs: 29_800, answeredAtMs: 30_000 };
+  return isSaidRefusal(stateOf({ finished, limit }), call, {
+    rateLimit: { used, remaining: limit - used, limit, expire: null },
+    before: before === null ? null : readingAt(29_500, before),
+  });
+};
+
+test.each([
+  ["the limit's own last call", { own: 60, used: 60, before: 59 }, false],
+  [
+    "the limit's own last call, where no answer before told the count",
+    { own: 60, used: 60, before: null },
+    false,
+  ],
+  ["a call beyond the limit, which has fallen", { own: 60, used: 40, before: 40, limit: 40 }, true],
+  ["a call beyond the limit, which says so", { own: 61, used: 60, before: 60 }, true],
+  ["a call beside another program, whose calls ours do not explain", { own: 31, used: 60, before: 59 }, true],
+  ["a call just after another program's burst", { own: 60, used: 60, before: 45 }, true],
+  ["a call with room", { own: 60, used: 59, before: 58 }, false],
+])("a 500 to %s, by its headers: %j", (_what, said, isRefusal) => {
+  const { own, used, before, limit } = { limit: 60, ...said };
+  expect(lastFailed(own, used, before, limit)).toBe(isRefusal);
 });
 
 test("a failure is remembered for fifteen windows", () => {

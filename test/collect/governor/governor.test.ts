@@ -35,6 +35,20 @@ test("a job of 60 calls leaves room for another job's slot half a minute later",
 
 const refusal = { used: 60, remaining: 0, limit: 60, expire: null };
 
+test("a 500 to the call that uses the limit up costs nothing but that call", () => {
+  const used = every(500, 0, 29_500).reduce<GovernorState>(
+    (state, atMs, index) => answered(state, atMs, readingOf(index + 1)),
+    createGovernor(SIXTY_A_MINUTE, 0),
+  );
+  const sent = step(used, { type: "sent" }, 29_500);
+  const end = { type: "failed", sentAtMs: 29_500, how: "server_error", rateLimit: readingOf(60) } as const;
+  const last = step(sent, end, 29_500 + LATENCY_MS);
+  const answeredInstead = answered(used, 29_500, readingOf(60));
+
+  expect(last.phase).toBe("open");
+  expect(admission(last, 30_000)).toEqual(admission(answeredInstead, 30_000));
+});
+
 test("after a fault nothing is sent for a whole window when nothing is known of the server's counting", () => {
   const closed = faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, refusal);
 

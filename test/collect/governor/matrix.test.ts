@@ -32,6 +32,24 @@ test.each([
   },
 );
 
+test.each([
+  [10, 0.92],
+  [15, 0.9],
+])(
+  "of a service that answers %d %% of the calls with 500 and headers, %d are used in each of ten short runs",
+  (percent, least) => {
+    const runs = Array.from({ length: 10 }, (_, index) =>
+      runOurs(
+        { ...cellOf(`${percent} % are answered 500, with headers`, "first call", index + 1), minutes: 5 },
+        index + 1,
+      ),
+    );
+
+    expect(Math.min(...runs.map(usedShare))).toBeGreaterThanOrEqual(least);
+    expect(runs.reduce((sum, { refusedCount }) => sum + refusedCount, 0)).toBe(0);
+  },
+);
+
 test("a day of a 60-call budget under a sliding window loses less than 1 %, and never pauses for 5 s", () => {
   const outcome = runOurs({ ...cellOf("alone", "sliding"), minutes: 24 * 60 }, 1);
 
