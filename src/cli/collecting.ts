@@ -106,7 +106,7 @@ export async function collect(
   const { archive, reader } = opened;
   const meter = createMeter();
   const collection = (): Collection | null => opened.collection;
-  if (open) opened.web = await open({ config, archive, reader, clock, collection, meter }, calm);
+  if (open) opened.web = await open({ config, archive, reader, clock, bootId, collection, meter }, calm);
   const look = createEvents(log);
   const refresh = (): void => {
     if (!opened.collection) return;

@@ -40,6 +40,8 @@ type Watched = {
   /** The dashboard's own pool, which can only read. */
   reader: pg.Pool;
   clock: Clock;
+  /** As `readStatus` has it. */
+  bootId?: string | null;
   /** Null where no collector runs in this process, or not yet. */
   collection: () => Collection | null;
   /** What counts for the metrics; null where this process collects nothing. */
@@ -142,7 +144,7 @@ async function openMonitoring(
 
 /** Facts for the Now view, from the collection under way, from what `status` finds, and from the journal's directory; nothing here writes to the archive. */
 function webSources(
-  { config, archive, reader, clock, collection, meter = null }: Watched,
+  { config, archive, reader, clock, bootId = null, collection, meter = null }: Watched,
   feed: NowSources["feed"],
 ): NowSources {
   // The same questions as `status` asks, through the connections that can only read.
@@ -155,7 +157,12 @@ function webSources(
       const running = collection();
       return running && liveOf(running, { archive, clock });
     },
-    status: async () => statusView(await readStatus({ config, clock, door, viewer: meter === null })),
+    status: async () => {
+      const isStarting = meter !== null && collection() === null;
+      return statusView(
+        await readStatus({ config, clock, door, bootId, viewer: meter === null, isStarting }),
+      );
+    },
     journal: async () => {
       const segments = await listSegments(journalDir(config));
       if (segments.length === 0) return null;
@@ -169,6 +176,7 @@ function webSources(
 
 function statusView(report: StatusReport): StatusView {
   const { healthy, lines, budget, lastDay, lag, tier, fleet, logins, unsureSince, uncalled } = report;
+  const { collector, nextPoll, lastQuotesAt } = report;
   const missed = Object.entries(lastDay?.missed ?? {}).map(([reason, count]) => ({
     reason,
     count,
@@ -178,6 +186,9 @@ function statusView(report: StatusReport): StatusView {
   return {
     healthy,
     lines,
+    collector,
+    nextPollAt: nextPoll?.at ?? null,
+    lastQuotesAt,
     budget,
     lag,
     tier: tier && describeTier(tier),

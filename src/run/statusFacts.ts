@@ -1,4 +1,5 @@
 /** The sentences of `status`: what was read, as lines with a verdict. Pure. */
+import { isPolled } from "./collectorStatus.ts";
 import { GOES_ON_MS, MOST_NAMES, when } from "./ledgerStatus.ts";
 import type { marketOf } from "../accounts/account.ts";
 import type { AccountAnswers, Health } from "../archive/ask/queries.ts";
@@ -40,10 +41,21 @@ export function marketLine(
   };
 }
 
-export function nextLine(next: NextPoll | null, now: Date): Line {
-  if (next === null) return { subject: "next poll", state: "idle", text: "none within a year" };
+/** @param state of the collector: a slot that none polls is no poll */
+export function nextLine(
+  next: NextPoll | null,
+  collector: Pick<StatusReport["collector"], "state">,
+  now: Date,
+): Line {
+  const line = (its: Line["state"], text: string): Line => ({ subject: "next poll", state: its, text });
+  if (next === null) return line("idle", "none within a year");
   const wait = roughly(next.at.getTime() - now.getTime());
-  return { subject: "next poll", state: "ok", text: `${next.job} in ${wait}, at ${inNewYork(next.at)}` };
+  const due = `${next.job} in ${wait}, at ${inNewYork(next.at)}`;
+  if (isPolled(collector)) return line("ok", due);
+  return line(
+    "idle",
+    `${collector.state === "unknown" ? "not known" : "none, for no collector runs"}; due: ${due}`,
+  );
 }
 
 /** What all accounts have used, and may. Of the service's counts that not all have there is no sum. */

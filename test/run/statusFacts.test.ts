@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { AccountStatus } from "../../src/run/statusJson.ts";
 import type { Health } from "../../src/archive/ask/queries.ts";
 import { answerLines, budgetLines, budgetOf, marketLine, nextLine } from "../../src/run/statusFacts.ts";
+import { collectorLine } from "../../src/run/collectorStatus.ts";
 import { missedBy, ledgerLines } from "../../src/run/ledgerStatus.ts";
 import { statusLines } from "../../src/cli/terminal/statusText.ts";
 
@@ -67,7 +68,14 @@ describe("misses that a person can mend", () => {
 });
 
 const health = (fields: Partial<Health>): Health => ({
-  ...{ lastAnswerAt: "2026-11-20T15:00:00Z", lastHour: {}, lastOfOutcome: {}, instruments: 0, sources: [] },
+  ...{
+    lastAnswerAt: "2026-11-20T15:00:00Z",
+    lastQuotes: null,
+    lastHour: {},
+    lastOfOutcome: {},
+    instruments: 0,
+    sources: [],
+  },
   ...{ deadLettersToday: 0, lastDeadLetterAt: null, loaded: new Map() },
   ...fields,
 });
@@ -227,6 +235,11 @@ describe("several accounts", () => {
   });
 });
 
+const COLLECTOR = {
+  ...{ state: "running" as const, names: ["quotes-1"], version: "1.0.0", overdue: null },
+  ...{ seenAt: "2026-11-20T15:48:38Z", running: 1, stopped: 0, gone: 0 },
+};
+
 test("the example in docs/terminal.md is what these facts are told as", () => {
   const now = new Date("2026-11-20T15:48:39Z");
   const sinceMs = (ms: number): string => new Date(now.getTime() - ms).toISOString();
@@ -234,7 +247,8 @@ test("the example in docs/terminal.md is what these facts are told as", () => {
 
   const lines = [
     marketLine({ simulated: false, words: "https://api.broker.example", note: null }, "account"),
-    nextLine({ job: "options", at: new Date("2026-11-20T15:49:00Z") }, now),
+    collectorLine(COLLECTOR, true, now),
+    nextLine({ job: "options", at: new Date("2026-11-20T15:49:00Z") }, COLLECTOR, now),
     ...budgetLines([account("main", { calls: 34, serviceUsed: 36, serviceRemaining: 24 })]),
     ...answerLines(
       health({

@@ -75,6 +75,8 @@ export async function readAccountAnswers(
 export type Health = {
   /** Arrival of the newest answer, UTC; null when there is none. */
   lastAnswerAt: string | null;
+  /** The newest answer with quotes; null when there is none. */
+  lastQuotes: { account: string; at: string } | null;
   /** Answers of the last hour by outcome. */
   lastHour: Record<string, number>;
   /** Arrival of the newest answer of each outcome, of the last hour, UTC. */
@@ -101,29 +103,39 @@ export async function readHealth(pool: pg.Pool, market: LedgerSource, now: Date)
     responses.sourceId,
     db.select({ id: sources.id }).from(sources).where(eq(sources.kind, market)),
   );
-  const [newest] = await db
-    .select({ at: responses.observedAt })
-    .from(responses)
-    .where(ofMarket)
-    .orderBy(desc(responses.observedAt))
-    .limit(1);
-  const outcomes = await db
-    .select({ outcome: responses.outcome, count: count(), last: max(responses.observedAt) })
-    .from(responses)
-    .where(and(gte(responses.observedAt, hourAgo), ofMarket))
-    .groupBy(responses.outcome);
-  const [known] = await db.select({ count: count() }).from(instruments);
-  const kinds = await db
-    .selectDistinct({ kind: sources.kind })
-    .from(sources)
-    .where(sql`exists (select from ${responses} where ${responses.sourceId} = ${sources.id})`);
-  const [dead] = await db
-    .select({ count: count(), last: max(deadLetters.observedAt) })
-    .from(deadLetters)
-    .where(gte(deadLetters.observedAt, dayAgo));
-  const positions = await db.select().from(journalPositions);
+  const [[newest], [quotes], outcomes, [known], kinds, [dead], positions] = await Promise.all([
+    db
+      .select({ at: responses.observedAt })
+      .from(responses)
+      .where(ofMarket)
+      .orderBy(desc(responses.observedAt))
+      .limit(1),
+    db
+      .select({ account: accounts.name, at: responses.observedAt })
+      .from(responses)
+      .innerJoin(accounts, eq(accounts.id, responses.accountId))
+      .where(and(ofMarket, eq(responses.outcome, "quotes")))
+      .orderBy(desc(responses.observedAt))
+      .limit(1),
+    db
+      .select({ outcome: responses.outcome, count: count(), last: max(responses.observedAt) })
+      .from(responses)
+      .where(and(gte(responses.observedAt, hourAgo), ofMarket))
+      .groupBy(responses.outcome),
+    db.select({ count: count() }).from(instruments),
+    db
+      .selectDistinct({ kind: sources.kind })
+      .from(sources)
+      .where(sql`exists (select from ${responses} where ${responses.sourceId} = ${sources.id})`),
+    db
+      .select({ count: count(), last: max(deadLetters.observedAt) })
+      .from(deadLetters)
+      .where(gte(deadLetters.observedAt, dayAgo)),
+    db.select().from(journalPositions),
+  ]);
   return {
     lastAnswerAt: newest ? isoOf(newest.at) : null,
+    lastQuotes: quotes ? { ...quotes, at: isoOf(quotes.at) } : null,
     lastHour: Object.fromEntries(outcomes.map(({ outcome, count }) => [outcome, Number(count)])),
     lastOfOutcome: Object.fromEntries(outcomes.map(({ outcome, last }) => [outcome, isoOf(last ?? "")])),
     instruments: Number(known?.count ?? 0),
