@@ -104,7 +104,7 @@ export function collectorLine(collector: CollectorStatus, jobsKnown: boolean, no
   }
   if (state === "unknown") {
     const own = seenAt === null ? "none has run on this data directory" : `${who} does not run here`;
-    return line("idle", `not known: the database does not answer, and ${own}`);
+    return line("idle", `not known: the database does not tell, and ${own}`);
   }
   const how = state === "stopped" ? "stopped" : "was last seen (killed, frozen, or its machine is away)";
   const since = `no collector has run since ${inNewYork(at)}, when ${who} ${how}`;

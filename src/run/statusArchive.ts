@@ -45,6 +45,8 @@ export type ArchiveDoor = {
 /** How long all questions together may take, in ms: `status` answers within 5 s. */
 const ANSWERS_MS = 4_000;
 
+const NOT_RUNNING = "embedded, not running; `quotekeeper start` starts it";
+
 export type Ledger = Awaited<ReturnType<typeof readLedgerStatus>>;
 
 /** Null, or none: not known, because the database has not answered or has no archive of this version. */
@@ -65,10 +67,12 @@ export type Found = {
   database: Line;
 };
 
-function nothing(state: LineState, text: string): Found {
+const NO_FLEET: FleetRows = { collectors: [], accounts: [] };
+
+function nothing(state: LineState, text: string, fleet: FleetRows | null = null): Found {
   return {
     ...{ market: null, health: null, ledger: null, accounts: [], answers: [], clockSteps: [] },
-    ...{ fleet: null, lake: null, version: null, tier: null },
+    ...{ fleet, lake: null, version: null, tier: null },
     database: { subject: "database", state, text },
   };
 }
@@ -79,7 +83,7 @@ const unanswered = new WeakSet<ArchiveDoor>();
 export async function lookIntoDatabase(looked: Looked, scheduled: Scheduled): Promise<Found> {
   const { config, door, answersMs = ANSWERS_MS } = looked;
   if (!(await archiveExists(config)))
-    return nothing("idle", "none yet: `quotekeeper start` makes it at its first run");
+    return nothing("idle", "none yet: `quotekeeper start` makes it at its first run", NO_FLEET);
   const found = nothing("attention", "");
   if (!unanswered.has(door)) {
     unanswered.add(door);
@@ -110,7 +114,8 @@ async function look(looked: Looked, scheduled: Scheduled, found: Found): Promise
   const { door } = looked;
   try {
     const archive = await door.open();
-    if (archive === null) return nothing("idle", "embedded, not running; `quotekeeper start` starts it");
+    // Collectors on other machines cannot reach it.
+    if (archive === null) return nothing("idle", NOT_RUNNING, NO_FLEET);
     let failed = true;
     try {
       found.database = await readArchive(archive, looked, { scheduled, found });
@@ -142,6 +147,7 @@ async function readArchive(
   const version = await currentVersion(pool);
   found.version = version;
   const newest = await newestVersion();
+  if (version === 0) found.fleet = NO_FLEET;
   if (version === 0) return line("idle", `${address} is empty: run \`quotekeeper migrate\``);
   if (version !== newest) {
     const remedy = version < newest ? "run `quotekeeper migrate`" : "use a newer quotekeeper";
@@ -164,10 +170,8 @@ async function readArchive(
     readClockSteps(pool, new Date(now.getTime() - CLOCK_SAID_MS), now).then(
       (steps) => (found.clockSteps = steps),
     ),
-    Promise.all([
-      polled.then(({ slots }) => readLedgerStatus(pool, jobs, { source: slots, calendar, now })),
-      readAccountAnswers(pool, configured, now),
-    ]).then(async ([ledger, answers]) => {
+    Promise.all([polled, readAccountAnswers(pool, configured, now)]).then(async ([{ slots }, answers]) => {
+      const ledger = await readLedgerStatus(pool, jobs, { source: slots, calendar, now, answers });
       Object.assign(found, { ledger, answers });
       found.accounts = await readAccountsStatus(pool, accounts, { ...ledger, answers, now });
     }),

@@ -79,7 +79,7 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     ...budgetLines(accounts),
     ...loginLines(logins, next?.at ?? null, now),
     ...fleetLines(fleet, { unsureSince, uncalled }),
-    ...(health ? answerLines(health, now, accounts.length > 1 ? found.answers : []) : []),
+    ...(health ? answerLines(health, now, found.answers) : []),
     ...(found.ledger ? ledgerLines(found.ledger) : []),
     ...clockLines(found.clockSteps, now),
     ...(await lakeLines(config, found.lake)),
@@ -96,7 +96,7 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     uncalled,
     fleet,
     lag: journal.lag,
-    ...factsOf(found),
+    ...factsOf(found, collector),
   };
 }
 
@@ -111,7 +111,10 @@ function journalOf({ config, clock }: Looked, health: Health | null): Promise<Jo
 }
 
 /** What the database says, as data. */
-function factsOf({ market, health, ledger, accounts, answers, version, tier }: Found) {
+function factsOf(
+  { market, health, ledger, accounts, answers, version, tier }: Found,
+  collector: StatusReport["collector"],
+) {
   return {
     market,
     budget: budgetOf(accounts),
@@ -119,7 +122,7 @@ function factsOf({ market, health, ledger, accounts, answers, version, tier }: F
     lastAnswerAt: health?.lastAnswerAt ?? null,
     lastQuotesAt: lastQuotesOf(health, answers),
     lastHour: health?.lastHour ?? null,
-    lastDay: ledger && lastDayOf(ledger, health),
+    lastDay: ledger && lastDayOf(ledger, health, isPolled(collector)),
     late: ledger?.late.map(({ job, since }) => ({ job, since: since.toISOString() })) ?? [],
     unknown: ledger?.unknown ?? [],
     schemaVersion: version,
@@ -135,14 +138,17 @@ function lastQuotesOf(health: Health | null, answers: readonly AccountAnswers[])
   return { ...(lastQuotes && { [lastQuotes.account]: lastQuotes.at }), ...Object.fromEntries(ofHour) };
 }
 
-function lastDayOf(ledger: Ledger, health: Health | null): StatusReport["lastDay"] {
+/** @param runs whether a collector does: then what was missed because none did is over */
+function lastDayOf(ledger: Ledger, health: Health | null, runs: boolean): StatusReport["lastDay"] {
   return {
     due: ledger.due,
     missed: Object.fromEntries(ledger.missed.map(({ reason, count }) => [reason, count])),
     lastMissedAt: Object.fromEntries(
       ledger.missed.map(({ reason, lastAt }) => [reason, lastAt.toISOString()]),
     ),
-    goesOn: ledger.missed.filter(({ goesOn }) => goesOn).map(({ reason }) => reason),
+    goesOn: ledger.missed
+      .filter(({ reason, goesOn }) => goesOn && !(runs && reason === "down"))
+      .map(({ reason }) => reason),
     deadLetters: health?.deadLettersToday ?? 0,
     lastDeadLetterAt: health?.lastDeadLetterAt ?? null,
   };

@@ -46,8 +46,14 @@ export async function readPolledMarket(
   return { answers: marketOf(answers), slots: marketOf(settled) };
 }
 
-/** Answers of the last hour, of an account, a market and an outcome: when the newest of them arrived, UTC. */
-export type AccountAnswers = { account: string; market: string; outcome: string; lastAt: string };
+/** Answers of the last hour, of an account, a market, a form of call and an outcome: when the newest of them arrived, UTC. */
+export type AccountAnswers = {
+  account: string;
+  market: string;
+  form: string | null;
+  outcome: string;
+  lastAt: string;
+};
 
 /** @param configured which market the configuration says; a service may call itself a simulated one, see `readPolledMarket` */
 export async function readAccountAnswers(
@@ -55,9 +61,10 @@ export async function readAccountAnswers(
   configured: LedgerSource,
   now: Date,
 ): Promise<AccountAnswers[]> {
-  const { observedAt, outcome } = responses;
+  const { observedAt, outcome, request } = responses;
+  const form = sql<string | null>`${request} ->> 'form'`;
   const rows = await tablesOn(pool)
-    .select({ account: accounts.name, market: sources.kind, outcome, lastAt: max(observedAt) })
+    .select({ account: accounts.name, market: sources.kind, form, outcome, lastAt: max(observedAt) })
     .from(responses)
     .innerJoin(sources, eq(sources.id, responses.sourceId))
     .innerJoin(accounts, eq(accounts.id, responses.accountId))
@@ -67,7 +74,7 @@ export async function readAccountAnswers(
         inArray(sources.kind, ["simulated", configured]),
       ),
     )
-    .groupBy(accounts.name, sources.kind, outcome);
+    .groupBy(accounts.name, sources.kind, form, outcome);
   return rows.map(({ lastAt, ...row }) => ({ ...row, lastAt: isoOf(lastAt ?? "") }));
 }
 
