@@ -43,7 +43,7 @@ export type ArchiveDoor = {
 };
 
 /** How long all questions together may take, in ms: `status` answers within 5 s. */
-const ANSWERS_MS = 4_000;
+const ANSWERS_MS = 3_000;
 
 const NOT_RUNNING = "embedded, not running; `quotekeeper start` starts it";
 

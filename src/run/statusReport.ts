@@ -32,13 +32,14 @@ import {
   nextLine,
   nextPollOf,
 } from "./statusFacts.ts";
+import { withWaiting } from "./waitingAnswers.ts";
 import type { Line, LineState, StatusReport } from "./statusJson.ts";
 
 export type Looked = {
   config: Config;
   clock: Clock;
   door: ArchiveDoor;
-  /** How long all questions to the database may take, in ms. Default: 4 s. */
+  /** How long all questions to the database may take, in ms. Default: 3 s. */
   answersMs?: number;
   /** True for who only looks at an archive: that there are no job files here is no fault then. Default false. */
   viewer?: boolean;
@@ -57,29 +58,34 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
   const feed = marketOf(scheduled.accounts);
   const calendar = feed.simulated ? alwaysOpen : createCalendar(scheduled.calendar);
   const next = nextPollOf(jobs, calendar, now);
-  const found = await lookIntoDatabase(looked, scheduled);
+  const said = await lookIntoDatabase(looked, scheduled);
+  const journal = await journalOf(looked, said.health);
+  const { lag } = journal;
+  const looking = { dir: journalDir(config), lag, accounts: scheduled.accounts, now };
+  const found = await withWaiting(said, looking);
   const { health, accounts } = found;
   const lease = await readLeaseFile(dataDir);
   const here = await readSeenHere(dataDir, clock, bootId);
   const slotAfter = (at: Date) => nextPollOf(jobs, calendar, at);
   const collector = collectorOf({ fleet: found.fleet, here, lease, isStarting, slotAfter, now });
-  const journal = await journalOf(looked, health);
   const fleet = found.fleet && found.fleet.collectors.length > 1 ? found.fleet : null;
   const logins = readLogins(scheduled.accounts, {
     ...{ dataDir, now, next: next?.at ?? null },
     isElsewhere: calledElsewhere(fleet, lease),
   });
   const { unsureSince = null, uncalled = {} } = lease ?? {};
+  // Whether there are dead letters the database alone knows.
+  const isKnown = ({ subject }: Line): boolean => said.health !== null || subject !== "rows";
   const lines = [
     marketLine(feed, found.market),
     line,
     collectorLine(collector, jobs.length > 0, now),
     ...(jobs.length > 0 ? [nextLine(next, collector, now)] : []),
-    await databaseLine(found.database, config, { now, lag: journal.lag }),
+    await databaseLine(found.database, config, { now, lag }),
     ...budgetLines(accounts),
     ...loginLines(logins, next?.at ?? null, now),
     ...fleetLines(fleet, { unsureSince, uncalled }),
-    ...(health ? answerLines(health, now, found.answers) : []),
+    ...(health ? answerLines(health, now, found.answers) : []).filter(isKnown),
     ...(found.ledger ? ledgerLines(found.ledger) : []),
     ...clockLines(found.clockSteps, now),
     ...(await lakeLines(config, found.lake)),
@@ -95,7 +101,7 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     unsureSince,
     uncalled,
     fleet,
-    lag: journal.lag,
+    lag,
     ...factsOf(found, collector),
   };
 }
