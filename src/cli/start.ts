@@ -36,7 +36,7 @@ export const addCollect: AddCommand = (command, { run, edges }) => {
  *   archive's other collectors use other files; COLLECTOR_REPLACED when another process runs as this collector
  */
 async function start(config: Config, edges: Edges, { web: withWeb }: { web: boolean }): Promise<number> {
-  const { clock, stdout } = edges;
+  const { clock, bootId, stdout } = edges;
   const line = new StatusLine(stdout, clock);
   const log = await createLogger(config.logLevel, line.above(edges.stderr), edges.env);
   const calm = calmLog(log, clock);
@@ -73,7 +73,8 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
     const openDashboard = async (): Promise<void> => {
       const { reader } = opened;
       const collection = () => opened.collection;
-      if (openWeb) opened.web ??= await openWeb({ config, archive, reader, clock, collection, meter }, calm);
+      if (openWeb)
+        opened.web ??= await openWeb({ config, archive, reader, clock, bootId, collection, meter }, calm);
     };
     if (wrongClock(clock.now())) {
       await openDashboard();

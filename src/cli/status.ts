@@ -6,12 +6,13 @@ import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges, Sink } from "../run/edges.ts";
 import { statusJson, type StatusReport } from "../run/statusJson.ts";
 import { printJson, printJsonLine } from "./terminal/printJson.ts";
-import { type Archive, openArchive } from "../run/archive.ts";
+import { type Archive, endPool, openRunning } from "../run/archive.ts";
 import { createScreen } from "./terminal/screen.ts";
 import { statusLines } from "./terminal/statusText.ts";
 import { cutTo } from "./terminal/width.ts";
 import { inNewYork } from "../run/durations.ts";
-import { type ArchiveDoor, readStatus } from "../run/statusReport.ts";
+import type { ArchiveDoor } from "../run/statusArchive.ts";
+import { readStatus } from "../run/statusReport.ts";
 import { say } from "./terminal/harmless.ts";
 
 const WATCH_SECONDS = 5;
@@ -35,7 +36,7 @@ async function status(config: Config, edges: Edges, { json, watch: every }: Stat
   const door = createDoor(config, edges);
   try {
     if (every !== undefined) return await watch({ config, edges, door }, { json, everySeconds: every });
-    const report = await readStatus({ config, clock: edges.clock, door });
+    const report = await readStatus({ config, clock: edges.clock, door, bootId: edges.bootId });
     const { isTTY, columns } = edges.stdout;
     if (json) printJson(edges.stdout, statusJson, report);
     else say(edges.stdout, ...statusLines(report.lines, { isTTY, columns }, edges.env));
@@ -49,7 +50,7 @@ async function watch(
   { config, edges, door }: { config: Config; edges: Edges; door: ArchiveDoor },
   { json, everySeconds }: { json: boolean; everySeconds: number },
 ): Promise<number> {
-  const { clock, stdout } = edges;
+  const { clock, stdout, bootId } = edges;
   const ended = new AbortController();
   const screen = createScreen(stdout);
   // The screen ends at once: a second Ctrl-C ends the process, and must not leave the terminal on its second screen.
@@ -68,7 +69,7 @@ async function watch(
   let exitCode = 0;
   try {
     while (!ended.signal.aborted) {
-      const report = await readStatus({ config, clock, door });
+      const report = await readStatus({ config, clock, door, bootId });
       exitCode = exitCodeOf(report);
       // After Ctrl-C nobody wants another look.
       if (ended.signal.aborted) break;
@@ -96,13 +97,16 @@ function exitCodeOf({ healthy }: StatusReport): number {
 /** Opens the archive at the first look that needs it and keeps it open; after a failure the next look opens it again. */
 function createDoor(config: Config, { clock }: Edges): ArchiveDoor & { end: () => Promise<void> } {
   let archive: Archive | null = null;
+  let looking = new AbortController();
   const end = async (): Promise<void> => {
     const opened = archive;
     archive = null;
-    await opened?.close().catch(() => undefined);
+    looking.abort();
+    looking = new AbortController();
+    if (opened) await endPool(opened.pool, clock, opened.close);
   };
   return {
-    open: async () => (archive ??= await openArchive(config, clock)),
+    open: async () => (archive ??= await openRunning(config, clock, looking.signal)),
     close: async (failed) => (failed ? end() : undefined),
     readOnly: false,
     end,

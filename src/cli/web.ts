@@ -17,7 +17,7 @@ export const addWeb: AddCommand = (command, { run, edges }) => {
 
 /** Serves until Ctrl-C or SIGTERM; polls nothing and writes nothing to the archive. */
 async function web(config: Config, edges: Edges): Promise<number> {
-  const { clock, stdout } = edges;
+  const { clock, bootId, stdout } = edges;
   requireToken(config.httpHost, config.webToken ?? null);
   if (!(await archiveExists(config)))
     throw new QuotekeeperError("ARCHIVE_EMPTY", `there is no archive in ${resolve(config.dataDir)}`);
@@ -26,7 +26,7 @@ async function web(config: Config, edges: Edges): Promise<number> {
   return withArchive(config, { clock }, async (archive) => {
     const reader = archive.openReader();
     try {
-      const running = await openWeb({ config, archive, reader, clock, collection: () => null }, log);
+      const running = await openWeb({ config, archive, reader, clock, bootId, collection: () => null }, log);
       say(
         stdout,
         `Dashboard  ${running.address}`,

@@ -36,6 +36,7 @@ export async function readAccountsStatus(
     const missed = missedBy(
       misses.filter(({ account }) => account === name),
       newest,
+      own,
     );
     return {
       name,

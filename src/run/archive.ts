@@ -6,7 +6,7 @@ import { abandonConnections, createPool } from "../archive/connect/connect.ts";
 import { CANNOT_CONNECT_NOW, databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
 import { explain } from "../archive/connect/explain.ts";
 import { currentVersion } from "../archive/schema/migrations.ts";
-import { type EmbeddedServer, openEmbedded } from "../archive/embedded/embeddedServer.ts";
+import { type EmbeddedServer, findEmbedded, openEmbedded } from "../archive/embedded/embeddedServer.ts";
 import type { prepareCluster } from "../archive/embedded/prepareCluster.ts";
 import {
   createReaderPool,
@@ -89,6 +89,22 @@ export async function openArchive(
     close: nothing,
   };
   return archiveOn(server, { embedded: false, clock });
+}
+
+/**
+ * Opens the archive for a look: no server is started for it, and none goes on for it.
+ *
+ * @param signal cuts a search for the embedded server
+ * @returns null: the embedded server does not run
+ */
+export async function openRunning(
+  config: Config,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Archive | null> {
+  if (config.databaseUrl !== null) return openArchive(config, clock);
+  const server = await findEmbedded(config.dataDir, clock, signal);
+  return server && archiveOn(server, { embedded: true, clock });
 }
 
 type Server = Pick<EmbeddedServer, "ownerUrl" | "viewerUrl" | "readerUrl" | "revive" | "close">;

@@ -204,7 +204,7 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
   const unsettled = await beginRun(resolve(config.dataDir), clock.now());
   const startedAt = collector.start(clocks.away);
   void clocks.keep();
-  const keepingClocks = setInterval(() => void clocks.keep(), KEEP_CLOCK_EVERY_MS);
+  const keepingClocks = setInterval(() => void clocks.keep(), KEEP_CLOCK_EVERY_MS).unref();
   const mine = (): string[] => accounts.all.map(({ account }) => account.name);
   const settling = { loader, collector, notes, unsettled, run, clock, log: calm };
   const settler = new Settler(archive.pool, { ...settling, mine, sources: () => accounts.sources });
@@ -227,12 +227,10 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
     const written = lake?.close();
     const kept = keys.close();
     const settled = settler.close();
-    clearInterval(keepingClocks);
     const lastSettled = atMost(CALLS_GRACE_MS, settled, clock);
     await collector.close(CALLS_GRACE_MS);
     await lastSettled;
     await notes.flush();
-    await clocks.keep();
     await stations.journal.close();
     await loader.close(LOAD_GRACE_MS);
     calm.flush();
@@ -243,6 +241,8 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
     await accounts.close();
     await written;
     await atMost(CALLS_GRACE_MS, kept, clock);
+    clearInterval(keepingClocks);
+    await clocks.end();
   };
   return { lake: () => lake?.state() ?? null, close };
 }

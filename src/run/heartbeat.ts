@@ -36,15 +36,22 @@ type HeartbeatOptions = HeartbeatUrls & {
 
 type Heartbeat = { close: () => Promise<void> };
 
-type CollectorsHeartbeat = { config: Config; archive: Archive; clock: Clock; log: Log };
+type CollectorsHeartbeat = {
+  config: Config;
+  archive: Archive;
+  clock: Clock;
+  /** Tells this boot of the machine from all others; null where the system does not say. */
+  bootId: string | null;
+  log: Log;
+};
 
 /** The heartbeat of a collector, whose verdict is that of `status` on its data directory and archive. */
-export function collectorsHeartbeat({ config, archive, clock, log }: CollectorsHeartbeat): Heartbeat {
+export function collectorsHeartbeat({ config, archive, clock, bootId, log }: CollectorsHeartbeat): Heartbeat {
   const { heartbeatUrl, heartbeatFailUrl } = config;
   const door = { open: async () => archive, close: async () => undefined, readOnly: false };
   return keepHeartbeat({
     ...{ heartbeatUrl, heartbeatFailUrl, clock, log, dataDir: resolve(config.dataDir) },
-    isHealthy: async () => (await readStatus({ config, clock, door })).healthy,
+    isHealthy: async () => (await readStatus({ config, clock, door, bootId })).healthy,
   });
 }
 

@@ -5,6 +5,8 @@ import type { LedgerSource } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { readGuesses } from "./didYouMean.ts";
 import { inNewYork } from "./durations.ts";
+import type { AccountAnswers } from "../archive/ask/queries.ts";
+import { GOES_ON_MS, isMended } from "./goesOn.ts";
 import type { Line } from "./statusJson.ts";
 import type pg from "pg";
 import { type JobMisses, readSlotsSince, readUnknownInstruments } from "../archive/ledger/coverageRows.ts";
@@ -53,17 +55,18 @@ type LedgerStatus = {
   guesses?: ReadonlyMap<string, string>;
 };
 
-/**
- * What went wrong this long before the newest slot of its job, or before the newest answer, still goes on, in ms. Less
- * would let a job that is in trouble every ten minutes look well in between.
- */
-export const GOES_ON_MS = 15 * 60_000;
-
 /** A slot has this long to be settled and loaded before its job counts as late, in ms. */
 const SETTLING_MS = 3 * 60_000;
 
 /** Names of instruments that are listed; more are counted. */
 export const MOST_NAMES = 8;
+
+type Looking = {
+  source: LedgerSource;
+  calendar: Calendar | null;
+  now: Date;
+  answers: readonly AccountAnswers[];
+};
 
 /**
  * @param source the market that is polled
@@ -72,7 +75,7 @@ export const MOST_NAMES = 8;
 export async function readLedgerStatus(
   pool: pg.Pool,
   jobs: readonly Job[],
-  { source, calendar, now }: { source: LedgerSource; calendar: Calendar | null; now: Date },
+  { source, calendar, now, answers }: Looking,
 ): Promise<LedgerStatus & { misses: JobMisses[]; newest: ReadonlyMap<string, Date> }> {
   const names = jobs.map(({ name }) => name);
   const since = new Date(now.getTime() - 86_400_000);
@@ -81,21 +84,27 @@ export async function readLedgerStatus(
     calendar === null ? [] : jobs.flatMap((job) => lateJob(job, newest.get(job.name), { calendar, now }));
   const unknown = await readUnknownInstruments(pool, names, source);
   const guesses = await readGuesses(pool, unknown);
-  return { due, missed: missedBy(misses, newest), misses, newest, late, unknown, guesses };
+  return { due, missed: missedBy(misses, newest, answers), misses, newest, late, unknown, guesses };
 }
 
 /**
- * Misses by reason. They go on while the newest slots of a job have them; those of a job that is no longer there do not.
+ * Misses by reason. They go on while the newest slots of a job have them, and no answer since shows that they are mended; those of a
+ * job that is no longer there do not.
  *
  * @param newest the newest slot of each job
+ * @param answers those of the last hour
  */
 export function missedBy(
-  misses: readonly Omit<JobMisses, "account">[],
+  misses: readonly (Omit<JobMisses, "account"> & { account?: string })[],
   newest: ReadonlyMap<string, Date>,
+  answers: readonly AccountAnswers[] = [],
 ): Missed[] {
   const byReason = new Map<string, Missed>();
-  for (const { job, reason, count, lastAt } of misses) {
-    const goesOn = lastAt.getTime() > (newest.get(job)?.getTime() ?? Infinity) - GOES_ON_MS;
+  for (const miss of misses) {
+    const { job, reason, count, lastAt } = miss;
+    const last = newest.get(job);
+    const isRecent = lastAt.getTime() > (last?.getTime() ?? Infinity) - GOES_ON_MS;
+    const goesOn = isRecent && !isMended(miss, last, answers);
     const before = byReason.get(reason) ?? { reason, count: 0, lastAt, goesOn: false };
     byReason.set(reason, {
       reason,

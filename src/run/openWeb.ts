@@ -7,7 +7,7 @@ import { readLag } from "../archive/load/loadPosition.ts";
 import { newestVersion } from "../archive/schema/history.ts";
 import { readWithoutReader } from "../archive/schema/readerRole.ts";
 import { describeTier } from "../archive/tiers/tier.ts";
-import { atMost, type Clock, systemClock } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import type { CalledStatus } from "../collect/accountDispatchers.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -40,6 +40,8 @@ type Watched = {
   /** The dashboard's own pool, which can only read. */
   reader: pg.Pool;
   clock: Clock;
+  /** As `readStatus` has it. */
+  bootId?: string | null;
   /** Null where no collector runs in this process, or not yet. */
   collection: () => Collection | null;
   /** What counts for the metrics; null where this process collects nothing. */
@@ -142,7 +144,7 @@ async function openMonitoring(
 
 /** Facts for the Now view, from the collection under way, from what `status` finds, and from the journal's directory; nothing here writes to the archive. */
 function webSources(
-  { config, archive, reader, clock, collection, meter = null }: Watched,
+  { config, archive, reader, clock, bootId = null, collection, meter = null }: Watched,
   feed: NowSources["feed"],
 ): NowSources {
   // The same questions as `status` asks, through the connections that can only read.
@@ -156,13 +158,10 @@ function webSources(
       return running && liveOf(running, { archive, clock });
     },
     status: async () => {
-      const looked = { config, clock, viewer: meter === null };
-      let found: StatusReport | null = null;
-      const finding = readStatus({ ...looked, door }).then((report) => (found = report));
-      await atMost(DATABASE_MS, finding, systemClock);
-      // What the files say without the database, which is named.
-      const mute = { ...door, open: () => Promise.reject(isMute(archive.address)) };
-      return statusView(found ?? (await readStatus({ ...looked, door: mute })));
+      const isStarting = meter !== null && collection() === null;
+      return statusView(
+        await readStatus({ config, clock, door, bootId, viewer: meter === null, isStarting }),
+      );
     },
     journal: async () => {
       const segments = await listSegments(journalDir(config));
@@ -175,18 +174,9 @@ function webSources(
   };
 }
 
-/** How long the database is asked for the Now view, in ms. */
-const DATABASE_MS = 5_000;
-
-function isMute(address: string): QuotekeeperError {
-  return new QuotekeeperError(
-    "DATABASE_UNREACHABLE",
-    `${address} does not answer within ${DATABASE_MS / 1_000} s`,
-  );
-}
-
 function statusView(report: StatusReport): StatusView {
   const { healthy, lines, budget, lastDay, lag, tier, fleet, logins, quotes, unsureSince, uncalled } = report;
+  const { collector, nextPoll, lastQuotesAt } = report;
   const missed = Object.entries(lastDay?.missed ?? {}).map(([reason, count]) => ({
     reason,
     count,
@@ -196,6 +186,9 @@ function statusView(report: StatusReport): StatusView {
   return {
     healthy,
     lines,
+    collector,
+    nextPollAt: nextPoll?.at ?? null,
+    lastQuotesAt,
     budget,
     lag,
     tier: tier && describeTier(tier),

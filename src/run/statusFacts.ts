@@ -1,5 +1,7 @@
 /** The sentences of `status`: what was read, as lines with a verdict. Pure. */
-import { GOES_ON_MS, MOST_NAMES, when } from "./ledgerStatus.ts";
+import { isPolled } from "./collectorStatus.ts";
+import { isAmongNewest, unmended } from "./goesOn.ts";
+import { MOST_NAMES, when } from "./ledgerStatus.ts";
 import type { marketOf } from "../accounts/account.ts";
 import type { AccountAnswers, Health } from "../archive/ask/queries.ts";
 import { scheduleJob } from "../schedule/jobSchedule.ts";
@@ -40,10 +42,21 @@ export function marketLine(
   };
 }
 
-export function nextLine(next: NextPoll | null, now: Date): Line {
-  if (next === null) return { subject: "next poll", state: "idle", text: "none within a year" };
+/** @param state of the collector: a slot that none polls is no poll */
+export function nextLine(
+  next: NextPoll | null,
+  collector: Pick<StatusReport["collector"], "state">,
+  now: Date,
+): Line {
+  const line = (its: Line["state"], text: string): Line => ({ subject: "next poll", state: its, text });
+  if (next === null) return line("idle", "none within a year");
   const wait = roughly(next.at.getTime() - now.getTime());
-  return { subject: "next poll", state: "ok", text: `${next.job} in ${wait}, at ${inNewYork(next.at)}` };
+  const due = `${next.job} in ${wait}, at ${inNewYork(next.at)}`;
+  if (isPolled(collector)) return line("ok", due);
+  return line(
+    "idle",
+    `${collector.state === "unknown" ? "not known" : "none, for no collector runs"}; due: ${due}`,
+  );
 }
 
 /** What all accounts have used, and may. Of the service's counts that not all have there is no sum. */
@@ -168,9 +181,9 @@ const NEEDS_A_PERSON = ["unauthorized", "refused", "malformed"];
 /**
  * The newest answers, and what of them could not be stored.
  *
- * @param ofAccounts with several accounts: those that somebody has to see to are said to be whose
+ * @param ofAccounts those of the last hour: with several accounts, those that somebody has to see to are said to be whose
  */
-export function answerLines(health: Health, now: Date, ofAccounts: readonly AccountAnswers[] = []): Line[] {
+export function answerLines(health: Health, now: Date, ofAccounts: readonly AccountAnswers[]): Line[] {
   const { lastAnswerAt, lastHour, lastOfOutcome } = health;
   if (lastAnswerAt === null) {
     const none: Line = { subject: "answers", state: "idle", text: "none yet" };
@@ -178,13 +191,16 @@ export function answerLines(health: Health, now: Date, ofAccounts: readonly Acco
   }
   const minutes = Math.round((now.getTime() - Date.parse(lastAnswerAt)) / 60_000);
   const ago = minutes < 1 ? "under a minute" : minutes < 120 ? `${minutes} min` : roughly(minutes * 60_000);
-  const wrong = NEEDS_A_PERSON.filter((outcome) => goesOn(lastOfOutcome[outcome], lastAnswerAt));
+  const isSeveral = new Set(ofAccounts.map(({ account }) => account)).size > 1;
+  const wrong = unmended(ofAccounts, NEEDS_A_PERSON)
+    .filter(({ lastAt }) => isAmongNewest(lastAt, lastAnswerAt))
+    .map(({ outcome }) => outcome);
   const counts = Object.entries(lastHour).map(([outcome, count]) => {
     if (outcome === "quotes") return `${counted(count, "answer")} with quotes`;
     const last = NEEDS_A_PERSON.includes(outcome) ? lastOfOutcome[outcome] : undefined;
     const whose = ofAccounts.filter((one) => one.outcome === outcome).map(({ account }) => account);
     const of =
-      last === undefined || whose.length === 0
+      last === undefined || !isSeveral || whose.length === 0
         ? ""
         : ` of ${someNames([...new Set(whose)].sort(), MOST_NAMES)}`;
     return `${thousands(count)} ${outcome}${of}${last === undefined ? "" : when(new Date(last), wrong.includes(outcome))}`;
@@ -202,16 +218,11 @@ export function answerLines(health: Health, now: Date, ofAccounts: readonly Acco
 function rowsLine({ deadLettersToday, lastDeadLetterAt, lastAnswerAt }: Health): Line {
   if (lastDeadLetterAt === null)
     return { subject: "rows", state: "ok", text: "no dead letters in the last day" };
-  const going = goesOn(lastDeadLetterAt, lastAnswerAt ?? lastDeadLetterAt);
+  const going = isAmongNewest(lastDeadLetterAt, lastAnswerAt ?? lastDeadLetterAt);
   const letters = counted(deadLettersToday, "dead letter");
   return {
     subject: "rows",
     state: going ? "attention" : "ok",
     text: `${letters} in the last day${when(new Date(lastDeadLetterAt), going)}: see the table dead_letters`,
   };
-}
-
-/** Whether what was seen last at `at` was seen among the newest answers. */
-function goesOn(at: string | undefined, newest: string): boolean {
-  return at !== undefined && Date.parse(at) > Date.parse(newest) - GOES_ON_MS;
 }

@@ -7,6 +7,7 @@ const line = z.strictObject({
     .enum([
       "market",
       "jobs",
+      "collector",
       "next poll",
       "database",
       "budget",
@@ -50,6 +51,8 @@ const budget = {
   ),
   serviceRemaining: z.int().nullable().describe("Calls that are left by the same answer."),
 };
+
+const slot = { job: z.string().describe("Name of the job."), at: instant.describe("Its slot.") };
 
 const fleet = {
   collectors: z
@@ -96,20 +99,45 @@ const fleet = {
 export const statusJson = z.strictObject({
   at: instant.describe("When it was looked."),
   healthy: z.boolean().describe("Whether no line needs a person; the exit code is 0 then, else 1."),
-  lines: z.array(line).max(18).describe("What `status` prints without `--json`."),
+  lines: z.array(line).max(24).describe("What `status` prints without `--json`."),
   market: z
     .enum(["account", "simulated"])
     .nullable()
     .describe(
       "Which market is polled, as the newest answers have it: a service at an account's address may call itself a simulated market. Null without a database.",
     ),
-  nextPoll: z
+  collector: z
     .strictObject({
-      job: z.string().describe("Name of the job."),
-      at: instant.describe("Its next slot."),
+      state: z
+        .enum(["running", "starting", "stopped", "gone", "none", "unknown"])
+        .describe(
+          "`stopped`: it has ended in order. `gone`: it was killed, is frozen, or its machine is away. `none`: none has run yet. `unknown`: the database does not answer, and this machine's data directory does not tell.",
+        ),
+      names: z
+        .array(z.string())
+        .describe("Those that run; where none does, the one that was seen last, if it has a name."),
+      version: z
+        .string()
+        .nullable()
+        .describe("The quotekeeper's version of the first of them; null: not known."),
+      seenAt: instant.nullable().describe("When it was last seen to run; null: never."),
+      overdue: z
+        .strictObject(slot)
+        .nullable()
+        .describe("The first slot that should have been polled since, where none runs; null: there is none."),
+      running: count.describe("Collectors of the archive that were seen in the last 15 s."),
+      stopped: count.describe("Those that have ended in order."),
+      gone: count.describe("All others."),
     })
+    .describe(
+      "Whether a collector lives, by the database and by the files of this machine's data directory.",
+    ),
+  nextPoll: z
+    .strictObject(slot)
     .nullable()
-    .describe("What is due next; null without a job, or without a slot within a year."),
+    .describe(
+      "What is polled next; null where no collector lives, without a job, or without a slot within a year.",
+    ),
   budget: z
     .strictObject(budget)
     .nullable()
@@ -157,6 +185,11 @@ export const statusJson = z.strictObject({
   lastAnswerAt: instant
     .nullable()
     .describe("Arrival of the newest answer of that market; null when there is none."),
+  lastQuotesAt: z
+    .record(z.string(), instant)
+    .describe(
+      "Arrival of the newest answer with quotes, by account; an account that has had none for an hour may be missing.",
+    ),
   lastHour: countsByName
     .nullable()
     .describe("Answers of that market in the last hour, by outcome; null without a database."),

@@ -4,6 +4,7 @@ import { afterAll, expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
 import { METRICS, type MetricName } from "../../src/web/monitoring/definitions.ts";
 import { freshDatabase, type TestDatabase } from "../support/database.ts";
+import { joinFleet } from "../support/fleetRows.ts";
 import { closedPort } from "../support/stubService.ts";
 import { statusAs } from "../web/dashboard.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -174,13 +175,19 @@ test("metrics and readiness need the token, and liveness does not", async () => 
   expect((await get("/healthz")).status).toBe(200);
 });
 
-test("a dashboard alone has the metrics of the archive, and none of a collector", async () => {
-  const { get } = await running("web", await freshDatabase());
+test("a dashboard alone has the metrics of the archive and whether a collector lives; it is ready where none does", async () => {
+  const database = await freshDatabase();
+  await joinFleet(database.pool, { number: 1, seen: "2 minutes" });
+  const { get } = await running("web", database);
 
   const ready = await get("/readyz");
-  const named = [...(await get("/metrics")).text.matchAll(/^# HELP (quotekeeper_\S+)/gm)].map(
-    ([, name]) => name,
-  );
+  const { text } = await get("/metrics");
+  const values = valuesOf(text);
+  expect(values.get('quotekeeper_collectors{state="running"}')).toBe(0);
+  expect(values.get('quotekeeper_collectors{state="gone"}')).toBe(1);
+  expect(values.get('quotekeeper_status_ok{subject="collector"}')).toBe(0);
+  expect(ready.status).toBe(200);
+  const named = [...text.matchAll(/^# HELP (quotekeeper_\S+)/gm)].map(([, name]) => name);
 
   expect(JSON.parse(ready.text)).toEqual({ status: "ready", checks: { database: "ok" } });
   for (const name of named) expect(METRICS[name as MetricName]).toMatchObject({ always: true });

@@ -169,7 +169,7 @@ test("accounts of a service are polled in market hours and judged as late, also 
   expect(wrong.stdout).toMatch(/^jobs +ATTENTION /m);
   expect(wrong.stdout).toMatch(/^accounts +ok +main 0 of 60, second 0 of 30 calls$/m);
   for (const { stdout } of [right, wrong]) {
-    expect(stdout).toMatch(/^next poll +ok +us in .*2026-11-23 09:30:00 New York$/m);
+    expect(stdout).toMatch(/^next poll +- .*due: us in .*2026-11-23 09:30:00 New York$/m);
     expect(stdout).toMatch(/^slots +ATTENTION +us is late since 2026-11-20 10:0/m);
   }
 });

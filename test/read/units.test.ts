@@ -82,7 +82,7 @@ function tradierDoor(field: string): Door | null {
   return (text) => {
     const said = isGreek ? { greeks: { [key]: text } } : { [key]: text };
     const body = JSON.stringify({ quotes: { quote: { ...CONTRACT, ...said } } });
-    return fromItem(readTradier(parsePlainJson(Buffer.from(body)) as JsonObject).items[0], field);
+    return fromItem(readTradier(parsePlainJson(Buffer.from(body)) as JsonObject, null).items[0], field);
   };
 }
 
@@ -111,7 +111,7 @@ function etradeDoor(field: string): Door | null {
   return (text) => {
     const said = isGreek ? { OptionGreeks: { [key]: text } } : { [key]: text };
     const json = { Product: { symbol: "AAPL", ...product }, All: { lastTrade: 1, ...said } };
-    return fromItem(readItem(parsePlainJson(Buffer.from(JSON.stringify(json))), quoteOf), field);
+    return fromItem(readItem(parsePlainJson(Buffer.from(JSON.stringify(json))), quoteOf, null), field);
   };
 }
 
@@ -233,7 +233,7 @@ test.each(["250%", "(250)", "\u2212250", "-250", "$250", "0,250"])(
 test.each(["250%", "(250)", "-250"])("an option of an answer has no strike of %s", (strike) => {
   const [xml] = readDocument(Buffer.from(answerXml(optionXml({ strike })))).items;
   const json = { quotes: { quote: { ...CONTRACT, strike } } };
-  const [tradier] = readTradier(parsePlainJson(Buffer.from(JSON.stringify(json))) as JsonObject).items;
+  const [tradier] = readTradier(parsePlainJson(Buffer.from(JSON.stringify(json))) as JsonObject, null).items;
 
   expect([xml?.ok, tradier?.ok]).toEqual([false, false]);
 });

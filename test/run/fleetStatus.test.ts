@@ -112,7 +112,7 @@ test.each(["$(reboot)", "a b", "-h", "`id`", "a\u001b[2J", ""])(
   },
 );
 
-test("`status` tells of them, with exit code 1 where one is gone; of one alone it says nothing", async () => {
+test("`status` tells of them, with exit code 1 where one is gone; one alone has no line of collectors", async () => {
   const { url, pool } = await freshDatabase();
   const jobs = tempDir();
   writeFileSync(join(jobs, "a.yaml"), 'name: a\nschedule: "* * * * *"\nsymbols: [AAPL]\n');
@@ -138,7 +138,7 @@ test("`status` tells of them, with exit code 1 where one is gone; of one alone i
   );
   const uncalled = await run(["status"], env);
 
-  expect(alone).toMatchObject({ exitCode: 0, stdout: expect.not.stringContaining("collectors") });
+  expect(alone).toMatchObject({ exitCode: 1, stdout: expect.not.stringContaining("collectors") });
   expect(aloneJson).toMatchObject({ fleet: null, unsureSince: null });
   expect(text).toMatchObject({ exitCode: 1, stderr: "" });
   expect(text.stdout).toMatch(

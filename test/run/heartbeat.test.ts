@@ -239,7 +239,13 @@ test("a database that falls silent, and one that is away, are not well", async (
   );
   const stepped = steppedClock();
   const archive = await openArchive(config, stepped.clock);
-  const heartbeat = collectorsHeartbeat({ config, archive, clock: stepped.clock, log: silentLog });
+  const heartbeat = collectorsHeartbeat({
+    bootId: null,
+    config,
+    archive,
+    clock: stepped.clock,
+    log: silentLog,
+  });
   const asked = async (target: string): Promise<void> => {
     const before = monitor.requests.length;
     await until(() => {

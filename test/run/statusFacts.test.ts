@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import type { AccountStatus } from "../../src/run/statusJson.ts";
-import type { Health } from "../../src/archive/ask/queries.ts";
+import type { AccountAnswers, Health } from "../../src/archive/ask/queries.ts";
 import { answerLines, budgetLines, budgetOf, marketLine, nextLine } from "../../src/run/statusFacts.ts";
+import { collectorLine } from "../../src/run/collectorStatus.ts";
 import { missedBy, ledgerLines } from "../../src/run/ledgerStatus.ts";
 import { statusLines } from "../../src/cli/terminal/statusText.ts";
 
@@ -58,6 +59,38 @@ describe("misses that a person can mend", () => {
     ]);
   });
 
+  describe("are over before their quarter of an hour", () => {
+    const red = (reason: string, newest: string, ...answers: AccountAnswers[]) =>
+      missedBy(
+        [{ job: "us", reason, account: "main", count: 47, lastAt: at("15:00") }],
+        new Map([["us", at(newest)]]),
+        answers,
+      )[0]?.goesOn;
+
+    test("when a refused account has brought quotes since, but not by quotes of the slot itself", () => {
+      const refused = answer("unauthorized", "15:00");
+
+      expect(red("unauthorized", "15:00", refused, answer("quotes", "15:01"))).toBe(true);
+      expect(red("unauthorized", "15:02", refused, answer("quotes", "15:02", { account: "other" }))).toBe(
+        true,
+      );
+      expect(red("unauthorized", "15:00", refused, answer("quotes", "15:02"))).toBe(false);
+      expect(red("unauthorized", "15:02", answer("unauthorized", "15:03"), answer("quotes", "15:02"))).toBe(
+        true,
+      );
+    });
+
+    test("when the same calls bring quotes at later slots, and not while the newest slot has the misses", () => {
+      for (const reason of ["refused", "malformed"]) {
+        expect(red(reason, "15:00", answer(reason, "15:00"), answer("quotes", "15:02"))).toBe(true);
+        expect(red(reason, "15:01", answer(reason, "15:00"), answer("quotes", "15:02"))).toBe(false);
+        // A part of an answer is missing, and the answer has quotes.
+        expect(red(reason, "15:01", answer("quotes", "15:02"))).toBe(true);
+      }
+      expect(red("budget", "15:02", answer("quotes", "15:02"))).toBe(true);
+    });
+  });
+
   test("misses that heal by themselves are never red", () => {
     expect(line("transport", "15:00", "15:00")).toMatchObject({
       state: "ok",
@@ -67,13 +100,20 @@ describe("misses that a person can mend", () => {
 });
 
 const health = (fields: Partial<Health>): Health => ({
-  ...{ lastAnswerAt: "2026-11-20T15:00:00Z", lastHour: {}, lastOfOutcome: {}, instruments: 0, sources: [] },
+  ...{
+    lastAnswerAt: "2026-11-20T15:00:00Z",
+    lastQuotes: null,
+    lastHour: {},
+    lastOfOutcome: {},
+    instruments: 0,
+    sources: [],
+  },
   ...{ deadLettersToday: 0, lastDeadLetterAt: null, loaded: new Map() },
   ...fields,
 });
 
 describe("answers", () => {
-  const lines = (fields: Partial<Health>) => answerLines(health(fields), at("15:00"));
+  const lines = (fields: Partial<Health>) => answerLines(health(fields), at("15:00"), []);
 
   test("the line of answers counts answers, not quotes", () => {
     expect(lines({ lastHour: { quotes: 562, quota_fault: 3 } })[0]?.text).toBe(
@@ -84,8 +124,7 @@ describe("answers", () => {
   test.each(["unauthorized", "refused", "malformed"])(
     "answers that are %s are red while they are among the newest, and are shown with their time afterwards",
     (outcome) => {
-      const of = (time: string) =>
-        lines({ lastHour: { [outcome]: 2 }, lastOfOutcome: { [outcome]: `2026-11-20T${time}:00Z` } })[0];
+      const of = (time: string) => withAnswers(outcome, time)[0];
 
       expect(of("14:46")).toMatchObject({
         state: "attention",
@@ -95,6 +134,19 @@ describe("answers", () => {
         state: "ok",
         text: expect.stringContaining(`2 ${outcome} (last at 2026-11-20 09:45:00 New York)`),
       });
+    },
+  );
+
+  test.each(["unauthorized", "refused", "malformed"])(
+    "answers that are %s are red until the next answer of the same account and form has quotes",
+    (outcome) => {
+      const state = (...since: AccountAnswers[]) => withAnswers(outcome, "14:58", ...since)[0]?.state;
+
+      expect(state(answer("quotes", "14:57"))).toBe("attention");
+      expect(state(answer("quotes", "14:59", { form: "chain" }))).toBe("attention");
+      expect(state(answer("quotes", "14:59", { account: "other" }))).toBe("attention");
+      expect(state(answer("server_error", "14:59"))).toBe("attention");
+      expect(state(answer("quotes", "14:59"))).toBe("ok");
     },
   );
 
@@ -112,6 +164,19 @@ describe("answers", () => {
     expect(of("2026-11-20T03:00:00Z", null)).toMatchObject({ state: "attention" });
   });
 });
+
+const answer = (outcome: string, time: string, more: Partial<AccountAnswers> = {}): AccountAnswers => ({
+  ...{ account: "main", market: "account", form: "symbols", outcome, lastAt: `2026-11-20T${time}:00Z` },
+  ...more,
+});
+
+/** The lines when an outcome was last seen at a time, and other answers. */
+const withAnswers = (outcome: string, time: string, ...others: AccountAnswers[]) =>
+  answerLines(
+    health({ lastHour: { [outcome]: 2 }, lastOfOutcome: { [outcome]: `2026-11-20T${time}:00Z` } }),
+    at("15:00"),
+    [answer(outcome, time), ...others],
+  );
 
 const account = (name: string, facts: Partial<AccountStatus> = {}): AccountStatus => ({
   name,
@@ -215,10 +280,7 @@ describe("several accounts", () => {
         lastOfOutcome: { quotes: "2026-11-20T15:00:00Z", unauthorized: "2026-11-20T14:59:00Z" },
       }),
       at("15:00"),
-      [
-        { account: "second", market: "account", outcome: "unauthorized", lastAt: "2026-11-20T14:59:00Z" },
-        { account: "main", market: "account", outcome: "quotes", lastAt: "2026-11-20T15:00:00Z" },
-      ],
+      [answer("unauthorized", "14:59", { account: "second" }), answer("quotes", "15:00")],
     );
 
     expect(answers?.text).toContain(
@@ -227,6 +289,11 @@ describe("several accounts", () => {
   });
 });
 
+const COLLECTOR = {
+  ...{ state: "running" as const, names: ["quotes-1"], version: "1.0.0", overdue: null },
+  ...{ seenAt: "2026-11-20T15:48:38Z", running: 1, stopped: 0, gone: 0 },
+};
+
 test("the example in docs/terminal.md is what these facts are told as", () => {
   const now = new Date("2026-11-20T15:48:39Z");
   const sinceMs = (ms: number): string => new Date(now.getTime() - ms).toISOString();
@@ -234,7 +301,8 @@ test("the example in docs/terminal.md is what these facts are told as", () => {
 
   const lines = [
     marketLine({ simulated: false, words: "https://api.broker.example", note: null }, "account"),
-    nextLine({ job: "options", at: new Date("2026-11-20T15:49:00Z") }, now),
+    collectorLine(COLLECTOR, true, now),
+    nextLine({ job: "options", at: new Date("2026-11-20T15:49:00Z") }, COLLECTOR, now),
     ...budgetLines([account("main", { calls: 34, serviceUsed: 36, serviceRemaining: 24 })]),
     ...answerLines(
       health({
@@ -245,6 +313,7 @@ test("the example in docs/terminal.md is what these facts are told as", () => {
         sources: ["account"],
       }),
       now,
+      [],
     ),
     ...ledgerLines({ due: 12870, missed, late: [], unknown: [] }),
   ];

@@ -20,6 +20,9 @@ export const SOURCES: NowSources = {
   status: async () => ({
     healthy: true,
     lines: [],
+    collector: { state: "running", running: 1, stopped: 0, gone: 0 },
+    nextPollAt: null,
+    lastQuotesAt: {},
     budget: null,
     lastDay: null,
     lag: null,

@@ -46,8 +46,14 @@ export async function readPolledMarket(
   return { answers: marketOf(answers), slots: marketOf(settled) };
 }
 
-/** Answers of the last hour, of an account, a market and an outcome: when the newest of them arrived, UTC. */
-export type AccountAnswers = { account: string; market: string; outcome: string; lastAt: string };
+/** Answers of the last hour, of an account, a market, a form of call and an outcome: when the newest of them arrived, UTC. */
+export type AccountAnswers = {
+  account: string;
+  market: string;
+  form: string | null;
+  outcome: string;
+  lastAt: string;
+};
 
 /** @param configured which market the configuration says; a service may call itself a simulated one, see `readPolledMarket` */
 export async function readAccountAnswers(
@@ -55,9 +61,10 @@ export async function readAccountAnswers(
   configured: LedgerSource,
   now: Date,
 ): Promise<AccountAnswers[]> {
-  const { observedAt, outcome } = responses;
+  const { observedAt, outcome, request } = responses;
+  const form = sql<string | null>`${request} ->> 'form'`;
   const rows = await tablesOn(pool)
-    .select({ account: accounts.name, market: sources.kind, outcome, lastAt: max(observedAt) })
+    .select({ account: accounts.name, market: sources.kind, form, outcome, lastAt: max(observedAt) })
     .from(responses)
     .innerJoin(sources, eq(sources.id, responses.sourceId))
     .innerJoin(accounts, eq(accounts.id, responses.accountId))
@@ -67,7 +74,7 @@ export async function readAccountAnswers(
         inArray(sources.kind, ["simulated", configured]),
       ),
     )
-    .groupBy(accounts.name, sources.kind, outcome);
+    .groupBy(accounts.name, sources.kind, form, outcome);
   return rows.map(({ lastAt, ...row }) => ({ ...row, lastAt: isoOf(lastAt ?? "") }));
 }
 
@@ -75,6 +82,8 @@ export async function readAccountAnswers(
 export type Health = {
   /** Arrival of the newest answer, UTC; null when there is none. */
   lastAnswerAt: string | null;
+  /** The newest answer with quotes; null when there is none. */
+  lastQuotes: { account: string; at: string } | null;
   /** Answers of the last hour by outcome. */
   lastHour: Record<string, number>;
   /** Arrival of the newest answer of each outcome, of the last hour, UTC. */
@@ -101,29 +110,39 @@ export async function readHealth(pool: pg.Pool, market: LedgerSource, now: Date)
     responses.sourceId,
     db.select({ id: sources.id }).from(sources).where(eq(sources.kind, market)),
   );
-  const [newest] = await db
-    .select({ at: responses.observedAt })
-    .from(responses)
-    .where(ofMarket)
-    .orderBy(desc(responses.observedAt))
-    .limit(1);
-  const outcomes = await db
-    .select({ outcome: responses.outcome, count: count(), last: max(responses.observedAt) })
-    .from(responses)
-    .where(and(gte(responses.observedAt, hourAgo), ofMarket))
-    .groupBy(responses.outcome);
-  const [known] = await db.select({ count: count() }).from(instruments);
-  const kinds = await db
-    .selectDistinct({ kind: sources.kind })
-    .from(sources)
-    .where(sql`exists (select from ${responses} where ${responses.sourceId} = ${sources.id})`);
-  const [dead] = await db
-    .select({ count: count(), last: max(deadLetters.observedAt) })
-    .from(deadLetters)
-    .where(gte(deadLetters.observedAt, dayAgo));
-  const positions = await db.select().from(journalPositions);
+  const [[newest], [quotes], outcomes, [known], kinds, [dead], positions] = await Promise.all([
+    db
+      .select({ at: responses.observedAt })
+      .from(responses)
+      .where(ofMarket)
+      .orderBy(desc(responses.observedAt))
+      .limit(1),
+    db
+      .select({ account: accounts.name, at: responses.observedAt })
+      .from(responses)
+      .innerJoin(accounts, eq(accounts.id, responses.accountId))
+      .where(and(ofMarket, eq(responses.outcome, "quotes")))
+      .orderBy(desc(responses.observedAt))
+      .limit(1),
+    db
+      .select({ outcome: responses.outcome, count: count(), last: max(responses.observedAt) })
+      .from(responses)
+      .where(and(gte(responses.observedAt, hourAgo), ofMarket))
+      .groupBy(responses.outcome),
+    db.select({ count: count() }).from(instruments),
+    db
+      .selectDistinct({ kind: sources.kind })
+      .from(sources)
+      .where(sql`exists (select from ${responses} where ${responses.sourceId} = ${sources.id})`),
+    db
+      .select({ count: count(), last: max(deadLetters.observedAt) })
+      .from(deadLetters)
+      .where(gte(deadLetters.observedAt, dayAgo)),
+    db.select().from(journalPositions),
+  ]);
   return {
     lastAnswerAt: newest ? isoOf(newest.at) : null,
+    lastQuotes: quotes ? { ...quotes, at: isoOf(quotes.at) } : null,
     lastHour: Object.fromEntries(outcomes.map(({ outcome, count }) => [outcome, Number(count)])),
     lastOfOutcome: Object.fromEntries(outcomes.map(({ outcome, last }) => [outcome, isoOf(last ?? "")])),
     instruments: Number(known?.count ?? 0),

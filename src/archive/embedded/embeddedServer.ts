@@ -70,6 +70,45 @@ export async function openEmbedded(
   return server;
 }
 
+/**
+ * Finds the server of a data directory where it runs, for a look: it does not go on for it.
+ *
+ * @param signal cuts the search
+ * @returns null: it does not run
+ * @throws QuotekeeperError EMBEDDED_FAILED, DISK_FULL and what else the database says
+ */
+export async function findEmbedded(
+  dataDir: string,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<EmbeddedServer | null> {
+  const dir = join(resolve(dataDir), "postgres");
+  const host = await socketDir(dir, cachesOf(process.geteuid?.(), resolve(dataDir)));
+  for (;;) {
+    const port = await runningPort(dir);
+    if (port === null || signal.aborted) return null;
+    const addresses = addressesOf({ ...(await readSettings(dir)), port }, host);
+    const found = await connectOwner(addresses.ownerUrl, { dir, clock, abandoned: signal });
+    if (found instanceof Error) throw databaseError(found, `the server in ${dir}, which runs`);
+    if (found === null) return null;
+    if (found !== "not yet") {
+      await found.end().catch(() => undefined);
+      return { ...addresses, revive: async () => undefined, close: async () => undefined };
+    }
+    await clock.sleep(WAIT_MS);
+  }
+}
+
+function addressesOf({ port, ownerPassword, viewerPassword }: ClusterSettings, host: string) {
+  const address = (user: string, password: string): string =>
+    `postgresql://${user}:${password}@localhost:${port}/${OWNER}?host=${encodeURIComponent(host)}&require_auth=scram-sha-256`;
+  return {
+    ownerUrl: address(OWNER, ownerPassword),
+    viewerUrl: address(VIEWER, viewerPassword),
+    readerUrl: `postgresql://${READER}@127.0.0.1:${port}/${OWNER}`,
+  };
+}
+
 /** What a server needs; `host` is the directory of its socket. */
 type Parts = { cluster: Cluster; clock: Clock; machine: Machine; host: string };
 
@@ -85,15 +124,15 @@ class SharedServer implements EmbeddedServer {
   }
 
   get ownerUrl(): string {
-    return this.#address(OWNER, this.#settings.ownerPassword);
+    return addressesOf(this.#settings, this.#parts.host).ownerUrl;
   }
 
   get viewerUrl(): string {
-    return this.#address(VIEWER, this.#settings.viewerPassword);
+    return addressesOf(this.#settings, this.#parts.host).viewerUrl;
   }
 
   get readerUrl(): string {
-    return `postgresql://${READER}@127.0.0.1:${this.#settings.port}/${OWNER}`;
+    return addressesOf(this.#settings, this.#parts.host).readerUrl;
   }
 
   readonly revive = async (): Promise<void> => {
@@ -143,16 +182,11 @@ class SharedServer implements EmbeddedServer {
     const { cluster, clock } = this.#parts;
     // Another program may have given it a form, and passwords, meanwhile.
     this.#settings = { ...(await readSettings(cluster.dir)), port };
-    const client = await connectOwner(this.ownerUrl, cluster.dir, clock);
+    const client = await connectOwner(this.ownerUrl, { dir: cluster.dir, clock });
     if (client === "not yet" || client instanceof Error) return client;
     if (client === null) return "absent";
     this.#holder = client;
     return "found";
-  }
-
-  #address(user: string, password: string): string {
-    const { host } = this.#parts;
-    return `postgresql://${user}:${password}@localhost:${this.#settings.port}/${OWNER}?host=${encodeURIComponent(host)}&require_auth=scram-sha-256`;
   }
 }
 
@@ -201,20 +235,24 @@ async function runningPort(dir: string): Promise<number | null> {
 }
 
 /**
- * A connection that holds the in-use lock; null when no server of this very cluster answers; the error of one that runs and
+ * A connection that holds the in-use lock, unless it can be abandoned; null when no server of this very cluster answers; the error of one that runs and
  * is out of disk, memory or connections.
  */
 async function connectOwner(
   connectionString: string,
-  dir: string,
-  clock: Clock,
+  { dir, clock, abandoned }: { dir: string; clock: Clock; abandoned?: AbortSignal },
 ): Promise<pg.Client | "not yet" | Error | null> {
-  const client = new ArchiveClient({ ...addressOf(connectionString), application_name: APPLICATION_NAME });
+  const client = new ArchiveClient({
+    ...addressOf(connectionString),
+    application_name: APPLICATION_NAME,
+    ...(abandoned && { abandoned }),
+  });
   try {
     await client.connect();
     // It needs no name but PostgreSQL's own.
     await client.query("set search_path = pg_catalog");
     if (!(await worksIn(dir, client, clock))) throw new Error("another server's port");
+    if (abandoned) return client;
     await client.query("select pg_advisory_lock_shared($1)", [IN_USE_LOCK]);
     await settleReaderSettings(client);
     return client;

@@ -84,6 +84,17 @@ type MissedView = { reason: string; count: number; lastAt: string; goesOn: boole
 export type StatusView = {
   healthy: boolean;
   lines: StatusLine[];
+  /** Whether a collector of the archive lives, and how many do: see `quotekeeper status --json`. */
+  collector: {
+    state: "running" | "starting" | "stopped" | "gone" | "none" | "unknown";
+    running: number;
+    stopped: number;
+    gone: number;
+  };
+  /** Of a collector that lives. */
+  nextPollAt: string | null;
+  /** When each account's newest answer with quotes arrived. */
+  lastQuotesAt: Record<string, string>;
   /** The polled market's calls of the last window, and what the service says of its own; null: not known. */
   budget: {
     calls: number;

@@ -102,8 +102,9 @@ const table = {
   quotekeeper_take_overs_total:
     "Accounts that this collector has taken since its start from one that was not heard of.",
   quotekeeper_collectors: {
-    help: "Collectors of the archive, as this one saw them last. gone: not seen for a minute, and not ended.",
+    help: "Collectors of the archive. gone: not seen for a minute, in `web` for 15 s, and not ended. `web` looks once a minute.",
     labels: { state: ["running", "stopped", "gone"] },
+    always: true,
   },
   quotekeeper_collectors_differing:
     "Running collectors whose job files or accounts are others than those in force.",
@@ -114,8 +115,9 @@ const table = {
     labels: ACCOUNT,
   },
   quotekeeper_last_quotes_timestamp_seconds: {
-    help: "When the last answer with quotes arrived, seconds since 1970 began in UTC; absent until then.",
+    help: "When the last answer with quotes arrived, seconds since 1970 began in UTC; absent until then, in a process that collects since its start, in `web` ever.",
     labels: ACCOUNT,
+    always: true,
   },
   quotekeeper_clock_steps_total: {
     help: "How often the machine's clock was set back or forward by 2 s or more, the machine slept, or the program could not run (stopped).",
@@ -123,8 +125,10 @@ const table = {
   },
   quotekeeper_clock_step_seconds:
     "By how much the machine's clock was set when it was last set, below 0 if it was set back; absent until then.",
-  quotekeeper_next_poll_timestamp_seconds:
-    "The next slot of any job, seconds since 1970 began in UTC; absent when there is none.",
+  quotekeeper_next_poll_timestamp_seconds: {
+    help: "The next slot of any job, seconds since 1970 began in UTC; absent when there is none, or no collector lives to poll it.",
+    always: true,
+  },
   quotekeeper_rows_total: { help: "Rows stored since the start.", labels: { table: COUNTED_TABLES } },
   quotekeeper_rows_repeated_total: "Quotes that came again and were in the archive already.",
   quotekeeper_dead_letters_total:

@@ -97,6 +97,7 @@ export function createMetrics(sources: MetricSources, { process = true } = {}): 
       const now = sources.clock.now();
       addArchive(values, sources, { journal, lag, ready, view, now });
       const collecting = sources.collecting();
+      if (view && !collecting) addCollectors(values, view);
       if (collecting) {
         const names = collecting.live.accounts.map(({ name }) => name);
         for (const metric of collecting.meter.metrics(names)) registry.registerMetric(metric);
@@ -163,6 +164,17 @@ function addArchive(add: Values, { version, simulated, marketOpen }: MetricSourc
     add("quotekeeper_quotes_stuck", stuck ? 1 : 0, { account });
   for (const { subject, state } of view?.lines ?? [])
     add("quotekeeper_status_ok", state === "attention" ? 0 : 1, { subject });
+}
+
+/** For a process that does not collect: one that does knows it better. */
+function addCollectors(add: Values, { collector, nextPollAt, lastQuotesAt }: StatusView): void {
+  const { running, stopped, gone } = collector;
+  if (collector.state !== "unknown")
+    for (const [state, count] of Object.entries({ running, stopped, gone }))
+      add("quotekeeper_collectors", count, { state });
+  if (nextPollAt) add("quotekeeper_next_poll_timestamp_seconds", Date.parse(nextPollAt) / 1_000);
+  for (const [account, at] of Object.entries(lastQuotesAt))
+    add("quotekeeper_last_quotes_timestamp_seconds", Date.parse(at) / 1_000, { account });
 }
 
 function addCollecting(add: Values, collecting: Collecting): void {

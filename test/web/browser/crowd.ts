@@ -83,6 +83,9 @@ export function busySources(): NowSources {
   const status: StatusView = {
     healthy: true,
     lines: [],
+    collector: { state: "running", running: 1, stopped: 0, gone: 0 },
+    nextPollAt: null,
+    lastQuotesAt: {},
     budget: null,
     lastDay: null,
     lag: null,

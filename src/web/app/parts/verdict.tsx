@@ -74,9 +74,17 @@ type VerdictBoxProps = {
   children: ComponentChildren;
 };
 
+const WITHOUT = {
+  starting: "The collector is starting",
+  unknown: "Not known whether a collector runs",
+  none: "No collector runs",
+  stopped: "No collector runs",
+  gone: "No collector runs",
+} as const;
+
 /** Why nothing is called well although no person is needed; null: there is no such reason. */
 function calmOf(
-  { live, market, feed }: NowView,
+  { live, status, market, feed }: NowView,
   halted: { words: string } | null,
 ): { title: string; words: string } | null {
   if (isOld.value)
@@ -86,6 +94,11 @@ function calmOf(
     return { title: "Waiting for the budget", words };
   }
   if (halted) return { title: "Some calls wait", words: halted.words };
+  const collector = status?.collector.state ?? "unknown";
+  if (!live && collector !== "running") {
+    const words = status?.lines.find(({ subject }) => subject === "collector")?.text ?? "";
+    return { title: WITHOUT[collector], words };
+  }
   if (feed.simulated || market.phase !== "closed") return null;
   const opens = market.opensAt ? `; it opens ${exchangeMoment(market.opensAt)}` : "";
   return {

@@ -1,0 +1,192 @@
+/** What `status` asks the database. What is answered in time is told, also where the rest is not. */
+import { resolve } from "node:path";
+import { marketOf } from "../accounts/account.ts";
+import { databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
+import { explain, findReadOnly } from "../archive/connect/explain.ts";
+import { readFleet } from "../archive/ledger/fleetRows.ts";
+import type { FleetRows } from "../archive/ledger/fleetTypes.ts";
+import { newestVersion } from "../archive/schema/history.ts";
+import { currentVersion } from "../archive/schema/migrations.ts";
+import {
+  type AccountAnswers,
+  type Health,
+  readAccountAnswers,
+  readClockSteps,
+  readHealth,
+  readPolledMarket,
+} from "../archive/ask/queries.ts";
+import { readWithoutReader } from "../archive/schema/readerRole.ts";
+import { readSharedSchema } from "../archive/connect/searchPath.ts";
+import { describeTier, readTier, type Tier } from "../archive/tiers/tier.ts";
+import { describeDatabase } from "../config/databaseUrl.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { counted } from "../figures.ts";
+import type { LedgerSource } from "../journal/ledger.ts";
+import { type LakeSight, lookAtLake } from "../lake/whichLake.ts";
+import { type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
+import { readAccountsStatus } from "./accountsStatus.ts";
+import { type Archive, archiveExists } from "./archive.ts";
+import { inSeconds } from "./durations.ts";
+import { readLedgerStatus } from "./ledgerStatus.ts";
+import { CLOCK_SAID_MS } from "./statusFacts.ts";
+import { readQuotesStatus } from "./quotesStatus.ts";
+import type { AccountStatus, Line, LineState, StatusReport } from "./statusJson.ts";
+import type { Jobs, Looked } from "./statusReport.ts";
+
+/** Gives the archive to look into, and is told when that was not possible, so that the next look opens it anew. */
+export type ArchiveDoor = {
+  /** Null: the embedded server does not run, and is not started for a look. */
+  open: () => Promise<Archive | null>;
+  close: (failed: boolean) => Promise<void>;
+  /** Whether its sessions can only read, as the dashboard's: whether the database could be written shows elsewhere. */
+  readOnly: boolean;
+};
+
+/** How long all questions together may take, in ms: `status` answers within 5 s. */
+const ANSWERS_MS = 3_000;
+
+const NOT_RUNNING = "embedded, not running; `quotekeeper start` starts it";
+
+export type Ledger = Awaited<ReturnType<typeof readLedgerStatus>>;
+
+/** Null, or none: not known, because the database has not answered or has no archive of this version. */
+export type Found = {
+  /** The one that the newest answers are of. */
+  market: LedgerSource | null;
+  health: Health | null;
+  ledger: Ledger | null;
+  accounts: AccountStatus[];
+  /** Whose answers the last hour's are. */
+  answers: AccountAnswers[];
+  quotes: StatusReport["quotes"];
+  clockSteps: Awaited<ReturnType<typeof readClockSteps>>;
+  fleet: FleetRows | null;
+  /** Null also: no lake is named. */
+  lake: LakeSight | null;
+  version: number | null;
+  tier: Tier | null;
+  database: Line;
+};
+
+const NO_FLEET: FleetRows = { collectors: [], accounts: [] };
+
+function nothing(state: LineState, text: string, fleet: FleetRows | null = null): Found {
+  return {
+    ...{ market: null, health: null, ledger: null, accounts: [], answers: [], quotes: [], clockSteps: [] },
+    ...{ fleet, lake: null, version: null, tier: null },
+    database: { subject: "database", state, text },
+  };
+}
+
+/** Looks that a database has not answered yet: until it has, no other one waits behind them. */
+const unanswered = new WeakSet<ArchiveDoor>();
+
+export async function lookIntoDatabase(looked: Looked, scheduled: Scheduled): Promise<Found> {
+  const { config, door, answersMs = ANSWERS_MS } = looked;
+  if (!(await archiveExists(config)))
+    return nothing("idle", "none yet: `quotekeeper start` makes it at its first run", NO_FLEET);
+  const found = nothing("attention", "");
+  if (!unanswered.has(door)) {
+    unanswered.add(door);
+    const looking = look(looked, scheduled, found).finally(() => unanswered.delete(door));
+    if (await settlesWithin(looking, answersMs)) return looking;
+    void door.close(true);
+  }
+  return { ...found, database: { ...found.database, text: silent(config, found, answersMs).message } };
+}
+
+/** @throws what `work` throws */
+async function settlesWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolveLate) => (timer = setTimeout(resolveLate, ms, false)));
+  return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
+}
+
+function silent({ databaseUrl }: Config, { version }: Found, ms: number): QuotekeeperError {
+  const address = databaseUrl === null ? "the embedded server" : describeDatabase(databaseUrl);
+  const what = version === null ? "it does not answer" : "it does not answer all questions of `status`";
+  return new QuotekeeperError("DATABASE_UNREACHABLE", `${address}: ${what} within ${inSeconds(ms)}`);
+}
+
+type Scheduled = Omit<Jobs, "line">;
+
+/** @param found gets what is found out as soon as it is */
+async function look(looked: Looked, scheduled: Scheduled, found: Found): Promise<Found> {
+  const { door } = looked;
+  try {
+    const archive = await door.open();
+    // Collectors on other machines cannot reach it.
+    if (archive === null) return nothing("idle", NOT_RUNNING, NO_FLEET);
+    let failed = true;
+    try {
+      found.database = await readArchive(archive, looked, { scheduled, found });
+      const unwritable = door.readOnly ? null : await findReadOnly(archive.pool);
+      failed = false;
+      if (unwritable === null) return found;
+      const text = databaseError(unwritable, archive.address).message;
+      return { ...found, database: { subject: "database", state: "attention", text } };
+    } catch (error) {
+      if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
+      return nothing("attention", databaseError(await explain(archive.pool, error), archive.address).message);
+    } finally {
+      await door.close(failed);
+    }
+  } catch (error) {
+    if (!(error instanceof QuotekeeperError)) throw error;
+    return nothing(error.code === "EMBEDDED_ENDED" ? "idle" : "attention", error.message);
+  }
+}
+
+/** @returns the line of the database */
+async function readArchive(
+  { pool, address }: Archive,
+  { config, clock }: Looked,
+  { scheduled, found }: { scheduled: Scheduled; found: Found },
+): Promise<Line> {
+  const line = (state: LineState, text: string): Line => ({ subject: "database", state, text });
+  const { jobs, calendar: overrides, accounts } = scheduled;
+  const version = await currentVersion(pool);
+  found.version = version;
+  const newest = await newestVersion();
+  if (version === 0) found.fleet = NO_FLEET;
+  if (version === 0) return line("idle", `${address} is empty: run \`quotekeeper migrate\``);
+  if (version !== newest) {
+    const remedy = version < newest ? "run `quotekeeper migrate`" : "use a newer quotekeeper";
+    const text = `${address} has schema version ${version}, this program knows ${newest}: ${remedy}`;
+    return line("attention", text);
+  }
+  const now = clock.now();
+  const { simulated } = marketOf(accounts);
+  const configured = simulated ? "simulated" : "account";
+  const polled = readPolledMarket(pool, configured);
+  // The program's own simulated market runs only while `start` does, and is never late.
+  const calendar: Calendar | null = simulated ? null : createCalendar(overrides);
+  // A database far away takes long for each question: they go at once, over all connections of the pool.
+  const [health, tier, withoutReader, shared] = await Promise.all([
+    polled.then(({ answers }) => readHealth(pool, (found.market = answers), now)),
+    readTier(pool),
+    config.databaseReaderUrl ? null : readWithoutReader(pool),
+    readSharedSchema(pool),
+    readFleet(pool).then((fleet) => (found.fleet = fleet)),
+    readQuotesStatus(pool, { calendar: createCalendar(overrides), accounts, now }).then(
+      (quotes) => (found.quotes = quotes),
+    ),
+    readClockSteps(pool, new Date(now.getTime() - CLOCK_SAID_MS), now).then(
+      (steps) => (found.clockSteps = steps),
+    ),
+    Promise.all([polled, readAccountAnswers(pool, configured, now)]).then(async ([{ slots }, answers]) => {
+      const ledger = await readLedgerStatus(pool, jobs, { source: slots, calendar, now, answers });
+      Object.assign(found, { ledger, answers });
+      found.accounts = await readAccountsStatus(pool, accounts, { ...ledger, answers, now });
+    }),
+    config.lakeDir === undefined
+      ? null
+      : lookAtLake(resolve(config.lakeDir), pool).then((lake) => (found.lake = lake)),
+  ]);
+  Object.assign(found, { health, tier });
+  const sources = health.sources.length > 0 ? `, ${health.sources.join(" and ")}` : "";
+  const about = `schema version ${version}, ${counted(health.instruments, "instrument")}${sources}`;
+  const parts = [address, describeTier(tier), about, withoutReader, shared];
+  return line("ok", parts.filter((part) => part !== null).join(", "));
+}
