@@ -36,79 +36,30 @@ export const addCollect: AddCommand = (command, { run, edges }) => {
  *   archive's other collectors use other files; COLLECTOR_REPLACED when another process runs as this collector
  */
 async function start(config: Config, edges: Edges, { web: withWeb }: { web: boolean }): Promise<number> {
-  const { clock, bootId, stdout } = edges;
-  const line = new StatusLine(stdout, clock);
-  const log = await createLogger(config.logLevel, line.above(edges.stderr), edges.env);
-  const calm = calmLog(log, clock);
-  const ignored = proxyIgnored(edges.env);
-  if (ignored) log.warn(ignored);
-  const interrupted = untilInterrupted(edges, (message) => log.warn(message));
-  await offerExampleJobs(config, stdout);
-  const jobs = await requireJobs(resolve(config.jobsDir), config);
-  if (withWeb) requireToken(config.httpHost, config.webToken ?? null);
-
-  const warn = (message: string): void => log.warn(message);
-  const self = await thisProcess();
-  const lock = await lockDataDir(resolve(config.dataDir), { clock, self, warn });
-  const releasing = async (error: unknown): Promise<never> => {
-    await lock.release();
-    throw error;
-  };
-  if (withWeb) await requireAddress({ host: config.httpHost, port: config.httpPort }).catch(releasing);
+  const { clock } = edges;
+  const begun = await begin(config, edges, withWeb);
+  const { lock, log } = begun;
   // The code loads while PostgreSQL makes its files, which takes longer.
   const preparing = config.databaseUrl === null ? prepareCluster(config.dataDir, clock) : undefined;
   preparing?.catch(() => undefined);
   const { openArchive, endPool } = await import("../run/archive.ts");
   const opening = openArchive(config, clock, preparing);
   const loading = loadWork(withWeb);
-  const archive = await opening.catch(releasing);
-  const { collect, createMeter, farewell, openFleet, prepareSchema, openWeb } = await loading;
+  const archive = await opening.catch(async (error: unknown) => {
+    await lock.release();
+    throw error;
+  });
+  const work = await loading;
   const opened: Opened = { archive, reader: archive.openReader(), web: null, collection: null };
-  let fleet: Fleet | null = null;
-  let lost: QuotekeeperError | null = null;
+  const course: Course = { fleet: null, lost: null };
   try {
-    let onLate: (error: QuotekeeperError) => void = () => undefined;
-    const refused = new Promise<QuotekeeperError>((resolveError) => (onLate = resolveError));
-    const meter = createMeter();
-    const openDashboard = async (): Promise<void> => {
-      const { reader } = opened;
-      const collection = () => opened.collection;
-      if (openWeb)
-        opened.web ??= await openWeb({ config, archive, reader, clock, bootId, collection, meter }, calm);
-    };
-    if (wrongClock(clock.now())) {
-      await openDashboard();
-      await clockIsRight(clock, aborted(interrupted), ({ code, message }) => {
-        calm.error({}, message);
-        line.show(`${code}: waiting until the machine's clock is right`);
-      });
-      if (wrongClock(clock.now()) === null)
-        log.info("the machine's clock may be right now: collecting begins");
-      else return 0;
-    }
-    const schema = await prepareSchema(archive, edges, { log: calm, ending: interrupted, onLate });
-    const joining = (fleet = await openFleet(config, archive, { lock, clock, self, log, jobs }));
-    void interrupted.then(() => joining.stopAcquiring());
-    const acquired = await joining.join(schema.isReady === false ? 0 : JOIN_PATIENCE_MS);
-    const ended = Promise.race([joining.lost, refused]).then((error) => (lost = error).code);
-    const ending = Promise.race([interrupted, ended]);
-    const fleetWith = { fleet: joining, acquired };
-    const beside = {
-      opened,
-      lock,
-      fleet: fleetWith,
-      jobs,
-      schemaReady: schema.settled,
-      openDashboard,
-      meter,
-    };
-    await collect(config, edges, { ...beside, line, log, calm, ending });
+    await runCourse(config, edges, { begun, opened, work, course });
   } finally {
-    fleet?.stopAcquiring();
+    course.fleet?.stopAcquiring();
     await opened.web?.close();
     await opened.collection?.close();
     await endPool(opened.reader, clock);
-    const released = (await fleet?.release()) ?? true;
+    const released = (await course.fleet?.release()) ?? true;
     await endPool(archive.pool, clock, () =>
       archive
         .close()
@@ -116,9 +67,76 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
     );
     await lock.release({ asDead: !released });
   }
-  const exitCode = farewell(opened.collection, edges);
-  if (lost !== null) throw lost as QuotekeeperError;
+  const exitCode = work.farewell(opened.collection, edges);
+  if (course.lost !== null) throw course.lost;
   return exitCode;
+}
+
+type Begun = Awaited<ReturnType<typeof begin>>;
+
+/** What needs no database: the log, the jobs, the lock on the data directory, and a free port. */
+async function begin(config: Config, edges: Edges, withWeb: boolean) {
+  const { clock, stdout } = edges;
+  const line = new StatusLine(stdout, clock);
+  const log = await createLogger(config.logLevel, line.above(edges.stderr), edges.env);
+  const ignored = proxyIgnored(edges.env);
+  if (ignored) log.warn(ignored);
+  const warn = (message: string): void => log.warn(message);
+  const interrupted = untilInterrupted(edges, warn);
+  await offerExampleJobs(config, stdout);
+  const jobs = await requireJobs(resolve(config.jobsDir), config);
+  if (withWeb) requireToken(config.httpHost, config.webToken ?? null);
+  const self = await thisProcess();
+  const lock = await lockDataDir(resolve(config.dataDir), { clock, self, warn });
+  if (withWeb)
+    await requireAddress({ host: config.httpHost, port: config.httpPort }).catch(async (error: unknown) => {
+      await lock.release();
+      throw error;
+    });
+  return { line, log, calm: calmLog(log, clock), interrupted, jobs, self, lock };
+}
+
+/** `lost`: why the collection ended without a signal. */
+type Course = { fleet: Fleet | null; lost: QuotekeeperError | null };
+
+type Running = { begun: Begun; opened: Opened; work: Awaited<ReturnType<typeof loadWork>>; course: Course };
+
+/** Waits for a right clock, prepares the schema, joins the other collectors, and collects until a signal. */
+async function runCourse(
+  config: Config,
+  edges: Edges,
+  { begun, opened, work, course }: Running,
+): Promise<void> {
+  const { clock, bootId } = edges;
+  const { line, log, calm, interrupted, jobs, self, lock } = begun;
+  const { archive, reader } = opened;
+  const meter = work.createMeter();
+  const openDashboard = async (): Promise<void> => {
+    const collection = () => opened.collection;
+    if (work.openWeb)
+      opened.web ??= await work.openWeb({ config, archive, reader, clock, bootId, collection, meter }, calm);
+  };
+  if (wrongClock(clock.now())) {
+    await openDashboard();
+    await clockIsRight(clock, aborted(interrupted), ({ code, message }) => {
+      calm.error({}, message);
+      line.show(`${code}: waiting until the machine's clock is right`);
+    });
+    if (wrongClock(clock.now())) return;
+    log.info("the machine's clock may be right now: collecting begins");
+  }
+  let onLate: (error: QuotekeeperError) => void = () => undefined;
+  const refused = new Promise<QuotekeeperError>((resolveError) => (onLate = resolveError));
+  const schema = await work.prepareSchema(archive, edges, { log: calm, ending: interrupted, onLate });
+  const fleet = await work.openFleet(config, archive, { lock, clock, self, log, jobs });
+  course.fleet = fleet;
+  void interrupted.then(() => fleet.stopAcquiring());
+  const acquired = await fleet.join(schema.isReady === false ? 0 : JOIN_PATIENCE_MS);
+  const ended = Promise.race([fleet.lost, refused]).then((error) => (course.lost = error).code);
+  await work.collect(config, edges, {
+    ...{ opened, lock, fleet: { fleet, acquired }, jobs, schemaReady: schema.settled, openDashboard, meter },
+    ...{ line, log, calm, ending: Promise.race([interrupted, ended]) },
+  });
 }
 
 async function loadWork(withWeb: boolean) {
