@@ -1324,7 +1324,6 @@ select q.instrument_id, q.underlying_id, q.symbol, q.expiration, q.option_type, 
     order by u.observed_at desc
     limit 1
   ) u on true
-  join instruments i on i.id = q.instrument_id
   where q.symbol = $1 and q.option_type is not null and expires_at(q.symbol, q.expiration, i.root) > $2
 
 -- function expires_at(expiration date) returns timestamp with time zone
@@ -1987,9 +1986,8 @@ select c.instrument_id, c.underlying, c.expiration, c.option_type, c.strike, c.s
          c.gamma, c.theta, c.vega, c.rho, c.greeks_at,
          v.iv - c.implied_volatility, g.gamma - c.gamma, g.theta / 365 - c.theta, g.vega / 100 - c.vega, g.rho / 100 - c.rho, c.root
   from chain_at($1, $2) c
-  join instruments i on i.id = c.instrument_id
   cross join lateral (
-    select extract(epoch from expires_at(c.underlying, c.expiration, i.root) - c.observed_at)::double precision / (365 * 86400) as years,
+    select extract(epoch from expires_at(c.underlying, c.expiration, c.root) - c.observed_at)::double precision / (365 * 86400) as years,
            option_rate() as rate, option_dividend_yield() as yield
     offset 0
   ) y

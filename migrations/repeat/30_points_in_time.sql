@@ -122,7 +122,6 @@ create or replace function chain_at(underlying text, at timestamptz) returns tab
     order by u.observed_at desc
     limit 1
   ) u on true
-  join instruments i on i.id = q.instrument_id
   where q.symbol = $1 and q.option_type is not null and expires_at(q.symbol, q.expiration, i.root) > $2
 $$;
 comment on function chain_at(text, timestamptz) is

@@ -171,9 +171,8 @@ create or replace function surface_at(underlying text, at timestamptz) returns t
          c.gamma, c.theta, c.vega, c.rho, c.greeks_at,
          v.iv - c.implied_volatility, g.gamma - c.gamma, g.theta / 365 - c.theta, g.vega / 100 - c.vega, g.rho / 100 - c.rho, c.root
   from chain_at($1, $2) c
-  join instruments i on i.id = c.instrument_id
   cross join lateral (
-    select extract(epoch from expires_at(c.underlying, c.expiration, i.root) - c.observed_at)::double precision / (365 * 86400) as years,
+    select extract(epoch from expires_at(c.underlying, c.expiration, c.root) - c.observed_at)::double precision / (365 * 86400) as years,
            option_rate() as rate, option_dividend_yield() as yield
     offset 0
   ) y

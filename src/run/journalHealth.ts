@@ -36,13 +36,19 @@ const FULL_WITHIN_BYTES = 1024 * 1024;
  *
  * @param loaded how far the database has loaded each segment; null when that is not known
  * @param options.maxBytes cap of the journal's size; undefined: none
+ * @param options.neverRan whether no collector has run: what was polled by hand waits for the first start. Default: false
  * @param options.fs what writes beside it
  * @throws QuotekeeperError JOURNAL_UNREADABLE when the directory cannot be read
  */
 export async function journalHealth(
   dir: string,
   loaded: ReadonlyMap<string, number> | null,
-  { clock, maxBytes, fs = nodeFs }: { clock: Clock; maxBytes: number | undefined; fs?: JournalFs },
+  {
+    clock,
+    maxBytes,
+    neverRan = false,
+    fs = nodeFs,
+  }: { clock: Clock; maxBytes: number | undefined; neverRan?: boolean; fs?: JournalFs },
 ): Promise<JournalHealth> {
   const { segments, findings } = await readCompleteness(dir);
   const goneSince = await readGone(dirname(dir));
@@ -69,6 +75,7 @@ export async function journalHealth(
   if (problems.length > 0) return { state: "attention", text: `${problems.join(" ")} (${text})`, lag };
   if (segments.length === 0) return { state: "idle", text: "empty", lag };
   const late = lag !== null && (lag.bytes > MOST_LAG_BYTES || ageMs > MOST_LAG_MS);
+  if (late && neverRan) return { state: "idle", text: `${text}: \`quotekeeper start\` loads it`, lag };
   return { state: late ? "attention" : "ok", text, lag };
 }
 

@@ -62,15 +62,15 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
   const calendar = feed.simulated ? alwaysOpen : createCalendar(scheduled.calendar);
   const next = nextPollOf(jobs, calendar, now);
   const said = await lookIntoDatabase(looked, scheduled);
-  const journal = await journalOf(looked, said.health);
+  const lease = await readLeaseFile(dataDir);
+  const here = await readSeenHere(dataDir, clock, bootId);
+  const slotAfter = (at: Date) => nextPollOf(jobs, calendar, at);
+  const collector = collectorOf({ fleet: said.fleet, here, lease, isStarting, slotAfter, now });
+  const journal = await journalOf(looked, said.health, collector.state === "none");
   const { lag } = journal;
   const looking = { dir: journalDir(config), lag, accounts: scheduled.accounts, now };
   const found = await withWaiting(said, looking);
   const { health, accounts } = found;
-  const lease = await readLeaseFile(dataDir);
-  const here = await readSeenHere(dataDir, clock, bootId);
-  const slotAfter = (at: Date) => nextPollOf(jobs, calendar, at);
-  const collector = collectorOf({ fleet: found.fleet, here, lease, isStarting, slotAfter, now });
   const fleet = found.fleet && found.fleet.collectors.length > 1 ? found.fleet : null;
   const logins = readLogins(scheduled.accounts, {
     ...{ dataDir, now, next: next?.at ?? null },
@@ -112,9 +112,13 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
   };
 }
 
-function journalOf({ config, clock }: Looked, health: Health | null): Promise<JournalHealth> {
+function journalOf(
+  { config, clock }: Looked,
+  health: Health | null,
+  neverRan: boolean,
+): Promise<JournalHealth> {
   const { journalMaxBytes: maxBytes } = config;
-  return journalHealth(journalDir(config), health?.loaded ?? null, { clock, maxBytes }).catch(
+  return journalHealth(journalDir(config), health?.loaded ?? null, { clock, maxBytes, neverRan }).catch(
     (error: unknown): JournalHealth => {
       if (!(error instanceof QuotekeeperError)) throw error;
       return { state: "attention", text: error.message, lag: null };

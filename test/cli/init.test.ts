@@ -101,7 +101,6 @@ test("flags answer the questions of init: symbols that YAML would misread, chain
     "1E5",
     "007",
     "BRK.B",
-    "BRK/B",
     "#A",
     "-",
     "!C",
