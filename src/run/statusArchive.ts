@@ -29,7 +29,9 @@ import { readAccountsStatus } from "./accountsStatus.ts";
 import { type Archive, archiveExists } from "./archive.ts";
 import { inSeconds } from "./durations.ts";
 import { readLedgerStatus } from "./ledgerStatus.ts";
-import { CLOCK_SAID_MS } from "./statusFacts.ts";
+import { readServiceWords } from "./serviceWords.ts";
+import { journalDir } from "./stations.ts";
+import { CLOCK_SAID_MS, NEEDS_A_PERSON } from "./statusFacts.ts";
 import { readQuotesStatus } from "./quotesStatus.ts";
 import type { AccountStatus, Line, LineState, StatusReport } from "./statusJson.ts";
 import type { Jobs, Looked } from "./statusReport.ts";
@@ -59,6 +61,8 @@ export type Found = {
   accounts: AccountStatus[];
   /** Whose answers the last hour's are. */
   answers: AccountAnswers[];
+  /** What the service said last, by outcome. */
+  words: Record<string, string>;
   quotes: StatusReport["quotes"];
   clockSteps: Awaited<ReturnType<typeof readClockSteps>>;
   fleet: FleetRows | null;
@@ -73,7 +77,16 @@ const NO_FLEET: FleetRows = { collectors: [], accounts: [] };
 
 function nothing(state: LineState, text: string, fleet: FleetRows | null = null): Found {
   return {
-    ...{ market: null, health: null, ledger: null, accounts: [], answers: [], quotes: [], clockSteps: [] },
+    ...{
+      market: null,
+      health: null,
+      ledger: null,
+      accounts: [],
+      answers: [],
+      words: {},
+      quotes: [],
+      clockSteps: [],
+    },
     ...{ fleet, lake: null, version: null, tier: null },
     database: { subject: "database", state, text },
   };
@@ -164,7 +177,12 @@ async function readArchive(
   const calendar: Calendar | null = simulated ? null : createCalendar(overrides);
   // A database far away takes long for each question: they go at once, over all connections of the pool.
   const [health, tier, withoutReader, shared] = await Promise.all([
-    polled.then(({ answers }) => readHealth(pool, (found.market = answers), now)),
+    polled.then(async ({ answers }) => {
+      const of = await readHealth(pool, (found.market = answers), now);
+      const wrong = NEEDS_A_PERSON.filter((outcome) => outcome in of.lastHour);
+      found.words = await readServiceWords(pool, journalDir(config), wrong);
+      return of;
+    }),
     readTier(pool),
     config.databaseReaderUrl ? null : readWithoutReader(pool),
     readSharedSchema(pool),

@@ -176,14 +176,19 @@ export function clockLines(steps: readonly (ClockStep & { movedAt: Date })[], no
 }
 
 /** Outcomes that somebody has to see to; a fault or a server's error now and then heals by itself. */
-const NEEDS_A_PERSON = ["unauthorized", "refused", "malformed"];
+export const NEEDS_A_PERSON: readonly string[] = ["unauthorized", "refused", "malformed"];
 
 /**
  * The newest answers, and what of them could not be stored.
  *
+ * @param words what the service said last, by outcome
  * @param ofAccounts those of the last hour: with several accounts, those that somebody has to see to are said to be whose
  */
-export function answerLines(health: Health, now: Date, ofAccounts: readonly AccountAnswers[]): Line[] {
+export function answerLines(
+  health: Health,
+  now: Date,
+  { answers: ofAccounts, words = {} }: { answers: readonly AccountAnswers[]; words?: Record<string, string> },
+): Line[] {
   const { lastAnswerAt, lastHour, lastOfOutcome } = health;
   if (lastAnswerAt === null) {
     const none: Line = { subject: "answers", state: "idle", text: "none yet" };
@@ -203,7 +208,9 @@ export function answerLines(health: Health, now: Date, ofAccounts: readonly Acco
       last === undefined || !isSeveral || whose.length === 0
         ? ""
         : ` of ${someNames([...new Set(whose)].sort(), MOST_NAMES)}`;
-    return `${thousands(count)} ${outcome}${of}${last === undefined ? "" : when(new Date(last), wrong.includes(outcome))}`;
+    const isWrong = wrong.includes(outcome);
+    const said = isWrong && words[outcome] !== undefined ? `, "${words[outcome]}"` : "";
+    return `${thousands(count)} ${outcome}${of}${last === undefined ? "" : when(new Date(last), isWrong)}${said}`;
   });
   return [
     {

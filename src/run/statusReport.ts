@@ -88,7 +88,7 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     ...budgetLines(accounts),
     ...loginLines(logins, next?.at ?? null, now),
     ...fleetLines(fleet, { unsureSince, uncalled }),
-    ...(health ? answerLines(health, now, found.answers) : []).filter(isKnown),
+    ...(health ? answerLines(health, now, found) : []).filter(isKnown),
     ...quotesLines(found.quotes),
     ...(found.ledger ? ledgerLines(found.ledger) : []),
     ...wrongClockLines(now),

@@ -147,6 +147,19 @@ test("a poll whose session sleeps, as the service says, wakes it and has its quo
   ).toEqual([...["/v1/market/quote 401", "/oauth/renew_access_token 200", "/v1/market/quote 200"]]);
 });
 
+test("status has the words with which the service refused a call", async () => {
+  const here = await world(JOB, { clock: createTestClock(IN_SESSION) });
+  await logIn(here);
+  here.fake.failNext("consumerKeyRejected");
+  await run(["poll", "--symbols", "AAPL"], here.env, here.clock);
+
+  const { stdout } = await run(["status"], here.env, here.clock);
+
+  expect(stdout).toMatch(
+    /^answers +ATTENTION .*1 unauthorized \(going on.*\), "oauth_problem=consumer_key_rejected"/m,
+  );
+});
+
 test("a wrong code and an interrupted login leave nothing, and a service without a login says that it wants none", async () => {
   const here = await world(JOB, { clock: createTestClock(IN_SESSION) });
   const { env, clock } = here;

@@ -113,7 +113,7 @@ const health = (fields: Partial<Health>): Health => ({
 });
 
 describe("answers", () => {
-  const lines = (fields: Partial<Health>) => answerLines(health(fields), at("15:00"), []);
+  const lines = (fields: Partial<Health>) => answerLines(health(fields), at("15:00"), { answers: [] });
 
   test("the line of answers counts answers, not quotes", () => {
     expect(lines({ lastHour: { quotes: 562, quota_fault: 3 } })[0]?.text).toBe(
@@ -175,7 +175,7 @@ const withAnswers = (outcome: string, time: string, ...others: AccountAnswers[])
   answerLines(
     health({ lastHour: { [outcome]: 2 }, lastOfOutcome: { [outcome]: `2026-11-20T${time}:00Z` } }),
     at("15:00"),
-    [answer(outcome, time), ...others],
+    { answers: [answer(outcome, time), ...others] },
   );
 
 const account = (name: string, facts: Partial<AccountStatus> = {}): AccountStatus => ({
@@ -273,18 +273,21 @@ describe("several accounts", () => {
     });
   });
 
-  test("an account's name stands beside its answers that need a person", () => {
+  test("an account's name and the service's words stand beside its answers that need a person", () => {
     const [answers] = answerLines(
       health({
         lastHour: { quotes: 9, unauthorized: 2 },
         lastOfOutcome: { quotes: "2026-11-20T15:00:00Z", unauthorized: "2026-11-20T14:59:00Z" },
       }),
       at("15:00"),
-      [answer("unauthorized", "14:59", { account: "second" }), answer("quotes", "15:00")],
+      {
+        answers: [answer("unauthorized", "14:59", { account: "second" }), answer("quotes", "15:00")],
+        words: { unauthorized: "HTTP 401, oauth_problem=consumer_key_rejected" },
+      },
     );
 
     expect(answers?.text).toContain(
-      "9 answers with quotes, 2 unauthorized of second (going on, last at 2026-11-20 09:59:00 New York)",
+      '9 answers with quotes, 2 unauthorized of second (going on, last at 2026-11-20 09:59:00 New York), "HTTP 401, oauth_problem=consumer_key_rejected"',
     );
   });
 });
@@ -313,7 +316,7 @@ test("the example in docs/terminal.md is what these facts are told as", () => {
         sources: ["account"],
       }),
       now,
-      [],
+      { answers: [] },
     ),
     ...ledgerLines({ due: 12870, missed, late: [], unknown: [] }),
   ];

@@ -153,6 +153,20 @@ export async function readHealth(pool: pg.Pool, market: LedgerSource, now: Date)
   };
 }
 
+/** Where the newest answer of an outcome lies in the journal that it was loaded from; null: there is none. */
+export async function readAnswerPlace(
+  pool: Queryable,
+  outcome: string,
+): Promise<{ segment: string; offset: number } | null> {
+  const [found] = await tablesOn(pool)
+    .select({ segment: responses.journalSegment, offset: responses.journalOffset })
+    .from(responses)
+    .where(eq(responses.outcome, outcome))
+    .orderBy(desc(responses.observedAt))
+    .limit(1);
+  return found ? { segment: found.segment, offset: Number(found.offset) } : null;
+}
+
 /** The steps of the machine's clock that were noticed in (since, until], by what the clock said then; the newest first. */
 export async function readClockSteps(
   pool: Queryable,
