@@ -83,7 +83,7 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     marketLine(feed, found.market),
     line,
     collectorLine(collector, jobs.length > 0, now),
-    ...(jobs.length > 0 ? [nextLine(next, collector, now)] : []),
+    ...(jobs.length > 0 ? [ofRightFiles(nextLine(next, collector, now), line)] : []),
     await databaseLine(found.database, config, { now, lag }),
     ...budgetLines(accounts),
     ...loginLines(logins, next?.at ?? null, now),
@@ -110,6 +110,11 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     lag,
     ...factsOf(found, collector),
   };
+}
+
+/** Beside a broken file a collector goes on with the files before, which may be due sooner. */
+function ofRightFiles(next: Line, { state }: Line): Line {
+  return state === "attention" ? { ...next, text: `${next.text}, by the job files that are right` } : next;
 }
 
 function journalOf(
