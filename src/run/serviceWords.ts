@@ -17,7 +17,8 @@ export async function readServiceWords(
   const words: Record<string, string> = {};
   for (const outcome of outcomes) {
     const place = await readAnswerPlace(pool, outcome);
-    const detail = place && (await detailAt(dir, place));
+    // A journal that cannot be read has a line of its own in `status`.
+    const detail = place && (await detailAt(dir, place).catch(() => null));
     if (detail) words[outcome] = detail;
   }
   return words;

@@ -178,7 +178,7 @@ test("jobs/calendar.yaml and its changes reach sessions, bars and expirations wi
   const after = await state();
 
   const usual = [{ kind: "regular", close: "16:00", reason: null }];
-  expect(before).toEqual([usual, ["regular", "regular"], "2024-11-20 21:00:00+00", 0]);
+  expect(before).toEqual([usual, ["regular", "regular"], "2024-11-20 21:00:00+00", 1]);
   expect(early).toEqual([
     [{ kind: "early", close: "13:00", reason: "water" }],
     ...[["regular", "post"], "2024-11-20 18:00:00+00", 1],

@@ -185,7 +185,7 @@ test("status shows several accounts in sum and each for itself, and the sum is t
   await pool.query(
     `insert into responses (observed_at, source_id, request_id, requested_at, request, http_status, outcome, body_bytes,
        journal_segment, journal_offset, account_id)
-     select at, 2, gen_random_uuid(), at, '{}', 200, case n when 7 then 'unauthorized' else 'quotes' end, 0, 's', 0, (select id from accounts where name = case when n < 4 then 'default' else 'simulated-2' end)
+     select at, 2, gen_random_uuid(), at, '{}', 200, case n when 4 then 'unauthorized' else 'quotes' end, 0, 's', 0, (select id from accounts where name = case when n < 4 then 'default' else 'simulated-2' end)
      from generate_series(1, 7) n, lateral (select timestamptz '2026-11-20T22:50:00Z' - n * interval '3 s' as at) w`,
   );
 

@@ -263,7 +263,7 @@ test("problems come with their remedy; what heals by itself needs no person, and
 
   expect(unauthorized).toMatchObject({
     person: true,
-    hint: expect.stringContaining("QUOTES_CONSUMER_KEY"),
+    hint: expect.stringContaining("credentials"),
   });
   expect(away).toEqual({
     code: "SERVICE_UNREACHABLE",
