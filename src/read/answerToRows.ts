@@ -43,7 +43,9 @@ export function rowsOf(record: ResponseRecord, position: { segment: string; offs
   const call = record.request as QuoteCall | SavedCall;
   const answer = answerOf(record);
   const rows: AnswerRows = { record, position, answer, matched: [], units: [], deadLetters: [] };
-  if (answer.outcome === "malformed") {
+  // A saved answer that is empty cannot be asked for again.
+  const isLost = record.source.kind === "import" && answer.outcome === "server_error";
+  if (answer.outcome === "malformed" || isLost) {
     addDead(rows, {
       instrument: null,
       reason: "malformed",

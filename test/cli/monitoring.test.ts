@@ -105,8 +105,8 @@ test("a collection reports to Prometheus under the names of docs/metrics.md and 
   expect(values.get("quotekeeper_clock_offset_seconds")).toBe(0);
   expect(values.get("process_resident_memory_bytes")).toBeGreaterThan(0);
   const named = [...text.matchAll(/^# HELP (quotekeeper_\S+)/gm)].map(([, name]) => name);
-  // Without a lake, and where no service wants a login, nothing is said of them.
-  const told = Object.keys(METRICS).filter((name) => !/^quotekeeper_(?:lake|login)_/.test(name));
+  // Without a lake, and of a simulated market, nothing is said of lakes, logins and stuck quotes.
+  const told = Object.keys(METRICS).filter((name) => !/^quotekeeper_(?:lake_|login_|quotes_stuck)/.test(name));
   expect(named.sort()).toEqual(told.sort());
 });
 
