@@ -106,7 +106,9 @@ test("a collection reports to Prometheus under the names of docs/metrics.md and 
   expect(values.get("process_resident_memory_bytes")).toBeGreaterThan(0);
   const named = [...text.matchAll(/^# HELP (quotekeeper_\S+)/gm)].map(([, name]) => name);
   // Without a lake, and of a simulated market, nothing is said of lakes, logins and stuck quotes.
-  const told = Object.keys(METRICS).filter((name) => !/^quotekeeper_(?:lake_|login_|quotes_stuck)/.test(name));
+  const told = Object.keys(METRICS).filter(
+    (name) => !/^quotekeeper_(?:lake_|login_|quotes_stuck)/.test(name),
+  );
   expect(named.sort()).toEqual(told.sort());
 });
 
