@@ -12,7 +12,7 @@ type CollectorStatus = StatusReport["collector"];
  * A collector that was not seen for so long does not live, in ms. It tells of itself every 2 s in the database and every 5 s in its
  * data directory; the rest is for a machine that is busy.
  */
-export const LIVES_MS = 15_000;
+const LIVES_MS = 15_000;
 
 /** For so long after its file says that it has ended, a collector may still be seen in the database, in ms. */
 const CLOSING_MS = 15_000;

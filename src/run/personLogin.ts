@@ -6,7 +6,7 @@ import { keepSession, type LoginAccount } from "./accountSession.ts";
 import { callInTime, isRefused } from "./loginCalls.ts";
 
 /** A login whose page a person has to open. A secret. */
-export type BegunLogin = { place: LoginPlace; pending: Pending };
+type BegunLogin = { place: LoginPlace; pending: Pending };
 
 /**
  * Begins a login at the first place that lets it begin. `url`: what a person opens.

@@ -1,6 +1,6 @@
 /** What `status` asks the database. What is answered in time is told, also where the rest is not. */
 import { resolve } from "node:path";
-import { marketOf } from "../accounts/account.ts";
+import { type Account, marketOf } from "../accounts/account.ts";
 import { databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
 import { explain, findReadOnly } from "../archive/connect/explain.ts";
 import { readFleet } from "../archive/ledger/fleetRows.ts";
@@ -19,12 +19,15 @@ import { readWithoutReader } from "../archive/schema/readerRole.ts";
 import { readSharedSchema } from "../archive/connect/searchPath.ts";
 import { describeTier, readTier, type Tier } from "../archive/tiers/tier.ts";
 import { describeDatabase } from "../config/databaseUrl.ts";
+import type { Clock } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { counted } from "../figures.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { type LakeSight, lookAtLake } from "../lake/whichLake.ts";
+import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
+import type { Job } from "../schedule/readJobs.ts";
 import { readAccountsStatus } from "./accountsStatus.ts";
 import { type Archive, archiveExists } from "./archive.ts";
 import { inSeconds } from "./durations.ts";
@@ -34,7 +37,6 @@ import { journalDir } from "./stations.ts";
 import { CLOCK_SAID_MS, NEEDS_A_PERSON } from "./statusFacts.ts";
 import { readQuotesStatus } from "./quotesStatus.ts";
 import type { AccountStatus, Line, LineState, StatusReport } from "./statusJson.ts";
-import type { Jobs, Looked } from "./statusReport.ts";
 
 /** Gives the archive to look into, and is told when that was not possible, so that the next look opens it anew. */
 export type ArchiveDoor = {
@@ -44,6 +46,23 @@ export type ArchiveDoor = {
   /** Whether its sessions can only read, as the dashboard's: whether the database could be written shows elsewhere. */
   readOnly: boolean;
 };
+
+export type Looked = {
+  config: Config;
+  clock: Clock;
+  door: ArchiveDoor;
+  /** How long all questions to the database may take, in ms. Default: 3 s. */
+  answersMs?: number;
+  /** True for who only looks at an archive: that there are no job files here is no fault then. Default false. */
+  viewer?: boolean;
+  /** What tells this boot of the machine from all others; null where the system does not say. */
+  bootId?: string | null;
+  /** Whether this very process collects, and its collector has yet to begin. Default false. */
+  isStarting?: boolean;
+};
+
+/** No accounts where something is wrong with their file. */
+export type Jobs = { jobs: Job[]; calendar: CalendarOverride[]; accounts: Account[]; line: Line };
 
 /** How long all questions together may take, in ms: `status` answers within 5 s. */
 const ANSWERS_MS = 3_000;

@@ -1,17 +1,15 @@
 /** What `status` finds out: a line for each subject, a dozen at most while nothing needs a person, and the same as data. It reads, and makes nothing. */
 import { resolve } from "node:path";
-import { type Account, marketOf, settingsAccounts } from "../accounts/account.ts";
+import { marketOf, settingsAccounts } from "../accounts/account.ts";
 import { readLeaseFile } from "../accounts/lease/leaseFile.ts";
 import type { AccountAnswers, Health } from "../archive/ask/queries.ts";
-import type { Clock } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { describeProblem } from "../config/yamlFile.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Lag } from "../journal/lag.ts";
 import { type LakeSight, lookAtLake } from "../lake/whichLake.ts";
-import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { alwaysOpen, createCalendar } from "../market/calendar/tradingCalendar.ts";
-import { type Job, noJobs, readJobs } from "../schedule/readJobs.ts";
+import { noJobs, readJobs } from "../schedule/readJobs.ts";
 import { readSeenHere } from "./clockFile.ts";
 import { collectorLine, collectorOf, isPolled } from "./collectorStatus.ts";
 import { inNewYork } from "./durations.ts";
@@ -25,7 +23,7 @@ import { calledElsewhere, loginLines, readLogins } from "./loginStatus.ts";
 import { quotesLines } from "./quotesStatus.ts";
 import { wrongClockLines } from "./rightClock.ts";
 import { journalDir } from "./stations.ts";
-import { type ArchiveDoor, type Found, type Ledger, lookIntoDatabase } from "./statusArchive.ts";
+import { type Found, type Jobs, type Ledger, type Looked, lookIntoDatabase } from "./statusArchive.ts";
 import {
   answerLines,
   budgetLines,
@@ -37,20 +35,6 @@ import {
 } from "./statusFacts.ts";
 import { withWaiting } from "./waitingAnswers.ts";
 import type { Line, LineState, StatusReport } from "./statusJson.ts";
-
-export type Looked = {
-  config: Config;
-  clock: Clock;
-  door: ArchiveDoor;
-  /** How long all questions to the database may take, in ms. Default: 3 s. */
-  answersMs?: number;
-  /** True for who only looks at an archive: that there are no job files here is no fault then. Default false. */
-  viewer?: boolean;
-  /** What tells this boot of the machine from all others; null where the system does not say. */
-  bootId?: string | null;
-  /** Whether this very process collects, and its collector has yet to begin. Default false. */
-  isStarting?: boolean;
-};
 
 export async function readStatus(looked: Looked): Promise<StatusReport> {
   const { config, clock, viewer = false, bootId = null, isStarting = false } = looked;
@@ -194,9 +178,6 @@ async function databaseLine(
   const text = `${stuck.message} Loading has failed since ${inNewYork(stuck.since)}.`;
   return { subject: "database", state: "attention", text };
 }
-
-/** No accounts where something is wrong with their file. */
-export type Jobs = { jobs: Job[]; calendar: CalendarOverride[]; accounts: Account[]; line: Line };
 
 /** A bad job file is reported, and stops nothing else. */
 async function jobsLine(config: Config, viewer: boolean): Promise<Jobs> {

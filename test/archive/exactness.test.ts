@@ -34,7 +34,10 @@ async function stored(texts: readonly string[]): Promise<Record<string, string |
   return rows as Record<string, string | null>[];
 }
 
-test("a decimal of any digits, point and exponent comes out in every field, rounded to 23 places, or NULL from 10^15 on", async () => {
+/** The columns of `stored` that may be below zero. */
+const SIGNED = ["change", "pct_change", "delta", "pe_ratio"];
+
+test("a decimal of any digits, point and exponent comes out in every field, rounded to 23 places, or NULL from 10^15 on and for a price below zero", async () => {
   const given = [
     ...["0.0450", "61.40", "0.00", "1E+3", "-3.0E-6", "2.68E0", "1E-23"],
     "123456789012345.12345678901234567890123",
@@ -55,14 +58,20 @@ test("a decimal of any digits, point and exponent comes out in every field, roun
   const { pool } = await loadingWorld();
   const held = await rowsOfQuery(
     pool,
-    `select case when abs(r) < 1e15 then r::text end as last
+    `select case when abs(r) < 1e15 then r::text end as last, t::numeric < 0 as below
      from unnest($1::text[]) with ordinality as g (t, n), round(t::numeric, 23) r order by n`,
     [given],
   );
   expect(rows.map((row) => Object.values(row).map(decimal))).toEqual(
-    held.map(({ last }) => Array.from({ length: 9 }, () => decimal(last as string | null))),
+    held.map(({ last, below }, n) =>
+      Object.keys(rows[n] ?? {}).map((column) =>
+        below === true && !SIGNED.includes(column) ? null : decimal(last as string | null),
+      ),
+    ),
   );
-  expect(rows.slice(0, 8).map(({ last }) => decimal(last ?? null))).toEqual(given.slice(0, 8).map(decimal));
+  expect(rows.slice(0, 8).map(({ change }) => decimal(change ?? null))).toEqual(
+    given.slice(0, 8).map(decimal),
+  );
   expect(rows.slice(0, 3).map(({ bid }) => bid)).toEqual(["0.0450", "61.40", "0.00"]);
 });
 

@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
 import { freshDatabase } from "../support/database.ts";
+import { until } from "../support/until.ts";
 import { capturedEdges, run } from "./edges.ts";
 
 const TOKEN = "a-token-of-the-test-0123456789";
@@ -18,7 +19,11 @@ test("web serves any archive, says that nothing collects, and ends with Ctrl-C",
   const [, address] = await said(/^Dashboard +(\S+)$/m);
 
   const meta: unknown = await (await fetch(`${address}/api/meta`)).json();
-  const now: unknown = await (await fetch(`${address}/api/now`)).json();
+  // The first answer does not wait for the archive.
+  const now = await until(async () => {
+    const view = (await (await fetch(`${address}/api/now`)).json()) as { status: unknown };
+    return view.status !== null && view;
+  }, "what the archive says");
   interrupt();
 
   expect(await ending).toBe(0);

@@ -71,7 +71,7 @@ export async function readNewestQuotes(pool: Queryable, since: string): Promise<
 const AT_ONCE = 200;
 
 /** Which quotes of series are looked at: those of answers in (from, to]. */
-export type Window = Pick<NewestQuotes, "sourceId" | "delayed" | "instruments"> & { from: Date; to: Date };
+type Window = Pick<NewestQuotes, "sourceId" | "delayed" | "instruments"> & { from: Date; to: Date };
 
 /** When the newest quote of a window was made; null: the service does not say, or there is none. */
 export async function readQuotedWithin(pool: Queryable, window: Window): Promise<Date | null> {
