@@ -1,5 +1,5 @@
 /** How a command's file adds its arguments and its work to the program. */
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges } from "../run/edges.ts";
 
@@ -18,19 +18,8 @@ export type Cli = {
   run: (work: (config: Config) => Promise<number>, touches?: Touches) => Promise<void>;
   /** Sets the exit code of work that needs no settings. */
   done: (exitCode: number) => void;
-  whole: () => Promise<Command>;
 };
 
 export type AddCommand = (command: Command, cli: Cli) => void;
 
 export const EXIT_CODES = "\nExit codes: 0 done, 1 something needs a person, 2 wrong usage or configuration.";
-
-/** An option with words that a shell offers; another text is right too, unlike with `choices`. */
-export class OptionWithWords extends Option {
-  readonly words: readonly string[];
-
-  constructor(flags: string, description: string, words: readonly string[]) {
-    super(flags, description);
-    this.words = words;
-  }
-}

@@ -100,10 +100,6 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
     does: "asks the archive in SQL, lake and database as one, with DuckDB; it only reads",
     load: async () => (await import("./sql.ts")).addSql,
   },
-  completion: {
-    does: "a script that completes commands, options and their values in a shell",
-    load: async () => (await import("./completion.ts")).addCompletion,
-  },
 };
 
 /** The whole command line; `done` gets the exit code of the command that ran. */
@@ -161,12 +157,11 @@ async function programWith(
     for (const problem of exposed) if (problem) say(edges.stderr, problem.message);
     done(await work(config));
   };
-  const whole = (): Promise<Command> => createProgram(edges, done);
   for (const [path, { does, load }] of Object.entries(COMMANDS)) {
     const [name = "", below] = path.split(" ");
     const above = below === undefined ? program : program.commands.find((one) => one.name() === name);
     const command = (above ?? program).command(below ?? name).description(does);
-    if (loaded.includes(path)) (await load())(command, { edges, run, done, whole });
+    if (loaded.includes(path)) (await load())(command, { edges, run, done });
     for (const one of [command, ...command.commands]) one.addHelpText("after", EXIT_CODES);
   }
   return program;
