@@ -5,16 +5,15 @@ import type { Edges } from "../run/edges.ts";
 
 /** What a command does to directories that one user owns (run/oneOwner.ts). Default: the command writes to the data directory. */
 export type Touches = {
+  /** The command leaves them as they are: then the modes of the files decide who may run it. */
   readsOnly?: boolean;
-  /** The command writes only where the caller may write: root stays root. */
-  asCaller?: boolean;
   /** The lake that the command writes to; undefined: none. */
   lake?: (config: Config) => string;
 };
 
 export type Cli = {
   edges: Edges;
-  /** Reads the settings, takes the rights of the directories' owner if root runs it, and runs the work, which returns the exit code. */
+  /** Reads the settings, refuses users who do not own the directories, and runs the work, which returns the exit code. */
   run: (work: (config: Config) => Promise<number>, touches?: Touches) => Promise<void>;
   /** Sets the exit code of work that needs no settings. */
   done: (exitCode: number) => void;
