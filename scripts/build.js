@@ -3,7 +3,6 @@
  * off, the first start does (bin/quotekeeper.js). It works beside dist/ and puts the result there when it is whole: a
  * full disk or a kill leaves what was there before.
  */
-import { execFileSync } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -44,10 +43,6 @@ export async function build(root, { again }) {
     writeFileSync(join(draft, "third-party.txt"), thirdParty(libraries));
     const bom = billOfMaterials(root, libraries);
     if (bom !== null) writeFileSync(join(draft, "sbom.json"), bom);
-    for (const shell of ["bash", "zsh", "fish"]) {
-      const command = [join(draft, "cli", "main.js"), "completion", shell];
-      write(join(draft, "completion", shell), execFileSync(process.execPath, command));
-    }
     if (again || !programIsThere(root)) putInPlace(draft, join(root, "dist"));
   } finally {
     rmSync(draft, { recursive: true, force: true });

@@ -14,7 +14,7 @@ const MAX_TEXT_BYTES = 10_000_000;
 const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
 
-/** What operating systems put beside files, also inside archives: resource forks, icons, how a window looked. */
+/** What operating systems put beside files, and unpacked with them: resource forks, icons, how a window looked. */
 const HELPER_FILE = /(?:^|[\\/])(?:__MACOSX[\\/].*|\._[^\\/]*|\.DS_Store|Thumbs\.db|desktop\.ini)$/iu;
 
 export function isHelperFile(path: string): boolean {

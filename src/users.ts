@@ -1,21 +1,16 @@
 /** The users of this machine, by /etc/passwd. A user of a directory service alone is known by number. */
 import { readFileSync, type Stats, statSync } from "node:fs";
 
-export type User = { name: string; uid: number; gid: number; home: string };
+type User = { name: string; uid: number; gid: number };
 
 /** @returns null where /etc/passwd has no such user */
 export function userNamed(name: string): User | null {
   return users().find((user) => user.name === name) ?? null;
 }
 
-/** @returns null where /etc/passwd has no such user */
-export function userOf(uid: number): User | null {
-  return users().find((user) => user.uid === uid) ?? null;
-}
-
 /** A user's name, or `#1000` for one without: `sudo -u` and people understand both. */
 export function nameOf(uid: number): string {
-  return userOf(uid)?.name ?? `#${uid}`;
+  return users().find((user) => user.uid === uid)?.name ?? `#${uid}`;
 }
 
 function users(): User[] {
@@ -26,8 +21,8 @@ function users(): User[] {
     // Windows has none.
   }
   return text.split("\n").flatMap((line) => {
-    const [name = "", , uid = "", gid = "", , home = ""] = line.split(":");
-    return /^\d+$/.test(uid) && /^\d+$/.test(gid) ? [{ name, uid: Number(uid), gid: Number(gid), home }] : [];
+    const [name = "", , uid = "", gid = ""] = line.split(":");
+    return /^\d+$/.test(uid) && /^\d+$/.test(gid) ? [{ name, uid: Number(uid), gid: Number(gid) }] : [];
   });
 }
 

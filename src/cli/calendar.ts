@@ -41,7 +41,7 @@ export const addCalendar: AddCommand = (command, { run, edges }) => {
     .action(({ closed, json, ...given }: { from?: string; to?: string; closed: boolean; json: boolean }) => {
       const from = given.from ?? exchangeDate(edges.clock.now());
       const dates = checkOrder({ from, to: given.to ?? addDays(from, 30) }, command);
-      return run((config) => calendar(config, edges, { ...dates, closed, json }), { asCaller: true });
+      return run((config) => calendar(config, edges, { ...dates, closed, json }), { readsOnly: true });
     });
 };
 

@@ -78,7 +78,7 @@ export const addExport: AddCommand = (command, { run, edges }) => {
         command.error("error: --raw is for --format csv; Parquet always has the exact texts", {
           exitCode: 2,
         });
-      return run((config) => exportFiles(config, edges, options), { asCaller: true });
+      return run((config) => exportFiles(config, edges, options), { readsOnly: true });
     });
 };
 

@@ -98,7 +98,7 @@ export const addJobs: AddCommand = (jobs, { run, edges }) => {
     )
     .option("--json", "print JSON", false)
     .action(({ json }: { json: boolean }) =>
-      run((config) => jobsCheck(config, edges, json), { asCaller: true }),
+      run((config) => jobsCheck(config, edges, json), { readsOnly: true }),
     );
 };
 

@@ -5,10 +5,9 @@ import { closest, distance } from "fastest-levenshtein";
 import { loadConfig } from "../config/loadEnvironment.ts";
 import { exposedSecrets, misspeltSettings } from "../config/settingSources.ts";
 import { describeUnknown } from "../config/unknownVariables.ts";
-import { QuotekeeperError } from "../errors.ts";
 import { closeToOthers } from "../journal/modes.ts";
 import type { Edges } from "../run/edges.ts";
-import { dataDirOwned, lakeOwned, workAsOwner } from "../run/oneOwner.ts";
+import { dataDirOwned, lakeOwned, refuseOthers } from "../run/oneOwner.ts";
 import { VERSION } from "../run/version.ts";
 import { requireRightClock } from "../run/rightClock.ts";
 
@@ -102,10 +101,6 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
     does: "asks the archive in SQL, lake and database as one, with DuckDB; it only reads",
     load: async () => (await import("./sql.ts")).addSql,
   },
-  completion: {
-    does: "a script that completes commands, options and their values in a shell",
-    load: async () => (await import("./completion.ts")).addCompletion,
-  },
 };
 
 /** The whole command line; `done` gets the exit code of the command that ran. */
@@ -117,15 +112,13 @@ type Running = {
   done: (exitCode: number) => void;
   /** The command line; default: none. With `--json` the caller prints errors as JSON. */
   argv?: readonly string[];
-  /** Called when root has taken the rights of an owner. */
-  onOwner?: (owner: Owner) => void;
 };
 
 /** @param loaded commands with options and arguments; the others have a line of help only */
 async function programWith(
   loaded: readonly string[],
   edges: Edges,
-  { done, argv = [], onOwner = () => undefined }: Running,
+  { done, argv = [] }: Running,
 ): Promise<Command> {
   const asJson = argv.includes("--json");
   const program = new Command("quotekeeper")
@@ -150,28 +143,25 @@ async function programWith(
     // An option behind `serve keys add` belongs to `add`, even if `serve` has an option of the same name.
     .enablePositionalOptions()
     .showHelpAfterError(!asJson && "(add --help for what is possible)");
-  const run: Cli["run"] = async (work, touches = {}) => {
-    const { readsOnly = false, asCaller = false, waitsForClock = false, lake } = touches;
+  const run: Cli["run"] = async (work, { readsOnly = false, waitsForClock = false, lake } = {}) => {
     // What is written bears its time.
-    if (!readsOnly && !asCaller && !waitsForClock) requireRightClock(edges.clock.now());
+    if (!readsOnly && !waitsForClock) requireRightClock(edges.clock.now());
     for (const unknown of misspeltSettings(edges.env, edges.directory))
       say(edges.stderr, describeUnknown(unknown));
     const config = loadConfig(edges.env, edges.directory);
     const secrets = exposedSecrets(edges.env, edges.directory);
     const owned = [dataDirOwned(resolve(config.dataDir)), ...(lake ? [lakeOwned(lake(config))] : [])];
-    const { user } = edges;
-    const owner = user && !asCaller ? await workAsOwner(owned, { user, readsOnly, argv }) : null;
-    if (owner) onOwner(owner);
+    const { uid } = edges;
+    if (uid !== undefined && !readsOnly) await refuseOthers(owned, { uid, argv });
     const exposed = [secrets, await closeToOthers(resolve(config.dataDir), config.journalReaders)];
     for (const problem of exposed) if (problem) say(edges.stderr, problem.message);
     done(await work(config));
   };
-  const whole = (): Promise<Command> => createProgram(edges, done);
   for (const [path, { does, load }] of Object.entries(COMMANDS)) {
     const [name = "", below] = path.split(" ");
     const above = below === undefined ? program : program.commands.find((one) => one.name() === name);
     const command = (above ?? program).command(below ?? name).description(does);
-    if (loaded.includes(path)) (await load())(command, { edges, run, done, whole });
+    if (loaded.includes(path)) (await load())(command, { edges, run, done });
     for (const one of [command, ...command.commands]) one.addHelpText("after", EXIT_CODES);
   }
   return program;
@@ -195,17 +185,6 @@ function namedIn(argv: readonly string[]): string[] {
   return [`${first} ${second}` in COMMANDS ? `${first} ${second}` : first];
 }
 
-type Owner = NonNullable<Awaited<ReturnType<typeof workAsOwner>>>;
-
-function ranAs({ name, dir }: Owner, error: unknown): string[] {
-  const said = error instanceof QuotekeeperError ? error.lines.join() : String(error);
-  return /\b(EACCES|EPERM)\b/.test(said)
-    ? [
-        `This ran with the rights of ${name}, who owns ${dir}, and not with root's: name files that ${name} may use.`,
-      ]
-    : [];
-}
-
 /** Other programs' words for `--version`. */
 function isVersion(argv: readonly string[]): boolean {
   return argv.length === 1 && (argv[0] === "version" || argv[0] === "-v");
@@ -215,17 +194,14 @@ function isVersion(argv: readonly string[]): boolean {
 export async function runProgram(argv: readonly string[], outside: Edges): Promise<number> {
   const edges = harmlessEdges(outside);
   let exitCode = 0;
-  let owner: Owner | null = null;
   try {
     const program = await programWith(namedIn(argv), edges, {
       argv,
       done: (code) => (exitCode = code),
-      onOwner: (became) => (owner = became),
     });
     await program.parseAsync(isVersion(argv) ? ["--version"] : [...argv], { from: "user" });
     return exitCode;
   } catch (error) {
-    if (owner) say(edges.stderr, ...ranAs(owner, error));
     return complain(error, argv, edges);
   }
 }

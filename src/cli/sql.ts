@@ -59,7 +59,7 @@ export const addSql: AddCommand = (command, { run, edges }) => {
       if (statement !== undefined && options.file !== undefined)
         command.error("error: give the statement or --file, not both", { exitCode: 2 });
       if (options.raw && !options.csv) command.error("error: --raw is for --csv", { exitCode: 2 });
-      return run((config) => sql(config, edges, { ...options, statement }), { asCaller: true });
+      return run((config) => sql(config, edges, { ...options, statement }), { readsOnly: true });
     });
 };
 
@@ -160,7 +160,7 @@ async function askOne(
   const out = parquet === undefined ? null : resolve(edges.directory, parquet);
   // In the directory of `out`, so that a rename puts the whole file there.
   const draft = out === null ? null : join(dirname(out), `.${basename(out)}.partial-${PROCESSES.pid}`);
-  const dirs = await openSqlDirs(pool && dataDir, edges.user);
+  const dirs = await openSqlDirs(pool && dataDir, edges.uid);
   const progress = createProgress(edges);
   const format: SqlFormat = json ? "json" : csv ? (raw ? "raw csv" : "csv") : "table";
   try {

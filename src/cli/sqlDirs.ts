@@ -6,7 +6,6 @@ import { join } from "node:path";
 import type { HotPlaces } from "../lake/sql/hotFiles.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import { isGone, PROCESSES } from "../processes.ts";
-import type { ProcessUser } from "../run/edges.ts";
 
 const OWN = "quotekeeper-sql-";
 
@@ -24,7 +23,7 @@ type SqlDirs = {
 };
 
 /** @param dataDir absolute; null: no rows of a database are read */
-export async function openSqlDirs(dataDir: string | null, user: ProcessUser | undefined): Promise<SqlDirs> {
+export async function openSqlDirs(dataDir: string | null, ownUid: number | undefined): Promise<SqlDirs> {
   const temp = await makeOwnDir(tmpdir());
   const close = (...dirs: string[]): Promise<void> =>
     dirs.reduce((done, dir) => done.then(() => rm(dir, { recursive: true, force: true })), Promise.resolve());
@@ -37,7 +36,7 @@ export async function openSqlDirs(dataDir: string | null, user: ProcessUser | un
   if (dataDir === null) return without(null);
   try {
     const { uid } = await stat(dataDir);
-    if (user && user.id() !== uid) return without(`${dataDir} belongs to another user`);
+    if (ownUid !== undefined && ownUid !== uid) return without(`${dataDir} belongs to another user`);
     await access(dataDir, constants.W_OK);
     const dir = join(dataDir, "cache", "sql");
     await makeDirectories(dir, MODE);

@@ -12,7 +12,8 @@ import { openWeb } from "../run/openWeb.ts";
 import { say } from "./terminal/harmless.ts";
 
 export const addWeb: AddCommand = (command, { run, edges }) => {
-  command.action(() => run((config) => web(config, edges), { readsOnly: true }));
+  // Logins are kept in the data directory by who may write there: root could, and its owner could not read them.
+  command.action(() => run((config) => web(config, edges), { readsOnly: edges.uid !== 0 }));
 };
 
 /** Serves until Ctrl-C or SIGTERM; polls nothing and writes nothing to the archive. */

@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { type Clock, systemClock } from "../clock.ts";
-import type { User } from "../users.ts";
 import { createInterruptions, systemTicks } from "./interruptions.ts";
 
 /** A place to write to. */
@@ -39,8 +38,8 @@ export type Edges = {
   /** Standard input; absent where nothing can be read. */
   stdin?: () => NodeJS.ReadableStream & { isTTY?: boolean };
   env: Readonly<Record<string, string | undefined>>;
-  /** The user that the process runs as; absent where the system has no users, as on Windows. */
-  user?: ProcessUser;
+  /** The effective user id, 0 for root; absent where the system has no users, as on Windows. */
+  uid?: number | undefined;
   /** Working directory, where `.env` is looked for. */
   directory: string;
   /**
@@ -48,13 +47,6 @@ export type Edges = {
    * process at a later signal. Returns how to stop listening.
    */
   onInterrupt: (callback: (signal: string) => void) => () => void;
-};
-
-export type ProcessUser = {
-  /** Effective user id; 0 is root. */
-  id: () => number;
-  /** Becomes another user, for good. @throws the system's error where root may not do that */
-  become: (user: Pick<User, "uid" | "gid"> & Partial<User>) => void;
 };
 
 /** What `onInterrupt` is told when nobody reads the results any more. */
@@ -73,23 +65,6 @@ function bootId(): string | null {
     return null;
   }
 }
-
-/** Node has it beside `setgroups`, and its types do not. */
-const { initgroups } = process as { initgroups?: (user: string, extraGroup: number) => void };
-
-const thisUser: ProcessUser | null = process.setuid
-  ? {
-      id: () => process.geteuid?.() ?? 0,
-      become: ({ uid, gid, name, home = "/" }) => {
-        // In this order: without the user id of root the groups cannot be changed any more.
-        if (name === undefined) process.setgroups?.([gid]);
-        else initgroups?.(name, gid);
-        process.setgid?.(gid);
-        process.setuid?.(uid);
-        Object.assign(process.env, { HOME: home, ...(name !== undefined && { USER: name, LOGNAME: name }) });
-      },
-    }
-  : null;
 
 /**
  * The first signal that ends a command which works for months. A full disk below its output, or a reader of it that has
@@ -122,7 +97,7 @@ export function processEdges(): Edges {
     // Looked at by whoever reads it alone: it opens what is there.
     stdin: () => process.stdin,
     env: process.env,
-    ...(thisUser && { user: thisUser }),
+    uid: process.geteuid?.(),
     directory: process.cwd(),
     onInterrupt: interruptions.listen,
   };

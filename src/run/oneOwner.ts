@@ -1,19 +1,13 @@
 /**
- * One user owns a data directory and every file in it. Before a command opens anything there, this decides whether it may:
- *
- * - the owner goes on, and so does any user where there is no directory yet, or nothing of ours is in one that the user may
- *   write to (a volume that a container is given);
- * - root becomes the owner, for good. Settings and their secrets have been read by then, with root's rights;
- * - any other user is refused, unless the command only reads: then the rights of the files decide.
+ * One user owns a data directory and every file in it. Before a command that writes opens anything there, this decides whether it may:
+ * the owner goes on, and so does any user where there is no directory yet, or nothing of ours is in one that is open to the user (a
+ * volume that a container is given). Any other user is refused, root too: the owner could not read root's files.
  */
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { QuotekeeperError } from "../errors.ts";
-import { reasonOf } from "../journal/fs.ts";
-import { nameOf, shellWord, userOf } from "../users.ts";
-import type { ProcessUser } from "./edges.ts";
+import { nameOf, shellWord } from "../users.ts";
 
 /** A directory that one user owns. Its content says which user; an empty one has the user of the directory itself. */
 type Owned = {
@@ -32,48 +26,24 @@ export function lakeOwned(dir: string): Owned {
   return { dir, parts: ["lake.json"] };
 }
 
-/** Who asks, and for what. */
-type Asked = {
-  user: ProcessUser;
-  /** Whether the command leaves everything as it is. */
-  readsOnly: boolean;
-  /** The command line behind `quotekeeper`, as it was typed. */
-  argv: readonly string[];
-};
-
 /**
- * Takes directories in their order; the first that is there decides whom root becomes.
- *
- * @returns the user that root has become, and the directory whose owner that is; null: nobody
+ * @param asked.uid effective user id
+ * @param asked.argv the command line behind `quotekeeper`, as it was typed
  * @throws QuotekeeperError OWNER_DIFFERS, before anything is written
  */
-export async function workAsOwner(
+export async function refuseOthers(
   directories: readonly Owned[],
-  { user, readsOnly, argv }: Asked,
-): Promise<{ name: string; dir: string } | null> {
-  let decided = false;
-  let became: { name: string; dir: string } | null = null;
+  { uid, argv }: { uid: number; argv: readonly string[] },
+): Promise<void> {
   for (const owned of directories) {
     const found = await ownerOf(owned);
-    if (found === null) continue;
-    const { uid, gid, path, begun } = found;
-    const first = !decided;
-    decided = true;
-    if (uid === user.id()) continue;
-    const refused = (why: string): QuotekeeperError =>
-      new QuotekeeperError(
-        "OWNER_DIFFERS",
-        `${path} belongs to ${nameOf(uid)}, and ${why}: run \`${commandAs(uid, argv)}\``,
-      );
-    if (user.id() === 0 && first) {
-      await become(user, { uid, gid }).catch((cause: unknown) => {
-        throw refused(`root cannot become that user here (${reasonOf(cause)})`);
-      });
-      became = { name: nameOf(uid), dir: owned.dir };
-    } else if (!readsOnly && (begun || !(await isWritable(owned.dir))))
-      throw refused(`this command runs as ${nameOf(user.id())}`);
+    if (found === null || found.uid === uid) continue;
+    if (!found.begun && (await isOpenTo(uid, owned.dir))) continue;
+    throw new QuotekeeperError(
+      "OWNER_DIFFERS",
+      `${found.path} belongs to ${nameOf(found.uid)}, and this command runs as ${nameOf(uid)}: run \`${commandAs(found.uid, argv)}\``,
+    );
   }
-  return became;
 }
 
 async function ownerOf({ dir, parts }: Owned) {
@@ -81,18 +51,14 @@ async function ownerOf({ dir, parts }: Owned) {
   if (top === null) return null;
   for (const path of parts.map((part) => join(dir, part))) {
     const found = await stat(path).catch(() => null);
-    if (found !== null) return { uid: found.uid, gid: found.gid, path, begun: true };
+    if (found !== null) return { uid: found.uid, path, begun: true };
   }
-  return { uid: top.uid, gid: top.gid, path: dir, begun: false };
+  return { uid: top.uid, path: dir, begun: false };
 }
 
-async function become(user: ProcessUser, ids: { uid: number; gid: number }): Promise<void> {
-  user.become(userOf(ids.uid) ?? ids);
-  // What a command needs of the program is loaded when it is needed: by that user.
-  await access(fileURLToPath(import.meta.url), constants.R_OK);
-}
-
-async function isWritable(dir: string): Promise<boolean> {
+/** Whether a user may write to a directory of another one; root may by its mode alone. */
+async function isOpenTo(uid: number, dir: string): Promise<boolean> {
+  if (uid === 0) return ((await stat(dir)).mode & 0o002) !== 0;
   return access(dir, constants.W_OK | constants.X_OK).then(
     () => true,
     () => false,

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
@@ -123,4 +123,14 @@ test("the script for commands beside the unit gives them the unit's settings, an
   ])
     expect(printed.split("\n")).toContain(line);
   expect(printed).toContain("QUOTEKEEPER_ATTRIBUTION=Quotes by Example\n");
+
+  // Without its secrets a command would work on another database.
+  chmodSync(join(home, "secrets"), 0o000);
+  const stranger = process.geteuid?.() === 0 ? { uid: 64_322 } : {};
+  chmodSync(home, 0o755);
+  const refused = spawnSync("sh", ["-c", moved, "sh", "status"], { env: {}, encoding: "utf8", ...stranger });
+  expect([refused.status, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining("run `sudo -u quotekeeper quotekeeper status`"),
+  ]);
 });

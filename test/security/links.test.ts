@@ -1,13 +1,10 @@
 /** Whoever may write where files are read from, and lets a link lead to somebody's secrets. */
-import { once } from "node:events";
-import { createWriteStream, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "@jest/globals";
-import yazl from "yazl";
-
 import { run } from "../cli/edges.ts";
 import { backfillWorld, type BackfillWorld } from "../backfill/world.ts";
-import { directoryOf, lasts, rawTar, saved } from "../backfill/xml/saved.ts";
+import { directoryOf, lasts, saved } from "../backfill/xml/saved.ts";
 import { asText, recordsOf } from "../journal/world.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -85,28 +82,6 @@ test("a link that is named is followed inside its own directory, and refused whe
       2,
       expect.stringContaining("(a link that leads out of its directory)"),
     ]);
-});
-
-test("links, pipes and devices in a zip and a tar file are passed over and counted", async () => {
-  const zip = new yazl.ZipFile();
-  const at = { mtime: new Date(0) };
-  zip.addBuffer(Buffer.from("/etc/hunter2"), "20261118T143500Z.xml", { ...at, mode: 0o120777 });
-  zip.addBuffer(Buffer.from("hunter2"), "20261118T143600Z.xml", { ...at, mode: 0o010644 });
-  zip.addBuffer(Buffer.from(saved({ AAPL: "4" })), "20261118T143700Z.xml", { ...at, mode: 0o100644 });
-  zip.end();
-  const path = join(tempDir(), "a.zip");
-  await once(zip.outputStream.pipe(createWriteStream(path)), "close");
-  const tar = rawTar([
-    { path: "20261118T143800Z.xml", type: "SymbolicLink", linkpath: shadow },
-    { path: "20261118T143900Z.xml", type: "Link", linkpath: shadow },
-    { path: "20261118T144000Z.xml", type: "CharacterDevice" },
-  ]);
-
-  const { remarks } = await backfilled("--xml", path, tar);
-
-  expect(remarks).toContainEqual(expect.stringMatching(/^Passed {4}5 links or devices: .*a\.zip.*raw\.tar/));
-  expect(await lasts(world.pool)).toContain("11-18 14:37:00.000000 AAPL 4");
-  expect(await leftBehind()).not.toContain("hunter2");
 });
 
 test("of a file that is no answer at most 200 characters are left in the journal, dead letters and messages", async () => {

@@ -1,15 +1,6 @@
-/** One user owns a data directory: what root and other users of the machine do beside the collector of that user. */
+/** One user owns a data directory: what root and other users of the machine may do beside the collector of that user. */
 import { spawn } from "node:child_process";
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, jest, test } from "@jest/globals";
@@ -53,21 +44,23 @@ asRoot("beside the service of another user", () => {
     database = await freshDatabase();
     for (const name of ["data", "jobs"]) mkdirSync(join(home, name));
     writeFileSync(join(home, "jobs", "a.yaml"), 'name: a\nschedule: "* * * * *"\nsymbols: [AAPL]\n');
-    // Root alone may read the secret.
-    writeFileSync(join(home, "database_url"), database.url, { mode: 0o600 });
     chmodSync(home, 0o755);
     chownSync(dataDir(), OWNER, OWNER);
     chmodSync(dataDir(), 0o700);
     env = {
-      ...{ PATH: process.env["PATH"] ?? "", QUOTEKEEPER_DATA_DIR: dataDir(), QUOTEKEEPER_HTTP_PORT: "0" },
-      ...{ QUOTEKEEPER_JOBS_DIR: join(home, "jobs"), DATABASE_URL_FILE: join(home, "database_url") },
+      ...{
+        PATH: process.env["PATH"] ?? "",
+        HOME: "/",
+        QUOTEKEEPER_DATA_DIR: dataDir(),
+        QUOTEKEEPER_HTTP_PORT: "0",
+      },
+      ...{ QUOTEKEEPER_JOBS_DIR: join(home, "jobs"), DATABASE_URL: database.url },
     };
   });
 
   /** A program under way; `heard` resolves once it has printed something of that kind. */
-  function program(argv: readonly string[], uid = 0) {
-    const own = uid === 0 ? env : { ...env, DATABASE_URL_FILE: "", DATABASE_URL: database.url };
-    const child = spawn(process.execPath, [bin, ...argv], { cwd: home, env: own, uid, gid: uid });
+  function program(argv: readonly string[], uid: number) {
+    const child = spawn(process.execPath, [bin, ...argv], { cwd: home, env, uid, gid: uid });
     const said = { stdout: "", stderr: "" };
     let look: () => void = () => undefined;
     for (const name of ["stdout", "stderr"] as const)
@@ -86,13 +79,35 @@ asRoot("beside the service of another user", () => {
     return { child, ended, heard };
   }
 
-  test("root's commands become that user for good, with secrets that root alone may read, and leave no file of root's", async () => {
-    const [polled, added] = await Promise.all([
-      program(["poll", "--symbols", "AAPL"]).ended,
-      program(["serve", "keys", "add"]).ended,
-    ]);
+  test("root is told how to run a command as that user, also in an empty directory, and leaves no file there; what only reads goes on", async () => {
+    const [poll, shown] = [
+      ["poll", "--symbols", "AAPL"],
+      `sudo -u '#${OWNER}' quotekeeper poll --symbols AAPL`,
+    ];
+    const early = await program(poll, 0).ended;
+    const empty = readdirSync(dataDir());
+    const polled = await program(poll, OWNER).ended;
 
-    expect([polled.exitCode, polled.stdout, added.exitCode]).toEqual([0, expect.stringContaining("AAPL"), 0]);
+    const late = await program(poll, 0).ended;
+    const reading = [
+      ["status"],
+      ["journal", "verify"],
+      ["plan"],
+      ["serve", "keys", "list"],
+      ["sql", "select 1"],
+    ];
+    const read = await Promise.all(reading.map((argv) => program(argv, 0).ended));
+    const page = await program(["web"], 0).ended;
+
+    expect([empty, polled.exitCode, polled.stdout]).toEqual([[], 0, expect.stringContaining("AAPL")]);
+    for (const { exitCode, stderr } of [early, late, page])
+      expect([exitCode, stderr]).toEqual([
+        2,
+        expect.stringMatching(/OWNER_DIFFERS: \S+ belongs to #64321, and this command runs as root: /),
+      ]);
+    expect(late.stderr).toContain(`run \`${shown}\``);
+    for (const { exitCode, stderr } of read)
+      expect([exitCode === 2, stderr]).toEqual([false, expect.not.stringContaining("OWNER_DIFFERS")]);
     expect(new Set(owners())).toEqual(new Set([OWNER]));
   });
 
@@ -102,26 +117,19 @@ asRoot("beside the service of another user", () => {
     // What a release before left there when root polled.
     await appendAll(journal, [answerRecord(at(1), answerXml(equityXml("MSFT")))]);
     const foreign = readdirSync(journal).find((name) => !before.has(name) && name !== "segments.jsonl") ?? "";
-    const collecting = program(["collect"]);
+    const collecting = program(["collect"], OWNER);
     await collecting.heard(/"started"/);
     await collecting.heard(/JOURNAL_UNREADABLE/);
 
-    const ids = readFileSync(`/proc/${collecting.child.pid}/status`, "utf8");
     const [status, other] = await Promise.all([
-      program(["status"]).ended,
+      program(["status"], OWNER).ended,
       program(["poll", "--symbols", "AAPL"], OTHER).ended,
     ]);
     collecting.child.kill("SIGTERM");
     const collected = await collecting.ended;
     chownSync(join(journal, foreign), OWNER, OWNER);
-    const polled = await program(["poll", "--symbols", "AAPL"]).ended;
+    const polled = await program(["poll", "--symbols", "AAPL"], OWNER).ended;
 
-    for (const line of [
-      `Uid:${`\t${OWNER}`.repeat(4)}`,
-      `Gid:${`\t${OWNER}`.repeat(4)}`,
-      `Groups:\t${OWNER}`,
-    ])
-      expect(ids).toContain(line);
     expect([status.exitCode, status.stdout]).toEqual([
       1,
       expect.stringMatching(
@@ -148,10 +156,7 @@ const sudo = own === 0 ? "sudo" : `sudo -u ${nameOf(own)}`;
 
 /** A command line as a user who owns nothing here runs it. */
 async function ran(argv: readonly string[], env: Record<string, string>): Promise<Outcome> {
-  const become = (): never => {
-    throw new Error("only root becomes another user");
-  };
-  const { edges, stdout, stderr } = capturedEdges({ env, user: { id: () => own + 1, become } });
+  const { edges, stdout, stderr } = capturedEdges({ env, uid: own + 1 });
   const exitCode = await runProgram(argv, edges);
   return { exitCode, stdout: stdout(), stderr: stderr() };
 }

@@ -235,7 +235,6 @@ const COMMANDS: readonly (readonly [argv: readonly string[], more?: Record<strin
   [["collect"], BAD_JOBS],
   [["start"], { QUOTES_LIMIT: HOSTILE }],
   [["web"], { QUOTEKEEPER_HTTP_PORT: HOSTILE }],
-  [["completion", HOSTILE]],
   [["lake", "--out", HOSTILE]],
   [["sql", "select description, observed_at from latest_quotes order by 1"]],
   [["sql", `select '${HOSTILE}' as "${HOSTILE.replaceAll('"', '""')}"`]],

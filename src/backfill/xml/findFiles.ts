@@ -1,7 +1,7 @@
 /** The files below some paths, in an order that is always the same. */
 import { type Dirent } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
 import { type Instant, instantOf } from "../../clock.ts";
 import { isDirectory, openFile } from "../../plainFiles.ts";
@@ -21,7 +21,7 @@ export type FoundFile = {
  * is given itself is followed inside its own directory.
  *
  * @param onPassed told of each link and device that is passed over
- * @throws QuotekeeperError BACKFILL_NOTHING when a path that was given is not there, or no file
+ * @throws QuotekeeperError BACKFILL_NOTHING when a path that was given is not there, no file, or packed
  */
 export async function* findFiles(
   paths: readonly string[],
@@ -30,15 +30,25 @@ export async function* findFiles(
   for (const path of paths) {
     try {
       if (!(await isDirectory(path))) {
+        const packed = howToUnpack(path);
+        if (packed !== null) throw new QuotekeeperError("BACKFILL_NOTHING", `${path} is ${packed}`);
         yield await namedFile(path);
         continue;
       }
     } catch (cause) {
+      if (cause instanceof QuotekeeperError) throw cause;
       const { code } = cause as NodeJS.ErrnoException;
       throw new QuotekeeperError("BACKFILL_NOTHING", `${path} cannot be read (${code})`, { cause });
     }
     yield* filesBelow(path, onPassed);
   }
+}
+
+/** What to do with a file whose name says that it holds others; null: it says no such thing. */
+export function howToUnpack(path: string): string | null {
+  const [found, zip] = /\.(?:(zip)|tgz|tar(?:\.(?:gz|bz2|xz|zst))?)$/iu.exec(path) ?? [];
+  if (found === undefined) return null;
+  return `a packed file: unpack it first, with \`${zip ? "unzip" : "tar -xf"}\``;
 }
 
 async function* filesBelow(dir: string, onPassed: (path: string) => void): AsyncGenerator<FoundFile, void> {
@@ -83,9 +93,4 @@ export async function bytesBelow(paths: readonly string[]): Promise<number> {
   let sum = 0;
   for await (const { bytes } of findFiles(paths, () => undefined)) sum += bytes;
   return sum;
-}
-
-/** A path's last name, in archives too. */
-export function lastName(path: string): string {
-  return basename(path.replaceAll("\\", "/"));
 }

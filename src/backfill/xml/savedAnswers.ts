@@ -1,11 +1,12 @@
-/** Finds saved answers in files and archives, each with the time at which it was received. */
+/** Finds saved answers in files, each with the time at which it was received. */
 import type { SavedCall } from "../../quotes/call.ts";
 import type { Instant } from "../../clock.ts";
 import { isHelperFile, openFile } from "../../plainFiles.ts";
 import { hashOf, uuidOf } from "../files/piece.ts";
 import type { UnplacedPiece } from "../files/placeInTime.ts";
-import { archiveEntries, type Entry, isArchive, readFileContent } from "./packed.ts";
-import { findFiles, type FoundFile, lastName } from "./findFiles.ts";
+import { basename } from "node:path";
+import { readContent } from "./content.ts";
+import { findFiles, type FoundFile, howToUnpack } from "./findFiles.ts";
 import {
   createTimeFinder,
   isSidecar,
@@ -23,11 +24,11 @@ type SearchOptions = {
   delayed: boolean;
   from: Instant | null;
   to: Instant | null;
-  /** Told of every file and entry, in order. */
+  /** Told of every file, in order. */
   onFile: (fate: FileFate) => void;
 };
 
-/** What a file, or an entry of an archive, turned out to be. */
+/** What a file turned out to be. */
 export type FileFate =
   /** `outside`: received before `from`, or not before `to`. */
   | { fate: "answer" | "outside"; path: string; way: Way; at: Instant }
@@ -52,15 +53,17 @@ export async function* savedAnswers(options: SearchOptions): AsyncGenerator<Save
   let done = 0;
   const onPassed = (path: string): void => options.onFile({ fate: "passed", path });
   for await (const file of findFiles(options.paths, onPassed)) {
-    for await (const answer of search.answersOf(file)) {
+    const answer = await search.answerOf(file);
+    if (answer !== null) {
       batch.answers.push(answer);
       bytes += answer.body.length;
-      if (batch.answers.length < BATCH_ANSWERS && bytes < BATCH_BYTES) continue;
-      yield { ...batch, doing: lastName(file.path), done };
+    }
+    if (batch.answers.length >= BATCH_ANSWERS || bytes >= BATCH_BYTES) {
+      yield { ...batch, doing: basename(file.path), done };
       [batch, bytes] = [{ answers: [], doing: "", done }, 0];
     }
     done += file.bytes;
-    batch = { ...batch, doing: lastName(file.path), done };
+    batch = { ...batch, doing: basename(file.path), done };
   }
   yield { ...batch, done };
 }
@@ -74,59 +77,26 @@ class Search {
     this.#timeOf = createTimeFinder(options.timePattern);
   }
 
-  async *answersOf(file: FoundFile): AsyncGenerator<UnplacedPiece, void> {
-    if (isArchive(file.path)) {
-      yield* this.#answersOfArchive(file);
-      return;
-    }
-    const entry = { ...file, read: () => readFileContent(file) };
-    const answer = await this.#answerOf(entry, file, () => sidecarOnDisk(file.path));
-    if (answer !== null) yield answer;
-  }
-
-  async *#answersOfArchive(file: FoundFile): AsyncGenerator<UnplacedPiece, void> {
-    const { onFile } = this.#options;
-    const sidecars = await sidecarsOfArchive(file);
-    for await (const found of archiveEntries(file)) {
-      if (found.kind === "broken") {
-        onFile({ fate: "unreadable", path: file.path, problem: found.problem, bytes: file.bytes });
-        continue;
-      }
-      if (found.kind === "passed") {
-        onFile({ fate: "passed", path: `${file.path}/${found.path}` });
-        continue;
-      }
-      const { entry } = found;
-      const at = sidecarPaths(entry.path).flatMap((path) => sidecars.get(path) ?? [])[0] ?? null;
-      const shown = { path: `${file.path}/${entry.path}`, named: false, bytes: 0 };
-      const answer = await this.#answerOf(entry, shown, () => Promise.resolve(at));
-      if (answer !== null) yield answer;
-    }
-  }
-
-  /** @param file how the entry is called to people */
-  async #answerOf(
-    entry: Entry,
-    { path, named, bytes }: Pick<FoundFile, "path" | "named" | "bytes">,
-    sidecar: () => Promise<Instant | null>,
-  ): Promise<UnplacedPiece | null> {
+  async answerOf(file: FoundFile): Promise<UnplacedPiece | null> {
     const { onFile, name, delayed, from, to } = this.#options;
-    if (!named && isHelperFile(entry.path)) return (onFile({ fate: "foreign", path }), null);
-    if (isSidecar(entry.path)) return (onFile({ fate: "sidecar", path }), null);
-    const content = await entry.read();
-    const called = named || /\.xml(\.gz)?$/iu.test(entry.path);
+    const { path, named, bytes } = file;
+    if (!named && isHelperFile(path)) return (onFile({ fate: "foreign", path }), null);
+    if (isSidecar(path)) return (onFile({ fate: "sidecar", path }), null);
+    const packed = howToUnpack(path);
+    const content = packed === null ? await readContent(file) : { ok: false as const, problem: packed };
+    const called = named || /\.xml(\.gz)?$/iu.test(path);
     if (!content.ok) {
       const { problem } = content;
-      const meant = called || /\.gz$/iu.test(entry.path);
+      const meant = called || packed !== null || /\.gz$/iu.test(path);
       onFile(meant ? { fate: "unreadable", path, problem, bytes } : { fate: "foreign", path });
       return null;
     }
     if (!called && !looksLikeAnswer(content.bytes)) return (onFile({ fate: "foreign", path }), null);
-    const { at, way } = this.#timeOf({ ...entry, sidecar: await sidecar() });
+    const { at, way } = this.#timeOf({ ...file, sidecar: await sidecarOf(path) });
     const outside = (from !== null && at < from) || (to !== null && at >= to);
     onFile({ fate: outside ? "outside" : "answer", path, way, at });
     if (outside) return null;
-    const request: SavedCall = { form: "saved", file: lastName(entry.path), delayed };
+    const request: SavedCall = { form: "saved", file: basename(path), delayed };
     const requestId = uuidOf(hashOf(["saved", name, at, content.bytes]));
     return { requestId, foundAt: at, request, headers: {}, body: kept(content.bytes) };
   }
@@ -147,7 +117,7 @@ function looksLikeAnswer(bytes: Buffer): boolean {
   return /^\u{feff}?\s*<(\?xml|response[\s>])/u.test(bytes.subarray(0, 256).toString("utf8"));
 }
 
-async function sidecarOnDisk(path: string): Promise<Instant | null> {
+async function sidecarOf(path: string): Promise<Instant | null> {
   for (const beside of sidecarPaths(path)) {
     const file = await openFile(beside, { links: false }).catch(() => null);
     if (file === null) continue;
@@ -160,17 +130,4 @@ async function sidecarOnDisk(path: string): Promise<Instant | null> {
     }
   }
   return null;
-}
-
-/** The times that the sidecars of an archive say: they may come behind their answers, so they are read first. */
-async function sidecarsOfArchive(file: FoundFile): Promise<Map<string, Instant>> {
-  const times = new Map<string, Instant>();
-  for await (const found of archiveEntries(file)) {
-    if (found.kind !== "entry" || !isSidecar(found.entry.path)) continue;
-    const content = await found.entry.read();
-    if (!content.ok || content.bytes.length > MAX_SIDECAR_BYTES) continue;
-    const at = readSidecar(found.entry.path, content.bytes);
-    if (at !== null) times.set(found.entry.path, at);
-  }
-  return times;
 }

@@ -3,7 +3,7 @@
  * Pure.
  */
 import { compilePattern, type TimePattern } from "../../read/timePattern.ts";
-import { createLocalReader, localTimeOf, type TimeRead } from "../../read/wallTime.ts";
+import { createLocalReader, type TimeRead } from "../../read/wallTime.ts";
 import { findIso, readIso, EARLIEST, LATEST } from "../../read/cellTime.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { parsedJson } from "../../outsideText.ts";
@@ -24,7 +24,6 @@ export const WAY_TEXTS: Readonly<Record<Way, string>> = {
 };
 
 type Clues = {
-  /** Its path, as it was found; in an archive the entry's. */
   path: string;
   /** What the file beside it says. */
   sidecar: Instant | null;
@@ -69,11 +68,6 @@ function instantFrom(read: TimeRead | null): Instant | null {
 /** A time at which the service may have answered; null for others, which are numbers of another meaning. */
 export function plausible(micros: bigint): Instant | null {
   return micros >= microsOf(EARLIEST) && micros < microsOf(LATEST) ? instantOf(micros) : null;
-}
-
-/** The instant of MS-DOS fields, as zip files have them; they have no zone, and are taken for exchange time. */
-export function dosInstant(asUtc: Date): Instant | null {
-  return instantFrom(createLocalReader(NAME_ZONE, "earlier")(localTimeOf(asUtc)));
 }
 
 /** Longest sidecar that is read, in bytes. */

@@ -125,7 +125,7 @@ function addSources(command: Command): Command {
       "--journal [directory]",
       "read raw answers again, from this machine's journal or from the journal or data directory that you name",
     )
-    .option("--xml <paths...>", "saved answers of the service: files or directories, also .gz, .zip, .tar.gz")
+    .option("--xml <paths...>", "saved answers of the service: files or directories, also .gz")
     .option(
       "--csv <path>",
       "quotes from elsewhere, a file that needs --map; or the directory of an export in CSV",

@@ -12,11 +12,11 @@ import { experimentalNote } from "../../services/registry.ts";
 import type { Service } from "../../services/service.ts";
 import { isJobFile, readJobs } from "../../schedule/readJobs.ts";
 import { parseSymbols } from "../arguments.ts";
-import { type AddCommand, OptionWithWords } from "../command.ts";
+import type { AddCommand } from "../command.ts";
 import { mostCalls, planJobs } from "../planJobs.ts";
 import { openAsker } from "../terminal/asker.ts";
 import { say } from "../terminal/harmless.ts";
-import { ACCOUNT_FORMS, ACCOUNT_WORDS, readAccount } from "./accountAnswer.ts";
+import { ACCOUNT_FORMS, readAccount } from "./accountAnswer.ts";
 import { answersTo, isAnsweredByEnvironment } from "./initAnswers.ts";
 import { type Answers, CHAIN, callsOf, LOW_PRICE, type Name, readChains, SESSIONS } from "./questions.ts";
 import {
@@ -37,13 +37,7 @@ export const addInit: AddCommand = (command, { edges, done }) => {
     .option("--symbols <list>", "symbols, separated by commas")
     .option("--chains <list>", `option chains, separated by commas, each ${CHAIN}; or none`)
     .addOption(new Option("--hours <when>", "when to poll").choices(Object.keys(SESSIONS)))
-    .addOption(
-      new OptionWithWords(
-        "--account <service>",
-        `${ACCOUNT_FORMS.join(", ")}, or the address of another service`,
-        ACCOUNT_WORDS,
-      ),
-    )
+    .option("--account <service>", `${ACCOUNT_FORMS.join(", ")}, or the address of another service`)
     .option("--database <address>", "embedded, or the address of a PostgreSQL server, without password")
     .option("--yes", "take what Enter would answer for every question that no flag answers", false)
     .addHelpText(

@@ -1,10 +1,7 @@
-/** Saved answers on disk, plain and packed. */
-import { once } from "node:events";
-import { createWriteStream, mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+/** Saved answers on disk. */
+import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { create, Header } from "tar";
-import yazl from "yazl";
 import type pg from "pg";
 import { writeDocument } from "../../../src/services/reference/writeDocument.ts";
 import { contentOf } from "../../support/archive.ts";
@@ -48,33 +45,6 @@ export function gzipped(files: readonly SavedFile[]): SavedFile[] {
   return files.map(([name, content]) => [`${name}.gz`, gzipSync(content)]);
 }
 
-/** A zip file; `mtime` of all entries. */
-export async function zipOf(
-  files: readonly SavedFile[],
-  { mtime = new Date(0), forceDosTimestamp = false } = {},
-): Promise<string> {
-  const zip = new yazl.ZipFile();
-  for (const [name, content] of files)
-    zip.addBuffer(Buffer.from(content), name, { mtime, forceDosTimestamp });
-  zip.end();
-  const path = join(tempDir(), "saved.zip");
-  const out = createWriteStream(path);
-  zip.outputStream.pipe(out);
-  await once(out, "close");
-  return path;
-}
-
-/** A tar file, compressed when its name says so. */
-export async function tarOf(files: readonly SavedFile[], name = "saved.tar.gz"): Promise<string> {
-  const dir = directoryOf(files);
-  const file = join(tempDir(), name);
-  await create(
-    { file, cwd: dir, gzip: !name.endsWith(".tar") },
-    files.map(([entry]) => entry),
-  );
-  return file;
-}
-
 /** The archive without where in which journal each answer is, and without what is remembered of backfills. */
 export async function rowsOf(pool: pg.Pool): Promise<{ responses: unknown[]; [table: string]: unknown }> {
   const { backfills, backfill_positions, journal_positions, responses, ...content } = await contentOf(pool);
@@ -95,47 +65,4 @@ export async function lasts(pool: pg.Pool): Promise<string[]> {
      from quotes q join instruments i on i.id = q.instrument_id order by q.observed_at, i.symbol, q.last desc`,
   );
   return rows.map(({ line }) => line);
-}
-
-/** An entry of a tar file as nobody's tar would write it. */
-export type RawEntry = {
-  path: string;
-  type?: "File" | "SymbolicLink" | "Link" | "CharacterDevice" | "FIFO";
-  linkpath?: string;
-  content?: string;
-};
-
-/** A tar file of such entries. */
-export function rawTar(entries: readonly RawEntry[]): string {
-  const blocks = entries.map(({ path, type = "File", linkpath = "", content = "" }) => {
-    const size = Buffer.byteLength(content);
-    const header = new Header({
-      path,
-      type,
-      linkpath,
-      size,
-      mode: 0o644,
-      mtime: new Date(1_795_012_200_000),
-    });
-    header.encode();
-    return [
-      header.block ?? Buffer.alloc(512),
-      Buffer.from(content),
-      Buffer.alloc((512 - (size % 512)) % 512),
-    ];
-  });
-  const path = join(tempDir(), "raw.tar");
-  writeFileSync(path, Buffer.concat([...blocks.flat(), Buffer.alloc(1_024)]));
-  return path;
-}
-
-/** A zip file whose names become others of the same length, which no writer of zip files would take. */
-export async function rawZip(
-  files: readonly [name: string, becomes: string, content: string][],
-): Promise<string> {
-  const path = await zipOf(files.map(([name, , content]) => [name, content]));
-  const bytes = readFileSync(path).toString("latin1");
-  const renamed = files.reduce((text, [name, becomes]) => text.replaceAll(name, becomes), bytes);
-  writeFileSync(path, Buffer.from(renamed, "latin1"));
-  return path;
 }
