@@ -39,12 +39,16 @@ test("status names a new answer that waits to be loaded, with its bytes, and nee
   });
 });
 
-test("an answer that waits for longer than ten minutes to be loaded needs a person", async () => {
+test("an answer that waits for longer than ten minutes to be loaded needs a person where a collector has run", async () => {
   const env = await unloaded();
+  const byHand = await run(["status"], env, createTestClock("2026-11-20T23:01:00Z"));
+  const left = { wallMs: Date.parse("2026-11-20T23:00:59Z"), uptimeMs: 0, ended: true };
+  writeFileSync(join(env.QUOTEKEEPER_DATA_DIR, "clock.json"), JSON.stringify(left));
 
   const { exitCode, stdout } = await run(["status"], env, createTestClock("2026-11-20T23:01:00Z"));
 
-  expect(exitCode).toBe(1);
+  expect([byHand.exitCode, exitCode]).toEqual([0, 1]);
+  expect(byHand.stdout).toMatch(/^journal +- +.*the oldest from 11 min ago: `quotekeeper start` loads it$/m);
   expect(stdout).toMatch(/^journal +ATTENTION +.*the oldest from 11 min ago$/m);
 });
 

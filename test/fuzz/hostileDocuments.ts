@@ -29,7 +29,6 @@ const UTF8 = "not valid UTF-8";
 const DOCTYPE = "it holds a DOCTYPE";
 
 const REFUSED: [name: string, make: () => string | Uint8Array, why: string][] = [
-  ["nothing", () => "", "root element"],
   ["a doubled root", () => quotes("") + quotes(""), "only one root"],
   ["text after the root", () => `${quotes("")}x`, "text data outside of root node"],
   ["a comment after the root that does not end", () => `${quotes("")}<!-- `, "unexpected end"],

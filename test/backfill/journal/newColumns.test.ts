@@ -15,7 +15,7 @@ const BODY = readFileSync(
 
 test("a rebuild brings times, open interest and greeks that an archive had lost, and its dry run says how many quotes change", async () => {
   const { pool, journalDir, env } = await backfillWorld();
-  const record = answerRecord("2026-11-27T16:00:00.000000Z", BODY, {
+  const record = answerRecord("2026-11-27T18:00:05.000000Z", BODY, {
     service: "tradier",
     source: { kind: "account", name: "tradier" },
     request: { form: "symbols", symbols: ["ACME", "ACME261218P00095000"], delayed: false },
