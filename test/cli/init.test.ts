@@ -95,21 +95,7 @@ test("init --yes writes what Enter would answer, which jobs check and plan accep
 
 test("flags answer the questions of init: symbols that YAML would misread, chains, hours", async () => {
   const at = place();
-  const symbols = [
-    "NaN",
-    "true",
-    "1E5",
-    "007",
-    "BRK.B",
-    "#A",
-    "-",
-    "!C",
-    "@D",
-    "&F",
-    "null",
-    "~",
-    "*E",
-  ];
+  const symbols = ["NaN", "true", "1E5", "007", "BRK.B", "#A", "-", "!C", "@D", "&F", "null", "~", "*E"];
 
   const { exitCode, stdout } = await run(
     at,

@@ -38,7 +38,10 @@ describe("the alert rules", () => {
 
     expect(own.length).toBeGreaterThanOrEqual(6);
     for (const rule of rules.filter(({ expr }) => ofAccounts.test(expr)))
-      expect({ rule: rule.alert, is: own.includes(rule) || /(?:sum|max) by \(instance\)/.test(rule.expr) }).toEqual({
+      expect({
+        rule: rule.alert,
+        is: own.includes(rule) || /(?:sum|max) by \(instance\)/.test(rule.expr),
+      }).toEqual({
         ...{ rule: rule.alert, is: true },
       });
   });
