@@ -58,7 +58,7 @@ test("a decimal of any digits, point and exponent comes out in every field, roun
   const { pool } = await loadingWorld();
   const held = await rowsOfQuery(
     pool,
-    `select case when abs(r) < 1e15 then r::text end as last, t::numeric < 0 as below
+    `select case when abs(r) < 1e15 then r::text end as last, r < 0 as below
      from unnest($1::text[]) with ordinality as g (t, n), round(t::numeric, 23) r order by n`,
     [given],
   );
