@@ -169,9 +169,10 @@ test("accounts of a service are polled in market hours and judged as late, also 
   expect(wrong.stdout).toMatch(/^jobs +ATTENTION /m);
   expect(wrong.stdout).toMatch(/^accounts +ok +main 0 of 60, second 0 of 30 calls$/m);
   for (const { stdout } of [right, wrong]) {
-    expect(stdout).toMatch(/^next poll +- .*due: us in .*2026-11-23 09:30:00 New York$/m);
+    expect(stdout).toMatch(/^next poll +- .*due: us in .*2026-11-23 09:30:00 New York(?:, by|$)/m);
     expect(stdout).toMatch(/^slots +ATTENTION +us is late since 2026-11-20 10:0/m);
   }
+  expect(wrong.stdout).toContain("New York, by the job files that are right\n");
 });
 
 test("an account that is refused says nothing of a market, so the others are not taken for those of another one", async () => {
