@@ -11,7 +11,7 @@ import { freshDatabase } from "../support/database.ts";
 import { unlessOnCitus } from "../support/unlessOnCitus.ts";
 
 /** An archive of release 1.0, before class shares had one name. */
-const RECORDED = "test/promises/1.0/archive.sql.gz";
+const RECORDED = "test/archive/earlier/version35.sql.gz";
 const NOW = "2026-11-28T02:00:00.000000Z";
 
 const onePlain = unlessOnCitus(
