@@ -87,7 +87,7 @@ test("a person logs in through the page Accounts, which then says until when, an
   await page.keyboard.press("Enter");
   const alert = page.locator(".logins [role=alert]");
   await alert.waitFor();
-  expect(await alert.textContent()).toMatch(/LOGIN_FAILED.*verifier_invalid.*Log in again/);
+  expect(await alert.textContent()).toMatch(/LOGIN_CODE_WRONG.*verifier_invalid.*code that the page shows/);
   expect(await faultsOf(page)).toEqual([]);
 
   await code.fill(await acceptAsPerson(url));
