@@ -19,7 +19,7 @@ import { readWithoutReader } from "../archive/schema/readerRole.ts";
 import { readSharedSchema } from "../archive/connect/searchPath.ts";
 import { describeTier, readTier, type Tier } from "../archive/tiers/tier.ts";
 import { describeDatabase } from "../config/databaseUrl.ts";
-import type { Clock } from "../clock.ts";
+import { atMost, type Clock, systemClock } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { counted } from "../figures.ts";
@@ -122,17 +122,16 @@ export async function lookIntoDatabase(looked: Looked, scheduled: Scheduled): Pr
   if (!unanswered.has(door)) {
     unanswered.add(door);
     const looking = look(looked, scheduled, found).finally(() => unanswered.delete(door));
-    if (await settlesWithin(looking, answersMs)) return looking;
+    let isAnswered = false;
+    await atMost(
+      answersMs,
+      looking.then(() => (isAnswered = true)),
+      systemClock,
+    );
+    if (isAnswered) return looking;
     void door.close(true);
   }
   return { ...found, database: { ...found.database, text: silent(config, found, answersMs).message } };
-}
-
-/** @throws what `work` throws */
-async function settlesWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolveLate) => (timer = setTimeout(resolveLate, ms, false)));
-  return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
 }
 
 function silent({ databaseUrl }: Config, { version }: Found, ms: number): QuotekeeperError {
