@@ -211,7 +211,8 @@ export type Verdict = {
  * A number is in the text when the element of its name, once undone from XML, without thousands separators and white space, is
  * the same decimal number: sign, digits and power of ten, with a percent sign as its element has it. It is rounded to what the
  * archive holds.
- * A date is when that text begins with it. An option's type is when the text is 1 or 0. Names are the very text.
+ * A date is when that text begins with it. An option's type is when the text is 1 or 0. Names are the very text, but for a class
+ * of shares, whose slash is a point.
  */
 export function judge({ original, mutant }: { original: Buffer; mutant: Buffer }): Verdict {
   const answer = classifyAnswer({ status: 200, headers: {}, body: mutant });
@@ -247,6 +248,7 @@ function checkValues(leaves: Leaves, texts: Texts, verdict: Verdict): void {
 }
 
 function says(path: string, written: string, value: string): boolean {
+  if (path.endsWith("/sym") && /^[^/]+\/[A-Za-z]$/.test(written)) return written.replace("/", ".") === value;
   if (/\/(sym|desc|exch|sectyp)$/.test(path) || path === "instrument/putcall") return written === value;
   if (/\/(matdt|exdate)$/.test(path)) return written.trim().startsWith(value);
   const exact = signedDecimal(path, written);
