@@ -91,7 +91,7 @@ async function schemaOf(archive: Archive, clock: Edges["clock"], log: Log): Prom
     await currentVersion(archive.pool);
     return true;
   } catch (error) {
-    if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
+    if (!isDatabaseError(error)) throw error;
     const problem = databaseError(await explain(archive.pool, error), archive.address);
     if (!collectingGoesOn(problem)) throw problem;
     log.warn({}, `${problem.message} Collection goes on meanwhile.`);

@@ -17,6 +17,9 @@ import { offerExampleJobs } from "../run/exampleJobs.ts";
 import { createLogger } from "./terminal/logger.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
 
+/** How long a start waits for the embedded server before it collects without it, in ms. */
+const EMBEDDED_PATIENCE_MS = 10_000;
+
 /** How long a start asks a database that answers for leases before it collects without them, in ms. */
 const JOIN_PATIENCE_MS = 15_000;
 
@@ -43,7 +46,7 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   const preparing = config.databaseUrl === null ? prepareCluster(config.dataDir, clock) : undefined;
   preparing?.catch(() => undefined);
   const { openArchive, endPool } = await import("../run/archive.ts");
-  const opening = openArchive(config, clock, preparing);
+  const opening = openArchive(config, clock, { preparing, patienceMs: EMBEDDED_PATIENCE_MS });
   const loading = loadWork(withWeb);
   const archive = await opening.catch(async (error: unknown) => {
     await lock.release();

@@ -6,8 +6,12 @@ import { abandonConnections, createPool } from "../archive/connect/connect.ts";
 import { CANNOT_CONNECT_NOW, databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
 import { explain } from "../archive/connect/explain.ts";
 import { currentVersion } from "../archive/schema/migrations.ts";
-import { type EmbeddedServer, findEmbedded, openEmbedded } from "../archive/embedded/embeddedServer.ts";
-import type { prepareCluster } from "../archive/embedded/prepareCluster.ts";
+import {
+  type EmbeddedOptions,
+  type EmbeddedServer,
+  findEmbedded,
+  openEmbedded,
+} from "../archive/embedded/embeddedServer.ts";
 import {
   createReaderPool,
   endReaders,
@@ -68,17 +72,17 @@ export type Archive = {
 /**
  * Opens the archive. A configured server is not contacted yet: the first query does that.
  *
- * @param preparing the files of the embedded one, where somebody makes them already
+ * @param embedding how the embedded one is opened
  * @throws QuotekeeperError DATA_DIR_UNWRITABLE, DISK_FULL, EMBEDDED_*
  */
 export async function openArchive(
   config: Config,
   clock: Clock,
-  preparing?: ReturnType<typeof prepareCluster>,
+  embedding?: EmbeddedOptions,
 ): Promise<Archive> {
   const { databaseUrl: ownerUrl } = config;
   if (ownerUrl === null)
-    return archiveOn(await openEmbedded(config.dataDir, clock, { preparing }), { embedded: true, clock });
+    return archiveOn(await openEmbedded(config.dataDir, clock, embedding), { embedded: true, clock });
   const viewerUrl = config.databaseReaderUrl ?? ownerUrl;
   const nothing = (): Promise<void> => Promise.resolve();
   const server = {
@@ -120,9 +124,17 @@ const COMES_BACK_MS = 60_000;
 function reviver(start: () => Promise<void>, shown: () => string, { monotonicMs }: Clock) {
   let starting: Promise<void> | null = null;
   let refusedAtMs: number | null = null;
+  /** Why it did not start last. */
+  let failure: QuotekeeperError | null = null;
   const revive = (): Promise<void> =>
     (starting ??= start()
-      .then(() => void (refusedAtMs = null))
+      .then(
+        () => void ([refusedAtMs, failure] = [null, null]),
+        (error: unknown) => {
+          failure = databaseError(error, shown());
+          throw error;
+        },
+      )
       .finally(() => (starting = null)));
   /** An error of connecting by its name. */
   const named = (cause: unknown): unknown => {
@@ -130,10 +142,11 @@ function reviver(start: () => Promise<void>, shown: () => string, { monotonicMs 
     if (syscall !== "connect" && code !== CANNOT_CONNECT_NOW) return cause;
     refusedAtMs ??= monotonicMs();
     revive().catch(() => undefined);
+    if (failure) return failure;
     const lasts = monotonicMs() - refusedAtMs >= COMES_BACK_MS;
     const what = lasts
       ? `has been away for over ${COMES_BACK_MS / 1_000} s`
-      : "ended, and is being started again";
+      : "does not run, and is being started";
     return new QuotekeeperError(
       lasts ? "EMBEDDED_FAILED" : "EMBEDDED_ENDED",
       `${shown()}: the embedded server ${what}`,

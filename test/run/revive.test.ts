@@ -79,7 +79,7 @@ test("an embedded server that ended is started again at the first refusal, which
 
   expect(rows).toEqual([{ one: 1 }]);
   expect(told.join("\n")).toMatch(
-    /^EMBEDDED_ENDED: .* ended, and is being started again. Nothing has to be done/m,
+    /^EMBEDDED_ENDED: .* does not run, and is being started. Nothing has to be done/m,
   );
   expect(told.join("\n")).not.toContain("EMBEDDED_FAILED");
 });

@@ -5,7 +5,7 @@
 import { readFile, stat, utimes } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type pg from "pg";
-import type { Clock } from "../../clock.ts";
+import { atMost, type Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { addressOf, APPLICATION_NAME } from "../connect/connect.ts";
 import { ArchiveClient } from "../connect/archiveClient.ts";
@@ -41,6 +41,12 @@ export type EmbeddedServer = {
   close: () => Promise<void>;
 };
 
+export type EmbeddedOptions = {
+  machine?: Machine;
+  preparing?: Promise<Cluster> | undefined;
+  patienceMs?: number | undefined;
+};
+
 /** Each program holds this advisory lock shared while it uses the server; the last one gets it alone. Readers may take no such lock. */
 const IN_USE_LOCK = 0x71_6b_01;
 
@@ -55,19 +61,28 @@ const START_FAILURES = 20;
  * Finds or starts the server of a data directory.
  *
  * @param options.preparing what `prepareCluster` gave, where it was called before
+ * @param options.patienceMs how long a server that does not start is waited for; what keeps it is the answer of the next
+ *   `revive`. Default: as long as it takes, and it is an error
  * @throws QuotekeeperError EMBEDDED_UNAVAILABLE, EMBEDDED_FAILED, EMBEDDED_COPIED, EMBEDDED_AS_ROOT, DISK_FULL, DATA_DIR_UNWRITABLE
  */
 export async function openEmbedded(
   dataDir: string,
   clock: Clock,
-  { machine = MACHINE, preparing }: { machine?: Machine; preparing?: Promise<Cluster> | undefined } = {},
+  { machine = MACHINE, preparing, patienceMs }: EmbeddedOptions = {},
 ): Promise<EmbeddedServer> {
   const cluster = await (preparing ?? prepareCluster(dataDir, clock, machine));
   const host = await socketDir(cluster.dir, cachesOf(process.geteuid?.(), resolve(dataDir)));
   const settings = await settledSettings(cluster, clock, machine);
   const server = new SharedServer({ cluster, clock, machine, host }, settings);
-  await server.reach();
+  if (patienceMs === undefined) await server.reach();
+  else await atMost(patienceMs, server.reach(), clock).catch((error: unknown) => requireMendable(error));
   return server;
+}
+
+/** A person can mend it while the program goes on: all but what keeps the server from this very user or directory. */
+function requireMendable(error: unknown): void {
+  const { code } = error as { code?: string };
+  if (code !== "EMBEDDED_FAILED" && code !== "DISK_FULL") throw error;
 }
 
 /**
@@ -117,6 +132,7 @@ class SharedServer implements EmbeddedServer {
   #settings: ClusterSettings;
   /** Holds the in-use lock. */
   #holder: pg.Client | null = null;
+  #reaching: Promise<void> | null = null;
 
   constructor(parts: Parts, settings: ClusterSettings) {
     this.#parts = parts;
@@ -135,17 +151,19 @@ class SharedServer implements EmbeddedServer {
     return addressesOf(this.#settings, this.#parts.host).readerUrl;
   }
 
-  readonly revive = async (): Promise<void> => {
-    await this.#holder?.end().catch(() => undefined);
-    await this.reach();
-  };
+  readonly revive = (): Promise<void> => this.reach();
 
   readonly close = async (): Promise<void> => {
     if (await letGo(this.#holder)) await stopServer(this.#parts.cluster);
   };
 
   /** Connects to the server, started first if it does not run. */
-  async reach(): Promise<void> {
+  reach(): Promise<void> {
+    return (this.#reaching ??= this.#reach().finally(() => (this.#reaching = null)));
+  }
+
+  async #reach(): Promise<void> {
+    await this.#holder?.end().catch(() => undefined);
     const { cluster, clock, machine } = this.#parts;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const running = await runningPort(cluster.dir);
