@@ -111,6 +111,11 @@ function nothing(state: LineState, text: string, fleet: FleetRows | null = null)
   };
 }
 
+/** Whether quotes are stuck is a matter of twenty minutes, and asks for many rows: it is asked once a minute, however often one looks. */
+const QUOTES_EVERY_MS = 60_000;
+
+const quotesSaid = new WeakMap<ArchiveDoor, { atMs: number; quotes: StatusReport["quotes"] }>();
+
 /** Looks that a database has not answered yet: until it has, no other one waits behind them. */
 const unanswered = new WeakSet<ArchiveDoor>();
 
@@ -169,10 +174,23 @@ async function look(looked: Looked, scheduled: Scheduled, found: Found): Promise
   }
 }
 
+async function quotesOf(
+  door: ArchiveDoor,
+  { monotonicMs }: Clock,
+  read: () => Promise<StatusReport["quotes"]>,
+): Promise<StatusReport["quotes"]> {
+  const said = quotesSaid.get(door);
+  const atMs = monotonicMs();
+  if (said && atMs - said.atMs < QUOTES_EVERY_MS) return said.quotes;
+  const quotes = await read();
+  quotesSaid.set(door, { atMs, quotes });
+  return quotes;
+}
+
 /** @returns the line of the database */
 async function readArchive(
   { pool, address }: Archive,
-  { config, clock }: Looked,
+  { config, clock, door }: Looked,
   { scheduled, found }: { scheduled: Scheduled; found: Found },
 ): Promise<Line> {
   const line = (state: LineState, text: string): Line => ({ subject: "database", state, text });
@@ -205,9 +223,9 @@ async function readArchive(
     config.databaseReaderUrl ? null : readWithoutReader(pool),
     readSharedSchema(pool),
     readFleet(pool).then((fleet) => (found.fleet = fleet)),
-    readQuotesStatus(pool, { calendar: createCalendar(overrides), accounts, now }).then(
-      (quotes) => (found.quotes = quotes),
-    ),
+    quotesOf(door, clock, () =>
+      readQuotesStatus(pool, { calendar: createCalendar(overrides), accounts, now }),
+    ).then((quotes) => (found.quotes = quotes)),
     readClockSteps(pool, new Date(now.getTime() - CLOCK_SAID_MS), now).then(
       (steps) => (found.clockSteps = steps),
     ),
