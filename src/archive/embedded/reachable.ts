@@ -28,8 +28,17 @@ export async function everyoneMayEnter(path: string): Promise<boolean> {
 
 /** Where a copy goes, best first: the machine's cache or the user's, or the data directory. Never where others can write. */
 export function cachesOf(uid: number | undefined, dataDir?: string): string[] {
-  const lasting = uid === 0 ? "/var/cache/quotekeeper" : join(homedir(), ".cache", "quotekeeper");
-  return dataDir === undefined ? [lasting] : [lasting, join(dataDir, "postgres-copies")];
+  const lasting = uid === 0 ? "/var/cache/quotekeeper" : ownCache();
+  return [lasting, dataDir && join(dataDir, "postgres-copies")].filter((dir) => dir !== undefined);
+}
+
+/** Undefined for a user id without a name and without HOME, as containers give it: Node throws ERR_SYSTEM_ERROR there. */
+function ownCache(): string | undefined {
+  try {
+    return join(homedir(), ".cache", "quotekeeper");
+  } catch {
+    return undefined;
+  }
 }
 
 /**
