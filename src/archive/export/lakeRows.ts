@@ -175,8 +175,9 @@ export async function newLakeId(pool: pg.Pool): Promise<string> {
 
 /** Whether there are quotes of an exchange date. */
 export async function hasQuotes(pool: pg.Pool, date: string): Promise<boolean> {
+  // Citus plans this subquery by itself, and then it has to have a column.
   const { rows } = await pool.query<{ there: boolean }>(
-    `select exists (select from quotes where ${isOnDates("observed_at", "$1", "$1")}) as there`,
+    `select exists (select 1 from quotes where ${isOnDates("observed_at", "$1", "$1")}) as there`,
     [date],
   );
   return rows[0]?.there === true;
