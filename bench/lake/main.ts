@@ -131,8 +131,11 @@ async function fill(): Promise<void> {
   const { rows } = await client.query<{ at: Date | null }>("select max(observed_at) as at from quotes");
   const newest = rows[0]?.at ?? null;
   if (newest === null) await fillInstruments(client);
-  for (const [place, { open }] of sessions.entries())
-    if (newest === null || open > newest) await fillSession(client, open, place);
+  for (const [place, { date, open }] of sessions.entries()) {
+    if (newest !== null && open <= newest) continue;
+    await fillSession(client, open, place);
+    await client.query("select recompute_session_bars($1, $1)", [date]);
+  }
   if (newest === null) await client.query("vacuum analyze");
   client.release();
 }

@@ -62,6 +62,7 @@ async function run(database: pg.Pool): Promise<number> {
   }
   if (!isKept) await fill(database);
   const dates = await datesOf(database);
+  if (dates.length === 0) throw new Error(`${name} has no bars: its questions would be about nothing`);
   const rows = await oneNumber(database, "select count(*) as n from quotes");
   const bytes = await databaseBytes(database);
   console.log(
@@ -102,6 +103,7 @@ async function fill(database: pg.Pool): Promise<void> {
       if ((await databaseBytes(client)) > MOST_BYTES)
         throw new Error(`more than ${MOST_BYTES / 1e9} GB at ${date}: give fewer --rows`);
     }
+    await client.query("select recompute_session_bars($1, $2)", [dates[0], dates.at(-1)]);
   } finally {
     client.release();
   }
