@@ -62,7 +62,7 @@ export async function replaceQuotes(client: pg.ClientBase, units: readonly Place
      join quotes t on ${IS_ROW}
      where b.instrument_id = t.instrument_id and b.source_id = t.source_id and b.delayed = t.delayed
        and b.date = (t.observed_at at time zone 'America/New_York')::date and b.made_to is distinct from '-infinity'
-     returning b.date::text as date`,
+     returning b.date`,
     keys,
   );
   await removeStaleBars(client, [...new Set(rows.map(({ date }) => date))]);
