@@ -75,7 +75,11 @@ function offersTls(
 ): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const lookup = asLookup(hostAddresses);
-    const socket = connect({ port, host, lookup, signal }, () => socket.write(SSL_REQUEST));
+    const socket = connect({ port, host, lookup }, () => socket.write(SSL_REQUEST));
+    // Node's own option for it leaves its listener with the signal, one for each attempt.
+    const abandon = (): void => void socket.destroy(signal.reason as Error);
+    signal.addEventListener("abort", abandon);
+    if (signal.aborted) abandon();
     const timedOut = Object.assign(new Error("the server does not answer"), { code: "ETIMEDOUT" });
     const closed = Object.assign(new Error("the connection ended at once"), { code: "ECONNRESET" });
     socket.setTimeout(timeoutMs, () => socket.destroy(timedOut));
@@ -84,7 +88,10 @@ function offersTls(
       resolve(answer === "S".charCodeAt(0));
     });
     socket.once("error", reject);
-    socket.once("close", () => reject(closed));
+    socket.once("close", () => {
+      signal.removeEventListener("abort", abandon);
+      reject(closed);
+    });
   });
 }
 
