@@ -60,6 +60,28 @@ test("no file imports itself by way of others, not even for a type", () => {
   expect(circles(imports)).toEqual([]);
 });
 
+/** What `src/` imports of a library at run time: `name` of a named import, `default` of the others. */
+function importedOf(library: string): Set<string> {
+  const from = new RegExp(`^import (?!type\\b)(\\w+|\\{[^}]*\\}) from "${library}"`, "gm");
+  const clauses = files.flatMap((file) => [...read(file).matchAll(from)].map(([, clause = ""]) => clause));
+  const names = clauses.flatMap((clause) =>
+    clause.startsWith("{") ? clause.slice(1, -1).split(",") : ["default"],
+  );
+  return new Set(names.map((name) => name.trim()).filter((name) => name !== "" && !name.startsWith("type ")));
+}
+
+test.each([
+  ["node-cron", "schedule", "ticks at the times of jobs"],
+  ["p-queue", "default", "holds the calls that wait"],
+  ["oauth-1.0a", "default", "signs the calls"],
+  ["fast-xml-parser", "XMLBuilder", "writes the service's XML"],
+  ["drizzle-orm/pg-core", "pgTable", "has the tables of the schema"],
+  ["drizzle-orm", "sql", "makes statements"],
+  ["pg", "default", "connects to the database"],
+])("%s is a part of the program: its `%s` %s", (library, name) => {
+  expect([...importedOf(library)]).toContain(name);
+});
+
 test("a name of a file is used once in the house", () => {
   const names = files.map((file) => basename(file));
 

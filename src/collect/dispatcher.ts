@@ -1,5 +1,6 @@
 /**
- * Sends planned calls, the most urgent first, as the governor allows.
+ * Sends planned calls, the most urgent first, as the governor allows: they wait in a queue that is paused, and a gate opens it
+ * for one call whenever one may leave.
  *
  * A call is waiting -> under way -> done. From under way it waits again, while its slot lasts: after the quota
  * fault, after a transport error or a 5xx that closes the budget like one, and after any other of them a few times; the governor
@@ -9,6 +10,7 @@
  */
 import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
+import PQueue from "p-queue";
 import { instantFromDate } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Log } from "../log.ts";
@@ -32,7 +34,7 @@ import {
 } from "./dispatch/callEnds.ts";
 import { Credentials } from "./dispatch/credentials.ts";
 import { MissedCalls } from "./dispatch/missedCalls.ts";
-import { lyingAhead, type Ticket, WaitingCalls } from "./dispatch/waitingCalls.ts";
+import { classOf, lyingAhead, type Ticket, type Ticketed, WaitingCalls } from "./dispatch/waitingCalls.ts";
 
 export type DispatcherOptions = BudgetOptions & {
   /** What answers its calls. */
@@ -74,12 +76,18 @@ export class Dispatcher {
   readonly #borrowed: BorrowedCalls;
   readonly #credentials = new Credentials();
   readonly #waiting = new WaitingCalls();
+  readonly #queue = new PQueue<WaitingCalls, Ticketed>({
+    queueClass: classOf(this.#waiting),
+    autoStart: false,
+  });
   readonly #missed: MissedCalls;
-  readonly #sending = new Set<Promise<void>>();
-  readonly #retrying = new Set<Promise<void>>();
+  /** Calls that have left and are not over: under way, or before another attempt. */
+  readonly #begun = new Set<Promise<void>>();
   readonly #stop = new AbortController();
   #wake = new AbortController();
-  #pumping: Promise<void> | null = null;
+  /** The permit by which the next call leaves; null: by this program's own budget. */
+  #permit: Permit | null = null;
+  #keepingGate: Promise<void> | null = null;
   #lastError: Error | null = null;
   #closing = false;
   #hadSession = true;
@@ -89,6 +97,7 @@ export class Dispatcher {
     this.#options = options;
     this.#missed = new MissedCalls(options);
     this.budget = new AccountBudget(options, () => this.#wake.abort(DONE));
+    this.#queue.on("next", () => this.#wake.abort(DONE));
     this.#borrowed = new BorrowedCalls({
       clock,
       budget: this.budget,
@@ -111,7 +120,7 @@ export class Dispatcher {
 
   /** Removes the calls that only wait for their turn, so that they can be planned again. */
   removeWaiting(): PlannedCall[] {
-    const fresh = this.#waiting.remove(({ setback, planned }) => setback === null && !planned.part);
+    const fresh = this.#waiting.removeWhere(({ setback, planned }) => setback === null && !planned.part);
     return fresh.map(({ planned }) => planned);
   }
 
@@ -131,12 +140,12 @@ export class Dispatcher {
 
   /** Misses what waits for slots that lie ahead, because the wall clock was set back: they come once more. */
   missAhead(): void {
-    for (const ticket of this.#waiting.remove(() => true)) this.#enter(ticket);
+    for (const ticket of this.#waiting.removeWhere(() => true)) this.#enter(ticket);
   }
 
   /** Calls waiting or under way. */
   get queued(): number {
-    return this.#waiting.size + this.#sending.size + this.#retrying.size;
+    return this.#queue.size + this.#begun.size;
   }
 
   get lastError(): Error | null {
@@ -144,20 +153,19 @@ export class Dispatcher {
   }
 
   async idle(): Promise<void> {
-    while (this.queued > 0 || this.#pumping)
-      await Promise.all([this.#pumping, ...this.#sending, ...this.#retrying]);
+    while (this.queued > 0 || this.#keepingGate) await Promise.all([this.#keepingGate, ...this.#begun]);
   }
 
   /** Sends nothing more; waits for the calls under way, at most `graceMs`, then cuts them off. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
-    this.#waiting.remove(() => true);
+    this.#waiting.removeWhere(() => true);
     for (const _ of this.#missed.settle());
-    const finished = Promise.all(this.#sending);
-    await Promise.race([finished, this.#options.clock.sleep(graceMs, this.#stop.signal)]);
+    const begun = [...this.#begun];
+    await Promise.race([this.#queue.onPendingZero(), this.#options.clock.sleep(graceMs, this.#stop.signal)]);
     this.#stop.abort();
     this.#wake.abort(DONE);
-    await Promise.all([this.#pumping, ...this.#sending, ...this.#retrying]);
+    await Promise.all([this.#keepingGate, ...begun, ...this.#begun]);
   }
 
   #enter({ planned, ...entry }: Ticket): void {
@@ -165,7 +173,8 @@ export class Dispatcher {
     const { ahead, present } = lyingAhead(planned, this.#options.clock.now().getTime());
     if (ahead) this.#options.onResult(ahead, { kind: "missed", reason: "down" });
     if (!present) return;
-    if (this.#mayTry(present)) this.#waiting.add({ ...entry, planned: present });
+    const ticket = { ...entry, planned: present };
+    if (this.#mayTry(present)) void this.#queue.add(() => this.#launch(ticket), { ticket });
     else this.#missed.add(present, "unauthorized");
     this.#start();
   }
@@ -177,31 +186,31 @@ export class Dispatcher {
 
   #start(): void {
     this.#wake.abort(DONE);
-    this.#pumping ??= this.#pump().finally(() => (this.#pumping = null));
+    this.#keepingGate ??= this.#keepGate().finally(() => (this.#keepingGate = null));
   }
 
-  /** Lets one call go whenever the governor allows and there is room, until none waits. */
-  async #pump(): Promise<void> {
+  /** Opens the queue for one call whenever the governor allows it and there is room, until none waits. */
+  async #keepGate(): Promise<void> {
     const { clock, borrow, atOnce } = this.#options;
     // Calls that come together enter before the first leaves, so that the most urgent of them is the first.
     await Promise.resolve();
-    const waitingCount = (): number => this.#waiting.size + this.#borrowed.waitingCount;
+    const waitingCount = (): number => this.#queue.size + this.#borrowed.waitingCount;
     while (waitingCount() + this.#missed.size > 0 && !this.#closing) {
       for (const _ of this.expire()) await setImmediate();
       if (this.#closing) break;
       if (waitingCount() === 0) continue;
-      const most = this.#credentials.areRefused ? 1 : (atOnce?.() ?? CONCURRENCY);
-      const isRoomy = this.#sending.size + this.#borrowed.underWayCount < most;
+      this.#queue.concurrency = this.#credentials.areRefused ? 1 : (atOnce?.() ?? CONCURRENCY);
+      const isRoomy = this.#queue.pending + this.#borrowed.underWayCount < this.#queue.concurrency;
       if (!this.lookAtSession()) {
         this.#waiting.hold("login");
         await this.#rest(LONGEST_WAIT_MS);
         continue;
       }
-      if (borrow && isRoomy && this.#waiting.size > 0 && (await this.#launchBorrowed(borrow))) continue;
+      if (borrow && isRoomy && this.#queue.size > 0 && (await this.#launchBorrowed(borrow))) continue;
       const allowed = this.budget.admission();
-      const borrower = this.#borrowed.next(this.#waiting.size);
+      const borrower = this.#borrowed.next(this.#queue.size);
       if (allowed.maySend && isRoomy && borrower) borrower.go();
-      else if (allowed.maySend && isRoomy && this.#waiting.size > 0) this.#launch(null);
+      else if (allowed.maySend && isRoomy && this.#queue.size > 0) this.#queue.start();
       else {
         const heldMs = allowed.maySend ? LONGEST_WAIT_MS : allowed.notBeforeMs - clock.monotonicMs();
         if (!allowed.maySend) {
@@ -209,7 +218,7 @@ export class Dispatcher {
           this.#waiting.hold(this.budget.heldFor);
         }
         // A call that is over makes room; until then nothing else does.
-        await this.#rest(!isRoomy && this.#sending.size > 0 ? Infinity : heldMs);
+        await this.#rest(!isRoomy && this.#queue.pending > 0 ? Infinity : heldMs);
       }
     }
   }
@@ -229,8 +238,11 @@ export class Dispatcher {
   async #launchBorrowed(borrow: NonNullable<DispatcherOptions["borrow"]>): Promise<boolean> {
     const permit = await borrow(this.#stop.signal).catch(() => null);
     if (permit === null) return this.#closing;
-    if (this.#closing || this.#waiting.size === 0) permit(null);
-    else this.#launch(permit);
+    if (this.#closing || this.#queue.size === 0) permit(null);
+    else {
+      this.#permit = permit;
+      this.#queue.start();
+    }
     return true;
   }
 
@@ -245,13 +257,13 @@ export class Dispatcher {
     await clock.sleep(ms, this.#wake.signal).catch(() => undefined);
   }
 
-  /** Lets the most urgent call go. @param permit another program's, whose budget it is; null: this program's own */
-  #launch(permit: Permit | null): void {
-    const ticket = this.#waiting.next();
-    if (!ticket) return;
-    const sending = track(this.#sending, this.#send(ticket, this.budget.countCall(), permit));
-    // Whoever waits for all that is under way is told of what went wrong.
-    void sending.catch(() => undefined).finally(() => this.#wake.abort(DONE));
+  /** The queue's task for a call: shuts the gate behind it, and sends it. Never rejects. */
+  async #launch(ticket: Ticket): Promise<void> {
+    this.#queue.pause();
+    const permit = this.#permit;
+    this.#permit = null;
+    // Whoever waits for all that has begun is told of what went wrong.
+    await track(this.#begun, this.#send(ticket, this.budget.countCall(), permit)).catch(() => undefined);
   }
 
   async #send(ticket: Ticket, sentAtMs: number, permit: Permit | null): Promise<void> {
@@ -293,7 +305,7 @@ export class Dispatcher {
     const given = { ...this.#options, isClosed: this.budget.isClosed };
     this.#follow(planned, afterAnswer(ticket, { answer, record, forTheClock }, given));
     // What waits would be refused as well.
-    const vain = isRefused ? this.#waiting.remove((waiting) => !this.#mayTry(waiting.planned)) : [];
+    const vain = isRefused ? this.#waiting.removeWhere((waiting) => !this.#mayTry(waiting.planned)) : [];
     for (const { planned: refused } of vain) this.#missed.add(refused, "unauthorized");
   }
 
@@ -312,7 +324,7 @@ export class Dispatcher {
     const enter = (): void => this.#enter(again);
     const waited = this.#options.clock.sleep(afterMs, this.#stop.signal);
     track(
-      this.#retrying,
+      this.#begun,
       waited.then(enter, () => undefined),
     );
   }

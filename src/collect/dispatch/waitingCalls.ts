@@ -1,4 +1,5 @@
 /** The calls that wait for their turn, the most urgent first, and what each is missed for when its slot ends. Pure. */
+import type { Queue, QueueAddOptions } from "p-queue";
 import type { MissReason } from "../../journal/ledger.ts";
 import type { Want } from "../asks.ts";
 import { type PlannedCall, split } from "../callPlan.ts";
@@ -16,47 +17,67 @@ export type Ticket = {
 
 type Missed = [planned: PlannedCall, reason: MissReason];
 
-export class WaitingCalls {
+type Run = () => Promise<unknown>;
+type Waiting = { run: Run; ticket: Ticket };
+
+/** Options of p-queue's `add`. */
+export type Ticketed = QueueAddOptions & { ticket: Ticket };
+
+/**
+ * The queue class of p-queue. A call that is removed before its turn leaves nothing: nobody waits for the promise that `add` gave,
+ * and there is no signal, whose listeners would cost more than all else with thousands of calls.
+ */
+export class WaitingCalls implements Queue<Run, Ticketed> {
   /** In their order; equally urgent ones in the order in which they came. */
-  #tickets: Ticket[] = [];
-  #nearestDeadlineMs = Infinity;
-  /** What all of them are held for; null: some may not be held. */
-  #heldFor: MissReason | null = null;
+  #waiting: Waiting[] = [];
 
   get size(): number {
-    return this.#tickets.length;
+    return this.#waiting.length;
   }
 
-  /** Epoch ms UTC; Infinity: none has a deadline. May be earlier than the nearest one of those that wait now. */
+  /** Epoch ms UTC; Infinity: none has a deadline. */
   get nearestDeadlineMs(): number {
-    return this.#nearestDeadlineMs;
+    return this.#waiting.reduce(
+      (nearest, { ticket }) => Math.min(nearest, ticket.planned.deadlineMs),
+      Infinity,
+    );
   }
 
-  add(ticket: Ticket): void {
+  enqueue(run: Run, options?: Partial<Ticketed>): void {
+    const { ticket } = options as Ticketed;
     let low = 0;
-    let high = this.#tickets.length;
+    let high = this.#waiting.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const other = this.#tickets[middle];
-      if (other && byUrgency(other.planned, ticket.planned) <= 0) low = middle + 1;
+      const other = this.#waiting[middle];
+      if (other && byUrgency(other.ticket.planned, ticket.planned) <= 0) low = middle + 1;
       else high = middle;
     }
-    this.#tickets.splice(low, 0, ticket);
-    this.#nearestDeadlineMs = Math.min(this.#nearestDeadlineMs, ticket.planned.deadlineMs);
-    this.#heldFor = null;
+    this.#waiting.splice(low, 0, { run, ticket });
   }
 
-  /** Removes the most urgent one. */
-  next(): Ticket | undefined {
-    return this.#tickets.shift();
+  dequeue(): Run | undefined {
+    return this.#waiting.shift()?.run;
+  }
+
+  /** For `sizeBy`, which nothing here asks. */
+  filter(): Run[] {
+    return this.#waiting.map(({ run }) => run);
+  }
+
+  /** What waits keeps its urgency. */
+  setPriority(id: string): never {
+    throw new RangeError(`call ${id} is planned again instead`);
   }
 
   /** @returns those that were removed, in their order */
-  remove(isGone: (ticket: Ticket) => boolean): Ticket[] {
+  removeWhere(isGone: (ticket: Ticket) => boolean): Ticket[] {
     const gone: Ticket[] = [];
-    const kept: Ticket[] = [];
-    for (const ticket of this.#tickets) (isGone(ticket) ? gone : kept).push(ticket);
-    this.#tickets = kept;
+    const kept: Waiting[] = [];
+    for (const waiting of this.#waiting)
+      if (isGone(waiting.ticket)) gone.push(waiting.ticket);
+      else kept.push(waiting);
+    this.#waiting = kept;
     return gone;
   }
 
@@ -72,25 +93,29 @@ export class WaitingCalls {
   ): { lasting: Ticket[]; missed: Missed[] } {
     const lasting: Ticket[] = [];
     const missed: Missed[] = [];
-    if (nowMs < this.#nearestDeadlineMs) return { lasting, missed };
-    for (const ticket of this.remove(({ planned }) => planned.deadlineMs <= nowMs)) {
+    for (const ticket of this.removeWhere(({ planned }) => planned.deadlineMs <= nowMs)) {
       const [over, rest] = split(ticket.planned, ({ deadlineMs }) => deadlineMs <= nowMs);
       if (rest) lasting.push({ ...ticket, planned: rest });
       // What waits for the outcome of a probe goes on waiting with what lasts.
       if (over) missed.push(...missedOf({ ...ticket, planned: rest ? withoutPart(over) : over }, isCutShort));
     }
-    this.#nearestDeadlineMs = Infinity;
-    for (const { planned } of this.#tickets)
-      this.#nearestDeadlineMs = Math.min(this.#nearestDeadlineMs, planned.deadlineMs);
     return { lasting, missed };
   }
 
   /** The governor holds all of them back. @param reason what they are missed for if their slots end meanwhile */
   hold(reason: MissReason): void {
-    if (this.#heldFor === reason) return;
-    for (const ticket of this.#tickets) ticket.held = reason;
-    this.#heldFor = reason;
+    for (const { ticket } of this.#waiting) ticket.held = reason;
   }
+}
+
+/** A class for p-queue, which makes its queue itself: `calls` is all that it makes. */
+export function classOf(calls: WaitingCalls): new () => WaitingCalls {
+  return class extends WaitingCalls {
+    constructor() {
+      super();
+      return calls;
+    }
+  };
 }
 
 /** A call whose slots are over, in parts that are missed for different reasons. */
