@@ -293,7 +293,7 @@ describe("several accounts", () => {
 });
 
 const COLLECTOR = {
-  ...{ state: "running" as const, names: ["quotes-1"], version: "1.0.0", overdue: null },
+  ...{ state: "running" as const, names: ["quotes-1"], version: "0.9.0", overdue: null },
   ...{ seenAt: "2026-11-20T15:48:38Z", running: 1, stopped: 0, gone: 0 },
 };
 
