@@ -58,6 +58,12 @@ const PROGRAMS: readonly Program[] = [
     probe: ["-e", 'require "oauth"; require "json"'],
     script: "ruby.rb",
   },
+  {
+    name: "PECL oauth (PHP)",
+    interpreters: ["/usr/bin/php", "php"],
+    probe: ["-r", 'exit(class_exists("OAuth") ? 0 : 1);'],
+    script: "php.php",
+  },
 ];
 
 /** A line that names the clients that are not installed; empty when all are. */
