@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import importX from "eslint-plugin-import-x";
 import { createTypeScriptImportResolver } from "eslint-import-resolver-typescript";
 import tseslint from "typescript-eslint";
@@ -91,6 +91,62 @@ const OWN_NUMBERS = [
   "src/services/tradier/checkTradier.ts",
   "src/services/plainJson.ts",
 ];
+
+/** Files whose errors are not yet in the table of `src/errors.ts`. It only gets shorter. */
+const OWN_ERROR_CLASSES = [
+  "src/archive/connect/databaseError.ts",
+  "src/archive/export/hotRows.ts",
+  "src/archive/load/loader.ts",
+  "src/archive/load/stretchLoader.ts",
+  "src/export/parquetFile.ts",
+  "src/journal/segmentWriter.ts",
+  "src/plainFiles.ts",
+  "src/read/exportRows.ts",
+  "src/run/edges.ts",
+  "src/services/jsonItem.ts",
+  "src/services/reference/leafValues.ts",
+  "src/web/app/lib/api.ts",
+];
+
+/** Rules of this house that no plugin has. */
+const house = {
+  rules: {
+    "errors-in-table": {
+      create: (context) => ({
+        "ClassDeclaration[superClass.name=/Error$|^DatabaseProblem$/]": (node) =>
+          context.report({
+            node,
+            message: "Errors are QuotekeeperError, with a code of the table in src/errors.ts.",
+          }),
+      }),
+    },
+    "no-private-path": {
+      create: (context) => ({
+        "ImportDeclaration, ImportExpression": ({ source }) => {
+          if (typeof source.value === "string" && isPrivatePath(source.value))
+            context.report({
+              node: source,
+              message: `${source.value} is no address that its package gives.`,
+            });
+        },
+      }),
+    },
+  },
+};
+
+/** A path inside of a package that its `exports` do not name; a package without `exports` gives its main file alone. */
+function isPrivatePath(specifier) {
+  const [, name, path] = /^((?:@[^/]+\/)?[^./@][^/]*)\/(.+)$/.exec(specifier) ?? [];
+  if (name === undefined || name.startsWith("node:")) return false;
+  const manifest = `${import.meta.dirname ?? "."}/node_modules/${name}/package.json`;
+  if (!existsSync(manifest)) return false;
+  const { exports } = JSON.parse(readFileSync(manifest, "utf8"));
+  if (exports === undefined) return !path.endsWith(".css");
+  return !Object.keys(exports).some((key) => {
+    const [before, after] = key.split("*");
+    return after === undefined ? key === `./${path}` : `./${path}`.startsWith(before) && path.endsWith(after);
+  });
+}
 
 /** The rooms from the ground up, and what each imports besides itself: never a room that stands above it. */
 const MAY_IMPORT = {
@@ -217,6 +273,7 @@ function checkLists() {
     ...KNOW_THE_PROCESS,
     ...OWN_CLOCKS,
     ...OWN_NUMBERS,
+    ...OWN_ERROR_CLASSES,
   ];
   const missing = named
     .map((path) => path.replace("/**/*.ts", "").replace("/**", ""))
@@ -241,6 +298,7 @@ export default tseslint.config(
     plugins: { "import-x": importX },
     settings: { "import-x/resolver-next": [createTypeScriptImportResolver({ project: "tsconfig.json" })] },
     rules: {
+      "no-new-func": "error",
       "import-x/no-cycle": ["error", { ignoreExternal: true }],
       "import-x/no-default-export": "error",
       "@typescript-eslint/consistent-type-imports": "error",
@@ -252,6 +310,16 @@ export default tseslint.config(
   },
   { files: ["**/*.config.js"], rules: { "import-x/no-default-export": "off" } },
   { files: ["bench/**", "scripts/**"], rules: { "no-console": "off" } },
+  {
+    files: ["src/**/*.ts", "src/**/*.tsx"],
+    plugins: { house },
+    rules: { "house/no-private-path": "error" },
+  },
+  {
+    files: ["src/**/*.ts", "src/**/*.tsx"],
+    ignores: ["src/errors.ts", ...OWN_ERROR_CLASSES],
+    rules: { "house/errors-in-table": "error" },
+  },
   {
     files: ["src/**/*.ts", "src/**/*.tsx"],
     // A function is a screen, and takes an object where it needs more.

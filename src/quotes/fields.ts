@@ -133,6 +133,7 @@ export function writtenOut<Fn extends (...args: never[]) => unknown>(
   parameters: readonly string[],
   expression: string,
 ): Fn {
+  // eslint-disable-next-line no-new-func -- the one place: an object literal is several times as fast as a loop
   return new Function(...parameters, `return ${expression};`) as Fn;
 }
 

@@ -1,6 +1,5 @@
 /** One GET to whoever watches over the program from outside: its status counts, nothing else of the answer is read. */
-import request from "undici/lib/api/api-request.js";
-import Agent from "undici/lib/dispatcher/agent.js";
+import { Agent } from "undici";
 import { QuotekeeperError } from "../../errors.ts";
 import { withDeadlines } from "./deadlines.ts";
 import { transportFailure } from "./httpCalls.ts";
@@ -30,7 +29,7 @@ export async function sendBeat(
     const deadlines = { connectMs: deadlineMs, headersMs: deadlineMs, callMs: deadlineMs };
     return await withDeadlines(
       async ({ signal }) => {
-        const { statusCode, body } = await request.call(agent, {
+        const { statusCode, body } = await agent.request({
           ...{ origin, path: `${pathname}${search}`, method: "GET", signal },
           headers: {
             "user-agent": userAgent,

@@ -3,9 +3,7 @@
  * redirect followed, nothing tried twice, and errors of our own without anything signed in them.
  */
 import { setMaxListeners } from "node:events";
-import type { Dispatcher } from "undici";
-import request from "undici/lib/api/api-request.js";
-import Agent from "undici/lib/dispatcher/agent.js";
+import { Agent, type Dispatcher } from "undici";
 import { type ErrorCode, QuotekeeperError } from "../../errors.ts";
 import { type HostAddresses, hostAddresses, LOOKUP_TIMEOUT } from "../../hostAddresses.ts";
 import type { Written } from "../../services/service.ts";
@@ -32,7 +30,7 @@ async function ask(
   { dispatcher, userAgent }: { dispatcher: Dispatcher; userAgent: string },
 ): Promise<Answered> {
   const { origin, pathname, search } = new URL(url);
-  const { statusCode, headers, body } = await request.call(dispatcher, {
+  const { statusCode, headers, body } = await dispatcher.request({
     origin,
     path: `${pathname}${search}`,
     signal,

@@ -3,8 +3,7 @@
  * for, and sets no limit to chunk extensions, 1xx answers and reason phrases.
  */
 import type { Socket } from "node:net";
-import type { buildConnector } from "undici";
-import connectorOf from "undici/lib/core/connect.js";
+import { buildConnector } from "undici";
 import { QuotekeeperError } from "../../errors.ts";
 import { asLookup, type HostAddresses, hostAddresses } from "../../hostAddresses.ts";
 import { MAX_BODY_BYTES } from "../../services/strictXml.ts";
@@ -27,7 +26,7 @@ export function wireConnector(
 ): buildConnector.connector {
   const found = new Map<string, Awaited<ReturnType<HostAddresses>>>();
   const lookup = asLookup(async (hostname) => found.get(hostname) ?? addresses(hostname));
-  const connect = connectorOf({ ...options, lookup } as buildConnector.BuildOptions);
+  const connect = buildConnector({ ...options, lookup } as buildConnector.BuildOptions);
   return (address, done) => {
     addresses(address.hostname).then(
       (known) => {
