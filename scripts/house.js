@@ -1,11 +1,14 @@
 /**
  * `node scripts/house.js [--list] [ROOT]` prints how large and how plain the tree at ROOT is (default: this one), each measure
- * beside its goal; with `--list` also the places that a measure counts. It is a report: it ends with 0 whatever it counts.
+ * beside its goal; with `--list` also the places that a measure counts. Then the rooms beside their numbers in `rooms.json`, and the
+ * features. It is a report: it ends with 0 whatever it counts. A test refuses a room that is over its number; `--rooms` writes the
+ * numbers as they are now.
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
+import { measureFeatures, measureRooms } from "./rooms.js";
 
 /** A file is long beyond this many lines. */
 const LONG = 300;
@@ -269,12 +272,36 @@ function measure(root) {
   ];
 }
 
-const [given] = process.argv.slice(2).filter((argument) => argument !== "--list");
+const [given] = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 const listing = process.argv.includes("--list");
 const root = given ?? fileURLToPath(new URL("../", import.meta.url));
-const table = [["measure", "now", "goal"], ...measure(root)];
-const width = (column) => Math.max(...table.map((row) => row[column].length));
-for (const [name, now, goal, places = []] of table) {
-  console.log(`${name.padEnd(width(0))}  ${now.padStart(width(1))}  ${goal.padStart(width(2))}`);
-  if (listing) for (const place of places) console.log(`  ${place}`);
+const NUMBERS = join(root, "rooms.json");
+const rooms = measureRooms(root);
+if (process.argv.includes("--rooms")) writeFileSync(NUMBERS, `${JSON.stringify(rooms, null, 2)}\n`);
+print([["measure", "now", "goal"], ...measure(root)]);
+const numbers = existsSync(NUMBERS) ? JSON.parse(readFileSync(NUMBERS, "utf8")) : { src: {}, test: {} };
+print([
+  ["room", "now", "number"],
+  ...["src", "test"].flatMap((side) =>
+    Object.entries(rooms[side]).map(([room, lines]) => [
+      `${side}/${room}`,
+      count(lines),
+      count(numbers[side][room] ?? 0),
+    ]),
+  ),
+  ["words of docs/", count(rooms.docs), count(numbers.docs ?? 0)],
+]);
+print([
+  ["feature", "lines of src/", ""],
+  ...Object.entries(measureFeatures(root)).map(([name, lines]) => [name, count(lines), ""]),
+]);
+
+/** Rows of a name and two figures, each perhaps with its places. */
+function print(rows) {
+  const width = (column) => Math.max(...rows.map((row) => row[column].length));
+  for (const [name, now, goal, places = []] of rows) {
+    console.log(`${name.padEnd(width(0))}  ${now.padStart(width(1))}  ${goal.padStart(width(2))}`.trimEnd());
+    if (listing) for (const place of places) console.log(`  ${place}`);
+  }
+  console.log();
 }

@@ -4,6 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
+import { emptyFeatures } from "../scripts/features.js";
+import { measureFeatures, measureRooms, type Rooms } from "../scripts/rooms.js";
 import { tempDir } from "./support/tempDir.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -80,6 +82,30 @@ test.each([
   ["pg", "default", "connects to the database"],
 ])("%s is a part of the program: its `%s` %s", (library, name) => {
   expect([...importedOf(library)]).toContain(name);
+});
+
+test("no room of `rooms.json` is over its number: whoever lets one grow raises the number in the same commit, and says why", () => {
+  const numbers = JSON.parse(read("rooms.json")) as Rooms;
+  const now = measureRooms(ROOT);
+  const over = (side: "src" | "test"): string[] =>
+    Object.entries(now[side]).flatMap(([room, lines]) =>
+      lines > (numbers[side][room] ?? 0)
+        ? [`${side}/${room} has ${lines} lines, ${numbers[side][room] ?? 0} are its number`]
+        : [],
+    );
+
+  expect([...over("src"), ...over("test")]).toEqual([]);
+  expect(now.docs).toBeLessThanOrEqual(numbers.docs);
+  for (const side of ["src", "test"] as const)
+    expect(Object.keys(numbers[side])).toEqual(Object.keys(now[side]));
+});
+
+test("each feature that the house counts has files, and the counts add up to the rooms", () => {
+  const lines = (counts: Record<string, number>): number =>
+    Object.values(counts).reduce((sum, one) => sum + one, 0);
+
+  expect(emptyFeatures(files.map((file) => file.slice("src/".length)))).toEqual([]);
+  expect(lines(measureFeatures(ROOT))).toBe(lines(measureRooms(ROOT).src));
 });
 
 test("a name of a file is used once in the house", () => {
