@@ -81,7 +81,7 @@ const KNOW_THE_PROCESS = [
   "src/lake/sql/duckChild.ts",
 ];
 
-/** Files of services that read numbers which no column holds: the time of a signature, the counts of a limit; or a string's escapes. */
+/** Files of services that read numbers which no column holds: the time of a signature, the counts of a limit. */
 const OWN_NUMBERS = [
   "src/services/oauth/verifyRequest.ts",
   "src/services/reference/rateLimitHeaders.ts",
@@ -89,7 +89,6 @@ const OWN_NUMBERS = [
   // Judged, and never stored: what headers say.
   "src/services/checkup.ts",
   "src/services/tradier/checkTradier.ts",
-  "src/services/plainJson.ts",
 ];
 
 /** The rooms from the ground up, and what each imports besides itself: never a room that stands above it. */
@@ -171,7 +170,7 @@ const FLOATS = [
 ].map((selector) => ({
   selector,
   message:
-    "A service's number stays text from the wire to its column: see readDecimal in src/quotes/decimal.ts and src/services/plainJson.ts.",
+    "A service's number stays text from the wire to its column: see readDecimal in src/quotes/decimal.ts and src/services/json.ts.",
 }));
 
 const zones = [

@@ -13,7 +13,7 @@ import { LEAF, type QuoteLeaves } from "../services/reference/leaves.ts";
 import { keyOf } from "../quotes/keyText.ts";
 import { strictlyOrNull } from "../services/reference/readDocument.ts";
 import type { QuoteCall, SavedCall } from "../quotes/call.ts";
-import { MAX_BODY_BYTES } from "../services/strictXml.ts";
+import { MAX_BODY_BYTES } from "../services/bodyText.ts";
 import { dividendOf, rowsOf } from "./answerToRows.ts";
 import { AskedNames, inOrder, type Name, same } from "./askedNames.ts";
 import { CopyLines, type Lines } from "./copyLines.ts";

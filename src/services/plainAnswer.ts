@@ -12,7 +12,7 @@ import {
 } from "../quotes/answer.ts";
 import type { ReadDocument } from "../quotes/document.ts";
 import { readHttpDate } from "../quotes/rateLimit.ts";
-import { type Json, JsonObject } from "./plainJson.ts";
+import { isObject, type Json, type JsonObject } from "./json.ts";
 
 /** Bytes in which a fault is looked for: its page is short. */
 export const START = 4_096;
@@ -61,8 +61,7 @@ export function readAnswer(raw: RawAnswer, start: string, reading: Reading): Ans
     return failed("malformed", `an HTML page in place of ${what}`);
   try {
     const document = parse(body);
-    if (document instanceof JsonObject)
-      return { outcome: "quotes", document: read(document, latestTime(raw)) };
+    if (isObject(document)) return { outcome: "quotes", document: read(document, latestTime(raw)) };
     return failed("malformed", "JSON that is no object");
   } catch (error) {
     if (!(error instanceof QuotekeeperError)) throw error;

@@ -2,13 +2,9 @@
  * A strict, streaming walk over one XML document that is not trusted: it is whole and well-formed, or refused.
  * Completeness is proved here, on the document: HTTP clients accept bodies that were cut short (field notes, "Traps").
  */
-import { isAscii } from "node:buffer";
 import { SaxesParser } from "saxes";
 import { cutText } from "../outsideText.ts";
 import { refused } from "../quotes/document.ts";
-
-/** Bytes beyond which a body is not read at all (design, section 8). */
-export const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 /** Assumed: no answer of the service nests deeper than this; its own documents are 6 deep. */
 const MAX_DEPTH = 64;
@@ -36,19 +32,6 @@ export type XmlHandler = {
   /** Whether text that is longer than MAX_PIECE is wanted here all the same; without it, it never is. */
   wantsLongText?: () => boolean;
 };
-
-/** The body as text, or DOCUMENT_REFUSED: too large, not UTF-8. A byte order mark is dropped. */
-export function decodeBody(body: Uint8Array): string {
-  if (body.byteLength > MAX_BODY_BYTES)
-    throw refused(`${body.byteLength} bytes exceed the cap of ${MAX_BODY_BYTES}`);
-  // ASCII, as nearly every answer is, needs no decoding: each byte is a character.
-  if (isAscii(body)) return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("latin1");
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(body);
-  } catch (cause) {
-    throw refused("the body is not valid UTF-8", cause);
-  }
-}
 
 /**
  * Walks `text`, which must be exactly one well-formed document: no DOCTYPE, UTF-8, one root element called

@@ -2,7 +2,7 @@
  * XML in the form of a JSON document, for a service that writes both: an element that holds elements is an object, any other is its
  * text, and elements of one name beside each other are a list.
  */
-import { type Json, JsonObject } from "./plainJson.ts";
+import type { Json, JsonObject } from "./json.ts";
 import { refused } from "../quotes/document.ts";
 import { trimXml, walkXml, type XmlHandler } from "./strictXml.ts";
 import { cutText } from "../outsideText.ts";
@@ -17,33 +17,23 @@ export function parseXmlTree(text: string, roots: readonly string[]): JsonObject
   const name = /^[^<]*(?:<\?[^>]*>[^<]*)*<([\w.-]{1,64})/.exec(text)?.[1] ?? "";
   if (!roots.includes(name))
     throw refused(`its root element is ${cutText(name, 40)}, none of ${roots.join(", ")}`);
-  const tree = new Tree(text);
+  const tree = new Tree();
   walkXml(text, name, tree);
   return tree.document;
 }
 
 type Element = {
   name: string;
-  offset: number;
   text: string;
-  /** The elements in it, by the places of their names; null: none so far. */
-  places: Map<string, number> | null;
-  values: Json[];
-  /** Places at which there are several. */
-  lists: Set<number> | null;
+  /** The elements in it, by their names. */
+  inside: Map<string, Json[]>;
 };
 
 class Tree implements XmlHandler {
-  readonly #source: string;
-  readonly #open: Element[] = [elementOf("", 0)];
-
-  constructor(source: string) {
-    this.#source = source;
-  }
+  readonly #open: Element[] = [elementOf("")];
 
   get document(): JsonObject {
-    const { places, values } = this.#current;
-    return new JsonObject(places ?? new Map(), values, this.#source);
+    return objectOf(this.#current);
   }
 
   get #current(): Element {
@@ -52,8 +42,8 @@ class Tree implements XmlHandler {
     return current;
   }
 
-  open(name: string, _attributes: Record<string, string>, offset: number): void {
-    this.#open.push(elementOf(name, offset));
+  open(name: string): void {
+    this.#open.push(elementOf(name));
   }
 
   text(piece: string): void {
@@ -65,28 +55,25 @@ class Tree implements XmlHandler {
     throw refused(`a comment stands in ${cutText(this.#current.name, 40)}`);
   }
 
-  close(_name: string, end: number): void {
-    const { name, offset, text, places, values } = this.#current;
+  close(): void {
+    const closed = this.#current;
+    const { name, inside } = closed;
+    const text = trimXml(closed.text);
+    if (inside.size > 0 && text !== "")
+      throw refused(`text stands beside the elements of ${cutText(name, 40)}`);
     this.#open.pop();
-    if (places === null) return add(this.#current, name, trimXml(text));
-    if (trimXml(text) !== "") throw refused(`text stands beside the elements of ${cutText(name, 40)}`);
-    add(this.#current, name, new JsonObject(places, values, this.#source.slice(offset, end)));
+    const siblings = this.#current.inside.get(name) ?? [];
+    siblings.push(inside.size > 0 ? objectOf(closed) : text);
+    this.#current.inside.set(name, siblings);
   }
 }
 
-function elementOf(name: string, offset: number): Element {
-  return { name, offset, text: "", places: null, values: [], lists: null };
+function elementOf(name: string): Element {
+  return { name, text: "", inside: new Map() };
 }
 
-function add(to: Element, name: string, value: Json): void {
-  to.places ??= new Map();
-  const place = to.places.get(name);
-  if (place === undefined) {
-    to.places.set(name, to.values.length);
-    to.values.push(value);
-  } else if (to.lists?.has(place)) (to.values[place] as Json[]).push(value);
-  else {
-    (to.lists ??= new Set()).add(place);
-    to.values[place] = [to.values[place] ?? null, value];
-  }
+function objectOf({ inside }: Element): JsonObject {
+  return Object.fromEntries(
+    [...inside].map(([name, values]) => [name, values.length > 1 ? values : (values[0] ?? "")]),
+  );
 }

@@ -1,5 +1,5 @@
 /** Documents made to harm a reader, and what has to come of each. */
-import { MAX_BODY_BYTES } from "../../src/services/strictXml.ts";
+import { MAX_BODY_BYTES } from "../../src/services/bodyText.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 
 /** One of them. */

@@ -11,7 +11,7 @@ import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
 import { type InstrumentQuote, MAX_FRAGMENT } from "../../src/quotes/document.ts";
 import { matchAnswer } from "../../src/quotes/match.ts";
 import { keyOf } from "../../src/quotes/keyText.ts";
-import { decodeBody } from "../../src/services/strictXml.ts";
+import { decodeBody } from "../../src/services/bodyText.ts";
 import { recordedDocuments } from "../support/recorded.ts";
 import { decimal, type Leaves, leavesOf, signedDecimal } from "../support/secondOpinion.ts";
 import { outcome } from "./twoReaders.ts";

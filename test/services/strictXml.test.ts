@@ -2,7 +2,8 @@
 import { expect, test } from "@jest/globals";
 import { MAX_ITEMS } from "../../src/quotes/document.ts";
 import { readDocument, readStrictly } from "../../src/services/reference/readDocument.ts";
-import { decodeBody, MAX_BODY_BYTES, MAX_PIECE, walkXml } from "../../src/services/strictXml.ts";
+import { decodeBody, MAX_BODY_BYTES } from "../../src/services/bodyText.ts";
+import { MAX_PIECE, walkXml } from "../../src/services/strictXml.ts";
 import { outcome, type Reading } from "../fuzz/twoReaders.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 

@@ -1,8 +1,8 @@
 /** The kind of one of E*TRADE's answers: by what its body says first, and then by the status. */
 import { type Answer, type Failed, failed, type RawAnswer } from "../../quotes/answer.ts";
 import { failedStatus, readAnswer, START } from "../plainAnswer.ts";
-import { parsePlainJson } from "../plainJson.ts";
-import { decodeBody } from "../strictXml.ts";
+import { decodeBody } from "../bodyText.ts";
+import { parseJson } from "../json.ts";
 import { parseXmlTree } from "../xmlTree.ts";
 import { ROOTS, readEtrade } from "./readEtrade.ts";
 
@@ -32,7 +32,7 @@ const CODES: ReadonlyMap<string, Failed> = new Map([
  */
 const NOTHING: ReadonlySet<string> = new Set(["10031", "10032"]);
 
-const OF_JSON = { what: "quotes", parse: parsePlainJson, read: readEtrade };
+const OF_JSON = { what: "quotes", parse: parseJson, read: readEtrade };
 
 const OF_XML = {
   what: "quotes",

@@ -8,7 +8,8 @@ import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
 import { MAX_PLAIN_PIECE, readOrdinaryItem } from "./ordinaryItem.ts";
 import { ABSENT_TEXTS } from "../../quotes/decimal.ts";
 import { isOption, readLeaves } from "./readInstrument.ts";
-import { decodeBody, MAX_PIECE, PIECE_TOO_LONG, trimXml, walkXml, type XmlHandler } from "../strictXml.ts";
+import { decodeBody } from "../bodyText.ts";
+import { MAX_PIECE, PIECE_TOO_LONG, trimXml, walkXml, type XmlHandler } from "../strictXml.ts";
 import { cutText } from "../../outsideText.ts";
 
 const ROOT = "response";

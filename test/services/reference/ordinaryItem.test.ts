@@ -4,7 +4,8 @@ import { readOrdinaryItem } from "../../../src/services/reference/ordinaryItem.t
 import { LEAF, LEAF_PATHS } from "../../../src/services/reference/leaves.ts";
 import { readDocument, readStrictly } from "../../../src/services/reference/readDocument.ts";
 import { writeDocument } from "../../../src/services/reference/writeDocument.ts";
-import { decodeBody, MAX_PIECE } from "../../../src/services/strictXml.ts";
+import { decodeBody } from "../../../src/services/bodyText.ts";
+import { MAX_PIECE } from "../../../src/services/strictXml.ts";
 import { expectNoDifference } from "../../fuzz/twoReaders.ts";
 import { recordedDocuments } from "../../support/recorded.ts";
 import { answerXml, equityXml, optionXml } from "../../support/xml.ts";

@@ -1,6 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { readDocument } from "../../../src/services/reference/readDocument.ts";
-import { MAX_BODY_BYTES, MAX_PIECE } from "../../../src/services/strictXml.ts";
+import { MAX_BODY_BYTES } from "../../../src/services/bodyText.ts";
+import { MAX_PIECE } from "../../../src/services/strictXml.ts";
 import { answerXml, equityXml, optionXml } from "../../support/xml.ts";
 
 const MAX_DEPTH = 64;

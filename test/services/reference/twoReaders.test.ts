@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "@jest/globals";
 import { readDocument, readQuickly, readStrictly } from "../../../src/services/reference/readDocument.ts";
-import { decodeBody } from "../../../src/services/strictXml.ts";
+import { decodeBody } from "../../../src/services/bodyText.ts";
 import { upTo } from "../../fuzz/cutAnswers.ts";
 import { hostileDocuments } from "../../fuzz/hostileDocuments.ts";
 import { mutantText } from "../../fuzz/mutants.ts";
