@@ -81,11 +81,12 @@ const KNOW_THE_PROCESS = [
   "src/lake/sql/duckChild.ts",
 ];
 
-/** Files of services that read numbers which no column holds: the time of a signature, the counts of a limit. */
+/** Files of services that read numbers which no column holds: the time of a signature, the counts of a limit; or the number of a character. */
 const OWN_NUMBERS = [
   "src/services/oauth/verifyRequest.ts",
   "src/services/reference/rateLimitHeaders.ts",
   "src/services/tradier/tradierLimit.ts",
+  "src/services/strictXml.ts",
   // Judged, and never stored: what headers say.
   "src/services/checkup.ts",
   "src/services/tradier/checkTradier.ts",

@@ -1,4 +1,4 @@
-/** E*TRADE's answers in our words: lists of quotes, whole chains and expirations, in XML and in JSON alike. */
+/** E*TRADE's answers in our words: lists of quotes, whole chains and expirations. */
 import type { Instant } from "../../clock.ts";
 import { isDateText } from "../../market/calendar/dates.ts";
 import { cutText } from "../../outsideText.ts";
@@ -29,7 +29,7 @@ export function readEtrade(document: JsonObject, latest: Instant | null): ReadDo
     throw refused(`it holds none of ${ROOTS.join(", ")}, but ${cutText(kind, 40) || "nothing"}`);
   if (others.length > 0) throw refused(`something stands beside its ${kind}`);
   const inside = isObject(found) ? found : null;
-  // An element without anything in it is an empty list; any other text is none.
+  // Nothing is an empty list; any text is none.
   if (inside === null && found !== "" && found !== null) throw refused(`its ${kind} is no object`);
   const whole = { id: null, error: null, hasQuotes: true };
   if (kind === EXPIRATIONS) return { ...whole, items: [], expirations: datesIn(inside) };

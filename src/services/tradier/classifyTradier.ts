@@ -1,7 +1,6 @@
 /** The kind of one of Tradier's answers: by the fault in its body first, whatever the status, and then by the status. */
 import { cutText } from "../../outsideText.ts";
 import { type Answer, type Failed, failed, type RawAnswer } from "../../quotes/answer.ts";
-import { parseJson } from "../json.ts";
 import { failedStatus, readAnswer, START } from "../plainAnswer.ts";
 import { readTradier } from "./readTradier.ts";
 
@@ -33,7 +32,7 @@ export function classifyTradier(raw: RawAnswer): Answer {
     );
   }
   if (fault) return failed("refused", `${fault.words} (${fault.code})`);
-  return readAnswer(raw, start, { what: "JSON", parse: parseJson, read: readTradier });
+  return readAnswer(raw, start, readTradier);
 }
 
 /** The gateway writes its faults as JSON, and some as XML to a client that asked for JSON. */
