@@ -77,6 +77,8 @@ test.each([
   ["p-queue", "default", "holds the calls that wait"],
   ["oauth-1.0a", "default", "signs the calls"],
   ["fast-xml-parser", "XMLBuilder", "writes the service's XML"],
+  ["fast-xml-parser", "XMLParser", "reads what the pattern does not"],
+  ["lossless-json", "parse", "reads the other services' JSON"],
   ["drizzle-orm/pg-core", "pgTable", "has the tables of the schema"],
   ["drizzle-orm", "sql", "makes statements"],
   ["pg", "default", "connects to the database"],

@@ -247,16 +247,21 @@ const IN_XML = [CANARIES.accessToken, CANARIES.accessTokenSecret, CANARIES.consu
       `${secret.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;")} ${percentEncode(secret)}`,
   )
   .join(" ");
-const ETRADE_QUOTE = `<QuoteData><quoteStatus>${IN_XML}</quoteStatus><All><symbolDescription>${IN_XML}</symbolDescription><bid>${IN_XML}</bid><ask>1.5</ask></All><Product><securityType>EQ</securityType><symbol>AAPL</symbol></Product></QuoteData>`;
+/** The same in JSON. */
+const IN_JSON = JSON.stringify(
+  [CANARIES.accessToken, CANARIES.accessTokenSecret, CANARIES.consumerSecret]
+    .map((secret) => `${secret} ${percentEncode(secret)}`)
+    .join(" "),
+);
+const ETRADE_QUOTE = `{"quoteStatus":${IN_JSON},"All":{"symbolDescription":${IN_JSON},"bid":${IN_JSON},"ask":1.5},"Product":{"securityType":"EQ","symbol":"AAPL"}}`;
 
 const ETRADE_ANSWERS: [string, StubAnswer][] = [
-  ["E*TRADE's quotes that quote the tokens", { body: `<QuoteResponse>${ETRADE_QUOTE}</QuoteResponse>` }],
+  ["E*TRADE's quotes that quote the tokens", { body: `{"QuoteResponse":{"QuoteData":[${ETRADE_QUOTE}]}}` }],
   [
     "E*TRADE's messages that quote the tokens",
-    {
-      body: `<QuoteResponse><Messages><Message><description>${IN_XML}</description><code>10033</code></Message></Messages></QuoteResponse>`,
-    },
+    { body: `{"QuoteResponse":{"Messages":{"Message":[{"description":${IN_JSON},"code":10033}]}}}` },
   ],
+  ["E*TRADE's quotes in XML that quote the tokens", { body: `<QuoteResponse>${IN_XML}</QuoteResponse>` }],
   [
     "a fault of E*TRADE's that quotes the tokens",
     { status: 400, body: `<Error><code>10033</code><message>${IN_XML}</message></Error>` },

@@ -23,7 +23,7 @@ export type DeadReason = "malformed" | "not_asked" | "answered_twice";
  * An item of the answer and the asked key it answers; null when that is unknown or was not asked for. `stranger`: the
  * item's own key, which was not asked for.
  */
-type Claim = { key: string | null; matched: Matched; fragment: string; stranger?: InstrumentKey };
+type Claim = { key: string | null; matched: Matched; read: ReadItem; stranger?: InstrumentKey };
 
 /** Assigns the instruments of an answer to what its call asked for. */
 export function matchCall(call: QuoteCall | SavedCall, items: readonly ReadItem[]): Matched[] {
@@ -57,9 +57,9 @@ export function matchAnswer(
     const chosen = claim.key === null ? undefined : best.get(claim.key);
     return chosen === claim ? [] : passedOver(claim, chosen, torn.get(claim.key ?? ""));
   });
-  const fateOf = (key: string, { matched, fragment }: Claim): Matched => {
+  const fateOf = (key: string, { matched, read }: Claim): Matched => {
     const detail = torn.get(key);
-    return detail === undefined ? matched : answeredTwice({ matched, fragment }, detail);
+    return detail === undefined ? matched : answeredTwice({ matched, read }, detail);
   };
   if (!asked || !wanted) return [...best].map(([key, claim]) => fateOf(key, claim)).concat(rest);
   const firsts = [...new Set(wanted.names.values())].map((name): Matched => {
@@ -112,8 +112,8 @@ function saysTheSame(a: Matched, b: Matched): boolean {
   );
 }
 
-function answeredTwice({ matched, fragment }: Pick<Claim, "matched" | "fragment">, detail: string): Matched {
-  return { fate: "dead", name: matched.name, reason: "answered_twice", detail, fragment };
+function answeredTwice({ matched, read }: Pick<Claim, "matched" | "read">, detail: string): Matched {
+  return { fate: "dead", name: matched.name, reason: "answered_twice", detail, fragment: read.fragment };
 }
 
 /**
@@ -154,14 +154,19 @@ function claimOf(
   wanted: WantedNames | null,
   belongs: (key: InstrumentKey) => boolean,
 ): Claim {
-  const { fragment } = read;
   if (!read.ok) {
     const key = wanted && nameOfMalformed(read, wanted);
     const name = key ?? read.symbol;
     return {
       key,
-      fragment,
-      matched: { fate: "dead", name, reason: "malformed", detail: read.problem, fragment },
+      read,
+      matched: {
+        fate: "dead",
+        name,
+        reason: "malformed",
+        detail: read.problem,
+        fragment: read.fragment,
+      },
     };
   }
   const answered = keyOf(read.item);
@@ -173,15 +178,18 @@ function claimOf(
     const detail = `it does not say whether it is of ${found} or of ${other}`;
     return {
       key: null,
-      fragment,
-      matched: { fate: "dead", name: null, reason: "malformed", detail, fragment },
+      read,
+      matched: { fate: "dead", name: null, reason: "malformed", detail, fragment: read.fragment },
     };
   }
   const own = canonicalName(answered);
   const name = wanted ? (found ?? onlyOptionOf(read.item, wanted)) : belongs(answered) ? own : undefined;
   if (name === undefined) {
-    const dead = { fate: "dead", name: own, reason: "not_asked" } as const;
-    return { key: null, fragment, stranger: answered, matched: { ...dead, detail: NOT_ASKED, fragment } };
+    const matched = {
+      ...({ fate: "dead", name: own, reason: "not_asked" } as const),
+      ...{ detail: NOT_ASKED, fragment: read.fragment },
+    };
+    return { key: null, read, stranger: answered, matched };
   }
   const { oddFields } = read;
   const key = wanted ? name : `${answered.kind} ${own}`;
@@ -189,7 +197,7 @@ function claimOf(
   const item = isAsAsked ? read.item : namedAs(wanted.keys.get(name), withCapitals(read.item));
   return {
     key,
-    fragment,
+    read,
     matched: item.unknownSymbol ? { fate: "unknown", name } : { fate: "stored", name, item, oddFields },
   };
 }

@@ -6,9 +6,12 @@
  */
 import { HELD_DIGITS } from "../quotes/decimal.ts";
 import { readNumber, STRIKE } from "../quotes/units.ts";
-import { MAX_PLAIN_PIECE, placesInOrdinaryItem } from "../services/reference/ordinaryItem.ts";
+import { placesInOrdinaryItem } from "../services/reference/ordinaryItem.ts";
 import { LEAF, LEAF_NUMBERS, LEAF_PATHS } from "../services/reference/leaves.ts";
 import { DECIMAL, FLAG, GROUP, GROUP_COUNT, KINDS } from "./leafKinds.ts";
+
+/** Longest item, and longest text around items, that is read so, in characters. */
+export const MAX_PLAIN_PIECE = 32_768;
 
 /** What stands between two values, `</bidprice><change>`; `to` is the leaf whose value follows. */
 type Joint = { readonly to: number; readonly length: number; readonly words: number };

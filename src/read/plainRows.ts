@@ -7,18 +7,17 @@ import { isAscii } from "node:buffer";
 import { type InstrumentKey, security } from "../market/instrument.ts";
 import { DEFAULT_SERVICE, type ResponseRecord } from "../journal/record.ts";
 import { type DividendData, MAX_ITEMS, type ReadDocument } from "../quotes/document.ts";
-import { MAX_PLAIN_PIECE } from "../services/reference/ordinaryItem.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes/fields.ts";
 import { LEAF, type QuoteLeaves } from "../services/reference/leaves.ts";
 import { keyOf } from "../quotes/keyText.ts";
 import { strictlyOrNull } from "../services/reference/readDocument.ts";
 import type { QuoteCall, SavedCall } from "../quotes/call.ts";
-import { MAX_BODY_BYTES } from "../services/strictXml.ts";
+import { MAX_BODY_BYTES } from "../services/bodyText.ts";
 import { dividendOf, rowsOf } from "./answerToRows.ts";
 import { AskedNames, inOrder, type Name, same } from "./askedNames.ts";
 import { CopyLines, type Lines } from "./copyLines.ts";
 import { GROUP } from "./leafKinds.ts";
-import { ITEM_START, PlainItem } from "./plainItem.ts";
+import { ITEM_START, MAX_PLAIN_PIECE, PlainItem } from "./plainItem.ts";
 import type { InstrumentRow, PlainAnswer, PlainRow, QuoteUnit } from "./rowTypes.ts";
 
 /** The instrument that names stand for, together with a contract size and the names of an underlying, if it has them. */

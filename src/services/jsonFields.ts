@@ -5,7 +5,7 @@ import { cutText } from "../outsideText.ts";
 import type { OddField } from "../quotes/document.ts";
 import { type DecimalField, NUMBER_KINDS } from "../quotes/fields.ts";
 import { COUNT, isPlainNumber, type NumberKind, readNumber } from "../quotes/units.ts";
-import { type Json, JsonObject } from "./plainJson.ts";
+import { isObject, type Json, type JsonObject, textOf, valueAt } from "./json.ts";
 
 const NO_ODD: readonly OddField[] = [];
 
@@ -45,19 +45,18 @@ export class JsonFields {
   }
 
   object(key: string): JsonFields | null {
-    const value = this.#object.get(key);
+    const value = this.value(key);
     this.#odd ??= [];
-    return value instanceof JsonObject ? new JsonFields(value, this.#latest, { key, odd: this.#odd }) : null;
+    return isObject(value) ? new JsonFields(value, this.#latest, { key, odd: this.#odd }) : null;
   }
 
   value(key: string): Json | undefined {
-    return this.#object.get(key);
+    return valueAt(this.#object, key);
   }
 
   /** A text that is not empty; null: it is missing. */
   text(key: string): string | null {
-    const value = this.#object.get(key);
-    return typeof value === "string" && value !== "" ? value : null;
+    return textOf(this.value(key)) || null;
   }
 
   /** @param of the field that says what the number may be; any price may be the same */
@@ -102,7 +101,7 @@ export class JsonFields {
 
   /** `true` or `false`, as a text as well; null: it is neither. */
   flag(key: string): boolean | null {
-    const value = this.#object.get(key);
+    const value = this.value(key);
     if (value === true || value === "true") return true;
     return value === false || value === "false" ? false : null;
   }
@@ -151,11 +150,11 @@ export class JsonFields {
   }
 
   #number(key: string, kind: NumberKind): string | null {
-    const value = this.#object.get(key);
-    // As nearly every number is written: no result is made for it.
-    if (typeof value === "string" && isPlainNumber(value, kind)) return value;
+    const value = this.value(key);
     if (value === null || value === undefined) return null;
-    const text = typeof value === "string" ? value : "an object";
+    const text = textOf(value) ?? "an object";
+    // As nearly every number is written: no result is made for it.
+    if (isPlainNumber(text, kind)) return text;
     const found = readNumber(text, kind);
     return found.ok ? found.value : this.#isOdd(key, text, found.problem);
   }

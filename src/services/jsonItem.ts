@@ -2,8 +2,8 @@
 import type { Instant } from "../clock.ts";
 import { cutText } from "../outsideText.ts";
 import { type InstrumentQuote, MAX_FRAGMENT, type ReadItem } from "../quotes/document.ts";
+import { isObject, type Json, writtenAgain } from "./json.ts";
 import { JsonFields } from "./jsonFields.ts";
-import { type Json, JsonObject } from "./plainJson.ts";
 
 /** It cannot be told which instrument an item is. */
 export class Nameless extends Error {
@@ -23,17 +23,26 @@ export function readItem(
   read: (fields: JsonFields) => InstrumentQuote,
   latest: Instant | null,
 ): ReadItem {
-  if (!(json instanceof JsonObject)) {
-    const fragment = cutText(JSON.stringify(json), 200);
+  if (!isObject(json)) {
+    const fragment = cutText(writtenAgain(json), 200);
     return { ok: false, symbol: null, isOption: null, problem: "a quote is no object", fragment };
   }
   const fields = new JsonFields(json, latest);
-  const fragment = json.text.slice(0, MAX_FRAGMENT);
+  const written = (): string => cutText(writtenAgain(json), MAX_FRAGMENT);
   try {
-    return { ok: true, item: read(fields), oddFields: fields.odd, fragment };
+    const item = read(fields);
+    return {
+      ok: true,
+      item,
+      oddFields: fields.odd,
+      // Hardly ever asked for, and as dear as reading.
+      get fragment() {
+        return written();
+      },
+    };
   } catch (error) {
     if (!(error instanceof Nameless)) throw error;
     const { symbol, isOption, message: problem } = error;
-    return { ok: false, symbol, isOption, problem, fragment };
+    return { ok: false, symbol, isOption, problem, fragment: written() };
   }
 }

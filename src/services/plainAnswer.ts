@@ -1,4 +1,4 @@
-/** What answers of plain JSON or XML have in common, whatever the service: the meaning of a status, and the reading of a body. */
+/** What answers of JSON have in common, whatever the service: the meaning of a status, and the reading of a body. */
 import { type Instant, instantOfEpochMs } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { cutText } from "../outsideText.ts";
@@ -12,7 +12,7 @@ import {
 } from "../quotes/answer.ts";
 import type { ReadDocument } from "../quotes/document.ts";
 import { readHttpDate } from "../quotes/rateLimit.ts";
-import { type Json, JsonObject } from "./plainJson.ts";
+import { isObject, type JsonObject, parseJson } from "./json.ts";
 
 /** Bytes in which a fault is looked for: its page is short. */
 export const START = 4_096;
@@ -25,15 +25,6 @@ export function failedStatus(status: number): Failed | null {
   if (status >= 500) return "server_error";
   return status < 200 || status >= 300 ? "refused" : null;
 }
-
-type Reading = {
-  /** What the body should hold, for people. */
-  what: string;
-  /** Throws DOCUMENT_REFUSED, as `read` does. */
-  parse: (body: Uint8Array) => Json;
-  /** @param latest the last instant that a time of the answer may say; null: any */
-  read: (document: JsonObject, latest: Instant | null) => ReadDocument;
-};
 
 /** Assumed: no quote is of a time so much later than its answer; clocks differ. */
 const LATER_MS = 10 * 60_000;
@@ -49,23 +40,37 @@ function latestTime({ headers, observedAt }: RawAnswer): Instant | null {
  * An answer by its body. Never throws.
  *
  * @param start of the body, as text
+ * @param read throws DOCUMENT_REFUSED. Its `latest` is the last instant that a time of the answer may say; null: any
  */
-export function readAnswer(raw: RawAnswer, start: string, reading: Reading): Answer {
+export function readAnswer(
+  raw: RawAnswer,
+  start: string,
+  read: (document: JsonObject, latest: Instant | null) => ReadDocument,
+): Answer {
   const { body, headers } = raw;
-  const { what, parse, read } = reading;
   const empty = emptyAnswer(raw);
   if (empty !== null) return empty;
   const encoded = encodingProblem(headers);
   if (encoded !== null) return failed("malformed", encoded);
-  if (/^\s*<(?:!doctype html|html)[\s>]/i.test(start))
-    return failed("malformed", `an HTML page in place of ${what}`);
+  const form = formOf(start);
+  if (form === "HTML") return failed("malformed", "an HTML page in place of JSON");
+  if (form === "XML")
+    return failed("malformed", "XML in place of JSON, which was asked for: quotes are read in no other form");
   try {
-    const document = parse(body);
-    if (document instanceof JsonObject)
-      return { outcome: "quotes", document: read(document, latestTime(raw)) };
+    const document = parseJson(body);
+    if (isObject(document)) return { outcome: "quotes", document: read(document, latestTime(raw)) };
     return failed("malformed", "JSON that is no object");
   } catch (error) {
     if (!(error instanceof QuotekeeperError)) throw error;
     return failed("malformed", cutText(error.detail, 200));
   }
+}
+
+/** What a body is written in, by its start. */
+export function formOf(start: string): "JSON" | "XML" | "HTML" | "text" | "nothing" {
+  const text = start.replace(/^\ufeff?\s+|^\ufeff/, "");
+  if (text === "") return "nothing";
+  if (/^[{[]/.test(text)) return "JSON";
+  if (/^<(?:!doctype html|html)[\s>]/i.test(text)) return "HTML";
+  return text.startsWith("<") ? "XML" : "text";
 }

@@ -1,146 +1,225 @@
 /**
- * A strict, streaming walk over one XML document that is not trusted: it is whole and well-formed, or refused.
- * Completeness is proved here, on the document: HTTP clients accept bodies that were cut short (field notes, "Traps").
+ * One XML document that is not trusted, as a tree: it is whole and well-formed, or refused. Completeness is proved here, on the
+ * document: HTTP clients accept bodies that were cut short (field notes, "Traps"). `XMLValidator` refuses every cut, `XMLParser`
+ * reads, and `refuseWhatBothPass` refuses what neither of them does (docs/decisions/two-readers.md).
  */
-import { isAscii } from "node:buffer";
-import { SaxesParser } from "saxes";
+import { type XMLMetaData, XMLParser, XMLValidator } from "fast-xml-parser";
+import { QuotekeeperError } from "../errors.ts";
 import { cutText } from "../outsideText.ts";
 import { refused } from "../quotes/document.ts";
 
-/** Bytes beyond which a body is not read at all (design, section 8). */
-export const MAX_BODY_BYTES = 8 * 1024 * 1024;
+/** Characters that are parsed at most: the parser takes some hundred bytes of memory for each of them, in one turn. */
+export const MAX_XML = 2 * 1024 * 1024;
 
 /** Assumed: no answer of the service nests deeper than this; its own documents are 6 deep. */
 const MAX_DEPTH = 64;
 
+const [TEXT, CDATA, COMMENT] = ["#text", "#cdata", "#comment"] as const;
+
+/** No name of XML begins so. With it, names such as `constructor`, which the parser refuses or changes, are as any other. */
+const BEFORE_NAME = ".";
+
+const PARSER = new XMLParser({
+  preserveOrder: true,
+  ignoreAttributes: false,
+  trimValues: false,
+  parseTagValue: false,
+  parseAttributeValue: false,
+  textNodeName: TEXT,
+  cdataPropName: CDATA,
+  commentPropName: COMMENT,
+  entityDecoder: {
+    decode: withoutReferences,
+    setExternalEntities: () => undefined,
+    addInputEntities: () => undefined,
+    reset: () => undefined,
+    setXmlVersion: () => undefined,
+  },
+  captureMetaData: true,
+  jPath: false,
+  ignoreDeclaration: true,
+  transformTagName: (name) => (name.startsWith(BEFORE_NAME) ? name : BEFORE_NAME + name),
+});
+
+/** Where the parser keeps the place of an element: its type is said as `Symbol`, which no key is. */
+const PLACE = XMLParser.getMetaDataSymbol() as symbol;
+
 /**
- * Assumed: no single tag, text, comment or stretch of white space of an answer is longer than this, in characters;
- * the longest seen is a description of some 60. It bounds the work on an attribute or a text of megabytes. A longer text
- * inside of an instrument costs that instrument, every other longer piece the document.
+ * Reads exactly one document in UTF-8 whose root element is called `rootName`, and nothing behind it but white space and comments.
+ *
+ * @throws QuotekeeperError DOCUMENT_REFUSED with a fault of it
  */
-export const MAX_PIECE = 65_536;
+export function parseXml(text: string, rootName: string): XmlElement {
+  if (text.length > MAX_XML)
+    throw refused(
+      `it is not whole, or more than ${MAX_XML} characters of it are not as the service writes them`,
+    );
+  refuseWhatBothPass(text);
+  const valid = XMLValidator.validate(text);
+  if (valid !== true) {
+    const { msg, line, col } = valid.err;
+    throw refused(`${line}:${col}: ${cutText(msg, 200)}`);
+  }
+  const [root] = elementsOf(parsed(text));
+  if (root?.name === rootName) return root;
+  throw refused(`its root element is ${cutText(root?.name ?? "", 40)}, not ${rootName}`);
+}
 
-/** Assumed: no element of the service has more attributes than this; its own has one, `id`. */
-const MAX_ATTRIBUTES = 64;
+function parsed(text: string): RawNode[] {
+  try {
+    return PARSER.parse(text) as RawNode[];
+  } catch (error) {
+    if (error instanceof QuotekeeperError || !(error instanceof Error)) throw error;
+    throw refused(cutText(error.message, 200), error);
+  }
+}
 
-/** How much the parser is given at once, in characters: by so much a piece may outgrow MAX_PIECE unseen. */
-const SLICE = 16_384;
-
-/** What the walk reports. Offsets are in UTF-16 units of the decoded text. */
-export type XmlHandler = {
-  open: (name: string, attributes: Record<string, string>, offset: number) => void;
-  text: (text: string) => void;
-  /** A comment or processing instruction inside the root. */
-  aside: () => void;
-  close: (name: string, offset: number) => void;
-  /** Whether text that is longer than MAX_PIECE is wanted here all the same; without it, it never is. */
-  wantsLongText?: () => boolean;
+/** An element has its own name and perhaps ":@", its attributes; any other node one name of the parser's. */
+type RawNode = Readonly<Record<string, string | readonly RawNode[] | Readonly<Record<string, string>>>> & {
+  readonly [place: symbol]: XMLMetaData | undefined;
 };
 
-/** The body as text, or DOCUMENT_REFUSED: too large, not UTF-8. A byte order mark is dropped. */
-export function decodeBody(body: Uint8Array): string {
-  if (body.byteLength > MAX_BODY_BYTES)
-    throw refused(`${body.byteLength} bytes exceed the cap of ${MAX_BODY_BYTES}`);
-  // ASCII, as nearly every answer is, needs no decoding: each byte is a character.
-  if (isAscii(body)) return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("latin1");
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(body);
-  } catch (cause) {
-    throw refused("the body is not valid UTF-8", cause);
+/** An element as the parser has it. What is in it is looked at when it is asked for: most of it never is. */
+export class XmlElement {
+  readonly name: string;
+  readonly #node: RawNode;
+  readonly #inside: readonly RawNode[];
+
+  constructor(node: RawNode) {
+    const [name = ""] = Object.keys(node);
+    this.name = name.slice(BEFORE_NAME.length);
+    this.#node = node;
+    this.#inside = node[name] as readonly RawNode[];
+  }
+
+  get id(): string | null {
+    const attributes = this.#node[":@"] as Readonly<Record<string, string>> | undefined;
+    return attributes?.["@_id"]?.replace(/[\t\n]/g, " ") ?? null;
+  }
+
+  get elements(): XmlElement[] {
+    return elementsOf(this.#inside);
+  }
+
+  get hasComment(): boolean {
+    return this.#inside.some((node) => COMMENT in node);
+  }
+
+  /** Its own text, that of CDATA too, without that of elements in it. */
+  get text(): string {
+    let text = "";
+    for (const node of this.#inside) {
+      const quoted = node[CDATA] as readonly RawNode[] | undefined;
+      text += ((quoted?.[0] ?? node)[TEXT] as string | undefined) ?? "";
+    }
+    return text;
+  }
+
+  /** As it stands in the document. @param document the text that was parsed */
+  sourceIn(document: string): string {
+    const place = this.#node[PLACE];
+    return document.slice(place?.startIndex, place?.endIndex);
   }
 }
 
-/**
- * Walks `text`, which must be exactly one well-formed document: no DOCTYPE, UTF-8, one root element called
- * `rootName`, nothing after it but what XML allows there (white space, comments, processing instructions). A comment or
- * CDATA section that merely quotes a DOCTYPE is refused as well: telling the two apart would take a parser that has
- * begun to read the document.
- *
- * @throws QuotekeeperError DOCUMENT_REFUSED with the first fault
- */
-export function walkXml(text: string, rootName: string, handler: XmlHandler): void {
-  // Refused before parsing, and before the parser could look at a single entity.
-  if (/<!DOCTYPE/i.test(text)) throw refused("it holds a DOCTYPE, which no answer of this service has");
-  const parser = new SaxesParser({ xmlns: false, position: true });
-  let depth = 0;
-  let lastOpen = 0;
-  let attributeCount = 0;
-  /** Where the last piece ended. */
-  let reached = 0;
-  parser.on("error", refuseFault);
-  parser.on("xmldecl", ({ encoding }) => {
-    reached = parser.position;
-    checkEncoding(encoding);
-  });
-  parser.on("opentagstart", () => {
-    lastOpen = text.lastIndexOf("<", parser.position - 1);
-    attributeCount = 0;
-  });
-  parser.on("attribute", () => {
-    attributeCount += 1;
-    if (attributeCount > MAX_ATTRIBUTES)
-      throw refused(`an element has more than ${MAX_ATTRIBUTES} attributes`);
-  });
-  parser.on("opentag", ({ name, attributes }) => {
-    reached = parser.position;
-    depth += 1;
-    checkPlace(name, depth, rootName);
-    handler.open(name, attributes, lastOpen);
-  });
-  parser.on("closetag", ({ name }) => {
-    reached = parser.position;
-    depth -= 1;
-    handler.close(name, parser.position);
-  });
-  parser.on("text", (piece) => {
-    reached = parser.position;
-    if (depth > 0) handler.text(piece);
-  });
-  parser.on("cdata", (piece) => {
-    reached = parser.position;
-    handler.text(piece);
-  });
-  const aside = (): void => {
-    reached = parser.position;
-    if (depth > 0) handler.aside();
-  };
-  parser.on("comment", aside);
-  parser.on("processinginstruction", aside);
-  // In slices, so that a piece without end is refused early, and not after all of it was gathered.
-  for (let at = 0; at < text.length; at += SLICE) {
-    const end = Math.min(at + SLICE, text.length);
-    parser.write(text.slice(at, end));
-    if (end - reached > MAX_PIECE && !(isText(text, reached) && handler.wantsLongText?.() === true))
-      throw refused(PIECE_TOO_LONG);
+function elementsOf(nodes: readonly RawNode[]): XmlElement[] {
+  const elements: XmlElement[] = [];
+  for (const node of nodes)
+    if (!(TEXT in node || CDATA in node || COMMENT in node)) elements.push(new XmlElement(node));
+  return elements;
+}
+
+/** Production 2 of XML 1.0: what is no character of it, half of a surrogate pair among them. */
+const NO_CHARACTER = /[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
+
+const DECLARATION =
+  /<\?xml[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*(["'])1\.0\1(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(["'])([A-Za-z][\w.-]*)\2)?(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(["'])(?:yes|no)\4)?[ \t\r\n]*\?>/y;
+
+/** A start or an end tag. Its name is the validator's to judge, which passes over white space of JavaScript's at a name's end. */
+const TAG =
+  /<(?:(\/)[^\s<>/="']+|[^\s<>/="']+(?:[ \t\r\n]+[^\s<>/="']+[ \t\r\n]*=[ \t\r\n]*(?:"[^"<]*"|'[^'<]*')){0,64})[ \t\r\n]*(\/)?>/y;
+
+/** What the validator and the parser both let pass, and depth. @throws QuotekeeperError DOCUMENT_REFUSED */
+function refuseWhatBothPass(text: string): void {
+  if (NO_CHARACTER.test(text)) throw refused("it holds a disallowed character");
+  let [at, depth, roots] = [declarationEnd(text), 0, 0];
+  while (at < text.length) {
+    const open = placeOf("<", text, at);
+    const words = text.slice(at, open);
+    if (depth === 0 && /[^ \t\r\n]/.test(words)) throw refused("text stands outside of its root element");
+    if (words.includes("]]>")) throw refused('"]]>" stands in a text of it');
+    if (open === text.length) break;
+    if (text.startsWith("<!--", open)) {
+      at = placeOf("--", text, open + 4) + 3;
+      if (text[at - 1] !== ">") throw refused('a comment of it does not end, or holds "--"');
+    } else if (text.startsWith("<![CDATA[", open)) {
+      if (depth === 0) throw refused("CDATA stands outside of its root element");
+      at = placeOf("]]>", text, open) + 3;
+      if (at > text.length) throw refused("CDATA of it does not end");
+    } else if (/[!?]/.test(text[open + 1] ?? "")) {
+      throw refused(
+        `it holds ${cutText(text.slice(open, open + 10).trim(), 10)}, which no answer of this service has`,
+      );
+    } else {
+      TAG.lastIndex = open;
+      const [tag, isEnd, isEmpty] = TAG.exec(text) ?? [];
+      if (tag === undefined || (isEnd && isEmpty))
+        throw refused("a tag of it is malformed, does not end, or has more than 64 attributes");
+      if (!isEnd && depth === 0 && (roots += 1) > 1) throw refused("it holds a second root element");
+      if (depth === MAX_DEPTH && !isEnd) throw refused(`its elements nest deeper than ${MAX_DEPTH}`);
+      depth += isEnd ? -1 : isEmpty ? 0 : 1;
+      at = TAG.lastIndex;
+    }
   }
-  // Refuses what ends before its root element does.
-  parser.close();
+  if (depth > 0) throw refused(`it ends too early: ${depth} of its elements are open`);
 }
 
-function refuseFault(error: Error): never {
-  throw refused(error.message, error);
+/** @returns the length of the text: it is not there */
+function placeOf(what: string, text: string, from: number): number {
+  const place = text.indexOf(what, from);
+  return place < 0 ? text.length : place;
 }
 
-function checkEncoding(encoding: string | undefined): void {
-  if (encoding !== undefined && !/^(utf-?8|us-ascii)$/i.test(encoding))
-    throw refused(`it declares the encoding ${cutText(encoding, 40)}; only UTF-8 is read`);
+function declarationEnd(text: string): number {
+  if (!/^<\?xml[ \t\r\n]/.test(text)) return 0;
+  DECLARATION.lastIndex = 0;
+  const declared = DECLARATION.exec(text);
+  if (declared === null) throw refused("its XML declaration is odd");
+  const encoding = declared[3] ?? "UTF-8";
+  if (/^(utf-?8|us-ascii)$/i.test(encoding)) return DECLARATION.lastIndex;
+  throw refused(`it declares the encoding ${cutText(encoding, 40)}; only UTF-8 is read`);
 }
 
-function checkPlace(name: string, depth: number, rootName: string): void {
-  if (depth === 1 && name !== rootName)
-    throw refused(`its root element is ${cutText(name, 40)}, not ${rootName}`);
-  if (depth > MAX_DEPTH) throw refused(`its elements nest deeper than ${MAX_DEPTH}`);
+/** XML's own five; any other is one of a DOCTYPE. */
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", '"'],
+  ["apos", "'"],
+]);
+
+/** Of a text or an attribute. @throws QuotekeeperError DOCUMENT_REFUSED */
+function withoutReferences(text: string): string {
+  if (!text.includes("&")) return text;
+  return text.replace(/&(?:([^;&]{0,40});)?/g, (_, name: string = "") => {
+    const character = ENTITIES.get(name) ?? numbered(name);
+    if (character !== null) return character;
+    throw refused(`it holds an undefined entity, &${cutText(name, 40)}`);
+  });
 }
 
-/** What is wrong with a document that holds too long a piece. */
-export const PIECE_TOO_LONG = `a piece of it is longer than ${MAX_PIECE} characters`;
-
-/** Whether the piece behind the last event, which ended at `reached`, is text or CDATA, and no markup. */
-function isText(text: string, reached: number): boolean {
-  // A text is reported when the "<" behind it has been read.
-  const start = text[reached - 1] === "<" ? reached - 1 : reached;
-  return text[start] !== "<" || text.startsWith("<![CDATA[", start);
+/** The character of `#48` or `#x30`; null: it is none. */
+function numbered(name: string): string | null {
+  const [, hex, digits] = /^#(?:x([\da-fA-F]+)|(\d+))$/.exec(name) ?? [];
+  if (hex === undefined && digits === undefined) return null;
+  const code = hex === undefined ? parseInt(digits ?? "", 10) : parseInt(hex, 16);
+  const character = code > LAST_CHARACTER ? "\0" : String.fromCodePoint(code);
+  if (NO_CHARACTER.test(character)) throw refused(`it holds a disallowed character, &${name};`);
+  return character;
 }
+
+const LAST_CHARACTER = 0x10_ff_ff;
 
 const SPACE = 0x20;
 

@@ -266,6 +266,17 @@ test("doctor says what holds, and its report has no symbol and no secret", async
   for (const word of ["SPY", CONSUMER.key, CONSUMER.secret]) expect(stdout).not.toContain(word);
 });
 
+test("doctor tells in which form answers came, where they are not in JSON", async () => {
+  const here = await world(JOB, { clock: createTestClock(IN_SESSION), form: "xml" });
+  await logIn(here);
+
+  const { exitCode, stdout } = await run(["doctor"], here.env, here.clock);
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/^NOT SO +Answers come as JSON, and can be read: 0 of 1 /m);
+  expect(stdout).toMatch(/^NOT SO +Every answer comes as JSON, .*: XML in 1 of 1 answers\.$/m);
+});
+
 const WHOLE_JOB = `name: us
 schedule: "*/2 * * * * *"
 session: always

@@ -12,7 +12,7 @@ import { DEADLINES } from "../../src/collect/transport/httpCalls.ts";
 import { ERRORS, type ErrorCode } from "../../src/errors.ts";
 import { createObserver } from "../../src/clock.ts";
 import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
-import { MAX_BODY_BYTES } from "../../src/services/strictXml.ts";
+import { MAX_BODY_BYTES } from "../../src/services/bodyText.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
 import { TEST_CREDENTIALS } from "../support/simulatedService.ts";

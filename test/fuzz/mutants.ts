@@ -1,18 +1,18 @@
 /**
  * Mutants of recorded answers, and what must hold of each: it is read without a crash, every number and date read of it
  * stands in its own text, and nothing is stored under another name than that text says. The text is read by a second,
- * independent parser.
+ * independent parser, saxes.
  */
 import fc from "fast-check";
-import { XMLParser } from "fast-xml-parser";
 import type { InstrumentKey } from "../../src/market/instrument.ts";
 import { HELD_DIGITS } from "../../src/quotes/decimal.ts";
 import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
 import { type InstrumentQuote, MAX_FRAGMENT } from "../../src/quotes/document.ts";
 import { matchAnswer } from "../../src/quotes/match.ts";
 import { keyOf } from "../../src/quotes/keyText.ts";
-import { decodeBody } from "../../src/services/strictXml.ts";
+import { decodeBody } from "../../src/services/bodyText.ts";
 import { recordedDocuments } from "../support/recorded.ts";
+import { type Opinion, secondOpinion } from "../support/saxes.ts";
 import { decimal, type Leaves, leavesOf, signedDecimal } from "../support/secondOpinion.ts";
 import { outcome } from "./twoReaders.ts";
 
@@ -153,45 +153,25 @@ function textAt(body: Buffer, at: number): Span {
   return spans[Math.floor(at * spans.length)] ?? { start: 0, end: 0 };
 }
 
-const COMMENT = "#comment";
-
-/** Stands for a text that a comment or an instruction interrupts: glued together it would say what nobody wrote. */
+/** Stands for a text that a comment interrupts: glued together it would say what nobody wrote. */
 const INTERRUPTED = "\0interrupted";
-
-const second = new XMLParser({
-  parseTagValue: false,
-  parseAttributeValue: false,
-  ignoreAttributes: true,
-  trimValues: false,
-  htmlEntities: true,
-  preserveOrder: true,
-  commentPropName: COMMENT,
-  processEntities: true,
-});
 
 /** Every text below an instrument, by its path; an element that comes twice has two. */
 type Texts = Map<string, string[]>;
-type OrderedNode = Record<string, unknown>;
 
 /** The texts of an instrument's own part of the document. */
 export function textsOf(fragment: string): Texts {
   const texts: Texts = new Map();
-  const [root] = second.parse(fragment) as OrderedNode[];
-  collect((root?.["instrumentquote"] ?? []) as OrderedNode[], "", texts);
+  collect(secondOpinion(fragment), "", texts);
   return texts;
 }
 
-function collect(nodes: readonly OrderedNode[], path: string, texts: Texts): void {
-  for (const [name, children] of nodes.flatMap((node) => Object.entries(node))) {
-    if (name === "#text" || name === COMMENT || name.startsWith("?") || !Array.isArray(children)) continue;
-    const at = path === "" ? name : `${path}/${name}`;
-    const names = (children as OrderedNode[]).flatMap((child) => Object.keys(child));
-    const interrupted = names.some((child) => child === COMMENT || child.startsWith("?"));
-    const text = interrupted
-      ? INTERRUPTED
-      : (children as OrderedNode[]).map((child) => child["#text"] ?? "").join("");
-    texts.set(at, [...(texts.get(at) ?? []), text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "")]);
-    collect(children as OrderedNode[], at, texts);
+function collect({ elements }: Opinion, path: string, texts: Texts): void {
+  for (const element of elements) {
+    const at = path === "" ? element.name : `${path}/${element.name}`;
+    const text = element.hasComment ? INTERRUPTED : element.text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "");
+    texts.set(at, [...(texts.get(at) ?? []), text]);
+    collect(element, at, texts);
   }
 }
 

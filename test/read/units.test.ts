@@ -10,7 +10,7 @@ import { numberParts, UNITS } from "../../src/quotes/units.ts";
 import { NUMBER_FIELDS as CSV_NUMBERS, type CsvField } from "../../src/read/csvCall.ts";
 import { quoteOf } from "../../src/services/etrade/etradeQuote.ts";
 import { readItem } from "../../src/services/jsonItem.ts";
-import { type JsonObject, parsePlainJson } from "../../src/services/plainJson.ts";
+import { type JsonObject, parseJson } from "../../src/services/json.ts";
 import { readDocument } from "../../src/services/reference/readDocument.ts";
 import { readTradier } from "../../src/services/tradier/readTradier.ts";
 import { runs } from "../support/runs.ts";
@@ -82,7 +82,7 @@ function tradierDoor(field: string): Door | null {
   return (text) => {
     const said = isGreek ? { greeks: { [key]: text } } : { [key]: text };
     const body = JSON.stringify({ quotes: { quote: { ...CONTRACT, ...said } } });
-    return fromItem(readTradier(parsePlainJson(Buffer.from(body)) as JsonObject, null).items[0], field);
+    return fromItem(readTradier(parseJson(Buffer.from(body)) as JsonObject, null).items[0], field);
   };
 }
 
@@ -111,7 +111,7 @@ function etradeDoor(field: string): Door | null {
   return (text) => {
     const said = isGreek ? { OptionGreeks: { [key]: text } } : { [key]: text };
     const json = { Product: { symbol: "AAPL", ...product }, All: { lastTrade: 1, ...said } };
-    return fromItem(readItem(parsePlainJson(Buffer.from(JSON.stringify(json))), quoteOf, null), field);
+    return fromItem(readItem(parseJson(Buffer.from(JSON.stringify(json))), quoteOf, null), field);
   };
 }
 
@@ -233,7 +233,7 @@ test.each(["250%", "(250)", "\u2212250", "-250", "$250", "0,250"])(
 test.each(["250%", "(250)", "-250"])("an option of an answer has no strike of %s", (strike) => {
   const [xml] = readDocument(Buffer.from(answerXml(optionXml({ strike })))).items;
   const json = { quotes: { quote: { ...CONTRACT, strike } } };
-  const [tradier] = readTradier(parsePlainJson(Buffer.from(JSON.stringify(json))) as JsonObject, null).items;
+  const [tradier] = readTradier(parseJson(Buffer.from(JSON.stringify(json))) as JsonObject, null).items;
 
   expect([xml?.ok, tradier?.ok]).toEqual([false, false]);
 });

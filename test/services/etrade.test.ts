@@ -36,11 +36,9 @@ const RECORD: Omit<ResponseRecord, "request" | "body"> = {
 
 describe("recorded shapes", () => {
   test.each(readdirSync(CASES))("%s is read into the document beside it", (name) => {
-    const dir = join(CASES, name);
-    const file = readdirSync(dir).find((one) => one.startsWith("response.")) ?? "";
-    const expected = join(dir, "document.json");
+    const expected = join(CASES, name, "document.json");
 
-    const { items, expirations } = documentOf(readFileSync(join(dir, file), "utf8"));
+    const { items, expirations } = documentOf(readFileSync(join(CASES, name, "response.json"), "utf8"));
 
     const read = { items: items.map(({ fragment: _, ...item }) => item), expirations };
     if (process.env["WRITE_CASES"]) writeFileSync(expected, `${JSON.stringify(read, null, 2)}\n`);
@@ -86,8 +84,12 @@ test.each([
   ["an empty answer with 200", 200, "", "server_error"],
   ["no content", 204, "", "server_error"],
   ["a page with 200", 200, page("Welcome"), "malformed"],
-  ["half of an answer", 200, "<QuoteResponse><QuoteData><All>", "malformed"],
-  ["a document of something else", 200, "<AccountListResponse/>", "malformed"],
+  ["a token that has expired, in XML", 401, errorXml("oauth_problem=token_expired", 0), "unauthorized"],
+  ["the limit in XML", 400, errorXml(LIMIT, 0), "quota_fault"],
+  ["an error in XML with 200", 200, errorXml("Service unavailable", 670), "server_error"],
+  ["quotes in XML", 200, "<QuoteResponse><QuoteData/></QuoteResponse>", "malformed"],
+  ["half of an answer", 200, '{"QuoteResponse":{"QuoteData":[{"All":{', "malformed"],
+  ["a document of something else", 200, '{"AccountListResponse":{}}', "malformed"],
   ["a list in place of a document", 200, "[]", "malformed"],
   ["a redirect", 302, "", "refused"],
   ["414 without a body", 414, "", "too_long"],
@@ -113,9 +115,9 @@ test("stocks and contracts stand in the path, commas and colons bare, and a list
 
   expect(mixed).toEqual({
     method: "GET",
-    accept: "application/xml",
+    accept: "application/json",
     target:
-      "/v1/market/quote/BRK.B,A%26B,IBM:2027:1:15:CALL:200.500000,SPXW:2027:1:8:PUT:5000.000000,BRK.B:2027:1:15:CALL:400.000000?detailFlag=ALL",
+      "/v1/market/quote/BRK.B,A%26B,IBM:2027:1:15:CALL:200.500000,SPXW:2027:1:8:PUT:5000.000000,BRK.B:2027:1:15:CALL:400.000000.json?detailFlag=ALL",
   });
   expect(ETRADE.write(call(SYMBOLS(25))).target).not.toContain("overrideSymbolCount");
   expect(ETRADE.write(call(SYMBOLS(26))).target).toMatch(/\?detailFlag=ALL&overrideSymbolCount=true$/);
@@ -129,12 +131,12 @@ test("a whole chain is asked for with adjusted and weekly contracts, and expirat
     ...{ symbol: "SPX", expiryYear: "2026", expiryMonth: "12", expiryDay: "4", chainType: "CALLPUT" },
     ...{ priceType: "ALL", skipAdjusted: "false", includeWeekly: "true", optionCategory: "ALL" },
   });
-  expect(dates.target).toBe("/v1/market/optionexpiredate?symbol=BRK%2FB&expiryType=ALL");
+  expect(dates.target).toBe("/v1/market/optionexpiredate.json?symbol=BRK%2FB&expiryType=ALL");
   expect(() => ETRADE.write({ form: "watchlist", watchlist: "DEFAULT", delayed: false })).toThrow(RangeError);
 });
 
 const quote = (all: string, more = ""): string =>
-  `<QuoteResponse><QuoteData><quoteStatus>REALTIME</quoteStatus>${more}<All>${all}</All><Product><securityType>EQ</securityType><symbol>ACME</symbol></Product></QuoteData></QuoteResponse>`;
+  `{"QuoteResponse":{"QuoteData":[{"quoteStatus":"REALTIME",${more}"All":{${all}},"Product":{"securityType":"EQ","symbol":"ACME"}}]}}`;
 
 function only(body: string) {
   const [read] = documentOf(body).items;
@@ -145,9 +147,8 @@ function only(body: string) {
 test("what is written as 0 is nothing where it cannot be a value, and 0 where it can", () => {
   const { item } = only(
     quote(
-      "<bid>0.0</bid><ask>0.00</ask><bidSize>0</bidSize><lastTrade>5.00</lastTrade><changeClose>0.0</changeClose>" +
-        "<changeClosePercentage>0</changeClosePercentage><open>0.0</open><totalVolume>0</totalVolume><averageVolume>0</averageVolume>" +
-        "<eps>0</eps><dividend>0.0</dividend><exDividendDate>0</exDividendDate><timeOfLastTrade>0</timeOfLastTrade><high52>0.0</high52>",
+      '"bid":0.0,"ask":0.00,"bidSize":0,"lastTrade":5.00,"changeClose":0.0,"changeClosePercentage":0,"open":0.0,"totalVolume":0,' +
+        '"averageVolume":0,"eps":0,"dividend":0.0,"exDividendDate":0,"timeOfLastTrade":0,"high52":0.0',
     ),
   );
 
@@ -176,20 +177,17 @@ test("the date of a dividend is New York's, also in an evening that is the next 
   // 2026-11-12, 21:36:44 in New York: 02:36:44 of the 13th in UTC.
   const at = Date.parse("2026-11-13T02:36:44Z") / 1_000;
 
-  const { item } = only(quote(`<exDividendDate>${at}</exDividendDate><dividend>0.25</dividend>`));
+  const { item } = only(quote(`"exDividendDate":${at},"dividend":0.25`));
 
   expect(item.quote.extended.dividend).toEqual({ exDate: "2026-11-12", amount: "0.25", yield: null });
 });
 
 test("outside the session the quote of extended hours counts, with the session's open and volume", () => {
   const detail =
-    "<ExtendedHourQuoteDetail><ask>8.2</ask><askSize>3</askSize><bid>8.1</bid><bidSize>4</bidSize><change>-0.5</change><lastPrice>8.15</lastPrice><percentChange>-5.8</percentChange><timeOfLastTrade>1795037400</timeOfLastTrade><volume>7</volume></ExtendedHourQuoteDetail>";
-  const all = `<ask>9.2</ask><bid>9.1</bid><lastTrade>9.15</lastTrade><open>9</open><totalVolume>70</totalVolume>${detail}`;
+    '"ExtendedHourQuoteDetail":{"ask":8.2,"askSize":3,"bid":8.1,"bidSize":4,"change":-0.5,"lastPrice":8.15,"percentChange":-5.8,"timeOfLastTrade":1795037400,"volume":7}';
+  const all = `"ask":9.2,"bid":9.1,"lastTrade":9.15,"open":9,"totalVolume":70,${detail}`;
 
-  const [after, within] = [
-    only(quote(all, "<ahFlag>true</ahFlag>")),
-    only(quote(all, "<ahFlag>false</ahFlag>")),
-  ];
+  const [after, within] = [only(quote(all, '"ahFlag":true,')), only(quote(all, '"ahFlag":false,'))];
 
   expect(after.item.quote).toMatchObject({
     bid: "8.1",
@@ -203,16 +201,13 @@ test("outside the session the quote of extended hours counts, with the session's
 });
 
 const CONTRACT =
-  "<optionRootSymbol>SPXW</optionRootSymbol><timeStamp>1795037400</timeStamp><optionType>PUT</optionType><strikePrice>5000.0</strikePrice><symbol>SPX</symbol><bid>1.5</bid><ask>1.7</ask><lastPrice>1.6</lastPrice><netChange>-0.1</netChange>";
-const chainOf = (
-  key: string,
-  more = "",
-  selected = "<year>2026</year><month>12</month><day>4</day>",
-): string =>
-  `<OptionChainResponse><OptionPair><Put>${CONTRACT}<osiKey>${key}</osiKey>${more}</Put></OptionPair><quoteType>DELAYED</quoteType><SelectedED>${selected}</SelectedED></OptionChainResponse>`;
+  '"optionRootSymbol":"SPXW","timeStamp":1795037400,"optionType":"PUT","strikePrice":5000.0,"symbol":"SPX","bid":1.5,"ask":1.7,"lastPrice":1.6,"netChange":-0.1';
+const put = (key: string, more = ""): string => `{"Put":{${CONTRACT},"osiKey":"${key}"${more}}}`;
+const chainOf = (...pairs: string[]): string =>
+  `{"OptionChainResponse":{"OptionPair":[${pairs.join()}],"quoteType":"DELAYED","SelectedED":{"year":2026,"month":12,"day":4}}}`;
 
 test("a contract of a chain has its root, and is delayed where the chain says so", () => {
-  const { item } = only(chainOf("SPXW--261204P05000000"));
+  const { item } = only(chainOf(put("SPXW--261204P05000000")));
 
   expect(item.instrument).toMatchObject({
     symbol: "SPX",
@@ -228,12 +223,7 @@ test.each([
   ["another type", "SPXW--261204C05000000"],
   ["another date than the chain", "SPXW--261211P05000000"],
 ])("a contract whose key has %s is set aside, and the rest of its chain is read", (_, key) => {
-  const whole = chainOf(key).replace(
-    "</OptionPair>",
-    `</OptionPair><OptionPair><Put>${CONTRACT}<osiKey>SPXW--261204P05000000</osiKey></Put></OptionPair>`,
-  );
-
-  const { items } = documentOf(whole);
+  const { items } = documentOf(chainOf(put(key), put("SPXW--261204P05000000")));
 
   expect(items.map(({ ok }) => ok)).toEqual([false, true]);
   expect(items[0]).toMatchObject({
@@ -245,19 +235,27 @@ test.each([
 
 test("greeks that are not of now are left out", () => {
   const greeks = (current: boolean): string =>
-    `<OptionGreeks><delta>-0.25</delta><gamma>0.001</gamma><iv>0.0</iv><currentValue>${current}</currentValue></OptionGreeks>`;
+    `,"OptionGreeks":{"delta":-0.25,"gamma":0.001,"iv":0.0,"currentValue":${current}}`;
   const key = "SPXW--261204P05000000";
 
-  const [now, then] = [only(chainOf(key, greeks(true))), only(chainOf(key, greeks(false)))];
+  const [now, then] = [true, false].map((current) => only(chainOf(put(key, greeks(current)))));
 
-  expect(now.item.quote.extended).toMatchObject({ delta: "-0.25", gamma: "0.001", impliedVolatility: null });
-  expect(then.item.quote.extended).toMatchObject({ delta: null, gamma: null });
+  expect(now?.item.quote.extended).toMatchObject({ delta: "-0.25", gamma: "0.001", impliedVolatility: null });
+  expect(then?.item.quote.extended).toMatchObject({ delta: null, gamma: null });
 });
 
 test("a message names a symbol that is not known, and other messages name none", () => {
   const message = (description: string, code = 10033): string =>
-    `<Message><description>${description}</description><code>${code}</code><type>WARNING</type></Message>`;
-  const body = `<QuoteResponse><Messages>${message("NOSUCH is an invalid symbol")}${message("Invalid symbol: BRK.C.")}${message("SPXW:2026:12:4:PUT:5000.000000 is an invalid symbol")}${message("Symbol is invalid")}${message("GE or IBM")}${message("The symbol IBM is late", 1002)}</Messages></QuoteResponse>`;
+    JSON.stringify({ description, code, type: "WARNING" });
+  const messages = [
+    message("NOSUCH is an invalid symbol"),
+    message("Invalid symbol: BRK.C."),
+    message("SPXW:2026:12:4:PUT:5000.000000 is an invalid symbol"),
+    message("Symbol is invalid"),
+    message("GE or IBM"),
+    message("The symbol IBM is late", 1002),
+  ];
+  const body = `{"QuoteResponse":{"Messages":{"Message":[${messages.join()}]}}}`;
 
   const rows = rowsOf(
     { ...RECORD, request: call(["NOSUCH", "BRK.C", "SPXW261204P05000000", "IBM"]), body: Buffer.from(body) },
@@ -273,15 +271,16 @@ test("a message names a symbol that is not known, and other messages name none",
 });
 
 test("a quote without details is of an unknown name where it has an error's message, and odd where it has none", () => {
-  const product = (fields: string): string => `<Product>${fields}</Product>`;
-  const contract =
-    "<callPut>PUT</callPut><expiryDay>18</expiryDay><expiryMonth>12</expiryMonth><expiryYear>2026</expiryYear><securityType>OPTN</securityType><strikePrice>55</strikePrice><symbol>GE</symbol>";
-  const items = [
-    `${product("<securityType>EQ</securityType><symbol>NOSUCH</symbol>")}<errorMessage>Invalid symbol</errorMessage>`,
-    `${product(contract)}<errorMessage>No such contract</errorMessage>`,
-    product("<securityType>EQ</securityType><symbol>IBM</symbol>"),
+  const contract = {
+    ...{ callPut: "PUT", expiryDay: 18, expiryMonth: 12, expiryYear: 2026 },
+    ...{ securityType: "OPTN", strikePrice: 55, symbol: "GE" },
+  };
+  const quotes = [
+    { Product: { securityType: "EQ", symbol: "NOSUCH" }, errorMessage: "Invalid symbol" },
+    { Product: contract, errorMessage: "No such contract" },
+    { Product: { securityType: "EQ", symbol: "IBM" } },
   ];
-  const body = `<QuoteResponse>${items.map((item) => `<QuoteData>${item}</QuoteData>`).join("")}</QuoteResponse>`;
+  const body = JSON.stringify({ QuoteResponse: { QuoteData: quotes } });
 
   const rows = rowsOf(
     { ...RECORD, request: call(["NOSUCH", "GE261218P00055000", "IBM"]), body: Buffer.from(body) },
@@ -307,8 +306,8 @@ test.each([10_031, 10_032])(
 );
 
 test("a symbol with an ampersand is named whole by a message", () => {
-  const message = "<Message><description>Invalid symbol M&amp;M</description><code>10033</code></Message>";
-  const body = Buffer.from(`<QuoteResponse><Messages>${message}</Messages></QuoteResponse>`);
+  const message = { description: "Invalid symbol M&M", code: 10_033 };
+  const body = Buffer.from(JSON.stringify({ QuoteResponse: { Messages: { Message: message } } }));
 
   const { matched } = rowsOf({ ...RECORD, request: call(["M&M", "M"]), body }, { segment: "a", offset: 0 });
 
@@ -325,8 +324,8 @@ test("a trade of the next day is an odd field, and the date of a dividend that i
     (at) => Date.parse(at) / 1_000,
   );
   const body = quote(
-    `<timeOfLastTrade>${trade}</timeOfLastTrade><exDividendDate>${exDate}</exDividendDate>`,
-    `<dateTimeUTC>${Date.parse(answeredAt) / 1_000}</dateTimeUTC>`,
+    `"timeOfLastTrade":${trade},"exDividendDate":${exDate}`,
+    `"dateTimeUTC":${Date.parse(answeredAt) / 1_000},`,
   );
 
   const answer = ETRADE.classify({
@@ -346,7 +345,7 @@ test("a trade of the next day is an odd field, and the date of a dividend that i
 });
 
 test("an answer that says DELAYED makes delayed rows, whatever the address is", () => {
-  const body = quote("<bid>9.1</bid>").replace("REALTIME", "DELAYED");
+  const body = quote('"bid":9.1').replace("REALTIME", "DELAYED");
 
   const rows = rowsOf(
     { ...RECORD, request: call(["ACME"]), body: Buffer.from(body) },
@@ -357,25 +356,37 @@ test("an answer that says DELAYED makes delayed rows, whatever the address is", 
 });
 
 test.each([
-  ["a comment in a number", quote("<bid>9<!-- . -->1</bid>")],
-  ["text beside elements", quote("9.1<bid>9.1</bid>")],
-  ["a second root", `${quote("")}<QuoteResponse/>`],
+  ["a bid that stands there twice with two values", quote('"bid":9.1,"bid":9.2')],
+  ["something beside its quotes", quote("").replace(/}$/, ',"OptionChainResponse":null}')],
   [
     "an expiration that is no date",
-    "<OptionExpireDateResponse><ExpirationDate><year>2026</year><month>2</month><day>30</day></ExpirationDate></OptionExpireDateResponse>",
+    '{"OptionExpireDateResponse":{"ExpirationDate":[{"year":2026,"month":2,"day":30}]}}',
   ],
 ])("%s makes the whole answer unreadable", (_, body) => {
   expect(classify(body).outcome).toBe("malformed");
 });
 
-test("a number that stands in an item twice is odd, and the rest of the item is read", () => {
-  const { item, oddFields } = only(quote("<bid>9.1</bid><bid>9.2</bid><ask>9.3</ask>"));
+test("quotes in XML, as an older journal has them, are dead letters that say so", () => {
+  const body = Buffer.from(
+    '<?xml version="1.0" encoding="UTF-8"?><QuoteResponse><QuoteData><All><bid>9.1</bid></All></QuoteData></QuoteResponse>',
+  );
 
-  expect(item.quote).toMatchObject({ bid: null, ask: "9.3" });
-  expect(oddFields).toMatchObject([{ element: "All/bid" }]);
+  const { units, deadLetters } = rowsOf(
+    { ...RECORD, request: call(["ACME", "BETA"]), body },
+    { segment: "a", offset: 0 },
+  );
+
+  expect(units).toEqual([]);
+  expect(deadLetters).toMatchObject([
+    { reason: "malformed", detail: expect.stringContaining("XML in place of JSON, which was asked for") },
+  ]);
 });
 
-const LONG = readFileSync(join(CASES, "stock-after-hours", "response.xml"));
+test("a bid that stands in an item twice with one value is read", () => {
+  expect(only(quote('"bid":9.1,"ask":9.3,"bid":9.1')).item.quote).toMatchObject({ bid: "9.1", ask: "9.3" });
+});
+
+const LONG = readFileSync(join(CASES, "stock-after-hours", "response.json"));
 
 test("an answer that is cut at any place is no quotes document", () => {
   for (let end = 1; end < LONG.length - 1; end += 7)

@@ -88,7 +88,7 @@ test("a list of stocks and contracts becomes rows, the market's own prices among
 test("a whole chain becomes its contracts with open interest and greeks, and nothing else", async () => {
   const { pool, collect, client, token } = await open(createTestClock(IN_SESSION));
   const dates = ETRADE.classify(
-    await rawOf(client.call("/v1/market/optionexpiredate?symbol=SPX&expiryType=ALL", { token })),
+    await rawOf(client.call("/v1/market/optionexpiredate.json?symbol=SPX&expiryType=ALL", { token })),
   );
   const listed = dates.outcome === "quotes" ? (dates.document.expirations ?? []) : [];
   const [date = ""] = listed.slice(2);
@@ -124,7 +124,7 @@ const ASKED = fc.array(
   { minLength: 1 },
 );
 
-test("at any time the same answer is read the same in XML and in JSON", () => {
+test("at any time each answer of the fake is read, without an odd field", () => {
   fc.assert(
     fc.property(
       fc.date({ min: new Date("2026-01-05"), max: new Date("2026-12-15"), noInvalidDate: true }),
@@ -140,14 +140,11 @@ test("at any time the same answer is read the same in XML and in JSON", () => {
         ];
         for (const call of calls) {
           const { target } = ETRADE.write(call);
-          const [path = "", query = ""] = target.split("?");
+          const [path = "", query = ""] = target.replace(".json?", "?").split("?");
           const routed = route({ method: "GET", path, query: new URLSearchParams(query) }, answers, at);
           if (routed instanceof Problem) throw new Error(routed.message);
-          const [xml, json] = (["xml", "json"] as const).map((form) => {
-            const { status, body } = answerOf(routed, form);
-            return ETRADE.classify({ status, headers: {}, body: Buffer.from(body) });
-          });
-          expect(whatIsRead(xml)).toEqual(whatIsRead(json));
+          const { status, body } = answerOf(routed, "json");
+          expectWhole(ETRADE.classify({ status, headers: {}, body: Buffer.from(body) }));
         }
       },
     ),
@@ -164,12 +161,11 @@ function answersOf(seed: number, delayed: boolean): ReturnType<typeof createAnsw
   });
 }
 
-/** All but the text that it was read from. */
-function whatIsRead(answer: Answer | undefined): unknown {
-  if (answer?.outcome !== "quotes") throw new Error(answer?.detail);
+function expectWhole(answer: Answer): void {
+  if (answer.outcome !== "quotes") throw new Error(answer.detail);
   const { items, expirations = [] } = answer.document;
   expect(items.length + expirations.length).toBeGreaterThan(0);
-  return JSON.parse(JSON.stringify([items.map(({ fragment: _, ...item }) => item), expirations]));
+  expect(items.filter((read) => !read.ok || read.oddFields.length > 0)).toEqual([]);
 }
 
 test("a journal of E*TRADE's answers loaded again gives the rows that were loaded as they came", async () => {

@@ -1,57 +1,65 @@
-/** The strict walk: what it refuses, and that the work on it is bounded before it is done. */
+/** One XML document as a tree, and why one is refused; hostile ones are in reference/hostile.test.ts. */
 import { expect, test } from "@jest/globals";
 import { MAX_ITEMS } from "../../src/quotes/document.ts";
+import { decodeBody, MAX_BODY_BYTES } from "../../src/services/bodyText.ts";
 import { readDocument, readStrictly } from "../../src/services/reference/readDocument.ts";
-import { decodeBody, MAX_BODY_BYTES, MAX_PIECE, walkXml } from "../../src/services/strictXml.ts";
-import { outcome, type Reading } from "../fuzz/twoReaders.ts";
-import { answerXml, equityXml } from "../support/xml.ts";
+import { MAX_XML, parseXml } from "../../src/services/strictXml.ts";
+import { outcome } from "../fuzz/twoReaders.ts";
+import { ownReading } from "../support/saxes.ts";
 
 const MAX_ATTRIBUTES = 64;
 const MAX_DEPTH = 64;
 
-/** The events of a walk, each as its name and arguments. */
-const strictEvents = (text: string): Reading<(readonly unknown[])[]> =>
-  outcome(() => {
-    const events: (readonly unknown[])[] = [];
-    walkXml(text, "response", {
-      open: (name, attributes, offset) => void events.push(["open", name, { ...attributes }, offset]),
-      text: (piece) => void events.push(["text", piece]),
-      aside: () => void events.push(["aside"]),
-      close: (name, offset) => void events.push(["close", name, offset]),
-    });
-    return events;
-  });
+const treeOf = (text: string) => ownReading(parseXml(text, "response"), text);
 
 /** Why a text is refused; null when it is not. */
 const refusal = (text: string): string | null => {
-  const read = strictEvents(text);
+  const read = outcome(() => treeOf(text));
   return "refused" in read ? read.refused : null;
 };
 const around = (content: string): string => `<response>${content}</response>`;
 const attributes = (count: number): string => Array.from({ length: count }, (_, n) => ` a${n}="1"`).join("");
 
-test("every element, text and aside is told in its order, elements with the places where they begin and end", () => {
-  const text =
-    '<?xml version="1.0"?><!-- before --><response id="1"> <a/><!-- x --><?y z?><![CDATA[b]]></response>';
+test("an element has its name, its own text exactly, whether a comment is in it, its elements in order and its source", () => {
+  const inside = "<b>\t1.50 <![CDATA[&amp;<]]>\u00a0&lt;&#65;&#x42; </b><!-- x --> <a  c='>'/>\r\n<a></a>";
+  const text = `<?xml version="1.0"?>\r\n<!-- before --><response id="1&amp;2">${inside}</response>\n<!-- behind -->`;
 
-  expect(strictEvents(text)).toEqual({
-    read: [
-      ["open", "response", { id: "1" }, text.indexOf("<response")],
-      ["text", " "],
-      ["open", "a", {}, text.indexOf("<a/>")],
-      ["close", "a", text.indexOf("<a/>") + 4],
-      ["aside"],
-      ["aside"],
-      ["text", "b"],
-      ["close", "response", text.length],
+  const bare = { id: null, hasComment: false, elements: [] };
+  expect(treeOf(text)).toEqual({
+    ...{ name: "response", id: "1&2", text: " \n", hasComment: true },
+    source: `<response id="1&amp;2">${inside}</response>`,
+    elements: [
+      {
+        ...bare,
+        ...{ name: "b", text: "\t1.50 &amp;<\u00a0<AB " },
+        source: "<b>\t1.50 <![CDATA[&amp;<]]>\u00a0&lt;&#65;&#x42; </b>",
+      },
+      { ...bare, name: "a", text: "", source: "<a  c='>'/>" },
+      { ...bare, name: "a", text: "", source: "<a></a>" },
     ],
   });
 });
 
-test("a start tag with a less-than sign before it begins at its own", () => {
-  const text = around('<a b="1"\n c="2"/>');
+test.each(["007", "1E5", "0x10", "true", "null", " 1.50 ", "-0", "1e400", "NaN", "&amp;lt;"])(
+  "a text stays as it was sent: %j",
+  (text) => {
+    expect(treeOf(around(text)).text).toBe(text.replace("&amp;", "&"));
+  },
+);
 
-  expect(strictEvents(text)).toMatchObject({ read: [{}, ["open", "a", { b: "1", c: "2" }, 10], {}, {}] });
+test.each([
+  "constructor",
+  "__proto__",
+  "prototype",
+  "toString",
+  "hasOwnProperty",
+  "valueOf",
+  "_x.y-1",
+  "a:b",
+])("an element may be called %s, and an attribute too", (name) => {
+  const text = around(`<${name} ${name}="1">x<${name}/></${name}>`);
+
+  expect(treeOf(text).elements).toMatchObject([{ name, text: "x", elements: [{ name }] }]);
 });
 
 test.each(["UTF-8", "utf-8", "UTF8", "us-ascii"])("the declared encoding may be %s", (encoding) => {
@@ -71,13 +79,12 @@ test("a body of 8 MB is decoded", () => {
   expect(decodeBody(Buffer.alloc(MAX_BODY_BYTES, "x"))).toHaveLength(MAX_BODY_BYTES);
 });
 
-test.each([
-  ["of a body that is not UTF-8", () => decodeBody(Buffer.from([0xff]))],
-  ["of a fault in a document", () => readStrictly("<response></quotes>")],
-])("the cause of a refusal is kept, %s", (_what, read) => {
+test("the cause of a refusal is kept, of a body that is not UTF-8", () => {
   const cause: unknown = expect.objectContaining({ message: expect.any(String) });
 
-  expect(read).toThrow(expect.objectContaining({ code: "DOCUMENT_REFUSED", cause }));
+  expect(() => decodeBody(Buffer.from([0xff]))).toThrow(
+    expect.objectContaining({ code: "DOCUMENT_REFUSED", cause }),
+  );
 });
 
 test("a fault in a document is told with its line and column", () => {
@@ -90,9 +97,9 @@ test.each([
     `<${"x".repeat(50)}/>`,
     `is ${"x".repeat(40)}, not response`,
   ],
-  ["a DOCTYPE, in whatever case", `<!dOcTyPe x>${around("")}`, "it holds a DOCTYPE"],
-  ["a root that is not closed", "<response><quotes/>", "unclosed tag"],
-  ["nothing", "", "root element"],
+  ["a root that is not closed", "<response><quotes/>", "ends too early: 1 of its elements"],
+  ["nothing", "", "Start tag expected"],
+  ["a comment alone", "<!-- -->", "Start tag expected"],
   ["an element more than its depth allows", "<response>".repeat(MAX_DEPTH + 1), "nest deeper"],
   [
     "an attribute more than allowed",
@@ -107,51 +114,25 @@ test("attributes are counted for each element", () => {
   expect(refusal(around(`<a${attributes(MAX_ATTRIBUTES)}/>`.repeat(2)))).toBeNull();
 });
 
-test("a hostile document is not gathered before it is refused: so much of it is walked, and no more", () => {
-  const endless = "x".repeat(4 * MAX_PIECE);
-  const walked: Record<string, number> = {};
-  const walk = (name: string, text: string): void => {
-    walked[name] = 0;
-    const count = (): void => void (walked[name] = (walked[name] ?? 0) + 1);
-    expect(() => walkXml(text, "response", { open: count, text: count, aside: count, close: count })).toThrow(
-      "DOCUMENT_REFUSED",
-    );
-  };
+test("a document up to each bound is read, and no longer one", () => {
+  const items = "<instrumentquote/>".repeat(MAX_ITEMS);
+  const longest = around("x".repeat(MAX_XML - around("").length));
 
-  walk("deep", "<response>".repeat(50_000));
-  walk("attributes", `<response ${Array.from({ length: 100_000 }, (_, n) => `a${n}=""`).join(" ")}/>`);
-  walk("attribute", `<response id="${endless}"/>`);
-  walk("text", `<response>${endless}</response>`);
-  walk("comment", `<response><!--${endless}--></response>`);
-
-  expect(walked).toEqual({ deep: MAX_DEPTH, attributes: 0, attribute: 0, text: 1, comment: 1 });
+  expect(refusal(longest)).toBeNull();
+  expect(refusal(`${longest} `)).toContain(`more than ${MAX_XML} characters`);
+  expect(refusal("<response>".repeat(MAX_DEPTH) + "</response>".repeat(MAX_DEPTH))).toBeNull();
+  expect(readStrictly(`<response><quotes>${items}</quotes></response>`).items).toHaveLength(MAX_ITEMS);
 });
 
-test("a document up to each bound is read", () => {
-  const long = "x".repeat(MAX_PIECE - 100);
-  const items = Array.from({ length: MAX_ITEMS }, () => "<instrumentquote/>").join("");
+test("ordinary items of more than 2 MB together are read: only what is left of them is parsed", () => {
+  const item = `<instrumentquote><instrument><desc>${"x".repeat(900)}</desc><sym>A</sym></instrument></instrumentquote>`;
+  const odd = item.replace("<sym>A", "<sym>A&amp;B");
+  const answer = (count: number): string =>
+    `<response><quotes>${item.repeat(count)}${odd}</quotes></response>`;
 
-  expect(
-    refusal(`<response${attributes(MAX_ATTRIBUTES)}><quotes><!--${long}--></quotes></response>`),
-  ).toBeNull();
-  expect(refusal(" ".repeat(MAX_PIECE) + around("<quotes/>"))).toBeNull();
-  expect(readDocument(Buffer.from(`<response><quotes>${items}</quotes></response>`)).items).toHaveLength(
-    MAX_ITEMS,
+  expect(answer(3_000).length).toBeGreaterThan(MAX_XML);
+  expect(readDocument(Buffer.from(answer(3_000))).items).toHaveLength(3_001);
+  expect(() => readDocument(Buffer.from(answer(3_000).slice(0, -1)))).toThrow(
+    "it is not whole, or more than",
   );
-});
-
-test("a hostile document is read the same however its bytes fall into the parser's slices", () => {
-  const padding = (length: number): string => "\u{1F355}\r\n".repeat(length / 4);
-  for (let shift = 0; shift < 8; shift++) {
-    const text = answerXml(
-      `<!--${"y".repeat(shift)}${padding(16_384)}-->`,
-      equityXml("A", { instrument: { desc: `\u{1F355}${padding(32_000)}` } }),
-      equityXml("B", { instrument: { sym: "" } }),
-    );
-
-    const { items } = readDocument(Buffer.from(text));
-
-    expect(items[1]?.fragment).toBe(equityXml("B", { instrument: { sym: "" } }));
-    expect(items[0]).toMatchObject({ item: { instrument: { symbol: "A" } } });
-  }
 });

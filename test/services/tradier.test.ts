@@ -209,6 +209,40 @@ test("a quote of a list that is no object costs itself alone", () => {
   });
 });
 
+test("a dead letter of an item has the item with its digits as they were sent", () => {
+  const record: ResponseRecord = {
+    ...RECORD,
+    request: { form: "symbols", symbols: ["ACME"], delayed: false },
+    body: Buffer.from(
+      '{"quotes":{"quote":[{ "type":"stock", "last": 12.500 }, {"symbol":"ZETA","last":1E2}]}}',
+    ),
+  };
+
+  const { deadLetters } = rowsOf(record, { segment: "segment", offset: 0 });
+
+  expect(deadLetters.map(({ fragment }) => fragment)).toEqual([
+    '{"type":"stock","last":12.500}',
+    '{"symbol":"ZETA","last":1E2}',
+  ]);
+});
+
+test("a symbol such as constructor is one like any other, and what an item has not is nothing", () => {
+  const answer = classify('{"quotes":{"quote":{"symbol":"constructor","last":1.5,"__proto__":{"bid":2}}}}');
+
+  expect(answer).toMatchObject({
+    outcome: "quotes",
+    document: {
+      items: [
+        {
+          ok: true,
+          item: { instrument: { symbol: "constructor" }, quote: { last: "1.5", bid: null } },
+          oddFields: [],
+        },
+      ],
+    },
+  });
+});
+
 test("a list is asked for by GET, and by POST when the address would be long", () => {
   const short = TRADIER.write({
     form: "symbols",

@@ -1,9 +1,8 @@
 /**
- * A second reader of answers, independent of ours: fast-xml-parser with all its guesses turned off, and the names of
- * the elements as the specification's tables have them.
+ * A second reader of answers, independent of ours: saxes, and the names of the elements as the specification's tables have them.
  */
-import { XMLParser } from "fast-xml-parser";
 import type { InstrumentQuote, Quote } from "../../src/quotes/document.ts";
+import { type Opinion, secondOpinion } from "./saxes.ts";
 
 /** The text of each element that says something, by its path below `instrumentquote`. */
 export type Leaves = Record<string, string>;
@@ -37,31 +36,23 @@ export const EXTENDED_ELEMENTS = {
   delta: "delta",
 } as const;
 
-type Node = { [name: string]: string | Node | (string | Node)[] };
-
-const parser = new XMLParser({
-  parseTagValue: false,
-  parseAttributeValue: false,
-  ignoreAttributes: false,
-  trimValues: true,
-  htmlEntities: true,
-  isArray: (name) => name === "instrumentquote",
-});
-
-/** The instruments of an answer as fast-xml-parser reads them, in the order of the answer. */
+/** The instruments of an answer as saxes reads them, in the order of the answer. */
 export function parsedItems(body: Uint8Array): Leaves[] {
-  const tree = parser.parse(Buffer.from(body)) as { response?: { quotes?: Node | string } };
-  const quotes = tree.response?.quotes;
-  if (typeof quotes !== "object") return [];
-  return ((quotes["instrumentquote"] ?? []) as Node[]).map((item) => flatten(item, ""));
+  const { elements } = secondOpinion(new TextDecoder().decode(body));
+  const named = (name: string) => (element: Opinion) => element.name === name;
+  return elements
+    .filter(named("quotes"))
+    .flatMap((quotes) => quotes.elements.filter(named("instrumentquote")))
+    .map((item) => leavesIn(item, ""));
 }
 
-function flatten(node: Node, path: string): Leaves {
+/** The first of several elements of one name. */
+function leavesIn({ elements }: Opinion, path: string): Leaves {
   const leaves: Leaves = {};
-  for (const [name, child] of Object.entries(node)) {
-    const at = path === "" ? name : `${path}/${name}`;
-    if (typeof child === "string") leaves[at] = child;
-    else if (!Array.isArray(child)) Object.assign(leaves, flatten(child, at));
+  for (const element of elements) {
+    const at = path === "" ? element.name : `${path}/${element.name}`;
+    if (element.elements.length > 0) Object.assign(leaves, leavesIn(element, at));
+    else leaves[at] ??= element.text.trim();
   }
   return leaves;
 }

@@ -3,7 +3,7 @@ import { openFile } from "../../plainFiles.ts";
 import type { FoundFile } from "./findFiles.ts";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { MAX_BODY_BYTES } from "../../services/strictXml.ts";
+import { MAX_BODY_BYTES } from "../../services/bodyText.ts";
 
 type Content = { ok: true; bytes: Buffer } | { ok: false; problem: string };
 

@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import { buildConnector } from "undici";
 import { QuotekeeperError } from "../../errors.ts";
 import { asLookup, type HostAddresses, hostAddresses } from "../../hostAddresses.ts";
-import { MAX_BODY_BYTES } from "../../services/strictXml.ts";
+import { MAX_BODY_BYTES } from "../../services/bodyText.ts";
 
 /**
  * Assumed: no answer takes more bytes than this on the wire, with its 1xx answers, its headers and the frames of its chunks. The

@@ -18,6 +18,7 @@ import {
   itemsOf,
   optionsFinding,
 } from "../checkupOptions.ts";
+import { formOf, START } from "../plainAnswer.ts";
 import { LONGEST_LIST } from "./writeEtrade.ts";
 
 /** The calls by what they are to show, in their order. What may be refused comes last. */
@@ -30,7 +31,8 @@ export const ETRADE_CHECKUP: Checkup = {
     const isDelayed = probed.some((one) => itemsOf(one).some(({ delayed }) => delayed === true));
     return [
       acceptedFinding(probed),
-      readableFinding("XML", probed),
+      readableFinding("JSON", probed),
+      formFinding(probed),
       agreementFinding(probed, isDelayed),
       optionsFinding(of("options")),
       expirationsFinding(of("expirations")),
@@ -45,6 +47,22 @@ export const ETRADE_CHECKUP: Checkup = {
 };
 
 type Judged = readonly [Finding["verdict"], string];
+
+/** Faults are read in each form, quotes in JSON alone. */
+function formFinding(probed: readonly Probed[]): Finding {
+  const forms = new Map<string, number>();
+  for (const { body } of probed) {
+    const form = formOf(Buffer.from(body.subarray(0, START)).toString("utf8"));
+    forms.set(form, (forms.get(form) ?? 0) + 1);
+  }
+  const told = [...forms].map(([form, count]) => `${form} in ${count} of ${probed.length} answers`);
+  return finding(
+    "Every answer comes as JSON, as it is asked for, faults too",
+    probed.length === 0
+      ? NOT_ASKED
+      : [forms.get("JSON") === probed.length ? "ok" : "not_so", told.join(", ")],
+  );
+}
 
 function agreementFinding(probed: readonly Probed[], isDelayed: boolean): Finding {
   const judged = (): Judged => {

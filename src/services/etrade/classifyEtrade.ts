@@ -1,9 +1,6 @@
 /** The kind of one of E*TRADE's answers: by what its body says first, and then by the status. */
 import { type Answer, type Failed, failed, type RawAnswer } from "../../quotes/answer.ts";
 import { failedStatus, readAnswer, START } from "../plainAnswer.ts";
-import { parsePlainJson } from "../plainJson.ts";
-import { decodeBody } from "../strictXml.ts";
-import { parseXmlTree } from "../xmlTree.ts";
 import { ROOTS, readEtrade } from "./readEtrade.ts";
 
 /** A fault that clients met now and then with a right request: the same call is answered when it is made again. */
@@ -32,18 +29,10 @@ const CODES: ReadonlyMap<string, Failed> = new Map([
  */
 const NOTHING: ReadonlySet<string> = new Set(["10031", "10032"]);
 
-const OF_JSON = { what: "quotes", parse: parsePlainJson, read: readEtrade };
-
-const OF_XML = {
-  what: "quotes",
-  parse: (body: Uint8Array) => parseXmlTree(decodeBody(body), ROOTS),
-  read: readEtrade,
-};
-
 /** Never throws. */
 export function classifyEtrade(raw: RawAnswer): Answer {
   const start = Buffer.from(raw.body.subarray(0, START)).toString("utf8");
-  return faultIn(start, raw.status) ?? readAnswer(raw, start, /^\s*\{/.test(start) ? OF_JSON : OF_XML);
+  return faultIn(start, raw.status) ?? readAnswer(raw, start, readEtrade);
 }
 
 function faultIn(start: string, status: number): Answer | null {

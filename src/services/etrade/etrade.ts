@@ -1,5 +1,5 @@
 /**
- * E*TRADE's market interface, version 1: OAuth 1.0a with HMAC-SHA1, XML, and a person's login each day (apisb.etrade.com/docs/api).
+ * E*TRADE's market interface, version 1: OAuth 1.0a with HMAC-SHA1, JSON, and a person's login each day (apisb.etrade.com/docs/api).
  * Tried against recorded answers and a fake of it alone.
  */
 import { NO_RATE_LIMIT } from "../../quotes/rateLimit.ts";

@@ -1,11 +1,11 @@
-/** E*TRADE's answers in our words: lists of quotes, whole chains and expirations, in XML and in JSON alike. */
+/** E*TRADE's answers in our words: lists of quotes, whole chains and expirations. */
 import type { Instant } from "../../clock.ts";
 import { isDateText } from "../../market/calendar/dates.ts";
 import { cutText } from "../../outsideText.ts";
 import { MAX_ITEMS, type ReadDocument, type ReadItem, refused, unknownQuote } from "../../quotes/document.ts";
+import { isObject, type Json, type JsonObject, valueAt } from "../json.ts";
 import { JsonFields } from "../jsonFields.ts";
 import { readItem } from "../jsonItem.ts";
-import { type Json, JsonObject } from "../plainJson.ts";
 import { keyInList } from "./writeEtrade.ts";
 import { contractQuote, isDelayed, type OfChain, quoteOf } from "./etradeQuote.ts";
 
@@ -23,13 +23,13 @@ const UNKNOWN_SYMBOL = "10033";
 
 /** @param latest see `JsonFields`. @throws QuotekeeperError DOCUMENT_REFUSED when it is a document of something else */
 export function readEtrade(document: JsonObject, latest: Instant | null): ReadDocument {
-  const [kind = ""] = document.keys;
-  const found = document.get(kind);
+  const [kind = "", ...others] = Object.keys(document);
+  const found = valueAt(document, kind);
   if (!ROOTS.includes(kind))
     throw refused(`it holds none of ${ROOTS.join(", ")}, but ${cutText(kind, 40) || "nothing"}`);
-  if (document.keys.length > 1) throw refused(`something stands beside its ${kind}`);
-  const inside = found instanceof JsonObject ? found : null;
-  // An element without anything in it is an empty list; any other text is none.
+  if (others.length > 0) throw refused(`something stands beside its ${kind}`);
+  const inside = isObject(found) ? found : null;
+  // Nothing is an empty list; any text is none.
   if (inside === null && found !== "" && found !== null) throw refused(`its ${kind} is no object`);
   const whole = { id: null, error: null, hasQuotes: true };
   if (kind === EXPIRATIONS) return { ...whole, items: [], expirations: datesIn(inside) };
@@ -47,8 +47,8 @@ function listed(json: Json | undefined): readonly Json[] {
 
 /** A list with a date that is none is of no use: chains would be asked for by it all day. */
 function datesIn(inside: JsonObject | null): string[] {
-  const dates = listed(inside?.get("ExpirationDate")).map((one) =>
-    one instanceof JsonObject ? dateIn(new JsonFields(one)) : null,
+  const dates = listed(inside === null ? null : valueAt(inside, "ExpirationDate")).map((one) =>
+    isObject(one) ? dateIn(new JsonFields(one)) : null,
   );
   return dates.map((date) => {
     if (date !== null) return date;
@@ -65,10 +65,8 @@ function dateIn(fields: JsonFields | null): string | null {
 function quoteItems(inside: JsonObject, latest: Instant | null): ReadItem[] {
   const messages = listed(new JsonFields(inside).object("Messages")?.value("Message"));
   return [
-    ...listed(inside.get("QuoteData")).map((one) => readItem(one, quoteOf, latest)),
-    ...messages.flatMap((message) =>
-      message instanceof JsonObject ? unknownIn(new JsonFields(message)) : [],
-    ),
+    ...listed(valueAt(inside, "QuoteData")).map((one) => readItem(one, quoteOf, latest)),
+    ...messages.flatMap((message) => (isObject(message) ? unknownIn(new JsonFields(message)) : [])),
   ];
 }
 
@@ -91,9 +89,9 @@ function chainItems(inside: JsonObject, latest: Instant | null): ReadItem[] {
     delayed: isDelayed(chain.text("quoteType")),
     selected: dateIn(chain.object("SelectedED")),
   };
-  return listed(inside.get("OptionPair")).flatMap((pair) => {
-    if (!(pair instanceof JsonObject)) return [readItem(pair, contractQuote(of), latest)];
-    const sides = ["Call", "Put"].flatMap((side) => listed(pair.get(side)));
+  return listed(valueAt(inside, "OptionPair")).flatMap((pair) => {
+    if (!isObject(pair)) return [readItem(pair, contractQuote(of), latest)];
+    const sides = ["Call", "Put"].flatMap((side) => listed(valueAt(pair, side)));
     return sides.map((side) => readItem(side, contractQuote(of), latest));
   });
 }

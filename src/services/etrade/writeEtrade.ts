@@ -1,4 +1,7 @@
-/** The calls of E*TRADE's market interface, version 1 (apisb.etrade.com/docs/api/market). */
+/**
+ * The calls of E*TRADE's market interface, version 1 (apisb.etrade.com/docs/api/market). JSON comes where `.json` stands behind the
+ * path, or `Accept` names it: both are sent, for XML is not read.
+ */
 import {
   type InstrumentKey,
   isSymbol,
@@ -88,5 +91,5 @@ function dateOf(date: string) {
 
 function got(path: string, fields: Readonly<Record<string, string>>): Written {
   const query = Object.entries(fields).map(([name, value]) => `${name}=${percentEncode(value)}`);
-  return { method: "GET", target: `${path}?${query.join("&")}`, accept: "application/xml" };
+  return { method: "GET", target: `${path}.json?${query.join("&")}`, accept: "application/json" };
 }

@@ -1,16 +1,9 @@
 /**
  * An `instrumentquote` as the service writes it, read in a single step by one pattern: its elements in the order of the
  * specification, which is that of the alphabet, each of them or none; without attributes, entities or unknown elements.
- * The strict reader takes ten times as long, and reads whatever is written in another way (docs/decisions/two-readers.md).
+ * The strict reader takes many times as long, and reads whatever is written in another way (docs/decisions/two-readers.md).
  */
 import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
-import { MAX_PIECE } from "../strictXml.ts";
-
-/**
- * Longest item, and longest text around items, that is read so, in characters: two in a row are no longer than MAX_PIECE,
- * which the strict reader takes for one piece at the start of a document.
- */
-export const MAX_PLAIN_PIECE = MAX_PIECE / 2;
 
 /** Text that is read as it is: no markup, no entity, no line end, nothing that is or may be half a character. */
 const TEXT = "[ -%'-;=?-\\ud7ff]*";
@@ -64,8 +57,7 @@ type OrdinaryItem = { leaves: (string | undefined)[]; end: number };
 export function readOrdinaryItem(text: string, at: number): OrdinaryItem | null {
   ORDINARY.lastIndex = at;
   const leaves = ORDINARY.exec(text);
-  const end = ORDINARY.lastIndex;
-  return leaves === null || end - at > MAX_PLAIN_PIECE ? null : { leaves, end };
+  return leaves && { leaves, end: ORDINARY.lastIndex };
 }
 
 const WITH_PLACES = new RegExp(

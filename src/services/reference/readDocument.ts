@@ -5,13 +5,17 @@
 import { QuotekeeperError } from "../../errors.ts";
 import { MAX_ITEMS, type ReadDocument, type ReadItem, refused } from "../../quotes/document.ts";
 import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
-import { MAX_PLAIN_PIECE, readOrdinaryItem } from "./ordinaryItem.ts";
+import { readOrdinaryItem } from "./ordinaryItem.ts";
 import { ABSENT_TEXTS } from "../../quotes/decimal.ts";
 import { isOption, readLeaves } from "./readInstrument.ts";
-import { decodeBody, MAX_PIECE, PIECE_TOO_LONG, trimXml, walkXml, type XmlHandler } from "../strictXml.ts";
+import { decodeBody } from "../bodyText.ts";
+import { parseXml, trimXml, type XmlElement } from "../strictXml.ts";
 import { cutText } from "../../outsideText.ts";
 
 const ROOT = "response";
+
+/** Assumed: no text of an instrument is longer, in characters; the longest seen is a description of some 60. A longer one costs its instrument. */
+export const MAX_TEXT = 65_536;
 
 /**
  * Reads a document: its ordinary items by one pattern, everything else strictly (docs/decisions/two-readers.md).
@@ -32,14 +36,15 @@ export function readDocument(body: Uint8Array): ReadDocument {
  */
 export function readQuickly(text: string): ReadDocument | null {
   const { rest, runs, count } = withoutOrdinaryItems(text);
-  if (count === 0 || rest.length > MAX_PLAIN_PIECE) return null;
-  const document = strictlyOrNull(rest);
-  if (document === null) return null;
+  if (count === 0 || count > MAX_ITEMS) return null;
   let met = 0;
-  const items = document.items.flatMap((item) =>
-    item.fragment === EMPTY_ITEM ? (runs[met++] ?? []) : [item],
+  const document = orNull(() =>
+    readTree(rest, (element) => {
+      const source = element.sourceIn(rest);
+      return source === EMPTY_ITEM ? (runs[met++] ?? []) : [readItem(element, source)];
+    }),
   );
-  return met === runs.length && items.length <= MAX_ITEMS ? { ...document, items } : null;
+  return met === runs.length ? document : null;
 }
 
 const ITEM = "instrumentquote";
@@ -51,7 +56,8 @@ const SPACE_ONLY = /^[ \t\r\n]*$/;
 function withoutOrdinaryItems(text: string): { rest: string; runs: ReadItem[][]; count: number } {
   const runs: ReadItem[][] = [];
   let [rest, end, count] = ["", 0, 0];
-  for (let at = text.indexOf(ITEM_START); at >= 0; at = text.indexOf(ITEM_START, Math.max(end, at + 1))) {
+  let at = text.indexOf(ITEM_START);
+  for (; at >= 0 && count <= MAX_ITEMS; at = text.indexOf(ITEM_START, Math.max(end, at + 1))) {
     const ordinary = readOrdinaryItem(text, at);
     if (ordinary === null) continue;
     const between = text.slice(end, at);
@@ -62,7 +68,7 @@ function withoutOrdinaryItems(text: string): { rest: string; runs: ReadItem[][];
     end = ordinary.end;
     count += 1;
     const leaves = ordinary.leaves.map((content) => (content === undefined ? content : trimXml(content)));
-    const item = { leaves, damaged: null, problem: null, offset: at };
+    const item = { leaves, damaged: null, problem: null };
     runs.at(-1)?.push(finishItem(item, text.slice(at, end)));
   }
   return { rest: rest + text.slice(end), runs, count };
@@ -70,8 +76,12 @@ function withoutOrdinaryItems(text: string): { rest: string; runs: ReadItem[][];
 
 /** The strict way, without saying why a document is refused. */
 export function strictlyOrNull(text: string): ReadDocument | null {
+  return orNull(() => readStrictly(text));
+}
+
+function orNull(read: () => ReadDocument): ReadDocument | null {
   try {
-    return readStrictly(text);
+    return read();
   } catch (error) {
     if (error instanceof QuotekeeperError) return null;
     throw error;
@@ -84,120 +94,55 @@ export function strictlyOrNull(text: string): ReadDocument | null {
  * @throws QuotekeeperError DOCUMENT_REFUSED
  */
 export function readStrictly(text: string): ReadDocument {
-  const reading = new Reading(text);
-  walkXml(text, ROOT, reading);
-  return reading.finish();
+  return readTree(text, (element) => [readItem(element, element.sourceIn(text))]);
 }
 
-/** Where the walk is: an element whose inside is known, or one that is passed over. */
-const NOTHING: LeafNode = { leaf: null, children: new Map() };
-
-/** What a walk has found so far. No leaf lies inside of another, so one text at a time is enough. */
-class Reading implements XmlHandler {
-  readonly #text: string;
-  readonly #document: ReadDocument = { id: null, error: null, hasQuotes: false, items: [] };
+function readTree(text: string, itemsOf: (element: XmlElement) => readonly ReadItem[]): ReadDocument {
+  const root = parseXml(text, ROOT);
   /** What the response says besides its quotes: `error`, `type`, `name`, `description`. */
-  readonly #sayings = new Map<string, string>();
+  const sayings = new Map<string, string>();
   /** Names of the first other elements below the root, and of those below `quotes` that hold elements themselves. */
-  readonly #others = { response: new Set<string>(), quotes: new Set<string>() };
-  /** The element below `quotes` that is open, when it is no instrument. */
-  #other = "";
-  #depth = 0;
-  #isInQuotes = false;
-  #item: ItemInProgress | null = null;
-  /** Of each open element below the item's own depth; the last is the current one. */
-  readonly #nodes: LeafNode[] = [];
-  #node: LeafNode = NOTHING;
-  /** Text of the leaf, or of the element below the root, that is open. */
-  #content = "";
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  open(name: string, attributes: Record<string, string>, offset: number): void {
-    this.#depth += 1;
-    if (this.#item !== null) return this.#openInside(this.#item, name);
-    if (this.#depth === 1) this.#document.id = attributes["id"] ?? null;
-    if (this.#depth === 2) {
-      this.#content = "";
-      this.#isInQuotes = name === "quotes";
-      if (this.#isInQuotes) this.#document.hasQuotes = true;
-      else noteName(this.#others.response, name);
-      return;
+  const others = { response: new Set<string>(), quotes: new Set<string>() };
+  const document: ReadDocument = { id: root.id, error: null, hasQuotes: false, items: [] };
+  for (const element of root.elements) {
+    if (element.name === "quotes") {
+      document.hasQuotes = true;
+      for (const inside of element.elements)
+        if (inside.name === ITEM) addItems(document, itemsOf(inside));
+        else if (inside.elements.length > 0) noteName(others.quotes, inside.name);
+      continue;
     }
-    if (this.#depth === 4 && this.#isInQuotes) noteName(this.#others.quotes, this.#other);
-    if (this.#depth === 3 && this.#isInQuotes && name !== ITEM) this.#other = name;
-    else if (this.#depth === 3 && this.#isInQuotes) {
-      if (this.#document.items.length === MAX_ITEMS)
-        throw refused(`it holds more than ${MAX_ITEMS} instruments`);
-      this.#item = {
-        leaves: new Array<string | undefined>(LEAF_PATHS.length),
-        damaged: null,
-        problem: null,
-        offset,
-      };
-      this.#node = LEAF_TREE;
-    }
+    noteName(others.response, element.name);
+    const said = trimXml(element.text);
+    if (said !== "") sayings.set(element.name, said);
   }
+  document.error = errorIn(sayings);
+  const { hasQuotes, error, items } = document;
+  if (error !== null || items.length > 0) return document;
+  if (!hasQuotes) throw refused(`it holds neither quotes nor an error${ofAnotherCall(others.response)}`);
+  if (others.quotes.size > 0) throw refused(`its quotes hold no <${ITEM}>${ofAnotherCall(others.quotes)}`);
+  return document;
+}
 
-  #openInside(item: ItemInProgress, name: string): void {
-    const { leaf, children } = this.#node;
-    if (leaf !== null) damage(item, leaf, `holds an element ${cutText(name, 40)} where text is expected`);
-    this.#nodes.push(this.#node);
-    this.#node = children.get(name) ?? NOTHING;
-    this.#content = "";
-  }
+function addItems({ items }: ReadDocument, more: readonly ReadItem[]): void {
+  if (items.length + more.length > MAX_ITEMS) throw refused(`it holds more than ${MAX_ITEMS} instruments`);
+  items.push(...more);
+}
 
-  wantsLongText(): boolean {
-    return this.#item !== null;
-  }
+function readItem(element: XmlElement, source: string): ReadItem {
+  const leaves = new Array<string | undefined>(LEAF_PATHS.length);
+  const item: ItemInProgress = { leaves, damaged: null, problem: null };
+  gather(element, LEAF_TREE, item);
+  return finishItem(item, source);
+}
 
-  text(piece: string): void {
-    if (piece.length > MAX_PIECE) return this.#longText();
-    const isKept = this.#item === null ? this.#depth === 2 : this.#node.leaf !== null;
-    if (isKept) this.#content = this.#content === "" ? piece : this.#content + piece;
-  }
-
-  #longText(): void {
-    if (this.#item === null) throw refused(PIECE_TOO_LONG);
-    const where = this.#node.leaf === null ? "an element that is not read" : LEAF_PATHS[this.#node.leaf];
-    this.#item.problem ??= `${where} is longer than ${MAX_PIECE} characters`;
-  }
-
-  aside(): void {
-    const { leaf } = this.#node;
-    // A comment inside a number would glue two halves into a number that nobody sent.
-    if (this.#item && leaf !== null) damage(this.#item, leaf, "is interrupted by a comment");
-  }
-
-  close(name: string, offset: number): void {
-    if (this.#item === null) {
-      const content = this.#depth === 2 && !this.#isInQuotes ? trimXml(this.#content) : "";
-      if (content !== "") this.#sayings.set(name, content);
-    } else if (this.#depth === 3) {
-      this.#finishItem(this.#item, offset);
-      this.#item = null;
-      this.#node = NOTHING;
-    } else {
-      if (this.#node.leaf !== null) keepLeaf(this.#item, this.#node.leaf, trimXml(this.#content));
-      this.#node = this.#nodes.pop() ?? NOTHING;
-    }
-    this.#depth -= 1;
-  }
-
-  #finishItem(item: ItemInProgress, end: number): void {
-    this.#document.items.push(finishItem(item, this.#text.slice(item.offset, end)));
-  }
-
-  finish(): ReadDocument {
-    this.#document.error = errorIn(this.#sayings);
-    const { hasQuotes, error, items } = this.#document;
-    if (error !== null || items.length > 0) return this.#document;
-    const { response, quotes } = this.#others;
-    if (!hasQuotes) throw refused(`it holds neither quotes nor an error${ofAnotherCall(response)}`);
-    if (quotes.size > 0) throw refused(`its quotes hold no <${ITEM}>${ofAnotherCall(quotes)}`);
-    return this.#document;
+/** Puts the leaves below an element into their places. No leaf lies inside of another. */
+function gather(element: XmlElement, { children }: LeafNode, item: ItemInProgress): void {
+  for (const inside of element.elements) {
+    const node = children.get(inside.name);
+    if (node === undefined) continue;
+    if (node.leaf === null) gather(inside, node, item);
+    else keepLeaf(item, node.leaf, inside);
   }
 }
 
@@ -230,22 +175,29 @@ type ItemInProgress = {
   damaged: Map<number, string> | null;
   /** What is wrong with the form of the item: nothing of it can be read. */
   problem: string | null;
-  offset: number;
 };
 
-function damage(item: ItemInProgress, leaf: number, problem: string): void {
-  item.damaged ??= new Map();
-  if (!item.damaged.has(leaf)) item.damaged.set(leaf, problem);
-}
-
-function keepLeaf(item: ItemInProgress, leaf: number, content: string): void {
+function keepLeaf(item: ItemInProgress, leaf: number, element: XmlElement): void {
+  const problem = problemOf(element);
+  if (problem !== null && !item.damaged?.has(leaf)) (item.damaged ??= new Map()).set(leaf, problem);
   // Two instruments that ran into one look so, and then nobody knows whose the other fields are.
   if (item.leaves[leaf] !== undefined) item.problem ??= `${LEAF_PATHS[leaf]} stands there twice`;
-  else item.leaves[leaf] = content;
+  else item.leaves[leaf] = trimXml(element.text);
+}
+
+/** What is wrong with the form of a leaf. */
+function problemOf({ elements: [first], hasComment }: XmlElement): string | null {
+  if (first !== undefined) return `holds an element ${cutText(first.name, 40)} where text is expected`;
+  // It would glue two halves of a number into one that nobody sent.
+  return hasComment ? "is interrupted by a comment" : null;
 }
 
 function finishItem({ leaves, damaged, problem }: ItemInProgress, fragment: string): ReadItem {
   const symbol = leaves[LEAF.symbol] || null;
+  if (fragment.length > MAX_TEXT && problem === null) {
+    const long = leaves.findIndex((text = "") => text.length > MAX_TEXT);
+    if (long >= 0) problem = `${LEAF_PATHS[long]} is longer than ${MAX_TEXT} characters`;
+  }
   if (problem !== null) return { ok: false, symbol, isOption: isOption(leaves, damaged), problem, fragment };
   const read = readLeaves(leaves, damaged);
   return read.ok ? { ...read, fragment } : { ...read, symbol, fragment };

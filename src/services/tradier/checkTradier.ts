@@ -22,7 +22,7 @@ import {
   itemsOf,
   optionsFinding,
 } from "../checkupOptions.ts";
-import { JsonObject, type Json, parsePlainJson } from "../plainJson.ts";
+import { isObject, type Json, type JsonObject, parseJson, textOf, valueAt } from "../json.ts";
 import { LIMITS } from "./tradierLimit.ts";
 import { writeTradier } from "./writeTradier.ts";
 
@@ -68,13 +68,20 @@ type Judged = readonly [Finding["verdict"], string];
 /** The value of `quotes`; null: the answer has none. */
 function quotesIn({ answer, body }: Probed): JsonObject | null {
   if (answer.outcome !== "quotes") return null;
-  const document = parsePlainJson(body);
-  const quotes = document instanceof JsonObject ? document.get("quotes") : undefined;
-  return quotes instanceof JsonObject ? quotes : null;
+  return objectAt(parseJson(body), "quotes");
 }
 
 function quoteIn(one: Probed): Json | undefined {
-  return quotesIn(one)?.get("quote");
+  return inside(quotesIn(one), "quote");
+}
+
+function inside(json: Json | undefined, key: string): Json | undefined {
+  return isObject(json) ? valueAt(json, key) : undefined;
+}
+
+function objectAt(json: Json | undefined, key: string): JsonObject | null {
+  const value = inside(json, key);
+  return isObject(value) ? value : null;
 }
 
 function allowedFinding(probed: readonly Probed[], isSandbox: boolean): Finding {
@@ -93,7 +100,7 @@ function objectFinding(one: Probed | undefined): Finding {
   const quote = one && quoteIn(one);
   const judged = (): Judged => {
     if (quote === undefined) return NOT_ASKED;
-    if (quote instanceof JsonObject) return ["ok", "it is an object"];
+    if (isObject(quote)) return ["ok", "it is an object"];
     return Array.isArray(quote)
       ? ["not_so", "it is a list"]
       : ["not_so", "it is neither an object nor a list"];
@@ -109,7 +116,9 @@ function unmatchedFinding(one: Probed | undefined): Finding {
       ? ["ok", "it is there"]
       : [
           "not_so",
-          quotesIn(one)?.get("unmatched_symbols") === undefined ? "it is missing" : "it is of another form",
+          inside(quotesIn(one), "unmatched_symbols") === undefined
+            ? "it is missing"
+            : "it is of another form",
         ];
   };
   return finding("An unknown symbol stands in unmatched_symbols", judged(), true);
@@ -159,15 +168,11 @@ function sizesFinding(probed: readonly Probed[]): Finding {
 
 /** Rho of puts as they were sent: it is not stored. */
 function putsFinding(one: Probed | undefined): Finding {
-  const document = one?.answer.outcome === "quotes" ? parsePlainJson(one.body) : null;
-  const options = document instanceof JsonObject ? document.get("options") : null;
-  const listed = options instanceof JsonObject ? [options.get("option") ?? []].flat() : [];
-  const rhos = listed.flatMap((option): string[] => {
-    const greeks =
-      option instanceof JsonObject && option.get("option_type") === "put" ? option.get("greeks") : null;
-    const rho = greeks instanceof JsonObject ? greeks.get("rho") : null;
-    return typeof rho === "string" ? [rho] : [];
-  });
+  const document = one?.answer.outcome === "quotes" ? parseJson(one.body) : null;
+  const options = [inside(objectAt(document, "options"), "option") ?? []].flat();
+  const rhos = options
+    .filter((option) => inside(option, "option_type") === "put")
+    .flatMap((option) => textOf(inside(objectAt(option, "greeks"), "rho")) ?? []);
   const own = rhos.filter((rho) => Number(rho) < 0).length;
   return finding(
     "Theta and rho of a put are the call's, so that they are not stored",

@@ -2,7 +2,6 @@
 import { cutText } from "../../outsideText.ts";
 import { type Answer, type Failed, failed, type RawAnswer } from "../../quotes/answer.ts";
 import { failedStatus, readAnswer, START } from "../plainAnswer.ts";
-import { parsePlainJson } from "../plainJson.ts";
 import { readTradier } from "./readTradier.ts";
 
 /**
@@ -33,7 +32,7 @@ export function classifyTradier(raw: RawAnswer): Answer {
     );
   }
   if (fault) return failed("refused", `${fault.words} (${fault.code})`);
-  return readAnswer(raw, start, { what: "JSON", parse: parsePlainJson, read: readTradier });
+  return readAnswer(raw, start, readTradier);
 }
 
 /** The gateway writes its faults as JSON, and some as XML to a client that asked for JSON. */

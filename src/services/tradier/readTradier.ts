@@ -15,9 +15,9 @@ import {
   type ReadItem,
 } from "../../quotes/document.ts";
 import { keyOfSymbol } from "../../quotes/call.ts";
+import { isObject, type Json, type JsonObject, textOf, valueAt } from "../json.ts";
 import type { JsonFields } from "../jsonFields.ts";
 import { Nameless, readItem } from "../jsonItem.ts";
-import { type Json, JsonObject } from "../plainJson.ts";
 
 /** Assumed: a bid or an ask of 0 says that there is none, beside a size of 0 or not. */
 const NO_PRICE = isZero;
@@ -53,11 +53,11 @@ const SECURITY_TYPES: ReadonlyMap<string, string> = new Map([["stock", "CS"]]);
  * @throws QuotekeeperError DOCUMENT_REFUSED when it is a document of something else
  */
 export function readTradier(document: JsonObject, latest: Instant | null): ReadDocument {
-  const [kind, found] = KINDS.map((name) => [name, document.get(name)] as const).find(
+  const [kind, found] = KINDS.map((name) => [name, valueAt(document, name)] as const).find(
     ([, value]) => value !== undefined,
   ) ?? [null, undefined];
   if (kind === null || found === undefined)
-    throw refused(`it holds no quotes, options or expirations, but ${named(document.keys)}`);
+    throw refused(`it holds no quotes, options or expirations, but ${named(Object.keys(document))}`);
   const whole = { id: null, error: null, hasQuotes: true };
   if (kind === "expirations") return { ...whole, items: [], expirations: datesIn(found) };
   const items = isNothing(found) ? [] : itemsIn(found, kind, latest);
@@ -82,25 +82,25 @@ function isNothing(json: Json): boolean {
 }
 
 function itemsIn(found: Json, kind: "quotes" | "options", latest: Instant | null): ReadItem[] {
-  if (!(found instanceof JsonObject)) throw refused(`its ${kind} are no object`);
+  if (!isObject(found)) throw refused(`its ${kind} are no object`);
   const quotes = (list: Json | undefined): ReadItem[] =>
     listed(list).map((one) => readItem(one, instrumentQuote, latest));
-  if (kind === "options") return quotes(found.get("option"));
-  const unmatched = found.get("unmatched_symbols");
-  const symbols = unmatched instanceof JsonObject ? unmatched.get("symbol") : undefined;
+  if (kind === "options") return quotes(valueAt(found, "option"));
+  const unmatched = valueAt(found, "unmatched_symbols");
+  const symbols = isObject(unmatched) ? valueAt(unmatched, "symbol") : undefined;
   return [
-    ...quotes(found.get("quote")),
-    ...listed(symbols).flatMap((symbol) => (typeof symbol === "string" ? [unknownRead(symbol)] : [])),
+    ...quotes(valueAt(found, "quote")),
+    ...listed(symbols).flatMap((symbol) => unknownRead(textOf(symbol))),
   ];
 }
 
 /** A list with a date that is none is of no use: chains would be asked for by it all day. */
 function datesIn(found: Json): string[] {
   if (isNothing(found)) return [];
-  if (!(found instanceof JsonObject)) throw refused("its expirations are no object");
-  const dates = listed(found.get("date"));
-  const long = listed(found.get("expiration")).map((one) =>
-    one instanceof JsonObject ? one.get("date") : one,
+  if (!isObject(found)) throw refused("its expirations are no object");
+  const dates = listed(valueAt(found, "date"));
+  const long = listed(valueAt(found, "expiration")).map((one) =>
+    isObject(one) ? valueAt(one, "date") : one,
   );
   return [...dates, ...long].map((date) => {
     if (typeof date === "string" && isDateText(date)) return date;
@@ -214,7 +214,8 @@ function readQuote(fields: JsonFields, contract: Contract | null): Quote {
   };
 }
 
-function unknownRead(symbol: string): ReadItem {
+function unknownRead(symbol: string | null): ReadItem[] {
+  if (symbol === null) return [];
   const item = unknownQuote(keyOfSymbol(symbol));
-  return { ok: true, item, oddFields: [], fragment: cutText(symbol, 200) };
+  return [{ ok: true, item, oddFields: [], fragment: cutText(symbol, 200) }];
 }

@@ -36,6 +36,8 @@ export type FakeEtradeOptions = Partial<Omit<AnswersOptions, "market">> & {
   sandbox?: boolean;
   /** Default: `LIMITS`. */
   limit?: Partial<LimitOptions>;
+  /** The form of each answer, whatever a call asks for. Default: what it asks for. */
+  form?: Form;
   /** How a call over the limit is told. Default: JSON to a client of JSON, a page to any other. */
   overLimit?: "html" | "json";
   /** Faults on purpose, of calls of the market and of OAuth that are signed rightly. */
@@ -117,7 +119,7 @@ export async function startFakeEtrade(options: FakeEtradeOptions): Promise<FakeE
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const asked = askedOf(request);
+    const asked = { ...askedOf(request), ...(options.form && { form: options.form }) };
     const at = clock.now();
     const sleep = () => clock.sleep(SLOW_MS, closing.signal);
     if (asked.path === AUTHORIZE_PATH) {

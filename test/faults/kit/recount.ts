@@ -3,10 +3,11 @@
  * arrivals. Nothing of the program's ledger or parsing is used: an answer's names are found with another parser, slots
  * are counted with a ruler, and what was due is known from the job files.
  */
-import { XMLParser } from "fast-xml-parser";
 import type pg from "pg";
 import { readSegment } from "../../../src/journal/reader.ts";
 import { listSegments } from "../../../src/journal/segments.ts";
+import { secondOpinion } from "../../support/saxes.ts";
+import { type Leaves, parsedItems } from "../../support/secondOpinion.ts";
 import type { Arrival } from "./feed.ts";
 import type { DueJob } from "./jobs.ts";
 
@@ -164,25 +165,22 @@ function gapsOf(
 }
 
 async function readAnswers(journalDir: string): Promise<Answered[]> {
-  const parser = new XMLParser({ ignoreAttributes: false, parseTagValue: false });
   const answers: Answered[] = [];
   for (const { name } of await listSegments(journalDir))
     for await (const item of readSegment(journalDir, name)) {
       if (item.kind !== "record" || item.record.kind !== "response" || item.record.status !== 200) continue;
       const { body, requestedAt, account = "default" } = item.record;
-      const { response } = parser.parse(Buffer.from(body).toString("utf8")) as {
-        response: { "@_id": string; quotes: { instrumentquote: Item | Item[] } };
-      };
-      const items = [response.quotes.instrumentquote].flat();
+      const { id } = secondOpinion(Buffer.from(body).toString("utf8"));
       const askedMs = Date.parse(requestedAt);
-      answers.push({ id: response["@_id"], account, askedMs, names: items.map(nameOf) });
+      answers.push({ id: id ?? "", account, askedMs, names: parsedItems(body).map(nameOf) });
     }
   return answers;
 }
 
-type Item = { instrument: Record<"sym" | "matdt" | "putcall" | "strkpx", string | undefined> };
-
-function nameOf({ instrument: { sym = "", matdt = "", putcall, strkpx = "" } }: Item): string {
+function nameOf(leaves: Leaves): string {
+  const [sym = "", matdt = "", putcall, strkpx] = ["sym", "matdt", "putcall", "strkpx"].map(
+    (name) => leaves[`instrument/${name}`],
+  );
   if (putcall === undefined) return sym;
   return `${sym}:${matdt.slice(0, 10)}:${putcall === "1" ? "CALL" : "PUT"}:${Number(strkpx)}`;
 }

@@ -8,8 +8,8 @@ import { type Answer, failed, type RawAnswer } from "../../../src/quotes/answer.
 import { NO_QUOTE, type ReadItem, unknownQuote } from "../../../src/quotes/document.ts";
 import { NO_RATE_LIMIT } from "../../../src/quotes/rateLimit.ts";
 import { acceptedFinding, asking, KNOWN, readableFinding } from "../../../src/services/checkup.ts";
+import { isObject, type JsonObject, parseJson, valueAt, writtenAgain } from "../../../src/services/json.ts";
 import { JsonFields } from "../../../src/services/jsonFields.ts";
-import { JsonObject, parsePlainJson } from "../../../src/services/plainJson.ts";
 import { percentEncode } from "../../../src/services/percentEncode.ts";
 import type { Service } from "../../../src/services/service.ts";
 
@@ -51,9 +51,9 @@ function classify({ status, body }: RawAnswer): Answer {
   if (status >= 500) return failed("server_error", `HTTP ${status}`);
   if (status !== 200) return failed("refused", `HTTP ${status}`);
   try {
-    const document = parsePlainJson(body);
-    if (!(document instanceof JsonObject)) return failed("malformed", "JSON that is no object");
-    const items = document.keys.map((symbol) => readItem(symbol, document));
+    const document = parseJson(body);
+    if (!isObject(document)) return failed("malformed", "JSON that is no object");
+    const items = Object.keys(document).map((symbol) => readItem(symbol, document));
     return { outcome: "quotes", document: { id: null, error: null, hasQuotes: true, items } };
   } catch (error) {
     if (!(error instanceof QuotekeeperError)) throw error;
@@ -64,8 +64,8 @@ function classify({ status, body }: RawAnswer): Answer {
 /** A symbol that Echo does not know is null. */
 function readItem(symbol: string, document: JsonObject): ReadItem {
   const unknown = unknownQuote(security(symbol));
-  const value = document.get(symbol);
-  if (!(value instanceof JsonObject)) return { ok: true, item: unknown, oddFields: [], fragment: symbol };
+  const value = valueAt(document, symbol);
+  if (!isObject(value)) return { ok: true, item: unknown, oddFields: [], fragment: symbol };
   const fields = new JsonFields(value);
   const [bid, ask, last] = [fields.decimal("bid"), fields.decimal("ask"), fields.decimal("last")];
   const quote = { ...NO_QUOTE, bid, ask, last };
@@ -75,5 +75,5 @@ function readItem(symbol: string, document: JsonObject): ReadItem {
     quote,
     unknownSymbol: false,
   };
-  return { ok: true, item, oddFields: fields.odd, fragment: value.text };
+  return { ok: true, item, oddFields: fields.odd, fragment: writtenAgain(value) };
 }

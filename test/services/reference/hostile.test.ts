@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { classifyAnswer } from "../../../src/services/reference/classifyAnswer.ts";
 import { readDocument } from "../../../src/services/reference/readDocument.ts";
-import { MAX_BODY_BYTES } from "../../../src/services/strictXml.ts";
+import { MAX_BODY_BYTES } from "../../../src/services/bodyText.ts";
 import { answerXml, equityXml } from "../../support/xml.ts";
 import { hostileDocuments } from "../../fuzz/hostileDocuments.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { readDocument } from "../../../src/services/reference/readDocument.ts";
-import { MAX_BODY_BYTES, MAX_PIECE } from "../../../src/services/strictXml.ts";
+import { MAX_TEXT, readDocument } from "../../../src/services/reference/readDocument.ts";
+import { MAX_BODY_BYTES } from "../../../src/services/bodyText.ts";
 import { answerXml, equityXml, optionXml } from "../../support/xml.ts";
 
 const MAX_DEPTH = 64;
@@ -61,14 +61,14 @@ test("names keep every character of any script", () => {
   });
 });
 
-test("comments and instructions outside of all instruments cost nothing", () => {
-  const text = `<response><!-- a --><quotes><?x y?>${equityXml("A")}<!-- b --></quotes></response>`;
+test("comments outside of all instruments cost nothing", () => {
+  const text = `<response><!-- a --><quotes>${equityXml("A")}<!-- b --></quotes></response>`;
 
   expect(read(text).items).toMatchObject([{ ok: true }]);
 });
 
-test.each(["<!-- a > b -->", "<?x y?>", "\n<!-- one --> <?two?>\n"])(
-  "comments and instructions after the root are well-formed XML: %j",
+test.each(["<!-- a > b -->", "\n<!-- one --> <!--two-->\n"])(
+  "comments after the root are well-formed XML: %j",
   (after) => {
     expect(read(`${answerXml(equityXml("A"))}${after}`).items).toMatchObject([{ ok: true }]);
   },
@@ -78,7 +78,6 @@ test.each([
   ["a fraction of a share", { extended: { volume: "1.5" } }, "quote/extendedquote/volume", "1.5"],
   ["an element in a price", { quote: { askprice: "<b>1</b>" } }, "quote/askprice", ""],
   ["a comment in a price", { quote: { askprice: "1<!-- -->2" } }, "quote/askprice", "12"],
-  ["an instruction in a price", { quote: { askprice: "1<?x y?>2" } }, "quote/askprice", "12"],
   ["a comment in a description", { instrument: { desc: "A<!-- -->B" } }, "instrument/desc", "AB"],
   ["neither true nor false", { unknown: "perhaps" }, "unknownsymbol", "perhaps"],
 ])("one odd field costs itself alone: %s", (_what, odd, element, text) => {
@@ -96,14 +95,14 @@ test("an underlying's quote without its symbol is not passed over in silence", (
   ]);
 });
 
-const long = "x".repeat(MAX_PIECE + 1);
+const long = "x".repeat(MAX_TEXT + 1);
 
 test.each([
   ["plain", long],
   ["in CDATA", `<![CDATA[${long}]]>`],
-  ["of references", "&#48;".repeat(MAX_PIECE + 1)],
+  ["of references", "&#48;".repeat(MAX_TEXT + 1)],
   ["in CDATA behind other text", `A<![CDATA[${long}]]>`],
-  ["of megabytes", "x".repeat(5_000_000)],
+  ["of more than a megabyte", "x".repeat(1_500_000)],
 ])("one overlong text costs its instrument alone: %s", (_how, desc) => {
   const { items } = read(
     answerXml(equityXml("A"), equityXml("BAD", { instrument: { desc } }), equityXml("B")),
@@ -111,29 +110,31 @@ test.each([
 
   expect(items).toMatchObject([
     { ok: true },
-    { ok: false, symbol: "BAD", problem: `instrument/desc is longer than ${MAX_PIECE} characters` },
+    { ok: false, symbol: "BAD", problem: `instrument/desc is longer than ${MAX_TEXT} characters` },
     { ok: true },
   ]);
 });
 
-test.each(["", "A", "<![CDATA[A]]>"])("an overlong comment costs the answer, behind %j too", (before) => {
-  const desc = `${before}<!--${long.repeat(2)}-->`;
+test("an overlong text costs an ordinary instrument alone", () => {
+  const ordinary = (symbol: string, desc: string): string =>
+    `<instrumentquote><instrument><desc>${desc}</desc><sym>${symbol}</sym></instrument></instrumentquote>`;
 
-  expect(refusal(answerXml(equityXml("A", { instrument: { desc } })))?.message).toContain("a piece of it");
+  const { items } = read(answerXml(ordinary("BAD", "x".repeat(5_000_000)), ordinary("B", "B INC")));
+
+  expect(items).toMatchObject([{ ok: false, symbol: "BAD" }, { ok: true }]);
 });
 
-test("a text of the greatest length costs nothing", () => {
-  const desc = "x".repeat(MAX_PIECE);
+test.each(["x".repeat(MAX_TEXT), "&#48;".repeat(MAX_TEXT)])(
+  "a text of the greatest length costs nothing",
+  (desc) => {
+    expect(read(answerXml(equityXml("A", { instrument: { desc } }))).items).toMatchObject([{ ok: true }]);
+  },
+);
 
-  expect(read(answerXml(equityXml("A", { instrument: { desc } }))).items).toMatchObject([{ ok: true }]);
-});
+test("a long comment, and a long text in an element that is not read, cost nothing", () => {
+  const item = equityXml("A").replace("<greeks/>", `<greeks/><note>${long}</note><!--${long}-->`);
 
-test("an overlong text costs its instrument also in an element that is not read; outside of all instruments it costs the answer", () => {
-  const item = equityXml("A").replace("<greeks/>", `<greeks/><note>${long}</note>`);
-
-  const problem: unknown = expect.stringMatching(/^an element that is not read is longer/);
-  expect(read(answerXml(item, equityXml("B"))).items).toMatchObject([{ ok: false, problem }, { ok: true }]);
-  expect(refusal(`<response><time>${long}</time><quotes/></response>`)?.message).toContain("a piece of it");
+  expect(read(answerXml(item, equityXml("B"))).items).toMatchObject([{ ok: true }, { ok: true }]);
 });
 
 test("beside a bad instrument the others are read, and it keeps its symbol, its problem and its own text", () => {

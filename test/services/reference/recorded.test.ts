@@ -1,6 +1,6 @@
 /**
  * The recorded answers: each folder of test/recorded holds an answer and what is to be read from it. Every answer
- * that is read is read a second time, by fast-xml-parser, and compared leaf by leaf.
+ * that is read is read a second time, by saxes, and compared leaf by leaf.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";

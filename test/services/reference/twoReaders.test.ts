@@ -1,12 +1,12 @@
-/** The fast reader of answers says what the strict one says; longer comparisons are in `npm run test:fuzz`. */
+/** The fast reader of answers says what the strict one says, and the strict one what saxes says; longer comparisons are in `npm run test:fuzz`. */
 import fc from "fast-check";
 import { expect, test } from "@jest/globals";
 import { readDocument, readQuickly, readStrictly } from "../../../src/services/reference/readDocument.ts";
-import { decodeBody } from "../../../src/services/strictXml.ts";
+import { decodeBody } from "../../../src/services/bodyText.ts";
 import { upTo } from "../../fuzz/cutAnswers.ts";
 import { hostileDocuments } from "../../fuzz/hostileDocuments.ts";
 import { mutantText } from "../../fuzz/mutants.ts";
-import { expectNoDifference, oddDocument, outcome } from "../../fuzz/twoReaders.ts";
+import { expectNoDifference, expectOneOpinion, oddDocument, outcome } from "../../fuzz/twoReaders.ts";
 import { recordedDocuments } from "../../support/recorded.ts";
 import { runs } from "../../support/runs.ts";
 
@@ -22,31 +22,34 @@ test.each(recorded)(
   },
 );
 
-test("both readers read mutants of recorded answers alike", () => {
-  let plain = 0;
+test.each([
+  ["mutants of recorded answers", mutantText, 500, 30],
+  ["documents with oddities in every place", oddDocument, 1_500, 300],
+] as const)("both readers and saxes read %s alike", (_what, texts, count, least) => {
+  let [plain, read] = [0, 0];
 
   fc.assert(
-    fc.property(mutantText, (text) => {
+    fc.property(texts as fc.Arbitrary<string | null>, (text) => {
       if (text !== null && expectNoDifference(text)) plain += 1;
+      if (text !== null && expectOneOpinion(text)) read += 1;
     }),
-    { numRuns: runs(500) },
+    { numRuns: runs(count) },
   );
 
-  expect(plain).toBeGreaterThan(runs(30));
+  expect(plain).toBeGreaterThan(runs(least));
+  expect(read).toBeGreaterThan(runs(least));
 });
 
-test("both readers read documents with oddities in every place alike", () => {
-  let plain = 0;
+test.each(recorded)(
+  "saxes and the program read $name alike, and refuse each cut of it",
+  ({ body, whole }) => {
+    const text = decodeBody(body);
+    const end = text.length - (body.length - whole);
 
-  fc.assert(
-    fc.property(oddDocument, (text) => {
-      if (expectNoDifference(text)) plain += 1;
-    }),
-    { numRuns: runs(1_500) },
-  );
-
-  expect(plain).toBeGreaterThan(runs(300));
-});
+    expect(expectOneOpinion(text)).toBe(true);
+    expect(upTo(end).filter((at) => at % 7 === 0 && expectOneOpinion(text.slice(0, at)))).toEqual([]);
+  },
+);
 
 test.each(hostileDocuments())("both readers say the same of $name", ({ make }) => {
   const body = make();
