@@ -1,10 +1,11 @@
 /** The size of each room, for `scripts/house.js` and for the test that keeps it at its number in `rooms.json`. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { featureOf } from "./features.js";
 
-/** @returns {[path: string, text: string][]} files below a folder, their paths with `/` */
+/** @returns {[path: string, text: string][]} files below a folder, their paths with `/`; none where there is no folder */
 function textsIn(dir, endings) {
+  if (!existsSync(dir)) return [];
   return readdirSync(dir, { recursive: true, encoding: "utf8" })
     .filter((path) => endings.test(path))
     .map((path) => [path.replaceAll("\\", "/"), readFileSync(join(dir, path), "utf8")]);

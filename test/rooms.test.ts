@@ -176,7 +176,7 @@ test("every file that a comment of src/, test/, bench/ or scripts/ names is ther
   expect(named.filter(({ path }) => !there.some((one) => one.endsWith(`/${path}`)))).toEqual([]);
 });
 
-test("scripts/house.js measures a tree: its lines, long files, titles, exports, spreads, floors and circles", () => {
+test("scripts/house.js measures a tree: its lines, long files, titles, exports, spreads, floors, circles, rooms and features", () => {
   const tree = tempDir();
   const lines = (number: number): string => "// one of many\n".repeat(number);
   const made: Record<string, string> = {
@@ -206,7 +206,8 @@ test("scripts/house.js measures a tree: its lines, long files, titles, exports, 
     encoding: "utf8",
   });
 
-  const now = table
+  const [measures = "", rooms = "", features = ""] = table.split("\n\n");
+  const now = measures
     .trimEnd()
     .split("\n")
     .map((row) => row.split(/ {2,}/).slice(0, 2));
@@ -224,4 +225,6 @@ test("scripts/house.js measures a tree: its lines, long files, titles, exports, 
     ["exports without a docstring", "1"],
     ["files in a circle of imports", "2"],
   ]);
+  expect(rooms).toMatch(/^src\/archive +5 +0$/m);
+  expect(features).toMatch(/^schema, connection, tiers +5$/m);
 });
