@@ -76,8 +76,6 @@ const HINTS = {
       "Choose an address and port of this machine that you may listen on: QUOTEKEEPER_HTTP_HOST and QUOTEKEEPER_HTTP_PORT for the dashboard, --host and --port for serve.",
     ARCHIVE_EMPTY:
       "Collect something first with `quotekeeper start`, or check DATABASE_URL and QUOTEKEEPER_DATA_DIR.",
-    ARCHIVE_OUTDATED:
-      "Run `quotekeeper migrate` first: a dry run changes nothing, so it does not bring the archive up to date itself.",
     ACCOUNTS_DRAINED:
       "`quotekeeper accounts resume NAME` lets one be called again; --account NAME calls one all the same.",
     UNKNOWN_SYMBOL: "Check the spelling; for an option, also check its expiration, type and strike.",
