@@ -32,7 +32,6 @@ const HINTS = {
       "Set QUOTEKEEPER_WEB_TOKEN (or QUOTEKEEPER_WEB_TOKEN_FILE), or leave QUOTEKEEPER_HTTP_HOST at 127.0.0.1.",
     WATCHLISTS_INVALID:
       "Correct the file that --watchlists names: it lists ids, each with its symbols, as docs/serve-market.md shows.",
-    FAULTS_INVALID: "Correct --faults; docs/serve-faults.md describes each fault.",
     BACKFILL_NOTHING:
       "Check the path or option that `quotekeeper backfill` was given; docs/backfill.md shows each kind.",
     BACKFILL_MAP_INVALID:

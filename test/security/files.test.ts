@@ -164,7 +164,6 @@ describe("a pipe, a socket and a device are refused wherever a file is read:", (
     ],
     ["a saved answer", (path) => said(["backfill", "--xml", path])],
     ["watchlists", (path) => said(["serve", "--source", "archive", "--watchlists", path], ARCHIVE)],
-    ["faults", (path) => said(["serve", "--source", "simulated", "--faults", path])],
     [
       "a certificate",
       (path) => said(["coverage"], { DATABASE_URL: `${ARCHIVE.DATABASE_URL}&sslrootcert=${path}` }),
@@ -277,7 +276,6 @@ test.each([
   ["a sweep's list", (text: string) => outcome(["backfill", "--symbols-file"], text)],
   ["a map", (text: string) => outcome(["backfill", "--csv", "/dev/null", "--map"], text)],
   ["watchlists", (text: string) => outcome(["serve", "--source", "archive", "--watchlists"], text)],
-  ["faults", (text: string) => outcome(["serve", "--source", "simulated", "--faults"], text)],
 ])("an error quotes nothing of a file that is another's: %s", async (_what, read) => {
   for (const text of [SHADOW, YAML, TEXT, `a: "${TEXT}`]) {
     const told = await read(text);
