@@ -127,7 +127,7 @@ const HINTS = {
     DATA_DIR_UNWRITABLE:
       "Free space, correct the permissions, or set QUOTEKEEPER_DATA_DIR to a directory that this user may write to.",
     KEYS_UNREADABLE:
-      "Restore the file, or the sealing secret that it was made with (docs/serve.md). If both are lost, delete the file of keys and add the keys anew.",
+      "Close it with `chmod 600` if it is open to others. Otherwise restore it from a copy, or remove it and add the keys again with `quotekeeper serve keys add`.",
     EXPORT_EXISTS:
       "Choose another --out, or give --replace to replace a finished export. Nothing was changed.",
     EXPORT_UNREPRESENTABLE:
