@@ -32,7 +32,6 @@ const HINTS = {
       "Set QUOTEKEEPER_WEB_TOKEN (or QUOTEKEEPER_WEB_TOKEN_FILE), or leave QUOTEKEEPER_HTTP_HOST at 127.0.0.1.",
     WATCHLISTS_INVALID:
       "Correct the file that --watchlists names: it lists ids, each with its symbols, as docs/serve-market.md shows.",
-    FAULTS_INVALID: "Correct --faults; docs/serve-faults.md describes each fault.",
     BACKFILL_NOTHING:
       "Check the path or option that `quotekeeper backfill` was given; docs/backfill.md shows each kind.",
     BACKFILL_MAP_INVALID:
@@ -76,8 +75,6 @@ const HINTS = {
       "Choose an address and port of this machine that you may listen on: QUOTEKEEPER_HTTP_HOST and QUOTEKEEPER_HTTP_PORT for the dashboard, --host and --port for serve.",
     ARCHIVE_EMPTY:
       "Collect something first with `quotekeeper start`, or check DATABASE_URL and QUOTEKEEPER_DATA_DIR.",
-    ARCHIVE_OUTDATED:
-      "Run `quotekeeper migrate` first: a dry run changes nothing, so it does not bring the archive up to date itself.",
     ACCOUNTS_DRAINED:
       "`quotekeeper accounts resume NAME` lets one be called again; --account NAME calls one all the same.",
     UNKNOWN_SYMBOL: "Check the spelling; for an option, also check its expiration, type and strike.",
@@ -130,7 +127,7 @@ const HINTS = {
     DATA_DIR_UNWRITABLE:
       "Free space, correct the permissions, or set QUOTEKEEPER_DATA_DIR to a directory that this user may write to.",
     KEYS_UNREADABLE:
-      "Restore the file, or the sealing secret that it was made with (docs/serve.md). If both are lost, delete the file of keys and add the keys anew.",
+      "Close it with `chmod 600` if it is open to others. Otherwise restore it from a copy, or remove it and add the keys again with `quotekeeper serve keys add`.",
     EXPORT_EXISTS:
       "Choose another --out, or give --replace to replace a finished export. Nothing was changed.",
     EXPORT_UNREPRESENTABLE:

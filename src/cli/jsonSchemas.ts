@@ -1,5 +1,6 @@
 /** The schema of every command's JSON; `docs/json.md` is generated from this table. */
 import { z } from "zod";
+import { dryRunJson } from "./backfill/dryRun.ts";
 import { gapsJson } from "./backfill/gaps.ts";
 import { backfillJson } from "./backfill/report.ts";
 import { accountsForgetJson, accountsListJson, accountJson } from "./accounts.ts";
@@ -36,7 +37,7 @@ export const JSON_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   calendar: calendarJson,
   "jobs check": jobsCheckJson,
   migrate: migrateJson,
-  backfill: z.union([backfillJson, gapsJson]),
+  backfill: z.union([backfillJson, gapsJson, dryRunJson]),
   export: exportJson,
   lake: lakeJson,
   "lake verify": lakeVerifyJson,

@@ -9,9 +9,6 @@ import type { Config } from "../config/loadEnvironment.ts";
 import type { Credentials } from "../services/oauth/signature.ts";
 import { listKeys } from "../serve/keys/keyStore.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
-import { type FaultConfig } from "../serve/faults/faults.ts";
-import { createFaults } from "../serve/faults/edge.ts";
-import { readFaults } from "../serve/faults/readFaults.ts";
 import type { PublicAddress } from "../serve/authenticate.ts";
 import { createQuoteService } from "../serve/quoteService.ts";
 import { lockDataDir, SERVING, thisProcess } from "../run/beside/lock.ts";
@@ -29,7 +26,6 @@ const SERVE_PORT = 8090;
 type ServeOptions = SourceRequest & {
   host: string;
   port: number;
-  faults?: string;
   /** Keys of this run. Without them and without stored keys, a key is made for the run and shown. */
   key: Credentials[];
   /** Most difference of a call's timestamp, seconds. */
@@ -73,18 +69,14 @@ function addSource(command: Command): Command {
         "simulated",
       ]),
     )
-    .option("--watchlists <file>", "YAML file of watchlists for the archive: ids, each with its symbols")
-    .option(
-      "--faults <faults>",
-      "faults to make on purpose, such as latency=200ms..2s,429=5%,truncate=2%,500=1%,skew=11s,reorder, or a YAML file of them",
-    );
+    .option("--watchlists <file>", "YAML file of watchlists for the archive: ids, each with its symbols");
 }
 
 function addCallers(command: Command): Command {
   return command
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--port <number>", "port to listen on; 0 takes any free one", parseWhole(0, 65_535), SERVE_PORT)
-    .option("--seed <number>", "seed of the simulated market and of --faults", parseWhole(0, 2 ** 31 - 1), 1)
+    .option("--seed <number>", "seed of the simulated market", parseWhole(0, 2 ** 31 - 1), 1)
     .addOption(
       new Option(
         "--key <key>",
@@ -112,7 +104,6 @@ function addCallers(command: Command): Command {
  * @throws QuotekeeperError SERVE_RUNNING when another process serves from the data directory
  */
 async function serve(config: Config, edges: Edges, request: ServeOptions): Promise<number> {
-  const faults = request.faults === undefined ? null : readFaults(request.faults);
   const { clock } = edges;
   const log = await createLogger(config.logLevel, edges.stderr, edges.env);
   const warn = (message: string): void => log.warn(message);
@@ -120,7 +111,7 @@ async function serve(config: Config, edges: Edges, request: ServeOptions): Promi
   return withSource({ config, edges, request }, async (opened) => {
     const lock = await lockDataDir(resolve(config.dataDir), options);
     await lock.forgetDead();
-    return serveFrom(opened, { config, edges, request, faults, log }).finally(() => lock.release());
+    return serveFrom(opened, { config, edges, request, log }).finally(() => lock.release());
   });
 }
 
@@ -128,15 +119,14 @@ type Serving = {
   config: Config;
   edges: Edges;
   request: ServeOptions;
-  faults: FaultConfig | null;
   log: Logger;
 };
 
 async function serveFrom(
   { source, description }: OpenSource,
-  { config, edges, request, faults, log }: Serving,
+  { config, edges, request, log }: Serving,
 ): Promise<number> {
-  const { host, port, key: keys, timestampWindow: windowSeconds, publicUrl, seed } = request;
+  const { host, port, key: keys, timestampWindow: windowSeconds, publicUrl } = request;
   const { clock, stdout } = edges;
   const interrupted = untilInterrupted(edges, (message) => log.warn(message));
   const made =
@@ -153,13 +143,11 @@ async function serveFrom(
     clock,
     limits: { ...SERVICE_LIMITS, quotes: config.limit, windowMs: config.limitWindowMs },
     logger: log,
-    ...(faults && { faults: createFaults(faults, { seed, clock }) }),
   });
   try {
     const baseUrl = await service.listen({ host, port });
     say(stdout, `Market Quotes Service, ${description}`);
     say(stdout, `QUOTES_BASE_URL=${publicUrl?.origin ?? baseUrl}`);
-    if (faults) say(stdout, `Faults on purpose (seed ${seed}): ${request.faults}`);
     if (publicUrl) say(stdout, `It listens on ${baseUrl}.`);
     if (state.storedCount > 0) say(stdout, `Keys added with \`serve keys\`: ${state.storedCount}.`);
     if (made) stdout.write(keyLines(made));

@@ -42,8 +42,6 @@ export const keysAddJson = z.strictObject({
   token: z.string().describe("Its access token."),
   tokenSecret: z.string().describe("Its access token secret, shown this once."),
   ...storedKey,
-  sealed: z.string().describe("How its secrets are kept."),
-  sealedBy: z.string().describe("Where the secret lies that seals them."),
 });
 
 type AddOptions = {
@@ -140,21 +138,19 @@ function parseName(text: string): string {
   return text;
 }
 
-const AT_REST = "AES-256-GCM; not hashed, because HMAC-SHA1 needs the secret itself to verify a signature";
-
 async function keysAdd(config: Config, edges: Edges, { json, ...asked }: NewKey & Output): Promise<number> {
-  const { stored, credentials, sealedBy } = await addKey(keyPlace(config, edges), asked);
+  const { stored, credentials, path } = await addKey(keyPlace(config, edges), asked);
   const { consumerSecret, accessTokenSecret: tokenSecret } = credentials;
   if (json) {
     const { consumerKey, token, ...rest } = toJson(stored);
     const shown = { consumerKey, consumerSecret, token, tokenSecret, ...rest };
-    printJson(edges.stdout, keysAddJson, { ...shown, sealed: AT_REST, sealedBy });
+    printJson(edges.stdout, keysAddJson, shown);
     return 0;
   }
   edges.stdout.write(keyLines(credentials));
   say(
     edges.stdout,
-    `Its secrets are shown this once. On the disk they are sealed (${AT_REST}) with the secret in ${sealedBy}.`,
+    `Its secrets are shown this once. They are kept in ${path}, which its owner alone may read.`,
   );
   return 0;
 }

@@ -272,16 +272,6 @@ export const environmentSchema = z.object({
       example: "https://monitor.example/ping/1234/fail",
       shownDefault: "unset: the heartbeat stays away, and that is all",
     }),
-  QUOTEKEEPER_SERVE_SEAL_KEY: text
-    .min(16, "expected 16 characters or more")
-    .optional()
-    .describe(
-      "Secret that encrypts (seals) the keys of `quotekeeper serve keys` on the disk. Keys that were added with it cannot be read without it.",
-    )
-    .register(variableMeta, {
-      secret: true,
-      shownDefault: "unset: one is made and kept in serve/seal.key of the data directory, mode 0600",
-    }),
   QUOTEKEEPER_JOURNAL_READERS: z
     .enum(["owner", "group"])
     .default("owner")

@@ -180,7 +180,6 @@ function toConfig(values: Environment, { sslMode, ...given }: Given) {
     heartbeatUrl: values.QUOTEKEEPER_HEARTBEAT_URL,
     heartbeatFailUrl: values.QUOTEKEEPER_HEARTBEAT_FAIL_URL,
     /** Seals the keys of `serve`; undefined: a file of the data directory does. */
-    serveSealKey: values.QUOTEKEEPER_SERVE_SEAL_KEY,
     /** Undefined: no cap. */
     journalMaxBytes:
       values.QUOTEKEEPER_JOURNAL_MAX_MB === undefined

@@ -16,7 +16,7 @@ import type { Credentials } from "../services/service.ts";
 import type { Login, LoginCall, NotLoggedIn } from "../services/serviceLogin.ts";
 import type { Stamp } from "../services/stamp.ts";
 import { replaceFile } from "../serve/keys/keyFile.ts";
-import { IV_LENGTH, SALT_LENGTH, seal, sealingKey, unseal } from "../serve/keys/sealing.ts";
+import { IV_LENGTH, SALT_LENGTH, seal, sealingKey, unseal } from "./sealing.ts";
 import { callInTime, type callLogin, isRefused } from "./loginCalls.ts";
 
 /** An account of a service with a login. */

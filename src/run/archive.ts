@@ -59,8 +59,6 @@ export type Archive = {
   readerUrl: string;
   /** A small pool of its own whose sessions are the reader's (`createReaderPool`); the caller ends it. */
   openReader: (options?: { plannedOnce: boolean }) => pg.Pool;
-  /** One lasting connection of its own, for temporary tables; the caller ends it. */
-  openScratch: () => pg.Pool;
   /** Connections for the leases, whose statements wait for no other's, and not for long; the caller ends it. */
   openLeases: () => pg.Pool;
   embedded: boolean;
@@ -181,7 +179,6 @@ function archiveOn(server: Server, { embedded, clock }: { embedded: boolean; clo
     pool,
     openReader: (options) =>
       kept("viewerUrl", createReaderPool(server.viewerUrl, { max: READERS, ...own, ...options })),
-    openScratch: () => kept("ownerUrl", createPool(server.ownerUrl, { max: 1, lasting: true, ...own })),
     openLeases: () => kept("ownerUrl", createPool(server.ownerUrl, { ...LEASES, ...own })),
     get address() {
       return shown();

@@ -36,7 +36,7 @@ type ServeStateOptions = {
 };
 
 export function keyPlace(config: Config, { clock }: Pick<Edges, "clock">): KeyPlace {
-  return { dir: join(resolve(config.dataDir), "serve"), setting: config.serveSealKey, clock };
+  return { dir: join(resolve(config.dataDir), "serve"), clock };
 }
 
 /**

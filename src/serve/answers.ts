@@ -3,8 +3,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../clock.ts";
 import { remembered } from "../remembered.ts";
 import { writeErrorDocument } from "../services/reference/writeDocument.ts";
-import { type Fault } from "./faults/faults.ts";
-import { HTML_PAGE, sendTruncated } from "./faults/edge.ts";
 import { LIMIT_HEADERS, type LimitHeaders } from "./limits.ts";
 
 export const XML_TYPE = "application/xml; charset=UTF-8";
@@ -84,25 +82,6 @@ export function sendQuotes(
   response.writeHead(200, head);
   // A text whose UTF-8 is not longer is ASCII, which node writes faster as latin1.
   end(response, xml, typeof xml === "string" && xml.length === length ? "latin1" : "utf8");
-}
-
-export function sendFaulty(response: ServerResponse, xml: string, fault: Fault): void {
-  switch (fault.kind) {
-    case null:
-    case "429":
-      return send(response, { status: 200, body: xml });
-    case "500":
-      return send(response, { status: 500, body: writeErrorDocument("", "the service failed") });
-    case "html":
-      return send(response, { status: 200, type: "text/html; charset=UTF-8", body: HTML_PAGE });
-    case "drop":
-      // Closes the connection without an answer.
-      response.socket?.destroy();
-      return;
-    default:
-      response.setHeader("Content-Type", XML_TYPE);
-      sendTruncated(response, xml, { sentShare: fault.sentShare, way: fault.kind });
-  }
 }
 
 /** Whether a body is still to come that is too long to wait for, or of unknown length. */

@@ -4,9 +4,7 @@ import { splitTarget } from "../services/oauth/protocol.ts";
 import { parseRequest } from "../services/reference/parseRequest.ts";
 import { writeDocument, writeDocumentBytes } from "../services/reference/writeDocument.ts";
 import type { Admission, Admitted, Answer } from "./admission.ts";
-import { type Fail, sendFaulty, sendQuotes, setDate, setLimitHeaders, SOURCE_HEADER } from "./answers.ts";
-import { type Fault } from "./faults/faults.ts";
-import { type Faults, inFaultyOrder } from "./faults/edge.ts";
+import { type Fail, sendQuotes, setLimitHeaders } from "./answers.ts";
 import { createTargetMemory } from "./authenticate.ts";
 import type { QuoteSource } from "./source.ts";
 import { STATUS } from "./httpStatus.ts";
@@ -23,11 +21,15 @@ const DELAYED_ONLY = "this token may see delayed quotes alone; ask with delayed=
 /** An answer of more instruments is sent as bytes. */
 const MOST_AS_TEXT = 8;
 
-type QuoteCallOptions = {
+/** What answers of quotes are made of. */
+export type AnswerParts = {
   source: QuoteSource;
   clock: Pick<Clock, "now">;
   newId: () => string;
   fail: Fail;
+  outcomeOf: (call: Admitted) => Outcome | Promise<Outcome>;
+  /** Uses up the rest of a token's limit, and answers so. */
+  useUp: Admission["useUp"];
 };
 
 type Outcome = Exclude<Quotes, string> | { status: number; problem: string };
@@ -35,8 +37,7 @@ type Outcome = Exclude<Quotes, string> | { status: number; problem: string };
 /** What a target asks for: which quotes, and how it said `delayed`; or why it is refused. */
 type AskedFor = { wanted: Wanted; delayedAsked: boolean | null } | string;
 
-export function quotesAnswer({ source, clock, newId, fail }: QuoteCallOptions): Answer {
-  const outcomeOf = outcomes(source, clock);
+export function quotesAnswer({ source, clock, newId, fail, outcomeOf }: AnswerParts): Answer {
   const answer = ({ response, headers }: Admitted, outcome: Outcome): void => {
     if ("problem" in outcome) {
       setLimitHeaders(response, headers);
@@ -53,32 +54,8 @@ export function quotesAnswer({ source, clock, newId, fail }: QuoteCallOptions): 
   };
 }
 
-export function faultyQuotesAnswer(
-  options: QuoteCallOptions,
-  { faults, useUp }: { faults: Faults; useUp: Admission["useUp"] },
-): Answer {
-  const { source, clock, newId, fail } = options;
-  const outcomeOf = outcomes(source, clock);
-  return async (call) => {
-    const { response, key, headers } = call;
-    const fault: Fault = await faults.next();
-    if (fault.kind === "429") return useUp(key, response);
-    const outcome = await outcomeOf(call);
-    if (response.headersSent) return;
-    setDate(response, clock.now());
-    setLimitHeaders(response, headers);
-    if ("problem" in outcome) return fail(response, outcome.status, outcome.problem);
-    response.setHeader(SOURCE_HEADER, source.name);
-    const document = { id: newId(), instruments: inFaultyOrder(outcome, fault) };
-    return sendFaulty(response, writeDocument(document), fault);
-  };
-}
-
 /** The outcome of a call; a promise only if the source returns one. */
-function outcomes(
-  source: QuoteSource,
-  clock: Pick<Clock, "now">,
-): (call: Admitted) => Outcome | Promise<Outcome> {
+export function outcomes(source: QuoteSource, clock: Pick<Clock, "now">): AnswerParts["outcomeOf"] {
   const known = createTargetMemory<AskedFor>();
   const askedBy = (target: string): AskedFor => {
     const before = known.find(target);

@@ -8,9 +8,8 @@ import { QUOTES_PATH } from "../services/reference/requestTarget.ts";
 import { type AdmissionOptions, type Answer, createAdmission } from "./admission.ts";
 import { failWith, setLimitHeaders } from "./answers.ts";
 import { type Call, createApp, PATIENCE, type Patience, type ServiceLog } from "./app.ts";
-import type { Faults } from "./faults/edge.ts";
 import type { CallClass } from "./limits.ts";
-import { faultyQuotesAnswer, quotesAnswer } from "./quoteCalls.ts";
+import { type AnswerParts, outcomes, quotesAnswer } from "./quoteCalls.ts";
 import type { QuoteSource } from "./source.ts";
 import { STATUS } from "./httpStatus.ts";
 
@@ -28,8 +27,8 @@ export type QuoteServiceOptions = AdmissionOptions & {
   logger?: ServiceLog;
   /** Default: `PATIENCE`. */
   patience?: Patience;
-  /** Faults on purpose; default: none. */
-  faults?: Faults;
+  /** What answers calls of quotes: tests make faults by it. Default: `quotesAnswer`. */
+  answerQuotes?: (parts: AnswerParts) => Answer;
 };
 
 type QuoteService = {
@@ -44,17 +43,15 @@ type QuoteService = {
 };
 
 export function createQuoteService(options: QuoteServiceOptions): QuoteService {
-  const { source, faults } = options;
-  const clock = faults?.clock ?? options.clock;
+  const { source, clock, answerQuotes = quotesAnswer } = options;
   const newId = responseIds(clock);
   const fail = failWith(newId, clock);
   const failed = (response: ServerResponse, error: unknown): void => {
     options.logger?.error({ err: error }, "a call failed");
     fail(response, (error as { statusCode?: number }).statusCode ?? 500, "the service failed");
   };
-  const { admit, useUp } = createAdmission({ ...options, clock }, fail, failed);
-  const calls = { source, clock, newId, fail };
-  const quotes = faults ? faultyQuotesAnswer(calls, { faults, useUp }) : quotesAnswer(calls);
+  const { admit, useUp } = createAdmission(options, fail, failed);
+  const quotes = answerQuotes({ source, clock, newId, fail, useUp, outcomeOf: outcomes(source, clock) });
   const notShown =
     (problem: string): Answer =>
     ({ response, headers }) => {
@@ -72,7 +69,6 @@ export function createQuoteService(options: QuoteServiceOptions): QuoteService {
     failed,
     patience: options.patience ?? PATIENCE,
     answer: (call) => {
-      faults?.skewHeaders(call.response);
       const callClass = classOf(call);
       if (callClass === "orders") return admit(call, callClass, orders);
       const isShown = callClass === "quotes" && call.request.method === "GET" && call.path === QUOTES_PATH;
@@ -80,13 +76,7 @@ export function createQuoteService(options: QuoteServiceOptions): QuoteService {
     },
   });
 
-  return {
-    listen: app.listen,
-    close: async () => {
-      faults?.close();
-      await app.close();
-    },
-  };
+  return { listen: app.listen, close: app.close };
 }
 
 /** A path under market/quotes is of the quotes class, with any method and suffix. */

@@ -1,7 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, jest, test } from "@jest/globals";
-import { createPool } from "../../src/archive/connect/connect.ts";
 import { databaseError } from "../../src/archive/connect/databaseError.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
@@ -104,19 +103,4 @@ describe("an address without a password", () => {
 
     expect(databaseError(failure, "db").code).toBe("DATABASE_REFUSED");
   });
-});
-
-test("a lasting connection that breaks is not replaced: what a second one would find is not what it held", async () => {
-  const { url, pool } = await freshDatabase();
-  const lasting = createPool(url, { max: 1, lasting: true });
-  try {
-    const { rows } = await lasting.query<{ pid: number }>("select pg_backend_pid() as pid");
-    await pool.query("select pg_terminate_backend($1::int, 10000)", [rows[0]?.pid]);
-
-    // The first use meets the broken connection, if the pool has not heard of it yet.
-    await lasting.query("select 1").catch(() => undefined);
-    await expect(lasting.query("select 1")).rejects.toMatchObject({ code: "DATABASE_UNREACHABLE" });
-  } finally {
-    await lasting.end();
-  }
 });

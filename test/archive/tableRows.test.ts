@@ -27,12 +27,6 @@ const WHOLE_ROWS = [
     "the columns are those that the database has, for rows of its own that come back",
   ],
   [
-    "load/tempCopies.ts",
-    "insert into pg_temp.${table}",
-    "a copy is made with the columns that the database has",
-  ],
-  ["load/tempCopies.ts", "insert into pg_temp.responses", "so is this one"],
-  [
     "tiers/hypertables.ts",
     "insert into ${table}",
     "the table that is filled was made like the one it is filled from",

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Edges } from "../../src/run/edges.ts";
 import { runProgram } from "../../src/cli/program.ts";
@@ -63,8 +63,7 @@ test("serve keys add shows a key once, in lines for an environment, and says how
     /^QUOTES_CONSUMER_KEY=\S{24}\nQUOTES_CONSUMER_SECRET=\S{24}\nQUOTES_ACCESS_TOKEN=\S{24}\nQUOTES_ACCESS_TOKEN_SECRET=\S{24}\n/,
   );
   expect(stdout).toContain("shown this once");
-  expect(stdout).toContain("AES-256-GCM; not hashed, because HMAC-SHA1 needs the secret itself");
-  expect(stdout).toContain(`${dataDir}/serve/seal.key (mode 0600)`);
+  expect(stdout).toContain(`${dataDir}/serve/keys.json, which its owner alone may read`);
 });
 
 test("serve keys list names keys, access and limits, and never a secret", async () => {
@@ -101,14 +100,12 @@ test("serve keys list without keys says how to make one", async () => {
   expect((await keysOn().keys("list", "--json")).stdout).toBe("[]\n");
 });
 
-test("serve keys add accepts a whole key, whose secrets are in no file", async () => {
-  const { keys, dataDir } = keysOn();
+test("serve keys add accepts a whole key", async () => {
+  const { keys } = keysOn();
 
   await keys("add", "--key", KEY);
 
   expect((await keys("list", "--json")).stdout).toContain('"token": "tk"');
-  for (const name of readdirSync(join(dataDir, "serve")))
-    expect(readFileSync(join(dataDir, "serve", name), "utf8")).not.toContain("canary");
 });
 
 test("serve keys revoke takes a token or a label, and says which key it was", async () => {
@@ -122,17 +119,6 @@ test("serve keys revoke takes a token or a label, and says which key it was", as
   expect(first.stdout).toMatch(/^Revoked two/);
   expect(JSON.parse(second.stdout)).toMatchObject({ revoked: { label: "one", token: accessToken } });
   expect((await keys("list", "--json")).stdout).toBe("[]\n");
-});
-
-test("the sealing secret may be a setting, or a file that a setting names", async () => {
-  const file = join(tempDir(), "seal");
-  writeFileSync(file, "sixteen characters or more\n");
-  const { keys, dataDir } = keysOn({ QUOTEKEEPER_SERVE_SEAL_KEY_FILE: file });
-
-  const { stdout } = await keys("add");
-
-  expect(stdout).toContain("with the secret in QUOTEKEEPER_SERVE_SEAL_KEY.");
-  expect(readdirSync(join(dataDir, "serve"))).toEqual(["keys.json"]);
 });
 
 test.each<[string, string[], RegExp]>([
@@ -151,14 +137,6 @@ test.each<[string, string[], RegExp]>([
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
   expect(stderr).toMatch(message);
   expect(stderr.replace(KEY, "")).not.toContain("canary");
-});
-
-test("a sealing secret that is too short is a wrong setting", async () => {
-  const { exitCode, stderr } = await keysOn({ QUOTEKEEPER_SERVE_SEAL_KEY: "canary" }).keys("list");
-
-  expect(exitCode).toBe(2);
-  expect(stderr).toMatch(/QUOTEKEEPER_SERVE_SEAL_KEY: expected 16 characters or more/);
-  expect(stderr).not.toContain("canary");
 });
 
 test("a running service knows the added keys, each with its access level and limit, and makes none", async () => {
@@ -285,12 +263,12 @@ test.each([
 });
 
 test("serve does not begin when its keys cannot be opened, and says why", async () => {
-  const { settings, added } = keysOn();
+  const { dataDir, settings, added } = keysOn();
   await added();
-  const other = { ...settings, QUOTEKEEPER_SERVE_SEAL_KEY: "some other secret, long enough" };
+  writeFileSync(join(dataDir, "serve", "keys.json"), "{");
 
-  const { exitCode, stderr } = await run(["serve", "--source", "simulated", "--port", "0"], other);
+  const { exitCode, stderr } = await run(["serve", "--source", "simulated", "--port", "0"], settings);
 
   expect(exitCode).toBe(1);
-  expect(stderr).toMatch(/^KEYS_UNREADABLE: .*sealed with another secret/);
+  expect(stderr).toMatch(/^KEYS_UNREADABLE: .*keys\.json is not a file of keys/);
 });

@@ -2,8 +2,6 @@
 import { afterAll, expect, test } from "@jest/globals";
 import { type Clock, createObserver } from "../../src/clock.ts";
 import { openFetchQuotes, type OpenFetchQuotes } from "../../src/collect/fetchQuotes.ts";
-import { createFaults } from "../../src/serve/faults/edge.ts";
-import { readFaults } from "../../src/serve/faults/readFaults.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
@@ -20,11 +18,8 @@ afterAll(async () => {
 /** The true time: it stands still, so that it does not matter how long a call takes. */
 const truth = createTestClock();
 
-/** The service, whose clock is right, and so is its Date, which the HTTP server would take from the machine. */
-async function startRightService(): Promise<{ baseUrl: string }> {
-  const faults = readFaults("header-skew=1ms");
-  return startSimulatedService(truth, { faults: createFaults(faults, { seed: 1, clock: truth }) });
-}
+/** The service, whose clock is right, and so is its Date. */
+const startRightService = (): Promise<{ baseUrl: string }> => startSimulatedService(truth);
 
 /** The machine's clock, so many seconds ahead; `shift` moves it. */
 function shiftedClock(seconds: number): Clock & { shift: (seconds: number) => void } {

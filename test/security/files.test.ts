@@ -44,7 +44,7 @@ function olderDataDir(): string {
   const dir = join(tempDir(), "data");
   for (const name of ["", "journal", "journal/damaged", "serve", "sweeps", "postgres"])
     mkdirSync(join(dir, name), { mode: 0o755 });
-  for (const name of ["journal/a.journal", "journal/damaged/a.bin", "serve/seal.key", "loader.json"])
+  for (const name of ["journal/a.journal", "journal/damaged/a.bin", "serve/keys.json", "loader.json"])
     writeFileSync(join(dir, name), "secret");
   for (const name of readdirSync(dir, { recursive: true, encoding: "utf8" }))
     chmodSync(join(dir, name), statSync(join(dir, name)).isDirectory() ? 0o755 : 0o644);
@@ -70,7 +70,7 @@ test("files that an older release left open to every user are closed at the star
   expect(modesOf(dir)).toEqual({
     ...{ ".": "700", journal: "700", "journal/a.journal": "600" },
     ...{ "journal/damaged": "700", "journal/damaged/a.bin": "600", "loader.json": "600" },
-    ...{ postgres: "755", serve: "700", "serve/seal.key": "600", sweeps: "700" },
+    ...{ postgres: "755", serve: "700", "serve/keys.json": "600", sweeps: "700" },
   });
 });
 
@@ -88,7 +88,7 @@ test("the journal is opened to a group for reading where that is asked for, and 
   const modes = modesOf(dir);
   const [written] = readdirSync(join(dir, "journal")).filter((name) => name.endsWith(".closed"));
   expect(modes).toMatchObject({ ".": "750", journal: "750", "journal/a.journal": "640", serve: "700" });
-  expect(modes).toMatchObject({ "serve/seal.key": "600", "loader.json": "600" });
+  expect(modes).toMatchObject({ "serve/keys.json": "600", "loader.json": "600" });
   expect(modes[`journal/${String(written)}`]).toBe("640");
 });
 
@@ -117,9 +117,12 @@ test("an open data directory that holds other things than ours is named, and not
 });
 
 test("`.env` and secrets' files that every user can read are named at the start, those behind a closed door are not", async () => {
-  const dir = directory({ ".env": "QUOTEKEEPER_WEB_TOKEN=0123456789abcdef", seal: "0123456789abcdef" });
+  const dir = directory({
+    ".env": "QUOTEKEEPER_HEARTBEAT_URL=https://127.0.0.1:9/0123456789abcdef",
+    token: "0123456789abcdef",
+  });
   const closed = directory({ token: "0123456789abcdef" });
-  for (const path of [join(dir, ".env"), join(dir, "seal"), join(closed, "token")]) chmodSync(path, 0o644);
+  for (const path of [join(dir, ".env"), join(dir, "token"), join(closed, "token")]) chmodSync(path, 0o644);
   chmodSync(dir, 0o755);
   const started = async (env: Record<string, string>): Promise<string> => {
     const { edges, stderr } = capturedEdges({ env, directory: dir });
@@ -127,11 +130,11 @@ test("`.env` and secrets' files that every user can read are named at the start,
     return stderr();
   };
 
-  const both = await started({ QUOTEKEEPER_SERVE_SEAL_KEY_FILE: "seal" });
+  const both = await started({ QUOTEKEEPER_WEB_TOKEN_FILE: "token" });
   chmodSync(join(dir, ".env"), 0o640);
-  const none = await started({ QUOTEKEEPER_SERVE_SEAL_KEY_FILE: join(closed, "token") });
+  const none = await started({ QUOTEKEEPER_WEB_TOKEN_FILE: join(closed, "token") });
 
-  expect(both).toMatch(new RegExp(`^SECRET_EXPOSED: every user .* ${dir}/.env, ${dir}/seal\\. `));
+  expect(both).toMatch(new RegExp(`^SECRET_EXPOSED: every user .* ${dir}/.env, ${dir}/token\\. `));
   expect([both, none].join("")).not.toContain("0123456789abcdef");
   expect(none).toBe("");
 });
@@ -164,7 +167,6 @@ describe("a pipe, a socket and a device are refused wherever a file is read:", (
     ],
     ["a saved answer", (path) => said(["backfill", "--xml", path])],
     ["watchlists", (path) => said(["serve", "--source", "archive", "--watchlists", path], ARCHIVE)],
-    ["faults", (path) => said(["serve", "--source", "simulated", "--faults", path])],
     [
       "a certificate",
       (path) => said(["coverage"], { DATABASE_URL: `${ARCHIVE.DATABASE_URL}&sslrootcert=${path}` }),
@@ -188,7 +190,7 @@ describe("a pipe, a socket and a device are refused wherever a file is read:", (
     }
   });
 
-  test("`.env`, job files, keys, their seal, segments", async () => {
+  test("`.env`, job files, keys, segments", async () => {
     const home = tempDir();
     const keys = { QUOTEKEEPER_DATA_DIR: home };
     await run(["serve", "keys", "add"], keys);
@@ -197,19 +199,15 @@ describe("a pipe, a socket and a device are refused wherever a file is read:", (
     const name = "20261120T22-0192f5a0-0000-7000-8000-000000000001";
     for (const path of ["journal/" + `${name}.journal`, ".env"]) execFileSync("mkfifo", [join(home, path)]);
     execFileSync("mkfifo", [join(jobs, "a.yaml")]);
-    const replaced = (file: string): void => {
-      rmSync(join(home, "serve", file));
-      execFileSync("mkfifo", [join(home, "serve", file)]);
-    };
 
     expect(() => loadConfig({}, home)).toThrow(".env cannot be read (a pipe, not a file)");
     expect(await said(["jobs", "check"], { QUOTEKEEPER_JOBS_DIR: jobs })).toContain("(a pipe, not a file)");
     expect(await said(["journal", "list"], keys)).toMatch(/JOURNAL_UNREADABLE.*a pipe, not a file/);
-    replaced("seal.key");
+    rmSync(join(home, "serve", "keys.json"));
+    execFileSync("mkfifo", [join(home, "serve", "keys.json")]);
     expect(await said(["serve", "--source", "simulated", "--port", "0"], keys)).toContain(
       "(a pipe, not a file)",
     );
-    replaced("keys.json");
     expect(await said(["serve", "keys", "list"], keys)).toContain("(a pipe, not a file)");
   });
 });
@@ -277,7 +275,6 @@ test.each([
   ["a sweep's list", (text: string) => outcome(["backfill", "--symbols-file"], text)],
   ["a map", (text: string) => outcome(["backfill", "--csv", "/dev/null", "--map"], text)],
   ["watchlists", (text: string) => outcome(["serve", "--source", "archive", "--watchlists"], text)],
-  ["faults", (text: string) => outcome(["serve", "--source", "simulated", "--faults"], text)],
 ])("an error quotes nothing of a file that is another's: %s", async (_what, read) => {
   for (const text of [SHADOW, YAML, TEXT, `a: "${TEXT}`]) {
     const told = await read(text);

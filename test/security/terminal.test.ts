@@ -231,7 +231,6 @@ const COMMANDS: readonly (readonly [argv: readonly string[], more?: Record<strin
   [["export", "--format", "csv", "--out", join(files, `out${HOSTILE}`), "--replace"]],
   [["serve", "keys", "list"]],
   [["serve", "keys", "revoke", HOSTILE]],
-  [["serve", "--source", "simulated", "--faults", HOSTILE]],
   [["collect"], BAD_JOBS],
   [["start"], { QUOTES_LIMIT: HOSTILE }],
   [["web"], { QUOTEKEEPER_HTTP_PORT: HOSTILE }],

@@ -105,7 +105,6 @@ beforeAll(async () => {
       QUOTEKEEPER_DATA_DIR: tempDir(),
       QUOTES_LIMIT: "1000",
       QUOTEKEEPER_LOG_LEVEL: "silent",
-      QUOTEKEEPER_SERVE_SEAL_KEY: "a secret for the tests",
     },
   });
   const keys = CLIENTS.map(({ name }) => keyOf(name)).flatMap(

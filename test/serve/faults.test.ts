@@ -1,30 +1,24 @@
 import { connect } from "node:net";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
 import { signRequest } from "../../src/services/oauth/signature.ts";
 import { readDocument } from "../../src/services/reference/readDocument.ts";
 import type { QuoteCall } from "../../src/quotes/call.ts";
-import { decideFault, shuffled, CHANCE_FAULTS, FAULT_TABLE } from "../../src/serve/faults/faults.ts";
-import { createFaults } from "../../src/serve/faults/edge.ts";
-import { readFaults } from "../../src/serve/faults/readFaults.ts";
-import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { openCollecting } from "../support/collecting.ts";
 import { handOnDatabases } from "../support/database.ts";
+import { CHANCE_FAULTS, decideFault, faultyAnswers, readFaults, shuffled } from "../support/faultyAnswers.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
-import { tempDir } from "../support/tempDir.ts";
 
 handOnDatabases();
 
 /** A service that makes faults, and a collector that asks it for the same symbols again and again. */
 async function faulty(text: string, { seed = 4, clock = createTestClock() } = {}) {
-  const faults = createFaults(readFaults(text), { seed, clock });
+  const faults = faultyAnswers(readFaults(text), { seed, clock });
   const limits = { quotes: 60, orders: 40, other: 180, windowMs: 60_000 };
-  const service = await startSimulatedService(clock, { faults, limits });
+  const service = await startSimulatedService(faults.clock, { ...faults, limits });
   return { ...service, clock };
 }
 
@@ -83,48 +77,6 @@ test("a list of faults is read with shares, durations and ranges", () => {
     skewMs: -11_000,
     headerSkewMs: 0,
   });
-});
-
-test.each([
-  ["500=200%", /500 takes 1%, not "200%"/],
-  ["latency=2s..1s", /latency takes 200ms\.\.2s or 500ms, not "2s\.\.1s"/],
-  ["latency=soon,lies=5%,skew", /there is no fault "lies"; latency takes .*; skew takes 11s or -11s, not ""/],
-  ["429", /429 takes 5%, not ""/],
-  ["500=1%,500=2%", /500 is given twice/],
-  ["", /no fault is named/],
-])("a list of faults %j is refused with exit code 2, and the faults there are", async (text, said) => {
-  const { exitCode, stdout, stderr } = await run(["serve", "--source", "simulated", "--faults", text]);
-
-  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-  expect(stderr).toMatch(/^FAULTS_INVALID: /);
-  expect(stderr).toMatch(said);
-  for (const name of Object.keys(FAULT_TABLE)) expect(stderr).toContain(`${name} (`);
-});
-
-test("a file may hold them, one a line; what is wrong with it is said", async () => {
-  const file = join(tempDir(), "faults.yaml");
-  writeFileSync(file, "latency: 200ms..2s\n429: 5%\nreorder:\nbroken: 1%\n");
-
-  const { exitCode, stderr } = await run(["serve", "--source", "simulated", "--faults", file]);
-
-  expect({ exitCode, stderr }).toEqual({
-    exitCode: 2,
-    stderr: expect.stringMatching(
-      /^FAULTS_INVALID: there is no fault "broken"\. There are: .*latency \(200ms/,
-    ),
-  });
-});
-
-test("no text whatsoever makes the reader fail", () => {
-  fc.assert(
-    fc.property(fc.oneof(fc.string(), fc.stringMatching(/^(latency|429|skew)=[0-9.ms%]*$/)), (text) => {
-      try {
-        readFaults(text);
-      } catch (error) {
-        expect((error as { code: string }).code).toBe("FAULTS_INVALID");
-      }
-    }),
-  );
 });
 
 test("seed and number of a call decide its fault; shares and latencies come out as asked", () => {

@@ -3,7 +3,6 @@ import pg from "pg";
 import { parse, toClientConfig } from "pg-connection-string";
 import pgPass from "pgpass";
 import { describeDatabase, withoutFiles } from "../../config/databaseUrl.ts";
-import { QuotekeeperError } from "../../errors.ts";
 import { ArchiveClient, CONNECT_TIMEOUT_MS, cut } from "./archiveClient.ts";
 import { settleSession } from "./pooler.ts";
 import { applySettings } from "./searchPath.ts";
@@ -68,8 +67,6 @@ const TEXT_OIDS = new Set([20, 1082, 1114, 1184, 1700]);
  *
  * @param connectionString of the database; never printed
  * @param options.plannedOnce for few statements asked again and again: each is planned once per session
- * @param options.lasting one connection that stays open however long it is idle, and is never replaced by another:
- *   something of its session is needed on
  * @param options.answerMs how long a statement may take before its connection is cut; connections stay open however long they are
  *   idle, because a far database takes seconds for a login
  * @param options.readOnly sessions that cannot write, and whose statements end after `readMs`; 0: never
@@ -84,7 +81,6 @@ export function createPool(
     readOnly = false,
     readMs = READ_TIMEOUT_MS,
     plannedOnce = false,
-    lasting = false,
     answerMs = 0,
     settle = doNothing,
     named = undefined as ((error: unknown) => unknown) | undefined,
@@ -106,7 +102,6 @@ export function createPool(
       ...login,
       max,
       ...(answerMs > 0 ? { idleTimeoutMillis: 0 } : {}),
-      ...(lasting ? { idleTimeoutMillis: 0, verify: onlyOnce() } : {}),
       Client: ArchiveClient as unknown as new () => pg.ClientBase,
       onConnect: async (client) => {
         await settleSession(client, settings, () => pool.another());
@@ -263,17 +258,4 @@ export function connectBeside(pool: pg.Pool): Promise<pg.Client> {
 /** Cuts all connections of a pool of `createPool`, also those that are being made: what waits for them fails at once. */
 export function abandonConnections(pool: pg.Pool): void {
   (pool as ArchivePool).abandon();
-}
-
-/** Accepts the first connection alone: a second one would not have what the first one held. */
-function onlyOnce(): NonNullable<pg.PoolConfig["verify"]> {
-  let connections = 0;
-  return (_client, done) => {
-    connections += 1;
-    done(
-      connections === 1
-        ? undefined
-        : new QuotekeeperError("DATABASE_UNREACHABLE", "the connection that held temporary tables broke"),
-    );
-  };
 }

@@ -6,8 +6,8 @@
  * `pg_catalog.quote_ident(text)` was meant to have. It runs with the rights of its caller. So a session that finds such a thing
  * does nothing more. Casts and types need no such look: a cast takes the owner of one of its types, and of types the schema counts.
  *
- * Temporary tables stay first: a trial (tempCopies.ts) and Citus (tiers/citus/near.ts) hide the archive's tables by theirs. Only for functions
- * that have their owner's rights would they have to be last, and there are none.
+ * Temporary tables stay first: Citus (tiers/citus/near.ts) hides the archive's tables by some. Only for functions that have their owner's
+ * rights would they have to be last, and there are none.
  */
 import type pg from "pg";
 import { DatabaseProblem } from "./databaseError.ts";

@@ -19,8 +19,6 @@ export type JournalOptions = {
   pool: pg.Pool;
   journalDir: string;
   clock: Clock;
-  /** Awaited before each batch is loaded; when it rejects nothing more is. */
-  onBatch?: (batch: Batch) => Promise<void>;
   /** Called after each commit, with the time of the first record of what was loaded. */
   onLoaded?: (report: LoadReport, first: Instant | null) => void;
   /** Called for bytes of the journal that hold no whole record, and once for a file that cannot be read; they are passed over. */
@@ -57,11 +55,13 @@ export class JournalLoader {
   }
 
   async loadAll(): Promise<void> {
-    const { pool, journalDir, onBatch } = this.#options;
+    const { pool, journalDir } = this.#options;
     // A load before this one may have been killed, or its server.
-    if (!this.#hasFollowed) await commitsSettled(pool);
-    if (!this.#hasFollowed && onBatch === undefined) await followSightings(pool);
-    this.#hasFollowed = true;
+    if (!this.#hasFollowed) {
+      await commitsSettled(pool);
+      await followSightings(pool);
+      this.#hasFollowed = true;
+    }
     const segments = await listSegments(journalDir);
     // Of its own alone: the other collectors of a database have as many, and each has its own journal.
     const positions = await readPositions(
@@ -93,14 +93,13 @@ export class JournalLoader {
   }
 
   async loadSegment(segment: string, position: number): Promise<void> {
-    const { pool, journalDir, onBatch, onDamage } = this.#options;
+    const { pool, journalDir, onDamage } = this.#options;
     this.#last = null;
     for (let from = position; ;) {
       let [failed, to] = [false, from];
       try {
         // An import that was ended in its midst: as its own run would have loaded it, down to the numbers of instruments.
-        const alone = onBatch === undefined ? "imports" : "all";
-        const what = { journalDir, range: EVER, mayBeGone: true, alone } as const;
+        const what = { journalDir, range: EVER, mayBeGone: true, alone: "imports" } as const;
         for await (const read of readStretches({ ...what, parts: [{ name: segment, from }] }, this.#reader))
           if ("stretch" in read) {
             await this.#stretches.add(read.stretch);
@@ -124,12 +123,8 @@ export class JournalLoader {
   }
 
   async *#reread({ segment, from, to }: Part): AsyncGenerator<Batch, void> {
-    const { journalDir, onBatch } = this.#options;
+    const { journalDir } = this.#options;
     const what = { journalDir, from, until: to, mayBeGone: true, maxBytes: SMALL_BATCH_BYTES };
-    for await (const batch of readBatches(segment, what)) {
-      if (batch.to === batch.from) continue;
-      await onBatch?.(batch);
-      yield batch;
-    }
+    for await (const batch of readBatches(segment, what)) if (batch.to > batch.from) yield batch;
   }
 }

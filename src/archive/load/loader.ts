@@ -40,8 +40,7 @@ const LATE_MS = 5_000;
 export async function loadAll(options: JournalOptions): Promise<LoadReport> {
   const journal = new JournalLoader(options);
   await journal.loadAll();
-  // Not in a trial: functions of the database know the archive's tables alone.
-  if (options.onBatch === undefined) await makeDueBars(options.pool);
+  await makeDueBars(options.pool);
   return journal.report;
 }
 

@@ -25,7 +25,7 @@ export type StretchRequest = {
   /** Whether a segment that is gone holds nothing: of those listed, a writer may take one back. */
   mayBeGone: boolean;
   /** What is not gathered but left to `loadBatch`: rows that an export brings back, all imports, or everything. */
-  alone: "exports" | "imports" | "all";
+  alone: "exports" | "imports";
 };
 
 /** A stretch, or bytes that hold no whole record. */
@@ -51,9 +51,9 @@ async function* readPart(
 ): AsyncGenerator<ReadStretch, void, undefined> {
   const isWanted = isWithin(range);
   const isAlone = ({ request, source }: ResponseRecord): boolean =>
-    wantedAlone === "all" || isExportCall(request) || (wantedAlone === "imports" && source.kind === "import");
+    isExportCall(request) || (wantedAlone === "imports" && source.kind === "import");
   let gathering = new Gathering({ segment, from }, reader);
-  let alone = wantedAlone === "all";
+  let alone = false;
   const finish = (): ReadStretch => {
     const stretch = gathering.finish(alone);
     gathering = new Gathering({ segment, from: stretch.to }, reader);

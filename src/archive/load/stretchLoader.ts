@@ -230,7 +230,7 @@ export class StretchLoader {
       () => false,
     );
     // A connection that failed is closed, never handed out again half-way through a transaction. One that met a row it
-    // refused is sound: a trial has all its tables on it.
+    // refused is sound.
     // A session stays read only when its database no longer is: the next attempt gets a new one.
     client.release(undone && (!cause || sqlstateOf(cause) !== READ_ONLY) ? undefined : cause);
   }

@@ -92,7 +92,7 @@ export async function importPieces(
 export type SeenBetween = { first: Instant; last: Instant };
 
 /** Those of answers that were read into rows. */
-export function seenIn(answers: readonly AnswerRows[]): SeenBetween[] {
+function seenIn(answers: readonly AnswerRows[]): SeenBetween[] {
   return answers.flatMap(({ units }) =>
     units.map(({ observedAt }) => ({ first: observedAt, last: observedAt })),
   );

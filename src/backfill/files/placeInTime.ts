@@ -17,19 +17,20 @@ const MOST_MICROS = 1_000_000n;
 
 type Known = { observedAt: Instant; segment: string };
 
+/** @param pool the archive; null: all pieces are new */
 export async function placeInTime(
-  pools: readonly pg.Pool[],
+  pool: pg.Pool | null,
   name: string,
   pieces: readonly UnplacedPiece[],
 ): Promise<Piece[]> {
   const byId = new Map<string, Known>();
   const taken = new Set<Instant>();
   const times = [...new Set(pieces.map(({ foundAt }) => foundAt))];
-  for (const pool of pools)
-    for (const { request_id, observed_at, journal_segment } of await readTimesAround(pool, name, times)) {
-      byId.set(request_id, { observedAt: observed_at, segment: journal_segment });
-      taken.add(observed_at);
-    }
+  const there = pool === null ? [] : await readTimesAround(pool, name, times);
+  for (const { request_id, observed_at, journal_segment } of there) {
+    byId.set(request_id, { observedAt: observed_at, segment: journal_segment });
+    taken.add(observed_at);
+  }
   const next = new Map<Instant, bigint>();
   return pieces.map(({ foundAt, ...piece }) => {
     const known = byId.get(piece.requestId);

@@ -42,8 +42,6 @@ const HOUR_MS = 3_600_000;
 
 type RebuildOptions = ReplayOptions & {
   runPosition: HeldPosition;
-  /** Set in a dry run: copies the rows that a batch meets, before the batch. Bars have no copies and stay. */
-  trial: ((client: pg.PoolClient, batch: Batch) => Promise<void>) | null;
 };
 
 /**
@@ -101,7 +99,7 @@ async function rebuildDate(
   options: RebuildOptions & { onBytes: (bytes: number) => void },
   restoring: Restoring,
 ): Promise<void> {
-  const { pool, segments, signal, tally, trial, onBytes } = options;
+  const { pool, segments, signal, tally, onBytes } = options;
   const before = tally.report;
   let bytes = 0;
   const memory = createMemory();
@@ -112,7 +110,6 @@ async function rebuildDate(
     for await (const batch of batchesOf(options, name)) {
       signal.throwIfAborted();
       await ensureRoom(client, monthsOf(batch.answers), memory);
-      await trial?.(client, batch);
       for (const date of datesOf(batch)) dates.add(date);
       for (const date of datesTouchedBy(batch)) touched.add(date);
       slots.push(...(await replaceBatch(client, batch, { ...options, restoring })));
@@ -125,7 +122,7 @@ async function rebuildDate(
     await oneConnectionEach(client);
     for (const { name } of segments) await rebuildSegment(client, name);
     await restoreFills(client, slots);
-    if (trial === null) await remakeBars(client, dates);
+    await remakeBars(client, dates);
     await markLate(client, [...touched].sort());
   };
   const client = await pool.connect();

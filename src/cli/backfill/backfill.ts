@@ -168,7 +168,7 @@ function addDetails(command: Command): Command {
     .option("--delayed", "the quotes are delayed; with a sweep: ask for delayed ones", false)
     .option("--restart", "begin an interrupted sweep anew", false)
     .option("--account <name>", "with a sweep: the account that polls; default: all that are not drained")
-    .option("--dry-run", "change nothing; say exactly what would change", false)
+    .option("--dry-run", "change nothing; read and check the input", false)
     .option("--json", "print JSON", false);
 }
 

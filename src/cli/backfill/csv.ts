@@ -1,5 +1,6 @@
 /** `quotekeeper backfill --csv`: a CSV file that a map describes. */
 import { basename, resolve } from "node:path";
+import type pg from "pg";
 import type { CsvReading } from "../../read/csvCall.ts";
 import { createRowReader, type RowReader } from "../../read/rowReader.ts";
 import { readKnownPieces, timesBehind } from "../../archive/refill/knownPieces.ts";
@@ -18,7 +19,7 @@ import type { TimeRange } from "../../journal/record.ts";
 import { isDirectory } from "../../plainFiles.ts";
 import type { Edges } from "../../run/edges.ts";
 import { backfillExported } from "./exported.ts";
-import { importFile, type Pools } from "./importing.ts";
+import { importFile } from "./importing.ts";
 import type { CommonRequest } from "./report.ts";
 import { counted } from "../../figures.ts";
 
@@ -59,7 +60,7 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
     if (!is) outside++;
     return is;
   };
-  const read = async function* ([pool]: Pools): AsyncGenerator<PieceBatch, void> {
+  const read = async function* (pool: pg.Pool | null): AsyncGenerator<PieceBatch, void> {
     const known = await readKnownPieces(pool, name, "csv");
     const observe = timesBehind(known, createObserver(edges.clock));
     const bounded = from === null && to === null ? null : wanted;

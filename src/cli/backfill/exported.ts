@@ -1,4 +1,5 @@
 /** `quotekeeper backfill --parquet`, and `--csv` with a directory: imports an export. */
+import type pg from "pg";
 import { EXPORT_SOURCE } from "../../read/exportCall.ts";
 import { exportPieces } from "../../backfill/exported/exportPieces.ts";
 import { openExport } from "../../backfill/exported/openExport.ts";
@@ -7,7 +8,7 @@ import type { PieceBatch } from "../../backfill/files/piece.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { createObserver } from "../../clock.ts";
 import type { Edges } from "../../run/edges.ts";
-import { importFile, type Pools } from "./importing.ts";
+import { importFile } from "./importing.ts";
 import type { CommonRequest } from "./report.ts";
 
 type ExportedRequest = CommonRequest & {
@@ -24,7 +25,7 @@ export async function backfillExported(
   const opened = await openExport(directory, format);
   const { total, manifest } = opened;
   const { name } = EXPORT_SOURCE;
-  const read = async function* ([pool]: Pools): AsyncGenerator<PieceBatch, void> {
+  const read = async function* (pool: pg.Pool | null): AsyncGenerator<PieceBatch, void> {
     const known = await readKnownPieces(pool, name, "export");
     yield* exportPieces(opened, { known, observe: timesBehind(known, createObserver(edges.clock)) });
   };

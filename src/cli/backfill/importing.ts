@@ -1,13 +1,6 @@
 /** What imports have in common: the lock, the journal, the run that can be resumed, and the slots to fill. */
 import type pg from "pg";
-import { tryBatches, tryCatchUp } from "../../backfill/dryRun/tryBatches.ts";
-import {
-  batchOf,
-  catchUp,
-  importPieces,
-  type SeenBetween,
-  seenIn,
-} from "../../backfill/files/importPieces.ts";
+import { batchOf, catchUp, importPieces, type SeenBetween } from "../../backfill/files/importPieces.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
 import { type Asked, beginRun, finishRun } from "../../archive/refill/runs.ts";
 import { withSourceLock } from "../../archive/refill/oneAtATime.ts";
@@ -17,8 +10,9 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.ts";
 import { openJournal } from "../../journal/writer.ts";
 import { journalDir } from "../../run/stations.ts";
-import { polledJobs, type Tried, withMigrated, withTrial } from "./archives.ts";
+import { polledJobs, withMigrated } from "./archives.ts";
 import { type Backfilling, backfilling } from "./display.ts";
+import { printDryRun, readInput } from "./dryRun.ts";
 import { printReport } from "./report.ts";
 
 type ImportRequest = {
@@ -27,11 +21,9 @@ type ImportRequest = {
   name: string;
   dryRun: boolean;
   total: number;
-  read: (pools: Pools) => AsyncIterable<PieceBatch>;
+  /** @param pool the archive; null in a dry run, which takes each piece for a new one */
+  read: (pool: pg.Pool | null) => AsyncIterable<PieceBatch>;
 };
-
-/** The archive's pool; in a dry run that of its copies, behind the archive's own if that was migrated. */
-export type Pools = readonly [pg.Pool, ...pg.Pool[]];
 
 type ShownImport = Pick<Backfilling, "config" | "edges"> & {
   title: string;
@@ -51,7 +43,9 @@ export async function importFile(
 ): Promise<number> {
   const { resumed, report } = await backfilling(shown, (backfill) => runImport(backfill, request));
   const { asked, dryRun } = request;
-  printReport(shown.edges, { kind: asked.kind, dryRun, resumed, report, remarks: remarksOf(report) }, json);
+  const remarks = remarksOf(report);
+  if (dryRun) return printDryRun(shown.edges, { kind: asked.kind, report, remarks }, json);
+  printReport(shown.edges, { kind: asked.kind, dryRun, resumed, report, remarks }, json);
   return report.deadLetters.length > 0 ? 1 : 0;
 }
 
@@ -59,12 +53,10 @@ type Imported = { resumed: boolean; report: BackfillReport };
 
 /** Runs the import, or a dry run of it. @throws Interrupted after Ctrl-C; what was journaled stays, and the next run resumes */
 export async function runImport(backfill: Backfilling, request: ImportRequest): Promise<Imported> {
-  const { config, edges } = backfill;
-  return request.dryRun
-    ? withTrial(config, edges, (tried) => dryRunImport(backfill, tried, request))
-    : withMigrated(config, edges, (pool) =>
-        withSourceLock(pool, request.name, () => doImport(backfill, pool, request)),
-      );
+  if (request.dryRun) return { resumed: false, report: await readImport(backfill, request) };
+  return withMigrated(backfill.config, backfill.edges, (pool) =>
+    withSourceLock(pool, request.name, () => doImport(backfill, pool, request)),
+  );
 }
 
 async function doImport(
@@ -96,7 +88,7 @@ async function doImport(
     };
     await catchUp(options);
     const span = new Span();
-    const report = await importPieces(options, read([pool]), (seen) => span.add(seen));
+    const report = await importPieces(options, read(pool), (seen) => span.add(seen));
     const now = instantFromDate(clock.now());
     const range = run.resumed ? { from: null, to: null } : span.slots();
     const filled =
@@ -139,32 +131,19 @@ class Span {
 
 const DAY_MICROS = 86_400_000_000n;
 
-async function dryRunImport(
-  { config, edges: { clock }, display, signal }: Backfilling,
-  { pool, tempCopies }: Tried,
-  { asked, name, total, read }: ImportRequest,
-): Promise<Imported> {
-  await tryCatchUp(tempCopies, { journalDir: journalDir(config), clock, signal });
-  const span = new Span();
+function readImport(
+  { display, signal }: Backfilling,
+  { name, total, read }: ImportRequest,
+): Promise<BackfillReport> {
   let at = { doing: "", done: 0 };
   const batches = async function* () {
-    const pools: Pools = pool === null ? [tempCopies.pool] : [pool, tempCopies.pool];
-    for await (const { pieces, doing, done } of read(pools)) {
+    for await (const { pieces, ...place } of read(null)) {
       signal.throwIfAborted();
-      at = { doing, done };
-      if (pieces.length === 0) continue;
-      const batch = batchOf(pieces, name);
-      span.add(seenIn(batch.answers));
-      yield batch;
+      at = place;
+      yield batchOf(pieces, name);
     }
   };
-  const report = await tryBatches(tempCopies, batches(), (_batch, { read: quotes }) =>
+  return readInput(batches(), ({ read: quotes }) =>
     display.progress({ ...at, total, unit: "bytes", quotes }),
   );
-  if (report.newAnswers === 0 && report.stored === 0) return { resumed: false, report };
-  // A slot may be filled by any stored quote, not only by quotes of the files.
-  await tempCopies.takeQuotesAroundMisses();
-  const now = instantFromDate(clock.now());
-  const filled = await fill(config, tempCopies.pool, { ...span.slots(), by: asked.kind, now });
-  return { resumed: false, report: { ...report, filled } };
 }

@@ -2,13 +2,10 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import type pg from "pg";
-import type { Batch } from "../../archive/load/batch.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/backfillReport.ts";
 import { beginRun, finishRun } from "../../archive/refill/runs.ts";
-import { NO_POSITION, positionOfRun, readReadPositions } from "../../archive/refill/runPosition.ts";
-import type { TempCopies } from "../../archive/load/tempCopies.ts";
-import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
+import { positionOfRun, readReadPositions } from "../../archive/refill/runPosition.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
 import { allBatches, bytesOf, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import { chooseSegments, journalIn } from "../../backfill/journal/chosenSegments.ts";
@@ -18,10 +15,10 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import { journalDir } from "../../run/stations.ts";
 import type { Edges } from "../../run/edges.ts";
-import { polledJobs, withMigrated, withTrial } from "./archives.ts";
+import { polledJobs, withMigrated } from "./archives.ts";
 import { type Backfilling, backfilling } from "./display.ts";
+import { printDryRun, readInput } from "./dryRun.ts";
 import { type CommonRequest, type Finished, printReport } from "./report.ts";
-import { counted, thousands } from "../../figures.ts";
 
 type JournalRequest = CommonRequest &
   TimeRange & {
@@ -46,10 +43,12 @@ export async function backfillJournal(
 ): Promise<number> {
   const chosen = await choose(config, edges, request);
   const title = "reading the journal";
+  if (request.dryRun) {
+    const report = await backfilling({ config, edges, title }, (backfill) => readReplay(backfill, chosen));
+    return printDryRun(edges, { kind: "journal", report, remarks: [] }, request.json);
+  }
   const finished = await backfilling({ config, edges, title }, (backfill) =>
-    request.dryRun
-      ? withTrial(config, edges, ({ tempCopies }) => dryRunReplay(backfill, tempCopies, chosen))
-      : withMigrated(config, edges, (pool) => runReplay(backfill, pool, chosen)),
+    withMigrated(config, edges, (pool) => runReplay(backfill, pool, chosen)),
   );
   printReport(edges, finished, request.json);
   const { damagedBytes, deadLetters } = finished.report;
@@ -87,7 +86,7 @@ async function runReplay(backfill: Backfilling, pool: pg.Pool, chosen: Chosen): 
     positions: await readReadPositions(pool, run.id),
     runPosition: positionOfRun(run, { loaderToo }),
   };
-  if (chosen.rebuild) await rebuild({ ...options, range: { from, to }, trial: null });
+  if (chosen.rebuild) await rebuild({ ...options, range: { from, to } });
   else {
     await replay(options);
     // A restored archive keeps the misses of its ledger.
@@ -101,91 +100,37 @@ async function runReplay(backfill: Backfilling, pool: pg.Pool, chosen: Chosen): 
   return { kind: "journal", dryRun: false, resumed: run.resumed, report: run.report };
 }
 
-async function dryRunReplay(
-  backfill: Backfilling,
-  tempCopies: TempCopies,
-  chosen: Chosen,
-): Promise<Finished> {
-  let damagedBytes = 0;
-  const options = replayOptions(backfill, chosen, { report: NOTHING_DONE });
-  const counting: TrialOptions = {
-    ...options,
-    onDamage: (damage) => {
-      damagedBytes += damage.length;
-      options.onDamage(damage);
-    },
-  };
-  const tried = chosen.rebuild
-    ? await tryRebuild(tempCopies, chosen, counting)
-    : { report: await tryReplay(backfill, tempCopies, counting) };
-  return {
-    kind: "journal",
-    dryRun: true,
-    resumed: false,
-    ...tried,
-    report: { ...tried.report, damagedBytes },
-  };
+async function readReplay(backfill: Backfilling, chosen: Chosen): Promise<BackfillReport> {
+  const tally = { report: NOTHING_DONE };
+  const options = { ...replayOptions(backfill, chosen, tally), positions: new Map<string, number>() };
+  const report = await readJournal(options);
+  return { ...report, damagedBytes: tally.report.damagedBytes };
 }
 
-type TrialOptions = Omit<ReplayOptions, "pool" | "positions" | "runPosition">;
-
-async function tryReplay(
-  { config, edges: { clock } }: Backfilling,
-  tempCopies: TempCopies,
-  options: TrialOptions,
+/** Reads chosen segments for a dry run, and shows how far it has come. */
+export function readJournal(
+  options: Parameters<typeof allBatches>[0] & ReadingOptions,
 ): Promise<BackfillReport> {
-  const { from, to } = options.range;
-  const filling = { now: instantFromDate(clock.now()), polled: await polledJobs(config) };
-  // A restored archive keeps the misses of its ledger.
-  const beganEmpty = !(await tempCopies.hasSlots());
-  const batches = allBatches({ ...options, positions: new Map() });
-  const report = await tryBatches(tempCopies, batches, showing(options));
-  if (report.stored === 0 || beganEmpty) return report;
-  // A slot may be filled by any stored quote, not only by quotes of the journal.
-  await tempCopies.takeQuotesAroundMisses();
-  const filled = await fillSlots(tempCopies.pool, { ...filling, from, to, by: "journal" });
-  return { ...report, filled };
-}
-
-async function tryRebuild(
-  tempCopies: TempCopies,
-  { from, to }: TimeRange,
-  options: TrialOptions,
-): Promise<{ report: BackfillReport; remarks: string[] }> {
-  await rebuild({
-    ...options,
-    pool: tempCopies.pool,
-    positions: new Map(),
-    runPosition: NO_POSITION,
-    range: { from, to },
-    trial: (client, batch) => tempCopies.takeTimes(client, batch),
-  });
-  const { report } = options.tally;
-  const { changed, gone } = await tempCopies.compareRebuilt();
-  const come = report.stored - (report.replaced - gone);
-  return {
-    report,
-    remarks: [
-      `Rebuilt   ${counted(changed, "quote")} would have other values, ${thousands(gone)} would go, ${thousands(come)} would come`,
-    ],
-  };
-}
-
-function showing({ segments, signal, onProgress }: TrialOptions) {
+  const { segments, signal, onProgress } = options;
   const total = bytesOf(segments);
-  let done = 0;
-  return (batch: Batch, { read }: { read: number }): void => {
-    signal.throwIfAborted();
-    done += batch.to - batch.from;
-    onProgress({ doing: batch.segment, done, total, unit: "bytes", quotes: read });
+  let at = { doing: "", done: 0 };
+  const batches = async function* () {
+    for await (const batch of allBatches(options)) {
+      signal.throwIfAborted();
+      at = { doing: batch.segment, done: at.done + batch.to - batch.from };
+      yield batch;
+    }
   };
+  return readInput(batches(), ({ read: quotes }) => onProgress({ ...at, total, unit: "bytes", quotes }));
 }
+
+type ReadingOptions = Pick<ReplayOptions, "signal" | "onProgress">;
 
 function replayOptions(
   { display, signal }: Backfilling,
   { dir, segments, ...chosen }: Chosen,
   tally: ReplayOptions["tally"],
-): TrialOptions {
+): Omit<ReplayOptions, "pool" | "positions" | "runPosition"> {
   return {
     journalDir: dir,
     segments,

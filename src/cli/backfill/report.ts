@@ -9,7 +9,7 @@ import { bytes, counted, thousands } from "../../figures.ts";
 export const backfillJson = z
   .strictObject({
     kind: z.enum(["journal", "xml", "csv", "parquet", "sweep"]).describe("The source."),
-    dryRun: z.boolean().describe("Nothing was changed: the numbers are what would be."),
+    dryRun: z.boolean().describe("Of a sweep: nothing was sent."),
     resumed: z.boolean().describe("An earlier run was interrupted; the numbers are of both runs."),
     report: backfillReport,
     remarks: z.array(z.string()).describe("What else there is to know, in words."),
@@ -29,7 +29,7 @@ export function printReport({ stdout }: Edges, finished: Finished, json: boolean
   else say(stdout, ...reportLines(finished));
 }
 
-function reportLines({ dryRun, resumed, report, remarks = [] }: Finished): string[] {
+function reportLines({ resumed, report, remarks = [] }: Finished): string[] {
   const { answers, newAnswers, read, stored, repeated, deadLettered, missing } = report;
   const lines = [
     `Answers   ${thousands(answers)} read: ${thousands(newAnswers)} new, ${thousands(answers - newAnswers)} there already`,
@@ -39,17 +39,16 @@ function reportLines({ dryRun, resumed, report, remarks = [] }: Finished): strin
       : []),
     `Missing   ${thousands(missing)} asked for, and not in their answers`,
     `Besides   ${counted(report.dividends, "dividend")}, ${counted(report.slots, "slot")} of the ledger, ${thousands(report.filled)} missed filled`,
-    ...deadLetterLines(report),
+    ...deadLetterLines(report.deadLetters, "; the table dead_letters has each"),
     ...(report.damagedBytes > 0 ? [`Damaged   ${bytes(report.damagedBytes)} could not be read`] : []),
     ...remarks,
   ];
   if (resumed) lines.unshift("Went on where an earlier run was ended; the numbers are of both.");
-  if (dryRun) lines.unshift("Nothing was changed. This is what would be:");
   return lines;
 }
 
 /** How many dead letters, and why; no line without dead letters. */
-export function deadLetterLines({ deadLetters }: Pick<BackfillReport, "deadLetters">): string[] {
+export function deadLetterLines(deadLetters: BackfillReport["deadLetters"], where = ""): string[] {
   const text = deadLettersText(deadLetters);
-  return text === null ? [] : [`Dead      ${text}; the table dead_letters has each`];
+  return text === null ? [] : [`Dead      ${text}${where}`];
 }

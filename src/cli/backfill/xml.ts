@@ -1,5 +1,6 @@
 /** `quotekeeper backfill --xml`: saved answers of the service. */
 import { resolve } from "node:path";
+import type pg from "pg";
 import { placeInTime } from "../../backfill/files/placeInTime.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
 import { bytesBelow } from "../../backfill/xml/findFiles.ts";
@@ -11,7 +12,8 @@ import { QuotekeeperError } from "../../errors.ts";
 import type { TimeRange } from "../../journal/record.ts";
 import type { Edges } from "../../run/edges.ts";
 import { backfilling, type Display } from "./display.ts";
-import { type Pools, runImport } from "./importing.ts";
+import { printDryRun } from "./dryRun.ts";
+import { runImport } from "./importing.ts";
 import { type CommonRequest, printReport } from "./report.ts";
 
 type XmlRequest = CommonRequest &
@@ -32,7 +34,7 @@ export async function backfillXml(config: Config, edges: Edges, request: XmlRequ
   createTimeFinder(timePattern);
   const total = await bytesBelow(paths);
   let tally = new FileTally({ withPattern: timePattern !== null });
-  const read = async function* (pools: Pools, display: Display): AsyncGenerator<PieceBatch, void> {
+  const read = async function* (pool: pg.Pool | null, display: Display): AsyncGenerator<PieceBatch, void> {
     tally = new FileTally({ withPattern: timePattern !== null });
     const onFile = (file: FileFate): void => {
       tally.add(file);
@@ -40,7 +42,7 @@ export async function backfillXml(config: Config, edges: Edges, request: XmlRequ
     };
     const batches = savedAnswers({ paths, timePattern, name, delayed, from, to, onFile });
     for await (const { answers, doing, done } of batches)
-      yield { pieces: answers.length > 0 ? await placeInTime(pools, name, answers) : [], doing, done };
+      yield { pieces: answers.length > 0 ? await placeInTime(pool, name, answers) : [], doing, done };
     if (!tally.foundAny)
       throw new QuotekeeperError("BACKFILL_NOTHING", `${request.paths.join(", ")}: there is no saved answer`);
   };
@@ -53,12 +55,15 @@ export async function backfillXml(config: Config, edges: Edges, request: XmlRequ
         name,
         dryRun,
         total,
-        read: (pools) => read(pools, backfill.display),
+        read: (pool) => read(pool, backfill.display),
       }),
   );
   const report = { ...imported, damagedBytes: tally.unreadableBytes };
   const zone = `Local     times without an offset are taken for ${NAME_ZONE}`;
-  printReport(edges, { kind: "xml", dryRun, resumed, report, remarks: [...tally.remarks(), zone] }, json);
+  const remarks = [...tally.remarks(), zone];
+  if (dryRun)
+    return printDryRun(edges, { kind: "xml", report, remarks }, json) || Number(tally.unreadable > 0);
+  printReport(edges, { kind: "xml", dryRun, resumed, report, remarks }, json);
   return report.deadLetters.length > 0 || tally.unreadable > 0 ? 1 : 0;
 }
 

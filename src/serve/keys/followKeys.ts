@@ -3,8 +3,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { ServiceKey } from "./key.ts";
 import { KEY_FILE } from "./keyFile.ts";
-import { openKeys } from "./keyStore.ts";
-import type { SealingSource } from "./sealing.ts";
+import { type KeyPlace, openKeys } from "./keyStore.ts";
 
 /**
  * Follows the file of the keys. Calls look at the file, those that are read together once, so a revoked key is refused at
@@ -15,7 +14,7 @@ import type { SealingSource } from "./sealing.ts";
  * @throws QuotekeeperError KEYS_UNREADABLE when the first file cannot be read
  */
 export function followKeys(
-  place: SealingSource,
+  place: Pick<KeyPlace, "dir">,
   ofRun: readonly ServiceKey[],
   onProblem: (error: unknown) => void,
 ): () => readonly ServiceKey[] {

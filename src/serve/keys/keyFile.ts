@@ -1,9 +1,9 @@
-/** The files of the keys: only their owner may read them, and they are on the disk before anybody relies on them. */
+/** The file of the keys: only its owner may read it, and it is on the disk before anybody relies on it. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { QuotekeeperError } from "../../errors.ts";
-import { readTextFileSync } from "../../plainFiles.ts";
+import { openToOthers, readTextFileSync } from "../../plainFiles.ts";
 
 export const KEY_FILE = "keys.json";
 
@@ -16,17 +16,14 @@ const storedKey = z.strictObject({
   quoteLimit: z.number().int().positive().nullable(),
   /** ISO 8601, UTC. */
   addedAt: z.string(),
-  /** Sealed, see `sealing.ts`. */
   consumerSecret: z.string(),
   tokenSecret: z.string(),
 });
 
-const keyFile = z.strictObject({
-  version: z.literal(1),
-  /** Salt of the sealing key, base64url. */
-  salt: z.string(),
-  keys: z.array(storedKey),
-});
+const keyFile = z.strictObject({ version: z.literal(2), keys: z.array(storedKey) });
+
+/** The version whose secrets were encrypted. */
+const sealedFile = z.object({ version: z.literal(1) });
 
 export type StoredKey = z.infer<typeof storedKey>;
 
@@ -41,14 +38,20 @@ export type KeyFile = z.infer<typeof keyFile>;
  */
 export function readKeyFile(dir: string): KeyFile | null {
   const path = join(dir, KEY_FILE);
+  const unreadable = (detail: string, cause?: unknown): QuotekeeperError =>
+    new QuotekeeperError("KEYS_UNREADABLE", `${path} ${detail}`, { cause });
   try {
-    return keyFile.parse(JSON.parse(readTextFileSync(path, { links: false }).text));
+    const { text, mode } = readTextFileSync(path, { links: false });
+    if (openToOthers(mode, 0o077) !== 0)
+      throw unreadable(`is open to other users (mode ${(mode & 0o777).toString(8)}, not 600)`);
+    const content: unknown = JSON.parse(text);
+    if (sealedFile.safeParse(content).success) throw unreadable("holds sealed keys of an earlier version");
+    return keyFile.parse(content);
   } catch (cause) {
+    if (cause instanceof QuotekeeperError) throw cause;
     const { code, name } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT") return null;
-    throw new QuotekeeperError("KEYS_UNREADABLE", `${path} is not a file of keys (${code ?? name})`, {
-      cause,
-    });
+    throw unreadable(`is not a file of keys (${code ?? name})`, cause);
   }
 }
 

@@ -8,19 +8,9 @@ import { makeDataDir } from "../../journal/modes.ts";
 import type { Credentials } from "../../services/oauth/signature.ts";
 import type { AccessLevel, ServiceKey } from "./key.ts";
 import { KEY_FILE, type KeyFile, readKeyFile, replaceFile, type StoredKey, writeNew } from "./keyFile.ts";
-import {
-  ensureSealingSecret,
-  IV_LENGTH,
-  readSealingSecret,
-  SALT_LENGTH,
-  seal,
-  sealingKey,
-  type SealingSource,
-  unseal,
-} from "./sealing.ts";
 
-/** Where the keys are, and what seals their secrets. */
-export type KeyPlace = SealingSource & { clock: Clock };
+/** Where the keys are. */
+export type KeyPlace = { dir: string; clock: Clock };
 
 /** A key to add; absent parts are made. */
 export type NewKey = {
@@ -33,7 +23,7 @@ export type NewKey = {
   secrets?: Pick<Credentials, "consumerSecret" | "accessTokenSecret">;
 };
 
-type AddedKey = { stored: StoredKey; credentials: Credentials; sealedBy: string };
+type AddedKey = { stored: StoredKey; credentials: Credentials; path: string };
 
 const LOCK_FILE = "keys.lock";
 const LOCK_TRIES = 50;
@@ -48,7 +38,6 @@ const LOCK_WAIT_MS = 100;
 export async function addKey(place: KeyPlace, asked: NewKey): Promise<AddedKey> {
   const { clock } = place;
   return changing(place, (file) => {
-    const { secret, from } = ensureSealingSecret(place, clock);
     // `serve keys revoke` would read a word with a leading dash as an option.
     const word = (): string => Buffer.from(clock.random(18)).toString("base64url").replace(/^-/, "_");
     const names = { consumerKey: asked.consumerKey ?? word(), accessToken: asked.token ?? word() };
@@ -56,9 +45,7 @@ export async function addKey(place: KeyPlace, asked: NewKey): Promise<AddedKey> 
       throw usage("a key has that token already");
     if (asked.label !== null && file.keys.some(({ label }) => label === asked.label))
       throw usage(`a key has the label ${asked.label} already`);
-    const key = sealingKey(secret, Buffer.from(file.salt, "base64url"));
-    const sibling = file.keys.find(({ consumerKey }) => consumerKey === names.consumerKey);
-    const known = sibling && open(sibling, key, place).consumerSecret;
+    const known = file.keys.find(({ consumerKey }) => consumerKey === names.consumerKey)?.consumerSecret;
     if (known !== undefined && asked.secrets && asked.secrets.consumerSecret !== known)
       throw usage("that consumer key is there already, with another secret");
     const credentials = {
@@ -66,15 +53,24 @@ export async function addKey(place: KeyPlace, asked: NewKey): Promise<AddedKey> 
       consumerSecret: asked.secrets?.consumerSecret ?? known ?? word(),
       accessTokenSecret: asked.secrets?.accessTokenSecret ?? word(),
     };
-    const stored = close(credentials, asked, { key, clock });
+    const stored = {
+      label: asked.label,
+      consumerKey: names.consumerKey,
+      token: names.accessToken,
+      access: asked.access,
+      quoteLimit: asked.quoteLimit,
+      addedAt: clock.now().toISOString(),
+      consumerSecret: credentials.consumerSecret,
+      tokenSecret: credentials.accessTokenSecret,
+    };
     return {
       next: { ...file, keys: [...file.keys, stored] },
-      result: { stored, credentials, sealedBy: from },
+      result: { stored, credentials, path: join(place.dir, KEY_FILE) },
     };
   });
 }
 
-/** The keys with sealed secrets, oldest first; needs no sealing secret. */
+/** The keys, oldest first. @throws QuotekeeperError KEYS_UNREADABLE */
 export function listKeys({ dir }: Pick<KeyPlace, "dir">): readonly StoredKey[] {
   return readKeyFile(dir)?.keys ?? [];
 }
@@ -99,55 +95,18 @@ export async function revokeKey(place: KeyPlace, which: string): Promise<StoredK
  *
  * @throws QuotekeeperError KEYS_UNREADABLE
  */
-export function openKeys(place: SealingSource): readonly ServiceKey[] {
-  const file = readKeyFile(place.dir);
-  if (!file || file.keys.length === 0) return [];
-  const key = sealingKey(readSealingSecret(place).secret, Buffer.from(file.salt, "base64url"));
-  return file.keys.map((stored) => open(stored, key, place));
+export function openKeys(place: Pick<KeyPlace, "dir">): readonly ServiceKey[] {
+  return listKeys(place).map(toServiceKey);
 }
 
-/** The names and rights that a sealed secret is bound to: they cannot be changed without the sealing secret. */
-function boundTo(
-  name: string,
-  key: Pick<StoredKey, "consumerKey" | "token" | "access" | "quoteLimit">,
-): string {
-  return JSON.stringify([name, key.consumerKey, key.token, key.access, key.quoteLimit]);
-}
-
-function close(
-  credentials: Credentials,
-  { label, access, quoteLimit }: NewKey,
-  { key, clock }: { key: Buffer; clock: Clock },
-): StoredKey {
-  const { consumerKey, accessToken: token } = credentials;
-  const names = { consumerKey, token, access, quoteLimit };
-  const sealed = (name: string, plain: string): string =>
-    seal(plain, key, { boundTo: boundTo(name, names), iv: clock.random(IV_LENGTH) });
+function toServiceKey({ consumerKey, consumerSecret, access, quoteLimit, ...stored }: StoredKey): ServiceKey {
   return {
-    label,
-    ...names,
-    addedAt: clock.now().toISOString(),
-    consumerSecret: sealed("consumerSecret", credentials.consumerSecret),
-    tokenSecret: sealed("tokenSecret", credentials.accessTokenSecret),
-  };
-}
-
-function open(stored: StoredKey, key: Buffer, { dir }: SealingSource): ServiceKey {
-  const consumerSecret = unseal(stored.consumerSecret, key, boundTo("consumerSecret", stored));
-  const accessTokenSecret = unseal(stored.tokenSecret, key, boundTo("tokenSecret", stored));
-  if (consumerSecret === null || accessTokenSecret === null) {
-    throw new QuotekeeperError(
-      "KEYS_UNREADABLE",
-      `${join(dir, KEY_FILE)} was sealed with another secret, or was changed`,
-    );
-  }
-  return {
-    consumerKey: stored.consumerKey,
+    consumerKey,
     consumerSecret,
     accessToken: stored.token,
-    accessTokenSecret,
-    access: stored.access,
-    ...(stored.quoteLimit !== null && { quoteLimit: stored.quoteLimit }),
+    accessTokenSecret: stored.tokenSecret,
+    access,
+    ...(quoteLimit !== null && { quoteLimit }),
   };
 }
 
@@ -159,8 +118,7 @@ async function changing<T>(
   const lock = join(dir, LOCK_FILE);
   await acquireLock(dir, clock);
   try {
-    const salt = Buffer.from(clock.random(SALT_LENGTH)).toString("base64url");
-    const { next, result } = change(readKeyFile(dir) ?? { version: 1, salt, keys: [] });
+    const { next, result } = change(readKeyFile(dir) ?? { version: 2, keys: [] });
     replaceFile(join(dir, KEY_FILE), `${JSON.stringify(next, null, 2)}\n`);
     return result;
   } catch (error) {

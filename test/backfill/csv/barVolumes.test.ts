@@ -76,16 +76,6 @@ test("rows before --from count for the sums of those behind it", async () => {
   expect(await rows(world)).toEqual(["2026-11-18 20:59:59.999999 A 150 76245"]);
 });
 
-test("a trial of bars that are cut into pieces says what the import then does", async () => {
-  const world = await backfillWorld();
-  const given = files(`${HEADER}\n${bars(SYMBOLS, 390)}`, BARS);
-
-  const tried = await backfill(world, given, "--dry-run");
-  const done = await backfill(world, given);
-
-  expect(tried.report).toEqual(done.report);
-});
-
 test("a bar that stands there twice counts once, and two that differ are both set aside", async () => {
   const world = await backfillWorld();
   const csv = `${HEADER}

@@ -75,17 +75,14 @@ test("a row that is corrected to be a delayed one leaves the bars of the others 
   ]);
 });
 
-test("what a trial of --replace says is what the import does, and both say it in words", async () => {
+test("an import that replaces says in words how many quotes it took out", async () => {
   const world = await backfillWorld();
   await backfill(world, files(PARTIAL));
   const { file, map } = files(FINAL);
-  const command = ["backfill", "--csv", file, "--map", map, "--replace"];
 
-  const tried = await run([...command, "--dry-run"], world.env);
-  const done = await run(command, world.env);
+  const { stdout } = await run(["backfill", "--csv", file, "--map", map, "--replace"], world.env);
 
-  expect(done.stdout).toContain("Replaced  1 quote was taken out first\n");
-  expect(tried.stdout).toBe(`Nothing was changed. This is what would be:\n${done.stdout}`);
+  expect(stdout).toContain("Replaced  1 quote was taken out first\n");
 });
 
 test("without --replace the earlier row stays and the later one is set aside; imported again with it, it replaces", async () => {
@@ -104,11 +101,10 @@ test("without --replace the earlier row stays and the later one is set aside; im
   expect(await rows(world)).toEqual(CORRECTED);
 });
 
-test("the earlier file, imported again, changes nothing and is no contradiction, as a trial says beforehand", async () => {
+test("the earlier file, imported again, changes nothing and is no contradiction", async () => {
   const { world, partial, final } = await corrected();
   const before = await contentIn(world.pool);
 
-  const tried = await backfill(world, partial, "--dry-run");
   const again = await backfill(world, partial);
   const replacing = await backfill(world, final, "--replace");
 
@@ -116,7 +112,6 @@ test("the earlier file, imported again, changes nothing and is no contradiction,
     exitCode: 0,
     report: { stored: 0, replaced: 0, repeated: 3, deadLettered: 0 },
   });
-  expect(tried.report).toEqual(again.report);
   expect(replacing.report).toMatchObject({ newAnswers: 0, stored: 0, replaced: 0, repeated: 3 });
   expect(await contentIn(world.pool)).toEqual(before);
 });

@@ -66,9 +66,8 @@ test.each([
     const replayed = await run(["backfill", "--journal", world.journalDir], again.env);
 
     expect([trial.exitCode, exitCode, replayed.exitCode]).toEqual([1, 1, 1]);
-    expect([trial.report, report]).toEqual(
-      [0, 1].map(() => expect.objectContaining({ read: 3, stored: 2, deadLettered: 1 })),
-    );
+    expect(trial.report).toMatchObject({ read: 3, deadLettered: 1 });
+    expect(report).toMatchObject({ read: 3, stored: 2, deadLettered: 1 });
     expect(told).toEqual([expect.stringMatching(/malformed \| quotes\.csv line 3: (Last|Symbol) is "/)]);
     expect(await letters(again)).toEqual(told);
     expect(await rows(again, "q.last")).toEqual(await rows(world, "q.last"));

@@ -13,7 +13,7 @@ const BODY = readFileSync(
   "utf8",
 );
 
-test("a rebuild brings times, open interest and greeks that an archive had lost, and its dry run says how many quotes change", async () => {
+test("a rebuild brings times, open interest and greeks that an archive had lost", async () => {
   const { pool, journalDir, env } = await backfillWorld();
   const record = answerRecord("2026-11-27T18:00:05.000000Z", BODY, {
     service: "tradier",
@@ -28,16 +28,10 @@ test("a rebuild brings times, open interest and greeks that an archive had lost,
   await pool.query(
     "update quotes set quoted_at = null; update extended_quotes set open_interest = null, gamma = null, greeks_at = null",
   );
-  const rebuild = async (...more: string[]): Promise<unknown> =>
-    JSON.parse((await run(["backfill", "--journal", "--rebuild", "--json", ...more], env)).stdout);
-
-  const trial = await rebuild("--dry-run");
   const lost = await rowsOfQuery(pool, all);
-  await rebuild();
 
-  expect(trial).toMatchObject({
-    remarks: ["Rebuilt   2 quotes would have other values, 0 would go, 0 would come"],
-  });
+  await run(["backfill", "--journal", "--rebuild"], env);
+
   expect(lost).not.toEqual(loaded);
   expect(await rowsOfQuery(pool, all)).toEqual(loaded);
   expect(loaded).toHaveLength(2);

@@ -144,30 +144,6 @@ test("after collecting and whatever was done to the tables, a rebuild gives each
   expect(JSON.parse(again.stdout)).toMatchObject({ report: { dividends: 0, filled: 0 } });
 });
 
-test("a dry run of a rebuild gives the report of the rebuild, with dividends and with numbers in another spelling", async () => {
-  const world = await backfillWorld();
-  await journal(world.journalDir);
-  await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: createTestClock() });
-  await world.pool.query(`
-    delete from dividends where amount = 0.26;
-    update dividends set yield = 7;
-    update quotes set bid = bid * 1.0 where observed_at < '2026-11-18 14:31+00';
-    delete from misses where instrument = 'IBM';
-    delete from dead_letters`);
-  const before = await contentOf(world.pool);
-
-  const trial = await run(["backfill", "--journal", "--rebuild", "--dry-run", "--json"], world.env);
-  const after = await contentOf(world.pool);
-  const real = await run(["backfill", "--journal", "--rebuild", "--json"], world.env);
-
-  expect(after).toEqual(before);
-  const said = JSON.parse(trial.stdout) as { report: Record<string, unknown>; remarks: string[] };
-  const done = JSON.parse(real.stdout) as { report: Record<string, unknown> };
-  expect(said.report).toEqual(done.report);
-  expect(said.report["dividends"]).toBeGreaterThan(0);
-  expect(said.remarks).toEqual(["Rebuilt   4 quotes would have other values, 0 would go, 0 would come"]);
-});
-
 test("a rebuild fills the slots that were filled before, and no others", async () => {
   const world = await backfillWorld();
   const slot = (time: string): JournalRecord =>

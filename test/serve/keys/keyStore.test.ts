@@ -15,7 +15,6 @@ import { tempDir } from "../../support/tempDir.ts";
 
 const place = (changes: Partial<KeyPlace> = {}): KeyPlace => ({
   dir: join(tempDir(), "serve"),
-  setting: undefined,
   clock: createTestClock(),
   ...changes,
 });
@@ -96,23 +95,16 @@ test("no key is lost when several are added at once", async () => {
       .map(({ label }) => label)
       .sort(),
   ).toEqual(["a", "b", "c", "d"]);
-  expect(readdirSync(where.dir).sort()).toEqual(["keys.json", "seal.key"]);
+  expect(readdirSync(where.dir).sort()).toEqual(["keys.json"]);
 });
 
-test("no secret of a key is in any file, in any encoding, and only the owner may read the files", async () => {
+test("the file of keys is open to its owner alone", async () => {
   const where = place();
-  await addKey(where, asked(OWN));
-  const texts = readdirSync(where.dir).map((name) => readFileSync(join(where.dir, name), "latin1"));
 
-  for (const secret of Object.values(OWN.secrets)) {
-    for (const form of [
-      secret,
-      ...(["base64", "base64url", "hex"] as const).map((of) => Buffer.from(secret).toString(of)),
-    ])
-      expect(texts.join("\n")).not.toContain(form);
-  }
-  expect(["keys.json", "seal.key"].map((name) => mode(join(where.dir, name)))).toEqual(["600", "600"]);
-  expect(mode(where.dir)).toBe("700");
+  await addKey(where, asked(OWN));
+
+  expect([mode(fileOf(where)), mode(where.dir)]).toEqual(["600", "700"]);
+  expect(readdirSync(where.dir)).toEqual(["keys.json"]);
 });
 
 test("the data directory, when it is made for them, stays open to the user of the embedded database", async () => {
@@ -123,50 +115,23 @@ test("the data directory, when it is made for them, stays open to the user of th
   expect(mode(join(where.dir, ".."))).not.toBe("700");
 });
 
-test("the same secret of a key is sealed differently each time", async () => {
+test("a file of keys that others can read is refused, with its mode", async () => {
   const where = place();
   await addKey(where, asked(OWN));
-  await addKey(where, asked({ consumerKey: "ck" }));
+  chmodSync(fileOf(where), 0o644);
 
-  const [first, second] = listKeys(where);
-
-  expect(first?.consumerSecret).not.toBe(second?.consumerSecret);
+  expect(() => openKeys(where)).toThrow(/keys\.json is open to other users \(mode 644, not 600\).*chmod 600/);
+  await expect(addKey(where, asked())).rejects.toMatchObject({ code: "KEYS_UNREADABLE" });
 });
 
-test("a given sealing secret makes no file, and nothing opens without it", async () => {
-  const where = place({ setting: "a secret of one's own" });
-  const { sealedBy } = await addKey(where, asked(OWN));
+test("a file of sealed keys is refused by its name, and the error says to add the keys again", async () => {
+  const where = place();
+  await addKey(where, asked(OWN));
+  writeFileSync(fileOf(where), JSON.stringify({ version: 1, salt: "c2FsdA", keys: [] }));
 
-  expect(sealedBy).toBe("QUOTEKEEPER_SERVE_SEAL_KEY");
-  expect(readdirSync(where.dir)).toEqual(["keys.json"]);
-  expect(() => openKeys({ ...where, setting: "another secret of one's own" })).toThrow(
-    /sealed with another secret/,
+  expect(() => openKeys(where)).toThrow(
+    /keys\.json holds sealed keys of an earlier version.*remove it and add the keys again/,
   );
-  expect(() => openKeys({ ...where, setting: undefined })).toThrow(/seal.key cannot be read/);
-  expect(listKeys(where)).toHaveLength(1);
-});
-
-test.each([
-  ["more rights", (text: string) => text.replace('"delayed"', '"real-time"')],
-  ["another token", (text: string) => text.replace('"tk"', '"tk2"')],
-  ["a larger limit", (text: string) => text.replace('"quoteLimit": 5', '"quoteLimit": 50')],
-  ["another secret", (text: string) => text.replace(/("tokenSecret": "1\.[^.]*\.)../, "$1AA")],
-])("a file that somebody gave %s does not open", async (_what, change) => {
-  const where = place();
-  await addKey(where, asked({ ...OWN, access: "delayed", quoteLimit: 5 }));
-  const text = readFileSync(fileOf(where), "utf8");
-  writeFileSync(fileOf(where), change(text));
-
-  expect(change(text)).not.toBe(text);
-  expect(() => openKeys(where)).toThrow(expect.objectContaining({ code: "KEYS_UNREADABLE" }));
-});
-
-test("a sealing secret that others can read is refused, with its mode", async () => {
-  const where = place();
-  await addKey(where, asked(OWN));
-  chmodSync(join(where.dir, "seal.key"), 0o644);
-
-  expect(() => openKeys(where)).toThrow(/seal.key is open to other users \(mode 644, not 600\)/);
 });
 
 test("a running service follows added and revoked keys at its next call, and keeps those of the run", async () => {
@@ -220,7 +185,7 @@ test("what a killed command left of a file of keys is gone after the next change
   await addKey(where, asked());
 
   expect(listKeys(where)).toHaveLength(2);
-  expect(readdirSync(where.dir).sort()).toEqual(["keys.json", "seal.key"]);
+  expect(readdirSync(where.dir).sort()).toEqual(["keys.json"]);
 });
 
 test("a lock that a killed command left behind is named with what to do", async () => {

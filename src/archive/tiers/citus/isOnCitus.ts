@@ -4,7 +4,7 @@ const known = new WeakMap<object, Promise<boolean>>();
 
 /**
  * Whether what this connection calls `quotes` is cut over nodes. Asked once of each connection: one that fails is closed, so
- * that nobody remembers what was before a move. A trial's own tables hide the archive's, and are not.
+ * that nobody remembers what was before a move.
  */
 export function isOnCitus(db: Queryable): Promise<boolean> {
   const asked = known.get(db) ?? readIsOnCitus(db, () => known.delete(db));
