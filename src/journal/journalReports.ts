@@ -110,10 +110,8 @@ export const journalAcceptJson = z.strictObject({
       z.strictObject({
         segment: z.string().describe("Name of the segment; `segments.jsonl`: the list of segments."),
         as: z
-          .enum(["away", "here", "begun"])
-          .describe(
-            "`away`: its file may be elsewhere. `here`: it belongs to this journal as it is. `begun`: the list was begun anew.",
-          ),
+          .enum(["away", "begun"])
+          .describe("`away`: its file is gone for good, or elsewhere. `begun`: the list was begun anew."),
       }),
     )
     .describe("What was accepted."),
