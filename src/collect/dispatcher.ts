@@ -153,7 +153,7 @@ export class Dispatcher {
   }
 
   async idle(): Promise<void> {
-    while (this.queued > 0 || this.#keepingGate) await Promise.all([this.#keepingGate, ...this.#begun]);
+    while (!this.#closing && (this.queued > 0 || this.#keepingGate)) await Promise.all([this.#keepingGate, ...this.#begun]);
   }
 
   /** Sends nothing more; waits for the calls under way, at most `graceMs`, then cuts them off. */
@@ -186,7 +186,8 @@ export class Dispatcher {
 
   #start(): void {
     this.#wake.abort(DONE);
-    this.#keepingGate ??= this.#keepGate().finally(() => (this.#keepingGate = null));
+    // It is null again in the very turn in which the gate finds nothing to do: who adds a call next starts it.
+    this.#keepingGate ??= this.#keepGate();
   }
 
   /** Opens the queue for one call whenever the governor allows it and there is room, until none waits. */

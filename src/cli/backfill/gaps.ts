@@ -19,6 +19,7 @@ import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../../run/edges.ts";
 import { requireArchive, withSchema } from "../../run/archive.ts";
 import { journalDir } from "../../run/stations.ts";
+import { say } from "../terminal/harmless.ts";
 import { right, table } from "../terminal/table.ts";
 import { polledJobs, withMigrated } from "./archives.ts";
 import { type Backfilling, backfilling } from "./display.ts";
@@ -49,7 +50,7 @@ export async function backfillGaps(config: Config, edges: Edges, request: GapsRe
     withMigrated(config, edges, (pool) => fillGaps(backfill, pool, request)),
   );
   if (request.json) printJson(edges.stdout, gapsJson, { dryRun: false, ...outcome });
-  else edges.stdout.write(text(outcome, edges));
+  else print(outcome, edges);
   return missesOf(outcome.left) > 0 || outcome.deadLetters.length > 0 ? 1 : 0;
 }
 
@@ -109,14 +110,14 @@ async function fillGaps(backfill: Backfilling, pool: pg.Pool, { from, to }: Gaps
 /** Most holes of the table; `--json` has all. */
 const MOST_LINES = 40;
 
-function text({ holes, stored, deadLetters, filled, derived, left }: Outcome, edges: Edges): string {
-  const lines = [
-    ...holeLines(holes, left, edges),
+function print({ holes, stored, deadLetters, filled, derived, left }: Outcome, edges: Edges): void {
+  edges.stdout.write(`${holeLines(holes, left, edges).join("\n")}\n`);
+  say(
+    edges.stdout,
     `${thousands(missesOf(holes))} missed = ${thousands(filled)} filled + ${thousands(missesOf(holes) - filled)} left; ${counted(stored, "quote")} came from the journal`,
     ...deadLetterLines(deadLetters, "; the table dead_letters has each"),
     `${counted(derived, "close")} derived from the next session, in derived_closes`,
-  ];
-  return `${lines.join("\n")}\n`;
+  );
 }
 
 /** The holes as a table. @param left those that are left; null: nothing was filled yet */

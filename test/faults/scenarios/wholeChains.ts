@@ -126,12 +126,12 @@ async function spellWithoutSession(world: World, fake: FakeEtrade, random: () =>
 
 /** What a body holds, as the ledger names it; read by expressions alone. */
 function namesOfEtrade(body: string): string[] {
-  const quoted = [...body.matchAll(/<symbol>(\w+)<\/symbol>/g)].map(([, symbol = ""]) => symbol);
-  if (body.includes("<QuoteResponse>")) return quoted;
-  const date = /<SelectedED><day>(\d+)<\/day><month>(\d+)<\/month><year>(\d+)<\/year>/.exec(body);
+  const quoted = [...body.matchAll(/"symbol": ?"(\w+)"/g)].map(([, symbol = ""]) => symbol);
+  if (body.includes('"QuoteResponse"')) return quoted;
+  const [, date] = /"SelectedED": ?(\{[^}]*\})/.exec(body) ?? [];
   if (!date) return [];
-  const [, day = "", month = "", year = ""] = date;
-  return [`chain ${quoted[0]}:${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}`];
+  const { year, month, day } = JSON.parse(date) as Record<string, string | number>;
+  return [`chain ${quoted[0]}:${year}-${String(month).padStart(2, "0")}-${String(day).padStart(2, "0")}`];
 }
 
 type Judging = {
