@@ -195,32 +195,36 @@ export class Dispatcher {
     const { clock, borrow, atOnce } = this.#options;
     // Calls that come together enter before the first leaves, so that the most urgent of them is the first.
     await Promise.resolve();
-    const waitingCount = (): number => this.#queue.size + this.#borrowed.waitingCount;
-    while (waitingCount() + this.#missed.size > 0 && !this.#closing) {
-      for (const _ of this.expire()) await setImmediate();
-      if (this.#closing) break;
-      if (waitingCount() === 0) continue;
-      this.#queue.concurrency = this.#credentials.areRefused ? 1 : (atOnce?.() ?? CONCURRENCY);
-      const isRoomy = this.#queue.pending + this.#borrowed.underWayCount < this.#queue.concurrency;
-      if (!this.lookAtSession()) {
-        this.#waiting.hold("login");
-        await this.#rest(LONGEST_WAIT_MS);
-        continue;
-      }
-      if (borrow && isRoomy && this.#queue.size > 0 && (await this.#launchBorrowed(borrow))) continue;
-      const allowed = this.budget.admission();
-      const borrower = this.#borrowed.next(this.#queue.size);
-      if (allowed.maySend && isRoomy && borrower) borrower.go();
-      else if (allowed.maySend && isRoomy && this.#queue.size > 0) this.#queue.start();
-      else {
-        const heldMs = allowed.maySend ? LONGEST_WAIT_MS : allowed.notBeforeMs - clock.monotonicMs();
-        if (!allowed.maySend) {
-          this.#options.onHeld?.(heldMs);
-          this.#waiting.hold(this.budget.heldFor);
+    try {
+      const waitingCount = (): number => this.#queue.size + this.#borrowed.waitingCount;
+      while (waitingCount() + this.#missed.size > 0 && !this.#closing) {
+        for (const _ of this.expire()) await setImmediate();
+        if (this.#closing) break;
+        if (waitingCount() === 0) continue;
+        this.#queue.concurrency = this.#credentials.areRefused ? 1 : (atOnce?.() ?? CONCURRENCY);
+        const isRoomy = this.#queue.pending + this.#borrowed.underWayCount < this.#queue.concurrency;
+        if (!this.lookAtSession()) {
+          this.#waiting.hold("login");
+          await this.#rest(LONGEST_WAIT_MS);
+          continue;
         }
-        // A call that is over makes room; until then nothing else does.
-        await this.#rest(!isRoomy && this.#queue.pending > 0 ? Infinity : heldMs);
+        if (borrow && isRoomy && this.#queue.size > 0 && (await this.#launchBorrowed(borrow))) continue;
+        const allowed = this.budget.admission();
+        const borrower = this.#borrowed.next(this.#queue.size);
+        if (allowed.maySend && isRoomy && borrower) borrower.go();
+        else if (allowed.maySend && isRoomy && this.#queue.size > 0) this.#queue.start();
+        else {
+          const heldMs = allowed.maySend ? LONGEST_WAIT_MS : allowed.notBeforeMs - clock.monotonicMs();
+          if (!allowed.maySend) {
+            this.#options.onHeld?.(heldMs);
+            this.#waiting.hold(this.budget.heldFor);
+          }
+          // A call that is over makes room; until then nothing else does.
+          await this.#rest(!isRoomy && this.#queue.pending > 0 ? Infinity : heldMs);
+        }
       }
+    } finally {
+      this.#keepingGate = null;
     }
   }
 
