@@ -24,7 +24,7 @@ test("a database that is away for long leaves nothing behind at each attempt", a
   await until(() => getEventListeners(patience.signal, "abort").length === 0, "no listener");
 });
 
-test("an attempt that nobody waits for any more ends at once, also where the server is silent", async () => {
+test("an abandoned attempt ends at once, also where the server is silent", async () => {
   const silent = createServer(() => undefined).listen(0, "127.0.0.1");
   await new Promise((resolve) => silent.once("listening", resolve));
   const { port } = silent.address() as AddressInfo;

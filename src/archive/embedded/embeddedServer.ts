@@ -74,8 +74,8 @@ export async function openEmbedded(
   const host = await socketDir(cluster.dir, cachesOf(process.geteuid?.(), resolve(dataDir)));
   const settings = await settledSettings(cluster, clock, machine);
   const server = new SharedServer({ cluster, clock, machine, host }, settings);
-  if (patienceMs === undefined) await server.reach();
-  else await atMost(patienceMs, server.reach(), clock).catch((error: unknown) => requireMendable(error));
+  if (patienceMs === undefined) await server.revive();
+  else await atMost(patienceMs, server.revive(), clock).catch((error: unknown) => requireMendable(error));
   return server;
 }
 
@@ -151,17 +151,14 @@ class SharedServer implements EmbeddedServer {
     return addressesOf(this.#settings, this.#parts.host).readerUrl;
   }
 
-  readonly revive = (): Promise<void> => this.reach();
+  readonly revive = (): Promise<void> =>
+    (this.#reaching ??= this.#reach().finally(() => (this.#reaching = null)));
 
   readonly close = async (): Promise<void> => {
     if (await letGo(this.#holder)) await stopServer(this.#parts.cluster);
   };
 
   /** Connects to the server, started first if it does not run. */
-  reach(): Promise<void> {
-    return (this.#reaching ??= this.#reach().finally(() => (this.#reaching = null)));
-  }
-
   async #reach(): Promise<void> {
     await this.#holder?.end().catch(() => undefined);
     const { cluster, clock, machine } = this.#parts;
