@@ -153,7 +153,8 @@ export class Dispatcher {
   }
 
   async idle(): Promise<void> {
-    while (!this.#closing && (this.queued > 0 || this.#keepingGate)) await Promise.all([this.#keepingGate, ...this.#begun]);
+    while (!this.#closing && (this.queued > 0 || this.#keepingGate))
+      await Promise.all([this.#keepingGate, ...this.#begun]);
   }
 
   /** Sends nothing more; waits for the calls under way, at most `graceMs`, then cuts them off. */
