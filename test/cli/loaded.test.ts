@@ -47,14 +47,6 @@ test("a command loads the libraries that it needs, and no others", () => {
   expect(loadedBy("export", "--help")).toContain("hyparquet-writer");
 });
 
-test("of undici the program holds what calls are made with, and not fetch's caches, mocks and web sockets", () => {
-  const code = chunks.map((file) => readFileSync(file, "utf8")).join("\n");
-
-  expect(code).toContain(LIBRARIES.undici);
-  for (const unwanted of ["UND_MOCK_ERR_MOCK_NOT_MATCHED", "SqliteCacheStore", "WebSocketStream"])
-    expect(code).not.toContain(unwanted);
-});
-
 test("the program is ASCII: Node would hold two bytes for each character of a file that has another one", () => {
   const odd = chunks.filter((file) => /[^\0-\x7f]/.test(readFileSync(file, "utf8")));
 
