@@ -153,8 +153,11 @@ export class Dispatcher {
   }
 
   async idle(): Promise<void> {
-    while (!this.#closing && (this.queued > 0 || this.#keepingGate))
+    while (!this.#closing && (this.queued > 0 || this.#keepingGate)) {
+      // A gate that failed is kept once more: who waits for its end is told of what went wrong.
+      if (this.#queue.size > 0) this.#start();
       await Promise.all([this.#keepingGate, ...this.#begun]);
+    }
   }
 
   /** Sends nothing more; waits for the calls under way, at most `graceMs`, then cuts them off. */
@@ -202,8 +205,10 @@ export class Dispatcher {
         for (const _ of this.expire()) await setImmediate();
         if (this.#closing) break;
         if (waitingCount() === 0) continue;
-        this.#queue.concurrency = this.#credentials.areRefused ? 1 : (atOnce?.() ?? CONCURRENCY);
-        const isRoomy = this.#queue.pending + this.#borrowed.underWayCount < this.#queue.concurrency;
+        const most = this.#credentials.areRefused ? 1 : (atOnce?.() ?? CONCURRENCY);
+        // p-queue refuses zero: without room the gate does not open.
+        this.#queue.concurrency = Math.max(1, most);
+        const isRoomy = this.#queue.pending + this.#borrowed.underWayCount < most;
         if (!this.lookAtSession()) {
           this.#waiting.hold("login");
           await this.#rest(LONGEST_WAIT_MS);
