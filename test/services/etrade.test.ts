@@ -97,6 +97,18 @@ test.each([
   expect(classify(body, status).outcome).toBe(outcome);
 });
 
+test.each([
+  ["the limit", error(LIMIT), "quota_fault", [200, 400, 401, 429, 500]],
+  ["a token's problem", error("oauth_problem=token_expired"), "unauthorized", [200, 400, 403, 500]],
+  ["a nonce that is said to be used", error("oauth_problem=nonce_used"), "server_error", [200, 400, 401]],
+  ["the overnight maintenance", error("Not available", 100), "server_error", [200, 400, 401, 404]],
+  ["an account without the right", error("Not authorized", 10_035), "unauthorized", [200, 404, 500]],
+  ["an underlying without options", error("No options", 10_031), "quotes", [200, 404, 500]],
+  ["an unknown symbol", error("The symbol is invalid", 10_033), "refused", [200, 400, 404]],
+] as const)("%s is what its body says under each status that it comes with", (_, body, outcome, statuses) => {
+  expect(statuses.map((status) => classify(body, status).outcome)).toEqual(statuses.map(() => outcome));
+});
+
 test("only a token's problem wants a login, and a clock's names the range that is accepted", () => {
   expect(classify(error("oauth_problem=token_expired"), 401)).toMatchObject({ needsLogin: true });
   expect(classify(error("oauth_problem=consumer_key_rejected"), 401)).not.toHaveProperty("needsLogin");
