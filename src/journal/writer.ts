@@ -64,6 +64,11 @@ export type Journal = {
   /** Compresses every segment that nobody appends to any more; resolves to their names. */
   compressClosed: () => Promise<string[]>;
   health: () => JournalHealth;
+  /**
+   * @returns up to which offset a segment's records are kept: a failed write takes back what lies behind it. Infinity for a
+   * segment that this journal does not write.
+   */
+  keptTo: (segment: string) => number;
   /** Waits for all appends, closes the segment, stops compressing. */
   close: () => Promise<void>;
 };
@@ -103,6 +108,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     append: (record) => writer.append(record),
     compressClosed: () => writer.compressClosed(),
     health: () => writer.health(),
+    keptTo: (segment) => writer.keptTo(segment),
     close: () => writer.close(),
   };
 }
@@ -172,6 +178,10 @@ class JournalWriter {
     return { segment: this.#segment?.name ?? null, totalBytes: this.#totalBytes, failure: this.#failure };
   }
 
+  keptTo(segment: string): number {
+    return this.#segment?.name === segment ? this.#segment.size() : Infinity;
+  }
+
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#inTurn(() => this.#finish());
@@ -234,9 +244,9 @@ class JournalWriter {
       group.forEach(({ resolve }, index) => resolve(positions[index] as Position));
     } catch (cause) {
       const segment = this.#segment;
-      this.#segment = null;
       if (cause instanceof SegmentGone) await this.#lookFor(segment);
       await segment?.abandon();
+      this.#segment = null;
       if (segment?.size() === 0) this.#listed.delete(segment.name);
       const why = cause instanceof SegmentGone ? "it is no longer in its directory" : reasonOf(cause);
       const error = new QuotekeeperError("JOURNAL_WRITE_FAILED", `${doing}: ${why}`, { cause });

@@ -136,7 +136,7 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
   onOpened(stations.close);
   const { dir, journal } = stations;
   const calls: CallCounts = { answered: 0, kept: 0 };
-  const loading = openLoading(options, dir);
+  const loading = openLoading(options, stations);
   onOpened(() => loading.loader.close(0));
   const metered: Parameters<typeof calledAccount>[1]["metered"] = (send, { name }) => {
     const counted = countedSend(send, calls);

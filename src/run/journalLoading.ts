@@ -9,6 +9,7 @@ import { damageSaid } from "../archive/load/readBatches.ts";
 import { type Clock, instantFromDate } from "../clock.ts";
 import { needsPerson } from "../errors.ts";
 import type { Config } from "../config/loadEnvironment.ts";
+import type { Journal } from "../journal/writer.ts";
 import type { Logger } from "pino";
 import type { Archive } from "./archive.ts";
 import type { CalmLog } from "./calmLog.ts";
@@ -61,16 +62,16 @@ function lagOf(loader: Pick<Loader, "behind">, { monotonicMs }: Pick<Clock, "mon
   };
 }
 
-/** @param journalDir where the journal is */
 export function openLoading(
   { config, archive, clock, log, calm, onChange, schemaReady }: LoadingOptions,
-  journalDir: string,
+  { dir, journal }: { dir: string; journal: Pick<Journal, "keptTo"> },
 ): JournalLoading {
   const state = keepLoaderState(resolve(config.dataDir), clock);
   let loaded = NOTHING_LOADED;
   const loader = startLoader({
     pool: archive.pool,
-    journalDir,
+    journalDir: dir,
+    keptTo: journal.keptTo,
     clock,
     revive: archive.revive,
     onLoaded: (report) => {

@@ -14,6 +14,7 @@ import {
 } from "../../src/archive/load/loader.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
+import { fileSystem } from "../../src/journal/fs.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
@@ -24,6 +25,7 @@ import { type LoadingWorld, loadingWorld } from "../support/loading.ts";
 import { closedPort } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
+import { errno, fsWith, plainFile } from "../journal/world.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 
 const answers = (count: number, from = 0) =>
@@ -144,6 +146,44 @@ test("a database that is away is tried again after 250 ms, 500 ms, 1 s ... at mo
   expect(failures.every(({ error }) => isRetryable(error))).toBe(true);
   expect(loader.failure()).toBeNull();
   expect(await countsOf(pool)).toMatchObject({ responses: 5, quotes: 15 });
+});
+
+test("records that a failed write takes back are not loaded, though they stood in their file while the loader read it", async () => {
+  const { pool } = await freshDatabase();
+  const journalDir = tempDir();
+  let fails = false;
+  const fs = fsWith({
+    open: async (path, flags) => {
+      const file = plainFile(await fileSystem("owner").open(path, flags));
+      const datasync = async (): Promise<void> => {
+        if (!fails) return file.datasync();
+        await loadAll({ pool, journalDir, clock, keptTo: journal.keptTo });
+        throw errno("EIO");
+      };
+      return { ...file, datasync };
+    },
+  });
+  const clock = createTestClock();
+  const journal = await openJournal({
+    dir: journalDir,
+    clock,
+    fs,
+    upkeep: false,
+    onProblem: () => undefined,
+  });
+  const [kept, lost, last] = answers(3) as [JournalRecord, JournalRecord, JournalRecord];
+  await journal.append(kept);
+
+  fails = true;
+  await expect(journal.append(lost)).rejects.toMatchObject({ code: "JOURNAL_WRITE_FAILED" });
+  fails = false;
+  const during = await countsOf(pool);
+  await journal.append(last);
+  await journal.close();
+  await loadAll({ pool, journalDir, clock, keptTo: journal.keptTo });
+
+  expect(during).toMatchObject({ responses: 1 });
+  expect(await countsOf(pool)).toMatchObject({ responses: 2 });
 });
 
 test("a database that cannot be revived is waited for with that reason, and loaded when it is back", async () => {

@@ -109,7 +109,7 @@ test("the size of what is not loaded is looked up again each half minute", async
       ...{ log: silentLog as never, calm: { ...silentLog, flush: () => undefined } },
       onChange: () => undefined,
     },
-    journalDir,
+    { dir: journalDir, journal: { keptTo: () => Infinity } },
   );
   await loader.drain();
   await lag.look();

@@ -19,6 +19,8 @@ export type JournalOptions = {
   pool: pg.Pool;
   journalDir: string;
   clock: Clock;
+  /** As the journal has it that is written meanwhile. Default: nobody of this process writes. */
+  keptTo?: (segment: string) => number;
   /** Called after each commit, with the time of the first record of what was loaded. */
   onLoaded?: (report: LoadReport, first: Instant | null) => void;
   /** Called for bytes of the journal that hold no whole record, and once for a file that cannot be read; they are passed over. */
@@ -93,14 +95,15 @@ export class JournalLoader {
   }
 
   async loadSegment(segment: string, position: number): Promise<void> {
-    const { pool, journalDir, onDamage } = this.#options;
+    const { pool, journalDir, keptTo, onDamage } = this.#options;
     this.#last = null;
     for (let from = position; ;) {
       let [failed, to] = [false, from];
       try {
         // An import that was ended in its midst: as its own run would have loaded it, down to the numbers of instruments.
         const what = { journalDir, range: EVER, mayBeGone: true, alone: "imports" } as const;
-        for await (const read of readStretches({ ...what, parts: [{ name: segment, from }] }, this.#reader))
+        const parts = [{ name: segment, from, until: keptTo?.(segment) }];
+        for await (const read of readStretches({ ...what, parts }, this.#reader))
           if ("stretch" in read) {
             await this.#stretches.add(read.stretch);
             to = read.stretch.to;
