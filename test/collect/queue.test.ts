@@ -50,7 +50,6 @@ function dispatcherOf(
     clock: time.clock,
     governor: { limit: 60, windowMs: 60_000 },
     history: null,
-    borrowable: () => 0,
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     onResult: quiet,
     send: async (planned, signal, onArrived) => {
