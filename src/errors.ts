@@ -117,7 +117,7 @@ const HINTS = {
     JOURNAL_DAMAGED:
       "All other records are whole. `quotekeeper journal verify` lists what is damaged; docs/journal-damage.md says what may have caused it.",
     JOURNAL_INCOMPLETE:
-      "`quotekeeper journal verify` names these segments. Bring back those that should be there; confirm with `quotekeeper journal accept` what is as you want it.",
+      "`quotekeeper journal verify` names these segments. Copy back those that are missing or changed, and move away those that do not belong there; confirm with `quotekeeper journal accept` what is gone for good.",
     JOURNAL_REMOVED:
       "Mount its disk again, or bring its files back from a copy. Answers are kept in a new directory meanwhile. `quotekeeper journal verify` names the segments that are gone; `quotekeeper journal accept` takes them as gone for good.",
     DATA_DIR_EXPOSED:

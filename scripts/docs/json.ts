@@ -64,6 +64,8 @@ function jsonSchema(schema: z.ZodType): Schema {
       // The format says it; and new fields may come.
       if (made.format) delete made.pattern;
       if (made.additionalProperties === false) delete made.additionalProperties;
+      // Only the headings of a command's several tables have a sentence: what a field means its name says.
+      if (!made.description?.endsWith(":")) delete made.description;
     },
   }) as Schema;
 }
@@ -78,7 +80,7 @@ function describedTable(schema: Schema): string[] {
 }
 
 function fieldTable(schema: Schema): string {
-  return markdownTable(["Field", "Type", "Meaning"], fields(schema, schema.type === "array" ? "[]" : ""));
+  return markdownTable(["Field", "Type"], fields(schema, schema.type === "array" ? "[]" : ""));
 }
 
 function fields(schema: Schema, path: string): string[][] {
@@ -88,10 +90,7 @@ function fields(schema: Schema, path: string): string[][] {
     const at = path === "" ? name : `${path}.${name}`;
     const below = withoutNull(field);
     const absent = required.includes(name) ? "" : ", _may be absent_";
-    return [
-      [code(at), `${typeOf(field)}${absent}`, field.description ?? ""],
-      ...fields(below, below.items ? `${at}[]` : at),
-    ];
+    return [[code(at), `${typeOf(field)}${absent}`], ...fields(below, below.items ? `${at}[]` : at)];
   });
 }
 

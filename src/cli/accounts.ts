@@ -25,29 +25,23 @@ import { right, table } from "./terminal/table.ts";
 import { thousands } from "../figures.ts";
 
 export const accountJson = z.strictObject({
-  name: z.string().describe("Its name."),
-  limit: count.describe("Calls that it may make in a window, as configured."),
-  windowMs: count.describe("Length of the window in ms."),
-  state: z
-    .enum(["active", "drained", "refused"])
-    .describe(
-      "`drained`: the operator has said that it is to make no calls. `refused`: the service has refused its credentials at its last call, and other accounts ask in its place.",
-    ),
-  owner: z.string().nullable().describe("The name of the collector that calls it; null when none does."),
-  fence: count
-    .nullable()
-    .describe("How often a collector has taken it; the last one has this number. Null: none has."),
-  callsUsed: count.describe("Answers that arrived in its last window."),
+  name: z.string(),
+  limit: count,
+  windowMs: count,
+  state: z.enum(["active", "drained", "refused"]),
+  owner: z.string().nullable(),
+  fence: count.nullable(),
+  callsUsed: count,
 });
 
 export const accountsListJson = z.strictObject({
-  accounts: z.array(accountJson).describe("The accounts that are configured, in their order."),
+  accounts: z.array(accountJson),
 });
 
 export const accountsForgetJson = z.strictObject({
-  id: z.string().describe("The id of the collector that was forgotten."),
-  name: z.string().describe("Its name, which another one may have now."),
-  number: count.describe("Its number, which another one may have now."),
+  id: z.string(),
+  name: z.string(),
+  number: count,
 });
 
 type ShownAccount = z.infer<typeof accountJson>;

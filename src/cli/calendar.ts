@@ -18,19 +18,17 @@ import type { Edges } from "../run/edges.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 
-export const calendarJson = z
-  .array(
-    z.strictObject({
-      date: exchangeDay.describe("Day of the exchange."),
-      kind: z.enum(["regular", "early", "closed"]).describe("Kind of the day."),
-      pre: date.nullable().describe("When the pre-market begins; null on a closed day."),
-      open: date.nullable().describe("When the regular session begins."),
-      close: date.nullable().describe("When it ends."),
-      post: date.nullable().describe("When the post-market ends."),
-      reason: z.string().nullable().describe("Why the day is not a usual one."),
-    }),
-  )
-  .describe("A row for each session, with `--closed` for each day.");
+export const calendarJson = z.array(
+  z.strictObject({
+    date: exchangeDay,
+    kind: z.enum(["regular", "early", "closed"]),
+    pre: date.nullable(),
+    open: date.nullable(),
+    close: date.nullable(),
+    post: date.nullable(),
+    reason: z.string().nullable(),
+  }),
+);
 
 export const addCalendar: AddCommand = (command, { run, edges }) => {
   command

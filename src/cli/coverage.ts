@@ -24,28 +24,21 @@ import { oneLine, say } from "./terminal/harmless.ts";
 import { counted, percent, thousands } from "../figures.ts";
 
 const counts = {
-  expected: count.describe("Slots at which it was due; `stored` + `missed`."),
-  stored: count.describe("Those at which its quote was stored."),
-  missed: count.describe("Those at which it was not; the exit code is 1 when there are any."),
-  reasons: countsByName.describe("How often it was missed, by reason."),
+  expected: count,
+  stored: count,
+  missed: count,
+  reasons: countsByName,
 };
 
-export const coverageJson = z
-  .array(
-    z.strictObject({
-      date: exchangeDay.describe("Day of the exchange."),
-      source: z.enum(["account", "simulated"]).describe("Which market it was polled from."),
-      instrument: z.string().describe("The instrument."),
-      ...counts,
-      accounts: z
-        .array(z.strictObject({ name: z.string().describe("Its name."), ...counts }))
-        .optional()
-        .describe(
-          "What of it was due to each account; absent where one account had it all, and with `--account`.",
-        ),
-    }),
-  )
-  .describe("A row for each instrument and day, the worst first.");
+export const coverageJson = z.array(
+  z.strictObject({
+    date: exchangeDay,
+    source: z.enum(["account", "simulated"]),
+    instrument: z.string(),
+    ...counts,
+    accounts: z.array(z.strictObject({ name: z.string(), ...counts })).optional(),
+  }),
+);
 
 export const addCoverage: AddCommand = (command, { run, edges }) => {
   command

@@ -23,7 +23,7 @@ import { VERSION } from "../run/version.ts";
 import { bytes, counted, thousands } from "../figures.ts";
 
 export const exportJson = z.strictObject({
-  out: z.string().describe("The export's directory."),
+  out: z.string(),
   ...manifestSchema.shape,
 });
 

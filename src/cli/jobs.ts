@@ -14,80 +14,68 @@ import { say } from "./terminal/harmless.ts";
 import { counted, thousands } from "../figures.ts";
 
 const contract = z.strictObject({
-  underlying: z.string().describe("Symbol of the underlying."),
-  expiration: z.iso.date().describe("Expiration date."),
-  optionType: z.enum(["CALL", "PUT"]).describe("Kind of the contract."),
-  strike: z.string().describe("Strike price, decimal text."),
+  underlying: z.string(),
+  expiration: z.iso.date(),
+  optionType: z.enum(["CALL", "PUT"]),
+  strike: z.string(),
 });
 
 const chain = z.strictObject({
-  underlying: z.string().describe("Symbol of the underlying."),
-  expirations: z
-    .union([
-      z.strictObject({ next: count, kind: z.enum(["monthly", "weekly"]) }),
-      z.array(z.iso.date()),
-      z.literal("listed"),
-    ])
-    .describe("The next expirations, their dates, or `listed`: all that the service lists."),
-  strikes: z
-    .union([
-      z.strictObject({ around: z.literal("last"), percent: z.string(), step: z.string() }),
-      z.array(z.string()),
-      z.literal("all"),
-    ])
-    .describe("Strikes around the last price, the strikes themselves, or `all`: whole expirations."),
-  types: z.array(z.enum(["CALL", "PUT"])).describe("Kinds of the contracts."),
+  underlying: z.string(),
+  expirations: z.union([
+    z.strictObject({ next: count, kind: z.enum(["monthly", "weekly"]) }),
+    z.array(z.iso.date()),
+    z.literal("listed"),
+  ]),
+  strikes: z.union([
+    z.strictObject({ around: z.literal("last"), percent: z.string(), step: z.string() }),
+    z.array(z.string()),
+    z.literal("all"),
+  ]),
+  types: z.array(z.enum(["CALL", "PUT"])),
 });
 
 export const jobsCheckJson = z.strictObject({
-  jobs: z
-    .array(
-      z.strictObject({
-        name: z.string().describe("Name of the job."),
-        file: z.string().describe("The file it comes from."),
-        schedule: z.string().describe("Cron expression."),
-        timezone: z.string().describe("IANA time zone of the schedule."),
-        session: z.enum(["pre", "regular", "post", "any", "always"]).describe("Part of the trading day."),
-        delayed: z.boolean().describe("Whether delayed quotes are asked for."),
-        priority: z.int().describe("Higher before lower."),
-        account: z.string().nullable().describe("The account that alone polls it; null: any."),
-        symbols: z.array(z.string()).readonly().describe("Its symbols."),
-        symbolsFile: z.string().nullable().describe("The file they come from."),
-        watchlist: z.string().nullable().describe("Id of its watchlist."),
-        options: z.array(contract).readonly().describe("Its single contracts."),
-        chains: z.array(chain).describe("Its chains."),
-      }),
-    )
-    .describe("The jobs that are right."),
-  calendar: z
-    .array(
-      z.strictObject({
-        date: exchangeDay.describe("Day of the exchange."),
-        kind: z.enum(["closed", "early", "regular"]).describe("What the operator says it is."),
-        close: z.string().optional().describe("When its session ends, HH:MM in New York."),
-        reason: z.string().optional().describe("Why."),
-      }),
-    )
-    .describe("The days of `jobs/calendar.yaml`."),
-  accounts: z
-    .array(
-      z.strictObject({
-        name: z.string().describe("Name of the account."),
-        baseUrl: z.string().nullable().describe("Base address of its service; null: the simulated market."),
-        limit: count.describe("Calls that it may make in a window."),
-        windowMs: count.describe("Length of the window in ms."),
-      }),
-    )
-    .describe("The accounts that share the jobs; none when `accounts.yaml` is wrong."),
-  problems: z
-    .array(
-      z.strictObject({
-        file: z.string().describe("The file."),
-        line: count.describe("The line, counted from 1."),
-        message: z.string().describe("What is wrong there."),
-      }),
-    )
-    .describe("Everything that is wrong; the exit code is 2 when there is any."),
+  jobs: z.array(
+    z.strictObject({
+      name: z.string(),
+      file: z.string(),
+      schedule: z.string(),
+      timezone: z.string(),
+      session: z.enum(["pre", "regular", "post", "any", "always"]),
+      delayed: z.boolean(),
+      priority: z.int(),
+      account: z.string().nullable(),
+      symbols: z.array(z.string()).readonly(),
+      symbolsFile: z.string().nullable(),
+      watchlist: z.string().nullable(),
+      options: z.array(contract).readonly(),
+      chains: z.array(chain),
+    }),
+  ),
+  calendar: z.array(
+    z.strictObject({
+      date: exchangeDay,
+      kind: z.enum(["closed", "early", "regular"]),
+      close: z.string().optional(),
+      reason: z.string().optional(),
+    }),
+  ),
+  accounts: z.array(
+    z.strictObject({
+      name: z.string(),
+      baseUrl: z.string().nullable(),
+      limit: count,
+      windowMs: count,
+    }),
+  ),
+  problems: z.array(
+    z.strictObject({
+      file: z.string(),
+      line: count,
+      message: z.string(),
+    }),
+  ),
 });
 
 export const addJobs: AddCommand = (jobs, { run, edges }) => {

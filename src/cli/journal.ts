@@ -5,7 +5,7 @@ import { printJson } from "./terminal/printJson.ts";
 import { join } from "node:path";
 import type { Config } from "../config/loadEnvironment.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
-import { acceptFindings } from "../journal/acceptFindings.ts";
+import { acceptMissing } from "../journal/acceptMissing.ts";
 import { errnoOf, fileSystem } from "../journal/fs.ts";
 import {
   type Accepted,
@@ -52,14 +52,10 @@ export const addJournal: AddCommand = (journal, { run, edges }) => {
   journal
     .command("accept")
     .description(
-      "confirms that segments which `verify` names are as you want them: they were moved elsewhere, or belong here",
+      "confirms that segments which `verify` names as missing are gone for good, or were moved elsewhere",
     )
     .argument("[segments...]", "names as `verify` gives them")
-    .option(
-      "--before <date>",
-      "everything missing or foreign that was begun before this day (UTC)",
-      parseDate,
-    )
+    .option("--before <date>", "all missing segments that were begun before this day (UTC)", parseDate)
     .option("--json", "print JSON", false)
     .action((names: string[], { before = null, json }: Output & { before?: string | null }) =>
       run((config) => journalAccept(config, edges, { names, before, json })),
@@ -134,12 +130,12 @@ async function journalRepair(
 
 type AcceptArguments = Output & {
   names: string[];
-  /** Also everything missing or foreign that was begun before this day (UTC), `YYYY-MM-DD`; null: nothing more. */
+  /** Also all missing segments that were begun before this day (UTC), `YYYY-MM-DD`; null: nothing more. */
   before: string | null;
 };
 
 /**
- * Writes down that segments which `verify` names are as the operator wants them.
+ * Writes down that segments which `verify` names as missing are gone for good.
  *
  * @returns 0
  * @throws QuotekeeperError USAGE when nothing is named
@@ -155,7 +151,7 @@ async function journalAccept(
   const beforeHour = before === null ? null : hourOf(Date.parse(before));
   const { loaded } = await readLoadedSegments(config, clock);
   const options = { clock, fs: fileSystem(config.journalReaders), loaded };
-  const accepted = await acceptFindings(dir, { names, beforeHour }, options).catch((cause: unknown) => {
+  const accepted = await acceptMissing(dir, { names, beforeHour }, options).catch((cause: unknown) => {
     if (cause instanceof QuotekeeperError) throw cause;
     const detail = `${join(dir, SEGMENT_LIST)} cannot be written: ${errnoOf(cause)}`;
     throw new QuotekeeperError("JOURNAL_WRITE_FAILED", detail, { cause });
@@ -168,7 +164,6 @@ async function journalAccept(
 
 const ACCEPTED_AS: Readonly<Record<Accepted["as"], string>> = {
   away: "may be elsewhere from now on",
-  here: "belongs to this journal as it is",
   begun: "what is missing from before it was begun anew is nobody's question any more",
 };
 
@@ -205,7 +200,7 @@ function describeReport(report: JournalReport): string[] {
 }
 
 const REMEDY =
-  "Bring back what should be there, and move away what should not; what is meant to be so `quotekeeper journal accept` takes.";
+  "Copy back what is missing or was changed, and move away what should not be there. `quotekeeper journal accept` takes missing segments as gone for good.";
 
 const UNLISTED =
   "No list of the segments is there yet, so a missing one would not be noticed; the next segment begins it.";

@@ -16,11 +16,11 @@ import { say } from "./terminal/harmless.ts";
 import { counted } from "../figures.ts";
 
 export const migrateJson = z.strictObject({
-  database: z.string().describe("Host, port and name of the database."),
-  version: count.describe("Version of its schema."),
-  applied: z.array(z.string()).describe("The migrations of this run."),
-  tier: storageTier.describe("How it stores the archive."),
-  retentionDays: count.nullable().describe("Days of quotes that are kept; null: all."),
+  database: z.string(),
+  version: count,
+  applied: z.array(z.string()),
+  tier: storageTier,
+  retentionDays: count.nullable(),
 });
 
 export const addMigrate: AddCommand = (command, { run, edges }) => {

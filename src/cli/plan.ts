@@ -16,91 +16,54 @@ import { oneLine, say } from "./terminal/harmless.ts";
 import { counted, thousands, percent } from "../figures.ts";
 
 const together = {
-  callsPerPass: countJson.describe("Calls of the fullest slot."),
-  passMs: z.number().describe("Time they take at the pace of the limits, in ms."),
-  fits: z.boolean().describe("Whether the calls are within the limits."),
-  missedAtReach: countJson.describe("As `missedAtReach` of the whole plan."),
-  starving: z.array(z.string()).describe("The jobs that do not fit."),
+  callsPerPass: countJson,
+  passMs: z.number(),
+  fits: z.boolean(),
+  missedAtReach: countJson,
+  starving: z.array(z.string()),
 };
 
 export const planJson = z.strictObject({
-  date: exchangeDay.describe("The day that was planned."),
-  limit: countJson.describe("Calls that the account may make in a window; of several accounts the sum."),
-  windowMs: countJson.describe("Length of the window in ms; of several accounts the longest."),
-  slots: z
-    .array(
-      z.strictObject({
-        at: instantDate.describe("The slot."),
-        calls: countJson.describe("Calls that fall due."),
-        doneMs: z
-          .number()
-          .nullable()
-          .describe("When the last of them leaves, in ms after the slot; null when some never do."),
-      }),
-    )
-    .describe("Every slot of the day."),
-  jobs: z
-    .array(
-      z.strictObject({
-        job: z.string().describe("Name of the job."),
-        slots: countJson.describe("Its slots of the day."),
-        instruments: countJson.describe("Instruments due at its fullest slot."),
-        due: countJson.describe("Instruments due over the day."),
-        starved: countJson.describe("Those of them that no call reaches in time."),
-      }),
-    )
-    .describe("Each job's part."),
-  batches: z
-    .array(z.string())
-    .describe(
-      "The calls of the fullest slot, the most urgent first; of several accounts those of each one's.",
-    ),
-  callsPerPass: countJson.describe("How many those are."),
-  passMs: z.number().describe("Time they take at the pace of the limit, in ms."),
-  fullPassMs: z
-    .number()
-    .nullable()
-    .describe(
-      "When everything has been asked once, in ms after the first slot; null when something never is.",
-    ),
-  fits: z
-    .boolean()
-    .nullable()
-    .describe(
-      "Whether the calls are within the limit; null: not known, because chains were not counted. The exit code is 0 when it is true, else 1.",
-    ),
-  missedAtReach: countJson.describe(
-    "Instruments over the day that would be missed although the calls fit, because no pace reaches the last percent of the limit.",
+  date: exchangeDay,
+  limit: countJson,
+  windowMs: countJson,
+  slots: z.array(
+    z.strictObject({
+      at: instantDate,
+      calls: countJson,
+      doneMs: z.number().nullable(),
+    }),
   ),
-  starving: z.array(z.string()).describe("The jobs that do not fit."),
-  fitsEveryMs: z
-    .number()
-    .nullable()
-    .describe("The shortest interval that fits, in ms; null when an hour is too short."),
-  priceless: z
-    .array(z.string())
-    .describe("Underlyings whose chains were not counted: the archive has no price of theirs yet."),
-  unlisted: z
-    .array(z.string())
-    .describe("Underlyings whose chains were not counted: the archive knows no contract of theirs yet."),
-  accounts: z
-    .array(
-      z.strictObject({
-        name: z.string().describe("Its name."),
-        limit: countJson.describe("Calls that it may make in a window."),
-        windowMs: countJson.describe("Length of the window in ms."),
-        ...together,
-        callsADay: countJson.describe("Calls over the day."),
-      }),
-    )
-    .describe("Each account's share."),
-  withOneMore: z
-    .strictObject(together)
-    .nullable()
-    .describe("All of it with one more account of the service's limit; null where there is but one account."),
-  unasked: z
-    .array(z.string())
-    .describe("Watchlists that are pinned to an account that is not configured: nobody asks for them."),
+  jobs: z.array(
+    z.strictObject({
+      job: z.string(),
+      slots: countJson,
+      instruments: countJson,
+      due: countJson,
+      starved: countJson,
+    }),
+  ),
+  batches: z.array(z.string()),
+  callsPerPass: countJson,
+  passMs: z.number(),
+  fullPassMs: z.number().nullable(),
+  fits: z.boolean().nullable(),
+  missedAtReach: countJson,
+  starving: z.array(z.string()),
+  fitsEveryMs: z.number().nullable(),
+  priceless: z.array(z.string()),
+  unlisted: z.array(z.string()),
+  accounts: z.array(
+    z.strictObject({
+      name: z.string(),
+      limit: countJson,
+      windowMs: countJson,
+      ...together,
+      callsADay: countJson,
+    }),
+  ),
+  withOneMore: z.strictObject(together).nullable(),
+  unasked: z.array(z.string()),
 });
 
 export const addPlan: AddCommand = (command, { run, edges }) => {

@@ -20,27 +20,27 @@ import { say } from "./terminal/harmless.ts";
 type Output = { json: boolean };
 
 const storedKey = {
-  label: z.string().nullable().describe("A name for people."),
-  access: z.enum(["real-time", "delayed"]).describe("Which quotes it may see."),
-  quoteLimit: count.nullable().describe("Quote calls it may make per window; null: as the service has it."),
-  addedAt: instant.describe("When it was added."),
+  label: z.string().nullable(),
+  access: z.enum(["real-time", "delayed"]),
+  quoteLimit: count.nullable(),
+  addedAt: instant,
 };
 
 const shownKey = z.strictObject({
   ...storedKey,
-  consumerKey: z.string().describe("Its consumer key."),
-  token: z.string().describe("Its access token."),
+  consumerKey: z.string(),
+  token: z.string(),
 });
 
-export const keysListJson = z.array(shownKey).describe("The keys without their secrets, oldest first.");
+export const keysListJson = z.array(shownKey);
 
-export const keysRevokeJson = z.strictObject({ revoked: shownKey.describe("The key that was taken away.") });
+export const keysRevokeJson = z.strictObject({ revoked: shownKey });
 
 export const keysAddJson = z.strictObject({
-  consumerKey: z.string().describe("Its consumer key."),
-  consumerSecret: z.string().describe("Its consumer secret, shown this once."),
-  token: z.string().describe("Its access token."),
-  tokenSecret: z.string().describe("Its access token secret, shown this once."),
+  consumerKey: z.string(),
+  consumerSecret: z.string(),
+  token: z.string(),
+  tokenSecret: z.string(),
   ...storedKey,
 });
 

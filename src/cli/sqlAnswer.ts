@@ -12,14 +12,12 @@ import { counted } from "../figures.ts";
 export const sqlJson = z.strictObject({
   columns: z.array(
     z.strictObject({
-      name: z.string().describe("One that is there twice has a number behind it."),
-      type: z.string().describe("DuckDB's word for it."),
+      name: z.string(),
+      type: z.string(),
     }),
   ),
-  rows: z
-    .array(z.record(z.string(), z.json()))
-    .describe("By column. Decimals are text, as are whole numbers beyond 2^53; lists and objects are such."),
-  count: count.describe("Rows."),
+  rows: z.array(z.record(z.string(), z.json())),
+  count: count,
 });
 
 /** Most rows of a table. All of them are in memory, because a column is as wide as its widest value. */

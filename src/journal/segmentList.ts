@@ -16,7 +16,7 @@ import { errnoOf, readFully, unreadable, writeAll, type JournalFs, type Place } 
 export const SEGMENT_LIST = "segments.jsonl";
 
 /** Facts of a finished segment. Null: unknown, because the segment is older than the list or is not finished. */
-export type SegmentFacts = {
+type SegmentFacts = {
   bytes: number | null;
   /** Of the uncompressed bytes, hexadecimal. */
   sha256: string | null;
@@ -43,7 +43,7 @@ export type SegmentList = {
 /** `at`: when the line was written, ISO 8601 UTC. */
 export type ListLine = { at: string } & (
   | { event: "begun" | "dropped" | "away"; segment: string }
-  /** The segment was present when the list was begun, or a person said that it belongs here. */
+  /** The segment was present when the list was begun. */
   | ({ event: "found" } & { segment: string } & Partial<SegmentFacts>)
   | { event: "finished"; segment: string; bytes: number; sha256: string }
   | { event: "compressed"; segment: string; fileBytes: number; mark: string | null }

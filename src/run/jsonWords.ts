@@ -19,12 +19,9 @@ export const date = z.union([z.date(), instant]);
 
 /** How a database stores the archive (`Tier`). */
 export const storageTier = z.strictObject({
-  name: z.enum(["plain", "apache", "community", "citus"]).describe("Storage tier."),
-  postgres: z.string().describe("Version of the PostgreSQL server."),
-  timescaledb: z.string().nullable().describe("Version of TimescaleDB; null on a tier without it."),
-  citus: z
-    .strictObject({ version: z.string(), workers: count })
-    .nullable()
-    .describe("Version of Citus, and how many nodes hold rows; null on a tier without it."),
-  canMove: z.boolean().describe("Whether `migrate --to-timescaledb` is possible."),
+  name: z.enum(["plain", "apache", "community", "citus"]),
+  postgres: z.string(),
+  timescaledb: z.string().nullable(),
+  citus: z.strictObject({ version: z.string(), workers: count }).nullable(),
+  canMove: z.boolean(),
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { readCompleteness } from "../../src/journal/completeness.ts";
 import type { Finding } from "../../src/journal/journalReports.ts";
-import { acceptFindings } from "../../src/journal/acceptFindings.ts";
+import { acceptMissing } from "../../src/journal/acceptMissing.ts";
 import { compressClosed } from "../../src/journal/compress.ts";
 import { nodeFs } from "../../src/journal/fs.ts";
 import { hourOf, segmentFile } from "../../src/journal/segmentName.ts";
@@ -314,7 +314,7 @@ test("a person can begin a new list when the old one is lost", async () => {
 
 function accept(dir: string, accepted: string[], before: string | null = null) {
   const beforeHour = before === null ? null : hourOf(Date.parse(before));
-  return acceptFindings(dir, { names: accepted, beforeHour }, { clock: handClock(LATER) });
+  return acceptMissing(dir, { names: accepted, beforeHour }, { clock: handClock(LATER) });
 }
 
 test("a person can accept segments as moved to another disk, by name or by day, and back", async () => {
@@ -333,7 +333,28 @@ test("a person can accept segments as moved to another disk, by name or by day, 
   expect(await agreed(dir)).toEqual([`missing ${names[2]}`]);
 });
 
-test("a person can accept a foreign segment, which is missed from then on, and one altered on purpose", async () => {
+test("what is foreign or was altered is not accepted: the error says to move the file away or to copy it back", async () => {
+  const [dir, other] = [await copied(), freshDir()];
+  const journal = await opened(other, 500);
+  const { segment } = await journal.append(answer(1));
+  await journal.close();
+  const file = segmentFile(segment, "closed");
+  await copyFile(join(other, file), join(dir, file));
+  await truncate(await fileOf(dir, names[3] ?? ""), positions[11]?.offset);
+  const before = (await findingsIn(dir)).verify;
+
+  for (const name of [segment, names[3] ?? ""])
+    await expect(accept(dir, [name])).rejects.toMatchObject({
+      code: "USAGE",
+      message: expect.stringMatching(/copy its file back if it was changed, move it away/),
+    });
+  await expect(accept(dir, [], "2027-01-01")).resolves.toEqual([]);
+
+  expect(before).toEqual([`foreign ${segment}`, `altered ${names[3]}`]);
+  expect((await findingsIn(dir)).verify).toEqual(before);
+});
+
+test("a list that is removed and accepted as lost is begun with the segments that are there, foreign and altered ones too", async () => {
   const [dir, other] = [await copied(), freshDir()];
   const journal = await opened(other, 500);
   const { segment } = await journal.append(answer(1));
@@ -342,12 +363,10 @@ test("a person can accept a foreign segment, which is missed from then on, and o
   await copyFile(join(other, file), join(dir, file));
   await truncate(await fileOf(dir, names[3] ?? ""), positions[11]?.offset);
 
-  await accept(dir, [segment, names[3] ?? ""]);
-  const accepted = await agreed(dir);
-  await rm(join(dir, file));
+  await rm(join(dir, SEGMENT_LIST));
+  await accept(dir, [SEGMENT_LIST]);
 
-  expect(accepted).toEqual([]);
-  expect(await agreed(dir)).toEqual([`missing ${segment}`]);
+  expect(await agreed(dir)).toEqual([]);
 });
 
 test("a name that the journal neither has nor misses, or a file under a wrong name, is not accepted", async () => {

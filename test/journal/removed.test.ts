@@ -1,7 +1,7 @@
 /** A journal whose directory is removed, or whose disk is unmounted, while it is written. */
 import { mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { expect, test } from "@jest/globals";
-import { acceptFindings } from "../../src/journal/acceptFindings.ts";
+import { acceptMissing } from "../../src/journal/acceptMissing.ts";
 import { readCompleteness } from "../../src/journal/completeness.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
 import { answer, answersAsText, asText, freshDir, handClock, HOUR, open, recordsOf } from "./world.ts";
@@ -105,7 +105,7 @@ test("segments that the database has loaded and of which nothing is left are mis
   const loaded = [older, newer];
 
   const found = await verifyJournal(dir, { clock, loaded });
-  const accepted = await acceptFindings(dir, { names: [older, newer], beforeHour: null }, { clock, loaded });
+  const accepted = await acceptMissing(dir, { names: [older, newer], beforeHour: null }, { clock, loaded });
 
   expect(found.findings).toEqual(
     loaded.map((segment) => ({

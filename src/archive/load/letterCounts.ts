@@ -3,15 +3,13 @@ import { z } from "zod";
 import type { DeadLetter } from "../../read/rowTypes.ts";
 import { cutText } from "../../outsideText.ts";
 
-export const letterCounts = z
-  .array(
-    z.strictObject({
-      reason: z.string().describe("As in the table dead_letters."),
-      count: z.int().nonnegative().describe("How many."),
-      example: z.string().describe("The first of them: its instrument, and what is wrong with it."),
-    }),
-  )
-  .describe("What could not become rows, by reason; notes of the ledger as well, which are no quotes.");
+export const letterCounts = z.array(
+  z.strictObject({
+    reason: z.string(),
+    count: z.int().nonnegative(),
+    example: z.string(),
+  }),
+);
 
 export type LetterCount = z.infer<typeof letterCounts>[number];
 

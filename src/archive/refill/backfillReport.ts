@@ -8,23 +8,23 @@ const count = z.int().nonnegative();
 
 /** Counts of one backfill, over all its runs when it was ended in its midst: `read = stored + repeated + deadLettered`. */
 export const backfillReport = z.strictObject({
-  answers: count.describe("Answers, or pieces of a file, that were read."),
-  newAnswers: count.describe("Those of them that were not in the archive."),
-  read: count.describe("Quotes that were read: stored + repeated + deadLettered."),
-  stored: count.describe("Quotes that are new in the archive."),
-  repeated: count.describe("Quotes that were in the archive already."),
-  deadLettered: count.describe("Quotes that could not become rows."),
+  answers: count,
+  newAnswers: count,
+  read: count,
+  stored: count,
+  repeated: count,
+  deadLettered: count,
   deadLetters: letterCounts,
-  missing: count.describe("Instruments asked for of which the answer holds no quote."),
-  dividends: count.describe("Dividends that are new."),
-  slots: count.describe("Slots of the ledger that are new, each account's share by itself."),
-  filled: count.describe("Instruments of slots that were missed before and are filled now."),
+  missing: count,
+  dividends: count,
+  slots: count,
+  filled: count,
   // Of an import that replaces, and of a rebuild.
-  replaced: count.describe("Quotes that were taken out to be put in anew."),
+  replaced: count,
   // Of the journal, or of files.
-  damagedBytes: count.describe("Bytes that could not be read."),
-  cutTimes: count.describe("Times of imported rows that said more than microseconds."),
-  cutFractions: count.describe("Counts of imported rows of which the fraction was cut off."),
+  damagedBytes: count,
+  cutTimes: count,
+  cutFractions: count,
 });
 
 export type BackfillReport = z.infer<typeof backfillReport>;

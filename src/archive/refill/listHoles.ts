@@ -8,15 +8,15 @@ const count = z.int().nonnegative();
 
 /** Misses of one job on one exchange date for one reason. */
 export const hole = z.strictObject({
-  job: z.string().describe("Name of the job."),
-  date: z.string().describe("Exchange date."),
-  source: z.string().describe("Kind of the source that was polled."),
-  reason: z.string().describe("Why it was missed."),
-  from: z.iso.datetime().describe("First slot."),
-  to: z.iso.datetime().describe("Last slot."),
-  slots: count.describe("Slots with such misses."),
-  instruments: count.describe("Different instruments."),
-  misses: count.describe("Instruments missed, summed over the slots."),
+  job: z.string(),
+  date: z.string(),
+  source: z.string(),
+  reason: z.string(),
+  from: z.iso.datetime(),
+  to: z.iso.datetime(),
+  slots: count,
+  instruments: count,
+  misses: count,
 });
 
 export type Hole = z.infer<typeof hole>;

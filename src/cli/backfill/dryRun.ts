@@ -28,11 +28,11 @@ const inputReport = backfillReport.pick({
 
 export const dryRunJson = z
   .strictObject({
-    kind: z.enum(["journal", "xml", "csv", "parquet", "gaps"]).describe("The source."),
-    dryRun: z.literal(true).describe("Nothing was changed: the input was read and checked."),
+    kind: z.enum(["journal", "xml", "csv", "parquet", "gaps"]),
+    dryRun: z.literal(true),
     report: inputReport,
-    holes: z.array(hole).optional().describe("With `--gaps`: the holes of the ledger, oldest first."),
-    remarks: z.array(z.string()).describe("What else there is to know, in words."),
+    holes: z.array(hole).optional(),
+    remarks: z.array(z.string()),
   })
   .describe("With `--dry-run`:");
 

@@ -30,12 +30,12 @@ import { counted, thousands } from "../../figures.ts";
 export const gapsJson = z
   .strictObject({
     dryRun: z.literal(false),
-    holes: z.array(hole).describe("The holes of the ledger as they were, oldest first."),
-    stored: countJson.describe("Quotes of the journal that the archive had not."),
+    holes: z.array(hole),
+    stored: countJson,
     deadLetters: letterCounts,
-    filled: countJson.describe("Misses that are filled now; the table fills says by what."),
-    derived: countJson.describe("Closes that are new in derived_closes."),
-    left: z.array(hole).describe("The holes that are left."),
+    filled: countJson,
+    derived: countJson,
+    left: z.array(hole),
   })
   .describe("With `--gaps`:");
 

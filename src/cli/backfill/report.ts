@@ -8,11 +8,11 @@ import { bytes, counted, thousands } from "../../figures.ts";
 
 export const backfillJson = z
   .strictObject({
-    kind: z.enum(["journal", "xml", "csv", "parquet", "sweep"]).describe("The source."),
-    dryRun: z.boolean().describe("Of a sweep: nothing was sent."),
-    resumed: z.boolean().describe("An earlier run was interrupted; the numbers are of both runs."),
+    kind: z.enum(["journal", "xml", "csv", "parquet", "sweep"]),
+    dryRun: z.boolean(),
+    resumed: z.boolean(),
     report: backfillReport,
-    remarks: z.array(z.string()).describe("What else there is to know, in words."),
+    remarks: z.array(z.string()),
   })
   .describe("Of every source that adds rows:");
 

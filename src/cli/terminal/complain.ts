@@ -10,15 +10,11 @@ import { linesOfStack, say } from "./harmless.ts";
 /** The last line of stderr when a command with `--json` fails. */
 export const errorJson = z.strictObject({
   error: z.strictObject({
-    code: z
-      .enum(["UNEXPECTED", ...Object.keys(ERRORS)] as [string, ...string[]])
-      .describe("Code of the error, see docs/errors.md; `UNEXPECTED` is a defect of quotekeeper."),
-    detail: z.string().describe("What is wrong, naming the thing and the value."),
-    hint: z.string().describe("What to do."),
-    retryable: z
-      .boolean()
-      .describe("Whether the same attempt may succeed later without anybody changing anything."),
-    exitCode: z.int().describe("Exit code of the command."),
+    code: z.enum(["UNEXPECTED", ...Object.keys(ERRORS)] as [string, ...string[]]),
+    detail: z.string(),
+    hint: z.string(),
+    retryable: z.boolean(),
+    exitCode: z.int(),
   }),
 });
 

@@ -125,7 +125,7 @@ async function joined(pool: pg.Pool): Promise<number> {
 }
 
 /** On a slow machine a collector's end cannot wait for its last load: it says so, and exits with 1. */
-const LOADED_LATER = "It is not known whether the database has taken all of it";
+const LOADED_LATER = "is safe in the journal and is loaded at the next start";
 
 async function expectOrderlyEnd(
   collector: ReturnType<typeof startHere> | ReturnType<typeof startApart>,
