@@ -41,7 +41,7 @@ export const NO_LOG: Log = {
   error: () => undefined,
 };
 
-export type Asking = {
+type Asking = {
   job: OnceJob;
   log: Log;
   /** Begins anew what was left by an earlier command. */

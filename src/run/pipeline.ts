@@ -83,7 +83,7 @@ async function noteFailure(
 export type Collected = { record: ResponseRecord; answer: Answer; segment: string };
 
 /** The stations behind the governor, each with the few methods needed of it. */
-export type CallPath = Pick<AccountStations, "fetchQuotes" | "sourceOf"> & {
+type CallPath = Pick<AccountStations, "fetchQuotes" | "sourceOf"> & {
   account: Pick<Account, "name" | "service">;
   requestId: Stations["requestId"];
   journal: Pick<Stations["journal"], "append">;

@@ -31,7 +31,7 @@ export const answer = run.extend({
   pid: z.int().min(0),
   host: z.string().max(255),
 });
-export type Run = z.infer<typeof run>;
+type Run = z.infer<typeof run>;
 export type Answer = z.infer<typeof answer>;
 
 /** What this process listens on, and how it answers there. */

@@ -27,7 +27,7 @@ export type OnceNote = {
 export type OnceAnswer = { record: ResponseRecord; answer: Answer; segment: string; offset: number };
 
 /** What an answer said of an instrument for good. */
-export type AnsweredFate = "stored" | "unknown" | "absent" | "dead";
+type AnsweredFate = "stored" | "unknown" | "absent" | "dead";
 
 /** Reads the journal as it grows. */
 export class OnceJournal {
