@@ -100,16 +100,6 @@ export function printed({ stdout }: Outcome): Printed {
   return JSON.parse(stdout) as Printed;
 }
 
-/** How it went, as its JSON lines tell. */
-export function progressOf({
-  stderr,
-}: Outcome): { done: number; total: number; leftMs: number; quotes: number; unit: string }[] {
-  return stderr
-    .split("\n")
-    .filter((line) => line.includes('"msg":"sweeping"'))
-    .map((line) => JSON.parse(line));
-}
-
 /** Runs it to its end. */
 export function sweep(env: Record<string, string>, clock: Clock, ...flags: string[]): Promise<Outcome> {
   return run(["backfill", ...flags], env, clock);

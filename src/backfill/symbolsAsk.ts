@@ -1,8 +1,8 @@
-/** What a sweep is asked for: the lines of a symbols file and the chains of the command line, checked. Pure. */
-import { readSymbols } from "../../schedule/readJobs.ts";
-import { optionName, plainError, problemsOf, sentence } from "../../config/wording.ts";
-import type { FileProblem } from "../../config/yamlFile.ts";
-import { type Chain, chainSchema } from "../../market/optionChain.ts";
+/** What `backfill --symbols-file` is asked for: the lines of a symbols file and the chains of the command line, checked. Pure. */
+import { readSymbols } from "../schedule/readJobs.ts";
+import { optionName, plainError, problemsOf, sentence } from "../config/wording.ts";
+import type { FileProblem } from "../config/yamlFile.ts";
+import { type Chain, chainSchema } from "../market/optionChain.ts";
 import {
   CONTRACT_EXAMPLE,
   instrumentName,
@@ -10,10 +10,10 @@ import {
   option,
   type OptionContract,
   readContractName,
-} from "../../market/instrument.ts";
+} from "../market/instrument.ts";
 
 /** What is to be polled, each once. */
-export type SweepAsk = {
+export type SymbolsAsk = {
   /** As they stand in the file; OCC option symbols are among them. */
   symbols: string[];
   contracts: OptionContract[];
