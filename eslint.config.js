@@ -97,7 +97,6 @@ const OWN_ERROR_CLASSES = [
   "src/archive/connect/databaseError.ts",
   "src/archive/export/hotRows.ts",
   "src/archive/load/loader.ts",
-  "src/archive/load/stretchLoader.ts",
   "src/export/parquetFile.ts",
   "src/journal/segmentWriter.ts",
   "src/plainFiles.ts",
