@@ -15,7 +15,7 @@ const MINUTE_MICROS = 60_000_000n;
 
 /** As large as the batches of a replay (src/archive/load/readBatches.ts). */
 const BATCH_RECORDS = 5_000;
-const BATCH_BYTES = 8 * 1024 * 1024;
+const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** Answers to polls of `symbolCount` equities each minute, in calls of at most `perCall`. */
 export type Polls = { symbolCount: number; perCall: number; minutes: number; fromMinute: number };

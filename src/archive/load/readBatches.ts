@@ -14,7 +14,7 @@ import type { ReadAnswer } from "./readers.ts";
 const BATCH_RECORDS = 5_000;
 
 /** Most bytes of their bodies: what one transaction holds, and memory with it, about five times as much. */
-const BATCH_BYTES = 8 * 1024 * 1024;
+const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** A row of a file is so many times as short as a quote of an answer. */
 const FILE_WEIGHT = 10;

@@ -26,7 +26,7 @@ export function openReaders(): Readers {
   const reader = new ThreadsReader(() => {
     // The programs are built into one folder, and threads beside it (scripts/compile.js).
     const file = new URL("../archive/load/readThread.js", import.meta.url);
-    const thread = new Worker(file, { resourceLimits: { maxYoungGenerationSizeMb: 64 } });
+    const thread = new Worker(file, { resourceLimits: { maxYoungGenerationSizeMb: 32 } });
     threads.push(thread);
     return thread;
   });
