@@ -75,11 +75,11 @@ const HINTS = {
       "Choose an address and port of this machine that you may listen on: QUOTEKEEPER_HTTP_HOST and QUOTEKEEPER_HTTP_PORT for the dashboard, --host and --port for serve.",
     ARCHIVE_EMPTY:
       "Collect something first with `quotekeeper start`, or check DATABASE_URL and QUOTEKEEPER_DATA_DIR.",
+    ACCOUNT_NOT_CALLED:
+      "Ask where a collector calls that account, with the same settings as that collector, or when no collector runs here.",
     ACCOUNTS_DRAINED:
       "`quotekeeper accounts resume NAME` lets one be called again; --account NAME calls one all the same.",
     UNKNOWN_SYMBOL: "Check the spelling; for an option, also check its expiration, type and strike.",
-    SWEEP_NO_ROOM:
-      "Poll fewer instruments, or poll them less often (`quotekeeper plan` says what the jobs cost), or run the sweep while no collector runs.",
     EMBEDDED_UNAVAILABLE:
       "Run `npm ci` in a checkout, or start again where npm can reach its registry, or set DATABASE_URL to a PostgreSQL server of your own.",
     EMBEDDED_FAILED:

@@ -1,14 +1,13 @@
 /** Bulk loading: the limit, our loader and Drizzle in turn, on the same server, the same rows, in emptied tables. */
 import { drizzle } from "drizzle-orm/node-postgres";
 import type pg from "pg";
-import { StretchLoader } from "../../src/archive/load/stretchLoader.ts";
-import { JOURNAL_POSITION } from "../../src/archive/load/loadPosition.ts";
+import { createMemory, loadBatch } from "../../src/archive/load/loadBatch.ts";
 import type { Batch } from "../../src/archive/load/batch.ts";
 import { makeDueBars } from "../../src/archive/schema/makeBars.ts";
 import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/archive/schema/quoteColumns.ts";
 import { extendedQuotes, quotes } from "../../src/archive/schema/schema.ts";
 import { chooseLimit, prepareText } from "./limit.ts";
-import { batchesOf, records, stretchOf } from "./sample.ts";
+import { batchesOf, records } from "./sample.ts";
 import type { BenchServer } from "./server.ts";
 import { type StatementTimes, watchStatements } from "./statements.ts";
 
@@ -76,14 +75,8 @@ export async function benchBulk(server: BenchServer, minutes: number, rounds: nu
 }
 
 async function loadAllOf(pool: pg.Pool, batches: readonly Batch[]): Promise<void> {
-  const loader = new StretchLoader({
-    ...{ pool, position: JOURNAL_POSITION, onLoaded: () => undefined },
-    reread: async function* ({ segment, from }) {
-      yield* batches.filter((batch) => batch.segment === segment && batch.from === from);
-    },
-  });
-  for (const batch of batches) await loader.add(await stretchOf(batch));
-  await loader.finish();
+  const memory = createMemory();
+  for (const batch of batches) await loadBatch(pool, batch, { memory });
 }
 
 async function insertWithDrizzle(pool: pg.Pool, units: readonly PlacedUnit[]): Promise<void> {

@@ -6,10 +6,8 @@ import { join } from "node:path";
 import { from } from "pg-copy-streams";
 import { pipeline } from "node:stream/promises";
 import { Readable } from "node:stream";
-import { StretchLoader } from "../../src/archive/load/stretchLoader.ts";
-import { JOURNAL_POSITION } from "../../src/archive/load/loadPosition.ts";
+import { createMemory, loadBatch } from "../../src/archive/load/loadBatch.ts";
 import { startLoader } from "../../src/archive/load/loader.ts";
-import { exchangeDateAt } from "../../src/archive/schema/lateDays.ts";
 import { EXTENDED_QUOTES, QUOTES } from "../../src/archive/schema/quoteColumns.ts";
 import { rowsOf } from "../../src/read/answerToRows.ts";
 import type { QuoteUnit } from "../../src/read/rowTypes.ts";
@@ -18,7 +16,7 @@ import type { ResponseRecord } from "../../src/journal/record.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import { chainAnswer, CONTRACTS, EXPIRATION_COUNT } from "../backfill/chainSample.ts";
 import { seeded } from "../governor/random.ts";
-import { records, stretchOf } from "./sample.ts";
+import { records } from "./sample.ts";
 import type { BenchServer } from "./server.ts";
 
 /** Milliseconds of each answer, each way, in turn. */
@@ -55,7 +53,7 @@ export async function benchLive(
     ...{ quoteCount: perCall, byHand: [], json: [], parse: [], commit: [], fromJournal: [] },
   };
   const hand = handWriter(server);
-  const memory = memoryLoader(server);
+  const load = memoryLoader(server);
   const journal = await journalLoader(server);
   try {
     for (let place = 0; place < rounds; place++) {
@@ -70,8 +68,7 @@ export async function benchLive(
       const receivedMs = performance.now();
       const answer = rowsOf(fromMemory, { segment: "live", offset: place });
       times.push(performance.now() - receivedMs);
-      times.push(await timed(() => memory.load(answer, place)));
-      await memory.settle();
+      times.push(await timed(() => load(answer, place)));
       times.push(await timed(() => journal.load(journaled)));
       if (place < WARM_UP) continue;
       const [handMs = NaN, parse = NaN, commit = NaN, fromJournal = NaN] = times;
@@ -122,29 +119,10 @@ function handWriter({ pool }: Pick<BenchServer, "pool">): (units: readonly Quote
 }
 
 function memoryLoader({ pool }: Pick<BenchServer, "pool">) {
-  let committed: () => void = () => undefined;
-  let later = Promise.resolve();
-  // Each answer is loaded on the day on which it came, as it is live.
-  let today = "";
-  const loader = new StretchLoader({
-    pool,
-    position: JOURNAL_POSITION,
-    today: () => today,
-    onLoaded: () => committed(),
-    reread: () => rethrow(new Error("an answer was not taken in as it came")),
-  });
-  return {
-    load: async (answer: ReturnType<typeof rowsOf>, place: number): Promise<void> => {
-      today = exchangeDateAt(answer.record.observedAt);
-      const done = new Promise<void>((resolve) => (committed = resolve));
-      await loader.add(
-        await stretchOf({ segment: "live", from: place, to: place + 1, answers: [answer], notes: [] }),
-      );
-      later = loader.finish();
-      await done;
-    },
-    /** What follows a commit is no part of this answer's way, nor of the next one's. */
-    settle: () => later,
+  const memory = createMemory();
+  return async (answer: ReturnType<typeof rowsOf>, place: number): Promise<void> => {
+    const batch = { segment: "live", from: place, to: place + 1, answers: [answer], notes: [] };
+    await loadBatch(pool, batch, { memory });
   };
 }
 

@@ -1,7 +1,5 @@
 /** Answers of a made-up market, as the journal holds them: the same ones from the same seed. */
-import { setImmediate } from "node:timers/promises";
 import type { Batch } from "../../src/archive/load/batch.ts";
-import { Gathering, type Stretch } from "../../src/archive/load/stretch.ts";
 import { rowsOf } from "../../src/read/answerToRows.ts";
 import { instantOf, type Instant } from "../../src/clock.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
@@ -17,7 +15,7 @@ const MINUTE_MICROS = 60_000_000n;
 
 /** As large as the batches of a replay (src/archive/load/readBatches.ts). */
 const BATCH_RECORDS = 5_000;
-const BATCH_BYTES = 16 * 1024 * 1024;
+const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** Answers to polls of `symbolCount` equities each minute, in calls of at most `perCall`. */
 export type Polls = { symbolCount: number; perCall: number; minutes: number; fromMinute: number };
@@ -128,15 +126,4 @@ export function batchesOf(all: readonly ResponseRecord[], segment: string): Batc
     bytes += record.body.byteLength;
   });
   return batches;
-}
-
-/** A batch as a stretch. Between answers whatever else waits has its turn, above all the stretch on its way. */
-export async function stretchOf({ segment, from, to, answers }: Batch): Promise<Stretch> {
-  const gathering = new Gathering({ segment, from });
-  for (const answer of answers) {
-    gathering.addAnswer(answer);
-    await setImmediate();
-  }
-  gathering.to = to;
-  return gathering.finish();
 }

@@ -5,10 +5,8 @@ export type BackfillProgress = {
   done: number;
   total: number;
   /** What `done` and `total` count. */
-  unit: "bytes" | "files" | "rows" | "calls";
+  unit: "bytes" | "files" | "rows" | "instruments";
   quotes: number;
-  /** Time left, in ms, if a budget of calls says it better than the rate so far. */
-  leftMs?: number;
 };
 
 /** Called often; the display decides how often to show it. */

@@ -11,15 +11,13 @@ import { QuotekeeperError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
 import type { Web } from "../web/server.ts";
-import type { DataDirLock } from "../run/beside/lock.ts";
-import { serveBorrowers } from "../run/beside/permits.ts";
 import type { Edges } from "../run/edges.ts";
 import type { JobSet } from "../run/followJobs.ts";
 import type { Archive } from "../run/archive.ts";
 import { type Collection, startCollection } from "../run/collection.ts";
 import { createEvents } from "../run/troubles.ts";
 import type { CalmLog } from "../run/calmLog.ts";
-import { type Account, accountKey, marketOf } from "../accounts/account.ts";
+import { type Account, marketOf } from "../accounts/account.ts";
 import type { StatusLine } from "./terminal/statusLine.ts";
 import { programName } from "../packageRoot.ts";
 import { VERSION } from "../run/version.ts";
@@ -38,7 +36,6 @@ export type Opened = {
 
 type Collecting = {
   opened: Opened;
-  lock: DataDirLock;
   fleet: NonNullable<Parameters<typeof startCollection>[0]["fleet"]>;
   jobs: JobSet;
   /** Whether the database has its schema; resolves when that is known. */
@@ -102,7 +99,7 @@ async function schemaOf(archive: Archive, clock: Edges["clock"], log: Log): Prom
 export async function collect(
   config: Config,
   { clock, bootId, stdout, stderr }: Edges,
-  { opened, lock, fleet, jobs, schemaReady, openDashboard, meter, line, log, calm, ending }: Collecting,
+  { opened, fleet, jobs, schemaReady, openDashboard, meter, line, log, calm, ending }: Collecting,
 ): Promise<void> {
   const { archive } = opened;
   await openDashboard();
@@ -126,7 +123,6 @@ export async function collect(
     onChange: oncePerTurn(refresh),
   });
   opened.collection = started;
-  lock.serve(serveBorrowers((key) => borrowFrom(started, key), clock));
   say(stdout, ...banner(config, opened, started));
   // A terminal shows the banner; a collected log needs a line with the same facts.
   const machine = !stderr.isTTY;
@@ -137,14 +133,6 @@ export async function collect(
   line.end();
   if (machine) log.info({ signal }, "ending");
   say(stdout, "Ending: finishing the calls under way and storing their answers.");
-}
-
-/** Borrows calls of the account with this key; null: the collector has no such account. */
-function borrowFrom({ accounts, collector }: Collection, key: string) {
-  const found = accounts.all.find(({ account }) => accountKey(account) === key);
-  return found
-    ? (urgent: boolean, signal: AbortSignal) => collector.borrow(found.account.name, urgent, signal)
-    : null;
 }
 
 function startFacts(config: Config, { archive, web }: Opened, { accounts }: Collection): object {

@@ -6,16 +6,17 @@ import { type Account, onlyDelayed } from "../accounts/account.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { counted, thousands } from "../figures.ts";
+import { expirationList } from "../market/optionChain.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import type { QuoteCall } from "../quotes/call.ts";
-import type { Edges } from "../run/edges.ts";
+import { type Edges, endingAtInterrupt } from "../run/edges.ts";
+import type { OnceAnswer } from "../run/once/onceJournal.ts";
 import { accountsToCall } from "../run/operatorsWord.ts";
-import type { Collected } from "../run/pipeline.ts";
-import { openStations } from "../run/stations.ts";
 import { VERSION } from "../run/version.ts";
 import { type Finding, MOST_CALLS, type Probed, VERDICTS } from "../services/checkup.ts";
 import { experimentalNote, knownService } from "../services/registry.ts";
-import { openCallsByHand } from "./callsByHand.ts";
+import type { OnceJob } from "../schedule/onceJob.ts";
+import { askOnce, NO_LOG, onceJob } from "./askOnce.ts";
 import type { AddCommand } from "./command.ts";
 import { say } from "./terminal/harmless.ts";
 import { printJson } from "./terminal/printJson.ts";
@@ -61,18 +62,20 @@ export const addDoctor: AddCommand = (command, { run, edges }) => {
       "after",
       `\nIt makes ${MOST_CALLS} calls at most, within the account's budget. Their answers are kept in the journal. What it prints and writes\nhas no prices, no symbols and no secrets in it.`,
     )
-    .action((options: DoctorOptions) => run((config) => doctor(config, edges, options)));
+    .action((options: DoctorOptions) =>
+      run((config) => endingAtInterrupt(edges, (signal) => doctor(config, edges, { ...options, signal }))),
+    );
 };
 
 /** @returns 0 when all that is needed holds, 1 otherwise @throws the error of the first call, where no call was answered */
 async function doctor(
   config: Config,
   edges: Edges,
-  { account: named = undefined, report: path, json }: DoctorOptions,
+  { account: named, report: path, json, signal }: DoctorOptions & { signal: AbortSignal },
 ): Promise<number> {
   const [account] = await accountsToCall(config, named ?? null);
   if (!account) throw new RangeError("there is an account to call");
-  const { probed, ended } = await probe(config, edges, account);
+  const { probed, ended } = await probe(config, edges, { account, signal });
   const report = reportOf(account, probed, ended);
   const lines = linesOf(report);
   if (json) printJson(edges.stdout, doctorJson, report);
@@ -88,44 +91,48 @@ async function doctor(
 async function probe(
   config: Config,
   edges: Edges,
-  account: Account,
+  { account, signal }: { account: Account; signal: AbortSignal },
 ): Promise<{ probed: Probed[]; ended: string | null }> {
-  const { clock, bootId, stderr } = edges;
-  const stations = await openStations(config, {
-    clock,
-    bootId,
-    upkeep: false,
-    tell: (_level, message) => say(stderr, message),
-  });
+  const { clock, stderr } = edges;
   const probed: Probed[] = [];
-  try {
-    const open = await stations.open(account);
-    try {
-      if (open.feed.simulated)
-        say(stderr, "SIMULATED market: it shows the program, and nothing of a broker's service.");
-      const ask = await openCallsByHand(config, edges, { account, open, stations });
-      for (let made = 0; made < MOST_CALLS; made += 1) {
-        const call = account.service.checkup.next(probed, exchangeDate(clock.now()));
-        const collected = call ? await ask(call) : [];
-        if (call === null || collected.length === 0) break;
-        probed.push(...collected.map((one) => probedOf(call, one)));
-      }
-      return { probed, ended: null };
-    } finally {
-      await open.feed.close();
+  if (account.feed.kind === "simulated")
+    say(stderr, "SIMULATED market: it shows the program, and nothing of a broker's service.");
+  while (probed.length < MOST_CALLS) {
+    const call = account.service.checkup.next(probed, exchangeDate(clock.now()));
+    if (call === null) break;
+    const before = probed.length;
+    const onAnswer = (answer: OnceAnswer): void => void probed.push(probedOf(call, answer));
+    const job = onceJob([account], { name: "doctor", delayed: call.delayed, ...polledBy(call) });
+    const { found } = await askOnce(config, edges, { job, log: NO_LOG, signal, onAnswer });
+    const [failure] = found.failures;
+    if (failure && probed.length === 0) throw failure;
+    if (failure) {
+      say(stderr, failure.message);
+      return { probed, ended: failure.code };
     }
-  } catch (error) {
-    if (!(error instanceof QuotekeeperError) || probed.length === 0) throw error;
-    say(stderr, error.message);
-    return { probed, ended: error.code };
-  } finally {
-    await stations.close();
+    if (probed.length === before) break;
   }
+  return { probed, ended: null };
+}
+
+/** What of a job makes one call. */
+function polledBy(call: QuoteCall): Partial<OnceJob> {
+  if (call.form === "symbols") return { symbols: call.symbols };
+  if (call.form === "watchlist") return { watchlist: call.watchlist };
+  if (call.form === "option") return { contracts: [call.contract] };
+  const { underlying } = call;
+  return {
+    contracts: [
+      call.form === "chain"
+        ? { underlying, expiration: call.expiration, strikes: "all" }
+        : expirationList(underlying),
+    ],
+  };
 }
 
 function probedOf(
   call: QuoteCall,
-  { record: { status, headers, body, requestedAt, observedAt }, answer }: Collected,
+  { record: { status, headers, body, requestedAt, observedAt }, answer }: OnceAnswer,
 ): Probed {
   return { call, answer, status, headers, body, requestedAt, observedAt };
 }

@@ -1,30 +1,23 @@
 /** `quotekeeper poll`: one poll now, through journal and archive, printed as a table. */
 import { Option } from "commander";
-import type { OptionContract } from "../market/instrument.ts";
-import { parseContract, parseSymbols, parseWatchlist } from "./arguments.ts";
-import { openCallsByHand } from "./callsByHand.ts";
-import type { AddCommand } from "./command.ts";
-import { resolve } from "node:path";
-import { loadAll } from "../archive/load/loader.ts";
-import { migrate } from "../archive/schema/migrations.ts";
-import type { QuoteLine } from "../archive/ask/dashboardTypes.ts";
-import { readQuotesOf } from "../archive/ask/quotes.ts";
-import type { Config } from "../config/loadEnvironment.ts";
-import { instantFromDate } from "../clock.ts";
-import type { Collected } from "../run/pipeline.ts";
-import { type QuoteCall } from "../quotes/call.ts";
-import { readGuesses } from "../run/didYouMean.ts";
-import type { Edges } from "../run/edges.ts";
-import { type Archive, withArchive } from "../run/archive.ts";
-import { QuotekeeperError } from "../errors.ts";
 import { type Account, lackOfDelayed, onlyDelayed } from "../accounts/account.ts";
+import { readQuotesOf } from "../archive/ask/quotes.ts";
+import { namesOf } from "../collect/asks.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import type { OptionContract } from "../market/instrument.ts";
+import type { QuoteCall } from "../quotes/call.ts";
+import { withArchive } from "../run/archive.ts";
+import { readGuesses } from "../run/didYouMean.ts";
+import { type Edges, endingAtInterrupt } from "../run/edges.ts";
+import type { OnceAnswer, OnceJournal } from "../run/once/onceJournal.ts";
 import { accountsToCall } from "../run/operatorsWord.ts";
-import type { OpenFeed } from "../run/feed.ts";
-import { openStations } from "../run/stations.ts";
 import { lackOfContract } from "../schedule/polledJob.ts";
-import { readCalendarDays } from "../schedule/readJobs.ts";
+import { parseContract, parseSymbols, parseWatchlist } from "./arguments.ts";
+import { askOnce, loadJournal, NO_LOG, onceJob } from "./askOnce.ts";
+import type { AddCommand } from "./command.ts";
+import { linesOf, reportPoll, unknownIn } from "./pollReport.ts";
 import { say } from "./terminal/harmless.ts";
-import { reportPoll, unknownIn } from "./pollReport.ts";
 
 type PollOptions = {
   symbols?: string[];
@@ -63,102 +56,99 @@ export const addPoll: AddCommand = (command, { run, edges }) => {
     .option("--json", "print JSON", false)
     .allowExcessArguments()
     .action((options: PollOptions) => {
-      const calls = callsOf(options);
       if (command.args.length > 0)
         command.error(`error: poll takes no words: give --symbols ${command.args.join(",")}`, {
           exitCode: 2,
         });
-      if (calls.length === 0)
+      if (!options.symbols && options.watchlist === undefined && !options.option)
         command.error("error: give one of --symbols, --watchlist or --option", { exitCode: 2 });
-      const { account = null, json } = options;
-      return run((config) => poll(config, edges, { calls, account, json }));
+      return run((config) =>
+        endingAtInterrupt(edges, (signal) => poll(config, edges, { ...options, signal })),
+      );
     });
 };
 
-function callsOf({ symbols, watchlist, option, delayed }: PollOptions): QuoteCall[] {
-  if (symbols) return [{ form: "symbols", symbols: [...symbols], delayed }];
-  if (watchlist !== undefined) return [{ form: "watchlist", watchlist, delayed }];
-  return (option ?? []).map((contract) => ({ form: "option", contract, delayed }));
-}
-
-/** What to poll; exactly one of the three forms, checked when it was parsed. `account` null: whichever. */
-type PollRequest = { calls: QuoteCall[]; account: string | null; json: boolean };
-
 /** @returns 0 when every instrument asked for was stored, 1 otherwise */
-async function poll(config: Config, edges: Edges, { calls, ...request }: PollRequest): Promise<number> {
-  const { clock, bootId, stderr } = edges;
-  const [account] = await accountsToCall(config, request.account);
+async function poll(
+  config: Config,
+  edges: Edges,
+  {
+    symbols,
+    watchlist,
+    option = [],
+    delayed,
+    account: named,
+    json,
+    signal,
+  }: PollOptions & { signal: AbortSignal },
+): Promise<number> {
+  const [account] = await accountsToCall(config, named ?? null);
   if (!account) throw new RangeError("there is an account to call");
-  const asked = calls.flatMap((call) => asTaken(call, account));
-  const stations = await openStations(config, {
-    clock,
-    bootId,
-    upkeep: false,
-    tell: (_level, message) => say(stderr, message),
+  const form = symbols ? "symbols" : watchlist === undefined ? "option" : "watchlist";
+  refuseLacks(account, { form, contracts: option, delayed });
+  const job = onceJob([account], {
+    ...{ name: "poll", delayed: onlyDelayed(account) ?? delayed },
+    ...{ symbols: symbols ?? [], watchlist: watchlist ?? null, contracts: option },
   });
-  const collected: Collected[] = [];
-  let feed: OpenFeed | null = null;
-  try {
-    const open = await stations.open(account);
-    ({ feed } = open);
-    if (feed.simulated)
-      say(
-        stderr,
-        "SIMULATED market: these quotes are made up. Set QUOTES_SERVICE or QUOTES_BASE_URL to poll a real account.",
-      );
-    const ask = await openCallsByHand(config, edges, { account, open, stations });
-    for (const call of asked) collected.push(...(await ask(call)));
-  } finally {
-    await feed?.close();
-    await stations.close();
-  }
+  const answers: OnceAnswer[] = [];
+  const asked = { job, log: NO_LOG, signal, onAnswer: (answer: OnceAnswer) => void answers.push(answer) };
+  const { found } = await askOnce(config, edges, asked);
+  if (account.feed.kind === "simulated")
+    say(
+      edges.stderr,
+      "SIMULATED market: these quotes are made up. Set QUOTES_SERVICE or QUOTES_BASE_URL to poll a real account.",
+    );
+  const failures = found.failures.length > 0 ? found.failures : notMade(answers, found);
+  const [failure] = failures;
+  if (answers.length === 0 && failure) throw failure;
   // The answers are on disk: from here on nothing can be lost, whatever the database says.
-  const calendar = await readCalendarDays(resolve(config.jobsDir));
-  const { lines, guesses } = await withArchive(config, edges, async (archive) => ({
-    lines: await store(archive, { dir: stations.dir, edges, collected, calendar }),
-    guesses: await readGuesses(archive.pool, collected.flatMap(unknownIn)),
-  }));
-  return reportPoll(lines, { collected, guesses, edges, json: request.json });
-}
-
-/** A call as the account's service takes it, in several where a list is long. @throws QuotekeeperError USAGE: it has no such quotes */
-function asTaken(call: QuoteCall, account: Account): QuoteCall[] {
-  const { title, forms, batch } = account.service;
-  if (!forms.includes(call.form))
-    throw new QuotekeeperError("USAGE", `${title} has no quotes of the form ${call.form}: name the symbols`);
-  const lack = call.form === "option" ? lackOfContract(call.contract, account.service) : null;
-  if (lack !== null) throw new QuotekeeperError("USAGE", `--option: ${lack}`);
-  const noDelayed = call.delayed ? lackOfDelayed(account) : null;
-  if (noDelayed !== null) throw new QuotekeeperError("USAGE", `--delayed: ${noDelayed}`);
-  const taken = { ...call, delayed: onlyDelayed(account) ?? call.delayed };
-  if (taken.form !== "symbols") return [taken];
-  return Array.from({ length: Math.ceil(taken.symbols.length / batch.first) }, (_, place) => ({
-    ...taken,
-    symbols: taken.symbols.slice(place * batch.first, (place + 1) * batch.first),
-  }));
-}
-
-/** Where the journal is, what it was given, and what the operator says of single days, as far as he does. */
-type Stored = {
-  dir: string;
-  edges: Edges;
-  collected: readonly Collected[];
-  calendar: Awaited<ReturnType<typeof readCalendarDays>>;
-};
-
-async function store(archive: Archive, { dir, edges, collected, calendar }: Stored): Promise<QuoteLine[]> {
-  const { clock, stderr } = edges;
-  await migrate(archive.pool, instantFromDate(clock.now()), { calendar });
-  // All of the journal: an earlier poll may have met a database that was down.
-  await loadAll({
-    pool: archive.pool,
-    journalDir: dir,
-    clock,
-    onDamage: ({ segment, offset, unreadable }) =>
-      say(stderr, unreadable ?? `damaged bytes in the journal were passed over: ${segment} at ${offset}`),
+  const stored = await store(config, edges, answers).catch((error: unknown) => {
+    if (!(error instanceof QuotekeeperError)) throw error;
+    return { refused: new Set<string>(), guesses: new Map<string, string>(), problems: [error] };
   });
-  return readQuotesOf(
-    archive.pool,
-    collected.map(({ record }) => record.observedAt),
+  return reportPoll(answers, { ...stored, problems: [...failures, ...stored.problems], edges, json });
+}
+
+/** Of what no call was made. */
+function notMade(answers: readonly OnceAnswer[], { misses }: OnceJournal): QuotekeeperError[] {
+  const asked = new Set(answers.flatMap(({ record }) => namesOf(record.request as QuoteCall)));
+  return [...misses].flatMap(([name, reason]) =>
+    asked.has(name) ? [] : [new QuotekeeperError("NO_QUOTE", `no call was made for ${name} (${reason})`)],
   );
+}
+
+/** @throws QuotekeeperError USAGE: the account's service has no such quotes */
+function refuseLacks(
+  account: Account,
+  {
+    form,
+    contracts,
+    delayed,
+  }: { form: QuoteCall["form"]; contracts: readonly OptionContract[]; delayed: boolean },
+): void {
+  const { title, forms } = account.service;
+  if (!forms.includes(form))
+    throw new QuotekeeperError("USAGE", `${title} has no quotes of the form ${form}: name the symbols`);
+  const lack = contracts
+    .map((contract) => lackOfContract(contract, account.service))
+    .find((one) => one !== null);
+  if (lack) throw new QuotekeeperError("USAGE", `--option: ${lack}`);
+  const noDelayed = delayed ? lackOfDelayed(account) : null;
+  if (noDelayed !== null) throw new QuotekeeperError("USAGE", `--delayed: ${noDelayed}`);
+}
+
+/** Loads the journal. @returns names of the quotes that the database has refused, and what unknown symbols may have meant */
+async function store(config: Config, edges: Edges, answers: readonly OnceAnswer[]) {
+  return withArchive(config, edges, async ({ pool }) => {
+    await loadJournal(config, edges, pool);
+    const stored = await readQuotesOf(
+      pool,
+      answers.map(({ record }) => record.observedAt),
+    );
+    const names = new Set(stored.map(({ instrument }) => instrument));
+    const refused = new Set(
+      linesOf(answers).flatMap(({ instrument }) => (names.has(instrument) ? [] : [instrument])),
+    );
+    return { refused, guesses: await readGuesses(pool, answers.flatMap(unknownIn)), problems: [] };
+  });
 }

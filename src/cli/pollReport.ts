@@ -6,7 +6,10 @@ import type { QuoteLine } from "../archive/ask/dashboardTypes.ts";
 import { errorOf } from "../services/registry.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
-import { type Collected } from "../run/pipeline.ts";
+import type { OnceAnswer } from "../run/once/onceJournal.ts";
+import { byDecimal } from "../market/strikesAround.ts";
+import { canonicalDecimal } from "../quotes/decimal.ts";
+import { rowsOf, unitName } from "../read/answerToRows.ts";
 import { matchCall, type Matched } from "../quotes/match.ts";
 import { describeCall, type QuoteCall } from "../quotes/call.ts";
 import type { Edges } from "../run/edges.ts";
@@ -48,43 +51,85 @@ export const pollJson = z.strictObject({
 });
 
 type Reported = {
-  collected: readonly Collected[];
+  /** Names of quotes that the database has refused, as far as it could be asked. */
+  refused: ReadonlySet<string>;
   guesses: ReadonlyMap<string, string>;
+  /** What went wrong besides. */
+  problems: readonly QuotekeeperError[];
   edges: Edges;
   json: boolean;
 };
 
 /** Prints the quotes and what is wrong. @returns 0 when every instrument asked for was stored, 1 otherwise */
 export function reportPoll(
-  lines: readonly QuoteLine[],
-  { collected, guesses, edges, json }: Reported,
+  answers: readonly OnceAnswer[],
+  { refused, guesses, problems: others, edges, json }: Reported,
 ): number {
-  const stored = new Set(lines.map(({ instrument }) => instrument));
-  const matched = collected.map(matchedOf);
+  const lines = linesOf(answers).filter(({ instrument }) => !refused.has(instrument));
+  const matched = answers.map(matchedOf);
   const problems = [
-    ...collected.flatMap(({ answer, record }) =>
+    ...answers.flatMap(({ answer, record }) =>
       answer.outcome === "quotes" ? [] : [errorOf(answer, record)],
     ),
-    ...collected.flatMap((one, place) => problemsOf(one, matched[place] ?? null, { stored, guesses })),
+    ...answers.flatMap((one, place) => problemsOf(one, matched[place] ?? null, { refused, guesses })),
+    ...others,
   ];
   if (json) {
     const errors = problems.map(({ code, message, detail }) => {
       return { code, message, detail, hint: ERRORS[code].hint };
     });
-    printJson(edges.stdout, pollJson, { quotes: [...lines], errors });
+    printJson(edges.stdout, pollJson, { quotes: lines, errors });
   } else if (lines.length > 0) edges.stdout.write(quoteTable(lines, edges));
   if (!json) for (const { message } of problems) say(edges.stderr, message);
   for (const line of matched.flatMap((one) => one?.flatMap(oddFieldsOf) ?? [])) say(edges.stderr, line);
   return problems.length > 0 ? 1 : 0;
 }
 
-function matchedOf({ record, answer }: Collected): Matched[] | null {
+/** The quotes of answers, by symbol and contract. */
+export function linesOf(answers: readonly OnceAnswer[]): QuoteLine[] {
+  const all = answers.flatMap(({ record, ...place }) =>
+    rowsOf(record, place).units.map((unit) => ({ unit, source: record.source.kind })),
+  );
+  all.sort(
+    ({ unit: { instrument: a } }, { unit: { instrument: b } }) =>
+      compare(a.symbol, b.symbol) ||
+      compare(a.expiration ?? "", b.expiration ?? "") ||
+      byDecimal(a.strike ?? "0", b.strike ?? "0") ||
+      compare(a.optionType ?? "", b.optionType ?? "") ||
+      compare(a.root ?? "", b.root ?? ""),
+  );
+  return all.map(({ unit, source }) => {
+    const { observedAt, delayed, instrument, quote, greeksDelta } = unit;
+    const { bid, ask, last, change, pctChange, extended } = quote;
+    const { bidSize, askSize, volume } = extended;
+    const numbers = { bid, ask, last, change, pctChange, bidSize, askSize, volume, delta: greeksDelta };
+    return {
+      ...{ instrument: unitName(unit), description: instrument.description, source, delayed, observedAt },
+      ...mapped(numbers, (number) => number && (/e/i.test(number) ? canonicalDecimal(number) : number)),
+    };
+  });
+}
+
+function compare(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1;
+}
+
+function mapped<Key extends string>(
+  numbers: Record<Key, string | null>,
+  how: (number: string | null) => string | null,
+): Record<Key, string | null> {
+  return Object.fromEntries(
+    Object.entries<string | null>(numbers).map(([key, number]) => [key, how(number)]),
+  ) as Record<Key, string | null>;
+}
+
+function matchedOf({ record, answer }: OnceAnswer): Matched[] | null {
   if (answer.outcome !== "quotes") return null;
   return matchCall(record.request as QuoteCall, answer.document.items);
 }
 
-export function unknownIn(collected: Collected): string[] {
-  return matchedOf(collected)?.flatMap((match) => (match.fate === "unknown" ? [match.name] : [])) ?? [];
+export function unknownIn(answer: OnceAnswer): string[] {
+  return matchedOf(answer)?.flatMap((match) => (match.fate === "unknown" ? [match.name] : [])) ?? [];
 }
 
 /** What of a stored quote could not be read: a line each. */
@@ -95,10 +140,10 @@ function oddFieldsOf(match: Matched): string[] {
   );
 }
 
-type Known = { stored: ReadonlySet<string>; guesses: ReadonlyMap<string, string> };
+type Known = { refused: ReadonlySet<string>; guesses: ReadonlyMap<string, string> };
 
 function problemsOf(
-  { record }: Collected,
+  { record }: OnceAnswer,
   matched: readonly Matched[] | null,
   known: Known,
 ): QuotekeeperError[] {
@@ -108,11 +153,11 @@ function problemsOf(
   return [new QuotekeeperError("NO_QUOTE", `the answer holds nothing for ${call}`)];
 }
 
-function problemOf(match: Matched, { stored, guesses }: Known): QuotekeeperError[] {
+function problemOf(match: Matched, { refused, guesses }: Known): QuotekeeperError[] {
   const noQuote = (detail: string) => [new QuotekeeperError("NO_QUOTE", detail)];
   switch (match.fate) {
     case "stored":
-      if (stored.has(match.name)) return [];
+      if (!refused.has(match.name)) return [];
       return noQuote(`the database refused the quote of ${match.name}: the table dead_letters says why`);
     case "unknown": {
       const guess = guesses.get(match.name) ?? "";

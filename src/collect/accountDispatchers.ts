@@ -15,10 +15,7 @@ import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { type Result } from "./dispatch/callEnds.ts";
 import type { BudgetState } from "./governor/budgetState.ts";
 
-export type CalledAccount = Omit<
-  DispatcherOptions,
-  "clock" | "log" | "onResult" | "borrowable" | "isCutShort"
-> & {
+export type CalledAccount = Omit<DispatcherOptions, "clock" | "log" | "onResult" | "isCutShort"> & {
   name: string;
 };
 
@@ -46,7 +43,6 @@ type Given = {
   clock: Clock;
   log: Log;
   shares: Shares | undefined;
-  borrowable: (account: CalledAccount) => number;
   isCutShort: (want: Want, account: string) => boolean;
   onResult: (planned: PlannedCall, result: Result) => void;
 };
@@ -63,7 +59,7 @@ export class AccountDispatchers {
   }
 
   open(account: CalledAccount): void {
-    const { clock, log, borrowable, isCutShort, onResult } = this.#given;
+    const { clock, log, isCutShort, onResult } = this.#given;
     const named = (fields: object): object =>
       this.#open.size > 1 ? { account: account.name, ...fields } : fields;
     const dispatcher = new Dispatcher({
@@ -75,7 +71,6 @@ export class AccountDispatchers {
         warn: (fields, message) => log.warn(named(fields), message),
         error: (fields, message) => log.error(named(fields), message),
       },
-      borrowable: () => borrowable(account),
       isCutShort: (want, asking) => isCutShort(want, asking ?? DEFAULT_ACCOUNT),
       onResult: (planned, result) => {
         this.#noteRefusal(planned.account, result);
@@ -119,6 +114,12 @@ export class AccountDispatchers {
     return dispatcher;
   }
 
+  /** The queue of an account, or null: of the only one; undefined: it is not called here. */
+  queueOf(account: string | null) {
+    const [name, dispatcher] = [...this.#open].find(([its]) => account === null || its === account) ?? [];
+    return name && dispatcher ? { name, windowMs: dispatcher.governor.windowMs, dispatcher } : undefined;
+  }
+
   /** Dispatches a call. @returns why nobody can make it; null: it is dispatched */
   add(planned: PlannedCall): MissReason | null {
     const { shares } = this.#given;
@@ -133,10 +134,13 @@ export class AccountDispatchers {
   }
 
   /** The account that can ask for what another was refused, while the slot lasts; null: none can. */
-  standIn({ account, call, wants }: PlannedCall): string | null {
+  standIn({ account, call, wants, once }: PlannedCall): string | null {
+    const { shares } = this.#given;
     const [name] = wants.keys();
     if (account === null || name === undefined || call.form === "watchlist") return null;
-    return this.#given.shares?.standIn(name, call.delayed) ?? null;
+    const isRefused = (other: string): boolean => shares?.stateOf(other) === "refused";
+    if (once) return once.accounts.find((other) => this.#open.has(other) && !isRefused(other)) ?? null;
+    return shares?.standIn(name, call.delayed) ?? null;
   }
 
   /** The same calls, one of them for each account that is to be probed: what it is refused, the others ask for. */

@@ -22,6 +22,16 @@ export type DueJob = {
   closes: boolean;
   symbols: readonly string[];
   contracts: readonly OptionAsk[];
+  once?: Once;
+};
+
+/** How a job is polled that is polled once. */
+export type Once = {
+  /** Whether each call is made once, unless the machine's clock may be why it is refused. */
+  single: boolean;
+  /** The accounts that are asked, and which of them for each name. */
+  accounts: readonly string[];
+  ownerOf: OwnerOf;
 };
 
 /** What of a due job says what is polled. */

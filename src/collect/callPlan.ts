@@ -9,6 +9,7 @@ import {
   dueNames,
   type DuePart,
   namesOf,
+  type Once,
   optionCall,
   planAsks,
   type PlanOptions,
@@ -25,8 +26,10 @@ export type PlannedCall = Urgency & {
   /** Whose share it is; null: there is one account. */
   account: string | null;
   jobs: string[];
-  /** The newest of the slots it serves; null for a call by hand. */
+  /** The newest of the slots it serves. */
   slotAt: Instant | null;
+  /** Of a one-off job's call. */
+  once?: Once;
   /** Set on the calls by which a call that failed as a whole is looked into. */
   part?: Part;
 };
@@ -62,6 +65,12 @@ export function planInTurn(
   return (function* () {
     for (const group of groups) yield callOf(group);
   })();
+}
+
+/** The calls of a one-off job, which share none with other jobs. */
+export function planOnce(due: DueJob, once: Once, options: PlanOptions): PlannedCall[] {
+  const { ownerOf } = once;
+  return planCalls([due], { ...options, ownerOf, isCalled: () => true }).map((call) => ({ ...call, once }));
 }
 
 /** What of a call its answer stores, as the ledger names it; a watchlist or a whole chain is stored when anything of it is. */
@@ -141,6 +150,11 @@ export function split(
   if (every) return [planned, null];
   if (!some) return [null, planned];
   return [restricted(planned, planned.call, test), restricted(planned, planned.call, (want) => !test(want))];
+}
+
+/** Whether it is a one-off job's alone: its slot has no end, and it is planned together with no other call. */
+export function isOnce({ deadlineMs }: Pick<PlannedCall, "deadlineMs">): boolean {
+  return deadlineMs === Infinity;
 }
 
 /** How many symbols a call lists; 1 for the other forms. */

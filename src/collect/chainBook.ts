@@ -79,8 +79,14 @@ export class ChainBook {
    *
    * @param onlyAgreed without those that only this collector knows the price of
    */
-  expand({ options, chains }: Pick<Job, "options" | "chains">, today: string, onlyAgreed = false): Expansion {
-    const live: OptionAsk[] = options.filter((contract) => !isExpired(contract, today, this.#calendar));
+  expand(
+    { options, chains }: { options: readonly OptionAsk[]; chains: readonly Chain[] },
+    today: string,
+    onlyAgreed = false,
+  ): Expansion {
+    const live: OptionAsk[] = options.filter(
+      (asked) => !("expiration" in asked && isExpired(asked, today, this.#calendar)),
+    );
     const lacking = { pending: [], priceless: [], unlisted: [], broken: [] };
     // The job's own list where it is all, as for its symbols.
     if (chains.length === 0)

@@ -9,20 +9,26 @@ import type { ChainFacts } from "../accounts/lease/leaseStore.ts";
 import type { Sharer } from "../accounts/partition.ts";
 import type { Shares } from "../accounts/shares.ts";
 import type { Instant } from "../clock.ts";
+import type { Chain, OptionAsk } from "../market/optionChain.ts";
 import type { ClockStep, LedgerNote } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
+import type { QuoteCall } from "../quotes/call.ts";
+import type { ReadDocument } from "../quotes/document.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import { type ScheduledJob, scheduleJob } from "../schedule/jobSchedule.ts";
 import type { Batch } from "../services/service.ts";
 import { AccountDispatchers, type CalledAccount, sharerOf } from "./accountDispatchers.ts";
-import { type DueJob, dueNames, wantedOf } from "./asks.ts";
+import { type DueJob, dueNames, type Once } from "./asks.ts";
+import { planOnce, withoutNames } from "./callPlan.ts";
 import { ChainBook } from "./chainBook.ts";
 import type { Dispatcher, DispatcherOptions } from "./dispatcher.ts";
 import { DueShares, type StoredIn } from "./dueShares.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
 import { Outcomes } from "./outcomes.ts";
 import { allOf, Planner } from "./planner.ts";
-import { Reserved } from "./reserve.ts";
+import { OnceCalls } from "./once/onceCalls.ts";
+import { Reserved } from "./once/reserve.ts";
+import type { Slot } from "./slotBook.ts";
 import { SlotTicks } from "./slotTicks.ts";
 
 export type CollectorOptions = Pick<DispatcherOptions, "clock" | "log"> & {
@@ -47,6 +53,15 @@ export type CollectorOptions = Pick<DispatcherOptions, "clock" | "log"> & {
   agreedAt?: (at: Date) => Agreed | null;
 };
 
+/** What a one-off job polls, but what has an answer already. */
+export type OnceDue = Pick<DueJob, "job" | "symbols"> & {
+  slotAt: Instant;
+  options: readonly OptionAsk[];
+  chains: readonly Chain[];
+  /** Names that are not asked for again. */
+  known: ReadonlySet<string>;
+};
+
 /** The longest wait for calls under way at an account that another collector calls now, in ms: a call lasts no longer. */
 const LEAVE_MS = 20_000;
 
@@ -60,6 +75,7 @@ export class Collector {
   readonly #planner: Planner;
   readonly #ticks: SlotTicks;
   readonly #reserved = new Reserved();
+  readonly #once: OnceCalls;
 
   constructor(options: CollectorOptions) {
     const { clock, log, jobs, calendar, exchange, accounts, shares, agreedAt, run, onNote } = options;
@@ -72,20 +88,28 @@ export class Collector {
       clock,
       log,
       shares,
-      borrowable: (account) => this.#borrowable(account),
       isCutShort: (want, account) => slots.isCutShort(want, account),
       onResult: (planned, result) => {
+        this.#once.ended(planned, result);
         this.#outcomes.end(planned, result);
+        this.#once.look();
         options.onChange?.();
       },
     });
-    for (const account of accounts) this.#dispatchers.open(account);
+    this.#once = new OnceCalls({
+      ...{ clock, onResult: (planned, result) => this.#outcomes.end(planned, result) },
+      dispatcherOf: (account) => this.#dispatchers.queueOf(account),
+      roomOf: (account, priority) => this.#roomOf(account, priority),
+      batchSize: () => this.#outcomes.planOptions.batchSize,
+    });
+    for (const account of accounts) this.#open(account);
     shares?.watchLogins((account) => this.#dispatchers.get(account)?.lookAtSession() === false);
     this.#planner = new Planner({
       shares,
       due: this.#due,
       dispatchers: this.#dispatchers,
       outcomes: () => this.#outcomes,
+      once: this.#once,
       onChange: options.onChange,
     });
     this.#outcomes = new Outcomes({
@@ -132,16 +156,55 @@ export class Collector {
   }
 
   /**
-   * Polls what a job without a schedule is due to poll, at a slot that has no end. What is polled again for it goes on
-   * with that slot.
+   * Polls a job at a slot that has no end: now, and once more when the same slot is asked for again with what is left of it.
+   * It is over when its slot is open no more.
    */
-  pollOnce(due: Pick<DueJob, "job" | "symbols" | "contracts">, slotAt: Instant): void {
-    const { name, delayed } = due.job;
-    const end = { slotAt, deadlineMs: Infinity, closes: false };
-    this.#outcomes.turnTo(this.#due.today);
-    this.#options.shares?.settle([due], wantedOf, this.#options.clock.monotonicMs());
-    this.#due.slots.open({ job: name, ...end, delayed, due: dueNames(due) });
-    allOf(this.#planner.plan([this.#outcomes.withoutResting({ ...due, ...end })]));
+  pollOnce({ job, slotAt, symbols, options, chains, known }: OnceDue, once: Once): void {
+    const { today, slots } = this.#due;
+    this.#outcomes.turnTo(today);
+    this.#due.settleOwners();
+    const dueSlot = { job, slotAt, deadlineMs: Infinity, closes: false, once };
+    const { contracts: all, ...lacks } = this.#chains.expand({ options, chains }, today);
+    const { contracts } = withoutNames({ job, symbols, contracts: all }, known);
+    const { pending, broken, priceless, unlisted } = lacks;
+    const names = [...dueNames({ job, symbols, contracts }), ...pending, ...broken];
+    const slot = { job: job.name, slotAt };
+    slots.open({ ...slot, deadlineMs: Infinity, delayed: job.delayed, due: names, ownerOf: once.ownerOf });
+    slots.settle([slot], broken, "malformed");
+    this.#chains.await({ due: dueSlot, chains: [...chains] }, pending, today);
+    const due = {
+      ...dueSlot,
+      symbols: [...new Set([...symbols, ...priceless])],
+      contracts: [...contracts, ...unlisted],
+    };
+    const { batch } = this.#options;
+    const planOptions = this.#outcomes.planOptions;
+    const size = once.single ? batch.most : planOptions.batchSize;
+    for (const planned of planOnce(due, once, { ...planOptions, batchSize: size })) this.#once.add(planned);
+  }
+
+  /** Takes what an answer to an earlier call of a one-off job says of chains. @param at when it was asked for */
+  knowOnce(call: QuoteCall, document: ReadDocument, at: Date): void {
+    this.#chains.recordAnswer(document);
+    const { expirations = [] } = document;
+    if (call.form === "expirations" && expirations.length > 0)
+      this.#chains.list(call.underlying, expirations, this.#chains.contractDate(at));
+  }
+
+  /** Whether a one-off job's slot is still polled. */
+  isOpen(slot: Slot): boolean {
+    return this.#due.slots.isOpen(slot);
+  }
+
+  /** Whether an instrument was found to make calls fail. */
+  isSuspect(name: string): boolean {
+    return this.#outcomes.askBackoff.isSuspect(name);
+  }
+
+  /** Asks for nothing more of a one-off job: what is left of its slot is missed. */
+  withdrawOnce(slot: Slot): void {
+    this.#once.withdraw(slot);
+    this.#due.slots.settleSlot(slot, "down");
   }
 
   /** Takes other jobs from the next slot on. What waits or is under way goes on. */
@@ -161,7 +224,7 @@ export class Collector {
   async replaceAccounts(gone: readonly string[], come: readonly CalledAccount[]): Promise<void> {
     const waiting = this.#planner.removeWaiting();
     const leaving = gone.map((name) => this.#dispatchers.remove(name));
-    for (const account of come) this.#dispatchers.open(account);
+    for (const account of come) this.#open(account);
     this.#options.shares?.replace(gone, come.map(sharerOf));
     this.#reserved.clear();
     this.#planner.planAgain(waiting);
@@ -183,8 +246,7 @@ export class Collector {
    */
   async startCalling(account: CalledAccount, storedIn: StoredIn): Promise<void> {
     const { name } = account;
-    this.#dispatchers.open(account);
-    this.#reserved.clear();
+    this.#open(account);
     const begun = this.#due.byAgreement(this.#due.lasting(this.#options.clock.now(), name)).map((group) => {
       this.#due.settleOwners(group.at);
       const stored = group.due.map((slot) => this.#due.storedOf(slot, name, storedIn));
@@ -216,6 +278,7 @@ export class Collector {
     // An account that is in no file any more ends all that it had; what another collector calls is not asked again.
     const isCalled = this.#due.isCalled(name);
     await remove?.((dispatcher) => (isCalled ? dispatcher.idle() : dispatcher.close(LEAVE_MS)));
+    this.#once.forget(name);
     if (!this.#due.isCalled(name)) this.#due.slots.settleAccount(name, "down");
   }
 
@@ -271,30 +334,38 @@ export class Collector {
     };
   }
 
-  /** Another program borrows a call of an account's budget: see `Dispatcher.borrow`. */
-  borrow(account: string, urgent: boolean, signal: AbortSignal): ReturnType<Dispatcher["borrow"]> {
-    return this.#dispatchers.of(account).borrow(urgent, signal);
-  }
-
   async idle(): Promise<void> {
     await this.#dispatchers.idle();
   }
 
   /** Sends nothing more, waits for the calls under way, at most `graceMs`; what is open then was missed. */
   async close(graceMs: number): Promise<void> {
+    this.#once.close();
     await Promise.all(this.#dispatchers.all.map((dispatcher) => dispatcher.close(graceMs)));
     // Only now: a call that was let go for one slot may be asked for within the next.
     this.#ticks.stop();
     this.#due.slots.settleAll("down");
   }
 
-  /** Calls of an account's window that the schedule does not need: other programs may borrow them if they can wait. */
-  #borrowable({ name, governor }: CalledAccount): number {
-    const { limit, secondClientCount } = this.#dispatchers.of(name).budget.state;
+  #open(account: CalledAccount): void {
+    this.#dispatchers.open(account);
+    this.#reserved.clear();
+  }
+
+  /** Calls of an account's window that the jobs of a priority and above do not need. */
+  #roomOf(name: string, priority: number): number {
+    const { governor, budget } = this.#dispatchers.of(name);
+    const { limit, secondClientCount } = budget.state;
     const { jobs, ownerOf } = this.#due;
     const { clock, batch } = this.#options;
-    const nowMs = clock.now().getTime();
-    const schedule = { jobs, chains: this.#chains, ownerOf, batchSize: batch.first, nowMs };
-    return this.#reserved.left(name, { ...governor, limit: limit - secondClientCount }, schedule);
+    const schedule = {
+      jobs,
+      chains: this.#chains,
+      ownerOf,
+      batchSize: batch.first,
+      nowMs: clock.now().getTime(),
+    };
+    const asked = { account: name, priority, ...governor, limit: limit - secondClientCount };
+    return this.#reserved.left(asked, schedule);
   }
 }

@@ -18,9 +18,8 @@ import { wantsLogin } from "../quotes/answer.ts";
 import { errorOf } from "../services/registry.ts";
 import { describeCall } from "../quotes/call.ts";
 import type { Want } from "./asks.ts";
-import type { PlannedCall } from "./callPlan.ts";
+import { isOnce, type PlannedCall } from "./callPlan.ts";
 import { AccountBudget, type BudgetOptions } from "./dispatch/accountBudget.ts";
-import { BorrowedCalls, type Permit } from "./dispatch/borrowedCalls.ts";
 import {
   afterAnswer,
   afterFailure,
@@ -44,14 +43,8 @@ export type DispatcherOptions = BudgetOptions & {
   onResult: (planned: PlannedCall, result: Result) => void;
   /** Calls under way at once, at most, as things stand now. Default: `CONCURRENCY`. */
   atOnce?: () => number;
-  /** Each call is made once, unless the machine's clock may be why it is refused: calls by hand. Default: false. */
-  once?: boolean;
   /** Called for how long, in ms, the budget holds calls back. */
   onHeld?: (forMs: number) => void;
-  /** Asks the program that holds the account's budget for a call; null: none does, and the budget is this program's own. */
-  borrow?: (signal: AbortSignal) => Promise<Permit | null>;
-  /** How many calls of a window other programs may borrow if they can wait. */
-  borrowable: () => number;
   /** Whether the account has a session, where its service wants a login. Default: it wants none. */
   hasSession?: () => boolean;
   /** Whether the program could not ask in a part of a slot's time. Default: it could in all of it. */
@@ -73,7 +66,6 @@ const DONE = "done";
 export class Dispatcher {
   readonly budget: AccountBudget;
   readonly #options: DispatcherOptions;
-  readonly #borrowed: BorrowedCalls;
   readonly #credentials = new Credentials();
   readonly #waiting = new WaitingCalls();
   readonly #queue = new PQueue<WaitingCalls, Ticketed>({
@@ -85,43 +77,33 @@ export class Dispatcher {
   readonly #begun = new Set<Promise<void>>();
   readonly #stop = new AbortController();
   #wake = new AbortController();
-  /** The permit by which the next call leaves; null: by this program's own budget. */
-  #permit: Permit | null = null;
   #keepingGate: Promise<void> | null = null;
   #lastError: Error | null = null;
   #closing = false;
   #hadSession = true;
 
   constructor(options: DispatcherOptions) {
-    const { clock, governor, borrowable } = options;
     this.#options = options;
     this.#missed = new MissedCalls(options);
     this.budget = new AccountBudget(options, () => this.#wake.abort(DONE));
     this.#queue.on("next", () => this.#wake.abort(DONE));
-    this.#borrowed = new BorrowedCalls({
-      clock,
-      budget: this.budget,
-      service: options.service,
-      windowMs: governor.windowMs,
-      borrowable,
-      stopped: this.#stop.signal,
-      onWaiting: () => this.#start(),
-    });
   }
 
   add(planned: PlannedCall): void {
     this.#enter({ planned, attempt: 1, setback: null, held: null });
   }
 
-  /** Another program borrows a call: see `BorrowedCalls`. Rejects when this dispatcher closes. */
-  borrow(urgent: boolean, signal: AbortSignal): Promise<Permit> {
-    return this.#borrowed.borrow(urgent, this.#closing ? AbortSignal.abort(DONE) : signal);
+  /** Removes the calls of slots with an end that only wait for their turn, so that they can be planned again. */
+  removeWaiting(): PlannedCall[] {
+    const fresh = this.#waiting.removeWhere(
+      ({ setback, planned }) => setback === null && !planned.part && !isOnce(planned),
+    );
+    return fresh.map(({ planned }) => planned);
   }
 
-  /** Removes the calls that only wait for their turn, so that they can be planned again. */
-  removeWaiting(): PlannedCall[] {
-    const fresh = this.#waiting.removeWhere(({ setback, planned }) => setback === null && !planned.part);
-    return fresh.map(({ planned }) => planned);
+  /** Removes calls that wait, whatever they wait for. */
+  withdraw(isGone: (planned: PlannedCall) => boolean): void {
+    this.#waiting.removeWhere(({ planned }) => isGone(planned));
   }
 
   /** Misses what waits for a slot that is over: the first step removes it, all steps together settle it. Done at each tick. */
@@ -141,6 +123,10 @@ export class Dispatcher {
   /** Misses what waits for slots that lie ahead, because the wall clock was set back: they come once more. */
   missAhead(): void {
     for (const ticket of this.#waiting.removeWhere(() => true)) this.#enter(ticket);
+  }
+
+  get governor(): BudgetOptions["governor"] {
+    return this.#options.governor;
   }
 
   /** Calls waiting or under way. */
@@ -183,9 +169,8 @@ export class Dispatcher {
     this.#start();
   }
 
-  #mayTry({ slotAt }: PlannedCall): boolean {
-    const { once, clock } = this.#options;
-    return once === true || this.#credentials.mayTry(slotAt, clock.monotonicMs());
+  #mayTry({ slotAt, once }: PlannedCall): boolean {
+    return once?.single === true || this.#credentials.mayTry(slotAt, this.#options.clock.monotonicMs());
   }
 
   #start(): void {
@@ -196,29 +181,25 @@ export class Dispatcher {
 
   /** Opens the queue for one call whenever the governor allows it and there is room, until none waits. */
   async #keepGate(): Promise<void> {
-    const { clock, borrow, atOnce } = this.#options;
+    const { clock, atOnce } = this.#options;
     // Calls that come together enter before the first leaves, so that the most urgent of them is the first.
     await Promise.resolve();
     try {
-      const waitingCount = (): number => this.#queue.size + this.#borrowed.waitingCount;
-      while (waitingCount() + this.#missed.size > 0 && !this.#closing) {
+      while (this.#queue.size + this.#missed.size > 0 && !this.#closing) {
         for (const _ of this.expire()) await setImmediate();
         if (this.#closing) break;
-        if (waitingCount() === 0) continue;
+        if (this.#queue.size === 0) continue;
         const most = this.#credentials.areRefused ? 1 : (atOnce?.() ?? CONCURRENCY);
         // p-queue refuses zero: without room the gate does not open.
         this.#queue.concurrency = Math.max(1, most);
-        const isRoomy = this.#queue.pending + this.#borrowed.underWayCount < most;
+        const isRoomy = this.#queue.pending < most;
         if (!this.lookAtSession()) {
           this.#waiting.hold("login");
           await this.#rest(LONGEST_WAIT_MS);
           continue;
         }
-        if (borrow && isRoomy && this.#queue.size > 0 && (await this.#launchBorrowed(borrow))) continue;
         const allowed = this.budget.admission();
-        const borrower = this.#borrowed.next(this.#queue.size);
-        if (allowed.maySend && isRoomy && borrower) borrower.go();
-        else if (allowed.maySend && isRoomy && this.#queue.size > 0) this.#queue.start();
+        if (allowed.maySend && isRoomy) this.#queue.start();
         else {
           const heldMs = allowed.maySend ? LONGEST_WAIT_MS : allowed.notBeforeMs - clock.monotonicMs();
           if (!allowed.maySend) {
@@ -245,18 +226,6 @@ export class Dispatcher {
     return has;
   }
 
-  /** Lets the most urgent call go by the permit of another program. @returns whether the next one may have its turn */
-  async #launchBorrowed(borrow: NonNullable<DispatcherOptions["borrow"]>): Promise<boolean> {
-    const permit = await borrow(this.#stop.signal).catch(() => null);
-    if (permit === null) return this.#closing;
-    if (this.#closing || this.#queue.size === 0) permit(null);
-    else {
-      this.#permit = permit;
-      this.#queue.start();
-    }
-    return true;
-  }
-
   /** Sleeps until there may be something to do: an answer, another call, a deadline, or the time is up. */
   async #rest(waitMs: number): Promise<void> {
     const { clock } = this.#options;
@@ -271,26 +240,22 @@ export class Dispatcher {
   /** The queue's task for a call: shuts the gate behind it, and sends it. Never rejects. */
   async #launch(ticket: Ticket): Promise<void> {
     this.#queue.pause();
-    const permit = this.#permit;
-    this.#permit = null;
     // Whoever waits for all that has begun is told of what went wrong.
-    await track(this.#begun, this.#send(ticket, this.budget.countCall(), permit)).catch(() => undefined);
+    await track(this.#begun, this.#send(ticket, this.budget.countCall())).catch(() => undefined);
   }
 
-  async #send(ticket: Ticket, sentAtMs: number, permit: Permit | null): Promise<void> {
+  async #send(ticket: Ticket, sentAtMs: number): Promise<void> {
     const { clock, send, service } = this.#options;
     let arrived = false;
     let kept: Kept;
     try {
       kept = await send(ticket.planned, this.#stop.signal, (answered) => {
         arrived = true;
-        permit?.({ headers: answered.headers, outcome: answered.answer.outcome });
         this.budget.notify(
           answeredEnd(answered, service, { sentMs: sentAtMs, wallMs: clock.now().getTime() }),
         );
       });
     } catch (error) {
-      if (!arrived) permit?.(null);
       if (error instanceof QuotekeeperError && UNSENT.has(error.code)) {
         if (!arrived) this.budget.uncountCall(sentAtMs);
         return this.#enter(ticket);

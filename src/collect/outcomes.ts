@@ -17,8 +17,10 @@ import { BadSymbolSearch } from "./badSymbolSearch.ts";
 import { dueNames, grouped, type PlanOptions, type Want } from "./asks.ts";
 import {
   halved,
+  isOnce,
   type PlannedCall,
   planCalls,
+  planOnce,
   slotMsOf,
   symbolCount,
   storedNames,
@@ -181,8 +183,10 @@ export class Outcomes {
     const { chains, clock } = this.#options;
     if (expirations.length > 0) chains.list(underlying, expirations, chains.contractDate(clock.now()));
     for (const [name, wants] of planned.wants)
-      if (expirations.length > 0) this.askBackoff.succeeded(name);
-      else {
+      if (expirations.length > 0) {
+        this.askBackoff.succeeded(name);
+        this.fate(wants, [name], "stored");
+      } else {
         this.#heldBack(planned, name, { reason: "unknown_symbol" });
         this.fate(wants, [name], "unknown_symbol");
         this.#warnings.unknown([name]);
@@ -212,7 +216,10 @@ export class Outcomes {
       slots.settle([slot], broken, "malformed");
       slots.extend(slot, dueNames(due), expanded);
       log.debug({ job: slot.job, contracts: due.contracts.length }, "chains were expanded");
-      planCalls([this.withoutResting(due)], this.planOptions).forEach(ask);
+      const calls = due.once
+        ? planOnce(due, due.once, this.planOptions)
+        : planCalls([this.withoutResting(due)], this.planOptions);
+      calls.forEach(ask);
     }
   }
 
@@ -240,7 +247,8 @@ export class Outcomes {
         this.askBackoff.succeeded(match.name);
         return this.#lateFate(wants, match.name, askedMs);
       case "unknown":
-        this.#heldBack(planned, match.name, { reason: "unknown_symbol" });
+        // Whoever asks once has misspelt it, perhaps: the jobs find out for themselves.
+        if (!isOnce(planned)) this.#heldBack(planned, match.name, { reason: "unknown_symbol" });
         return this.fate(wants, [match.name], "unknown_symbol");
       case "absent":
         if (match.answered !== undefined) this.#warnings.otherName(match.name, match.answered);
@@ -256,12 +264,13 @@ export class Outcomes {
     if (!halves) return this.#failed(planned, "refused");
     this.#batch = afterTooLong(this.#batch, symbolCount(planned));
     // The lists that wait are as long as this one.
-    if (planned.part) halves.forEach(ask);
+    if (planned.part || isOnce(planned)) halves.forEach(ask);
     else planCalls([], this.planOptions, [planned, ...removeWaiting()]).forEach(ask);
   }
 
   #failed(planned: PlannedCall, reason: MissReason): void {
     const { clock, ask } = this.#options;
+    if (planned.once?.single) return this.#missed([planned], reason);
     const lastSeen = (symbol: string): number => this.#lastSeenMs.get(symbol) ?? 0;
     const verdict = this.#badSymbolSearch.failed(planned, clock.monotonicMs(), lastSeen);
     if (verdict.kind === "ask") return verdict.calls.forEach(ask);

@@ -2,7 +2,8 @@
 import type { Shares } from "../accounts/shares.ts";
 import type { AccountDispatchers } from "./accountDispatchers.ts";
 import type { DueJob } from "./asks.ts";
-import { type PlannedCall, planInTurn } from "./callPlan.ts";
+import { isOnce, type PlannedCall, planInTurn } from "./callPlan.ts";
+import type { OnceCalls } from "./once/onceCalls.ts";
 import { type DueShares, keepWaiting, type SlotOfJob } from "./dueShares.ts";
 import type { Outcomes } from "./outcomes.ts";
 
@@ -18,6 +19,7 @@ type Given = {
   dispatchers: AccountDispatchers;
   outcomes: () => Outcomes;
   shares: Shares | undefined;
+  once: OnceCalls;
   onChange: (() => void) | undefined;
 };
 
@@ -95,6 +97,7 @@ export class Planner {
   }
 
   add(planned: PlannedCall): void {
+    if (isOnce(planned)) return this.#given.once.add(planned);
     const reason = this.#given.dispatchers.add(planned);
     if (reason !== null) this.#given.outcomes().end(planned, { kind: "missed", reason });
   }

@@ -22,8 +22,10 @@ export type Slot = { job: string; slotAt: Instant };
 type BeginningSlot = Slot & {
   /** Whose share it is. */
   account?: string;
-  /** When it is over, epoch ms UTC; Infinity when no other one comes. */
+  /** When it is over, epoch ms UTC; Infinity: it is a one-off job's, and is over when all of it is settled. */
   deadlineMs: number;
+  /** Overrides whose each name is, for a one-off job: all its shares are this collector's. */
+  ownerOf?: OwnerOf | undefined;
   /** Whether it wants delayed quotes. */
   delayed: boolean;
   due: readonly string[];
@@ -80,8 +82,15 @@ export class SlotBook {
     this.#owners = owners;
   }
 
-  isOpen(slot: Slot, account: string): boolean {
-    return this.#open.get(slotKey(slot))?.has(account) === true;
+  /** @param account default: any */
+  isOpen(slot: Slot, account?: string): boolean {
+    const shares = this.#open.get(slotKey(slot));
+    return shares !== undefined && (account === undefined || shares.has(account));
+  }
+
+  /** Settles all that is open of a slot. */
+  settleSlot(slot: Slot, reason: MissReason): void {
+    for (const open of [...(this.#open.get(slotKey(slot))?.values() ?? [])]) this.#end(open, reason);
   }
 
   /**
@@ -104,11 +113,14 @@ export class SlotBook {
   settleAccount(account: string, reason: MissReason): void {
     for (const shares of [...this.#open.values()]) {
       const open = shares.get(account);
-      if (!open) continue;
-      for (const name of open.unsettled.keys()) open.entry.misses.push([name, reason]);
-      open.unsettled.clear();
-      this.#giveOut(open);
+      if (open) this.#end(open, reason);
     }
+  }
+
+  #end(open: OpenSlot, reason: MissReason): void {
+    for (const name of open.unsettled.keys()) open.entry.misses.push([name, reason]);
+    open.unsettled.clear();
+    this.#giveOut(open);
   }
 
   /**
@@ -149,7 +161,10 @@ export class SlotBook {
   }
 
   /** The account in whose share each name is due: where it is due already, that one. */
-  #shares(slot: Slot & { delayed: boolean }, names: readonly string[]): Map<string, string[]> {
+  #shares(
+    slot: Pick<BeginningSlot, "job" | "slotAt" | "delayed" | "ownerOf">,
+    names: readonly string[],
+  ): Map<string, string[]> {
     const owners = this.#owners;
     if (!owners) return new Map(names.length === 0 ? [] : [[DEFAULT_ACCOUNT, [...names]]]);
     const known = new Map(
@@ -157,7 +172,9 @@ export class SlotBook {
         entry.due.map((name): [string, string] => [name, account]),
       ),
     );
-    const shares = grouped(names, (name) => known.get(name) ?? owners.ownerOf(name, slot.delayed));
+    const ownerOf = slot.ownerOf ?? owners.ownerOf;
+    const shares = grouped(names, (name) => known.get(name) ?? ownerOf(name, slot.delayed));
+    if (slot.ownerOf) return shares;
     for (const account of shares.keys())
       if (!this.#open.get(slotKey(slot))?.has(account) && !owners.isCalled(account)) shares.delete(account);
     return shares;
@@ -253,7 +270,7 @@ export class SlotBook {
     const shares = this.#open.get(slotKey(slot));
     shares?.delete(entry.account ?? DEFAULT_ACCOUNT);
     if (shares?.size === 0) this.#open.delete(slotKey(slot));
-    if (entry.misses.length > 0)
+    if (entry.misses.length > 0 && slot.deadlineMs < Infinity)
       this.#missed.push({ slot, entry, names: new Set(entry.misses.map(([name]) => name)) });
     if (entry.due.length > 0) this.#listener.onSettled([entry]);
   }
@@ -282,8 +299,9 @@ function settleShare({ entry, unsettled }: OpenSlot, names: readonly string[], f
   }
 }
 
-/** Whether an answer was asked for within a slot that wants such quotes. */
+/** Whether an answer was asked for within a slot that wants such quotes. One without an end counts its own calls alone. */
 function isWithin({ delayed, slotAt, deadlineMs }: BeginningSlot, stored: Stored): boolean {
+  if (deadlineMs === Infinity) return false;
   return delayed === stored.delayed && stored.askedMs >= Date.parse(slotAt) && stored.askedMs < deadlineMs;
 }
 

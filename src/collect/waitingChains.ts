@@ -106,8 +106,13 @@ export function pendingChain(chain: Chain): string {
   return `${PENDING}${chain.underlying}${listed}`;
 }
 
+/** Whether a name stands for chains that cannot be expanded yet. */
+export function isPendingChain(name: string): boolean {
+  return name.startsWith(PENDING);
+}
+
 /** The underlying of chains that wait, or of a list of expirations; null: it is another name. */
 export function underlyingBehind(name: string): string | null {
-  const waiting = name.startsWith(PENDING) ? name.slice(PENDING.length).split(" ", 1)[0] : undefined;
+  const waiting = isPendingChain(name) ? name.slice(PENDING.length).split(" ", 1)[0] : undefined;
   return waiting ?? underlyingOfExpirations(name);
 }

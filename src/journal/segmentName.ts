@@ -8,6 +8,8 @@
  *
  * A segment only ever moves down this list.
  */
+import { dateOf } from "../clock.ts";
+import type { TimeRange } from "./record.ts";
 import { uuidBytes, uuidv7 } from "./uuid.ts";
 
 /** How a segment lies on disk. */
@@ -42,6 +44,19 @@ export function segmentHour(name: string): number | null {
   return year === undefined
     ? null
     : hourOf(Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour)));
+}
+
+/** How far a record may lie from the hour in its segment's name, in hours: clocks are set. */
+const HOURS_AROUND = 3;
+
+/** Whether a segment may hold records of a range. */
+export function mayHold({ from, to }: TimeRange): (segment: { name: string }) => boolean {
+  const first = from === null ? -Infinity : hourOf(dateOf(from).getTime()) - HOURS_AROUND;
+  const last = to === null ? Infinity : hourOf(dateOf(to).getTime()) + HOURS_AROUND;
+  return ({ name }) => {
+    const hour = segmentHour(name) ?? 0;
+    return hour >= first && hour <= last;
+  };
 }
 
 /** The 16 bytes that every frame of the segment carries; null when this is no segment's name. */

@@ -13,6 +13,7 @@ import {
   type DividendField,
   EXTENDED_FIELDS,
   type ExtendedField,
+  type NUMBER_FIELDS,
   PRICE_FIELDS,
   type PriceField,
   valuesByName,
@@ -122,6 +123,23 @@ const NO_EXTENDED: ExtendedQuote = { ...valuesByName(EXTENDED_FIELDS, () => null
 
 /** A quote in which every element is absent, as an unknown instrument has it. */
 export const NO_QUOTE: Quote = { ...valuesByName(PRICE_FIELDS, () => null), extended: NO_EXTENDED };
+
+/**
+ * A quote of all fields.
+ *
+ * @param valueOf called once for each field, in the order of the lists; then `dividend` is
+ */
+export function makeQuote(
+  valueOf: (field: (typeof NUMBER_FIELDS)[number]) => DecimalText,
+  dividend: () => DividendData | null,
+): Quote {
+  // The copy of an object is several times as fast as one made name by name: a backfill makes some 100,000 a second.
+  const quote: Quote = { ...NO_QUOTE, extended: { ...NO_EXTENDED } };
+  for (const field of PRICE_FIELDS) quote[field.name] = valueOf(field);
+  for (const field of EXTENDED_FIELDS) quote.extended[field.name] = valueOf(field);
+  quote.extended.dividend = dividend();
+  return quote;
+}
 
 /** The item of an instrument that the service does not know. */
 export function unknownItem(instrument: InstrumentElement): InstrumentQuote {

@@ -123,37 +123,6 @@ export function fieldNames<Type extends Field["type"]>(type: Type): readonly Nam
   return NUMBER_FIELDS.filter((one) => one.type === type).map(({ name }) => name as NamesOf<Type>);
 }
 
-/**
- * A function that is written out from the names of fields. Each quote of a backfill passes through it, and an object
- * made name by name in a loop costs several times as much as a literal.
- *
- * @param expression what the function returns; made of the names in this file and of numbers alone
- */
-export function writtenOut<Fn extends (...args: never[]) => unknown>(
-  parameters: readonly string[],
-  expression: string,
-): Fn {
-  // eslint-disable-next-line no-new-func -- the one place: an object literal is several times as fast as a loop
-  return new Function(...parameters, `return ${expression};`) as Fn;
-}
-
-/**
- * A function that makes a quote of `document.ts`.
- *
- * @param valueOf the expression of a field's value
- * @param dividend the expression of the dividend, which comes last
- */
-export function quoteWrittenOut<Fn extends (...args: never[]) => unknown>(
-  parameters: readonly string[],
-  valueOf: (field: Price | Extended) => string,
-  dividend: string,
-): Fn {
-  const values = (fields: readonly (Price | Extended)[]): string =>
-    fields.map((one) => `${one.name}: ${valueOf(one)}`).join(", ");
-  const extended = `{ ${values(EXTENDED_FIELDS)}, dividend: ${dividend} }`;
-  return writtenOut(parameters, `({ ${values(PRICE_FIELDS)}, extended: ${extended} })`);
-}
-
 export function valuesByName<F extends { readonly name: string }, V>(
   fields: readonly F[],
   valueOf: (field: F) => V,

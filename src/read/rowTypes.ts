@@ -2,7 +2,7 @@
 import type { Instant } from "../clock.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import type { Answer } from "../quotes/answer.ts";
-import type { DividendData, Quote } from "../quotes/document.ts";
+import type { Quote } from "../quotes/document.ts";
 import type { DeadReason, Matched } from "../quotes/match.ts";
 
 /** What identifies an instrument in the archive; strikes are canonical text. */
@@ -66,25 +66,6 @@ export type AnswerRows = {
   cut?: Cut;
   /** Of pieces of an export alone. */
   restored?: Restored;
-};
-
-/** A quote whose lines for COPY are there: they begin at these places. */
-export type PlainRow = {
-  instrument: InstrumentRow;
-  observedAt: Instant;
-  delayed: boolean;
-  /** As `dividendOf` gives it. */
-  dividend: DividendData | null;
-  quote: number;
-  extended: number;
-};
-
-/** A plain answer, or a piece of a file: its rows are the units of `rowsOf`, in their order, and the rest is the same. */
-export type PlainAnswer = {
-  responseId: string | null;
-  rows: PlainRow[];
-  deadLetters: DeadLetter[];
-  cut?: Cut;
 };
 
 /** A source with the number it had. */

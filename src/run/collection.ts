@@ -7,6 +7,7 @@ import type { Loader } from "../archive/load/loader.ts";
 import { atMost } from "../clock.ts";
 import type { Collector } from "../collect/collector.ts";
 import type { StoredIn } from "../collect/dueShares.ts";
+import type { LedgerNote } from "../journal/ledger.ts";
 import { scheduleJob } from "../schedule/jobSchedule.ts";
 import { requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
@@ -31,6 +32,7 @@ import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { type JournalLoading, type LoadingOptions, openLoading } from "./journalLoading.ts";
 import { type CallCounts, countedSend, meteredSend, meterNote } from "./metered.ts";
 import { calledAccount, openCollector } from "./pipeline.ts";
+import { TakenOnce } from "./once/takeOnce.ts";
 import { Settler } from "./settleDowntime.ts";
 import { loginOf, sessionEnd } from "./accountSession.ts";
 import { openStations, type Stations } from "./stations.ts";
@@ -118,6 +120,8 @@ type Parts = {
   notes: NoteWriter;
   clocks: ClockFile;
   collector: Collector;
+  /** Hears the notes of the ledger as well. */
+  noted: { of: (note: LedgerNote) => void };
   calls: CallCounts;
   /** What the files said at the start. */
   first: JobSet;
@@ -142,10 +146,9 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
     const counted = countedSend(send, calls);
     return meter ? meteredSend(counted, { meter, account: name, clock }) : counted;
   };
-  const through = { stations, loader: loading.loader, lease: fleet?.fleet ?? ALONE, metered };
+  const through = { clock, stations, loader: loading.loader, lease: fleet?.fleet ?? ALONE, metered };
   const accounts = new AccountsCalled({
-    stations,
-    accounts: first.accounts,
+    ...{ stations, accounts: first.accounts },
     called: (open) => calledAccount(open, through),
   });
   onOpened(() => accounts.close());
@@ -161,7 +164,7 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
   const exchange = createCalendar(first.calendar);
   const asked = { jobs: first.jobs.map((job) => scheduleJob(job, calendar)), sources: accounts.sources };
   const earlier = await readEarlierRuns(dir, { ...asked, exchange, now: clock.now() });
-  const run = stations.requestId();
+  const [run, noted]: [string, Parts["noted"]] = [stations.requestId(), { of: () => undefined }];
   const clocks = await openClockFile(resolve(config.dataDir), clock, bootId);
   const collector = openCollector({
     accounts: called,
@@ -178,11 +181,12 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
     onNote: (note) => {
       if (meter) meterNote(note, meter);
       notes.write(note);
+      noted.of(note);
       if (note.type === "clock") void clocks.keep();
     },
   });
   onOpened(() => collector.close(0));
-  return { stations, accounts, loading, notes, clocks, collector, calls, first, run };
+  return { stations, accounts, loading, notes, clocks, collector, noted, calls, first, run };
 }
 
 /** Begins to poll, to settle what no run before this one did, and to write the lake. */
@@ -219,15 +223,16 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
     fleet ? fleet.useFiles(filesSaid(now), () => use(now)) : use(now);
   const stopFollowing = followJobs(resolve(config.jobsDir), { first, settings: config, log, onJobs });
   fleet?.begin(callerOf(options, { ...parts, settler }));
+  const once = takeOnce(options, parts);
   const lake = config.lakeDir === undefined ? null : keepLake(lakeOf(options));
   const keys = keepKeys({ archive, clock, log });
   const close = async (): Promise<void> => {
     stopFollowing();
     stopFollowingOperator();
     const written = lake?.close();
+    await atMost(CALLS_GRACE_MS, once.close(), clock);
     const kept = keys.close();
-    const settled = settler.close();
-    const lastSettled = atMost(CALLS_GRACE_MS, settled, clock);
+    const lastSettled = atMost(CALLS_GRACE_MS, settler.close(), clock);
     await collector.close(CALLS_GRACE_MS);
     await lastSettled;
     await notes.flush();
@@ -241,10 +246,22 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
     await accounts.close();
     await written;
     await atMost(CALLS_GRACE_MS, kept, clock);
-    clearInterval(keepingClocks);
-    await clocks.end();
+    await clocks.end().finally(() => clearInterval(keepingClocks));
   };
   return { lake: () => lake?.state() ?? null, close };
+}
+
+/** Begins to poll what is to be polled once. */
+function takeOnce({ config, clock, log }: CollectionOptions, parts: Parts): TakenOnce {
+  const { stations, accounts, collector, notes, noted } = parts;
+  const { dir: journalDir, journal } = stations;
+  const once = new TakenOnce({
+    ...{ dataDir: resolve(config.dataDir), journalDir, journal, collector, notes, clock, log },
+    accounts: () => accounts.all,
+    batchSize: accounts.service.batch.first,
+  });
+  noted.of = (note) => once.noted(note);
+  return once;
 }
 
 /** Loaded only where it is wanted: with it comes all that `status` asks. */

@@ -18,7 +18,7 @@ type Owned = {
 
 /** A data directory. The embedded server's files are not among it: root's belong to another user. */
 export function dataDirOwned(dir: string): Owned {
-  return { dir, parts: ["journal", "collector", "serve", "sweeps", "calls", "dashboard"] };
+  return { dir, parts: ["journal", "collector", "serve", "once", "calls", "dashboard"] };
 }
 
 /** A lake. */

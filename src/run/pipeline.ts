@@ -1,18 +1,21 @@
 /**
  * The data path, read first: schedule -> plan -> govern -> fetch -> journal -> read -> archive.
  *
- * `openCollector` joins all of it for `start` and `collect`; `collectCall` is the half behind the governor, which `poll` and
- * sweeps share. This file computes nothing: what is due and when a call may leave is decided in `schedule/` and `collect/`,
+ * `openCollector` joins all of it, for `start` and `collect` and for commands that poll once; `collectCall` is the half behind the
+ * governor. This file computes nothing: what is due and when a call may leave is decided in `schedule/` and `collect/`,
  * what an answer becomes in `read/` and `archive/`.
  */
 import type { Account } from "../accounts/account.ts";
+import { type Clock, instantFromDate } from "../clock.ts";
+import { QuotekeeperError } from "../errors.ts";
+import type { OnceNote } from "./once/onceJournal.ts";
 import type { Sharer } from "../accounts/partition.ts";
 import { Shares } from "../accounts/shares.ts";
 import type { Loader } from "../archive/load/loader.ts";
 import type { Arrived, Send } from "../collect/dispatch/callEnds.ts";
 import { Collector, type CollectorOptions } from "../collect/collector.ts";
 import { type CalledAccount, sharerOf } from "../collect/accountDispatchers.ts";
-import type { PlannedCall } from "../collect/callPlan.ts";
+import { isOnce, type PlannedCall } from "../collect/callPlan.ts";
 import type { ResponseRecord } from "../journal/record.ts";
 import type { Answer } from "../quotes/answer.ts";
 import type { Fleet } from "../accounts/lease/fleet.ts";
@@ -37,6 +40,7 @@ export function openCollector({ accounts, sharing, isCalled, ...polled }: Joined
 }
 
 type Called = {
+  clock: Pick<Clock, "now">;
   stations: Pick<Stations, "requestId" | "journal">;
   /** Reads the journal from where it left off, and stores rows and its place in one transaction. */
   loader: Pick<Loader, "notify">;
@@ -48,21 +52,38 @@ type Called = {
 
 export function calledAccount(
   open: AccountStations,
-  { stations, loader, lease, metered }: Called,
+  { clock, stations, loader, lease, metered }: Called,
 ): CalledAccount {
   const { name } = open.account;
   const send: Send = async (planned, signal, onArrived) => {
-    const mayLeave = await lease.confirm(name, signal);
-    return collectCall(planned, { ...stations, ...open, loader }, { signal, onArrived, mayLeave }); // fetch -> journal -> read -> archive
+    try {
+      const mayLeave = await lease.confirm(name, signal);
+      return await collectCall(planned, { ...stations, ...open, loader }, { signal, onArrived, mayLeave }); // fetch -> journal -> read -> archive
+    } catch (error) {
+      if (isOnce(planned)) await noteFailure({ clock, stations }, planned, error);
+      throw error;
+    }
   };
   return { ...open.budget, send: metered(send, open.account) };
+}
+
+/** Somebody who has asked for the call reads in the journal why no answer came. Where that cannot be written, the log says it. */
+async function noteFailure(
+  { clock, stations: { journal } }: Pick<Called, "clock" | "stations">,
+  { jobs: [job = ""], slotAt }: PlannedCall,
+  error: unknown,
+): Promise<void> {
+  if (!(error instanceof QuotekeeperError) || slotAt === null) return;
+  const { code, detail } = error;
+  const note: OnceNote = { type: "once", job, slotAt, code, detail, over: false };
+  await journal.append({ kind: "note", at: instantFromDate(clock.now()), note }).catch(() => undefined);
 }
 
 /** An answer that is safe: it is on disk, and the loader knows of it. */
 export type Collected = { record: ResponseRecord; answer: Answer; segment: string };
 
 /** The stations behind the governor, each with the few methods needed of it. */
-export type CallPath = Pick<AccountStations, "fetchQuotes" | "sourceOf"> & {
+type CallPath = Pick<AccountStations, "fetchQuotes" | "sourceOf"> & {
   account: Pick<Account, "name" | "service">;
   requestId: Stations["requestId"];
   journal: Pick<Stations["journal"], "append">;

@@ -6,7 +6,6 @@ import { readTier } from "../../src/archive/tiers/tier.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { poolOn } from "../support/database.ts";
-import { injectedPool } from "../support/injected.ts";
 import { answerRecord, at } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
@@ -17,11 +16,11 @@ jest.setTimeout(300_000);
 /** Those of classes that a row may be to blame for, and some that it never is; all classes in `npm run test:fuzz`. */
 const SQLSTATES = ["22P02", "23502", "23505", "23514", "54000", "XX000", "P0001"];
 
-describe.each(["batches", "stretches"] as const)("at any statement of %s", (loader) => {
+describe("at any statement of a batch", () => {
   let batch: InjectedBatch;
 
   beforeAll(async () => {
-    batch = await injectedBatch(loader);
+    batch = await injectedBatch();
   });
 
   test("the statements are those of a batch with everything in it", () => {
@@ -29,7 +28,7 @@ describe.each(["batches", "stretches"] as const)("at any statement of %s", (load
       ...["insert into responses", "insert into instruments", "copy "],
       ...[
         "insert into session_bars",
-        "insert into dividends",
+        'insert into "dividends"',
         "update instruments",
         "insert into dead_letters",
         "insert into slots",
@@ -120,25 +119,6 @@ describe("in a trigger of any table", () => {
     expect(loaders[0]?.failure()).toBeNull();
     expect(withoutIds(await contentOf(pool))).toEqual(withoutIds(await contentOf(alone.pool)));
   });
-});
-
-test("duplicates that a distributed database reports as internal errors are met by COPY, and merged", async () => {
-  const { pool, append, load, forgetPositions } = await loadingWorld();
-  await append(...RECORDS);
-  await load();
-  const content = await contentOf(pool);
-  await pool.query("delete from responses");
-  await forgetPositions();
-  const copy = injectedPool(pool, null);
-  await load({ pool: copy.pool });
-  const statement = copy.statements.find((text) => text.startsWith("copy quotes")) ?? "";
-  await pool.query("delete from responses");
-  await forgetPositions();
-
-  const injected = injectedPool(pool, { statement, sqlstate: "XX000", bare: true });
-
-  expect(await load({ pool: injected.pool })).toMatchObject({ responses: 1, quotes: 0, repeated: 4 });
-  expect(await contentOf(pool)).toEqual(content);
 });
 
 test.each([

@@ -471,19 +471,6 @@ describe("when instruments were seen last", () => {
 
     expect(await rowsOfQuery(pool, "select description from instruments")).toEqual([{ description: "LAST" }]);
   });
-
-  test("last_seen_at is brought up to the quotes by a loader whose forerunner was killed between the two", async () => {
-    const { pool, append, load } = await loadingWorld();
-    await append(...answers(2));
-    await load();
-    await pool.query("update instruments set last_seen_at = first_seen_at");
-    // It was killed then, whenever this test runs.
-    await pool.query("update journal_positions set loaded_at = '2026-11-20 22:51+00'");
-
-    await load();
-
-    expect(await lastSeen(pool)).toEqual(["2026-11-20 22:50:01+00"]);
-  });
 });
 
 test.each(["quotes", "extended_quotes", "dividends"])(

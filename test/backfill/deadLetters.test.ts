@@ -8,7 +8,7 @@ import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
 import { settled } from "../support/ledger.ts";
-import { account, scripted, sweep, symbolsFile } from "./sweep/world.ts";
+import { account, scripted, sweep, symbolsFile } from "./symbols/world.ts";
 import { type BackfillWorld, backfillWorld, equity } from "./world.ts";
 
 /** A quote with prices that cannot be read, one that the database refuses, one that both take. */

@@ -5,7 +5,7 @@ import { widthOf } from "../../src/cli/terminal/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { systemClock } from "../../src/clock.ts";
 import { readSegment } from "../../src/journal/reader.ts";
-import type { JournalRecord } from "../../src/journal/record.ts";
+import type { ResponseRecord } from "../../src/journal/record.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { credentialsOf, writeAccounts } from "../support/accounts.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
@@ -41,11 +41,13 @@ function printed({ stdout }: Outcome): Printed {
   return JSON.parse(stdout) as Printed;
 }
 
-async function journalOf(dataDir: string): Promise<JournalRecord[]> {
+/** The answers in it. */
+async function journalOf(dataDir: string): Promise<ResponseRecord[]> {
   const dir = join(dataDir, "journal");
-  const records: JournalRecord[] = [];
+  const records: ResponseRecord[] = [];
   for (const { name } of await listSegments(dir))
-    for await (const item of readSegment(dir, name)) if (item.kind === "record") records.push(item.record);
+    for await (const item of readSegment(dir, name))
+      if (item.kind === "record" && item.record.kind === "response") records.push(item.record);
   return records;
 }
 
@@ -237,7 +239,7 @@ test("a poll of several calls says of each that it has to wait for the limit", a
   expect(stderr.match(/^The calls of this minute are used up; waiting \d+ s\.$/gm)).toHaveLength(2);
 });
 
-test("while the database is down the answer is kept in the journal, and the next poll stores it", async () => {
+test("while the database is down the quotes are printed from the journal, and the next poll stores them", async () => {
   const { url: own, pool: ownPool } = await freshDatabase();
   const env = settings({ DATABASE_URL: own });
   const away = `postgresql://me:canary-password@127.0.0.1:${await closedPort()}/quotes`;
@@ -247,6 +249,7 @@ test("while the database is down the answer is kept in the journal, and the next
   const next = await poll(env, "--symbols", "MSFT");
 
   expect(failed.exitCode).toBe(1);
+  expect(failed.stdout).toMatch(/^AAPL +[\d.]+ /m);
   expect(failed.stderr).toMatch(/DATABASE_UNREACHABLE: .*DATABASE_URL\. Answers stay in the journal/);
   expect(failed.stderr).not.toContain("canary");
   expect(kept).toMatchObject([{ kind: "response", status: 200 }]);
@@ -275,7 +278,7 @@ test("a data directory that cannot be made is named, with the variable to correc
 
 const NAMES = ["main", "second"];
 const askedBy = async (dataDir: string): Promise<(string | undefined)[]> =>
-  (await journalOf(dataDir)).map((record) => (record.kind === "response" ? record.account : "note"));
+  (await journalOf(dataDir)).map(({ account }) => account);
 
 async function accounts(): Promise<ReturnType<typeof settings>> {
   const { baseUrl } = await startSimulatedService(clock, { keys: NAMES.map(credentialsOf) });

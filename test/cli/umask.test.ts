@@ -3,12 +3,15 @@ import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { beginRun } from "../../src/run/runMarker.ts";
-import { openRun } from "../../src/backfill/sweep/runFile.ts";
+import type { Account } from "../../src/accounts/account.ts";
+import { onceJob } from "../../src/cli/askOnce.ts";
+import { systemClock } from "../../src/clock.ts";
+import { putOnce } from "../../src/run/once/onceFiles.ts";
+import { REFERENCE } from "../../src/services/reference/reference.ts";
 import { nodeFs } from "../../src/journal/fs.ts";
 import { setAside } from "../../src/journal/quarantine.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { answer, open } from "../journal/world.ts";
-import { at } from "../support/journal.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { run } from "./edges.ts";
 
@@ -36,14 +39,16 @@ test("under a umask of 000 others may neither look into the data directory nor r
   const polled = await run(["poll", "--symbols", "AAPL"], env);
   const added = await run(["serve", "keys", "add"], env);
   await beginRun(dir, new Date(0));
-  const processes = { pid: 1, isRunning: () => false };
-  await openRun(dir, "sweep-0123456789ab", { now: at(0), restart: false, processes });
+  const account = { name: "default", service: REFERENCE, feed: { kind: "simulated" } } as Account;
+  await putOnce(dir, onceJob([account], { name: "poll", symbols: ["AAPL"] }), systemClock);
 
   expect([polled.exitCode, added.exitCode]).toEqual([0, 0]);
   // Root's database belongs to another user, who must pass.
   expect((statSync(dir).mode & 0o777).toString(8)).toBe(process.getuid?.() === 0 ? "711" : "700");
   expect(having(0o077, dir)).toEqual([]);
-  expect(readdirSync(dir).sort()).toEqual(["journal", "postgres", "serve", "sweeps", "unaccounted.json"]);
+  expect(readdirSync(dir).sort()).toEqual([
+    ...["collector", "journal", "once", "postgres", "serve", "unaccounted.json"],
+  ]);
 });
 
 test("a journal's compressed segments and the damage set aside are their owner's alone", async () => {

@@ -50,7 +50,6 @@ function dispatcherOf(
     clock: time.clock,
     governor: { limit: 60, windowMs: 60_000 },
     history: null,
-    borrowable: () => 0,
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     onResult: quiet,
     send: async (planned, signal, onArrived) => {
@@ -147,8 +146,10 @@ test("each call that leaves is the most urgent of its instant, also when others 
           else if (step.kind === "tick") for (const _ of dispatcher.expire());
           else {
             const symbols = dispatcher.removeWaiting().map(symbolOf);
-            expect([...symbols].sort()).toEqual(waiting.map(symbolOf).sort());
-            waiting.length = 0;
+            // What is polled once, at a slot without an end, is planned together with no other call, and goes on.
+            const fresh = waiting.filter(({ deadlineMs }) => deadlineMs < Infinity);
+            expect([...symbols].sort()).toEqual(fresh.map(symbolOf).sort());
+            waiting.splice(0, Infinity, ...waiting.filter((call) => !fresh.includes(call)));
             for (const urgent of step.urgents) {
               const symbol = symbols.shift();
               if (symbol !== undefined) add(urgent, symbol);

@@ -43,7 +43,7 @@ async function collecting(names: readonly string[], called = names) {
   const lease = { confirm: () => Promise.resolve(() => true) };
   const accounts = new AccountsCalled({
     ...{ stations, accounts: names.map((name) => account(name)) },
-    called: (open) => calledAccount(open, { stations, loader, lease, metered: (send) => send }),
+    called: (open) => calledAccount(open, { clock, stations, loader, lease, metered: (send) => send }),
   });
   closers.push(() => accounts.close());
   const first = await accounts.open(new Map(called.map((name) => [name, NEW])));

@@ -42,7 +42,7 @@ const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString
 /** A data directory as an older release made it under a umask of 022. */
 function olderDataDir(): string {
   const dir = join(tempDir(), "data");
-  for (const name of ["", "journal", "journal/damaged", "serve", "sweeps", "postgres"])
+  for (const name of ["", "journal", "journal/damaged", "serve", "once", "postgres"])
     mkdirSync(join(dir, name), { mode: 0o755 });
   for (const name of ["journal/a.journal", "journal/damaged/a.bin", "serve/keys.json", "loader.json"])
     writeFileSync(join(dir, name), "secret");
@@ -70,7 +70,7 @@ test("files that an older release left open to every user are closed at the star
   expect(modesOf(dir)).toEqual({
     ...{ ".": "700", journal: "700", "journal/a.journal": "600" },
     ...{ "journal/damaged": "700", "journal/damaged/a.bin": "600", "loader.json": "600" },
-    ...{ postgres: "755", serve: "700", "serve/keys.json": "600", sweeps: "700" },
+    ...{ postgres: "755", serve: "700", "serve/keys.json": "600", once: "700" },
   });
 });
 

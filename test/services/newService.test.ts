@@ -51,7 +51,7 @@ function followPage(): string {
 
 test("a service of under 150 lines and a line in the registry are checked, polled, tried by doctor, and read again from the journal", async () => {
   const dir = followPage();
-  const modules = ["cli/main", "archive/load/stretchThread"];
+  const modules = ["cli/main", "archive/load/readThread"];
   await run(process.execPath, [join(dir, "scripts", "compile.js"), join(dir, "dist"), ...modules]);
   const { url, pool } = await freshDatabase({ migrated: false });
   mkdirSync(join(dir, "jobs"));

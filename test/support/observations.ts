@@ -1,23 +1,13 @@
 /** Quotes put straight into an archive, one line each. */
 import type pg from "pg";
 import { makeDueBars } from "../../src/archive/schema/makeBars.ts";
-import {
-  prepareStaging,
-  type SeriesLines,
-  storeLines,
-  touch,
-  type Touched,
-} from "../../src/archive/load/storeQuotes.ts";
+import { prepareStaging } from "../../src/archive/load/staging.ts";
+import { storeUnits } from "../../src/archive/load/storeQuotes.ts";
+import type { PlacedUnit } from "../../src/archive/schema/quoteColumns.ts";
 import { BEGIN_STORING } from "../../src/archive/connect/transaction.ts";
 import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
-import {
-  EXTENDED_FIELDS,
-  type ExtendedField,
-  type Field,
-  PRICE_FIELDS,
-  type PriceField,
-} from "../../src/quotes/fields.ts";
-import { CopyLines } from "../../src/read/copyLines.ts";
+import { makeQuote } from "../../src/quotes/document.ts";
+import type { ExtendedField, PriceField } from "../../src/quotes/fields.ts";
 import { freshDatabase } from "./database.ts";
 
 /** One observation; times are New York's, prices and volume text. */
@@ -67,17 +57,12 @@ export async function see(pool: pg.Pool, ...seen: Seen[]): Promise<void> {
 export async function load(pool: pg.Pool, seen: readonly Seen[]): Promise<void> {
   const client = await pool.connect();
   try {
-    const keys = [...new Set(seen.map(keyOf))];
-    const groups = keys.map((key) => seen.filter((one) => keyOf(one) === key));
-    const instants = await instantsOf(client, groups.flat());
-    const numbers = groups.map(([first]) => ({ instrumentId: first?.id ?? 1, sourceId: first?.source ?? 1 }));
-    const [quotes, extended] = linesOf(groups.flat(), instants);
+    const instants = await instantsOf(client, seen);
     await prepareStaging(client);
     await client.query(BEGIN_STORING);
-    await storeLines(
+    await storeUnits(
       client,
-      { series: seriesOf(groups, instants), quotes, extended },
-      { numbers, areNew: false },
+      seen.map((one, place) => placed(one, instants[place] ?? "")),
     );
     await client.query("commit");
   } finally {
@@ -85,20 +70,20 @@ export async function load(pool: pg.Pool, seen: readonly Seen[]): Promise<void> 
   }
 }
 
-function seriesOf(
-  groups: readonly Seen[][],
-  instants: readonly string[],
-): { rows: number; touched: Touched[] }[] {
-  let place = 0;
-  return groups.map((group) => {
-    const touched: Touched[] = [];
-    for (const { delayed = false } of group) touch(touched, { observedAt: instants[place++] ?? "", delayed });
-    return { rows: group.length, touched };
-  });
-}
-
-function keyOf({ id = 1, source = 1 }: Seen): string {
-  return `${id},${source}`;
+function placed(one: Seen, observedAt: string): PlacedUnit {
+  const { id = 1, source = 1, delayed = false } = one;
+  const quote = makeQuote(
+    ({ name }) => one[name] ?? null,
+    () => null,
+  );
+  const instrument = { securityType: "CS", symbol: "", expiration: null, optionType: null, strike: null };
+  const described = { exchange: null, description: null, contractSize: null, underlying: null };
+  const unit = { observedAt, delayed, quote, greeksDelta: null, fragment: null };
+  return {
+    unit: { ...unit, instrument: { ...instrument, ...described, assumedType: false } },
+    instrumentId: id,
+    sourceId: source,
+  };
 }
 
 /** `observed_at` of each; there is room for them afterwards. */
@@ -112,22 +97,4 @@ async function instantsOf(client: pg.ClientBase, seen: readonly Seen[]): Promise
   const ordered = instants.toSorted();
   await ensurePartitions(client, ordered[0] ?? "", ordered.at(-1) ?? "");
   return instants;
-}
-
-function linesOf(seen: readonly Seen[], instants: readonly string[]): [SeriesLines, SeriesLines] {
-  const lines = (rest: (one: Seen) => readonly (string | null | undefined)[]): SeriesLines => {
-    const made = new CopyLines();
-    const starts = seen.map((one, place) => {
-      const start = made.begin();
-      for (const value of [instants[place], ...rest(one)]) made.addValue(value ?? null);
-      made.endLine();
-      return start;
-    });
-    return { bytes: new Uint8Array(made.bytes.subarray(0, made.end)), starts: new Uint32Array(starts) };
-  };
-  const valuesOf = (fields: readonly Field[], one: Seen): (string | null)[] =>
-    fields.map(({ name }) => (one as Partial<Record<string, string | null>>)[name] ?? null);
-  const quotes = lines((one) => [one.delayed ? "t" : "f", ...valuesOf(PRICE_FIELDS, one)]);
-  const extended = lines((one) => valuesOf(EXTENDED_FIELDS, one));
-  return [quotes, extended];
 }

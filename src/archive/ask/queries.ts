@@ -1,5 +1,5 @@
 /** What the command line and the dashboard ask of the archive. Reads only. */
-import { and, count, desc, eq, gt, gte, inArray, lte, max, ne, sql } from "drizzle-orm";
+import { and, count, desc, eq, gt, gte, inArray, lte, max, ne, notLike, sql } from "drizzle-orm";
 import type pg from "pg";
 import type { Queryable } from "../connect/transaction.ts";
 import type { ClockStep, LedgerSource } from "../../journal/ledger.ts";
@@ -17,8 +17,8 @@ import { tablesOn } from "../schema/tableRows.ts";
 
 /**
  * Which market is polled. A service at an account's address may call itself a simulated market, and then its answers and
- * slots are kept as such: the newest answer and the newest slot tell, each for itself, since a poll by hand of another
- * market has no slots. What was imported was not polled.
+ * slots are kept as such: the newest answer and the newest slot tell, each for itself, since a poll of another
+ * market is no slot of a schedule. What was imported was not polled.
  *
  * @param configured what the configuration says; the program's own simulated market is never anything else
  */
@@ -39,6 +39,7 @@ export async function readPolledMarket(
     .select({ kind: sources.kind })
     .from(slots)
     .innerJoin(sources, eq(sources.id, slots.sourceId))
+    .where(notLike(slots.job, "once:%"))
     .orderBy(desc(slots.slotAt))
     .limit(1);
   const marketOf = ([newest]: { kind: string }[]): LedgerSource =>

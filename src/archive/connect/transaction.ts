@@ -9,10 +9,7 @@ export type Queryable = Pick<pg.ClientBase | pg.Pool, "query">;
  * cannot be seen. So all who store quotes hold a lock together, and whoever finds that dividends have to change
  * holds it alone. It is the lock of a row: nobody without rights to change rows can keep it from us.
  */
-const LOCK = "select xmin::text as version from archive_identity for";
-
-/** Changes the version of that row. A loader that remembers dividends reads them again then. */
-const CHANGED = "update archive_identity set id = id";
+const LOCK = "select from archive_identity for";
 
 /**
  * The longest wait of a transaction that stores for its program's next statement. A program that is cut off, or whose machine
@@ -20,14 +17,11 @@ const CHANGED = "update archive_identity set id = id";
  */
 const LONGEST_PAUSE = "set local idle_in_transaction_session_timeout = '1min'";
 
-/**
- * Opens a transaction that stores quotes. The lock comes first, as in all of them: they never wait for each other in a ring. It gives the
- * version of the dividends, which stays until this transaction ends or changes them.
- */
+/** Opens a transaction that stores quotes. The lock comes first, as in all of them: they never wait for each other in a ring. */
 export const BEGIN_STORING = `begin; ${LONGEST_PAUSE}; ${LOCK} key share`;
 
 /** Opens a transaction that may change dividends: waits until no other one that stores is open, and keeps them waiting. */
-export const BEGIN_STORING_ALONE = `begin; ${LONGEST_PAUSE}; ${LOCK} update; ${CHANGED}`;
+export const BEGIN_STORING_ALONE = `begin; ${LONGEST_PAUSE}; ${LOCK} update`;
 
 /**
  * Held until the transaction ends while instruments, accounts, partitions or sessions are added: two loaders that add some in
@@ -41,7 +35,7 @@ export const NOT_ALONE = "55P03";
 
 /** Acquires the lock of this transaction alone. @throws 55P03 at once if others hold it: two that wait for each other would never end */
 export async function storeAlone(client: Queryable): Promise<void> {
-  await client.query(`${LOCK} update nowait; ${CHANGED}`);
+  await client.query(`${LOCK} update nowait`);
 }
 
 /** Runs `work` in a transaction on a connection of the caller's. @param begin what opens it */

@@ -13,7 +13,6 @@ const NO_SUCH_CHARACTER = "22021";
 const NOT_NULL_VIOLATION = "23502";
 /** SQLSTATE unique_violation: a row of that key is there. */
 export const UNIQUE_VIOLATION = "23505";
-const INTERNAL_ERROR = "XX000";
 const CHECK_VIOLATION = "23514";
 
 /** The fields of an error that PostgreSQL sends with its message. Protocol, "Error and Notice Message Fields". */
@@ -70,14 +69,6 @@ const COPIED_COLUMN = /^COPY [^,]+, [^,:]*\d[^,:]*, [^:]+: /;
 
 /** `unnamed portal parameter $3 = '...'`, and nothing of a statement or function. */
 const PARAMETER = /^(?!.*\bSQL\b)[^:"]*(?:"[^"]*"[^:"]*)?\$\d+(?: = .*)?$/;
-
-/**
- * Whether COPY may have met a row that is there already: 23505, or XX000, which is what a distributed database makes of
- * an error of one of its workers.
- */
-export function mayBeThereAlready(error: unknown): boolean {
-  return [UNIQUE_VIOLATION, INTERNAL_ERROR].includes(sqlstateOf(error));
-}
 
 /** 23514 without a constraint's name: a partition was taken away meanwhile. That is no fault of the row. */
 export function isWithoutPartition(error: unknown): boolean {

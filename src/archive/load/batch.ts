@@ -1,4 +1,5 @@
 /** What is loaded at once, and what came of it. */
+import type { Instant } from "../../clock.ts";
 import type { AnswerRows } from "../../read/rowTypes.ts";
 import { countLetters, isOfQuote, type LetterCount } from "./letterCounts.ts";
 import type { JournaledNote } from "./loadNotes.ts";
@@ -51,6 +52,15 @@ export type StoredAnswers = typeof NOTHING_STORED;
 export type LoadReport = typeof NOTHING_LOADED;
 
 export const NOTHING_LOADED = { ...NOTHING_READ, ...NOTHING_STORED, slots: 0 };
+
+/** Time of the first record of a batch; null: it has none. */
+export function firstOf({
+  answers: [answer],
+  notes: [note],
+}: Pick<Batch, "answers" | "notes">): Instant | null {
+  const times = [answer?.record.observedAt, note?.at].filter((at) => at !== undefined);
+  return times.sort()[0] ?? null;
+}
 
 type Counted = Pick<AnswerRows, "units" | "matched" | "deadLetters" | "cut">;
 

@@ -1,65 +1,36 @@
 /** Dividends, of which a row is kept for each change. */
 import type pg from "pg";
 import type { Instant } from "../../clock.ts";
-import { dividendChanges, type DividendWord, type KeptDividend, sameText } from "./dividendChanges.ts";
-import { compareKeys, inTimeOrder, type Key, type PlacedUnit, seriesNumber } from "../schema/quoteColumns.ts";
-import { dividends } from "../schema/schema.ts";
-import { inArrays, instantText, upsertAll } from "../schema/tableRows.ts";
+import { dividendChanges, type DividendWord, type KeptDividend } from "./dividendChanges.ts";
+import { inTimeOrder, type Key, type PlacedUnit, seriesNumber } from "../schema/quoteColumns.ts";
+import type { DividendData } from "../../quotes/document.ts";
+import type { dividends } from "../schema/schema.ts";
+import { inArrays, instantText } from "../schema/tableRows.ts";
 import { storeAlone } from "../connect/transaction.ts";
 import { engineOf } from "../tiers/citus/door.ts";
 import { dividendOf } from "../../read/answerToRows.ts";
-import { SaidDividends, type SeriesWord } from "./saidDividends.ts";
+import { storeRows } from "./staging.ts";
 
 /** What the quotes of one series, an instrument from a source, say of its dividend. */
-export type DividendSeries = {
+type DividendSeries = {
   instrumentId: number;
   sourceId: number;
   /** Ascending, each time once. */
   words: Pick<DividendWord, "observedAt" | "dividend">[];
-  /** Time of its newest quote, whose word may have been left out. */
-  lastAt: Instant;
-  /** Whether words are left out that say nothing, or what the one before them says. */
-  sparse: boolean;
 };
 
-/** What units say, every word of them. */
-export function wordsOf(units: readonly PlacedUnit[]): DividendSeries[] {
+function wordsOf(units: readonly PlacedUnit[]): DividendSeries[] {
   const all = new Map<number, DividendSeries>();
   for (const { unit, instrumentId, sourceId } of inTimeOrder(units)) {
     const number = seriesNumber(instrumentId, sourceId);
-    const series = all.get(number) ?? { instrumentId, sourceId, words: [], lastAt: "", sparse: false };
+    const series = all.get(number) ?? { instrumentId, sourceId, words: [] };
     all.set(number, series);
     const { observedAt, quote } = unit;
     // Of two quotes of one time the first is stored.
     if (series.words.at(-1)?.observedAt === observedAt) continue;
     series.words.push({ observedAt, dividend: dividendOf(quote) });
-    series.lastAt = observedAt;
   }
   return [...all.values()];
-}
-
-/**
- * Sparse series that turn out to be of the same instrument and source as one: an answer may not tell its type.
- *
- * @returns null when they do not all say the same: words that were left out may be wanted then
- */
-export function joinSeries(all: readonly DividendSeries[]): DividendSeries[] | null {
-  const joined = new Map<number, DividendSeries>();
-  for (const one of all) {
-    const number = seriesNumber(one.instrumentId, one.sourceId);
-    const other = joined.get(number);
-    if (other === undefined) {
-      joined.set(number, one);
-      continue;
-    }
-    const words = [...other.words, ...one.words];
-    const [first] = words.sort((a, b) => (a.observedAt < b.observedAt ? -1 : 1));
-    const says = first?.dividend ?? null;
-    if (words.some(({ dividend }) => !says || !dividend || !sameText(says, dividend))) return null;
-    const lastAt = other.lastAt > one.lastAt ? other.lastAt : one.lastAt;
-    joined.set(number, { ...one, words: first ? [first] : words, lastAt });
-  }
-  return [...joined.values()];
 }
 
 /**
@@ -67,36 +38,28 @@ export function joinSeries(all: readonly DividendSeries[]): DividendSeries[] | n
  * had come in the order of their times (`dividendChanges`).
  *
  * @param client in a transaction that began with `BEGIN_STORING`, or alone
- * @param said of a loader that loads one answer after another; grows
- * @returns how many rows are new; null when quotes of the archive lie among those of a sparse series, and nothing was done
+ * @returns how many rows are new
  * @throws 55P03 when the table has to change and another transaction stores quotes: it may go well alone
  */
-export async function insertDividends(
-  client: pg.ClientBase,
-  all: readonly DividendSeries[],
-  said?: SaidDividends,
-): Promise<number | null> {
-  const changing = (await readKept(client, all, said)).filter(mayChange);
+export async function insertDividends(client: pg.ClientBase, units: readonly PlacedUnit[]): Promise<number> {
+  const changing = (await readKept(client, wordsOf(units))).filter(mayChange);
   if (changing.length === 0) return 0;
   await storeAlone(client);
   const beside = await readBeside(
     client,
     changing.map(({ one }) => one),
   );
-  const isCrossed = changing.some(
-    ({ one }, place) => one.sparse && beside[place]?.some(({ next }) => next !== null && next <= one.lastAt),
-  );
-  return isCrossed ? null : change(client, changing, beside);
+  return change(client, changing, beside);
 }
 
 /** A series, and the rows of the table that it is held against: the last one before its first word, and all from there on. */
 type Held = { one: DividendSeries; rows: KeptDividend[] };
 
 /** Whether the rows of a series change, or may, as another quote's row lies among its words. */
-function mayChange({ one: { words, lastAt }, rows }: Held): boolean {
-  const first = words[0]?.observedAt ?? "";
+function mayChange({ one: { words }, rows }: Held): boolean {
+  const [first = "", last = ""] = [words[0]?.observedAt, words.at(-1)?.observedAt];
   const times = new Set(words.map(({ observedAt }) => observedAt));
-  if (rows.some(({ observedAt: at }) => at > first && at <= lastAt && !times.has(at))) return true;
+  if (rows.some(({ observedAt: at }) => at > first && at <= last && !times.has(at))) return true;
   const alone = words.map((word) => ({ ...word, next: null, isNew: false }));
   const { put, drop } = dividendChanges(alone, rows);
   return put.length > 0 || drop.length > 0;
@@ -123,16 +86,15 @@ async function change(
     drop.push(...changes.drop.map((observedAt) => ({ observedAt, instrumentId, sourceId })));
   });
   await dropRows(client, drop);
-  await upsertAll(client, dividends, put.sort(compareKeys));
+  await storeRows(
+    client,
+    "dividends",
+    put.map((row) => [
+      ...[row.observedAt, String(row.instrumentId), String(row.sourceId)],
+      ...[row.exDate, row.amount, row.yield],
+    ]),
+  );
   return made;
-}
-
-/** Whether the table is as sparse series have it whose quotes are all there: each row between theirs is a word of theirs. */
-export async function areDividendsThere(
-  client: pg.ClientBase,
-  all: readonly DividendSeries[],
-): Promise<boolean> {
-  return !(await readKept(client, all)).some(mayChange);
 }
 
 function saysAnything({ words }: DividendSeries): boolean {
@@ -140,12 +102,8 @@ function saysAnything({ words }: DividendSeries): boolean {
 }
 
 /** What the table has of each series that says anything, but for those of one word that its newest row has said already. */
-async function readKept(
-  client: pg.ClientBase,
-  all: readonly DividendSeries[],
-  said = new SaidDividends(),
-): Promise<Held[]> {
-  const series = await withoutSaid(client, all.filter(saysAnything), said);
+async function readKept(client: pg.ClientBase, all: readonly DividendSeries[]): Promise<Held[]> {
+  const series = await withoutSaid(client, all.filter(saysAnything));
   if (series.length === 0) return [];
   const { rows } = await client.query<{
     place: number;
@@ -178,27 +136,24 @@ async function readKept(
   return kept;
 }
 
-/** Each answer says the dividends that are known: rows need no reading where a loader or the database itself finds nothing new. */
+/** Each answer says the dividends that are known: rows need no reading where the database itself finds nothing new. */
 async function withoutSaid(
   client: pg.ClientBase,
   series: readonly DividendSeries[],
-  said: SaidDividends,
 ): Promise<readonly DividendSeries[]> {
   const single = series.flatMap(({ words: [word, second], instrumentId, sourceId }, place) =>
     word?.dividend && !second
       ? [{ instrumentId, sourceId, place, observedAt: word.observedAt, dividend: word.dividend }]
       : [],
   );
-  const unheard = single.filter((word) => !said.has(word));
-  const found = unheard.length === 0 ? new Set<number>() : await findNew(client, unheard);
-  for (const word of unheard) if (!found.has(word.place)) said.add(word);
+  const found = single.length === 0 ? new Set<number>() : await findNew(client, single);
   return series.filter(({ words }, place) => words.length > 1 || found.has(place));
 }
 
 /** Places of words that the newest row of their series does not say, or that are not later than it. */
 async function findNew(
   client: pg.ClientBase,
-  words: readonly (SeriesWord & { place: number })[],
+  words: readonly (Key & { dividend: DividendData; place: number })[],
 ): Promise<Set<number>> {
   const { rows } = await client.query<{ place: number }>({
     name: "find new dividends",

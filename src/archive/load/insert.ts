@@ -1,32 +1,24 @@
 /**
- * What answers become, on its way into the archive. Quotes that are new go by COPY (storeQuotes.ts). Rows come in the order of
- * their keys, so that two loaders at once never wait for each other crosswise.
+ * What answers become besides quotes, on its way into the archive. Rows come in the order of their keys, so that two loaders at once
+ * never wait for each other crosswise.
  */
 import type pg from "pg";
 import { deadLetters, responses } from "../schema/schema.ts";
 import { clean, inArrays, insertAll } from "../schema/tableRows.ts";
 import { headerColumns } from "../../read/answerToRows.ts";
-import type { ResponseRecord } from "../../journal/record.ts";
 import type { AnswerRows, DeadLetter } from "../../read/rowTypes.ts";
 
 /** An answer whose source is known to the archive. */
 export type SourcedAnswer = AnswerRows & { sourceId: number };
 
-export type ResponseRow = typeof responses.$inferSelect;
+type ResponseRow = typeof responses.$inferSelect;
 
-/** What the row of an answer says that its record does not. */
-type AnswerSummary = { outcome: string; responseId: string | null; position: AnswerRows["position"] };
-
-export function summaryOf({ answer, position }: Pick<AnswerRows, "answer" | "position">): AnswerSummary {
-  const responseId = answer.outcome === "quotes" ? answer.document.id : answer.responseId;
-  return { outcome: answer.outcome, responseId, position };
-}
-
-/** The row of an answer, without a reference to the answer's body. */
-export function responseRow(
-  record: ResponseRecord,
-  { outcome, responseId, position }: AnswerSummary,
-): Omit<ResponseRow, "sourceId" | "accountId"> {
+/** The row of an answer. */
+export function responseRow({
+  record,
+  answer,
+  position,
+}: Pick<AnswerRows, "record" | "answer" | "position">): Omit<ResponseRow, "sourceId" | "accountId"> {
   const { observedAt, requestId, requestedAt, jobs, request, status, body } = record;
   return {
     observedAt,
@@ -35,8 +27,8 @@ export function responseRow(
     request,
     httpStatus: status,
     job: clean(jobs.join(",")) || null,
-    outcome,
-    responseId: clean(responseId),
+    outcome: answer.outcome,
+    responseId: clean(answer.outcome === "quotes" ? answer.document.id : answer.responseId),
     ...headerColumns(record),
     bodyBytes: body.byteLength,
     journalSegment: position.segment,

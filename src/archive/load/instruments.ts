@@ -16,11 +16,9 @@ import {
   securityOf,
   WORDS,
 } from "./instrumentColumns.ts";
-import type { KnownInstruments } from "./knownInstruments.ts";
 import {
   addSeen,
   DESCRIBED,
-  identityText,
   seenByNumber,
   seenInstruments,
   type Seen,
@@ -42,7 +40,7 @@ export async function placeInstruments(
   units: readonly Sighting[],
 ): Promise<PlacedInstruments> {
   const found = seenInstruments(units);
-  const { ids } = await findOrAdd(client, found.seen);
+  const ids = await findOrAdd(client, found.seen);
   return { ids: found.places.map((place) => ids[place] ?? 0), seen: seenByNumber(found.seen, ids) };
 }
 
@@ -58,40 +56,18 @@ export async function findSeen(client: pg.ClientBase, units: readonly Sighting[]
   return byId;
 }
 
-/** Numbers of instruments, each in its place: from memory, else as `placeInstruments`; then they are remembered. */
-export async function placeSeen(
-  client: pg.ClientBase,
-  seen: readonly Seen[],
-  known: KnownInstruments,
-): Promise<number[]> {
-  const identities = seen.map(({ row }) => identityText(row));
-  const remembered = seen.map(({ row }, place) => known.get(identities[place] ?? "", row));
-  if (!remembered.includes(undefined)) return remembered as number[];
-  const { ids, added } = await findOrAdd(client, seen);
-  known.take(
-    seen.map(({ row }, place) => ({ identity: identities[place] ?? "", row, id: ids[place] ?? 0 })),
-    added,
-  );
-  return ids;
-}
-
-async function findOrAdd(
-  client: pg.ClientBase,
-  seen: readonly Seen[],
-): Promise<{ ids: number[]; added: boolean }> {
+async function findOrAdd(client: pg.ClientBase, seen: readonly Seen[]): Promise<number[]> {
   let found = await find(client, seen);
-  const added = found.some((one, place) => one.id === null || corrects(one, seen[place]?.row));
-  if (added) {
+  if (found.some((one, place) => one.id === null || corrects(one, seen[place]?.row))) {
     await client.query(ADDING_LOCK);
     await addMissing(client, seen);
     found = await find(client, seen);
   }
-  const ids = seen.map(({ row }, place) => {
+  return seen.map(({ row }, place) => {
     const id = found[place]?.id ?? null;
     if (id === null) throw new Error(`no number for the instrument ${JSON.stringify(row)}`);
     return id;
   });
-  return { ids, added };
 }
 
 /**

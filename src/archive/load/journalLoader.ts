@@ -1,18 +1,13 @@
 /** Loads segments of the journal in their order, from the position that the database itself keeps. */
 import type pg from "pg";
 import type { Clock, Instant } from "../../clock.ts";
-import { exchangeDate } from "../../market/calendar/dates.ts";
-import { EVER } from "../../journal/record.ts";
 import { listSegments } from "../../journal/segments.ts";
-import { PlainReader } from "../../read/plainRows.ts";
 import { commitsSettled } from "../tiers/citus/door.ts";
-import { type Batch, type LoadReport, NOTHING_LOADED } from "./batch.ts";
+import { firstOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
 import { addCounts } from "./letterCounts.ts";
-import { JOURNAL_POSITION, readLag, readPositions, type Part } from "./loadPosition.ts";
-import { type DamagedBytes, readBatches, SMALL_BATCH_BYTES } from "./readBatches.ts";
-import { readStretches } from "./readStretches.ts";
-import { followSightings } from "./refreshInstruments.ts";
-import { LoadedByAnother, StretchLoader } from "./stretchLoader.ts";
+import { createMemory, loadBatch } from "./loadBatch.ts";
+import { readLag, readPositions, type Part } from "./loadPosition.ts";
+import { type DamagedBytes, readAhead, readBatches } from "./readBatches.ts";
 
 /** What a load needs, and whom it notifies. */
 export type JournalOptions = {
@@ -30,9 +25,8 @@ export type JournalOptions = {
 /** Remembers from one load to the next, to ask the database less. */
 export class JournalLoader {
   readonly #options: JournalOptions;
-  readonly #stretches: StretchLoader;
-  readonly #reader = new PlainReader();
-  #hasFollowed = false;
+  readonly #memory = createMemory();
+  #hasSettled = false;
   /** The segment that it has loaded last, and how far. */
   #last: Pick<Part, "segment" | "to"> | null = null;
   /** Segments that nobody writes to any more, and the database has all of. */
@@ -44,26 +38,13 @@ export class JournalLoader {
 
   constructor(options: JournalOptions) {
     this.#options = options;
-    this.#stretches = new StretchLoader({
-      pool: options.pool,
-      position: JOURNAL_POSITION,
-      today: () => exchangeDate(options.clock.now()),
-      reread: (part) => this.#reread(part),
-      onLoaded: (loaded, first) => {
-        this.report = addCounts(this.report, loaded);
-        options.onLoaded?.(loaded, first);
-      },
-    });
   }
 
   async loadAll(): Promise<void> {
     const { pool, journalDir } = this.#options;
     // A load before this one may have been killed, or its server.
-    if (!this.#hasFollowed) {
-      await commitsSettled(pool);
-      await followSightings(pool);
-      this.#hasFollowed = true;
-    }
+    if (!this.#hasSettled) await commitsSettled(pool);
+    this.#hasSettled = true;
     const segments = await listSegments(journalDir);
     // Of its own alone: the other collectors of a database have as many, and each has its own journal.
     const positions = await readPositions(
@@ -95,39 +76,32 @@ export class JournalLoader {
   }
 
   async loadSegment(segment: string, position: number): Promise<void> {
-    const { pool, journalDir, keptTo, onDamage } = this.#options;
     this.#last = null;
-    for (let from = position; ;) {
-      let [failed, to] = [false, from];
-      try {
-        // An import that was ended in its midst: as its own run would have loaded it, down to the numbers of instruments.
-        const what = { journalDir, range: EVER, mayBeGone: true, alone: "imports" } as const;
-        const parts = [{ name: segment, from, until: keptTo?.(segment) }];
-        for await (const read of readStretches({ ...what, parts }, this.#reader))
-          if ("stretch" in read) {
-            await this.#stretches.add(read.stretch);
-            to = read.stretch.to;
-          } else {
-            failed ||= read.damage.unreadable !== undefined;
-            if (!failed || !this.unreadable.has(segment)) onDamage?.(read.damage);
-          }
-        if (failed) this.unreadable.add(segment);
-        else this.unreadable.delete(segment);
-        await this.#stretches.finish();
-        this.#last = { segment, to };
-        return;
-      } catch (error) {
-        await this.#stretches.abandon();
-        if (!(error instanceof LoadedByAnother)) throw error;
-        // Another program has loaded some of it: go on where it stopped.
-        from = (await readPositions(pool, [segment])).get(segment) ?? 0;
-      }
-    }
+    for (let from: number | null = position; from !== null;) from = await this.#loadFrom(segment, from);
   }
 
-  async *#reread({ segment, from, to }: Part): AsyncGenerator<Batch, void> {
-    const { journalDir } = this.#options;
-    const what = { journalDir, from, until: to, mayBeGone: true, maxBytes: SMALL_BATCH_BYTES };
-    for await (const batch of readBatches(segment, what)) if (batch.to > batch.from) yield batch;
+  /** @returns where to go on: another program has loaded some of it; null: all is loaded */
+  async #loadFrom(segment: string, from: number): Promise<number | null> {
+    const { pool, journalDir, keptTo, onDamage, onLoaded } = this.#options;
+    let [failed, to] = [false, from];
+    const read = readBatches(segment, {
+      ...{ journalDir, from, until: keptTo?.(segment), mayBeGone: true },
+      onDamage: (damage) => {
+        failed ||= damage.unreadable !== undefined;
+        if (!failed || !this.unreadable.has(segment)) onDamage?.(damage);
+      },
+    });
+    for await (const batch of readAhead(read)) {
+      if (batch.to === batch.from) continue;
+      const loaded = await loadBatch(pool, batch, { memory: this.#memory });
+      if (loaded === null) return (await readPositions(pool, [segment])).get(segment) ?? 0;
+      to = batch.to;
+      this.report = addCounts(this.report, loaded);
+      onLoaded?.(loaded, firstOf(batch));
+    }
+    if (failed) this.unreadable.add(segment);
+    else this.unreadable.delete(segment);
+    this.#last = { segment, to };
+    return null;
   }
 }

@@ -12,14 +12,13 @@ import { loadNotes } from "./loadNotes.ts";
 import type { Instant } from "../../clock.ts";
 import type { AnswerRows } from "../../read/rowTypes.ts";
 import { storeAnswers } from "./storeAnswers.ts";
-import { prepareStaging } from "./storeQuotes.ts";
-import { monthText } from "./stretch.ts";
+import { prepareStaging } from "./staging.ts";
 import { oneConnectionEach } from "../tiers/citus/door.ts";
 import { BEGIN_STORING, BEGIN_STORING_ALONE, NOT_ALONE } from "../connect/transaction.ts";
 import { type Batch, countsOf, type LoadReport } from "./batch.ts";
 
 /** Whether the same may go well when it is tried again at once. */
-export function isPassing(error: unknown): boolean {
+function isPassing(error: unknown): boolean {
   const state = sqlstateOf(error);
   return IN_EACH_OTHERS_WAY.has(state) || state === NOT_ALONE || isWithoutPartition(error);
 }
@@ -42,8 +41,7 @@ type LoadBatchOptions = {
 };
 
 /**
- * Loads a batch, whatever is in it, or finds that another program has done so. Of a journal `StretchLoader` loads what is
- * as expected in fewer statements, and leaves the rest to this.
+ * Loads a batch, whatever is in it, or finds that another program has done so.
  *
  * @returns null when the position is no longer at `batch.from`: read it again from there
  * @throws the database's errors as they are; nothing of the batch is stored then
@@ -76,7 +74,7 @@ async function loadOnce(
     // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
     await ensureRoom(client, monthsOf(batch.answers), memory);
     await prepareStaging(client);
-    if ((await position.begin(client, batch, alone ? BEGIN_STORING_ALONE : BEGIN_STORING)) === null) {
+    if (!(await position.begin(client, batch, alone ? BEGIN_STORING_ALONE : BEGIN_STORING))) {
       await client.query("rollback");
       return null;
     }
@@ -102,7 +100,7 @@ export async function ensureRoom(
   months: ReadonlyMap<string, Instant>,
   memory: LoadMemory,
 ): Promise<void> {
-  const strange = strangeMonths(months, memory);
+  const strange = [...months].filter(([month]) => !memory.months.has(month));
   if (strange.length === 0) return;
   await ensurePartitionsFor(
     client,
@@ -111,18 +109,12 @@ export async function ensureRoom(
   for (const [month] of strange) memory.months.add(month);
 }
 
-export function strangeMonths(
-  months: ReadonlyMap<string, Instant>,
-  memory: LoadMemory,
-): (readonly [string, Instant])[] {
-  return [...months].filter(([month]) => !memory.months.has(month));
-}
-
 /** A time in each month of these answers' rows, by `2026-11`. */
 export function monthsOf(answers: readonly AnswerRows[]): Map<string, Instant> {
   const months = new Map<string, Instant>();
   const look = (time: Instant): void => {
-    if (!months.has(monthText(time))) months.set(monthText(time), time);
+    const month = time.slice(0, "2026-11".length);
+    if (!months.has(month)) months.set(month, time);
   };
   for (const { record, units, restored } of answers) {
     look(record.observedAt);

@@ -24,13 +24,9 @@ export type LoadPosition = {
    * Opens a transaction, and locks the position until it ends.
    *
    * @param begin the statements that open it, `BEGIN_STORING` or its like
-   * @returns the version of the dividends; null: the batch does not begin at the position
+   * @returns false: the batch does not begin at the position
    */
-  begin: (
-    client: pg.PoolClient,
-    batch: Pick<Batch, "segment" | "from">,
-    begin: string,
-  ) => Promise<string | null>;
+  begin: (client: pg.PoolClient, batch: Pick<Batch, "segment" | "from">, begin: string) => Promise<boolean>;
   /** Moves the position and commits. */
   commit: (client: pg.PoolClient, part: Part, report: LoadReport) => Promise<void>;
 };
@@ -38,8 +34,8 @@ export type LoadPosition = {
 /** One transaction for each batch. */
 export const ofBatches = ({ take, move }: HeldPosition): LoadPosition => ({
   begin: async (client, batch, begin) => {
-    const results = await resultsOf<{ version: string }>(client, begin);
-    return (await take(client, batch)) ? versionOf(results) : null;
+    await client.query(begin);
+    return take(client, batch);
   },
   commit: async (client, part, report) => {
     await move(client, part, report);
@@ -54,9 +50,10 @@ export const ofBatches = ({ take, move }: HeldPosition): LoadPosition => ({
 export const JOURNAL_POSITION: LoadPosition = {
   begin: async (client, { segment, from }, begin) => {
     const lock = `select loaded_to::float8 from journal_positions where segment = ${pg.escapeLiteral(segment)} for update`;
-    const results = await resultsOf<{ version: string; loaded_to: number }>(client, `${begin}; ${lock}`);
-    const loadedTo = results.at(-1)?.rows[0]?.loaded_to ?? (await lockPosition(client, segment));
-    return loadedTo === from ? versionOf(results) : null;
+    // Of several statements each has a result.
+    const results = await client.query<{ loaded_to: number }>(`${begin}; ${lock}`);
+    const [locked] = (results as unknown as pg.QueryResult<{ loaded_to: number }>[]).at(-1)?.rows ?? [];
+    return (locked?.loaded_to ?? (await lockPosition(client, segment))) === from;
   },
   commit: async (client, { segment, to }) => {
     const of = `segment = ${pg.escapeLiteral(segment)}`;
@@ -65,15 +62,6 @@ export const JOURNAL_POSITION: LoadPosition = {
     );
   },
 };
-
-/** What each of several statements gives. */
-async function resultsOf<Row extends pg.QueryResultRow>(client: pg.ClientBase, statements: string) {
-  return (await client.query(statements)) as unknown as pg.QueryResult<Row>[];
-}
-
-function versionOf(results: readonly pg.QueryResult<{ version?: string }>[]): string {
-  return results.flatMap(({ rows }) => rows).find(({ version }) => version !== undefined)?.version ?? "";
-}
 
 /** How far each segment has been loaded; of all that were begun, or of the ones given. */
 export async function readPositions(

@@ -6,15 +6,18 @@ import { isLedgerNote } from "../../journal/ledger.ts";
 import type { QuotekeeperError } from "../../errors.ts";
 import type { Batch } from "./batch.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
+import { isFileCall } from "../../read/exportCall.ts";
+import type { AnswerRows } from "../../read/rowTypes.ts";
+import type { ReadAnswer } from "./readers.ts";
 
 /** Most records of a batch. Larger ones load no faster; live, a batch is the one answer that has just come. */
 const BATCH_RECORDS = 5_000;
 
 /** Most bytes of their bodies: what one transaction holds, and memory with it, about five times as much. */
-const BATCH_BYTES = 16 * 1024 * 1024;
+const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** The same if the batch is a part of a stretch. */
-export const SMALL_BATCH_BYTES = 512 * 1024;
+/** A row of a file is so many times as short as a quote of an answer. */
+const FILE_WEIGHT = 10;
 
 /** Bytes of a segment that are no record, and why not. */
 export type DamagedBytes = {
@@ -27,7 +30,7 @@ export type DamagedBytes = {
 };
 
 /** The rest of a segment whose file cannot be read from an offset on: at least a byte. */
-export function unreadableBytes(
+function unreadableBytes(
   { segment, from }: { segment: string; from: number },
   { message }: QuotekeeperError,
 ): DamagedBytes {
@@ -45,13 +48,13 @@ type BatchOptions = {
   from: number;
   /** Where to end at the latest: a batch's `to`, or where a loader stands; default: at the segment's end. */
   until?: number | undefined;
-  maxBytes?: number;
   /** Whether a segment that is gone holds nothing: of those listed, a writer may take one back. Default: an error. */
   mayBeGone?: boolean;
   /** Records for which it is false are passed over; default: none is. */
   wanted?: (record: JournalRecord) => boolean;
   /** Called for bytes that hold no whole record; they are passed over. */
   onDamage?: ((damage: DamagedBytes) => void) | undefined;
+  read?: ReadAnswer | undefined;
 };
 
 /**
@@ -66,13 +69,14 @@ export async function* readBatches(
     journalDir,
     from,
     until = Infinity,
-    maxBytes = BATCH_BYTES,
     mayBeGone = false,
     wanted = () => true,
     onDamage,
+    read = rowsOf,
   }: BatchOptions,
 ): AsyncGenerator<Batch, void, undefined> {
   let batch: Batch = emptyBatch(segment, from);
+  let reading: (AnswerRows | Promise<AnswerRows>)[] = [];
   let bytes = 0;
   for await (const item of readSegment(journalDir, segment, { from, mayBeGone })) {
     if (item.kind === "damage") {
@@ -90,16 +94,33 @@ export async function* readBatches(
     const { record } = item;
     if (!wanted(record)) continue;
     if (record.kind === "response") {
-      bytes += record.body.byteLength;
-      batch.answers.push(rowsOf(record, { segment, offset: item.offset }));
-      await setImmediate();
+      bytes += record.body.byteLength * (isFileCall(record.request) ? FILE_WEIGHT : 1);
+      const rows = read(record, { segment, offset: item.offset });
+      reading.push(rows);
+      if (!(rows instanceof Promise)) await setImmediate();
     } else if (isLedgerNote(record.note)) batch.notes.push({ at: record.at, note: record.note });
-    if (batch.answers.length + batch.notes.length < BATCH_RECORDS && bytes < maxBytes) continue;
-    yield batch;
+    if (reading.length + batch.notes.length < BATCH_RECORDS && bytes < BATCH_BYTES) continue;
+    yield { ...batch, answers: await Promise.all(reading) };
     batch = emptyBatch(segment, batch.to);
-    bytes = 0;
+    [reading, bytes] = [[], 0];
   }
-  yield batch;
+  yield { ...batch, answers: await Promise.all(reading) };
+}
+
+/** The same batches: while one is loaded the next is read. */
+export async function* readAhead(batches: AsyncGenerator<Batch, void>): AsyncGenerator<Batch, void> {
+  let next = batches.next();
+  try {
+    for (let read = await next; !read.done; read = await next) {
+      next = batches.next();
+      // Its failure is met when it is awaited.
+      next.catch(() => undefined);
+      yield read.value;
+    }
+  } finally {
+    await next.catch(() => undefined);
+    await batches.return();
+  }
 }
 
 function emptyBatch(segment: string, from: number): Batch {

@@ -70,27 +70,6 @@ const WORDS_SAID_LAST = WORDS.map(
 
 const IS_NEWS = `(w.last_seen_at > i.last_seen_at or w.first_seen_at < i.first_seen_at or ${WORDS.map(isLater).join(" or ")})`;
 
-/** Days before the last load of which bars are looked at: more than a load and what follows it ever take. */
-const FOLLOWED_DAYS = 3;
-
-/**
- * Brings `last_seen_at` up to the quotes: a loader of live answers that was killed between the two may not have come to
- * it. Looks at the bars of the last days that were loaded, which are kept with the quotes.
- */
-export async function followSightings(pool: pg.Pool): Promise<void> {
-  const { instrumentsLocked } = await engineOf(pool);
-  await pool.query(`
-    with newest as materialized (
-      select b.instrument_id as id, max(b.last_at) as last_at
-      from session_bars b
-      where b.date >= (select max(loaded_at) from journal_positions)::date - ${FOLLOWED_DAYS}
-      group by b.instrument_id
-    ), w as materialized (
-      select i.id, n.last_at from instruments i join newest n on n.id = i.id and n.last_at > i.last_seen_at ${instrumentsLocked}
-    )
-    update instruments i set last_seen_at = greatest(i.last_seen_at, w.last_at) from w where i.id = w.id`);
-}
-
 /** Instruments that one statement restores. */
 const RESTORED_TOGETHER = 5_000;
 

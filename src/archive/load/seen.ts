@@ -1,7 +1,6 @@
 /** What answers say of instruments: of each word of the description the one that was said last. Pure. */
 import type { Instant } from "../../clock.ts";
 import type { InstrumentRow, QuoteUnit } from "../../read/rowTypes.ts";
-import { isDescribedAlike } from "./knownInstruments.ts";
 
 /** How an answer describes an instrument. */
 export const DESCRIBED = ["exchange", "description", "contractSize"] as const;
@@ -60,13 +59,20 @@ export function seenInstruments(units: readonly Sighting[]): FoundInstruments {
 }
 
 /** An entry after one more answer: mostly that says what those before it have said. */
-export function seenAgain(known: Seen | undefined, row: InstrumentRow, at: Instant): Seen {
+function seenAgain(known: Seen | undefined, row: InstrumentRow, at: Instant): Seen {
   if (known === undefined) return { row, first: at, last: at };
   if (at < known.last || !isDescribedAlike(row, known.row))
     return merged(known, { row, first: at, last: at });
   known.last = at;
   known.saidAt = undefined;
   return known;
+}
+
+const COMPARED = [...DESCRIBED, "underlying", "assumedType", "writtenStrike"] as const;
+
+function isDescribedAlike(a: InstrumentRow, b: InstrumentRow): boolean {
+  const isAlike = (field: keyof InstrumentRow): boolean => a[field] === b[field];
+  return a === b || COMPARED.every(isAlike);
 }
 
 /** Two entries of one instrument, in whatever order they come: of each word of the description the one that was said last. */
@@ -119,14 +125,7 @@ export function withWrittenStrike(row: InstrumentRow): InstrumentRow {
 }
 
 /** A text for each identity, and each its own: lengths tell where the parts end. */
-export function identityText({
-  securityType,
-  symbol,
-  root,
-  expiration,
-  optionType,
-  strike,
-}: InstrumentRow): string {
+function identityText({ securityType, symbol, root, expiration, optionType, strike }: InstrumentRow): string {
   const security = `${securityType.length} ${securityType}${symbol.length} ${symbol}`;
   return optionType === null ? security : `${security} ${root ?? ""} ${expiration} ${optionType} ${strike}`;
 }

@@ -1,12 +1,11 @@
 /** Journaled answers become rows, inside a transaction of the caller's; a row the database refuses costs itself alone. */
 import type pg from "pg";
-import { insertDividends, wordsOf } from "./dividends.ts";
+import { insertDividends } from "./dividends.ts";
 import {
   dropOldLetters,
   insertDeadLetters,
   insertResponses,
   responseRow,
-  summaryOf,
   type SourcedAnswer,
   type SourcedLetter,
 } from "./insert.ts";
@@ -68,7 +67,7 @@ export async function storeAnswers(
     sourceId: sourceIdOf(answer.record.source),
   }));
   const rows = sourced.map((answer, place) => ({
-    ...responseRow(answer.record, summaryOf(answer)),
+    ...responseRow(answer),
     sourceId: answer.sourceId,
     accountId: accountIds[place] ?? 0,
   }));
@@ -171,7 +170,7 @@ async function insertWhole(
     sourceId,
     instrumentId: ids[index] ?? 0,
   }));
-  const dividends = (await insertDividends(client, wordsOf(placed))) ?? 0;
+  const dividends = await insertDividends(client, placed);
   const inserted = await storeUnits(client, placed);
   const fromFiles = inserted === units.length ? [] : units.filter((unit) => unit.fromFile);
   const contested =

@@ -5,7 +5,7 @@
 import { getTableColumns, getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Instant } from "../../clock.ts";
-import { writtenOut } from "../../quotes/fields.ts";
+import type { Quote } from "../../quotes/document.ts";
 import type { QuoteUnit } from "../../read/rowTypes.ts";
 import { extendedQuotes, quotes } from "./schema.ts";
 
@@ -27,39 +27,36 @@ export function seriesNumber(instrument: number, source: number): number {
   return instrument * SOURCES + source;
 }
 
-/** A column of a table of quotes, and what it holds of a unit, as text; `expression` says the same of `placed`. */
-export type QuoteColumn = {
-  name: string;
-  type: string;
-  text: (placed: PlacedUnit) => string | null;
-  expression: string;
-};
+/** A column of a table of quotes, and what it holds of a unit, as text. */
+export type QuoteColumn = { name: string; type: string; text: (placed: PlacedUnit) => string | null };
 
 /** A table of quotes; its key comes first. */
 export type QuoteTable = { table: PgTable; name: string; columns: readonly QuoteColumn[] };
 
-const BESIDE_THE_QUOTE: Readonly<Record<string, string>> = {
-  observedAt: "placed.unit.observedAt",
-  instrumentId: "String(placed.instrumentId)",
-  sourceId: "String(placed.sourceId)",
-  delayed: 'placed.unit.delayed ? "t" : "f"',
+const BESIDE_THE_QUOTE: Readonly<Record<string, QuoteColumn["text"]>> = {
+  observedAt: ({ unit }) => unit.observedAt,
+  instrumentId: ({ instrumentId }) => String(instrumentId),
+  sourceId: ({ sourceId }) => String(sourceId),
+  delayed: ({ unit }) => (unit.delayed ? "t" : "f"),
+  // The delta of `greeks` stands in where the element lacks its own.
+  delta: ({ unit }) => unit.quote.extended.delta ?? unit.greeksDelta,
 };
 
-/** @param quote where the values of its fields are; made of names alone */
-function quoteTable(table: PgTable, quote: string): QuoteTable {
-  const columns = Object.entries(getTableColumns(table)).map(([field, column]) => {
-    // The delta of `greeks` stands in where the element lacks its own.
-    const value = `${quote}.${field}${field === "delta" ? " ?? placed.unit.greeksDelta" : ""}`;
-    const expression = BESIDE_THE_QUOTE[field] ?? value;
-    const text = writtenOut<QuoteColumn["text"]>(["placed"], expression);
-    return { name: column.name, type: column.getSQLType(), text, expression };
-  });
+/** @param valuesIn where the values of its fields are */
+function quoteTable(table: PgTable, valuesIn: (quote: Quote) => object): QuoteTable {
+  const columns = Object.entries(getTableColumns(table)).map(([field, column]) => ({
+    name: column.name,
+    type: column.getSQLType(),
+    text:
+      BESIDE_THE_QUOTE[field] ??
+      (({ unit }: PlacedUnit) => (valuesIn(unit.quote) as Record<string, string | null>)[field] ?? null),
+  }));
   return { table, name: getTableName(table), columns };
 }
 
-export const QUOTES = quoteTable(quotes, "placed.unit.quote");
+export const QUOTES = quoteTable(quotes, (quote) => quote);
 
-export const EXTENDED_QUOTES = quoteTable(extendedQuotes, "placed.unit.quote.extended");
+export const EXTENDED_QUOTES = quoteTable(extendedQuotes, ({ extended }) => extended);
 
 /**
  * Units in the order of the tables' primary key: neighbours in the index are written together, and two loaders that
@@ -71,12 +68,6 @@ export function inKeyOrder(placed: readonly PlacedUnit[]): PlacedUnit[] {
       a.instrumentId - b.instrumentId ||
       compareText(a.unit.observedAt, b.unit.observedAt) ||
       a.sourceId - b.sourceId,
-  );
-}
-
-export function compareKeys(a: Key, b: Key): number {
-  return (
-    a.instrumentId - b.instrumentId || compareText(a.observedAt, b.observedAt) || a.sourceId - b.sourceId
   );
 }
 

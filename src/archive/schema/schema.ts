@@ -98,44 +98,42 @@ export const responses = pgTable(
   (table) => [primaryKey({ columns: [table.observedAt, table.sourceId, table.requestId] })],
 );
 
+/** Which quote a row is of. */
+const quoteKey = () => ({
+  observedAt: instant("observed_at").notNull(),
+  instrumentId: integer("instrument_id").notNull(),
+  sourceId: smallint("source_id").notNull(),
+});
+
+export const quoteColumns = () => ({
+  ...quoteKey(),
+  delayed: boolean("delayed").notNull(),
+  ...numberColumns(PRICE_FIELDS),
+});
+
 /** What one answer says of an instrument's prices. `observedAt` is when the answer arrived. */
-export const quotes = pgTable(
-  "quotes",
-  {
-    observedAt: instant("observed_at").notNull(),
-    instrumentId: integer("instrument_id").notNull(),
-    sourceId: smallint("source_id").notNull(),
-    delayed: boolean("delayed").notNull(),
-    ...numberColumns(PRICE_FIELDS),
-  },
-  (table) => [primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] })],
-);
+export const quotes = pgTable("quotes", quoteColumns(), (table) => [
+  primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] }),
+]);
+
+export const extendedColumns = () => ({ ...quoteKey(), ...numberColumns(EXTENDED_FIELDS) });
 
 /** The other fields of the same quotes. */
-export const extendedQuotes = pgTable(
-  "extended_quotes",
-  {
-    observedAt: instant("observed_at").notNull(),
-    instrumentId: integer("instrument_id").notNull(),
-    sourceId: smallint("source_id").notNull(),
-    ...numberColumns(EXTENDED_FIELDS),
-  },
-  (table) => [primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] })],
-);
+export const extendedQuotes = pgTable("extended_quotes", extendedColumns(), (table) => [
+  primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] }),
+]);
+
+export const dividendColumns = () => ({
+  ...quoteKey(),
+  exDate: day("ex_date"),
+  amount: numeric("amount"),
+  yield: numeric("yield"),
+});
 
 /** A row where a quote says something else of the dividend than the quote before it (`dividendChanges.ts`). */
-export const dividends = pgTable(
-  "dividends",
-  {
-    observedAt: instant("observed_at").notNull(),
-    instrumentId: integer("instrument_id").notNull(),
-    sourceId: smallint("source_id").notNull(),
-    exDate: day("ex_date"),
-    amount: numeric("amount"),
-    yield: numeric("yield"),
-  },
-  (table) => [primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] })],
-);
+export const dividends = pgTable("dividends", dividendColumns(), (table) => [
+  primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] }),
+]);
 
 /** What could not become a row, or a value of one, and why. */
 export const deadLetters = pgTable(

@@ -1,7 +1,7 @@
 /**
  * Rows through Drizzle's tables (schema.ts, backfillSchema.ts), which are the one statement of the schema: the columns that a
- * statement writes, and their types, come from there. Rows in number go by `insertAll` and `upsertAll`, quotes by COPY
- * (storeQuotes.ts), all else by Drizzle's builder.
+ * statement writes, and their types, come from there. Rows in number go by `insertAll` and `upsertAll`, quotes by staging
+ * tables (load/staging.ts), all else by Drizzle's builder.
  */
 import { DrizzleQueryError, getTableColumns, getTableName } from "drizzle-orm";
 import { type NodePgQueryResultHKT, NodePgSession } from "drizzle-orm/node-postgres";

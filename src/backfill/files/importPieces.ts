@@ -11,20 +11,21 @@ import { createMemory, loadBatch, type LoadMemory } from "../../archive/load/loa
 import type { Batch, LoadReport } from "../../archive/load/batch.ts";
 import { type DamagedBytes, readBatches } from "../../archive/load/readBatches.ts";
 import { makeManyDueBars } from "../../archive/schema/makeBars.ts";
-import { readStretches } from "../../archive/load/readStretches.ts";
-import { StretchLoader } from "../../archive/load/stretchLoader.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
-import { PlainReader } from "../../read/plainRows.ts";
 import type { AnswerRows } from "../../read/rowTypes.ts";
 import type { Clock, Instant } from "../../clock.ts";
-import { EVER } from "../../journal/record.ts";
 import type { Journal } from "../../journal/writer.ts";
 import { type Run } from "../../archive/refill/runs.ts";
-import { NO_POSITION, positionOfRun, readReadPositions } from "../../archive/refill/runPosition.ts";
+import {
+  NO_POSITION,
+  overtaken,
+  positionOfRun,
+  readReadPositions,
+} from "../../archive/refill/runPosition.ts";
 import type { OnProgress } from "../progress.ts";
 import { type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/backfillReport.ts";
 import { type Piece, type PieceBatch, recordOf } from "./piece.ts";
-import { JOURNAL_POSITION, ofBatches, type Part, readPositions } from "../../archive/load/loadPosition.ts";
+import { JOURNAL_POSITION, ofBatches, readPositions } from "../../archive/load/loadPosition.ts";
 import { loadSegment } from "../../archive/load/loader.ts";
 import { listSegments } from "../../journal/segments.ts";
 
@@ -54,15 +55,7 @@ export async function importPieces(
   // What an earlier process of this run has added is in the run's report already: once is enough.
   const isCounted = addedBefore(await readReadPositions(pool, run.id));
   const ends = new Map<string, number>();
-  const loader = loaderOf(options, onSeen);
-  const loading: Loading = {
-    ...options,
-    loader,
-    onSeen,
-    reader: new PlainReader(),
-    memory: createMemory(),
-    underWay: Promise.resolve(),
-  };
+  const loading: Loading = { ...options, onSeen, memory: createMemory(), underWay: Promise.resolve() };
   let repeated = NOTHING_DONE;
   let reportProgress: () => void = () => undefined;
   try {
@@ -71,21 +64,20 @@ export async function importPieces(
       const fresh = pieces.filter(({ knownIn }) => knownIn === null);
       await journalAndLoad(loading, fresh, ends);
       const known = pieces.filter((piece) => piece.knownIn !== null && !isCounted(piece));
-      if (known.length > 0) await arrived(loading);
+      if (known.length > 0) await loading.underWay;
       repeated = await loadKnown(loading, known, repeated);
       // The batch before is loaded by now.
       reportProgress();
       reportProgress = () =>
         onProgress({ doing, done, total, unit: "bytes", quotes: run.report.read + repeated.read });
     }
-    await arrived(loading);
+    await loading.underWay;
     await makeManyDueBars(options.pool);
     reportProgress();
     signal.throwIfAborted();
     return addCounts(run.report, repeated);
   } finally {
     await loading.underWay.catch(() => undefined);
-    await loader.abandon();
   }
 }
 
@@ -96,35 +88,6 @@ function seenIn(answers: readonly AnswerRows[]): SeenBetween[] {
   return answers.flatMap(({ units }) =>
     units.map(({ observedAt }) => ({ first: observedAt, last: observedAt })),
   );
-}
-
-/** Bytes of pieces that are loaded together where they are not as expected: their rows are objects then. */
-const REREAD_BYTES = 1_500_000;
-
-/** Loads stretches; unexpected rows are read from the journal again. */
-function loaderOf(
-  { pool, journalDir, run }: ImportOptions,
-  onSeen: (seen: readonly SeenBetween[]) => void,
-): StretchLoader {
-  const reread = async function* ({ segment, from, to }: Part): AsyncGenerator<Batch> {
-    // Damaged bytes were counted when it was read first.
-    for await (const batch of readBatches(segment, { journalDir, from, until: to, maxBytes: REREAD_BYTES })) {
-      if (batch.to > batch.from) yield batch;
-      onSeen(seenIn(batch.answers));
-    }
-  };
-  return new StretchLoader({
-    pool,
-    position: ofBatches(positionOfRun(run, { loaderToo: true })),
-    reread,
-    onLoaded: (loaded) => (run.report = withLoaded(run.report, withoutOvertaking(loaded))),
-  });
-}
-
-/** Waits until all that was journaled is loaded. */
-async function arrived({ loader, underWay }: Loading): Promise<void> {
-  await underWay;
-  await loader.finish();
 }
 
 /** Whether earlier processes of a run have added a piece. Each is said once. @param segments that they have read */
@@ -138,11 +101,9 @@ function addedBefore(segments: ReadonlyMap<string, number>): (piece: Piece) => b
 }
 
 type Loading = ImportOptions & {
-  loader: StretchLoader;
-  reader: PlainReader;
   memory: LoadMemory;
   onSeen: (seen: readonly SeenBetween[]) => void;
-  /** The load of rows that an export brings back, while the next ones are cut, journaled and read. */
+  /** The load of a batch, while the next one is cut, journaled and read. */
   underWay: Promise<void>;
 };
 
@@ -152,28 +113,30 @@ async function journalAndLoad(
   pieces: readonly Piece[],
   ends: Map<string, number>,
 ): Promise<void> {
-  const { journal, journalDir, name, loader, reader, onSeen, onDamage } = loading;
+  const { journal, journalDir, name, onDamage } = loading;
   if (pieces.length === 0) return;
   const positions = await Promise.all(pieces.map((piece) => journal.append(recordOf(piece, name))));
   for (const segment of new Set(positions.map((position) => position.segment))) {
-    const parts = [{ name: segment, from: ends.get(segment) ?? 0 }];
-    const request = { journalDir, parts, range: EVER, mayBeGone: false, alone: "exports" } as const;
-    for await (const read of readStretches(request, reader)) {
-      if ("damage" in read) {
-        onDamage(read.damage);
-        continue;
-      }
-      const { stretch } = read;
-      ends.set(segment, stretch.to);
+    const from = ends.get(segment) ?? 0;
+    for await (const batch of readBatches(segment, { journalDir, from, onDamage })) {
+      if (batch.to === batch.from) continue;
+      ends.set(segment, batch.to);
       await loading.underWay;
-      loading.underWay = loader.add(stretch);
+      loading.underWay = loadJournaled(loading, batch);
       // Its failure is met when it is awaited.
       loading.underWay.catch(() => undefined);
-      // The loader itself stores a stretch while the next one is read; what is alone it loads at once.
-      if (!stretch.isAlone) await loading.underWay;
-      onSeen(stretch.instruments);
     }
   }
+}
+
+async function loadJournaled({ pool, run, memory, onSeen }: Loading, batch: Batch): Promise<void> {
+  const loaded = await loadBatch(pool, batch, {
+    memory,
+    position: ofBatches(positionOfRun(run, { loaderToo: true })),
+  });
+  if (loaded === null) throw overtaken(batch);
+  run.report = withLoaded(run.report, withoutOvertaking(loaded));
+  onSeen(seenIn(batch.answers));
 }
 
 /**

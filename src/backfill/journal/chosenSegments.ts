@@ -2,13 +2,9 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
-import { dateOf } from "../../clock.ts";
 import type { TimeRange } from "../../journal/record.ts";
-import { hourOf, segmentHour } from "../../journal/segmentName.ts";
+import { hourOf, mayHold, segmentHour } from "../../journal/segmentName.ts";
 import { listSegments, type SegmentInfo } from "../../journal/segments.ts";
-
-/** How far a record may lie from the hour in its segment's name, in hours: clocks are set. */
-const HOURS_AROUND = 3;
 
 /**
  * The segments of a journal that may hold records of a range, in the order of time.
@@ -20,15 +16,6 @@ export async function chooseSegments(dir: string, range: TimeRange): Promise<Seg
   if (segments.length === 0)
     throw new QuotekeeperError("BACKFILL_NOTHING", `${dir} holds no segment of a journal`);
   return segments.filter(mayHold(range));
-}
-
-export function mayHold({ from, to }: TimeRange): (segment: Pick<SegmentInfo, "name">) => boolean {
-  const first = from === null ? -Infinity : hourOf(dateOf(from).getTime()) - HOURS_AROUND;
-  const last = to === null ? Infinity : hourOf(dateOf(to).getTime()) + HOURS_AROUND;
-  return ({ name }) => {
-    const hour = segmentHour(name) ?? 0;
-    return hour >= first && hour <= last;
-  };
 }
 
 /** The segments that may hold answers to slots of some hours; none where there is no journal. */

@@ -16,7 +16,7 @@ import {
   storeBatch,
 } from "../../archive/load/loadBatch.ts";
 import type { Batch } from "../../archive/load/batch.ts";
-import { prepareStaging } from "../../archive/load/storeQuotes.ts";
+import { prepareStaging } from "../../archive/load/staging.ts";
 import { dateOf } from "../../clock.ts";
 import { grouped } from "../../collect/asks.ts";
 import { segmentHour } from "../../journal/segmentName.ts";

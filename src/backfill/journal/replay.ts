@@ -1,14 +1,13 @@
 /**
- * Reads a journal again into the archive, which gets the rows that it lacks. While a stretch is loaded the next one is
- * read.
+ * Reads a journal again into the archive, which gets the rows that it lacks. While a batch is loaded other threads read the next one.
  */
 import { makeManyDueBars } from "../../archive/schema/makeBars.ts";
 import type pg from "pg";
-import { LoadedByAnother, StretchLoader } from "../../archive/load/stretchLoader.ts";
-import { type HeldPosition, ofBatches, type Part } from "../../archive/load/loadPosition.ts";
+import { createMemory, loadBatch } from "../../archive/load/loadBatch.ts";
+import { type HeldPosition, ofBatches } from "../../archive/load/loadPosition.ts";
 import type { Batch } from "../../archive/load/batch.ts";
-import { type DamagedBytes, readBatches, SMALL_BATCH_BYTES } from "../../archive/load/readBatches.ts";
-import { stretchesOfThread, type StretchRequest } from "../../archive/load/readStretches.ts";
+import { type DamagedBytes, readAhead, readBatches } from "../../archive/load/readBatches.ts";
+import { openReaders, type ReadAnswer } from "../../archive/load/readers.ts";
 import type { JournalRecord, TimeRange } from "../../journal/record.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import type { OnProgress } from "../progress.ts";
@@ -34,62 +33,38 @@ export type ReplayOptions = {
   signal: AbortSignal;
 };
 
-type ReadOptions = Pick<ReplayOptions, "journalDir" | "positions" | "ends" | "wanted" | "onDamage">;
+type ReadOptions = Pick<ReplayOptions, "journalDir" | "positions" | "ends" | "wanted" | "onDamage"> & {
+  read?: ReadAnswer;
+};
 
 /** @throws the signal's reason, once the rows that were read are committed; the database's errors; BACKFILL_OVERTAKEN */
 export async function replay(options: ReplayOptions): Promise<void> {
   const { pool, segments, runPosition, tally, onProgress, signal } = options;
-  const reread = ({ segment, from, to }: Part): AsyncGenerator<Batch> =>
-    batchesOf(
-      {
-        ...options,
-        positions: new Map([[segment, from]]),
-        ends: new Map([[segment, to]]),
-        onDamage: () => undefined,
-      },
-      segment,
-    );
-  const loader = new StretchLoader({
-    pool,
-    position: ofBatches(runPosition ?? NO_POSITION),
-    reread,
-    // Damaged bytes may be counted in between.
-    onLoaded: (loaded) => (tally.report = withLoaded(tally.report, loaded)),
-  });
+  const [memory, position] = [createMemory(), ofBatches(runPosition ?? NO_POSITION)];
   const total = bytesOf(segments);
-  try {
-    for await (const read of stretchesOfThread(requestOf(options))) {
-      if (signal.aborted) break;
-      if ("damage" in read) {
-        options.onDamage(read.damage);
-        continue;
-      }
-      const { stretch } = read;
-      await loader.add(stretch);
-      const before = segments.slice(
+  const bytesBefore = (segment: string): number =>
+    bytesOf(
+      segments.slice(
         0,
-        segments.findIndex(({ name }) => name === stretch.segment),
-      );
-      const done = bytesOf(before) + stretch.to;
-      onProgress({ doing: stretch.segment, done, total, unit: "bytes", quotes: tally.report.read });
+        segments.findIndex(({ name }) => name === segment),
+      ),
+    );
+  const { read, close } = openReaders();
+  try {
+    for await (const batch of readAhead(allBatches({ ...options, read }))) {
+      if (signal.aborted) break;
+      const loaded = await loadBatch(pool, batch, { memory, position });
+      if (loaded === null) throw overtaken(batch);
+      // Damaged bytes may be counted in between.
+      tally.report = withLoaded(tally.report, loaded);
+      const done = bytesBefore(batch.segment) + batch.to;
+      onProgress({ doing: batch.segment, done, total, unit: "bytes", quotes: tally.report.read });
     }
-    await loader.finish();
     await makeManyDueBars(pool);
     signal.throwIfAborted();
-  } catch (error) {
-    throw error instanceof LoadedByAnother ? overtaken(error.at) : error;
   } finally {
-    await loader.abandon();
+    await close();
   }
-}
-
-function requestOf({ journalDir, segments, positions, ends, range }: ReplayOptions): StretchRequest {
-  const parts = segments.map(({ name }) => ({
-    name,
-    from: positions.get(name) ?? 0,
-    until: ends === undefined ? undefined : (ends.get(name) ?? 0),
-  }));
-  return { journalDir, parts, range, mayBeGone: false, alone: "exports" };
 }
 
 export async function* allBatches(
@@ -100,12 +75,12 @@ export async function* allBatches(
 
 /** The batches of one segment, from where it was read to before. */
 export async function* batchesOf(
-  { journalDir, positions, ends, wanted, onDamage }: ReadOptions,
+  { journalDir, positions, ends, wanted, onDamage, read }: ReadOptions,
   segment: string,
 ): AsyncGenerator<Batch, void> {
   const from = positions.get(segment) ?? 0;
   const until = ends === undefined ? undefined : (ends.get(segment) ?? 0);
-  const what = { journalDir, from, until, wanted, onDamage, maxBytes: SMALL_BATCH_BYTES };
+  const what = { journalDir, from, until, wanted, onDamage, read };
   for await (const batch of readBatches(segment, what)) if (batch.to > batch.from) yield batch;
 }
 

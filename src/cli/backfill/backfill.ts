@@ -80,8 +80,8 @@ const SOURCES: readonly Source[] = [
     isChosen: ({ symbolsFile, chain }) => symbolsFile !== undefined || chain.length > 0,
     takes: ["symbolsFile", "chain", "delayed", "restart", "account"],
     refill: async (config, edges, { symbolsFile = null, chain: chains, ...given }) => {
-      const { backfillSweep } = await import("./sweep/runSweep.ts");
-      return backfillSweep(config, edges, { ...given, symbolsFile, chains });
+      const { backfillSymbols } = await import("./symbols.ts");
+      return backfillSymbols(config, edges, { ...given, symbolsFile, chains });
     },
   },
   {

@@ -71,14 +71,14 @@ export async function createDisplay(
 type Pace = { quotesPerSecond: number; leftMs: number | null };
 
 function paceOf(
-  { done, total, quotes, leftMs }: BackfillProgress,
+  { done, total, quotes }: BackfillProgress,
   { doneBefore, quotesBefore, elapsedMs }: { doneBefore: number; quotesBefore: number; elapsedMs: number },
 ): Pace {
   const here = done - doneBefore;
   const atRate = here > 0 ? Math.round((elapsedMs * Math.max(0, total - done)) / here) : null;
   return {
     quotesPerSecond: elapsedMs > 0 ? Math.round(((quotes - quotesBefore) * 1_000) / elapsedMs) : 0,
-    leftMs: leftMs ?? atRate,
+    leftMs: atRate,
   };
 }
 

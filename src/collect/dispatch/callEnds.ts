@@ -6,7 +6,7 @@ import { type Answer, wantsLogin } from "../../quotes/answer.ts";
 import type { DatedAnswer } from "../../services/clockSkew.ts";
 import { readRetryAfter } from "../../quotes/rateLimit.ts";
 import type { Service } from "../../services/service.ts";
-import { type PlannedCall, symbolCount } from "../callPlan.ts";
+import { isOnce, type PlannedCall, symbolCount } from "../callPlan.ts";
 import type { CallEnd } from "../governor/governor.ts";
 import type { Ticket } from "./waitingCalls.ts";
 
@@ -76,8 +76,6 @@ const ATTEMPTS = 3;
 const RETRY_WAIT_MS = 1_000;
 
 type Circumstances = {
-  /** Each call is made once, whatever comes of it, but for the clock. */
-  once?: boolean;
   /** Whether the budget is closed: then a failure may be the limit in disguise, and uses up no attempt. */
   isClosed: boolean;
   /** Whether the account has a session. Default: it wants none. */
@@ -93,14 +91,16 @@ export function afterAnswer(
 ): Next {
   const { planned } = ticket;
   const { outcome } = answer;
-  if (outcome === "quota_fault" && !given.once) return atOnce({ ...ticket, setback: "refused" });
+  if (outcome === "quota_fault" && !planned.once?.single) return atOnce({ ...ticket, setback: "refused" });
   if (forTheClock) return atOnce({ ...ticket, attempt: 2, setback: "unauthorized" });
   // A session that has been woken answers the call when it is made again; without one a call of a job waits for a login.
-  if (wantsLogin(answer) && (!given.once || given.hasSession?.() === true))
+  if (wantsLogin(answer) && (!planned.once?.single || given.hasSession?.() === true))
     return atOnce({ ...ticket, setback: "login" });
   const over: Next = { over: { kind: "answered", answer, askedMs: Date.parse(record.requestedAt) } };
   // A call that looks into another one's failure tells enough by failing once.
-  if (outcome !== "server_error" || given.once || planned.part) return over;
+  if (outcome !== "server_error" || planned.once?.single || planned.part) return over;
+  // In a slot without an end it would wait for ever.
+  if (given.isClosed && isOnce(planned)) return over;
   if (given.isClosed)
     return atOnce({ ...ticket, setback: readRetryAfter(record.headers) === null ? "transport" : "refused" });
   // The last attempt at a list is for one of its symbols alone: if that is answered, the list was why, not the limit.
@@ -112,8 +112,10 @@ export function afterAnswer(
 export function afterFailure(ticket: Ticket, error: unknown, given: Circumstances): Next {
   const code = error instanceof QuotekeeperError ? error.code : null;
   // An answer that could not be journaled is not kept, and asking again would not help.
-  if (!code?.startsWith("SERVICE_") || given.once) return { over: { kind: "missed", reason: "down" } };
-  if (code === "SERVICE_CUT_SHORT" && given.isClosed) return atOnce({ ...ticket, setback: "transport" });
+  if (!code?.startsWith("SERVICE_")) return { over: { kind: "missed", reason: "down" } };
+  if (ticket.planned.once?.single) return { over: { kind: "missed", reason: "transport" } };
+  if (code === "SERVICE_CUT_SHORT" && given.isClosed && !isOnce(ticket.planned))
+    return atOnce({ ...ticket, setback: "transport" });
   const next = ERRORS[code].retryable ? retried(ticket, ATTEMPTS, given) : null;
   return next ?? { over: { kind: "missed", reason: "transport" } };
 }

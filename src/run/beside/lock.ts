@@ -31,12 +31,18 @@ import {
   answer,
   Door,
   goesFirst,
-  type Run,
   type ThisProcess,
-  type Serve,
   shortened,
 } from "./lockDoor.ts";
-import { alreadyRunning, type LockedWork, mayRunElsewhere, NAME, notAnswering } from "./lockWords.ts";
+import {
+  alreadyRunning,
+  isOnceFile,
+  type LockedWork,
+  mayRunElsewhere,
+  NAME,
+  notAnswering,
+  standsStill,
+} from "./lockWords.ts";
 
 export type DataDirLock = {
   /** This run's name among those who want the lock: 16 hexadecimal digits by chance. */
@@ -45,8 +51,10 @@ export type DataDirLock = {
   dead: readonly string[];
   /** Removes what they have left, so that no later run knows of them; never rejects. */
   forgetDead: () => Promise<void>;
-  /** Takes the conversations of programs beside that ask for something else than who holds the lock; until then they wait. */
-  serve: (serve: Serve) => void;
+  /** Resolves when a collector wants the lock of a command that polls once. */
+  wanted: Promise<void>;
+  /** Whether nobody has taken it meanwhile, which a collector does of a command that does not answer. Asked before each call. */
+  isHeld: () => boolean;
   /** Releases it. @param options.asDead leaves the socket behind, so that the next holder knows this run to be over */
   release: (options?: { asDead?: boolean }) => Promise<void>;
 };
@@ -58,6 +66,9 @@ const COLLECTING: LockedWork = {
   done: "collected",
 };
 
+/** The same lock, for a command that polls once while no collector runs. */
+export const ASKING: LockedWork = { ...COLLECTING, once: true };
+
 export const SERVING: LockedWork = {
   dir: join("serve", "running"),
   code: "SERVE_RUNNING",
@@ -65,7 +76,7 @@ export const SERVING: LockedWork = {
   done: "served from",
 };
 
-const LONGEST_NAME = `/new-${"0".repeat(10 + 1 + 16 + 1 + 8 + 1 + 16)}`;
+const LONGEST_NAME = `/new-once-${"0".repeat(10 + 1 + 16 + 1 + 8 + 1 + 16)}`;
 
 /** How long an answer is waited for, and how long one that does not come holds up whoever wants the lock, in ms. */
 const ANSWER_MS = 2_000;
@@ -124,10 +135,11 @@ export async function lockDataDir(
   };
   await make();
   const own = { id: Buffer.from(clock.random(8)).toString("hex"), since: clock.now().toISOString() };
-  const door = new Door(own, self);
+  const door = new Door(own, self, work);
   const held = (dead: readonly string[]): DataDirLock => ({
     id: own.id,
-    serve: door.serve,
+    wanted: door.wanted,
+    isHeld: () => process.platform === "win32" || !door.holds || door.isThere(),
     release: (asked) => {
       clearInterval(looking);
       return door.close(asked);
@@ -138,7 +150,8 @@ export async function lockDataDir(
     },
   });
   const stay = async (): Promise<void> => {
-    if (!door.holds || (await door.isThere())) return;
+    if (!door.holds || door.isThere()) return;
+    if (door.once) return door.want();
     await make();
     await door.appearAgain(dir, await reachOf(dataDir, work));
   };
@@ -163,16 +176,15 @@ export async function lockDataDir(
   }
 }
 
-/** Talks with the collector of a data directory; null when none holds its lock. Makes and takes nothing. */
-export async function talkToCollector(dataDir: string, options: Options): Promise<Talk | null> {
+/** Who holds the lock of a data directory; null: nobody. Makes and takes nothing. */
+export async function findCollector(dataDir: string, options: Options): Promise<Answer | null> {
   const work = COLLECTING;
   const pipe = await pipeOf(dataDir, work);
   const around =
     process.platform === "win32"
-      ? [{ path: pipe, answer: await ask(pipe, null, options.clock) }]
+      ? [{ answer: await ask(pipe, null, options.clock) }]
       : await lookAround(dataDir, null, { ...options, work }).catch(() => []);
-  const holder = around.find(({ answer: found }) => isHolder(found));
-  return holder ? talkTo(holder.path).catch(() => null) : null;
+  return around.map(({ answer: found }) => found).find(isHolder) ?? null;
 }
 
 /** Contends for the lock by a socket in the data directory. @returns the sockets of dead runs */
@@ -189,15 +201,24 @@ async function acquireBySocket(
     const around = await lookAround(dataDir, door, { clock, self, work });
     const answers = around.flatMap(({ answer: found }) => (typeof found === "object" ? [found] : []));
     const holder = answers.find(isHolder);
-    if (holder) throw alreadyRunning(dataDir, holder, work);
+    // A command leaves the lock to a collector.
+    if (holder && (work.once || !holder.once)) throw alreadyRunning(dataDir, holder, work);
     const mute = around.find(({ answer: found }) => found === "mute");
+    if (mute && !work.once && isOnceFile(mute.file) && clock.monotonicMs() - startedMs > PATIENCE_MS) {
+      warn(standsStill(join(dir, mute.file)));
+      await rm(join(dir, mute.file), { force: true });
+      continue;
+    }
     if (mute && clock.monotonicMs() - startedMs > PATIENCE_MS)
       throw await notAnswering(dataDir, mute.file, work);
-    if (!mute && !door.waits && !answers.some((one) => goesFirst(one, door.own))) {
+    if (!holder && !mute && !door.waits && !answers.some((one) => goesFirst(one, door.own))) {
       door.holds = true;
       for (const { file, answer: found } of around)
         if (found === "elsewhere") warn(mayRunElsewhere(join(dir, file), work));
-      return around.flatMap(({ file, answer: found }) => (found === "dead" ? [file] : []));
+      const dead = around.flatMap(({ file, answer: found }) => (found === "dead" ? [file] : []));
+      // A command leaves nothing that somebody has to settle.
+      for (const file of dead.filter(isOnceFile)) await rm(join(dir, file), { force: true });
+      return dead.filter((file) => !isOnceFile(file));
     }
     await clock.sleep(AGAIN_MS);
   }
@@ -206,7 +227,7 @@ async function acquireBySocket(
 /** Asks at each socket of the directory but one's own. @throws the system's error */
 async function lookAround(
   dataDir: string,
-  door: Pick<Door, "own" | "file"> | null,
+  door: Pick<Door, "own" | "file" | "once"> | null,
   { clock, self, work }: Required<Options>,
 ): Promise<(Neighbour & { path: string })[]> {
   const reach = await reachOf(dataDir, work);
@@ -217,13 +238,17 @@ async function lookAround(
     files.map(async (file) => {
       const path = join(reach, file);
       const stats = await lstat(join(dataDir, work.dir, file)).catch(() => null);
-      const found = stats?.isSocket() ? await ask(path, door?.own ?? null, clock) : "gone";
+      const found = stats?.isSocket() ? await ask(path, door, clock) : "gone";
       return { file, path, answer: found === "dead" && !isOfKernel(file, self) ? "elsewhere" : found };
     }),
   );
 }
 
-async function ask(path: string, own: Run | null, clock: Clock): Promise<Neighbour["answer"]> {
+async function ask(
+  path: string,
+  door: Pick<Door, "own" | "once"> | null,
+  clock: Clock,
+): Promise<Neighbour["answer"]> {
   let talk: Talk;
   try {
     talk = await talkTo(path);
@@ -232,7 +257,8 @@ async function ask(path: string, own: Run | null, clock: Clock): Promise<Neighbo
     return code === "ECONNREFUSED" ? "dead" : code === "ENOENT" ? "gone" : "mute";
   }
   let heard: unknown = null;
-  talk.say({ ask: "who", for: own } satisfies z.infer<typeof question>);
+  const collects = door?.once === false;
+  talk.say({ ask: "who", for: door?.own ?? null, collects } satisfies z.infer<typeof question>);
   await atMost(
     ANSWER_MS,
     talk.next().then((said) => (heard = said)),
@@ -252,9 +278,9 @@ async function acquireByPipe(door: Door, dataDir: string, { clock, work }: Requi
       door.holds = true;
     } catch (error) {
       if (errnoOf(error) !== "EADDRINUSE") throw error;
-      const found = await ask(path, null, clock);
-      if (typeof found === "object") throw alreadyRunning(dataDir, found, work);
-      if (clock.monotonicMs() - startedMs > PATIENCE_MS)
+      const found = await ask(path, door, clock);
+      if (typeof found === "object" && (work.once || !found.once)) throw alreadyRunning(dataDir, found, work);
+      if (typeof found !== "object" && clock.monotonicMs() - startedMs > PATIENCE_MS)
         throw new QuotekeeperError(
           work.code,
           `the lock of ${dataDir} is held by a process that does not answer`,

@@ -1,14 +1,12 @@
 /** The socket that a run listens on while it contends for a lock or holds it, and what it answers there. */
 import { once } from "node:events";
-import { chmod, lstat, rename, rm } from "node:fs/promises";
+import { lstatSync } from "node:fs";
+import { chmod, rename, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
 import { errnoOf } from "../../journal/fs.ts";
 import { type Talk, talkOver } from "./lines.ts";
-
-/** @param asked what the program beside said first */
-export type Serve = (asked: unknown, talk: Talk) => Promise<void>;
 
 /** What the lock is told of the process and its machine. */
 export type ThisProcess = {
@@ -20,19 +18,27 @@ export type ThisProcess = {
 
 /** A run among contenders: the earlier, and of two of the same time the smaller id, goes first. */
 const run = z.object({ since: z.string().max(40), id: z.string().max(40) });
-export const question = z.object({ ask: z.literal("who"), for: run.nullable() });
+/** `collects`: whether who asks is a collector, to which a command leaves the lock. */
+export const question = z.object({
+  ask: z.literal("who"),
+  for: run.nullable(),
+  collects: z.boolean().default(false),
+});
 export const answer = run.extend({
   state: z.enum(["holds", "contends"]),
+  /** Whether it is a command that polls once. */
+  once: z.boolean().default(false),
   pid: z.int().min(0),
   host: z.string().max(255),
 });
-export type Run = z.infer<typeof run>;
+type Run = z.infer<typeof run>;
 export type Answer = z.infer<typeof answer>;
 
 /** What this process listens on, and how it answers there. */
 export class Door {
   readonly own: Run;
   readonly self: ThisProcess;
+  readonly once: boolean;
   /** The name of its socket. */
   readonly file: string;
   holds = false;
@@ -42,16 +48,16 @@ export class Door {
   #server: Server | null = null;
   #path: string | null = null;
   #closed = false;
-  #onServe: (serve: Serve) => void = () => undefined;
-  readonly #serving = new Promise<Serve>((resolve) => (this.#onServe = resolve));
+  /** Called when a collector wants the lock that a command holds. */
+  want: () => void = () => undefined;
+  readonly wanted = new Promise<void>((resolve) => (this.want = resolve));
 
-  constructor(own: Run, self: ThisProcess) {
+  constructor(own: Run, self: ThisProcess, { once = false }: { once?: boolean | undefined } = {}) {
     this.own = own;
     this.self = self;
-    this.file = `${self.pid}-${own.id}-${self.kernel}-${shortened(self.host)}`;
+    this.once = once;
+    this.file = `${once ? "once-" : ""}${self.pid}-${own.id}-${self.kernel}-${shortened(self.host)}`;
   }
-
-  readonly serve = (serve: Serve): void => this.#onServe(serve);
 
   /** @throws the system's error */
   async listen(path: string): Promise<void> {
@@ -85,8 +91,8 @@ export class Door {
     }
   }
 
-  async isThere(): Promise<boolean> {
-    return this.#path !== null && (await lstat(this.#path).catch(() => null)) !== null;
+  isThere(): boolean {
+    return this.#path !== null && lstatSync(this.#path, { throwIfNoEntry: false }) !== undefined;
   }
 
   /** Makes the socket again that somebody has removed: another run would not notice this one. @throws the system's error */
@@ -111,13 +117,18 @@ export class Door {
   }
 
   async #answer(talk: Talk): Promise<void> {
-    const asked = await talk.next();
-    const who = question.safeParse(asked);
-    if (asked === null) return;
-    if (!who.success) return (await this.#serving)(asked, talk);
+    const who = question.safeParse(await talk.next());
+    if (!who.success) return;
+    if (who.data.collects && this.once) this.want();
     if (who.data.for && goesFirst(who.data.for, this.own)) this.waits = true;
     const { pid, host } = this.self;
-    talk.say({ ...this.own, state: this.holds ? "holds" : "contends", pid, host } satisfies Answer);
+    talk.say({
+      ...this.own,
+      state: this.holds ? "holds" : "contends",
+      once: this.once,
+      pid,
+      host,
+    } satisfies Answer);
   }
 }
 

@@ -16,10 +16,20 @@ export type LockedWork = {
   /** Who does it, and what is done to the data directory, in words. */
   who: string;
   done: string;
+  /** Whether it is a command's that polls once: it releases the lock as soon as a collector wants it. */
+  once?: true;
 };
 
-/** The name of a socket: process, run, kernel, and the beginning of the machine's name; `new-` until somebody listens. */
-export const NAME = /^(?:new-)?(\d{1,10})-([0-9a-f]{16})-([0-9a-f]{8})-([\w.-]{1,16})$/;
+/**
+ * The name of a socket: process, run, kernel, and the beginning of the machine's name; `new-` until somebody listens. `once-` is a
+ * command's.
+ */
+export const NAME = /^(?:new-)?(?:once-)?(\d{1,10})-([0-9a-f]{16})-([0-9a-f]{8})-([\w.-]{1,16})$/;
+
+/** Whether a socket is a command's that polls once. */
+export function isOnceFile(file: string): boolean {
+  return /^(?:new-)?once-/.test(file);
+}
 
 export function alreadyRunning(
   dataDir: string,
@@ -40,6 +50,10 @@ function minuteOf(since: string): string {
   return Number.isNaN(at.getTime())
     ? cutText(since, 40)
     : exchangeTime(at).slice(0, "2026-11-22 00:49".length);
+}
+
+export function standsStill(file: string): string {
+  return `the command behind ${file} polls once, and does not answer: it may be stopped. What it polls is taken over, and it makes no more calls`;
 }
 
 export function mayRunElsewhere(file: string, { who }: LockedWork): string {

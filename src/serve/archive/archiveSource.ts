@@ -9,11 +9,17 @@ import {
 } from "../../archive/ask/pointInTime.ts";
 import { instantFromDate, instantOf, microsOf } from "../../clock.ts";
 import type { InstrumentKey } from "../../market/instrument.ts";
-import { type InstrumentQuote, type DividendData, type Quote, unknownQuote } from "../../quotes/document.ts";
+import {
+  type InstrumentQuote,
+  type DividendData,
+  makeQuote,
+  type Quote,
+  unknownQuote,
+} from "../../quotes/document.ts";
 import { type Playback, playedAt } from "../playback.ts";
 import { type Asked, DELAY_MS, type QuoteSource } from "../source.ts";
 import { UNKNOWN_SECURITY_TYPE } from "../../read/answerToRows.ts";
-import { quoteWrittenOut } from "../../quotes/fields.ts";
+import { NUMBER_FIELDS, valuesByName } from "../../quotes/fields.ts";
 import { type Asking, sharedLookups } from "./lookups.ts";
 import type { Watchlists } from "./readWatchlists.ts";
 
@@ -138,14 +144,17 @@ function quoteFromRow(row: PointInTimeRow): InstrumentQuote {
   };
 }
 
-const READ_QUOTE = { q: readerOf("q"), u: readerOf("u") };
+const COLUMNS = { q: columnsOf("q"), u: columnsOf("u") };
 
-function readerOf(of: "q" | "u"): (row: PointInTimeRow, dividend: DividendData | null) => Quote {
-  return quoteWrittenOut(["row", "dividend"], ({ column }) => `row.${of}_${column}`, "dividend");
+function columnsOf<Of extends "q" | "u">(of: Of) {
+  return valuesByName(NUMBER_FIELDS, ({ column }) => `${of}_${column}` as const);
 }
 
 function readQuote(row: PointInTimeRow, of: "q" | "u"): Quote {
-  return READ_QUOTE[of](row, row[`${of}_dividend_found`] ? readDividend(row, of) : null);
+  return makeQuote(
+    ({ name }) => row[COLUMNS[of][name]],
+    () => (row[`${of}_dividend_found`] ? readDividend(row, of) : null),
+  );
 }
 
 function readDividend(row: PointInTimeRow, of: "q" | "u"): DividendData {

@@ -74,11 +74,6 @@ function withoutOrdinaryItems(text: string): { rest: string; runs: ReadItem[][];
   return { rest: rest + text.slice(end), runs, count };
 }
 
-/** The strict way, without saying why a document is refused. */
-export function strictlyOrNull(text: string): ReadDocument | null {
-  return orNull(() => readStrictly(text));
-}
-
 function orNull(read: () => ReadDocument): ReadDocument | null {
   try {
     return read();

@@ -7,13 +7,13 @@ import { archivedSymbol, isRoot, withRoot } from "../../market/root.ts";
 import {
   type DividendData,
   type InstrumentQuote,
+  makeQuote,
   type Quote,
   unknownItem,
   type UnderlyingElement,
   type OddField,
 } from "../../quotes/document.ts";
 import { readDate, NamelessError, Fields, readName, readCode, codeOf, quoted } from "./leafValues.ts";
-import { quoteWrittenOut } from "../../quotes/fields.ts";
 import { LEAF, type LeafTexts, type QuoteLeaves } from "./leaves.ts";
 
 /**
@@ -157,25 +157,12 @@ function readUnderlying(fields: Fields): UnderlyingElement | null {
   };
 }
 
-type ReadQuote = (fields: Fields) => Quote;
-
-/** How each of the two is read. */
-const READ_QUOTE = new Map([LEAF.quote, LEAF.underlyingQuote].map((at) => [at, readerOf(at)]));
-
-/** The order is that in which odd fields are told. */
-function readerOf(at: QuoteLeaves): ReadQuote {
-  type Read = (fields: Fields, dividendOf: (fields: Fields) => DividendData | null) => Quote;
-  const read = quoteWrittenOut<Read>(
-    ["fields", "dividendOf"],
-    ({ name, element }) => (element === undefined ? "null" : `fields.number(${at.values[name]})`),
-    "dividendOf(fields)",
+/** Fields are read in the order in which odd ones are told. */
+function readQuote(fields: Fields, { values, dividend }: QuoteLeaves): Quote {
+  return makeQuote(
+    ({ name }) => (values[name] > 0 ? fields.number(values[name]) : null),
+    () => readDividend(fields, dividend),
   );
-  const dividendOf = (fields: Fields): DividendData | null => readDividend(fields, at.dividend);
-  return (fields) => read(fields, dividendOf);
-}
-
-function readQuote(fields: Fields, at: QuoteLeaves): Quote {
-  return (READ_QUOTE.get(at) as ReadQuote)(fields);
 }
 
 function readDividend(fields: Fields, at: QuoteLeaves["dividend"]): DividendData | null {

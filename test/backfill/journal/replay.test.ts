@@ -147,36 +147,33 @@ test("Ctrl-C ends backfill --journal after the batch under way; the next run res
   });
 });
 
-test.each(["40P01", "22003"])(
-  "when what several batches share fails with %s, each is loaded by itself, and none is lost",
-  async (sqlstate) => {
-    const world = await backfillWorld();
-    await journal(world.journalDir);
-    const whole = { ...(await backfillWorld()), journalDir: world.journalDir };
-    await load(whole);
-    await run(["migrate"], world.env);
-    // Fails once: a sequence does not go back with the transaction.
-    await world.pool.query(`
+test("a batch that another transaction is in the way of is loaded again, and none is lost", async () => {
+  const world = await backfillWorld();
+  await journal(world.journalDir);
+  const whole = { ...(await backfillWorld()), journalDir: world.journalDir };
+  await load(whole);
+  await run(["migrate"], world.env);
+  // Fails once: a sequence does not go back with the transaction.
+  await world.pool.query(`
       create sequence attempts;
       create function fail_once() returns trigger language plpgsql as $$
       begin
-        if nextval('attempts') = 1 then raise exception 'in the way' using errcode = '${sqlstate}'; end if;
+        if nextval('attempts') = 1 then raise exception 'in the way' using errcode = '40P01'; end if;
         return new;
       end $$;
       create trigger fail_once before update on backfill_positions for each row execute function fail_once()`);
 
-    const { exitCode, stdout } = await run(["backfill", "--journal", "--json"], world.env);
+  const { exitCode, stdout } = await run(["backfill", "--journal", "--json"], world.env);
 
-    const attempts = await world.pool.query<{ n: number }>("select last_value::int as n from attempts");
-    expect(exitCode).toBe(1);
-    expect(attempts.rows[0]?.n).toBeGreaterThan(1);
-    expect(JSON.parse(stdout)).toMatchObject({
-      report: { answers: 15, newAnswers: 15, read: 25, stored: 20, repeated: 0, deadLettered: 5 },
-    });
-    // Numbers were given out that are used no more; all else is as it would have been.
-    expect(rowsOf(await archiveOf(world))).toEqual(rowsOf(await archiveOf(whole)));
-  },
-);
+  const attempts = await world.pool.query<{ n: number }>("select last_value::int as n from attempts");
+  expect(exitCode).toBe(1);
+  expect(attempts.rows[0]?.n).toBeGreaterThan(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    report: { answers: 15, newAnswers: 15, read: 25, stored: 20, repeated: 0, deadLettered: 5 },
+  });
+  // Numbers were given out that are used no more; all else is as it would have been.
+  expect(rowsOf(await archiveOf(world))).toEqual(rowsOf(await archiveOf(whole)));
+});
 
 test("lost quotes that come again from the journal are in the bars once", async () => {
   const world = await backfillWorld();

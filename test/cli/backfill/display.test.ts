@@ -35,16 +35,6 @@ test("the rate and the time left leave out the work of earlier runs; the last ba
   ]);
 });
 
-test("a time left that the backfill knows better replaces the one of the rate", async () => {
-  const { display, clock, stderr } = await shown(true);
-
-  display.progress({ ...PROGRESS, done: 0 });
-  clock.advance(1_000);
-  display.progress({ ...PROGRESS, leftMs: 130_000 });
-
-  expect(stderr()).toContain("| 2 min left |");
-});
-
 test("elsewhere than on a terminal progress is lines of JSON", async () => {
   const { display, stderr } = await shown(false);
 

@@ -37,7 +37,6 @@ function dispatch(
       clock: time.clock,
       governor: SIXTY_A_MINUTE,
       history: null,
-      borrowable: () => 0,
     },
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     onResult: (_, result) => void results.push(result),

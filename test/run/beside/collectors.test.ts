@@ -1,7 +1,8 @@
 /** Collectors beside each other, and polls and sweeps beside one: real processes, sockets and databases. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, createServer as createProxy } from "node:net";
 import { hostname } from "node:os";
@@ -333,7 +334,7 @@ test("polls beside a collector that needs every call keep within the limit with 
   expect(polls.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
   expect(mostInWindow(service.arrivals, 2_000)).toBeLessThanOrEqual(10);
   const asked = await askedBy(pool);
-  expect(asked.get(null)).toBe(4);
+  expect(asked.get("once:poll")).toBe(4);
   expect((asked.get("calls") ?? 0) + 4).toBe(service.arrivals.length);
 });
 
@@ -355,10 +356,116 @@ test("a sweep beside a collector takes what that one leaves, and together they k
   await collector.ended;
 
   expect(sweep.output()).toContain('"answers": 12');
+  expect(readdirSync(join(env.QUOTEKEEPER_DATA_DIR, "once"))).toEqual([]);
   expect(mostInWindow(service.arrivals, 2_000)).toBeLessThanOrEqual(10);
   const asked = [...(await askedBy(pool)).values()];
   expect(asked.reduce((sum, calls) => sum + calls, 0)).toBe(service.arrivals.length);
   // The schedule has lost nothing to the sweep; a busy machine may have lost it slots.
   const { rows: lost } = await pool.query("select from misses where reason in ('budget', 'refused')");
   expect(lost).toEqual([]);
+});
+
+/** Contracts of a symbols file that no job polls. */
+function contractsFile(count: number): string {
+  const path = join(tempDir(), "contracts.txt");
+  const line = (_: unknown, place: number): string => `MRDN:2027-01-15:CALL:${200 + place}\n`;
+  writeFileSync(path, Array.from({ length: count }, line).join(""));
+  return path;
+}
+
+/** The calls of one-off jobs in a journal, as they were asked. */
+async function askedOnce(dataDir: string): Promise<string[]> {
+  const dir = join(dataDir, "journal");
+  const asked: string[] = [];
+  for (const { name } of await listSegments(dir))
+    for await (const item of readSegment(dir, name))
+      if (
+        item.kind === "record" &&
+        item.record.kind === "response" &&
+        item.record.jobs[0]?.startsWith("once:")
+      )
+        asked.push(JSON.stringify(item.record.request));
+  return asked;
+}
+
+test("a collector that is started while a command polls does not end for it, and takes the rest over: nothing is asked twice", async () => {
+  const { url } = await freshDatabase();
+  const service = await startService();
+  const env = { ...settings(url), ...account(service.baseUrl) };
+  const sweep = startApart(env, ["backfill", "--symbols-file", contractsFile(40), "--json"]);
+  await until(() => service.arrivals.length >= 5, `the command's calls; it said: ${sweep.output()}`);
+
+  const collector = startHere(env);
+  await until(
+    async () =>
+      (await readFile(join(env.QUOTEKEEPER_DATA_DIR, "unaccounted.json")).catch(() => null)) !== null,
+    "its start",
+  );
+  await sweep.ended;
+  collector.interrupt();
+  await collector.ended;
+
+  expect(sweep.output()).toContain('"answers": 40');
+  const asked = await askedOnce(env.QUOTEKEEPER_DATA_DIR);
+  expect(asked).toHaveLength(40);
+  expect(new Set(asked).size).toBe(40);
+  expect(mostInWindow(service.arrivals, 2_000)).toBeLessThanOrEqual(10);
+  expect(readdirSync(join(env.QUOTEKEEPER_DATA_DIR, "once"))).toEqual([]);
+});
+
+test("of two commands at once the second gives its job to the first, and both print what they asked for", async () => {
+  const { url } = await freshDatabase();
+  const service = await startService();
+  const env = { ...settings(url), ...account(service.baseUrl) };
+  const sweep = startApart(env, ["backfill", "--symbols-file", contractsFile(30), "--json"]);
+  await until(() => service.arrivals.length >= 3, `the first one's calls; it said: ${sweep.output()}`);
+
+  const poll = await run(["poll", "--option", "MRDN:2027-01-15:CALL:120", "--json"], env);
+  const polledAfter = service.arrivals.length;
+  await sweep.ended;
+
+  expect(poll.exitCode).toBe(0);
+  expect(JSON.parse(poll.stdout)).toMatchObject({ errors: [] });
+  // It did not wait for the end of the other one's thirty calls.
+  expect(polledAfter).toBeLessThan(31);
+  expect(sweep.output()).toContain('"answers": 30');
+  expect(await askedOnce(env.QUOTEKEEPER_DATA_DIR)).toHaveLength(31);
+  expect(mostInWindow(service.arrivals, 2_000)).toBeLessThanOrEqual(10);
+});
+
+test("an account that the collector does not call is said in a sentence, and nobody is asked", async () => {
+  const { url } = await freshDatabase();
+  const service = await startService();
+  const env = { ...settings(url), ...account(service.baseUrl, "token-a") };
+  const collector = startHere(env);
+  await until(() => service.arrivals.length > 0, "its calls");
+
+  const poll = await run(["poll", "--symbols", "AAPL"], { ...env, ...account(service.baseUrl, "token-b") });
+  collector.interrupt();
+  await collector.ended;
+
+  expect(poll).toMatchObject({ exitCode: 1, stdout: "" });
+  expect(poll.stderr).toContain(
+    "ACCOUNT_NOT_CALLED: the collector of this data directory calls default with other settings. Ask where",
+  );
+  expect(service.arrivals.every(({ token }) => token === "token-a")).toBe(true);
+  expect(readdirSync(join(env.QUOTEKEEPER_DATA_DIR, "once"))).toEqual([]);
+});
+
+test("a file that is no job is told once and set aside, and the others go on", async () => {
+  const { url } = await freshDatabase();
+  const service = await startService();
+  const env = { ...settings(url), ...account(service.baseUrl) };
+  const once = join(env.QUOTEKEEPER_DATA_DIR, "once");
+  mkdirSync(once, { recursive: true });
+  writeFileSync(join(once, "20261120T225000.000001Z.json"), "{");
+  const collector = startHere(env);
+
+  const poll = await run(["poll", "--option", "MRDN:2027-01-15:CALL:120"], env);
+  collector.interrupt();
+  await collector.ended;
+
+  expect(poll.exitCode).toBe(0);
+  expect(readdirSync(once)).toEqual(["20261120T225000.000001Z.json.broken"]);
+  expect(collector.stderr().match(/is no job to poll once, and is set aside/g)).toHaveLength(1);
 });

@@ -13,7 +13,7 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, afterEach, expect, test } from "@jest/globals";
-import { type DataDirLock, lockDataDir, talkToCollector } from "../../../src/run/beside/lock.ts";
+import { ASKING, type DataDirLock, findCollector, lockDataDir } from "../../../src/run/beside/lock.ts";
 import { type ThisProcess } from "../../../src/run/beside/lockDoor.ts";
 import { type Clock, systemClock } from "../../../src/clock.ts";
 import { createTestClock } from "../../support/clock.ts";
@@ -247,7 +247,7 @@ test("a socket of another machine is not judged: that is said, and the file stay
 test("who only looks for a collector makes nothing, and finds none where none is", async () => {
   const dataDir = tempDir();
 
-  expect(await talkToCollector(dataDir, { clock: systemClock, self: HERE })).toBeNull();
+  expect(await findCollector(dataDir, { clock: systemClock, self: HERE })).toBeNull();
   expect(readdirSync(dataDir)).toEqual([]);
 });
 
@@ -317,3 +317,49 @@ test("a collector whose data directory was removed makes its socket again, and a
 function sockets(dataDir: string): string[] {
   return readdirSync(join(dataDir, "collector")).filter((file) => !file.startsWith("new-"));
 }
+
+test("a command that polls once leaves the lock to a collector that wants it, and is refused beside one", async () => {
+  const dataDir = tempDir();
+  const options = { clock: systemClock, self: HERE, warn: () => undefined };
+  const command = await lockDataDir(dataDir, { ...options, work: ASKING });
+  const second = lockDataDir(dataDir, { ...options, work: ASKING });
+  await expect(second).rejects.toMatchObject({ code: "COLLECTOR_RUNNING" });
+
+  const collector = lockDataDir(dataDir, options);
+  await command.wanted;
+  const before = await findCollector(dataDir, options);
+  await command.release();
+  const held = await collector;
+
+  expect(before).toMatchObject({ once: true });
+  expect(await findCollector(dataDir, options)).toMatchObject({ once: false });
+  await expect(lockDataDir(dataDir, { ...options, work: ASKING })).rejects.toMatchObject({
+    code: "COLLECTOR_RUNNING",
+  });
+  await held.release();
+});
+
+test("a command that stands still holds up no collector: its socket goes, and it knows that by then", async () => {
+  const dataDir = tempDir();
+  const warned: string[] = [];
+  const command = await lockDataDir(dataDir, {
+    clock: systemClock,
+    self: HERE,
+    warn: () => undefined,
+    work: ASKING,
+  });
+  const [file = ""] = readdirSync(join(dataDir, "collector"));
+  // Who listens there says nothing from now on.
+  rmSync(join(dataDir, "collector", file));
+  await foreignSocket(dataDir, file, null);
+
+  const clock = createTestClock();
+  const collector = await lockDataDir(dataDir, { clock, self: HERE, warn: (line) => void warned.push(line) });
+
+  expect(warned).toEqual([
+    expect.stringContaining("What it polls is taken over, and it makes no more calls"),
+  ]);
+  expect(command.isHeld()).toBe(false);
+  await collector.release();
+  await command.release();
+});

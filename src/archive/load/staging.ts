@@ -1,0 +1,137 @@
+/**
+ * The staging tables of a connection: COPY fills them, and Drizzle stores from there. So what is written is the schema in code
+ * (schema.ts). Rows go in the order of their keys: neighbours in the index are written together, and two loaders that write the same
+ * rows never wait for each other crosswise.
+ */
+import { count, getTableColumns, getTableName, sql } from "drizzle-orm";
+import { type PgColumn, pgTable } from "drizzle-orm/pg-core";
+import type pg from "pg";
+import {
+  dividendColumns,
+  dividends,
+  extendedColumns,
+  extendedQuotes,
+  quoteColumns,
+  quotes,
+} from "../schema/schema.ts";
+import { tablesOn } from "../schema/tableRows.ts";
+import { copyInto, copyLine } from "./copyInto.ts";
+
+const STAGED = {
+  quotes: { from: pgTable("staged_quotes", quoteColumns()), into: quotes },
+  extendedQuotes: { from: pgTable("staged_extended_quotes", extendedColumns()), into: extendedQuotes },
+  dividends: { from: pgTable("staged_dividends", dividendColumns()), into: dividends },
+};
+
+type Staged = keyof typeof STAGED;
+
+type Key = Record<"instrumentId" | "observedAt" | "sourceId", PgColumn>;
+
+const keyOf = ({ instrumentId, observedAt, sourceId }: Key): [PgColumn, PgColumn, PgColumn] => [
+  instrumentId,
+  observedAt,
+  sourceId,
+];
+
+const NEW_DIVIDEND = {
+  exDate: sql`excluded.ex_date`,
+  amount: sql`excluded.amount`,
+  yield: sql`excluded.yield`,
+};
+
+/** What stores the staged rows of each table, prepared; it gives how many rows it has put in or changed. */
+function statementsOn(client: pg.ClientBase) {
+  const db = tablesOn(client);
+  const { quotes: quote, extendedQuotes: extended, dividends: dividend } = STAGED;
+  // Citus counts the rows that an insert was given. What is returned is a row that was put in.
+  const storedQuotes = db.$with("stored").as(
+    db
+      .insert(quotes)
+      .select(
+        db
+          .select()
+          .from(quote.from)
+          .orderBy(...keyOf(quote.from)),
+      )
+      .onConflictDoNothing()
+      .returning({ id: quotes.instrumentId }),
+  );
+  const storedExtended = db.$with("stored").as(
+    db
+      .insert(extendedQuotes)
+      .select(
+        db
+          .select()
+          .from(extended.from)
+          .orderBy(...keyOf(extended.from)),
+      )
+      .onConflictDoNothing()
+      .returning({ id: extendedQuotes.instrumentId }),
+  );
+  const storedDividends = db.$with("stored").as(
+    db
+      .insert(dividends)
+      .select(
+        db
+          .select()
+          .from(dividend.from)
+          .orderBy(...keyOf(dividend.from)),
+      )
+      .onConflictDoUpdate({ target: keyOf(dividends), set: NEW_DIVIDEND })
+      .returning({ id: dividends.instrumentId }),
+  );
+  const rows = { rows: count() };
+  return {
+    quotes: db.with(storedQuotes).select(rows).from(storedQuotes).prepare("store quotes"),
+    extendedQuotes: db
+      .with(storedExtended)
+      .select(rows)
+      .from(storedExtended)
+      .prepare("store extended quotes"),
+    dividends: db.with(storedDividends).select(rows).from(storedDividends).prepare("store dividends"),
+  };
+}
+
+type Connection = { statements: ReturnType<typeof statementsOn>; filled: Set<Staged> };
+
+/** A temporary table lasts as long as its connection. */
+const connections = new WeakMap<pg.ClientBase, Connection>();
+
+/** Makes the staging tables of a connection, outside of any transaction. They are empty whenever one begins. */
+export async function prepareStaging(client: pg.ClientBase): Promise<void> {
+  const known = connections.get(client);
+  if (known !== undefined) return known.filled.clear();
+  const made = Object.values(STAGED).map(
+    ({ from, into }) =>
+      `create temp table if not exists ${getTableName(from)} (like ${getTableName(into)} including defaults) on commit delete rows`,
+  );
+  // It says that a table is there already.
+  await client.query(`begin; set local client_min_messages = warning; ${made.join("; ")}; commit`);
+  connections.set(client, { statements: statementsOn(client), filled: new Set() });
+}
+
+/**
+ * Stores rows: quotes that are there already stay as they are, and a dividend takes the place of the one of its key.
+ *
+ * @param client in a transaction, its connection after `prepareStaging`
+ * @param rows values in the order of the table's columns, as texts
+ * @returns how many quotes were not there before
+ */
+export async function storeRows(
+  client: pg.ClientBase,
+  table: Staged,
+  rows: readonly (readonly (string | null)[])[],
+): Promise<number> {
+  if (rows.length === 0) return 0;
+  const { statements, filled } = connections.get(client) as Connection;
+  const staged = getTableName(STAGED[table].from);
+  if (filled.has(table)) await client.query(`truncate ${staged}`);
+  filled.add(table);
+  const names = Object.values(getTableColumns(STAGED[table].from)).map(({ name }) => name);
+  const lines = function* (): Generator<string> {
+    for (const row of rows) yield copyLine(row);
+  };
+  await copyInto(client, `copy ${staged} (${names.join(", ")}) from stdin`, lines());
+  const [stored] = await statements[table].execute();
+  return stored?.rows ?? 0;
+}

@@ -1,0 +1,179 @@
+/** One-off jobs beside the jobs of the files: when their calls leave, what the ledger says, and what they leave to the others. */
+import { expect, test } from "@jest/globals";
+import type { OnceDue } from "../../src/collect/collector.ts";
+import { instantFromDate } from "../../src/clock.ts";
+import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
+import { contractsOf } from "./due.ts";
+import { entriesOf, failure, jobOf, mostInWindow, quotesFor, startWorld, type World } from "./world.ts";
+
+const START = "2026-11-20T14:30:00Z";
+
+const symbols = (count: number): string[] =>
+  Array.from({ length: count }, (_, place) => `ONE${String(place).padStart(4, "0")}`);
+
+/** Asks for symbols once, by the only account. @returns the slot */
+function askOnce(
+  { collector, clock }: World,
+  {
+    priority = -1000,
+    single = false,
+    ...asked
+  }: Partial<Pick<OnceDue, "symbols" | "options">> & {
+    priority?: number;
+    single?: boolean;
+  },
+): { job: string; slotAt: string } {
+  const slotAt = instantFromDate(new Date(clock.now().getTime() - 1));
+  const job = { name: "once:test", delayed: false, priority, watchlist: null };
+  collector.pollOnce(
+    { job, slotAt, symbols: [], options: [], chains: [], known: new Set(), ...asked },
+    { single, accounts: ["default"], ownerOf: () => "default" },
+  );
+  return { job: "once:test", slotAt };
+}
+
+const ofOnce = ({ calls }: World) => calls.filter(({ planned }) => planned.jobs.includes("once:test"));
+const ofOthers = ({ calls }: World) => calls.filter(({ planned }) => !planned.jobs.includes("once:test"));
+
+test("one of the highest priority goes before a queue that needs every call, and together they keep within the limit", async () => {
+  const world = startWorld({ start: START, jobs: [jobOf({ name: "all", options: contractsOf(200) })] });
+  await world.pass(90_000);
+  const askedAt = Date.now();
+
+  askOnce(world, { priority: 1000, single: true, symbols: ["ONE"] });
+  await world.pass(240_000);
+
+  const [sent] = ofOnce(world);
+  expect((sent?.sentAt ?? Infinity) - askedAt).toBeLessThan(3_000);
+  expect(mostInWindow(world.calls, 60_000)).toBeLessThanOrEqual(60);
+});
+
+test("its slot stands under its own name, without an end, and its answers are stored at the open slots of others", async () => {
+  const world = startWorld({
+    start: START,
+    jobs: [jobOf({ name: "some", symbols: ["IBM"] })],
+    latencyMs: (call) => (call === 0 ? 40_000 : 200),
+  });
+  await world.pass(1_000);
+
+  const slot = askOnce(world, { priority: 1000, symbols: ["IBM", "NOSUCH"] });
+  await world.pass(2_000);
+
+  const opened = world.notes.find((note) => note.type === "opened" && note.job === slot.job);
+  expect(opened).toMatchObject({ ...slot, endsAt: null, due: ["IBM", "NOSUCH"] });
+  expect(entriesOf(world.notes, slot.job)).toMatchObject([{ ...slot, due: ["IBM", "NOSUCH"], misses: [] }]);
+  expect(entriesOf(world.notes, "some")).toMatchObject([{ due: ["IBM"], misses: [] }]);
+  expect(world.collector.isOpen(slot)).toBe(false);
+});
+
+test("what the service does not know is missed at its slot alone, and a later answer to others changes nothing of it", async () => {
+  const world = startWorld({
+    start: START,
+    jobs: [jobOf({ name: "some", symbols: ["IBM"] })],
+    respond: ({ planned }) =>
+      quotesFor(planned, { unknown: planned.jobs.includes("once:test") ? ["IBM"] : [] }),
+  });
+  await world.pass(1_000);
+
+  const slot = askOnce(world, { symbols: ["IBM"] });
+  await world.pass(180_000);
+
+  expect(entriesOf(world.notes, slot.job)).toMatchObject([{ misses: [["IBM", "unknown_symbol"]] }]);
+  expect(entriesOf(world.notes, "some").length).toBeGreaterThan(1);
+  expect(entriesOf(world.notes, "some").flatMap(({ misses }) => misses)).toEqual([]);
+});
+
+test("a single call that fails is not made again, and one of many is", async () => {
+  const failing = startWorld({ start: START, jobs: [], respond: () => failure("server_error") });
+  const slot = askOnce(failing, { single: true, priority: 1000, symbols: ["ONE"] });
+  await failing.pass(60_000);
+
+  expect(ofOnce(failing)).toHaveLength(1);
+  expect(entriesOf(failing.notes, slot.job)).toMatchObject([{ misses: [["ONE", "transport"]] }]);
+  await failing.end(0);
+
+  let count = 0;
+  const world = startWorld({
+    start: START,
+    jobs: [],
+    respond: ({ planned }) => ((count += 1) === 1 ? failure("server_error") : quotesFor(planned)),
+  });
+  const again = askOnce(world, { symbols: ["ONE"] });
+  await world.pass(60_000);
+  expect(entriesOf(world.notes, again.job)).toMatchObject([{ misses: [] }]);
+});
+
+test("a service that fails six times in a row is asked nothing more of it", async () => {
+  const world = startWorld({ start: START, jobs: [], respond: () => failure("server_error") });
+
+  const slot = askOnce(world, { symbols: [], options: contractsOf(40) });
+  await world.pass(900_000);
+
+  expect(world.collector.isOpen(slot)).toBe(false);
+  expect(ofOnce(world).length).toBeLessThan(40);
+  expect(entriesOf(world.notes, slot.job)[0]?.misses).toHaveLength(40);
+});
+
+test("what was taken back is asked no more, and what is left of it was missed", async () => {
+  const world = startWorld({ start: START, jobs: [], governor: { limit: 10, windowMs: 60_000 } });
+  const slot = askOnce(world, { options: contractsOf(40) });
+  await world.pass(5_000);
+  const before = ofOnce(world).length;
+
+  world.collector.withdrawOnce(slot);
+  await world.pass(300_000);
+
+  expect(before).toBeGreaterThan(0);
+  expect(ofOnce(world).length).toBe(before);
+  const [entry] = entriesOf(world.notes, slot.job);
+  expect(entry?.due).toHaveLength(40);
+  expect(entry?.misses.length).toBeGreaterThan(40 - before - 7);
+});
+
+/** How long after its slot a call of the jobs left, in ms, ascending. */
+function delays(world: World): number[] {
+  return ofOthers(world)
+    .map(({ sentAt, planned }) => sentAt - Date.parse(planned.slotAt ?? ""))
+    .sort((a, b) => a - b);
+}
+
+const at99 = (sorted: readonly number[]): number => sorted[Math.ceil(sorted.length * 0.99) - 1] ?? Infinity;
+
+test.each([
+  ["2026-11-20T20:50:00Z", 20, 60],
+  ["2026-11-20T20:50:00Z", 20, 45],
+  ["2026-11-20T20:50:00Z", 20, 30],
+  ["2026-11-20T20:50:00Z", 20, 10],
+])(
+  "3,000 symbols from %s on for %d minutes beside jobs of %d calls a minute: no miss more, and each call of the jobs as early as without them, those at the close too",
+  async (start, minutes, count) => {
+    const jobs = [jobOf({ name: "busy", options: contractsOf(count), session: "regular" })];
+    const calendar = createCalendar();
+    const outcome = async (asks: boolean) => {
+      const world = startWorld({ start, jobs, calendar });
+      await world.pass(61_000);
+      const slot = asks ? askOnce(world, { symbols: symbols(3_000) }) : null;
+      await world.pass(minutes * 60_000);
+      const found = {
+        delays: delays(world),
+        missed: entriesOf(world.notes, "busy").flatMap(({ misses }) => misses),
+        once: ofOnce(world).flatMap(({ names }) => names),
+        most: mostInWindow(world.calls, 60_000),
+        isOver: slot === null || !world.collector.isOpen(slot),
+      };
+      await world.end(0);
+      return found;
+    };
+
+    const without = await outcome(false);
+    const beside = await outcome(true);
+
+    expect(beside.isOver).toBe(true);
+    expect(beside.once.toSorted()).toEqual(symbols(3_000));
+    expect(beside.missed).toEqual(without.missed);
+    expect(beside.delays).toHaveLength(without.delays.length);
+    expect(at99(beside.delays)).toBeLessThanOrEqual(at99(without.delays) + 250);
+    expect(beside.delays.at(-1)).toBeLessThanOrEqual((without.delays.at(-1) ?? 0) + 250);
+    expect(beside.most).toBeLessThanOrEqual(60);
+  },
+);
