@@ -130,6 +130,24 @@ test("what was taken back is asked no more, and what is left of it was missed", 
   expect(entry?.misses.length).toBeGreaterThan(40 - before - 7);
 });
 
+test.each([
+  [20, { calls: 1, spare: 17, limit: 60, windowMs: 60_000 }],
+  [45, { calls: 30, spare: 0, limit: 60, windowMs: 60_000 }],
+])(
+  "beside jobs of %d calls a minute a one-off job that waits for room tells how much the jobs leave it",
+  async (count, room) => {
+    const world = startWorld({ start: START, jobs: [jobOf({ name: "busy", options: contractsOf(count) })] });
+    await world.pass(61_000);
+
+    const slot = askOnce(world, { symbols: symbols(3_000) });
+    const first = world.collector.roomForOnce(slot);
+    world.collector.withdrawOnce(slot);
+
+    expect(first).toMatchObject({ ...room, calls: expect.any(Number) });
+    expect(world.collector.roomForOnce(slot)).toBeNull();
+  },
+);
+
 /** How long after its slot a call of the jobs left, in ms, ascending. */
 function delays(world: World): number[] {
   return ofOthers(world)
