@@ -91,17 +91,20 @@ async function probe(
   while (probed.length < MOST_CALLS) {
     const call = account.service.checkup.next(probed, exchangeDate(clock.now()));
     if (call === null) break;
-    const before = probed.length;
-    const onAnswer = (answer: OnceAnswer): void => void probed.push(probedOf(call, answer));
+    const answers: Probed[] = [];
+    const onAnswer = (answer: OnceAnswer): void => void answers.push(probedOf(call, answer));
     const job = onceJob([account], { name: "doctor", delayed: call.delayed, ...polledBy(call) });
     const { found } = await askOnce(config, edges, { job, log: NO_LOG, signal, onAnswer });
+    // A call that wakes a session is made again.
+    const last = answers.at(-1);
+    if (last) probed.push(last);
     const [failure] = found.failures;
     if (failure && probed.length === 0) throw failure;
     if (failure) {
       say(stderr, failure.message);
       return { probed, ended: failure.code };
     }
-    if (probed.length === before) break;
+    if (!last) break;
   }
   return { probed, ended: null };
 }
