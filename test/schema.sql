@@ -579,7 +579,7 @@ comment on column responses.observed_at is 'When the answer had arrived, in micr
 comment on column responses.source_id is 'Where it comes from: sources.id. Origin: the program.';
 comment on column responses.request_id is 'A UUIDv7, made before the call was sent. Origin: the program.';
 comment on column responses.requested_at is 'When the call was sent, by the machine''s clock. UTC. Origin: the program.';
-comment on column responses.job is 'The jobs that the call was for, with commas between them; NULL: it was made by hand. Origin: the job files.';
+comment on column responses.job is 'The jobs that the call was for, with commas between them; once: and a name: a job that is polled once; NULL: it was imported. Origin: the job files.';
 comment on column responses.request is 'What was asked for, without credentials. Origin: the program.';
 comment on column responses.http_status is 'HTTP status of the answer, such as 200 or 429. Origin: the answer.';
 comment on column responses.outcome is 'What came of the call: quotes, quota_fault, unauthorized, too_long, refused, server_error or malformed. Origin: the program.';

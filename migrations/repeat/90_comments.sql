@@ -34,7 +34,7 @@ responses: Each answer of the service, and each piece of an imported file, witho
   source_id: Where it comes from: sources.id.
   request_id: A UUIDv7, made before the call was sent.
   requested_at: When the call was sent, by the machine's clock. UTC.
-  job: The jobs that the call was for, with commas between them; NULL: it was made by hand. Origin: the job files.
+  job: The jobs that the call was for, with commas between them; once: and a name: a job that is polled once; NULL: it was imported. Origin: the job files.
   request: What was asked for, without credentials.
   http_status: HTTP status of the answer, such as 200 or 429. Origin: the answer.
   outcome: What came of the call: quotes, quota_fault, unauthorized, too_long, refused, server_error or malformed.

@@ -10,6 +10,7 @@ import { migrate } from "../archive/schema/migrations.ts";
 import { type Clock, instantFromDate } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
+import { onceName } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
 import type { Archive } from "../run/archive.ts";
 import { ASKING, type DataDirLock, findCollector, lockDataDir, thisProcess } from "../run/beside/lock.ts";
@@ -24,9 +25,10 @@ import {
   type OnceFile,
   putOnce,
 } from "../run/once/onceFiles.ts";
-import { pollHere, WORDLESS_MS } from "../run/once/pollHere.ts";
+import { pollHere } from "../run/once/pollHere.ts";
+import { WORDLESS_MS } from "../run/once/takeOnce.ts";
 import { journalDir } from "../run/stations.ts";
-import { type OnceJob, onceName } from "../schedule/onceJob.ts";
+import type { OnceJob } from "../schedule/onceJob.ts";
 import { readCalendarDays } from "../schedule/readJobs.ts";
 import { say } from "./terminal/harmless.ts";
 
@@ -83,6 +85,7 @@ export async function askOnce(
   const found = new OnceJournal(journalDir(config), slot, onAnswer);
   const look = async (): Promise<void> => {
     await found.read();
+    for (const why of found.waits.splice(0)) say(edges.stderr, `Waiting: ${why}.`);
     onLook(found);
   };
   try {
@@ -135,11 +138,11 @@ async function untilOver(config: Config, edges: Edges, following: Following): Pr
       }).finally(() => lock.release());
     else {
       await look();
-      if (!told && holder && !holder.once && clock.monotonicMs() - begunMs > WORDLESS_MS) {
+      if (!told && holder && clock.monotonicMs() - begunMs > WORDLESS_MS) {
         told = true;
         say(
           stderr,
-          `Process ${holder.pid} collects here, and makes the calls as its budget and its jobs leave room: waiting for it.`,
+          `Process ${holder.pid} ${holder.once ? "polls" : "collects"} here, and makes the calls as its budget and its jobs leave room: waiting for it.`,
         );
       }
       await clock.sleep(LOOK_EVERY_MS, signal);

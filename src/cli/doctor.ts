@@ -25,30 +25,21 @@ type DoctorOptions = { account?: string; report?: string; json: boolean };
 
 /** What is printed with --json, and stands in the file of --report. */
 export const doctorJson = z.strictObject({
-  version: z.string().describe("Version of the program."),
-  service: z.string().describe("The service, as QUOTES_SERVICE names it."),
-  address: z
-    .string()
-    .nullable()
-    .describe("An address of the service's own; null: another one, or the simulated market."),
-  calls: z.int().describe("Calls that were answered."),
-  statuses: z.array(z.int()).describe("HTTP statuses of the answers, in their order."),
-  ended: z.string().nullable().describe("Code of the error that ended the calls; null: none did."),
-  holds: z.boolean().describe("Whether all that is needed holds; the exit code is 1 otherwise."),
-  findings: z
-    .array(
-      z.strictObject({
-        assumption: z.string().describe("A sentence about the service."),
-        verdict: z
-          .enum(VERDICTS)
-          .describe("Whether it holds: `ok`, `not_so`, or `unknown` where the answers do not show it."),
-        why: z
-          .string()
-          .describe("What was seen: counts, statuses and times, no prices, no symbols, no secrets."),
-        needed: z.boolean().describe("Whether the program cannot do its work unless it holds."),
-      }),
-    )
-    .describe("What holds of each assumption and what does not."),
+  version: z.string(),
+  service: z.string(),
+  address: z.string().nullable(),
+  calls: z.int(),
+  statuses: z.array(z.int()),
+  ended: z.string().nullable(),
+  holds: z.boolean(),
+  findings: z.array(
+    z.strictObject({
+      assumption: z.string(),
+      verdict: z.enum(VERDICTS),
+      why: z.string(),
+      needed: z.boolean(),
+    }),
+  ),
 });
 
 type Report = z.infer<typeof doctorJson>;
@@ -100,17 +91,20 @@ async function probe(
   while (probed.length < MOST_CALLS) {
     const call = account.service.checkup.next(probed, exchangeDate(clock.now()));
     if (call === null) break;
-    const before = probed.length;
-    const onAnswer = (answer: OnceAnswer): void => void probed.push(probedOf(call, answer));
+    const answers: Probed[] = [];
+    const onAnswer = (answer: OnceAnswer): void => void answers.push(probedOf(call, answer));
     const job = onceJob([account], { name: "doctor", delayed: call.delayed, ...polledBy(call) });
     const { found } = await askOnce(config, edges, { job, log: NO_LOG, signal, onAnswer });
+    // A call that wakes a session is made again.
+    const last = answers.at(-1);
+    if (last) probed.push(last);
     const [failure] = found.failures;
     if (failure && probed.length === 0) throw failure;
     if (failure) {
       say(stderr, failure.message);
       return { probed, ended: failure.code };
     }
-    if (probed.length === before) break;
+    if (!last) break;
   }
   return { probed, ended: null };
 }

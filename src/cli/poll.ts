@@ -90,9 +90,12 @@ async function poll(
     ...{ name: "poll", delayed: onlyDelayed(account) ?? delayed },
     ...{ symbols: symbols ?? [], watchlist: watchlist ?? null, contracts: option },
   });
-  const answers: OnceAnswer[] = [];
-  const asked = { job, log: NO_LOG, signal, onAnswer: (answer: OnceAnswer) => void answers.push(answer) };
-  const { found } = await askOnce(config, edges, asked);
+  // The last answer of each call: one that wakes a session is made again.
+  const last = new Map<string, OnceAnswer>();
+  const onAnswer = (answer: OnceAnswer): void =>
+    void last.set(JSON.stringify(answer.record.request), answer);
+  const { found } = await askOnce(config, edges, { job, log: NO_LOG, signal, onAnswer });
+  const answers = [...last.values()];
   if (account.feed.kind === "simulated")
     say(
       edges.stderr,

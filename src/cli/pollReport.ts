@@ -20,34 +20,32 @@ import { price as priceText, pricePlaces, signed, thousands } from "../figures.t
 const price = decimalText.nullable();
 
 const quoteLine = z.strictObject({
-  instrument: z.string().describe("`AAPL`, or a contract such as `AAPL:2026-12-18:CALL:150`."),
-  description: z.string().nullable().describe("The service's words for it."),
-  source: z.enum(["account", "simulated", "import"]).describe("Where the quote comes from."),
-  delayed: z.boolean().describe("Whether a delayed quote was asked for."),
-  observedAt: instant.describe("When its answer arrived."),
-  bid: price.describe("Bid; null when the service sent none, as everywhere."),
-  ask: price.describe("Ask."),
-  last: price.describe("Last trade."),
-  change: price.describe("Change since the previous close."),
-  pctChange: price.describe("The same in percent."),
-  bidSize: price.describe("Size at the bid."),
-  askSize: price.describe("Size at the ask."),
-  volume: price.describe("Volume of the day."),
-  delta: price.describe("Delta of a contract."),
+  instrument: z.string(),
+  description: z.string().nullable(),
+  source: z.enum(["account", "simulated", "import"]),
+  delayed: z.boolean(),
+  observedAt: instant,
+  bid: price,
+  ask: price,
+  last: price,
+  change: price,
+  pctChange: price,
+  bidSize: price,
+  askSize: price,
+  volume: price,
+  delta: price,
 });
 
 export const pollJson = z.strictObject({
-  quotes: z.array(quoteLine).describe("The quotes that were stored; prices are decimal text."),
-  errors: z
-    .array(
-      z.strictObject({
-        code: z.string().describe("Code of the error, see docs/errors.md."),
-        message: z.string().describe("What is wrong and what to do."),
-        detail: z.string().describe("What is wrong, naming the thing and the value."),
-        hint: z.string().describe("What to do."),
-      }),
-    )
-    .describe("What was asked for and is not there; the exit code is 1 then."),
+  quotes: z.array(quoteLine),
+  errors: z.array(
+    z.strictObject({
+      code: z.string(),
+      message: z.string(),
+      detail: z.string(),
+      hint: z.string(),
+    }),
+  ),
 });
 
 type Reported = {

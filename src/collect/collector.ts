@@ -99,7 +99,7 @@ export class Collector {
     this.#once = new OnceCalls({
       ...{ clock, onResult: (planned, result) => this.#outcomes.end(planned, result) },
       dispatcherOf: (account) => this.#dispatchers.queueOf(account),
-      roomOf: (account, priority) => this.#roomOf(account, priority),
+      roomOf: (account, priority) => this.#roomOf(account, priority).now,
       batchSize: () => this.#outcomes.planOptions.batchSize,
     });
     for (const account of accounts) this.#open(account);
@@ -194,6 +194,26 @@ export class Collector {
   /** Whether a one-off job's slot is still polled. */
   isOpen(slot: Slot): boolean {
     return this.#due.slots.isOpen(slot);
+  }
+
+  /** What the jobs leave, of `limit` calls a window, to the calls of a one-off job that wait for room; null: none waits for it. */
+  roomForOnce(slot: Slot): { calls: number; spare: number; limit: number; windowMs: number } | null {
+    const waiting = this.#once.waiting(slot);
+    const [first] = waiting;
+    const names = new Set(waiting.flatMap(({ account }) => this.#dispatchers.queueOf(account)?.name ?? []));
+    const rooms = [...names].map((name) => {
+      const { limit, windowMs } = this.#dispatchers.of(name).governor;
+      return { spare: this.#roomOf(name, first?.priority ?? 0).spare, limit, windowMs };
+    });
+    const [{ windowMs } = { windowMs: 0 }] = rooms;
+    const spare = rooms.reduce((sum, room) => sum + room.spare, 0);
+    if (windowMs === 0 || spare === Infinity) return null;
+    return {
+      calls: waiting.length,
+      spare,
+      limit: rooms.reduce((sum, room) => sum + room.limit, 0),
+      windowMs,
+    };
   }
 
   /** Whether an instrument was found to make calls fail. */
@@ -353,7 +373,7 @@ export class Collector {
   }
 
   /** Calls of an account's window that the jobs of a priority and above do not need. */
-  #roomOf(name: string, priority: number): number {
+  #roomOf(name: string, priority: number): ReturnType<Reserved["left"]> {
     const { governor, budget } = this.#dispatchers.of(name);
     const { limit, secondClientCount } = budget.state;
     const { jobs, ownerOf } = this.#due;

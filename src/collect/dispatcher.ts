@@ -195,7 +195,10 @@ export class Dispatcher {
         const isRoomy = this.#queue.pending < most;
         if (!this.lookAtSession()) {
           this.#waiting.hold("login");
-          await this.#rest(LONGEST_WAIT_MS);
+          // Somebody waits for the answer, and a login may never come.
+          const vain = this.#waiting.removeWhere(({ planned }) => isOnce(planned));
+          for (const { planned } of vain) this.#missed.add(planned, "login");
+          if (vain.length === 0) await this.#rest(LONGEST_WAIT_MS);
           continue;
         }
         const allowed = this.budget.admission();

@@ -5,7 +5,7 @@
 import type { Agreed } from "../accounts/lease/agreement.ts";
 import type { OwnerOf, Shares } from "../accounts/shares.ts";
 import { type Clock, instantFromDate } from "../clock.ts";
-import { asShares, type LedgerNote, type SlotEntry } from "../journal/ledger.ts";
+import { asShares, isOnceName, type LedgerNote, type SlotEntry } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import type { ScheduledJob } from "../schedule/jobSchedule.ts";
@@ -216,7 +216,7 @@ export class DueShares {
 
   /** A note for each account: the market that it calls may be another one. */
   #note(entries: readonly SlotEntry[]): void {
-    this.missed += entries.reduce((sum, { misses }) => sum + misses.length, 0);
+    this.missed += entries.reduce((sum, { job, misses }) => sum + (isOnceName(job) ? 0 : misses.length), 0);
     for (const own of grouped(entries, ({ account }) => account).values())
       this.#given.onNote({ type: "slots", run: this.#given.run, entries: own });
   }

@@ -102,6 +102,11 @@ export function sharesIn({ account, due, others = [] }: Shares): Share[] {
   return [{ ...(account !== undefined && { account }), due }, ...others];
 }
 
+/** The name of a one-off job in the journal; no job file can have one with a colon. */
+const ONCE = "once:";
+export const onceName = ({ name }: { name: string }): string => `${ONCE}${name}`;
+export const isOnceName = (job: string): boolean => job.startsWith(ONCE);
+
 /** Whether the content of a journal's note is one of the ledger. */
 export function isLedgerNote(note: unknown): note is LedgerNote {
   const type = (note as { type?: unknown } | null)?.type;

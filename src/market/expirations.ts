@@ -111,7 +111,7 @@ export function contractDate(at: Date, calendar: Calendar): string {
 
 const HOUR_MS = 3_600_000;
 
-/** By hours since the epoch, as a date begins on the hour: a sweep asks for each slot of days ahead. */
+/** By hours since the epoch, as a date begins on the hour: it is asked for at each slot of hours ahead. */
 const dateOfHour = remembered(8, (hour: number): string => exchangeDate(new Date(hour * HOUR_MS)));
 
 function lastSessionUpTo(friday: Temporal.PlainDate, calendar: Calendar): string {

@@ -1,8 +1,9 @@
 /** A way to send calls, and a way to write notes, that tell a meter what passes through them. */
 import { type Clock, dateOf } from "../clock.ts";
+import { isOnce } from "../collect/callPlan.ts";
 import type { Send } from "../collect/dispatch/callEnds.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { type LedgerNote, type MissReason, sharesIn } from "../journal/ledger.ts";
+import { isOnceName, type LedgerNote, type MissReason, sharesIn } from "../journal/ledger.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
 
 /** The same, metered as an account's. A call that was cut off because the program ends says nothing of the service. */
@@ -14,7 +15,8 @@ export function meteredSend(
     const { slotAt } = planned;
     const now = () => {
       const at = clock.now();
-      const latenessMs = slotAt === null ? null : at.getTime() - dateOf(slotAt).getTime();
+      // What is asked once waits for room: that is no lateness.
+      const latenessMs = slotAt === null || isOnce(planned) ? null : at.getTime() - dateOf(slotAt).getTime();
       return { latenessMs, at, account };
     };
     try {
@@ -58,7 +60,8 @@ export function meterNote(note: LedgerNote, meter: Meter): void {
     for (const { account, due } of sharesIn(note))
       meter.missed("down", note.slots.length * due.length, account);
   else if (note.type === "slots") {
-    for (const { account, misses } of note.entries) {
+    for (const { job, account, misses } of note.entries) {
+      if (isOnceName(job)) continue;
       const reasons = new Map<MissReason, number>();
       for (const [, reason] of misses) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
       for (const [reason, count] of reasons) meter.missed(reason, count, account);

@@ -42,14 +42,3 @@ export const onceSchema = z.strictObject({
 });
 
 export type OnceJob = z.infer<typeof onceSchema>;
-
-const PREFIX = "once:";
-
-/** The job's name in the ledger. No job file can have one with a colon. */
-export function onceName({ name }: Pick<OnceJob, "name">): string {
-  return `${PREFIX}${name}`;
-}
-
-export function isOnceName(job: string): boolean {
-  return job.startsWith(PREFIX);
-}

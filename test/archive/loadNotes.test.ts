@@ -1,5 +1,6 @@
 /** Notes of the ledger on their way from the journal to SQL, those that cannot become rows among them. */
 import { expect, test } from "@jest/globals";
+import { listHoles } from "../../src/archive/refill/listHoles.ts";
 import { readClockSteps } from "../../src/archive/ask/queries.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { rowsOfQuery } from "../support/archive.ts";
@@ -47,6 +48,30 @@ test("a note that cannot become rows costs itself alone, and is a dead letter on
       fragment: '{"type":"slots"}',
     },
   ]);
+});
+
+test("slots of one-off jobs are in no table: a scheduled job's are counted as without them", async () => {
+  const { pool, append, load } = await loadingWorld();
+  const slot = { job: "once:sweep-1", slotAt: at(0) };
+  const run = "0190a5c0-0000-7000-8000-000000000000";
+  await append(
+    note(0, { type: "opened", source: "account", run, ...slot, endsAt: null, due: ["AAPL", "IBM"] }),
+    note(1, slotOf("mine", at(1))),
+    note(2, {
+      ...{ type: "slots", source: "account", run },
+      entries: [{ ...slot, due: ["AAPL", "IBM"], misses: [["IBM", "unknown_symbol"]] }],
+    }),
+  );
+
+  expect(await load()).toMatchObject({ slots: 1, deadLetters: 0 });
+
+  const counted = await rowsOfQuery(
+    pool,
+    `select (select array_agg(job) from slots) as jobs, (select count(*)::int from misses) as misses,
+       (select count(*)::int from open_slots) as open, (select sum(expected)::int from coverage_daily) as expected`,
+  );
+  expect(counted).toEqual([{ jobs: ["mine"], misses: 0, open: 0, expected: 1 }]);
+  expect(await listHoles(pool, { from: null, to: null })).toEqual([]);
 });
 
 const clock = (second: number, kind: string, stepMs: number): JournalRecord =>

@@ -10,6 +10,7 @@ import { CONSUMER, type FakeEtradeOptions } from "../fakes/etrade/fake.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { type Given, openFakeEtrade } from "../support/livingFakes.ts";
+import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { capturedEdges, type Outcome, run } from "./edges.ts";
 import { surroundings } from "./oneJob.ts";
@@ -119,6 +120,24 @@ test("a poll whose session the service has ended says so, and the next login mak
   expect([polled.exitCode, again.exitCode, then.exitCode]).toEqual([1, 0, 0]);
   expect(polled.stderr).toContain("LOGIN_NEEDED: the service answered: oauth_problem=token_expired");
   expect([again.urls.length, fake.logins.length]).toEqual([1, 2]);
+});
+
+test("a sweep whose session the service has ended waits for no login: it says so, and the same command goes on after one", async () => {
+  const here = await world(JOB, { clock: createTestClock(IN_SESSION) });
+  const { env, clock, fake } = here;
+  const list = join(tempDir(), "symbols.txt");
+  writeFileSync(list, "AAPL\nIBM\n");
+  const sweep = () => run(["backfill", "--symbols-file", list, "--json"], env, clock);
+  await logIn(here);
+  fake.endSession();
+
+  const ended = await sweep();
+  await logIn(here);
+  const then = await sweep();
+
+  expect([ended.exitCode, then.exitCode]).toEqual([1, 0]);
+  expect(ended.stderr).toContain("LOGIN_NEEDED");
+  expect(JSON.parse(then.stdout)).toMatchObject({ resumed: true, report: { stored: 2 } });
 });
 
 test("a mistyped code is asked for again, three times at most, at the same address", async () => {

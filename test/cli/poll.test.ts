@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { widthOf } from "../../src/cli/terminal/width.ts";
@@ -67,6 +67,17 @@ test("a poll of the simulated market prints the quotes as a table, says on stder
     { symbol: "AAPL", kind: "simulated" },
     { symbol: "GE", kind: "simulated" },
   ]);
+});
+
+test("a poll puts its job into the data directory, where it is gone when it is over, and nothing into the jobs directory", async () => {
+  const jobs = tempDir();
+  const env = settings({ QUOTEKEEPER_JOBS_DIR: jobs });
+
+  const { exitCode } = await poll(env, "--symbols", "GE");
+
+  expect(exitCode).toBe(0);
+  expect(readdirSync(jobs)).toEqual([]);
+  expect(readdirSync(join(env.QUOTEKEEPER_DATA_DIR, "once"))).toEqual([]);
 });
 
 test("a poll of a watchlist prints the quotes of its symbols", async () => {

@@ -1,10 +1,21 @@
 /** One-off jobs beside the jobs of the files: when their calls leave, what the ledger says, and what they leave to the others. */
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { OnceDue } from "../../src/collect/collector.ts";
+import { EarlierRuns } from "../../src/collect/earlierRuns.ts";
 import { instantFromDate } from "../../src/clock.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
+import { answerXml, optionXml } from "../support/xml.ts";
 import { contractsOf } from "./due.ts";
-import { entriesOf, failure, jobOf, mostInWindow, quotesFor, startWorld, type World } from "./world.ts";
+import {
+  entriesOf,
+  failure,
+  jobOf,
+  mostInWindow,
+  quotesFor,
+  type SeenCall,
+  startWorld,
+  type World,
+} from "./world.ts";
 
 const START = "2026-11-20T14:30:00Z";
 
@@ -130,9 +141,28 @@ test("what was taken back is asked no more, and what is left of it was missed", 
   expect(entry?.misses.length).toBeGreaterThan(40 - before - 7);
 });
 
+test.each([
+  [20, { calls: 1, spare: 17, limit: 60, windowMs: 60_000 }],
+  [45, { calls: 30, spare: 0, limit: 60, windowMs: 60_000 }],
+])(
+  "beside jobs of %d calls a minute a one-off job that waits for room tells how much the jobs leave it",
+  async (count, room) => {
+    const world = startWorld({ start: START, jobs: [jobOf({ name: "busy", options: contractsOf(count) })] });
+    await world.pass(61_000);
+
+    const slot = askOnce(world, { symbols: symbols(3_000) });
+    const first = world.collector.roomForOnce(slot);
+    world.collector.withdrawOnce(slot);
+
+    expect(first).toMatchObject({ ...room, calls: expect.any(Number) });
+    expect(world.collector.roomForOnce(slot)).toBeNull();
+  },
+);
+
 /** How long after its slot a call of the jobs left, in ms, ascending. */
-function delays(world: World): number[] {
-  return ofOthers(world)
+function delays(...worlds: readonly World[]): number[] {
+  return worlds
+    .flatMap(ofOthers)
     .map(({ sentAt, planned }) => sentAt - Date.parse(planned.slotAt ?? ""))
     .sort((a, b) => a - b);
 }
@@ -177,3 +207,70 @@ test.each([
     expect(beside.most).toBeLessThanOrEqual(60);
   },
 );
+
+describe("3,000 symbols asked once, the collector killed three times", () => {
+  const KILLS = ["20:53:20.300Z", "20:56:40Z", "21:00:02.500Z"].map((time) => `2026-11-20T${time}`);
+
+  /** What a run after others knows of their calls, by the notes of calls and the journal. */
+  function knownOf(ended: readonly World[], start: string) {
+    const calls = ended.flatMap((world) => world.calls);
+    const nowMs = Date.parse(start);
+    const earlier = new EarlierRuns(Math.floor(nowMs / 60_000) * 60_000);
+    for (const { sentAt, answeredAt, planned } of calls)
+      if (answeredAt !== null && planned.call.form === "option")
+        earlier.add({
+          ...{ request: planned.call, requestedAt: new Date(sentAt).toISOString(), status: 200, headers: {} },
+          body: Buffer.from(answerXml(optionXml({ ...planned.call.contract, putcall: "1" }))),
+        });
+    const ages = calls.map(({ sentAt, answeredAt }) => ({
+      sentAgoMs: nowMs - sentAt,
+      answeredAgoMs: answeredAt === null ? null : nowMs - answeredAt,
+    }));
+    return { earlier, history: { calls: ages, certain: true } };
+  }
+
+  async function passed(count: number, asks: boolean) {
+    const jobs = [jobOf({ name: "busy", options: contractsOf(count), session: "regular" })];
+    const ended: World[] = [];
+    let start = "2026-11-20T20:50:00Z";
+    for (const end of [...KILLS, "2026-11-20T21:10:00Z"]) {
+      const calendar = createCalendar();
+      const world = startWorld({ start, jobs, calendar, ...(ended.length > 0 && knownOf(ended, start)) });
+      const answered = ended.flatMap((one) => ofOnce(one)).filter(({ brought }) => brought);
+      const known = new Set(answered.flatMap(({ names }) => names));
+      const left = symbols(3_000).filter((symbol) => !known.has(symbol));
+      if (asks && left.length > 0) askOnce(world, { symbols: left });
+      await world.until(end);
+      await world.end(0);
+      ended.push(world);
+      start = new Date(Date.parse(end) + 1_500).toISOString();
+    }
+    // One that was cut off has been answered all the same.
+    const cut = (call: SeenCall): SeenCall => ({ ...call, answeredAt: call.answeredAt ?? call.sentAt + 200 });
+    const calls = ended.flatMap((world) => world.calls).map(cut);
+    const brought = ended.flatMap((world) => ofOthers(world)).filter((call) => call.brought);
+    const all = delays(...ended);
+    return {
+      once: ended.flatMap((one) => ofOnce(one)).filter((call) => call.brought),
+      // What the journal holds of each slot.
+      stored: brought.map(({ planned, names }) => `${planned.slotAt} ${names.join()}`).toSorted(),
+      at99Ms: at99(all),
+      lastMs: all.at(-1) ?? Infinity,
+      most: mostInWindow(calls, 60_000),
+    };
+  }
+
+  test.each([10, 30, 45, 55, 60])(
+    "beside jobs of %d calls a minute until the close: no refusal, no doubled quote, no miss more, and 99 of 100 calls of the jobs as early as without, those of the closing slot too",
+    async (count) => {
+      const without = await passed(count, false);
+      const beside = await passed(count, true);
+
+      expect(beside.once.flatMap(({ names }) => names).toSorted()).toEqual(symbols(3_000));
+      expect(beside.stored).toEqual(without.stored);
+      expect(beside.at99Ms).toBeLessThanOrEqual(without.at99Ms + 250);
+      expect(beside.lastMs).toBeLessThanOrEqual(without.lastMs + 250);
+      expect(beside.most).toBeLessThanOrEqual(60);
+    },
+  );
+});

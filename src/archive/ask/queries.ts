@@ -1,5 +1,5 @@
 /** What the command line and the dashboard ask of the archive. Reads only. */
-import { and, count, desc, eq, gt, gte, inArray, lte, max, ne, notLike, sql } from "drizzle-orm";
+import { and, count, desc, eq, gt, gte, inArray, lte, max, ne, sql } from "drizzle-orm";
 import type pg from "pg";
 import type { Queryable } from "../connect/transaction.ts";
 import type { ClockStep, LedgerSource } from "../../journal/ledger.ts";
@@ -39,7 +39,6 @@ export async function readPolledMarket(
     .select({ kind: sources.kind })
     .from(slots)
     .innerJoin(sources, eq(sources.id, slots.sourceId))
-    .where(notLike(slots.job, "once:%"))
     .orderBy(desc(slots.slotAt))
     .limit(1);
   const marketOf = ([newest]: { kind: string }[]): LedgerSource =>

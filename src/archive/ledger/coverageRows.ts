@@ -133,14 +133,14 @@ export async function readSlotsSince(
 ): Promise<{ due: number; misses: JobMisses[]; newest: Map<string, Date> }> {
   const of = [since.toISOString(), LEDGER_SOURCE_IDS[source]];
   const sums = await pool.query<{ due: number }>(
-    "select coalesce(sum(due), 0)::float8 as due from slots where slot_at >= $1 and source_id = $2 and job not like 'once:%'",
+    "select coalesce(sum(due), 0)::float8 as due from slots where slot_at >= $1 and source_id = $2",
     of,
   );
   const misses = await pool.query<Omit<JobMisses, "lastAt"> & { lastAt: string }>(
     `select m.job, m.reason, a.name as account, sum(case when m.instrument = '*' then s.due else 1 end)::float8 as count,
        max(m.slot_at) as "lastAt"
      from misses m join slots s using (job, slot_at, source_id, account_id) join accounts a on a.id = s.account_id
-     where m.slot_at >= $1 and m.source_id = $2 and m.job not like 'once:%'
+     where m.slot_at >= $1 and m.source_id = $2
      group by m.job, m.reason, a.name
      order by count desc, m.job, m.reason, a.name`,
     of,

@@ -5,6 +5,7 @@ import type pg from "pg";
 import { type Instant, instantFromDate } from "../../clock.ts";
 import {
   type DownNote,
+  isOnceName,
   type LedgerNote,
   type LedgerSource,
   mergeEntries,
@@ -87,7 +88,11 @@ class LedgerRows {
     this.#closing = closingSlot(this.#tables);
   }
 
-  /** @returns how many shares of slots were not there before */
+  /**
+   * Slots of one-off jobs stay in the journal: nobody asks when they are due again, and no later answer is theirs.
+   *
+   * @returns how many shares of slots were not there before
+   */
   async insert(note: LedgerNote, sourceId: number): Promise<number> {
     if (note.type === "down") {
       let fresh = 0;
@@ -98,6 +103,7 @@ class LedgerRows {
       let fresh = 0;
       for (const entry of note.entries) {
         const { job, slotAt } = entry;
+        if (isOnceName(job)) continue;
         const key = { job, slotAt, sourceId, accountId: await this.#accountOf(entry) };
         await this.#closing.execute({ ...key, run: note.run ?? null });
         fresh += await this.#insertShare(entry, key);
@@ -106,7 +112,7 @@ class LedgerRows {
     }
     if (note.type === "clock")
       await insertAll(this.#client, clockSteps, [{ movedAt: note.at, stepMs: note.stepMs, kind: note.kind }]);
-    else {
+    else if (!isOnceName(note.job)) {
       const { job, slotAt, endsAt, run } = note;
       for (const share of sharesIn(note)) {
         const key = { job, slotAt, sourceId, accountId: await this.#accountOf(share) };

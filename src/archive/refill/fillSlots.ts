@@ -36,7 +36,7 @@ type FillOptions = {
   from: Instant | null;
   to: Instant | null;
   /** What brought the quotes. */
-  by: "journal" | "xml" | "csv" | "parquet" | "sweep" | "gaps";
+  by: "journal" | "xml" | "csv" | "parquet" | "gaps";
   polled: Polled;
   now: Instant;
 };

@@ -8,7 +8,7 @@ import { type BackfillReport, NOTHING_DONE } from "./backfillReport.ts";
 import { jsonText } from "../../outsideText.ts";
 
 /** What was asked: two runs with the same are the same backfill. Plain JSON, without secrets. */
-export type Asked = { kind: "journal" | "xml" | "csv" | "parquet" | "sweep"; [detail: string]: unknown };
+export type Asked = { kind: "journal" | "xml" | "csv" | "parquet"; [detail: string]: unknown };
 
 /** A backfill under way. */
 export type Run = {

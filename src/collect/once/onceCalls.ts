@@ -4,11 +4,12 @@
  *
  * A call is waiting -> entered -> over. A few are entered at a time, so that the rest hangs on what is known by then.
  */
-import { type Clock, type Instant } from "../../clock.ts";
+import type { Clock } from "../../clock.ts";
 import { halved, type PlannedCall, symbolCount } from "../callPlan.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import type { Result } from "../dispatch/callEnds.ts";
 import { GUARD_MS } from "../governor/ownCalls.ts";
+import type { Slot } from "../slotBook.ts";
 
 /** Calls that an account has entered at once, at most. */
 const ENTERED_AT_ONCE = 6;
@@ -18,8 +19,6 @@ const MOST_FAILURES = 6;
 
 /** How often it is looked whether there is room again, in ms. */
 const LOOK_AGAIN_MS = 1_000;
-
-type Slot = { job: string; slotAt: Instant };
 
 type Given = {
   clock: Clock;
@@ -108,9 +107,14 @@ export class OnceCalls {
     if (isHeld) this.#lookAgain();
   }
 
+  /** Calls of a slot that wait for room. */
+  waiting(slot: Slot): PlannedCall[] {
+    return this.#waiting.filter((planned) => isOf(planned, slot));
+  }
+
   /** Withdraws what waits for a slot; a call under way ends as it does. */
-  withdraw({ job, slotAt }: Slot): void {
-    const isGone = (planned: PlannedCall): boolean => planned.slotAt === slotAt && planned.jobs.includes(job);
+  withdraw(slot: Slot): void {
+    const isGone = (planned: PlannedCall): boolean => isOf(planned, slot);
     this.#waiting = this.#waiting.filter((planned) => !isGone(planned));
     for (const [account, entered] of this.#entered) {
       this.#given.dispatcherOf(account)?.dispatcher.withdraw(isGone);
@@ -155,4 +159,8 @@ export class OnceCalls {
       () => undefined,
     );
   }
+}
+
+function isOf({ jobs, slotAt }: PlannedCall, slot: Slot): boolean {
+  return slotAt === slot.slotAt && jobs.includes(slot.job);
 }

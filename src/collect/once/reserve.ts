@@ -17,7 +17,7 @@ import { instantFromDate } from "../../clock.ts";
 type SlotCost = { atMs: number; calls: number };
 
 /** How far ahead a collector remembers what others used, in windows (`REMEMBERED_WINDOWS` of its governor), and one. */
-const LOOK_AHEAD_WINDOWS = 16;
+export const LOOK_AHEAD_WINDOWS = 16;
 
 /**
  * Assumed: a one-off job that leaves three calls a window, beside what the job files need, leaves a collector room for a
@@ -92,7 +92,11 @@ export class Reserved {
     this.#costs.clear();
   }
 
-  /** Calls of an account's window, of `limit`, that the jobs do not need; Infinity: there are no such jobs. */
+  /**
+   * Calls of an account's window, of `limit`, that the jobs do not need; Infinity: there are no such jobs.
+   *
+   * @returns `now`: none either where a slot is so near that a call would hold its calls up
+   */
   left(
     { account, priority, limit, windowMs }: { account: string; priority: number } & GovernorConfig,
     schedule: {
@@ -102,7 +106,7 @@ export class Reserved {
       batchSize: number;
       nowMs: number;
     },
-  ): number {
+  ): { spare: number; now: number } {
     const { jobs, chains, ownerOf, batchSize, nowMs } = schedule;
     const before = jobs.filter(({ job }) => job.priority >= priority);
     const key = `${priority} ${account}`;
@@ -124,10 +128,11 @@ export class Reserved {
       windowMs,
       burst: largestBurst({ limit, windowMs }, limit),
     });
-    if (reserved === 0) return Infinity;
+    if (reserved === 0) return { spare: Infinity, now: Infinity };
     const next = known.costs[firstLater(known.costs, nowMs, ({ atMs }) => atMs)];
     const isNear = next !== undefined && next.atMs - nowMs < recoveryMs(next.calls, { limit, windowMs });
-    return isNear ? 0 : Math.max(0, limit - reserved - SPARE_CALLS);
+    const spare = Math.max(0, limit - reserved - SPARE_CALLS);
+    return { spare, now: isNear ? 0 : spare };
   }
 }
 

@@ -13,12 +13,12 @@ import { namesOf } from "../../collect/asks.ts";
 import { isPendingChain } from "../../collect/waitingChains.ts";
 import { answerOf } from "../../services/registry.ts";
 
-/** A call that brought no answer, or (`over`) why the job was not taken. */
+/** A call that brought no answer, or (`over`) why the job was not taken; without a code: why its calls wait. */
 export type OnceNote = {
   type: "once";
   job: string;
   slotAt: Instant;
-  code: ErrorCode;
+  code: ErrorCode | null;
   detail: string;
   over: boolean;
 };
@@ -41,6 +41,8 @@ export class OnceJournal {
   /** By name, of what was settled without a quote last. */
   readonly misses = new Map<string, MissReason>();
   readonly failures: QuotekeeperError[] = [];
+  /** Why calls waited, as it was said. */
+  readonly waits: string[] = [];
   /** All names that were due, as they were said last. */
   readonly due = new Set<string>();
   /** Why the job was not taken; null: it was, or nobody has looked at it. */
@@ -82,6 +84,7 @@ export class OnceJournal {
     const { note } = record;
     if (isOnceNote(note)) {
       if (!isOurs(note)) return;
+      if (note.code === null) return void this.waits.push(note.detail);
       const error = new QuotekeeperError(note.code, note.detail);
       if (note.over) this.refused = error;
       else this.failures.push(error);
@@ -116,5 +119,5 @@ export class OnceJournal {
 
 function isOnceNote(note: unknown): note is OnceNote {
   const { type, code, detail } = (note ?? {}) as Partial<OnceNote>;
-  return type === "once" && typeof detail === "string" && (code ?? "") in ERRORS;
+  return type === "once" && typeof detail === "string" && (code === null || (code ?? "") in ERRORS);
 }

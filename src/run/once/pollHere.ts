@@ -16,13 +16,10 @@ import type { Edges } from "../edges.ts";
 import { createNoteWriter } from "../ledgerNotes.ts";
 import { calledAccount, openCollector } from "../pipeline.ts";
 import { type AccountStations, openStations, type Stations } from "../stations.ts";
-import { TakenOnce } from "./takeOnce.ts";
+import { TakenOnce, WORDLESS_MS } from "./takeOnce.ts";
 
 /** How often the journal is looked at meanwhile, in ms. */
 const LOOK_EVERY_MS = 500;
-
-/** So long somebody waits without a word, in ms. */
-export const WORDLESS_MS = 2_000;
 
 /** How long calls under way are waited for at the end, in ms. */
 const GRACE_MS = 1_500;

@@ -11,14 +11,15 @@ import { type Clock, dateOf, instantFromDate } from "../../clock.ts";
 import { type DuePart, wantedOf } from "../../collect/asks.ts";
 import { withoutNames } from "../../collect/callPlan.ts";
 import type { Collector } from "../../collect/collector.ts";
+import { LOOK_AHEAD_WINDOWS } from "../../collect/once/reserve.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { counted, someNames } from "../../figures.ts";
-import type { LedgerNote, MissReason } from "../../journal/ledger.ts";
+import { isOnceName, type LedgerNote, type MissReason, onceName } from "../../journal/ledger.ts";
 import type { Journal } from "../../journal/writer.ts";
 import type { Log } from "../../log.ts";
 import type { QuoteCall } from "../../quotes/call.ts";
-import { isOnceName, onceName } from "../../schedule/onceJob.ts";
 import { accountSharer } from "../accountsCalled.ts";
+import { roughly } from "../durations.ts";
 import type { NoteWriter } from "../ledgerNotes.ts";
 import type { AccountStations } from "../stations.ts";
 import { endOnce, isAsked, leaveOnce, listOnce, type OnceFile } from "./onceFiles.ts";
@@ -28,7 +29,10 @@ type Taking = {
   dataDir: string;
   journalDir: string;
   journal: Pick<Journal, "append">;
-  collector: Pick<Collector, "pollOnce" | "withdrawOnce" | "isOpen" | "knowOnce" | "isSuspect">;
+  collector: Pick<
+    Collector,
+    "pollOnce" | "withdrawOnce" | "isOpen" | "knowOnce" | "isSuspect" | "roomForOnce"
+  >;
   /** The accounts that are called here. */
   accounts: () => readonly AccountStations[];
   batchSize: number;
@@ -39,6 +43,9 @@ type Taking = {
 
 /** How often is looked, in ms. */
 const LOOK_EVERY_MS = 250;
+
+/** So long somebody waits without a word, in ms. */
+export const WORDLESS_MS = 2_000;
 
 /** The wait before a pass after one that brought no answer at all, in ms, and for how long that is tried. */
 const AGAIN_MS = 30_000;
@@ -62,6 +69,9 @@ type Taken = {
   /** Names that have come to an end in this pass, and when the last pass that brought some was over, by the monotonic clock. */
   brought: number;
   broughtMs: number | null;
+  /** When it was taken, by the monotonic clock, and whether the jobs left it room when that was told; null: it was not. */
+  takenMs: number;
+  toldRoom: boolean | null;
 };
 
 export class TakenOnce {
@@ -117,7 +127,7 @@ export class TakenOnce {
   }
 
   async #look(): Promise<void> {
-    const { dataDir, log, collector } = this.#taking;
+    const { dataDir, log, collector, clock } = this.#taking;
     const files = await listOnce(dataDir, "json", (path, why) =>
       log.error({}, `${path} is no job to poll once, and is set aside as ${path}.broken: ${why}`),
     );
@@ -127,11 +137,13 @@ export class TakenOnce {
       const slot = { job: onceName(file.job), slotAt: file.slotAt };
       const key = `${slot.slotAt} ${slot.job}`;
       if (this.#taken.has(key) || this.#closing.signal.aborted) continue;
-      const taken = { file, slot, missed: new Map<string, MissReason>(), brought: 0, broughtMs: null };
+      const begun = { brought: 0, broughtMs: null, takenMs: clock.monotonicMs(), toldRoom: null };
+      const taken = { file, slot, missed: new Map<string, MissReason>(), ...begun };
       this.#taken.set(key, taken);
       log.info({ job: slot.job }, `${askedOf(file)} to poll once`);
       await this.#ask(taken);
     }
+    for (const taken of this.#taken.values()) await this.#tellRoom(taken);
     if (this.#taken.size === 0) this.#onIdle();
   }
 
@@ -201,10 +213,30 @@ export class TakenOnce {
   }
 
   async #refuse(taken: Taken, { code, detail }: QuotekeeperError): Promise<void> {
-    const note: OnceNote = { type: "once", ...taken.slot, code, detail, over: true };
-    const { journal, clock } = this.#taking;
-    await journal.append({ kind: "note", at: instantFromDate(clock.now()), note });
+    await this.#note(taken, { code, detail, over: true });
     await this.#end(taken);
+  }
+
+  /** Who waits is told once why, and once more when that changes. */
+  async #tellRoom(taken: Taken): Promise<void> {
+    const { collector, clock } = this.#taking;
+    const room = collector.roomForOnce(taken.slot);
+    if (!room || clock.monotonicMs() - taken.takenMs < WORDLESS_MS || taken.toldRoom === room.spare > 0)
+      return;
+    taken.toldRoom = room.spare > 0;
+    const { calls, spare, limit, windowMs } = room;
+    const window = windowMs === 60_000 ? "a minute" : `in ${roughly(windowMs)}`;
+    const left = counted(calls, "call");
+    const detail = taken.toldRoom
+      ? `the jobs leave ${spare} of ${limit} calls ${window}: ${left} in about ${roughly(Math.ceil(calls / spare) * windowMs)}`
+      : `the jobs leave none of ${limit} calls ${window} within the next ${roughly(LOOK_AHEAD_WINDOWS * windowMs)}: ${left} to wait until they do`;
+    await this.#note(taken, { code: null, detail, over: false });
+  }
+
+  #note({ slot }: Taken, said: Pick<OnceNote, "code" | "detail" | "over">): Promise<unknown> {
+    const { journal, clock } = this.#taking;
+    const note: OnceNote = { type: "once", ...slot, ...said };
+    return journal.append({ kind: "note", at: instantFromDate(clock.now()), note });
   }
 
   /** All that was asked in a pass has come to an end. */

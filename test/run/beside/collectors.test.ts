@@ -365,6 +365,29 @@ test("a sweep beside a collector takes what that one leaves, and together they k
   expect(lost).toEqual([]);
 });
 
+test("a sweep beside a collector that needs every call says why it waits, and stays to be gone on with when it is interrupted", async () => {
+  const { url } = await freshDatabase();
+  const service = await startService();
+  const env = { ...settings(url, 40), ...account(service.baseUrl) };
+  const collector = startHere(env);
+  await until(() => service.arrivals.length >= 10, "a window of calls");
+
+  const sweep = startApart(env, ["backfill", "--symbols-file", contractsFile(3)]);
+  const why =
+    "Waiting: the jobs leave none of 10 calls in 2 s within the next 32 s: 3 calls to wait until they do.";
+  await until(() => sweep.output().includes(why), "the reason");
+  sweep.kill("SIGINT");
+  await sweep.ended;
+  collector.interrupt();
+  await collector.ended;
+
+  expect(sweep.output()).toMatch(
+    /Process \d+ collects here, and makes the calls as its budget and its jobs leave/,
+  );
+  expect(sweep.output().split(why)).toHaveLength(2);
+  expect(readdirSync(join(env.QUOTEKEEPER_DATA_DIR, "once"))).toEqual([expect.stringMatching(/\.left$/)]);
+});
+
 /** Contracts of a symbols file that no job polls. */
 function contractsFile(count: number): string {
   const path = join(tempDir(), "contracts.txt");
