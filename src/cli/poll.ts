@@ -92,8 +92,7 @@ async function poll(
   });
   // The last answer of each call: one that wakes a session is made again.
   const last = new Map<string, OnceAnswer>();
-  const onAnswer = (answer: OnceAnswer): void =>
-    void last.set(JSON.stringify(answer.record.request), answer);
+  const onAnswer = (answer: OnceAnswer): void => void last.set(JSON.stringify(answer.record.request), answer);
   const { found } = await askOnce(config, edges, { job, log: NO_LOG, signal, onAnswer });
   const answers = [...last.values()];
   if (account.feed.kind === "simulated")
