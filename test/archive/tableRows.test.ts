@@ -67,7 +67,8 @@ test("all columns at once are taken only where the values are made from the same
     .filter((file) => file.endsWith(".ts"))
     .filter((file) => readFileSync(join(ARCHIVE, file), "utf8").includes("allColumns("));
 
-  expect(takers.sort()).toEqual(["schema/tableRows.ts"]);
+  // A staging table is made like its table, and rows come to it in that order.
+  expect(takers.sort()).toEqual(["load/staging.ts", "schema/tableRows.ts"]);
 });
 
 test.each([

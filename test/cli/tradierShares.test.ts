@@ -58,7 +58,7 @@ test("a class of shares and its contracts are asked for by Tradier's names and s
     ),
   ).toEqual([
     { symbol: "BRK.B", root: null, option_type: null, underlying: null, quotes: 1 },
-    { symbol: "BRK.B", root: null, option_type: "CALL", underlying: "BRK.B", quotes: 1 },
+    { symbol: "BRK.B", root: null, option_type: "CALL", underlying: "BRK.B", quotes: 2 },
   ]);
 });
 

@@ -3,7 +3,7 @@
  * (schema.ts). Rows go in the order of their keys: neighbours in the index are written together, and two loaders that write the same
  * rows never wait for each other crosswise.
  */
-import { count, getTableColumns, getTableName, sql } from "drizzle-orm";
+import { count, getTableName, sql } from "drizzle-orm";
 import { type PgColumn, pgTable } from "drizzle-orm/pg-core";
 import type pg from "pg";
 import {
@@ -14,7 +14,7 @@ import {
   quoteColumns,
   quotes,
 } from "../schema/schema.ts";
-import { tablesOn } from "../schema/tableRows.ts";
+import { allColumns, tablesOn } from "../schema/tableRows.ts";
 import { copyInto, copyLine } from "./copyInto.ts";
 
 const STAGED = {
@@ -127,11 +127,10 @@ export async function storeRows(
   const staged = getTableName(STAGED[table].from);
   if (filled.has(table)) await client.query(`truncate ${staged}`);
   filled.add(table);
-  const names = Object.values(getTableColumns(STAGED[table].from)).map(({ name }) => name);
   const lines = function* (): Generator<string> {
     for (const row of rows) yield copyLine(row);
   };
-  await copyInto(client, `copy ${staged} (${names.join(", ")}) from stdin`, lines());
+  await copyInto(client, `copy ${staged} (${allColumns(STAGED[table].from)}) from stdin`, lines());
   const [stored] = await statements[table].execute();
   return stored?.rows ?? 0;
 }

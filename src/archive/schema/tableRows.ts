@@ -68,7 +68,7 @@ export function columnList<T extends PgTable>(table: T, ...fields: [FieldOf<T>, 
 }
 
 /** The names of all columns of a table, in its order. */
-function allColumns(table: PgTable): string {
+export function allColumns(table: PgTable): string {
   return Object.values(getTableColumns(table))
     .map(({ name }) => name)
     .join(", ");
