@@ -227,7 +227,7 @@ export function farewell(collection: Collection | null, { stdout }: Edges): numb
   const what =
     failure instanceof LoadCutShort
       ? `It is not known whether the database has taken all of it: ${failure.message}. What is not there`
-      : "The database has not taken all of it: the rest";
+      : `The database has not taken all of it (${databaseError(failure, "").code}): the rest`;
   say(stdout, `${what} is safe in the journal and is loaded at the next start.`);
   return 1;
 }
