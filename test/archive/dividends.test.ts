@@ -233,8 +233,10 @@ test("a change of the amount, the date or the yield alone is a change, loaded or
   const read = await loadingWorld();
   const dir = tempDir();
   await appendAll(dir, records);
-  await run(["backfill", "--journal", dir], { DATABASE_URL: read.url, QUOTEKEEPER_DATA_DIR: tempDir() });
+  const env = { DATABASE_URL: read.url, QUOTEKEEPER_DATA_DIR: tempDir() };
+  const { exitCode, stderr } = await run(["backfill", "--journal", dir], env);
 
+  expect([exitCode, stderr]).toEqual([0, expect.any(String)]);
   expect(await rowsOfQuery(live.pool, ROWS)).toEqual(rows);
   expect(await rowsOfQuery(read.pool, ROWS)).toEqual(rows);
 });

@@ -89,7 +89,7 @@ class LedgerRows {
   }
 
   /**
-   * Slots of one-off jobs stay in the journal: nobody asks when they are due again, and no later answer is theirs.
+   * Slots of one-off jobs stay in the journal. They come once, and a later answer does not fill their misses.
    *
    * @returns how many shares of slots were not there before
    */

@@ -1,6 +1,6 @@
 /**
- * What answers become besides quotes, on its way into the archive. Rows come in the order of their keys, so that two loaders at once
- * never wait for each other crosswise.
+ * Stores the rows of answers beside quotes: responses and dead letters. They come in the order of their keys, so that two loaders
+ * at once never wait for each other crosswise.
  */
 import type pg from "pg";
 import { deadLetters, responses } from "../schema/schema.ts";

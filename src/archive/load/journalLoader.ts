@@ -14,7 +14,7 @@ export type JournalOptions = {
   pool: pg.Pool;
   journalDir: string;
   clock: Clock;
-  /** As the journal has it that is written meanwhile. Default: nobody of this process writes. */
+  /** `keptTo` of the journal that this process writes. Default: this process writes none. */
   keptTo?: (segment: string) => number;
   /** Called after each commit, with the time of the first record of what was loaded. */
   onLoaded?: (report: LoadReport, first: Instant | null) => void;

@@ -4,7 +4,7 @@
  * rows never wait for each other crosswise.
  */
 import { count, getTableName, sql } from "drizzle-orm";
-import { type PgColumn, pgTable } from "drizzle-orm/pg-core";
+import { type PgColumn, type PgTable, pgTable } from "drizzle-orm/pg-core";
 import type pg from "pg";
 import {
   dividendColumns,
@@ -26,6 +26,7 @@ const STAGED = {
 type Staged = keyof typeof STAGED;
 
 type Key = Record<"instrumentId" | "observedAt" | "sourceId", PgColumn>;
+type Keyed = PgTable & Key;
 
 const keyOf = ({ instrumentId, observedAt, sourceId }: Key): [PgColumn, PgColumn, PgColumn] => [
   instrumentId,
@@ -39,56 +40,28 @@ const NEW_DIVIDEND = {
   yield: sql`excluded.yield`,
 };
 
-/** What stores the staged rows of each table, prepared; it gives how many rows it has put in or changed. */
-function statementsOn(client: pg.ClientBase) {
+/** Stores the staged rows of a table, prepared; it gives how many rows it has put in or changed. */
+function statementOn(client: pg.ClientBase, name: string, { from, into }: { from: Keyed; into: Keyed }) {
   const db = tablesOn(client);
-  const { quotes: quote, extendedQuotes: extended, dividends: dividend } = STAGED;
+  const rows = db
+    .select()
+    .from(from as PgTable)
+    .orderBy(...keyOf(from));
+  const insert = db.insert(into as PgTable).select(rows);
+  const settled =
+    into === dividends
+      ? insert.onConflictDoUpdate({ target: keyOf(into), set: NEW_DIVIDEND })
+      : insert.onConflictDoNothing();
   // Citus counts the rows that an insert was given. What is returned is a row that was put in.
-  const storedQuotes = db.$with("stored").as(
-    db
-      .insert(quotes)
-      .select(
-        db
-          .select()
-          .from(quote.from)
-          .orderBy(...keyOf(quote.from)),
-      )
-      .onConflictDoNothing()
-      .returning({ id: quotes.instrumentId }),
-  );
-  const storedExtended = db.$with("stored").as(
-    db
-      .insert(extendedQuotes)
-      .select(
-        db
-          .select()
-          .from(extended.from)
-          .orderBy(...keyOf(extended.from)),
-      )
-      .onConflictDoNothing()
-      .returning({ id: extendedQuotes.instrumentId }),
-  );
-  const storedDividends = db.$with("stored").as(
-    db
-      .insert(dividends)
-      .select(
-        db
-          .select()
-          .from(dividend.from)
-          .orderBy(...keyOf(dividend.from)),
-      )
-      .onConflictDoUpdate({ target: keyOf(dividends), set: NEW_DIVIDEND })
-      .returning({ id: dividends.instrumentId }),
-  );
-  const rows = { rows: count() };
+  const stored = db.$with("stored").as(settled.returning({ id: into.instrumentId }));
+  return db.with(stored).select({ rows: count() }).from(stored).prepare(`store ${name}`);
+}
+
+function statementsOn(client: pg.ClientBase) {
   return {
-    quotes: db.with(storedQuotes).select(rows).from(storedQuotes).prepare("store quotes"),
-    extendedQuotes: db
-      .with(storedExtended)
-      .select(rows)
-      .from(storedExtended)
-      .prepare("store extended quotes"),
-    dividends: db.with(storedDividends).select(rows).from(storedDividends).prepare("store dividends"),
+    quotes: statementOn(client, "quotes", STAGED.quotes),
+    extendedQuotes: statementOn(client, "extended quotes", STAGED.extendedQuotes),
+    dividends: statementOn(client, "dividends", STAGED.dividends),
   };
 }
 
