@@ -88,3 +88,14 @@ export function bytes(count: number): string {
   if (count < 1e6) return inUnit(1e3, "kB");
   return count < 1e9 ? inUnit(1e6, "MB") : inUnit(1e9, "GB");
 }
+
+/** Why it is not known whether all chains fit in the limit; null: it is known. @param chains underlyings by what they lack */
+export function chainsNotKnown(chains: {
+  priceless: readonly string[];
+  unlisted: readonly string[];
+}): string | null {
+  const lack = (names: readonly string[], what: string): string[] =>
+    names.length > 0 ? [`${counted(names.length, "chain has", "chains have")} no ${what} yet`] : [];
+  const reasons = [...lack(chains.priceless, "price"), ...lack(chains.unlisted, "list of expirations")];
+  return reasons.length === 0 ? null : reasons.join(", ");
+}

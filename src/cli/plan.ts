@@ -5,7 +5,6 @@ import { parseDate } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { GOVERNOR_REACH } from "../collect/budgetPlan.ts";
-import { isKnownToFit } from "../collect/dayPlan.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { inMinutes, inSeconds } from "../run/durations.ts";
 import type { Edges } from "../run/edges.ts";
@@ -13,7 +12,7 @@ import { requireRightClock } from "../run/rightClock.ts";
 import { hoursOf, type Plan, planJobs } from "./planJobs.ts";
 import { right, table } from "./terminal/table.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
-import { counted, thousands, percent } from "../figures.ts";
+import { chainsNotKnown, counted, thousands, percent } from "../figures.ts";
 
 const together = {
   callsPerPass: countJson,
@@ -87,8 +86,8 @@ async function plan(config: Config, edges: Edges, { json, date }: PlanOptions): 
     edges,
     date ?? null,
   );
-  const uncounted = budget.slots.length === 0 ? 0 : new Set([...priceless, ...unlisted]).size;
-  const fits = isKnownToFit(budget.fits, uncounted);
+  const unknown = budget.slots.length === 0 ? null : chainsNotKnown({ priceless, unlisted });
+  const fits = budget.fits && unknown !== null ? null : budget.fits;
   if (json) printJson(edges.stdout, planJson, { date: day, ...budget, fits, priceless, unlisted });
   else if (budget.slots.length === 0) {
     const reason = calendar.closedReason(day);
@@ -96,7 +95,7 @@ async function plan(config: Config, edges: Edges, { json, date }: PlanOptions): 
   } else
     say(
       edges.stdout,
-      ...describe(budget, { date: day, another, uncounted }, edges).replace(/\n$/, "").split("\n"),
+      ...describe(budget, { date: day, another, unknown }, edges).replace(/\n$/, "").split("\n"),
     );
   if (!json && simulated)
     say(edges.stdout, "The simulated market never closes; the plan is that of the exchange's hours.");
@@ -122,7 +121,7 @@ type Another = Awaited<ReturnType<typeof planJobs>>["another"];
 
 function describe(
   budget: Plan,
-  { date, another, uncounted }: { date: string; another: Another; uncounted: number },
+  { date, another, unknown }: { date: string; another: Another; unknown: string | null },
   { stdout, env }: Edges,
 ): string {
   const { accounts, limit, windowMs, callsPerPass, passMs, fullPassMs } = budget;
@@ -169,7 +168,7 @@ function describe(
           `NOBODY ASKS for ${budget.unasked.map(oneLine).join(", ")}: pinned to an account that is not configured.`,
         ]
       : []),
-    `${verdict(budget, uncounted)}\n`,
+    `${verdict(budget, unknown)}\n`,
     ...(budget.withOneMore ? [`${oneMore(budget, budget.withOneMore, another)}\n`] : []),
   ].join("\n");
 }
@@ -197,9 +196,8 @@ function oneMore(
   return `${account} a pass takes ${inMinutes(more.passMs)}, not ${inMinutes(passMs)}.`;
 }
 
-function verdict({ fits, fitsEveryMs, starving, missedAtReach, jobs }: Plan, uncounted: number): string {
-  if (isKnownToFit(fits, uncounted) === null)
-    return `NOT KNOWN whether it fits: ${counted(uncounted, "chain has", "chains have")} no price or no list of expirations yet.`;
+function verdict({ fits, fitsEveryMs, starving, missedAtReach, jobs }: Plan, unknown: string | null): string {
+  if (fits && unknown !== null) return `NOT KNOWN: ${unknown}.`;
   if (fits && missedAtReach > 0) {
     const due = jobs.reduce((sum, job) => sum + job.due, 0);
     return [

@@ -111,11 +111,6 @@ export function lacksOf(
   };
 }
 
-/** Whether a plan fits that leaves chains out; null: what was counted does, and the rest is not known. */
-export function isKnownToFit(fits: boolean, uncounted: number): boolean | null {
-  return fits && uncounted > 0 ? null : fits;
-}
-
 /** Assumed to be no symbol of anybody: of the length that is just allowed. */
 const ANOTHER_SYMBOL = "ANOTHER.SYMBOL.THAT.NOBODY.ASKED";
 

@@ -203,7 +203,10 @@ test("a first start polls every example instrument, shows where, ends at Ctrl-C,
 
 test("a database that is away is told of once, without a stack, and the end says what is kept", async () => {
   const dataDir = tempDir();
-  const away = { DATABASE_URL: "postgresql://nobody@127.0.0.1:1/nothing" };
+  const away = {
+    DATABASE_URL: "postgresql://nobody@127.0.0.1:1/nothing",
+    HTTPS_PROXY: "http://127.0.0.1:9/",
+  };
   const program = start(compileProgram(tempDir()), dataDir, away);
   const address = await program.seen(() => program.line("Dashboard"), "its address");
 
@@ -214,6 +217,7 @@ test("a database that is away is told of once, without a stack, and the end says
   const { stdout, stderr } = program.written;
   expect(exitCode).toBe(1);
   expect(stderr.match(/Start the server or correct DATABASE_URL/g)).toHaveLength(1);
+  expect(stderr.match(/HTTPS_PROXY is ignored: services are called directly/g)).toHaveLength(1);
   expect(stderr.match(/the dashboard could not read the archive/g)?.length).toBeLessThanOrEqual(2);
   expect(stderr).not.toMatch(/\bat \S+ \(/);
   const [, answered, kept] =

@@ -4,7 +4,7 @@ import { Columns } from "../parts/columns.tsx";
 import { Fact, Panel } from "../parts/facts.tsx";
 import { VerdictBox } from "../parts/verdict.tsx";
 import { Await, Code, Empty, ProblemNote } from "../parts/notes.tsx";
-import { counted, thousands, percent } from "../../../figures.ts";
+import { chainsNotKnown, counted, thousands, percent } from "../../../figures.ts";
 import { exchangeMoment, MINUTE_MS, span } from "../lib/format.ts";
 import { tick } from "../lib/pageClock.ts";
 import { now } from "../lib/store.ts";
@@ -118,17 +118,16 @@ function Verdict({
 }: {
   plan: PlanView;
 }) {
-  const uncounted = new Set([...priceless, ...unlisted]).size;
-  const isKnown = !fits || uncounted === 0;
-  const tone = !fits ? "alarm" : missedAtReach > 0 || !isKnown ? "calm" : undefined;
+  const unknown = fits ? chainsNotKnown({ priceless, unlisted }) : null;
+  const tone = !fits ? "alarm" : missedAtReach > 0 || unknown !== null ? "calm" : undefined;
   return (
     <VerdictBox
       tone={tone}
       title={
         !fits
           ? "Over budget"
-          : !isKnown
-            ? `Not known: ${counted(uncounted, "chain has", "chains have")} no price or no list of expirations yet`
+          : unknown !== null
+            ? `Not known: ${unknown}`
             : missedAtReach > 0
               ? "It fits on paper alone"
               : "It fits"
