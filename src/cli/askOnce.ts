@@ -14,6 +14,7 @@ import { onceName } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
 import type { Archive } from "../run/archive.ts";
 import { ASKING, type DataDirLock, findCollector, lockDataDir, thisProcess } from "../run/beside/lock.ts";
+import { inSeconds } from "../run/durations.ts";
 import type { Edges } from "../run/edges.ts";
 import { type OnceAnswer, OnceJournal } from "../run/once/onceJournal.ts";
 import {
@@ -34,6 +35,9 @@ import { say } from "./terminal/harmless.ts";
 
 /** How often the journal is looked at, in ms. */
 const LOOK_EVERY_MS = 200;
+
+/** A collector that has just ended is waited for, in ms: a call made here meanwhile would be missing to the jobs when it is back. */
+const RETURN_MS = 30_000;
 
 /** Of a command that reads in the journal what went wrong. */
 export const NO_LOG: Log = {
@@ -125,12 +129,23 @@ async function untilOver(config: Config, edges: Edges, following: Following): Pr
   const self = await thisProcess();
   const begunMs = clock.monotonicMs();
   let told = false;
+  let collectedMs = -Infinity;
+  let missed = false;
   while (await isAsked(file)) {
     signal.throwIfAborted();
     const holder = await findCollector(dataDir, { clock, self });
-    const lock = holder
-      ? null
-      : await acquire(dataDir, { clock, self, warn: (message) => say(stderr, message) });
+    if (holder && !holder.once && !file.job.single) collectedMs = clock.monotonicMs();
+    const mayReturn = clock.monotonicMs() - collectedMs < RETURN_MS;
+    if (!holder && mayReturn && !missed)
+      say(
+        stderr,
+        `The collector has ended. In ${inSeconds(RETURN_MS)} without one this command makes the calls.`,
+      );
+    missed = !holder && mayReturn;
+    const lock =
+      holder || mayReturn
+        ? null
+        : await acquire(dataDir, { clock, self, warn: (message) => say(stderr, message) });
     if (lock)
       await pollHere(config, {
         ...{ clock, bootId: edges.bootId, job: file.job, log, look, signal, lock },
