@@ -34,8 +34,10 @@ const HINTS = {
       "Correct the file that --watchlists names: it lists ids, each with its symbols, as docs/serve-market.md shows.",
     BACKFILL_NOTHING:
       "Check the path or option that `quotekeeper backfill` was given; docs/backfill.md shows each kind.",
+    BACKFILL_COLUMNS:
+      "Give the columns the names of docs/columns.md, as docs/backfill-csv.md shows, or name a --map that does.",
     BACKFILL_MAP_INVALID:
-      "Correct the lines of the --map file named above; docs/backfill-csv.md describes each option.",
+      "Correct the --map file named above: one SELECT over `input`, as docs/vendor-maps.md shows.",
     BACKFILL_EXPORT_INVALID:
       "Name the directory of a finished, unchanged export of the default tables; docs/backfill-export.md says what is imported from it.",
     SWEEP_INVALID: "Correct the places named above; docs/sweep.md shows what a sweep can be given.",

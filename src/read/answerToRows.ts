@@ -10,8 +10,8 @@ import { type DividendData, type InstrumentQuote, type Quote, MAX_FRAGMENT } fro
 import { matchCall, type Matched, NOT_ASKED } from "../quotes/match.ts";
 import { NO_RATE_LIMIT } from "../quotes/rateLimit.ts";
 import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes/call.ts";
-import { isCsvCall } from "./csvCall.ts";
-import { csvRows } from "./csvRows.ts";
+import { isPlainCall, isYamlPiece } from "./plainCall.ts";
+import { plainRows } from "./plainRows.ts";
 import { exportRows } from "./exportRows.ts";
 import { isExportCall } from "./exportCall.ts";
 import type { InstrumentIdentity, InstrumentRow, QuoteUnit, DeadLetter, AnswerRows } from "./rowTypes.ts";
@@ -36,8 +36,9 @@ const PIECE_ANSWER: Answer = {
 
 /** Reads one journaled answer into rows. Never throws on account of the answer's content. */
 export function rowsOf(record: ResponseRecord, position: { segment: string; offset: number }): AnswerRows {
-  if (isCsvCall(record.request))
-    return { record, position, answer: PIECE_ANSWER, matched: [], ...csvRows(record) };
+  if (isPlainCall(record.request))
+    return { record, position, answer: PIECE_ANSWER, matched: [], ...plainRows(record) };
+  if (isYamlPiece(record.request)) return yamlPiece(record, position);
   if (isExportCall(record.request))
     return { record, position, answer: PIECE_ANSWER, matched: [], ...exportRows(record) };
   const call = record.request as QuoteCall | SavedCall;
@@ -65,6 +66,23 @@ export function rowsOf(record: ResponseRecord, position: { segment: string; offs
   rows.units = withoutRepeated(offers, askedInstruments(call) === null);
   return rows;
 }
+
+/** Its rows stay where they are in an archive already. */
+function yamlPiece(record: ResponseRecord, position: AnswerRows["position"]): AnswerRows {
+  const rows: AnswerRows = {
+    record,
+    position,
+    answer: PIECE_ANSWER,
+    matched: [],
+    units: [],
+    deadLetters: [],
+  };
+  addDead(rows, { instrument: null, reason: "malformed", detail: YAML_PIECE, fragment: null });
+  return rows;
+}
+
+const YAML_PIECE =
+  "a piece of a file that a YAML map describes, of a program before 0.9.0: nothing reads it any more";
 
 type Stored = Extract<Matched, { fate: "stored" }>;
 

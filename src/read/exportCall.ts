@@ -1,7 +1,7 @@
 /** How the pieces of an export that is taken back stand in the journal: rows of one table each. */
 import type { RecordSource } from "../journal/record.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes/fields.ts";
-import { isCsvCall } from "./csvCall.ts";
+import { isPlainCall } from "./plainCall.ts";
 
 /** The source of the pieces. Their rows have the sources that the export says. */
 export const EXPORT_SOURCE: RecordSource = { kind: "import", name: "quotekeeper export" };
@@ -75,7 +75,7 @@ export function isExportCall(request: unknown): request is ExportCall {
 
 /** Whether it is a piece of a file, in which several rows may stand for one instrument and time. */
 export function isFileCall(request: unknown): boolean {
-  return isCsvCall(request) || isExportCall(request);
+  return isPlainCall(request) || isExportCall(request);
 }
 
 /** The body of a piece: a line for each row, a JSON array of texts and nulls. */

@@ -50,9 +50,6 @@ export type DeadLetter = {
   fragment: string | null;
 };
 
-/** Of how many values something was cut: of times what is beyond microseconds, of counts their fractions. */
-export type Cut = { times: number; fractions: number };
-
 /** All that one answer becomes. */
 export type AnswerRows = {
   record: ResponseRecord;
@@ -62,8 +59,8 @@ export type AnswerRows = {
   matched: Matched[];
   units: QuoteUnit[];
   deadLetters: DeadLetter[];
-  /** Of files with a map alone. */
-  cut?: Cut;
+  /** Of plain tables alone: of how many times what is beyond microseconds was left out. */
+  cut?: number;
   /** Of pieces of an export alone. */
   restored?: Restored;
 };

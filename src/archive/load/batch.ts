@@ -28,7 +28,6 @@ const NOTHING_READ = {
   missing: 0,
   /** Times and counts of imported rows that said more than is kept. */
   cutTimes: 0,
-  cutFractions: 0,
 };
 
 /** Nothing stored. */
@@ -76,7 +75,6 @@ export function countsOf(answers: readonly Counted[]): typeof NOTHING_READ {
     missing: sum(
       ({ matched }) => matched.filter(({ fate }) => fate === "unknown" || fate === "absent").length,
     ),
-    cutTimes: sum(({ cut }) => cut?.times ?? 0),
-    cutFractions: sum(({ cut }) => cut?.fractions ?? 0),
+    cutTimes: sum(({ cut }) => cut ?? 0),
   };
 }

@@ -9,7 +9,7 @@ import {
   type SourcedAnswer,
   type SourcedLetter,
 } from "./insert.ts";
-import { isCsvCall } from "../../read/csvCall.ts";
+import { isPlainCall } from "../../read/plainCall.ts";
 import { isFileCall } from "../../read/exportCall.ts";
 import { replaceQuotes, withoutReplaced } from "./replaceQuotes.ts";
 import { storeUnits } from "./storeQuotes.ts";
@@ -75,7 +75,7 @@ export async function storeAnswers(
   const units = sourced.flatMap(({ record, units, deadLetters, sourceId }) => {
     const { observedAt, request } = record;
     const fromFile = isFileCall(request);
-    const replaces = isCsvCall(request) && request.replaces !== undefined;
+    const replaces = isPlainCall(request) && request.replaces !== undefined;
     // Ordinals follow those of the reader's own dead letters, and are the same in whatever batch the answer comes.
     return units.map((unit, place): SourcedUnit => ({
       unit,

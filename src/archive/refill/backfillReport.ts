@@ -24,7 +24,6 @@ export const backfillReport = z.strictObject({
   // Of the journal, or of files.
   damagedBytes: count,
   cutTimes: count,
-  cutFractions: count,
 });
 
 export type BackfillReport = z.infer<typeof backfillReport>;
@@ -45,7 +44,6 @@ export const NOTHING_DONE: BackfillReport = {
   replaced: 0,
   damagedBytes: 0,
   cutTimes: 0,
-  cutFractions: 0,
 };
 
 /** A report that has grown by what was loaded. */
@@ -65,7 +63,6 @@ export function withLoaded(report: BackfillReport, loaded: LoadReport): Backfill
     dividends: report.dividends + loaded.dividends,
     slots: report.slots + loaded.slots,
     cutTimes: report.cutTimes + loaded.cutTimes,
-    cutFractions: report.cutFractions + loaded.cutFractions,
   };
 }
 

@@ -10,7 +10,7 @@ export type KnownPiece = { observedAt: Instant; segment: string; rows: number };
 export async function readKnownPieces(
   pool: pg.Pool | null,
   name: string,
-  form: "csv" | "export",
+  form: "plain" | "export",
 ): Promise<Map<string, KnownPiece>> {
   if (pool === null) return new Map();
   const { rows } = await pool.query<KnownPiece & { id: string }>(

@@ -1,19 +1,17 @@
 /**
- * Cuts a CSV file into the pieces that the journal keeps. A piece is known by its rows: where rows begin like a piece
+ * Cuts a table into the pieces that the journal keeps. A piece is known by its rows: where rows begin like a piece
  * that was imported before, it is taken up again as it was, however much has been added to the file behind it. So of
  * a file that has grown only the new rows go to the journal.
  */
 import type { Hash } from "node:crypto";
-import type { CsvCall, CsvReading } from "../../read/csvCall.ts";
-import { csvRows, createUnitReader } from "../../read/csvRows.ts";
 import { replacedName } from "../../archive/load/replaceQuotes.ts";
-import type { RawRow } from "../../read/splitRows.ts";
-import type { Instant } from "../../clock.ts";
-import { recordOf, type Piece, type PieceBatch, addPart, uuidOf, hashOf } from "../files/piece.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
-import { dayOf, DaySums, type DayVolume, type DayVolumes } from "../../read/dayVolumes.ts";
-import { createRowReader } from "../../read/rowReader.ts";
-import type { ReadRows } from "./readRows.ts";
+import type { Instant } from "../../clock.ts";
+import type { PlainCall } from "../../read/plainCall.ts";
+import { plainRows } from "../../read/plainRows.ts";
+import type { RawRow } from "../../read/splitRows.ts";
+import { recordOf, type Piece, type PieceBatch, addPart, uuidOf, hashOf } from "../files/piece.ts";
+import type { TableRows } from "./readRows.ts";
 
 const PIECE_ROWS = 1_000;
 const PIECE_BYTES = 1_000_000;
@@ -25,74 +23,74 @@ const MOST_EMPTY_LINES = 1_000;
 const BATCH_PIECES = 16;
 
 type CutOptions = {
-  call: CsvReading;
+  /** Base name of the file. */
+  file: string;
+  /** The source's. */
   name: string;
+  /** Whether a map made the rows, which name their own places. */
+  isMapped: boolean;
+  replace: boolean;
   known: Map<string, KnownPiece>;
   /** When a new piece is imported; each time a later one. */
   observe: () => Instant;
   /** Whether a row is wanted; null: all are. */
-  wanted: ((row: Buffer, header: Buffer | null) => boolean) | null;
-  doing: string;
+  wanted: ((row: RawRow, header: Buffer) => boolean) | null;
 };
 
 /** The pieces of a file, some at a time. */
 export async function* cutPieces(
-  { call, name, known, observe, wanted, doing }: CutOptions,
-  read: AsyncIterable<ReadRows>,
+  options: CutOptions,
+  read: AsyncIterable<TableRows>,
 ): AsyncGenerator<PieceBatch, void> {
-  const cutter = new Cutter({ call, name, known, observe });
-  let header: Buffer | null = null;
-  let mark: ReturnType<typeof createVolumeMarker> | null = null;
+  const { file, wanted } = options;
+  const cutter = new Cutter(options);
   let pieces: Piece[] = [];
   let done = 0;
-  for await (const { rows, done: bytes } of read) {
+  const take = (ended: boolean): void => {
+    for (let piece = cutter.take(ended); piece !== null; piece = cutter.take(ended)) pieces.push(piece);
+  };
+  for await (const { header, rows, done: bytes } of read) {
     done = bytes;
-    if (rows.length === 0) continue;
-    let given = rows;
-    if (call.header && header === null) {
-      header = rows[0]?.bytes ?? null;
-      cutter.begin(header);
-      given = rows.slice(1);
-    }
-    mark ??= createVolumeMarker(call, header);
-    // Rows that are not wanted count as well.
-    const marked = given.map(mark);
-    cutter.add(wanted === null ? marked : marked.filter((row) => wanted(row.bytes, header)));
-    for (let piece = cutter.take(false); piece !== null; piece = cutter.take(false)) {
-      pieces.push(piece);
-      if (pieces.length < BATCH_PIECES) continue;
-      yield { pieces, doing, done };
-      pieces = [];
-    }
+    if (cutter.isBelow(header)) take(true);
+    cutter.begin(header);
+    cutter.add(wanted === null ? rows : rows.filter((row) => wanted(row, header)));
+    take(false);
+    for (; pieces.length >= BATCH_PIECES; pieces = pieces.slice(BATCH_PIECES))
+      yield { pieces: pieces.slice(0, BATCH_PIECES), doing: file, done };
   }
-  for (let piece = cutter.take(true); piece !== null; piece = cutter.take(true)) pieces.push(piece);
-  yield { pieces, doing, done };
+  take(true);
+  yield { pieces, doing: file, done };
 }
 
 class Cutter {
-  readonly #options: Pick<CutOptions, "call" | "name" | "known" | "observe">;
-  #header: Buffer | null = null;
-  #rows: CutRow[] = [];
+  readonly #options: CutOptions;
+  #header: Buffer = Buffer.alloc(0);
+  #rows: RawRow[] = [];
   /** How many rows known pieces have: nearly all the same. */
   readonly #lengths: Set<number>;
 
-  constructor(options: Pick<CutOptions, "call" | "name" | "known" | "observe">) {
+  constructor(options: CutOptions) {
     this.#options = options;
     this.#lengths = new Set([...options.known.values()].map(({ rows }) => rows));
   }
 
-  begin(header: Buffer | null): void {
+  /** Whether rows of another header wait. */
+  isBelow(header: Buffer): boolean {
+    return !this.#header.equals(header);
+  }
+
+  begin(header: Buffer): void {
     this.#header = header;
   }
 
-  add(rows: readonly CutRow[]): void {
+  add(rows: readonly RawRow[]): void {
     for (const row of rows) this.#rows.push(row);
   }
 
   take(ended: boolean): Piece | null {
     const length = this.#lengthOfNext(ended);
     if (length === null || length === 0) return null;
-    const { known, observe, call } = this.#options;
+    const { known, observe, file, isMapped, replace } = this.#options;
     const { count, requestId } = this.#choose(length);
     const rows = this.#rows.slice(0, count);
     this.#rows = this.#rows.slice(count);
@@ -102,17 +100,17 @@ class Cutter {
       known.set(requestId, { observedAt, segment: "", rows: count });
       this.#lengths.add(count);
     }
-    const volumes = call.volumeOf === "bar" && { dayVolumes: volumesBefore(rows) };
-    const request: CsvCall = { ...call, firstLine: rows[0]?.line ?? 1, rows: count, ...volumes };
+    const firstLine = isMapped ? null : (rows[0]?.line ?? 1);
+    const request: PlainCall = { form: "plain", file, firstLine, rows: count };
     const body = bodyOf(this.#header, rows);
     const piece = { requestId, observedAt, knownIn: found?.segment ?? null, request, headers: {}, body };
-    return call.replace === true
-      ? { ...piece, request: { ...request, replaces: this.#rowsOf(piece) } }
+    return replace
+      ? { ...piece, request: { ...request, replace: true as const, replaces: this.#rowsOf(piece) } }
       : piece;
   }
 
   #rowsOf(piece: Piece): string[] {
-    return csvRows(recordOf(piece, this.#options.name)).units.map(replacedName);
+    return plainRows(recordOf(piece, this.#options.name)).units.map(replacedName);
   }
 
   /**
@@ -133,14 +131,11 @@ class Cutter {
 
   /** The longest known piece that the next rows begin like; a new one of `length` rows when there is none. */
   #choose(length: number): { count: number; requestId: string } {
-    const { name, call, known } = this.#options;
-    const hash: Hash = hashOf(["csv", name, mapText(call), this.#header ?? ""]);
+    const { name, replace, known } = this.#options;
+    const hash: Hash = hashOf(["plain", name, replace ? "replace" : "", this.#header]);
     let chosen = { count: length, requestId: "" };
     for (let count = 1; count <= length; count++) {
-      const { bytes = "", day } = this.#rows[count - 1] ?? {};
-      addPart(hash, bytes);
-      // The same rows behind other ones come to other sums.
-      if (day) addPart(hash, day.before?.join(" ") ?? "");
+      addPart(hash, this.#rows[count - 1]?.bytes ?? "");
       if (count < length && !this.#lengths.has(count)) continue;
       const requestId = uuidOf(hash);
       if (known.has(requestId) || (count === length && chosen.requestId === ""))
@@ -150,14 +145,9 @@ class Cutter {
   }
 }
 
-/** All of a map that says what rows mean; the file's name does not. */
-function mapText({ file: _file, ...call }: CsvReading): string {
-  return JSON.stringify(call);
-}
-
 /** The header, then the rows, with the empty lines between them: each row stands at its line. */
-function bodyOf(header: Buffer | null, rows: readonly RawRow[]): Buffer {
-  const parts: Buffer[] = header === null ? [] : [header, NEWLINE];
+function bodyOf(header: Buffer, rows: readonly RawRow[]): Buffer {
+  const parts: Buffer[] = [header, NEWLINE];
   let line = rows[0]?.line ?? 1;
   for (const row of rows) {
     for (; line < row.line; line++) parts.push(NEWLINE);
@@ -173,29 +163,4 @@ function linesOf(bytes: Buffer): number {
   let lines = 1;
   for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) lines++;
   return lines;
-}
-
-/** A row that is to be cut into a piece. `day`: of its instrument, and what the rows before have come to; null: nothing yet. */
-type CutRow = RawRow & { day?: { name: string; before: DayVolume | null } };
-
-/** Says it of the rows of a file, in their order. @param header as `createRowReader` */
-function createVolumeMarker(call: CsvReading, header: Buffer | null): (row: RawRow) => CutRow {
-  if (call.volumeOf !== "bar") return (row) => row;
-  const unitOf = createUnitReader(call, createRowReader(call, header));
-  const sums = new DaySums();
-  return (row) => {
-    const read = unitOf(row);
-    if (!read.ok) return row;
-    const name = dayOf(read);
-    const before = sums.sumOf(name);
-    sums.add(read);
-    return { ...row, day: { name, before } };
-  };
-}
-
-/** What a piece that begins with these rows has to be told of the rows before it. */
-function volumesBefore(rows: readonly CutRow[]): DayVolumes {
-  const days = new Map<string, DayVolume | null>();
-  for (const { day } of rows) if (day && !days.has(day.name)) days.set(day.name, day.before);
-  return Object.fromEntries([...days].flatMap(([name, before]) => (before === null ? [] : [[name, before]])));
 }

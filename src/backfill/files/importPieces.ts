@@ -11,7 +11,7 @@ import { createMemory, loadBatch, type LoadMemory } from "../../archive/load/loa
 import type { Batch, LoadReport } from "../../archive/load/batch.ts";
 import { type DamagedBytes, readBatches } from "../../archive/load/readBatches.ts";
 import { makeManyDueBars } from "../../archive/schema/makeBars.ts";
-import { rowsOf } from "../../read/answerToRows.ts";
+import { openReaders, type ReadAnswer } from "../../archive/load/readers.ts";
 import type { AnswerRows } from "../../read/rowTypes.ts";
 import type { Clock, Instant } from "../../clock.ts";
 import type { Journal } from "../../journal/writer.ts";
@@ -55,7 +55,9 @@ export async function importPieces(
   // What an earlier process of this run has added is in the run's report already: once is enough.
   const isCounted = addedBefore(await readReadPositions(pool, run.id));
   const ends = new Map<string, number>();
-  const loading: Loading = { ...options, onSeen, memory: createMemory(), underWay: Promise.resolve() };
+  const readers = openReaders();
+  const { read } = readers;
+  const loading: Loading = { ...options, read, onSeen, memory: createMemory(), underWay: Promise.resolve() };
   let repeated = NOTHING_DONE;
   let reportProgress: () => void = () => undefined;
   try {
@@ -78,6 +80,7 @@ export async function importPieces(
     return addCounts(run.report, repeated);
   } finally {
     await loading.underWay.catch(() => undefined);
+    await readers.close();
   }
 }
 
@@ -101,6 +104,7 @@ function addedBefore(segments: ReadonlyMap<string, number>): (piece: Piece) => b
 }
 
 type Loading = ImportOptions & {
+  read: ReadAnswer;
   memory: LoadMemory;
   onSeen: (seen: readonly SeenBetween[]) => void;
   /** The load of a batch, while the next one is cut, journaled and read. */
@@ -113,12 +117,12 @@ async function journalAndLoad(
   pieces: readonly Piece[],
   ends: Map<string, number>,
 ): Promise<void> {
-  const { journal, journalDir, name, onDamage } = loading;
+  const { journal, journalDir, name, onDamage, read } = loading;
   if (pieces.length === 0) return;
   const positions = await Promise.all(pieces.map((piece) => journal.append(recordOf(piece, name))));
   for (const segment of new Set(positions.map((position) => position.segment))) {
     const from = ends.get(segment) ?? 0;
-    for await (const batch of readBatches(segment, { journalDir, from, onDamage })) {
+    for await (const batch of readBatches(segment, { journalDir, from, onDamage, read })) {
       if (batch.to === batch.from) continue;
       ends.set(segment, batch.to);
       await loading.underWay;
@@ -151,23 +155,23 @@ function withoutOvertaking(loaded: LoadReport): LoadReport {
 
 /** Loads pieces that the archive knows: counts their rows exactly, and restores lost rows. */
 async function loadKnown(
-  { pool, name, memory, onSeen }: Loading,
+  { pool, name, memory, onSeen, read }: Loading,
   pieces: readonly Piece[],
   report: BackfillReport,
 ): Promise<BackfillReport> {
   if (pieces.length === 0) return report;
-  const batch = batchOf(pieces, name);
+  const batch = await batchOf(pieces, name, read);
   const loaded = await loadBatch(pool, batch, { memory, position: ofBatches(NO_POSITION) });
   onSeen(seenIn(batch.answers));
   return loaded === null ? report : withLoaded(report, loaded);
 }
 
 /** Pieces as a batch that no journal holds. */
-export function batchOf(pieces: readonly Piece[], name: string): Batch {
+export async function batchOf(pieces: readonly Piece[], name: string, read: ReadAnswer): Promise<Batch> {
   const answers = pieces.map((piece) =>
-    rowsOf(recordOf(piece, name), { segment: piece.knownIn ?? "", offset: 0 }),
+    read(recordOf(piece, name), { segment: piece.knownIn ?? "", offset: 0 }),
   );
-  return { segment: "", from: 0, to: 0, answers, notes: [] };
+  return { segment: "", from: 0, to: 0, answers: await Promise.all(answers), notes: [] };
 }
 
 /**

@@ -13,7 +13,7 @@ import { parseInstant } from "../arguments.ts";
 type Options = CommonRequest & {
   journal?: string | true;
   xml?: string[];
-  csv?: string;
+  csv?: string[];
   parquet?: string;
   symbolsFile?: string;
   chain: string[];
@@ -62,8 +62,8 @@ const SOURCES: readonly Source[] = [
     flag: "--csv",
     isChosen: ({ csv }) => csv !== undefined,
     takes: ["map", "name", "replace", "from", "to"],
-    refill: async (config, edges, { csv: file = "", ...given }) =>
-      (await import("./csv.ts")).backfillCsv(config, edges, { ...given, file }),
+    refill: async (config, edges, { csv: files = [], ...given }) =>
+      (await import("./csv.ts")).backfillCsv(config, edges, { ...given, files }),
   },
   {
     flag: "--parquet",
@@ -127,11 +127,11 @@ function addSources(command: Command): Command {
     )
     .option("--xml <paths...>", "saved answers of the service: files or directories, also .gz")
     .option(
-      "--csv <path>",
-      "quotes from elsewhere, a file that needs --map; or the directory of an export in CSV",
+      "--csv <paths...>",
+      "files of quotes whose columns have the archive's names, or that --map describes, also .gz; or the directory of an export in CSV",
     )
     .option("--parquet <directory>", "the directory of an export in Parquet")
-    .option("--map <file>", "YAML file that says what the columns of the CSV file mean")
+    .option("--map <file>", "with --csv: a SELECT that makes the archive's columns of a vendor's")
     .option("--symbols-file <file>", "poll every symbol of a file once, within the budget")
     .option(
       "--chain <chain>",
@@ -159,7 +159,10 @@ function addDetails(command: Command): Command {
       "--time-pattern <pattern>",
       "with --xml: where the file's name has the time, such as %Y%m%d-%H%M%S",
     )
-    .option("--name <name>", "with --xml and --csv: the source's name in the archive; default: xml or csv")
+    .option(
+      "--name <name>",
+      "with --xml and --csv: the source's name in the archive; default: xml, or the name of the file or of the map",
+    )
     .option(
       "--replace",
       "with --csv: rows take the place of earlier ones of the same source, instrument and time",

@@ -1,99 +1,112 @@
-/** `quotekeeper backfill --csv`: a CSV file that a map describes. */
-import { basename, resolve } from "node:path";
+/** `quotekeeper backfill --csv`: tables of quotes, as they are or by a map. */
+import { basename, extname, resolve } from "node:path";
 import type pg from "pg";
-import type { CsvReading } from "../../read/csvCall.ts";
-import { createRowReader, type RowReader } from "../../read/rowReader.ts";
 import { readKnownPieces, timesBehind } from "../../archive/refill/knownPieces.ts";
-import { cutPieces } from "../../backfill/csv/pieces.ts";
-import { type ReadMap, readMap } from "../../backfill/csv/readMap.ts";
-import { readRows, readStart, sizeOf } from "../../backfill/csv/readRows.ts";
-import type { PieceBatch } from "../../backfill/files/piece.ts";
 import type { BackfillReport } from "../../archive/refill/backfillReport.ts";
+import { cutPieces } from "../../backfill/csv/pieces.ts";
+import { readRows, sizeOf, type TableRows } from "../../backfill/csv/readRows.ts";
+import type { PieceBatch } from "../../backfill/files/piece.ts";
+import { createObserver } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { jobsInvalid } from "../../config/yamlFile.ts";
-import type { CalendarOverride } from "../../market/calendar/overrides.ts";
-import { CALENDAR_FILE, readJobs } from "../../schedule/readJobs.ts";
-import { createObserver } from "../../clock.ts";
+import { counted } from "../../figures.ts";
 import type { TimeRange } from "../../journal/record.ts";
 import { isDirectory } from "../../plainFiles.ts";
+import { createRowReader } from "../../read/plainRows.ts";
+import { columnProblems, splitHeader } from "../../read/plainTable.ts";
+import type { RawRow } from "../../read/splitRows.ts";
 import type { Edges } from "../../run/edges.ts";
 import { backfillExported } from "./exported.ts";
 import { importFile } from "./importing.ts";
+import { openMap } from "./map.ts";
 import type { CommonRequest } from "./report.ts";
-import { counted } from "../../figures.ts";
 
 type CsvRequest = CommonRequest &
   TimeRange & {
-    file: string;
-    /** Null only with a directory. */
+    files: readonly string[];
+    /** Null: the files have the columns of the archive. */
     map: string | null;
-    /** The source's name in the archive; null: the map's, or else `csv`. */
+    /** The source's name in the archive; null: the file's, or the map's, without its ending. */
     name: string | null;
     replace: boolean;
   };
 
 /** @returns 0; 1 when a row could not be stored */
 export async function backfillCsv(config: Config, edges: Edges, request: CsvRequest): Promise<number> {
-  const { from, to, dryRun, json } = request;
-  const file = resolve(edges.directory, request.file);
-  if (await isDirectory(file).catch(() => false))
-    return backfillDirectory(config, edges, { ...request, directory: file });
-  if (request.map === null)
-    throw new QuotekeeperError("USAGE", "--csv needs --map, unless it is an export's directory");
-  const total = await sizeOf(file);
-  const {
-    call: given,
-    skip,
-    source,
-  } = await readMap(resolve(edges.directory, request.map), {
-    csvFile: file,
-    startOf: (form) => readStart(file, form),
-    overrides: await calendarOverrides(config),
-  });
-  const call: CsvReading = { ...given, ...(request.replace && { replace: true as const }) };
-  const name = request.name ?? source ?? "csv";
-  let outside = 0;
-  const within = isWithin(call, { from, to });
-  const wanted = (row: Buffer, header: Buffer | null): boolean => {
-    const is = within(row, header);
-    if (!is) outside++;
-    return is;
-  };
+  const { from, to, dryRun, json, replace } = request;
+  const files = request.files.map((file) => resolve(edges.directory, file));
+  const [first = ""] = files;
+  if (await isDirectory(first).catch(() => false))
+    return backfillDirectory(config, edges, { ...request, directory: first });
+  const map =
+    request.map === null ? null : await openMap(config, edges, resolve(edges.directory, request.map));
+  if (map === null && files.length > 1 && request.name === null)
+    throw new QuotekeeperError("USAGE", "several files need --name: it is the source of all their rows");
+  const name = request.name ?? sourceName(map?.file ?? first);
+  const sizes = await Promise.all(files.map((file) => sizeOf(file)));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const range = isWithin({ from, to, isMapped: map !== null });
   const read = async function* (pool: pg.Pool | null): AsyncGenerator<PieceBatch, void> {
-    const known = await readKnownPieces(pool, name, "csv");
+    const known = await readKnownPieces(pool, name, "plain");
     const observe = timesBehind(known, createObserver(edges.clock));
-    const bounded = from === null && to === null ? null : wanted;
-    const options = { call, name, known, observe, wanted: bounded, doing: basename(file) };
-    let pieces = 0;
-    for await (const batch of cutPieces(options, readRows(file, { ...call, skip }))) {
-      pieces += batch.pieces.length;
-      yield batch;
+    const cut = {
+      ...{ name, replace, known, observe, wanted: range?.wanted ?? null },
+      isMapped: map !== null,
+    };
+    let [pieces, before] = [0, 0];
+    const tables = map === null ? files.map((file) => ({ file, rows: readRows(file) })) : [map.table(files)];
+    for (const [place, { file, rows }] of tables.entries()) {
+      const checked = map === null ? requireColumns(file, rows) : rows;
+      for await (const batch of cutPieces({ ...cut, file: basename(file) }, checked)) {
+        pieces += batch.pieces.length;
+        yield { ...batch, done: before + batch.done };
+      }
+      before += sizes[place] ?? 0;
     }
-    if (pieces === 0 && outside === 0) throw new QuotekeeperError("BACKFILL_NOTHING", `${file} holds no row`);
+    if (pieces === 0 && (range?.outside() ?? 0) === 0)
+      throw new QuotekeeperError("BACKFILL_NOTHING", `${files.join(", ")}: there is no row`);
   };
-  const asked = { kind: "csv" as const, file, call, name, from, to };
-  const remarksOf = (report: BackfillReport): string[] => [
-    `Source    ${name}, of kind import; ${zoneText(call)}`,
-    ...cutTexts(report),
-    ...(outside > 0 ? [`Outside   ${counted(outside, "row")} outside --from and --to`] : []),
+  const asked = { kind: "csv" as const, files, map: map?.sql ?? null, name, replace, from, to };
+  const remarksOf = ({ cutTimes }: BackfillReport): string[] => [
+    `Source    ${name}, of kind import`,
+    ...(cutTimes > 0
+      ? [
+          `Cut       ${counted(cutTimes, "time")} to microseconds: what they say beyond that is in the journal`,
+        ]
+      : []),
+    ...(range && range.outside() > 0
+      ? [`Outside   ${counted(range.outside(), "row")} outside --from and --to`]
+      : []),
   ];
   const shown = { config, edges, title: "reading rows", json, remarksOf };
   return importFile(shown, { asked, name, dryRun, total, read });
 }
 
-/** The days of jobs/calendar.yaml; none without that file. @throws QuotekeeperError JOBS_INVALID */
-async function calendarOverrides({ jobsDir }: Config): Promise<CalendarOverride[]> {
-  const { calendar, problems } = await readJobs(jobsDir).catch(() => ({ calendar: [], problems: [] }));
-  const wrong = problems.filter(({ file }) => basename(file) === CALENDAR_FILE);
-  if (wrong.length > 0) throw jobsInvalid(wrong);
-  return calendar;
+/** `quotes` of `quotes.csv.gz`. */
+function sourceName(file: string): string {
+  const packed = basename(file).replace(/\.gz$/iu, "");
+  return basename(packed, extname(packed));
+}
+
+/** @throws QuotekeeperError BACKFILL_COLUMNS for a table without what each row needs, or with a column that nobody knows */
+async function* requireColumns(
+  file: string,
+  rows: AsyncIterable<TableRows>,
+): AsyncGenerator<TableRows, void> {
+  let isRead = false;
+  for await (const some of rows) {
+    const problems = isRead ? [] : columnProblems(splitHeader(some.header), false);
+    if (problems.length > 0)
+      throw new QuotekeeperError("BACKFILL_COLUMNS", `${file}: its first line does not fit`, { problems });
+    isRead = true;
+    yield some;
+  }
 }
 
 function backfillDirectory(
   config: Config,
   edges: Edges,
-  { map, name, replace, from, to, dryRun, json, directory }: CsvRequest & { directory: string },
+  { files, map, name, replace, from, to, dryRun, json, directory }: CsvRequest & { directory: string },
 ): Promise<number> {
   const given = Object.entries({ map, name, replace, from, to }).find(
     ([, value]) => value !== null && value !== false,
@@ -103,38 +116,27 @@ function backfillDirectory(
       "USAGE",
       `--${given[0]} does not go with --csv and a directory, which is an export's`,
     );
+  if (files.length > 1) throw new QuotekeeperError("USAGE", "give one directory of an export at a time");
   return backfillExported(config, edges, { format: "csv", directory, dryRun, json });
 }
 
-function cutTexts({ cutTimes, cutFractions }: BackfillReport): string[] {
-  return [
-    ...(cutTimes > 0
-      ? [
-          `Cut       ${counted(cutTimes, "time")} to microseconds: what they say beyond that is in the journal`,
-        ]
-      : []),
-    ...(cutFractions > 0
-      ? [`Cut       the fractions of ${counted(cutFractions, "count")}, as wholePart of the map says`]
-      : []),
-  ];
-}
-
-function zoneText({ time }: ReadMap["call"]): string {
-  if (time.knownAt?.startsWith("close") === true) return `known at ${time.knownAt} of each date's session`;
-  if (time.timezone === null) return "each time has its own offset";
-  return `times without an offset are taken for ${time.timezone}`;
-}
-
 /** Whether a row's time is in the range. A row without a readable time counts as in it, so that it is reported. */
-function isWithin(
-  call: ReadMap["call"],
-  { from, to }: TimeRange,
-): (row: Buffer, header: Buffer | null) => boolean {
-  let reader: RowReader | null = null;
-  return (row, header) => {
-    reader ??= createRowReader(call, header);
-    const fields = reader.fieldsOf(row);
-    const at = fields.ok ? reader.timeOf(fields.value) : fields;
-    return !at.ok || ((from === null || at.value >= from) && (to === null || at.value < to));
+function isWithin({ from, to, isMapped }: TimeRange & { isMapped: boolean }) {
+  if (from === null && to === null) return null;
+  let below: Buffer | null = null;
+  let readRow: ReturnType<typeof createRowReader> | null = null;
+  let outside = 0;
+  return {
+    outside: () => outside,
+    wanted: (row: RawRow, header: Buffer): boolean => {
+      if (header !== below)
+        readRow = createRowReader(splitHeader(header), { file: "", firstLine: isMapped ? null : 1 });
+      below = header;
+      const found = readRow?.(row).found;
+      const at = found?.ok === true ? found.unit.observedAt : null;
+      const is = at === null || ((from === null || at >= from) && (to === null || at < to));
+      if (!is) outside += 1;
+      return is;
+    },
   };
 }

@@ -23,7 +23,6 @@ const inputReport = backfillReport.pick({
   missing: true,
   damagedBytes: true,
   cutTimes: true,
-  cutFractions: true,
 });
 
 export const dryRunJson = z

@@ -3,6 +3,7 @@ import type pg from "pg";
 import { batchOf, catchUp, importPieces, type SeenBetween } from "../../backfill/files/importPieces.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
 import { type Asked, beginRun, finishRun } from "../../archive/refill/runs.ts";
+import { openReaders } from "../../archive/load/readers.ts";
 import { withSourceLock } from "../../archive/refill/oneAtATime.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
 import { type BackfillReport } from "../../archive/refill/backfillReport.ts";
@@ -131,19 +132,24 @@ class Span {
 
 const DAY_MICROS = 86_400_000_000n;
 
-function readImport(
+async function readImport(
   { display, signal }: Backfilling,
   { name, total, read }: ImportRequest,
 ): Promise<BackfillReport> {
   let at = { doing: "", done: 0 };
+  const readers = openReaders();
   const batches = async function* () {
     for await (const { pieces, ...place } of read(null)) {
       signal.throwIfAborted();
       at = place;
-      yield batchOf(pieces, name);
+      yield await batchOf(pieces, name, readers.read);
     }
   };
-  return readInput(batches(), ({ read: quotes }) =>
-    display.progress({ ...at, total, unit: "bytes", quotes }),
-  );
+  try {
+    return await readInput(batches(), ({ read: quotes }) =>
+      display.progress({ ...at, total, unit: "bytes", quotes }),
+    );
+  } finally {
+    await readers.close();
+  }
 }

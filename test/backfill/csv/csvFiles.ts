@@ -1,4 +1,4 @@
-/** CSV files and their maps on disk, and what became of them. */
+/** CSV files on disk, and what became of them. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tempDir } from "../../support/tempDir.ts";
@@ -8,38 +8,19 @@ import type { BackfillWorld } from "../world.ts";
 /** The numbers of a report. */
 export type Report = Record<string, number>;
 
-/** A map for the files here. */
-export const MAP = `
-timezone: America/New_York
-columns:
-  symbol: Symbol
-  time: Time
-  bid: Bid
-  ask: Ask
-  last: Last
-  volume: Volume
-`;
-/** Its header. */
-export const HEADER = "Symbol,Time,Bid,Ask,Last,Volume";
+/** The header of the files here. */
+export const HEADER = "instrument,observed_at,bid,ask,last,volume";
 
-/** A CSV file and its map on disk. */
-export function files(csv: string | Buffer, map = MAP, name = "quotes.csv"): { file: string; map: string } {
-  const dir = tempDir();
-  writeFileSync(join(dir, name), csv);
-  writeFileSync(join(dir, "map.yaml"), map);
-  return { file: join(dir, name), map: join(dir, "map.yaml") };
+/** A CSV file on disk. */
+export function fileOf(csv: string | Buffer, name = "quotes.csv"): string {
+  const path = join(tempDir(), name);
+  writeFileSync(path, csv);
+  return path;
 }
 
-/** Imports them. */
-export async function backfill(
-  world: BackfillWorld,
-  { file, map }: { file: string; map: string },
-  ...argv: string[]
-) {
-  const { exitCode, stdout, stderr } = await run(
-    ["backfill", "--csv", file, "--map", map, ...argv, "--json"],
-    world.env,
-  );
+/** Imports one. */
+export async function backfill(world: BackfillWorld, file: string, ...argv: string[]) {
+  const { exitCode, stdout, stderr } = await run(["backfill", "--csv", file, ...argv, "--json"], world.env);
   const printed = stdout.startsWith("{") ? stdout : "{}";
   const { report, resumed, remarks } = JSON.parse(printed) as {
     report?: Report;
@@ -76,7 +57,7 @@ export async function letters({ pool }: Pick<BackfillWorld, "pool">) {
 export function series(count: number, from = 0): string {
   const lines = Array.from({ length: count }, (_, place) => {
     const at = new Date(Date.UTC(2026, 10, 18, 9, 30) + (from + place) * 1_000).toISOString().slice(0, 19);
-    return `AAPL,${at},,,${150 + (from + place) / 100},`;
+    return `AAPL,${at}-05:00,,,${150 + (from + place) / 100},`;
   });
   return lines.map((line) => `${line}\n`).join("");
 }

@@ -4,19 +4,19 @@ import { run } from "../../cli/edges.ts";
 import { contentOf } from "../../support/archive.ts";
 import { freshDatabase, handOnDatabases } from "../../support/database.ts";
 import { type BackfillWorld, backfillWorld } from "../world.ts";
-import { backfill, files, HEADER, letters, MAP, rows } from "./csvFiles.ts";
+import { backfill, fileOf, HEADER, letters, rows } from "./csvFiles.ts";
 
 handOnDatabases();
 
 const PARTIAL = `${HEADER}
-AAPL,2026-11-18T09:30:00,,,150,100
-AAPL,2026-11-18T09:31:00,,,151,150
-MSFT,2026-11-18T09:31:00,,,300,7
+AAPL,2026-11-18T09:30:00-05:00,,,150,100
+AAPL,2026-11-18T09:31:00-05:00,,,151,150
+MSFT,2026-11-18T09:31:00-05:00,,,300,7
 `;
 const FINAL = `${HEADER}
-AAPL,2026-11-18T09:30:00,,,150,100
-AAPL,2026-11-18T09:31:00,,,151.5,250
-AAPL,2026-11-18T09:32:00,,,152,300
+AAPL,2026-11-18T09:30:00-05:00,,,150,100
+AAPL,2026-11-18T09:31:00-05:00,,,151.5,250
+AAPL,2026-11-18T09:32:00-05:00,,,152,300
 `;
 const CORRECTED = [
   "2026-11-18 14:30:00.000000 AAPL 150 100",
@@ -28,7 +28,7 @@ const CORRECTED = [
 /** An archive with a partial file and the final one that corrects it. */
 async function corrected() {
   const world = await backfillWorld();
-  const [partial, final] = [files(PARTIAL), files(FINAL)];
+  const [partial, final] = [fileOf(PARTIAL), fileOf(FINAL)];
   await backfill(world, partial);
   const done = await backfill(world, final, "--replace");
   return { world, partial, final, done };
@@ -61,10 +61,11 @@ test("a final file corrects an earlier, partial one, which is said and counted, 
 
 test("a row that is corrected to be a delayed one leaves the bars of the others for those of the delayed", async () => {
   const world = await backfillWorld();
-  const file = `${HEADER}\nAAPL,2026-11-18T09:30:00,,,150,100\n`;
-  await backfill(world, files(file));
+  const file = (delayed: boolean): string =>
+    fileOf(`${HEADER},delayed\nAAPL,2026-11-18T09:30:00-05:00,,,150,100,${delayed}\n`);
+  await backfill(world, file(false));
 
-  await backfill(world, files(file, `${MAP}delayed: true\n`), "--replace");
+  await backfill(world, file(true), "--replace");
 
   const { rows: bars } = await world.pool.query(
     "select delayed, quote_count from bars_1d union all select delayed, quote_count from bars_5m",
@@ -77,18 +78,17 @@ test("a row that is corrected to be a delayed one leaves the bars of the others 
 
 test("an import that replaces says in words how many quotes it took out", async () => {
   const world = await backfillWorld();
-  await backfill(world, files(PARTIAL));
-  const { file, map } = files(FINAL);
+  await backfill(world, fileOf(PARTIAL));
 
-  const { stdout } = await run(["backfill", "--csv", file, "--map", map, "--replace"], world.env);
+  const { stdout } = await run(["backfill", "--csv", fileOf(FINAL), "--replace"], world.env);
 
   expect(stdout).toContain("Replaced  1 quote was taken out first\n");
 });
 
 test("without --replace the earlier row stays and the later one is set aside; imported again with it, it replaces", async () => {
   const world = await backfillWorld();
-  const final = files(FINAL);
-  await backfill(world, files(PARTIAL));
+  const final = fileOf(FINAL);
+  await backfill(world, fileOf(PARTIAL));
 
   const without = await backfill(world, final);
   const { report } = await backfill(world, final, "--replace");
@@ -118,7 +118,7 @@ test("the earlier file, imported again, changes nothing and is no contradiction"
 
 test("of several corrections the newest counts, whichever is read again", async () => {
   const { world, final } = await corrected();
-  const newest = files(FINAL.replace("151.5", "151.75"));
+  const newest = fileOf(FINAL.replace("151.5", "151.75"));
   await backfill(world, newest, "--replace");
   const again = await backfill(world, final, "--replace");
 
@@ -128,7 +128,7 @@ test("of several corrections the newest counts, whichever is read again", async 
 
 test("another contradiction of the same source is still one, and stays one when the journal is read again", async () => {
   const { world } = await corrected();
-  const wrong = await backfill(world, files(`${HEADER}\nMSFT,2026-11-18T09:31:00,,,301,7\n`));
+  const wrong = await backfill(world, fileOf(`${HEADER}\nMSFT,2026-11-18T09:31:00-05:00,,,301,7\n`));
   const before = await contentIn(world.pool);
 
   await run(["backfill", "--journal"], world.env);
@@ -140,7 +140,7 @@ test("another contradiction of the same source is still one, and stays one when 
 
 test("the journal gives the corrected rows, into an empty archive, into a full one, and in a rebuild", async () => {
   const { world } = await corrected();
-  await backfill(world, files(FINAL.replace("151.5", "151.75")), "--replace");
+  await backfill(world, fileOf(FINAL.replace("151.5", "151.75")), "--replace");
   const before = await contentIn(world.pool);
   const { url, pool } = await freshDatabase();
 
@@ -156,8 +156,8 @@ test("the journal gives the corrected rows, into an empty archive, into a full o
 
 test("journals of two machines give the corrected rows, whichever is read first", async () => {
   const [one, other] = [await backfillWorld(), await backfillWorld()];
-  await backfill(one, files(PARTIAL));
-  await backfill(other, files(FINAL), "--replace");
+  await backfill(one, fileOf(PARTIAL));
+  await backfill(other, fileOf(FINAL), "--replace");
 
   for (const dirs of [
     [one.journalDir, other.journalDir],
@@ -174,11 +174,11 @@ test("a correction of many pieces replaces the rows of all of them", async () =>
   const lines = (price: number): string =>
     Array.from({ length: 2_500 }, (_, place) => {
       const at = new Date(Date.UTC(2026, 10, 18, 9, 30, place)).toISOString().slice(0, 19);
-      return `${place % 2 === 0 ? "AAPL" : "MSFT"},${at},,,${price},\n`;
+      return `${place % 2 === 0 ? "AAPL" : "MSFT"},${at}-05:00,,,${price},\n`;
     }).join("");
-  await backfill(world, files(`${HEADER}\n${lines(150)}`));
+  await backfill(world, fileOf(`${HEADER}\n${lines(150)}`));
 
-  const { report } = await backfill(world, files(`${HEADER}\n${lines(151)}`), "--replace");
+  const { report } = await backfill(world, fileOf(`${HEADER}\n${lines(151)}`), "--replace");
 
   expect(report).toMatchObject({ answers: 3, stored: 2_500, replaced: 2_500, deadLettered: 0 });
   const { rows: prices } = await world.pool.query("select last, count(*)::int as n from quotes group by 1");
@@ -188,7 +188,7 @@ test("a correction of many pieces replaces the rows of all of them", async () =>
 test("a rebuild leaves rows of one source alone that bear the times of another's, with other values", async () => {
   const world = await backfillWorld();
   for (const name of ["one", "two"])
-    await backfill(world, files(name === "one" ? PARTIAL : FINAL), "--name", name);
+    await backfill(world, fileOf(name === "one" ? PARTIAL : FINAL), "--name", name);
   const before = await contentIn(world.pool);
 
   const { exitCode } = await run(["backfill", "--journal", "--rebuild"], world.env);

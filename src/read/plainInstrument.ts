@@ -1,10 +1,10 @@
-/** The instrument that a row of CSV names. Pure. */
+/** The instrument that a row of a plain table names. Pure. */
+import { isDateText } from "../market/calendar/dates.ts";
 import { canonicalDecimal } from "../quotes/decimal.ts";
+import { readNumber, STRIKE } from "../quotes/units.ts";
 import type { InstrumentRow } from "./rowTypes.ts";
-import { type CsvCall, type CsvField, NAME_FIELDS } from "./csvCall.ts";
 import { type Cell, shown } from "./cell.ts";
-import { dateReader } from "./cellTime.ts";
-import type { TextOf } from "./rowReader.ts";
+import { PARTS, type PlainColumn, type TextOf } from "./plainTable.ts";
 import {
   CONTRACT_EXAMPLE,
   inCapitals,
@@ -16,7 +16,7 @@ import {
 import { parseOccSymbol } from "../market/occ.ts";
 import { archivedSymbol, isRoot, withRoot } from "../market/root.ts";
 
-/** Assumed: a security of a file that names no type is a common stock, unless the archive knows it as something else, or comes to. */
+/** Assumed: a security of a table that names no type is a common stock, unless the archive knows it as something else, or comes to. */
 const DEFAULT_TYPE = "CS";
 const OPTION_TYPE = "OPT";
 
@@ -31,18 +31,14 @@ const MOST_REMEMBERED = 10_000;
 /** An instrument, and a text that no other one has. */
 type NamedInstrument = { row: InstrumentRow; key: string };
 
-/** What a row names, or what is wrong with that. @param readStrike as the map says that numbers are written */
-export function createInstrumentReader(
-  call: Pick<CsvCall, "columns" | "expirationFormat">,
-  readStrike: (given: string) => Cell<string | null>,
-): (text: TextOf) => Cell<NamedInstrument> {
-  const read = instrumentReader(call, readStrike);
+/** Reads what rows name, or what is wrong with that. */
+export function createInstrumentReader(): (text: TextOf) => Cell<NamedInstrument> {
   const remembered = new Map<string, Cell<NamedInstrument>>();
   return (text) => {
-    const named = NAME_FIELDS.map((field) => text(field) ?? "").join("\u0000");
+    const named = NAMING.map((column) => text(column) ?? "").join("\u0000");
     const before = remembered.get(named);
     if (before !== undefined) return before;
-    const cell = read(text);
+    const cell = readInstrument(text);
     const found: Cell<NamedInstrument> = cell.ok
       ? { ok: true, value: { row: cell.value, key: keyOf(cell.value) } }
       : cell;
@@ -52,52 +48,41 @@ export function createInstrumentReader(
   };
 }
 
+const NAMING = ["instrument", ...PARTS, "exchange", "description"] as const;
+
 function keyOf({ securityType, symbol, root, expiration, optionType, strike }: InstrumentRow): string {
   return JSON.stringify([securityType, symbol, root, expiration, optionType, strike]);
 }
 
-function instrumentReader(
-  { columns, expirationFormat }: Pick<CsvCall, "columns" | "expirationFormat">,
-  readStrike: (given: string) => Cell<string | null>,
-): (text: TextOf) => Cell<InstrumentRow> {
-  const readDate = dateReader(expirationFormat);
-  const wrong = (field: CsvField, given: string | null, expected: string): Cell<never> => ({
-    ok: false,
-    problem: `${columns[field] ?? field} is ${shown(given ?? "")}: ${expected}`,
-  });
-  return (text) => {
-    const described = { exchange: text("exchange"), description: text("description"), contractSize: null };
-    const [occ, underlying] = [text("occ"), text("underlying")];
-    const named = occ ?? text("symbol") ?? "";
-    const contract = readContract(named);
-    if (contract?.ok === true) return { ok: true, value: { ...optionRow(contract.value), ...described } };
-    if (occ !== null) return wrong("occ", occ, contract?.problem ?? "expected an OCC symbol");
-    if (underlying !== null && readContract(underlying) !== null)
-      return wrong("underlying", underlying, "expected the symbol of an underlying");
-    if (underlying === null && contract !== null) return wrong("symbol", named, contract.problem);
-    const symbol = underlying ?? named;
-    if (symbol === "" || STRANGE.test(symbol) || symbol.length > SYMBOL_LENGTH)
-      return wrong(underlying === null ? "symbol" : "underlying", symbol, "expected a symbol");
-    const [expiration, type, strike] = [text("expiration"), text("type"), text("strike")];
-    if (expiration === null && type === null && strike === null)
-      return { ok: true, value: { ...securityRow(symbol, text("securityType")), ...described } };
-    const date = readDate(expiration ?? "");
-    if (!date.ok) return wrong("expiration", expiration, date.problem);
-    const optionType = optionTypeOf(type ?? "");
-    if (optionType === null) return wrong("type", type, "expected CALL or PUT");
-    const read = readStrike(strike ?? "");
-    const number = canonicalDecimal((read.ok && read.value) || "");
-    if (!isStrike(number)) return wrong("strike", strike, "expected a strike");
-    const root = text("root")?.replace(BEHIND_ROOT, "") ?? null;
-    if (root !== null && !isRoot(inCapitals(root)))
-      return wrong("root", root, "expected the root of an OCC symbol, such as SPXW");
-    const parts = { ...withRoot(symbol, root), expiration: date.value, optionType, strike: number };
-    return { ok: true, value: { ...optionRow(parts), ...described } };
-  };
+function readInstrument(text: TextOf): Cell<InstrumentRow> {
+  const described = { exchange: text("exchange"), description: text("description"), contractSize: null };
+  const column = text("instrument") === null ? "symbol" : "instrument";
+  const name = text(column) ?? "";
+  const [expiration, type, strike] = [text("expiration"), text("option_type"), text("strike")];
+  const isContract = expiration !== null || type !== null || strike !== null;
+  const contract = readContract(name);
+  if (contract !== null && isContract) return wrong("symbol", name, "expected the symbol of an underlying");
+  if (contract?.ok === true) return { ok: true, value: { ...optionRow(contract.value), ...described } };
+  if (contract !== null) return wrong(column, name, contract.problem);
+  if (name === "" || STRANGE.test(name) || name.length > SYMBOL_LENGTH)
+    return wrong(column, name, "expected a symbol");
+  if (!isContract) return { ok: true, value: { ...securityRow(name, text("security_type")), ...described } };
+  if (expiration === null || !isDateText(expiration))
+    return wrong("expiration", expiration, "expected a date, YYYY-MM-DD");
+  if (type !== "CALL" && type !== "PUT") return wrong("option_type", type, "expected CALL or PUT");
+  const read = readNumber(strike ?? "", STRIKE);
+  const number = canonicalDecimal((read.ok && read.value) || "");
+  if (!isStrike(number)) return wrong("strike", strike, "expected a strike");
+  const root = text("root");
+  if (root !== null && !isRoot(inCapitals(root)))
+    return wrong("root", root, "expected the root of an OCC symbol, such as SPXW");
+  const parts = { ...withRoot(name, root), expiration, optionType: type, strike: number } as const;
+  return { ok: true, value: { ...optionRow(parts), ...described } };
 }
 
-/** A vendor's symbol of a contract begins with its root, and a space: `SPXW 261218C6650000`. */
-const BEHIND_ROOT = / +\d{6}[CP]\d+$/u;
+function wrong(column: PlainColumn, given: string | null, expected: string): Cell<never> {
+  return { ok: false, problem: `${column} is ${shown(given ?? "")}: ${expected}` };
+}
 
 function securityRow(symbol: string, securityType: string | null) {
   return {
@@ -123,11 +108,6 @@ function optionRow(contract: OptionContract) {
     strike: canonicalDecimal(strike),
     assumedType: false,
   };
-}
-
-function optionTypeOf(text: string): "CALL" | "PUT" | null {
-  if (/^c(all)?$/iu.test(text)) return "CALL";
-  return /^p(ut)?$/iu.test(text) ? "PUT" : null;
 }
 
 /** What vendors write before an OCC symbol (Polygon). */
