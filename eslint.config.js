@@ -161,6 +161,7 @@ const MAY_IMPORT = {
   archive: ["config", "market", "quotes", "journal", "read", "accounts"],
   export: ["journal", "archive"],
   lake: ["market", "journal", "archive", "export"],
+  files: ["market", "archive", "lake"],
   serve: ["config", "market", "quotes", "journal", "services", "read", "archive"],
   web: ["market", "quotes", "journal", "read", "archive"],
   backfill: [

@@ -143,7 +143,7 @@ const HINTS = {
     LAKE_UNPROVEN:
       "Nothing was written, dropped or brought back of it. Look at the disk; `quotekeeper lake verify` reads all files; `quotekeeper lake restore` takes a copy of the lake as well. If it happens again, report it.",
     DUCKDB_MISSING:
-      "`quotekeeper sql` needs this package: run `npm install --global @duckdb/node-api@1.5.5-r.5` where quotekeeper was installed globally, or `npm ci` in a checkout. All other commands work without it.",
+      "`quotekeeper sql` and the maps of `quotekeeper backfill` need this package: run `npm install --global @duckdb/node-api@1.5.5-r.5` where quotekeeper was installed globally, or `npm ci` in a checkout. All other commands work without it.",
     SQL_FAILED:
       "Ask for fewer days or columns, or for shorter texts and lists, if memory or the disk is full; TMPDIR says where room is taken. `quotekeeper lake verify` looks for damaged files.",
     PORT_IN_USE:

@@ -58,7 +58,7 @@ export async function openSqlDirs(dataDir: string | null, ownUid: number | undef
 }
 
 /** A directory that only this user can read. Directories of killed processes are removed. */
-async function makeOwnDir(parent: string): Promise<string> {
+export async function makeOwnDir(parent: string): Promise<string> {
   for (const name of await readdir(parent).catch(() => [])) {
     const [, pid] = new RegExp(`^${OWN}(\\d+)-\\w{6}$`, "u").exec(name) ?? [];
     if (pid !== undefined && Number(pid) !== PROCESSES.pid && isGone(Number(pid), PROCESSES))

@@ -46,7 +46,7 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
   const sizes = await Promise.all(files.map((file) => sizeOf(file)));
   const total = sizes.reduce((sum, size) => sum + size, 0);
   const range = isWithin({ from, to, isMapped: map !== null });
-  const read = async function* (pool: pg.Pool | null): AsyncGenerator<PieceBatch, void> {
+  const read = async function* (pool: pg.Pool | null, signal: AbortSignal): AsyncGenerator<PieceBatch, void> {
     const known = await readKnownPieces(pool, name, "plain");
     const observe = timesBehind(known, createObserver(edges.clock));
     const cut = {
@@ -54,7 +54,10 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
       isMapped: map !== null,
     };
     let [pieces, before] = [0, 0];
-    const tables = map === null ? files.map((file) => ({ file, rows: readRows(file) })) : [map.table(files)];
+    const tables =
+      map === null
+        ? files.map((file) => ({ file, rows: readRows(file) }))
+        : [{ file: map.file, rows: map.rowsOf(files, signal) }];
     for (const [place, { file, rows }] of tables.entries()) {
       const checked = map === null ? requireColumns(file, rows) : rows;
       for await (const batch of cutPieces({ ...cut, file: basename(file) }, checked)) {

@@ -23,7 +23,7 @@ type ImportRequest = {
   dryRun: boolean;
   total: number;
   /** @param pool the archive; null in a dry run, which takes each piece for a new one */
-  read: (pool: pg.Pool | null) => AsyncIterable<PieceBatch>;
+  read: (pool: pg.Pool | null, signal: AbortSignal) => AsyncIterable<PieceBatch>;
 };
 
 type ShownImport = Pick<Backfilling, "config" | "edges"> & {
@@ -89,7 +89,7 @@ async function doImport(
     };
     await catchUp(options);
     const span = new Span();
-    const report = await importPieces(options, read(pool), (seen) => span.add(seen));
+    const report = await importPieces(options, read(pool, signal), (seen) => span.add(seen));
     const now = instantFromDate(clock.now());
     const range = run.resumed ? { from: null, to: null } : span.slots();
     const filled =
@@ -139,7 +139,7 @@ async function readImport(
   let at = { doing: "", done: 0 };
   const readers = openReaders();
   const batches = async function* () {
-    for await (const { pieces, ...place } of read(null)) {
+    for await (const { pieces, ...place } of read(null, signal)) {
       signal.throwIfAborted();
       at = place;
       yield await batchOf(pieces, name, readers.read);

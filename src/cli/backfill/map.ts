@@ -1,17 +1,84 @@
-/** The map of `backfill --csv --map`: a SELECT that makes a plain table of a vendor's files. */
-import { basename, extname, join } from "node:path";
-import { mkdtemp, rm } from "node:fs/promises";
+/** The map of `backfill --csv --map`: the SELECT that makes a plain table of a vendor's files. */
+import { rm } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import type { TableRows } from "../../backfill/csv/readRows.ts";
+import { jobsInvalid } from "../../config/yamlFile.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { type MappedRows, runMap, sessionDays } from "../../files/runMap.ts";
+import { makeDirectories } from "../../journal/makeDirectories.ts";
+import { addDays, exchangeDate } from "../../market/calendar/dates.ts";
+import type { CalendarOverride } from "../../market/calendar/overrides.ts";
+import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
+import { readTextFile } from "../../plainFiles.ts";
+import type { RawRow } from "../../read/splitRows.ts";
 import type { Edges } from "../../run/edges.ts";
+import { CALENDAR_FILE, readJobs } from "../../schedule/readJobs.ts";
+import { makeOwnDir } from "../sqlDirs.ts";
 
 type OpenMap = {
   file: string;
   sql: string;
-  table: (files: readonly string[]) => { file: string; rows: AsyncIterable<TableRows> };
+  /** The table that it makes of files. @throws as `runMap` */
+  rowsOf: (files: readonly string[], signal: AbortSignal) => AsyncGenerator<TableRows, void>;
 };
 
-export async function openMap(_config: Config, _edges: Edges, _file: string): Promise<OpenMap> {
-  throw new QuotekeeperError("USAGE", "not yet");
+/** How far ahead the days of the calendar go: as far as an import may. */
+const DAYS_AHEAD = 366;
+
+/** Only the data directory's owner may read what DuckDB has no memory for. */
+const MODE = 0o700;
+
+/** @throws QuotekeeperError BACKFILL_MAP_INVALID; JOBS_INVALID for a calendar that is wrong */
+export async function openMap(config: Config, { clock }: Edges, file: string): Promise<OpenMap> {
+  if (/\.ya?ml$/iu.test(file))
+    throw new QuotekeeperError(
+      "BACKFILL_MAP_INVALID",
+      `${file}: a map is a SELECT since 0.9.0. docs/vendor-maps.md says how to write one, and docs/maps has those of the vendors`,
+    );
+  const sql = await readTextFile(file).catch((cause: NodeJS.ErrnoException) => {
+    throw new QuotekeeperError("BACKFILL_MAP_INVALID", `${file} cannot be read (${cause.code})`, { cause });
+  });
+  const calendar = createCalendar(await calendarOverrides(config));
+  const days = sessionDays(calendar, addDays(exchangeDate(clock.now()), DAYS_AHEAD));
+  const rowsOf = async function* (files: readonly string[], signal: AbortSignal) {
+    const dir = join(resolve(config.dataDir), "cache", "sql");
+    await makeDirectories(dir, MODE);
+    const spillDir = await makeOwnDir(dir);
+    try {
+      yield* tableOf(runMap({ sql, mapFile: file, files, spillDir, days, signal }));
+    } finally {
+      await rm(spillDir, { recursive: true, force: true });
+    }
+  };
+  return { file, sql, rowsOf };
+}
+
+/** Cells as a table has them, each row at its line of the table. How much of the files was read DuckDB does not say. */
+async function* tableOf(mapped: AsyncIterable<MappedRows>): AsyncGenerator<TableRows, void> {
+  let line = 2;
+  for await (const { columns, rows } of mapped) {
+    const placed = rows.map((cells): RawRow => {
+      const text = cells.map(csvCell).join(",");
+      const row = { bytes: Buffer.from(text), line, broken: false };
+      line += text.split("\n").length;
+      return row;
+    });
+    yield { header: Buffer.from(columns.map(csvCell).join(",")), rows: placed, done: 0 };
+  }
+}
+
+const IN_QUOTES = /[",\r\n]|^\s|\s$/u;
+
+function csvCell(cell: string | null): string {
+  const text = cell ?? "";
+  return IN_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** The days of jobs/calendar.yaml; none without that file. @throws QuotekeeperError JOBS_INVALID */
+async function calendarOverrides({ jobsDir }: Config): Promise<CalendarOverride[]> {
+  const { calendar, problems } = await readJobs(jobsDir).catch(() => ({ calendar: [], problems: [] }));
+  const wrong = problems.filter(({ file }) => basename(file) === CALENDAR_FILE);
+  if (wrong.length > 0) throw jobsInvalid(wrong);
+  return calendar;
 }

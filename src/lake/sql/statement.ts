@@ -19,16 +19,22 @@ type Statement = {
 /** DuckDB's name for a database in memory. */
 const CATALOG = "memory";
 
-/** Tables and views that may be read, by schema. */
-const READABLE: ReadonlyMap<string, readonly string[]> = new Map([
-  ["main", DUCK_NAMES],
-  // What the views are made of.
-  ["parts", DUCK_TABLES.map(({ name }) => name)],
-  ["information_schema", ["columns", "schemata", "tables", "views"]],
-]);
+/** What a statement may read. */
+export type Readable = {
+  /** Tables and views, by schema. */
+  tables: ReadonlyMap<string, readonly string[]>;
+  /** What they are, for messages. */
+  kind: string;
+  /** Table functions. */
+  functions: ReadonlySet<string>;
+  /** Table macros, each of one relation that may be read. */
+  macros?: ReadonlySet<string>;
+  /** Why a node of the statement's tree is refused besides; null: it is not. */
+  refusal?: (node: StatementNode) => string | null;
+};
 
-/** Table functions that make rows of their arguments or of the catalog, and touch nothing. */
-const HARMLESS = new Set([
+/** Table functions that make rows of their arguments, and touch nothing. */
+export const HARMLESS = [
   "generate_series",
   "range",
   "unnest",
@@ -36,6 +42,10 @@ const HARMLESS = new Set([
   "json_tree",
   "repeat",
   "repeat_row",
+];
+
+/** Table functions that make rows of the catalog. */
+const OF_CATALOG = [
   "duckdb_columns",
   "duckdb_functions",
   "duckdb_keywords",
@@ -46,12 +56,27 @@ const HARMLESS = new Set([
   "pragma_version",
   "pg_timezone_names",
   "summary",
-]);
+];
+
+const OF_ARCHIVE: Readable = {
+  tables: new Map([
+    ["main", DUCK_NAMES],
+    // What the views are made of.
+    ["parts", DUCK_TABLES.map(({ name }) => name)],
+    ["information_schema", ["columns", "schemata", "tables", "views"]],
+  ]),
+  kind: "table or view of the archive",
+  functions: new Set([...HARMLESS, ...OF_CATALOG]),
+};
 
 const EXPLAIN = /^(?:\s|--[^\n]*\n|\/\*[^]*?\*\/)*explain(\s+analyze)?\s+/iu;
 
 /** @throws QuotekeeperError SQL_WRONG, SQL_REFUSED */
-export async function readStatement(duck: Duck, text: string): Promise<Statement> {
+export async function readStatement(
+  duck: Duck,
+  text: string,
+  readable: Readable = OF_ARCHIVE,
+): Promise<Statement> {
   const [before, analyze] = EXPLAIN.exec(text) ?? [];
   const select = before === undefined ? text : text.slice(before.length);
   const tree = await treeOf(duck, select);
@@ -62,7 +87,7 @@ export async function readStatement(duck: Duck, text: string): Promise<Statement
   const count = tree.statements?.length ?? 0;
   if (count === 0) throw new QuotekeeperError("SQL_WRONG", "there is no statement");
   if (count > 1) throw refused(`there are ${count} statements; give one at a time`);
-  requireReadable(tree.statements, new Set());
+  requireReadable(tree.statements, readable, new Set());
   return { select, explain: before === undefined ? "" : `explain${analyze === undefined ? "" : " analyze"}` };
 }
 
@@ -92,9 +117,15 @@ async function treeOf(duck: Duck, select: string): Promise<Tree> {
 }
 
 /** A node of the tree, as far as it says what is read. */
-type Node = {
+export type StatementNode = {
   type?: unknown;
-  function?: { function_name?: unknown };
+  /** Of a function. */
+  function_name?: unknown;
+  /** Of a table function. */
+  function?: { function_name?: unknown; children?: readonly StatementNode[] };
+  /** Of a column. */
+  column_names?: readonly unknown[];
+  sample?: unknown;
   catalog_name?: unknown;
   schema_name?: unknown;
   table_name?: unknown;
@@ -103,33 +134,46 @@ type Node = {
 };
 
 /** @param named names from WITH, in lower case, that stand for more than tables here */
-function requireReadable(node: unknown, named: ReadonlySet<string>): void {
-  if (Array.isArray(node)) return node.forEach((one) => requireReadable(one, named));
+function requireReadable(node: unknown, readable: Readable, named: ReadonlySet<string>): void {
+  if (Array.isArray(node)) return node.forEach((one) => requireReadable(one, readable, named));
   if (node === null || typeof node !== "object") return;
-  const { type, function: of, cte_map: ctes, ...more } = node as Node;
-  if (type === "TABLE_FUNCTION") {
-    const name = lower(of?.function_name);
-    if (!HARMLESS.has(name)) throw refused(`the table function ${name} is not for statements here`);
-  }
-  if (type === "BASE_TABLE") requireTable(more, named);
+  const { type, function: of, cte_map: ctes, ...more } = node as StatementNode;
+  const refusal = readable.refusal?.(node);
+  if (refusal) throw refused(refusal);
+  if (type === "TABLE_FUNCTION") requireFunction(of, readable, named);
+  if (type === "BASE_TABLE") requireTable(more, readable, named);
   const keys = ctes?.map?.map(({ key }) => lower(key)) ?? [];
   const within = keys.length === 0 ? named : new Set([...named, ...keys]);
-  Object.values(node).forEach((one) => requireReadable(one, within));
+  Object.values(node).forEach((one) => requireReadable(one, readable, within));
 }
 
-function requireTable(node: Node, named: ReadonlySet<string>): void {
+function requireFunction(
+  of: StatementNode["function"],
+  readable: Readable,
+  named: ReadonlySet<string>,
+): void {
+  const name = lower(of?.function_name);
+  if (readable.functions.has(name)) return;
+  const [relation, ...more] = of?.children ?? [];
+  const [table, ...parts] = relation?.column_names ?? [];
+  if (!readable.macros?.has(name)) throw refused(`the table function ${name} is not for statements here`);
+  if (table === undefined || parts.length > 0 || more.length > 0)
+    throw refused(`the table macro ${name} takes the name of one relation`);
+  requireTable({ catalog_name: "", schema_name: "", table_name: table }, readable, named);
+}
+
+function requireTable(node: StatementNode, { tables, kind }: Readable, named: ReadonlySet<string>): void {
   const catalog = lower(node.catalog_name);
   const schema = lower(node.schema_name);
   const name = lower(node.table_name);
   const isQualified = catalog !== "" || schema !== "";
   if (!isQualified && named.has(name)) return;
-  if (["", CATALOG].includes(catalog) && READABLE.get(schema || "main")?.includes(name)) return;
+  if (["", CATALOG].includes(catalog) && tables.get(schema || "main")?.includes(name)) return;
   const given = [node.catalog_name, node.schema_name, node.table_name]
     .filter((part) => part !== "")
     .join(".");
-  if (isQualified || !/^\w+$/u.test(given))
-    throw refused(`${given} is no table or view of the archive, and nothing else is read`);
-  const nearest = closest(given.toLowerCase(), [...DUCK_NAMES]);
+  if (isQualified || !/^\w+$/u.test(given)) throw refused(`${given} is no ${kind}, and nothing else is read`);
+  const nearest = closest(given.toLowerCase(), [...(tables.get("main") ?? [])]);
   const meant = distance(given.toLowerCase(), nearest) <= MOST_TYPOS ? `; did you mean ${nearest}?` : "";
   throw new QuotekeeperError("SQL_WRONG", `there is no table or view ${given}${meant}`);
 }

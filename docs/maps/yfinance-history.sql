@@ -1,0 +1,6 @@
+-- yfinance, Ticker("BRK-B").history().to_csv(), whose dates are midnights in New York. Write the symbol in the third line.
+select file, row,
+  'BRK.B' as instrument,
+  session_close(Date) as observed_at,
+  Open as open, High as high, Low as low, Close as last, Volume as volume
+from input
