@@ -1,5 +1,6 @@
 -- Cboe DataShop, option end of day summary "with calcs": in place of datashop-quotes.sql, which says more of the file.
 -- Assumed: theta is a day's, and vega and rho are per point, as the archive has them.
+-- source: datashop
 -- input: nullstr = '0.0000'
 select file, row,
   ltrim(underlying_symbol, '^') as symbol, root, expiration, call_or_put(option_type) as option_type, strike,

@@ -1,5 +1,6 @@
 -- Cboe DataShop, option end of day summary: the day, and the quotes at its end. Of indexes and of some funds it ends at 16:15:
 -- for a file of those write at_close(quote_date, 15).
+-- source: datashop
 -- input: nullstr = '0.0000'
 select file, row,
   ltrim(underlying_symbol, '^') as symbol, root, expiration, call_or_put(option_type) as option_type, strike,

@@ -1,5 +1,6 @@
 -- Cboe DataShop, option end of day summary: the underlyings at the moment of datashop-quotes.sql. Without them no contract has
 -- an implied volatility. All rows of an underlying say the same, and count as repeated.
+-- source: datashop
 -- input: nullstr = '0.0000'
 select file, row,
   ltrim(underlying_symbol, '^') as instrument,

@@ -1,4 +1,5 @@
 -- OptionMetrics, secprd with the ticker: the stocks of optionmetrics.sql, at the same moment.
+-- source: optionmetrics
 -- input: nullstr = '-99.99'
 select file, row,
   ticker as instrument,

@@ -1,5 +1,6 @@
 -- OptionMetrics, opprcd: strikes times 1000, and quotes of the last minute before the close. Theta is a year's there and vega
 -- per 1 of volatility; the archive has a day's theta, and vega per point.
+-- source: optionmetrics
 -- input: nullstr = '-99.99'
 select file, row,
   ticker as symbol, split_part(symbol, ' ', 1) as root, iso_date(exdate, '%Y%m%d') as expiration, call_or_put(cp_flag) as option_type,

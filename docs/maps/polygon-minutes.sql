@@ -1,5 +1,6 @@
 -- Polygon, flat files of minute aggregates, stocks and options: window_start is the beginning of a bar, and the volume is the
 -- bar's own.
+-- source: polygon
 with bars as (
   select file, row,
     occ(ticker) as instrument,

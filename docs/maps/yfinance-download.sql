@@ -1,4 +1,5 @@
 -- yfinance, download("AAPL").to_csv(): its three lines of header name columns only together. Write the symbol in the fourth line.
+-- source: yahoo
 -- input: skip = 3, header = false
 select file, row,
   'AAPL' as instrument,

@@ -1,4 +1,5 @@
 -- yfinance, Ticker("BRK-B").history().to_csv(), whose dates are midnights in New York. Write the symbol in the third line.
+-- source: yahoo
 select file, row,
   'BRK.B' as instrument,
   session_close(Date) as observed_at,

@@ -120,8 +120,9 @@ create macro fraction(given) as case when regexp_full_match(given, '[+-]?${NUMBE
 create macro whole(given) as regexp_replace(given, '^(\d+)\.\d*$', '\1');
 create macro _written(given) as case
   when regexp_full_match(given, '[+-]?[$€£¥]? ?(${NUMBER}|[1-9]\d{0,2}(,\d{3})+(\.\d*)?) ?[KMBT]?')
-  then scaled(regexp_replace(given, '[^\d.+-]', '', 'g'),
-    case right(given, 1) when 'K' then 1000 when 'M' then 1000000 when 'B' then 1000000000 when 'T' then 1000000000000 else 1 end) end;
+  then case when regexp_matches(given, '\d$') then regexp_replace(given, '[^\d.+-]', '', 'g')
+    else scaled(regexp_replace(given, '[^\d.+-]', '', 'g'),
+      case right(given, 1) when 'K' then 1000 when 'M' then 1000000 when 'B' then 1000000000 else 1000000000000 end) end end;
 -- plain_number('$45.33M') is 45330000, plain_number('1,234.56') is 1234.56, and plain_number('1.234,56', ',') is 1234.56
 create macro plain_number(given) as coalesce(_written(given), given),
   (given, decimal_mark) as case decimal_mark when ',' then coalesce(_written(translate(given, '.,', ',.')), given || ' has no decimal comma')

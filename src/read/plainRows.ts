@@ -112,8 +112,12 @@ export function createRowReader(
   const named = (text: TextOf, line: number): string => {
     if (firstLine !== null) return `${file} line ${line}`;
     const [own, at] = [text("line"), text("row")];
-    const where = own === null ? (at === null ? `row ${line} of its map` : `row ${at}`) : `line ${own}`;
-    return `${text("file") ?? file} ${where}`;
+    const where = [
+      ...(at === null ? [] : [`row ${at}`]),
+      ...(own === null ? [] : [`line ${own}`]),
+      ...(at === null && own === null ? [`row ${line - 1} of its map`] : []),
+    ];
+    return `${text("file") ?? file} ${where.join(", ")}`;
   };
   return (row) => {
     const cells = cellsOf(row.bytes);

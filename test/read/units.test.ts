@@ -7,7 +7,6 @@ import { canonicalDecimal } from "../../src/quotes/decimal.ts";
 import type { Quote, ReadItem } from "../../src/quotes/document.ts";
 import { DIVIDEND_FIELDS, NUMBER_FIELDS } from "../../src/quotes/fields.ts";
 import { numberParts, UNITS } from "../../src/quotes/units.ts";
-import { NUMBER_FIELDS as CSV_NUMBERS, type CsvField } from "../../src/read/csvCall.ts";
 import { quoteOf } from "../../src/services/etrade/etradeQuote.ts";
 import { readItem } from "../../src/services/jsonItem.ts";
 import { type JsonObject, parseJson } from "../../src/services/json.ts";
@@ -16,7 +15,7 @@ import { readTradier } from "../../src/services/tradier/readTradier.ts";
 import { runs } from "../support/runs.ts";
 import { decimal } from "../support/secondOpinion.ts";
 import { answerXml, equityXml, optionXml, type Texts } from "../support/xml.ts";
-import { readRow } from "./csvPiece.ts";
+import { readRow } from "./plainPiece.ts";
 
 /** The number as one text for all its spellings; null: none; or that it is refused. */
 type Read = string | null;
@@ -40,10 +39,10 @@ function fromItem(item: ReadItem | undefined, field: string): Read {
   return item.oddFields.length > 0 ? REFUSED : valueIn(item.item.quote, field);
 }
 
-function csvDoor(field: CsvField): Door {
+function plainDoor(field: string, column: string): Door {
   const other = field === "last" ? "bid" : "last";
   return (text) => {
-    const { unit, problem } = readRow({ symbol: "A", [other]: "1", [field]: text });
+    const { unit, problem } = readRow({ instrument: "A", [other]: "1", [column]: text });
     return problem !== undefined || unit === undefined ? REFUSED : valueIn(unit.quote, field);
   };
 }
@@ -164,9 +163,9 @@ function expected(field: string, text: string): Read {
 const isNothing = (value: Read): boolean => value === "0";
 
 function doorsOf(column: (typeof COLUMNS)[number]): [string, Door][] {
-  const isCsv = (CSV_NUMBERS as readonly string[]).includes(column.name);
+  const isPlain = NUMBER_FIELDS.some(({ name }) => name === column.name);
   const doors: [string, Door | null][] = [
-    ["CSV", isCsv ? csvDoor(column.name as CsvField) : null],
+    ["CSV", isPlain ? plainDoor(column.name, column.column) : null],
     ["XML", "element" in column ? xmlDoor(column) : null],
     ["Tradier", tradierDoor(column.name)],
     ["E*TRADE", etradeDoor(column.name)],
@@ -210,13 +209,11 @@ test.each([
 });
 
 test("a price below zero costs itself alone in a row of CSV; a price with a percent sign costs the row", () => {
-  const below = readRow({ symbol: "A", bid: "-999", last: "12.5" });
-  const percent = readRow({ symbol: "A", bid: "5%", last: "12.5" });
+  const below = readRow({ instrument: "A", bid: "-999", last: "12.5" });
+  const percent = readRow({ instrument: "A", bid: "5%", last: "12.5" });
 
   expect(below.unit?.quote).toMatchObject({ bid: null, last: "12.5" });
-  expect(below.problem).toBe(
-    'bid is "-999": "-999" is below zero; list it under `absent` of the map if it stands for no value',
-  );
+  expect(below.problem).toBe('bid is "-999": "-999" is below zero');
   expect(percent.unit).toBeUndefined();
   expect(percent.problem).toBe('bid is "5%": "5%" has a percent sign, and the column holds dollars');
 });
@@ -224,7 +221,7 @@ test("a price below zero costs itself alone in a row of CSV; a price with a perc
 test.each(["250%", "(250)", "\u2212250", "-250", "$250", "0,250"])(
   "a row of CSV has no strike of %s",
   (strike) => {
-    const contract = { underlying: "A", expiration: "2026-12-18", type: "C", strike, last: "1" };
+    const contract = { symbol: "A", expiration: "2026-12-18", option_type: "CALL", strike, last: "1" };
 
     expect(readRow(contract).problem).toBe(`strike is ${JSON.stringify(strike)}: expected a strike`);
   },
@@ -240,23 +237,15 @@ test.each(["250%", "(250)", "-250"])("an option of an answer has no strike of %s
 
 test.each(["SPXW%", "(SPXW)", "SPX W", "SPXW 5%"])("a row of CSV has no root of %s", (root) => {
   const contract = {
-    underlying: "SPX",
+    symbol: "SPX",
     expiration: "2026-12-18",
-    type: "C",
+    option_type: "CALL",
     strike: "6050",
     last: "1",
     root,
   };
 
   expect(readRow(contract).problem).toContain("expected the root of an OCC symbol");
-});
-
-test("a factor of the map says all of a fraction's unit: a percent sign beside it is taken off", () => {
-  const scale = { impliedVolatility: "0.01", last: "0.01" };
-  const row = { symbol: "A", impliedVolatility: "28.35%", low: "1" };
-
-  expect(readRow(row, { scale }).unit?.quote.extended.impliedVolatility).toBe("0.2835");
-  expect(readRow({ symbol: "A", last: "5%" }, { scale }).problem).toContain("has a percent sign");
 });
 
 test("a text of any length is taken apart in a moment", () => {

@@ -26,7 +26,7 @@ type CsvRequest = CommonRequest &
     files: readonly string[];
     /** Null: the files have the columns of the archive. */
     map: string | null;
-    /** The source's name in the archive; null: the file's, or the map's, without its ending. */
+    /** The source's name in the archive; null: what the map says, or the name of the file or of the map, without its ending. */
     name: string | null;
     replace: boolean;
   };
@@ -42,7 +42,7 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
     request.map === null ? null : await openMap(config, edges, resolve(edges.directory, request.map));
   if (map === null && files.length > 1 && request.name === null)
     throw new QuotekeeperError("USAGE", "several files need --name: it is the source of all their rows");
-  const name = request.name ?? sourceName(map?.file ?? first);
+  const name = request.name ?? map?.source ?? sourceName(map?.file ?? first);
   const sizes = await Promise.all(files.map((file) => sizeOf(file)));
   const total = sizes.reduce((sum, size) => sum + size, 0);
   const range = isWithin({ from, to, isMapped: map !== null });
@@ -59,7 +59,7 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
         ? files.map((file) => ({ file, rows: readRows(file) }))
         : [{ file: map.file, rows: map.rowsOf(files, signal) }];
     for (const [place, { file, rows }] of tables.entries()) {
-      const checked = map === null ? requireColumns(file, rows) : rows;
+      const checked = requireColumns(rows, { file, isMapped: map !== null });
       for await (const batch of cutPieces({ ...cut, file: basename(file) }, checked)) {
         pieces += batch.pieces.length;
         yield { ...batch, done: before + batch.done };
@@ -91,16 +91,23 @@ function sourceName(file: string): string {
   return basename(packed, extname(packed));
 }
 
-/** @throws QuotekeeperError BACKFILL_COLUMNS for a table without what each row needs, or with a column that nobody knows */
+/**
+ * @throws QuotekeeperError BACKFILL_COLUMNS, of a map BACKFILL_MAP_INVALID, for a table without what each row needs, or with a
+ *   column that nobody knows
+ */
 async function* requireColumns(
-  file: string,
   rows: AsyncIterable<TableRows>,
+  { file, isMapped }: { file: string; isMapped: boolean },
 ): AsyncGenerator<TableRows, void> {
   let isRead = false;
   for await (const some of rows) {
-    const problems = isRead ? [] : columnProblems(splitHeader(some.header), false);
+    const columns = splitHeader(some.header);
+    // What a map's engine has refused comes behind the map's own table.
+    const problems = isRead || columns.includes("refused") ? [] : columnProblems(columns, isMapped);
     if (problems.length > 0)
-      throw new QuotekeeperError("BACKFILL_COLUMNS", `${file}: its first line does not fit`, { problems });
+      throw isMapped
+        ? new QuotekeeperError("BACKFILL_MAP_INVALID", `${file}: its columns do not fit`, { problems })
+        : new QuotekeeperError("BACKFILL_COLUMNS", `${file}: its first line does not fit`, { problems });
     isRead = true;
     yield some;
   }

@@ -5,6 +5,8 @@ import type { TableRows } from "../../backfill/csv/readRows.ts";
 import { jobsInvalid } from "../../config/yamlFile.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { linesBefore } from "../../files/fileLines.ts";
+import { readingOf } from "../../files/mapInput.ts";
 import { type MappedRows, runMap, sessionDays } from "../../files/runMap.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { addDays, exchangeDate } from "../../market/calendar/dates.ts";
@@ -19,9 +21,14 @@ import { makeOwnDir } from "../sqlDirs.ts";
 type OpenMap = {
   file: string;
   sql: string;
+  /** The source that its comment `-- source: NAME` says; null: none. */
+  source: string | null;
   /** The table that it makes of files. @throws as `runMap` */
   rowsOf: (files: readonly string[], signal: AbortSignal) => AsyncGenerator<TableRows, void>;
 };
+
+/** Several maps of one vendor may make one source. */
+const SOURCE_LINE = /^--\s*source:\s*(\S.{0,63})$/imu;
 
 /** How far ahead the days of the calendar go: as far as an import may. */
 const DAYS_AHEAD = 366;
@@ -46,29 +53,45 @@ export async function openMap(config: Config, { clock }: Edges, file: string): P
     await makeDirectories(dir, MODE);
     const spillDir = await makeOwnDir(dir);
     try {
-      yield* tableOf(runMap({ sql, mapFile: file, files, spillDir, days, signal }));
+      const reading = readingOf(sql, file);
+      const before = new Map<string, number | null>();
+      for (const one of files) before.set(basename(one), await linesBefore(one, reading));
+      yield* tableOf(runMap({ sql, mapFile: file, files, spillDir, days, signal }), before);
     } finally {
       await rm(spillDir, { recursive: true, force: true });
     }
   };
-  return { file, sql, rowsOf };
+  return { file, sql, source: SOURCE_LINE.exec(sql)?.[1]?.trim() ?? null, rowsOf };
 }
 
-/** Cells as a table has them, each row at its line of the table. How much of the files was read DuckDB does not say. */
-async function* tableOf(mapped: AsyncIterable<MappedRows>): AsyncGenerator<TableRows, void> {
+/**
+ * Cells as a table has them, each row at its line of the table, and with its line of the vendor's file where that can be told.
+ * How much of the files was read DuckDB does not say.
+ */
+async function* tableOf(
+  mapped: AsyncIterable<MappedRows>,
+  before: ReadonlyMap<string, number | null>,
+): AsyncGenerator<TableRows, void> {
   let line = 2;
   for await (const { columns, rows } of mapped) {
+    const [file, row] = [columns.indexOf("file"), columns.indexOf("row")];
+    const isTold = file >= 0 && row >= 0 && !columns.includes("line");
+    const lineOf = (cells: MappedRows["rows"][number]): string | null => {
+      const lines = before.get(cells[file] ?? "") ?? null;
+      return lines === null || cells[row] === null ? null : String(lines + Number(cells[row]));
+    };
     const placed = rows.map((cells): RawRow => {
-      const text = cells.map(csvCell).join(",");
-      const row = { bytes: Buffer.from(text), line, broken: false };
+      const text = (isTold ? [...cells, lineOf(cells)] : cells).map(csvCell).join(",");
+      const placedRow = { bytes: Buffer.from(text), line, broken: false };
       line += text.split("\n").length;
-      return row;
+      return placedRow;
     });
-    yield { header: Buffer.from(columns.map(csvCell).join(",")), rows: placed, done: 0 };
+    const header = (isTold ? [...columns, "line"] : columns).map(csvCell).join(",");
+    yield { header: Buffer.from(header), rows: placed, done: 0 };
   }
 }
 
-const IN_QUOTES = /[",\r\n]|^\s|\s$/u;
+const IN_QUOTES = /[",\r\n]/u;
 
 function csvCell(cell: string | null): string {
   const text = cell ?? "";

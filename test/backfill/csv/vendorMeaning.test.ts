@@ -1,19 +1,20 @@
-/** What files of vendors mean, by questions to the archive that has imported them with the maps of docs/vendor-maps.md. */
-import { readFileSync } from "node:fs";
+/** What files of vendors mean, by questions to the archive that has imported them with the maps of docs/maps. */
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
 import { createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
 import { handOnDatabases } from "../../support/database.ts";
 import { type BackfillWorld, backfillWorld } from "../world.ts";
-import { backfill, files, letters } from "./csvFiles.ts";
+import { backfill, fileOf, letters } from "./csvFiles.ts";
 
 handOnDatabases();
 
-/** Imports a file with the map that the documentation has for it. */
+const MAPS = fileURLToPath(new URL("../../../docs/maps/", import.meta.url));
+
+/** Imports a file with the map that ships for it. */
 async function importAs(world: BackfillWorld, map: string, csv: string) {
-  const text = readFileSync(join(import.meta.dirname, "recorded", map, "map.yaml"), "utf8");
-  const done = await backfill(world, files(csv, text));
+  const done = await backfill(world, fileOf(csv), "--map", join(MAPS, `${map}.sql`));
   expect(await letters(world)).toEqual([]);
   return done;
 }
