@@ -42,7 +42,7 @@ const PURE = [
   "src/collect/once/**/*.ts",
   "src/collect/{earlierRuns,outcomes,slotBook,urgency}.ts",
   "src/backfill/{progress,symbolsAsk}.ts",
-  "src/backfill/csv/{mapSchema,pieces}.ts",
+  "src/backfill/csv/pieces.ts",
   "src/backfill/files/piece.ts",
   "src/backfill/journal/restoring.ts",
   "src/backfill/xml/{savedTime,tally}.ts",

@@ -38,6 +38,8 @@ const HINTS = {
       "Give the columns the names of docs/columns.md, as docs/backfill-csv.md shows, or name a --map that does.",
     BACKFILL_MAP_INVALID:
       "Correct the --map file named above: one SELECT over `input`, as docs/vendor-maps.md shows.",
+    BACKFILL_YAML_PIECES:
+      "They have a YAML map, which nothing reads since 0.9.0. Their rows stay in the archive: take them from it with `quotekeeper export`, import the export, and rebuild then.",
     BACKFILL_EXPORT_INVALID:
       "Name the directory of a finished, unchanged export of the default tables; docs/backfill-export.md says what is imported from it.",
     SWEEP_INVALID: "Correct the places named above; docs/sweep.md shows what a sweep can be given.",

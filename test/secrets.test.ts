@@ -439,6 +439,7 @@ test("a file of credentials that is taken for another file leaves nothing of its
     path,
     `${lines.join("\n")}\n${lines.map((line) => `${line}: ${line}, ${line}`).join("\n")}\n`,
   );
+  writeFileSync(join(dir, "secrets.sql"), readFileSync(path));
   writeFileSync(join(dir, "token"), WEB_TOKEN, { mode: 0o644 });
   const env = { QUOTEKEEPER_DATA_DIR: dataDir(), DATABASE_URL: databaseUrl, QUOTEKEEPER_LOG_LEVEL: "trace" };
   const exposed = { ...env, QUOTEKEEPER_JOBS_DIR: dir, QUOTEKEEPER_WEB_TOKEN_FILE: join(dir, "token") };
@@ -446,11 +447,12 @@ test("a file of credentials that is taken for another file leaves nothing of its
   const outcomes = [
     await run(["jobs", "check"], exposed),
     await run(["backfill", "--symbols-file", path], env),
-    await run(["backfill", "--csv", path, "--map", path], env),
+    await run(["backfill", "--csv", path], env),
+    await run(["backfill", "--csv", path, "--map", join(dir, "secrets.sql")], env),
     await run(["serve", "--source", "archive", "--watchlists", path], env),
   ];
 
-  expect(outcomes.map(({ exitCode }) => exitCode)).toEqual([2, 2, 2, 2]);
+  expect(outcomes.map(({ exitCode }) => exitCode)).toEqual([2, 2, 2, 2, 2]);
   const told = outcomes.map(({ stdout, stderr }) => `${stdout}${stderr}`).join("\n");
   expect(hits(told)).toEqual([]);
   expect(told).not.toContain(WEB_TOKEN);

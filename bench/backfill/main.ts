@@ -16,7 +16,7 @@ import { listSegments } from "../../src/journal/segments.ts";
 import { median } from "../ingest/report.ts";
 import { openBenchServer } from "../ingest/server.ts";
 import { chainAnswer, CONTRACTS } from "./chainSample.ts";
-import { type CsvFile, writeCsv } from "./csvFile.ts";
+import { writeCsv } from "./csvFile.ts";
 import { backslashCopy, digest, prepareText } from "./limit.ts";
 import { type Ran, runProgram } from "./program.ts";
 import { writeSample } from "./sample.ts";
@@ -55,7 +55,7 @@ try {
   );
   const segments = await listSegments(journalDir);
   const rounds: Round[] = [];
-  let csv: CsvFile | null = null;
+  let csv: string | null = null;
   for (let round = 0; round < Number(options.rounds); round++) {
     const filled = await database(`filled_${round}`, false);
     const backfill = await fill(filled, dataDir, ["--journal"]);
@@ -65,7 +65,7 @@ try {
     const copyMs = await backslashCopy(copied, server.dir);
     const imported = await database(`imported_${round}`, false);
     const csvDir = join(server.dir, "csv");
-    const csvImport = await fill(imported, csvDir, ["--csv", csv.file, "--map", csv.map]);
+    const csvImport = await fill(imported, csvDir, ["--csv", csv]);
     rmSync(csvDir, { recursive: true });
     const rows = await digest(filled);
     if ((await digest(copied)) !== rows) throw new Error("the limit stored other rows");

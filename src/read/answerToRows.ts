@@ -77,7 +77,12 @@ function yamlPiece(record: ResponseRecord, position: AnswerRows["position"]): An
     units: [],
     deadLetters: [],
   };
-  addDead(rows, { instrument: null, reason: "malformed", detail: YAML_PIECE, fragment: null });
+  addDead(rows, {
+    instrument: null,
+    reason: "malformed",
+    detail: `${String((record.request as { file?: unknown }).file)}: ${YAML_PIECE}`,
+    fragment: null,
+  });
   return rows;
 }
 

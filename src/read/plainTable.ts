@@ -50,8 +50,8 @@ export function columnProblems(columns: readonly string[], isMapped: boolean): s
   const contract = ["expiration", "option_type", "strike"].filter(has);
   const twice = new Set(columns.filter((column, place) => columns.indexOf(column) < place));
   return [
-    ...columns.filter((column) => !known.includes(column)).map((column) => unknown(column, known)),
-    ...[...twice].map((column) => `the column ${column} stands twice`),
+    ...columns.flatMap((column, place) => (known.includes(column) ? [] : [unknown(column, place, known)])),
+    ...known.filter((column) => twice.has(column)).map((column) => `the column ${column} stands twice`),
     ...(has("observed_at") ? [] : ["there is no column observed_at, the time of each row"]),
     ...(has("instrument") || has("symbol")
       ? []
@@ -66,11 +66,12 @@ export function columnProblems(columns: readonly string[], isMapped: boolean): s
   ];
 }
 
-function unknown(column: string, known: readonly string[]): string {
-  const shown = JSON.stringify(column.slice(0, 60));
+/** Shows no name that is not nearly a column's: the file may be another one than was meant, with secrets in its first line. */
+function unknown(column: string, place: number, known: readonly string[]): string {
   const nearest = closest(column.toLowerCase(), [...known]);
-  const meant = distance(column.toLowerCase(), nearest) <= MOST_TYPOS ? `: did you mean ${nearest}?` : "";
-  return `no column is named ${shown}${meant}`;
+  const isNear = distance(column.toLowerCase(), nearest) <= Math.min(MOST_TYPOS, nearest.length - 1);
+  const which = `column ${place + 1} of the file has a name that no column of the archive has`;
+  return isNear && /^\w+$/u.test(column) ? `${which}: ${column}, did you mean ${nearest}?` : which;
 }
 
 /** The cells of a row by column: trimmed; null where there is none. */

@@ -4,29 +4,22 @@ import fc from "fast-check";
 import type pg from "pg";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { bodyOfRows, EXPORT_SOURCE, PIECE_COLUMNS, type PieceRow } from "../../src/read/exportCall.ts";
-import type { CsvCall } from "../../src/read/csvCall.ts";
+import type { PlainCall } from "../../src/read/plainCall.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { handOnDatabases } from "../support/database.ts";
 import { answerRecord, at, symbolsCall } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { runs } from "../support/runs.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
-import { MAP } from "../read/csvPiece.ts";
 
 handOnDatabases();
 
-/** A piece of a CSV file, of rows of its own times. */
-function csv(seconds: number, columns: CsvCall["columns"], ...lines: string[]): ResponseRecord {
-  const names = Object.keys(columns);
+/** A piece of a plain table, of rows of its own times. */
+function table(seconds: number, columns: string, ...lines: string[]): ResponseRecord {
   const rows = lines.map((line, place) => `${at(seconds + place)},${line}\n`);
-  const request: CsvCall = {
-    ...MAP,
-    columns: Object.fromEntries(names.map((name) => [name, name])),
-    time: { ...MAP.time, columns: ["time"] },
-    rows: rows.length,
-  };
+  const request: PlainCall = { form: "plain", file: "quotes.csv", firstLine: 2, rows: rows.length };
   return {
-    ...answerRecord(at(seconds), `time,${names.join(",")}\n${rows.join("")}`),
+    ...answerRecord(at(seconds), `observed_at,${columns}\n${rows.join("")}`),
     ...{ request, headers: {}, source: { kind: "import", name: "vendor" } },
   };
 }
@@ -43,7 +36,7 @@ const WEEKLY = { underlying: "SPX", expiration: "2027-01-15", strike: "5000" };
 const weekly = (change: Parameters<typeof optionXml>[1] = {}): string =>
   optionXml(WEEKLY, change).replace("<sym>SPX</sym></instrument>", "<sym>SPXW</sym></instrument>");
 const bare = (xml: string): string => xml.replace(/<underlying>.*<\/undlyquote>/s, "");
-const CONTRACT = { underlying: "", root: "", expiration: "", type: "", strike: "", last: "" };
+const CONTRACT = "symbol,root,expiration,option_type,strike,last";
 const OLD_CONTRACT: PieceRow = {
   ...{ security_type: "OPT", symbol: "SPXW", expiration: "2027-01-15", option_type: "CALL", strike: "5000" },
   ...{ source_kind: "account", source_name: "account" },
@@ -52,28 +45,17 @@ const OLD_CONTRACT: PieceRow = {
 /** One piece for each way in which something of SPX, SPXW and BRK.B comes; no two of them have a quote of one time. */
 const PIECES: Readonly<Record<string, ResponseRecord[]>> = {
   "options by their OCC symbols": [
-    csv(
-      10,
-      { occ: "", last: "" },
-      "SPXW270115C05000000,61",
-      "SPX270115C05000000,62",
-      "BRKB270115C00400000,5",
-    ),
+    table(10, "instrument,last", "SPXW270115C05000000,61", "SPX270115C05000000,62", "BRKB270115C00400000,5"),
   ],
   "options with a column of roots": [
-    csv(20, CONTRACT, "SPX,SPXW,2027-01-15,C,5000,63", "SPX,SPX,2027-01-15,C,5000,64"),
+    table(20, CONTRACT, "SPX,SPXW,2027-01-15,CALL,5000,63", "SPX,SPX,2027-01-15,CALL,5000,64"),
   ],
   "options by their root alone": [
-    csv(30, { ...CONTRACT, root: "" }, "SPXW,,2027-01-15,C,5000,65", "BRKB,,2027-01-15,C,400,6"),
+    table(30, CONTRACT, "SPXW,,2027-01-15,CALL,5000,65", "BRKB,,2027-01-15,CALL,400,6"),
   ],
-  "stocks without a type": [csv(40, { symbol: "", last: "" }, "SPX,5001", "BRK.B,401")],
+  "stocks without a type": [table(40, "symbol,last", "SPX,5001", "BRK.B,401")],
   "stocks with a type": [
-    csv(
-      50,
-      { symbol: "", securityType: "", last: "", description: "" },
-      "SPX,IND,5002,INDEX",
-      "BRK.B,CS,402,",
-    ),
+    table(50, "symbol,security_type,last,description", "SPX,IND,5002,INDEX", "BRK.B,CS,402,"),
   ],
   "an answer with a root and its underlying": [answerRecord(at(60), answerXml(weekly()))],
   "an answer without a description": [

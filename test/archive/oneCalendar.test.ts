@@ -8,7 +8,7 @@ import { makeDueBars } from "../../src/archive/schema/makeBars.ts";
 import { placeInstruments } from "../../src/archive/load/instruments.ts";
 import { keepCalendarDays } from "../../src/archive/schema/sessions.ts";
 import type { Instant } from "../../src/clock.ts";
-import { backfill, files } from "../backfill/csv/csvFiles.ts";
+import { backfill, fileOf } from "../backfill/csv/csvFiles.ts";
 import { backfillWorld } from "../backfill/world.ts";
 import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
@@ -43,12 +43,8 @@ async function addCalls(pool: pg.Pool, expirations: readonly string[], strike = 
 /** An archive of these rows alone: symbol, expiration, type, strike, time, bid, ask. */
 async function imported(...lines: string[]): Promise<pg.Pool> {
   const world = await backfillWorld();
-  const map = `
-timezone: America/New_York
-columns: { underlying: symbol, expiration: expires, type: type, strike: strike, time: time, bid: bid, ask: ask }
-`;
-  const csv = ["symbol,expires,type,strike,time,bid,ask", ...lines, ""].join("\n");
-  expect(await backfill(world, files(csv, map))).toMatchObject({ report: { stored: lines.length } });
+  const csv = ["symbol,expiration,option_type,strike,observed_at,bid,ask", ...lines, ""].join("\n");
+  expect(await backfill(world, fileOf(csv))).toMatchObject({ report: { stored: lines.length } });
   return world.pool;
 }
 
@@ -84,8 +80,8 @@ test("a contract ends at the close that plain arithmetic gives, over ten New Yea
 
 test("a contract that ends in the next year has the volatility of its seven days, although only this year was imported", async () => {
   const pool = await imported(
-    "AAPL,,,,2019-12-27 15:59,289.79,289.81",
-    "AAPL,2020-01-03,C,290,2019-12-27 15:59,2.50,2.60",
+    "AAPL,,,,2019-12-27 15:59-05:00,289.79,289.81",
+    "AAPL,2020-01-03,CALL,290,2019-12-27 15:59-05:00,2.50,2.60",
   );
 
   const [row] = await rowsOfQuery(
@@ -109,8 +105,8 @@ test("a contract has no known end in a year that the calendar lacks", async () =
 
 test("contracts that ended on the last session of the last year are in neither option_chain_latest nor chain_at after its close", async () => {
   const pool = await imported(
-    "AAPL,2019-12-31,C,290,2019-12-31 15:00,2,3",
-    "AAPL,2020-01-03,C,290,2019-12-31 15:00,2,3",
+    "AAPL,2019-12-31,CALL,290,2019-12-31 15:00-05:00,2,3",
+    "AAPL,2020-01-03,CALL,290,2019-12-31 15:00-05:00,2,3",
   );
   const client = await pool.connect();
   await client.query("set quotekeeper.as_of = '2019-12-31 16:30 America/New_York'");

@@ -7,7 +7,7 @@ import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { addDays } from "../../src/market/calendar/dates.ts";
 import { expiresAt, monthlyExpiration } from "../../src/market/expirations.ts";
 import { SETTLEMENT_OF_ROOT } from "../../src/market/settlement.ts";
-import { backfill, files } from "../backfill/csv/csvFiles.ts";
+import { backfill, fileOf } from "../backfill/csv/csvFiles.ts";
 import { backfillWorld } from "../backfill/world.ts";
 import { inTransaction } from "../../src/archive/connect/transaction.ts";
 import { rowsOfQuery } from "../support/archive.ts";
@@ -93,17 +93,13 @@ test.each([
 /** Calls of both roots of one Friday, quoted at the close of Thursday. */
 async function bothRoots(): Promise<pg.Pool> {
   const world = await backfillWorld();
-  const map = `
-timezone: America/New_York
-columns: { underlying: symbol, root: root, expiration: expires, type: type, strike: strike, time: time, bid: bid, ask: ask }
-`;
   const csv = [
-    "symbol,root,expires,type,strike,time,bid,ask",
-    "SPX,,,,,2026-12-17 15:59:59,4999,5001",
-    ...["SPX", "SPXW"].map((root) => `SPX,${root},2026-12-18,C,5000,2026-12-17 15:59:59,19,21`),
+    "symbol,root,expiration,option_type,strike,observed_at,bid,ask",
+    "SPX,,,,,2026-12-17 15:59:59-05:00,4999,5001",
+    ...["SPX", "SPXW"].map((root) => `SPX,${root},2026-12-18,CALL,5000,2026-12-17 15:59:59-05:00,19,21`),
     "",
   ].join("\n");
-  expect(await backfill(world, files(csv, map))).toMatchObject({ report: { stored: 3 } });
+  expect(await backfill(world, fileOf(csv))).toMatchObject({ report: { stored: 3 } });
   return world.pool;
 }
 

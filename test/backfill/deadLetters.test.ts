@@ -56,20 +56,16 @@ test.each(["--journal", "--xml", "--csv"])(
     writeFileSync(
       join(world.files, "quotes.csv"),
       [
-        "s,t,p",
-        "IBM,2026-11-18T09:30:00,1O0",
-        "SIX,2026-11-18T09:30:00,66",
-        "AAPL,2026-11-18T09:30:00,1",
+        "instrument,observed_at,last",
+        "IBM,2026-11-18T14:30:00Z,1O0",
+        "SIX,2026-11-18T14:30:00Z,66",
+        "AAPL,2026-11-18T14:30:00Z,1",
       ].join("\n"),
-    );
-    writeFileSync(
-      join(world.files, "map.yaml"),
-      "timezone: America/New_York\ncolumns: { symbol: s, time: t, last: p }\n",
     );
     const argv = {
       "--journal": [],
       "--xml": [join(world.files, "20261118T143005Z.xml")],
-      "--csv": [join(world.files, "quotes.csv"), "--map", join(world.files, "map.yaml")],
+      "--csv": [join(world.files, "quotes.csv")],
     }[source];
 
     const trial = await run(["backfill", source, ...(argv ?? []), "--dry-run"], world.env);

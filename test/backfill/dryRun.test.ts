@@ -27,11 +27,7 @@ async function input(): Promise<{ dataDir: string; files: string }> {
   );
   writeFileSync(
     join(files, "quotes.csv"),
-    "s,t,p\nAAPL,2026-11-18T09:30:00.1234567,1\nMSFT,x,1\nMSFT,2026-11-18T09:30:00,1\n",
-  );
-  writeFileSync(
-    join(files, "map.yaml"),
-    "timezone: America/New_York\ncolumns: { symbol: s, time: t, last: p }\n",
+    "instrument,observed_at,last\nAAPL,2026-11-18T14:30:00.1234567Z,1\nMSFT,x,1\nMSFT,2026-11-18T14:30:00Z,1\n",
   );
   return { dataDir, files };
 }
@@ -42,7 +38,7 @@ test.each([
   ["--journal", ["--journal"], 25],
   ["--journal --rebuild", ["--journal", "--rebuild"], 25],
   ["--xml", ["--xml", "saved"], 2],
-  ["--csv", ["--csv", "quotes.csv", "--map", "map.yaml"], 3],
+  ["--csv", ["--csv", "quotes.csv"], 3],
 ])(
   "a dry run of %s counts and explains what the run then reads, asks no database, and changes no file",
   async (_source, argv, read) => {

@@ -1,7 +1,7 @@
 /** A database with settings of its own: what the program does hangs on none of them. */
 import { join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
-import { backfill, files, HEADER } from "../backfill/csv/csvFiles.ts";
+import { backfill, fileOf, HEADER } from "../backfill/csv/csvFiles.ts";
 import { journal } from "../backfill/world.ts";
 import { contentOf } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
@@ -58,8 +58,8 @@ async function runAll(settings: Readonly<Record<string, string>>) {
     );
     ended.push([words.join(" "), exitCode, /^[A-Z_]{6,}: .*/mu.exec(stderr)?.[0]]);
     if (words[0] === "migrate") {
-      const csv = files(
-        `${HEADER}\nIBM,2026-11-18 10:00:00,1.5,,NULL,7\nNULL,2026-11-18 10:00:00,1.25,1.50,1.4,\n`,
+      const csv = fileOf(
+        `${HEADER}\nIBM,2026-11-18 15:00:00Z,1.5,,NULL,7\nNULL,2026-11-18 15:00:00Z,1.25,1.50,1.4,\n`,
       );
       ended.push((await backfill({ env, pool, journalDir: join(dir, "journal") }, csv)).report);
     }

@@ -58,29 +58,24 @@ function fileOf(dir: string, above: number): string {
   const lines = DATES.flatMap((date) =>
     ["AAPL", "MSFT"].flatMap((symbol) =>
       Array.from({ length: 120 }, (_, minute) => {
-        const at = new Date(Date.parse(`${date}T10:00Z`) + minute * 60_000).toISOString().slice(0, 19);
-        return `${symbol},${at},${above + (minute % 40) / 100},${100 * minute}`;
+        const at = new Date(Date.parse(`${date}T15:00Z`) + minute * 60_000).toISOString().slice(0, 19);
+        return `${symbol},${at}Z,${above + (minute % 40) / 100},${100 * minute}`;
       }),
     ),
   );
   const file = join(dir, `${above}.csv`);
-  writeFileSync(file, ["symbol,time,last,volume", ...lines].join("\n"));
+  writeFileSync(file, ["instrument,observed_at,last,volume", ...lines].join("\n"));
   return file;
 }
 
 test("a lake that is written beside an import that replaces, and after a kill of it, has the bars of its quotes in the end", async () => {
   const [dir, bin] = [tempDir(), compileProgram(tempDir())];
   const world = lakeOf(await freshDatabase());
-  const map = join(dir, "map.yaml");
-  writeFileSync(
-    map,
-    "source: vendor\ntimezone: America/New_York\ncolumns: { symbol: symbol, time: time, last: last, volume: volume }\n",
-  );
   const env = { DATABASE_URL: world.url, QUOTEKEEPER_DATA_DIR: join(dir, "data") };
-  expect((await run(["backfill", "--csv", fileOf(dir, 100), "--map", map], env)).exitCode).toBe(0);
+  expect((await run(["backfill", "--csv", fileOf(dir, 100), "--name", "vendor"], env)).exitCode).toBe(0);
   expect((await world.lake()).json).toMatchObject({ written: DATES });
 
-  const replace = ["backfill", "--csv", fileOf(dir, 150), "--map", map, "--replace"];
+  const replace = ["backfill", "--csv", fileOf(dir, 150), "--name", "vendor", "--replace"];
   const child = spawn(process.execPath, [bin, ...replace], {
     env: { ...process.env, ...env },
     stdio: "ignore",

@@ -151,15 +151,16 @@ test.each([
   expect(named({ ...CONTRACT, strike })).toMatchObject({ strike: stored });
 });
 
-test.each([
+test.each<[change: Record<string, string>, problem: string]>([
   [{ expiration: "" }, 'expiration is "": expected a date, YYYY-MM-DD'],
   [{ expiration: "2026-02-30" }, 'expiration is "2026-02-30": expected a date, YYYY-MM-DD'],
   [{ expiration: "12/18/2026" }, 'expiration is "12/18/2026": expected a date, YYYY-MM-DD'],
   [{ option_type: "" }, 'option_type is "": expected CALL or PUT'],
   [{ option_type: "C" }, 'option_type is "C": expected CALL or PUT'],
   [{ strike: "" }, 'strike is "": expected a strike'],
-  ...["-5", "na", "0.00", "1E10", "0.0000001", "150%"].map((strike) => [
-    ...[{ strike }, `strike is "${strike}": expected a strike`],
+  ...["-5", "na", "0.00", "1E10", "0.0000001", "150%"].map((strike): [Record<string, string>, string] => [
+    { strike },
+    `strike is "${strike}": expected a strike`,
   ]),
   [{ root: "SPX.W" }, 'root is "SPX.W": expected the root of an OCC symbol, such as SPXW'],
   [{ symbol: "A B" }, 'symbol is "A B": expected a symbol'],
@@ -168,5 +169,5 @@ test.each([
     'symbol is "AAPL261218C00150000": expected the symbol of an underlying',
   ],
 ])("the text %j names no contract, and the problem names the column and its text", (change, problem) => {
-  expect(named({ ...CONTRACT, ...(change as object) })).toEqual(problem);
+  expect(named({ ...CONTRACT, ...change })).toEqual(problem);
 });

@@ -160,7 +160,7 @@ describe("a pipe, a socket and a device are refused wherever a file is read:", (
   const readers: [what: string, read: (path: string) => Promise<string>][] = [
     ["a secret's file", (path) => said(["calendar"], { QUOTEKEEPER_WEB_TOKEN_FILE: path })],
     ["a sweep's list", (path) => said(["backfill", "--symbols-file", path])],
-    ["a CSV file", (path) => said(["backfill", "--csv", path, "--map", "map.yaml"])],
+    ["a CSV file", (path) => said(["backfill", "--csv", path])],
     [
       "its map",
       (path) => said(["backfill", "--csv", join(directory({ csv: "a,b\n" }), "csv"), "--map", path]),
@@ -273,6 +273,7 @@ test.each([
   ["the calendar", (text: string) => checked({ "calendar.yaml": text })],
   ["a list of symbols", (text: string) => checked({ "a.yaml": `${JOB}symbolsFile: l`, l: text })],
   ["a sweep's list", (text: string) => outcome(["backfill", "--symbols-file"], text)],
+  ["a table", (text: string) => outcome(["backfill", "--csv"], text)],
   ["a map", (text: string) => outcome(["backfill", "--csv", "/dev/null", "--map"], text)],
   ["watchlists", (text: string) => outcome(["serve", "--source", "archive", "--watchlists"], text)],
 ])("an error quotes nothing of a file that is another's: %s", async (_what, read) => {

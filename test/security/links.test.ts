@@ -71,7 +71,7 @@ test("a link that is named is followed inside its own directory, and refused whe
   const refused = [];
   for (const name of ["out.xml", "outside", "twice.xml"])
     refused.push(await backfilled("--xml", join(dir, name)));
-  refused.push(await backfilled("--csv", join(dir, "out.xml"), "--map", join(dir, "map.yaml")));
+  refused.push(await backfilled("--csv", join(dir, "out.xml")));
   refused.push(await backfilled("--symbols-file", join(dir, "out.xml")));
 
   expect(await leftBehind()).not.toContain("hunter2");

@@ -6,6 +6,7 @@ import { fillSlots } from "../../archive/refill/fillSlots.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/backfillReport.ts";
 import { beginRun, finishRun } from "../../archive/refill/runs.ts";
 import { positionOfRun, readReadPositions } from "../../archive/refill/runPosition.ts";
+import { requireNoYamlPieces } from "../../archive/refill/yamlPieces.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
 import { allBatches, bytesOf, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import { chooseSegments, journalIn } from "../../backfill/journal/chosenSegments.ts";
@@ -86,6 +87,11 @@ async function runReplay(backfill: Backfilling, pool: pg.Pool, chosen: Chosen): 
     positions: await readReadPositions(pool, run.id),
     runPosition: positionOfRun(run, { loaderToo }),
   };
+  if (chosen.rebuild)
+    await requireNoYamlPieces(
+      pool,
+      chosen.segments.map(({ name }) => name),
+    );
   if (chosen.rebuild) await rebuild({ ...options, range: { from, to } });
   else {
     await replay(options);

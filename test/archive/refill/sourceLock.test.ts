@@ -2,13 +2,13 @@
 import { expect, test } from "@jest/globals";
 import { withSourceLock } from "../../../src/archive/refill/oneAtATime.ts";
 import { backfillWorld } from "../../backfill/world.ts";
-import { backfill, files, HEADER, series } from "../../backfill/csv/csvFiles.ts";
+import { backfill, fileOf, HEADER, series } from "../../backfill/csv/csvFiles.ts";
 
 test("two imports into one source take turns: the second is refused and may be tried again; another source is free", async () => {
   const world = await backfillWorld();
-  const given = files(`${HEADER}\n${series(3)}`);
+  const given = fileOf(`${HEADER}\n${series(3)}`);
 
-  const [refused, other] = await withSourceLock(world.pool, "csv", async () => [
+  const [refused, other] = await withSourceLock(world.pool, "quotes", async () => [
     await backfill(world, given),
     await backfill(world, given, "--name", "other"),
   ]);
@@ -18,7 +18,7 @@ test("two imports into one source take turns: the second is refused and may be t
   expect(JSON.parse(refused?.stderr ?? "")).toMatchObject({
     error: {
       code: "BACKFILL_OVERTAKEN",
-      detail: "another import into the source csv is under way",
+      detail: "another import into the source quotes is under way",
       retryable: true,
     },
   });

@@ -14,18 +14,11 @@ import { type BackfillWorld, backfillWorld } from "../world.ts";
 
 handOnDatabases();
 
-const CSV = `underlying,root,expiration,type,strike,at,bid,ask
-^SPX,SPX,2026-12-18,C,6000,2026-11-18,51.5,52.5
-^SPX,SPXW,2026-12-18,C,6000,2026-11-18,53.5,54.5
-AAPL,AAPL,2026-12-18,C,160,2026-11-18,3.05,3.15
-AAPL,AAPL1,2026-12-18,C,160,2026-11-18,1.45,1.95
-`;
-
-const MAP = `source: vendor
-timezone: America/New_York
-columns: { underlying: underlying, root: root, expiration: expiration, type: type, strike: strike, time: at, bid: bid, ask: ask }
-constants: { time: "15:45" }
-strip: { underlying: { prefix: ^ } }
+const CSV = `symbol,root,expiration,option_type,strike,observed_at,bid,ask
+SPX,SPX,2026-12-18,CALL,6000,2026-11-18T20:45Z,51.5,52.5
+SPX,SPXW,2026-12-18,CALL,6000,2026-11-18T20:45Z,53.5,54.5
+AAPL,AAPL,2026-12-18,CALL,160,2026-11-18T20:45Z,3.05,3.15
+AAPL,AAPL1,2026-12-18,CALL,160,2026-11-18T20:45Z,1.45,1.95
 `;
 
 const NAMES = [
@@ -43,10 +36,9 @@ async function imported(
 ): Promise<{ world: BackfillWorld; outcome: Awaited<ReturnType<typeof run>> }> {
   const dir = tempDir();
   writeFileSync(join(dir, "options.csv"), csv);
-  writeFileSync(join(dir, "map.yaml"), MAP);
   const world = await backfillWorld();
   const outcome = await run(
-    ["backfill", "--csv", join(dir, "options.csv"), "--map", join(dir, "map.yaml"), "--json"],
+    ["backfill", "--csv", join(dir, "options.csv"), "--name", "vendor", "--json"],
     world.env,
   );
   return { world, outcome };

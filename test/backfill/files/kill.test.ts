@@ -7,7 +7,7 @@ import { tempDir } from "../../support/tempDir.ts";
 import { run } from "../../cli/edges.ts";
 import { shutGate } from "../gate.ts";
 import { backfillWorld } from "../world.ts";
-import { files, HEADER, series } from "../csv/csvFiles.ts";
+import { fileOf, HEADER, series } from "../csv/csvFiles.ts";
 import { rowsOf, saved } from "../xml/saved.ts";
 
 // Programs are killed and started again, which takes as long as the machine is slow.
@@ -23,9 +23,9 @@ const ROWS = PIECES * PIECE_ROWS;
 
 test("an import that is killed twice while a CSV file comes in has every row once, and its report is of all runs", async () => {
   const pieces = Array.from({ length: PIECES }, (_, piece) => series(PIECE_ROWS, piece * PIECE_ROWS));
-  const given = files(`${HEADER}\n${pieces.join(EMPTY)}`);
+  const given = fileOf(`${HEADER}\n${pieces.join(EMPTY)}`);
 
-  const last = await killedTwice(["--csv", given.file, "--map", given.map]);
+  const last = await killedTwice(["--csv", given]);
 
   expect(last.stdout).toMatchObject({
     resumed: true,
