@@ -74,7 +74,7 @@ function valueOf(text: string): string | string[] | number | boolean {
   return texts[0] ?? (/^\d/u.test(text) ? Number(text) : text === "true");
 }
 
-export type Input = {
+type Input = {
   /** Makes the view `input`. */
   view: string;
   /** What DuckDB may read for it. */

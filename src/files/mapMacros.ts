@@ -38,6 +38,11 @@ create macro _new_york(shown, given, is_second) as case
   else given || ': clocks of New York never showed it' end;
 create macro _twice_so_far(shown, series, number) as list(shown) filter (where _is_twice(shown))
   over (partition by series, shown::date order by number rows unbounded preceding);
+create macro _micros(count, fraction, unit) as case unit
+  when 's' then count * 1000000 + left(fraction, 6)::bigint
+  when 'ms' then count * 1000 + left(fraction, 3)::bigint
+  when 'us' then count
+  else count // 1000 end;
 create macro _digits(number) as regexp_replace(number, '\D', '', 'g');
 create macro _scale(number) as length(regexp_extract(number, '\.(\d*)$', 1));
 create macro _padded(digits, scale) as lpad(digits, greatest(length(digits), scale + 1)::integer, '0');
@@ -59,9 +64,12 @@ const MACROS = String.raw`
 create macro utc(given) as coalesce(_text(_moment(given)), _text(timezone('UTC', _local(given))), given),
   (given, format) as coalesce(_text(try_cast(try_strptime(given, format) as timestamptz)), given);
 -- epoch('1795012200000000999', 'ns') is 2026-11-18T14:30:00.000000Z; units: s, ms, us, ns
-create macro epoch(given, unit) as coalesce(case when regexp_full_match(given, '\d{1,19}(\.\d{1,9})?') then _text(timezone('UTC',
-  make_timestamp(try_cast(floor(try_cast(given as decimal(28, 9))
-    * case unit when 's' then 1000000::decimal(10, 3) when 'ms' then 1000 when 'us' then 1 when 'ns' then 0.001 end) as bigint)))) end, given);
+create macro epoch(given, unit) as case
+  when regexp_full_match(given, '\d{1,19}(\.\d+)?')
+    and length(split_part(given, '.', 1)) <= case unit when 's' then 11 when 'ms' then 14 when 'us' then 17 when 'ns' then 19 end
+  then coalesce(_text(timezone('UTC', make_timestamp(
+    _micros(try_cast(split_part(given, '.', 1) as bigint), rpad(split_part(given, '.', 2), 6, '0'), unit)))), given)
+  else given end;
 -- excel('46344,5'), days since 1900, is 2026-11-18 12:00:00
 create macro excel(given) as coalesce(case when regexp_full_match(given, '\d{2,6}([.,]\d{1,15})?') then (timestamp '1899-12-30'
   + to_milliseconds(round(try_cast(replace(given, ',', '.') as decimal(21, 15)) * 86400000)::bigint))::varchar end, given);
@@ -119,8 +127,9 @@ create macro fraction(given) as case when regexp_full_match(given, '[+-]?${NUMBE
 create macro whole(given) as regexp_replace(given, '^(\d+)\.\d*$', '\1');
 create macro _written(given) as case
   when regexp_full_match(given, '[+-]?[$€£¥]? ?(${NUMBER}|[1-9]\d{0,2}(,\d{3})+(\.\d*)?) ?[KMBT]?')
-  then scaled(regexp_replace(given, '[^\d.+-]', '', 'g'),
-    case right(given, 1) when 'K' then 1000 when 'M' then 1000000 when 'B' then 1000000000 when 'T' then 1000000000000 else 1 end) end;
+  then case when regexp_matches(given, '\d$') then regexp_replace(given, '[^\d.+-]', '', 'g')
+    else scaled(regexp_replace(given, '[^\d.+-]', '', 'g'),
+      case right(given, 1) when 'K' then 1000 when 'M' then 1000000 when 'B' then 1000000000 else 1000000000000 end) end end;
 -- plain_number('$45.33M') is 45330000, plain_number('1,234.56') is 1234.56, and plain_number('1.234,56', ',') is 1234.56
 create macro plain_number(given) as coalesce(_written(given), given),
   (given, decimal_mark) as case decimal_mark when ',' then coalesce(_written(translate(given, '.,', ',.')), given || ' has no decimal comma')
