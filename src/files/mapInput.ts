@@ -1,5 +1,7 @@
 /** The vendor's files as the relation `input` of a map: what is in them as text, whatever they are. */
 import { basename, resolve } from "node:path";
+import { pipeline } from "node:stream";
+import { createGunzip } from "node:zlib";
 import { parse } from "csv-parse/sync";
 import { z } from "zod";
 import { quoted } from "../archive/export/duckFiles.ts";
@@ -72,7 +74,7 @@ function valueOf(text: string): string | string[] | number | boolean {
   return texts[0] ?? (/^\d/u.test(text) ? Number(text) : text === "true");
 }
 
-export type Input = {
+type Input = {
   /** Makes the view `input`. */
   view: string;
   /** What DuckDB may read for it. */
@@ -99,9 +101,9 @@ export async function inputOf(duck: Duck, files: readonly string[], reading: Rea
 type Relation = { names: string[]; from: string };
 
 async function relationOf(duck: Duck, file: string, reading: Reading): Promise<Relation> {
-  const begin = await beginningOf(file);
+  const { isParquet, isPacked, bytes } = await beginningOf(file);
   const path = quoted(asPattern(file));
-  if (begin === "PAR1") {
+  if (isParquet) {
     const from = `read_parquet(${path}, hive_partitioning = false)`;
     const rows = await rowsOf(duck, `select column_name from (describe from ${from})`).catch(
       unreadable(file),
@@ -109,45 +111,56 @@ async function relationOf(duck: Duck, file: string, reading: Reading): Promise<R
     const names = unique(rows.map(([name]) => String(name)));
     return { names, from: `${from} as parquet(${names.map(identifier).join(", ")})` };
   }
-  if (begin.startsWith("\u00fe\u00ff"))
-    throw nothing(
-      file,
-      "it is UTF-16 with the higher byte first, which DuckDB does not read; save it as UTF-8",
-    );
-  const encoding = reading.encoding ?? (begin.startsWith("\u00ff\u00fe") ? "utf-16" : "utf-8");
-  const common = `auto_detect = false, hive_partitioning = false, encoding = '${encoding}', skip = ${reading.skip}`;
-  const names = await headerOf(duck, file, { ...reading, from: `${path}, ${common}` });
-  const { delim, quote, escape, comment, header, nullstr } = reading;
+  const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
+  const encoding = reading.encoding ?? (isUtf16 ? "utf-16" : "utf-8");
+  const { cells, place } = headerIn(new TextDecoder(LABELS[encoding]).decode(bytes), file, reading);
+  const names = unique(cells);
+  const { delim, quote, escape, comment, nullstr, header, skip } = reading;
   const options = [
-    ...[`delim = ${quoted(delim)}`, `quote = ${quoted(quote)}`, `escape = ${quoted(escape)}`],
+    `delim = ${quoted(delim)}, quote = ${quoted(quote)}, escape = ${quoted(escape)}, header = false`,
     ...(comment === undefined ? [] : [`comment = ${quoted(comment)}`]),
-    `header = ${header}, nullstr = [${nullstr.map(quoted).join(", ")}]`,
+    `encoding = '${encoding}', compression = '${isPacked ? "gzip" : "none"}', nullstr = [${nullstr.map(quoted).join(", ")}]`,
     // What is not read as it stands is refused with its line, and never guessed.
-    "strict_mode = true, store_rejects = true, rejects_limit = 0",
+    "auto_detect = false, hive_partitioning = false, strict_mode = true, store_rejects = true, rejects_limit = 0",
     `columns = {${names.map((name) => `${quoted(name)}: 'VARCHAR'`).join(", ")}}`,
   ];
-  return { names, from: `read_csv(${path}, ${common}, ${options.join(", ")})` };
+  const from = (before: number, ...more: string[]): string =>
+    `read_csv(${path}, ${[...options, ...more, `skip = ${before}`].join(", ")})`;
+  if (!header) return { names, from: from(skip) };
+  const asDuck = from(place, "rejects_table = 'header_errors', rejects_scan = 'header_scans'");
+  const [found = []] = await rowsOf(duck, `from ${asDuck} limit 1`).catch(unreadable(file));
+  // What stands before the first row is left out by DuckDB, and must be what was read here.
+  if (cells.some((cell, at) => cell !== (found[at] ?? "")))
+    throw nothing(file, "DuckDB finds another header: remove what stands before it, or say skip in the map");
+  return { names, from: from(place + 1) };
 }
 
-/** No file of text has it, so that a line is one cell. */
-const NO_DELIMITER = "\u0001";
+const LABELS = { "utf-8": "utf-8", "utf-16": "utf-16le", "latin-1": "latin1" } as const;
 
-/** The columns' names, of the first line that is read. */
-async function headerOf(
-  duck: Duck,
+/** How long the lines before a file's rows are, together. */
+const MOST_HEADER_BYTES = 1_000_000;
+
+/** The cells of the first line, and its place among lines that are no comments. Without a header: empty ones. */
+function headerIn(
+  text: string,
   file: string,
-  { from, delim, quote, escape, header }: Reading & { from: string },
-): Promise<string[]> {
-  const line = `select line from read_csv(${from}, delim = '${NO_DELIMITER}', quote = '', escape = '', header = false,
-    columns = {'line': 'VARCHAR'}) limit 1`;
-  const [[text] = []] = await rowsOf(duck, line).catch(unreadable(file));
-  if (typeof text !== "string") throw nothing(file, "it is empty");
-  const how = { delimiter: delim, quote: quote || false, escape: escape || null, bom: true } as const;
+  { delim, quote, escape, comment, header, skip }: Reading,
+): { cells: string[]; place: number } {
+  const lines = text
+    .split(/\r\n|\n|\r/u)
+    .filter((line) => comment === undefined || !line.startsWith(comment));
+  const place = lines.findIndex((line, at) => at >= skip && line !== "");
+  const line = lines[place];
+  if (line === undefined || (place === lines.length - 1 && text.length >= MOST_HEADER_BYTES))
+    throw nothing(file, line === undefined ? "it is empty" : "its first line is too long");
+  if (/[\0\ufffd]/u.test(line))
+    throw nothing(file, "its first line is no text of the encoding: say encoding in the map");
   try {
-    const [cells = []] = parse(text, how) as string[][];
-    return unique(cells.map((cell) => (header ? cell.trim() : "")));
+    const how = { delimiter: delim, quote: quote || false, escape: escape || null } as const;
+    const [cells = []] = parse(line, how) as string[][];
+    return { cells: header ? cells : cells.map(() => ""), place };
   } catch (cause) {
-    throw nothing(file, "the quotes of its first line are not closed", cause);
+    throw nothing(file, "the quotes of its first line are not closed there", cause);
   }
 }
 
@@ -155,7 +168,7 @@ async function headerOf(
 function unique(names: readonly string[]): string[] {
   const taken = new Set(["file", "row"]);
   return names.map((given, place) => {
-    const name = given === "" ? `column${place}` : given;
+    const name = given.trim() === "" ? `column${place}` : given.trim();
     let free = name;
     for (let more = 1; taken.has(free.toLowerCase()); more++) free = `${name}_${more}`;
     taken.add(free.toLowerCase());
@@ -178,24 +191,42 @@ function requireSame(
   );
 }
 
-/** The first four bytes, as characters of latin-1. */
-async function beginningOf(file: string): Promise<string> {
-  const handle = await openFile(file).catch((cause: NodeJS.ErrnoException) => {
-    throw nothing(file, `it cannot be read (${cause.code})`, cause);
-  });
+/** What a file begins with, unpacked. One that is packed is read to its end: DuckDB takes half of it for the whole. */
+async function beginningOf(file: string): Promise<{ isParquet: boolean; isPacked: boolean; bytes: Buffer }> {
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
-    return buffer.toString("latin1", 0, bytesRead);
-  } finally {
-    await handle.close();
+    const handle = await openFile(file);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(MOST_HEADER_BYTES), 0, MOST_HEADER_BYTES, 0);
+    const bytes = buffer.subarray(0, bytesRead);
+    const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b;
+    const isParquet = bytes.toString("latin1", 0, 4) === "PAR1";
+    const raw = handle.createReadStream({ start: 0 });
+    if (!isPacked) {
+      raw.destroy();
+      return { isParquet, isPacked, bytes };
+    }
+    const parts: Buffer[] = [];
+    let length = 0;
+    for await (const part of pipeline(raw, createGunzip(), () => undefined) as AsyncIterable<Buffer>) {
+      if (length < MOST_HEADER_BYTES) parts.push(part);
+      length += part.length;
+    }
+    return { isParquet: false, isPacked, bytes: Buffer.concat(parts).subarray(0, MOST_HEADER_BYTES) };
+  } catch (cause) {
+    throw nothing(file, `it cannot be read (${(cause as NodeJS.ErrnoException).code})`, cause);
   }
 }
 
 function unreadable(file: string): (error: unknown) => never {
   return (error) => {
     if (error instanceof QuotekeeperError) throw error;
-    throw nothing(file, (error as Error).message.split("\n")[0] ?? "", error);
+    throw nothing(file, inWords((error as Error).message), error);
   };
+}
+
+/** What DuckDB says of a file that it cannot read. */
+export function inWords(message: string): string {
+  const [first = ""] = message.split("\n");
+  return first.includes("state machine") ? "its lines end in more than one way (CR LF, LF, CR)" : first;
 }
 
 /** The path of a file as DuckDB wants it: a pattern that names this file alone. */

@@ -3,7 +3,6 @@
  * cannot convert they give back, or a sentence in its place: the reader refuses both, so that nothing is silently NULL. Nothing
  * is computed in floats.
  */
-import { FIRST_DATE } from "../market/calendar/tradingCalendar.ts";
 import { UNDERLYING_OF_ROOT } from "../market/root.ts";
 
 const DAY = String.raw`\d{4}-\d\d-\d\d`;
@@ -11,7 +10,7 @@ const TIME = String.raw`[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?
 const OFFSET = String.raw` ?(?:Z|[+-][01]\d(?::?[0-5]\d)?)`;
 const NUMBER = String.raw`(?:\d+\.?\d*|\.\d+)`;
 
-const ROOTS = [...UNDERLYING_OF_ROOT].map(([root, underlying]) => `'${root}': '${underlying}'`).join(", ");
+const ROOTS = [...UNDERLYING_OF_ROOT].map(([root, of]) => `when '${root}' then '${of}'`).join(" ");
 
 /** What stands behind the root of an OCC symbol's name. */
 const OF_OCC = String.raw`^(?:O:)?([A-Z0-9]{1,6}) *(\d{6})([CP])(\d{5})(\d{3})$`;
@@ -39,19 +38,24 @@ create macro _new_york(shown, given, is_second) as case
   else given || ': clocks of New York never showed it' end;
 create macro _twice_so_far(shown, series, number) as list(shown) filter (where _is_twice(shown))
   over (partition by series, shown::date order by number rows unbounded preceding);
+create macro _micros(count, fraction, unit) as case unit
+  when 's' then count * 1000000 + left(fraction, 6)::bigint
+  when 'ms' then count * 1000 + left(fraction, 3)::bigint
+  when 'us' then count
+  else count // 1000 end;
 create macro _digits(number) as regexp_replace(number, '\D', '', 'g');
 create macro _scale(number) as length(regexp_extract(number, '\.(\d*)$', 1));
 create macro _padded(digits, scale) as lpad(digits, greatest(length(digits), scale + 1)::integer, '0');
 create macro _pointed(digits, scale) as case when scale = 0 then digits
   else rtrim(rtrim(left(_padded(digits, scale), -scale::integer) || '.' || right(_padded(digits, scale), scale::integer), '0'), '.') end;
 create macro _close(given) as case
-  when given < '${FIRST_DATE}' and try_cast(given as date) is not null
+  when not regexp_full_match(given, '${DAY}') then given
+  when try_cast(given as date) < getvariable('first_day')
     then _text(_later((given || ' 16:00')::timestamp) - interval 1 microsecond)
-  else coalesce((select close from days where date = given),
-    case when regexp_full_match(given, '${DAY}') then given || ' is no date of the calendar' else given end) end;
+  else coalesce(getvariable('closes')[try_cast(given as date) - getvariable('first_day') + 1], given || ' is no date of the calendar') end;
 create macro _named(root, underlying) as underlying || case when replace(underlying, '.', '') = root then '' else '/' || root end;
-create macro _underlying(root) as coalesce(map {${ROOTS}}[root], map {${ROOTS}}[regexp_extract(root, '^[1-9]?([A-Z]+)[1-9]?$', 1)],
-  nullif(regexp_extract(root, '^[1-9]?([A-Z]+)[1-9]?$', 1), ''), root);
+create macro _letters(root) as coalesce(nullif(regexp_extract(root, '^[1-9]?([A-Z]+)[1-9]?$', 1), ''), root);
+create macro _underlying(root) as case root ${ROOTS} else case _letters(root) ${ROOTS} else _letters(root) end end;
 `;
 
 /** Each has an example of what it gives. */
@@ -60,9 +64,12 @@ const MACROS = String.raw`
 create macro utc(given) as coalesce(_text(_moment(given)), _text(timezone('UTC', _local(given))), given),
   (given, format) as coalesce(_text(try_cast(try_strptime(given, format) as timestamptz)), given);
 -- epoch('1795012200000000999', 'ns') is 2026-11-18T14:30:00.000000Z; units: s, ms, us, ns
-create macro epoch(given, unit) as coalesce(case when regexp_full_match(given, '\d{1,19}(\.\d{1,9})?') then _text(timezone('UTC',
-  make_timestamp(try_cast(floor(try_cast(given as decimal(28, 9))
-    * map {'s': 1000000::decimal(10, 3), 'ms': 1000, 'us': 1, 'ns': 0.001}[unit]) as bigint)))) end, given);
+create macro epoch(given, unit) as case
+  when regexp_full_match(given, '\d{1,19}(\.\d+)?')
+    and length(split_part(given, '.', 1)) <= case unit when 's' then 11 when 'ms' then 14 when 'us' then 17 when 'ns' then 19 end
+  then coalesce(_text(timezone('UTC', make_timestamp(
+    _micros(try_cast(split_part(given, '.', 1) as bigint), rpad(split_part(given, '.', 2), 6, '0'), unit)))), given)
+  else given end;
 -- excel('46344,5'), days since 1900, is 2026-11-18 12:00:00
 create macro excel(given) as coalesce(case when regexp_full_match(given, '\d{2,6}([.,]\d{1,15})?') then (timestamp '1899-12-30'
   + to_milliseconds(round(try_cast(replace(given, ',', '.') as decimal(21, 15)) * 86400000)::bigint))::varchar end, given);
@@ -153,7 +160,7 @@ create macro day_volumes(bars) as table
 /**
  * Statements that make the macros.
  *
- * They read the table `days`: `date`, and `close`, the last instant of its session or why there is none.
+ * They read two variables: `closes` has the last instant of each date's session, or why there is none, from `first_day` on.
  */
 export const MAP_MACROS = [PARTS, MACROS].join("");
 

@@ -18,14 +18,14 @@ import {
   withoutEnd,
 } from "../lake/sql/statement.ts";
 import { type JsonValue, textOf } from "../lake/sql/values.ts";
-import { identifier, inputOf, readingOf } from "./mapInput.ts";
+import { identifier, inputOf, inWords, readingOf } from "./mapInput.ts";
 import { MAP_MACROS, TABLE_MACROS } from "./mapMacros.ts";
 
 /** A stretch of an answer: cells are text; null and the empty text are no value. */
 export type MappedRows = { columns: readonly string[]; rows: (string | null)[][] };
 
 /** A date of the exchange: the instant at which its session closes, or null and why there is none. */
-export type SessionDay =
+type SessionDay =
   { date: string; close: Date; closed: null } | { date: string; close: null; closed: string };
 
 export type MapOptions = {
@@ -80,7 +80,9 @@ export async function* runMap({
     const select = await requireSelect(duck, options);
     await duck.open(join(spillDir, "spilled"));
     await duck.run(
-      [...SETUP, `set max_temp_directory_size = '${MOST_SPILLED}'`, daysTable(days), MAP_MACROS].join(";\n"),
+      [...SETUP, `set max_temp_directory_size = '${MOST_SPILLED}'`, ...variablesOf(days), MAP_MACROS].join(
+        ";\n",
+      ),
     );
     const { view, paths } = await inputOf(duck, files, reading);
     await duck.run([view, ...locked(paths)].join(";\n"));
@@ -153,27 +155,29 @@ function refused(detail: string): QuotekeeperError {
   return new QuotekeeperError("SQL_REFUSED", detail);
 }
 
-function daysTable(days: readonly SessionDay[]): string {
-  const rows = days.map(({ date, close, closed }) => ({
-    date,
-    close:
-      close === null
-        ? `the exchange was closed on ${date} (${closed})`
-        : instantOf(microsOf(instantFromDate(close)) - 1n),
-  }));
-  const type = '[{"date": "VARCHAR", "close": "VARCHAR"}]';
-  return `create table days as select day.date, day.close from (select unnest(from_json(${quoted(JSON.stringify(rows))}, '${type}')) as day)`;
+/** The variables that the macros read. */
+function variablesOf(days: readonly SessionDay[]): string[] {
+  const known = new Map(days.map((day) => [day.date, day]));
+  const [first, last] = [days[0]?.date ?? FIRST_DATE, days.at(-1)?.date ?? FIRST_DATE];
+  const closes = datesBetween(first, last).map((date) => {
+    const day = known.get(date);
+    if (day === undefined) return null;
+    const { close, closed } = day;
+    if (close === null) return `the exchange was closed on ${date} (${closed})`;
+    return instantOf(microsOf(instantFromDate(close)) - 1n);
+  });
+  return [
+    `set variable first_day = date '${first}'`,
+    `set variable closes = from_json(${quoted(JSON.stringify(closes))}, '["VARCHAR"]')`,
+  ];
 }
 
 /** Operators of a plan that give rows in the order in which they take them. */
 const KEEP_ORDER = /^(PROJECTION|FILTER|STREAMING_WINDOW|STREAMING_LIMIT|UNION|READ_CSV|READ_PARQUET)\s*$/u;
 
-type PlanNode = { name: string; children?: PlanNode[]; extra_info?: { "Join Type"?: string } };
+type PlanNode = { name: string; children?: PlanNode[] };
 
-/** Whether rows come as the files have them; looking a day up changes no order. */
-function keepsOrder({ name, children = [], extra_info: info = {} }: PlanNode): boolean {
-  if (name.trim() === "HASH_JOIN" && info["Join Type"] === "SINGLE")
-    return children[0] !== undefined && keepsOrder(children[0]);
+function keepsOrder({ name, children = [] }: PlanNode): boolean {
   return KEEP_ORDER.test(name) && children.every(keepsOrder);
 }
 
@@ -225,7 +229,7 @@ function mapError(error: unknown, mapFile: string): unknown {
   const [detail = "", ...more] = known.detail.split("\n").map((line) => line.trim());
   if (error !== known && OF_A_FILE.test(detail)) {
     const file = more.find((line) => line.startsWith("file = "))?.slice("file = ".length);
-    const why = file === undefined ? detail : `${file}: ${detail}`;
+    const why = file === undefined ? inWords(detail) : `${file}: ${inWords(detail)}`;
     return new QuotekeeperError("BACKFILL_NOTHING", why, { cause: error });
   }
   if (known.code === "SQL_REFUSED") {
