@@ -66,10 +66,12 @@ describe("however rows come in, they are the same rows", () => {
     expect(await letters()).toEqual(before);
   });
 
-  test("volumes that come again to quotes that are there are in the bars of their day", async () => {
+  test("volumes that come again to quotes that are there are in the bars", async () => {
     const world = await loadingWorld();
-    const bars = () => rowsOfQuery(world.pool, "select * from bars_1d order by instrument_id, date");
-    await world.append(...manyAnswers(2));
+    const bars = () => rowsOfQuery(world.pool, "select * from bars_5m order by instrument_id, bar_at");
+    // Bars are kept of dates that their series have ended.
+    const later = answerRecord("2026-11-23T15:00:00.000000Z", answerXml(equityXml("S1")));
+    await world.append(...manyAnswers(20), later);
     await world.load();
     const before = await bars();
     await world.pool.query("delete from extended_quotes");

@@ -183,13 +183,9 @@ test("a rebuild fills the slots that were filled before, and no others", async (
 test("a rebuild replaces the rows of one service's answer beside another service's of the same time", async () => {
   const world = await backfillWorld();
   const at = `${DAY}T15:00:00.000000Z`;
-  const of = (name: string, symbol: string): JournalRecord => ({
-    ...answerOf(at, symbol, "150.00"),
-    source: { kind: "account", name },
-  });
-  await appendAll(world.journalDir, [of("account", "AAPL"), of("other", "MSFT")], {
-    clock: createTestClock(at),
-  });
+  const other = { requestId: RUN, source: { kind: "account", name: "other" } } as const;
+  const answers = [answerOf(at, "AAPL", "150.00"), { ...answerOf(at, "MSFT", "300.00"), ...other }];
+  await appendAll(world.journalDir, answers, { clock: createTestClock(at) });
   await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: createTestClock() });
   const live = await archiveOf(world.pool);
   await world.pool.query(`
