@@ -93,9 +93,7 @@ async function probe(
     if (call === null) break;
     const answers: Probed[] = [];
     const onAnswer = (answer: OnceAnswer): void => void answers.push(probedOf(call, answer));
-    // Each has a name of its own: two slots may be of one microsecond.
-    const name = `doctor-${probed.length + 1}`;
-    const job = onceJob([account], { name, delayed: call.delayed, ...polledBy(call) });
+    const job = onceJob([account], { name: "doctor", delayed: call.delayed, ...polledBy(call) });
     const { found } = await askOnce(config, edges, { job, log: NO_LOG, signal, onAnswer });
     // A call that wakes a session is made again.
     const last = answers.at(-1);

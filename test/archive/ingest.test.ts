@@ -49,7 +49,7 @@ describe("however rows come in, they are the same rows", () => {
   const cutFrom = (second: number, ...tables: string[]): string =>
     tables.map((table) => `delete from ${table} where observed_at >= '${at(second)}'`).join("; ");
 
-  test("a dead letter that nobody makes of an answer any more goes when the answer comes again", async () => {
+  test("a dead letter of an earlier release goes when its answer is loaded again without one", async () => {
     const world = await loadingWorld();
     const letters = () => rowsOfQuery(world.pool, "select * from dead_letters order by observed_at, ordinal");
     await world.append(...manyAnswers(2));

@@ -1,4 +1,4 @@
-/** Two sources have answers of one time: whoever reads the one has nothing of the other. */
+/** Two sources have answers of one time. A question about one source gets no value of the other. */
 import { beforeAll, expect, test } from "@jest/globals";
 import { countUnchanged, readNewestQuotes } from "../../src/archive/ask/newestQuotes.ts";
 import { readPointInTime } from "../../src/archive/ask/pointInTime.ts";

@@ -210,7 +210,7 @@ test.each([
   ["after a refusal", "2026-11-20T14:31:20Z"],
   ["while a call is under way that will be refused", "2026-11-20T14:31:00.100Z"],
 ])(
-  "an account that has gone to another collector %s is refused by that one's word alone",
+  "a collector whose account another one has taken %s no longer says that it is refused",
   async (_when, at) => {
     const refusedUntil = Date.parse("2026-11-20T14:31:30Z");
     const isRefused = (account: string | null, sentAt: number): boolean =>

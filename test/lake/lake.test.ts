@@ -223,7 +223,7 @@ describe("quotes", () => {
     expect((await pool.query("select from dropped_days")).rowCount).toBe(0);
   });
 
-  test("quotes stay in the database where the extended quotes beside them are others than the file's, though nobody has noted a change", async () => {
+  test("quotes stay in the database where their extended quotes differ from the file's, also without a note of the change", async () => {
     const { pool, lake } = await old();
     await lake();
     await pool.query("update extended_quotes set volume = 7 where observed_at < '2026-01-06'");
