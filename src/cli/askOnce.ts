@@ -36,7 +36,7 @@ import { say } from "./terminal/harmless.ts";
 /** How often the journal is looked at, in ms. */
 const LOOK_EVERY_MS = 200;
 
-/** A collector that has just ended is waited for, in ms: a call made here meanwhile would be missing to the jobs when it is back. */
+/** How long a command waits for a collector that has just ended, in ms. When it is back, its jobs would lack the calls made here. */
 const RETURN_MS = 30_000;
 
 /** Of a command that reads in the journal what went wrong. */
@@ -130,20 +130,20 @@ async function untilOver(config: Config, edges: Edges, following: Following): Pr
   const begunMs = clock.monotonicMs();
   let told = false;
   let collectedMs = -Infinity;
-  let missed = false;
+  let waits = false;
   while (await isAsked(file)) {
     signal.throwIfAborted();
     const holder = await findCollector(dataDir, { clock, self });
     if (holder && !holder.once && !file.job.single) collectedMs = clock.monotonicMs();
-    const mayReturn = clock.monotonicMs() - collectedMs < RETURN_MS;
-    if (!holder && mayReturn && !missed)
+    const waited = waits;
+    waits = !holder && clock.monotonicMs() - collectedMs < RETURN_MS;
+    if (waits && !waited)
       say(
         stderr,
         `The collector has ended. In ${inSeconds(RETURN_MS)} without one this command makes the calls.`,
       );
-    missed = !holder && mayReturn;
     const lock =
-      holder || mayReturn
+      holder || waits
         ? null
         : await acquire(dataDir, { clock, self, warn: (message) => say(stderr, message) });
     if (lock)

@@ -8,7 +8,9 @@ import {
   readUnknownInstruments,
   sumByAccount,
 } from "../../src/archive/ledger/coverageRows.ts";
-import { readMisses } from "../../src/archive/ask/coverageView.ts";
+import { readCoverageView, readMisses } from "../../src/archive/ask/coverageView.ts";
+import { readHoles } from "../../src/archive/ask/holeRows.ts";
+import { readMissedBars } from "../../src/archive/ask/missedBars.ts";
 import { placeAccounts } from "../../src/archive/ledger/accountRows.ts";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import { fillSlots } from "../../src/archive/refill/fillSlots.ts";
@@ -209,6 +211,37 @@ describe("a slot of which two accounts have shares", () => {
     expect(await listHoles(pool, before)).toMatchObject([
       { reason: "budget", slots: 2, instruments: 2, misses: 2 },
       { reason: "unknown_symbol", slots: 2, instruments: 1, misses: 2 },
+    ]);
+  });
+
+  test("a star of one account's share is no miss of what was due to another account in the same slot", async () => {
+    await load(
+      slotNote("14:32", ["AAPL"], { "*": "down" }),
+      slotNote("14:32", ["KO", "T"], { T: "budget" }, { account: "second" }),
+    );
+    const { rows } = await pool.query<{ id: number }>(
+      "insert into instruments (security_type, symbol, first_seen_at, last_seen_at) values ('CS', 'KO', now(), now()) returning id",
+    );
+    const day = { from: "2026-11-20", to: "2026-11-20" };
+    const hour = { from: instantOn20th("14:00"), to: instantOn20th("15:00") };
+
+    const chart = { instrument: rows[0]?.id ?? 0, source: 1, interval: "1m", ...day } as const;
+    expect(await readMissedBars(pool, chart)).toEqual({ misses: [], more: false });
+    const { rows: covered } = await readCoverageView(pool, day.from, day.to);
+    expect(covered.map(({ instrument, cells }) => [instrument, ...cells])).toEqual([
+      ["AAPL", [1, 1]],
+      ["T", [1, 1]],
+      ["KO", 1],
+    ]);
+    const parts = await readCoverageShares(pool, day);
+    expect(parts.map(({ account, instrument, missed }) => [account, instrument, missed])).toEqual([
+      ["default", "AAPL", 1],
+      ["second", "T", 1],
+      ["second", "KO", 0],
+    ]);
+    const { holes } = await readHoles(pool, hour, { source: "account", reason: "down" });
+    expect(holes.map(({ account, reasons }) => ({ account, reasons }))).toEqual([
+      { account: "default", reasons: { down: 1 } },
     ]);
   });
 

@@ -154,3 +154,23 @@ test("an archive holds the same whichever of its options and stocks came first",
     expect(linked?.filter((underlying) => underlying !== null)).toHaveLength(first.includes("OCC") ? 3 : 2);
   }
 });
+
+test("of two descriptions that answers of one time say, the greater one stays, whichever is read first", async () => {
+  const saying = (name: string, desc: string): ResponseRecord => ({
+    ...answerRecord(at(0), answerXml(equityXml("A", { instrument: { desc } })), {
+      request: symbolsCall("A"),
+    }),
+    source: { kind: "account", name },
+  });
+  const records = [saying("account", "ALPHA"), saying("other", "BETA")];
+
+  const kept = [];
+  for (const order of [records, records.toReversed()]) {
+    const world = await loadingWorld();
+    await world.append(...order);
+    await world.load();
+    kept.push(...(await rowsOfQuery(world.pool, "select description from instruments")));
+  }
+
+  expect(kept).toEqual([{ description: "BETA" }, { description: "BETA" }]);
+});

@@ -2,6 +2,7 @@
 import {
   cpSync,
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -79,6 +80,11 @@ test("the server of a data directory is found under every name of it, and never 
     code: "EMBEDDED_COPIED",
     detail: `${join(copy, "postgres")} was copied while the server of ${join(dir, "postgres")} ran`,
   });
+
+  // Nor one that reaches the first server by a second name of its socket.
+  for (const name of readdirSync(join(dir, "postgres")).filter((one) => one.startsWith(".s.PGSQL")))
+    if (!name.endsWith(".lock")) linkSync(join(dir, "postgres", name), join(copy, "postgres", name));
+  await expect(open(copy)).rejects.toMatchObject({ code: "EMBEDDED_COPIED" });
 
   // What a kill leaves is no copy, whatever the directory is called afterwards.
   const note = readFileSync(join(dir, "postgres", "postmaster.pid"));

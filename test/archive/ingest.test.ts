@@ -8,7 +8,7 @@ import { rowsOf } from "../../src/read/answerToRows.ts";
 import type { AnswerRows, QuoteUnit } from "../../src/read/rowTypes.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { anyCharacter } from "../support/anyCharacter.ts";
-import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
+import { contentOf, countsOf, followOwnRows, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { handOnDatabases, poolOn } from "../support/database.ts";
 import { answerRecord, at } from "../support/journal.ts";
@@ -48,6 +48,42 @@ describe("however rows come in, they are the same rows", () => {
 
   const cutFrom = (second: number, ...tables: string[]): string =>
     tables.map((table) => `delete from ${table} where observed_at >= '${at(second)}'`).join("; ");
+
+  test("a dead letter of an earlier release goes when its answer is loaded again without one", async () => {
+    const world = await loadingWorld();
+    const letters = () => rowsOfQuery(world.pool, "select * from dead_letters order by observed_at, ordinal");
+    await world.append(...manyAnswers(2));
+    await world.load();
+    const before = await letters();
+    await world.pool.query(
+      `insert into dead_letters select (jsonb_populate_record(d, '{"ordinal": 7, "detail": "of an earlier release"}')).* from dead_letters d`,
+    );
+
+    await world.forgetPositions();
+    await world.load();
+
+    expect(before).toHaveLength(2);
+    expect(await letters()).toEqual(before);
+  });
+
+  test("volumes that come again to quotes that are there are in the bars", async () => {
+    const world = await loadingWorld();
+    const bars = () => rowsOfQuery(world.pool, "select * from bars_5m order by instrument_id, bar_at");
+    // Bars are kept of dates that their series have ended.
+    const later = answerRecord("2026-11-23T15:00:00.000000Z", answerXml(equityXml("S1")));
+    await world.append(...manyAnswers(20), later);
+    await world.load();
+    const before = await bars();
+    await world.pool.query("delete from extended_quotes");
+    await followOwnRows(world.pool);
+    const without = await bars();
+
+    await world.forgetPositions();
+    await world.load();
+
+    expect(without).not.toEqual(before);
+    expect(await bars()).toEqual(before);
+  });
 
   test.each([
     [

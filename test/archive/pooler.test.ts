@@ -4,18 +4,19 @@ import { createPool } from "../../src/archive/connect/connect.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
 import { freshDatabase } from "../support/database.ts";
 import { type Pooler, startPooler } from "../support/pooler.ts";
+import { until } from "../support/until.ts";
 
 // A pooler is started and an archive is migrated through it, which takes as long as the machine is slow.
 jest.setTimeout(300_000);
 
 const opened: { pool: pg.Pool; pooler: Pooler }[] = [];
 
-async function behind(mode: "session" | "transaction", options?: Parameters<typeof createPool>[1]) {
+async function behind(mode: Parameters<typeof startPooler>[1], options?: Parameters<typeof createPool>[1]) {
   const { url, pool: direct } = await freshDatabase({ migrated: false });
   const pooler = await startPooler(url, mode);
   const pool = createPool(pooler.url, options);
   opened.push({ pool, pooler });
-  return { pool, direct };
+  return { pool, pooler, direct };
 }
 
 afterEach(async () => {
@@ -55,6 +56,14 @@ test("a pooler in transaction mode is named with the remedy, and no setting is l
   const other = createPool(pooler.url);
   await expect(other.query("select 1")).rejects.toMatchObject({ code: "DATABASE_POOLED" });
   await other.end();
+});
+
+test("a pooler in statement mode is named too, and no connection that was made to find out stays open", async () => {
+  const { pool, pooler } = await behind("statement");
+
+  await expect(pool.query("select 1")).rejects.toMatchObject({ code: "DATABASE_POOLED" });
+
+  await until(() => pooler.clients() === 0, "the end of all connections");
 });
 
 test("without a pooler a connection has its settings after one question", async () => {

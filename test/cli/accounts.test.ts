@@ -83,13 +83,16 @@ test("a drained account stays drained, is listed as drained at once, and may be 
 test("accounts drain says that nothing is polled when the last account is drained", async () => {
   const { url, pool } = await freshDatabase();
   const env = settings({ DATABASE_URL: url, QUOTEKEEPER_SIMULATED_ACCOUNTS: "1" });
+  // One that another collector has, and the files here do not name.
+  await pool.query("insert into accounts (id, name) values (2, 'another')");
   await pool.query(
     `with joined as (
        insert into collectors (id, number, name, run, pid, host, version, started_at, seen_at, beat, stopped, jobs_digest, files, knows)
        values (gen_random_uuid(), 3, 'quotes-1', 'r', 4711, 'h', '1', now(), now(), 0, true, '', '{}', '{}') returning id
      )
      insert into leases (account_id, fence, holder, run, beat, granted_at, renewed_at, expires_at, released)
-     select 1, 5, id, 'r', 0, now(), now(), now() + interval '1 day', false from joined`,
+     select account, fence, id, 'r', 0, now(), now(), now() + interval '1 day', false
+     from joined, (values (1, 5), (2, 9)) as of (account, fence)`,
   );
 
   const { exitCode, stdout } = await run(["accounts", "drain", "default"], env);

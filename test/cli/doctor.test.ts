@@ -109,8 +109,8 @@ test("a connection that ends without an answer ends the calls, and what was seen
 
   const report = doctorJson.parse(JSON.parse(stdout));
   expect(exitCode).toBe(1);
-  expect(report).toMatchObject({ service: "tradier", address: null, calls: 2, holds: false });
-  expect(report.ended).toMatch(/^SERVICE_/);
+  const ended = expect.stringMatching(/^SERVICE_/) as unknown;
+  expect(report).toMatchObject({ service: "tradier", address: null, calls: 2, ended, holds: false });
   expect(stderr).toContain(report.ended);
 });
 

@@ -99,17 +99,20 @@ test("two services of one seed serve the same market, one of another seed does n
   expect(other).not.toBe(first);
 });
 
-test("serve names a port that is taken, exit code 1", async () => {
+test("serve names a port that is taken, exit code 1, and leaves its data directory to the next one", async () => {
   const service = await serving();
   const { port } = new URL(service.baseUrl);
 
-  const { exitCode, stdout, stderr } = await run(["serve", "--source", "simulated", "--port", port], {
-    QUOTEKEEPER_DATA_DIR: tempDir(),
-  });
+  const env = { QUOTEKEEPER_DATA_DIR: tempDir() };
+
+  const first = await run(["serve", "--source", "simulated", "--port", port], env);
+  const next = await run(["serve", "--source", "simulated", "--port", port], env);
   await service.end();
 
-  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-  expect(stderr).toMatch(new RegExp(`^PORT_IN_USE: 127\\.0\\.0\\.1:${port} is taken.*--port`));
+  for (const { exitCode, stdout, stderr } of [first, next]) {
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(new RegExp(`^PORT_IN_USE: 127\\.0\\.0\\.1:${port} is taken.*--port`));
+  }
 });
 
 const LASTING = { consumerKey: "ck", consumerSecret: "cs", accessToken: "tk", accessTokenSecret: "ts" };

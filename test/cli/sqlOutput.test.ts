@@ -79,26 +79,23 @@ test("sql --json prints decimals as text, counts as numbers and times in ISO 860
   });
 });
 
-test.each(["Asia/Tokyo", "America/St_Johns"])(
-  "an answer of sql has its instants in UTC, with a Z, on a machine whose zone is %s",
-  (zone) => {
-    program ??= compileProgram(tempDir());
-    const statement = `select timestamptz '2026-11-20 09:30:00 America/New_York' as at,
+test("an answer of sql has its instants in UTC, with a Z, on a machine whose zone is another", () => {
+  program ??= compileProgram(tempDir());
+  const statement = `select timestamptz '2026-11-20 09:30:00 America/New_York' as at,
         [timestamptz '2026-11-20 23:30:00.000001+00'] as list, timestamp '2026-11-20 09:30:00' as without`;
-    const answer = (...words: string[]): string =>
-      execFileSync(process.execPath, [program ?? "", "sql", statement, ...words], {
-        env: { ...process.env, ...env, TZ: zone },
-        encoding: "utf8",
-        stdio: ["ignore", "pipe", "ignore"],
-      });
+  const answer = (...words: string[]): string =>
+    execFileSync(process.execPath, [program ?? "", "sql", statement, ...words], {
+      env: { ...process.env, ...env, TZ: "America/St_Johns" },
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
 
-    const [at, list] = ["2026-11-20T14:30:00.000000Z", "2026-11-20T23:30:00.000001Z"];
-    const without = "2026-11-20T09:30:00.000000";
-    expect(answer("--csv")).toBe(`at,list,without\n${at},"[""${list}""]",${without}\n`);
-    expect(JSON.parse(answer("--json"))).toMatchObject({ rows: [{ at, list: [list], without }] });
-    expect(answer().split("\n")[1]).toMatch(new RegExp(`^${at}  \\["${list}"\\]  2026-11-20T09:30`));
-  },
-);
+  const [at, list] = ["2026-11-20T14:30:00.000000Z", "2026-11-20T23:30:00.000001Z"];
+  const without = "2026-11-20T09:30:00.000000";
+  expect(answer("--csv")).toBe(`at,list,without\n${at},"[""${list}""]",${without}\n`);
+  expect(JSON.parse(answer("--json"))).toMatchObject({ rows: [{ at, list: [list], without }] });
+  expect(answer().split("\n")[1]).toMatch(new RegExp(`^${at}  \\["${list}"\\]  2026-11-20T09:30`));
+});
 
 test("sql --csv prints CSV in which no spreadsheet finds a formula, unless --raw is given", async () => {
   const statement = `select '=1+1' as text, -2.5 as number, '' as empty, null as "null", 'a "b", c' as "quoted"`;

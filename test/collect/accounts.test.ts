@@ -246,8 +246,10 @@ describe("an account that the service refuses", () => {
 
     right = true;
     void world.collector.replaceAccounts(["second"], [world.account("second")]);
+    const atOnce = world.collector.status().accounts.map(({ state }) => state);
     await world.until("2026-11-20T14:36:30Z");
 
+    expect(atOnce).not.toContain("refused");
     expect(world.collector.status().accounts.map(({ state }) => state)).not.toContain("refused");
     expect([...new Set([...askers(world, "14:36").values()].flat())].toSorted()).toEqual(
       [...NAMES].toSorted(),

@@ -104,6 +104,19 @@ test("a chain whose underlying is unknown is missed for that reason, and rests w
   );
 });
 
+test("a chain of two jobs whose underlying is unknown is missed for that reason at the slot of each", async () => {
+  const world = startWorld({
+    start: "2026-11-20T14:30:00Z",
+    jobs: ["one", "two"].map((name) => jobOf({ name, chains: [chain({ underlying: "XYZZY" })] })),
+    respond: ({ planned }) => quotesFor(planned, { unknown: ["XYZZY"] }),
+  });
+
+  await world.until("2026-11-20T14:30:30Z");
+
+  const told = ["one", "two"].map((job) => entriesOf(world.notes, job).map(reasonsOf));
+  expect(told).toEqual([[{ unknown_symbol: 1 }], [{ unknown_symbol: 1 }]]);
+});
+
 test("a price of 0 is no price: the chain is missed, and expanded as soon as there is one", async () => {
   const world = startWorld({
     start: "2026-11-20T14:30:00Z",

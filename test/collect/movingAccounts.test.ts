@@ -206,20 +206,26 @@ test("each instrument is one account's in each slot, also while a chain's price 
   expect([...askers].filter(([, accounts]) => accounts.size > 1)).toEqual([]);
 });
 
-test("an account that was refused and has gone to another collector is refused by that one's word alone", async () => {
-  const refusedUntil = Date.parse("2026-11-20T14:31:30Z");
-  const isRefused = (account: string | null, sentAt: number): boolean =>
-    account === "second" && sentAt < refusedUntil;
-  const two = startTwo([[START, PRICED]], { isRefused });
-  const refusedOf = () => two.collectors.map(({ collector }) => collector.knows().refused);
+test.each([
+  ["after a refusal", "2026-11-20T14:31:20Z"],
+  ["while a call is under way that will be refused", "2026-11-20T14:31:00.100Z"],
+])(
+  "a collector whose account another one has taken %s no longer says that it is refused",
+  async (_when, at) => {
+    const refusedUntil = Date.parse("2026-11-20T14:31:30Z");
+    const isRefused = (account: string | null, sentAt: number): boolean =>
+      account === "second" && sentAt < refusedUntil;
+    const two = startTwo([[START, PRICED]], { isRefused });
+    const refusedOf = () => two.collectors.map(({ collector }) => collector.knows().refused);
 
-  await two.world.until("2026-11-20T14:31:20Z");
-  await two.move("second", 15_000);
-  await two.world.until("2026-11-20T14:36:00Z");
+    await two.world.until(at);
+    await two.move("second", 15_000);
+    await two.world.until("2026-11-20T14:36:00Z");
 
-  expect(two.world.calls.some(({ account, brought }) => account === "second" && brought)).toBe(true);
-  expect(refusedOf()).toEqual([[], []]);
-});
+    expect(two.world.calls.some(({ account, brought }) => account === "second" && brought)).toBe(true);
+    expect(refusedOf()).toEqual([[], []]);
+  },
+);
 
 /** A collector of three accounts, and what has it call the fourth one. */
 function startThree(agreedAt?: (at: Date) => Agreed) {

@@ -25,7 +25,9 @@ test("a run that begins 10 s after another one ended keeps both together within 
   const dir = tempDir();
   const answeredAtSeconds = Array.from({ length: 55 }, (_, call) => call);
   const records = [-30, -5, ...answeredAtSeconds].map((second) => answerRecord(at(second), ""));
-  await appendAll(dir, records, { clock: createTestClock() });
+  // Another account's answers are none of its own.
+  const others = [20, 30].map((second) => answerRecord(at(second + 0.5), "", { account: "second" }));
+  await appendAll(dir, [...records, ...others], { clock: createTestClock() });
   const now = new Date("2026-11-20T22:51:05Z");
   const account = {
     name: "default",
@@ -190,6 +192,19 @@ describe("a restart", () => {
     );
     expect(entryAt(world.notes, "14:30")).toMatchObject({ misses: [] });
     expect(new Set(entryAt(world.notes, "14:30")?.due)).toEqual(new Set(NAMES));
+  });
+
+  test("an answer of real time is none for a job that asks for delayed quotes", () => {
+    const earlier = new EarlierRuns(Date.parse(at(0)));
+    const body = Buffer.from(answerXml(equityXml("GE")));
+    const answer = { requestedAt: at(1), status: 200, headers: {}, body };
+    earlier.add({ ...answer, request: { form: "symbols", symbols: ["GE"], delayed: false } });
+
+    const stored = [false, true].map((delayed) =>
+      earlier.storedWithin({ delayed }, Date.parse(at(0)), Date.parse(at(60))),
+    );
+
+    expect(stored).toEqual([new Set(["GE"]), new Set()]);
   });
 
   test("a restart asks nothing of a slot that has all, and writes so once more", async () => {

@@ -223,6 +223,19 @@ describe("quotes", () => {
     expect((await pool.query("select from dropped_days")).rowCount).toBe(0);
   });
 
+  test("quotes stay in the database where their extended quotes differ from the file's, also without a note of the change", async () => {
+    const { pool, lake } = await old();
+    await lake();
+    await pool.query("update extended_quotes set volume = 7 where observed_at < '2026-01-06'");
+
+    const { json } = await lake("--drop-hot --through 2026-01-30");
+
+    const why =
+      "extended_quotes/date=2026-01-05/extended_quotes.parquet does not have all extended_quotes of 2026-01-05";
+    expect(json["notDropped"]).toMatchObject([{ why }]);
+    expect((await pool.query("select from quotes where observed_at < '2026-01-31'")).rowCount).toBe(12);
+  });
+
   test("stay where a date has changed, or a file is not whole", async () => {
     const { pool, out, lake } = await old();
     await lake();

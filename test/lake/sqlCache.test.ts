@@ -198,6 +198,18 @@ test("files leave the cache when the lake has their date, when the database has 
   expect(readdirSync(join(dataDir, "cache", "sql", "files"))).toHaveLength(1);
 });
 
+test("a copy of a database, which has the same archive in it, is not answered from the files of the original", async () => {
+  const [original, copy] = [await old(), await old()];
+  const dataDir = tempDir();
+  const { rows } = await original.pool.query<{ id: string }>("select id from archive_identity");
+  await copy.pool.query("update archive_identity set id = $1", [rows[0]?.id]);
+  await copy.pool.query("update quotes set bid = bid + 1");
+
+  const answers = [await asked(original, dataDir), await asked(copy, dataDir)];
+
+  expect(answers).toEqual([await truth(original), await truth(copy)]);
+});
+
 test("a file of the cache that is cut, or not described, is written again; without a cache the statement says so and is answered", async () => {
   const world = await old();
   const [dataDir, blocked] = [tempDir(), tempDir()];

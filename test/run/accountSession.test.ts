@@ -238,6 +238,21 @@ test("a token that is refused although it was just woken ends the session", asyn
   expect(await asked(feed)).toBe(200);
 });
 
+test("a call that is refused after a person has logged in again ends the session that it was made with, and not the new one", async () => {
+  const { clock, account, dataDir, open, logIn } = await world();
+  const feed = await open();
+  await logIn();
+  clock.advance(3 * HOUR_MS);
+  await feed.session?.awake();
+  clock.advance(MINUTE_MS);
+  await logIn();
+
+  feed.session?.answered(true);
+
+  expect(sessionEnd({ account }, dataDir, clock.now())).not.toBeNull();
+  expect(await asked(feed)).toBe(200);
+});
+
 test("a service that cannot be reached for the waking ends no session", async () => {
   const { clock, fake, open, logIn } = await world();
   const feed = await open();

@@ -2,16 +2,19 @@
 import { afterEach, expect, jest, test } from "@jest/globals";
 import type { Account } from "../../src/accounts/account.ts";
 import { keepAccounts, wantAccount } from "../../src/archive/ledger/accountRows.ts";
+import { systemClock } from "../../src/clock.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { accountSharer, AccountsCalled } from "../../src/run/accountsCalled.ts";
 import type { Acquired } from "../../src/accounts/lease/caller.ts";
 import { followOperator } from "../../src/run/operatorsWord.ts";
 import { calledAccount, openCollector } from "../../src/run/pipeline.ts";
-import { openStations } from "../../src/run/stations.ts";
+import { type AccountStations, openStations } from "../../src/run/stations.ts";
 import { credentialsOf } from "../support/accounts.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
+import { symbolsCall } from "../support/journal.ts";
+import { startSimulatedService } from "../support/simulatedService.ts";
 import { steppedClock } from "../support/steppedClock.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
@@ -41,8 +44,14 @@ async function collecting(names: readonly string[], called = names) {
   closers.push(stations.close);
   const loader = { notify: () => undefined };
   const lease = { confirm: () => Promise.resolve(() => true) };
+  /** All that were opened, also those that were closed again. */
+  const opened: AccountStations[] = [];
+  const open = async (one: Account): Promise<AccountStations> => {
+    opened.push(await stations.open(one));
+    return opened.at(-1) as AccountStations;
+  };
   const accounts = new AccountsCalled({
-    ...{ stations, accounts: names.map((name) => account(name)) },
+    ...{ stations: { open }, accounts: names.map((name) => account(name)) },
     called: (open) => calledAccount(open, { clock, stations, loader, lease, metered: (send) => send }),
   });
   closers.push(() => accounts.close());
@@ -60,7 +69,7 @@ async function collecting(names: readonly string[], called = names) {
     ...{ calendar: createCalendar(), exchange: createCalendar() },
   });
   const calledNow = (): string[] => collector.status().accounts.map(({ name }) => name);
-  return { dataDir, accounts, collector, log, calledNow, clock };
+  return { dataDir, accounts, opened, collector, log, calledNow, clock };
 }
 
 const storedIn = () => Promise.resolve(new Set<string>());
@@ -120,6 +129,28 @@ test("one whose limit changed comes anew; one that is as before is not touched, 
     ["second", 30],
   ]);
   expect(calledNow()).toEqual(["main", "second"]);
+});
+
+test("where one of the changed accounts cannot be opened, those before go on, and what was opened before it is closed", async () => {
+  const { accounts, opened, collector, calledNow } = await collecting(["main", "second"]);
+  const before = accounts.all;
+  const service = await startSimulatedService(systemClock, { keys: [credentialsOf("main")] });
+  const changed = account("main", 30);
+  const unreadable = account("second", 30);
+
+  const replaced = accounts.replace(
+    [
+      { ...changed, feed: { ...changed.feed, baseUrl: service.baseUrl } as Account["feed"] },
+      { ...unreadable, feed: { ...unreadable.feed, baseUrl: "nowhere" } as Account["feed"] },
+    ],
+    collector,
+  );
+
+  await expect(replaced).rejects.toThrow(/nowhere|URL/);
+  expect(accounts.all).toBe(before);
+  expect(calledNow()).toEqual(["main", "second"]);
+  expect(opened).toHaveLength(3);
+  await expect(opened[2]?.fetchQuotes(symbolsCall("AAPL"))).rejects.toThrow();
 });
 
 test("what the job files say of single days is told to the archive, and that it has changed, as soon as the archive takes it", async () => {

@@ -477,6 +477,23 @@ describe("a journal that is loaded a day later", () => {
     expect(await ledger()).toEqual(["14:31 one 2=1+1: AAPL down"]);
   });
 
+  test("a watchlist that is loaded a day later counts for the account that asked for it, and not for another one of that name", async () => {
+    const [a, b] = [new Machine(), new Machine()];
+    const due = "watchlist MINE";
+    await a.append(...["one", "two"].map((account) => settled(account, "14:31", [due], [due, "down"])));
+    await a.load();
+    const late = await alive(b, { mine: [], now: "20:00" });
+    const request = { form: "watchlist", watchlist: "MINE", delayed: false } as const;
+    await b.append(
+      answerRecord(instant("14:31:05"), answerXml(equityXml("AAPL")), { account: "two", request }),
+    );
+
+    await late.loader.drain();
+    await late.look();
+
+    expect(await ledger()).toEqual(["14:31 one 1=0+1: watchlist MINE down", "14:31 two 1=1+0"]);
+  });
+
   test("a journal that is loaded later leaves the slot that lasts to the collector that calls the account now", async () => {
     const [a, b] = [new Machine(), new Machine()];
     await b.append(opened(RUNS.b, "one", "14:33", ["AAPL"]));

@@ -51,7 +51,7 @@ const [kept, recent] = [objects(600_000), []];
 export default () => {
   let most = 0;
   gc();
-  for (let round = 0; round < 1_500; round++) {
+  for (let round = 0; round < 700; round++) {
     recent.push(objects(2_000));
     if (recent.length > 200) recent.shift();
     most = Math.max(most, process.memoryUsage().heapUsed);

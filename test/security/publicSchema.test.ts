@@ -8,6 +8,7 @@ import { readSharedSchema } from "../../src/archive/connect/searchPath.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
 import { at } from "../support/journal.ts";
+import { until } from "../support/until.ts";
 
 /** A role that may make things in `public`, as everybody may on a server that was upgraded from PostgreSQL 14. */
 const MALLORY = `mallory_${process.pid}`;
@@ -122,8 +123,14 @@ test("a database that was cleaned of planted objects is migrated by the same poo
   expect(open).toEqual([]);
 });
 
-test("an overload of the archive's own function is refused to sessions that write and to those that read", async () => {
+test("an overload of the archive's own function is refused to sessions that write and to those that read, and none of them stays", async () => {
   const { pool } = database;
+  const sessions = () =>
+    rowsOfQuery(
+      pool,
+      "select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend'",
+    );
+  const before = new Set((await sessions()).map(({ pid }) => pid));
   await asMallory(`create function public.keep_bars_of_dropped(text, timestamptz) returns text ${ESCALATE}`);
   const refusal = `DATABASE_STRANGERS: db: function public.keep_bars_of_dropped(text, timestamp with time zone) of ${MALLORY} would run`;
 
@@ -131,6 +138,8 @@ test("an overload of the archive's own function is refused to sessions that writ
   expect(await refusalOf(poolOn(database.url, { readOnly: true }).query("select 1"))).toContain(refusal);
   expect(await refusalOf(connectBeside(pool))).toContain(refusal);
 
+  const isOver = async () => (await sessions()).every(({ pid }) => before.has(pid));
+  await until(isOver, "the end of the refused sessions");
   await asMallory("drop function public.keep_bars_of_dropped(text, timestamptz)");
 });
 

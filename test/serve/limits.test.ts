@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { createBudgets } from "../../src/serve/budgets.ts";
 import { countCall, faultText, SERVICE_LIMITS, type Window } from "../../src/serve/limits.ts";
 
 const MINUTE = 60_000;
@@ -81,4 +82,15 @@ test("Remaining is never negative: after the limit was lowered within the window
 test("the fault says how many calls are admitted", () => {
   expect(faultText(60, MINUTE)).toBe("API calls quota exceeded! maximum admitted 60 per Minute.");
   expect(faultText(5, 1500)).toBe("API calls quota exceeded! maximum admitted 5 per 1.5 seconds.");
+});
+
+test("a call of the window before that is given back leaves the count of the window that has begun", () => {
+  const budgets = createBudgets({ quotes: 3, orders: 3, other: 3, windowMs: MINUTE });
+  const key = { consumerKey: "ck", consumerSecret: "cs", accessToken: "at", accessTokenSecret: "ts" };
+  const before = budgets.count(key, "quotes", 0);
+  budgets.count(key, "quotes", MINUTE);
+
+  budgets.refund(key, "quotes", before);
+
+  expect(budgets.count(key, "quotes", MINUTE + 1).headers["X-RateLimit-Used"]).toBe("2");
 });

@@ -1,13 +1,20 @@
 /**
  * A connection pooler on loopback that speaks PostgreSQL's protocol, as pgbouncer does: it refuses `options` at login,
  * tells clients a process id of its own, and lends its server connections to a client for as long as it is connected
- * (session mode) or for a transaction (transaction mode).
+ * (session mode), for a transaction (transaction mode) or for a statement, which begins none (statement mode).
  */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import pg from "pg";
 
 /** An open pooler. */
-export type Pooler = { url: string; close: () => Promise<void> };
+export type Pooler = {
+  url: string;
+  /** How many clients are connected. */
+  clients: () => number;
+  close: () => Promise<void>;
+};
+
+type Mode = "session" | "transaction" | "statement";
 
 /** One connection to the server, logged in. */
 type Server = { client: pg.Client; stream: Socket; onMessage: (bytes: Buffer, idle: boolean) => void };
@@ -32,7 +39,7 @@ const WELCOME = Buffer.concat([
 const SSL_REQUEST = 80_877_103;
 
 /** @param url of the database behind it */
-export async function startPooler(url: string, mode: "session" | "transaction"): Promise<Pooler> {
+export async function startPooler(url: string, mode: Mode): Promise<Pooler> {
   const free: Server[] = [];
   const all = new Set<Server>();
   const sockets = new Set<Socket>();
@@ -65,7 +72,7 @@ export async function startPooler(url: string, mode: "session" | "transaction"):
       server ??= take().then((lent) => {
         lent.onMessage = (answer, idle) => {
           if (!socket.destroyed) socket.write(answer);
-          if (idle && mode === "transaction") giveBack(lent);
+          if (idle && mode !== "session") giveBack(lent);
         };
         return lent;
       });
@@ -76,6 +83,10 @@ export async function startPooler(url: string, mode: "session" | "transaction"):
     let loggedIn = false;
     const onMessage = wholeMessages((bytes, type) => {
       if (type === "X") socket.end();
+      else if (mode === "statement" && type === "Q" && bytes.includes("begin"))
+        socket.write(
+          Buffer.concat([refusal("transaction blocks not allowed in statement pooling mode"), IDLE]),
+        );
       else toServer(bytes);
     });
     socket.on("data", (bytes) => {
@@ -91,6 +102,7 @@ export async function startPooler(url: string, mode: "session" | "transaction"):
 
   const listener = createServer((socket) => {
     sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
     serve(socket);
   });
   await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
@@ -98,6 +110,7 @@ export async function startPooler(url: string, mode: "session" | "transaction"):
   address.host = `127.0.0.1:${(listener.address() as AddressInfo).port}`;
   return {
     url: address.href,
+    clients: () => sockets.size,
     close: async () => {
       for (const socket of sockets) socket.destroy();
       for (const { stream } of all) stream.destroy();

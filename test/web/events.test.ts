@@ -139,7 +139,8 @@ test("a page that reads slowly is told everything once, however large one event 
   const page = await open();
 
   for (let times = 0; times < 5; times++) await look();
-  news.push(rowsAt(2, 10), rowsAt(3, 5));
+  const delayed = rowsAt(9, 5).map((row) => ({ ...row, delayed: true }));
+  news.push(rowsAt(2, 10), [...rowsAt(3, 5), ...delayed]);
   for (let times = 0; times < 5; times++) await look();
   const reading = readUntil(page, 3);
   const ended = reading.then(() => true);
@@ -149,8 +150,8 @@ test("a page that reads slowly is told everything once, however large one event 
   expect(prices.size).toBe(MANY);
   expect(prices.get(`S${MANY - 1}`)).toEqual(["1"]);
   expect(prices.get("S9")).toEqual(["1", "2"]);
-  // Of what came while it read, the newest.
-  expect(prices.get("S4")).toEqual(["1", "3"]);
+  // Of what came while it read, the newest of real-time and of delayed quotes.
+  expect(prices.get("S4")).toEqual(["1", "3", "9"]);
 });
 
 test("a page that reads nothing for more than a minute is let go", async () => {

@@ -36,10 +36,7 @@ export async function putOnce(
 ): Promise<OnceFile> {
   const dir = onceDir(dataDir);
   await ensureJournalDir(dir);
-  const [high = 0, low = 0] = clock.random(4).subarray(-2);
-  // Within the millisecond before now: whatever is asked for it is asked for later.
-  const slotAt = instantOf(BigInt(clock.now().getTime() - 1) * 1_000n + BigInt(((high << 8) | low) % 1_000));
-  const path = join(dir, `${slotAt.replace(/[-:]/g, "")}.json`);
+  const { path, slotAt } = await freePlace(dir, clock);
   const draft = join(dir, `.${randomUUID()}.new`);
   try {
     const file = await open(draft, "wx", 0o600);
@@ -54,6 +51,20 @@ export async function putOnce(
     throw unwritable(path, cause);
   }
   return { path, slotAt, job };
+}
+
+async function freePlace(
+  dir: string,
+  clock: Pick<Clock, "now" | "random">,
+): Promise<Pick<OnceFile, "path" | "slotAt">> {
+  for (;;) {
+    const [high = 0, low = 0] = clock.random(4).subarray(-2);
+    // Within the millisecond before now: whatever is asked for it is asked for later.
+    const ms = BigInt(clock.now().getTime() - 1);
+    const slotAt = instantOf(ms * 1_000n + BigInt(((high << 8) | low) % 1_000));
+    const place = { path: join(dir, `${slotAt.replace(/[-:]/g, "")}.json`), slotAt };
+    if (!(await isAsked(place))) return place;
+  }
 }
 
 /**
@@ -92,7 +103,7 @@ export async function listOnce(
 }
 
 /** Whether the job is still asked for: nobody has taken it back, and it is not done. */
-export async function isAsked({ path }: OnceFile): Promise<boolean> {
+export async function isAsked({ path }: Pick<OnceFile, "path">): Promise<boolean> {
   return (await stat(path).catch(() => null)) !== null;
 }
 

@@ -1,4 +1,5 @@
 /** An export comes back: exported, wiped, taken back and exported again, it is the same files. */
+import { createHash } from "node:crypto";
 import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
@@ -241,3 +242,36 @@ test("a directory that is no whole export is refused before anything is changed,
   ]);
   expect(await contentOf(world.pool)).toEqual(before);
 });
+
+test.each([
+  ["before", "0"],
+  ["behind", "999"],
+])(
+  "an export with a row of extended_quotes that belongs to no quote, %s all of them, is refused",
+  async (_where, id) => {
+    const out = await exported((await archiveToExport()).url, "csv");
+    const path = "extended_quotes/date=2026-11-20/extended_quotes.csv";
+    const [header = "", ...lines] = readFileSync(join(out, path), "utf8").split("\r\n").slice(0, -1);
+    const place = header.split(",").indexOf("instrument_id");
+    const stray = (lines[0] ?? "").split(",").with(place, id).join(",");
+    const text = [header, ...[...lines, stray].sort(byNumberAt(place)), ""].join("\r\n");
+    writeFileSync(join(out, path), text);
+    const manifest = manifestOf(out);
+    const files = manifest.tables.flatMap((table) => table.files);
+    const sha256 = createHash("sha256").update(text).digest("hex");
+    Object.assign(files.find((file) => file.path === path) ?? {}, { sha256, rows: lines.length + 1 });
+    writeFileSync(join(out, "manifest.json"), JSON.stringify(manifest));
+
+    const { exitCode, stderr } = await takenBack(await backfillWorld(), "csv", out);
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`BACKFILL_EXPORT_INVALID`);
+    expect(stderr).toContain(`extended_quotes has instrument ${id} at `);
+  },
+);
+
+/** Lines of CSV by the number in a cell. */
+function byNumberAt(place: number): (one: string, other: string) => number {
+  const number = (line: string): number => Number(line.split(",")[place]);
+  return (one, other) => number(one) - number(other);
+}

@@ -257,6 +257,32 @@ test("a close that nobody saw is derived from the next session's previous close,
   expect((await contentOf(world.pool))["quotes"]).toEqual(quotes);
 });
 
+test("previous closes that contradict each other derive none; those of another source neither contradict nor stand for it", async () => {
+  const world = await backfillWorld();
+  const other = { source: { kind: "account", name: "other" } } as const;
+  await loaded(world, [
+    slots(DAY, ["20:59"], missed("AAPL down", "IBM down", "MSFT down"), ["AAPL", "IBM", "MSFT"]),
+    answer(NEXT_DAY, "14:31:00", "AAPL", "151.00", "150.10"),
+    answer(NEXT_DAY, "14:32:00", "AAPL", "151.00", "150.20"),
+    { ...answer(DAY, "20:50:00", "IBM", "250.00"), ...other },
+    answer(NEXT_DAY, "14:31:01", "IBM", "251.00", "249.00"),
+    answer(NEXT_DAY, "14:31:02", "MSFT", "301.00", "302.50"),
+    { ...answer(NEXT_DAY, "14:32:02", "MSFT", "301.00", "302.25"), ...other },
+  ]);
+
+  await run(["backfill", "--gaps"], world.env);
+
+  const { rows } = await world.pool.query(
+    `select i.symbol, s.name as source, close from derived_closes d
+     join instruments i on i.id = d.instrument_id join sources s on s.id = d.source_id order by 1, 2`,
+  );
+  expect(rows).toEqual([
+    { symbol: "IBM", source: "account", close: "249.00" },
+    { symbol: "MSFT", source: "account", close: "302.50" },
+    { symbol: "MSFT", source: "other", close: "302.25" },
+  ]);
+});
+
 test("--gaps --to DATE derives no close of a later date", async () => {
   const world = await backfillWorld();
   await loaded(world, [

@@ -55,8 +55,8 @@ const NOTES: JournalRecord[] = [
   }),
   note("16:20:59", slots("16:20", ["AAPL", "GONE"], ["GONE unknown_symbol"])),
   note("16:21:59", slots("16:21", ["AAPL", "MSFT"], ["AAPL budget", "MSFT down"])),
-  second("16:22:03", slots("16:21", ["AAPL", "GE"], ["GE transport"])),
-  second("16:22:04", slots("16:21", ["AAPL", "GE"], ["AAPL down"])),
+  second("16:22:03", slots("16:21", ["AAPL", "GE", "KO"], ["GE transport", "KO transport"])),
+  second("16:22:04", slots("16:21", ["AAPL", "GE", "KO"], ["AAPL down", "KO down"])),
   note("16:22:05", slots("16:21", ["AAPL", "IBM"], ["AAPL overrun"])),
   note("16:22:10", {
     ...{ type: "opened", source: "simulated", run: RUN, job: "test-job", due: ["AAPL"] },
@@ -178,6 +178,41 @@ test("a rebuild fills the slots that were filled before, and no others", async (
 
   expect(before["fills"]?.rows).toBe(2);
   expect(await archiveOf(world.pool)).toEqual(before);
+});
+
+test("a rebuild replaces the rows of one service's answer beside another service's of the same time", async () => {
+  const world = await backfillWorld();
+  const at = `${DAY}T15:00:00.000000Z`;
+  const other = { requestId: RUN, source: { kind: "account", name: "other" } } as const;
+  const answers = [answerOf(at, "AAPL", "150.00"), { ...answerOf(at, "MSFT", "300.00"), ...other }];
+  await appendAll(world.journalDir, answers, { clock: createTestClock(at) });
+  await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: createTestClock() });
+  const live = await archiveOf(world.pool);
+  await world.pool.query(`
+    update quotes set last = last + 1;
+    insert into dividends select d.observed_at, d.instrument_id, s.id, d.ex_date, 9, 9
+    from dividends d join sources s on s.name = 'other' where d.source_id = 1`);
+
+  await run(["backfill", "--journal", "--rebuild"], world.env);
+
+  expect(live["quotes"]?.rows).toBe(2);
+  expect(await archiveOf(world.pool)).toEqual(live);
+});
+
+test("a rebuild of a journal leaves the rows of another journal's answer of the same time", async () => {
+  const [world, other] = [await backfillWorld(), await backfillWorld()];
+  const at = `${DAY}T15:00:00.000000Z`;
+  const records = [answerOf(at, "AAPL", "150.00"), { ...answerOf(at, "MSFT", "300.00"), requestId: RUN }];
+  for (const [place, { journalDir }] of [world, other].entries()) {
+    await appendAll(journalDir, records.slice(place, place + 1), { clock: createTestClock(at) });
+    await run(["backfill", "--journal", journalDir], world.env);
+  }
+  const live = await archiveOf(world.pool);
+
+  await run(["backfill", "--journal", world.journalDir, "--rebuild"], world.env);
+
+  expect(live["quotes"]?.rows).toBe(2);
+  expect(await archiveOf(world.pool)).toEqual(live);
 });
 
 test("an interrupted rebuild is resumed, and gives every table the digest it had", async () => {

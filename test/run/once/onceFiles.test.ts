@@ -74,3 +74,15 @@ test.each([
   expect(told).toEqual([join(dir, "20261120T225000.000001Z.json")]);
   expect(readdirSync(dir).sort()).toEqual(["20261120T225000.000001Z.json.broken", "notes.json"]);
 });
+
+test("two jobs that chance puts at one microsecond have slots of their own, and neither takes the other's place", async () => {
+  const dataDir = join(tempDir(), "data");
+  const drawn = [7, 7, 7, 8];
+  const clock = { now: createTestClock().now, random: () => Uint8Array.of(0, 0, 0, drawn.shift() ?? 9) };
+
+  for (const name of ["one", "two"]) await putOnce(dataDir, jobOf(name), clock);
+
+  const found = await listOnce(dataDir, "json");
+  expect(found.map(({ job }) => job.name)).toEqual(["one", "two"]);
+  expect(new Set(found.map(({ slotAt }) => slotAt)).size).toBe(2);
+});

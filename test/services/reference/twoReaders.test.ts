@@ -40,6 +40,16 @@ test.each([
   expect(read).toBeGreaterThan(runs(least));
 });
 
+test.each(["\u1680", "\ufeff", "\u{1f355}"])(
+  "a name with the character %j is refused, not read in part",
+  (mark) => {
+    for (const name of [`${mark}a`, `a${mark}`, `a${mark}b`])
+      expect(() => readStrictly(`<response id="1"><quotes/><${name}>1</${name}></response>`)).toThrow(
+        "DOCUMENT_REFUSED",
+      );
+  },
+);
+
 test.each(recorded)(
   "saxes and the program read $name alike, and refuse each cut of it",
   ({ body, whole }) => {
