@@ -44,11 +44,11 @@ const FEATURES = [
   ["export", /^export\/|^archive\/export\/|^cli\/export/],
   [
     "files of vendors",
-    /^backfill\/csv\/|^read\/(cell|csv|dayVolumes|formula|knownAt|rowReader|splitRows|timePattern|wallTime)|^cli\/backfill\/csv/,
+    /^files\/|^backfill\/csv\/|^read\/(cell|formula|plain|splitRows)|^cli\/backfill\/(csv|map)|^archive\/refill\/yaml/,
   ],
   [
     "saved answers, exports, gaps",
-    /^backfill\/(xml|exported|files)\/|^read\/export|^archive\/refill\/(derive|known)/,
+    /^backfill\/(xml|exported|files)\/|^read\/(export|timePattern|wallTime)|^archive\/refill\/(derive|known)/,
   ],
   ["backfill of the journal", /^backfill\/|^archive\/refill\/|^cli\/backfill\//],
   ["Citus", /^archive\/tiers\/citus\//],

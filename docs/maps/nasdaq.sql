@@ -1,4 +1,4 @@
--- Nasdaq, historical data of one symbol from nasdaq.com. Write the symbol in the fourth line.
+-- Nasdaq, historical data of one symbol from nasdaq.com. Write your symbol in place of AAPL.
 -- input: nullstr = ['N/A', '--']
 select file, row,
   'AAPL' as instrument,

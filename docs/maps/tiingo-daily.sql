@@ -1,4 +1,4 @@
--- Tiingo, end of day, of one symbol. Write the symbol in the third line.
+-- Tiingo, end of day, of one symbol. Write your symbol in place of BRK.B.
 -- source: tiingo
 select file, row,
   'BRK.B' as instrument,

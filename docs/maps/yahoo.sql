@@ -1,4 +1,4 @@
--- Yahoo, the history of one symbol as it was downloaded from the site. Write the symbol in place of BRK.B.
+-- Yahoo, the history of one symbol as it was downloaded from the site. Write your symbol in place of BRK.B.
 -- input: nullstr = 'null'
 select file, row,
   'BRK.B' as instrument,

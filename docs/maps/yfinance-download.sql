@@ -1,4 +1,4 @@
--- yfinance, download("AAPL").to_csv(): its three lines of header name columns only together. Write the symbol in the fourth line.
+-- yfinance, download("AAPL").to_csv(): its three lines of header name columns only together. Write your symbol in place of AAPL.
 -- source: yahoo
 -- input: skip = 3, header = false
 select file, row,

@@ -1,4 +1,4 @@
--- yfinance, Ticker("BRK-B").history().to_csv(), whose dates are midnights in New York. Write the symbol in the third line.
+-- yfinance, Ticker("BRK-B").history().to_csv(), whose dates are midnights in New York. Write your symbol in place of BRK.B.
 -- source: yahoo
 select file, row,
   'BRK.B' as instrument,

@@ -1,5 +1,5 @@
 -- yfinance, bars of an hour (interval="60m"), which bear their beginning and their own volume; the last one of a day begins at
--- 15:30 and ends with the session. Write the symbol in the fifth line. For interval="1m": bar_end(utc(Datetime), interval 1 minute).
+-- 15:30 and ends with the session. Write your symbol in place of AAPL. For interval="1m": bar_end(utc(Datetime), interval 1 minute).
 -- source: yahoo-hours
 with bars as (
   select file, row,

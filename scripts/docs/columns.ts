@@ -90,19 +90,15 @@ export function columnsPage(relations: readonly Relation[]): string {
 
 /** How readers take a sign at a number, by the unit of its column. */
 function unitsText(): string {
-  const rows = Object.entries(UNITS).map(([unit, { holds, percent, currency }]) => [
+  const rows = Object.entries(UNITS).map(([unit, { holds, percent }]) => [
     unitName(unit as Unit),
     holds,
     percent === null ? "refused" : percent === 0 ? "taken off" : "divides the number by 100",
-    currency ? "taken off" : "refused",
   ]);
   return paragraphs(
     "## Units of numbers",
     "The readers of CSV files, of XML and of JSON take a sign at a number by the unit of its column:",
-    markdownTable(
-      ["unit", "holds", "percent sign", "currency's sign (maps with numberSigns)"],
-      rows,
-    ).trimEnd(),
+    markdownTable(["unit", "holds", "percent sign"], rows).trimEnd(),
     "A column that is `signed` holds numbers below zero, written as `-0.05`, with the minus of typography (U+2212), or as accounts have them: `(0.05)`. In any other column a number below zero, such as -999, stands for no value: the field is NULL, a dead letter (`odd_field`) has the number, and the rest of the row stays. So an index that goes below zero, such as TICK, has no such `last`. Where a sign is refused, an answer's field is NULL with a dead letter, and its row stays; of a CSV file the whole row is a dead letter, or of a count the count alone. Thousands separators are commas before three digits each, and no such number begins with 0: `1,234.50` is read, `0,123` is refused. Whatever else stands at a number is refused, never skipped.",
   ).trimEnd();
 }

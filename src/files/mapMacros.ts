@@ -134,6 +134,10 @@ create macro _written(given) as case
 create macro plain_number(given) as coalesce(_written(given), given),
   (given, decimal_mark) as case decimal_mark when ',' then coalesce(_written(translate(given, '.,', ',.')), given || ' has no decimal comma')
     else plain_number(given) end;
+-- running_sum('5', 'AAPL', 1) is 5, the sum of a series up to a row: running_sum(volume, ticker || date, row)
+create macro running_sum(given, series, number) as case when regexp_full_match(given, '\d{1,18}')
+  then sum(case when regexp_full_match(given, '\d{1,18}') then given::hugeint end) over (partition by series order by number rows unbounded preceding)::varchar
+  else given end;
 -- from day_volumes(bars): volumes of bars become the sum of the day so far; the first bar of a day adds a row, just before it, with 0
 create macro day_volumes(bars) as table
   with timed as (

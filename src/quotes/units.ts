@@ -1,5 +1,5 @@
 /**
- * The unit of each column of numbers, and how a number is read that bears a sign: of percent, of a currency, of what is below
+ * The unit of each column of numbers, and how a number is read that bears a sign: of percent, or of what is below
  * zero. All readers read by this table, and docs/columns.md shows it. Pure: digits are moved as text.
  */
 import {
@@ -17,15 +17,15 @@ import {
 
 /**
  * By unit: how its numbers are written down, and what its columns hold; by which power of ten a percent sign multiplies a number
- * (null: the number is refused); whether a currency's sign may stand before it.
+ * (null: the number is refused).
  */
 export const UNITS = {
-  dollars: { type: "decimal", holds: "dollars", percent: null, currency: true },
-  count: { type: "integer", holds: "a count", percent: null, currency: false },
-  percent: { type: "decimal", holds: "percent", percent: 0, currency: false },
-  fraction: { type: "decimal", holds: "a fraction", percent: -2, currency: false },
-  ratio: { type: "decimal", holds: "a ratio", percent: null, currency: false },
-  own: { type: "decimal", holds: "what the service sends", percent: 0, currency: false },
+  dollars: { type: "decimal", holds: "dollars", percent: null },
+  count: { type: "integer", holds: "a count", percent: null },
+  percent: { type: "decimal", holds: "percent", percent: 0 },
+  fraction: { type: "decimal", holds: "a fraction", percent: -2 },
+  ratio: { type: "decimal", holds: "a ratio", percent: null },
+  own: { type: "decimal", holds: "what the service sends", percent: 0 },
 } as const;
 
 export type Unit = keyof typeof UNITS;
@@ -55,7 +55,7 @@ export function readNumber(text: string | undefined, kind: NumberKind): Read<str
 }
 
 /** What stands around the digits of a number. */
-export type NumberParts = { sign: "" | "+" | "-"; digits: string; isPercent: boolean };
+type NumberParts = { sign: "" | "+" | "-"; digits: string; isPercent: boolean };
 
 const PARTS =
   /^(?:(?<sign>[+\-\u2212])?(?<plain>[\d.,$€£¥][^()%]*?)|\(\s*(?<inner>[\d.,$€£¥][^()%]*?)\s*(?<within>%?)\s*\))\s*(?<behind>%?)$/u;
@@ -77,7 +77,7 @@ export function numberParts(text: string): NumberParts | null {
 }
 
 /** The number in the unit of its column, without a sign but `+` or `-`; a refusal where its percent sign has no meaning. */
-export function bareNumber(
+function bareNumber(
   { sign, digits, isPercent }: NumberParts,
   { unit }: NumberKind,
 ): string | Extract<Read<string>, { ok: false }> {
@@ -97,7 +97,7 @@ export function bareNumber(
 const BELOW_ZERO = "is below zero";
 
 /** A number without signs but `+` or `-`, as its column holds it; a refusal below zero where nothing is. */
-export function heldNumber(bare: string, { unit, signed }: NumberKind): Read<string> {
+function heldNumber(bare: string, { unit, signed }: NumberKind): Read<string> {
   const read = UNITS[unit].type === "integer" ? readInteger(bare) : readDecimal(bare);
   if (!read.ok || read.value === null || signed === true) return read;
   return canonicalDecimal(read.value).startsWith("-") ? unheld(bare, BELOW_ZERO) : read;

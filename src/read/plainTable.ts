@@ -17,7 +17,7 @@ export const PARTS = ["symbol", "root", "expiration", "option_type", "strike", "
 const SAID = ["exchange", "description"] as const;
 
 /** Where a row of a map stands in the vendor's file, and why the map's engine has refused a line, with its text. */
-export const PLACES = ["file", "row", "line", "refused", "text"] as const;
+const PLACES = ["file", "row", "line", "refused", "text"] as const;
 
 /** Columns of an export that a table without its directory cannot use: numbers of the archive that it comes from. */
 const OF_EXPORTS = ["instrument_id", "source_id", "source"] as const;

@@ -1,4 +1,4 @@
-/** Times written by a pattern in the manner of strptime, in file names and in columns. Pure. */
+/** Times written by a pattern in the manner of strptime, in file names. Pure. */
 
 import { type LocalTime, type TimeRead, isLocalTime, microsAsUtc } from "./wallTime.ts";
 
@@ -30,20 +30,16 @@ const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "
 export type TimePattern = {
   /** The time in a text, or why there is none; null where the pattern is not to be found. */
   read: (text: string, local: (time: LocalTime) => TimeRead) => TimeRead | null;
-  /** Whether every time that it reads says its own offset. */
-  saysZone: boolean;
 };
 
 /**
  * `%Y %y %m %b %d %H %I %p %M %S`, `%f` a fraction of the second, `%s` seconds since 1970, `%z` the offset, `%%` a
  * percent sign, `*` or `%*` anything. A number beside another one has all its digits: `%H%M` is `0930`.
  *
- * @param whole whether the text is the time and nothing else; otherwise it is looked for in the text
  * @returns what is wrong with the pattern, in words, when it is none
  */
 export function compilePattern(
   pattern: string,
-  { whole }: { whole: boolean },
 ): { ok: true; pattern: TimePattern } | { ok: false; problem: string } {
   const pieces = pattern.match(/%.|[^%]/gsu) ?? [];
   if (pieces.join("") !== pattern) return { ok: false, problem: "it ends with a single %" };
@@ -66,11 +62,10 @@ export function compilePattern(
   if (problem !== null) return { ok: false, problem };
   // A number at an end of the pattern is not the end of a longer one.
   const [before, after] = [isNumber(pieces[0]) ? "(?<!\\d)" : "", isNumber(pieces.at(-1)) ? "(?!\\d)" : ""];
-  const expression = new RegExp(whole ? `^${source}$` : `${before}${source}${after}`, "su");
+  const expression = new RegExp(`${before}${source}${after}`, "su");
   return {
     ok: true,
     pattern: {
-      saysZone: fields.includes("zone") || fields.includes("epoch"),
       read: (text, local) => {
         const match = expression.exec(text);
         return match === null ? null : timeOf(fields, match.slice(1), local);

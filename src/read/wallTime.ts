@@ -12,24 +12,8 @@ export type LocalTime = {
   micros: number;
 };
 
-/** What a clock shows that is kept in UTC. */
-export function localTimeOf(asUtc: Date): LocalTime {
-  return {
-    year: asUtc.getUTCFullYear(),
-    month: asUtc.getUTCMonth() + 1,
-    day: asUtc.getUTCDate(),
-    hour: asUtc.getUTCHours(),
-    minute: asUtc.getUTCMinutes(),
-    second: asUtc.getUTCSeconds(),
-    micros: asUtc.getUTCMilliseconds() * 1_000,
-  };
-}
-
-/** Which of the two instants is meant when clocks show a time twice; `refuse`: neither. */
-export type Ambiguous = "earlier" | "later" | "refuse";
-
-/** The two readings of a local minute, in minutes since 1970 UTC: equal, or twice there (autumn), or never (spring). */
-type Minute = { earlier: number; later: number; skipped: boolean };
+/** A local minute, in minutes since 1970 UTC; `skipped`: clocks never showed it (spring). */
+type Minute = { starts: number; skipped: boolean };
 
 /** A time, or why there is none. `cut`: the text says more than microseconds. */
 export type TimeRead = { ok: true; micros: bigint; cut?: true } | { ok: false; problem: string };
@@ -52,12 +36,12 @@ export function microsAsUtc({ year, month, day, hour, minute, second, micros }: 
 
 /**
  * Reads local times of one zone. A local time that clocks skip in spring is refused: whoever wrote it down kept
- * another zone. One that they show twice in autumn is the one that `ambiguous` says.
+ * another zone. One that they show twice in autumn is the earlier one.
  *
  * @param zone IANA name
  * @throws RangeError for an unknown one, in words of our own: a dead letter keeps them, and systems have different ones
  */
-export function createLocalReader(zone: string, ambiguous: Ambiguous): (time: LocalTime) => TimeRead {
+export function createLocalReader(zone: string): (time: LocalTime) => TimeRead {
   try {
     Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone);
   } catch (cause) {
@@ -75,9 +59,7 @@ export function createLocalReader(zone: string, ambiguous: Ambiguous): (time: Lo
     }
     if (minute.skipped)
       return { ok: false, problem: `clocks of ${zone} never showed it: they were put forward` };
-    if (minute.earlier !== minute.later && ambiguous === "refuse")
-      return { ok: false, problem: `clocks of ${zone} showed it twice: they were put back` };
-    const start = BigInt(ambiguous === "later" ? minute.later : minute.earlier) * 60_000_000n;
+    const start = BigInt(minute.starts) * 60_000_000n;
     return { ok: true, micros: start + BigInt(time.second) * 1_000_000n + BigInt(time.micros) };
   };
 }
@@ -87,9 +69,9 @@ const MOST_MINUTES = 10_000;
 
 function readMinute({ year, month, day, hour, minute }: LocalTime, zone: string): Minute {
   const plain = Temporal.PlainDateTime.from({ year, month, day, hour, minute });
-  const reading = (disambiguation: "earlier" | "later") => plain.toZonedDateTime(zone, { disambiguation });
-  const [earlier, later] = [reading("earlier"), reading("later")];
-  const minutesOf = (at: Temporal.ZonedDateTime) => at.epochMilliseconds / 60_000;
-  const skipped = !earlier.toPlainDateTime().equals(plain);
-  return { earlier: minutesOf(earlier), later: minutesOf(later), skipped };
+  const earlier = plain.toZonedDateTime(zone, { disambiguation: "earlier" });
+  return {
+    starts: earlier.epochMilliseconds / 60_000,
+    skipped: !earlier.toPlainDateTime().equals(plain),
+  };
 }

@@ -173,7 +173,7 @@ export const TEXT_KEYS: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether this machine knows an IANA time zone of that name. */
-export function isTimeZone(name: string): boolean {
+function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }) !== null;
   } catch {

@@ -40,7 +40,7 @@ export const NAME_ZONE = EXCHANGE_ZONE;
  * @throws QuotekeeperError USAGE when it is no pattern
  */
 export function createTimeFinder(timePattern: string | null): (clues: Clues) => { at: Instant; way: Way } {
-  const local = createLocalReader(NAME_ZONE, "earlier");
+  const local = createLocalReader(NAME_ZONE);
   const pattern = timePattern === null ? null : compiled(timePattern);
   const depth = (timePattern ?? "").split("/").length;
   return ({ path, sidecar, mtime }) => {
@@ -56,7 +56,7 @@ export function createTimeFinder(timePattern: string | null): (clues: Clues) => 
 }
 
 function compiled(timePattern: string): TimePattern {
-  const read = compilePattern(timePattern, { whole: false });
+  const read = compilePattern(timePattern);
   if (read.ok) return read.pattern;
   throw new QuotekeeperError("USAGE", `--time-pattern ${timePattern}: ${read.problem}`);
 }
@@ -99,7 +99,7 @@ export function readSidecar(path: string, content: Uint8Array): Instant | null {
 function fromJson(text: string): Instant | null {
   const { observedAt } = Object(parsedJson(text)) as { observedAt?: unknown };
   if (typeof observedAt !== "string") return null;
-  return instantFrom(readIso(observedAt.trim(), createLocalReader(NAME_ZONE, "earlier")));
+  return instantFrom(readIso(observedAt.trim(), createLocalReader(NAME_ZONE)));
 }
 
 function fromHeaders(text: string): Instant | null {

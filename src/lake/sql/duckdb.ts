@@ -43,6 +43,7 @@ export function ownDuck(
   let database: { instance: DuckDb.DuckDBInstance; connection: DuckDb.DuckDBConnection } | null = null;
   let answer: { result: DuckDb.DuckDBResult; json: ReturnType<typeof jsonOfType>[] } | null = null;
   let pending: Promise<unknown> = Promise.resolve();
+  let isClosed = false;
   const letGo = (): void => {
     answer = null;
     database?.connection.closeSync();
@@ -60,17 +61,12 @@ export function ownDuck(
   return {
     open: async (tempDir) => {
       letGo();
-      const { DuckDBInstance } = await load().catch((error: unknown) => {
-        const { code, message } = error as NodeJS.ErrnoException;
-        throw new QuotekeeperError(
-          "DUCKDB_MISSING",
-          `@duckdb/node-api cannot be loaded (${code ?? message.split("\n")[0]})`,
-          { cause: error },
-        );
-      });
+      const { DuckDBInstance } = await load().catch(missing);
       const settings = { memory_limit: MEMORY, temp_directory: tempDir };
       const instance = await DuckDBInstance.create(":memory:", settings);
       database = { instance, connection: await instance.connect() };
+      // Whoever closes it between two questions means those that would come as well.
+      if (isClosed) letGo();
     },
     run: async (statements) => void (await asked(connection().run(statements))),
     begin: async (statement) => {
@@ -87,6 +83,7 @@ export function ownDuck(
       return chunk.getRows().map((row) => json.map((of, place) => of(row[place] ?? null)));
     },
     close: async () => {
+      isClosed = true;
       // One that comes just before DuckDB begins with a statement is forgotten by it.
       const interrupt = (): void => database?.connection.interrupt();
       const again = setInterval(interrupt, INTERRUPT_EVERY_MS);
@@ -96,6 +93,12 @@ export function ownDuck(
       letGo();
     },
   };
+}
+
+function missing(error: unknown): never {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const why = `@duckdb/node-api cannot be loaded (${code ?? message.split("\n")[0]})`;
+  throw new QuotekeeperError("DUCKDB_MISSING", why, { cause: error });
 }
 
 /** All rows of a short answer. @throws as `begin` and `next` */

@@ -1,25 +1,19 @@
-/** What docs/backfill-csv.md shows of maps works as it stands there, and names every option. */
+/** What docs/backfill-csv.md and docs/vendor-maps.md show works as it stands there. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
-import { mapSchema } from "../../../src/backfill/csv/mapSchema.ts";
 import { backfillWorld } from "../world.ts";
-import { backfill, files, letters, rows } from "./csvFiles.ts";
+import { backfill, fileOf, letters, rows } from "./csvFiles.ts";
 
-const PAGE = readFileSync(new URL("../../../docs/backfill-csv.md", import.meta.url), "utf8");
-
-/** The code blocks of a language, in their order. */
-function blocks(language: string): string[] {
-  return [...PAGE.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, "gsu"))].map(
-    ([, text = ""]) => text,
-  );
+/** The first block of code of a language on a page. */
+function block(page: string, language: string): string {
+  const text = readFileSync(new URL(`../../../docs/${page}`, import.meta.url), "utf8");
+  return new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, "su").exec(text)?.[1] ?? "";
 }
 
-test("the file and the map of the documentation are imported as it says", async () => {
+test("the file of the documentation is imported as it says", async () => {
   const world = await backfillWorld();
-  const [csv = ""] = blocks("csv");
-  const [map = ""] = blocks("yaml");
 
-  const { exitCode, report } = await backfill(world, files(csv, map));
+  const { exitCode, report } = await backfill(world, fileOf(block("backfill-csv.md", "csv")));
 
   expect({ exitCode, report }).toMatchObject({
     exitCode: 0,
@@ -28,35 +22,22 @@ test("the file and the map of the documentation are imported as it says", async 
   expect(await rows(world)).toEqual([
     "2026-11-18 14:30:00.000000 AAPL 150.10 150.12 150.11 1200",
     "2026-11-18 14:30:00.000000 MSFT 300.00 800",
-    "2026-11-18 14:31:00.000000 AAPL 150.20 150.22 150.21 2400",
+    "2026-11-18 14:31:00.000000 AAPL 2026-12-18 CALL 150 5.10 5.20 12",
   ]);
   const { rows: sources } = await world.pool.query("select name from sources where kind = 'import'");
-  expect(sources).toEqual([{ name: "my-vendor" }]);
+  expect(sources).toEqual([{ name: "quotes" }]);
 });
 
-test("a map of option quotes with OCC symbols is imported as the documentation says", async () => {
+test("the file and the map of the documentation are imported as it says", async () => {
   const world = await backfillWorld();
-  const [, map = ""] = blocks("yaml");
+  const map = fileOf(block("vendor-maps.md", "sql"), "map.sql");
 
-  await backfill(
-    world,
-    files("contract,ts,b,a,delta\nAAPL261218C00150000,1795012200123,5.1,5.2,0.53\n", map),
-  );
+  const { exitCode } = await backfill(world, fileOf(block("vendor-maps.md", "csv")), "--map", map);
 
-  expect(await letters(world)).toEqual([]);
-  expect(await rows(world, "q.bid, q.ask, e.delta")).toEqual([
-    "2026-11-18 14:30:00.123000 AAPL 2026-12-18 CALL 150 5.1 5.2 0.53",
+  expect({ exitCode, letters: await letters(world) }).toEqual({ exitCode: 0, letters: [] });
+  expect(await rows(world)).toEqual([
+    "2026-11-18 14:30:00.000000 AAPL 150.10 150.12 150.11 1200",
+    "2026-11-18 14:30:00.000000 MSFT 300.00 800",
+    "2026-11-18 14:31:00.000000 AAPL 150.20 150.22 150.21 2400",
   ]);
-});
-
-test("each option of a map is a line of the documentation, with its default", () => {
-  const documented = [...PAGE.matchAll(/^\| `(\w+)` +\| ([^|]+?) +\|/gmu)].map(([, name, value]) => [
-    name,
-    value,
-  ]);
-
-  expect(new Set(documented.map(([name]) => name))).toEqual(new Set(Object.keys(mapSchema.shape)));
-  const defaults = mapSchema.parse({ columns: { symbol: "s", time: "t", last: "l" }, timezone: "UTC" });
-  for (const name of ["timeFormat", "ambiguous", "expirationFormat", "delayed", "header", "decimal"] as const)
-    expect(documented).toContainEqual([name, `\`${String(defaults[name])}\``]);
 });
