@@ -25,8 +25,7 @@ import { MAP_MACROS, TABLE_MACROS } from "./mapMacros.ts";
 export type MappedRows = { columns: readonly string[]; rows: (string | null)[][] };
 
 /** A date of the exchange: the instant at which its session closes, or null and why there is none. */
-type SessionDay =
-  { date: string; close: Date; closed: null } | { date: string; close: null; closed: string };
+type SessionDay = { date: string; close: Date; closed: null } | { date: string; close: null; closed: string };
 
 export type MapOptions = {
   sql: string;
