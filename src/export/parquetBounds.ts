@@ -4,10 +4,12 @@
  */
 import type { ColumnMetaData, DataReader, FileMetaData, RowGroup } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
-import { ROW_GROUP_ROWS } from "./parquetFile.ts";
 
 /** Bytes of a file, from one place to another. */
 export type Slice = (from: number, to: number) => Promise<ArrayBuffer>;
+
+/** Rows of a row group at most: those of exports before 0.9. */
+export const MOST_GROUP_ROWS = 32_768;
 
 /** Bytes of a row at most, in all its columns together: the longest texts are fragments of 16,384 characters. */
 const MOST_ROW_BYTES = 65_536;
@@ -20,8 +22,10 @@ export function requireRows({ row_groups, num_rows }: FileMetaData, rows: number
   let sum = 0;
   for (const group of row_groups) {
     const count = Number(group.num_rows);
-    if (!(count >= 0 && count <= ROW_GROUP_ROWS))
-      throw new RangeError(`a row group has ${count} rows, and quotekeeper writes ${ROW_GROUP_ROWS} at most`);
+    if (!(count >= 0 && count <= MOST_GROUP_ROWS))
+      throw new RangeError(
+        `a row group has ${count} rows, and quotekeeper writes ${MOST_GROUP_ROWS} at most`,
+      );
     sum += count;
   }
   if (sum !== rows || Number(num_rows) !== rows)

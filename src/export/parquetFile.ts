@@ -9,8 +9,8 @@ import { createHashedFile, type FileFacts, type HashedFile } from "./hashedFile.
 /** Zstandard, as a function from bytes to bytes. */
 export type Compress = (bytes: Uint8Array) => Uint8Array;
 
-/** Rows of a row group: what is in memory at a time, several times over. Engines read such groups side by side. */
-export const ROW_GROUP_ROWS = 32_768;
+/** Rows of a row group: values of few instruments are near each other, and one instrument is found in few groups. */
+export const ROW_GROUP_ROWS = 8_192;
 
 /** Bytes of a decimal of more than eighteen digits. */
 const DECIMAL_BYTES = 16;
@@ -32,8 +32,6 @@ type ParquetFileOptions = {
   /** COPY's binary format. */
   bytes: AsyncIterable<Buffer>;
   compress: Compress;
-  /** Rows of a row group; default: ROW_GROUP_ROWS. */
-  groupRows?: number | undefined;
   /** Hears how many rows were read. */
   onRows: (count: number) => void;
 };
@@ -44,7 +42,7 @@ type ParquetFileOptions = {
  * @throws DecimalsTooWide; the file system's errors
  */
 export async function writeParquetFile(options: ParquetFileOptions): Promise<FileFacts & { rows: number }> {
-  const { path, columns, types, bytes, compress, groupRows = ROW_GROUP_ROWS, onRows } = options;
+  const { path, columns, types, bytes, compress, onRows } = options;
   const file = await createHashedFile(path);
   try {
     const output = new FileBytes(file);
@@ -55,14 +53,14 @@ export async function writeParquetFile(options: ParquetFileOptions): Promise<Fil
       createdBy: "quotekeeper",
       schema: parquetSchema(columns, types),
     });
-    const group = new RowGroup(columns, { types, size: groupRows });
+    const group = new RowGroup(columns, types);
     let count = 0;
     for await (const rows of copiedRows(bytes, columns.length)) {
       for (let from = 0; from < rows.count;) {
-        const to = Math.min(rows.count, from + groupRows - group.rows);
+        const to = Math.min(rows.count, from + ROW_GROUP_ROWS - group.rows);
         group.add(rows, from, to);
         from = to;
-        if (group.rows === groupRows) await group.finish(writer);
+        if (group.rows === ROW_GROUP_ROWS) await group.finish(writer);
       }
       count += rows.count;
       onRows(rows.count);
@@ -82,11 +80,11 @@ class RowGroup {
   readonly tooWide = new Map<string, Digits | null>();
   rows = 0;
 
-  constructor(columns: readonly ExportColumn[], { types, size }: { types: DecimalTypes; size: number }) {
+  constructor(columns: readonly ExportColumn[], types: DecimalTypes) {
     this.#columns = columns.map((column) => {
       const type = decimalTypeOf(column.name, types);
       const read = valueReader(column, type, (text) => this.#measure(column.name, text));
-      return isLong(column, type) ? new LongColumn(column, read, size) : new Column(column, read);
+      return isLong(column, type) ? new LongColumn(column, read) : new Column(column, read);
     });
   }
 
@@ -144,16 +142,10 @@ class Column implements ColumnSource {
 
 /** Whole numbers of eight bytes wait packed: as objects, those of all columns would take four times as much memory. */
 class LongColumn extends Column {
-  readonly #numbers: BigInt64Array;
-  readonly #isNull: Uint8Array;
+  readonly #numbers = new BigInt64Array(ROW_GROUP_ROWS);
+  readonly #isNull = new Uint8Array(ROW_GROUP_ROWS);
   #nulls = 0;
   #count = 0;
-
-  constructor(column: ExportColumn, read: ReadValue, size: number) {
-    super(column, read);
-    this.#numbers = new BigInt64Array(size);
-    this.#isNull = new Uint8Array(size);
-  }
 
   override add(rows: CopiedRows, start: number): void {
     const value = start < 0 ? null : this.read(rows, start);
@@ -200,14 +192,37 @@ class FileBytes extends ByteWriter {
   }
 }
 
-/** The types of decimal columns that need another than COMMON_DECIMAL, by column. */
+/** The types of decimal columns, by column. */
 export type DecimalTypes = Readonly<Record<string, DecimalType>>;
 
 /** Quotients and logarithms: PostgreSQL computes them with many places. */
-export const QUOTIENTS: DecimalTypes = {
+const QUOTIENTS: DecimalTypes = {
   mean_spread: { precision: 38, scale: QUOTIENT_PLACES },
   log_return: { precision: 38, scale: 12 },
 };
+
+/** What quotes begin with: most prices are cents. A file of eight places takes half as much again. */
+const NARROW: DecimalType = { precision: 18, scale: 4 };
+
+/** Columns of quotes whose numbers are reckoned, and have more places as a rule. */
+const RECKONED = new Set(
+  "delta gamma theta vega rho implied_volatility bid_iv ask_iv pe_ratio earnings_per_share".split(" "),
+);
+
+/** The decimals that a table's files begin with. @param known those of earlier files, which stay */
+export function decimalsOf(
+  table: string,
+  columns: readonly ExportColumn[],
+  known: DecimalTypes = {},
+): Record<string, DecimalType> {
+  const isOfQuotes = table === "quotes" || table === "extended_quotes";
+  return Object.fromEntries(
+    columns.flatMap(({ name, kind }) => {
+      const first = QUOTIENTS[name] ?? (isOfQuotes && !RECKONED.has(name) ? NARROW : COMMON_DECIMAL);
+      return kind === "decimal" ? [[name, known[name] ?? first]] : [];
+    }),
+  );
+}
 
 /** Digits that fit into eight bytes; wider decimals take sixteen. */
 const INT64_DIGITS = 18;

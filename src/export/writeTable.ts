@@ -7,12 +7,12 @@ import type { ExportRange } from "../archive/export/exportQueries.ts";
 import type { ArchiveSnapshot } from "../archive/export/snapshot.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
-import { type Digits, moreDigits, widened } from "./parquetDecimal.ts";
+import { COMMON_DECIMAL, type Digits, moreDigits, widened } from "./parquetDecimal.ts";
 import {
   type Compress,
   type DecimalTypes,
+  decimalsOf,
   decimalTypeOf,
-  QUOTIENTS,
   sqlTypeOf,
   DecimalsTooWide,
   writeParquetFile,
@@ -34,10 +34,8 @@ export type WriteOptions = {
   /** Whether texts of CSV stay as they are, also those that a spreadsheet takes for formulas. */
   raw: boolean;
   compress: Compress;
-  /** Types of decimals to begin with, because other files have them; default: those of an export. */
-  types?: DecimalTypes;
-  /** Rows of a row group; default: those of an export. */
-  groupRows?: number;
+  /** Types of the table's decimals that other files have already. */
+  known?: DecimalTypes | undefined;
   signal: AbortSignal;
   onRows: (date: string | null, count: number) => void;
   /** Hears that a column needs a wider type than usual. */
@@ -50,12 +48,9 @@ export type WriteOptions = {
  */
 export async function writeTable(planned: PlannedTable, options: WriteOptions): Promise<ExportedTable> {
   const { table, columns } = planned;
-  let types: DecimalTypes = options.types ?? QUOTIENTS;
+  let types: DecimalTypes = decimalsOf(table.name, columns, options.known);
   const needed = new Map(
-    Object.entries(options.types ?? {}).map(([name, { scale }]): [string, Digits] => [
-      name,
-      { whole: 0, fraction: scale },
-    ]),
+    Object.entries(types).map(([name, { scale }]): [string, Digits] => [name, { whole: 0, fraction: scale }]),
   );
   for (;;) {
     let written = 0;
@@ -81,7 +76,8 @@ export async function writeTable(planned: PlannedTable, options: WriteOptions): 
       types = wider(table.name, { types, needed }, error);
       for (const name of error.needed.keys()) {
         const column = columns.find((one) => one.name === name);
-        if (column) options.onWidened(table.name, name, sqlTypeOf(column, types));
+        const isUsual = decimalTypeOf(name, types).precision <= COMMON_DECIMAL.precision;
+        if (column && !isUsual) options.onWidened(table.name, name, sqlTypeOf(column, types));
       }
       await rm(join(options.dir, table.name), { recursive: true, force: true });
       options.onRows(null, -written);
@@ -121,7 +117,7 @@ type PlannedFile = {
 
 async function writeFile(
   { table, columns, types, date, path }: PlannedFile,
-  { snapshot, range, format, raw, compress, groupRows, onRows }: WriteOptions,
+  { snapshot, range, format, raw, compress, onRows }: WriteOptions,
 ): Promise<{ rows: number; bytes: number; sha256: string }> {
   const ofDay = date === null ? range : { ...range, from: date, to: date };
   const onWritten = (count: number): void => onRows(date, count);
@@ -132,7 +128,7 @@ async function writeFile(
   const facts =
     format === "csv"
       ? await writeCsvFile(path, bytes, onWritten)
-      : await writeParquetFile({ path, columns, types, bytes, compress, groupRows, onRows: onWritten });
+      : await writeParquetFile({ path, columns, types, bytes, compress, onRows: onWritten });
   const sent = await count();
   if (facts.rows !== sent) throw new Error(`${path}: ${facts.rows} rows of ${sent} that were sent`);
   return facts;

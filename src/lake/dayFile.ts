@@ -6,14 +6,12 @@ import type { ExportTable } from "../archive/export/tables.ts";
 import type { ExportColumn } from "../archive/export/exportColumns.ts";
 import type { ExportedFile, ExportedTable } from "../export/manifest.ts";
 import type { DecimalType } from "../export/parquetDecimal.ts";
+import { decimalsOf } from "../export/parquetFile.ts";
 import { type WriteOptions, writeTable } from "../export/writeTable.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { fileDigests } from "./fileDigests.ts";
 import { isHot, type LakeTable } from "./lakeFiles.ts";
-import { decimalsOf, hasDecimals, isSame, writtenDecimals } from "./lakeTables.ts";
-
-/** Rows of a row group: values of few instruments are near each other, and one instrument is found in few groups. */
-const GROUP_ROWS = 8_192;
+import { hasDecimals, isSame, writtenDecimals } from "./lakeTables.ts";
 
 export type DayRows = {
   table: ExportTable;
@@ -27,9 +25,7 @@ export type DayRows = {
 };
 
 /** `dir`: the file is below it, in the directories that a lake has. */
-type DayFileOptions = Pick<WriteOptions, "snapshot" | "dir" | "compress" | "signal"> & {
-  /** Decimals to begin with. A value that needs more digits widens them. */
-  types: Readonly<Record<string, DecimalType>>;
+type DayFileOptions = Pick<WriteOptions, "snapshot" | "dir" | "compress" | "signal" | "known"> & {
   /** Hears how many rows were written. A negative count revokes rows that are written again. */
   onRows: (count: number) => void;
 };
@@ -52,7 +48,6 @@ export async function writeDayFile(
       range: { from: date, to: date, symbols: null, ...(within && { within }) },
       format: "parquet",
       raw: false,
-      groupRows: GROUP_ROWS,
       onWidened: () => undefined,
       onRows: (_, count) => onRows(count),
     },
@@ -73,7 +68,6 @@ export type ProvenFile = {
  * Writes a table's file where it is not as it was, and reads it back.
  *
  * @param of.before the file that is there
- * @param options.known the types of the table's decimals in the lake so far
  * @returns "same": there is nothing to write; "fewer": the archive has fewer quotes than the file; `unrepresentable`: why no file
  *   can have the table's values
  * @throws QuotekeeperError LAKE_UNPROVEN; the database's errors and the file system's
@@ -81,21 +75,18 @@ export type ProvenFile = {
 export async function writeProven(
   snapshot: ArchiveSnapshot,
   { table, date, before }: { table: ExportTable; date: string | null; before: LakeTable | null | undefined },
-  {
-    known,
-    ...options
-  }: Omit<DayFileOptions, "snapshot" | "types"> & { known: Record<string, DecimalType> | undefined },
+  options: Omit<DayFileOptions, "snapshot">,
 ): Promise<ProvenFile | "same" | "fewer" | { unrepresentable: string }> {
   const { name } = table;
   const all = await snapshot.columns(table);
   const columns = table.partitioned ? all.filter((column) => column.name !== "date") : all;
   const truth = await snapshot.digests(table, columns, { from: date, to: date, symbols: null });
   if (date !== null && truth.rows === 0 && !before) return "same";
-  const types = decimalsOf(name, columns, known);
+  const types = decimalsOf(name, columns, options.known);
   if (before && isSame(before, truth) && hasDecimals(before, types)) return "same";
   if (date !== null && before && truth.rows < before.rows && isHot(name)) return "fewer";
   const day = { table, columns: all, date, rows: truth.rows };
-  const made = await writeDayFile(day, { ...options, snapshot, types }).catch((error: unknown) => {
+  const made = await writeDayFile(day, { ...options, snapshot }).catch((error: unknown) => {
     if (error instanceof QuotekeeperError && error.code === "EXPORT_UNREPRESENTABLE") return error.detail;
     throw error;
   });

@@ -1,10 +1,8 @@
 /** Which tables the lake has, and when a file is the same as what the archive has. */
 import type { ColumnDigest } from "../archive/export/snapshot.ts";
-import { COMMON_DECIMAL, type DecimalType } from "../export/parquetDecimal.ts";
-import { QUOTIENTS } from "../export/parquetFile.ts";
+import { type DecimalType } from "../export/parquetDecimal.ts";
 import { leavesOut } from "../archive/export/duckBars.ts";
 import { EXPORT_TABLES, type ExportTable } from "../archive/export/tables.ts";
-import { type ExportColumn } from "../archive/export/exportColumns.ts";
 import { isHot, type LakeTable } from "./lakeFiles.ts";
 
 /** Left to the database: as many bars as quotes where these come once a minute, and what is made of other tables. */
@@ -31,26 +29,6 @@ export const HOT_EXPORTS = EXPORT_TABLES.filter(({ name }) => isHot(name));
 
 /** One file. */
 export const TABLES_WITHOUT_DATES = EXPORT_TABLES.filter(({ partitioned }) => !partitioned);
-
-/** What quotes begin with: most prices are cents. One that needs more places has all files of its table written again. */
-const NARROW: DecimalType = { precision: 18, scale: 4 };
-
-/** Columns that have more places as a rule. */
-const WIDE = new Set(["delta"]);
-
-/** The decimals of a table's files. @param known those of the lake so far */
-export function decimalsOf(
-  table: string,
-  columns: readonly ExportColumn[],
-  known: Readonly<Record<string, DecimalType>> | undefined,
-): Record<string, DecimalType> {
-  return Object.fromEntries(
-    columns.flatMap(({ name, kind }) => {
-      const first = QUOTIENTS[name] ?? (isHot(table) && !WIDE.has(name) ? NARROW : COMMON_DECIMAL);
-      return kind === "decimal" ? [[name, known?.[name] ?? first]] : [];
-    }),
-  );
-}
 
 type WrittenColumns = readonly { name: string; type: string }[];
 

@@ -7,7 +7,7 @@ import { expect, jest, test } from "@jest/globals";
 import { parquetMetadataAsync } from "hyparquet";
 import { rawColumns } from "../../src/export/readParquet.ts";
 import { requireFrame, requirePages } from "../../src/export/parquetBounds.ts";
-import { ROW_GROUP_ROWS } from "../../src/export/parquetFile.ts";
+import { MOST_GROUP_ROWS } from "../../src/export/parquetBounds.ts";
 import { remembered } from "../../src/remembered.ts";
 import { run } from "../cli/edges.ts";
 import { handOnDatabases } from "../support/database.ts";
@@ -61,7 +61,7 @@ test("a row group of more rows than ours have, and more rows than the manifest s
   expect(statSync(path).size).toBeLessThan(2_000);
   await expect(read(path, 2)).rejects.toMatchObject({
     code: "PARQUET_INVALID",
-    detail: `${path}: a row group has ${MANY} rows, and quotekeeper writes ${ROW_GROUP_ROWS} at most`,
+    detail: `${path}: a row group has ${MANY} rows, and quotekeeper writes ${MOST_GROUP_ROWS} at most`,
   });
   await expect(read(path, MANY)).rejects.toMatchObject({ code: "PARQUET_INVALID" });
   await expect(read(await bomb(20_480), 2)).rejects.toMatchObject({

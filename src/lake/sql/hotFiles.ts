@@ -21,7 +21,6 @@ import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { readJson } from "../../plainFiles.ts";
 import { type DayRows, writeDayFile } from "../dayFile.ts";
 import { isHot } from "../lakeFiles.ts";
-import { decimalsOf } from "../lakeTables.ts";
 
 /** Where a statement's files are. */
 export type HotPlaces = {
@@ -193,11 +192,10 @@ export class HotFiles {
   async #write(part: Part): Promise<HotFile> {
     const { snapshot, decimals, compress, signal, onRows } = this.#options;
     const { name } = part.table;
-    const types = decimalsOf(name, part.columns, decimals[name]);
     const made = await writeDayFile(part, {
       snapshot,
       dir: this.#place(),
-      types,
+      known: decimals[name],
       compress,
       signal,
       onRows: (rows) => onRows(name, rows),
