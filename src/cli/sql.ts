@@ -80,10 +80,9 @@ async function sql(
     if (edges.stderr.isTTY && text === null)
       say(edges.stderr, "No lake: only the database is queried (--lake or QUOTEKEEPER_LAKE_DIR adds one).");
   }
-  // DuckDB starts while the database is opened.
-  const duck = text === null ? null : startDuck();
+  const ducks = startAhead();
   const ask = (pool: pg.Pool | null): Promise<number> =>
-    askAll({ pool, lake, edges, options, text, duck, dataDir: resolve(config.dataDir) });
+    askAll({ pool, lake, edges, options, text, ducks, dataDir: resolve(config.dataDir) });
   try {
     if (options.lakeOnly) return await ask(null);
     if (!(await archiveExists(config)))
@@ -99,8 +98,22 @@ async function sql(
       });
     throw error;
   } finally {
-    await duck?.close();
+    await ducks.close();
   }
+}
+
+/** Each statement has a DuckDB of its own, which starts while the database is opened, or while a person types. */
+function startAhead() {
+  let ahead: Duck | null = startDuck();
+  return {
+    take: (): Duck => {
+      const duck = ahead ?? startDuck();
+      ahead = null;
+      return duck;
+    },
+    startNext: (): void => void (ahead ??= startDuck()),
+    close: async (): Promise<void> => ahead?.close(),
+  };
 }
 
 function lakeDirOf({ lakeDir }: Config, { directory }: Edges, { lake }: Options): string | null {
@@ -133,8 +146,7 @@ type Asked = {
   lake: LakeFiles | null;
   edges: Edges;
   options: Options;
-  /** Null at the prompt, where each statement has its own process. */
-  duck: Duck | null;
+  ducks: ReturnType<typeof startAhead>;
   text: string | null;
   /** The data directory, absolute, which has the cache. */
   dataDir: string;
@@ -146,13 +158,15 @@ async function askAll({ text, ...asked }: Asked): Promise<number> {
     return 0;
   }
   const { prompt } = await import("./sqlPrompt.ts");
-  return prompt(asked.edges, (statement, edges) => askOne(statement, { ...asked, edges }));
+  return prompt(asked.edges, (statement, edges) =>
+    askOne(statement, { ...asked, edges }).finally(asked.ducks.startNext),
+  );
 }
 
 /** @throws Interrupted after Ctrl-C; QuotekeeperError */
 async function askOne(
   text: string,
-  { pool, lake, edges, options, duck, dataDir }: Omit<Asked, "text">,
+  { pool, lake, edges, options, ducks, dataDir }: Omit<Asked, "text">,
 ): Promise<void> {
   const { json, csv, raw, parquet, asOf } = options;
   const ended = new AbortController();
@@ -167,7 +181,7 @@ async function askOne(
     await askSql(
       text,
       {
-        duck: duck ?? startDuck(),
+        duck: ducks.take(),
         pool,
         lake,
         dir: dirs.temp,

@@ -83,33 +83,54 @@ type Input = {
 
 /** @throws QuotekeeperError BACKFILL_NOTHING: a file cannot be read, or has other columns than the first one */
 export async function inputOf(duck: Duck, files: readonly string[], reading: Reading): Promise<Input> {
-  const parts: string[] = [];
+  const stretches: (Relation & { files: string[] })[] = [];
   let first: { file: string; names: readonly string[] } | null = null;
   for (const file of files) {
-    const { names, from } = await relationOf(duck, file, reading);
-    first ??= { file, names };
-    requireSame(first, { file, names });
-    const list = names.map((name) => `${identifier(name)}::varchar as ${identifier(name)}`).join(", ");
-    parts.push(
-      `select ${list}, ${quoted(basename(file))} as "file", row_number() over () as "row" from ${from}`,
-    );
+    const relation = await relationOf(duck, file, reading);
+    first ??= { file, names: relation.names };
+    requireSame(first, { file, names: relation.names });
+    const last = stretches.at(-1);
+    if (last?.form === relation.form) last.files.push(file);
+    else stretches.push({ ...relation, files: [file] });
   }
   const paths = files.flatMap((file) => [resolve(file), asPattern(file)]);
-  return { view: `create view input as ${parts.join("\nunion all ")}`, paths };
+  return { view: `create view input as ${stretches.map(rowsOfFiles).join("\nunion all ")}`, paths };
 }
 
-type Relation = { names: string[]; from: string };
+/**
+ * The rows of some files, numbered anew in each. One scan of all: DuckDB sorts what comes of several in memory alone.
+ */
+function rowsOfFiles({ names, from, files }: Relation & { files: readonly string[] }): string {
+  const list = names.map((name) => `${identifier(name)}::varchar as ${identifier(name)}`).join(", ");
+  const bases = files.map((file) => quoted(basename(file))).join(", ");
+  const paths = files.map((file) => quoted(asPattern(file))).join(", ");
+  return `select ${list}, [${bases}][(file_index + 1)::bigint] as "file",
+      _nth - max(case when file_index is distinct from _before then _nth - 1 end) over (rows unbounded preceding) as "row"
+    from (select *, file_index, row_number() over () as _nth, lag(file_index) over () as _before from ${from(`[${paths}]`)})`;
+}
+
+/** How files are read. `form`: another one for files that cannot be read together. */
+type Relation = { names: string[]; form: string; from: (paths: string) => string };
 
 async function relationOf(duck: Duck, file: string, reading: Reading): Promise<Relation> {
   const { isParquet, isPacked, bytes } = await beginningOf(file);
   const path = quoted(asPattern(file));
   if (isParquet) {
-    const from = `read_parquet(${path}, hive_partitioning = false)`;
-    const rows = await rowsOf(duck, `select column_name from (describe from ${from})`).catch(
-      unreadable(file),
-    );
-    const names = unique(rows.map(([name]) => String(name)));
-    return { names, from: `${from} as parquet(${names.map(identifier).join(", ")})` };
+    const from = (paths: string): string => `read_parquet(${paths}, hive_partitioning = false)`;
+    const rows = await rowsOf(
+      duck,
+      `select column_name, column_type from (describe from ${from(path)})`,
+    ).catch(unreadable(file));
+    const given = rows.map(([name]) => String(name));
+    if (given.some((name) => name.toLowerCase() === "file_index"))
+      throw nothing(file, "it has a column file_index, which DuckDB needs for itself: rename it");
+    const names = unique(given);
+    const renamed = given.map((name, place) => `${identifier(name)} as ${identifier(names[place] ?? "")}`);
+    return {
+      names,
+      form: JSON.stringify(rows),
+      from: (paths) => `(select ${renamed.join(", ")}, file_index from ${from(paths)})`,
+    };
   }
   const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
   const encoding = reading.encoding ?? (isUtf16 ? "utf-16" : "utf-8");
@@ -124,15 +145,17 @@ async function relationOf(duck: Duck, file: string, reading: Reading): Promise<R
     "auto_detect = false, hive_partitioning = false, strict_mode = true, store_rejects = true, rejects_limit = 0",
     `columns = {${names.map((name) => `${quoted(name)}: 'VARCHAR'`).join(", ")}}`,
   ];
-  const from = (before: number, ...more: string[]): string =>
-    `read_csv(${path}, ${[...options, ...more, `skip = ${before}`].join(", ")})`;
-  if (!header) return { names, from: from(skip) };
-  const asDuck = from(place, "rejects_table = 'header_errors', rejects_scan = 'header_scans'");
+  const from = (before: number, ...more: string[]): ((paths: string) => string) => {
+    const how = [...options, ...more, `skip = ${before}`].join(", ");
+    return (paths) => `read_csv(${paths}, ${how})`;
+  };
+  if (!header) return { names, form: from(skip)(""), from: from(skip) };
+  const asDuck = from(place, "rejects_table = 'header_errors', rejects_scan = 'header_scans'")(path);
   const [found = []] = await rowsOf(duck, `from ${asDuck} limit 1`).catch(unreadable(file));
   // What stands before the first row is left out by DuckDB, and must be what was read here.
   if (cells.some((cell, at) => cell !== (found[at] ?? "")))
     throw nothing(file, "DuckDB finds another header: remove what stands before it, or say skip in the map");
-  return { names, from: from(place + 1) };
+  return { names, form: from(place + 1)(""), from: from(place + 1) };
 }
 
 const LABELS = { "utf-8": "utf-8", "utf-16": "utf-16le", "latin-1": "latin1" } as const;
@@ -164,9 +187,12 @@ function headerIn(
   }
 }
 
-/** Names as DuckDB makes them unique, where upper and lower case are one; `file` and `row` are taken. */
+/** Columns of `input`, and of what it is made of. */
+const TAKEN = ["file", "row", "file_index", "_nth", "_before"];
+
+/** Names as DuckDB makes them unique, where upper and lower case are one. */
 function unique(names: readonly string[]): string[] {
-  const taken = new Set(["file", "row"]);
+  const taken = new Set(TAKEN);
   return names.map((given, place) => {
     const name = given.trim() === "" ? `column${place}` : given.trim();
     let free = name;

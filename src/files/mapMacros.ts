@@ -8,6 +8,8 @@ import { UNDERLYING_OF_ROOT } from "../market/root.ts";
 const DAY = String.raw`\d{4}-\d\d-\d\d`;
 const TIME = String.raw`[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?`;
 const OFFSET = String.raw` ?(?:Z|[+-][01]\d(?::?[0-5]\d)?)`;
+/** Not in the text below: a compiler writes them as escapes there, which stay in a raw text. */
+const CURRENCIES = "[$€£¥]";
 const NUMBER = String.raw`(?:\d+\.?\d*|\.\d+)`;
 
 const ROOTS = [...UNDERLYING_OF_ROOT].map(([root, of]) => `when '${root}' then '${of}'`).join(" ");
@@ -126,7 +128,7 @@ create macro fraction(given) as case when regexp_full_match(given, '[+-]?${NUMBE
 -- whole('20135561.5') is 20135561
 create macro whole(given) as regexp_replace(given, '^(\d+)\.\d*$', '\1');
 create macro _written(given) as case
-  when regexp_full_match(given, '[+-]?[$€£¥]? ?(${NUMBER}|[1-9]\d{0,2}(,\d{3})+(\.\d*)?) ?[KMBT]?')
+  when regexp_full_match(given, '[+-]?${CURRENCIES}? ?(${NUMBER}|[1-9]\d{0,2}(,\d{3})+(\.\d*)?) ?[KMBT]?')
   then case when regexp_matches(given, '\d$') then regexp_replace(given, '[^\d.+-]', '', 'g')
     else scaled(regexp_replace(given, '[^\d.+-]', '', 'g'),
       case right(given, 1) when 'K' then 1000 when 'M' then 1000000 when 'B' then 1000000000 else 1000000000000 end) end end;

@@ -20,6 +20,12 @@ const dir = tempDir();
 writeFileSync(join(dir, "secret.csv"), "hunter2-the-secret\n1\n");
 execFileSync("mkfifo", [join(dir, "pipe.csv")]);
 
+const PARQUET = join(tempDir(), "q.parquet");
+const writer = ownDuck();
+await writer.open(tempDir());
+await writer.run(`copy (select 1 as a, 2 as file_index) to '${PARQUET}'`);
+await writer.close();
+
 const errorOf = (sql: string, files = [FILE]): Promise<string> =>
   mapped(sql, files, { days: [] }).then(
     () => "none",
@@ -209,6 +215,7 @@ test.each([
   ["is not there", () => [join(dir, "nosuch.csv")], /nosuch\.csv: it cannot be read \(ENOENT\)/u],
   ["is a pipe", () => [join(dir, "pipe.csv")], /pipe\.csv: it cannot be read/u],
   ["is empty", () => [fileOf("")], /quotes\.csv: it is empty/u],
+  ["has a column of DuckDB's own", () => [PARQUET], /q\.parquet: it has a column file_index/u],
   [
     "is cut within its gzip",
     () => [fileOf(gzipSync("a,b\n1,2\n").subarray(0, 20), "q.csv.gz")],
@@ -310,6 +317,24 @@ test("rows come in the order of files and rows, the same at each run, whatever t
   }
   const plain = await mapped("select file, row, s as instrument, n as observed_at from input", files);
   expect(plain.rows.map(({ file }) => file).indexOf("a.csv")).toBe(20_000);
+});
+
+test("rows are numbered anew in each file, past lines that are refused and columns that are called as DuckDB's own", async () => {
+  const files = [
+    fileOf("file_index,_nth\n1,a\n2\n3,b\n", "b.csv"),
+    fileOf("file_index,_nth\n4,c\n5,d\n", "a.csv"),
+  ];
+  const map = "select file, row, file_index_1 as last, 'A' as instrument, '' as observed_at from input";
+
+  const { rows, refused } = await mapped(map, files);
+
+  expect(rows.map(({ file, row, last }) => [file, row, last])).toEqual([
+    ["b.csv", "1", "1"],
+    ["b.csv", "2", "3"],
+    ["a.csv", "1", "4"],
+    ["a.csv", "2", "5"],
+  ]);
+  expect(refused.map(([file, line]) => [file, line])).toEqual([["b.csv", "3"]]);
 });
 
 test("an abort ends a map that is at work, and its reason is thrown", async () => {

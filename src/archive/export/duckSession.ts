@@ -7,19 +7,7 @@ export const DUCK_SETUP: readonly string[] = [
   "set autoinstall_known_extensions = false",
   "set autoload_known_extensions = false",
   "create schema parts",
-  // What a format's letters mean in strftime; the longer ones first.
-  `create macro to_char(value, format) as strftime(value, ${TO_CHAR()})`,
-  "create macro date_bin(width, at_time, origin) as time_bucket(width, at_time, origin)",
 ];
-
-function TO_CHAR(): string {
-  const letters =
-    "YYYY %Y, YY %y, HH24 %H, HH12 %I, Month %B, Mon %b, MM %m, MI %M, Day %A, Dy %a, DDD %j, DD %d, SS %S, US %f, MS %g, AM %p";
-  return letters
-    .split(", ")
-    .map((pair) => pair.split(" "))
-    .reduce((sql, [from, to]) => `replace(${sql}, '${from}', '${to}')`, "format");
-}
 
 /** A statement's tree as JSON, without running it. Only statements that give rows have one. */
 export function duckStatementTree(statement: string): string {

@@ -7,7 +7,7 @@ import type pg from "pg";
 import { emptyTable } from "../../archive/export/duckFiles.ts";
 import * as session from "../../archive/export/duckSession.ts";
 import { DUCK_TABLES } from "../../archive/export/duckTables.ts";
-import { publicViews } from "../../archive/export/duckViews.ts";
+import { macros, publicViews } from "../../archive/export/duckViews.ts";
 import { withSnapshot } from "../../archive/export/snapshot.ts";
 import type { Instant } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
@@ -54,7 +54,7 @@ export async function askSql<T>(
   const { duck, dir, asOf, signal, parquet } = options;
   const end = (): void => void duck.close();
   signal.addEventListener("abort", end);
-  const tables = [...session.DUCK_SETUP, ...DUCK_TABLES.map(emptyTable)];
+  const tables = [...session.DUCK_SETUP, ...DUCK_TABLES.map(emptyTable), ...(await macros(asOf))];
   const views = await publicViews(asOf);
   try {
     signal.throwIfAborted();

@@ -203,7 +203,11 @@ class Filler {
     const rowsOfLake = async (name: string): Promise<string> => {
       const files = await this.#ofLake(of(name));
       const one = DUCK_TABLES.find((each) => each.name === name) as DuckTable;
-      return sql.rowsIn(one, { files, decimals: decimalsOf(files) });
+      const view = `parts.${name}_of_${table.name}`;
+      await this.#run([
+        `create view ${view} as from ${sql.rowsIn(one, { files, decimals: decimalsOf(files) })}`,
+      ]);
+      return view;
     };
     const [quotes, extended] = [await rowsOfLake("quotes"), await rowsOfLake("extended_quotes")];
     return [barsLeftOut(table.name, { quotes, extended, bars: await rowsOfLake(table.name) })];
