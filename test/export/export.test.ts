@@ -98,9 +98,10 @@ test("DuckDB reads decimals of Parquet as DECIMAL, times as TIMESTAMP WITH TIME 
     delayed: "BOOLEAN",
     bid: "DECIMAL(18,4)",
     ask: "DECIMAL(18,4)",
-    last: "DECIMAL(18,4)",
+    // Some of these have more than four places.
+    last: "DECIMAL(18,8)",
     change: "DECIMAL(18,4)",
-    pct_change: "DECIMAL(18,4)",
+    pct_change: "DECIMAL(18,8)",
     quoted_at: "TIMESTAMP WITH TIME ZONE",
     traded_at: "TIMESTAMP WITH TIME ZONE",
     date: "DATE",
