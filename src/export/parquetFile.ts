@@ -205,9 +205,7 @@ const QUOTIENTS: DecimalTypes = {
 const NARROW: DecimalType = { precision: 18, scale: 4 };
 
 /** Columns of quotes whose numbers are reckoned, and have more places as a rule. */
-const RECKONED = new Set(
-  "delta gamma theta vega rho implied_volatility bid_iv ask_iv pe_ratio earnings_per_share".split(" "),
-);
+const RECKONED = new Set("delta gamma theta vega rho implied_volatility bid_iv ask_iv".split(" "));
 
 /** The decimals that a table's files begin with. @param known those of earlier files, which stay */
 export function decimalsOf(
