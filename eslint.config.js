@@ -62,6 +62,7 @@ const SHARED = [
   "plainFiles.ts",
   "processes.ts",
   "remembered.ts",
+  "unpacked.ts",
   "users.ts",
 ];
 

@@ -5,6 +5,7 @@ import { textOf } from "../lake/sql/values.ts";
 import { harmless } from "../read/formula.ts";
 import type { Edges } from "../run/edges.ts";
 import { count } from "../run/jsonWords.ts";
+import { csvCell } from "./terminal/csvCell.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 import { table } from "./terminal/table.ts";
 import { counted } from "../figures.ts";
@@ -50,12 +51,6 @@ export async function showAnswer(answer: SqlAnswer, format: SqlFormat, edges: Ed
         )
         .join(""),
     );
-}
-
-/** RFC 4180; NULL is nothing, and an empty text has quotes. */
-function csvCell(text: string | null): string {
-  if (text === null) return "";
-  return text === "" || /[",\r\n]/u.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** One document, written while the rows arrive. */

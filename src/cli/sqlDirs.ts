@@ -38,9 +38,7 @@ export async function openSqlDirs(dataDir: string | null, ownUid: number | undef
     const { uid } = await stat(dataDir);
     if (ownUid !== undefined && ownUid !== uid) return without(`${dataDir} belongs to another user`);
     await access(dataDir, constants.W_OK);
-    const dir = join(dataDir, "cache", "sql");
-    await makeDirectories(dir, MODE);
-    const own = await makeOwnDir(dir);
+    const { dir, own } = await makeCacheDir(dataDir);
     return {
       temp,
       places: { own, cache: join(dir, "files") },
@@ -57,8 +55,15 @@ export async function openSqlDirs(dataDir: string | null, ownUid: number | undef
   }
 }
 
+/** The cache of a data directory, and a directory of a statement's own in it. @param dataDir absolute */
+export async function makeCacheDir(dataDir: string): Promise<{ dir: string; own: string }> {
+  const dir = join(dataDir, "cache", "sql");
+  await makeDirectories(dir, MODE);
+  return { dir, own: await makeOwnDir(dir) };
+}
+
 /** A directory that only this user can read. Directories of killed processes are removed. */
-export async function makeOwnDir(parent: string): Promise<string> {
+async function makeOwnDir(parent: string): Promise<string> {
   for (const name of await readdir(parent).catch(() => [])) {
     const [, pid] = new RegExp(`^${OWN}(\\d+)-\\w{6}$`, "u").exec(name) ?? [];
     if (pid !== undefined && Number(pid) !== PROCESSES.pid && isGone(Number(pid), PROCESSES))

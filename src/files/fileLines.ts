@@ -1,14 +1,13 @@
 /** At which lines the rows of a CSV file stand, where that can be told. */
-import type { Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
 import { openFile } from "../plainFiles.ts";
 import type { Reading } from "./mapInput.ts";
+import { unpacked } from "../unpacked.ts";
 
 const [QUOTE, NEWLINE, RETURN] = [0x22, 0x0a, 0x0d];
 
 /**
  * How many lines stand before the first row of a file whose rows are one line each; null: blank lines or line feeds within quotes
- * are among them, or it is no CSV.
+ * are among them, it is no CSV, or it cannot be read to its end, which DuckDB's own reading tells.
  */
 export async function linesBefore(
   file: string,
@@ -19,17 +18,12 @@ export async function linesBefore(
   const lines = new Lines();
   try {
     for await (const bytes of unpacked(file, input)) if (!lines.areRows(bytes)) return null;
+  } catch {
+    return null;
   } finally {
     input.destroy();
   }
   return skip + (header ? 1 : 0);
-}
-
-function unpacked(file: string, input: Readable): AsyncIterable<Buffer> {
-  if (!/\.gz$/iu.test(file)) return input;
-  const gunzip = createGunzip();
-  input.on("error", (error) => gunzip.destroy(error));
-  return input.pipe(gunzip);
 }
 
 /** Whether each line so far was a row. */

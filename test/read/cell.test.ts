@@ -1,33 +1,7 @@
-/** Values of cells: products, what a problem shows of them, and text that spreadsheets would take for formulas. */
+/** Values of cells: what a problem shows of them, and text that spreadsheets would take for formulas. */
 import { expect, test } from "@jest/globals";
-import fc from "fast-check";
-import { scaledBy, shown } from "../../src/read/cell.ts";
+import { shown } from "../../src/read/cell.ts";
 import { exact, harmless, harmlessSql } from "../../src/read/formula.ts";
-
-test.each([
-  ["270000", "0.001", "270"],
-  ["-1.5E-3", "100", "-0.15"],
-  ["0.1", "0.1", "0.01"],
-  ["123456789012345678901234567890.5", "2", "246913578024691357802469135781"],
-  ["5", "0.0001", "0.0005"],
-  ["-5", "0.5", "-2.5"],
-  ["1E3", "1.5", "1500"],
-  ["-0", "7", "0"],
-  ["0.00", "0.1", "0"],
-])("%s by %s is %s, exactly", (text, factor, product) => {
-  expect(scaledBy(text, factor)).toBe(product);
-});
-
-test("a product of whole cents is what whole numbers make it", () => {
-  const cents = fc.integer({ min: -1_000_000, max: 1_000_000 });
-
-  fc.assert(
-    fc.property(cents, cents, (a, b) => {
-      const product = Number(scaledBy((a / 100).toFixed(2), (b / 100).toFixed(2)));
-      expect(Math.round(product * 10_000) + 0).toBe(a * b + 0);
-    }),
-  );
-});
 
 test("a problem shows a value in quotes, the first 60 characters of a long one", () => {
   expect(shown('a "b"\n')).toBe('"a \\"b\\"\\n"');

@@ -1,4 +1,5 @@
-/** Bars that the lake's files leave out, and that `quotekeeper sql` makes of their quotes (migrations/duckdb/views.sql). */
+/** Bars that the lake's files leave out, and that `quotekeeper sql` makes of their quotes (migrations/duckdb/macros.sql). */
+import { quoted } from "./duckFiles.ts";
 
 /** Seconds of the bars that a lake's files have of some series alone. */
 const WIDTHS: Readonly<Record<string, number>> = { bars_5m: 300, bars_1h: 3_600 };
@@ -16,6 +17,6 @@ export function leavesOut(table: string): boolean {
  * @returns SQL of rows with the table's columns
  */
 export function barsLeftOut(table: string, parts: Record<"quotes" | "extended" | "bars", string>): string {
-  const names = [parts.quotes, parts.extended, parts.bars].map((name) => `'${name}'`);
+  const names = [parts.quotes, parts.extended, parts.bars].map(quoted);
   return `from bars_left_out(${[...names, WIDTHS[table]].join(", ")})`;
 }

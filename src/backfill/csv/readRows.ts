@@ -1,7 +1,6 @@
 /** The rows of a CSV file, plain or in .gz, read as a stream. */
-import type { Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
 import { QuotekeeperError } from "../../errors.ts";
+import { unpacked } from "../../unpacked.ts";
 import { openFile } from "../../plainFiles.ts";
 import { type RawRow, RowSplitter } from "../../read/splitRows.ts";
 
@@ -41,7 +40,7 @@ export async function* readRows(file: string): AsyncGenerator<TableRows, void> {
     return [{ header, rows: rows.slice(1), done: input.bytesRead }];
   };
   try {
-    for await (const bytes of uncompressed(file, input)) yield* below(splitter.push(bytes));
+    for await (const bytes of unpacked(file, input)) yield* below(splitter.push(bytes));
   } catch (cause) {
     const { code = "", message } = cause as NodeJS.ErrnoException;
     throw unreadable(file, code.startsWith("Z_") ? `its gzip is damaged: ${message}` : code, cause);
@@ -50,13 +49,6 @@ export async function* readRows(file: string): AsyncGenerator<TableRows, void> {
   }
   yield* below(splitter.finish());
   if (header === null) throw unreadable(file, "it is empty", undefined);
-}
-
-function uncompressed(file: string, input: Readable): AsyncIterable<Buffer> {
-  if (!/\.gz$/iu.test(file)) return input;
-  const gunzip = createGunzip();
-  input.on("error", (error) => gunzip.destroy(error));
-  return input.pipe(gunzip);
 }
 
 const UTF_8_MARK = Buffer.from([0xef, 0xbb, 0xbf]);

@@ -1,6 +1,6 @@
 /** The map of `backfill --csv --map`: the SELECT that makes a plain table of a vendor's files. */
 import { rm } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import type { TableRows } from "../../backfill/csv/readRows.ts";
 import { jobsInvalid } from "../../config/yamlFile.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
@@ -8,7 +8,6 @@ import { QuotekeeperError } from "../../errors.ts";
 import { linesBefore } from "../../files/fileLines.ts";
 import { readingOf } from "../../files/mapInput.ts";
 import { type MappedRows, runMap, sessionDays } from "../../files/runMap.ts";
-import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { addDays, exchangeDate } from "../../market/calendar/dates.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
@@ -16,7 +15,8 @@ import { readTextFile } from "../../plainFiles.ts";
 import type { RawRow } from "../../read/splitRows.ts";
 import type { Edges } from "../../run/edges.ts";
 import { CALENDAR_FILE, readJobs } from "../../schedule/readJobs.ts";
-import { makeOwnDir } from "../sqlDirs.ts";
+import { makeCacheDir } from "../sqlDirs.ts";
+import { csvCell } from "../terminal/csvCell.ts";
 
 type OpenMap = {
   file: string;
@@ -33,9 +33,6 @@ const SOURCE_LINE = /^--\s*source:\s*(\S.{0,63})$/imu;
 /** How far ahead the days of the calendar go: as far as an import may. */
 const DAYS_AHEAD = 366;
 
-/** Only the data directory's owner may read what DuckDB has no memory for. */
-const MODE = 0o700;
-
 /** @throws QuotekeeperError BACKFILL_MAP_INVALID; JOBS_INVALID for a calendar that is wrong */
 export async function openMap(config: Config, { clock }: Edges, file: string): Promise<OpenMap> {
   if (/\.ya?ml$/iu.test(file))
@@ -49,9 +46,7 @@ export async function openMap(config: Config, { clock }: Edges, file: string): P
   const calendar = createCalendar(await calendarOverrides(config));
   const days = sessionDays(calendar, addDays(exchangeDate(clock.now()), DAYS_AHEAD));
   const rowsOf = async function* (files: readonly string[], signal: AbortSignal) {
-    const dir = join(resolve(config.dataDir), "cache", "sql");
-    await makeDirectories(dir, MODE);
-    const spillDir = await makeOwnDir(dir);
+    const { own: spillDir } = await makeCacheDir(resolve(config.dataDir));
     try {
       const reading = readingOf(sql, file);
       const before = new Map<string, number | null>();
@@ -81,7 +76,9 @@ async function* tableOf(
       return lines === null || cells[row] === null ? null : String(lines + Number(cells[row]));
     };
     const placed = rows.map((cells): RawRow => {
-      const text = (isTold ? [...cells, lineOf(cells)] : cells).map(csvCell).join(",");
+      const text = (isTold ? [...cells, lineOf(cells)] : cells)
+        .map((cell) => csvCell(cell || null))
+        .join(",");
       const placedRow = { bytes: Buffer.from(text), line, broken: false };
       line += text.split("\n").length;
       return placedRow;
@@ -89,13 +86,6 @@ async function* tableOf(
     const header = (isTold ? [...columns, "line"] : columns).map(csvCell).join(",");
     yield { header: Buffer.from(header), rows: placed, done: 0 };
   }
-}
-
-const IN_QUOTES = /[",\r\n]/u;
-
-function csvCell(cell: string | null): string {
-  const text = cell ?? "";
-  return IN_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** The days of jobs/calendar.yaml; none without that file. @throws QuotekeeperError JOBS_INVALID */

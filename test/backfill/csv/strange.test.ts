@@ -38,6 +38,10 @@ test("an empty file, a header alone, a directory and gzip that is cut are errors
     [[fileOf(`${HEADER}\n`)], "there is no row"],
     [[".", "--name", "a"], "--name does not go with --csv and a directory"],
     [[fileOf(zip.subarray(0, zip.length / 2), "q.csv.gz")], "its gzip is damaged: unexpected end of file"],
+    [
+      [fileOf(zip.subarray(0, zip.length / 2), "q.csv.gz"), "--map", fileOf("select * from input", "m.sql")],
+      "q.csv.gz: it cannot be read (Z_BUF_ERROR)",
+    ],
     [[fileOf(HEADER), fileOf(HEADER)], "several files need --name"],
   ];
 
