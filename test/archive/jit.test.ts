@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await admin.end();
   await server.close();
-  rmSync(serverDir, { recursive: true, force: true });
+  rmSync(serverDir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 /** Asks in a session that says nothing of jit. */

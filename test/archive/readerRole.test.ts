@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await admin.end();
   await server.close();
-  rmSync(serverDir, { recursive: true, force: true });
+  rmSync(serverDir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 /** An empty database that belongs to a role which may not make roles, and is used as that role. */

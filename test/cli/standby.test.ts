@@ -28,7 +28,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(async () => {
   await server.close();
-  rmSync(serverDir, { recursive: true, force: true });
+  rmSync(serverDir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 test("a standby database is named and read; collecting continues into the journal, and everything is loaded once it is promoted", async () => {

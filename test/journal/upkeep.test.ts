@@ -235,7 +235,7 @@ test("what a kill left of a trial of the disk or of a compression goes after an 
 
 test("a journal that is not there yet is empty, and undamaged", async () => {
   const dir = freshDir();
-  await rm(dir, { recursive: true, force: true });
+  await rm(dir, { recursive: true, force: true, maxRetries: 10 });
 
   expect(await verifyJournal(dir, { clock: handClock() })).toEqual({
     segments: [],

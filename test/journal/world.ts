@@ -16,7 +16,7 @@ import { openJournal, type Journal } from "../../src/journal/writer.ts";
 const made: string[] = [];
 
 afterAll(() => {
-  for (const dir of made) rmSync(dir, { recursive: true, force: true });
+  for (const dir of made) rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 /** A directory that is removed when the test file ends. */

@@ -172,7 +172,7 @@ describe("restore", () => {
     const world = await old();
 
     const asked = await world.lake(DAY);
-    rmSync(world.out, { recursive: true, force: true });
+    rmSync(world.out, { recursive: true, force: true, maxRetries: 10 });
 
     expect(asked).toEqual(refused("holds no lake"));
   });

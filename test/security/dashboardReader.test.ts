@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await admin.end();
   await server.close();
-  rmSync(dir, { recursive: true, force: true });
+  rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 function urlOf(owner: string, user = owner): string {

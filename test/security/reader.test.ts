@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await owner.end();
   await server.close();
-  rmSync(dir, { recursive: true, force: true });
+  rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 const readers: pg.Client[] = [];

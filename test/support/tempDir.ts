@@ -6,7 +6,8 @@ import { afterAll } from "@jest/globals";
 const made: string[] = [];
 
 afterAll(() => {
-  for (const dir of made) rmSync(dir, { recursive: true, force: true });
+  // A program that was told to end (a browser, PostgreSQL) may still write there for a moment.
+  for (const dir of made) rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 /** An empty directory, removed when the test file ends. */

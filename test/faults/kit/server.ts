@@ -23,7 +23,7 @@ export async function startFaultServer(): Promise<FaultServer> {
   chmodSync(dir, 0o755);
   const onExit = (): void => {
     signalPostmaster(join(dir, "postgres"), "SIGQUIT");
-    rmSync(dir, { recursive: true, force: true });
+    rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
   };
   process.once("exit", onExit);
   const server = await openOwnServer(dir);
@@ -34,7 +34,7 @@ export async function startFaultServer(): Promise<FaultServer> {
     close: async () => {
       await server.close();
       process.off("exit", onExit);
-      rmSync(dir, { recursive: true, force: true });
+      rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }

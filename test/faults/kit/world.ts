@@ -110,7 +110,7 @@ async function worldIn(
   url: string,
   { load = DEFAULT_LOAD, bin, migrated = true, openFeed = () => startFeed(), settings = {} }: WorldOptions,
 ): Promise<World> {
-  const onExit = (): void => rmSync(dir, { recursive: true, force: true });
+  const onExit = (): void => rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
   process.once("exit", onExit);
   const jobsDir = join(dir, "jobs");
   const dataDir = join(dir, "data");

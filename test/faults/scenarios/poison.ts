@@ -47,6 +47,6 @@ export async function poisonOne(
       violations,
     };
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
   }
 }

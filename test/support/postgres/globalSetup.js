@@ -16,10 +16,10 @@ export default async function setup() {
   const inMemory = process.env.TMPDIR ? null : directoryInMemory();
   if (inMemory !== null) {
     process.env.TMPDIR = inMemory;
-    process.once("exit", () => rmSync(inMemory, { recursive: true, force: true }));
+    process.once("exit", () => rmSync(inMemory, { recursive: true, force: true, maxRetries: 10 }));
   }
   const programs = mkdtempSync(join(tmpdir(), "qk-program-"));
-  process.once("exit", () => rmSync(programs, { recursive: true, force: true }));
+  process.once("exit", () => rmSync(programs, { recursive: true, force: true, maxRetries: 10 }));
   process.env.TEST_PROGRAM = join(programs, "dist");
   allowTypescript();
   const { openDesk } = await import("./desk.ts");

@@ -65,7 +65,7 @@ export async function startTestServer(): Promise<TestServer> {
   const dir = makeServerDir();
   const onExit = (): void => {
     killServer(dir);
-    rmSync(dir, { recursive: true, force: true });
+    rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
   };
   // The way out when jest is ended before its teardown.
   process.once("exit", onExit);
@@ -82,7 +82,7 @@ export async function startTestServer(): Promise<TestServer> {
     close: async () => {
       await server.close();
       process.off("exit", onExit).off("SIGINT", onSignal).off("SIGTERM", onSignal);
-      rmSync(dir, { recursive: true, force: true });
+      rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }
