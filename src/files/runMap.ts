@@ -2,6 +2,7 @@
  * A map of a vendor's files: one SELECT over the relation `input`, run by DuckDB, whose answer is a table for the plain reader.
  * The same files and the same map give the same rows in the same order.
  */
+import { totalmem } from "node:os";
 import { join } from "node:path";
 import { locked } from "../archive/export/duckSession.ts";
 import { quoted } from "../archive/export/duckFiles.ts";
@@ -50,6 +51,12 @@ const MOST_SPILLED = "50GB";
 /** Characters that are shown of a line. */
 const MOST_SHOWN = 4_000;
 
+/**
+ * Memory that DuckDB takes for a map before it goes to the disk: what sorts ten million rows now and then fails with half as much, for
+ * the parts that it holds together are then as large as its memory. Never more than half of the machine's.
+ */
+const memoryOf = (machineBytes: number): string => `${Math.min(2_000, Math.floor(machineBytes / 2e6))}MB`;
+
 const SETUP = [
   // Rows come in the order of the files: a resumed import counts them.
   "set threads = 1",
@@ -79,9 +86,13 @@ export async function* runMap({
     const select = await requireSelect(duck, options);
     await duck.open(join(spillDir, "spilled"));
     await duck.run(
-      [...SETUP, `set max_temp_directory_size = '${MOST_SPILLED}'`, ...variablesOf(days), MAP_MACROS].join(
-        ";\n",
-      ),
+      [
+        ...SETUP,
+        `set memory_limit = '${memoryOf(totalmem())}'`,
+        `set max_temp_directory_size = '${MOST_SPILLED}'`,
+        ...variablesOf(days),
+        MAP_MACROS,
+      ].join(";\n"),
     );
     const { view, paths } = await inputOf(duck, files, reading);
     await duck.run([view, ...locked(paths)].join(";\n"));
