@@ -52,10 +52,10 @@ const MOST_SPILLED = "50GB";
 const MOST_SHOWN = 4_000;
 
 /**
- * Memory that DuckDB takes for a map before it goes to the disk: what sorts ten million rows now and then fails with half as much, for
- * the parts that it holds together are then as large as its memory. Never more than half of the machine's.
+ * Memory that DuckDB takes for a map before it goes to the disk, never more than half of the machine's: what it sorts goes there, what it
+ * holds together at once does not. Its process may have 2 GB.
  */
-const memoryOf = (machineBytes: number): string => `${Math.min(2_000, Math.floor(machineBytes / 2e6))}MB`;
+const memoryOf = (machineBytes: number): string => `${Math.min(1_200, Math.floor(machineBytes / 2e6))}MB`;
 
 const SETUP = [
   // Rows come in the order of the files: a resumed import counts them.
@@ -185,6 +185,9 @@ function variablesOf(days: readonly SessionDay[]): string[] {
 /** Operators of a plan that give rows in the order in which they take them. */
 const KEEP_ORDER = /^(PROJECTION|FILTER|STREAMING_WINDOW|STREAMING_LIMIT|UNION|READ_CSV|READ_PARQUET)\s*$/u;
 
+/** Columns that put rows in order. */
+const ORDER = ["file", "row", "observed_at", "instrument", "symbol", "expiration", "option_type", "strike"];
+
 type PlanNode = { name: string; children?: PlanNode[] };
 
 function keepsOrder({ name, children = [] }: PlanNode): boolean {
@@ -209,9 +212,9 @@ async function inOrder(duck: Duck, select: string, mapFile: string): Promise<str
   const [plan] = await rowsOf(duck, `explain (format json) ${plain}`);
   const roots = JSON.parse(String(plan?.[1])) as PlanNode[];
   if (roots.every(keepsOrder)) return plain;
-  const first = ["file", "row", "observed_at"].filter((name) => names.includes(name));
-  const order = [...first, ...names.filter((name) => !first.includes(name))];
-  return `${plain} order by ${order.map((name) => `mapped.${identifier(name)}`).join(", ")}`;
+  const order = ORDER.filter((name) => names.includes(name)).map((name) => `mapped.${identifier(name)}`);
+  // Rows that are the same in all that names them follow each other by what else they hold, in few bytes.
+  return `${plain} order by ${[...order, "md5_number_lower(mapped::varchar)"].join(", ")}`;
 }
 
 function asTexts(row: JsonValue[]): (string | null)[] {
