@@ -1,79 +1,17 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { afterAll, expect, test } from "@jest/globals";
-import { runProgram } from "../../src/cli/program.ts";
+import { expect, test } from "@jest/globals";
 import { METRICS, type MetricName } from "../../src/web/monitoring/definitions.ts";
-import { freshDatabase, type TestDatabase } from "../support/database.ts";
+import { freshDatabase } from "../support/database.ts";
 import { joinFleet } from "../support/fleetRows.ts";
 import { closedPort } from "../support/stubService.ts";
 import { statusAs } from "../web/dashboard.ts";
-import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
-import { capturedEdges } from "./edges.ts";
-
-const interrupts: (() => Promise<unknown>)[] = [];
-afterAll(async () => {
-  for (const interrupt of interrupts) await interrupt();
-});
+import { valuesOf, withDashboard } from "./withDashboard.ts";
 
 const TOKEN = "canary-token-of-the-dashboard";
 
-/** A command with a dashboard, in this process, over a database of its own. */
-async function running(
-  command: "start" | "web",
-  database: Pick<TestDatabase, "url">,
-  env: Record<string, string> = {},
-) {
-  const dir = tempDir();
-  mkdirSync(join(dir, "jobs"));
-  writeFileSync(
-    join(dir, "jobs", "all.yaml"),
-    'name: all\nschedule: "* * * * *"\ntimezone: America/New_York\nsession: always\nsymbols: [AAPL, CANARY]\n',
-  );
-  const { edges, said, interrupt, stderr } = capturedEdges({
-    directory: dir,
-    env: {
-      DATABASE_URL: database.url,
-      QUOTEKEEPER_DATA_DIR: join(dir, "data"),
-      QUOTEKEEPER_JOBS_DIR: join(dir, "jobs"),
-      QUOTEKEEPER_HTTP_PORT: "0",
-      ...env,
-    },
-  });
-  const ended = runProgram([command], edges);
-  const end = async (): Promise<number> => {
-    interrupt();
-    return ended;
-  };
-  interrupts.push(end);
-  const failed = ended.then((code) => Promise.reject(new Error(`it ended with ${code}: ${stderr()}`)));
-  failed.catch(() => undefined);
-  const [, address = ""] = await Promise.race([said(/^Dashboard {2}(\S+)/m), failed]);
-  const get = async (path: string, headers: Record<string, string> = {}) => {
-    const response = await fetch(`${address}${path}`, { headers });
-    return {
-      status: response.status,
-      type: response.headers.get("content-type"),
-      text: await response.text(),
-    };
-  };
-  return { get, end, address };
-}
-
-/** The values of a metrics text, by name and labels as they stand there. */
-function valuesOf(text: string): Map<string, number> {
-  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-  return new Map(
-    lines.map((line) => {
-      const [, series = "", value = ""] = /^(\S+(?:\{.*\})?) (\S+)$/.exec(line) ?? [];
-      return [series, Number(value)];
-    }),
-  );
-}
-
 test("a collection reports to Prometheus under the names of docs/metrics.md and no others", async () => {
   const database = await freshDatabase();
-  const { get } = await running("start", database);
+  const { get } = await withDashboard("start", database);
 
   await until(
     async () => !!valuesOf((await get("/metrics")).text).get('quotekeeper_rows_total{table="quotes"}'),
@@ -113,7 +51,7 @@ test("a collection reports to Prometheus under the names of docs/metrics.md and 
 });
 
 test("metrics name no symbol, address or credential, and only labels that docs/metrics.md lists", async () => {
-  const { get } = await running("start", await freshDatabase());
+  const { get } = await withDashboard("start", await freshDatabase());
 
   const { text, type } = await get("/metrics");
 
@@ -134,7 +72,7 @@ test("metrics name no symbol, address or credential, and only labels that docs/m
 
 test("a collection is ready while the database answers, not ready while it is away, and always alive", async () => {
   const database = await freshDatabase();
-  const { get } = await running("start", database);
+  const { get } = await withDashboard("start", database);
   const ready = await readiness(get, 200);
 
   await database.pool.query(`alter table schema_migrations rename to away`);
@@ -155,8 +93,8 @@ test("a collection is ready while the database answers, not ready while it is aw
 });
 
 test("metrics and readiness need the token, and liveness does not", async () => {
-  const { get, address } = await running("start", await freshDatabase(), {
-    ...{ QUOTEKEEPER_WEB_TOKEN: TOKEN, QUOTEKEEPER_WEB_HOSTS: "quotes.example" },
+  const { get, address } = await withDashboard("start", await freshDatabase(), {
+    env: { QUOTEKEEPER_WEB_TOKEN: TOKEN, QUOTEKEEPER_WEB_HOSTS: "quotes.example" },
   });
 
   const [bare, wrong, right] = [
@@ -180,7 +118,7 @@ test("metrics and readiness need the token, and liveness does not", async () => 
 test("a dashboard alone has the metrics of the archive and whether a collector lives; it is ready where none does", async () => {
   const database = await freshDatabase();
   await joinFleet(database.pool, { number: 1, seen: "2 minutes" });
-  const { get } = await running("web", database);
+  const { get } = await withDashboard("web", database);
 
   const ready = await get("/readyz");
   const { text } = await get("/metrics");
@@ -198,7 +136,7 @@ test("a dashboard alone has the metrics of the archive and whether a collector l
 
 test("while the database is away the metrics say so, and leave out what only it knows", async () => {
   const away = { url: `postgresql://me:canary-password@127.0.0.1:${await closedPort()}/quotes` };
-  const { get } = await running("web", away);
+  const { get } = await withDashboard("web", away);
 
   const [ready, alive, metrics] = [await get("/readyz"), await get("/healthz"), await get("/metrics")];
   const values = valuesOf(metrics.text);

@@ -3,10 +3,11 @@ import { fillFixture, FIXTURE_AS_OF } from "../../scripts/sql/fixture.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { joinFleet } from "../support/fleetRows.ts";
 import { fileText, yamlOf } from "./files.ts";
-import { dashboards, DIR, expandedAt, type Values } from "./grafanaSql.ts";
+import { boards, DIR, imported, opensWith } from "./grafanaBoards.ts";
+import { dashboards, expandedAt, type Values } from "./grafanaSql.ts";
 
 const { datasources } = yamlOf<{
-  datasources: { uid: string; type: string; user: string; secureJsonData: object }[];
+  datasources: { name: string; uid: string; type: string; user: string; secureJsonData: object }[];
 }>("deploy/grafana/provisioning/datasources/quotekeeper.yaml");
 
 const { pool, url } = await freshDatabase();
@@ -67,18 +68,22 @@ async function shownBy(title: string, values: Values = VALUES): Promise<Record<s
 const total = (rows: readonly Record<string, unknown>[], column: string): number =>
   rows.reduce((sum, row) => sum + Number(row[column]), 0);
 
-test("there are two dashboards, collection health and market view, and a provider that reads their directory", () => {
+test("there are three dashboards, collection health, market view and metrics, and a provider that reads their directory", () => {
   const { providers } = yamlOf<{ providers: { options: { path: string } }[] }>(
     "deploy/grafana/provisioning/dashboards/quotekeeper.yaml",
   );
 
-  expect(dashboards.map(({ name }) => name)).toEqual(["collection-health.json", "market-view.json"]);
-  expect(new Set(dashboards.map(({ dashboard }) => dashboard.uid)).size).toBe(2);
+  expect(boards.map(({ name }) => name)).toEqual([
+    "collection-health.json",
+    "market-view.json",
+    "metrics.json",
+  ]);
+  expect(new Set(boards.map(({ dashboard }) => dashboard.uid)).size).toBe(3);
   expect(fileText("docker-compose.yml")).toContain(`./${DIR}:${providers[0]?.options.path}:ro`);
 });
 
-test("both show the exchange's times, whatever zone the browser is in", () => {
-  for (const { dashboard } of dashboards) expect(dashboard.timezone).toBe("America/New_York");
+test("all show the exchange's times, whatever zone the browser is in", () => {
+  for (const { dashboard } of boards) expect(dashboard.timezone).toBe("America/New_York");
 });
 
 test("what was imported is never shown as calls, whatever is chosen", async () => {
@@ -180,8 +185,9 @@ test("the data source reads as a role that can only read, with a password that s
   );
 });
 
-describe.each(dashboards)("$name", ({ dashboard }) => {
-  const { panels, templating, schemaVersion } = dashboard;
+describe.each(boards)("$name", ({ dashboard }) => {
+  const { panels, templating, schemaVersion, __inputs: inputs, __requires: requires } = dashboard;
+  const [input] = inputs;
 
   test("has a schema version that Grafana migrates from, and panels that do not overlap", () => {
     expect(schemaVersion).toBeGreaterThanOrEqual(39);
@@ -198,14 +204,60 @@ describe.each(dashboards)("$name", ({ dashboard }) => {
     }
   });
 
-  test("asks the provisioned data source and no other, and leaves no variable or macro unknown", () => {
+  test("asks the data source of its variable and no other", () => {
     const asked = [
       ...panels.flatMap((panel) => [panel.datasource, ...panel.targets.map(({ datasource }) => datasource)]),
       ...templating.list.flatMap(({ datasource }) => datasource ?? []),
     ];
+
+    expect(new Set(asked.map(({ type, uid }) => `${type} ${uid}`))).toEqual(
+      new Set([`${input?.pluginId} \${datasource}`]),
+    );
+    expect(templating.list[0]).toMatchObject({ name: "datasource", query: input?.pluginId });
+  });
+
+  test("says for its import which data source it needs, and which plugins", () => {
+    expect(inputs).toEqual([expect.objectContaining({ type: "datasource", label: expect.any(String) })]);
+    expect(input?.description).toMatch(/\.$/);
+    expect(new Set(requires.map(({ type, id }) => `${type} ${id}`))).toEqual(
+      new Set([
+        "grafana grafana",
+        `datasource ${input?.pluginId}`,
+        ...panels.map(({ type }) => `panel ${type}`),
+      ]),
+    );
+  });
+
+  test("opens with the data source that was chosen at its import, also beside others of its kind", () => {
+    const type = input?.pluginId ?? "";
+    const present = ["first", "chosen", "quotekeeper"].map((name) => ({ name, uid: `uid-${name}`, type }));
+
+    const here = imported(dashboard, { [input?.name ?? ""]: "uid-chosen" });
+
+    expect(opensWith(here, present)).toBe("uid-chosen");
+    expect(JSON.stringify(here)).not.toContain(input?.name);
+    expect(here.panels).toEqual(panels);
+  });
+
+  test("opens with the provisioned data source of its kind where nobody has chosen one", () => {
+    const type = input?.pluginId ?? "";
+    const others = [
+      { name: "another", uid: "another", type },
+      { name: "quotekeeper", uid: "of another kind", type: "loki" },
+    ];
+    const own = datasources.filter((one) => one.type === type);
+
+    expect(opensWith(dashboard, [...others, ...own])).toBe(own[0]?.uid ?? "another");
+    expect(opensWith(dashboard, [])).toBeUndefined();
+  });
+});
+
+describe.each(dashboards)("$name", ({ dashboard }) => {
+  const { panels, templating } = dashboard;
+
+  test("leaves no variable or macro unknown", () => {
     const names = templating.list.map(({ name }) => name);
 
-    expect(new Set(asked.map(({ uid }) => uid))).toEqual(new Set([datasources[0]?.uid]));
     for (const { rawSql } of panels.flatMap(({ targets }) => targets)) {
       for (const [, name] of rawSql.matchAll(/\$\{(\w+)/g)) expect(names).toContain(name);
       expect(expanded(rawSql)).not.toMatch(/\$/);

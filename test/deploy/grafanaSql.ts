@@ -1,41 +1,8 @@
-/** The dashboards for Grafana, and their queries as Grafana sends them. */
-import { readdirSync } from "node:fs";
-import { fileText } from "./files.ts";
+/** The dashboards that ask the archive, and their queries as Grafana sends them. */
+import { boardsOn } from "./grafanaBoards.ts";
 
-type Target = { refId: string; datasource: { type: string; uid: string }; format: string; rawSql: string };
-type Panel = {
-  id: number;
-  type: string;
-  title: string;
-  datasource: { uid: string };
-  gridPos: { x: number; y: number; w: number; h: number };
-  targets: Target[];
-};
-type Variable = {
-  name: string;
-  type: string;
-  query: string;
-  datasource?: { uid: string };
-  current: { value?: string | string[] };
-  includeAll?: boolean;
-};
-type Dashboard = {
-  time: { from: string; to: string };
-  uid: string;
-  title: string;
-  timezone: string;
-  schemaVersion: number;
-  panels: Panel[];
-  templating: { list: Variable[] };
-};
-
-/** Where they are. */
-export const DIR = "deploy/grafana/dashboards";
-/** Both dashboards, by the names of their files. */
-export const dashboards = readdirSync(new URL(`../../${DIR}`, import.meta.url)).map((name) => ({
-  name,
-  dashboard: JSON.parse(fileText(`${DIR}/${name}`)) as Dashboard,
-}));
+/** The dashboards on PostgreSQL, by the names of their files. */
+export const dashboards = boardsOn("grafana-postgresql-datasource");
 /** What the variables are. */
 export type Values = Record<string, string | readonly string[]>;
 
