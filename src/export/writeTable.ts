@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import type { ExportTable } from "../archive/export/tables.ts";
 import type { ExportColumn } from "../archive/export/exportColumns.ts";
 import type { ExportRange } from "../archive/export/exportQueries.ts";
-import type { ArchiveSnapshot } from "../archive/export/snapshot.ts";
+import { type ArchiveSnapshot, copyRows } from "../archive/export/snapshot.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import { COMMON_DECIMAL, type DecimalType, widerThan } from "./parquetDecimal.ts";
@@ -113,14 +113,19 @@ type PlannedFile = {
 
 async function writeFile(
   { table, columns, types, date, path }: PlannedFile,
-  { snapshot, range, format, raw, compress, onRows }: WriteOptions,
+  { snapshot, range, format, raw, compress, signal, onRows }: WriteOptions,
 ): Promise<{ rows: number; bytes: number; sha256: string }> {
   const ofDay = date === null ? range : { ...range, from: date, to: date };
   const onWritten = (count: number): void => onRows(date, count);
-  const { bytes, count } = snapshot.rows(table, columns, {
-    range: ofDay,
-    format: format === "csv" ? (raw ? "raw csv" : "csv") : "binary",
-  });
+  const { bytes, count } = copyRows(
+    snapshot,
+    { table, columns },
+    {
+      range: ofDay,
+      signal,
+      format: format === "csv" ? (raw ? "raw csv" : "csv") : "binary",
+    },
+  );
   const facts =
     format === "csv"
       ? await writeCsvFile(path, bytes, onWritten)
