@@ -126,6 +126,23 @@ create macro bars_left_out(quotes, extended, bars, seconds) as table
       and k.date = b.date
   );
 
+-- When each series was quoted last, by its bars of sessions.
+create macro newest_of_bars() as table
+  select b.instrument_id, s.id as source_id, b.delayed, arg_max(b.last_at, b.date) as last_at
+  from parts.bars_1d b join parts.sources s on s.kind = b.source and s.name = b.source_name
+  group by b.instrument_id, s.id, b.delayed;
+
+-- Newest quotes as latest_quotes has them.
+create macro latest_of(newest, quotes, extended) as table
+  select q.*, e.* exclude (instrument_id, observed_at, source_id, date), i.security_type, i.symbol, i.expiration, i.option_type, i.strike,
+         i.description, i.root, s.kind as source, s.name as source_name
+  from query_table(newest) n
+  join parts.instruments i on i.id = n.instrument_id
+  join parts.sources s on s.id = n.source_id
+  join query_table(quotes) q on q.instrument_id = n.instrument_id and q.observed_at = n.last_at and q.source_id = n.source_id
+  left join query_table(extended) e
+    on e.instrument_id = n.instrument_id and e.observed_at = n.last_at and e.source_id = n.source_id;
+
 -- The middle of two decimals is a decimal: half of their sum has one more place.
 create macro chain_of(latest) as table
   select c.underlying, c.expiration, c.strike, c.source, c.delayed, c.underlying_id,

@@ -3,7 +3,7 @@
  * how many bytes it has (-1: NULL). A number of values that is -1 ends the table. PostgreSQL manual, COPY, "Binary Format".
  */
 import type { ExportColumn } from "../archive/export/exportColumns.ts";
-import { type DecimalType, scaledDecimal } from "./parquetDecimal.ts";
+import type { DecimalType } from "./parquetDecimal.ts";
 
 export type CopiedRows = {
   bytes: Buffer;
@@ -81,12 +81,12 @@ const [FIRST_MICROS, END_MICROS] = [FIRST_DAY, END_DAY].map((day) => BigInt(day)
  * How values of a column are read.
  *
  * @param type of decimals
- * @param onTooWide hears the text of a decimal that does not fit `type`; the value is null then
+ * @param onTooWide hears that a decimal does not fit `type`; the value is null then
  */
 export function valueReader(
   { name, kind }: Pick<ExportColumn, "name" | "kind">,
   type: DecimalType,
-  onTooWide: (text: string) => void,
+  onTooWide: () => unknown,
 ): ReadValue {
   const dated = <T>(value: T, isKnown: boolean): T => {
     if (!isKnown) throw new RangeError(`a ${name} lies outside of the years 0001 to 9999`);
@@ -118,13 +118,12 @@ export function valueReader(
   }
 }
 
-function decimalReader(type: DecimalType, onTooWide: (text: string) => void): ReadValue {
+function decimalReader(type: DecimalType, onTooWide: () => unknown): ReadValue {
   return ({ view }, start) => {
     const quick = quickDecimal(view, start, type.scale);
     if (quick !== null) return BigInt(quick);
-    const text = numericText(view, start);
-    const value = scaledDecimal(text, type);
-    if (value === null) onTooWide(text);
+    const value = wholeDecimal(view, start, type);
+    if (value === null) onTooWide();
     return value;
   };
 }
@@ -139,11 +138,6 @@ const GROUP = 10_000;
 const POWERS = Array.from({ length: 23 }, (_, power) => Number(`1e${power}`));
 const PLUS = 0;
 const MINUS = 0x40_00;
-const NOT_NUMBERS: Readonly<Record<number, string>> = {
-  0xc0_00: "NaN",
-  0xd0_00: "Infinity",
-  0xf0_00: "-Infinity",
-};
 
 /** A `numeric` times 10^scale; null where that is not exact in a double. Every type has room for a double's 16 digits. */
 function quickDecimal(view: DataView, start: number, scale: number): number | null {
@@ -162,18 +156,17 @@ function quickDecimal(view: DataView, start: number, scale: number): number | nu
   return sign === MINUS ? -value : value;
 }
 
-/** A `numeric` as text, without exponent; `NaN`, `Infinity` and `-Infinity` as PostgreSQL writes them. */
-function numericText(view: DataView, start: number): string {
-  const [groups, first, sign] = [view.getInt16(start), view.getInt16(start + 2), view.getUint16(start + 4)];
-  const notNumber = NOT_NUMBERS[sign];
-  if (notNumber !== undefined) return notNumber;
-  const digits = (group: number): string =>
-    group < 0 || group >= groups
-      ? "0000"
-      : String(view.getInt16(start + GROUPS_AT + 2 * group)).padStart(4, "0");
-  let text = sign === MINUS ? "-0" : "0";
-  for (let group = 0; group <= first; group++) text += digits(group);
-  if (groups > first + 1) text += ".";
-  for (let group = first + 1; group < groups; group++) text += digits(group);
-  return text;
+/** A `numeric` times 10^scale; null where it has more digits than the type, or is `NaN` or infinite. */
+function wholeDecimal(view: DataView, start: number, { precision, scale }: DecimalType): bigint | null {
+  const groups = view.getInt16(start);
+  const sign = view.getUint16(start + 4);
+  let value = 0n;
+  for (let at = start + GROUPS_AT; at < start + GROUPS_AT + 2 * groups; at += 2)
+    value = value * BigInt(GROUP) + BigInt(view.getInt16(at));
+  const missing = scale - 4 * (groups - view.getInt16(start + 2) - 1);
+  const power = 10n ** BigInt(Math.abs(missing));
+  const isExact = missing >= 0 || value % power === 0n;
+  value = missing < 0 ? value / power : value * power;
+  if ((sign !== PLUS && sign !== MINUS) || !isExact || value >= 10n ** BigInt(precision)) return null;
+  return sign === MINUS ? -value : value;
 }

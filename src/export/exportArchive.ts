@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { Zstd } from "@hpcc-js/wasm-zstd";
 import type pg from "pg";
 import type { ExportRange } from "../archive/export/exportQueries.ts";
-import { type ArchiveSnapshot, withSnapshot } from "../archive/export/snapshot.ts";
+import { type ArchiveSnapshot, readDays, unknownSymbols, withSnapshot } from "../archive/export/snapshot.ts";
+import { readColumns } from "../archive/export/exportColumns.ts";
 import type { ExportTable } from "../archive/export/tables.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { type Processes } from "../processes.ts";
@@ -79,13 +80,17 @@ async function writeTables(
   options: ExportOptions,
 ): Promise<ExportedTable[]> {
   const { tables, symbols, format, raw, signal, out, onWidened, onProgress } = options;
-  const unknown = symbols ? await snapshot.unknownSymbols(symbols) : [];
+  const unknown = symbols ? await unknownSymbols(snapshot, symbols) : [];
   if (unknown.length > 0)
     throw new QuotekeeperError("UNKNOWN_SYMBOL", `the archive has no instrument ${unknown.join(", ")}`);
   const range: ExportRange = { from: options.from, to: options.to, symbols };
   const planned: PlannedTable[] = [];
   for (const table of tables)
-    planned.push({ table, columns: await snapshot.columns(table), days: await snapshot.days(table, range) });
+    planned.push({
+      table,
+      columns: await readColumns(snapshot, table.name),
+      days: await readDays(snapshot, table, range),
+    });
   const expected = planned.flatMap(({ days }) => days).reduce((sum, { rows }) => sum + (rows ?? 0), 0);
 
   const compress = await zstandard();

@@ -2,7 +2,7 @@
 import type { Encoding } from "hyparquet";
 import { ByteWriter, type ColumnSource, ParquetWriter, type SchemaElement } from "hyparquet-writer";
 import { type ExportColumn, QUOTIENT_PLACES } from "../archive/export/exportColumns.ts";
-import { type Digits, digitsOf, moreDigits, COMMON_DECIMAL, type DecimalType } from "./parquetDecimal.ts";
+import { COMMON_DECIMAL, type DecimalType, NARROW_DECIMAL } from "./parquetDecimal.ts";
 import { type CopiedRows, copiedRows, type CopiedValue, type ReadValue, valueReader } from "./copiedRows.ts";
 import { createHashedFile, type FileFacts, type HashedFile } from "./hashedFile.ts";
 
@@ -17,11 +17,10 @@ const DECIMAL_BYTES = 16;
 
 /** Decimals do not fit the type of their column: the file has to be written again. */
 export class DecimalsTooWide extends Error {
-  /** The digits that each column needs; null for a value that is no number (`NaN`, `Infinity`). */
-  readonly needed: ReadonlyMap<string, Digits | null>;
-  constructor(needed: ReadonlyMap<string, Digits | null>) {
-    super(`decimals of ${[...needed.keys()].join(", ")} do not fit`);
-    this.needed = needed;
+  readonly columns: ReadonlySet<string>;
+  constructor(columns: ReadonlySet<string>) {
+    super(`decimals of ${[...columns].join(", ")} do not fit`);
+    this.columns = columns;
   }
 }
 
@@ -74,16 +73,16 @@ export async function writeParquetFile(options: ParquetFileOptions): Promise<Fil
   }
 }
 
-/** Rows by column. Once a decimal did not fit, nothing is written any more, and the rest is only measured. */
+/** Rows by column. Once a decimal did not fit, nothing is written any more. */
 class RowGroup {
   readonly #columns: readonly Column[];
-  readonly tooWide = new Map<string, Digits | null>();
+  readonly tooWide = new Set<string>();
   rows = 0;
 
   constructor(columns: readonly ExportColumn[], types: DecimalTypes) {
     this.#columns = columns.map((column) => {
       const type = decimalTypeOf(column.name, types);
-      const read = valueReader(column, type, (text) => this.#measure(column.name, text));
+      const read = valueReader(column, type, () => this.tooWide.add(column.name));
       return isLong(column, type) ? new LongColumn(column, read) : new Column(column, read);
     });
   }
@@ -94,13 +93,6 @@ class RowGroup {
         column.add(rows, rows.places[row * this.#columns.length + place] ?? -1);
     });
     this.rows += to - from;
-  }
-
-  #measure(name: string, text: string): void {
-    const digits = digitsOf(text);
-    const before = this.tooWide.get(name);
-    const both = before && digits ? moreDigits(before, digits) : digits;
-    this.tooWide.set(name, before === null ? null : both);
   }
 
   async finish(writer: ParquetWriter): Promise<void> {
@@ -201,9 +193,6 @@ const QUOTIENTS: DecimalTypes = {
   log_return: { precision: 38, scale: 12 },
 };
 
-/** What quotes begin with: most prices are cents. A file of eight places takes half as much again. */
-const NARROW: DecimalType = { precision: 18, scale: 4 };
-
 /** Columns of quotes whose numbers are reckoned, and have more places as a rule. */
 const RECKONED = new Set("delta gamma theta vega rho implied_volatility bid_iv ask_iv".split(" "));
 
@@ -216,7 +205,7 @@ export function decimalsOf(
   const isOfQuotes = table === "quotes" || table === "extended_quotes";
   return Object.fromEntries(
     columns.flatMap(({ name, kind }) => {
-      const first = QUOTIENTS[name] ?? (isOfQuotes && !RECKONED.has(name) ? NARROW : COMMON_DECIMAL);
+      const first = QUOTIENTS[name] ?? (isOfQuotes && !RECKONED.has(name) ? NARROW_DECIMAL : COMMON_DECIMAL);
       return kind === "decimal" ? [[name, known[name] ?? first]] : [];
     }),
   );

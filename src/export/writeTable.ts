@@ -4,10 +4,10 @@ import { rm } from "node:fs/promises";
 import type { ExportTable } from "../archive/export/tables.ts";
 import type { ExportColumn } from "../archive/export/exportColumns.ts";
 import type { ExportRange } from "../archive/export/exportQueries.ts";
-import type { ArchiveSnapshot } from "../archive/export/snapshot.ts";
+import { type ArchiveSnapshot, copyRows } from "../archive/export/snapshot.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
-import { COMMON_DECIMAL, type Digits, moreDigits, widened } from "./parquetDecimal.ts";
+import { COMMON_DECIMAL, type DecimalType, widerThan } from "./parquetDecimal.ts";
 import {
   type Compress,
   type DecimalTypes,
@@ -49,9 +49,6 @@ export type WriteOptions = {
 export async function writeTable(planned: PlannedTable, options: WriteOptions): Promise<ExportedTable> {
   const { table, columns } = planned;
   let types: DecimalTypes = decimalsOf(table.name, columns, options.known);
-  const needed = new Map(
-    Object.entries(types).map(([name, { scale }]): [string, Digits] => [name, { whole: 0, fraction: scale }]),
-  );
   for (;;) {
     let written = 0;
     const onRows = (date: string | null, count: number): void => {
@@ -73,12 +70,11 @@ export async function writeTable(planned: PlannedTable, options: WriteOptions): 
     } catch (error) {
       if (!(error instanceof DecimalsTooWide)) throw error;
       // All files of a table have one type: an engine reads them as one.
-      types = wider(table.name, { types, needed }, error);
-      for (const name of error.needed.keys()) {
-        const column = columns.find((one) => one.name === name);
-        const isUsual = decimalTypeOf(name, types).precision <= COMMON_DECIMAL.precision;
-        if (column && !isUsual) options.onWidened(table.name, name, sqlTypeOf(column, types));
-      }
+      const changed = [...error.columns].map((name) => [name, widerOf(table.name, name, types)] as const);
+      types = { ...types, ...Object.fromEntries(changed) };
+      for (const [name, { precision, scale }] of changed)
+        if (precision > COMMON_DECIMAL.precision)
+          options.onWidened(table.name, name, `DECIMAL(${precision},${scale})`);
       await rm(join(options.dir, table.name), { recursive: true, force: true });
       options.onRows(null, -written);
     }
@@ -117,14 +113,19 @@ type PlannedFile = {
 
 async function writeFile(
   { table, columns, types, date, path }: PlannedFile,
-  { snapshot, range, format, raw, compress, onRows }: WriteOptions,
+  { snapshot, range, format, raw, compress, signal, onRows }: WriteOptions,
 ): Promise<{ rows: number; bytes: number; sha256: string }> {
   const ofDay = date === null ? range : { ...range, from: date, to: date };
   const onWritten = (count: number): void => onRows(date, count);
-  const { bytes, count } = snapshot.rows(table, columns, {
-    range: ofDay,
-    format: format === "csv" ? (raw ? "raw csv" : "csv") : "binary",
-  });
+  const { bytes, count } = copyRows(
+    snapshot,
+    { table, columns },
+    {
+      range: ofDay,
+      signal,
+      format: format === "csv" ? (raw ? "raw csv" : "csv") : "binary",
+    },
+  );
   const facts =
     format === "csv"
       ? await writeCsvFile(path, bytes, onWritten)
@@ -134,24 +135,11 @@ async function writeFile(
   return facts;
 }
 
-/** @param before the digits needed so far, by column: one type holds them all. Grows. */
-function wider(
-  table: string,
-  { types, needed: before }: { types: DecimalTypes; needed: Map<string, Digits> },
-  { needed }: DecimalsTooWide,
-): DecimalTypes {
-  const changed = [...needed].map(([name, found]) => {
-    const digits = found && moreDigits(found, before.get(name) ?? found);
-    if (digits) before.set(name, digits);
-    const type = digits && widened(decimalTypeOf(name, types), digits);
-    if (!type)
-      throw new QuotekeeperError(
-        "EXPORT_UNREPRESENTABLE",
-        `${table}.${name} holds ${digits ? `a value of ${found.whole} digits before and ${found.fraction} behind the point, and needs ${digits.whole} and ${digits.fraction}` : "a value that is no number"}`,
-      );
-    return [name, type] as const;
-  });
-  return { ...types, ...Object.fromEntries(changed) };
+function widerOf(table: string, column: string, types: DecimalTypes): DecimalType {
+  const wider = widerThan(decimalTypeOf(column, types));
+  if (wider) return wider;
+  const why = "holds a value that is no number, or one of too many digits";
+  throw new QuotekeeperError("EXPORT_UNREPRESENTABLE", `${table}.${column} ${why}`);
 }
 
 /** The type of a column in a CSV file, whose digits are the database's own. */

@@ -1,9 +1,9 @@
 /** One Parquet file of a table's rows: of an exchange date, of a part of one, or of a table that has no dates. */
 import { join } from "node:path";
 import type { ExportRange } from "../archive/export/exportQueries.ts";
-import type { ArchiveSnapshot, ColumnDigest } from "../archive/export/snapshot.ts";
+import { type ArchiveSnapshot, type ColumnDigest, digestsOf } from "../archive/export/snapshot.ts";
 import type { ExportTable } from "../archive/export/tables.ts";
-import type { ExportColumn } from "../archive/export/exportColumns.ts";
+import { type ExportColumn, readColumns } from "../archive/export/exportColumns.ts";
 import type { ExportedFile, ExportedTable } from "../export/manifest.ts";
 import type { DecimalType } from "../export/parquetDecimal.ts";
 import { decimalsOf } from "../export/parquetFile.ts";
@@ -78,9 +78,9 @@ export async function writeProven(
   options: Omit<DayFileOptions, "snapshot">,
 ): Promise<ProvenFile | "same" | "fewer" | { unrepresentable: string }> {
   const { name } = table;
-  const all = await snapshot.columns(table);
+  const all = await readColumns(snapshot, name);
   const columns = table.partitioned ? all.filter((column) => column.name !== "date") : all;
-  const truth = await snapshot.digests(table, columns, { from: date, to: date, symbols: null });
+  const truth = await digestsOf(snapshot, { table, columns }, { from: date, to: date, symbols: null });
   if (date !== null && truth.rows === 0 && !before) return "same";
   const types = decimalsOf(name, columns, options.known);
   if (before && isSame(before, truth) && hasDecimals(before, types)) return "same";

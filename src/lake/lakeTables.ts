@@ -1,7 +1,7 @@
 /** Which tables the lake has, and when a file is the same as what the archive has. */
 import type { ColumnDigest } from "../archive/export/snapshot.ts";
 import { type DecimalType } from "../export/parquetDecimal.ts";
-import { leavesOut } from "../archive/export/duckBars.ts";
+import { leavesOut } from "../archive/export/duckFiles.ts";
 import { EXPORT_TABLES, type ExportTable } from "../archive/export/tables.ts";
 import { isHot, type LakeTable } from "./lakeFiles.ts";
 
@@ -10,7 +10,7 @@ const LEFT_OUT = new Set(["bars_1m", "coverage_daily"]);
 
 /**
  * Without bars that the archive does not keep, because they take as much room as their quotes: `quotekeeper sql` makes them of the
- * lake's quotes (archive/export/duckBars.ts). The session's own bar tells which, also when its quotes were dropped.
+ * lake's quotes (migrations/duckdb/macros.sql). The session's own bar tells which, also when its quotes were dropped.
  */
 const keptOf = (view: string): string => `(
   select t.* from ${view} t

@@ -3,8 +3,14 @@
  * snapshot, and a file counts when what was read back from it is what the database says of its own rows.
  */
 import type pg from "pg";
-import { hasQuotes, readDatesWithRows, readLateDays, readToday } from "../archive/export/lakeRows.ts";
-import { type ArchiveSnapshot, withSnapshot } from "../archive/export/snapshot.ts";
+import {
+  hasQuotes,
+  readDatesWithRows,
+  readDueDates,
+  readLateDays,
+  readToday,
+} from "../archive/export/lakeRows.ts";
+import { type ArchiveSnapshot, readIdentity, withSnapshot } from "../archive/export/snapshot.ts";
 import type { ExportTable } from "../archive/export/tables.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { zstandard } from "../export/exportArchive.ts";
@@ -150,7 +156,7 @@ class LakeWriter {
         const one = await this.#written(snapshot, table, { date: null, before });
         if (one) written.push(one);
       }
-      return { at: (await snapshot.identity()).at, written };
+      return { at: (await readIdentity(snapshot)).at, written };
     });
     const files = written.map(({ file }) => file);
     if (files.length > 0) await this.#keep({ replacing: files });
@@ -180,7 +186,7 @@ class LakeWriter {
       await restoreDay(pool, { files: this.#files, day: known, changed: this.#late.includes(date) });
     const before = this.#report.files;
     const day = await withSnapshot(pool, signal, async (snapshot) => {
-      if (!(await snapshot.lake.dueDates()).includes(date)) return this.#writeDayOf(snapshot, date, known);
+      if (!(await readDueDates(snapshot)).includes(date)) return this.#writeDayOf(snapshot, date, known);
       this.#report.waiting.push(date);
       return known;
     });
@@ -195,7 +201,7 @@ class LakeWriter {
     date: string,
     known: DayManifest | null,
   ): Promise<DayManifest | null> {
-    const { at, snapshot: seen } = await snapshot.identity();
+    const { at, snapshot: seen } = await readIdentity(snapshot);
     const begins = (of: string): string => exchangeInstant(of, "00:00").toISOString();
     const source = { from: begins(date), to: begins(addDays(date, 1)), snapshot: seen };
     const begun: DayManifest = known ?? {

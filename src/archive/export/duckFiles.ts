@@ -1,96 +1,88 @@
 /** Parquet files as the tables of DuckDB's schema `parts`, which the views of `quotekeeper sql` are made of (duckViews.ts). */
 import type { DuckColumn, DuckTable } from "./duckTables.ts";
 
-/** A DECIMAL's digits, and how many of them are behind the point. */
-type Digits = { precision: number; scale: number };
+/** A decimal of a table that no file was read for. */
+const USUAL = "decimal(18,8)";
 
-/** The decimals of a table by column, where they are not the usual ones. */
-export type Decimals = Readonly<Record<string, Digits>>;
-
-/** What a decimal is where nothing says what it needs. */
-const USUAL: Digits = { precision: 18, scale: 8 };
-
-/** Files that have the same columns of the same types. A dated table's file lies in a directory of its date. */
-export type FileGroup = { paths: readonly string[]; columns: readonly string[] };
-
-/** The files that have a table's rows. */
-export type Rows = {
-  /** Types that hold the decimals of all files. */
-  decimals: Decimals;
-  files: readonly FileGroup[];
-};
-
-/** Whether an exchange date is added to each row, to find files by. */
-function hasAddedDate({ isDated, rows: { day } }: DuckTable): boolean {
-  return isDated && day?.kind === "time";
-}
+/** A decimal that makes none of a file's wider. */
+const NARROWEST = "decimal(4,4)";
 
 /** A table that has no rows yet: what a statement reads of it can be found out with this. */
 export function emptyTable(table: DuckTable): string {
-  const columns = table.columns.map((column) => `"${column.name}" ${duckType(column, {})}`);
-  const date = hasAddedDate(table) ? ["date date"] : [];
-  return `create table parts.${table.name} (${[...columns, ...date].join(", ")})`;
+  const columns = columnsOf(table).map((column) => `"${column.name}" ${duckType(column, USUAL)}`);
+  return `create table parts.${table.name} (${columns.join(", ")})`;
+}
+
+/** Rows that have a table's columns, in any order and not all of them: SQL. */
+export type Rows = readonly string[];
+
+/** The table with its rows, which are read when they are asked for. @returns the statements */
+export function filledTable(table: DuckTable, rows: Rows): string[] {
+  return rows.length === 0 ? [] : [`drop table parts.${table.name}`, viewOf(table.name, table, rows)];
+}
+
+/** A view of a table's columns over rows, which may be none. A column that no rows have is NULL. */
+export function viewOf(name: string, table: DuckTable, rows: Rows): string {
+  const columns = columnsOf(table);
+  const nulls = columns.map((column) => `null::${storedType(column)} as "${column.name}"`);
+  const all = [`select ${nulls.join(", ")} where false`, ...rows].join(" union all by name ");
+  return `create view parts.${name} as select ${columns.map(read).join(", ")} from (${all})`;
 }
 
 /**
- * The table with its rows, which are read when they are asked for.
+ * Files that cannot be read together, and how each has to be read. DuckDB finds a type for columns of different decimals by itself, but
+ * where 38 digits are not enough for all of them it drops some behind the point.
  *
- * @param more SQL of other rows that have the table's columns, in any order
- * @returns the statements
+ * @returns a question for the path of each, and what stands in place of its columns
  */
-export function filledTable(table: DuckTable, rows: Rows, more: readonly string[] = []): string[] {
-  const { name } = table;
-  const all = [
-    ...eachGroup(table, rows),
-    ...more.map(
-      (sql) => `select ${table.columns.map((column) => `"${column.name}"`).join(", ")} from (${sql})`,
-    ),
+export function decimalsApart(paths: readonly string[]): string {
+  return `with d as (select file_name, name, precision, scale from parquet_schema([${paths.map(quoted).join(", ")}]) where scale is not null)
+    select file_name, string_agg('"' || name || '"::decimal(38,' || most || ') as "' || name || '"', ', ')
+    from d join (select name, max(scale) as most from d group by name having max(precision - scale) + max(scale) > 38) using (name)
+    group by file_name`;
+}
+
+/** Rows of files. @param apart an answer to `decimalsApart` */
+export function rowsOfFiles(
+  { isDated }: DuckTable,
+  paths: readonly string[],
+  apart: readonly (readonly [path: string, columns: string])[],
+): Rows {
+  const others = paths.filter((path) => !apart.some(([one]) => one === path));
+  return [
+    ...(others.length > 0 ? [`from ${readParquet(others, isDated)}`] : []),
+    ...apart.map(([path, columns]) => `select * replace (${columns}) from ${readParquet([path], isDated)}`),
   ];
-  if (all.length === 0) return [];
-  return [`drop table parts.${name}`, `create view parts.${name} as ${all.join(" union all ")}`];
 }
 
-function eachGroup(table: DuckTable, rows: Rows): string[] {
-  return rows.files.map((group) => rowsOfFiles(table, group, rows));
+/** A table's columns, and the exchange date to find files by, which is the name of a file's directory. */
+function columnsOf({ columns, isDated }: DuckTable): readonly DuckColumn[] {
+  const hasDate = !isDated || columns.some(({ name }) => name === "date");
+  return hasDate ? columns : [...columns, { name: "date", type: "date" }];
 }
 
-/** SQL of the rows of some files, which may be none. */
-export function rowsIn(table: DuckTable, rows: Rows): string {
-  const groups = eachGroup(table, rows);
-  return `(${groups.length > 0 ? groups.join(" union all ") : `select * from ${emptyRows(table)}`})`;
+function read(column: DuckColumn): string {
+  const { name, type } = column;
+  if (type === "numeric") return `"${name}"`;
+  if (type.endsWith("[]")) return `from_json("${name}", '["VARCHAR"]') as "${name}"`;
+  return `"${name}"::${duckType(column, USUAL)} as "${name}"`;
 }
 
-function emptyRows(table: DuckTable): string {
-  const date = hasAddedDate(table) ? [`null::date as "date"`] : [];
-  const columns = table.columns.map((column) => `null::${duckType(column, {})} as "${column.name}"`);
-  return `(select ${[...columns, ...date].join(", ")}) where false`;
+function storedType(column: DuckColumn): string {
+  return column.type === "jsonb" || column.type.endsWith("[]") ? "varchar" : duckType(column, NARROWEST);
 }
 
-function rowsOfFiles(
-  table: DuckTable,
-  { paths, columns }: FileGroup,
-  { decimals }: Pick<Rows, "decimals">,
-): string {
-  const { isDated } = table;
-  const list = table.columns.map((column) => {
-    const isThere = columns.includes(column.name) || (isDated && column.name === "date");
-    return `${isThere ? read(column, decimals) : `null::${duckType(column, decimals)}`} as "${column.name}"`;
-  });
-  if (hasAddedDate(table)) list.push("date");
-  return `select ${list.join(", ")} from ${readParquet(paths, isDated)} r`;
+function duckType({ type }: DuckColumn, numeric: string): string {
+  if (type === "numeric") return numeric;
+  if (type === "timestamp with time zone") return "timestamptz";
+  if (type === "jsonb") return "json";
+  return type.endsWith("[]") ? "varchar[]" : type;
 }
 
-function read(column: DuckColumn, decimals: Decimals): string {
-  if (column.type.endsWith("[]")) return `from_json("${column.name}", '["VARCHAR"]')`;
-  return `"${column.name}"::${duckType(column, decimals)}`;
-}
-
-function readParquet(paths: readonly string[], dated: boolean): string {
-  const list = paths.map(quoted).join(", ");
-  const dates = dated
-    ? ", hive_partitioning = true, hive_types = {'date': 'date'}"
-    : ", hive_partitioning = false";
-  return `read_parquet([${list}]${dates})`;
+/** @param isDated whether each file lies in a directory of its date */
+function readParquet(paths: readonly string[], isDated: boolean): string {
+  const dates = isDated ? "true, hive_types = {'date': 'date'}" : "false";
+  return `read_parquet([${paths.map(quoted).join(", ")}], union_by_name = true, hive_partitioning = ${dates})`;
 }
 
 /** A text as a literal, which PostgreSQL and DuckDB write alike. */
@@ -98,89 +90,30 @@ export function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-function duckType({ name, type }: DuckColumn, decimals: Decimals): string {
-  if (type === "numeric") {
-    const { precision, scale } = decimals[name] ?? USUAL;
-    return `decimal(${precision},${scale})`;
-  }
-  if (type === "timestamp with time zone") return "timestamptz";
-  if (type === "jsonb") return "json";
-  return type.endsWith("[]") ? "varchar[]" : type;
+/** Seconds of the bars that a lake's files have of some series alone. */
+const WIDTHS: Readonly<Record<string, number>> = { bars_5m: 300, bars_1h: 3_600 };
+
+/** Whether a lake's files of a table leave out bars that its quotes make. */
+export function leavesOut(table: string): boolean {
+  return WIDTHS[table] !== undefined;
 }
 
-/** Columns of `latest_quotes` that neither a quote nor its instrument has by that name. */
-const OF_OTHERS: Readonly<Record<string, string>> = {
-  instrument_id: "i.id",
-  source: "s.kind",
-  source_name: "s.name",
-  delayed: "n.delayed",
-  observed_at: "q.observed_at",
-};
-
-/**
- * Rows of `latest_quotes` whose quotes are in files alone.
- *
- * @param newest SQL of a table that says which: instrument_id, source_id, delayed, last_at
- * @param quotes files of `quotes`, one at least; days may have been written before a column was there
- */
-export function coldLatest(
-  { columns }: DuckTable,
-  { newest, quotes, extended }: Record<"quotes" | "extended", readonly FileGroup[]> & { newest: string },
-): string {
-  const hasColumn = (groups: readonly FileGroup[], name: string): boolean =>
-    groups.some((group) => group.columns.includes(name));
-  const valueOf = (column: DuckColumn): string => {
-    const { name } = column;
-    if (OF_OTHERS[name] !== undefined) return OF_OTHERS[name];
-    if (OF_INSTRUMENT.has(name)) return `i."${name}"`;
-    if (hasColumn(quotes, name)) return `q."${name}"`;
-    return hasColumn(extended, name) ? `e."${name}"` : `null::${duckType(column, {})}`;
-  };
-  const list = columns.map((column) => `${valueOf(column)} as "${column.name}"`).join(", ");
-  const beside =
-    extended.length === 0
-      ? ""
-      : `left join ${readAll(extended)} e
-      on e.instrument_id = n.instrument_id and e.observed_at = n.last_at and e.source_id = n.source_id`;
-  return `select ${list}
-    from ${newest} n
-    join parts.instruments i on i.id = n.instrument_id
-    join parts.sources s on s.id = n.source_id
-    join ${readAll(quotes)} q
-      on q.instrument_id = n.instrument_id and q.observed_at = n.last_at and q.source_id = n.source_id
-    ${beside}`;
+/** Rows of bars that the lake's files leave out. @param files names of views of quotes, extended quotes and bars of these files */
+export function barsLeftOut(table: string, files: readonly string[]): string {
+  return `from bars_left_out(${[...files.map((name) => quoted(`parts.${name}`)), WIDTHS[table]].join(", ")})`;
 }
 
-/** Columns of `latest_quotes` that are the instrument's. */
-const OF_INSTRUMENT: ReadonlySet<string> = new Set([
-  "security_type",
-  "symbol",
-  "expiration",
-  "option_type",
-  "strike",
-  "description",
-  "root",
-]);
-
-/** Files of different columns: what one of them does not have is NULL in its rows. */
-function readAll(groups: readonly FileGroup[]): string {
-  const list = groups.flatMap(({ paths }) => paths.map(quoted)).join(", ");
-  return `read_parquet([${list}], union_by_name = true, hive_partitioning = false)`;
+/** Rows of `latest_quotes` whose quotes are in files alone. @param files names of views of quotes and extended quotes */
+export function coldLatest(newest: string, files: readonly string[]): string {
+  return `from latest_of(${[newest, ...files].map((name) => quoted(`parts.${name}`)).join(", ")})`;
 }
 
-/** The same of a lake alone: its bars of sessions know when each series was quoted last. */
-export const NEWEST_OF_LAKE = `(
-  select b.instrument_id, s.id as source_id, b.delayed, arg_max(b.last_at, b.date) as last_at
-  from parts.bars_1d b join parts.sources s on s.kind = b.source and s.name = b.source_name
-  group by b.instrument_id, s.id, b.delayed
-)`;
-
-/** Rows of a file of `newestGone`. */
-export function newestOf(path: string): string {
-  return readParquet([path], false);
+/** When each series was quoted last: of a file of `newestGone`, or of a lake alone. */
+export function newestView(name: string, path: string | null): string {
+  return `create view parts.${name} as from ${path === null ? "newest_of_bars()" : readParquet([path], false)}`;
 }
 
 /** The exchange dates of newest quotes. */
 export function datesOfNewest(newest: string): string {
-  return `select distinct (last_at at time zone 'America/New_York')::date::varchar from ${newest}`;
+  return `select distinct (last_at at time zone 'America/New_York')::date::varchar from parts.${newest}`;
 }

@@ -1,6 +1,6 @@
 /** The archive's tables as DuckDB has them in `quotekeeper sql`: the columns of PostgreSQL's, and where their rows are from. */
-import { type Column, getTableColumns, is, type View } from "drizzle-orm";
-import { getViewConfig, PgTable, type PgView } from "drizzle-orm/pg-core";
+import { type Column, getTableColumns, getTableName, is, type View } from "drizzle-orm";
+import { getViewConfig, PgTable, PgView } from "drizzle-orm/pg-core";
 import { derivedCloses, fills } from "../schema/backfillSchema.ts";
 import { EXPORT_TABLES, type ExportTable } from "./tables.ts";
 import * as schema from "../schema/schema.ts";
@@ -19,28 +19,6 @@ export type DuckTable = {
   rows: ExportTable;
 };
 
-const OF: Readonly<Record<string, PgTable | PgView>> = {
-  sources: schema.sources,
-  instruments: schema.instruments,
-  sessions: schema.sessions,
-  due_sets: schema.dueSets,
-  accounts: schema.accounts,
-  quotes: schema.quotes,
-  extended_quotes: schema.extendedQuotes,
-  dividends: schema.dividends,
-  bars_1d: schema.bars1d,
-  bars_1h: schema.bars1h,
-  bars_5m: schema.bars5m,
-  slots: schema.slots,
-  misses: schema.misses,
-  fills,
-  derived_closes: derivedCloses,
-  responses: schema.responses,
-  dead_letters: schema.deadLetters,
-  clock_steps: schema.clockSteps,
-  latest_quotes: schema.latestQuotes,
-};
-
 /** What no export has. */
 const WHOLE = { about: "", byDefault: false, day: null, partitioned: false, counted: false, symbol: null };
 const MORE: readonly ExportTable[] = [
@@ -48,20 +26,38 @@ const MORE: readonly ExportTable[] = [
   { ...WHOLE, name: "latest_quotes", order: ["instrument_id", "source_name", "delayed"] },
 ];
 
-/** Every table that DuckDB is given rows of. */
-export const DUCK_TABLES: readonly DuckTable[] = Object.entries(OF).map(([name, of]) => {
-  const rows = [...EXPORT_TABLES, ...MORE].find((one) => one.name === name);
-  if (!rows) throw new Error(`nothing says how the rows of ${name} are read`);
-  const { leftOut: _, ...all } = rows;
-  return { name, columns: columnsOf(of), isDated: rows.partitioned, rows: all };
-});
+/** Views that DuckDB has of the other tables: migrations/duckdb/views.sql. */
+const VIEWS = new Set(["bars_1m", "coverage_daily"]);
 
-function columnsOf(of: PgTable | PgView): DuckColumn[] {
-  const columns = is(of, PgTable) ? getTableColumns(of) : getViewConfig(of as PgView & View).selectedFields;
-  return Object.values(columns as Record<string, Column>).map((column) => ({
-    name: column.name,
-    type: column.getSQLType(),
+/** Every table that DuckDB is given rows of. */
+export const DUCK_TABLES: readonly DuckTable[] = [...EXPORT_TABLES, ...MORE]
+  .filter(({ name }) => !VIEWS.has(name))
+  .map(({ leftOut: _, ...rows }) => ({
+    name: rows.name,
+    columns: columnsOf(rows.name),
+    isDated: rows.partitioned,
+    rows,
   }));
+
+/** The table of that name. */
+export function duckTable(name: string): DuckTable {
+  const found = DUCK_TABLES.find((table) => table.name === name);
+  if (!found) throw new Error(`DuckDB has no table ${name}`);
+  return found;
+}
+
+function columnsOf(name: string): DuckColumn[] {
+  for (const of of Object.values<unknown>({ ...schema, derivedCloses, fills })) {
+    const isTable = is(of, PgTable);
+    if (!isTable && !is(of, PgView)) continue;
+    if ((isTable ? getTableName(of) : getViewConfig(of).name) !== name) continue;
+    const columns = isTable ? getTableColumns(of) : getViewConfig(of as PgView & View).selectedFields;
+    return Object.values(columns as Record<string, Column>).map((column) => ({
+      name: column.name,
+      type: column.getSQLType(),
+    }));
+  }
+  throw new Error(`nothing says which columns ${name} has`);
 }
 
 /**

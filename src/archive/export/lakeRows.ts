@@ -83,6 +83,21 @@ export async function readDueDates(db: Pick<pg.ClientBase, "query">): Promise<st
   return rows.map(({ date }) => date);
 }
 
+/**
+ * What tells the rows of exchange dates that are over from what they were before: a text by date. Null: not to be told, for bars of
+ * the date are due. Dates whose rows came in time have none. Whoever changes rows of a date waits for whoever did so before.
+ */
+export async function readVersions(db: Pick<pg.ClientBase, "query">): Promise<Map<string, string | null>> {
+  const { rows } = await db.query<{ date: string; version: string }>(
+    "select date::text as date, concat_ws(' ', changed_by, changed_at) as version from late_days",
+  );
+  const due = (await readDueDates(db)).map((date) => [date, null] as const);
+  return new Map<string, string | null>([
+    ...rows.map(({ date, version }) => [date, version] as const),
+    ...due,
+  ]);
+}
+
 /** A file that quotes were dropped behind. */
 export type DroppedFile = { name: string; path: string; revision: number; bytes: number; sha256: string };
 

@@ -4,19 +4,10 @@ import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import type { Instant } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import {
-  type KnownLake,
-  readDueDates,
-  readKnownLake,
-  readLateDays,
-  readToday,
-  type WrittenDay,
-} from "./lakeRows.ts";
 import { makeDueBarsIfAllowed } from "../schema/makeBars.ts";
-import { commitsSettled, engineOf } from "../tiers/citus/door.ts";
-import type { Engine } from "../tiers/engine.ts";
-import { type ExportTable } from "./tables.ts";
-import { type ExportColumn, readColumns } from "./exportColumns.ts";
+import { commitsSettled } from "../tiers/citus/door.ts";
+import type { ExportTable } from "./tables.ts";
+import type { ExportColumn } from "./exportColumns.ts";
 import {
   CAPITALS,
   daysQuery,
@@ -28,52 +19,11 @@ import {
 } from "./exportQueries.ts";
 import { instantText } from "../schema/tableRows.ts";
 
-/** Rows on their way out. */
-type RowStream = {
-  /** COPY's binary format, or CSV with a heading, in pieces of any length. */
-  bytes: AsyncIterable<Buffer>;
-  /** How many rows the server says it has sent. To be asked once the bytes are over. */
-  count: () => Promise<number>;
-};
-
-/** An hour of the day in which a table has rows. Equal rows have an equal hash. */
-type HourOfRows = { from: Instant; to: Instant; rows: number; hash: string };
-
 /** What tells a column's values of a day from others: see `digestsQuery`. `sum` without zeros that mean nothing. */
 export type ColumnDigest = { name: string; values: number; sum: string };
 
-/** The archive at one instant. */
-export type ArchiveSnapshot = {
-  columns: (table: ExportTable) => Promise<ExportColumn[]>;
-  /** Exchange dates with rows; one entry with `date` null for a table that is not cut into days. */
-  days: (table: ExportTable, range: ExportRange) => Promise<{ date: string | null; rows: number | null }[]>;
-  /** The hours with rows, ascending, of a table that has a time. */
-  hours: (table: ExportTable, columns: readonly ExportColumn[], range: ExportRange) => Promise<HourOfRows[]>;
-  rows: (
-    table: ExportTable,
-    columns: readonly ExportColumn[],
-    wanted: { range: ExportRange; format: RowFormat },
-  ) => RowStream;
-  /** The transactions it sees, when it was made, UTC, and the database's number in its server. */
-  identity: () => Promise<{ snapshot: string; at: Instant; database: string }>;
-  /** The digests of columns, in their order: see `digestsQuery`. */
-  digests: (
-    table: ExportTable,
-    columns: readonly ExportColumn[],
-    range: ExportRange,
-  ) => Promise<{ rows: number; columns: ColumnDigest[] }>;
-  /** The symbols among these that the archive has no instrument of. */
-  unknownSymbols: (symbols: readonly string[]) => Promise<string[]>;
-  /** What the archive knows for its lake: see lakeRows.ts. */
-  lake: {
-    known: () => Promise<KnownLake>;
-    lateDays: (written: readonly WrittenDay[]) => Promise<string[]>;
-    dueDates: () => Promise<string[]>;
-    /** The exchange date that is not over: see `readToday`. */
-    today: () => Promise<string>;
-    engine: () => Promise<Engine>;
-  };
-};
+/** The archive at one instant: a connection in a transaction that reads. */
+export type ArchiveSnapshot = pg.ClientBase;
 
 /**
  * Makes the bars that are due, and runs `work` in one read-only transaction that sees one state of the database throughout.
@@ -110,7 +60,7 @@ export async function withSnapshot<T>(
       throw new QuotekeeperError("ARCHIVE_EMPTY", "the database has no tables of quotekeeper");
     // The coordinator's state is that of the statement before; the workers' begins with the first question to them.
     await commitsSettled(client);
-    const result = await work(snapshotOf(client, signal));
+    const result = await work(client);
     await client.query("commit");
     failed = false;
     return result;
@@ -121,65 +71,81 @@ export async function withSnapshot<T>(
   }
 }
 
-function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot {
+/** Exchange dates with rows; one entry with `date` null for a table that is not cut into days. */
+export async function readDays(
+  client: pg.ClientBase,
+  table: ExportTable,
+  range: ExportRange,
+): Promise<{ date: string | null; rows: number | null }[]> {
+  const { rows } = await client.query<{ date: string | null; rows: string | null }>(daysQuery(table, range));
+  return rows.map(({ date, rows: count }) => ({ date, rows: count === null ? null : Number(count) }));
+}
+
+/** An hour in which a table has rows. Equal rows have an equal hash. */
+type HourOfRows = { from: Instant; to: Instant; rows: number; hash: string };
+
+/** The hours with rows, ascending, of a table that has a time. */
+export async function readHours(
+  client: pg.ClientBase,
+  { table, columns }: { table: ExportTable; columns: readonly ExportColumn[] },
+  range: ExportRange,
+): Promise<HourOfRows[]> {
+  const { day } = table;
+  if (day?.kind !== "time") throw new Error(`${table.name} has no time`);
+  const { rows } = await client.query<Omit<HourOfRows, "rows"> & { rows: string }>(
+    hoursQuery({ ...table, day }, columns, range),
+  );
+  return rows.map((hour) => ({ ...hour, rows: Number(hour.rows) }));
+}
+
+/**
+ * Rows on their way out.
+ *
+ * @returns bytes in pieces of any length: COPY's binary format, or CSV with a heading; and once they are over, how many rows the
+ *   server says it has sent
+ */
+export function copyRows(
+  client: pg.ClientBase,
+  { table, columns }: { table: ExportTable; columns: readonly ExportColumn[] },
+  { range, format, signal }: { range: ExportRange; format: RowFormat; signal: AbortSignal },
+): { bytes: AsyncIterable<Buffer>; count: () => Promise<number> } {
+  const options = format === "binary" ? "format binary" : "format csv, header true";
+  const query = `copy (${rowsQuery(table, columns, { range, format })}) to stdout with (${options})`;
+  const stream = client.query(copyTo(query));
+  // It says so again when its connection goes, perhaps when nobody reads any more.
+  stream.on("error", () => undefined);
+  // A COPY learns nothing of a connection that is cut.
+  addAbortSignal(signal, stream);
   return {
-    columns: (table) => readColumns(client, table.name),
-    days: async (table, range) => {
-      const { rows } = await client.query<{ date: string | null; rows: string | null }>(
-        daysQuery(table, range),
-      );
-      return rows.map(({ date, rows: count }) => ({ date, rows: count === null ? null : Number(count) }));
-    },
-    hours: async (table, columns, range) => {
-      const { day } = table;
-      if (day?.kind !== "time") throw new Error(`${table.name} has no time`);
-      const { rows } = await client.query<Omit<HourOfRows, "rows"> & { rows: string }>(
-        hoursQuery({ ...table, day }, columns, range),
-      );
-      return rows.map((hour) => ({ ...hour, rows: Number(hour.rows) }));
-    },
-    rows: (table, columns, { range, format }) => {
-      const options = format === "binary" ? "format binary" : "format csv, header true";
-      const query = `copy (${rowsQuery(table, columns, { range, format })}) to stdout with (${options})`;
-      const stream = client.query(copyTo(query));
-      // It says so again when its connection goes, perhaps when nobody reads any more.
-      stream.on("error", () => undefined);
-      // A COPY learns nothing of a connection that is cut.
-      addAbortSignal(signal, stream);
-      return {
-        bytes: stream,
-        // The count comes after the last byte, perhaps in a packet of its own: an answered question comes after both.
-        count: async () => {
-          await client.query("select");
-          return stream.rowCount;
-        },
-      };
-    },
-    identity: async () => {
-      const { rows } = await client.query<{ snapshot: string; at: Instant; database: string }>(
-        `select pg_current_snapshot()::text as snapshot, ${instantText("now()")} as at, oid::text as database
-         from pg_database where datname = current_database()`,
-      );
-      return rows[0] as (typeof rows)[number];
-    },
-    digests: (table, columns, range) => digestsOf(client, { table, columns }, range),
-    lake: {
-      known: () => readKnownLake(client),
-      lateDays: (written) => readLateDays(client, written),
-      dueDates: () => readDueDates(client),
-      today: () => readToday(client),
-      engine: () => engineOf(client),
-    },
-    unknownSymbols: async (symbols) => {
-      const { rows } = await client.query<{ symbol: string }>(
-        `select symbol from unnest($1::text[]) with ordinality as w (symbol, place)
-         where not exists (select from instruments i where ${CAPITALS("i.symbol")} = w.symbol)
-         order by place`,
-        [symbols],
-      );
-      return rows.map(({ symbol }) => symbol);
+    bytes: stream,
+    // The count comes after the last byte, perhaps in a packet of its own: an answered question comes after both.
+    count: async () => {
+      await client.query("select");
+      return stream.rowCount;
     },
   };
+}
+
+/** The transactions that a snapshot sees, when it was made, UTC, and the database's number in its server. */
+export async function readIdentity(
+  client: pg.ClientBase,
+): Promise<{ snapshot: string; at: Instant; database: string }> {
+  const { rows } = await client.query<{ snapshot: string; at: Instant; database: string }>(
+    `select pg_current_snapshot()::text as snapshot, ${instantText("now()")} as at, oid::text as database
+     from pg_database where datname = current_database()`,
+  );
+  return rows[0] as (typeof rows)[number];
+}
+
+/** The symbols among these that the archive has no instrument of. */
+export async function unknownSymbols(client: pg.ClientBase, symbols: readonly string[]): Promise<string[]> {
+  const { rows } = await client.query<{ symbol: string }>(
+    `select symbol from unnest($1::text[]) with ordinality as w (symbol, place)
+     where not exists (select from instruments i where ${CAPITALS("i.symbol")} = w.symbol)
+     order by place`,
+    [symbols],
+  );
+  return rows.map(({ symbol }) => symbol);
 }
 
 /** The digests of a table's columns, in their order: see `digestsQuery`. */

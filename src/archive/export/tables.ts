@@ -29,154 +29,69 @@ export type ExportTable = {
   from?: string;
 };
 
-const QUOTE_ROWS = {
-  day: { column: "observed_at", kind: "time" },
-  partitioned: true,
-  counted: true,
-  order: ["instrument_id", "observed_at", "source_id"],
-  symbol: "instrument_id",
-} as const;
+/** What tables have in common. */
+type Kind = Omit<ExportTable, "name" | "about" | "order">;
 
-const BARS = {
-  byDefault: false,
-  day: { column: "date", kind: "date" },
-  partitioned: true,
-  counted: false,
-  order: ["instrument_id", "source_name", "delayed", "bar_at"],
-  symbol: "symbol",
-} as const;
+/** One file; every export has it. */
+const REFERENCE: Kind = { byDefault: true, day: null, partitioned: false, counted: true, symbol: "whole" };
 
-const REFERENCE = { partitioned: false, counted: true, symbol: "whole" } as const;
+const NUMBERED: Kind = { ...REFERENCE, byDefault: false, symbol: null };
 
-const LEDGER = {
-  byDefault: false,
-  day: { column: "slot_at", kind: "time" },
-  partitioned: true,
-  counted: true,
-} as const;
+const DATED: Kind = { ...NUMBERED, day: { column: "date", kind: "date" }, partitioned: true };
 
-const OF_DATES = {
-  byDefault: false,
-  day: { column: "date", kind: "date" },
-  partitioned: true,
-  counted: true,
-} as const;
+const TIMED: Kind = { ...DATED, day: { column: "observed_at", kind: "time" } };
+
+const QUOTES: Kind = { ...TIMED, byDefault: true, symbol: "instrument_id" };
+
+const BARS: Kind = { ...DATED, counted: false, symbol: "symbol" };
+
+const LEDGER: Kind = { ...TIMED, day: { column: "slot_at", kind: "time" } };
+
+const MISSED: Kind = { ...LEDGER, symbol: "name" };
+
+const CLOSES: Kind = { ...DATED, symbol: "instrument_id" };
+
+const LETTERS: Kind = { ...TIMED, symbol: "name" };
+
+const SERIES = ["instrument_id", "source_name", "delayed"];
+
+const SLOT = ["slot_at", "job", "source_id", "account_id"];
+
+const OBSERVED = ["instrument_id", "observed_at", "source_id"];
+
+/** A table of a kind. */
+function table(kind: Kind, [name, about]: [string, string], ...order: string[]): ExportTable {
+  return { ...kind, name, about, order };
+}
 
 /** Every table, in the order in which they are written. */
 export const EXPORT_TABLES: readonly ExportTable[] = [
   {
-    ...REFERENCE,
-    name: "sources",
-    about: "account, simulated or import",
-    byDefault: true,
-    day: null,
-    order: ["id"],
+    ...table(REFERENCE, ["sources", "account, simulated or import"], "id"),
     leftOut: `t.id = ${EXPORT_SOURCE_ID}`,
   },
-  {
-    ...REFERENCE,
-    name: "instruments",
-    about: "what is quoted",
-    byDefault: true,
-    day: null,
-    order: ["id"],
-    symbol: "symbol",
-  },
-  {
-    ...REFERENCE,
-    name: "sessions",
-    about: "when the exchange was open",
-    byDefault: true,
-    order: ["date"],
-    day: { column: "date", kind: "date" },
-  },
-  { ...QUOTE_ROWS, name: "quotes", about: "bid, ask, last, change", byDefault: true },
-  { ...QUOTE_ROWS, name: "extended_quotes", about: "sizes, open, high, low, volume, delta", byDefault: true },
-  { ...QUOTE_ROWS, name: "dividends", about: "what was said of dividends, when", byDefault: true },
-  {
-    ...BARS,
-    name: "bars_1d",
-    about: "a bar for each exchange date",
-    byDefault: true,
-    counted: true,
-    order: ["instrument_id", "source_name", "delayed"],
-  },
-  { ...BARS, name: "bars_1h", about: "bars of an hour" },
-  { ...BARS, name: "bars_5m", about: "bars of five minutes" },
-  { ...BARS, name: "bars_1m", about: "bars of a minute" },
-  {
-    ...OF_DATES,
-    name: "coverage_daily",
-    about: "expected against stored",
-    order: ["instrument", "source"],
-    symbol: "name",
-  },
-  {
-    ...LEDGER,
-    name: "slots",
-    about: "what was due when",
-    order: ["slot_at", "job", "source_id", "account_id"],
-    symbol: null,
-  },
-  {
-    ...LEDGER,
-    name: "misses",
-    about: "what was due and is not there, and why",
-    symbol: "name",
-    order: ["slot_at", "job", "source_id", "account_id", "instrument"],
-  },
-  {
-    ...LEDGER,
-    name: "fills",
-    about: "what was missed at first, and came later",
-    symbol: "name",
-    order: ["slot_at", "job", "source_id", "account_id", "instrument"],
-  },
-  {
-    ...OF_DATES,
-    name: "derived_closes",
-    about: "closes that nobody observed",
-    order: ["instrument_id", "source_id"],
-    symbol: "instrument_id",
-  },
-  {
-    name: "due_sets",
-    about: "the instruments that a slot's due_set_id stands for",
-    byDefault: false,
-    day: null,
-    partitioned: false,
-    counted: true,
-    order: ["id"],
-    symbol: null,
-  },
-  {
-    name: "accounts",
-    about: "whom an account_id stands for, and which limit it has",
-    byDefault: false,
-    day: null,
-    partitioned: false,
-    counted: true,
-    order: ["id"],
-    symbol: null,
-  },
-  {
-    name: "responses",
-    about: "every answer, without its body",
-    byDefault: false,
-    partitioned: true,
-    day: { column: "observed_at", kind: "time" },
-    counted: true,
-    symbol: null,
-    order: ["observed_at", "source_id", "request_id"],
-  },
-  {
-    name: "dead_letters",
-    about: "what could not be stored as a row",
-    byDefault: false,
-    partitioned: true,
-    day: { column: "observed_at", kind: "time" },
-    counted: true,
-    symbol: "name",
-    order: ["observed_at", "source_id", "ordinal"],
-  },
+  table({ ...REFERENCE, symbol: "symbol" }, ["instruments", "what is quoted"], "id"),
+  table({ ...REFERENCE, day: DATED.day }, ["sessions", "when the exchange was open"], "date"),
+  table(QUOTES, ["quotes", "bid, ask, last, change"], ...OBSERVED),
+  table(QUOTES, ["extended_quotes", "sizes, open, high, low, volume, delta"], ...OBSERVED),
+  table(QUOTES, ["dividends", "what was said of dividends, when"], ...OBSERVED),
+  table({ ...BARS, byDefault: true, counted: true }, ["bars_1d", "a bar for each exchange date"], ...SERIES),
+  table(BARS, ["bars_1h", "bars of an hour"], ...SERIES, "bar_at"),
+  table(BARS, ["bars_5m", "bars of five minutes"], ...SERIES, "bar_at"),
+  table(BARS, ["bars_1m", "bars of a minute"], ...SERIES, "bar_at"),
+  table({ ...DATED, symbol: "name" }, ["coverage_daily", "expected against stored"], "instrument", "source"),
+  table(LEDGER, ["slots", "what was due when"], ...SLOT),
+  table(MISSED, ["misses", "what was due and is not there, and why"], ...SLOT, "instrument"),
+  table(MISSED, ["fills", "what was missed at first, and came later"], ...SLOT, "instrument"),
+  table(CLOSES, ["derived_closes", "closes that nobody observed"], "instrument_id", "source_id"),
+  table(NUMBERED, ["due_sets", "the instruments that a slot's due_set_id stands for"], "id"),
+  table(NUMBERED, ["accounts", "whom an account_id stands for, and which limit it has"], "id"),
+  table(TIMED, ["responses", "every answer, without its body"], "observed_at", "source_id", "request_id"),
+  table(
+    LETTERS,
+    ["dead_letters", "what could not be stored as a row"],
+    "observed_at",
+    "source_id",
+    "ordinal",
+  ),
 ];

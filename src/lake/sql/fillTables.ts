@@ -3,26 +3,33 @@
  * dates are the database's. A date whose quotes were dropped is the lake's: rows that came since are there after its next run. So all
  * tables of a date are of one instant.
  */
-import { barsLeftOut, leavesOut } from "../../archive/export/duckBars.ts";
 import * as sql from "../../archive/export/duckFiles.ts";
 import {
   DUCK_TABLES,
   type DuckTable,
+  duckTable,
   newestGone,
   NEWEST_GONE_COLUMNS,
 } from "../../archive/export/duckTables.ts";
-import type { ArchiveSnapshot } from "../../archive/export/snapshot.ts";
+import { readKnownLake, readLateDays } from "../../archive/export/lakeRows.ts";
+import { type ArchiveSnapshot, readDays, readIdentity } from "../../archive/export/snapshot.ts";
+import { engineOf } from "../../archive/tiers/citus/door.ts";
 import type { Instant } from "../../clock.ts";
-import type { DecimalType } from "../../export/parquetDecimal.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { zstandard } from "../../export/exportArchive.ts";
 import { addDays } from "../../market/calendar/dates.ts";
 import { writtenOf } from "../dropHot.ts";
-import { type DayManifest, invalid, isHot, type LakeFiles, type LakeTable, tableOf } from "../lakeFiles.ts";
-import { writtenDecimals } from "../lakeTables.ts";
+import {
+  type DayManifest,
+  invalid,
+  isHot,
+  type LakeFiles,
+  type LakeManifest,
+  type LakeTable,
+  tableOf,
+} from "../lakeFiles.ts";
 import { lackingDates, requireOwn, withoutFiles } from "../whichLake.ts";
 import { type Duck, rowsOf } from "./duckdb.ts";
-import { type HotFile, HotFiles, type HotFilesOptions } from "./hotFiles.ts";
+import { HotFiles, type HotFilesOptions } from "./hotFiles.ts";
 import type { DateRange } from "./planDates.ts";
 
 export type FillOptions = Pick<HotFilesOptions, "places" | "signal" | "onRows"> & {
@@ -33,8 +40,6 @@ export type FillOptions = Pick<HotFilesOptions, "places" | "signal" | "onRows"> 
   /** The lake; null: there is none. */
   lake: LakeFiles | null;
 };
-
-type Hot = { snapshot: ArchiveSnapshot; files: HotFiles };
 
 export type Filled = {
   paths: string[];
@@ -54,36 +59,25 @@ const ALL_DATES: DateRange = { from: null, to: null };
  */
 export async function fillTables(snapshot: ArchiveSnapshot | null, options: FillOptions): Promise<Filled> {
   const lake = await readLake(snapshot, options.lake);
-  const { places, signal, onRows } = options;
-  const hot = snapshot && {
-    snapshot,
-    files: await HotFiles.open({
-      places,
-      snapshot,
-      decimals: lake.decimals,
-      compress: await zstandard(1),
-      signal,
-      onRows,
-    }),
-  };
-  const filler = new Filler(options, lake, hot);
+  const decimals = lake.manifest?.decimals ?? {};
+  const hot = snapshot && { snapshot, files: await HotFiles.open({ ...options, snapshot, decimals }) };
+  const filler = new Filler(options.duck, lake, hot);
   const { ranges } = options;
   const also = ranges.has("latest_quotes")
     ? ["instruments", "sources", ...(snapshot ? [] : ["bars_1d"])]
     : [];
-  if ([...ranges.keys()].some(leavesOut)) also.push("instruments", "sources", "sessions");
+  if ([...ranges.keys()].some(sql.leavesOut)) also.push("instruments", "sources", "sessions");
   for (const table of DUCK_TABLES) {
     // What `latest_quotes` is made of may not be bounded by what is asked of that table itself.
     const range = also.includes(table.name) ? ALL_DATES : ranges.get(table.name);
-    if (range === undefined || table.name === "latest_quotes") continue;
-    await (table.isDated ? filler.fillDated(table, range) : filler.fillWhole(table));
+    if (range === undefined) continue;
+    if (table.isDated) await filler.fillDated(table, range);
+    else await (table.name === "latest_quotes" ? filler.fillLatest(table) : filler.fillWhole(table));
   }
-  const latest = DUCK_TABLES.find(({ name }) => name === "latest_quotes");
-  if (latest && ranges.has(latest.name)) await filler.fillLatest(latest);
   return {
     paths: filler.paths,
-    asOf: snapshot && (await snapshot.identity()).at,
-    behind: [...filler.read.keys()].filter((date) => lake.behind.has(date)).sort(),
+    asOf: snapshot && (await readIdentity(snapshot)).at,
+    behind: [...filler.read.keys()].filter((date) => lake.settled.has(date) && lake.late.has(date)).sort(),
     requireUnchanged: () => filler.requireUnchanged(),
   };
 }
@@ -91,17 +85,13 @@ export async function fillTables(snapshot: ArchiveSnapshot | null, options: Fill
 /** The lake as the database's one instant sees it. */
 type LakeAt = {
   files: LakeFiles | null;
-  tables: readonly LakeTable[];
-  decimals: Readonly<Record<string, Readonly<Record<string, DecimalType>>>>;
-  /** Dates whose files are true, ascending. */
-  settled: readonly DayManifest[];
-  /** Dates of which rows came, or were changed, since they were written, or which were not written to their end. */
-  changed: readonly DayManifest[];
-  /** Dates up to the lake's last one that the database has to be asked for. */
+  manifest: LakeManifest | null;
+  /** By date, ascending. */
+  days: ReadonlyMap<string, DayManifest>;
+  /** Dates whose files are true. Of the others rows came, or were changed, since they were written, or they are not whole. */
+  settled: ReadonlySet<string>;
+  /** Dates of which rows came since they were written, and dates that came late and are not written. */
   late: ReadonlySet<string>;
-  /** Settled dates of which rows came since they were written. */
-  behind: ReadonlySet<string>;
-  last: string | null;
   /** Dates whose quotes were dropped from the database, and which the lake does not have. */
   lacking: readonly string[];
   /** Dates whose quotes were dropped, and which a run of the lake is writing. */
@@ -114,79 +104,123 @@ function writtenMeanwhile(date: string): QuotekeeperError {
 }
 
 async function readLake(snapshot: ArchiveSnapshot | null, files: LakeFiles | null): Promise<LakeAt> {
-  const known = snapshot && (await snapshot.lake.known());
+  const known = snapshot && (await readKnownLake(snapshot));
   const manifest = files && (await files.read());
   if (files && !known && !manifest) throw invalid(`${files.dir} holds no lake`);
-  const byDate = (await files?.days()) ?? null;
-  const days = [...(byDate?.values() ?? [])];
+  const days = (await files?.days()) ?? new Map<string, DayManifest>();
   if (files && known) requireOwn(files.dir, manifest, known);
-  const late = new Set(await snapshot?.lake.lateDays(days.map(writtenOf)));
-  const at = snapshot && (await snapshot.identity()).at;
+  const late = new Set(snapshot ? await readLateDays(snapshot, Array.from(days.values(), writtenOf)) : []);
+  const at = snapshot && (await readIdentity(snapshot)).at;
+  const isDropped = (date: string): boolean => known?.dropped.has(date) ?? false;
   const isSettled = ({ date, complete, writtenAt }: DayManifest): boolean =>
-    at === null || (complete && (known?.dropped.has(date) || (!late.has(date) && writtenAt <= at)));
-  const settled = days.filter(isSettled);
-  const own = new Set(settled.map(({ date }) => date));
-  const changed = days.filter(({ date }) => !own.has(date));
-  const last = days.at(-1)?.date ?? null;
+    at === null || (complete && (isDropped(date) || (!late.has(date) && writtenAt <= at)));
+  const settled = new Set([...days.values()].filter(isSettled).map(({ date }) => date));
   return {
     files,
-    tables: manifest?.tables ?? [],
-    decimals: manifest?.decimals ?? {},
+    manifest,
+    days,
     settled,
-    changed,
-    late: new Set(
-      [...late, ...changed.map(({ date }) => date)].filter(
-        (date) => last !== null && date <= last && !own.has(date),
-      ),
-    ),
-    behind: new Set([...late].filter((date) => own.has(date))),
-    last,
-    lacking: known ? await lackingDates(files, known.dropped, byDate) : [],
-    cut: changed.flatMap(({ date }) => (known?.dropped.has(date) ? [date] : [])),
+    late,
+    lacking: known ? await lackingDates(files, known.dropped, files && days) : [],
+    cut: [...days.keys()].filter((date) => isDropped(date) && !settled.has(date)),
   };
 }
 
 class Filler {
-  readonly #options: FillOptions;
+  readonly #duck: Duck;
   readonly #lake: LakeAt;
-  readonly #hot: Hot | null;
+  readonly #hot: { snapshot: ArchiveSnapshot; files: HotFiles } | null;
   readonly paths: string[] = [];
   /** The lake's files that are read, by date. */
   readonly read = new Map<string, LakeTable[]>();
 
-  constructor(options: FillOptions, lake: LakeAt, hot: Hot | null) {
-    this.#options = options;
+  constructor(duck: Duck, lake: LakeAt, hot: { snapshot: ArchiveSnapshot; files: HotFiles } | null) {
+    this.#duck = duck;
     this.#lake = lake;
     this.#hot = hot;
   }
 
   async fillWhole(table: DuckTable): Promise<void> {
-    const of = this.#lake.tables.filter(({ name }) => name === table.name);
-    const files = this.#hot ? this.#named([await this.#hot.files.whole(table)]) : await this.#ofLake(of);
-    await this.#fill(table, files);
+    const of = this.#lake.manifest?.tables.filter(({ name }) => name === table.name) ?? [];
+    await this.#fill(table, this.#hot ? [await this.#hot.files.whole(table)] : await this.#pathsOf(of));
   }
 
   async fillDated(table: DuckTable, range: DateRange): Promise<void> {
+    const { name } = table;
     const isWithin = (date: string): boolean =>
       (range.from === null || date >= range.from) && (range.to === null || date <= range.to);
-    if (isHot(table.name)) this.#requireFiles(isWithin);
-    const of = (name: string): LakeTable[] =>
-      this.#filesOf(
-        this.#lake.settled.filter((day) => isWithin(day.date)),
-        name,
-      );
+    if (isHot(name)) this.#requireFiles(isWithin);
+    const dates = [...this.#lake.settled].filter(isWithin);
+    const cold = await this.#ofDates(dates, name);
     const hot = await this.#hotOf(table, range, isWithin);
-    const files = [...(await this.#ofLake(of(table.name))), ...this.#named(hot)];
-    await this.#fill(table, files, leavesOut(table.name) ? await this.#leftOut(table, of) : []);
+    const more =
+      sql.leavesOut(name) && dates.length > 0
+        ? [sql.barsLeftOut(name, await this.#views(dates, name, ["quotes", "extended_quotes", name]))]
+        : [];
+    await this.#fill(table, [...cold, ...hot], more);
+  }
+
+  /** Newest quotes: the database's, and of files those that the database has no more. */
+  async fillLatest(table: DuckTable): Promise<void> {
+    const files = this.#hot ? [await this.#hot.files.whole(table)] : [];
+    await this.#duck.run(sql.newestView("newest", await this.#newestGone()));
+    const gone = (await rowsOf(this.#duck, sql.datesOfNewest("newest"))).map(String);
+    this.#requireFiles((date) => gone.includes(date));
+    const dates = [...this.#lake.days.keys()].filter((date) => gone.includes(date));
+    const views = await this.#views(dates, table.name, ["quotes", "extended_quotes"]);
+    await this.#fill(table, files, gone.length > 0 ? [sql.coldLatest("newest", views)] : []);
+  }
+
+  /** A file of when series were quoted last that the database has no quote of then; null: there is no database. */
+  async #newestGone(): Promise<string | null> {
+    if (!this.#hot) return null;
+    const { files, snapshot } = this.#hot;
+    const rows = newestGone(await engineOf(snapshot));
+    const path = await files.whole({ columns: [], rows }, NEWEST_GONE_COLUMNS);
+    this.paths.push(path);
+    return path;
+  }
+
+  /** The database's files of dates that the lake does not have as they are. */
+  async #hotOf(table: DuckTable, range: DateRange, isWithin: (date: string) => boolean): Promise<string[]> {
+    if (!this.#hot) return [];
+    const { settled, late, days } = this.#lake;
+    const last = [...days.keys()].at(-1);
+    const next = last === undefined ? null : addDays(last, 1);
+    const from = range.from === null || (next !== null && next > range.from) ? next : range.from;
+    const changed = new Set([...late, ...days.keys()]);
+    const ranges = [...changed]
+      .filter((date) => last !== undefined && date <= last && isWithin(date) && !settled.has(date))
+      .map((date): DateRange => ({ from: date, to: date }));
+    if (from === null || range.to === null || from <= range.to) ranges.push({ from, to: range.to });
+    const dates: { date: string; rows: number | null }[] = [];
+    for (const one of ranges)
+      for (const { date, rows } of await readDays(this.#hot.snapshot, table.rows, { ...one, symbols: null }))
+        if (date !== null) dates.push({ date, rows });
+    return this.#hot.files.ofDates(table, dates, (date) => settled.has(date) || isWithin(date));
+  }
+
+  /** Views of the lake's files of dates, one for each table. @param of whom they serve @returns their names */
+  async #views(dates: readonly string[], of: string, tables: readonly string[]): Promise<string[]> {
+    const views: string[] = [];
+    for (const name of tables) {
+      const table = duckTable(name);
+      const rows = await this.#rowsOf(table, await this.#ofDates(dates, name));
+      await this.#duck.run(sql.viewOf(`${name}_of_${of}`, table, rows));
+      views.push(`${name}_of_${of}`);
+    }
+    return views;
   }
 
   /** The lake's files of a table, which have to be the same at the end. */
-  #filesOf(days: readonly DayManifest[], name: string): LakeTable[] {
-    return days.flatMap((day) => {
-      const file = tableOf(day, name);
-      if (file) this.read.set(day.date, [...(this.read.get(day.date) ?? []), file]);
+  async #ofDates(dates: readonly string[], name: string): Promise<string[]> {
+    const files = dates.flatMap((date) => {
+      const day = this.#lake.days.get(date);
+      const file = day && tableOf(day, name);
+      if (file) this.read.set(date, [...(this.read.get(date) ?? []), file]);
       return file ?? [];
     });
+    return this.#pathsOf(files);
   }
 
   async requireUnchanged(): Promise<void> {
@@ -195,72 +229,6 @@ class Filler {
       if (!day || day.replacing || files.some(({ name, sha256 }) => tableOf(day, name)?.sha256 !== sha256))
         throw writtenMeanwhile(date);
     }
-  }
-
-  /** SQL of bars that the lake's files of a table leave out. */
-  async #leftOut(table: DuckTable, of: (name: string) => LakeTable[]): Promise<string[]> {
-    if (of("quotes").length === 0) return [];
-    const rowsOfLake = async (name: string): Promise<string> => {
-      const files = await this.#ofLake(of(name));
-      const one = DUCK_TABLES.find((each) => each.name === name) as DuckTable;
-      const view = `parts.${name}_of_${table.name}`;
-      await this.#run([
-        `create view ${view} as from ${sql.rowsIn(one, { files, decimals: decimalsOf(files) })}`,
-      ]);
-      return view;
-    };
-    const [quotes, extended] = [await rowsOfLake("quotes"), await rowsOfLake("extended_quotes")];
-    return [barsLeftOut(table.name, { quotes, extended, bars: await rowsOfLake(table.name) })];
-  }
-
-  /** The database's files of dates that the lake does not have as they are. */
-  async #hotOf(
-    table: DuckTable,
-    range: DateRange,
-    isWithin: (date: string) => boolean,
-  ): Promise<(HotFile & { date: string })[]> {
-    if (!this.#hot) return [];
-    const { settled, late, last } = this.#lake;
-    const { from, to } = range;
-    const next = last === null ? null : addDays(last, 1);
-    const after = { from: from === null || (next !== null && next > from) ? next : from, to };
-    const dates: { date: string; rows: number | null }[] = [];
-    for (const range of [...[...late].filter(isWithin).map((date) => ({ from: date, to: date })), after]) {
-      if (range.from !== null && range.to !== null && range.from > range.to) continue;
-      const found = await this.#hot.snapshot.days(table.rows, { ...range, symbols: null });
-      dates.push(...found.flatMap(({ date, rows }) => (date === null ? [] : [{ date, rows }])));
-    }
-    const isOfLake = new Set(settled.map(({ date }) => date));
-    return this.#hot.files.ofDates(table, dates, (date) => isOfLake.has(date) || isWithin(date));
-  }
-
-  /** Newest quotes: the database's, and of files those that the database has no more. */
-  async fillLatest(table: DuckTable): Promise<void> {
-    const hot = this.#hot ? [await this.#hot.files.whole(table)] : [];
-    const gone = await this.#newestGone();
-    const dates =
-      gone === null ? [] : (await rowsOf(this.#options.duck, sql.datesOfNewest(gone))).map(String);
-    this.#requireFiles((date) => dates.includes(date));
-    const days = [...this.#lake.settled, ...this.#lake.changed].filter(({ date }) => dates.includes(date));
-    const of = (name: string): Promise<Group[]> => this.#ofLake(this.#filesOf(days, name));
-    const [quotes, extended] = [await of("quotes"), await of("extended_quotes")];
-    const cold =
-      gone === null || quotes.length === 0 ? [] : [sql.coldLatest(table, { newest: gone, quotes, extended })];
-    const files = this.#named(hot);
-    await this.#run(
-      sql.filledTable(table, { decimals: decimalsOf([...files, ...quotes, ...extended]), files }, cold),
-    );
-  }
-
-  /** SQL of the newest quotes that the database does not have; null: it has all. */
-  async #newestGone(): Promise<string | null> {
-    if (!this.#hot) return sql.NEWEST_OF_LAKE;
-    const { files, snapshot } = this.#hot;
-    const rows = newestGone(await snapshot.lake.engine());
-    const gone = await files.whole({ columns: [], rows }, NEWEST_GONE_COLUMNS);
-    if (gone.rows === 0) return null;
-    this.paths.push(gone.path);
-    return sql.newestOf(gone.path);
   }
 
   /** @throws QuotekeeperError LAKE_MISSING when quotes are asked for that neither the database nor the lake has */
@@ -272,51 +240,21 @@ class Filler {
   }
 
   /** @throws QuotekeeperError LAKE_INVALID when one is no file of the lake: DuckDB would wait for a pipe, and follow a link */
-  async #ofLake(files: readonly LakeTable[]): Promise<Group[]> {
-    const checked: (Pick<LakeTable, "columns"> & { path: string })[] = [];
-    for (const file of files)
-      checked.push({ path: (await this.#lake.files?.checkedPathOf(file)) ?? "", columns: file.columns });
-    return this.#named(checked);
+  async #pathsOf(files: readonly LakeTable[]): Promise<string[]> {
+    const paths: string[] = [];
+    for (const file of files) paths.push((await this.#lake.files?.checkedPathOf(file)) ?? "");
+    return paths;
   }
 
-  /** Files by their columns and types: DuckDB takes the first file's for all that it reads together. */
-  #named(files: readonly { path: string; columns: Group["types"] }[]): Group[] {
-    const groups = new Map<string, Group & { paths: string[] }>();
-    for (const { path, columns } of files) {
-      const key = JSON.stringify(columns.map(({ name, type }) => [name, type]));
-      const group = groups.get(key) ?? {
-        paths: [],
-        columns: columns.map(({ name }) => name),
-        types: columns,
-      };
-      group.paths.push(path);
-      groups.set(key, group);
-      this.paths.push(path);
-    }
-    return [...groups.values()];
+  async #fill(table: DuckTable, paths: readonly string[], more: readonly string[] = []): Promise<void> {
+    const statements = sql.filledTable(table, [...(await this.#rowsOf(table, paths)), ...more]);
+    if (statements.length > 0) await this.#duck.run(statements.join(";\n"));
   }
 
-  async #fill(table: DuckTable, files: Group[], more: readonly string[] = []): Promise<void> {
-    await this.#run(sql.filledTable(table, { files, decimals: decimalsOf(files) }, more));
+  async #rowsOf(table: DuckTable, paths: readonly string[]): Promise<sql.Rows> {
+    if (paths.length === 0) return [];
+    this.paths.push(...paths);
+    const apart = await rowsOf(this.#duck, sql.decimalsApart(paths));
+    return sql.rowsOfFiles(table, paths, apart as [string, string][]);
   }
-
-  async #run(statements: readonly string[]): Promise<void> {
-    if (statements.length > 0) await this.#options.duck.run(statements.join(";\n"));
-  }
-}
-
-/** Files with the same columns of these types. */
-type Group = sql.FileGroup & { types: readonly { name: string; type: string }[] };
-
-/** Types that hold the decimals of all files. */
-function decimalsOf(groups: readonly Group[]): sql.Decimals {
-  const all = new Map<string, DecimalType>();
-  for (const { types } of groups)
-    for (const [name, type] of Object.entries(writtenDecimals(types))) {
-      const before = all.get(name) ?? type;
-      const scale = Math.max(before.scale, type.scale);
-      const whole = Math.max(before.precision - before.scale, type.precision - type.scale);
-      all.set(name, { precision: Math.min(38, whole + scale), scale });
-    }
-  return Object.fromEntries(all);
 }

@@ -2,23 +2,25 @@
  * The database's rows as Parquet files, written as a lake's are. Files of whole exchange dates, and of the hours of the date that
  * is not over, stay in a cache for later statements:
  *
- *     CACHE/ARCHIVE-DATABASE/quotes/2026-11-20.json             what the file of a date, or of an hour, is
- *     CACHE/ARCHIVE-DATABASE/quotes/2026-11-20-SHA256.parquet   the file, which never changes
+ *     CACHE/ARCHIVE-DATABASE/quotes/2026-11-20.VERSION.BYTES.parquet
+ *     CACHE/ARCHIVE-DATABASE/quotes/2026-11-21_2026-11-22T01.VERSION.BYTES.parquet
  *
- * A date that is over is true until its rows came late, as in a lake, or its number of rows has changed. An hour is true while the
- * hash of its rows is the same. A statement links the files into a directory of its own before DuckDB opens them, so another
- * process may replace or remove them in the cache meanwhile.
+ * A file never changes: other rows have another version. The version of a date that is over is what `late_days` says of it, and its
+ * number of rows; that of an hour is the hash of its rows. A statement links the files into a directory of its own before DuckDB
+ * opens them, so another process may remove them from the cache meanwhile.
  */
-import { copyFile, link, lstat, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { copyFile, link, lstat, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { z } from "zod";
+import { readKnownLake, readToday, readVersions } from "../../archive/export/lakeRows.ts";
 import type { DuckTable } from "../../archive/export/duckTables.ts";
-import type { ArchiveSnapshot } from "../../archive/export/snapshot.ts";
-import type { ExportColumn } from "../../archive/export/exportColumns.ts";
-import type { DecimalType } from "../../export/parquetDecimal.ts";
+import { type ArchiveSnapshot, readHours, readIdentity } from "../../archive/export/snapshot.ts";
+import { type ExportColumn, readColumns } from "../../archive/export/exportColumns.ts";
 import type { Compress } from "../../export/parquetFile.ts";
+import { zstandard } from "../../export/exportArchive.ts";
+import type { DecimalTypes } from "../../export/parquetFile.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
-import { readJson } from "../../plainFiles.ts";
 import { type DayRows, writeDayFile } from "../dayFile.ts";
 import { isHot } from "../lakeFiles.ts";
 
@@ -30,89 +32,71 @@ export type HotPlaces = {
   cache: string | null;
 };
 
-export type HotFile = {
-  path: string;
-  rows: number;
-  bytes: number;
-  sha256: string;
-  columns: readonly { name: string; type: string }[];
-};
-
-const note = z.object({
-  file: z.string(),
-  rows: z.int(),
-  bytes: z.int(),
-  sha256: z.string(),
-  columns: z.array(z.object({ name: z.string(), type: z.string() })),
-  snapshot: z.string(),
-  writtenAt: z.string(),
-  hash: z.string().nullable(),
-});
-type Note = z.infer<typeof note>;
-
-type Part = DayRows & {
-  /** Its name in the cache: a date, or a date and an hour in UTC; null: the file is not kept. */
-  key: string | null;
-  /** Of an hour's rows. */
-  hash: string | null;
-};
-
 export type HotFilesOptions = {
   /** Where files of the database's rows are. */
   places: HotPlaces;
   snapshot: ArchiveSnapshot;
-  decimals: Readonly<Record<string, Readonly<Record<string, DecimalType>>>>;
-  compress: Compress;
+  decimals: Readonly<Record<string, DecimalTypes>>;
   signal: AbortSignal;
   onRows: (table: string, rows: number) => void;
 };
 
-type Known = Note & { isLate: boolean };
+/** `kept`: its name in the cache, without the bytes; null: the file is not kept. */
+type Part = DayRows & { kept: string | null };
 
-const NOTE = ".json";
+/** Little is saved by more: a file is read a few times. */
+const ZSTD_LEVEL = 1;
 
-/** Characters of a date, of an hour, and of what tells a file from others of its date. */
-const [DATE_CHARS, HOUR_CHARS, SHA_CHARS] = [10, 13, 16];
+/** Characters of a date, of an hour, and of a version. */
+const [DATE_CHARS, HOUR_CHARS, VERSION_CHARS] = [10, 13, 16];
 
+const KEPT = /^(\d{4}-\d\d-\d\d(?:_[\dT-]{13})?\.\w{16})\.(\d+)\.parquet$/u;
+
+/** The files of one statement. */
 export class HotFiles {
-  readonly #options: HotFilesOptions;
-  readonly #seen: { snapshot: string; at: string };
+  readonly #options: HotFilesOptions & { compress: Compress };
   readonly #today: string;
+  readonly #versions: ReadonlyMap<string, string | null>;
   /** This database's directory in the cache. */
-  readonly #kept: string | null;
+  readonly #cache: string | null;
   #made = 0;
 
   private constructor(
-    options: HotFilesOptions,
-    { seen, today, kept }: { seen: { snapshot: string; at: string }; today: string; kept: string | null },
+    options: HotFilesOptions & { compress: Compress },
+    known: { today: string; versions: ReadonlyMap<string, string | null>; cache: string | null },
   ) {
     this.#options = options;
-    this.#seen = seen;
-    this.#today = today;
-    this.#kept = kept;
+    this.#today = known.today;
+    this.#versions = known.versions;
+    this.#cache = known.cache;
   }
 
   /** Opens the cache, and removes files of any other database. */
   static async open(options: HotFilesOptions): Promise<HotFiles> {
     const { snapshot, places } = options;
-    const seen = await snapshot.identity();
-    const { archive } = await snapshot.lake.known();
-    const name = `${archive}-${seen.database}`;
-    if (places.cache !== null)
-      for (const other of await readdir(places.cache).catch(() => []))
-        if (other !== name) await rm(join(places.cache, other), { recursive: true, force: true });
-    const kept = places.cache === null ? null : join(places.cache, name);
-    return new HotFiles(options, { seen, today: await snapshot.lake.today(), kept });
+    const { archive } = await readKnownLake(snapshot);
+    const name = `${archive}-${(await readIdentity(snapshot)).database}`;
+    const others = places.cache === null ? [] : await readdir(places.cache).catch(() => []);
+    for (const other of others)
+      if (other !== name) await rm(join(places.cache ?? "", other), { recursive: true, force: true });
+    return new HotFiles(
+      { ...options, compress: await zstandard(ZSTD_LEVEL) },
+      {
+        today: await readToday(snapshot),
+        versions: await readVersions(snapshot),
+        cache: places.cache === null ? null : join(places.cache, name),
+      },
+    );
   }
 
   /** A file of all rows of a table, or of these columns. */
-  async whole(table: Pick<DuckTable, "columns" | "rows">, only?: readonly ExportColumn[]): Promise<HotFile> {
+  async whole(table: Pick<DuckTable, "columns" | "rows">, only?: readonly ExportColumn[]): Promise<string> {
     const columns = only ?? (await this.#columnsOf(table));
-    return this.#write({ table: table.rows, columns, date: null, rows: null, hash: null, key: null });
+    return this.#write({ table: table.rows, columns, date: null, rows: null, kept: null });
   }
 
   /**
-   * A table's rows of exchange dates.
+   * Files of a table's rows of exchange dates.
    *
    * @param dates with their numbers of rows; null: not known
    * @param hasGone says of a date that is not among them whether its files leave the cache
@@ -121,32 +105,32 @@ export class HotFiles {
     table: DuckTable,
     dates: readonly { date: string; rows: number | null }[],
     hasGone: (date: string) => boolean,
-  ): Promise<(HotFile & { date: string })[]> {
+  ): Promise<string[]> {
+    const dir = this.#cache === null ? null : join(this.#cache, table.name);
+    const names = dir === null ? [] : await readdir(dir).catch(() => []);
+    const there = new Map(names.map((file) => [KEPT.exec(file)?.[1] ?? file, file]));
     const columns = await this.#columnsOf(table);
-    const kept = await this.#keptOf(table.name);
-    const files: (HotFile & { date: string })[] = [];
+    const paths: string[] = [];
     for (const day of dates)
       for (const part of await this.#partsOf(table, columns, day)) {
-        const known = part.key === null ? undefined : kept.get(part.key);
-        const isTrue = known !== undefined && !known.isLate && isSame(known, part);
-        const there = isTrue ? await this.#read(table.name, day.date, known) : null;
-        const file = there ?? (await this.#write(part));
-        if (!there) await this.#keep(part, file, known);
-        if (part.key !== null) kept.delete(part.key);
-        if (file.rows > 0) files.push({ ...file, date: day.date });
+        const file = there.get(part.kept ?? "");
+        there.delete(part.kept ?? "");
+        paths.push((file && (await this.#taken(table.name, file))) ?? (await this.#write(part)));
       }
-    for (const [key, known] of kept) {
-      const date = key.slice(0, DATE_CHARS);
+    const asked = new Set(dates.map(({ date }) => date));
+    for (const file of there.values()) {
+      const date = file.slice(0, DATE_CHARS);
       // The hours of a date that is over have become one file.
-      if (hasGone(date) || (key !== date && date < this.#today)) await this.#remove(table.name, key, known);
+      const isPast = file[DATE_CHARS] === "_" && date < this.#today;
+      if (asked.has(date) || hasGone(date) || isPast) await rm(join(dir ?? "", file), { force: true });
     }
-    return files;
+    return paths;
   }
 
   /** A table's own columns, without the words that an export adds to its numbers. */
   async #columnsOf({ columns, rows }: Pick<DuckTable, "columns" | "rows">): Promise<ExportColumn[]> {
     const own = new Set(columns.map(({ name }) => name));
-    return (await this.#options.snapshot.columns(rows)).filter(({ name }) => own.has(name));
+    return (await readColumns(this.#options.snapshot, rows.name)).filter(({ name }) => own.has(name));
   }
 
   /** The hours of quotes of a date that is not over; one part in all other cases. */
@@ -155,52 +139,45 @@ export class HotFiles {
     columns: readonly ExportColumn[],
     { date, rows }: { date: string; rows: number | null },
   ): Promise<Part[]> {
-    const one = { table: table.rows, columns, date, rows, hash: null };
-    if (date < this.#today) return [{ ...one, key: date }];
-    if (!isHot(table.name)) return [{ ...one, key: null }];
+    const one = { table: table.rows, columns, date, rows, kept: null };
+    const names = columns.map(({ name }) => name);
+    const keptAs = (key: string, ...version: unknown[]): string => {
+      const hash = createHash("sha256")
+        .update(JSON.stringify([version, names]))
+        .digest("hex");
+      return `${key}.${hash.slice(0, VERSION_CHARS)}`;
+    };
+    if (date < this.#today) {
+      const version = this.#versions.get(date);
+      return [{ ...one, kept: version === null ? null : keptAs(date, version, rows) }];
+    }
+    if (!isHot(table.name)) return [one];
     const range = { from: date, to: date, symbols: null };
-    const hours = await this.#options.snapshot.hours(table.rows, columns, range);
+    const hours = await readHours(this.#options.snapshot, { table: table.rows, columns }, range);
     return hours.map(({ from, to, rows, hash }) => ({
       ...one,
       within: { from, to },
       rows,
-      hash,
-      key: `${date}-${from.slice(0, HOUR_CHARS)}`,
+      kept: keptAs(`${date}_${from.slice(0, HOUR_CHARS)}`, rows, hash),
     }));
   }
 
-  /** What the cache has of a table, by key. */
-  async #keptOf(table: string): Promise<Map<string, Known>> {
-    const kept = new Map<string, Known>();
-    if (this.#kept === null) return kept;
-    for (const name of await readdir(join(this.#kept, table)).catch(() => [])) {
-      if (!name.endsWith(NOTE)) continue;
-      const found = await readJson(join(this.#kept, table, name), note, { links: false });
-      if (found) kept.set(name.slice(0, -NOTE.length), { ...found, isLate: false });
-    }
-    const days = [...kept].flatMap(([date, { snapshot, writtenAt, hash }]) =>
-      hash === null ? [{ date, snapshot, writtenAt }] : [],
-    );
-    if (days.length > 0)
-      for (const date of await this.#options.snapshot.lake.lateDays(days)) {
-        const known = kept.get(date);
-        if (known) known.isLate = true;
-      }
-    return kept;
-  }
-
-  async #write(part: Part): Promise<HotFile> {
+  async #write({ kept, ...rows }: Part): Promise<string> {
     const { snapshot, decimals, compress, signal, onRows } = this.#options;
-    const { name } = part.table;
-    const made = await writeDayFile(part, {
+    const { name } = rows.table;
+    const { from, bytes } = await writeDayFile(rows, {
       snapshot,
       dir: this.#place(),
       known: decimals[name],
       compress,
       signal,
-      onRows: (rows) => onRows(name, rows),
+      onRows: (count) => onRows(name, count),
     });
-    return { ...made, path: made.from };
+    if (this.#cache !== null && kept !== null) {
+      await makeDirectories(join(this.#cache, name));
+      await linked(from, join(this.#cache, name, `${kept}.${bytes}.parquet`));
+    }
+    return from;
   }
 
   #place(): string {
@@ -208,48 +185,20 @@ export class HotFiles {
     return join(this.#options.places.own, String(this.#made));
   }
 
-  /** Links a file of the cache into the statement's directory. @returns null when another statement has removed it */
-  async #read(table: string, date: string, { file, ...known }: Known): Promise<HotFile | null> {
-    const path = join(this.#place(), table, `date=${date}`, `${table}.parquet`);
+  /** Links a file of the cache into the statement's directory. @returns undefined when it has gone, or is not whole */
+  async #taken(table: string, file: string): Promise<string | undefined> {
+    const kept = join(this.#cache ?? "", table, file);
+    const path = join(this.#place(), table, `date=${file.slice(0, DATE_CHARS)}`, `${table}.parquet`);
     await makeDirectories(dirname(path));
-    await linked(join(this.#kept ?? "", table, file), path);
+    await linked(kept, path);
     const found = await lstat(path).catch(() => null);
-    return found?.isFile() && found.size === known.bytes ? { ...known, path } : null;
-  }
-
-  /** Puts a file that was written into the cache, in place of the one before. */
-  async #keep({ table, key, hash }: Part, made: HotFile, before: Known | undefined): Promise<void> {
-    if (this.#kept === null || key === null) return;
-    const dir = join(this.#kept, table.name);
-    await makeDirectories(dir);
-    const file = `${key}-${made.sha256.slice(0, SHA_CHARS)}.parquet`;
-    await linked(made.path, join(dir, file));
-    const { rows, bytes, sha256 } = made;
-    const columns = made.columns.map(({ name, type }) => ({ name, type }));
-    const { snapshot, at: writtenAt } = this.#seen;
-    const draft = `${made.path}${NOTE}`;
-    await writeFile(
-      draft,
-      JSON.stringify({ file, rows, bytes, sha256, columns, snapshot, writtenAt, hash } satisfies Note),
-    );
-    await rename(draft, join(dir, `${key}${NOTE}`));
-    if (before && before.file !== file) await rm(join(dir, before.file), { force: true });
-  }
-
-  async #remove(table: string, key: string, { file }: Known): Promise<void> {
-    const dir = join(this.#kept ?? "", table);
-    for (const name of [`${key}${NOTE}`, file]) await rm(join(dir, name), { force: true });
+    if (found?.isFile() && found.size === Number(KEPT.exec(file)?.[2])) return path;
+    await rm(kept, { force: true });
+    return undefined;
   }
 }
 
 /** A second name for a file; a copy where the file system has no such names. Nothing where there is no such file. */
 async function linked(from: string, to: string): Promise<void> {
-  await link(from, to).catch(() => copyFile(from, to).catch(() => undefined));
-}
-
-/** Whether a file of the cache has these rows. */
-function isSame(known: Note, { rows, hash, columns }: Part): boolean {
-  const namesOf = (of: readonly { name: string }[]): string => of.map(({ name }) => name).join();
-  const isOfRows = hash === known.hash && (rows === null || rows === known.rows);
-  return isOfRows && namesOf(columns) === namesOf(known.columns);
+  await link(from, to).catch(() => copyFile(from, to, constants.COPYFILE_EXCL).catch(() => undefined));
 }
