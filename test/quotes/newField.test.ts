@@ -40,7 +40,12 @@ function followRecipe(dir: string): void {
 test("one line in fields.ts and a migration bring a field from an answer to the archive, an export and back", async () => {
   const dir = checkout();
   followRecipe(dir);
-  const modules = ["cli/main", "archive/load/readThread", "services/reference/readDocument", "services/reference/writeDocument"];
+  const modules = [
+    "cli/main",
+    "archive/load/readThread",
+    "services/reference/readDocument",
+    "services/reference/writeDocument",
+  ];
   await run(process.execPath, [join(dir, "scripts", "compile.js"), join(dir, "dist"), ...modules]);
   const answer = readFileSync(join(ROOT, "test", "recorded", "option-call", "response.xml"), "utf8").replace(
     "<openprice>",
