@@ -1,5 +1,6 @@
 /** Times as ISO 8601 writes them, in cells and in names of files. Pure. */
 import { type Instant, instantOf, microsOf } from "../clock.ts";
+import { isDateText } from "../market/calendar/dates.ts";
 import type { Cell } from "./cell.ts";
 import { type Field, timeOf } from "./timePattern.ts";
 import { type LocalTime, isLocalTime, microsAsUtc, type TimeRead } from "./wallTime.ts";
@@ -17,6 +18,9 @@ const [FIRST_MICROS, END_MICROS] = [microsOf(EARLIEST), microsOf(LATEST)];
 
 /** The instant of a cell: ISO 8601 with its offset, or in UTC. `cut`: digits beyond microseconds were left out. */
 export function readInstant(text: string): Cell<Instant> {
+  const [, date = "", time = "", fraction = ""] = AS_STORED.exec(text) ?? [];
+  const value = `${date}T${time}.${fraction.padEnd(6, "0")}Z`;
+  if (EARLIEST <= value && value < LATEST && isDateText(date)) return { ok: true, value };
   const read = DATE_ALONE.test(text) ? null : readIso(text, inUtc);
   if (read === null) return { ok: false, problem: "expected ISO 8601, such as 2026-11-18T14:30:00Z" };
   if (!read.ok) return read;
@@ -25,6 +29,9 @@ export function readInstant(text: string): Cell<Instant> {
     return { ok: false, problem: "that is before 1980 or after 2099" };
   return { ok: true, value: instantOf(micros), ...(cut && { cut: 1 }) };
 }
+
+/** Nearly every cell, and a fifth of the time that a row takes to read if it is taken apart as the others are. */
+const AS_STORED = /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,6}))?Z$/u;
 
 /** A date is no instant: midnight in UTC is an evening in New York. */
 const DATE_ALONE = /^[\d-]+$/u;

@@ -32,10 +32,11 @@ const MOST_REMEMBERED = 10_000;
 type NamedInstrument = { row: InstrumentRow; key: string };
 
 /** Reads what rows name, or what is wrong with that. */
-export function createInstrumentReader(): (text: TextOf) => Cell<NamedInstrument> {
+export function createInstrumentReader(columns: readonly string[]): (text: TextOf) => Cell<NamedInstrument> {
   const remembered = new Map<string, Cell<NamedInstrument>>();
+  const naming = NAMING.filter((column) => columns.includes(column));
   return (text) => {
-    const named = NAMING.map((column) => text(column) ?? "").join("\u0000");
+    const named = naming.map((column) => text(column) ?? "").join("\u0000");
     const before = remembered.get(named);
     if (before !== undefined) return before;
     const cell = readInstrument(text);

@@ -2,9 +2,9 @@
 import type { Instant } from "../clock.ts";
 import type { ResponseRecord } from "../journal/record.ts";
 import { differences, someDifferences } from "../quotes/differences.ts";
-import { NO_QUOTE, type Quote } from "../quotes/document.ts";
-import { EXTENDED_FIELDS, type Field, PRICE_FIELDS } from "../quotes/fields.ts";
-import { type NumberKind, readNumber } from "../quotes/units.ts";
+import { makeQuote, type Quote } from "../quotes/document.ts";
+import type { NUMBER_FIELDS } from "../quotes/fields.ts";
+import { readNumber } from "../quotes/units.ts";
 import { type Cell, shown } from "./cell.ts";
 import { readInstant } from "./cellTime.ts";
 import type { PlainCall } from "./plainCall.ts";
@@ -107,8 +107,7 @@ export function createRowReader(
   { file, firstLine }: Pick<PlainCall, "file" | "firstLine">,
 ): (row: RawRow) => FoundRow {
   const cellsOf = createCellReader(columns);
-  const instrumentOf = createInstrumentReader();
-  const quoteOf = createQuoteReader(columns);
+  const instrumentOf = createInstrumentReader(columns);
   const named = (text: TextOf, line: number): string => {
     if (firstLine !== null) return `${file} line ${line}`;
     const [own, at] = [text("line"), text("row")];
@@ -136,7 +135,7 @@ export function createRowReader(
     if (!time.ok) return failed(time.problem);
     const delayed = delayedOf(text);
     if (!delayed.ok) return failed(delayed.problem);
-    const quote = quoteOf(text);
+    const quote = readQuote(text);
     if (!quote.ok) return failed(quote.problem);
     const { row: known, key } = instrument.value;
     const { contractSize } = quote.quote.extended;
@@ -174,40 +173,29 @@ type QuoteRead =
  * Reads the values of the columns that a table has. A cell that is no number, or none of its unit, costs the row: it may be another
  * column's. A number that its column cannot hold, such as a price below zero, stands for no value, and is told.
  */
-function createQuoteReader(columns: readonly string[]): (text: TextOf) => QuoteRead {
-  const isThere = ({ column }: Field): boolean => columns.includes(column);
-  const prices = PRICE_FIELDS.filter(isThere);
-  const extended = EXTENDED_FIELDS.filter(isThere);
-  return (text) => {
-    const found = { odd: [] as string[], cut: 0, isEmpty: true, problem: null as string | null };
-    const valueOf = ({ column, unit, signed, name }: Field): string | null => {
-      const given = text(column as PlainColumn);
-      if (given === null || found.problem !== null) return null;
-      if (unit === "instant" || unit === "date") {
-        const at = readInstant(given);
-        if (!at.ok) found.problem = `${column} is ${shown(given)}: ${at.problem}`;
-        else found.cut += at.cut ?? 0;
-        return at.ok ? at.value : null;
-      }
-      const kind: NumberKind = { unit, ...(signed && { signed }) };
-      const read = readNumber(given, kind);
-      if (!read.ok) {
-        const problem = `${column} is ${shown(given)}: ${read.problem}`;
-        if (read.isNumber === true) found.odd.push(problem);
-        else found.problem = problem;
-        return null;
-      }
-      if (read.value !== null && name !== "contractSize") found.isEmpty = false;
-      return read.value;
-    };
-    const values = (fields: readonly Field[]): Record<string, string | null> =>
-      Object.fromEntries(fields.map((field) => [field.name, valueOf(field)]));
-    const quote = {
-      ...{ ...NO_QUOTE, ...values(prices) },
-      extended: { ...NO_QUOTE.extended, ...values(extended) },
-    } as Quote;
-    if (found.problem !== null) return { ok: false, problem: found.problem };
-    if (found.isEmpty) return { ok: false, problem: found.odd.join("; ") || "it has no value" };
-    return { ok: true, quote, cut: found.cut, odd: found.odd };
+function readQuote(text: TextOf): QuoteRead {
+  const found = { odd: [] as string[], cut: 0, isEmpty: true, problem: null as string | null };
+  const valueOf = ({ column, name, unit, signed }: (typeof NUMBER_FIELDS)[number]): string | null => {
+    const given = text(column);
+    if (given === null || found.problem !== null) return null;
+    if (unit === "instant" || unit === "date") {
+      const at = readInstant(given);
+      if (!at.ok) found.problem = `${column} is ${shown(given)}: ${at.problem}`;
+      else found.cut += at.cut ?? 0;
+      return at.ok ? at.value : null;
+    }
+    const read = readNumber(given, signed === true ? { unit, signed } : { unit });
+    if (!read.ok) {
+      const problem = `${column} is ${shown(given)}: ${read.problem}`;
+      if (read.isNumber === true) found.odd.push(problem);
+      else found.problem = problem;
+      return null;
+    }
+    if (read.value !== null && name !== "contractSize") found.isEmpty = false;
+    return read.value;
   };
+  const quote = makeQuote(valueOf, () => null);
+  if (found.problem !== null) return { ok: false, problem: found.problem };
+  if (found.isEmpty) return { ok: false, problem: found.odd.join("; ") || "it has no value" };
+  return { ok: true, quote, cut: found.cut, odd: found.odd };
 }
