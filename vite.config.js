@@ -1,12 +1,13 @@
 /** Builds the dashboard's page, src/web/app/, into dist/dashboard/. Everything it needs is in the result. */
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
-import { helpPages } from "./scripts/help/plugin.ts";
+import { helpPlugin } from "./scripts/help/plugin.ts";
 
 export default defineConfig({
   root: fileURLToPath(new URL("src/web/app/", import.meta.url)),
-  base: "/",
-  plugins: [helpPages(fileURLToPath(new URL(".", import.meta.url)))],
+  // Below a proxy's path too.
+  base: "./",
+  plugins: [helpPlugin(fileURLToPath(new URL(".", import.meta.url)))],
   logLevel: "warn",
   build: {
     outDir: fileURLToPath(new URL("dist/dashboard/", import.meta.url)),

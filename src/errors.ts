@@ -67,7 +67,7 @@ const HINTS = {
     SERVICE_UNAUTHORIZED:
       "Check what is named above, or what accounts.yaml has in its place, and that the credentials are of this service and of this address of it.",
     LOGIN_NEEDED:
-      "Run `quotekeeper login` in the directory of the collector, or log in on the dashboard's page Accounts. It says until when a login holds.",
+      "Run `quotekeeper login` in the directory of the collector, or log in on the dashboard's page Now. It says until when a login holds.",
     LOGIN_FAILED:
       "Log in again: an address holds for a few minutes, and its code for one login. Check the account's consumer key and secret, and the machine's clock.",
     LOGIN_CODE_WRONG:
@@ -182,6 +182,8 @@ const HINTS = {
       "The same backfill is already running elsewhere: let it finish, or run this one again when it has ended.",
     DATABASE_UNREACHABLE:
       "Start the server or correct DATABASE_URL. Answers stay in the journal and are loaded when the database is back.",
+    DATABASE_SLOW:
+      "Ask again, or for a shorter time. If this lasts, look at what else the database does, and at its statement_timeout.",
     EMBEDDED_ENDED:
       "Nothing has to be done. Answers stay in the journal and are loaded when it is back. postgres/server.log in the data directory says why it ended.",
     JOURNAL_COMPRESSION_FAILED:
@@ -190,8 +192,6 @@ const HINTS = {
       "Try again. If no other `quotekeeper serve keys` is running, one was killed and left that file behind: remove it.",
     LAKE_BUSY:
       "Let it finish, or run this again when it has ended. `start` and `collect` write to the lake by themselves when QUOTEKEEPER_LAKE_DIR is set.",
-    PAGES_FULL:
-      "Close pages of the dashboard that nobody looks at. Until there is room again, this page is read again once a minute.",
     TOKEN_TRIED: "Wait a moment, then try again.",
   },
   /** The program tries again, in vain until a person has mended the cause. */

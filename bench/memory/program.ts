@@ -2,7 +2,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
-import { get } from "node:http";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -11,10 +10,15 @@ import { MemoryWatch, watchedBy } from "./held.ts";
 
 const BIN = fileURLToPath(new URL("../../bin/quotekeeper.js", import.meta.url));
 
-/** How often the pages of the dashboard are asked for anew, in ms. */
-const LOOK_EVERY_MS = 20_000;
+/** How often an open page asks, in ms. */
+const LOOK_EVERY_MS = 2_000;
 
-const PAGES = ["/api/now", "/api/quotes", "/api/chains", "/api/accounts", "/metrics"];
+/** What an open page asks for: the view Now, and the quotes that are new. */
+const PAGES = ["/api/now", "/api/quotes"];
+
+/** Other views are looked at after so many questions. */
+const OTHERS_AFTER = 10;
+const OTHERS = ["/api/chains", "/metrics"];
 
 export type Jobs = "examples" | "many";
 
@@ -68,16 +72,20 @@ export async function startProgram(
   };
 }
 
-/** As a browser does: the stream of all quotes, and other views now and then. */
+/** As a browser does: it asks what is new, and for other views now and then. */
 async function keepOpen(address: string, signal: AbortSignal): Promise<void> {
-  read(`${address}/api/events?quotes=all`);
-  while (!signal.aborted) {
+  const cursors = new Map<string, string>();
+  for (let asked = 0; !signal.aborted; asked++) {
+    for (const page of asked % OTHERS_AFTER === 0 ? [...PAGES, ...OTHERS] : PAGES)
+      await read(address + page, cursors).catch(() => undefined);
     await delay(LOOK_EVERY_MS, null, { signal }).catch(() => undefined);
-    for (const page of PAGES) read(`${address}${page}`);
   }
 }
 
-function read(url: string): void {
+async function read(url: string, cursors: Map<string, string>): Promise<void> {
+  const since = cursors.get(url);
   // What is cut off when the program ends is nobody's loss.
-  get(url, (response) => response.resume().on("error", () => undefined)).on("error", () => undefined);
+  const text = await (await fetch(since === undefined ? url : `${url}?since=${since}`)).text();
+  const cursor = /^\{"cursor":"([^"]*)"/.exec(text)?.[1];
+  if (cursor !== undefined) cursors.set(url, cursor);
 }

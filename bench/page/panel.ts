@@ -29,7 +29,7 @@ const VIEWS: View[] = [
     acts: (page) =>
       inTurn(page, [
         () => page.getByRole("button", { name: "5D", exact: true }).click(),
-        () => page.getByRole("button", { name: "VWAP" }).click(),
+        () => page.getByRole("button", { name: "Log" }).click(),
       ]),
   },
   {
@@ -46,24 +46,6 @@ const VIEWS: View[] = [
     drawn: "tr[data-instrument]",
     acts: (page) =>
       inTurn(page, [() => type(page, "s12"), () => page.locator("tbody [data-place]").first().click()]),
-  },
-  {
-    path: "/health",
-    drawn: ".columns rect",
-    acts: (page) =>
-      inTurn(
-        page,
-        ["4 weeks", "1 day"].map((name) => () => page.getByRole("button", { name, exact: true }).click()),
-      ),
-  },
-  {
-    path: "/accounts",
-    drawn: ".budgets > li",
-    acts: (page) =>
-      inTurn(
-        page,
-        ["PageDown", "Home"].map((key) => () => page.keyboard.press(key)),
-      ),
   },
 ];
 

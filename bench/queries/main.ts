@@ -3,8 +3,7 @@
  * question asked of the raw tables, and the functions of docs/sql.md beside `latest_quotes`; medians. It works in a database
  * of its own, dropped at the end: on the server of TEST_DATABASE_URL, or on an embedded one. With `--database NAME` that one is
  * made and kept, or used as it is, so that it is filled once. `--functions` asks the functions alone, `--plans` prints what the
- * server does for each of them, `--documented` asks the questions of docs/sql.md, `--health` fills four weeks of answers instead and
- * asks what the dashboard's Health does. Exit code 1 when a bound is missed.
+ * server does for each of them, `--documented` asks the questions of docs/sql.md. Exit code 1 when a bound is missed.
  */
 import { parseArgs } from "node:util";
 import { performance } from "node:perf_hooks";
@@ -16,7 +15,6 @@ import { execute, startTestServer } from "../../test/support/postgres/server.ts"
 import { instantFromDate } from "../../src/clock.ts";
 import { askDocumented, DOCUMENTED_ROWS } from "./documented.ts";
 import { askFunctions, printPlans } from "./functions.ts";
-import { askHealth } from "./health.ts";
 import { fillInstruments, fillSession, sessionDates } from "./market.ts";
 import { type Question, questions } from "./questions.ts";
 
@@ -29,7 +27,6 @@ const { values: options } = parseArgs({
   options: {
     rows: { type: "string" },
     documented: { type: "boolean", default: false },
-    health: { type: "boolean", default: false },
     functions: { type: "boolean", default: false },
     plans: { type: "boolean", default: false },
     database: { type: "string" },
@@ -54,12 +51,6 @@ try {
 }
 
 async function run(database: pg.Pool): Promise<number> {
-  if (options.health) {
-    await migrate(database, instantFromDate(new Date()));
-    const reader = createPool(url.href, { max: 2, readOnly: true });
-    await askHealth(database, reader).finally(() => reader.end());
-    return 0;
-  }
   if (!isKept) await fill(database);
   const dates = await datesOf(database);
   if (dates.length === 0) throw new Error(`${name} has no bars: its questions would be about nothing`);

@@ -1,87 +1,69 @@
-/** The documentation as Help shows it: each page of Markdown as HTML, and the index of their words. */
+/** The documentation as pages of the dashboard: each file of Markdown as a document of HTML without a script. */
 import { posix } from "node:path";
-import { Marked, type Token, type Tokens } from "marked";
-import { type HelpIndex, type HelpPage, wordsOf } from "../../src/web/app/lib/helpSearch.ts";
+import { Marked, type Tokens } from "marked";
 
 /** The page from which all others are found. */
-export const FIRST_PAGE = "docs/README.md";
+const FIRST_PAGE = "docs/README.md";
 
-/** The page whose tables explain terms, one in each first cell. */
-const GLOSSARY = "docs/glossary.md";
+/** All pages in one, for the browser's own search. */
+export const ALL_PAGES = "all.html";
 
-/** Pages by slug, and what is known of them all. */
-export type Help = { pages: Map<string, HelpPage>; index: HelpIndex };
-
-/** A text below a heading; `terms` are the first cells of its tables. */
-type Section = { anchor: string; heading: string; text: string; terms: string[] };
-
-/** @param sources Markdown by the file's path from the top of the checkout */
-export function helpOf(sources: ReadonlyMap<string, string>): Help {
-  const pages = new Map<string, HelpPage>();
-  const index: HelpIndex = {
-    ...{ pages: [], sections: [] },
-    words: Object.create(null) as HelpIndex["words"],
-    terms: Object.create(null) as HelpIndex["terms"],
-  };
-  for (const file of inOrder(sources)) {
-    const { title, html, sections } = render(file, sources);
-    const slug = slugOf(file);
-    pages.set(slug, { title, html });
-    const page = index.pages.push({ slug, title }) - 1;
-    for (const { anchor, heading, text, terms } of sections) {
-      const place = index.sections.push({ page, anchor, heading }) - 1;
-      for (const word of new Set(wordsOf(`${title} ${heading} ${text}`)))
-        (index.words[word] ??= []).push(place);
-      if (file === GLOSSARY) for (const term of terms) index.terms[wordsOf(term).join(" ")] ??= place;
-    }
-  }
-  return { pages, index };
+/** @param sources Markdown by the file's path from the top of the checkout @returns HTML by the name of its file */
+export function helpPages(sources: ReadonlyMap<string, string>): Map<string, string> {
+  const pages = [...inOrder(sources)].map((file) => ({ file, ...render(file, sources) }));
+  const all = pages.map(({ title, html }) => `<article>\n<h1>${title}</h1>\n${html}</article>`).join("\n");
+  return new Map([
+    ...pages.map(
+      ({ file, title, html }) => [nameOf(file), documentOf(title, `<h1>${title}</h1>\n${html}`)] as const,
+    ),
+    [ALL_PAGES, documentOf("All pages", withoutAnchors(all))] as const,
+  ]);
 }
 
-/** `docs/deploy.md` is `deploy`; the first page has no name. */
-export function slugOf(file: string): string {
-  if (file === FIRST_PAGE) return "";
-  return file
-    .replace(/^docs\//, "")
-    .replace(/\.md$/, "")
-    .replace(/^[A-Z]+$/, (name) => name.toLowerCase());
+/** `docs/deploy.md` is `deploy.html`; the first page is `index.html`. */
+export function nameOf(file: string): string {
+  if (file === FIRST_PAGE) return "index.html";
+  const name = file.replace(/^docs\//, "").replace(/\.md$/, "");
+  return `${name.replace(/^[A-Z]+$/, (capitals) => capitals.toLowerCase()).replaceAll("/", "-")}.html`;
+}
+
+/** Each anchor is on its own page. */
+const withoutAnchors = (html: string): string => html.replace(/ id="[^"]*"/g, "");
+
+function documentOf(title: string, html: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8" />
+<meta name="viewport" content="width=device-width, initial-scale=1" />
+<title>${title} · quotekeeper</title>
+<link rel="stylesheet" href="help.css" />
+</head>
+<body>
+<nav><a href="../">quotekeeper</a> <a href="index.html">Contents</a> <a href="${ALL_PAGES}">All pages in one</a></nav>
+<main>
+${html}</main>
+</body>
+</html>
+`;
 }
 
 /** The first page, then the others as it links to them, then the rest. */
-function inOrder(sources: ReadonlyMap<string, string>): string[] {
+function inOrder(sources: ReadonlyMap<string, string>): Set<string> {
   const linked = [...(sources.get(FIRST_PAGE) ?? "").matchAll(/\]\(([^)#\s]+)/g)].map(([, target = ""]) =>
     posix.join(posix.dirname(FIRST_PAGE), target),
   );
-  return [...new Set([FIRST_PAGE, ...linked, ...sources.keys()])].filter((file) => sources.has(file));
+  return new Set([FIRST_PAGE, ...linked, ...sources.keys()].filter((file) => sources.has(file)));
 }
 
-function render(file: string, sources: ReadonlyMap<string, string>): HelpPage & { sections: Section[] } {
-  const sections: Section[] = [{ anchor: "", heading: "", text: "", terms: [] }];
-  const marked = markedOf(file, sources);
-  const tokens = marked.lexer(sources.get(file) ?? "");
+function render(file: string, sources: ReadonlyMap<string, string>): { title: string; html: string } {
   const anchors = new Map<string, number>();
-  let title = file;
-  const below: Token[] = [];
-  for (const token of tokens) {
-    if (token.type === "heading" && token["depth"] === 1) {
-      title = textOf(token);
-      continue;
-    }
-    if (token.type === "heading") {
-      const heading = textOf(token);
-      const anchor = anchorOf(heading, anchors);
-      (token as Tokens.Heading & { anchor: string }).anchor = anchor;
-      sections.push({ anchor, heading, text: "", terms: [] });
-    }
-    const section = sections.at(-1);
-    if (section) section.text += ` ${textOf(token)}`;
-    if (section && token.type === "table")
-      section.terms.push(
-        ...(token as Tokens.Table).rows.map(([first]) => first?.tokens.map(textOf).join("") ?? ""),
-      );
-    below.push(token);
-  }
-  return { title, html: marked.parser(below), sections };
+  let title = "";
+  const html = markedOf(file, sources, (html, text, depth) => {
+    if (depth === 1) title = html;
+    return depth === 1 ? null : anchorOf(text, anchors);
+  }).parse(sources.get(file) ?? "") as string;
+  return { title, html };
 }
 
 /** As GitHub makes it of a heading; the second of the same name on a page has a number. */
@@ -95,42 +77,27 @@ function anchorOf(heading: string, before: Map<string, number>): string {
   return count === 0 ? anchor : `${anchor}-${count}`;
 }
 
-/** What a reader sees of a token: no marks, no addresses. */
-function textOf(token: Token): string {
-  if (token.type === "table") {
-    const { header, rows } = token as Tokens.Table;
-    return [header, ...rows].flatMap((row) => row.map((cell) => cell.tokens.map(textOf).join(""))).join(" ");
-  }
-  if (token.type === "list") return (token as Tokens.List).items.map(textOf).join(" ");
-  if (token.type === "html") return pictureOf(token.raw);
-  if ("tokens" in token && token.tokens) return token.tokens.map(textOf).join("");
-  return "text" in token ? unescaped(String(token.text)) : "";
-}
+type AnchorOf = (html: string, text: string, depth: number) => string | null;
 
-/** The words that stand for a picture; what else is no Markdown says nothing to a reader. */
-function pictureOf(html: string): string {
-  return /\balt="([^"]*)"/.exec(html)?.[1] ?? "";
-}
-
-/** A renderer that knows where the page lies. The page's policy forbids styles and scripts in it: there are none. */
-function markedOf(file: string, sources: ReadonlyMap<string, string>): Marked {
+/** A renderer that knows where the page lies. The policy forbids styles and scripts in it: there are none. */
+function markedOf(file: string, sources: ReadonlyMap<string, string>, anchorOf: AnchorOf): Marked {
   return new Marked({
     renderer: {
-      heading(token) {
-        const { anchor = "" } = token as Tokens.Heading & { anchor?: string };
-        return `<h${token.depth} id="${anchor}" tabindex="-1">${this.parser.parseInline(token.tokens)}</h${token.depth}>\n`;
+      heading({ tokens, depth }) {
+        const html = this.parser.parseInline(tokens);
+        const anchor = anchorOf(html, this.parser.parseInline(tokens, this.parser.textRenderer), depth);
+        return anchor === null ? "" : `<h${depth} id="${anchor}">${html}</h${depth}>\n`;
       },
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens);
         const to = addressOf(href, file, sources);
-        if (to === null) return text;
-        return to.startsWith("http")
-          ? `<a href="${escaped(to)}" target="_blank" rel="noreferrer">${text}</a>`
-          : `<a href="${escaped(to)}">${text}</a>`;
+        return to === null
+          ? text
+          : `<a href="${escaped(to)}"${to.startsWith("http") ? ' rel="noreferrer"' : ""}>${text}</a>`;
       },
       image: ({ text }) => (text === "" ? "" : `<em>${escaped(text)}</em>`),
       html: ({ raw }) => {
-        const words = pictureOf(raw);
+        const words = /\balt="([^"]*)"/.exec(raw)?.[1] ?? "";
         return words === "" ? "" : `<p><em>${escaped(words)}</em></p>\n`;
       },
       // What is wider than the page is moved sideways by itself, with keys too.
@@ -145,14 +112,13 @@ function markedOf(file: string, sources: ReadonlyMap<string, string>): Marked {
   });
 }
 
-/** Where a link of a page leads in Help; null to a file of the checkout that is no page. */
+/** Where a link of a page leads here; null to a file of the checkout that is no page. */
 function addressOf(href: string, file: string, sources: ReadonlyMap<string, string>): string | null {
   if (/^https?:/.test(href) || href.startsWith("#")) return href;
   const [path = "", anchor] = href.split("#");
   const target = posix.join(posix.dirname(file), path);
   if (!sources.has(target)) return null;
-  const slug = slugOf(target);
-  return `/help${slug === "" ? "" : `/${slug}`}${anchor === undefined ? "" : `#${anchor}`}`;
+  return `${nameOf(target)}${anchor === undefined ? "" : `#${anchor}`}`;
 }
 
 function escaped(text: string): string {
@@ -161,14 +127,4 @@ function escaped(text: string): string {
     .replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;")
     .replaceAll('"', "&quot;");
-}
-
-/** Marked has escaped what stands in the text of some tokens. */
-function unescaped(text: string): string {
-  return text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&");
 }

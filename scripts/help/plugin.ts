@@ -1,10 +1,10 @@
-/** Puts the documentation beside the dashboard's page: `docs/SLUG.json`, and `docs/index.json` for the search. */
+/** Puts the documentation beside the dashboard's page, in `docs/`. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import type { Plugin } from "vite";
-import { helpOf } from "./pages.ts";
+import { helpPages } from "./pages.ts";
 
-/** Pages outside of docs/ that a reader of Help is sent to. */
+/** Pages outside of docs/ that a reader is sent to. */
 const BESIDE = ["README.md", "CHANGELOG.md"];
 
 /** Every page, by its path from the top of the checkout. */
@@ -17,15 +17,13 @@ export function readPages(root: string): Map<string, string> {
 }
 
 /** @param root the checkout */
-export function helpPages(root: string): Plugin {
+export function helpPlugin(root: string): Plugin {
   return {
     name: "quotekeeper-help",
     generateBundle() {
-      const { pages, index } = helpOf(readPages(root));
-      const emit = (name: string, content: object): void =>
-        void this.emitFile({ type: "asset", fileName: `docs/${name}.json`, source: JSON.stringify(content) });
-      for (const [slug, page] of pages) emit(slug === "" ? "first-page" : slug, page);
-      emit("index", index);
+      const style = readFileSync(join(root, "src/web/app/style/help.css"), "utf8");
+      const files = new Map([...helpPages(readPages(root)), ["help.css", style] as const]);
+      for (const [name, source] of files) this.emitFile({ type: "asset", fileName: `docs/${name}`, source });
     },
   };
 }

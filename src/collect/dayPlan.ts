@@ -111,24 +111,9 @@ export function lacksOf(
   };
 }
 
-/** Assumed to be no symbol of anybody: of the length that is just allowed. */
-const ANOTHER_SYMBOL = "ANOTHER.SYMBOL.THAT.NOBODY.ASKED";
-
 /** Calls of the fullest minute of a day. */
 export const mostAMinute = (
   due: readonly DueJob[],
   accounts: readonly Sharer[],
   { batchSize }: Pick<PlannedService, "batchSize">,
 ): number => Math.max(0, ...callsByMinute(due, accounts, batchSize).values());
-
-/** The same when a job asks for one symbol more. */
-export function withOneMoreSymbol(due: readonly DueJob[], name: string): DueJob[] {
-  const longer = new Map<readonly string[], readonly string[]>();
-  return due.map((slot) => {
-    if (slot.job.name !== name) return slot;
-    // The slots of a job share their list, by which what follows from it is found out once.
-    const symbols = longer.get(slot.symbols) ?? [...slot.symbols, ANOTHER_SYMBOL];
-    longer.set(slot.symbols, symbols);
-    return { ...slot, symbols };
-  });
-}

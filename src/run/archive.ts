@@ -48,6 +48,9 @@ export async function endPool(
   await ended;
 }
 
+/** A reader's statements end after 5 s; a connection whose answer went lost on its way would wait for good. */
+const READER_ANSWER_MS = 10_000;
+
 /** The connections for leases: three rounds, a look and a claim may wait for a slow answer, each for 5 s. */
 const LEASES = { max: 5, answerMs: 5_000 };
 
@@ -178,7 +181,10 @@ function archiveOn(server: Server, { embedded, clock }: { embedded: boolean; clo
   return {
     pool,
     openReader: (options) =>
-      kept("viewerUrl", createReaderPool(server.viewerUrl, { max: READERS, ...own, ...options })),
+      kept(
+        "viewerUrl",
+        createReaderPool(server.viewerUrl, { max: READERS, answerMs: READER_ANSWER_MS, ...own, ...options }),
+      ),
     openLeases: () => kept("ownerUrl", createPool(server.ownerUrl, { ...LEASES, ...own })),
     get address() {
       return shown();

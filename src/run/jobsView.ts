@@ -26,13 +26,13 @@ import { signature } from "./followJobs.ts";
 import { type PlanRequest, planView } from "./planView.ts";
 import { keepNewSpace } from "./smallHeap.ts";
 import { cutText } from "../outsideText.ts";
-import { counted } from "../figures.ts";
+import { counted, someNames } from "../figures.ts";
 
 /** Chains that cannot be counted yet are looked at again after so many ms. */
 const AGAIN_MS = 30_000;
 
-/** Symbols and contracts of a job that are shown. */
-const MOST_SHOWN = 200;
+/** Symbols and contracts of a job that are named. */
+const MOST_NAMED = 6;
 
 /** Lines shown before and after a mistake, mistakes of a file, and signs of a line. */
 const AROUND = 15;
@@ -128,24 +128,21 @@ async function planInThread(request: PlanRequest): Promise<PlanView | null> {
 }
 
 function askOf(job: Job): JobAsk {
-  const { name, schedule, timezone, session, delayed, priority, account = null, watchlist } = job;
+  const { name, schedule, timezone, session, watchlist, symbols, symbolsFile, options, chains } = job;
+  const of = symbolsFile === null ? `: ${someNames(symbols, MOST_NAMED)}` : ` of ${basename(symbolsFile)}`;
+  const contracts = options.map((contract) => instrumentName(option(contract)));
   return {
-    name,
-    schedule,
-    timezone,
-    session,
-    delayed,
-    priority,
-    account,
-    watchlist,
+    ...{ name, schedule, timezone, session },
     file: basename(job.file),
     words: cronWords(schedule),
-    symbols: job.symbols.slice(0, MOST_SHOWN),
-    symbolCount: job.symbols.length,
-    symbolsFile: job.symbolsFile && basename(job.symbolsFile),
-    options: job.options.slice(0, MOST_SHOWN).map((contract) => instrumentName(option(contract))),
-    optionCount: job.options.length,
-    chains: job.chains.map(chainWords),
+    asks: [
+      ...(symbols.length > 0 ? [`${counted(symbols.length, "symbol")}${of}`] : []),
+      ...(watchlist === null ? [] : [`watchlist ${watchlist}`]),
+      ...(contracts.length > 0
+        ? [`${counted(contracts.length, "contract")}: ${someNames(contracts, MOST_NAMED)}`]
+        : []),
+      ...chains.map(chainWords),
+    ],
   };
 }
 

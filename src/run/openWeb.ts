@@ -70,7 +70,7 @@ export async function openWeb(watched: Watched, log: Log): Promise<Web> {
     token: config.webToken ?? null,
     names: config.webHosts,
     proxies: config.webProxies,
-    sessionsDir: join(resolve(config.dataDir), "dashboard"),
+    loginsDir: join(resolve(config.dataDir), "dashboard"),
     attribution: config.attribution ?? null,
     version: VERSION,
     address: archive.address,

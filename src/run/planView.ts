@@ -3,7 +3,7 @@ import type { Sharer } from "../accounts/partition.ts";
 import type { PlannedService } from "../collect/budgetPlan.ts";
 import { dueNames } from "../collect/asks.ts";
 import { ChainBook } from "../collect/chainBook.ts";
-import { dueOn, lacksOf, mostAMinute, planDay, withOneMoreSymbol } from "../collect/dayPlan.ts";
+import { dueOn, lacksOf, mostAMinute, planDay } from "../collect/dayPlan.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { KnownOfChains } from "../market/optionChain.ts";
@@ -19,11 +19,6 @@ export type PlanRequest = {
   known: KnownOfChains;
   date: string;
 };
-
-/** Batches that are shown. */
-const MOST_BATCHES = 150;
-
-const MINUTE_MS = 60_000;
 
 /** Most instruments of all slots of a day that are planned for a page: 5,000 each minute of a session are two million. */
 const MOST_DUE = 2_500_000;
@@ -44,31 +39,25 @@ export function planView({
   const due = jobs.flatMap((job) => dueOn(job, date, { calendar, chains }));
   if (due.reduce((sum, slot) => sum + dueNames(slot).length, 0) > MOST_DUE) return null;
   const {
-    slots,
-    batches,
-    fullPassMs: _pass,
-    withOneMore: _more,
-    unasked: _unasked,
-    ...plan
+    limit,
+    windowMs,
+    fits,
+    missedAtReach,
+    starving,
+    fitsEveryMs,
+    jobs: planned,
   } = planDay(due, accounts, service);
-  const minutes = new Map<number, number>();
-  for (const { at, calls } of slots) {
-    const minute = Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS;
-    minutes.set(minute, (minutes.get(minute) ?? 0) + calls);
-  }
+  // A slot of a job alone: what it costs, whatever else is due then.
+  const callsOf = (name: string): number =>
+    planDay(
+      due.filter(({ job }) => job.name === name),
+      accounts,
+      service,
+    ).callsPerPass;
   return {
-    ...plan,
-    date,
-    minutes: [...minutes].map(([ms, calls]) => ({ at: new Date(ms).toISOString(), calls })),
-    batches: batches.slice(0, MOST_BATCHES),
-    accounts: plan.accounts.map(({ name, limit, windowMs, callsPerPass, fits }) => {
-      return { name, limit, windowMs, callsPerPass, fits };
-    }),
+    ...{ date, limit, windowMs, fits, missedAtReach, starving, fitsEveryMs },
+    jobs: planned.map((job) => ({ ...job, calls: callsOf(job.job) })),
     ...lacksOf(jobs, chains, date),
     mostAMinute: mostAMinute(due, accounts, service),
-    oneMore: jobs.map(({ name }) => ({
-      job: name,
-      mostAMinute: mostAMinute(withOneMoreSymbol(due, name), accounts, service),
-    })),
   };
 }

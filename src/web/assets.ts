@@ -2,16 +2,15 @@
  * The page's own files, as `npm run build` left them in `dist/dashboard/`, each text also packed. Every file has a route
  * of its own, so what is asked for can reach no other file. They are the same for everybody, and so is the login in them.
  */
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import files from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 import { PACKAGE_ROOT } from "../packageRoot.ts";
 import { refusal } from "./live.ts";
 
-/** Paths of the page: each is a view, drawn by the same document. */
-const VIEWS = ["quotes", "instrument", "chain", "coverage", "health", "jobs", "accounts", "help"];
-const VIEW_PATHS = ["/", ...VIEWS.map((view) => `/${view}`), "/help/*"];
+/** Paths of the page: each is a view, drawn by the same document. All are as deep, for the page's own addresses are relative. */
+const VIEW_PATHS = ["/", ...["quotes", "instrument", "chain", "coverage"].map((view) => `/${view}`)];
 
 const PAGE = "index.html";
 
@@ -42,12 +41,19 @@ export async function serveAssets(app: FastifyInstance, root: string | null = bu
           : reply.sendFile(PAGE),
       );
     // An address of no view is still a page to whoever looks at it.
-    page.setNotFoundHandler(async ({ method, headers }, reply) => {
-      const wantsPage = method === "GET" && /\btext\/html\b/.test(String(headers.accept ?? ""));
+    page.setNotFoundHandler(async ({ method, headers, url }, reply) => {
+      const isView = method === "GET" && /^\/[^/]*$/.test(url.split("?", 1)[0] ?? "");
+      const wantsPage = isView && /\btext\/html\b/.test(String(headers.accept ?? ""));
       if (root === null || !wantsPage) return reply.code(404).send(NOT_FOUND);
       return reply.code(404).sendFile(PAGE);
     });
   });
+}
+
+/** Name of the script that the page loads, which has a digest of what is in it; null: nothing was built. */
+export function builtScript(root: string | null = builtInto()): string | null {
+  const page = root === null ? "" : readFileSync(join(root, PAGE), "utf8");
+  return /<script[^>]* src="[^"]*?([^/"]+\.js)"/.exec(page)?.[1] ?? null;
 }
 
 /** The files that have an address of their own. */

@@ -9,7 +9,6 @@ import {
   sumByAccount,
 } from "../../src/archive/ledger/coverageRows.ts";
 import { readCoverageView, readMisses } from "../../src/archive/ask/coverageView.ts";
-import { readHoles } from "../../src/archive/ask/holeRows.ts";
 import { readMissedBars } from "../../src/archive/ask/missedBars.ts";
 import { placeAccounts } from "../../src/archive/ledger/accountRows.ts";
 import { loadAll } from "../../src/archive/load/loader.ts";
@@ -223,7 +222,6 @@ describe("a slot of which two accounts have shares", () => {
       "insert into instruments (security_type, symbol, first_seen_at, last_seen_at) values ('CS', 'KO', now(), now()) returning id",
     );
     const day = { from: "2026-11-20", to: "2026-11-20" };
-    const hour = { from: instantOn20th("14:00"), to: instantOn20th("15:00") };
 
     const chart = { instrument: rows[0]?.id ?? 0, source: 1, interval: "1m", ...day } as const;
     expect(await readMissedBars(pool, chart)).toEqual({ misses: [], more: false });
@@ -238,10 +236,6 @@ describe("a slot of which two accounts have shares", () => {
       ["default", "AAPL", 1],
       ["second", "T", 1],
       ["second", "KO", 0],
-    ]);
-    const { holes } = await readHoles(pool, hour, { source: "account", reason: "down" });
-    expect(holes.map(({ account, reasons }) => ({ account, reasons }))).toEqual([
-      { account: "default", reasons: { down: 1 } },
     ]);
   });
 

@@ -69,6 +69,12 @@ test("a file that is not there and an error of our own are not tried again", () 
   for (const error of [missing, new TypeError("x is not a function")]) expect(isRetryable(error)).toBe(false);
 });
 
+test("a statement that was ended because it took too long is DATABASE_SLOW, and no server that is away", () => {
+  const error = databaseError(coded("57014"), "127.0.0.1:5432/quotes");
+
+  expect(error).toMatchObject({ code: "DATABASE_SLOW" });
+});
+
 test("a server's full disk is DISK_FULL, which is tried again", () => {
   const error = databaseError(coded("53100"), "127.0.0.1:5432/quotes");
 

@@ -7,8 +7,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, expect, jest, test } from "@jest/globals";
 import type pg from "pg";
 import { type Job, readJobs } from "../../src/schedule/readJobs.ts";
-import type { QuoteRow } from "../../src/archive/ask/dashboardTypes.ts";
 import { instrumentName, option } from "../../src/market/instrument.ts";
+import { type QuoteTable, rowsOf } from "../../src/web/api/quoteTable.ts";
+import type { News } from "../../src/web/api/types.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { compileProgram } from "../support/compileProgram.ts";
@@ -159,7 +160,8 @@ test("a first start polls every example instrument, shows where, ends at Ctrl-C,
     return isAllOf(jobs, found) ? found : null;
   }, "quotes of everything that the jobs name");
   const dashboard = await fetch(first.line("Dashboard") ?? "");
-  const shown = (await (await fetch(`${first.line("Dashboard")}/api/quotes`)).json()) as QuoteRow[];
+  const { view } = (await (await fetch(`${first.line("Dashboard")}/api/quotes`)).json()) as News<QuoteTable>;
+  const shown = view === null ? [] : rowsOf(view);
   // Options are still being polled: what is shown lies between what was stored before and after.
   const quotedSince = (await quotedInstruments(pool)).map(({ name }) => name);
   const firstEnd = await first.end("SIGINT");

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
+import type { NowView } from "../../src/web/api/types.ts";
 import { freshDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { capturedEdges, run } from "./edges.ts";
@@ -18,7 +19,7 @@ test("web serves any archive, says that nothing collects, and ends with Ctrl-C",
   const ending = runProgram(["web"], edges);
   const [, address] = await said(/^Dashboard +(\S+)$/m);
 
-  const meta: unknown = await (await fetch(`${address}/api/meta`)).json();
+  const first: unknown = await (await fetch(`${address}/api/now`)).json();
   // The first answer does not wait for the archive.
   const now = await until(async () => {
     const view = (await (await fetch(`${address}/api/now`)).json()) as { status: unknown };
@@ -27,10 +28,10 @@ test("web serves any archive, says that nothing collects, and ends with Ctrl-C",
   interrupt();
 
   expect(await ending).toBe(0);
-  expect(meta).toMatchObject({ live: false, attribution: "Data by X", protected: false });
-  expect(now).toMatchObject({ live: null, status: { budget: { calls: 0 } }, minutes: [] });
+  expect(first).toMatchObject({ live: null, page: { attribution: "Data by X", protected: false } });
+  expect(now).toMatchObject({ live: null, status: { budget: { calls: 0 } } });
   expect(stdout()).not.toContain(new URL(url).password || "no password in the address");
-  await expect(fetch(`${address}/api/meta`)).rejects.toThrow();
+  await expect(fetch(`${address}/api/now`)).rejects.toThrow();
 });
 
 test("web needs no job files to look at an archive, and nobody is called for", async () => {
@@ -41,9 +42,10 @@ test("web needs no job files to look at an archive, and nobody is called for", a
   const ending = runProgram(["web"], edges);
   const [, address] = await said(/^Dashboard +(\S+)$/m);
 
-  const { status } = (await (await fetch(`${address}/api/now`)).json()) as {
-    status: { healthy: boolean; lines: { subject: string; state: string }[] };
-  };
+  const status = await until(async () => {
+    const now = (await (await fetch(`${address}/api/now`)).json()) as Pick<NowView, "status">;
+    return now.status;
+  }, "what the archive says");
   interrupt();
   await ending;
 
@@ -87,8 +89,8 @@ test("web with a token serves at any address", async () => {
   const [, address = ""] = await said(/^Dashboard +(\S+)$/m);
   const { port } = new URL(address);
 
-  const refused = await fetch(`http://127.0.0.1:${port}/api/meta`);
-  const allowed = await fetch(`http://127.0.0.1:${port}/api/meta`, {
+  const refused = await fetch(`http://127.0.0.1:${port}/api/now`);
+  const allowed = await fetch(`http://127.0.0.1:${port}/api/now`, {
     headers: { authorization: `Bearer ${TOKEN}` },
   });
   interrupt();

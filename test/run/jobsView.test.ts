@@ -1,4 +1,4 @@
-/** What the dashboard's Jobs tells of job files: real files, a real archive, and the planner of `quotekeeper plan`. */
+/** What the dashboard tells of job files: real files, a real archive, and the planner of `quotekeeper plan`. */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -41,17 +41,10 @@ test("a job is told with its cron in words, its chains in words, and what it cos
   expect([problem, broken]).toEqual([null, []]);
   expect(jobs.map(({ name }) => name)).toEqual(["chain", "us"]);
   expect(jobs[1]).toMatchObject({
-    ...{
-      file: "us.yaml",
-      priority: 5,
-      account: null,
-      session: "regular",
-      symbols: ["AAPL", "GE"],
-      symbolCount: 2,
-    },
+    ...{ file: "us.yaml", session: "regular", asks: ["2 symbols: AAPL, GE"] },
     words: "Every 5 minutes, between 09:00 and 16:59, Monday through Friday",
   });
-  expect(jobs[0]?.chains).toEqual([
+  expect(jobs[0]?.asks).toEqual([
     "AAPL: puts of the next 2 monthly expirations, strikes within 4 % of the last price, every 5",
   ]);
   // Six and a half hours: 78 slots of five minutes, and one of each minute for the price that the chain hangs on.
@@ -62,22 +55,20 @@ test("a job is told with its cron in words, its chains in words, and what it cos
   ]);
 });
 
-test("the picture has the calls of each minute, and says what one symbol more would do", async () => {
+test("each job is told with the calls of its fullest slot, beside those of the fullest minute of all", async () => {
   const { read } = readerOf({
-    "full.yaml": job("full", `symbols: [${symbolsNamed(100).join(", ")}]`),
+    "full.yaml": job("full", `symbols: [${symbolsNamed(150).join(", ")}]`),
     "half.yaml": 'name: half\nschedule: "*/2 * * * *"\ndelayed: true\nsymbols: [AAPL]\n',
   });
 
-  const { plan } = await read();
+  const { plan, jobs } = await read();
 
-  // A full call each minute, and one of delayed quotes every other minute.
-  expect(plan?.minutes.slice(0, 3).map(({ calls }) => calls)).toEqual([2, 1, 2]);
-  expect(plan?.minutes).toHaveLength(390);
-  expect(plan?.mostAMinute).toBe(2);
-  expect(plan?.oneMore).toEqual([
-    { job: "full", mostAMinute: 3 },
-    { job: "half", mostAMinute: 2 },
+  expect(plan?.jobs.map(({ job: name, calls }) => [name, calls])).toEqual([
+    ["full", 2],
+    ["half", 1],
   ]);
+  expect(plan?.mostAMinute).toBe(3);
+  expect(jobs[0]?.asks).toEqual([expect.stringMatching(/^150 symbols: .* and 144 more$/)]);
 });
 
 test("who starves is named, job and instrument, and the urgent are not among them", () => {
@@ -112,7 +103,6 @@ test("with two accounts the calls of a minute are those of both", () => {
   });
 
   expect(plan?.mostAMinute).toBe(4);
-  expect(plan?.accounts.map(({ callsPerPass }) => callsPerPass)).toEqual([2, 2]);
   expect(plan?.limit).toBe(120);
 });
 

@@ -18,23 +18,12 @@ const machines = {
 
 /** What is answered without the token: the login, the page it stands on with its files, and whether the process lives. */
 const OPEN = [
-  ...[
-    "/",
-    "/quotes",
-    "/instrument",
-    "/chain",
-    "/coverage",
-    "/health",
-    "/jobs",
-    "/accounts",
-    "/help",
-    "/help/*",
-  ],
+  ...["/", "/quotes", "/instrument", "/chain", "/coverage"],
   ...["/icon.svg", "/healthz", "/api/login"],
 ];
 const isOpen = (path: string): boolean => OPEN.includes(path) || path.startsWith("/assets/");
-/** The pages of Help, of which one stands for all. */
-const isPage = (path: string): boolean => path.startsWith("/docs/") && path !== "/docs/dashboard.json";
+/** The documentation, of which one page stands for all. */
+const isPage = (path: string): boolean => path.startsWith("/docs/") && path !== "/docs/dashboard.html";
 
 /** Every route that the server adds, found out while it does: one that comes later is walked too. */
 const routes: { method: string; path: string }[] = [];
@@ -116,19 +105,18 @@ test("the routes of the dashboard are known to this test, one by one", () => {
   const closed = new Set(routes.map(({ path }) => path).filter((path) => !isOpen(path) && !isPage(path)));
 
   expect([...closed].sort()).toEqual([
+    ...["/api/accounts/:name/login", "/api/accounts/:name/login/code"],
+    ...["/api/bars", "/api/bars.csv", "/api/bars/misses", "/api/chain", "/api/chain.csv", "/api/chain/term"],
     ...[
-      "/api/accounts",
-      "/api/accounts/:name/login",
-      "/api/accounts/:name/login/code",
-      "/api/bars",
-      "/api/bars.csv",
-      "/api/bars/misses",
-      "/api/chain",
+      "/api/chains",
+      "/api/coverage",
+      "/api/instruments",
+      "/api/logout",
+      "/api/misses",
+      "/api/now",
+      "/api/quotes",
     ],
-    ...["/api/chain.csv", "/api/chain/term", "/api/chains", "/api/coverage", "/api/events"],
-    ...["/api/health", "/api/holes", "/api/instruments", "/api/jobs", "/api/logout"],
-    ...["/api/meta", "/api/misses", "/api/now", "/api/quotes", "/api/slot"],
-    ...["/docs/dashboard.json", "/metrics", "/readyz"],
+    ...["/docs/dashboard.html", "/metrics", "/readyz"],
   ]);
 });
 
@@ -164,7 +152,7 @@ test("no page of the Host header's host gets an answer where an absolute address
 test("the routes of the dashboard refuse a head that two readers may understand differently", async () => {
   const { host } = new URL(address);
   const bearer = `Authorization: Bearer ${TOKEN}`;
-  const status = async (...more: string[]) => (await ask("GET", "/api/meta", host, more)).status;
+  const status = async (...more: string[]) => (await ask("GET", "/api/now", host, more)).status;
   const many = Array.from({ length: 2_100 }, () => "a:");
 
   expect(await status(bearer)).toBe(200);
@@ -194,7 +182,7 @@ test("the routes of the dashboard do not repeat an address that cannot be decode
 test("the names of the dashboard are this machine's own and those of QUOTEKEEPER_WEB_HOSTS, without a token", async () => {
   const open = await openDashboard({ pool, names: ["quotes.example"] });
   const statuses = async (hosts: string[]) =>
-    Promise.all(hosts.map((host) => statusAs(open.address, "/api/meta", host)));
+    Promise.all(hosts.map((host) => statusAs(open.address, "/api/now", host)));
 
   const ours = ["127.0.0.1:1", "localhost:1", "LOCALHOST", "[::1]", "quotes.example", "QUOTES.example:443"];
   const theirs = ["evil.example", "quotes.example.evil", "127.0.0.1.evil.example", "192.0.2.7"];
@@ -220,7 +208,7 @@ test("a NUL or another control character in a parameter is refused before the da
       "/api/misses?date=2026-11-20&instrument=A%1b[2J&source=account",
       "/api/chain?symbol=A&expiration=2026-12-18&source=1&at=2026-11-20T15:00:00Z%00",
       "/api/bars?instrument=1%00&source=1",
-      "/api/bars?instrument=1&source=1&compare=A%00",
+      "/api/instruments?search=A%00",
       "/api/coverage?from=2026-11-20%00&to=2026-11-20",
     ].map((path) => get(path)),
   );

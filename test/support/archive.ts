@@ -89,3 +89,21 @@ async function tablesOf(pool: pg.Pool): Promise<string[]> {
   );
   return rows.map(({ name }) => name);
 }
+
+/** A segment of no journal, for rows that no loader has brought. */
+const SEGMENT = "20261120T22-00000000-0000-7000-8000-00000000beef";
+
+/** Notes that an answer was loaded, as a loader does with its rows. @param observedAt when the oldest of its rows was observed */
+export async function tellLoaded(pool: pg.Pool, observedAt: Date): Promise<void> {
+  const { rows } = await pool.query<{ to: string }>(
+    `insert into journal_positions values ($1, 1, now())
+     on conflict (segment) do update set loaded_to = journal_positions.loaded_to + 1, loaded_at = now() returning loaded_to as to`,
+    [SEGMENT],
+  );
+  await pool.query(
+    `insert into responses (observed_at, source_id, request_id, requested_at, job, request, http_status, outcome, body_bytes,
+       journal_segment, journal_offset)
+     values ($1, 2, gen_random_uuid(), $1, 'us', '{"form": "symbols", "symbols": [], "delayed": false}', 200, 'quotes', 1, $2, $3)`,
+    [new Date(observedAt.getTime() - 1_000), SEGMENT, Number(rows[0]?.to) - 1],
+  );
+}

@@ -1,6 +1,8 @@
 /** Accounts and collectors, as the archive's tables say it to a dashboard without a collector. */
 import { expect, test } from "@jest/globals";
 import type { AccountsView } from "../../src/archive/ask/accountsTypes.ts";
+import { readAccountsView } from "../../src/archive/ask/accountsView.ts";
+import type { NowView } from "../../src/web/api/types.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { joinFleet } from "../support/fleetRows.ts";
@@ -15,8 +17,10 @@ async function world() {
   const clock = createTestClock(rows[0]?.now ?? "");
   const reader = poolOn(url, { readOnly: true, max: 2 });
   const { get } = await openDashboard({ pool: reader, clock });
-  const ask = async (): Promise<AccountsView> => (await (await get("/api/accounts")).json()) as AccountsView;
-  return { pool, ask, clock };
+  const ask = (): Promise<AccountsView> => readAccountsView(reader, "simulated", clock.now());
+  const told = async (): Promise<AccountsView | null> =>
+    ((await (await get("/api/now")).json()) as NowView).fleet;
+  return { pool, ask, told, clock };
 }
 
 const ANSWER = `insert into responses (observed_at, source_id, account_id, request_id, requested_at, job, request, http_status, outcome,
@@ -24,10 +28,11 @@ const ANSWER = `insert into responses (observed_at, source_id, account_id, reque
   select now() - n * interval '10 s' - interval '5 s', 2, $1, gen_random_uuid(), now() - n * interval '10 s' - interval '5 s', 'us', '{}', 200, 'quotes',
     30 - n, 10 + n, 40, 1, 'a', 0 from generate_series(1, $2::int) n`;
 
-test("before the first call there is no account and no collector", async () => {
-  const { ask } = await world();
+test("before the first call there is no account and no collector, and Now tells of none", async () => {
+  const { ask, told } = await world();
 
   expect(await ask()).toMatchObject({ accounts: [], collectors: [], takeOvers: [] });
+  expect(await told()).toBeNull();
 });
 
 test("one account without a fleet has its calls, the service's own count, and its jobs", async () => {

@@ -1,16 +1,11 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import { createPool } from "../../src/archive/connect/connect.ts";
-import type {
-  BarsView,
-  ChainKey,
-  ChainView,
-  MissRow,
-  QuoteRow,
-} from "../../src/archive/ask/dashboardTypes.ts";
-import { systemClock } from "../../src/clock.ts";
+import type { BarsView, ChainKey, ChainView, MissRow } from "../../src/archive/ask/dashboardTypes.ts";
+import type { NowView } from "../../src/web/api/types.ts";
 import { readBars } from "../../src/archive/ask/bars.ts";
 import { readChain } from "../../src/archive/ask/chainRows.ts";
 import { readQuotes } from "../../src/archive/ask/quotes.ts";
+import { type QuoteTable, rowsOf } from "../../src/web/api/quoteTable.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard, SOURCES, askOn } from "./dashboard.ts";
@@ -83,7 +78,7 @@ async function quote(
 const ask = askOn(reader);
 
 test("the newest quotes come digit for digit, each source apart, securities before options", async () => {
-  const rows = await ask<QuoteRow[]>("/api/quotes");
+  const rows = rowsOf(await ask<QuoteTable>("/api/quotes"));
 
   expect(rows.map(({ instrument, source, last }) => [instrument, source, last])).toEqual([
     ["AAPL", "account", "149.5"],
@@ -107,10 +102,9 @@ test("the page of an archive with simulated rows is marked", async () => {
     attribution: "Data by X",
   });
 
-  expect(await (await get("/api/meta")).json()).toMatchObject({
-    simulated: true,
-    attribution: "Data by X",
-    live: false,
+  expect(await (await get("/api/now")).json()).toMatchObject({
+    page: { simulated: true, attribution: "Data by X" },
+    live: null,
   });
 });
 
@@ -119,7 +113,7 @@ test("the mark of simulated rows stays while the database is away", async () => 
   const sources = { ...SOURCES, feed: { simulated: false, address: "https://x" } };
   const { get } = await openDashboard({ pool, sources });
   const simulated = async (): Promise<unknown> =>
-    ((await (await get("/api/meta")).json()) as { simulated: unknown }).simulated;
+    ((await (await get("/api/now")).json()) as NowView).page.simulated;
   const before = await simulated();
 
   await pool.end();
@@ -260,21 +254,9 @@ test("a price of 0 is no trade, in quotes, bars and chains", async () => {
     [null, "0"],
   ]);
   for (const interval of ["1m", "5m", "1h", "1d"] as const)
-    expect((await readBars(database.pool, series, { interval, sessions: 1 })).bars).toMatchObject([
+    expect((await readBars(database.pool, series, { interval, sessions: 1 })).view.bars).toMatchObject([
       { open: "150", high: "150", low: "150", close: "150", quoteCount: "2" },
     ]);
-});
-
-test("events end with the server", async () => {
-  const { get, close } = await openDashboard({ pool: reader, clock: systemClock });
-  const response = await get("/api/events");
-
-  await close();
-  await response.text().catch(() => undefined);
-
-  expect(response.bodyUsed).toBe(true);
-  expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
-  expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
 });
 
 test("coverage tells why: misses of the instrument and those of all, of one source", async () => {

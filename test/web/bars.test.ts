@@ -1,6 +1,8 @@
 /** What the instrument's chart is drawn from, over a real database. */
 import { beforeAll, expect, test } from "@jest/globals";
+import { readBars } from "../../src/archive/ask/bars.ts";
 import type { BarsView, MissedBars } from "../../src/archive/ask/dashboardTypes.ts";
+import { mergeBars } from "../../src/web/app/lib/ranges.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard, askOn } from "./dashboard.ts";
@@ -115,40 +117,51 @@ test("bars are those of the dates from one to another, of which one end of which
   expect(await dates("from=2026-11-14&to=2026-11-15")).toEqual([]);
 });
 
-test("bars come with the closes of others, each by its bar's beginning, date or Monday", async () => {
-  const intraday = await bars("interval=2h&from=2026-11-17&to=2026-11-17&compare=MSFT,NONE");
-  const days = await bars("interval=1d&sessions=2&compare=MSFT");
-  const weeks = await bars("interval=1w&sessions=10&compare=MSFT");
+const SERIES = { instrumentId: 1, sourceId: 1, delayed: false };
 
-  const [msft, none] = intraday.compared;
-  expect(Object.keys(msft?.closes ?? {})).toEqual(intraday.bars.map(({ at }) => at));
-  expect(msft?.closes[intraday.bars.at(-1)?.at ?? ""]).toBe(priceAt(2, "2026-11-17", 389));
-  expect(none).toEqual({ instrument: "NONE", closes: {} });
-  expect(days.compared[0]?.closes).toEqual({
-    "2026-11-17": priceAt(2, "2026-11-17", 389),
-    "2026-11-18": priceAt(2, "2026-11-18", 389),
-  });
-  expect(weeks.compared[0]?.closes).toEqual({
-    "2026-11-09": priceAt(2, "2026-11-13", 389),
-    "2026-11-16": priceAt(2, "2026-11-18", 389),
-  });
+test("bars since a date are put to those that are known, in every width and from every date on, and all is as it was", async () => {
+  await pool.query(
+    "insert into dividends (observed_at, instrument_id, source_id, ex_date, amount) select d - interval '9 days', 1, 1, d, 0.26 from unnest($1::date[]) as d",
+    [DATES],
+  );
+  for (const interval of ["30m", "1d", "1w"] as const)
+    for (const since of DATES) {
+      const query = { interval, sessions: 10 };
+      const { view: all } = await readBars(reader, SERIES, query);
+
+      const { view: news, whole } = await readBars(reader, SERIES, { ...query, since });
+
+      const isFirst = since === DATES[0];
+      expect([interval, since, whole]).toEqual([interval, since, isFirst]);
+      expect(news.bars.length < all.bars.length).toBe(
+        !isFirst && !(interval === "1w" && since === "2026-11-13"),
+      );
+      expect(mergeBars(all, news)).toEqual(all);
+    }
+});
+
+test("bars since a date are as wide as those of the whole range, and none of a range that ends before", async () => {
+  const long = { interval: "1m", sessions: 30, since: "2027-01-01" } as const;
+  const { view: wide } = await readBars(reader, { ...SERIES, instrumentId: 3 }, long);
+  const over = { interval: "1m", sessions: 1, dates: { from: DATES[0] ?? "", to: DATES[1] ?? "" } } as const;
+  const { view: all } = await readBars(reader, SERIES, over);
+
+  const { view: none } = await readBars(reader, SERIES, { ...over, since: "2026-11-18" });
+
+  expect([wide.interval, wide.bars[0]?.date]).toEqual(["2m", "2027-01-04"]);
+  expect(mergeBars(all, none)).toBe(all);
 });
 
 test("bars that would be too many come in a wider width, which is told beside the one that was asked for", async () => {
-  const of = (sessions: number, compare = ""): Promise<BarsView> =>
-    ask(`/api/bars?instrument=3&source=1&interval=1m&sessions=${sessions}&compare=${compare}`);
+  const of = (sessions: number): Promise<BarsView> =>
+    ask(`/api/bars?instrument=3&source=1&interval=1m&sessions=${sessions}`);
 
-  const [short, long, beside] = await Promise.all([of(5), of(30), of(5, "AAPL,MSFT,X,Y,Z")]);
+  const [short, long] = await Promise.all([of(5), of(30)]);
 
-  const told = [short, long, beside].map(({ asked, interval, bars: { length } }) => [
-    asked,
-    interval,
-    length,
-  ]);
+  const told = [short, long].map(({ asked, interval, bars: { length } }) => [asked, interval, length]);
   expect(told).toEqual([
     ["1m", "1m", 5 * 390],
     ["1m", "2m", 30 * 195],
-    ["1m", "2m", 5 * 195],
   ]);
   expect(long.bars.at(-1)).toMatchObject({ quoteCount: "2" });
 });
@@ -197,12 +210,12 @@ test("what is missing in a chart stands in the file beside the bar that had begu
       .map((line) => line.split(",").slice(6, 7).concat(line.split(",").slice(16, 18)));
   const ofDay = "instrument=1&from=2026-11-17&to=2026-11-17";
 
-  const lines = await linesOf(`${ofDay}&interval=5m&indicators=sma2&compare=MSFT`);
+  const lines = await linesOf(`${ofDay}&interval=5m`);
   const minutes = await linesOf(`${ofDay}&interval=1m`);
   // More than there may be: they come two minutes wide.
   const wider = await linesOf("instrument=3&sessions=30&interval=1m");
 
-  expect(lines[0]).toMatch(/,missing,reasons,sma2,close_MSFT$/);
+  expect(lines[0]).toMatch(/,missing,reasons$/);
   expect(missing(lines)).toEqual([
     ["2026-11-17T15:00:00Z", "2", "us budget 2"],
     ["2026-11-17T15:05:00Z", "1", "us down 1"],
@@ -221,8 +234,8 @@ test("a query of the chart that makes no sense is refused with what is wrong abo
   const answers = await Promise.all(
     [
       `${of}from=2026-11-18&to=2026-11-17`,
-      `${of}compare=A,B,C,D,E,F`,
-      `${of}indicators=sma0`,
+      `${of}interval=7m`,
+      `${of}sessions=0`,
       "/api/bars/misses?instrument=1&source=1&from=2026-11-17",
     ].map((path) => get(path)),
   );

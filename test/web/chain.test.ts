@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "@jest/globals";
 import type { ChainView, Contract, TermPoint } from "../../src/archive/ask/dashboardTypes.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
-import { openDashboard } from "./dashboard.ts";
+import { askOn, openDashboard } from "./dashboard.ts";
 
 const { url, pool } = await freshDatabase();
 const reader = poolOn(url, { readOnly: true, max: 2 });
@@ -74,11 +74,10 @@ async function get(path: string): Promise<Response> {
   return response;
 }
 
-async function chain(expiration: string, more = ""): Promise<ChainView> {
-  return (await (
-    await get(`/api/chain?symbol=AAPL&expiration=${expiration}&source=1&at=${AT}${more}`)
-  ).json()) as ChainView;
-}
+const ask = askOn(reader);
+
+const chain = (expiration: string): Promise<ChainView> =>
+  ask<ChainView>(`/api/chain?symbol=AAPL&expiration=${expiration}&source=1&at=${AT}`);
 
 // Black, Scholes and Merton once more, with no word of the archive's: the value is an integral over what the underlying may be
 // worth at the end, and the volatility is found by halving.
@@ -186,18 +185,16 @@ test("volatilities and greeks of a chain rest on the rate and the yield that the
          execute format('alter database %I set quotekeeper.dividend_yield = ''0.02''', current_database());
        end $$`,
   );
-  const { get: ask } = await openDashboard({ pool: poolOn(role.url, { readOnly: true, max: 1 }) });
+  const askThere = askOn(poolOn(role.url, { readOnly: true, max: 1 }));
 
-  const set = await (await ask(`/api/chain?symbol=AAPL&expiration=${NEAR}&source=1`)).json();
+  const set = await askThere(`/api/chain?symbol=AAPL&expiration=${NEAR}&source=1`);
 
   expect(set).toMatchObject({ rate: 0.1, dividendYield: 0.02, contracts: [] });
   expect(await chain(NEAR)).toMatchObject({ rate: 0.04, dividendYield: 0 });
 });
 
-const term = async (at: string): Promise<TermPoint[]> =>
-  (await (
-    await get(`/api/chain/term?symbol=AAPL&expiration=${NEAR}&source=1&at=${at}`)
-  ).json()) as TermPoint[];
+const term = (at: string, symbol = "AAPL"): Promise<TermPoint[]> =>
+  ask<TermPoint[]>(`/api/chain/term?symbol=${symbol}&expiration=${FAR}&source=1&at=${at}`);
 
 test("the term structure is the mean of call and put at the strike nearest to the underlying, of each expiration", async () => {
   const points = await term(AT);
@@ -215,6 +212,50 @@ test("the term structure is the mean of call and put at the strike nearest to th
 test("the term structure knows nothing that came later than its instant", async () => {
   expect(await term("2026-11-20T15:09:59Z")).toEqual([]);
   expect((await term("2026-11-20T15:20:00Z")).map(({ expiration }) => expiration)).toEqual([NEAR]);
+});
+
+test("the implied move of an expiration is its straddle, by the underlying's price when it was quoted", async () => {
+  const [near, far] = await term(AT);
+
+  expect(near?.straddle).toBe("11.7");
+  expect(near?.move).toBeCloseTo(11.7 / ((152 + 149.5) / 2), 12);
+  // Its put has another strike.
+  expect(far).toMatchObject({ strike: "150", straddle: null, move: null });
+});
+
+test("there is no implied move where a side has no bid, and where exercise would be worth more than half of the straddle", async () => {
+  await pool.query(
+    `insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (2, 'CS', 'KO', now(), now())`,
+  );
+  await store(2, early, { bid: 99, ask: 101 });
+  const add = async (
+    id: number,
+    [expiration, type, strike]: [string, string, number],
+    bid: number,
+    ask: number,
+  ) => {
+    await pool.query(
+      `insert into instruments (id, security_type, symbol, expiration, option_type, strike, underlying_id, first_seen_at, last_seen_at)
+       values ($1, 'OPT', 'KO', $2, $3, $4, 2, now(), now())`,
+      [id, expiration, type, strike],
+    );
+    await store(id, late, { bid, ask });
+  };
+  await add(21, [NEAR, "CALL", 95], 6.6, 6.8);
+  await add(22, [NEAR, "PUT", 95], 1.4, 1.6);
+  await add(23, [FAR, "CALL", 100], 0, 0.2);
+  await add(24, [FAR, "PUT", 100], 3.3, 3.5);
+  await add(25, ["2027-02-19", "CALL", 95], 8.4, 8.6);
+  await add(26, ["2027-02-19", "PUT", 95], 2.4, 2.6);
+  await followOwnRows(pool);
+
+  const moves = (await term(AT, "KO")).map(({ straddle, move }) => [straddle, move]);
+
+  expect(moves).toEqual([
+    [null, null],
+    [null, null],
+    ["11", 0.11],
+  ]);
 });
 
 const lines = async (path: string): Promise<{ name: string | null; rows: Record<string, string>[] }> => {

@@ -1,149 +1,53 @@
+/** What the instrument's chart is made of, without a browser. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { barsCsv } from "../../src/web/api/barsFile.ts";
-import { indicatorKey, indicatorsOf, valuesOf } from "../../src/web/api/indicators.ts";
+import type { Bar, BarsView, MissRow, SessionView } from "../../src/archive/ask/dashboardTypes.ts";
 import { INTERVALS, WIDTH_MS, widthFor } from "../../src/archive/ask/widths.ts";
-import type { Bar, BarsView, MissRow } from "../../src/archive/ask/dashboardTypes.ts";
-import { joinNames, splitNames } from "../../src/web/api/nameList.ts";
-import {
-  basedOn,
-  captionOf,
-  drawingOf,
-  holeText,
-  newestPlace,
-  readoutOf,
-} from "../../src/web/app/lib/drawing.ts";
-import { holesOf } from "../../src/web/app/lib/chartGaps.ts";
-import { olderSessions, rangeLabel, rangeOf } from "../../src/web/app/lib/ranges.ts";
-import { axisTime, closeLine, placed, priceFormat, scaleOf } from "../../src/web/app/chart/data.ts";
+import { barsCsv } from "../../src/web/api/barsFile.ts";
+import { axisFormat, axisTime, pricesOf, volumesOf } from "../../src/web/app/chart/axisNames.ts";
+import { candles, closeLine, columnsOf, placed } from "../../src/web/app/chart/data.ts";
+import { holesOf, withGaps } from "../../src/web/app/lib/chartGaps.ts";
+import { drawingOf, holeText, newestPlace, readoutOf, spoken } from "../../src/web/app/lib/drawing.ts";
+import { mergeBars, olderSessions, rangeLabel, rangeOf } from "../../src/web/app/lib/ranges.ts";
 import { bar as barAt } from "./contract.ts";
 
 /** A bar of the regular session of Friday 20 November, 09:30 New York being 14:30 UTC. */
 const bar = (time: string, fields: Partial<Bar> = {}): Bar => barAt(`2026-11-20T${time}:00Z`, fields);
 
-function view(bars: Bar[], fields: Partial<BarsView> = {}): BarsView {
-  return {
-    instrument: "AAPL",
-    source: "account",
-    delayed: false,
-    interval: "1m",
-    asked: "1m",
-    sessions: [],
-    dividends: [],
-    compared: [],
-    more: false,
-    ...fields,
-    bars,
-  };
-}
+const SESSION: SessionView = {
+  date: "2026-11-20",
+  kind: "regular",
+  openAt: "2026-11-20T14:30:00Z",
+  closeAt: "2026-11-20T21:00:00Z",
+};
+
+const view = (bars: Bar[], fields: Partial<BarsView> = {}): BarsView => ({
+  ...{ instrument: "AAPL", source: "account", delayed: false, interval: "1m", asked: "1m" },
+  ...{ sessions: [], dividends: [], more: false },
+  ...fields,
+  bars,
+});
+
+const miss = (time: string, fields: Partial<MissRow> = {}): MissRow => ({
+  ...{ job: "us", reason: "down", count: 1 },
+  ...{ firstAt: `2026-11-20T${time}:00Z`, lastAt: `2026-11-20T${time}:00Z` },
+  ...fields,
+});
 
 const NOW = Date.parse("2026-11-20T14:40:00Z");
-
-const price = fc.option(
-  fc.integer({ min: 1, max: 90_000 }).map((cents) => (cents / 100).toFixed(2)),
-  { nil: null },
-);
-const anyBar = fc.record({
-  date: fc.constantFrom("2026-11-19", "2026-11-20", "2026-11-23"),
-  high: price,
-  low: price,
-  close: price,
-  volume: fc.option(fc.nat(1_000).map(String), { nil: null }),
-  meanSpread: price,
-});
-const anyBars = fc
-  .array(anyBar, { maxLength: 40 })
-  .map((bars) => [...bars].sort((a, b) => a.date.localeCompare(b.date)));
-
-function expectNear(found: readonly (number | null)[], wanted: readonly (number | null)[]): void {
-  expect(found.map((value) => value === null)).toEqual(wanted.map((value) => value === null));
-  found.forEach((value, index) => {
-    if (value !== null) expect(value).toBeCloseTo(wanted[index] ?? NaN, 6);
-  });
-}
-
-test("VWAP is turnover by volume since the date began; bars without a volume have no part in it", () => {
-  fc.assert(
-    fc.property(anyBars, (bars) => {
-      const naive = bars.map(({ date }, index) => {
-        const counted = bars
-          .slice(0, index + 1)
-          .filter((one) => one.date === date && ![one.high, one.low, one.close, one.volume].includes(null));
-        const volume = counted.reduce((sum, one) => sum + Number(one.volume), 0);
-        const turnover = counted.reduce(
-          (sum, one) =>
-            sum + Number(one.volume) * ((Number(one.high) + Number(one.low) + Number(one.close)) / 3),
-          0,
-        );
-        return volume === 0 ? null : turnover / volume;
-      });
-
-      expectNear(valuesOf({ name: "vwap" }, bars), naive);
-    }),
-  );
-});
-
-test("a simple average is the mean of the newest closes, as many as its length", () => {
-  fc.assert(
-    fc.property(anyBars, fc.integer({ min: 1, max: 12 }), (bars, length) => {
-      const naive = bars.map(({ close }, index) => {
-        const closes = bars
-          .slice(0, index + 1)
-          .flatMap((one) => (one.close === null ? [] : Number(one.close)));
-        if (close === null || closes.length < length) return null;
-        return closes.slice(-length).reduce((sum, one) => sum + one, 0) / length;
-      });
-
-      expectNear(valuesOf({ name: "sma", length }, bars), naive);
-    }),
-  );
-});
-
-test("an exponential average weighs each close by its age, and the first ones by their mean", () => {
-  fc.assert(
-    fc.property(anyBars, fc.integer({ min: 1, max: 12 }), (bars, length) => {
-      const weight = 2 / (length + 1);
-      const naive = bars.map(({ close }, index) => {
-        const closes = bars
-          .slice(0, index + 1)
-          .flatMap((one) => (one.close === null ? [] : Number(one.close)));
-        if (close === null || closes.length < length) return null;
-        const later = closes.slice(length);
-        const first = closes.slice(0, length).reduce((sum, one) => sum + one, 0) / length;
-        return later.reduce(
-          (sum, one, place) => sum + one * weight * (1 - weight) ** (later.length - 1 - place),
-          first * (1 - weight) ** later.length,
-        );
-      });
-
-      expectNear(valuesOf({ name: "ema", length }, bars), naive);
-    }),
-  );
-});
-
-test("indicators are kept in an address; what is none of them is left out, and so is a fifth average", () => {
-  expect(indicatorsOf("vwap,sma20,sma20,ema0,moon,ema5,spread,sma1,sma2,sma3").map(indicatorKey)).toEqual([
-    "vwap",
-    "sma20",
-    "ema5",
-    "spread",
-    "sma1",
-    "sma2",
-  ]);
-  expect(indicatorsOf("")).toEqual([]);
-});
-
-const day = { quotes: 390, spanMs: 23_400_000 };
+const drawingWith = (bars: Bar[]) => drawingOf(view(bars), [], NOW);
 
 test("the width of bars is the narrowest one from the wanted one on whose bars can be drawn", () => {
+  const day = { quotes: 390, spanMs: 23_400_000 };
   const year = { withQuotes: Array(252).fill(day), empty: 0 };
 
   expect(widthFor("1m", { withQuotes: [day], empty: 0 }, 10_000)).toBe("1m");
-  expect(widthFor("15m", { withQuotes: [day], empty: 0 }, 10_000)).toBe("15m");
   // 252 dates of 39 bars and 4 that are cut short are too many; of 26 and 4 they are not.
   expect(widthFor("1m", year, 10_000)).toBe("15m");
   expect(widthFor("1m", year, 1_500)).toBe("1d");
   expect(widthFor("1w", year, 10)).toBe("1w");
+  const widths = INTERVALS.map((name) => WIDTH_MS[name]);
+  expect(widths).toEqual([...widths].sort((a, b) => a - b));
 });
 
 test("the width of bars does not count minutes that nobody polled, and counts sessions that are drawn empty", () => {
@@ -151,12 +55,6 @@ test("the width of bars does not count minutes that nobody polled, and counts se
 
   expect(widthFor("1m", { withQuotes: Array(1_000).fill(seldom), empty: 0 }, 10_000)).toBe("1m");
   expect(widthFor("1m", { withQuotes: [seldom], empty: 100 }, 10_000)).toBe("5m");
-});
-
-test("the width of bars rises from name to name", () => {
-  const widths = INTERVALS.map((name) => WIDTH_MS[name]);
-
-  expect(widths).toEqual([...widths].sort((a, b) => a - b));
 });
 
 test("an address names a range of sessions, or of dates, which come first; dates the wrong way round are turned", () => {
@@ -170,13 +68,95 @@ test("an address names a range of sessions, or of dates, which come first; dates
   expect(rangeLabel(rangeOf({ range: "", from: "", to: "2026-11-16" }))).toBe("until 2026-11-16");
 });
 
-const miss = (time: string, fields: Partial<MissRow> = {}): MissRow => ({
-  job: "us",
-  reason: "down",
-  count: 1,
-  firstAt: `2026-11-20T${time}:00Z`,
-  lastAt: `2026-11-20T${time}:00Z`,
-  ...fields,
+test("a chart reads twice as many sessions when one goes on to before its first bar, as long as they can be drawn", () => {
+  const of = (bars: number, more = true) => ({ bars: Array<Bar>(bars).fill(bar("14:30")), more });
+
+  expect(olderSessions(of(390), 1)).toBe(2);
+  expect(olderSessions(of(6_240), 16)).toBe(25);
+  expect(olderSessions(of(9_750), 25)).toBeNull();
+  expect(olderSessions(of(390, false), 1)).toBeNull();
+});
+
+const DATES = ["2026-11-16", "2026-11-17", "2026-11-18", "2026-11-19"];
+const viewOf = (dates: readonly string[], close: string): BarsView =>
+  view(
+    dates.flatMap((date) => ["15:00", "15:01"].map((time) => barAt(`${date}T${time}:00Z`, { close }))),
+    {
+      sessions: dates.map((date) => ({ ...SESSION, date })),
+      dividends: dates.map((exDate) => ({ exDate, amount: close, yield: null })),
+    },
+  );
+
+test("news of bars replace all from their first date on, and older bars, sessions and dividends stay", () => {
+  for (const [place] of DATES.entries()) {
+    const [before, after] = [DATES.slice(0, place), DATES.slice(place)];
+    const known = { ...viewOf(DATES.slice(0, place + 1), "1"), more: true };
+
+    const merged = mergeBars(known, viewOf(after, "2"));
+
+    const [old, news] = [viewOf(before, "1"), viewOf(after, "2")];
+    expect(merged).toEqual({
+      ...known,
+      bars: [...old.bars, ...news.bars],
+      sessions: [...old.sessions, ...news.sessions],
+      dividends: [...old.dividends, ...news.dividends],
+    });
+    expect(old.bars.every((one, index) => merged?.bars[index]?.at === one.at)).toBe(true);
+  }
+});
+
+test("news without a bar change nothing, and of news in another width all has to be read", () => {
+  const known = viewOf(DATES, "1");
+
+  expect(mergeBars(known, viewOf([], "2"))).toBe(known);
+  expect(mergeBars(known, { ...viewOf(DATES.slice(3), "2"), interval: "5m" })).toBeNull();
+});
+
+const options = { interval: "1m", sessions: [SESSION], nowMs: Date.parse("2026-11-20T14:36:00Z") } as const;
+const drawn = (bars: Bar[], more = {}): string =>
+  withGaps(bars, { ...options, ...more })
+    .map((slot) => (slot.bar ? "#" : "."))
+    .join("");
+
+test("gaps of a chart are empty places where bars of an open session are missing", () => {
+  expect(drawn([bar("14:30"), bar("14:31"), bar("14:34"), bar("14:35")])).toBe("##..##");
+});
+
+test("gaps of a chart reach from the open to the first bar, and from the last one until now", () => {
+  expect(drawn([bar("14:32"), bar("14:33")], { nowMs: Date.parse("2026-11-20T14:38:30Z") })).toBe("..##...");
+});
+
+test("a chart has no gaps where the market was closed, nor in bars of a job that polls every five minutes", () => {
+  const night = [barAt("2026-11-19T20:58:00Z"), barAt("2026-11-19T20:59:00Z"), bar("14:30"), bar("14:31")];
+  const seldom = [bar("14:30"), bar("14:35"), bar("14:40")];
+
+  expect(drawn(night, { nowMs: Date.parse("2026-11-20T14:32:00Z") })).toBe("####");
+  expect(drawn(seldom, { nowMs: Date.parse("2026-11-20T14:41:00Z") })).toBe("###");
+});
+
+test("gaps of a chart by days are sessions without a bar, by weeks those without one in all of the week", () => {
+  const sessionsOf = (...dates: string[]) => dates.map((date) => ({ ...SESSION, date }));
+  const days = sessionsOf("2026-11-18", "2026-11-19", "2026-11-20");
+  const weeks = sessionsOf("2026-11-03", "2026-11-12", "2026-11-13", "2026-11-20");
+  const from = (date: string) => [barAt(`${date}T15:00:00Z`), barAt("2026-11-20T15:00:00Z")];
+
+  expect(drawn(from("2026-11-18"), { interval: "1d", sessions: days })).toBe("#.#");
+  expect(drawn(from("2026-11-03"), { interval: "1w", sessions: weeks })).toBe("#.#");
+});
+
+test("gaps of a chart fill all of a session that has no bar, as far as it has come", () => {
+  const yesterday = { openAt: "2026-11-19T14:30:00Z", closeAt: "2026-11-19T14:33:00Z" };
+  const sessions = [{ ...SESSION, ...yesterday, date: "2026-11-19" }, SESSION];
+  const at = (time: string) => ({ sessions, nowMs: Date.parse(`2026-11-20T${time}:00Z`) });
+
+  expect(drawn([bar("14:30"), bar("14:31")], at("14:32"))).toBe("...##");
+  expect(drawn([barAt("2026-11-19T14:32:00Z")], at("14:34"))).toBe("..#....");
+});
+
+test("gaps of a chart end somewhere, also where nobody closed a hole", () => {
+  const long = ["00:00", "00:01", "23:00"].map((time) => bar(time, { session: "closed" }));
+
+  expect(drawn(long, { sessions: [] })).toHaveLength(403);
 });
 
 const slots = (...times: (string | Bar)[]) =>
@@ -190,24 +170,20 @@ test("holes are runs of empty places with what the ledger says of them, by job a
   const places = slots(bar("14:30"), "14:31", "14:32", "14:33", bar("14:34"), "14:35");
   const misses = [miss("14:31"), miss("14:32", { reason: "budget" }), miss("14:33", { reason: "budget" })];
 
-  expect(holesOf(places, misses, "1m")).toEqual([
-    {
-      from: 1,
-      to: 3,
-      empty: true,
-      missed: [miss("14:32", { reason: "budget", count: 2, lastAt: "2026-11-20T14:33:00Z" }), miss("14:31")],
-    },
-    { from: 5, to: 5, empty: true, missed: [] },
-  ]);
+  const [known, unknown] = holesOf(places, misses, "1m");
+
+  const budget = miss("14:32", { reason: "budget", count: 2, lastAt: "2026-11-20T14:33:00Z" });
+  expect(known).toEqual({ from: 1, to: 3, empty: true, missed: [budget, miss("14:31")] });
+  expect(unknown).toEqual({ from: 5, to: 5, empty: true, missed: [] });
 });
 
 test("holes are bars of fewer quotes than were due too, apart from empty places beside them", () => {
   const places = slots(bar("14:30"), bar("14:35"), "14:40", bar("14:45"));
   const misses = [miss("14:36"), miss("14:39"), miss("14:40")];
 
-  expect(
-    holesOf(places, misses, "5m").map(({ from, to, empty, missed }) => [from, to, empty, missed[0]?.count]),
-  ).toEqual([
+  const holes = holesOf(places, misses, "5m");
+
+  expect(holes.map(({ from, to, empty, missed }) => [from, to, empty, missed[0]?.count])).toEqual([
     [1, 1, false, 2],
     [2, 2, true, 1],
   ]);
@@ -215,9 +191,7 @@ test("holes are bars of fewer quotes than were due too, apart from empty places 
 
 test("holes of bars of dates hold what was missed on the exchange's date, at its evening too", () => {
   const date = (of: string) => ({
-    at: `${of}T00:00:00Z`,
-    date: of,
-    session: null,
+    ...{ at: `${of}T00:00:00Z`, date: of, session: null },
     bar: bar("14:30", { date: of }),
   });
   // 20:30 on the 19th in New York.
@@ -228,185 +202,130 @@ test("holes of bars of dates hold what was missed on the exchange's date, at its
 });
 
 test("holes say how many quotes, why, whose and when; without an entry they say that", () => {
-  const [known, unknown] = holesOf(
-    slots("14:30", bar("14:31"), "14:32"),
-    [miss("14:30", { count: 3 })],
-    "1m",
-  );
+  const places = slots("14:30", bar("14:31"), "14:32");
 
-  expect(known && holeText(known)).toBe("3 missing: not running (job us, 2026-11-20 09:30 New York)");
+  const [known, unknown] = holesOf(places, [miss("14:30", { count: 3 })], "1m");
+
+  expect(known && holeText(known)).toBe("3 missing: not running (job us, 2026-11-20 09:30)");
   expect(unknown && holeText(unknown)).toContain("the ledger has no entry");
 });
 
+const PRICES = { open: "10.00", high: "10.50", low: "9.95", close: "10.00" };
 const bars = [
-  bar("14:30", {
-    open: "10.00",
-    high: "10.50",
-    low: "9.95",
-    close: "10.00",
-    volume: "1200",
-    meanSpread: "0.0212345",
-  }),
-  bar("14:31", { open: "10.00", high: "10.00", low: "9.70", close: "9.75", volume: null }),
+  bar("14:30", { ...PRICES, volume: "1200", meanSpread: "0.0212345" }),
+  bar("14:31", { open: "10.00", high: "10.00", low: "9.70", close: "9.75" }),
 ];
-const options = { misses: [], indicators: [], nowMs: NOW };
 
-test("a drawing reads out the bar of a place, with the change from the bar before", () => {
-  const drawing = drawingOf(view(bars), options);
+test("a drawing reads out the bar of a place in numbers of one form, with the change from the bar before", () => {
+  const drawing = drawingWith(bars);
 
   const [first, second] = [readoutOf(drawing, 0), readoutOf(drawing, newestPlace(drawing))];
 
-  expect(first.time).toBe("2026-11-20 09:30 New York");
-  expect(first.facts.map(({ value }) => value)).toEqual([
-    "10.00",
-    "10.50",
-    "9.95",
-    "10.00",
-    "–",
-    "1,200",
-    "0.0212",
-  ]);
-  expect(second.facts.slice(4)).toEqual([
-    { name: "Change", value: "\u22120.25 (\u22122.50 %)", tone: "down" },
-    { name: "Volume", value: "–" },
-    { name: "Spread", value: "–" },
-  ]);
+  expect(first.time).toBe("2026-11-20 09:30");
+  const values = ["10.00", "10.50", "9.95", "10.00", "–", "1,200", "0.02"];
+  expect(first.facts.map(({ value }) => value)).toEqual(values);
+  expect(second.facts[4]).toEqual({ name: "Change", value: "\u22120.25 (\u22122.50 %)", tone: "down" });
+  expect(spoken(second)).toMatch(/^2026-11-20 09:31, open 10\.00, .*, volume –, spread –$/);
 });
 
-test("a drawing compares in percent from the first close of each, by the time of their bars", () => {
-  const compared: BarsView["compared"] = [
-    { instrument: "KO", closes: { "2026-11-20T14:30:00Z": "50", "2026-11-20T14:31:00Z": "51" } },
-    { instrument: "GE", closes: {} },
-  ];
-  const drawing = drawingOf(view(bars, { compared }), options);
-
-  expect(drawing.base).toBe(10);
-  expect(drawing.lines.map(({ label, values }) => [label, values])).toEqual([
-    ["KO", [0, expect.closeTo(2, 9)]],
-    ["GE", [null, null]],
-  ]);
-  expect(readoutOf(drawing, 1).lines).toEqual(["+2.00 %", "–"]);
-  expect(drawingOf(view(bars), options).base).toBeNull();
-});
-
-test("a drawing begins percents anew at another place, each instrument's at its first close from there on", () => {
-  const compared: BarsView["compared"] = [
-    { instrument: "KO", closes: { "2026-11-20T14:30:00Z": "50", "2026-11-20T14:31:00Z": "40" } },
-    { instrument: "GE", closes: { "2026-11-20T14:30:00Z": "8" } },
-  ];
-  const drawing = drawingOf(view(bars, { compared }), { ...options, indicators: indicatorsOf("sma1") });
-
-  const later = basedOn(drawing, 1);
-
-  expect(later.base).toBe(9.75);
-  expect(later.lines.map(({ label, values }) => [label, values])).toEqual([
-    ["KO", [25, 0]],
-    // It has no close from there on: of its last one.
-    ["GE", [0, null]],
-    ["SMA 1", [10, 9.75]],
-  ]);
-  expect(basedOn(later, 0)).toEqual(drawing);
-});
-
-test("a list of names in an address is the list again, whatever signs are in them", () => {
-  const anyName = fc.string({ minLength: 1 }).filter((name) => name !== "");
-  fc.assert(
-    fc.property(fc.array(anyName, { minLength: 1 }), (names) => {
-      expect(splitNames(joinNames(names))).toEqual(names);
-    }),
-  );
-  expect(joinNames(["KO", "BRK,A", "A\\B"])).toBe("KO,BRK\\,A,A\\\\B");
-  expect(splitNames("A,,B")).toEqual(["A", "", "B"]);
-  expect(splitNames("")).toEqual([""]);
-});
-
-test("a drawing of dates finds closes by date, of weeks by their Monday, and has no VWAP", () => {
-  const compared = [{ instrument: "KO", closes: { "2026-11-16": "50", "2026-11-20": "60" } }];
-  const values = (interval: "1d" | "1w") =>
-    drawingOf(view([bar("14:30", { session: null })], { interval, compared }), {
-      ...options,
-      indicators: indicatorsOf("vwap,sma1"),
-    }).lines.map(({ key, values: of }) => [key, of]);
-
-  expect(values("1d")).toEqual([
-    ["KO", [0]],
-    ["sma1", [1]],
-  ]);
-  expect(values("1w")).toEqual(values("1d"));
-});
-
-test("a drawing as a picture names symbol, width, time and that it is simulated; the file too", () => {
-  const drawing = drawingOf(view(bars, { source: "simulated", delayed: true }), options);
-
-  expect(captionOf(drawing, { from: 0, to: 1 })).toEqual({
-    title: "AAPL, delayed  1m  2026-11-20 09:30 to 2026-11-20 09:31 New York",
-    simulated: true,
-    lines: [],
-    file: "AAPL-1m-2026-11-20-SIMULATED.png",
-  });
-  expect(captionOf(drawingOf(view(bars), options), { from: 0, to: 1 }).file).toBe("AAPL-1m-2026-11-20.png");
-});
-
-test("a drawing as CSV has the misses beside the bar that had begun, indicators and the closes of others", () => {
-  const compared = [{ instrument: "KO", closes: { "2026-11-20T14:31:00Z": "51" } }];
-  const misses = [miss("14:29"), miss("14:30", { reason: "budget", count: 2 }), miss("14:31")];
-
-  const lines = barsCsv(view(bars, { compared }), { misses, indicators: indicatorsOf("sma2,spread,vwap") })
-    .trim()
-    .split("\r\n")
-    .map((line) => line.split(",").slice(16));
-
-  expect(lines).toEqual([
-    ["missing", "reasons", "sma2", "vwap", "close_KO"],
-    ["3", "us down 1; us budget 2", "", "10.15", ""],
-    ["1", "us down 1", "9.875", "10.15", "51"],
-  ]);
-});
-
-const lineOf = (bars: Bar[]) => {
-  const { slots } = drawingOf(view(bars), { misses: [], indicators: [], nowMs: NOW });
-  return closeLine(placed(slots, "1m"), scaleOf(null)).map((point) =>
-    "value" in point ? point.value : null,
-  );
-};
-
-test("a chart joins closes by a line where most bars have one price, and is broken where bars are missing", () => {
+test("a drawing is one of single prices where most bars have one: closes are joined by a line then", () => {
   const wide = { high: "2", close: "2" };
 
-  expect(lineOf([bar("14:30"), bar("14:31"), bar("14:32", wide)])).toEqual([1, 1, 2]);
-  expect(lineOf([bar("14:30"), bar("14:31", wide), bar("14:32", wide)])).toEqual([]);
-  expect(lineOf([bar("14:30"), bar("14:31"), bar("14:34"), bar("14:35")])).toEqual([1, 1, null, null, 1, 1]);
+  expect(drawingWith([bar("14:30"), bar("14:31"), bar("14:32", wide)]).flat).toBe(true);
+  expect(drawingWith([bar("14:30"), bar("14:31", wide)]).flat).toBe(false);
 });
 
-test("a chart names prices and percents as the tables do, and no value that a tag covers", () => {
-  const prices = priceFormat({ places: 3, base: null });
-  const percents = priceFormat({ places: 3, base: 10 }, (value) => value === 0);
+test("a drawing as CSV has the misses beside the bar that had begun", () => {
+  const misses = [miss("14:29"), miss("14:30", { reason: "budget", count: 2 }), miss("14:31")];
 
-  expect(
-    [prices, percents].map((format) => format.type === "custom" && format.formatter(-1_234.5 as never)),
-  ).toEqual(["\u22121,234.500", "\u22121,234.50 %"]);
-  expect(percents.type === "custom" && percents.tickmarksFormatter?.([0, 1] as never)).toEqual([
-    "",
-    "1.00 %",
+  const lines = barsCsv(view(bars), misses).trim().split("\r\n");
+
+  expect(lines.map((line) => line.split(",").slice(16))).toEqual([
+    ["missing", "reasons"],
+    ["3", "us down 1; us budget 2"],
+    ["1", "us down 1"],
   ]);
 });
 
-test("a chart has dates of one form on its axis", () => {
+const COLORS = { up: "up", down: "down", volume: "volume", dim: "dim" };
+const placesOf = (bars: Bar[]) => placed(drawingWith(bars).slots, "1m");
+
+test("a line of closes is broken where bars are missing", () => {
+  const line = closeLine(placesOf([bar("14:30"), bar("14:31"), bar("14:34"), bar("14:35")]));
+
+  const clear = "transparent";
+  expect(line.map((point) => ("value" in point ? (point.color ?? point.value) : null))).toEqual([
+    1,
+    clear,
+    null,
+    null,
+    1,
+    clear,
+  ]);
+});
+
+test("a candle of one quote has the colour of the way from the bar before, others of their own way", () => {
+  const one = (time: string, close: string): Bar =>
+    bar(time, { open: close, high: close, low: close, close });
+  const tall = (time: string, open: string, close: string): Bar =>
+    bar(time, { open, close, high: "9", low: "1" });
+  const drawn = placesOf([
+    ...[one("14:30", "5"), one("14:31", "4"), one("14:32", "4"), one("14:33", "6")],
+    ...[tall("14:34", "6", "3"), one("14:35", "3"), tall("14:36", "1", "2"), one("14:37", "2")],
+  ]);
+
+  const colors = candles(drawn, COLORS).map((candle) => "color" in candle && candle.color);
+
+  expect(colors).toEqual(["up", "down", "down", "up", "down", "down", "up", "up"]);
+});
+
+test("columns are as tall as their numbers, but one that is far above the usual is cut off and darker", () => {
+  const usual = Array.from({ length: 40 }, (_, minute) => bar(`15:${10 + minute}`, { volume: "100" }));
+  const columns = columnsOf(placesOf([...usual, bar("15:50", { volume: "9000" })]), "volume", COLORS);
+
+  expect(columns?.most).toBe(200);
+  expect(columns?.data.at(-1)).toMatchObject({ value: 200, color: "dim" });
+  expect(columns?.data[0]).toMatchObject({ value: 100, color: "volume" });
+  expect(columnsOf(placesOf([bar("14:30")]), "volume", COLORS)).toBeNull();
+});
+
+test("an axis has its numbers in one form: prices with their decimals, volumes in the unit of the largest", () => {
+  expect([1_234.5, -0.1].map(pricesOf(3).format)).toEqual(["1,234.500", "\u22120.100"]);
+  expect([0, 2_500, 12_000].map(volumesOf(16_000).format)).toEqual(["0", "2.5K", "12.0K"]);
+  expect([0, 250_000].map(volumesOf(460_000).format)).toEqual(["0", "250K"]);
+  expect([5, 40].map(volumesOf(60).format)).toEqual(["5", "40"]);
+});
+
+test("an axis names no value at its pane's edge, none that the tag of the last price covers, and none that would be rounded", () => {
+  // A pane of 100 px whose value is its own distance from the top.
+  const series = { priceToCoordinate: (value: number) => value, getPane: () => ({ getHeight: () => 100 }) };
+
+  const format = axisFormat(series as never, pricesOf(2), 60);
+
+  const named =
+    "tickmarksFormatter" in format && format.tickmarksFormatter?.([3, 20, 50, 80, 97, 30.125] as never);
+  expect(named).toEqual(["", "20.00", "", "80.00", "", ""]);
+});
+
+test("an axis of time has dates of one form", () => {
   const time = (Date.parse("2026-11-20T09:31:00Z") / 1_000) as never;
 
   expect([0, 1, 2, 3].map((kind) => axisTime(time, kind))).toEqual(["2026", "2026-11", "11-20", "09:31"]);
 });
 
-test("a chart reads twice as many sessions when one goes on to before its first bar, as long as they can be drawn", () => {
-  const of = (bars: number, fields: Partial<BarsView> = {}) =>
-    view(
-      Array.from({ length: bars }, () => bar("14:30")),
-      { more: true, ...fields },
-    );
+test("places of a chart have ascending times, also where clocks are set back", () => {
+  const minutes = fc.uniqueArray(fc.integer({ min: 0, max: 300 }), { minLength: 2 });
+  fc.assert(
+    fc.property(minutes, (all) => {
+      // Clocks of New York were set back at 06:00 UTC that day.
+      const from = Date.parse("2026-11-01T04:00:00Z");
+      const bars = all
+        .sort((a, b) => a - b)
+        .map((minute) => barAt(new Date(from + minute * 60_000).toISOString(), { session: "closed" }));
 
-  expect(olderSessions(of(390), 1)).toBe(2);
-  expect(olderSessions(of(6_240), 16)).toBe(25);
-  expect(olderSessions(of(9_750), 25)).toBeNull();
-  expect(olderSessions(of(5_000, { compared: [{ instrument: "KO", closes: {} }] }), 12)).toBeNull();
-  expect(olderSessions(of(390, { more: false }), 1)).toBeNull();
+      const times = placed(drawingWith(bars).slots, "1m").map(({ time }) => time);
+
+      expect(times.every((time, index) => index === 0 || time > (times[index - 1] ?? NaN))).toBe(true);
+    }),
+  );
 });

@@ -1,6 +1,15 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import { readCoverage, readCoverageShares, sumByAccount } from "../../src/archive/ledger/coverageRows.ts";
 import type { CoverageView, PackedCell } from "../../src/archive/ask/dashboardTypes.ts";
+import {
+  foundRows,
+  heatLevel,
+  shortMissed,
+  storedShare,
+  sumOf,
+  unpacked,
+} from "../../src/web/app/lib/heat.ts";
+import type { News } from "../../src/web/api/types.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard } from "./dashboard.ts";
 
@@ -34,7 +43,9 @@ beforeAll(async () => {
 
 async function coverage(from: string, to: string): Promise<CoverageView> {
   const { get } = await openDashboard({ pool: reader });
-  return (await (await get(`/api/coverage?from=${from}&to=${to}`)).json()) as CoverageView;
+  const { view } = (await (await get(`/api/coverage?from=${from}&to=${to}`)).json()) as News<CoverageView>;
+  if (view === null) throw new Error("nothing new");
+  return view;
 }
 
 test.each([
@@ -68,6 +79,16 @@ test.each([
   );
 });
 
+test("Coverage begins with the first day of the ledger where more is asked for", async () => {
+  const begins = async (from: string): Promise<string | undefined> =>
+    (await coverage(from, "2026-11-05")).dates[0]?.date;
+
+  // Ten sessions of October lie before the first slot, which is of a Saturday.
+  expect(await begins("2026-10-15")).toBe("2026-10-31");
+  expect(await begins("2026-10-31")).toBe("2026-10-31");
+  expect(await begins("2026-11-02")).toBe("2026-11-02");
+});
+
 test("the instrument that misses the greatest part comes first, and of equals securities before options", async () => {
   const { rows, sourceIds } = await coverage("2026-10-31", "2026-11-03");
 
@@ -90,4 +111,54 @@ test("what was due to each account adds up to the shares that the command counts
   expect(accounts).toEqual(expect.arrayContaining(sumByAccount(shares)));
   expect(accounts).toHaveLength(3);
   expect((await coverage("2026-10-31", "2026-11-01")).accounts).toEqual([]);
+});
+
+const cell = (expected: number, stored: number) => ({ expected, stored, missed: expected - stored });
+
+test("the heat map unpacks a field: nothing due, all stored, something missed; and sums a row", () => {
+  const row = { instrument: "A", source: "account", cells: [null, 390, [390, 42], 0] } as const;
+
+  expect(row.cells.map((each) => unpacked(each as null))).toEqual([
+    null,
+    cell(390, 390),
+    cell(390, 348),
+    cell(0, 0),
+  ]);
+  expect(sumOf({ ...row, cells: [null, 390, [390, 42]] })).toEqual(cell(780, 738));
+});
+
+test("the heat map is narrowed by a part of a name, and to what misses something, without a change of the order", () => {
+  const row = (instrument: string, ...cells: (null | number | [number, number])[]) => ({
+    instrument,
+    source: "account" as const,
+    cells,
+  });
+  const rows = [row("TSLA", [5, 5]), row("AAPL", 5), row("AAPL:2026-12-18:CALL:5", null, [5, 1])];
+  const names = (search: string, missing: boolean): string[] =>
+    foundRows(rows, search, missing).map(({ instrument }) => instrument);
+
+  expect(names(" aapl ", false)).toEqual(["AAPL", "AAPL:2026-12-18:CALL:5"]);
+  expect(names("", true)).toEqual(["TSLA", "AAPL:2026-12-18:CALL:5"]);
+  expect(names("aapl", true)).toEqual(["AAPL:2026-12-18:CALL:5"]);
+});
+
+test("a number of misses fits into a cell", () => {
+  expect([cell(42, 0), cell(999, 0), cell(12_400, 0)].map(shortMissed)).toEqual(["−42", "−999", "−12k"]);
+});
+
+test("the heat map tells whole from nearly whole, and little from nothing", () => {
+  expect(
+    [
+      [100, 100],
+      [100, 99],
+      [100, 50],
+      [100, 1],
+      [100, 0],
+    ].map(([e = 0, s = 0]) => heatLevel(cell(e, s))),
+  ).toEqual(["full", "high", "part", "part", "none"]);
+  expect([cell(10, 10), cell(100_000, 99_999), cell(3, 1)].map(storedShare)).toEqual([
+    "100.0 %",
+    "99.9 %",
+    "33.3 %",
+  ]);
 });

@@ -2,6 +2,7 @@
 import { request as httpRequest } from "node:http";
 import { afterAll, expect } from "@jest/globals";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
+import type { News } from "../../src/web/api/types.ts";
 import type { NowSources } from "../../src/web/live.ts";
 import { startWeb, type Web } from "../../src/web/server.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -71,12 +72,13 @@ export function statusAs(address: string, path: string, host: string): Promise<n
   });
 }
 
-/** Asks the API of a dashboard over a pool; each answer has to be 200. */
+/** Asks the API of a dashboard over a pool; each answer has to be 200. @returns the view that is in it, or the whole answer */
 export function askOn(pool: WebOptions["pool"]) {
   return async <T>(path: string): Promise<T> => {
     const { get } = await openDashboard({ pool });
     const response = await get(path);
     expect([path, response.status]).toEqual([path, 200]);
-    return (await response.json()) as T;
+    const body = (await response.json()) as T | News<T>;
+    return (body as News<T>).cursor === undefined ? (body as T) : ((body as News<T>).view as T);
   };
 }

@@ -14,6 +14,7 @@ import { CONSUMER, startFakeEtrade } from "../fakes/etrade/fake.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
 import { openDashboard } from "./dashboard.ts";
 
 const TOKEN = "a-token-of-the-test-0123456789";
@@ -79,7 +80,12 @@ async function world({ token = TOKEN, collects = true, secret = CONSUMER.secret 
     (await post(LOGIN, undefined, headers)).body["url"] ?? "";
   const finish = (code: string, headers: Record<string, string> = {}) =>
     post(`${LOGIN}/code`, { code }, headers);
-  const logins = async () => ((await ask("/api/now")).body as unknown as NowView).status?.logins;
+  /** What Now says of the accounts' logins, once it says so: what `status` finds may come after an answer. */
+  const logins = (ends: string | null) =>
+    until(async () => {
+      const { status } = (await ask("/api/now")).body as unknown as NowView;
+      return status?.logins?.every((login) => login.until === ends) ? status.logins : null;
+    }, `logins that end at ${ends}`);
   return {
     ...{ address: web.address, clock, fake, dataDir, logged, answers, ask },
     post,
@@ -96,7 +102,7 @@ const refusedWith = (status: number, code: string, words = "") => ({
 
 test("a login through the dashboard is a session until midnight in New York, which its Now view shows", async () => {
   const { clock, fake, dataDir, post, finish, logins } = await world();
-  const before = await logins();
+  const before = await logins(null);
 
   const begun = await post(LOGIN);
   const done = await finish(` ${await fake.authorize(begun.body["url"] ?? "")} `);
@@ -109,7 +115,7 @@ test("a login through the dashboard is a session until midnight in New York, whi
   });
   expect(done).toEqual({ status: 200, body: { until: MIDNIGHT } });
   expect(readdirSync(join(dataDir, "logins"))).toEqual(["default.json"]);
-  expect(await logins()).toEqual([{ account: "default", until: MIDNIGHT, needed: false }]);
+  expect(await logins(MIDNIGHT)).toEqual([{ account: "default", until: MIDNIGHT, needed: false }]);
 });
 
 test("a code that is refused makes no login, in words, and the right one still does", async () => {
@@ -246,7 +252,7 @@ test("no answer of the dashboard and no line of its log tells a secret of a logi
   const code = await fake.authorize(second);
   const done = await finish(code);
   clock.advance(MINUTE_MS);
-  await logins();
+  await logins(MIDNIGHT);
 
   expect([failed.status, broken.status, done.status]).toEqual([422, 503, 200]);
   const told = answers.join("\n") + JSON.stringify(logged);

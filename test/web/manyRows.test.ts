@@ -1,10 +1,10 @@
-/** What keeps thousands of rows quick gives what the plain way gives. */
+/** The rows of Quotes: their order, which a search finds, their columns, and which are drawn. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { QuoteRow } from "../../src/archive/ask/dashboardTypes.ts";
 import { isMixed } from "../../src/web/api/quoteTable.ts";
-import { pieces, slotOf, windowOf } from "../../src/web/app/lib/rowWindow.ts";
-import { type Search, searchOn, sortText } from "../../src/web/app/lib/watchColumns.ts";
+import { windowOf } from "../../src/web/app/lib/rowWindow.ts";
+import { ASKED, columnsOf, matching, ordered, sortText } from "../../src/web/app/lib/watchColumns.ts";
 
 const symbol = fc.stringMatching(/^[A-Z0-9]{1,4}$/);
 const contract = fc
@@ -15,6 +15,13 @@ const contract = fc
       .map((strike) => [of, expiration, type, strike].join(":")),
   );
 const instrument = fc.oneof(symbol, contract);
+
+const row = (name: string, more: Partial<QuoteRow> = {}): QuoteRow =>
+  ({
+    ...{ instrument: name, description: null, source: "account" },
+    ...{ optionType: name.includes(":") ? "CALL" : null, ...more },
+  }) as QuoteRow;
+const names = (rows: readonly QuoteRow[]): string[] => rows.map((each) => each.instrument);
 
 test("names sort as people sort them: numbers by value, whatever the capitals", () => {
   const people = new Intl.Collator("en", { numeric: true });
@@ -28,55 +35,65 @@ test("names sort as people sort them: numbers by value, whatever the capitals", 
   );
 });
 
-test("a search that goes on letter by letter finds what it finds at once", () => {
-  const rowOf = (name: string): QuoteRow =>
-    ({
-      instrument: name,
-      description: null,
-      source: "account",
-      optionType: name.includes(":") ? "CALL" : null,
-    }) as QuoteRow;
-  const kinds = fc.constantFrom("", "options", "securities");
-  const typed = fc.array(fc.tuple(fc.stringMatching(/^[a1:2 ]{0,4}$/), kinds), {
-    minLength: 1,
-    maxLength: 6,
-  });
-  fc.assert(
-    fc.property(fc.array(instrument, { maxLength: 30 }), typed, (names, steps) => {
-      const rows = names.map(rowOf);
-      let before: Search | null = null;
-      for (const [search, kind] of steps)
-        for (let letters = 0; letters <= search.length; letters++) {
-          const asked = { rows, search: search.slice(0, letters), kind };
-          before = searchOn(before, asked);
-          const words = asked.search.split(" ").filter((word) => word !== "");
-          const plain = names.filter(
-            (name) =>
-              words.every((word) => `${name.toLowerCase()}  account`.includes(word)) &&
-              (kind === "" || name.includes(":") === (kind === "options")),
-          );
-          expect(before.found.map((row) => row.instrument)).toEqual(plain);
-        }
-    }),
-  );
+test("rows are ordered by the value of a column, up and down, and those without one come last", () => {
+  const rows = [row("B", { last: "9.5" }), row("A", { last: null }), row("C", { last: "10" })];
+
+  expect(names(ordered(rows, "last"))).toEqual(["B", "C", "A"]);
+  expect(names(ordered(rows, "-last"))).toEqual(["C", "B", "A"]);
+  expect(names(ordered(rows, "instrument"))).toEqual(["A", "B", "C"]);
+  expect(names(ordered(rows, "nonsense"))).toEqual(["B", "A", "C"]);
 });
 
-test("rows that are drawn at once have different slots, and a row that scrolls on keeps its own", () => {
-  fc.assert(
-    fc.property(fc.nat(90_000), fc.integer({ min: 100, max: 3_000 }), fc.nat(4_000), (top, room, count) => {
-      const window = windowOf({ top, bottom: top + room, height: 30 }, count);
-      const next = windowOf({ top: top + 30, bottom: top + 30 + room, height: 30 }, count);
-      const drawn = pieces(count, window, null).flatMap((piece) => ("row" in piece ? [piece.row] : []));
+test("a search of Quotes finds rows that have each of its words in symbol, description or source", () => {
+  const rows = [
+    row("AAPL", { description: "APPLE INC" }),
+    row("AAPL:2026-12-18:CALL:150"),
+    row("APLE", { description: "Apple Hospitality", source: "import" }),
+  ];
+  const found = (search: string, kind = ""): string[] => names(matching(rows, search, kind));
 
-      expect(new Set(drawn.map((row) => slotOf(row, window))).size).toBe(drawn.length);
-      if (window.to - window.from === next.to - next.from)
-        expect(drawn.map((row) => slotOf(row, next))).toEqual(drawn.map((row) => slotOf(row, window)));
-    }),
-  );
+  expect(found("  apple ")).toEqual(["AAPL", "APLE"]);
+  expect(found("apple import")).toEqual(["APLE"]);
+  expect(found("aapl")).toEqual(["AAPL", "AAPL:2026-12-18:CALL:150"]);
+  expect(found("aapl", "options")).toEqual(["AAPL:2026-12-18:CALL:150"]);
+  expect(found("", "securities")).toEqual(["AAPL", "APLE"]);
+  expect(found("")).toHaveLength(3);
+});
+
+test("Quotes has sizes, open interest and delta where options alone are shown, and sources where they are mixed", () => {
+  const keys = (kind: string, areMixed: boolean): string[] => columnsOf(kind, areMixed).map(({ key }) => key);
+  const prices = ["instrument", "last", "change", "pctChange", "bid", "ask"];
+
+  expect(keys("", false)).toEqual([...prices, "spread", "volume", "age", "description"]);
+  expect(keys("securities", true)).toEqual([...keys("", false), "source"]);
+  expect(keys("options", false)).toEqual([
+    ...[...prices, "bidSize", "askSize", "spread", "volume", "openInterest", "delta", "age"],
+  ]);
+  expect(ASKED).toEqual(expect.arrayContaining(["bidSize", "openInterest", "delta", "quotedAt"]));
 });
 
 test("rows say where they come from where those that are shown are of several sources", () => {
   expect(
     [[], ["simulated"], ["simulated", "simulated"], [2, 2, 1], ["account", "simulated"]].map(isMixed),
   ).toEqual([false, false, false, true, true]);
+});
+
+test("of many rows, those that are seen are drawn, and a few around them", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 5_000 }),
+      fc.integer({ min: 28, max: 900 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (count, height, share) => {
+        const top = Math.floor(share * Math.max(0, count * 28 - height));
+        const { from, to } = windowOf({ top, bottom: top + height, height: 28 }, count);
+        const seen = { first: Math.floor(top / 28), end: Math.min(count, Math.ceil((top + height) / 28)) };
+
+        expect(from).toBeLessThanOrEqual(seen.first);
+        expect(to).toBeGreaterThanOrEqual(seen.end);
+        expect(from).toBeGreaterThanOrEqual(0);
+        expect(to - from).toBeLessThanOrEqual(Math.ceil(height / 28) + 18);
+      },
+    ),
+  );
 });

@@ -1,11 +1,11 @@
 /** What the page asks of quotes: of some instruments, in some columns, packed; and the search for an instrument. */
 import { request } from "node:http";
-import { createGunzip, gunzipSync } from "node:zlib";
+import { gunzipSync } from "node:zlib";
 import { beforeAll, expect, test } from "@jest/globals";
-import { systemClock } from "../../src/clock.ts";
+import { readQuotes } from "../../src/archive/ask/quotes.ts";
 import { type QuoteTable, rowsOf } from "../../src/web/api/quoteTable.ts";
 import type { FoundInstruments, QuoteRow } from "../../src/archive/ask/dashboardTypes.ts";
-import type { Meta } from "../../src/web/api/types.ts";
+import type { NowView, PageFacts } from "../../src/web/api/types.ts";
 import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard, SOURCES, askOn } from "./dashboard.ts";
@@ -47,14 +47,14 @@ const find = async (text: string): Promise<string[]> =>
 test("quotes of some instruments are theirs alone, however their names are written", async () => {
   const names = "tsla,AAPL:2099-12-18:call:150.0,NOSUCH";
 
-  const rows = await ask<QuoteRow[]>(`/api/quotes?names=${names}`);
+  const rows = rowsOf(await ask<QuoteTable>(`/api/quotes?names=${names}`));
 
   expect(rows.map(({ instrument }) => instrument)).toEqual(["TSLA", "AAPL:2099-12-18:CALL:150"]);
-  expect(await ask<QuoteRow[]>("/api/quotes?names=NOSUCH")).toEqual([]);
+  expect((await ask<QuoteTable>("/api/quotes?names=NOSUCH")).rows).toEqual([]);
 });
 
 test("quotes as a table have the columns that were asked for, and the page unpacks the very rows", async () => {
-  const rows = await ask<QuoteRow[]>("/api/quotes");
+  const rows = await readQuotes(reader);
   const table = await ask<QuoteTable>("/api/quotes?columns=last,description");
   const whole = await ask<QuoteTable>(
     "/api/quotes?columns=bid,ask,spread,last,change,pctChange,bidSize,askSize,volume,delta,description",
@@ -80,7 +80,7 @@ test("quotes that make no sense are refused", async () => {
   const { get } = await openDashboard({ pool: reader });
   const many = Array.from({ length: 251 }, (_, place) => `S${place}`).join();
 
-  const paths = ["quotes?columns=price", "quotes?names=A,,B", `quotes?names=${many}`, "events?quotes=A,%00"];
+  const paths = ["quotes?columns=price", "quotes?names=A,,B", `quotes?names=${many}`, "quotes?names=A,%00"];
   const answers = await Promise.all(paths.map((path) => get(`/api/${path}`)));
 
   expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
@@ -155,7 +155,7 @@ test("an answer that is long goes packed to whoever takes it, and is the same", 
   const packed = await raw(address, "/api/quotes", "br, gzip;q=0.8");
   const plain = await raw(address, "/api/quotes", "identity");
   const refused = await raw(address, "/api/quotes", "gzip;q=0");
-  const short = await raw(address, "/api/meta", "gzip");
+  const short = await raw(address, "/api/chains", "gzip");
 
   expect([packed, plain, refused, short].map(({ encoding }) => encoding)).toEqual(["gzip", ...Array(3)]);
   expect(gunzipSync(packed.body).equals(plain.body)).toBe(true);
@@ -163,78 +163,10 @@ test("an answer that is long goes packed to whoever takes it, and is the same", 
   expect(refused.body.equals(plain.body)).toBe(true);
 });
 
-type Awaited = { query: string; wanted: string; times?: number };
-
-/** Reads events until one of this name has come, so many times. @returns their names in order, and what the last one says */
-async function eventsUntil(
-  address: string,
-  { query, wanted, times = 1 }: Awaited,
-  act: () => Promise<unknown>,
-) {
-  return new Promise<{ names: string[]; data: unknown }>((resolve, reject) => {
-    const asked = request(`${address}/api/events${query}`, { headers: { "accept-encoding": "gzip" } });
-    asked.on("error", reject).end();
-    asked.on("response", (response) => {
-      let text = "";
-      response.on("error", () => undefined);
-      void act().catch(reject);
-      const unpacked = response.pipe(createGunzip());
-      unpacked.on("error", () => undefined);
-      unpacked.on("data", (piece: Buffer) => {
-        text += piece.toString();
-        const events = [...text.matchAll(/event: (.*)\ndata: (.*)\n\n/g)];
-        const last = events.filter(([, name]) => name === wanted)[times - 1];
-        if (!last) return;
-        asked.destroy();
-        resolve({ names: events.map(([, name = ""]) => name), data: JSON.parse(last[2] ?? "") });
-      });
-    });
-  });
-}
-
-const quoteOf = (id: number, last: string) => async (): Promise<void> => {
-  await pool.query(
-    "insert into quotes (observed_at, instrument_id, source_id, delayed, last) values (clock_timestamp(), $1, 1, $1 = 2, $2)",
-    [id, last],
-  );
-  await followOwnRows(pool);
-};
-
-test("events bring a page the quotes that it shows, in its columns, packed and each at once", async () => {
-  const { address } = await openDashboard({ pool: reader, clock: systemClock });
-  const both = async (): Promise<void> => {
-    await quoteOf(3, "301.5")();
-    await quoteOf(2, "202.5")();
-  };
-
-  const { data } = await eventsUntil(address, { query: "?quotes=tsla&columns=last", wanted: "quotes" }, both);
-
-  const rows = rowsOf(data as QuoteTable);
-  expect((data as QuoteTable).columns).toEqual(["last"]);
-  expect(new Set(rows.map(({ instrument }) => instrument))).toEqual(new Set(["TSLA"]));
-  expect(rows.at(-1)).toMatchObject({ last: "202.5", delayed: true });
-});
-
-test("events bring no quotes to a page that shows none, and the archive is not asked for them", async () => {
-  const asked: string[] = [];
-  const watched = new Proxy(reader, {
-    get: (target, key) =>
-      key === "query"
-        ? (sql: string, values?: unknown[]) => (asked.push(sql), target.query(sql, values))
-        : Reflect.get(target, key, target),
-  });
-  const { address } = await openDashboard({ pool: watched, clock: systemClock });
-
-  const { names } = await eventsUntil(address, { query: "", wanted: "now", times: 3 }, quoteOf(3, "303.5"));
-
-  expect(new Set(names)).toEqual(new Set(["now"]));
-  expect(asked.some((sql) => sql.includes("session_bars"))).toBe(false);
-});
-
 test("the page's frame says that sources are mixed as soon as the archive has quotes of two", async () => {
   const before = await openDashboard({ pool: reader, sources: { ...SOURCES, ...EXCHANGE } });
-  const meta = async ({ get }: typeof before): Promise<Meta> =>
-    (await (await get("/api/meta")).json()) as Meta;
+  const meta = async ({ get }: typeof before): Promise<PageFacts> =>
+    ((await (await get("/api/now")).json()) as NowView).page;
   const one = await meta(before);
   await pool.query(
     "insert into quotes (observed_at, instrument_id, source_id, delayed, last) values ('2026-11-20 15:01Z', 3, 2, false, 7)",

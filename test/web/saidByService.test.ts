@@ -1,11 +1,10 @@
 /** What a living service says of its quotes, in the JSON and the CSV of the dashboard; and which quotes stand still. */
 import { beforeAll, expect, test } from "@jest/globals";
 import type { ChainView, Contract, QuoteRow } from "../../src/archive/ask/dashboardTypes.ts";
-import { columnsOf } from "../../src/web/app/lib/chainColumns.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { addContracts, addStocks, see } from "../support/observations.ts";
-import { contract as contractOf } from "./contract.ts";
-import { openDashboard } from "./dashboard.ts";
+import { type QuoteTable, rowsOf } from "../../src/web/api/quoteTable.ts";
+import { askOn, openDashboard } from "./dashboard.ts";
 
 const { url, pool } = await freshDatabase();
 const reader = poolOn(url, { readOnly: true, max: 2 });
@@ -35,17 +34,15 @@ beforeAll(async () => {
   );
 });
 
-async function get(path: string): Promise<Response> {
-  const { get: ask } = await openDashboard({ pool: reader });
-  const response = await ask(path);
-  expect(response.status).toBe(200);
-  return response;
-}
+const ask = askOn(reader);
+
+const quotes = async (query = ""): Promise<QuoteRow[]> =>
+  rowsOf(await ask<QuoteTable>(`/api/quotes${query}`));
 
 const CHAIN = `symbol=AAPL&expiration=${EXPIRATION}&source=1&at=2026-11-20T16:00:00Z`;
 
 async function contracts(): Promise<[call: Contract, put: Contract]> {
-  const { contracts: found } = (await (await get(`/api/chain?${CHAIN}`)).json()) as ChainView;
+  const { contracts: found } = await ask<ChainView>(`/api/chain?${CHAIN}`);
   return found as [Contract, Contract];
 }
 
@@ -68,6 +65,8 @@ test("a chain has the service's volatilities and greeks beside ours, the differe
 });
 
 test("a chain as a file has them too", async () => {
+  const { get } = await openDashboard({ pool: reader });
+
   const [heading = "", first = ""] = (await (await get(`/api/chain.csv?${CHAIN}`)).text()).split("\r\n");
   const values = first.split(",");
   const call = Object.fromEntries(heading.split(",").map((name, place) => [name, values[place]]));
@@ -79,7 +78,7 @@ test("a chain as a file has them too", async () => {
 });
 
 test("quotes have open interest, the service's volatility and its times", async () => {
-  const rows = (await (await get("/api/quotes")).json()) as QuoteRow[];
+  const rows = await quotes();
 
   expect(
     rows.map(({ openInterest, impliedVolatility, theta, quotedAt }) => [
@@ -108,40 +107,10 @@ test.each([
   const quotedAt = new Date(`2026-11-23T${quoted}-05:00`).toISOString().replace(".000Z", "Z");
   await see(pool, { at: `2026-11-23 ${observed}`, id: STOCK, delayed, bid: "1", ask: "2", quotedAt });
 
-  const rows = (await (await get("/api/quotes?names=AAPL")).json()) as QuoteRow[];
+  const rows = await quotes("?names=AAPL");
 
   const row = rows.find((one) => one.delayed === delayed);
   expect(row).toMatchObject({ quotedAt, stillSince: stands ? quotedAt : null });
   await pool.query("delete from quotes where observed_at >= '2026-11-23'");
   await pool.query("delete from session_bars where date >= '2026-11-23'");
-});
-
-test("the columns of a chain show the service's beside ours where it says something, as long as nobody chooses", async () => {
-  const [call] = await contracts();
-  const keys = (layout: "wide" | "narrow", shown: readonly Contract[]): string[] =>
-    columnsOf("", layout, shown).map(({ key }) => key);
-
-  expect(keys("wide", [contractOf("150", "CALL"), call])).toEqual([
-    "volume",
-    "oi",
-    "last",
-    "iv",
-    "service-iv",
-    "iv-difference",
-    "delta",
-    "bid",
-    "mid",
-    "ask",
-  ]);
-  expect(keys("wide", [contractOf("150", "CALL")])).not.toContain("service-iv");
-  expect(keys("narrow", [call])).toEqual(["iv", "delta", "bid", "ask"]);
-  const chosen = "oi,service-iv,service-gamma,service-vega,service-theta,theta-difference";
-  expect(columnsOf(chosen, "wide").map(({ text }) => text(call))).toEqual([
-    "20,417",
-    "31.00",
-    "0.0123",
-    "0.204",
-    "\u22120.051",
-    expect.stringMatching(/^\u22120\.0\d\d$/u),
-  ]);
 });

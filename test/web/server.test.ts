@@ -10,17 +10,17 @@ const reader = poolOn(url, { readOnly: true, max: 2 });
 test("the dashboard's server answers before the first quote, with nothing", async () => {
   const { get } = await openDashboard({ pool: reader });
 
-  expect(await (await get("/api/quotes")).json()).toEqual([]);
-  expect(await (await get("/api/chains")).json()).toEqual([]);
+  expect(await (await get("/api/quotes")).json()).toMatchObject({ whole: true, view: { rows: [] } });
+  expect(await (await get("/api/chains")).json()).toMatchObject({ view: [] });
   expect(await (await get("/api/coverage?from=2026-11-16&to=2026-11-20")).json()).toMatchObject({
-    rows: [],
+    view: { rows: [] },
   });
 });
 
 test("the dashboard's server lets no script, style or frame of somebody else's in", async () => {
   const { get } = await openDashboard({ pool: reader });
 
-  const { headers } = await get("/api/meta");
+  const { headers } = await get("/api/now");
 
   const policy = headers.get("content-security-policy") ?? "";
   expect(policy).toContain("default-src 'none'");
@@ -51,6 +51,30 @@ test("the dashboard's server says 503 with a remedy while the database is away, 
   expect(text).not.toContain("canary-password");
   expect(health.status).toBe(200);
   expect(JSON.stringify(logged)).not.toContain("canary-password");
+});
+
+test("a statement that takes too long is told as slow, and a file whose rows come after its deadline harms nobody", async () => {
+  const { get } = await openDashboard({ pool: poolOn(url, { readOnly: true, readMs: 300 }) });
+  const patient = await openDashboard({ pool: poolOn(url, { readOnly: true, readMs: 0, max: 1 }) });
+  const file = "/api/chain.csv?symbol=AAPL&source=1";
+  const locker = await poolOn(url).connect();
+  await locker.query("begin; lock table instruments in access exclusive mode");
+
+  const slow = await get(file);
+  const silent = await patient.get(file);
+  await locker.query("rollback");
+  locker.release();
+  const after = await patient.get(file);
+
+  expect([slow.status, await slow.json()]).toMatchObject([
+    503,
+    { error: { code: "DATABASE_SLOW", person: false } },
+  ]);
+  expect([silent.status, await silent.json()]).toMatchObject([
+    503,
+    { error: { code: "DATABASE_UNREACHABLE" } },
+  ]);
+  expect([after.status, after.headers.get("content-type")]).toEqual([200, "text/csv; charset=utf-8"]);
 });
 
 test("with a database that was never migrated the dashboard's server is calm: it says that there is nothing yet, and how to begin", async () => {
@@ -117,7 +141,7 @@ test("where no collector runs the Now view says so, and tells what the archive a
     live: null,
     market: { phase: "post" },
     status: { healthy: true },
-    minutes: [],
+    quotes: { quotes: [], instruments: 0 },
   });
 });
 
@@ -131,6 +155,6 @@ test("what cannot be found out is null, and the rest is there", async () => {
   expect(await (await get("/api/now")).json()).toMatchObject({
     journal: null,
     status: null,
-    minutes: [],
+    quotes: { quotes: [], instruments: 0 },
   });
 });

@@ -1,6 +1,16 @@
 /** Who calls what at the moment, as the archive's tables say it. Times are ISO 8601 in UTC; spans are ms. */
 import type { CollectorRow, OwnedAccount } from "../ledger/fleetTypes.ts";
-import type { TakeOver } from "./healthTypes.ts";
+
+/** An account that came from a collector to another. */
+export type TakeOver = {
+  at: string;
+  account: string;
+  /** See the column `lease_history.how`. */
+  how: "new" | "released" | "expired";
+  previous: string;
+  collector: string;
+  fence: number;
+};
 
 /** What a job had due at an account in the last hour. */
 export type JobShare = { job: string; slots: number; due: number; stored: number; missed: number };

@@ -5,13 +5,15 @@ import { type AccountRow, accountState, readAccountRows } from "../ledger/accoun
 import { readBudgetUse } from "../ledger/budgetUse.ts";
 import { readFleet } from "../ledger/fleetRows.ts";
 import type { LedgerSource } from "../../journal/ledger.ts";
-import type { AccountsView, AccountView, JobShare } from "./accountsTypes.ts";
-import { readTakeOvers } from "./healthRows.ts";
+import type { AccountsView, AccountView, JobShare, TakeOver } from "./accountsTypes.ts";
+import { isoOf } from "./queries.ts";
 
 const DAY_MS = 86_400_000;
 
 /** The window of the service's specification, where no collector has said another one. In ms. */
 const USUAL_WINDOW_MS = 60_000;
+
+const MOST_TAKE_OVERS = 100;
 
 const SHARES_OF = "interval '1 hour'";
 
@@ -63,10 +65,7 @@ export async function readAccountsView(
     at: now.toISOString(),
     accounts: known,
     collectors: fleet.collectors,
-    takeOvers: await readTakeOvers(pool, {
-      from: new Date(now.getTime() - 7 * DAY_MS).toISOString(),
-      to: new Date(now.getTime() + DAY_MS).toISOString(),
-    }),
+    takeOvers: await readTakeOvers(pool, new Date(now.getTime() - 7 * DAY_MS)),
   };
 }
 
@@ -84,4 +83,15 @@ async function readShares(pool: Queryable, now: Date): Promise<Map<string, JobSh
   const shares = new Map<string, JobShare[]>();
   for (const { account, ...share } of rows) shares.set(account, [...(shares.get(account) ?? []), share]);
   return shares;
+}
+
+/** From a collector to another, newest first. */
+async function readTakeOvers(pool: Queryable, from: Date): Promise<TakeOver[]> {
+  const { rows } = await pool.query<TakeOver>(
+    `select taken_at as at, name as account, how, left(previous, 100) as previous, left(collector, 100) as collector, fence::float8 as fence
+     from lease_history join accounts on accounts.id = account_id
+     where taken_at >= $1 and how <> 'restarted' and previous <> collector order by taken_at desc, name limit ${MOST_TAKE_OVERS}`,
+    [from.toISOString()],
+  );
+  return rows.map((row) => ({ ...row, at: isoOf(row.at) }));
 }

@@ -1,64 +1,64 @@
-/** Bars of one series, with the bid and ask at their ends, the calendar, the dividends and other instruments beside them. */
+/** Bars of one series, with the bid and ask at their ends, the calendar and the dividends beside them. */
 import type pg from "pg";
 import { instantFromDate } from "../../clock.ts";
 import { alwaysOpen } from "../../market/calendar/tradingCalendar.ts";
 import { isoOf } from "./queries.ts";
 import { SIMULATED_SOURCE } from "../connect/fixedNames.ts";
 import { INSTRUMENT_NAME } from "../schema/instrumentNames.ts";
-import type { Bar, BarsView, ComparedView, DividendView, SessionView, SourceKind } from "./dashboardTypes.ts";
-import { barKey, type Interval, isOfDates, MOST_BARS, mondayOf, WIDTH_MS, widthFor } from "./widths.ts";
+import type { Bar, BarsView, DividendView, SessionView, SourceKind } from "./dashboardTypes.ts";
+import { type Interval, isOfDates, MOST_BARS, mondayOf, WIDTH_MS, widthFor } from "./widths.ts";
 
 /** An instrument as one source gave it, real-time or delayed. */
 type Series = { instrumentId: number; sourceId: number; delayed: boolean };
 
 type NamedSeries = Series & { instrument: string; source: SourceKind; sourceName: string };
 
-/** Which bars: those of the newest exchange dates with quotes, or of the dates from one to another, both included. */
+/**
+ * Which bars: those of the newest exchange dates with quotes, or of the dates from one to another, both included. With `since` those of
+ * them from that date on, in the width that all of them have.
+ */
 type BarsQuery = {
   interval: Interval;
   sessions: number;
   dates?: { from: string; to: string } | null;
-  /** Names of instruments whose closes are wanted beside. */
-  compare?: readonly string[];
+  since?: string | null;
 };
+
+/** `whole`: no bars of the range are left out. */
+type BarsRead = { view: BarsView; whole: boolean };
 
 /** Midnight in New York at which a date begins, of a parameter. */
 const beginning = (parameter: string, days = 0): string =>
   `(${parameter}::date + ${days})::timestamp at time zone 'America/New_York'`;
 
 /** Reads bars in the width that was asked for, or in the next one that gives no more than MOST_BARS. */
-export async function readBars(pool: pg.Pool, of: Series, query: BarsQuery): Promise<BarsView> {
-  const { compare = [] } = query;
+export async function readBars(pool: pg.Pool, of: Series, query: BarsQuery): Promise<BarsRead> {
   const series = await named(pool, of);
   const { days, more } = await daysOf(pool, series, query);
-  const [from, to] = [days[0]?.date, days.at(-1)?.date];
+  const [first, to] = [days[0]?.date, days.at(-1)?.date];
   const { instrument, source, delayed } = series;
   const about = { instrument, source, delayed, asked: query.interval, more };
-  if (from === undefined || to === undefined)
-    return { ...about, interval: query.interval, bars: [], sessions: [], dividends: [], compared: [] };
-  const sessions =
-    series.sourceId === SIMULATED_SOURCE
-      ? simulatedSessions(from, to)
-      : await sessionsBetween(pool, from, to);
+  const none = { ...about, interval: query.interval, bars: [], sessions: [], dividends: [] };
+  if (first === undefined || to === undefined) return { view: none, whole: true };
+  const isSimulated = series.sourceId === SIMULATED_SOURCE;
+  const sessions = isSimulated ? simulatedSessions(first, to) : await sessionsBetween(pool, first, to);
   const dates = new Set(days.map(({ date }) => date));
-  const interval = widthFor(
-    query.interval,
-    { withQuotes: days, empty: sessions.filter(({ date }) => !dates.has(date)).length },
-    Math.floor(MOST_BARS / (1 + compare.length)),
-  );
-  const stretch =
-    interval === "1w" ? { interval, from: mondayOf(from), to: sundayOf(to) } : { interval, from, to };
-  const compared: ComparedView[] = [];
-  for (const name of compare) compared.push(await closesOf(pool, { ...series, instrument: name }, stretch));
-  return {
+  const empty = sessions.filter(({ date }) => !dates.has(date)).length;
+  const interval = widthFor(query.interval, { withQuotes: days, empty }, MOST_BARS);
+  const ofWeeks = interval === "1w";
+  const since = query.since && ofWeeks ? mondayOf(query.since) : (query.since ?? first);
+  const from = since > first ? since : first;
+  const wanted = sessions.filter(({ date }) => date >= from);
+  const stretch = { interval, from: ofWeeks ? mondayOf(from) : from, to: ofWeeks ? sundayOf(to) : to };
+  const view = {
     ...about,
     interval,
-    compared,
-    bars: await barsOf(pool, series, { ...stretch, sessions }),
+    bars: await barsOf(pool, series, { ...stretch, sessions: wanted }),
     // From midnight to the first quote of the simulated market nothing is missing: it has no hours within dates.
-    sessions: series.sourceId === SIMULATED_SOURCE && !isOfDates(interval) ? [] : sessions,
+    sessions: isSimulated && !isOfDates(interval) ? [] : wanted,
     dividends: await dividendsOf(pool, series, from),
   };
+  return { view, whole: from === first };
 }
 
 async function named(pool: pg.Pool, series: Series): Promise<NamedSeries> {
@@ -95,38 +95,27 @@ function sundayOf(date: string): string {
 
 type Stretch = { interval: Interval; from: string; to: string };
 
-type Row = Omit<Bar, "bid" | "ask"> & { instrumentId: number };
-
-/** The bars of all instruments of a name from one source. */
-async function rowsOf(
-  pool: pg.Pool,
-  { instrument, source, sourceName, delayed }: Omit<NamedSeries, "instrumentId">,
-  { interval, from, to }: Stretch,
-): Promise<Row[]> {
-  const { rows } = await pool.query<Row>(
-    `select instrument_id as "instrumentId", date, session, bar_at as at, open, high, low, close,
-       trim_scale(round(mean_spread, 6)) as "meanSpread", quote_count as "quoteCount", volume
-     from bars($1, $2::interval, ${beginning("$3")}, ${beginning("$4", 1)})
-     where source = $5 and source_name = $6 and delayed = $7
-     order by instrument_id, bar_at`,
-    [instrument, interval, from, to, source, sourceName, delayed],
-  );
-  return rows;
-}
-
 async function barsOf(
   pool: pg.Pool,
   series: NamedSeries,
   { sessions, ...stretch }: Stretch & { sessions: readonly SessionView[] },
 ): Promise<Bar[]> {
-  const all = await rowsOf(pool, series, stretch);
-  const rows = all.filter(({ instrumentId }) => instrumentId === series.instrumentId);
+  const { instrument, source, sourceName, delayed, instrumentId } = series;
+  const { interval, from, to } = stretch;
+  const { rows } = await pool.query<Omit<Bar, "bid" | "ask">>(
+    `select date, session, bar_at as at, open, high, low, close,
+       trim_scale(round(mean_spread, 6)) as "meanSpread", quote_count as "quoteCount", volume
+     from bars($1, $2::interval, ${beginning("$3")}, ${beginning("$4", 1)})
+     where source = $5 and source_name = $6 and delayed = $7 and instrument_id = $8
+     order by bar_at`,
+    [instrument, interval, from, to, source, sourceName, delayed, instrumentId],
+  );
   const ends = await endsOf(pool, series, { ...stretch, at: rows.map(({ at }) => at) });
   const kinds = new Map(sessions.map(({ date, kind }) => [date, kind]));
-  return rows.map(({ instrumentId: _, ...row }, index) => ({
+  return rows.map((row, index) => ({
     ...row,
     // A bar of a date is of its session; one of a week is of several.
-    session: stretch.interval === "1d" ? (kinds.get(row.date) ?? "closed") : row.session,
+    session: interval === "1d" ? (kinds.get(row.date) ?? "closed") : row.session,
     at: isoOf(row.at),
     ...(ends.get(index + 1) ?? { bid: null, ask: null }),
   }));
@@ -155,14 +144,6 @@ async function endsOf(
     [instrumentId, sourceId, delayed, at, interval, to],
   );
   return new Map(rows.map(({ place, bid, ask }) => [place, { bid, ask }]));
-}
-
-/** Closes of another instrument from the same source; of several of one name, those of the first. */
-async function closesOf(pool: pg.Pool, series: NamedSeries, stretch: Stretch): Promise<ComparedView> {
-  const rows = (await rowsOf(pool, series, stretch)).filter(({ close }) => close !== null);
-  const own = rows.filter(({ instrumentId }) => instrumentId === rows[0]?.instrumentId);
-  const closes = own.map(({ at, date, close }) => [barKey({ at: isoOf(at), date }, stretch.interval), close]);
-  return { instrument: series.instrument, closes: Object.fromEntries(closes) as ComparedView["closes"] };
 }
 
 /** Each date of the simulated market is a session. */

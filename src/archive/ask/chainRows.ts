@@ -8,7 +8,7 @@ import { isoOrNull, nameOf, withIsoTimes } from "./quotes.ts";
 import { stillSince } from "./standsStill.ts";
 
 /** Which chain, and when. */
-export type ChainQuery = {
+type ChainQuery = {
   /** Of the underlying; with a root, as the names of its contracts have it: `SPX/SPXW`. */
   symbol: string;
   expiration: string;
@@ -43,12 +43,8 @@ export async function readChain(pool: pg.Pool, query: ChainQuery): Promise<Chain
   const { underlying: ofSymbol, root = null } = readRootedName(symbol);
   const until = at ?? "infinity";
   const contracts = await readContracts(pool, query);
-  const underlying = await pool.query<{ last: string | null; at: string }>(UNDERLYING, [
-    ofSymbol,
-    sourceId,
-    delayed,
-    until,
-  ]);
+  const ofUnderlying = [ofSymbol, sourceId, delayed, until];
+  const underlying = await pool.query<{ last: string | null; at: string }>(UNDERLYING, ofUnderlying);
   const ofSpans = [ofSymbol, expiration, sourceId, delayed, MOST_SPANS, root];
   const spans = await pool.query<ChainView["spans"][number]>(SPANS, ofSpans);
   return {
@@ -88,35 +84,19 @@ export type ContractRow = Omit<Contract, "instrument"> & {
   serviceRho: string | null;
 };
 
-/** @param query.expiration null: all that had not expired at the instant */
-export async function readContracts(
-  pool: pg.Pool,
-  {
-    symbol,
-    expiration,
-    sourceId,
-    delayed,
-    at,
-  }: Omit<ChainQuery, "expiration"> & { expiration: string | null },
-): Promise<ContractRow[]> {
+/** `expiration` null: all that had not expired at the instant. */
+export type ContractsQuery = Omit<ChainQuery, "expiration"> & { expiration: string | null };
+
+export async function readContracts(pool: pg.Pool, query: ContractsQuery): Promise<ContractRow[]> {
+  const { symbol, expiration, sourceId, delayed, at } = query;
   const { underlying, root = null } = readRootedName(symbol);
   const until = at ?? (expiration === null ? "now" : "infinity");
   return (await pool.query<ContractRow>(CONTRACTS, [underlying, expiration, sourceId, delayed, until, root]))
     .rows;
 }
 
-function toContract(row: ContractRow): Contract {
-  const {
-    symbol,
-    root,
-    expiration,
-    source: _source,
-    sourceName: _name,
-    years: _years,
-    rho: _rho,
-    serviceRho: _serviceRho,
-    ...contract
-  } = row;
+function toContract({ source: _source, sourceName: _name, years: _years, ...row }: ContractRow): Contract {
+  const { symbol, root, expiration, rho: _rho, serviceRho: _serviceRho, ...contract } = row;
   return {
     ...withIsoTimes(contract),
     instrument: nameOf({ symbol, root, expiration, ...contract }),
@@ -150,19 +130,24 @@ const CONTRACTS = `
   from c join s on s.instrument_id = c.instrument_id
   order by c.expiration, c.strike, c.option_type`;
 
-/** Far from the money a volatility need not be found. */
+/**
+ * Far from the money a volatility need not be found. The straddle tells a move where both sides have a bid, and no more than half
+ * of it is what exercise would be worth: otherwise no strike is at the money.
+ */
 const TERM = `
   with s as materialized (
-    select s.expiration, s.strike, s.spot, s.years, s.iv_bid, s.iv_mid, s.iv_ask
+    select s.expiration, s.option_type, s.strike, s.spot, s.years, s.bid, s.mid, s.iv_bid, s.iv_mid, s.iv_ask
     from surface_at($1, ${INSTANT}) s
     where s.root is not distinct from $6 and s.delayed = $4 and s.moneyness between 0.9 and 1.1
       and (s.source, s.source_name) = (select kind, name from sources where id = $3)
   )
   select distinct on (p.expiration) p.expiration, trim_scale(p.strike) as strike, p.years, p.iv_bid as "ivBid", p.iv_mid as "ivMid",
-         p.iv_ask as "ivAsk"
+         p.iv_ask as "ivAsk", case when p.straddle >= 2 * p.away then trim_scale(p.straddle) end as straddle,
+         case when p.straddle >= 2 * p.away then (p.straddle / p.spot)::double precision end as move
   from (
     select expiration, strike, avg(years) as years, avg(iv_bid) as iv_bid, avg(iv_mid) as iv_mid, avg(iv_ask) as iv_ask,
-           min(abs(strike - spot)) as away
+           min(abs(strike - spot)) as away, avg(spot) as spot,
+           max(mid) filter (where option_type = 'CALL' and bid > 0) + max(mid) filter (where option_type = 'PUT' and bid > 0) as straddle
     from s group by expiration, strike having count(iv_mid) > 0
   ) p
   order by p.expiration, p.away, p.strike`;

@@ -1,36 +1,37 @@
-/** What became of the schedule: calls by the minute, expected against stored by session, and why something is missing. */
+/** What became of the schedule: expected against stored by session, and why something is missing. */
 import type pg from "pg";
-import { isoOf, readPolledMarket } from "./queries.ts";
+import { isoOf } from "./queries.ts";
+import { mapInTurns } from "./mapInTurns.ts";
 import { LEDGER_SOURCE_IDS } from "../ledger/ledgerRows.ts";
 import { isOnDates } from "../schema/tableRows.ts";
-import type { LedgerSource } from "../../journal/ledger.ts";
-import type {
-  AccountCoverage,
-  CoverageView,
-  MinuteCalls,
-  MissRow,
-  PackedCell,
-  SourceKind,
-} from "./dashboardTypes.ts";
+import type { AccountCoverage, CoverageView, MissRow, PackedCell, SourceKind } from "./dashboardTypes.ts";
 
-/** Both ends are included. */
-export async function readCoverageView(pool: pg.Pool, from: string, to: string): Promise<CoverageView> {
+/** Both ends are included. It begins with the first day of the ledger where that is later. */
+export async function readCoverageView(pool: pg.Pool, first: string, to: string): Promise<CoverageView> {
+  const begun = await pool.query<{ from: string }>(
+    "select greatest($1::date, (min(slot_at) at time zone 'America/New_York')::date)::text as from from slots",
+    [first],
+  );
+  const from = begun.rows[0]?.from ?? first;
   const open = await pool.query<{ date: string }>("select date from sessions where date between $1 and $2", [
     from,
     to,
   ]);
   const found = await pool.query<{ instrument: string; source: SourceKind; days: string }>(ROWS, [from, to]);
-  const rows = found.rows.map(({ days, ...row }) => ({ ...row, days: days.split(" ").map(dayOf) }));
-  // The simulated market never closes.
-  const simulated = rows.filter(({ source }) => source === "simulated").flatMap(({ days }) => days);
-  const sessions = new Set([...open.rows, ...simulated].map(({ date }) => date));
-  const dates = [
-    ...new Set([...sessions, ...rows.flatMap(({ days }) => days.map(({ date }) => date))]),
-  ].sort();
+  const sessions = new Set(open.rows.map(({ date }) => date));
+  const others = new Set<string>();
+  const rows = await mapInTurns(found.rows, ({ days, ...row }) => {
+    const counted = days.split(" ").map(dayOf);
+    // The simulated market never closes.
+    const its = row.source === "simulated" ? sessions : others;
+    for (const { date } of counted) its.add(date);
+    return { ...row, days: counted };
+  });
+  const dates = [...new Set([...sessions, ...others])].sort();
   const places = new Map(dates.map((date, place) => [date, place]));
   return {
     dates: dates.map((date) => ({ date, session: sessions.has(date) })),
-    rows: rows.map(({ days, ...row }) => {
+    rows: await mapInTurns(rows, ({ days, ...row }) => {
       const cells: PackedCell[] = dates.map(() => null);
       for (const { date, expected, missed } of days)
         cells[places.get(date) ?? 0] = missed === 0 ? expected : [expected, missed];
@@ -133,28 +134,4 @@ export const COUNTED_MISSES = `m.job, m.reason, count(*)::float8 as count, min(m
 
 export function missRow(row: MissRow): MissRow {
   return { ...row, firstAt: isoOf(row.firstAt), lastAt: isoOf(row.lastAt) };
-}
-
-const MINUTES_SHOWN_MS = 30 * 60_000;
-
-/**
- * Answers of the market that is polled, by the minute in which their calls were sent. What was imported was no call.
- *
- * @param configured which market the configuration names
- */
-export async function readMinutes(
-  pool: pg.Pool,
-  configured: LedgerSource,
-  now: Date,
-): Promise<MinuteCalls[]> {
-  const { answers } = await readPolledMarket(pool, configured);
-  const { rows } = await pool.query<MinuteCalls>(
-    `select date_trunc('minute', requested_at) as at, outcome, count(*)::float8 as calls
-     from responses join sources on sources.id = source_id
-     where observed_at >= date_trunc('minute', $1::timestamptz) and requested_at >= date_trunc('minute', $1::timestamptz)
-       and kind = $2
-     group by 1, 2 order by 1, 2`,
-    [new Date(now.getTime() - MINUTES_SHOWN_MS).toISOString(), answers],
-  );
-  return rows.map((row) => ({ ...row, at: isoOf(row.at) }));
 }

@@ -61,12 +61,19 @@ export type SaidOfQuote = {
   impliedVolatility: string | null;
 };
 
+/** Some instruments with their newest quotes, securities first, and how many instruments there are in all. */
+export type Glance = {
+  quotes: Pick<
+    QuoteRow,
+    "instrument" | "source" | "sourceName" | "sourceId" | "delayed" | "observedAt" | "last" | "bid" | "ask"
+  >[];
+  instruments: number;
+};
+
 export type FoundInstrument = { instrument: string; description: string | null };
 
 /** The best matches of a search, and how many instruments match in all. */
 export type FoundInstruments = { instruments: FoundInstrument[]; total: number };
-
-export type MinuteCalls = { at: string; outcome: string; calls: number };
 
 /** One bar. `bid` and `ask` are the last ones of the bar that were above 0. Of a week `date` is the first one with quotes. */
 export type Bar = {
@@ -90,9 +97,6 @@ export type SessionView = { date: string; kind: "regular" | "early"; openAt: str
 /** A dividend as the service last told it. */
 export type DividendView = { exDate: string; amount: string | null; yield: string | null };
 
-/** Closes of another instrument by its bars: by `at`, of bars of days by their date, of weeks by their Monday. */
-export type ComparedView = { instrument: string; closes: Record<string, string> };
-
 /** Bars of one series, with what is drawn beside them. */
 export type BarsView = {
   instrument: string;
@@ -105,8 +109,6 @@ export type BarsView = {
   /** The exchange's; of the simulated market its dates, beside bars of days alone. */
   sessions: SessionView[];
   dividends: DividendView[];
-  /** One for each that was asked for, in that order; no closes where its source has none. */
-  compared: ComparedView[];
   /** Whether older sessions exist than those that were sent. */
   more: boolean;
 };
@@ -187,7 +189,7 @@ export type ChainView = OptionRates & {
   spans: { date: string; from: string; to: string }[];
 };
 
-/** The volatility at the money of one expiration: the mean of call and put at the strike nearest to the underlying. */
+/** One expiration at the money: the mean of call and put at the strike nearest to the underlying that has a volatility. */
 export type TermPoint = {
   expiration: string;
   strike: string;
@@ -196,6 +198,10 @@ export type TermPoint = {
   ivBid: number | null;
   ivMid: number;
   ivAsk: number | null;
+  /** What call and put cost together, by their middle prices; null where they do not tell a move. */
+  straddle: string | null;
+  /** The implied move: the straddle as a part of the underlying's price. */
+  move: number | null;
 };
 
 /** An instrument's day: null where nothing was due, how often it was due where all is stored, else that and how often it was missed. */

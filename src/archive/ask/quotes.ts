@@ -14,7 +14,8 @@ import { type KnownOfChains, NOTHING_KNOWN } from "../../market/optionChain.ts";
 import { jsonText } from "../../outsideText.ts";
 import { extendedQuotes, instruments, quotes, sources } from "../schema/schema.ts";
 import { tablesOn } from "../schema/tableRows.ts";
-import type { QuoteLine, QuoteRow, SaidOfQuote, SourceKind } from "./dashboardTypes.ts";
+import type { Glance, QuoteLine, QuoteRow, SaidOfQuote, SourceKind } from "./dashboardTypes.ts";
+import { mapInTurns } from "./mapInTurns.ts";
 import { stillSince } from "./standsStill.ts";
 
 type Row = Named & Omit<QuoteRow, "instrument">;
@@ -32,21 +33,59 @@ const FROM = "from latest_quotes q join sources s on s.kind = q.source and s.nam
 const ORDER =
   "order by q.expiration nulls first, q.symbol, q.strike, q.option_type, q.root nulls first, s.id, q.delayed";
 
-/**
- * Them, securities before options.
- *
- * @param names of the instruments, in any case; default: all of them
- */
-export async function readQuotes(pool: pg.Pool, names?: readonly string[]): Promise<QuoteRow[]> {
-  if (names === undefined)
-    return (await pool.query<Row>(`select ${COLUMNS} ${FROM} ${ORDER}`)).rows.map(toQuote);
-  const ids = await readIds(pool, names);
-  if (ids.length === 0) return [];
+type Wanted = {
+  /** Of the instruments, in any case; default: all of them. */
+  names?: readonly string[] | undefined;
+  /** Only those observed from this instant on, ISO 8601; null: the newest of each series, however old. */
+  since?: string | null;
+};
+
+/** Them, securities before options. */
+export async function readQuotes(pool: pg.Pool, { names, since = null }: Wanted = {}): Promise<QuoteRow[]> {
+  const named = names && (await readIds(pool, names));
+  const changed = since === null ? undefined : await readChanged(pool, since);
+  const ids = named && changed ? named.filter((each) => changed.includes(each)) : (named ?? changed);
+  if (ids?.length === 0) return [];
   const { rows } = await pool.query<Row>(
-    `select ${COLUMNS} ${FROM} where q.instrument_id = any ($1::integer[]) ${ORDER}`,
+    `select ${COLUMNS} ${FROM} where ($1::integer[] is null or q.instrument_id = any ($1))
+       and ($2::timestamptz is null or q.observed_at >= $2) ${ORDER}`,
+    [ids ?? null, since],
+  );
+  return mapInTurns(rows, toQuote);
+}
+
+/** Instruments that are shown at a glance. An underlying may have no quote of its own: twice as many are looked at. */
+const MOST_AT_A_GLANCE = 12;
+
+/** The newest quotes of the instruments that were seen last, securities before options. */
+export async function readGlance(pool: pg.Pool): Promise<Glance> {
+  const { rows: known } = await pool.query<{ id: number; total: number }>(
+    `select id, count(*) over ()::int as total from instruments
+     order by option_type is not null, date_trunc('hour', last_seen_at) desc, symbol, expiration, strike
+     limit ${2 * MOST_AT_A_GLANCE}`,
+  );
+  const ids = known.map(({ id }) => id);
+  const { rows } = await pool.query<Row>(
+    `select distinct on (q.instrument_id) ${COLUMNS} ${FROM} where q.instrument_id = any ($1) order by q.instrument_id, q.observed_at desc`,
     [ids],
   );
-  return rows.map(toQuote);
+  const placed = rows.map(toQuote).sort((a, b) => ids.indexOf(a.instrumentId) - ids.indexOf(b.instrumentId));
+  return { instruments: known[0]?.total ?? 0, quotes: placed.slice(0, MOST_AT_A_GLANCE).map(atAGlance) };
+}
+
+const atAGlance = (row: QuoteRow): Glance["quotes"][number] => {
+  const { instrument, source, sourceName, sourceId, delayed, observedAt, last, bid, ask } = row;
+  return { instrument, source, sourceName, sourceId, delayed, observedAt, last, bid, ask };
+};
+
+/** Ids of instruments with quotes from an instant on. `session_bars` names the few that have, so the others are not looked up. */
+async function readChanged(pool: pg.Pool, since: string): Promise<number[]> {
+  const { rows } = await pool.query<{ id: number }>(
+    `select distinct instrument_id as id from session_bars
+     where date >= ($1::timestamptz at time zone 'America/New_York')::date and last_at >= $1`,
+    [since],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** Ids of instruments by their names; there may be several of one name, and none. */
@@ -66,27 +105,6 @@ async function readIds(pool: pg.Pool, names: readonly string[]): Promise<number[
     [jsonText(parts)],
   );
   return rows.map(({ id }) => id);
-}
-
-/**
- * Those that are newer than an instant. `session_bars` names the few instruments that are, so the others are not
- * looked up.
- *
- * @param since ISO 8601
- */
-export async function readQuotesSince(pool: pg.Pool, since: string): Promise<QuoteRow[]> {
-  const changed = await pool.query<{ instrument_id: number }>(
-    `select distinct instrument_id from session_bars
-     where date >= ($1::timestamptz at time zone 'America/New_York')::date and last_at > $1`,
-    [since],
-  );
-  if (changed.rows.length === 0) return [];
-  const ids = changed.rows.map(({ instrument_id }) => instrument_id);
-  const { rows } = await pool.query<Row>(
-    `select ${COLUMNS} ${FROM} where q.instrument_id = any ($1::integer[]) and q.observed_at > $2 ${ORDER}`,
-    [ids, since],
-  );
-  return rows.map(toQuote);
 }
 
 function toQuote({ instrumentId, root, ...row }: Row): QuoteRow {

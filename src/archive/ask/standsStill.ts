@@ -1,7 +1,7 @@
 /** Which quotes stand still: the session runs, and the service says that bid and ask were made long before its answer. */
 
 /** Assumed: in the regular session, what trades at all is quoted anew at least this often. */
-export const STILL_MINUTES = 10;
+const STILL_MINUTES = 10;
 
 /** Assumed: delayed quotes are 15 minutes old, the usual delay of US exchanges. */
 export const STILL_DELAY_MINUTES = 15;

@@ -32,16 +32,7 @@ export function mondayOf(date: string): string {
   return at.toISOString().slice(0, 10);
 }
 
-/**
- * By what bars of several instruments are known to be of the same time: their beginning, the date of bars of days, the
- * Monday of weeks.
- */
-export function barKey({ at, date }: { at: string; date: string }, interval: Interval): string {
-  if (interval === "1w") return mondayOf(date);
-  return isOfDates(interval) ? date : at;
-}
-
-/** Most bars of one answer, those of other instruments counted: more than a screen has columns, few enough to be drawn at once. */
+/** Most bars of one answer: more than a screen has columns, few enough to be drawn at once. */
 export const MOST_BARS = 10_000;
 
 type DayOfQuotes = { quotes: number; spanMs: number };

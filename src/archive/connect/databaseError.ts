@@ -105,6 +105,9 @@ const POOLED = new Set(["42P05", "26000"]);
 /** 53100 disk_full, of the server's disk. */
 const NO_SPACE = "53100";
 
+/** 57014 query_canceled: a statement took longer than it may, or a person ended it. */
+const CANCELLED = "57014";
+
 /**
  * Trouble of the server's own: 53 insufficient resources, 58 system error, F0 its configuration, XX internal error, damaged data.
  * An upgrade of its files below a running server is 58P01.
@@ -116,6 +119,7 @@ function databaseErrorCode(error: unknown): ErrorCode {
   if (code === NO_SPACE) return "DISK_FULL";
   if (SERVERS_OWN.test(code)) return "DATABASE_TROUBLED";
   if (POOLED.has(code)) return "DATABASE_POOLED";
+  if (code === CANCELLED) return "DATABASE_SLOW";
   if (isRetryable(error)) return "DATABASE_UNREACHABLE";
   const problem = problemCodeOf(error);
   if (problem !== null) return problem;

@@ -1,7 +1,5 @@
 /** Bars as a CSV file: what the chart draws, in numbers. Pure. */
 import { harmless } from "../../read/formula.ts";
-import { barKey } from "../../archive/ask/widths.ts";
-import { type Indicator, indicatorKey, valuesOf } from "./indicators.ts";
 import { csvText } from "./csvText.ts";
 import type { Bar, BarsView, MissRow } from "../../archive/ask/dashboardTypes.ts";
 
@@ -10,24 +8,13 @@ const HEADING =
 
 /**
  * A line for each bar; every one says where its prices come from. Absent values are empty. Behind the bar stand the quotes
- * that were due from its beginning until the next one's and are missing, by job and reason; the indicators; and the closes
- * of other instruments.
+ * that were due from its beginning until the next one's and are missing, by job and reason.
  *
  * @param misses ascending
  */
-export function barsCsv(
-  view: BarsView,
-  { misses, indicators }: { misses: readonly MissRow[]; indicators: readonly Indicator[] },
-): string {
-  const { instrument, source, delayed, interval, bars, compared } = view;
-  const computed = indicators.filter(({ name }) => name !== "spread");
-  const values = computed.map((indicator) => valuesOf(indicator, bars));
+export function barsCsv(view: BarsView, misses: readonly MissRow[]): string {
+  const { instrument, source, delayed, interval, bars } = view;
   const missing = missesByBar(bars, misses);
-  const heading = [
-    ...HEADING.split(","),
-    ...computed.map(indicatorKey),
-    ...compared.map((other) => harmless(`close_${other.instrument}`)),
-  ];
   const lines = bars.map(({ date, session, at, open, high, low, close, bid, ask, ...rest }, index) => [
     harmless(instrument),
     source,
@@ -47,10 +34,8 @@ export function barsCsv(
     rest.volume,
     String(missing[index]?.reduce((sum, { count }) => sum + count, 0) ?? 0),
     harmless((missing[index] ?? []).map(({ job, reason, count }) => `${job} ${reason} ${count}`).join("; ")),
-    ...values.map((of) => shortNumber(of[index] ?? null)),
-    ...compared.map(({ closes }) => closes[barKey({ at, date }, interval)] ?? null),
   ]);
-  return csvText(heading, lines);
+  return csvText(HEADING.split(","), lines);
 }
 
 /** By the bar that had begun; what was missed before the first one stands with it. */
@@ -63,8 +48,4 @@ function missesByBar(bars: readonly Bar[], misses: readonly MissRow[]): MissRow[
     found[place]?.push(miss);
   }
   return found;
-}
-
-function shortNumber(value: number | null): string | null {
-  return value === null ? null : String(Number(value.toFixed(6)));
 }

@@ -1,15 +1,15 @@
 /** A chain as a file: every contract at an instant with its volatilities and greeks, and what they rest on, in each row. */
 import type pg from "pg";
 import {
-  type ChainQuery,
   type ContractRow,
+  type ContractsQuery,
   readContracts,
   readOptionRates,
 } from "../../archive/ask/chainRows.ts";
 import { isoOf } from "../../archive/ask/queries.ts";
 import { rootedName } from "../../market/instrument.ts";
 import { harmless } from "../../read/formula.ts";
-import { csvName, csvText } from "./csvText.ts";
+import { CsvFile, csvName, csvText } from "./csvText.ts";
 
 type Row = ContractRow & { isDelayed: boolean; riskFree: number; dividends: number };
 
@@ -58,18 +58,14 @@ const COLUMNS: Readonly<Record<string, (row: Row) => string | null>> = {
   greeks_at: ({ greeksAt }) => timeOf(greeksAt),
 };
 
-/** @param query.expiration null: all that had not expired at the instant */
-export async function chainCsv(
-  pool: pg.Pool,
-  query: Omit<ChainQuery, "expiration"> & { expiration: string | null },
-): Promise<{ name: string; text: string }> {
+export async function chainCsv(pool: pg.Pool, query: ContractsQuery): Promise<CsvFile> {
   const rows = await readContracts(pool, query);
   const { rate, dividendYield } = await readOptionRates(pool);
   const given = { isDelayed: query.delayed, riskFree: rate, dividends: dividendYield };
-  const lines = rows.map((row) => Object.values(COLUMNS).map((of) => of({ ...row, ...given })));
+  const columns = Object.values(COLUMNS);
+  // One object a row, not one a cell: thousands of contracts would hold everybody up for a second.
+  const lines = rows.map((row) => ({ ...row, ...given })).map((row) => columns.map((of) => of(row)));
   const at = query.at === null ? "now" : new Date(query.at).toISOString().replace(/[-:]|\.\d+/g, "");
-  return {
-    name: csvName([query.symbol, query.expiration ?? "chain", at], rows[0]?.source ?? "account"),
-    text: csvText(Object.keys(COLUMNS), lines),
-  };
+  const name = csvName([query.symbol, query.expiration ?? "chain", at], rows[0]?.source ?? "account");
+  return new CsvFile(name, csvText(Object.keys(COLUMNS), lines));
 }

@@ -8,8 +8,19 @@ export function csvName(parts: readonly string[], source: SourceKind): string {
   return `${name.replace(/[^A-Za-z0-9._-]+/g, "_")}.csv`;
 }
 
-/** Answers with a file. @param file.name as `csvName` makes it */
-export function sendCsv(reply: FastifyReply, file: { name: string; text: string }): FastifyReply {
+/** An answer that is a file. */
+export class CsvFile {
+  readonly name: string;
+  readonly text: string;
+
+  /** @param name as `csvName` makes it */
+  constructor(name: string, text: string) {
+    this.name = name;
+    this.text = text;
+  }
+}
+
+export function sendCsv(reply: FastifyReply, file: CsvFile): FastifyReply {
   return reply
     .type("text/csv; charset=utf-8")
     .header("content-disposition", `attachment; filename="${file.name}"`)

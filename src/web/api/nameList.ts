@@ -1,8 +1,5 @@
 /** Several names of instruments in one parameter, with commas between. Pure. */
 
-/** Most instruments that a chart compares with its own. */
-export const MOST_COMPARED = 5;
-
 /** A comma or a backslash within a name has a backslash before it. */
 export function joinNames(names: readonly string[]): string {
   return names.map((name) => name.replace(/[\\,]/g, "\\$&")).join(",");

@@ -1,6 +1,6 @@
-/** Answers as gzip to whoever takes it: whole ones, and streams of events, each of which arrives when it is written. */
+/** Answers as gzip to whoever takes it. */
 import { promisify } from "node:util";
-import { constants, createGzip, gzip, type Gzip } from "node:zlib";
+import { gzip } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 
 /** Shorter answers fit into one packet as they are, bytes. */
@@ -24,18 +24,10 @@ export function addPacking(app: FastifyInstance): void {
 }
 
 /** Whether an `Accept-Encoding` names gzip and does not refuse it (RFC 9110, section 12.5.3). */
-export function takesGzip(accepted: string | string[] | undefined): boolean {
+function takesGzip(accepted: string | string[] | undefined): boolean {
   const named = String(accepted ?? "")
     .split(",")
     .map((each) => /^\s*gzip\s*(?:;\s*q=([\d.]+))?\s*$/i.exec(each))
     .find((match) => match !== null);
   return named !== undefined && Number(named[1] ?? 1) > 0;
-}
-
-/**
- * A stream that is flushed with each write. What was said shortly before costs a few bytes: an event each second is
- * mostly that.
- */
-export function packedStream(): Gzip {
-  return createGzip({ flush: constants.Z_SYNC_FLUSH, memLevel: 7 });
 }

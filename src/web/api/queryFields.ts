@@ -1,12 +1,11 @@
 /** How a route of the API is added, and what its query is made of. */
-import type { FastifyReply } from "fastify";
 import { z } from "zod";
 
-/** Adds a route whose answer is JSON, unless it says otherwise by the reply. `schema` null: it takes no query. */
+/** Adds a route whose answer is JSON, unless it is a `CsvFile`. `schema` null: it takes no query. */
 export type Get = <Schema extends z.ZodType>(
   path: string,
   schema: Schema | null,
-  answer: (query: z.infer<Schema>, reply: FastifyReply) => Promise<unknown>,
+  answer: (query: z.infer<Schema>) => Promise<unknown>,
 ) => void;
 
 export const date = z.iso.date();
@@ -29,3 +28,9 @@ export const name = z
   .min(1)
   .max(200)
   .regex(/^\P{Cc}*$/u, "expected no control characters");
+
+/** Whether a time is no longer than so many days. */
+export const isWithin =
+  (days: number) =>
+  ({ from, to }: { from: string; to: string }): boolean =>
+    Date.parse(to) - Date.parse(from) <= days * 86_400_000;

@@ -6,25 +6,9 @@ import type { QuoteRow, SourceKind } from "../../archive/ask/dashboardTypes.ts";
 
 /** The columns that can be asked for. Absent ones are null in the page. */
 export const QUOTE_COLUMNS = [
-  "bid",
-  "ask",
-  "spread",
-  "last",
-  "change",
-  "pctChange",
-  "bidSize",
-  "askSize",
-  "volume",
-  "delta",
-  "description",
-  "quotedAt",
-  "tradedAt",
-  "stillSince",
-  "openInterest",
-  "impliedVolatility",
-  "gamma",
-  "theta",
-  "vega",
+  ...(["bid", "ask", "spread", "last", "change", "pctChange", "bidSize", "askSize", "volume"] as const),
+  ...(["delta", "description", "quotedAt", "tradedAt", "stillSince", "openInterest"] as const),
+  ...(["impliedVolatility", "gamma", "theta", "vega"] as const),
 ] as const;
 
 /** Instruments that are asked for by name at once, at most: as many as an address has room for. */
@@ -64,23 +48,29 @@ export function seriesKey({ instrumentId, sourceId, delayed }: QuoteRow): string
   return `${instrumentId}/${sourceId}/${delayed}`;
 }
 
+const NOTHING = Object.fromEntries(QUOTE_COLUMNS.map((column) => [column, null])) as Record<
+  QuoteColumn,
+  string | null
+>;
+
+const unpacked = new WeakMap<TableRow, QuoteRow>();
+
 /** Unpacks them. A contract's parts are those of its name. */
 export function rowsOf({ columns, sources, rows }: QuoteTable): QuoteRow[] {
-  const places = QUOTE_COLUMNS.map((column) => [column, columns.indexOf(column)] as const);
-  return rows.map(([instrumentId, instrument, sourceId, delayed, observedAt, ...values]) => {
+  return rows.map((packed) => {
+    const known = unpacked.get(packed);
+    if (known) return known;
+    const [instrumentId, instrument, sourceId, delayed, observedAt, ...values] = packed;
     const [source, sourceName] = sources[sourceId] ?? ["import", ""];
-    const given = places.map(([column, place]) => [column, values[place] ?? null] as const);
-    return {
-      instrumentId,
-      instrument,
-      ...partsOf(instrument),
-      source,
-      sourceId,
-      sourceName,
-      delayed,
-      observedAt,
-      ...(Object.fromEntries(given) as Record<QuoteColumn, string | null>),
+    const given = { ...NOTHING };
+    columns.forEach((column, place) => (given[column] = values[place] ?? null));
+    const row = {
+      ...{ instrumentId, instrument, ...partsOf(instrument) },
+      ...{ source, sourceId, sourceName, delayed, observedAt },
+      ...given,
     };
+    unpacked.set(packed, row);
+    return row;
   });
 }
 

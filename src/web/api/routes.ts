@@ -2,57 +2,53 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { z } from "zod";
-import { readAccountsView } from "../../archive/ask/accountsView.ts";
-import { readHealth } from "../../archive/ask/healthRows.ts";
-import { readHoles, readSlot } from "../../archive/ask/holeRows.ts";
-import { databaseError, DatabaseProblem, isRetryable } from "../../archive/connect/databaseError.ts";
-import { explain } from "../../archive/connect/explain.ts";
-import { currentVersion } from "../../archive/schema/migrations.ts";
-import { QuotekeeperError } from "../../errors.ts";
-import type { Clock } from "../../clock.ts";
-import type { LedgerSource } from "../../journal/ledger.ts";
-import type { Log } from "../../log.ts";
-import { problemOf, refusal } from "../live.ts";
 import { readChain, readChainKeys, readTerm } from "../../archive/ask/chainRows.ts";
 import { readCoverageView, readMisses } from "../../archive/ask/coverageView.ts";
 import { findInstruments } from "../../archive/ask/findInstruments.ts";
 import { readQuotes } from "../../archive/ask/quotes.ts";
+import { databaseError, DatabaseProblem, isRetryable } from "../../archive/connect/databaseError.ts";
+import { explain } from "../../archive/connect/explain.ts";
+import { currentVersion } from "../../archive/schema/migrations.ts";
+import { type Clock, systemClock } from "../../clock.ts";
+import { QuotekeeperError } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import { problemOf, refusal } from "../live.ts";
 import { addBars } from "./barsRoutes.ts";
 import { chainCsv } from "./chainCsv.ts";
-import { sendCsv } from "./csvText.ts";
-import type { Events } from "./events.ts";
+import { CsvFile, sendCsv } from "./csvText.ts";
 import { splitNames } from "./nameList.ts";
-import type { ApiError, JobsView, Meta, NowView } from "./types.ts";
-import { date, flag, type Get, id, name } from "./queryFields.ts";
+import { inWhole, newsRoutes } from "./news.ts";
+import { date, flag, type Get, id, isWithin, name } from "./queryFields.ts";
 import { MOST_NAMES, QUOTE_COLUMNS, tableOf } from "./quoteTable.ts";
-import { rememberAnswers } from "./rememberAnswers.ts";
+import type { ApiError, NowView } from "./types.ts";
 
 type ApiOptions = {
   pool: pg.Pool;
   log: Log;
   /** Names the database in an error; no user, no password. */
   address: string;
-  meta: () => Promise<Meta>;
   now: () => Promise<NowView>;
-  events: Events;
   clock: Clock;
-  /** Which market the configuration names. */
-  configured: LedgerSource;
-  /** The job files and their plan; without it there is no such route. */
-  jobs: (() => Promise<JobsView>) | undefined;
 };
 
+/** A database that is frozen answers nothing, not even that a statement takes too long: nobody waits for it longer, ms. */
+const SILENT_MS = 8_000;
+
+/** How long answers that take long in the reading are the same for everybody, ms. */
+const FRESH_MS = { chain: 10_000, coverage: 15_000, chains: 30_000, term: 60_000 } as const;
+
 export function addApi(app: FastifyInstance, options: ApiOptions): void {
-  const { pool, log, address, meta, now, events } = options;
+  const { pool, log, address, now, clock } = options;
   const get: Get = (path, schema, answer) =>
     void app.get(path, async (request, reply) => {
       reply.header("cache-control", "no-store");
       const query = schema?.safeParse(request.query);
       if (query && !query.success) return reply.code(400).send(refused(query.error));
       try {
-        return await answer(query?.data as never, reply);
+        const told = await inTime(answer(query?.data as never));
+        return told instanceof CsvFile ? sendCsv(reply, told) : told;
       } catch (error) {
-        const why = await whyUnreadable(pool, error);
+        const why = await inTime(whyUnreadable(pool, error)).catch(() => error);
         if (why === "empty") return reply.code(503).send(nothingYet(address));
         log.warn(
           isRetryable(error) ? { reason: (error as Error).message } : { err: error, path },
@@ -61,65 +57,52 @@ export function addApi(app: FastifyInstance, options: ApiOptions): void {
         return reply.code(503).send(unavailable(why, address));
       }
     });
+  const view = newsRoutes(get, pool, clock);
 
-  get("/api/meta", null, meta);
   get("/api/now", null, now);
-  get("/api/quotes", quotesQuery, async ({ names, columns }) => {
-    const rows = await readQuotes(pool, names);
-    return columns ? tableOf(rows, columns) : rows;
-  });
   get("/api/instruments", searchQuery, ({ search }) => findInstruments(pool, search));
-  addEventsRoute(app, events);
-  get("/api/chains", null, () => readChainKeys(pool));
-  addBars(get, pool);
-  get("/api/chain", chainQuery, (query) => readChain(pool, query));
-  get("/api/chain/term", chainQuery, (query) => readTerm(pool, query));
-  get("/api/chain.csv", chainFileQuery, async (query, reply) => sendCsv(reply, await chainCsv(pool, query)));
-  get("/api/coverage", coverageQuery, ({ from, to }) => readCoverageView(pool, from, to));
-  get("/api/misses", missesQuery, (query) => readMisses(pool, query));
-  addOperatorRoutes(get, options);
+  view("/api/quotes", quotesQuery, {
+    ofAnswers: true,
+    read: async ({ names, columns }, since) => ({
+      view: tableOf(await readQuotes(pool, { names, since }), columns),
+      whole: since === null,
+    }),
+  });
+  addBars(get, view, pool);
+  view("/api/chains", z.object({}), { read: () => inWhole(readChainKeys(pool)), freshMs: FRESH_MS.chains });
+  view("/api/chain", chainQuery, {
+    read: (query) => inWhole(readChain(pool, query)),
+    freshMs: FRESH_MS.chain,
+  });
+  view("/api/chain/term", chainQuery, {
+    read: (query) => inWhole(readTerm(pool, query)),
+    freshMs: FRESH_MS.term,
+  });
+  get("/api/chain.csv", chainFileQuery, (query) => chainCsv(pool, query));
+  view("/api/coverage", coverageQuery, {
+    read: ({ from, to }) => inWhole(readCoverageView(pool, from, to)),
+    freshMs: FRESH_MS.coverage,
+  });
+  view("/api/misses", missesQuery, {
+    read: (query) => inWhole(readMisses(pool, query)),
+    freshMs: FRESH_MS.chain,
+  });
 }
 
-/** A month of health takes seconds to add up: whoever asks within so many ms gets the same answer. */
-const HEALTH_FRESH_MS = 60_000;
-
-/** Every page that shows the accounts asks every other second. */
-const ACCOUNTS_FRESH_MS = 1_000;
-
-/** The routes of Health and its holes, of Jobs and of Accounts. */
-function addOperatorRoutes(get: Get, { pool, clock, configured, jobs }: ApiOptions): void {
-  const health = rememberAnswers(clock, HEALTH_FRESH_MS);
-  const accounts = rememberAnswers(clock, ACCOUNTS_FRESH_MS);
-  get("/api/health", spanQuery, ({ from, to, source }) =>
-    health(`${from} ${to} ${source}`, () =>
-      readHealth(pool, { from, to }, { configured, source: source ?? null }),
-    ),
-  );
-  get("/api/holes", spanQuery, ({ from, to, source = configured, reason = null }) =>
-    readHoles(pool, { from, to }, { source, reason }),
-  );
-  get("/api/slot", slotQuery, async (key, reply) => {
-    const slot = await readSlot(pool, key);
-    return (
-      slot ?? reply.code(404).send(refusal("QUERY_INVALID", `${key.job} has no settled slot at ${key.at}`))
-    );
+/** @throws an error of a connection that does not answer */
+async function inTime<Answer>(work: Promise<Answer>): Promise<Answer> {
+  const done = new AbortController();
+  const silence = systemClock.sleep(SILENT_MS, done.signal).then(() => {
+    throw new Error(`timeout: no answer in ${SILENT_MS / 1_000} s`);
   });
-  get("/api/accounts", null, () => accounts("", () => readAccountsView(pool, configured, clock.now())));
-  if (jobs) get("/api/jobs", null, jobs);
-}
-
-function addEventsRoute(app: FastifyInstance, { listen }: Events): void {
-  app.get("/api/events", async (request, reply) => {
-    const query = eventsQuery.safeParse(request.query);
-    if (!query.success) return reply.code(400).send(refused(query.error));
-    const { quotes, columns = QUOTE_COLUMNS, yields } = query.data;
-    const wanted = quotes === undefined ? null : { names: quotes, columns };
-    const headers = reply.getHeaders() as Record<string, string>;
-    const accepted = request.headers["accept-encoding"] as string | undefined;
-    const { ip, isStillAllowed } = request;
-    const full = listen(reply.raw, { wanted, headers, accepted, ip, yields, isStillAllowed });
-    return full ? reply.code(503).send(full) : reply.hijack();
-  });
+  try {
+    return await Promise.race([work, silence]);
+  } finally {
+    done.abort();
+    silence.catch(() => undefined);
+    // What comes too late is nobody's any more.
+    work.catch(() => undefined);
+  }
 }
 
 function refused({ issues }: z.ZodError): ApiError {
@@ -161,18 +144,9 @@ const columns = z
   .transform((text) => [...new Set(text.split(",").filter(Boolean))])
   .pipe(z.array(z.enum(QUOTE_COLUMNS)).max(QUOTE_COLUMNS.length));
 
-const quotesQuery = z.object({ names: names.optional(), columns: columns.optional() });
-
-/** Which quotes come as events: those of some instruments, or `all`; default: none. Whether no other page gives way. */
-const eventsQuery = z.object({
-  quotes: z.union([z.literal("all"), names]).optional(),
-  columns: columns.optional(),
-  yields: flag,
-});
+const quotesQuery = z.object({ names: names.optional(), columns: columns.default([...QUOTE_COLUMNS]) });
 
 const searchQuery = z.object({ search: z.union([z.literal(""), name]).default("") });
-
-const kind = z.enum(["account", "simulated", "import"]);
 
 const chainFields = z.object({
   symbol: name,
@@ -191,31 +165,12 @@ const chainQuery = chainFields.extend({ expiration: date }).transform(ofSource);
 
 const chainFileQuery = chainFields.extend({ expiration: date.nullable().default(null) }).transform(ofSource);
 
-/** Whether a time is no longer than so many days. */
-const isWithin =
-  (days: number) =>
-  ({ from, to }: { from: string; to: string }): boolean =>
-    Date.parse(to) - Date.parse(from) <= days * 86_400_000;
+const MOST_DAYS = 400;
 
+/** Exchange dates, both included. */
 const coverageQuery = z
   .object({ from: date, to: date })
   .refine(({ from, to }) => from <= to, "from is later than to")
-  .refine(isWithin(400), "expected at most 400 days");
-
-const missesQuery = z.object({ date, instrument: name, source: kind });
-
-/** Most days at once: each day of the busiest collector has 86,400 answers. */
-const MOST_DAYS = 100;
-
-const instant = z.iso
-  .datetime({ offset: true })
-  .transform((text) => new Date(text).toISOString())
-  .refine((text) => text >= "2000" && text < "2200", "expected a time between 2000 and 2200");
-
-/** Which time, of which market; of the holes those with misses for one reason. */
-const spanQuery = z
-  .object({ from: instant, to: instant, source: kind.optional(), reason: name.optional() })
-  .refine(({ from, to }) => from < to, "from is not before to")
   .refine(isWithin(MOST_DAYS), `expected at most ${MOST_DAYS} days`);
 
-const slotQuery = z.object({ job: name, at: z.iso.datetime({ offset: true }), source: kind });
+const missesQuery = z.object({ date, instrument: name, source: z.enum(["account", "simulated", "import"]) });

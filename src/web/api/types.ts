@@ -2,18 +2,26 @@
  * What the dashboard's JSON API answers: shared by the server and the page, types alone. Prices, sizes and volumes are
  * decimal text, null when the service sent none; times are ISO 8601 in UTC.
  */
-import type { MinuteCalls } from "../../archive/ask/dashboardTypes.ts";
+import type { AccountsView } from "../../archive/ask/accountsTypes.ts";
+import type { Glance } from "../../archive/ask/dashboardTypes.ts";
 
-export type Meta = {
+/**
+ * What a view's route answers. `cursor`: given back as `since`, it asks for what is new. `view` null: nothing is. `whole` false: it has
+ * what is new alone.
+ */
+export type News<View> = { cursor: string; whole: boolean; view: View | null };
+
+/** What the page's frame has. */
+export type PageFacts = {
   version: string;
+  /** Name of the page's script, which has a digest of it; another one than the page has: a newer page is there. Null: none was built. */
+  script: string | null;
   /** The provider's attribution line; null: none is configured. */
   attribution: string | null;
   /** Whether the market that is polled, or any row of the archive, is simulated. */
   simulated: boolean;
   /** Whether the archive has quotes of more than one source. */
   mixed: boolean;
-  /** Whether a collector runs in this process. */
-  live: boolean;
   /** Whether a token is asked for. */
   protected: boolean;
 };
@@ -37,7 +45,7 @@ type JobView = {
 };
 
 /** The budget of an account, or of all of them in sum. */
-type LiveBudget = {
+export type LiveBudget = {
   /** Our calls of the last window, and how many of the limit the governor leaves to other programs. */
   callsUsed: number;
   limit: number;
@@ -135,6 +143,7 @@ export type MarketView = {
 
 export type NowView = {
   at: string;
+  page: PageFacts;
   /** Whether the market that is polled is simulated, and its address where it is not. */
   feed: { simulated: boolean; address: string | null };
   /** Whether this process collects, also while its collector starts. */
@@ -145,8 +154,12 @@ export type NowView = {
   /** Null while it is being found out. */
   status: StatusView | null;
   journal: { bytes: number; segments: number } | null;
-  /** The polled market's answers by minute, of the last half hour; null while the archive cannot be read. */
-  minutes: MinuteCalls[] | null;
+  /** The job files and their plan; null: not known here, or not yet. */
+  jobs: JobsView | null;
+  /** The newest quotes of some instruments; null while the archive cannot be read. */
+  quotes: Glance | null;
+  /** Accounts and collectors; null where there is one of each, or while they are not known. */
+  fleet: AccountsView | null;
 };
 
 /** A login that waits for its code. `url`: what a person opens. */
@@ -165,20 +178,8 @@ export type JobAsk = {
   words: string;
   timezone: string;
   session: string;
-  delayed: boolean;
-  priority: number;
-  /** The account that alone polls it; null: any. */
-  account: string | null;
-  symbols: readonly string[];
-  symbolCount: number;
-  /** Base name of the file that they come from. */
-  symbolsFile: string | null;
-  watchlist: string | null;
-  /** Some of the single contracts, and how many there are. */
-  options: string[];
-  optionCount: number;
-  /** Each chain in words. */
-  chains: string[];
+  /** What it asks for, each in words: `503 symbols of sp500.txt`, `AAPL: calls and puts of ...`. */
+  asks: string[];
 };
 
 /** A file with mistakes: its lines around them. Lines are counted from 1; no lines where the text is not to be shown. */
@@ -193,29 +194,20 @@ export type PlanView = {
   date: string;
   limit: number;
   windowMs: number;
-  /** Calls of each minute in which any fall due, ascending. */
-  minutes: { at: string; calls: number }[];
   fits: boolean;
   /** Instruments that are missed over the day although the calls fit: no pace reaches the last percent of a limit. */
   missedAtReach: number;
   /** Jobs that do not fit, and the shortest interval at which they would, ms; null: an hour is too short. */
   starving: string[];
   fitsEveryMs: number | null;
-  jobs: { job: string; slots: number; instruments: number; due: number; starved: number }[];
-  /** Instruments that no call reaches in time, and at how many slots; some of them. */
-  hungriest: { instrument: string; slots: number }[];
-  /** Calls of the fullest slot, and some of them, the most urgent first. */
-  callsPerPass: number;
-  passMs: number;
-  batches: string[];
-  accounts: { name: string; limit: number; windowMs: number; callsPerPass: number; fits: boolean }[];
+  /** `calls`: of the job's fullest slot. */
+  jobs: { job: string; slots: number; instruments: number; due: number; starved: number; calls: number }[];
   /** Underlyings whose chains are not counted, because the archive has no price of theirs yet. */
   priceless: string[];
   /** Underlyings whose chains are not counted, because the archive knows no contract of theirs yet. */
   unlisted: string[];
-  /** Calls of the fullest minute, and the same if a job asked for one symbol more. */
+  /** Calls of the fullest minute. */
   mostAMinute: number;
-  oneMore: { job: string; mostAMinute: number }[];
 };
 
 export type JobsView = {

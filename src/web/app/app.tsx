@@ -1,25 +1,23 @@
 /** The frame around every view: navigation, marks, footer. */
 import { useSignalEffect } from "@preact/signals";
 import type { FunctionComponent } from "preact";
-import { useEffect, useState, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { logOut, tokenWanted } from "./lib/api.ts";
+import { exchangeMoment, exchangeTime, ZONE_NAME } from "./lib/format.ts";
+import { newer } from "./lib/newer.ts";
+import { nowMs, serverTime } from "./lib/pageClock.ts";
+import { heardMs, sight } from "./lib/pageLine.ts";
+import { href, path, view, VIEWS } from "./lib/router.ts";
+import { isOld, now, page, simulated, trouble } from "./lib/store.ts";
+import { nextTheme, theme } from "./lib/theme.ts";
 import { ProblemNote } from "./parts/notes.tsx";
-import { tokenWanted, logOut } from "./lib/api.ts";
-import { comebacks, note, heardMs, sight } from "./lib/pageLine.ts";
-import { view, VIEWS, path } from "./lib/router.ts";
-import { isOld, meta, simulated, trouble, now } from "./lib/store.ts";
-import { AccountsPage } from "./views/accounts.tsx";
+import { FindInstrument } from "./parts/search.tsx";
 import { ChainView } from "./views/chain.tsx";
 import { CoveragePage } from "./views/coverage.tsx";
-import { HealthPage } from "./views/health.tsx";
 import { InstrumentView } from "./views/instrument.tsx";
-import { JobsPage } from "./views/jobs.tsx";
 import { LoginView } from "./views/login.tsx";
 import { NowPage } from "./views/now.tsx";
 import { QuotesView } from "./views/quotes.tsx";
-import { exchangeMoment, exchangeTime, ZONE_NAME } from "./lib/format.ts";
-import { nowMs, serverTime } from "./lib/pageClock.ts";
-import { FindInstrument } from "./parts/search.tsx";
-import { nextTheme, theme } from "./lib/theme.ts";
 
 export function App() {
   useSignalEffect(() => {
@@ -35,6 +33,12 @@ export function App() {
       </a>
       <Header />
       <main id="main" tabIndex={-1}>
+        {newer.value !== null && (
+          <p class="verdict row box marked" data-tone="calm" role="status">
+            <b>A newer version runs</b> quotekeeper {newer.value}: this page loads anew when nothing is being
+            typed. <button onClick={() => location.reload()}>Load now</button>
+          </p>
+        )}
         {trouble.value && <ProblemNote problem={trouble.value} />}
         <div class="view" data-old={isOld.value ? "" : undefined}>
           {Page ? <Page /> : <h1 tabIndex={-1}>There is no such view</h1>}
@@ -46,40 +50,25 @@ export function App() {
 }
 
 const PAGES: Readonly<Record<(typeof VIEWS)[number]["path"], FunctionComponent>> = {
-  "/": NowPage,
-  "/quotes": QuotesView,
-  "/instrument": InstrumentView,
-  "/chain": ChainView,
-  "/coverage": CoveragePage,
-  "/health": HealthPage,
-  "/jobs": JobsPage,
-  "/accounts": AccountsPage,
-  "/help": Help,
+  "": NowPage,
+  quotes: QuotesView,
+  instrument: InstrumentView,
+  chain: ChainView,
+  coverage: CoveragePage,
 };
 
-function Help() {
-  const [Loaded, setLoaded] = useState<FunctionComponent | null>(null);
-  useEffect(() => {
-    import("./views/help.tsx").then(
-      ({ HelpView }) => setLoaded(() => HelpView),
-      () => note("broke"),
-    );
-  }, [comebacks.value]);
-  return Loaded ? <Loaded /> : <h1 tabIndex={-1}>Help</h1>;
-}
-
 function Footer() {
-  const known = meta.value;
   return (
     <footer class="foot small dim">
-      {known?.attribution && <p class="attribution">{known.attribution}</p>}
+      {page.value?.attribution && <p class="attribution">{page.value.attribution}</p>}
       {simulated.value && (
         <p>
           <strong class="sim">SIMULATED</strong> Prices are simulated.
         </p>
       )}
       <p>
-        All times are New York's. quotekeeper {known?.version}, which only reads the archive. Charts:{" "}
+        All times are New York's. quotekeeper {page.value?.version}.{" "}
+        <a href={href("docs/index.html")}>Help</a>. Charts:{" "}
         <a href="https://www.tradingview.com/" rel="noreferrer" target="_blank">
           TradingView Lightweight Charts™
         </a>
@@ -92,7 +81,7 @@ function Footer() {
 function Header() {
   return (
     <header class="top">
-      <a class="brand" href="/" aria-label="quotekeeper">
+      <a class="brand" href={href("")} aria-label="quotekeeper">
         <Mark />
         <span>quotekeeper</span>
       </a>
@@ -109,7 +98,7 @@ function Header() {
         <button class="quiet" onClick={nextTheme} aria-label={`Theme: ${theme.value}. Change it`}>
           {{ system: "◐", light: "○", dark: "●" }[theme.value]}
         </button>
-        {meta.value?.protected && (
+        {page.value?.protected && (
           <button class="quiet" aria-label="Log out" title="Log out" onClick={() => void logOut()}>
             <svg class="leave" viewBox="0 0 16 16" aria-hidden="true">
               <path d="M6 2H2v12h4M6 8h8M11 5l3 3-3 3" />
@@ -226,7 +215,7 @@ function ViewList() {
       <ul id="views" data-open={open} onClick={close}>
         {VIEWS.map(({ path: to, name }) => (
           <li key={to}>
-            <a href={to} aria-current={view.value?.path === to ? "page" : undefined}>
+            <a href={href(to)} aria-current={view.value?.path === to ? "page" : undefined}>
               {name}
             </a>
           </li>

@@ -13,19 +13,16 @@ import "./style/chain.css";
 import "./style/coverage.css";
 import "./style/find.css";
 import "./style/quotes.css";
-import "./style/operator.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
-import { startFeed } from "./lib/pageFeed.ts";
+import { startFeed } from "./lib/newest.ts";
 import { startClock } from "./lib/pageClock.ts";
 import { startRouter } from "./lib/router.ts";
 import { startSlash } from "./parts/search.tsx";
 import { startTheme } from "./lib/theme.ts";
-import { startWatchlists } from "./lib/watchlists.ts";
 
 startTheme();
 startSlash();
-startWatchlists();
 startClock();
 startRouter();
 const root = document.getElementById("app");
@@ -33,5 +30,4 @@ if (root) {
   root.replaceChildren();
   render(<App />, root);
 }
-// The views are there, and have said what they want.
 startFeed();

@@ -3,14 +3,16 @@
  * address was spelled: a route is for whoever has the token, unless it says that it is open. Every route, and an address
  * of none, wants a name of ours as `Host`.
  */
+import { createHash, timingSafeEqual } from "node:crypto";
 import cookie from "@fastify/cookie";
 import helmet, { type FastifyHelmetOptions } from "@fastify/helmet";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../clock.ts";
+import type { Log } from "../../log.ts";
 import { absoluteTarget, givenTwice } from "../../httpHead.ts";
 import { refusal } from "../live.ts";
 import { isForeign, isOurName } from "./hosts.ts";
-import { COOKIE, createSessions, nameOf, type Records, sameText, SESSION_MS } from "./session.ts";
+import { loginKey } from "./loginKey.ts";
 import { type Tried, Tries } from "./tries.ts";
 
 declare module "fastify" {
@@ -19,8 +21,6 @@ declare module "fastify" {
     open?: boolean;
   }
   interface FastifyRequest {
-    /** Whether it may still be answered: a login ends while a stream is open. */
-    isStillAllowed: () => boolean;
     /** Tells one browser's login from another's, and is no secret; empty: the token itself, or none, was given. */
     visitor: string;
   }
@@ -31,11 +31,16 @@ type GuardOptions = {
   token: string | null;
   /** Names of the dashboard besides this machine's own, in small letters. */
   names: readonly string[];
-  records: Records;
-  /** Told when a login has been ended. */
-  loggedOut: () => void;
+  /** Directory in which the key of logins is kept; null: they end with this process. */
+  loginsDir: string | null;
   clock: Clock;
+  log: Pick<Log, "warn">;
 };
+
+const COOKIE = "quotekeeper_login";
+
+/** How long a login lasts, ms. */
+const LOGIN_MS = 30 * 86_400_000;
 
 /** Sent with every answer. */
 const HEADERS: FastifyHelmetOptions = {
@@ -63,14 +68,13 @@ const LOGIN_BYTES = 4_096;
 
 /** Puts the guard before all routes that come after, and adds the login. */
 export async function installGuard(app: FastifyInstance, options: GuardOptions): Promise<void> {
-  const { token, names, loggedOut } = options;
-  const judge = token === null ? null : createJudge(token, options);
+  const { token, names, loginsDir: dir, clock, log } = options;
+  const judge = token === null ? null : createJudge(token, clock);
   // Past Node's bound of 2,000 a second header would go unseen. Their bytes are bounded.
   app.server.maxHeadersCount = 0;
-  app.decorateRequest("isStillAllowed", () => true);
   app.decorateRequest("visitor", "");
   await app.register(helmet, HEADERS);
-  await app.register(cookie);
+  await app.register(cookie, token === null ? {} : { secret: loginKey({ token, dir, clock, log }) });
 
   app.addHook("onRequest", async (request, reply) => {
     const twice = givenTwice(request.raw.rawHeaders);
@@ -97,18 +101,25 @@ export async function installGuard(app: FastifyInstance, options: GuardOptions):
     const verdict = await judge.token(given.trim(), request, reply);
     if (verdict === "full") return tooMany(reply);
     if (verdict === "wrong") return reply.code(401).send(WRONG_TOKEN);
-    return reply.setCookie(COOKIE, judge.issue(), cookieFlags(request)).send({ ok: true });
+    const value = `${clock.now().getTime() + LOGIN_MS}-${Buffer.from(clock.random(VISITOR_BYTES)).toString("hex")}`;
+    return reply.setCookie(COOKIE, value, { ...cookieFlags(request), signed: true }).send({ ok: true });
   });
-  app.post("/api/logout", async (request, reply) => {
-    judge?.end(request);
-    loggedOut();
-    return reply.setCookie(COOKIE, "", { ...cookieFlags(request), maxAge: 0 }).send({ ok: true });
-  });
+  app.post("/api/logout", async (request, reply) =>
+    reply.setCookie(COOKIE, "", { ...cookieFlags(request), maxAge: 0 }).send({ ok: true }),
+  );
+}
+
+/** Chance by which browsers are told apart. */
+const VISITOR_BYTES = 16;
+
+/** Whether two texts are the same, in a time that tells nothing of where they differ. */
+function isSameSecret(given: string, expected: string): boolean {
+  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
 }
 
 /** Tells right tokens from wrong ones, whichever way they come, no faster than their source may try. */
-function createJudge(token: string, { records, clock }: Pick<GuardOptions, "records" | "clock">) {
-  const sessions = createSessions(token, records, clock);
+function createJudge(token: string, clock: Clock) {
   const tries = new Tries(clock);
   const take = ({ ip }: FastifyRequest, reply: FastifyReply, isRight: () => boolean): Promise<Tried> => {
     const gone = new AbortController();
@@ -116,23 +127,20 @@ function createJudge(token: string, { records, clock }: Pick<GuardOptions, "reco
     return tries.take(ip, isRight, gone.signal);
   };
   return {
-    issue: sessions.issue,
-    end: ({ cookies }: FastifyRequest) => {
-      const session = cookies[COOKIE] ?? "";
-      if (sessions.isGood(session)) sessions.end(session);
-    },
     token: (given: string, request: FastifyRequest, reply: FastifyReply) =>
-      take(request, reply, () => sameText(given, token)),
+      take(request, reply, () => isSameSecret(given, token)),
     /** By its bearer's token, else by its cookie. */
     request: async (request: FastifyRequest, reply: FastifyReply): Promise<Tried | "none"> => {
       const bearer = /^Bearer +(.+)$/i.exec(request.headers.authorization ?? "")?.[1]?.trim();
-      if (bearer !== undefined) return take(request, reply, () => sameText(bearer, token));
-      const session = request.cookies[COOKIE];
-      if (session === undefined) return "none";
-      request.isStillAllowed = () => sessions.isGood(session);
-      request.visitor = nameOf(session) ?? "";
+      if (bearer !== undefined) return take(request, reply, () => isSameSecret(bearer, token));
+      const given = request.cookies[COOKIE];
+      if (given === undefined) return "none";
+      const { valid, value } = request.unsignCookie(given);
+      const [end, visitor = ""] = (value ?? "").split("-");
       // Whoever is logged in is not held up by who tries tokens from the same address, as behind a proxy.
-      return request.isStillAllowed() ? "right" : take(request, reply, () => false);
+      if (!valid || !(Number(end) > clock.now().getTime())) return take(request, reply, () => false);
+      request.visitor = visitor;
+      return "right";
     },
   };
 }
@@ -152,7 +160,7 @@ function cookieFlags({ protocol, headers }: FastifyRequest) {
   // The browser came over https, to us or to a proxy before us.
   const secure =
     protocol === "https" || /(^|[\s,;=])https\b/i.test(String(headers["x-forwarded-proto"] ?? ""));
-  return { path: "/", httpOnly: true, sameSite: "strict", maxAge: SESSION_MS / 1_000, secure } as const;
+  return { path: "/", httpOnly: true, sameSite: "strict", maxAge: LOGIN_MS / 1_000, secure } as const;
 }
 
 function tooMany(reply: FastifyReply): FastifyReply {

@@ -106,7 +106,7 @@ test("the dashboard has a chain for each root, and finds contracts by it", async
     instruments: [{ instrument: NAMES[2], description: null }],
     total: 1,
   });
-  expect(await readQuotes(world.pool, [NAMES[0] ?? ""])).toMatchObject([
+  expect(await readQuotes(world.pool, { names: [NAMES[0] ?? ""] })).toMatchObject([
     { instrument: NAMES[0], bid: "1.45" },
   ]);
 });

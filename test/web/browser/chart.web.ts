@@ -1,7 +1,9 @@
 /** The view of one instrument, in a browser: its chart is driven by keys, mouse and address, and held to the database. */
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "@jest/globals";
-import type { Download, Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
+import type { Bar, BarsView } from "../../../src/archive/ask/dashboardTypes.ts";
+import type { News } from "../../../src/web/api/types.ts";
 import { faultsOf } from "./faults.ts";
 import { PAST_JOB } from "./history.ts";
 import { openPage, openWorld, type World } from "./world.ts";
@@ -55,11 +57,13 @@ async function readout(page: Page): Promise<Record<string, string>> {
     ) as Promise<Record<string, string>>;
 }
 
-async function downloaded(page: Page, act: () => Promise<unknown>): Promise<{ name: string; body: Buffer }> {
-  const waiting = page.waitForEvent("download");
-  await act();
-  const download: Download = await waiting;
-  return { name: download.suggestedFilename(), body: readFileSync(await download.path()) };
+/** Where the bars are, beside their axis and above the other panes. */
+const barsPane = (page: Page): Locator => page.locator(".chart tr td:nth-child(2)").first();
+
+/** The chart draws in frames of its own. */
+async function frames(page: Page): Promise<void> {
+  for (let frame = 0; frame < 3; frame++)
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
 }
 
 type DayBar = {
@@ -88,7 +92,7 @@ async function barsOf(symbol: string, date: string, minutes: number): Promise<Da
      )
      select open::text, high::text, low::text, close::text, to_char(bar, 'HH24:MI') as time,
             (shown - lag(shown, 1, first_shown) over (order by bar))::text as volume,
-            regexp_replace(trim_scale(round(spread, 6))::text, '(\\.\\d{4})\\d+$', '\\1') as spread
+            round(spread, 6)::text as spread
      from ends order by bar`,
     [symbol, date, minutes],
   );
@@ -105,7 +109,7 @@ test("what stands under the crosshair is the bar's, by key and by mouse, and wit
     Low: shown(low),
     Close: shown(close),
     Volume: volume,
-    Spread: shown(spread),
+    Spread: Number(spread).toFixed(2),
   });
   const chart = page.getByRole("slider", { name: /MSFT/ });
 
@@ -124,7 +128,7 @@ test("what stands under the crosshair is the bar's, by key and by mouse, and wit
 
   expect(newest).toMatchObject(fact(bars.at(-1) as DayBar));
   expect(first).toMatchObject(fact(bars[0] as DayBar));
-  expect(first["time"]).toContain(`${bars[0]?.time} New York`);
+  expect(first["time"]).toBe(`${date} ${bars[0]?.time}`);
   expect(first["Change"]).toBe("–");
   expect(second).toMatchObject(fact(bars[1] as DayBar));
   expect(Number(second["Change"]?.split(" ")[0])).toBeCloseTo(
@@ -150,30 +154,23 @@ test("each choice is a step for Back, and the address opens the same elsewhere",
     await page.waitForFunction((url) => location.href !== url, before);
     steps.push(parametersOf(page));
   };
-  const search = async (label: string, name: string): Promise<void> => {
-    await page.getByRole("combobox", { name: label }).fill(name);
+  const typed = async (field: Locator, text: string): Promise<void> => {
+    await field.fill(text);
     await page.keyboard.press("Enter");
   };
+  const button = (name: string): Locator => page.getByRole("button", { name, exact: true });
 
-  const fillDate = async (label: string, text: string): Promise<void> => {
-    await page.getByLabel(label, { exact: true }).fill(text);
-    await page.keyboard.press("Enter");
-  };
-
-  await take(() => search("Find an instrument", "MSFT"));
-  await take(() => page.getByRole("button", { name: "5D", exact: true }).click());
+  await take(() => typed(page.getByRole("combobox", { name: "Find an instrument" }), "MSFT"));
+  await take(() => button("5D").click());
   await take(() => page.getByLabel("Interval").selectOption("15m"));
-  await take(() => search("Compare with an instrument", "KO"));
-  await take(() => page.getByRole("button", { name: "VWAP" }).click());
-  await take(() => page.getByRole("button", { name: "Add" }).click());
-  await take(() => fillDate("From", date));
-  await take(() => fillDate("To", date));
+  await take(() => button("Line").click());
+  await take(() => button("Log").click());
+  await take(() => typed(page.getByLabel("From", { exact: true }), date));
+  await take(() => typed(page.getByLabel("To", { exact: true }), date));
   const { page: other } = await openPage(world.browser);
   await other.goto(page.url());
   await drawn(other, `MSFT ${date} to ${date} 15m`);
-  const lines = await other
-    .locator(".lines-shown li")
-    .evaluateAll((all) => all.map((one) => one.getAttribute("data-line")));
+  const pressed = await other.locator("main [aria-pressed=true]").allTextContents();
   const back: Record<string, string>[] = [];
   for (const step of steps.slice(0, -1).reverse()) {
     await page.goBack();
@@ -185,64 +182,102 @@ test("each choice is a step for Back, and the address opens the same elsewhere",
   }
   await drawn(page, "AAPL 1D 1m");
 
-  expect(steps.at(-1)).toEqual({
-    name: "MSFT",
-    interval: "15m",
-    compare: "KO",
-    indicators: "vwap,sma20",
-    from: date,
-    to: date,
-  });
+  const last = { name: "MSFT", interval: "15m", draw: "line", scale: "log", from: date, to: date };
+  expect(steps.at(-1)).toEqual(last);
   expect(steps[0]).toEqual({ name: "AAPL" });
   expect(back).toEqual(steps.slice(0, -1).reverse());
-  expect(lines).toEqual(["KO", "vwap", "sma20"]);
+  expect(pressed).toEqual(["Line", "Log"]);
   expect(complaints).toEqual([]);
 });
 
-test("percents are of the first bar in view, and follow where one scrolls", async () => {
-  const { page, complaints } = await openPage(world.browser);
+test("a line and a logarithmic scale are drawn otherwise than candles, and nothing moves", async () => {
+  const { page } = await openPage(world.browser);
   const date = holed();
-  await show(page, { name: "MSFT", interval: "5m", from: date, to: date, compare: "KO,GE,IBM,JPM,PFE" });
-  await page.waitForSelector(".lines-shown li:nth-child(5)");
-  const seen = async (): Promise<number> =>
-    Number((await page.locator("[data-line=KO] b").textContent())?.replace(" %", "").replace("\u2212", "-"));
-  const [bars, whole] = [await barsOf("KO", date, 5), await seen()];
-  const box = await page.locator(".chart").boundingBox();
-  const last = Number(bars.at(-1)?.close);
-  // To two decimals, as it is shown.
-  const possible = bars.map(({ close }) => Number(((last / Number(close) - 1) * 100).toFixed(2)));
+  await show(page, { name: "MSFT", interval: "15m", from: date, to: date });
+  const chart = page.locator(".chart");
+  await chart.focus();
+  await page.keyboard.press("Home");
+  const looks = [await chart.screenshot()];
+  const places = [await readout(page)];
 
-  await page.mouse.move((box?.x ?? 0) + 600, (box?.y ?? 0) + 100);
-  // Wheel: the chart zooms in around the mouse, so its first bar in view is a later one.
-  for (let turn = 0; turn < 6; turn++) await page.mouse.wheel(0, -400);
-  await page.mouse.move(2, 2);
-  await page.waitForFunction(
-    (before) =>
-      Number(
-        document.querySelector("[data-line=KO] b")?.textContent?.replace(" %", "").replace("\u2212", "-"),
-      ) !== before,
-    whole,
-  );
-  const near = await seen();
+  for (const name of ["Log", "Line"]) {
+    await page.getByRole("button", { name, exact: true }).click();
+    await page.getByRole("button", { name, exact: true, pressed: true }).waitFor();
+    await chart.focus();
+    await frames(page);
+    looks.push(await chart.screenshot());
+    places.push(await readout(page));
+  }
 
-  expect(whole).toBe(possible[0]);
-  expect(possible.slice(1)).toContain(near);
-  await page.getByText("In percent from the first bar in view").waitFor();
-  expect(await page.getByText("5 are compared").isVisible()).toBe(true);
-  await page.getByRole("button", { name: "Remove KO" }).click();
-  await page.waitForSelector("[data-line=KO]", { state: "detached" });
-  expect(parametersOf(page)["compare"]).toBe("GE,IBM,JPM,PFE");
-  expect(complaints).toEqual([]);
+  expect(new Set(looks.map((look) => look.toString("base64"))).size).toBe(3);
+  expect(places).toEqual([places[0], places[0], places[0]]);
 });
 
-test("older bars come as one moves the chart to before its first bar, and the bars in view stay", async () => {
+/** In how many places the chart is divided, and how many it has before the first bar and behind the last one. */
+const LEAST = { places: 31, behind: 1 };
+
+test("few bars stand at the right edge, each as wide as of thirty; many fill the width", async () => {
+  const { page } = await openPage(world.browser);
+  const [date, bars] = [holed(), await barsOf("MSFT", holed(), 120)];
+  const timeAt = async (share: number): Promise<string> => {
+    const box = await barsPane(page).boundingBox();
+    await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) * share, (box?.y ?? 0) + 60);
+    await frames(page);
+    return (await readout(page))["time"]?.slice(11, 16) ?? "";
+  };
+
+  await show(page, { name: "MSFT", interval: "2h", from: date, to: date });
+  const few: string[] = [];
+  for (const [index] of bars.entries())
+    few.push(await timeAt(1 - (LEAST.behind + bars.length - index - 0.5) / (LEAST.places + 0.5)));
+  await show(page, { name: "MSFT", interval: "5m", from: date, to: date });
+  const many = [await timeAt(0.03), await timeAt(0.5), await timeAt(0.995)];
+
+  expect(few).toEqual(bars.map(({ time }) => time));
+  const all = await barsOf("MSFT", date, 5);
+  expect([many[0], many[2]]).toEqual([expect.stringMatching(/^0[78]:/), all.at(-1)?.time]);
+  expect(many[1]?.slice(0, 2)).toMatch(/^1[23]$/);
+});
+
+/** The API answers with one more bar than the archive has, from each call of `next` on. */
+async function feedBars(page: Page): Promise<() => Promise<void>> {
+  let news: News<BarsView> | null = null;
+  let newest: Bar | null = null;
+  await page.route("**/api/bars?*", async (route) => {
+    if (!route.request().url().includes("since=")) {
+      const response = await route.fetch();
+      const whole = (await response.json()) as News<BarsView>;
+      newest ??= whole.view?.bars.at(-1) ?? null;
+      return route.fulfill({ response });
+    }
+    await route.fulfill({ json: news ?? { cursor: "", whole: false, view: null } });
+  });
+  return async () => {
+    if (newest === null) throw new Error("no bars were read yet");
+    newest = { ...newest, at: new Date(Date.parse(newest.at) + 300_000).toISOString() };
+    const view: BarsView = {
+      ...{ instrument: "MSFT", source: "simulated", delayed: false, interval: "5m", asked: "5m" },
+      ...{ bars: [{ ...newest, date: "2099-01-01" }], sessions: [], dividends: [], more: false },
+    };
+    news = { cursor: "", whole: false, view };
+    const before = await lastPlace(page);
+    await page.waitForFunction(
+      (count) => Number(document.querySelector(".chart")?.getAttribute("aria-valuemax")) > count,
+      before,
+    );
+  };
+}
+
+const lastPlace = async (page: Page): Promise<number> =>
+  Number(await page.locator(".chart").getAttribute("aria-valuemax"));
+
+test("older bars come as one moves the chart to before its first bar; the bars in view stay, and so do the crosshair and the place when news come", async () => {
   const { page, complaints } = await openPage(world.browser);
-  await show(page, { name: "MSFT", interval: "15m" });
-  await drawn(page, "MSFT 1D 15m");
-  const chart = page.getByRole("slider", { name: /MSFT/ });
-  const last = async (): Promise<number> => Number(await chart.getAttribute("aria-valuemax"));
-  const few = await last();
-  const box = await chart.boundingBox();
+  const next = await feedBars(page);
+  await show(page, { name: "MSFT", interval: "5m", range: "1D" });
+  await drawn(page, "MSFT 1D 5m");
+  const few = await lastPlace(page);
+  const box = await page.locator(".chart").boundingBox();
   const [x, y] = [(box?.x ?? 0) + 100, (box?.y ?? 0) + 100];
 
   await page.mouse.move(x, y);
@@ -253,32 +288,39 @@ test("older bars come as one moves the chart to before its first bar, and the ba
     (before) => Number(document.querySelector(".chart")?.getAttribute("aria-valuemax")) > before,
     few,
   );
-  const dates = await page.locator("table.bars tbody td:first-child").allTextContents();
-  // The first bar by the keys, and on from there.
-  await chart.focus();
+  // The first bar by the keys stands in the middle, and there is room for older ones before it.
+  const count = await lastPlace(page);
+  await page.locator(".chart").focus();
   await page.keyboard.press("Home");
-  const before = await last();
-  await page.keyboard.press("ArrowLeft");
+  const first = await readout(page);
   await page.waitForFunction(
-    (count) => Number(document.querySelector(".chart")?.getAttribute("aria-valuemax")) > count,
-    before,
+    (before) => Number(document.querySelector(".chart")?.getAttribute("aria-valuemax")) > before,
+    count,
   );
+  const older = await readout(page);
+  await frames(page);
+  const look = await barsPane(page).screenshot();
+  await next();
+  await frames(page);
+  const [later, after] = [await readout(page), await barsPane(page).screenshot()];
 
-  // The place among the bars follows the bars by a frame.
-  await page.waitForFunction(
-    () => Number(document.querySelector(".chart")?.getAttribute("aria-valuenow")) > 0,
-  );
-
-  expect(new Set(dates).size).toBe(2);
+  expect(older["time"]).toBe(first["time"]);
+  expect(later).toEqual(older);
+  expect(after.equals(look)).toBe(true);
   expect(complaints).toEqual([]);
 });
 
 test("a stretch that would be too many bars is drawn in wider ones, and says so", async () => {
   const { page } = await openPage(world.browser);
+  await page.route("**/api/bars?*", async (route) => {
+    const response = await route.fetch();
+    const news = (await response.json()) as News<BarsView>;
+    await route.fulfill({ response, json: { ...news, view: news.view && { ...news.view, interval: "2m" } } });
+  });
 
-  await show(page, { name: "MSFT", interval: "1m", range: "All", compare: "KO,GE,IBM,JPM,PFE" });
+  await show(page, { name: "MSFT", interval: "1m", range: "All" });
 
-  await page.getByText(/Drawn in bars of \dm: those of 1m would be more/).waitFor();
+  await page.getByText("Drawn in bars of 2m: those of 1m would be more").waitFor();
   expect(await page.getByLabel("Interval").inputValue()).toBe("1m");
 });
 
@@ -308,52 +350,32 @@ test("a hole says which job missed how many quotes and why, in the list and unde
   );
 });
 
-test("the chart is saved as a picture and as CSV, which name symbol, width, time and that it is simulated", async () => {
-  const { page, complaints } = await openPage(world.browser);
+test("the bars that are drawn are given as a file, which names symbol, width and that it is simulated", async () => {
+  const { page } = await openPage(world.browser);
   const date = holed();
-  await show(page, {
-    name: "MSFT",
-    interval: "5m",
-    from: date,
-    to: date,
-    compare: "KO",
-    indicators: "vwap,spread,sma3",
-  });
-  await page.waitForSelector("[data-line=sma3]");
+  await show(page, { name: "MSFT", interval: "5m", from: date, to: date });
 
-  const png = await downloaded(page, () => page.getByRole("button", { name: "PNG" }).click());
-  const csv = await downloaded(page, () => page.getByRole("link", { name: "CSV" }).click());
-  const [heading, ...rows] = csv.body.toString().trim().split("\r\n");
+  const waiting = page.waitForEvent("download");
+  await page.getByRole("link", { name: "CSV" }).click();
+  const download = await waiting;
+  const [heading, ...rows] = readFileSync(await download.path(), "utf8")
+    .trim()
+    .split("\r\n");
 
-  expect(png.name).toBe(`MSFT-5m-${date}-SIMULATED.png`);
-  expect(png.body.subarray(0, 4).toString("latin1")).toBe("\u0089PNG");
-  // Its width and height stand at the beginning: as wide as the chart, and higher.
-  const chart = await page.locator(".chart").boundingBox();
-  expect(png.body.readUInt32BE(16)).toBeGreaterThanOrEqual(Math.floor((chart?.width ?? 0) - 2));
-  expect(png.body.readUInt32BE(20)).toBeGreaterThan((chart?.height ?? 0) + 40);
-  expect(csv.name).toBe("MSFT-5m-SIMULATED.csv");
-  expect(heading).toMatch(/,missing,reasons,vwap,sma3,close_KO$/);
+  expect(download.suggestedFilename()).toBe("MSFT-5m-SIMULATED.csv");
+  expect(heading).toMatch(/,missing,reasons$/);
   expect(rows).toHaveLength((await barsOf("MSFT", date, 5)).length);
-  expect(complaints).toEqual([]);
 });
 
-const ALL = {
-  name: "AAPL",
-  interval: "5m",
-  range: "5D",
-  compare: "MSFT,KO",
-  indicators: "vwap,spread,ema20",
-};
-
-test("360 pixels wide the controls unfold, and fit", async () => {
+test("the chart's view, 360 pixels wide, names the zone once, moves nothing sideways and is without fault", async () => {
   const { page, complaints } = await openPage(world.browser, { width: 360, height: 800 });
-  await show(page, ALL);
-  await page.waitForSelector("[data-line=ema20]");
-  await page.getByRole("button", { name: "More", exact: true }).click();
+  await show(page, { name: "AAPL", interval: "5m", range: "5D" });
 
-  for (const label of ["Interval", "From", "To", "Length in bars"])
+  const text = await page.locator("main").innerText();
+
+  expect(text.match(/New York/g)).toHaveLength(1);
+  for (const label of ["Interval", "From", "To"])
     expect(await page.getByLabel(label, { exact: true }).isVisible()).toBe(true);
-  expect(await page.getByRole("combobox", { name: "Compare with an instrument" }).isVisible()).toBe(true);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
   expect(await faultsOf(page)).toEqual([]);
   expect(complaints).toEqual([]);

@@ -1,6 +1,6 @@
 /** An archive of thousands of instruments that all had a quote lately, and a collector with four accounts beside it. */
 import type pg from "pg";
-import { followOwnRows } from "../../support/archive.ts";
+import { followOwnRows, tellLoaded } from "../../support/archive.ts";
 import type { Live, StatusView } from "../../../src/web/api/types.ts";
 import type { NowSources } from "../../../src/web/live.ts";
 
@@ -19,7 +19,7 @@ export async function fillCrowd(pool: pg.Pool): Promise<void> {
   );
   await pool.query(
     `insert into instruments (id, security_type, symbol, expiration, option_type, strike, first_seen_at, last_seen_at)
-     select $1 + n, 'OPT', 'AAPL', date '2099-01-16' + 7 * (n / 167), case when n % 2 = 0 then 'CALL' else 'PUT' end,
+     select $1 + n, 'OPT', 'AAPL', (date_trunc('week', now()) + interval '11 days')::date + 7 * (n / 167), case when n % 2 = 0 then 'CALL' else 'PUT' end,
        50 + (n % 167) / 2 * 2.5, now(), now()
      from generate_series(0, $2::int) n on conflict do nothing`,
     [SECURITIES + 1, CROWD - SECURITIES - 1],
@@ -43,6 +43,7 @@ export async function quoteCrowd(pool: pg.Pool, minute: number): Promise<void> {
     [rows[0]?.at, minute],
   );
   await followOwnRows(pool);
+  await tellLoaded(pool, new Date(rows[0]?.at ?? 0));
 }
 
 const BUDGET: Omit<Live, "accounts" | "missed" | "unknown" | "jobs" | "quotesStored" | "problems"> = {

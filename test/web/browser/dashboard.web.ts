@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
+import type { AccountView } from "../../../src/archive/ask/accountsTypes.ts";
 import type { Live, LiveAccount, NowView } from "../../../src/web/api/types.ts";
 import { until } from "../../support/until.ts";
 import { faultsOf } from "./faults.ts";
@@ -36,25 +37,38 @@ test("the first view tells the browser when it is of use, and the run how soon t
   );
 });
 
-test("now: the answers of the last half hour, the tier and the rows are those of the database", async () => {
+test("now: prices, jobs, calls and what keeps them are those of the database and of the files", async () => {
   const { page } = await openPage(world.browser);
-  await show(page, "/", "[data-testid=calls-used]");
-
-  const agreed = await until(async () => {
-    const label = await page.locator(".minutes svg").getAttribute("aria-label");
-    const [row] = await rowsOf<{ n: string }>(
-      "select count(*) as n from responses where requested_at >= date_trunc('minute', now() - interval '29 minutes')",
-    );
-    return label === `${row?.n} answers in the last 30 minutes` && Number(row?.n) > 0;
-  }, "the database's answers in the chart");
-  const [{ version } = { version: "" }] = await rowsOf<{ version: string }>(
-    "select split_part(current_setting('server_version'), ' ', 1) as version",
+  await show(page, "/", ".glance li");
+  const [{ n: instruments, version } = { n: "", version: "" }] = await rowsOf<{ n: string; version: string }>(
+    "select count(*) as n, split_part(current_setting('server_version'), ' ', 1) as version from instruments",
   );
 
+  const agreed = await until(async () => {
+    const shown = await texts(page, ".glance b");
+    const rows = await rowsOf<{ last: string }>(
+      `select distinct on (symbol) symbol, round(last, greatest(2, scale(last))) as last from latest_quotes
+       where source = 'simulated' and option_type is null order by symbol, observed_at desc`,
+    );
+    return rows.length > 0 && rows.every(({ last }) => shown.includes(last));
+  }, "the database's prices at a glance");
+
   expect(agreed).toBe(true);
-  expect(await page.locator("[aria-labelledby=keeping] dl").textContent()).toContain(`PostgreSQL ${version}`);
-  expect(await page.locator(".jobs .job-name").allTextContents()).toEqual(["us-equities", "aapl-options"]);
+  expect(await page.locator("[aria-labelledby=collected]").textContent()).toContain(
+    `and ${Number(instruments) - 12} more`,
+  );
+  const cards = page.locator(".job-cards li");
+  expect(await cards.locator("h3").allTextContents()).toEqual([
+    "aapl-options aapl-options.yaml",
+    "us-equities us-equities.yaml",
+  ]);
+  expect(await cards.first().textContent()).toMatch(/next poll in \d+:\d\d, 18 calls/);
+  expect(await page.locator(".fits").textContent()).toMatch(/It fits: 19 of 60 calls in 60 s at most/);
+  expect(await page.locator(".lines").textContent()).toContain(`PostgreSQL ${version}`);
   expect(await page.locator(".verdict").getAttribute("data-tone")).toBe("good");
+  expect(await page.locator("main").textContent()).not.toMatch(
+    /governor|second client|loader|dead letter|Nothing|None/i,
+  );
   expect(await page.title()).toContain("SIMULATED");
 });
 
@@ -112,27 +126,6 @@ test("an archive that cannot be read says what to do, the mark SIMULATED stays, 
   expect(await page.locator(".note").count()).toBe(0);
 });
 
-test("a page whose events were ended for others says so, comes back in a minute, and ends no other page's", async () => {
-  const { page } = await openPage(world.browser);
-  const asked: string[] = [];
-  const error = { code: "PAGES_FULL", detail: "64 are open", hint: "Close some.", person: false };
-  await page.clock.install();
-  await page.route("**/api/events*", (route) => {
-    asked.push(route.request().url());
-    const body = `event: ended\ndata: ${JSON.stringify({ error })}\n\n`;
-    return asked.length === 1 ? route.fulfill({ contentType: "text/event-stream", body }) : route.continue();
-  });
-
-  await page.goto(`${world.address}/`);
-  await page.waitForSelector(".note");
-  const note = await page.locator(".note").textContent();
-  await page.clock.fastForward(61_000);
-  await page.waitForSelector(".note", { state: "detached" });
-
-  expect(note).toContain("Close some.");
-  expect(asked.map((url) => new URL(url).search)).toEqual(["", "?yields=true"]);
-});
-
 test("an error that needs a person is red, with its remedy; one that heals by itself is not", async () => {
   const { page } = await openPage(world.browser);
   const now = (await (await fetch(`${world.address}/api/now`)).json()) as NowView & { live: Live };
@@ -160,8 +153,8 @@ test("an error that needs a person is red, with its remedy; one that heals by it
   const banner = page.locator(".verdict");
   expect(await banner.getAttribute("data-tone")).toBe("alarm");
   expect(await banner.innerText()).toMatch(/Needs attention:\s+service, slots\. What to do: see below\./);
-  // Told once: the line leads to the box, and the banner to both.
-  expect(await page.locator(".lines li").first().innerText()).toContain("see SERVICE_UNAUTHORIZED above");
+  // Told once, and the banner leads to both.
+  expect(await page.locator(".lines").textContent()).not.toContain("SERVICE_UNAUTHORIZED");
   for (const [name, led] of [
     ["slots", "20 missed"],
     ["see below", "Check the credentials."],
@@ -174,13 +167,11 @@ test("an error that needs a person is red, with its remedy; one that heals by it
   }
   expect(await page.locator(".note[data-tone=alarm]").textContent()).toContain("Check the credentials.");
   expect(await page.locator(".note[data-tone=calm]").textContent()).toContain("SERVICE_ERROR");
-  expect(await page.locator(".gauge [data-of=them]").count()).toBe(14);
+  expect(await page.locator("[aria-labelledby=calls]").textContent()).toContain("about 14 calls a minute");
 });
 
-/** Has the page told this Now view alone, by its events as well: a stream that ends is opened again in a second. */
+/** Has the page told this Now view alone. */
 async function tellNow(page: Page, view: object): Promise<void> {
-  const body = `event: now\ndata: ${JSON.stringify(view)}\n\n`;
-  await page.route("**/api/events", (route) => route.fulfill({ contentType: "text/event-stream", body }));
   await page.route("**/api/now", (route) => route.fulfill({ json: view }));
 }
 
@@ -192,9 +183,26 @@ async function showAccounts(page: Page, accounts: readonly Partial<LiveAccount>[
   const problems = live.accounts.flatMap(({ name, problem }) =>
     problem ? [{ ...problem, accounts: [name] }] : [],
   );
-  await tellNow(page, { ...now, live: { ...live, problems } });
+  const fleet = { at: now.at, collectors: [], takeOvers: [], accounts: accounts.map(accountOf) };
+  await tellNow(page, { ...now, live: { ...live, problems }, fleet });
   await show(page, "/", "[data-testid=calls-used]");
 }
+
+/** What the archive says of such an account. */
+const accountOf = ({ name = "", state = "active" }: Partial<LiveAccount>): AccountView => ({
+  ...{
+    name,
+    state,
+    limit: 60,
+    windowMs: 60_000,
+    calls: 0,
+    serviceUsed: null,
+    serviceLimit: null,
+    serviceRemaining: null,
+  },
+  ...{ owner: "vm", fence: 1, renewedAgoMs: 0, takeOvers: 0, takesPart: true },
+  shares: [{ job: "us", slots: 60, due: 120, stored: 100, missed: 20 }],
+});
 
 const REFUSED: Partial<LiveAccount> = {
   name: "second",
@@ -226,24 +234,22 @@ test.each([{ width: 1280 }, { width: 360 }])(
     expect(await page.locator(".note").allTextContents()).toEqual([
       expect.stringMatching(/^SERVICE_UNAUTHORIZED second: 401\./),
     ]);
-    const rows = page.locator(".accounts li");
-    expect(await rows.evaluateAll((all) => all.map((row) => row.getAttribute("data-state")))).toEqual([
-      "open",
+    const rows = page.locator("[aria-labelledby=accounts] tbody tr");
+    expect(await rows.evaluateAll((all) => all.map((row) => row.children[1]?.textContent))).toEqual([
+      "active",
       "refused",
-      "closed",
+      "waits 40 s: the service refused a call",
       "drained",
     ]);
-    expect(await rows.nth(2).locator("dl div").allTextContents()).toEqual([
-      "Used60 of 40",
-      "Limit that is set60",
-      "Queue12",
-      "Second client7",
-      "Governorclosed",
-      "Closed for40 s",
-    ]);
+    expect(await rows.nth(2).locator("td").last().textContent()).toBe("20 of 120");
     expect(await rows.nth(2).locator("[role=meter]").getAttribute("aria-valuenow")).toBe("40");
-    expect(await rows.nth(1).locator("p").textContent()).toContain("SERVICE_UNAUTHORIZED");
     expect(await page.locator("[data-testid=calls-used]").count()).toBe(1);
+    const wide = await page.evaluate(() =>
+      [...document.querySelectorAll("main *")]
+        .filter((one) => one.getBoundingClientRect().right > innerWidth)
+        .map((one) => one.outerHTML.slice(0, 100)),
+    );
+    expect(wide).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
     expect(await faultsOf(page)).toEqual([]);
     expect(complaints.filter((line) => !/ERR_FAILED/.test(line))).toEqual([]);
@@ -263,7 +269,7 @@ test("of several accounts one that waits for its budget is named calmly, and one
   const { page: alone } = await openPage(world.browser);
   await show(alone, "/", "[data-testid=calls-used]");
 
-  expect(await alone.locator(".accounts").count()).toBe(0);
+  expect(await alone.locator("[aria-labelledby=accounts]").count()).toBe(0);
 });
 
 test("while the collector starts Now says so, and not that none runs in this process", async () => {
@@ -271,10 +277,10 @@ test("while the collector starts Now says so, and not that none runs in this pro
   const now = (await (await fetch(`${world.address}/api/now`)).json()) as NowView;
   await tellNow(page, { ...now, live: null });
 
-  await show(page, "/", "text=The collector is starting");
+  await show(page, "/", ".job-cards >> text=the collector is starting");
 
   expect(now.collects).toBe(true);
-  expect(await page.locator("main").textContent()).not.toMatch(/No collector runs|Not known here/);
+  expect(await page.locator("main").textContent()).not.toMatch(/No collector runs|elsewhere/);
 });
 
 test("an address of no view says so, with the way back", async () => {
@@ -307,14 +313,10 @@ test.each([320, 360, 480, 640, 641, 768, 1000, 1001, 1024, 1240, 1241, 1280, 140
   "%d pixels wide the bar has its marks, the view, the search and the clock side by side, also with a market that closes and a login",
   async (width) => {
     const { page } = await openPage(world.browser, { width });
-    const [now, meta] = await Promise.all(
-      ["now", "meta"].map(async (each) => (await fetch(`${world.address}/api/${each}`)).json()),
-    );
+    const now = (await (await fetch(`${world.address}/api/now`)).json()) as NowView;
     const market = { phase: "closed", date: null, opensAt: "2026-11-30T14:30:00Z", closesAt: null };
-    await page.route("**/api/meta", (route) =>
-      route.fulfill({ json: { ...(meta as object), protected: true } }),
-    );
-    await tellNow(page, { ...(now as object), market, feed: { simulated: false, address: "x" } });
+    const protectedPage = { ...now.page, protected: true };
+    await tellNow(page, { ...now, page: protectedPage, market, feed: { simulated: false, address: "x" } });
 
     await show(page, "/coverage", ".market");
     await page.getByRole("button", { name: "Log out" }).waitFor();
@@ -335,7 +337,7 @@ test.each([320, 360, 480, 640, 641, 768, 1000, 1001, 1024, 1240, 1241, 1280, 140
     for (const selector of [".top .sim", ".top .market", ".top .connection", ".top [data-slash]"])
       expect([selector, await page.locator(selector).isVisible()]).toEqual([selector, true]);
     expect(named("Coverage")).toHaveLength(1);
-    expect(named("Accounts")).toHaveLength(width > 1000 ? 1 : 0);
+    expect(named("Chain")).toHaveLength(width > 1000 ? 1 : 0);
     // The bar is no higher than what sticks below it takes it for.
     const lines = new Set(parts.map(({ top }) => Math.round(top / 20)));
     expect(lines.size).toBeLessThanOrEqual(width > 640 ? 2 : 4);
@@ -350,7 +352,7 @@ test.each([320, 360, 480, 640, 641, 768, 1000, 1001, 1024, 1240, 1241, 1280, 140
 
 test("on a phone the view's name opens the list of views, by keys and by touch, and the focus is never lost", async () => {
   const { page, complaints } = await openPage(world.browser, { width: 360, height: 740 });
-  await show(page, "/jobs", ".asks .facts");
+  await show(page, "/chain", "[role=tab]");
   const button = page.locator(".views-button");
   const list = page.locator("#views");
   const state = async () => ({
@@ -381,22 +383,22 @@ test("on a phone the view's name opens the list of views, by keys and by touch, 
   await list.waitFor({ state: "hidden" });
   const searching = await page.evaluate(() => document.activeElement?.hasAttribute("data-slash"));
   await button.click();
-  await page.getByRole("link", { name: "Jobs" }).click();
+  await page.getByRole("link", { name: "Chain", exact: true }).click();
   await list.waitFor({ state: "hidden" });
   const same = await state();
   await button.click();
-  await page.getByRole("link", { name: "Accounts" }).focus();
+  await page.getByRole("link", { name: "Coverage" }).focus();
   await page.keyboard.press("Enter");
-  await page.waitForSelector("h1:text('Accounts')");
+  await page.waitForSelector("h1:text('Coverage')");
   await page.waitForFunction(() => document.activeElement?.closest("main") !== null);
 
   expect(faults).toEqual([]);
   expect(second).toEqual({ open: true, told: "true", focus: "Quotes" });
-  expect(escaped).toEqual({ open: false, told: "false", focus: "Jobs" });
+  expect(escaped).toEqual({ open: false, told: "false", focus: "Chain" });
   expect([left.open, left.told, searching]).toEqual([false, "false", true]);
-  expect(same).toEqual({ open: false, told: "false", focus: "Jobs" });
+  expect(same).toEqual({ open: false, told: "false", focus: "Chain" });
   expect(await state()).toMatchObject({ open: false, told: "false" });
-  expect(await button.textContent()).toBe("Accounts");
+  expect(await button.textContent()).toBe("Coverage");
   expect(complaints).toEqual([]);
 });
 
@@ -428,7 +430,8 @@ test("alone over the archive: a token is asked for, the cookie is out of a scrip
   const refused = await page.locator(".note").textContent();
   await page.getByLabel("Token of this dashboard").fill(token);
   await page.getByRole("button", { name: "Log in" }).click();
-  await page.waitForSelector("text=No collector runs in this process");
+  await page.waitForSelector(".verdict");
+  await page.waitForSelector(".job-cards >> text=polled by a collector elsewhere");
 
   expect(refused).toContain("TOKEN_WRONG");
   expect(await page.evaluate(() => document.cookie)).toBe("");

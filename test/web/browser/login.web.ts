@@ -1,4 +1,4 @@
-/** A person logs in to E*TRADE, which a fake stands for, through the page Accounts. */
+/** A person logs in to E*TRADE, which a fake stands for, through the page. */
 import { join } from "node:path";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -57,14 +57,13 @@ const stateOf = (page: Page): Promise<string | null> =>
 const focused = (page: Page): Promise<string> =>
   page.evaluate(() => document.activeElement?.textContent?.trim() ?? "");
 
-test("a person logs in through the page Accounts, which then says until when, and quotes arrive", async () => {
+test("a person logs in through the card on Now, which then says until when, and quotes arrive", async () => {
   const address = await start({ QUOTEKEEPER_WEB_TOKEN: TOKEN });
   const { page, complaints, settled } = await openPage(browser);
   await page.goto(address);
   await page.getByLabel("Token of this dashboard").fill(TOKEN);
   await page.keyboard.press("Enter");
 
-  await page.locator("#status-login a").click();
   await page.waitForSelector("[data-login=needed]");
   await page.getByRole("button", { name: "Log in" }).press("Enter");
   const link = page.getByRole("link", { name: "Open the service's page" });
@@ -103,7 +102,7 @@ test("a person logs in through the page Accounts, which then says until when, an
   expect(await page.getByRole("button", { name: "Log in again" }).count()).toBe(1);
   expect(await faultsOf(page)).toEqual([]);
   await page.goto(address);
-  await page.waitForSelector("#status-login[data-state=ok]");
+  await page.waitForSelector(".glance li");
   await until(
     () => fake.calls.some(({ symbols, status }) => symbols.includes("AAPL") && status === 200),
     "quotes",
@@ -112,10 +111,10 @@ test("a person logs in through the page Accounts, which then says until when, an
   expect(complaints.filter((text) => !/status of 4(01|22)/.test(text))).toEqual([]);
 });
 
-test("without a token the page Accounts says how to log in, and has no button for it", async () => {
+test("without a token the card says how to log in, and has no button for it", async () => {
   const address = await start();
   const { page } = await openPage(browser, { dark: false, width: 360 });
-  await page.goto(`${address}/accounts`);
+  await page.goto(address);
   await page.waitForSelector("[data-login]");
 
   expect(await stateOf(page)).toBe("needed");

@@ -23,7 +23,12 @@ const fake = await startFakeTradier({
 });
 afterAll(() => fake.close());
 
-const COLUMNS = ["oi", "service-iv", "service-delta"] as const;
+/** Columns, and the sets that have them. */
+const SHOWN_IN = [
+  ["prices", "oi"],
+  ["compare", "service-iv"],
+  ["compare", "service-delta"],
+] as const;
 
 test("from init to a chain page whose open interest, volatility and delta are those that the service gave", async () => {
   const { url, pool } = await freshDatabase({ migrated: false });
@@ -45,7 +50,7 @@ test("from init to a chain page whose open interest, volatility and delta are th
   await until(() => chains() > 2, "whole chains");
   const date = fake.calls.find(({ path }) => path.endsWith("/chains"))?.expiration ?? "";
   const strikes = await until(async () => {
-    const { rows } = await pool.query<Record<(typeof COLUMNS)[number], string>>(
+    const { rows } = await pool.query<Record<(typeof SHOWN_IN)[number][1], string>>(
       `select coalesce(to_char(call_open_interest, 'FM999,999,999'), '–') as oi,
               coalesce(to_char(100 * call_implied_volatility, 'FM999990.00'), '–') as "service-iv",
               coalesce(to_char(call_delta, 'FM999990.000'), '–') as "service-delta"
@@ -54,10 +59,9 @@ test("from init to a chain page whose open interest, volatility and delta are th
     );
     return rows.length > 5 ? rows : null;
   }, "the rows of an expiration");
-  await page.goto(`${address}/chain?underlying=AAPL&expiration=${date}&columns=${COLUMNS.join()}`);
-  await page.waitForSelector(`table.chain tbody tr:nth-child(${strikes.length})`);
-
-  for (const key of COLUMNS) {
+  for (const [set, key] of SHOWN_IN) {
+    await page.goto(`${address}/chain?underlying=AAPL&expiration=${date}&strikes=all&set=${set}`);
+    await page.waitForSelector(`table.chain tbody tr:nth-child(${strikes.length}) [data-cell=${key}]`);
     const shown = await page
       .locator("table.chain tbody tr")
       .evaluateAll(

@@ -1,11 +1,12 @@
 /** A wire to a server that can be looked at: it counts what the server sends, and may swallow all that it carries. */
-import { connect, createServer } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 
 /** `swallow`: bytes go lost in both directions, and nothing is closed, as when a network is gone. */
 export type Wire = {
   address: string;
   received: () => number;
   swallow: (lost: boolean) => void;
+  /** Takes no connection any more, and ends those that there are. */
   close: () => void;
 };
 
@@ -14,7 +15,9 @@ export async function countedWire(target: string): Promise<Wire> {
   const { port, hostname } = new URL(target);
   let bytes = 0;
   let isLost = false;
+  const ends = new Set<Socket>();
   const server = createServer((near) => {
+    ends.add(near.once("close", () => ends.delete(near)));
     const far = connect(Number(port), hostname);
     far.on("data", (piece: Buffer) => (bytes += piece.length));
     for (const [one, other] of [
@@ -34,6 +37,9 @@ export async function countedWire(target: string): Promise<Wire> {
     address: `http://127.0.0.1:${own}`,
     received: () => bytes,
     swallow: (lost) => void (isLost = lost),
-    close: () => server.close(),
+    close: () => {
+      server.close();
+      for (const near of ends) near.destroy();
+    },
   };
 }

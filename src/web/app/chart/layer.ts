@@ -1,6 +1,6 @@
 /**
- * What is drawn behind the bars: shaded hours outside the regular session, the band between bid and ask, and holes: a
- * stretch where bars are missing, and a mark on the axis wherever quotes are.
+ * What is drawn behind the bars: shaded hours outside the regular session, the band between bid and ask, dividends, and holes: a
+ * stretch where bars are missing, and a mark at the pane's foot wherever quotes are.
  */
 import type {
   AutoscaleInfo,
@@ -11,9 +11,15 @@ import type {
   SeriesAttachedParameter,
   Time,
 } from "lightweight-charts";
-import { drawBand } from "./band.ts";
+import { isOfDates, WIDTH_MS } from "../../../archive/ask/widths.ts";
+import { type Drawing, numberOf } from "../lib/drawing.ts";
+import { price } from "../../../figures.ts";
+import { type ChartColors, FONT } from "./look.ts";
 
-export type LayerPoint = {
+/** Places farther apart than this many widths have no band between them. */
+const APART = 4;
+
+type LayerPoint = {
   /** Whether much time lies between it and the place before: the band does not reach over it. */
   apart: boolean;
   shaded: boolean;
@@ -21,17 +27,39 @@ export type LayerPoint = {
   ask: number | null;
   /** Quotes are missing here. `empty`: there is no bar; `known`: the ledger has the reason. */
   hole: { empty: boolean; known: boolean } | null;
+  /** Of the first bar of an ex-date: the dividend. */
+  dividend: string | null;
 };
 
-type Colors = { band: string; shade: string; hole: string; sim: string; dim: string };
+function pointsOf({ view: { interval, dividends }, slots, holes }: Drawing): LayerPoint[] {
+  const points: LayerPoint[] = slots.map(({ at, session, bar }, index) => {
+    const sinceMs = Date.parse(at) - Date.parse(slots[index - 1]?.at ?? at);
+    return {
+      shaded: session !== null && session !== "regular" && session !== "early",
+      apart: !isOfDates(interval) && sinceMs > APART * WIDTH_MS[interval],
+      bid: numberOf(bar?.bid),
+      ask: numberOf(bar?.ask),
+      hole: null,
+      dividend: null,
+    };
+  });
+  for (const { exDate, amount } of dividends) {
+    const point = points[slots.findIndex(({ date, bar }) => date === exDate && bar)];
+    if (point) point.dividend = amount === null ? "D" : `D ${price(amount)}`;
+  }
+  for (const { from, to, empty, missed } of holes)
+    for (const point of points.slice(from, to + 1)) point.hole = { empty, known: missed.length > 0 };
+  return points;
+}
 
 /** Height of the mark of a hole, px. */
 const MARK = 4;
 
 export class BehindBars implements ISeriesPrimitive<Time> {
   #points: readonly LayerPoint[] = [];
-  #colors: Colors | null = null;
+  #colors: ChartColors | null = null;
   #attached: SeriesAttachedParameter<Time> | null = null;
+  readonly #views: IPrimitivePaneView[] = [{ zOrder: () => "bottom", renderer: () => this.#renderer() }];
 
   attached(attached: SeriesAttachedParameter<Time>): void {
     this.#attached = attached;
@@ -41,8 +69,8 @@ export class BehindBars implements ISeriesPrimitive<Time> {
     this.#attached = null;
   }
 
-  show(points: readonly LayerPoint[], colors: Colors): void {
-    this.#points = points;
+  show(drawing: Drawing, colors: ChartColors): void {
+    this.#points = pointsOf(drawing);
     this.#colors = colors;
     this.#attached?.requestUpdate();
   }
@@ -56,88 +84,81 @@ export class BehindBars implements ISeriesPrimitive<Time> {
   }
 
   paneViews(): readonly IPrimitivePaneView[] {
-    return [
-      { zOrder: () => "bottom", renderer: () => this.#renderer(drawBehind) },
-      // Above the volume's columns.
-      { zOrder: () => "top", renderer: () => this.#renderer(drawMarks) },
-    ];
+    return this.#views;
   }
 
-  #renderer(
-    draw: (canvas: Canvas, placed: readonly Placed[], colors: Colors) => void,
-  ): IPrimitivePaneRenderer | null {
-    const [attached, colors] = [this.#attached, this.#colors];
-    if (!attached || !colors) return null;
-    const { chart, series } = attached;
-    const scale = chart.timeScale();
-    const seen = scale.getVisibleLogicalRange();
-    if (!seen) return null;
-    const first = Math.max(0, Math.floor(seen.from) - 1);
-    const half = scale.options().barSpacing / 2;
-    const coordinate = (price: number | null): number | null =>
-      price === null ? null : series.priceToCoordinate(price);
-    const placed = this.#points.slice(first, Math.max(0, Math.ceil(seen.to)) + 2).map((point, index) => ({
-      ...point,
-      half,
-      x: scale.logicalToCoordinate((first + index) as Logical),
-      bid: coordinate(point.bid),
-      ask: coordinate(point.ask),
-    }));
+  #renderer(): IPrimitivePaneRenderer {
+    const [colors, placed] = [this.#colors, this.#placed()];
     return {
       draw: (target) =>
-        target.useMediaCoordinateSpace(({ context, mediaSize: { height } }) =>
-          draw({ context, height }, placed, colors),
+        target.useMediaCoordinateSpace(
+          ({ context, mediaSize: { height } }) => colors && drawBehind(context, placed, { height, colors }),
         ),
     };
   }
-}
 
-type Canvas = { context: CanvasRenderingContext2D; height: number };
+  /** The points in view, and where they are. */
+  #placed(): Placed[] {
+    const { chart, series } = this.#attached ?? {};
+    const scale = chart?.timeScale();
+    const seen = scale?.getVisibleLogicalRange();
+    if (!scale || !series || !seen) return [];
+    const first = Math.max(0, Math.floor(seen.from) - 1);
+    const half = scale.options().barSpacing / 2;
+    const y = (price: number | null): number | null =>
+      price === null ? null : series.priceToCoordinate(price);
+    return this.#points.slice(first, Math.max(0, Math.ceil(seen.to)) + 2).map((point, index) => {
+      const x = scale.logicalToCoordinate((first + index) as Logical);
+      return { ...point, half, x, bid: y(point.bid), ask: y(point.ask) };
+    });
+  }
+}
 
 type Placed = LayerPoint & { x: number | null; half: number };
 
-function drawBehind(canvas: Canvas, placed: readonly Placed[], colors: Colors): void {
-  const { context, height } = canvas;
-  const shade = (isOfKind: (point: Placed) => boolean, color: string): void =>
-    stretches(placed, isOfKind, (from, to) => {
-      context.fillStyle = color;
-      context.fillRect(from, 0, to - from, height);
-    });
-  shade(({ shaded }) => shaded, colors.shade);
-  shade(({ hole }) => hole?.empty === true, colors.hole);
-  drawBand(context, placed, colors.band);
-}
-
-function drawMarks({ context, height }: Canvas, placed: readonly Placed[], colors: Colors): void {
-  for (const known of [true, false])
-    stretches(
-      placed,
-      ({ hole }) => hole?.known === known,
-      (from, to) => {
-        context.fillStyle = known ? colors.sim : colors.dim;
-        // Neighbours of a pixel's width or less are still seen.
-        context.fillRect(from, height - MARK, Math.max(2, to - from), MARK);
-      },
-    );
-}
-
-/** Runs of neighbouring places of a kind, from where the first begins to where the last ends. */
-function stretches(
+function drawBehind(
+  context: CanvasRenderingContext2D,
   placed: readonly Placed[],
-  isOfKind: (point: Placed) => boolean,
-  draw: (from: number, to: number) => void,
+  { height, colors }: { height: number; colors: ChartColors },
 ): void {
-  let [from, to]: [number | null, number] = [null, 0];
-  for (const point of placed) {
-    const { x, half } = point;
-    if (x === null) continue;
-    if (isOfKind(point)) {
-      from ??= x - half;
-      to = x + half;
-    } else {
-      if (from !== null) draw(from, to);
-      from = null;
+  const fill = (color: string, isOfKind: (point: Placed) => boolean, mark?: number): void => {
+    context.fillStyle = color;
+    for (const { x, half } of placed.filter(isOfKind)) {
+      // To whole pixels: neighbours neither overlap nor leave a seam. A mark is seen however narrow its place is.
+      const [from, to] = [Math.round((x ?? 0) - half), Math.round((x ?? 0) + half)];
+      context.fillRect(from, height - (mark ?? height), Math.max(to - from, mark ? 2 : 0), mark ?? height);
     }
+  };
+  fill(colors.shade, ({ shaded }) => shaded);
+  fill(colors.hole, ({ hole }) => hole?.empty === true);
+  drawBand(context, placed, colors.band);
+  fill(colors.sim, ({ hole }) => hole?.known === true, MARK);
+  fill(colors.dim, ({ hole }) => hole?.known === false, MARK);
+  Object.assign(context, { fillStyle: colors.accent, font: `600 11px ${FONT}`, textAlign: "center" });
+  for (const { dividend, x } of placed)
+    if (dividend !== null) context.fillText(dividend, x ?? 0, height - 2 * MARK);
+}
+
+/** Draws one shape for each run of places that have both sides: a gap stays a gap. */
+function drawBand(context: CanvasRenderingContext2D, placed: readonly Placed[], color: string): void {
+  context.fillStyle = context.strokeStyle = color;
+  context.lineWidth = 1;
+  let run: { x: number; bid: number; ask: number }[] = [];
+  const flush = (): void => {
+    if (run.length > 0) {
+      context.beginPath();
+      for (const { x, ask } of run) context.lineTo(x, ask);
+      for (const { x, bid } of run.toReversed()) context.lineTo(x, bid);
+      context.closePath();
+      context.fill();
+      context.stroke();
+    }
+    run = [];
+  };
+  for (const { apart, x, bid, ask } of placed) {
+    if (apart) flush();
+    if (x === null || bid === null || ask === null) flush();
+    else run.push({ x, bid, ask });
   }
-  if (from !== null) draw(from, to);
+  flush();
 }

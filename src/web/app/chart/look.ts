@@ -13,7 +13,6 @@ const COLOR_NAMES = [
   "ink",
   "dim",
   "line",
-  "panel",
   "up",
   "down",
   "accent",
@@ -23,11 +22,6 @@ const COLOR_NAMES = [
   "sim",
   "sim-faint",
   "hole",
-  "series-1",
-  "series-2",
-  "series-3",
-  "series-4",
-  "series-5",
 ] as const;
 
 /** The colours of the style sheet that charts have, by the names of their variables. */

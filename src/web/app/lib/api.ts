@@ -12,11 +12,14 @@ export class ApiProblem extends Error {
   }
 }
 
+/** Where the page lies, perhaps below a proxy's path: every view is one step below it. */
+export const BASE = new URL(".", location.href);
+
 /** Whether the server wants a token first. */
 export const tokenWanted = signal(false);
 
-/** An answer takes no longer, ms: the database has 5 s for each statement. What hangs would fill the browser's connections. */
-const DEADLINE_MS = 30_000;
+/** An answer takes no longer, ms: the server waits 8 s for its database. What hangs would fill the browser's connections. */
+const DEADLINE_MS = 10_000;
 
 /** The server does not answer. The page's line tells of it, above every view. */
 export const AWAY: Problem = {
@@ -51,12 +54,12 @@ export async function post<T>(path: string, body: object): Promise<T> {
 }
 
 export async function logIn(token: string): Promise<void> {
-  await post("/api/login", { token });
+  await post("api/login", { token });
   tokenWanted.value = false;
 }
 
 export async function logOut(): Promise<void> {
-  await send("/api/logout", { method: "POST" });
+  await send("api/logout", { method: "POST" });
   tokenWanted.value = true;
 }
 
@@ -67,7 +70,8 @@ async function send(path: string, init: RequestInit, abort?: AbortSignal): Promi
   let text: string;
   try {
     // eslint-disable-next-line no-restricted-properties -- browsers have it
-    response = await fetch(path, { ...init, signal: abort ? AbortSignal.any([abort, deadline]) : deadline });
+    const signal = abort ? AbortSignal.any([abort, deadline]) : deadline;
+    response = await fetch(new URL(path, BASE), { ...init, signal });
     text = await response.text();
   } catch (error) {
     if (abort?.aborted) throw error;

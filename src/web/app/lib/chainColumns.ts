@@ -1,154 +1,102 @@
-/** What a chain's table can show of a contract, and what it shows unless other columns are chosen. Pure. */
+/** What a chain's table shows of a contract: one of three sets of columns. Pure. */
 import type { Contract } from "../../../archive/ask/dashboardTypes.ts";
-import { YEAR_DAYS } from "./curves.ts";
 import { fixed, NOTHING, thousands } from "../../../figures.ts";
+import { isVague, YEAR_DAYS } from "./curves.ts";
 
-/** A column. `text` is what stands in its cells; `price`: the value is the service's text, point below point. */
-export type Column = {
-  key: string;
+type Text = (contract: Contract) => string;
+
+/** A column. `text` is what stands in its cells. */
+type Column = {
   name: string;
   title: string;
-  look: "dim" | "strong" | undefined;
+  text: Text;
+  look?: "dim" | "strong";
+  /** The value is the service's text, point below point. */
   price?: boolean;
-  text: (contract: Contract) => string;
+  /** The value is made of our volatility: dim where that is vague. */
+  ofVolatility?: boolean;
+  /** The service may say nothing of it; the column stands where it does. */
+  said?: boolean;
 };
 
-type Names = readonly [key: string, name: string, title: string];
+const column = (name: string, title: string, text: Text): Column => ({ name, title, text });
 
-const column = ([key, name, title]: Names, text: Column["text"], look?: Column["look"]): Column => ({
-  key,
-  name,
-  title,
-  text,
-  look,
-});
-
-const priced = (names: Names, of: "last" | "bid" | "mid" | "ask", look?: Column["look"]): Column => ({
-  ...column(names, (contract) => contract[of] ?? NOTHING, look),
-  price: true,
-});
-
-const volatility = (key: string, name: string, of: "ivBid" | "ivMid" | "ivAsk"): Column => {
-  const where = { ivBid: "at the bid", ivMid: "at the middle of bid and ask", ivAsk: "at the ask" }[of];
-  const title = `Implied volatility ${where}, percent a year`;
-  const look = of === "ivMid" ? undefined : "dim";
-  return column(
-    [key, name, title],
-    (contract) =>
-      fixed(
-        changed(contract[of], (iv) => 100 * iv),
-        2,
-      ),
-    look,
-  );
-};
-
-/** A volatility in percent. @param text a fraction of a year, as a service says it */
-export function volatilityText(text: string | null): string {
-  return fixed(text === null ? null : 100 * Number(text), 2);
+function number(of: keyof Contract, places: number, times = 1): Text {
+  return ({ [of]: value }) => fixed(value === null ? null : times * Number(value), places);
 }
 
-type Greek = "delta" | "gamma" | "vega" | "theta";
+function priced(of: "last" | "bid" | "mid" | "ask", name: string, title: string): Column {
+  return { ...column(name, title, ({ [of]: value }) => value ?? NOTHING), price: true };
+}
 
-/** What the service says of a greek, and by how much ours is more: both in the service's units. */
-const compared = (of: Greek, letter: string, places: number): Column[] => {
-  const name = `${of[0]?.toUpperCase()}${of.slice(1)}` as Capitalize<Greek>;
-  const said = ({ [`service${name}` as const]: text }: Contract): number | null =>
-    text === null ? null : Number(text);
-  return [
-    column(
-      [`service-${of}`, `${letter} service`, `The service's own ${of}`],
-      (contract) => fixed(said(contract), places),
-      "dim",
-    ),
-    column(
-      [`${of}-difference`, `${letter} diff.`, `Our ${of} less the service's`],
-      (contract) => fixed(contract[`${of}Difference`], places),
-      "dim",
-    ),
-  ];
-};
+function volatility(of: keyof Contract, name: string, where: string): Column {
+  const title = `Implied volatility ${where}, percent a year`;
+  return { ...column(name, title, number(of, 2, 100)), ofVolatility: true };
+}
 
-const changed = (value: number | null, by: (value: number) => number): number | null =>
-  value === null ? null : by(value);
+function service(name: string, what: string, text: Text): Column {
+  return { ...column(name, `The service's own ${what}`, text), look: "dim", said: true };
+}
 
-/** All of them, from the outside of the table to its middle. */
-export const COLUMNS: readonly Column[] = [
-  column(["volume", "Volume", "Contracts traded in the session"], ({ volume }) => thousands(volume), "dim"),
-  column(
-    ["oi", "Open int.", "Open interest: contracts that are open, mostly of the session before"],
-    ({ openInterest }) => thousands(openInterest),
-    "dim",
-  ),
-  priced(["last", "Last", "Price of the last trade"], "last"),
-  volatility("iv-bid", "IV bid", "ivBid"),
-  volatility("iv", "IV", "ivMid"),
-  volatility("iv-ask", "IV ask", "ivAsk"),
-  column(
-    ["service-iv", "IV service", "The service's own implied volatility, percent a year"],
-    ({ serviceIvMid }) => volatilityText(serviceIvMid),
-    "dim",
-  ),
-  column(
-    ["iv-difference", "IV diff.", "Our implied volatility less the service's, in points of a percent"],
-    ({ ivDifference }) => fixed(ivDifference === null ? null : 100 * ivDifference, 2),
-    "dim",
-  ),
-  column(["delta", "Delta", "Change of the price for 1 of the underlying"], ({ delta }) => fixed(delta, 3)),
-  ...compared("delta", "Δ", 3),
-  column(["gamma", "Gamma", "Change of delta for 1 of the underlying"], ({ gamma }) => fixed(gamma, 4)),
-  ...compared("gamma", "Γ", 4),
-  column(["vega", "Vega", "Change of the price for one point of volatility"], ({ vega }) =>
-    fixed(
-      changed(vega, (each) => each / 100),
-      3,
-    ),
-  ),
-  ...compared("vega", "V", 3),
-  column(["theta", "Theta", "Change of the price in a day that passes"], ({ theta }) =>
-    fixed(
-      changed(theta, (each) => each / YEAR_DAYS),
-      3,
-    ),
-  ),
-  ...compared("theta", "Θ", 3),
-  column(
-    ["moneyness", "S/K", "Moneyness: the underlying's price by the strike"],
-    ({ moneyness }) => fixed(moneyness, 3),
-    "dim",
-  ),
-  priced(["bid", "Bid", "Bid"], "bid"),
-  priced(["mid", "Mid", "The middle of bid and ask"], "mid", "strong"),
-  priced(["ask", "Ask", "Ask"], "ask"),
-];
+function difference(contract: Contract): string {
+  return isVague(contract) ? NOTHING : number("ivDifference", 2, 100)(contract);
+}
 
-const DEFAULTS = {
-  wide: ["volume", "last", "iv", "delta", "bid", "mid", "ask"],
-  narrow: ["iv", "delta", "bid", "ask"],
-};
+/** All of them, by their keys. */
+const COLUMNS = {
+  volume: column("Volume", "Contracts traded in the session", ({ volume }) => thousands(volume)),
+  oi: service("Open int.", "count of open contracts", ({ openInterest }) => thousands(openInterest)),
+  last: priced("last", "Last", "Price of the last trade"),
+  bid: priced("bid", "Bid", "Bid"),
+  mid: { ...priced("mid", "Mid", "The middle of bid and ask"), look: "strong" },
+  ask: priced("ask", "Ask", "Ask"),
+  "iv-bid": volatility("ivBid", "IV bid", "at the bid"),
+  iv: volatility("ivMid", "IV %", "at the middle of bid and ask"),
+  "iv-ask": volatility("ivAsk", "IV ask", "at the ask"),
+  "iv-difference": {
+    ...column("Diff.", "IV less the service's, in points of a percent", difference),
+    said: true,
+  },
+  delta: column("Delta", "Change of the price for 1 of the underlying", number("delta", 3)),
+  gamma: column("Gamma", "Change of delta for 1 of the underlying", number("gamma", 4)),
+  vega: column("Vega", "Change of the price for one point of volatility", number("vega", 3, 1 / 100)),
+  theta: column("Theta", "Change of the price in a day that passes", number("theta", 3, 1 / YEAR_DAYS)),
+  "service-iv": service("Service %", "implied volatility, percent a year", number("serviceIvMid", 2, 100)),
+  "service-delta": service("Δ service", "delta", number("serviceDelta", 3)),
+  "service-gamma": service("Γ service", "gamma", number("serviceGamma", 4)),
+  "service-vega": service("V service", "vega, for one point of volatility", number("serviceVega", 3)),
+  "service-theta": service("Θ service", "theta, of a day", number("serviceTheta", 3)),
+} satisfies Record<string, Column>;
 
-/** What is shown besides where there is room, and the service says it of a contract. */
-const WHERE_SAID: Readonly<Record<string, (contract: Contract) => boolean>> = {
-  oi: ({ openInterest }) => openInterest !== null,
-  "service-iv": ({ serviceIvMid }) => serviceIvMid !== null,
-  "iv-difference": ({ ivDifference }) => ivDifference !== null,
-};
+type Key = keyof typeof COLUMNS;
 
-/**
- * The chosen ones in their order.
- *
- * @param chosen keys between commas, as in the address; the empty text: the usual ones
- * @param contracts what the service says of these decides which are usual
- */
-export function columnsOf(
-  chosen: string,
-  layout: "wide" | "narrow",
-  contracts: readonly Contract[] = [],
-): Column[] {
-  const wanted = chosen.split(",");
-  const found = COLUMNS.filter(({ key }) => wanted.includes(key));
-  if (found.length > 0) return found;
-  const isUsual = (key: string): boolean =>
-    DEFAULTS[layout].includes(key) || (layout === "wide" && contracts.some((one) => WHERE_SAID[key]?.(one)));
-  return COLUMNS.filter(({ key }) => isUsual(key));
+const COMPARED = ["iv", "service-iv", "iv-difference", "delta", "service-delta"] as const;
+
+/** From the outside of the table to its middle: where there is room for `few`, and for `many`. */
+const SETS = {
+  prices: {
+    few: ["iv", "delta", "bid", "mid", "ask"],
+    many: ["volume", "oi", "last", "iv", "delta", "bid", "mid", "ask"],
+  },
+  greeks: {
+    few: ["iv", "delta", "gamma", "vega", "theta"],
+    many: ["iv-bid", "iv", "iv-ask", "delta", "gamma", "vega", "theta", "mid"],
+  },
+  compare: {
+    few: COMPARED,
+    many: [...COMPARED, "service-gamma", "service-vega", "service-theta"],
+  },
+} as const satisfies Record<string, Record<"few" | "many", readonly Key[]>>;
+
+export type SetName = keyof typeof SETS;
+
+export type ChainColumn = Column & { key: Key };
+
+export const SET_NAMES = Object.keys(SETS) as SetName[];
+
+/** The columns of a set. Of those that the service may say nothing of, the ones of which it says something of a contract. */
+export function columnsOf(set: SetName, room: "few" | "many", contracts: readonly Contract[]): ChainColumn[] {
+  return SETS[set][room]
+    .map((key) => ({ ...(COLUMNS[key] as Column), key }))
+    .filter(({ said, text }) => !said || contracts.some((contract) => text(contract) !== NOTHING));
 }

@@ -15,68 +15,73 @@ const HOLE = 1.5;
 /** Most empty places in a row: a hole of a night shows as one, and does not push the bars aside. */
 const MOST_EMPTY = 400;
 
+type GapOptions = { interval: Interval; sessions: readonly SessionView[]; nowMs: number };
+
 /**
- * The bars with empty places between them. Within one part of one day, from its first bar to its last; in the regular
- * session, from the open to the close as far as it has come; all of a session without a bar. What is usual is learnt from the bars, so that a job of
+ * The bars with empty places between them. Within one part of one day, from its first bar to its last; in the regular session, from
+ * the open to the close as far as it has come; all of a session without a bar. What is usual is learnt from the bars, so that a job of
  * every five minutes has no gaps in bars of one.
  *
  * @param bars ascending
- * @param nowMs epoch ms
  */
-export function withGaps(
-  bars: readonly Bar[],
-  { interval, sessions, nowMs }: { interval: Interval; sessions: readonly SessionView[]; nowMs: number },
-): Slot[] {
+export function withGaps(bars: readonly Bar[], { interval, sessions, nowMs }: GapOptions): Slot[] {
   if (interval === "1d") return byDate(bars, sessions, (date) => date);
   if (interval === "1w") return byDate(bars, sessions, mondayOf);
-  const step = Math.max(WIDTH_MS[interval], usualSpacing(bars));
+  const parts = partsOf(bars);
+  const step = Math.max(WIDTH_MS[interval], usualSpacing(parts));
   const hours = new Map(sessions.map((session) => [session.date, session]));
   const withBars = new Set(bars.map(({ date }) => date));
-  const without = sessions
-    .filter(({ date }) => !withBars.has(date))
-    .map(({ date, openAt, closeAt }) =>
-      empty({
-        date,
-        session: "regular",
-        step,
-        fromMs: Date.parse(openAt),
-        toMs: Math.min(Date.parse(closeAt), nowMs),
-      }),
-    );
-  const drawn = groups(bars).map((group) => {
-    const [first] = group;
-    if (!first) return [];
-    const { date, session } = first;
-    const regular = session === "regular" ? hours.get(date) : undefined;
-    const slots: Slot[] = [];
-    const fill = (fromMs: number, toMs: number): void =>
-      void slots.push(...empty({ date, session, step, fromMs, toMs }));
-    const firstMs = Date.parse(first.at);
-    if (regular) fill(Date.parse(regular.openAt), firstMs - (HOLE - 1) * step);
-    let beforeMs = firstMs - step;
-    for (const bar of group) {
-      const atMs = Date.parse(bar.at);
-      if (atMs - beforeMs > HOLE * step) fill(beforeMs + step, atMs - (HOLE - 1) * step);
-      slots.push({ at: bar.at, date, session, bar });
-      beforeMs = atMs;
-    }
-    if (regular) fill(beforeMs + step, Math.min(Date.parse(regular.closeAt), nowMs - HOLE * step));
-    return slots;
-  });
-  if (without.length === 0) return drawn.flat();
-  return [...drawn, ...without].sort((a, b) => ((a[0]?.at ?? "") < (b[0]?.at ?? "") ? -1 : 1)).flat();
+  const without = sessions.filter(({ date }) => !withBars.has(date));
+  return [...parts, ...without.map(({ date }): Part => ({ date, session: "regular", bars: [] }))]
+    .map((part) =>
+      filled(part, { step, nowMs, hours: part.session === "regular" ? hours.get(part.date) : undefined }),
+    )
+    .sort((a, b) => ((a[0]?.at ?? "") < (b[0]?.at ?? "") ? -1 : 1))
+    .flat();
 }
 
-/** Empty places from one time to another, as many as a hole may have. */
-function empty({
-  fromMs,
-  toMs,
-  step,
-  ...of
-}: Pick<Slot, "date" | "session"> & { fromMs: number; toMs: number; step: number }): Slot[] {
+/** Bars of one part of one day. */
+type Part = Pick<Bar, "date" | "session"> & { bars: Bar[] };
+
+function partsOf(bars: readonly Bar[]): Part[] {
+  const parts: Part[] = [];
+  for (const bar of bars) {
+    const last = parts.at(-1);
+    const { date, session } = bar;
+    if (last?.date === date && last.session === session) last.bars.push(bar);
+    else parts.push({ date, session, bars: [bar] });
+  }
+  return parts;
+}
+
+/** The median distance of neighbours within their part of a day, ms; 0 where there are none. */
+function usualSpacing(parts: readonly Part[]): number {
+  const spacings = parts
+    .map(({ bars }) => bars.map(({ at }) => Date.parse(at)))
+    .flatMap((at) => at.slice(1).map((ms, index) => ms - (at[index] ?? ms)))
+    .sort((a, b) => a - b);
+  return spacings[Math.floor((spacings.length - 1) / 2)] ?? 0;
+}
+
+/** @param of.hours of the session that the part is; absent: of another part nobody knows when it begins or ends */
+function filled(
+  { date, session, bars }: Part,
+  { step, nowMs, hours }: { step: number; nowMs: number; hours: SessionView | undefined },
+): Slot[] {
   const slots: Slot[] = [];
-  for (let at = fromMs; at < toMs && slots.length < MOST_EMPTY; at += step)
-    slots.push({ at: new Date(at).toISOString().replace(".000Z", "Z"), ...of, bar: null });
+  const fill = (fromMs: number, toMs: number): void => {
+    for (let [at, count] = [fromMs, 0]; at < toMs && count < MOST_EMPTY; at += step, count += 1)
+      slots.push({ at: new Date(at).toISOString().replace(".000Z", "Z"), date, session, bar: null });
+  };
+  let nextMs = Date.parse(hours?.openAt ?? bars[0]?.at ?? "");
+  for (const bar of bars) {
+    const atMs = Date.parse(bar.at);
+    fill(nextMs, atMs - (HOLE - 1) * step);
+    slots.push({ at: bar.at, date, session, bar });
+    nextMs = atMs + step;
+  }
+  const dueMs = bars.length === 0 ? nowMs : nowMs - HOLE * step;
+  if (hours) fill(nextMs, Math.min(Date.parse(hours.closeAt), dueMs));
   return slots;
 }
 
@@ -93,40 +98,13 @@ function byDate(
   });
 }
 
-/** Runs of bars of one part of one day. */
-function groups(bars: readonly Bar[]): Bar[][] {
-  const found: Bar[][] = [];
-  for (const bar of bars) {
-    const last = found.at(-1);
-    const of = last?.[0];
-    if (last && of && of.date === bar.date && of.session === bar.session) last.push(bar);
-    else found.push([bar]);
-  }
-  return found;
-}
-
-/** The median distance of neighbours within their part of a day, ms; 0 where there are none. */
-function usualSpacing(bars: readonly Bar[]): number {
-  const spacings = groups(bars)
-    .flatMap((group) =>
-      group.slice(1).map((bar, index) => Date.parse(bar.at) - Date.parse(group[index]?.at ?? bar.at)),
-    )
-    .sort((a, b) => a - b);
-  return spacings[Math.floor((spacings.length - 1) / 2)] ?? 0;
-}
-
 type Missed = Pick<MissRow, "job" | "reason" | "count" | "firstAt" | "lastAt">;
 
 /**
  * A run of neighbouring places of a chart at which quotes are missing: `empty` ones have no bar, others a bar of fewer
  * quotes than were due. `missed` is none where the ledger knows nothing of the hole.
  */
-export type Hole = {
-  from: number;
-  to: number;
-  empty: boolean;
-  missed: Missed[];
-};
+export type Hole = { from: number; to: number; empty: boolean; missed: Missed[] };
 
 /**
  * The holes of a chart, ascending. A miss belongs to the place that had begun when its slot came: also where that is a
@@ -165,16 +143,10 @@ export function holesOf(slots: readonly Slot[], misses: readonly MissRow[], inte
 
 function sum(rows: readonly Missed[]): Missed[] {
   const sums = new Map<string, Missed>();
-  for (const { job, reason, count, firstAt, lastAt } of rows) {
-    const key = `${reason} ${job}`;
-    const before = sums.get(key);
-    sums.set(key, {
-      job,
-      reason,
-      count: count + (before?.count ?? 0),
-      firstAt: before?.firstAt ?? firstAt,
-      lastAt,
-    });
+  for (const row of rows) {
+    const key = `${row.reason} ${row.job}`;
+    const { count, firstAt } = sums.get(key) ?? { count: 0, firstAt: row.firstAt };
+    sums.set(key, { ...row, count: row.count + count, firstAt });
   }
   return [...sums.values()].sort((a, b) => b.count - a.count);
 }

@@ -31,13 +31,6 @@ export function countdown(ms: number): string {
   return `${Math.floor(seconds / 3_600)} h ${pad(Math.floor((seconds % 3_600) / 60))} min`;
 }
 
-/** A lateness: `0 s`, `340 ms`, `12.3 s`, `4 min`. */
-export function late(ms: number): string {
-  if (ms === 0) return "0 s";
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  return ms < 100_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / MINUTE_MS)} min`;
-}
-
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function inNewYork(iso: string, options: Intl.DateTimeFormatOptions): string {
@@ -90,11 +83,11 @@ export function exchangeSeconds(iso: string): number {
 }
 
 /**
- * What a place of the time axis is called: `2026-11-20 09:31 New York`, or its date.
+ * What a place of the time axis is called: `2026-11-20 09:31`, or its date.
  *
  * @param time as `exchangeSeconds` gives it
  */
 export function placeLabel(time: number, daily: boolean): string {
   const shown = new Date(time * 1_000).toISOString();
-  return daily ? shown.slice(0, 10) : `${shown.slice(0, 16).replace("T", " ")} ${ZONE_NAME}`;
+  return daily ? shown.slice(0, 10) : shown.slice(0, 16).replace("T", " ");
 }

@@ -1,6 +1,6 @@
 /** Cells of Coverage: what they hold, how they are coloured, and which rows are shown. Pure. */
-import type { CoverageRow, CoverageView, PackedCell } from "../../../archive/ask/dashboardTypes.ts";
-import { percent } from "../../../figures.ts";
+import type { CoverageRow, PackedCell } from "../../../archive/ask/dashboardTypes.ts";
+import { percent, thousands } from "../../../figures.ts";
 
 export type HeatCell = { expected: number; stored: number; missed: number };
 
@@ -28,24 +28,21 @@ export function storedShare({ expected, stored }: HeatCell): string {
   return percent(stored < expected ? Math.min(99.9, share) : share, 1);
 }
 
-type HeatLevel = "full" | "high" | "part" | "low" | "none";
-
-/** All stored, at least 95 %, at least half, less, nothing. */
-export function heatLevel({ expected, stored }: HeatCell): HeatLevel {
+/** All stored, at least 95 %, less, nothing. */
+export function heatLevel({ expected, stored }: HeatCell): "full" | "high" | "part" | "none" {
   if (stored >= expected) return "full";
   if (stored === 0) return "none";
-  const share = stored / expected;
-  return share >= 0.95 ? "high" : share >= 0.5 ? "part" : "low";
+  return stored >= 0.95 * expected ? "high" : "part";
 }
 
-/** Rows whose instrument has the text in its name; of those, if wanted, the ones that miss something. */
-export function foundRows(
-  { rows }: Pick<CoverageView, "rows">,
-  { search, missing }: { search: string; missing: boolean },
-): CoverageRow[] {
+/** A number of misses, short enough for a cell: `−42`, `−12k`. */
+export function shortMissed({ missed }: HeatCell): string {
+  return missed < 1_000 ? thousands(-missed) : `${thousands(-Math.round(missed / 1_000))}k`;
+}
+
+/** Rows that have the text in their names. @param missing only those that miss something */
+export function foundRows(rows: readonly CoverageRow[], search: string, missing: boolean): CoverageRow[] {
   const words = search.trim().toUpperCase();
-  return rows.filter(
-    ({ instrument, cells }) =>
-      instrument.toUpperCase().includes(words) && (!missing || cells.some((cell) => Array.isArray(cell))),
-  );
+  const isWanted = ({ cells }: CoverageRow): boolean => !missing || cells.some(Array.isArray);
+  return rows.filter((row) => row.instrument.toUpperCase().includes(words) && isWanted(row));
 }

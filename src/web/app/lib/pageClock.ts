@@ -1,5 +1,5 @@
-/** The page's clock: the server's time, told anew with each event, so that ages and countdowns agree with it. */
-import { computed, type ReadonlySignal, signal } from "@preact/signals";
+/** The page's clock: the server's time, told anew with each answer, so that ages and countdowns agree with it. */
+import { signal } from "@preact/signals";
 
 /** The page's own clock, epoch ms: it goes on while the machine sleeps. */
 export const pageMs = (): number => Date.now();
@@ -18,10 +18,6 @@ export function setServerTime(at: string): void {
   offsetMs = Date.parse(at) - Date.now();
   nowMs.value = Date.now() + offsetMs;
 }
-
-/** A number that changes every so many ms: what depends on it is read again so often. */
-export const tick = (everyMs: number): ReadonlySignal<number> =>
-  computed(() => Math.floor(nowMs.value / everyMs));
 
 /** Lets the seconds pass. */
 export function startClock(): void {

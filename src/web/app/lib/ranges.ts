@@ -1,4 +1,4 @@
-/** Ranges of the instrument's chart, and how the address holds them. Pure. */
+/** Which bars the instrument's chart has: ranges as the address holds them, older bars, and news of those that are known. Pure. */
 import { INTERVALS, MOST_BARS } from "../../../archive/ask/widths.ts";
 import type { BarsView, Interval } from "../../../archive/ask/dashboardTypes.ts";
 
@@ -6,7 +6,6 @@ export const RANGES = [
   { name: "1D", label: "1 session", sessions: 1 },
   { name: "5D", label: "5 sessions", sessions: 5 },
   { name: "1M", label: "21 sessions", sessions: 21 },
-  { name: "3M", label: "63 sessions", sessions: 63 },
   { name: "1Y", label: "252 sessions", sessions: 252 },
   { name: "All", label: "all sessions", sessions: 10_000 },
 ] as const;
@@ -30,20 +29,6 @@ export function rangeLabel(range: ChosenRange): string {
   return range.to === "" ? `since ${range.from}` : `${range.from} to ${range.to}`;
 }
 
-/**
- * How many sessions are read when one scrolls to before the first bar: twice as many, as far as a chart draws as many bars. Null:
- * no older ones are stored, or they would be too many bars.
- */
-export function olderSessions(
-  { more, bars, compared }: Pick<BarsView, "more" | "bars" | "compared">,
-  sessions: number,
-): number | null {
-  if (!more) return null;
-  const most = Math.floor((MOST_BARS / (1 + compared.length) / Math.max(1, bars.length)) * sessions);
-  const next = Math.min(2 * sessions, most);
-  return next > sessions ? next : null;
-}
-
 export function intervalOf(text: string): Interval {
   return INTERVALS.find((name) => name === text) ?? "1m";
 }
@@ -55,4 +40,35 @@ export function isDateText(text: string): boolean {
     !Number.isNaN(Date.parse(text)) &&
     new Date(text).toISOString().startsWith(text)
   );
+}
+
+/**
+ * How many sessions are read when one scrolls to before the first bar: twice as many, as far as a chart draws as many bars. Null:
+ * no older ones are stored, or they would be too many bars.
+ */
+export function olderSessions(
+  { more, bars }: Pick<BarsView, "more" | "bars">,
+  sessions: number,
+): number | null {
+  const most = Math.floor((MOST_BARS / Math.max(1, bars.length)) * sessions);
+  const next = Math.min(2 * sessions, most);
+  return more && next > sessions ? next : null;
+}
+
+/**
+ * Known bars with news of them, which replace all from their first date on. Null: they are of another width, so that all of them have
+ * to be read.
+ */
+export function mergeBars(known: BarsView, news: BarsView): BarsView | null {
+  const dates = [...news.bars, ...news.sessions].map(({ date }) => date).sort();
+  const [from] = dates;
+  if (from === undefined) return known;
+  if (news.interval !== known.interval) return null;
+  return {
+    ...news,
+    bars: [...known.bars.filter(({ date }) => date < from), ...news.bars],
+    sessions: [...known.sessions.filter(({ date }) => date < from), ...news.sessions],
+    dividends: [...known.dividends.filter(({ exDate }) => exDate < from), ...news.dividends],
+    more: known.more,
+  };
 }

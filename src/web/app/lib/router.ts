@@ -1,47 +1,41 @@
 /** Which view is shown, and with what: the address alone says it. */
 import { computed, signal } from "@preact/signals";
+import { BASE } from "./api.ts";
 
 export const VIEWS = [
-  { path: "/", name: "Now" },
-  { path: "/quotes", name: "Quotes" },
-  { path: "/instrument", name: "Instrument" },
-  { path: "/chain", name: "Chain" },
-  { path: "/coverage", name: "Coverage" },
-  { path: "/health", name: "Health" },
-  { path: "/jobs", name: "Jobs" },
-  { path: "/accounts", name: "Accounts" },
-  { path: "/help", name: "Help" },
+  { path: "", name: "Now" },
+  { path: "quotes", name: "Quotes" },
+  { path: "instrument", name: "Chart" },
+  { path: "chain", name: "Chain" },
+  { path: "coverage", name: "Coverage" },
 ] as const;
 
 const address = signal(new URL(location.href));
 
-export const path = computed(() => address.value.pathname);
+/** The address below the page's own, such as `chain`. */
+export const path = computed(() => address.value.pathname.slice(BASE.pathname.length));
 
-/** The view that is shown, which also has what lies below its path; undefined at an address of none. */
-export const view = computed(() =>
-  VIEWS.find(({ path: own }) => path.value === own || (own !== "/" && path.value.startsWith(`${own}/`))),
-);
-
-/** The heading that the address names; the empty text where it names none. */
-export const heading = computed(() => address.value.hash.slice(1));
+/** The view that is shown; undefined at an address of none. */
+export const view = computed(() => VIEWS.find(({ path: own }) => path.value === own));
 
 /** A parameter of the address; the empty text where it is not given. */
 export function parameter(name: string): string {
   return address.value.searchParams.get(name) ?? "";
 }
 
+/** An address of the page. @param to as `VIEWS` has it, or of the API */
 export function href(to: string, parameters: Record<string, string> = {}): string {
   const search = new URLSearchParams(parameters).toString();
-  return search === "" ? to : `${to}?${search}`;
+  return `${BASE.pathname}${to}${search === "" ? "" : `?${search}`}`;
 }
 
 /** Where the chart of a series is; a delayed one says so. */
 export function chartOf(name: string, { sourceId, delayed }: { sourceId: number; delayed: boolean }): string {
-  return href("/instrument", { name, source: String(sourceId), ...(delayed && { delayed: "true" }) });
+  return href("instrument", { name, source: String(sourceId), ...(delayed && { delayed: "true" }) });
 }
 
 /** Goes there; `replace` leaves no step in the browser's history. */
-export function go(to: string, { replace = false } = {}): void {
+function go(to: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, "", to);
   else history.pushState(null, "", to);
   address.value = new URL(location.href);
@@ -58,7 +52,7 @@ export function setParameters(changes: Record<string, string>, { step = true } =
   for (const [name, value] of Object.entries(changes))
     if (value === "") search.delete(name);
     else search.set(name, value);
-  const to = href(address.value.pathname, Object.fromEntries(search));
+  const to = href(path.value, Object.fromEntries(search));
   if (to === address.value.pathname + address.value.search) return;
   go(to, { replace: !step });
 }
@@ -72,12 +66,8 @@ export function visit(to: string): void {
   );
 }
 
-/** Follows links within the page without loading it anew, and the browser's own buttons; `?` opens Help. */
+/** Follows links between views without loading the page anew, and the browser's own buttons. */
 export function startRouter(): void {
-  addEventListener("keydown", (event) => {
-    const typing = (event.target as Element | null)?.closest?.("input:not([type=range]), select, textarea");
-    if (event.key === "?" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) go("/help");
-  });
   addEventListener("popstate", () => (address.value = new URL(location.href)));
   document.addEventListener("click", (event) => {
     const link = (event.target as Element | null)?.closest?.("a");
@@ -86,6 +76,7 @@ export function startRouter(): void {
     if (link.origin !== location.origin || link.target !== "" || link.hasAttribute("download")) return;
     // To a place of what is shown: the browser goes there, and says so as it does for Back.
     if (link.hash !== "" && link.pathname + link.search === location.pathname + location.search) return;
+    if (!VIEWS.some(({ path: own }) => link.pathname === BASE.pathname + own)) return;
     event.preventDefault();
     const moved = link.pathname !== location.pathname;
     const to = link.pathname + link.search + link.hash;

@@ -4,6 +4,9 @@ import { MINUTE_MS } from "./format.ts";
 
 export type StrikeRow = { strike: string; call: Contract | null; put: Contract | null };
 
+/** Strikes that are shown below the money, and above it. */
+const EACH_SIDE = 12;
+
 /** Calls and puts side by side, ascending by strike. */
 export function strikeRows(contracts: readonly Contract[]): StrikeRow[] {
   const rows = new Map<string, StrikeRow>();
@@ -16,62 +19,37 @@ export function strikeRows(contracts: readonly Contract[]): StrikeRow[] {
   return [...rows.values()].sort((a, b) => Number(a.strike) - Number(b.strike));
 }
 
+export function contractsOf(rows: readonly StrikeRow[]): Contract[] {
+  return rows.flatMap(({ call, put }) => [call, put]).filter((each) => each !== null);
+}
+
 /** The strike nearest to the underlying's price; null without one. */
 export function atTheMoney(rows: readonly StrikeRow[], underlyingLast: string | null): string | null {
   if (underlyingLast === null) return null;
-  const price = Number(underlyingLast);
-  const away = ({ strike }: StrikeRow): number => Math.abs(Number(strike) - price);
-  return (
-    rows.reduce<StrikeRow | null>((best, row) => (best && away(best) <= away(row) ? best : row), null)
-      ?.strike ?? null
+  const away = ({ strike }: StrikeRow): number => Math.abs(Number(strike) - Number(underlyingLast));
+  return [...rows].sort((a, b) => away(a) - away(b))[0]?.strike ?? null;
+}
+
+/** The strikes around the money. Where the money is not known, all. */
+export function nearTheMoney(rows: readonly StrikeRow[], money: string | null): readonly StrikeRow[] {
+  const at = rows.findIndex(({ strike }) => strike === money);
+  return at < 0 ? rows : rows.slice(Math.max(0, at - EACH_SIDE), at + EACH_SIDE + 1);
+}
+
+/** The slider's stops, epoch ms: a minute each, closed hours left out. The last one is the newest. */
+export function stopsOf(spans: ChainView["spans"]): number[] {
+  return spans.flatMap(({ from, to }) => {
+    const [first, last] = [Date.parse(from), Date.parse(to)];
+    const minutes = Math.max(1, Math.ceil((last - first) / MINUTE_MS));
+    // A span's last stop is just behind what was observed last, whose time has microseconds.
+    return Array.from({ length: minutes }, (_, stop) => Math.min(first + (stop + 1) * MINUTE_MS, last + 1));
+  });
+}
+
+/** Where the slider stands at an instant: the last stop by then. */
+export function stopAt(stops: readonly number[], atMs: number): number {
+  return Math.max(
+    0,
+    stops.findLastIndex((stop) => stop <= atMs),
   );
-}
-
-/** How many stops the slider has: a minute each, closed hours left out. */
-export function stopCount(spans: ChainView["spans"]): number {
-  return spans.reduce((sum, each) => sum + minutesOf(each), 0);
-}
-
-/** The instant of a stop, ISO 8601; null for the last one, which is the newest. */
-export function instantOfStop(spans: ChainView["spans"], stop: number): string | null {
-  let before = 0;
-  for (const each of spans) {
-    const minutes = minutesOf(each);
-    if (stop < before + minutes) {
-      if (stop === stopCount(spans) - 1) return null;
-      const at = Date.parse(each.from) + (stop - before + 1) * MINUTE_MS;
-      return new Date(Math.min(at, Date.parse(each.to) + 1)).toISOString();
-    }
-    before += minutes;
-  }
-  return null;
-}
-
-function minutesOf({ from, to }: ChainView["spans"][number]): number {
-  return Math.max(1, Math.ceil((Date.parse(to) - Date.parse(from)) / MINUTE_MS));
-}
-
-/** Where the slider stands at an instant: the stop whose chain is the newest that was observed by then. */
-export function stopOfInstant(spans: ChainView["spans"], at: string): number {
-  const ms = Date.parse(at);
-  let before = 0;
-  let stop = 0;
-  for (const each of spans) {
-    const from = Date.parse(each.from);
-    if (ms < from) break;
-    const minutes = minutesOf(each);
-    stop = before + Math.min(minutes - 1, Math.max(0, Math.ceil((ms - from) / MINUTE_MS) - 1));
-    before += minutes;
-  }
-  return stop;
-}
-
-/** Which contracts are shown. `within`: how far the underlying may be from the strike, percent; null: any, with any moneyness. */
-export type ContractFilter = { within: number | null; volume: number };
-
-/** Whether a contract is shown; one whose moneyness or volume is not known has neither. */
-export function passes({ moneyness, volume }: Contract, filter: ContractFilter): boolean {
-  const near =
-    filter.within === null || (moneyness !== null && 100 * Math.abs(moneyness - 1) <= filter.within + 1e-9);
-  return near && (filter.volume === 0 || Number(volume ?? 0) >= filter.volume);
 }

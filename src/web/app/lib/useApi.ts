@@ -1,39 +1,133 @@
-/** One thing a view reads: loading, there, or not to be had. */
-import type { Problem } from "../../api/types.ts";
-import { ApiProblem, ask } from "./api.ts";
-import { comebacks } from "./pageLine.ts";
+/** One thing a view reads, asked for again and again: loading, there, or not to be had. */
+import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { readTrouble } from "./store.ts";
+import type { News, Problem } from "../../api/types.ts";
+import { ApiProblem, ask, tokenWanted } from "./api.ts";
+import { pageMs } from "./pageClock.ts";
 
 /** `data` stays while it is read anew. */
 export type Loaded<T> = { data: T | null; problem: Problem | null; loading: boolean };
 
+/** How often a view asks while it is seen, and while its tab is not, ms. */
+const EVERY_MS = 2_000;
+const HIDDEN_MS = 30_000;
+
+/** All of it is asked for so often, ms: what was taken out of the archive, or was put into it by hand, is in no news. */
+const WHOLE_MS = 60_000;
+
+/** What could not be read when it was last asked for, by its question: the page tells it above the view. */
+export const troubles = signal<ReadonlyMap<string, Problem>>(new Map());
+
+/** Problems of the database and of the server: of a view alone, the view tells. */
+const OF_ALL = /^(DATABASE|EMBEDDED|SERVER_SLOW)/;
+
+export function tell(key: string, problem: Problem | null): void {
+  if (problem === null && !troubles.peek().has(key)) return;
+  const others = new Map(troubles.peek());
+  others.delete(key);
+  if (problem !== null && OF_ALL.test(problem.code)) others.set(key, problem);
+  troubles.value = others;
+}
+
+/** Answers a question of a view, and has the page tell what keeps it from an answer. @param key names the question */
+export async function told<T>(key: string, question: () => Promise<T>): Promise<T> {
+  try {
+    const answer = await question();
+    tell(key, null);
+    return answer;
+  } catch (error) {
+    if (error instanceof ApiProblem) tell(key, error.problem);
+    throw error;
+  }
+}
+
 /**
- * Reads from the API, again whenever the query changes or `version` does, when the archive can be read again, and when the
- * server is heard again.
+ * Asks at once, and again until it is ended: sooner when somebody turns to the page. A question that has waited since before then
+ * may be one of a network that is no more, and is put again.
+ *
+ * @returns how to end it
+ */
+export function askAgain(once: (abort: AbortSignal) => Promise<void>): () => void {
+  const end = new AbortController();
+  const { signal: ended } = end;
+  let timer = 0;
+  let asked: { abort: AbortController; atMs: number } | null = null;
+  const turn = (): void => {
+    clearTimeout(timer);
+    asked?.abort.abort();
+    const mine = { abort: new AbortController(), atMs: pageMs() };
+    asked = mine;
+    void (tokenWanted.peek() ? Promise.resolve() : once(mine.abort.signal)).finally(() => {
+      if (asked !== mine || ended.aborted) return;
+      asked = null;
+      timer = window.setTimeout(turn, document.visibilityState === "hidden" ? HIDDEN_MS : EVERY_MS);
+    });
+  };
+  const wake = (): void => {
+    const isNew = asked !== null && pageMs() - asked.atMs < EVERY_MS;
+    if (document.visibilityState === "visible" && !isNew) turn();
+  };
+  for (const event of ["online", "pageshow", "focus"]) addEventListener(event, wake, { signal: ended });
+  document.addEventListener("visibilitychange", wake, { signal: ended });
+  turn();
+  return () => {
+    end.abort();
+    asked?.abort.abort();
+    clearTimeout(timer);
+  };
+}
+
+/**
+ * Follows what a route of the API answers.
  *
  * @param query null: nothing is read
+ * @param merge puts what is new alone to what was known; null: they do not fit, and all of it is asked for
  */
-export function useApi<T>(
+export function useNews<T>(
   path: string,
   query: Record<string, string> | null,
-  version: unknown = 0,
+  merge: (known: T, news: T) => T | null = () => null,
 ): Loaded<T> {
-  const [state, setState] = useState<Loaded<T>>({ data: null, problem: null, loading: true });
   const key = query === null ? "" : `${path}?${new URLSearchParams(query).toString()}`;
-  const well = readTrouble.value === null;
+  const [state, setState] = useState<Loaded<T> & { key: string }>({
+    key,
+    data: null,
+    problem: null,
+    loading: true,
+  });
   useEffect(() => {
     if (query === null) return;
-    const abort = new AbortController();
+    let known: { cursor: string; view: T; wholeAtMs: number } | null = null;
     setState((before) => ({ ...before, loading: true }));
-    ask<T>(path, query, abort.signal).then(
-      (data) => setState({ data, problem: null, loading: false }),
-      (error: unknown) => {
-        if (error instanceof ApiProblem)
-          setState((before) => ({ ...before, problem: error.problem, loading: false }));
-      },
-    );
-    return () => abort.abort();
-  }, [key, version, well, comebacks.value]);
+    const read = async (abort: AbortSignal): Promise<T> => {
+      const before = known !== null && pageMs() - known.wholeAtMs < WHOLE_MS ? known : null;
+      const since = before && { since: before.cursor };
+      const { cursor, whole, view } = await ask<News<T>>(path, { ...query, ...since }, abort);
+      const merged = before === null || whole ? view : view === null ? before.view : merge(before.view, view);
+      if (merged === null) {
+        known = null;
+        return read(abort);
+      }
+      known = { cursor, view: merged, wholeAtMs: before === null || whole ? pageMs() : before.wholeAtMs };
+      return merged;
+    };
+    const end = askAgain(async (abort) => {
+      try {
+        const merged = await told(key, () => read(abort));
+        setState((old) =>
+          old.data === merged && old.key === key && old.problem === null && !old.loading
+            ? old
+            : { key, data: merged, problem: null, loading: false },
+        );
+      } catch (error) {
+        if (!(error instanceof ApiProblem)) return;
+        setState((old) => ({ ...old, key, problem: error.problem, loading: false }));
+      }
+    });
+    return () => {
+      end();
+      tell(key, null);
+    };
+  }, [key]);
   return state;
 }

@@ -3,29 +3,24 @@
  * and a table.
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Chart } from "../chart/chart.ts";
+import type { Chart, Shape, Told } from "../chart/chart.ts";
 import {
-  basedOn,
   type Drawing,
-  newestPlace,
-  readoutOf,
-  spoken,
   holeText,
   holeTime,
-  type Line,
+  meanText,
+  newestPlace,
   type Readout,
-  shortSpread,
+  readoutOf,
+  spoken,
 } from "../lib/drawing.ts";
 import { shownDark } from "../lib/theme.ts";
-import { counted, thousands, NOTHING, price, pricePlaces } from "../../../figures.ts";
-import type { Hole } from "../lib/chartGaps.ts";
-import { Fact } from "./facts.tsx";
+import { counted, NOTHING, price, thousands } from "../../../figures.ts";
 import { isOfDates } from "../../../archive/ask/widths.ts";
-import type { Bar, BarsView } from "../../../archive/ask/dashboardTypes.ts";
+import type { Bar } from "../../../archive/ask/dashboardTypes.ts";
 import { exchangeTime, ZONE_NAME } from "../lib/format.ts";
+import { Fact } from "./facts.tsx";
 import { Table, type TableColumn } from "./table.tsx";
-
-export type ChartRef = { current: Promise<Chart> | null };
 
 /** How many places a key moves the crosshair by; the others go to the ends. */
 const STEPS: Readonly<Record<string, number>> = {
@@ -39,40 +34,29 @@ const STEPS: Readonly<Record<string, number>> = {
   End: Infinity,
 };
 
-type BarsChartProps = {
-  drawing: Drawing;
-  name: string;
-  chart: ChartRef;
-  remove: (key: string) => void;
-  wantOlder: () => void;
-};
+type BarsChartProps = { drawing: Drawing; shape: Shape; name: string; wantOlder: () => void };
 
 /**
  * @param name of what is drawn; another one, another range or width begins anew
- * @param chart is given the chart when it is there
- * @param remove takes a line away, by its key
  * @param wantOlder is called when one goes on to before the first bar
  */
-export function BarsChart({ drawing: whole, name, chart, remove, wantOlder }: BarsChartProps) {
+export function BarsChart({ drawing, shape, name, wantOlder }: BarsChartProps) {
   const element = useRef<HTMLDivElement>(null);
-  const [pointed, setPointed] = useState<number | null>(null);
-  const [first, setFirst] = useState(0);
-  const drawing = useMemo(() => basedOn(whole, first), [whole, first]);
-  const older = useRef(wantOlder);
-  older.current = wantOlder;
-  useChart({ element, chart, setPointed, setFirst, older }, { drawing, name });
-  useSamePlace(whole, setPointed);
-  const last = drawing.slots.length - 1;
-  const place = Math.min(pointed ?? newestPlace(drawing), last);
+  // A place is known by its time: older bars may come before it.
+  const [pointed, pointAt] = useState<string | null>(null);
+  const chart = useChart(element, { pointAt, wantOlder }, { drawing, shape, name });
+  const { slots } = drawing;
+  const found = pointed === null ? -1 : slots.findIndex(({ at }) => at === pointed);
+  const [place, last] = [found < 0 ? newestPlace(drawing) : found, slots.length - 1];
   const readout = useMemo(() => readoutOf(drawing, place), [drawing, place]);
   const point = (to: number | null): void => {
-    setPointed(to);
-    void chart.current?.then((each) => each.point(to));
+    const at = to === null ? null : (slots[to]?.at ?? null);
+    pointAt(at);
+    void chart.current?.then((each) => each.point(at));
   };
   return (
     <>
-      <Legend lines={drawing.lines} values={readout.lines} remove={remove} />
-      <ReadoutLine readout={readout} />
+      <ReadoutLine readout={readout} zone={isOfDates(drawing.view.interval) ? "" : ZONE_NAME} />
       <div
         class="chart box below"
         ref={element}
@@ -82,7 +66,7 @@ export function BarsChart({ drawing: whole, name, chart, remove, wantOlder }: Ba
         aria-valuemin={0}
         aria-valuemax={last}
         aria-valuenow={place}
-        aria-valuetext={spoken(readout, drawing.lines)}
+        aria-valuetext={spoken(readout)}
         onKeyDown={(event) => {
           const step = STEPS[event.key];
           if (step === undefined && event.key !== "Escape") return;
@@ -93,8 +77,8 @@ export function BarsChart({ drawing: whole, name, chart, remove, wantOlder }: Ba
       />
       <Holes
         drawing={drawing}
-        show={(hole) => {
-          point(hole.from);
+        show={(to) => {
+          point(to);
           element.current?.focus();
         }}
       />
@@ -102,65 +86,50 @@ export function BarsChart({ drawing: whole, name, chart, remove, wantOlder }: Ba
   );
 }
 
-/** The crosshair stays at its bar when older ones come before it. */
-function useSamePlace(
-  { slots }: Drawing,
-  setPointed: (change: (place: number | null) => number | null) => void,
-): void {
-  const before = useRef(slots);
-  useEffect(() => {
-    const [was] = before.current;
-    before.current = slots;
-    const moved = was ? slots.findIndex(({ at }) => at === was.at) : 0;
-    if (moved > 0) setPointed((place) => (place === null ? null : place + moved));
-  }, [slots]);
-}
-
-type OfChart = {
-  element: { current: HTMLDivElement | null };
-  chart: ChartRef;
-  setPointed: (place: number | null) => void;
-  setFirst: (place: number) => void;
-  older: { current: () => void };
-};
-
 /** Opens the chart once, and draws whatever there is to draw. */
-function useChart(of: OfChart, { drawing, name }: { drawing: Drawing; name: string }): void {
-  const { element, chart, setPointed, setFirst, older } = of;
-  const fitted = useRef("");
+function useChart(
+  element: { current: HTMLDivElement | null },
+  told: Told,
+  { drawing, shape, name }: Pick<BarsChartProps, "drawing" | "shape" | "name">,
+): { current: Promise<Chart> | null } {
+  const chart = useRef<Promise<Chart> | null>(null);
+  const tell = useRef(told);
+  tell.current = told;
+  const drawn = useRef("");
   const dark = shownDark.value;
   useEffect(() => {
     const host = element.current;
     if (!host) return;
     const opened = import("../chart/chart.ts").then(
-      (drawn) =>
-        new drawn.Chart(host, {
-          pointAt: setPointed,
-          beginAt: setFirst,
-          wantOlder: () => older.current(),
+      (library) =>
+        new library.Chart(host, {
+          pointAt: (at) => tell.current.pointAt(at),
+          wantOlder: () => tell.current.wantOlder(),
         }),
     );
     chart.current = opened;
     return () => void opened.then((each) => each.remove());
   }, []);
   useEffect(() => {
-    if (fitted.current !== name) setPointed(null);
+    const anew = drawn.current !== name;
+    if (anew) tell.current.pointAt(null);
+    drawn.current = name;
     void chart.current?.then((each) => {
-      each.show(drawing, { fit: fitted.current !== name });
-      fitted.current = name;
+      each.show(drawing, shape, { anew });
       element.current?.setAttribute("data-drawn", name);
     });
-  }, [drawing, name]);
+  }, [drawing, shape.line, shape.log, name]);
   useEffect(() => void chart.current?.then((each) => each.repaint()), [dark]);
+  return chart;
 }
 
-const MOST_LISTED = 100;
-
 /** The bar under the crosshair. Who hears the page has the same from the chart, which is a slider. */
-function ReadoutLine({ readout: { time, facts, hole } }: { readout: Readout }) {
+function ReadoutLine({ readout: { time, facts, hole }, zone }: { readout: Readout; zone: string }) {
   return (
     <div class="readout row small mono" data-testid="readout">
-      <b>{time}</b>
+      <p>
+        <b>{time}</b> <span class="dim">{zone}</span>
+      </p>
       <dl class="row">
         {facts.map((fact) => (
           <Fact key={fact.name} {...fact} />
@@ -171,45 +140,22 @@ function ReadoutLine({ readout: { time, facts, hole } }: { readout: Readout }) {
   );
 }
 
-type LegendProps = { lines: readonly Line[]; values: readonly string[]; remove: (key: string) => void };
-
-/** The lines with their values there; each can be taken away. */
-function Legend({ lines, values, remove }: LegendProps) {
-  if (lines.length === 0) return null;
-  return (
-    <ul class="lines-shown row small" aria-label="Lines">
-      {lines.map(({ key, label, unit, color }, index) => (
-        <li class="row" key={`${unit} ${key}`} data-line={key}>
-          <i style={{ "--series": `var(--series-${color})` }} data-unit={unit} /> {label}{" "}
-          <b>{values[index]}</b>
-          <button class="quiet" aria-label={`Remove ${label}`} onClick={() => remove(key)}>
-            ×
-          </button>
-        </li>
-      ))}
-    </ul>
-  );
-}
+const MOST_LISTED = 100;
 
 /** The holes, newest first: each leads to its place. */
-function Holes({ drawing, show }: { drawing: Drawing; show: (hole: Hole) => void }) {
+function Holes({ drawing, show }: { drawing: Drawing; show: (place: number) => void }) {
   const { holes } = drawing;
   if (holes.length === 0) return null;
-  const missing = holes.reduce(
-    (sum, { missed }) => sum + missed.reduce((all, { count }) => all + count, 0),
-    0,
-  );
-  const newest = [...holes].reverse().slice(0, MOST_LISTED);
+  const missing = holes.flatMap(({ missed }) => missed).reduce((sum, { count }) => sum + count, 0);
+  const newest = holes.toReversed().slice(0, MOST_LISTED);
+  const told = missing > 0 ? `: ${counted(missing, "quote")} missing` : "";
   return (
     <details class="holes below">
-      <summary>
-        {counted(holes.length, "hole")}
-        {missing > 0 && `: ${counted(missing, "quote")} missing`}
-      </summary>
+      <summary>{counted(holes.length, "hole") + told}</summary>
       <ul>
         {newest.map((hole) => (
           <li key={hole.from}>
-            <button onClick={() => show(hole)}>{holeTime(hole, drawing)}</button> {holeText(hole)}
+            <button onClick={() => show(hole.from)}>{holeTime(hole, drawing)}</button> {holeText(hole)}
           </li>
         ))}
       </ul>
@@ -223,23 +169,22 @@ function Holes({ drawing, show }: { drawing: Drawing; show: (hole: Hole) => void
 const ROWS = 120;
 
 /** Newest first. */
-export function BarsTable({ view }: { view: BarsView }) {
+export function BarsTable({ drawing }: { drawing: Drawing }) {
   const [shown, setShown] = useState(ROWS);
-  const { bars, more } = view;
+  const { bars, more } = drawing.view;
   return (
     <>
       <Table
         label="Bars"
         scroll="wide"
         kind="bars"
-        columns={columnsOf(view)}
+        columns={columnsOf(drawing)}
         rows={bars.toReversed().slice(0, shown)}
         keyOf={({ at }) => at}
         attributes={({ session }) => ({ "data-session": session })}
       />
       <p class="after dim">
-        {counted(bars.length, "bar")}
-        {". "}
+        {counted(bars.length, "bar")}.{" "}
         {more && "Older ones are stored: scroll the chart to its left, or choose a longer range."}{" "}
         {bars.length > shown && <button onClick={() => setShown(shown + 10 * ROWS)}>Show more</button>}
       </p>
@@ -247,34 +192,21 @@ export function BarsTable({ view }: { view: BarsView }) {
   );
 }
 
-function columnsOf({ bars, interval }: BarsView): TableColumn<Bar>[] {
-  const prices = bars.flatMap(({ open, high, low, close, bid, ask }) => [open, high, low, close, bid, ask]);
-  const places = pricePlaces(prices);
-  const spreadPlaces = pricePlaces(bars.map(({ meanSpread }) => shortSpread(meanSpread)));
-  const ofPrice = (name: string, key: "open" | "high" | "low" | "close" | "bid" | "ask") => ({
+const PRICES = ["Open", "High", "Low", "Close", "Bid", "Ask"] as const;
+
+function columnsOf({ view: { interval }, places }: Drawing): TableColumn<Bar>[] {
+  const time = { name: "Time", show: ({ at }: Bar) => exchangeTime(at, { seconds: false }) };
+  const prices = PRICES.map((name) => ({
     name,
-    look: key === "close" ? "strong" : "",
-    show: (bar: Bar) => price(bar[key], places),
-  });
-  const time = {
-    name: `Time (${ZONE_NAME})`,
-    show: ({ at }: Bar) => exchangeTime(at, { seconds: false }),
-  };
+    look: name === "Close" ? "strong" : "",
+    show: (bar: Bar) => price(bar[name.toLowerCase() as Lowercase<typeof name>], places),
+  }));
   return [
     { name: "Date", kind: "text", show: ({ date }) => date },
     ...(isOfDates(interval) ? [] : [time]),
     { name: "Session", kind: "text session", look: "dim", show: ({ session }) => session ?? NOTHING },
-    ofPrice("Open", "open"),
-    ofPrice("High", "high"),
-    ofPrice("Low", "low"),
-    ofPrice("Close", "close"),
-    ofPrice("Bid", "bid"),
-    ofPrice("Ask", "ask"),
-    {
-      name: "Mean spread",
-      look: "dim",
-      show: ({ meanSpread }) => price(shortSpread(meanSpread), spreadPlaces),
-    },
+    ...prices,
+    { name: "Spread", look: "dim", show: ({ meanSpread }) => meanText(meanSpread, places) },
     { name: "Quotes", look: "dim", show: ({ quoteCount }) => thousands(quoteCount) },
     { name: "Volume", show: ({ volume }) => thousands(volume) },
   ];

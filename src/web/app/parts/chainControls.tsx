@@ -1,81 +1,145 @@
-/** What is chosen of a chain: which contracts, which columns, and when. */
-import { useEffect, useRef, useState } from "preact/hooks";
-import type { ChainView } from "../../../archive/ask/dashboardTypes.ts";
-import { COLUMNS, type Column } from "../lib/chainColumns.ts";
-import { type ContractFilter, instantOfStop, stopCount, stopOfInstant } from "../lib/strikes.ts";
-import { exchangeMoment } from "../lib/format.ts";
-import { parameter, setParameters } from "../lib/router.ts";
-import { Select } from "./controls.tsx";
+/** What is chosen of a chain: which expiration, which columns and strikes, and when. The address holds it. */
+import { computed } from "@preact/signals";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ChainKey, ChainView, TermPoint } from "../../../archive/ask/dashboardTypes.ts";
+import { counted, percent, price, thousands } from "../../../figures.ts";
+import { SET_NAMES, type SetName } from "../lib/chainColumns.ts";
+import { DAY_MS, dayAndTime, exchangeDateOf } from "../lib/format.ts";
+import { slim } from "../lib/narrow.ts";
+import { nowMs } from "../lib/pageClock.ts";
+import { href, parameter, setParameters } from "../lib/router.ts";
+import { stopAt, stopsOf } from "../lib/strikes.ts";
+import type { Listed } from "./chainTable.tsx";
+import { Segments, Select } from "./controls.tsx";
+import { useInMiddle } from "./middle.ts";
 
-const WITHIN = ["2", "5", "10", "20"];
-const VOLUMES = ["1", "10", "100", "1000"];
+const SIDES = ["both", "calls", "puts"] as const satisfies readonly Listed[];
 
-export function filterOf(): ContractFilter {
-  const within = Number(parameter("within"));
-  const volume = Number(parameter("volume"));
-  return { within: within > 0 ? within : null, volume: volume > 0 ? volume : 0 };
-}
+/** What the address has of the table. */
+export const choices = (): { set: SetName; side: Listed; all: boolean } => ({
+  set: SET_NAMES.find((name) => name === parameter("set")) ?? "prices",
+  side: SIDES.find((name) => name === parameter("side")) ?? "both",
+  all: parameter("strikes") === "all",
+});
 
-export function Filters() {
+type ChoicesProps = {
+  /** Of the routes that tell of the chain. */
+  query: Record<string, string>;
+  /** Expirations that may stand beside the chosen one; none where there is no room. */
+  others: readonly ChainKey[];
+};
+
+export function Choices({ query, others }: ChoicesProps) {
+  const { set, side, all } = choices();
+  const wanted = parameter("beside");
   return (
     <>
-      <Choice name="within" label="Moneyness" choices={WITHIN} text={(value) => `within ${value} %`} />
-      <Choice name="volume" label="Volume" choices={VOLUMES} text={(value) => `at least ${value}`} />
+      <button aria-pressed={all} onClick={() => setParameters({ strikes: all ? "" : "all" })}>
+        All strikes
+      </button>
+      {others.length > 0 && (
+        <Select
+          label="Expiration beside it"
+          value={others.some(({ expiration }) => expiration === wanted) || wanted === "none" ? wanted : ""}
+          options={[
+            { value: "", name: "beside it: the next" },
+            ...others.map(({ expiration }) => ({ value: expiration, name: `beside it: ${expiration}` })),
+            { value: "none", name: "one alone" },
+          ]}
+          choose={(beside) => setParameters({ beside })}
+        />
+      )}
+      <a class="button" href={href("api/chain.csv", query)} download>
+        CSV
+      </a>
+      <Segments
+        label="Columns"
+        names={SET_NAMES.map((name) => ({ name }))}
+        chosen={set}
+        choose={(to) => setParameters({ set: to === "prices" ? "" : to })}
+      />
+      {slim.value && (
+        <Segments
+          label="Sides"
+          names={SIDES.map((name) => ({ name }))}
+          chosen={side}
+          choose={(to) => setParameters({ side: to === "both" ? "" : to })}
+        />
+      )}
     </>
   );
 }
 
-type ChoiceProps = {
-  name: string;
-  label: string;
-  choices: readonly string[];
-  text: (value: string) => string;
+type TabsProps = {
+  expirations: readonly ChainKey[];
+  chosen: ChainKey;
+  points: readonly TermPoint[] | null;
 };
 
-/** One parameter of the address. One that is none of the choices stands among them. */
-function Choice({ name, label, choices, text }: ChoiceProps) {
-  const value = Number(parameter(name)) > 0 ? parameter(name) : "";
-  const all = value === "" || choices.includes(value) ? choices : [...choices, value];
+export function Tabs({ expirations, chosen, points }: TabsProps) {
+  const choose = (key: ChainKey | undefined): void => {
+    if (!key) return;
+    setParameters({ expiration: key.expiration });
+    document.getElementById(`tab-${key.expiration}`)?.focus();
+  };
+  const at = expirations.indexOf(chosen);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    choose(expirations[(at + step + expirations.length) % expirations.length]);
+  };
   return (
-    <label class="choice row small dim">
-      {label}
-      <Select
-        value={value}
-        options={[{ value: "", name: "any" }, ...all.map((each) => ({ value: each, name: text(each) }))]}
-        choose={(to) => setParameters({ [name]: to })}
-      />
-    </label>
+    <div
+      class="tabs"
+      role="tablist"
+      aria-label="Expirations"
+      onKeyDown={onKeyDown}
+      ref={useInMiddle("[aria-selected=true]", `${at} ${points !== null}`)}
+    >
+      {expirations.map((key) => (
+        <button
+          key={key.expiration}
+          id={`tab-${key.expiration}`}
+          role="tab"
+          aria-selected={key === chosen}
+          aria-controls="chain"
+          tabIndex={key === chosen ? 0 : -1}
+          title={counted(key.contracts, "contract")}
+          onClick={() => choose(key)}
+        >
+          {key.expiration}
+          <Outlook of={key} points={points} />
+        </button>
+      ))}
+    </div>
   );
 }
 
-export function ColumnChoice({ shown }: { shown: readonly Column[] }) {
-  const keys = shown.map(({ key }) => key);
-  const choose = (key: string, on: boolean): void =>
-    setParameters({
-      columns: COLUMNS.map((each) => each.key)
-        .filter((each) => (each === key ? on : keys.includes(each)))
-        .join(","),
-    });
+const today = computed(() => exchangeDateOf(nowMs.value));
+
+/** The exchange date at which the chain is shown. */
+export function shownDate(): string {
+  const at = parameter("at");
+  return at === "" ? today.value : exchangeDateOf(Date.parse(at));
+}
+
+/** Days until an expiration from the date that is shown, and its implied move: `22 d ±4.19 %`. */
+export function Outlook({ of, points }: { of: ChainKey; points: TabsProps["points"] }) {
+  const days = (Date.parse(of.expiration) - Date.parse(shownDate())) / DAY_MS;
+  const point = points?.find(({ expiration }) => expiration === of.expiration);
   return (
-    <details class="menu">
-      <summary class="button">Columns</summary>
-      <div class="box popup">
-        {COLUMNS.map(({ key, name, title }) => (
-          <label class="row" key={key} title={title}>
-            <input
-              type="checkbox"
-              checked={keys.includes(key)}
-              disabled={keys.length === 1 && keys[0] === key}
-              onChange={(event) => choose(key, event.currentTarget.checked)}
-            />
-            {name}
-          </label>
-        ))}
-        <button disabled={parameter("columns") === ""} onClick={() => setParameters({ columns: "" })}>
-          The usual ones
-        </button>
-      </div>
-    </details>
+    <small class="mono">
+      {days < 0 ? "expired" : `${thousands(days)} d`}
+      {point && point.move !== null && (
+        <span
+          title={`Implied move: ±${price(point.straddle)}, the middle prices of call and put at ${point.strike} added`}
+        >
+          {" "}
+          ±{percent(100 * point.move)}
+        </span>
+      )}
+    </small>
   );
 }
 
@@ -87,10 +151,12 @@ export function TimeSlider({ spans }: Pick<ChainView, "spans">) {
   const [moving, setMoving] = useState<string | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
+  const stops = useMemo(() => stopsOf(spans), [spans]);
   const at = moving ?? parameter("at");
-  const last = Math.max(1, stopCount(spans) - 1);
+  const last = Math.max(1, stops.length - 1);
+  const told = at === "" ? "now" : dayAndTime(at, { seconds: false });
   const move = (stop: number): void => {
-    const to = instantOfStop(spans, stop) ?? "";
+    const to = stop < last ? new Date(stops[stop] ?? NaN).toISOString() : "";
     setMoving(to);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
@@ -99,22 +165,22 @@ export function TimeSlider({ spans }: Pick<ChainView, "spans">) {
     }, STILL_MS);
   };
   return (
-    <>
-      <label for="time">Chain at</label>
+    <div class="time row small">
+      <label for="time">New York time</label>
       <input
         id="time"
         type="range"
         min={0}
         max={last}
-        value={at === "" ? last : stopOfInstant(spans, at)}
-        disabled={stopCount(spans) < 2}
-        aria-valuetext={at === "" ? "the newest" : exchangeMoment(at)}
+        value={at === "" ? last : stopAt(stops, Date.parse(at))}
+        disabled={stops.length < 2}
+        aria-valuetext={told}
         onInput={(event) => move(Number(event.currentTarget.value))}
       />
-      <output for="time">{at === "" ? "now, live" : exchangeMoment(at)}</output>
-      <button disabled={at === ""} onClick={() => setParameters({ at: "" })}>
-        Now
-      </button>
-    </>
+      <output for="time" class="mono">
+        {told}
+      </output>
+      {at !== "" && <button onClick={() => setParameters({ at: "" })}>Now</button>}
+    </div>
   );
 }

@@ -1,242 +1,150 @@
-/** The table of a chain: calls on the left and puts on the right of each strike, or below each other where it is narrow. */
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { ChainView, Contract } from "../../../archive/ask/dashboardTypes.ts";
-import type { Column } from "../lib/chainColumns.ts";
-import { atTheMoney, type StrikeRow, strikeRows } from "../lib/strikes.ts";
-import { placesOf, price, pricePlaces } from "../../../figures.ts";
-import { exchangeMoment } from "../lib/format.ts";
+/** The table of a chain: calls on the left and puts on the right of each strike, or where it is narrow a row for each contract. */
+import type { ChainKey, ChainView, Contract } from "../../../archive/ask/dashboardTypes.ts";
+import { aligned, placesOf, price, pricePlaces } from "../../../figures.ts";
+import { type ChainColumn, columnsOf, type SetName } from "../lib/chainColumns.ts";
+import { isVague } from "../lib/curves.ts";
+import { dayAndTime } from "../lib/format.ts";
 import { chartOf } from "../lib/router.ts";
+import { contractsOf, type StrikeRow } from "../lib/strikes.ts";
+import { useInMiddle } from "./middle.ts";
 import { stillText } from "./still.tsx";
 
 /** A contract that was observed this much before the newest one is dimmed, ms. */
 const STALE_MS = 15 * 60_000;
 
-type Shown = {
-  symbol: string;
+/** Contracts of which sides have rows of their own. */
+export type Listed = "both" | "calls" | "puts";
+
+/** Of the key: where all the quotes come from. */
+type ChainTableProps = Pick<ChainKey, "symbol" | "expiration" | "sourceId" | "delayed"> & {
   chain: ChainView;
-  /** Those that pass the filter. */
-  contracts: readonly Contract[];
-  columns: readonly Column[];
-  /** Where all the quotes come from. */
-  sourceId: number;
-  delayed: boolean;
-};
-
-/** What each row is drawn with: decimals of the prices, so that points stand below each other, and the newest quote's time. */
-type OfChain = Pick<Shown, "columns" | "sourceId" | "delayed"> & {
-  places: ReadonlyMap<string, number>;
-  strikePlaces: number;
-  newestMs: number;
-  last: number | null;
+  rows: readonly StrikeRow[];
+  /** The strike at the money; null: not known. */
   money: string | null;
+  set: SetName;
+  /** For how many columns of a contract there is room. */
+  room: "few" | "many";
+  /** Null: calls and puts stand side by side. */
+  listed: Listed | null;
 };
 
-function ofChain({ chain, columns, sourceId, delayed }: Shown): OfChain {
+export function ChainTable({ symbol, chain, rows, money, set, room, listed, ...source }: ChainTableProps) {
   const { contracts, underlyingLast } = chain;
-  const places = columns
-    .filter(({ price }) => price)
-    .map(({ key, text }) => [key, pricePlaces(contracts.map(text))] as const);
-  return {
-    columns,
-    sourceId,
-    delayed,
-    places: new Map(places),
-    strikePlaces: placesOf(contracts.map(({ strike }) => strike)),
+  const left = columnsOf(set, room, contracts);
+  const right = listed ? left : [...left].reverse();
+  const priced = left.filter(({ price }) => price);
+  const of: OfTable = {
+    ...source,
+    places: new Map(priced.map(({ key, text }) => [key, pricePlaces(contractsOf(rows).map(text))])),
     newestMs: Math.max(...contracts.map(({ observedAt }) => Date.parse(observedAt))),
-    last: underlyingLast === null ? null : Number(underlyingLast),
-    money: atTheMoney(strikeRows(contracts), underlyingLast),
+    last: Number(underlyingLast ?? NaN),
   };
-}
-
-/** Each contract leads to its instrument. */
-export function ChainTable(shown: Shown) {
-  const { columns } = shown;
-  const each = ofChain(shown);
-  const mirrored = [...columns].reverse();
-  const box = useRef<HTMLDivElement>(null);
-  const fits = useFits(box);
+  const strikePlaces = placesOf(rows.map(({ strike }) => strike));
+  const line = (row: StrikeRow, only?: "C" | "P") => (
+    <tr
+      key={`${row.strike} ${only}`}
+      data-strike={row.strike}
+      data-money={row.strike === money ? "at" : undefined}
+    >
+      {!only && <Cells of={of} columns={left} contract={row.call} />}
+      <th scope="row" class="strike">
+        {price(row.strike, strikePlaces)} {only && <small>{only}</small>}
+      </th>
+      <Cells of={of} columns={right} contract={only === "C" ? row.call : row.put} />
+    </tr>
+  );
+  const lines = (row: StrikeRow) =>
+    listed
+      ? [row.call && listed !== "puts" && line(row, "C"), row.put && listed !== "calls" && line(row, "P")]
+      : line(row);
   return (
-    <div class="scroll" ref={box} data-fits={fits} tabIndex={0} role="region" aria-label="Calls and puts">
+    <div
+      class="scroll"
+      ref={useInMiddle("[data-money]", rows.length)}
+      tabIndex={0}
+      role="region"
+      aria-label={`Contracts of ${source.expiration}`}
+    >
       <table class="chain">
-        <caption class="unseen">Calls on the left, puts on the right of each strike</caption>
+        <caption class="unseen">{listed ? "Contracts by strike" : "Calls and puts of each strike"}</caption>
         <thead>
           <tr>
-            <th colSpan={columns.length} scope="colgroup" class="side">
-              Calls
+            {!listed && <Side name="calls" columns={left} />}
+            <th class="strike at-price">
+              {symbol} <b>{price(underlyingLast)}</b>
             </th>
-            <th class="strike">
-              <Underlying {...shown} />
-            </th>
-            <th colSpan={columns.length} scope="colgroup" class="side">
-              Puts
-            </th>
+            <Side name={listed ?? "puts"} columns={right} />
           </tr>
           <tr>
-            <Headings columns={columns} />
+            {!listed && left.map(heading)}
             <th scope="col" class="strike">
               Strike
             </th>
-            <Headings columns={mirrored} />
+            {right.map(heading)}
           </tr>
         </thead>
-        <tbody>
-          {strikeRows(shown.contracts).map(({ strike, call, put }) => (
-            <tr key={strike} data-strike={strike} data-money={strike === each.money ? "at" : undefined}>
-              <Cells of={each} contract={call} inside={isInside(each, strike, "CALL")} linked />
-              <th scope="row" class="strike">
-                {price(strike, each.strikePlaces)}
-                {strike === each.money && <AtTheMoney />}
-              </th>
-              <Cells
-                of={{ ...each, columns: mirrored }}
-                contract={put}
-                inside={isInside(each, strike, "PUT")}
-                linked
-              />
-            </tr>
-          ))}
-        </tbody>
+        <tbody>{rows.flatMap(lines)}</tbody>
       </table>
     </div>
   );
 }
 
-function Headings({ columns, role }: { columns: readonly Column[]; role?: "columnheader" }) {
+type Columns = { columns: readonly ChainColumn[] };
+
+function Side({ name, columns }: Columns & { name: Listed }) {
   return (
-    <>
-      {columns.map(({ key, name, title }) => (
-        <th key={key} role={role} scope="col" title={title}>
-          {name}
-        </th>
-      ))}
-    </>
+    <th colSpan={columns.length} scope="colgroup" class="side">
+      {{ both: "Calls and puts", calls: "Calls", puts: "Puts" }[name]}
+    </th>
   );
 }
 
-/** Whether a table is no wider than its box: its head stays in sight then, which a box that scrolls sideways would not let it. */
-function useFits(box: { current: HTMLElement | null }): boolean {
-  const [fits, setFits] = useState(false);
-  useLayoutEffect(() => {
-    const table = box.current?.querySelector("table");
-    if (!box.current || !table) return;
-    const look = (): void => setFits(table.scrollWidth <= (box.current?.clientWidth ?? 0));
-    const observer = new ResizeObserver(look);
-    observer.observe(box.current);
-    observer.observe(table);
-    return () => observer.disconnect();
-  }, []);
-  return fits;
-}
+const heading = ({ key, name, title }: ChainColumn) => (
+  <th key={key} scope="col" title={title}>
+    {name}
+  </th>
+);
 
-function Underlying({ symbol, chain: { underlyingLast } }: Pick<Shown, "symbol" | "chain">) {
-  return (
-    <span class="at-price">
-      {symbol} <b>{price(underlyingLast)}</b>
-    </span>
-  );
-}
+/** What all rows are drawn with: decimals of prices by column, so that points stand below each other, and the underlying's price. */
+type OfTable = Pick<ChainTableProps, "sourceId" | "delayed"> & {
+  places: ReadonlyMap<string, number>;
+  newestMs: number;
+  last: number;
+};
 
-/** Which sides are shown where only one of them has room. */
-export type Side = "both" | "calls" | "puts";
-
-/** A row for each contract; cells that have no room beside each other go on in the next line. */
-export function ChainList({ side, ...shown }: Shown & { side: Side }) {
-  const each = ofChain(shown);
-  return (
-    <table class="chain chain-list" role="table">
-      <caption class="unseen">A row for each contract, by strike</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          <th role="columnheader" scope="col" class="strike">
-            <Underlying {...shown} />
-            Strike
-          </th>
-          <Headings columns={shown.columns} role="columnheader" />
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        {strikeRows(shown.contracts).flatMap((row) =>
-          sidesOf(row, side).map((contract, place) => (
-            <tr
-              key={contract.instrument}
-              role="row"
-              data-strike={row.strike}
-              data-type={contract.optionType}
-              data-first={place === 0 ? "" : undefined}
-              data-money={row.strike === each.money ? "at" : undefined}
-            >
-              <th role="rowheader" scope="row" class="strike">
-                <a href={chartOf(contract.instrument, each)}>
-                  {price(row.strike, each.strikePlaces)}{" "}
-                  <small>{contract.optionType === "CALL" ? "C" : "P"}</small>
-                </a>
-                {row.strike === each.money && <AtTheMoney />}
-              </th>
-              <Cells of={each} contract={contract} inside={isInside(each, row.strike, contract.optionType)} />
-            </tr>
-          )),
-        )}
-      </tbody>
-    </table>
-  );
-}
-
-function sidesOf({ call, put }: StrikeRow, side: Side): Contract[] {
-  return [side === "puts" ? null : call, side === "calls" ? null : put].filter((each) => each !== null);
-}
-
-function AtTheMoney() {
-  return (
-    <abbr class="atm" title="at the money">
-      ATM
-    </abbr>
-  );
-}
-
-function isInside({ last }: OfChain, strike: string, optionType: Contract["optionType"]): boolean {
-  if (last === null) return false;
-  return optionType === "CALL" ? Number(strike) < last : Number(strike) > last;
-}
-
-function titleOf({ instrument, observedAt, quotedAt, stillSince }: Contract): string {
-  const observed = `${instrument}, observed ${exchangeMoment(observedAt)}`;
-  if (stillSince !== null) return `${observed}, ${stillText(stillSince)}`;
-  return quotedAt === null ? observed : `${observed}, quoted ${exchangeMoment(quotedAt)}`;
-}
-
-type CellsProps = { of: OfChain; contract: Contract | null; inside: boolean; linked?: boolean };
-
-/** @param linked whether one of the cells leads to the contract: that of mid, or the first one */
-function Cells({ of, contract, inside, linked = false }: CellsProps) {
-  const { columns, places, newestMs } = of;
-  const stale = contract !== null && newestMs - Date.parse(contract.observedAt) > STALE_MS;
-  const title = contract ? titleOf(contract) : undefined;
-  const isStill = contract !== null && contract.stillSince !== null;
+/** One of the cells leads to the contract: that of mid, or the first one. */
+function Cells({ of, columns, contract }: Columns & { of: OfTable; contract: Contract | null }) {
+  if (contract === null) return <td colSpan={columns.length} />;
+  const { instrument, strike, optionType, observedAt, stillSince } = contract;
+  const inside = optionType === "CALL" ? Number(strike) < of.last : Number(strike) > of.last;
+  const stale = of.newestMs - Date.parse(observedAt) > STALE_MS;
+  const vague = isVague(contract);
   const link = columns.find(({ key }) => key === "mid") ?? columns[0];
   return (
     <>
       {columns.map((column) => {
-        const { key, look = "", text } = column;
-        const written = contract === null ? "" : text(contract);
-        const decimals = places.get(key);
-        const shown = contract === null || decimals === undefined ? written : price(written, decimals);
+        const { key, look = "", ofVolatility, text } = column;
+        const places = of.places.get(key);
+        const shown = places ? aligned(price(text(contract)), places) : text(contract);
+        const dim = stale || (vague && ofVolatility) ? "dim" : "";
         return (
           <td
             key={key}
-            role={linked ? undefined : "cell"}
-            class={`${look} ${stale ? "dim" : ""} ${isStill && written !== "" ? "still" : ""}`}
+            class={`${look} ${dim} ${stillSince === null ? "" : "still"}`}
             data-cell={key}
             data-in={inside ? "" : undefined}
-            title={title}
+            title={titleOf(contract)}
           >
-            {linked && contract && column === link ? (
-              <a href={chartOf(contract.instrument, of)}>{shown}</a>
-            ) : (
-              shown
-            )}
+            {column === link ? <a href={chartOf(instrument, of)}>{shown}</a> : shown}
           </td>
         );
       })}
     </>
   );
+}
+
+function titleOf({ instrument, observedAt, quotedAt, stillSince }: Contract): string {
+  const observed = `${instrument}, observed ${dayAndTime(observedAt)}`;
+  if (stillSince !== null) return `${observed}, ${stillText(stillSince)}`;
+  return quotedAt === null ? observed : `${observed}, quoted ${dayAndTime(quotedAt)}`;
 }

@@ -3,9 +3,8 @@ import type { ComponentChildren } from "preact";
 import type { LiveProblem, StatusLine } from "../../api/types.ts";
 import { Code } from "./notes.tsx";
 import { thousands } from "../../../figures.ts";
-import { href } from "../lib/router.ts";
 import { mayBeWell } from "../lib/store.ts";
-import { boxId, lineId } from "./verdict.tsx";
+import { boxId } from "./verdict.tsx";
 
 type FactProps = { name: string; value: ComponentChildren; swatch?: string; tone?: string | undefined };
 
@@ -20,9 +19,6 @@ export function Fact({ name, value, swatch, tone }: FactProps) {
 }
 
 const STATES = { ok: "well", idle: "nothing to do", attention: "needs a person", was: "was well" };
-
-/** The line of `status` whose remedy another view has; an account may be called so too. */
-const LOGIN = lineId({ subject: "login" });
 
 /** @param box what says the same above */
 export function Line({ line, box, id }: { line: StatusLine; box?: LiveProblem | undefined; id?: string }) {
@@ -40,12 +36,6 @@ export function Line({ line, box, id }: { line: StatusLine; box?: LiveProblem | 
         ) : (
           <Code text={text} />
         )}
-        {id === LOGIN && (
-          <>
-            {" "}
-            (<a href={href("/accounts")}>Accounts</a>)
-          </>
-        )}
       </span>
     </li>
   );
@@ -60,5 +50,35 @@ export function Panel({ id, title, kind = "", children }: PanelProps) {
       <h2 id={id}>{title}</h2>
       {children}
     </section>
+  );
+}
+
+type Used = {
+  used: number;
+  /** Calls that are left to other programs on the same account. */
+  left: number;
+  limit: number;
+  label: string;
+};
+
+/** Calls used, as a line. */
+export function UsedLine({ used, left, limit, label }: Used) {
+  const ours = Math.min(used, limit);
+  const theirs = Math.min(left, limit);
+  return (
+    <svg
+      class="used-line"
+      viewBox={`0 0 ${limit} 1`}
+      preserveAspectRatio="none"
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={limit}
+      aria-valuenow={ours}
+      aria-valuetext={`${used} of ${limit} calls used${left > 0 ? `, ${left} left to another program` : ""}`}
+    >
+      <rect width={ours} height="1" />
+      <rect data-of="them" x={limit - theirs} width={theirs} height="1" />
+    </svg>
   );
 }

@@ -4,20 +4,31 @@ import type { LoginBegun, LoginDone, Problem, StatusView } from "../../api/types
 import { ApiProblem, post } from "../lib/api.ts";
 import { countdown, exchangeMoment } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
-import { meta, now } from "../lib/store.ts";
+import { now, page } from "../lib/store.ts";
 import { Panel } from "./facts.tsx";
 import { ProblemNote } from "./notes.tsx";
 
 type Login = StatusView["logins"][number];
 
-/** A panel for each account whose service wants a login. */
+/** How long before its end a login is offered, ms. */
+const SOON_MS = 3_600_000;
+
+/** A card for each account whose service needs a login now or soon. */
 export function Logins() {
-  const logins = now.value?.status?.logins ?? [];
+  const [made, setMade] = useState<ReadonlySet<string>>(new Set());
+  const ends = (until: string | null): boolean => until === null || Date.parse(until) - nowMs.value < SOON_MS;
+  const all = now.value?.status?.logins ?? [];
+  const logins = all.filter(({ account, needed, until }) => needed || ends(until) || made.has(account));
   if (logins.length === 0) return null;
   return (
     <div class="panels logins">
       {logins.map((login) => (
-        <LoginPanel key={login.account} login={login} kind={logins.length === 1 ? "wide" : "half"} />
+        <LoginPanel
+          key={login.account}
+          login={login}
+          kind={logins.length === 1 ? "wide" : "half"}
+          keep={() => setMade(new Set([...made, login.account]))}
+        />
       ))}
     </div>
   );
@@ -26,7 +37,7 @@ export function Logins() {
 /** What `status` says is a few seconds old: so long, in ms, a login that was just made here counts as it was answered. */
 const STATUS_OLD_MS = 10_000;
 
-function LoginPanel({ login, kind }: { login: Login; kind: string }) {
+function LoginPanel({ login, kind, keep }: { login: Login; kind: string; keep: () => void }) {
   const { account, needed } = login;
   const [made, setMade] = useState<{ until: string; atMs: number } | null>(null);
   const isNew = made !== null && nowMs.value - made.atMs < STATUS_OLD_MS;
@@ -34,6 +45,7 @@ function LoginPanel({ login, kind }: { login: Login; kind: string }) {
   const state = useRef<HTMLParagraphElement>(null);
   const done = (end: string): void => {
     setMade({ until: end, atMs: nowMs.peek() });
+    keep();
     // The field is gone: who uses the keys goes on here.
     state.current?.focus();
   };
@@ -45,7 +57,7 @@ function LoginPanel({ login, kind }: { login: Login; kind: string }) {
         </b>
         {until !== null && <>, for {countdown(Date.parse(until) - nowMs.value)}.</>}
       </p>
-      {meta.value?.protected && now.value?.collects ? (
+      {page.value?.protected && now.value?.collects ? (
         <LogIn account={account} again={until !== null} done={done} />
       ) : (
         <Elsewhere collects={now.value?.collects === true} />
@@ -84,7 +96,7 @@ function LogIn({ account, again, done }: LogInProps) {
   const [url, setUrl] = useState<string | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [asking, setAsking] = useState(false);
-  const path = `/api/accounts/${encodeURIComponent(account)}/login`;
+  const path = `api/accounts/${encodeURIComponent(account)}/login`;
 
   const ask = async <T,>(to: string, body: object, take: (answer: T) => void): Promise<void> => {
     if (asking) return;

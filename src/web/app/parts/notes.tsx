@@ -57,7 +57,7 @@ export function Loading({ what }: { what: string }) {
 }
 
 /** What a view could not read. What stands above the view already is not told twice; that the server is away is told there alone. */
-export function ViewProblem({ problem }: { problem: Problem | null }) {
+function ViewProblem({ problem }: { problem: Problem | null }) {
   const isTold = problem === AWAY || trouble.value === AWAY || problem?.code === trouble.value?.code;
   return problem && !isTold ? <ProblemNote problem={problem} /> : null;
 }

@@ -1,7 +1,6 @@
 /** What a living service says of one quote: when bid and ask were made, open interest, and what it reckons of an option. */
 import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
-import { fixed, thousands } from "../../../figures.ts";
-import { volatilityText } from "../lib/chainColumns.ts";
+import { fixed, percent, thousands } from "../../../figures.ts";
 import { age } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { Fact } from "./facts.tsx";
@@ -16,15 +15,17 @@ export function Age({ row: { quotedAt, observedAt, stillSince } }: { row: QuoteR
   );
 }
 
-/** What the service says of an option. Ours stand beside it in the chain. */
+const decimals = (places: number) => (text: string) => fixed(Number(text), places);
+
+/** What the service says of an option, in the form of the chain, where ours stand beside it. */
 export function SaidFacts({ row }: { row: QuoteRow }) {
   const said: readonly (readonly [name: string, text: string | null, show: (text: string) => string])[] = [
     ["Open interest", row.openInterest, thousands],
-    ["IV, service", row.impliedVolatility, (text) => `${volatilityText(text)} %`],
-    ["Delta", row.delta, thousands],
-    ["Gamma", row.gamma, (text) => fixed(Number(text), 4)],
-    ["Theta", row.theta, (text) => fixed(Number(text), 3)],
-    ["Vega", row.vega, (text) => fixed(Number(text), 3)],
+    ["IV, service", row.impliedVolatility, (text) => percent(Number(text) * 100)],
+    ["Delta", row.delta, decimals(3)],
+    ["Gamma", row.gamma, decimals(4)],
+    ["Theta", row.theta, decimals(3)],
+    ["Vega", row.vega, decimals(3)],
   ];
   return (
     <>

@@ -108,7 +108,7 @@ function calmOf(
 }
 
 /** How it stands, in a word and a sentence. */
-export function VerdictBox({ tone, title, role, children }: VerdictBoxProps) {
+function VerdictBox({ tone, title, role, children }: VerdictBoxProps) {
   return (
     <p class="verdict row box marked dim" data-tone={tone} role={role}>
       <b>{title}</b> {children}

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Problem } from "../../api/types.ts";
 import { ProblemNote } from "../parts/notes.tsx";
 import { ApiProblem, logIn } from "../lib/api.ts";
-import { readAndFollow } from "../lib/pageFeed.ts";
+import { startFeed } from "../lib/newest.ts";
 
 export function LoginView() {
   const [token, setToken] = useState("");
@@ -12,7 +12,7 @@ export function LoginView() {
     event.preventDefault();
     try {
       await logIn(token);
-      readAndFollow();
+      startFeed();
     } catch (error) {
       if (!(error instanceof ApiProblem)) throw error;
       setProblem(error.problem);

@@ -1,113 +1,85 @@
-/** Quotes: the newest ones of all instruments or of a watchlist, live, sortable, searchable. What is chosen stands in the address. */
-import { useMemo, useRef, useState } from "preact/hooks";
+/** Quotes: the newest ones of all instruments, live, sortable, searchable. What is chosen stands in the address. */
+import { useMemo } from "preact/hooks";
 import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
-import { Empty, Loading, OfOneSource } from "../parts/notes.tsx";
-import { QuotesTable } from "../parts/quotesTable.tsx";
-import { SearchField, Segments, Select } from "../parts/controls.tsx";
-import { WatchlistEditor } from "../parts/watchlistEditor.tsx";
 import { thousands } from "../../../figures.ts";
+import { harmless } from "../../../read/formula.ts";
+import { csvName, csvText } from "../../api/csvText.ts";
 import { isMixed } from "../../api/quoteTable.ts";
+import { SearchField, Segments } from "../parts/controls.tsx";
+import { Await, Empty, OfOneSource } from "../parts/notes.tsx";
+import { QuotesTable } from "../parts/quotesTable.tsx";
+import { useQuotes } from "../lib/newest.ts";
+import { giveFile } from "../lib/kept.ts";
 import { parameter, setParameters } from "../lib/router.ts";
-import { useQuotes } from "../lib/pageFeed.ts";
-import { trouble } from "../lib/store.ts";
-import { asListed, COLUMNS, ordered, type Search, searchOn, SOURCE, USUAL } from "../lib/watchColumns.ts";
-import type { Watchlist } from "../lib/watchlistFile.ts";
-import { watchlists } from "../lib/watchlists.ts";
+import { ASKED, columnsOf, matching, ordered } from "../lib/watchColumns.ts";
 
-const KINDS = [
-  { key: "", name: "All" },
-  { key: "securities", name: "Securities" },
-  { key: "options", name: "Options" },
-];
+const KINDS = [{ name: "All" }, { name: "Securities" }, { name: "Options" }];
 
 export function QuotesView() {
-  const wanted = parameter("list");
-  const list = watchlists.value.find(({ name }) => name === wanted) ?? null;
-  const [editing, setEditing] = useState(false);
+  const loaded = useQuotes("all", ASKED);
+  const kind = parameter("kind");
   return (
     <div class="fills">
       <div class="bar">
         <h1 tabIndex={-1}>Quotes</h1>
-        <Select
-          label="Watchlist"
-          value={list?.name ?? ""}
-          options={[
-            { value: "", name: "All instruments" },
-            ...watchlists.value.map(({ name }) => ({ value: name, name })),
-          ]}
-          choose={(to) => setParameters({ list: to })}
-        />
-        <button aria-expanded={editing} aria-controls="lists" onClick={() => setEditing(!editing)}>
-          Watchlists…
-        </button>
         <SearchField placeholder="Search symbol or name" />
         <Segments
           label="Kind"
           names={KINDS}
-          chosen={KINDS.find(({ key }) => key === parameter("kind"))?.name}
-          choose={(chosen) => setParameters({ kind: KINDS.find(({ name }) => name === chosen)?.key ?? "" })}
+          chosen={KINDS.find(({ name }) => name.toLowerCase() === (kind || "all"))?.name}
+          choose={(name) => setParameters({ kind: name === "All" ? "" : name.toLowerCase() })}
         />
       </div>
-      {editing && <WatchlistEditor list={list} />}
-      {wanted !== "" && list === null ? (
-        <Empty title={`There is no watchlist ${wanted} in this browser`}>
-          Lists are kept where they were made. Export takes them along as a file, Import takes them in.
-        </Empty>
-      ) : (
-        <Quotes list={list} />
-      )}
+      <Await loaded={loaded} what="the quotes">
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty title="No quotes yet">The first ones arrive within seconds of a job's first slot.</Empty>
+          ) : (
+            <Found rows={rows} kind={kind} />
+          )
+        }
+      </Await>
     </div>
   );
 }
 
-/** @param list null: all instruments */
-function Quotes({ list }: { list: Watchlist | null }) {
-  const keys = list?.columns ?? USUAL;
-  const columns = COLUMNS.filter(({ key }) => keys.includes(key));
-  const asked = [...columns.map(({ of }) => of).filter((of) => of !== null), "stillSince" as const];
-  const rows = useQuotes(list?.instruments ?? "all", asked);
-  const [search, kind, sort] = [parameter("search"), parameter("kind"), parameter("sort")];
-  const listed = useMemo(() => {
-    return ordered(list === null ? (rows ?? []) : asListed(rows ?? [], list.instruments), sort);
-  }, [rows, sort, list]);
-  const before = useRef<Search | null>(null);
-  const { found } = useMemo(() => {
-    return (before.current = searchOn(before.current, { rows: listed, search, kind }));
-  }, [listed, search, kind]);
-  if (rows === null) return trouble.value ? null : <Loading what="the quotes" />;
+function Found({ rows, kind }: { rows: readonly QuoteRow[]; kind: string }) {
+  const [search, sort] = [parameter("search"), parameter("sort")];
+  const all = useMemo(() => ordered(rows, sort), [rows, sort]);
+  const found = useMemo(() => matching(all, search, kind), [all, search, kind]);
   const [first] = found;
   const areMixed = isMixed(found.map(({ sourceId }) => sourceId));
   return (
     <>
-      <p class="found-of dim small">
+      <p class="found-of row dim small">
         <span role="status">
           {thousands(found.length)} of {thousands(rows.length)}
-        </span>{" "}
+        </span>
         {first && !areMixed && <OfOneSource source={first.source} name={first.sourceName} />}
+        <button class="plain" disabled={!first} onClick={() => giveCsv(found)}>
+          CSV
+        </button>
       </p>
-      {list && <NotStored list={list} rows={rows} />}
       {first ? (
-        <QuotesTable
-          rows={found}
-          all={rows}
-          columns={areMixed ? [...columns, SOURCE] : columns}
-          sort={sort}
-          chosen={list !== null}
-        />
-      ) : rows.length > 0 ? (
-        <Empty title="Nothing matches">Search for a symbol, such as AAPL, or a part of a name.</Empty>
-      ) : list ? (
-        <Empty title="Nothing to show">Add instruments to the list with “Watchlists…” above.</Empty>
+        <QuotesTable rows={found} all={all} columns={columnsOf(kind, areMixed)} sort={sort} />
       ) : (
-        <Empty title="No quotes yet">The first ones arrive within seconds of a job's first slot.</Empty>
+        <Empty title="Nothing matches">Search for a symbol, such as AAPL, or a part of a name.</Empty>
       )}
     </>
   );
 }
 
-/** Instruments of a list that the archive has nothing of. */
-function NotStored({ list, rows }: { list: Watchlist; rows: readonly QuoteRow[] }) {
-  const stored = new Set(rows.map(({ instrument }) => instrument.toUpperCase()));
-  const missing = list.instruments.filter((name) => !stored.has(name.toUpperCase()));
-  return missing.length === 0 ? null : <p class="dim">Nothing is stored of {missing.join(", ")}.</p>;
+/** A file of the rows that are shown, in their order, with all digits: the browser has them all. */
+function giveCsv(rows: readonly QuoteRow[]): void {
+  const columns = ["instrument", "source", "sourceName", "delayed", "observedAt", ...ASKED] as const;
+  const heading = columns.map((key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  const numbers = /^-?[\d.]+$/;
+  const lines = rows.map((row) =>
+    columns.map((key) => {
+      const text = row[key] === null ? null : String(row[key]);
+      return text === null || numbers.test(text) ? text : harmless(text);
+    }),
+  );
+  const source = rows.some((row) => row.source === "simulated") ? "simulated" : "account";
+  giveFile(new Blob([csvText(heading, lines)], { type: "text/csv" }), csvName(["quotes"], source));
 }
