@@ -6,6 +6,7 @@ import {
   readContracts,
   readOptionRates,
 } from "../../archive/ask/chainRows.ts";
+import { mapInTurns } from "../../archive/ask/mapInTurns.ts";
 import { isoOf } from "../../archive/ask/queries.ts";
 import { rootedName } from "../../market/instrument.ts";
 import { harmless } from "../../read/formula.ts";
@@ -63,8 +64,11 @@ export async function chainCsv(pool: pg.Pool, query: ContractsQuery): Promise<Cs
   const { rate, dividendYield } = await readOptionRates(pool);
   const given = { isDelayed: query.delayed, riskFree: rate, dividends: dividendYield };
   const columns = Object.values(COLUMNS);
-  // One object a row, not one a cell: thousands of contracts would hold everybody up for a second.
-  const lines = rows.map((row) => ({ ...row, ...given })).map((row) => columns.map((of) => of(row)));
+  const lines = await mapInTurns(rows, (row) => {
+    // One object a row, not one a cell: thousands of contracts would take a second.
+    const whole = { ...row, ...given };
+    return columns.map((of) => of(whole));
+  });
   const at = query.at === null ? "now" : new Date(query.at).toISOString().replace(/[-:]|\.\d+/g, "");
   const name = csvName([query.symbol, query.expiration ?? "chain", at], rows[0]?.source ?? "account");
   return new CsvFile(name, csvText(Object.keys(COLUMNS), lines));
