@@ -22,7 +22,7 @@ import { COVERED, fillLedger } from "../../test/web/browser/ledger.ts";
 import { measurePanel } from "./panel.ts";
 
 /** What must be reached. */
-const TARGETS = { interactionMs: 100, bytesAMinute: 150_000, firstPaintMs: 500, scriptBytes: 100_000 };
+const TARGETS = { interactionMs: 100, bytesAMinute: 80_000, firstPaintMs: 500, scriptBytes: 100_000 };
 
 /** Each figure of time is the median of so many: other programs use the machine too. */
 const ROUNDS = 5;
@@ -179,17 +179,21 @@ function quotesActs(page: Page): Acts {
 }
 
 function coverageActs(page: Page): Acts {
-  const focused = () => page.locator("[data-place][tabindex='0']").first().focus();
+  const pressed = (key: string) => () =>
+    page
+      .locator(".heat-scroll")
+      .focus()
+      .then(() => page.keyboard.press(key));
   return [
-    ["to the last field with Ctrl+End", () => focused().then(() => page.keyboard.press("Control+End"))],
-    ["a page up", () => page.keyboard.press("PageUp")],
-    ["to the first field with Ctrl+Home", () => page.keyboard.press("Control+Home")],
+    ["to the last row with End", pressed("End")],
+    ["a page up", pressed("PageUp")],
+    ["to the first row with Home", pressed("Home")],
     ["scrolled half way", () => page.locator(".heat-scroll").evaluate((box) => (box.scrollTop = 70_000))],
     ["search, a letter at a time", () => page.getByRole("searchbox").pressSequentially("s12")],
     ["search undone", () => page.getByRole("searchbox").fill("")],
     ["what misses something", () => page.getByRole("button", { name: "Only what misses" }).click()],
     ["all again", () => page.getByRole("button", { name: "Only what misses" }).click()],
-    ["a field and its reasons", () => page.locator("tbody [data-place]").first().click()],
+    ["a number and its reasons", () => page.locator(".heat td button").first().click()],
   ];
 }
 

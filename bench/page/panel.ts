@@ -45,7 +45,7 @@ const VIEWS: View[] = [
     path: "/coverage?span=1+month",
     drawn: "tr[data-instrument]",
     acts: (page) =>
-      inTurn(page, [() => type(page, "s12"), () => page.locator("tbody [data-place]").first().click()]),
+      inTurn(page, [() => type(page, "s12"), () => page.locator(".heat td button").first().click()]),
   },
 ];
 

@@ -29,7 +29,7 @@ test.each(VIEWS.flatMap((view) => [true, false].map((dark) => ({ ...view, dark }
     const { page, settled } = await openPage(world.browser, { dark });
     await page.goto(world.address + path);
     await page.waitForSelector(drawn, { state: "attached" });
-    if (name === "coverage") await page.locator(".heat button[data-level=part]").first().click();
+    if (name === "coverage") await page.locator(".heat td button").first().click();
     await settled();
     // Charts draw in frames of their own.
     if (name === "instrument") await page.waitForTimeout(500);

@@ -23,6 +23,15 @@ export function windowOf({ top, bottom, height }: Sight, count: number): Window 
 }
 
 /**
+ * A name for the place of a drawn row: rows that come into sight have those of rows that have left it, so that their elements are
+ * used again. Pure.
+ */
+export function slotOf(place: number, { from, to }: Window): number {
+  // In steps: the window's length changes by one all the time.
+  return place % (32 * Math.ceil((to - from + 1) / 32));
+}
+
+/**
  * Follows what is in sight, whatever scrolls: the page, or a box around the rows.
  *
  * @param body the rows' parent, in which each drawn row has `data-row`

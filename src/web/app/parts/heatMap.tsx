@@ -4,7 +4,7 @@ import type { CoverageRow, CoverageView } from "../../../archive/ask/dashboardTy
 import { thousands } from "../../../figures.ts";
 import { heatLevel, shortMissed, storedShare, sumOf, unpacked } from "../lib/heat.ts";
 import { setParameters } from "../lib/router.ts";
-import { Rows, useRowWindow } from "../lib/rowWindow.ts";
+import { Rows, slotOf, useRowWindow } from "../lib/rowWindow.ts";
 import { SourceTag } from "./notes.tsx";
 import type { Field } from "./why.tsx";
 
@@ -54,7 +54,7 @@ export function HeatMap({ rows, dates, mixed, chosen }: HeatMapProps) {
               const row = rows[place];
               if (!row) return null;
               const isOf = chosen?.instrument === row.instrument && chosen.source === row.source;
-              const key = `${row.source} ${row.instrument}`;
+              const key = slotOf(place, window);
               return <Row key={key} {...{ row, place, dates, mixed }} chosen={isOf ? chosen.date : null} />;
             }}
           </Rows>
