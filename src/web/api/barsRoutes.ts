@@ -30,7 +30,7 @@ const missedQuery = barsFields
   .extend({ from: date, to: date })
   .refine(inOrder, "from is later than to");
 
-/** Misses are counted anew after so many ms. */
+/** How old a count of misses may be, ms. */
 const MISSES_FRESH_MS = 10_000;
 
 export function addBars(get: Get, view: ReturnType<typeof newsRoutes>, pool: pg.Pool): void {

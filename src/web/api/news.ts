@@ -1,6 +1,6 @@
 /**
- * How a view asks again: each answer has a cursor, and whoever gives it back as `since` is told what is new. The cursor says what the
- * archive had loaded; where that is the same, nothing is read.
+ * How a view asks again. Each answer has a cursor, and a question that gives it back as `since` is answered with what is new. The cursor
+ * says what the archive had loaded. Nothing is read where that is the same.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -31,7 +31,7 @@ type ViewOptions<Query> = {
   read: (query: Query, since: string | null) => Promise<Read>;
   /** Whether nothing but new answers can change it. */
   ofAnswers?: boolean;
-  /** For so many ms whoever asks the same gets the same answer: all of what takes long to read. */
+  /** How long one answer serves all who ask the same, ms: for what takes long to read. Such an answer is always whole. */
   freshMs?: number;
 };
 

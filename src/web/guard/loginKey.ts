@@ -23,11 +23,9 @@ type KeyOptions = {
 
 /** 64 hexadecimal digits; the same in every process with this directory and this token. Remove the file to end all logins. */
 export function loginKey({ token, dir, clock, log }: KeyOptions): string {
-  const chance =
-    (dir === null ? null : keptChance(dir)) ?? Buffer.from(clock.random(CHANCE_BYTES)).toString("hex");
-  return createHmac("sha256", (dir !== null && keepChance(dir, chance, log)) || chance)
-    .update(token)
-    .digest("hex");
+  const makeChance = (): string => Buffer.from(clock.random(CHANCE_BYTES)).toString("hex");
+  const chance = (dir !== null && (keptChance(dir) ?? keepChance(dir, makeChance(), log))) || makeChance();
+  return createHmac("sha256", chance).update(token).digest("hex");
 }
 
 function keptChance(dir: string): string | null {

@@ -21,24 +21,12 @@ export const troubles = signal<ReadonlyMap<string, Problem>>(new Map());
 /** Problems of the database and of the server: of a view alone, the view tells. */
 const OF_ALL = /^(DATABASE|EMBEDDED|SERVER_SLOW)/;
 
-export function tell(key: string, problem: Problem | null): void {
+function tell(key: string, problem: Problem | null): void {
   if (problem === null && !troubles.peek().has(key)) return;
   const others = new Map(troubles.peek());
   others.delete(key);
   if (problem !== null && OF_ALL.test(problem.code)) others.set(key, problem);
   troubles.value = others;
-}
-
-/** Answers a question of a view, and has the page tell what keeps it from an answer. @param key names the question */
-export async function told<T>(key: string, question: () => Promise<T>): Promise<T> {
-  try {
-    const answer = await question();
-    tell(key, null);
-    return answer;
-  } catch (error) {
-    if (error instanceof ApiProblem) tell(key, error.problem);
-    throw error;
-  }
 }
 
 /**
@@ -78,6 +66,33 @@ export function askAgain(once: (abort: AbortSignal) => Promise<void>): () => voi
 }
 
 /**
+ * As `askAgain`. What keeps the view from an answer is told above it, until there is one or nobody asks any more.
+ *
+ * @param key names the question
+ * @param unread is told the same
+ */
+export function askAndTell(
+  key: string,
+  once: (abort: AbortSignal) => Promise<void>,
+  unread: (problem: Problem) => void = () => undefined,
+): () => void {
+  const end = askAgain(async (abort) => {
+    try {
+      await once(abort);
+      tell(key, null);
+    } catch (error) {
+      if (!(error instanceof ApiProblem)) return;
+      tell(key, error.problem);
+      unread(error.problem);
+    }
+  });
+  return () => {
+    end();
+    tell(key, null);
+  };
+}
+
+/**
  * Follows what a route of the API answers.
  *
  * @param query null: nothing is read
@@ -111,23 +126,18 @@ export function useNews<T>(
       known = { cursor, view: merged, wholeAtMs: before === null || whole ? pageMs() : before.wholeAtMs };
       return merged;
     };
-    const end = askAgain(async (abort) => {
-      try {
-        const merged = await told(key, () => read(abort));
+    return askAndTell(
+      key,
+      async (abort) => {
+        const merged = await read(abort);
         setState((old) =>
           old.data === merged && old.key === key && old.problem === null && !old.loading
             ? old
             : { key, data: merged, problem: null, loading: false },
         );
-      } catch (error) {
-        if (!(error instanceof ApiProblem)) return;
-        setState((old) => ({ ...old, key, problem: error.problem, loading: false }));
-      }
-    });
-    return () => {
-      end();
-      tell(key, null);
-    };
+      },
+      (problem) => setState((old) => ({ ...old, key, problem, loading: false })),
+    );
   }, [key]);
   return state;
 }

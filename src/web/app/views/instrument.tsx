@@ -21,7 +21,7 @@ import { nowMs } from "../lib/pageClock.ts";
 import { intervalOf, mergeBars, olderSessions, rangeLabel, rangeOf } from "../lib/ranges.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 import { several } from "../lib/store.ts";
-import { askAgain, tell, told, useNews } from "../lib/useApi.ts";
+import { askAndTell, useNews } from "../lib/useApi.ts";
 
 export function InstrumentView() {
   const name = parameter("name").toUpperCase();
@@ -58,9 +58,6 @@ export function InstrumentView() {
   );
 }
 
-/** Names the question for it. */
-const FIRST = "first";
-
 /**
  * Puts the archive's first instrument into an address that names none: whoever is given the address sees the same.
  *
@@ -70,18 +67,13 @@ function useFirst(isWanted: boolean): boolean {
   const [none, setNone] = useState(false);
   useEffect(() => {
     if (!isWanted) return;
-    const find = (abort: AbortSignal) => ask<FoundInstruments>("api/instruments", { search: "" }, abort);
-    const end = askAgain(async (abort) => {
-      // What cannot be read now is asked for again.
-      const found = await told(FIRST, () => find(abort)).catch(() => null);
-      const first = found?.instruments[0];
+    // What cannot be read now is asked for again.
+    return askAndTell("first", async (abort) => {
+      const { instruments } = await ask<FoundInstruments>("api/instruments", { search: "" }, abort);
+      const [first] = instruments;
       if (first) setParameters({ name: first.instrument }, { step: false });
-      else if (found) setNone(true);
+      else setNone(true);
     });
-    return () => {
-      end();
-      tell(FIRST, null);
-    };
   }, [isWanted]);
   return isWanted && none;
 }
