@@ -1,7 +1,7 @@
 /** The newest quote of each series, all of them or what has changed. */
 import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import type pg from "pg";
-import type { Queryable } from "../connect/transaction.ts";
+import { inTransaction, type Queryable } from "../connect/transaction.ts";
 import { isoOf } from "./queries.ts";
 import {
   instrumentName,
@@ -15,7 +15,6 @@ import { jsonText } from "../../outsideText.ts";
 import { extendedQuotes, instruments, quotes, sources } from "../schema/schema.ts";
 import { tablesOn } from "../schema/tableRows.ts";
 import type { Glance, QuoteLine, QuoteRow, SaidOfQuote, SourceKind } from "./dashboardTypes.ts";
-import { mapInTurns } from "./mapInTurns.ts";
 import { stillSince } from "./standsStill.ts";
 
 type Row = Named & Omit<QuoteRow, "instrument">;
@@ -46,13 +45,24 @@ export async function readQuotes(pool: pg.Pool, { names, since = null }: Wanted 
   const changed = since === null ? undefined : await readChanged(pool, since);
   const ids = named && changed ? named.filter((each) => changed.includes(each)) : (named ?? changed);
   if (ids?.length === 0) return [];
-  const { rows } = await pool.query<Row>(
-    `select ${COLUMNS} ${FROM} where ($1::integer[] is null or q.instrument_id = any ($1))
-       and ($2::timestamptz is null or q.observed_at >= $2) ${ORDER}`,
-    [ids ?? null, since],
-  );
-  return mapInTurns(rows, toQuote);
+  return inTransaction(pool, async (client) => {
+    await client.query(
+      `declare newest no scroll cursor for
+       select ${COLUMNS} ${FROM} where ($1::integer[] is null or q.instrument_id = any ($1))
+         and ($2::timestamptz is null or q.observed_at >= $2) ${ORDER}`,
+      [ids ?? null, since],
+    );
+    const found: QuoteRow[] = [];
+    for (;;) {
+      const { rows } = await client.query<Row>(`fetch ${TOGETHER} from newest`);
+      found.push(...rows.map(toQuote));
+      if (rows.length < TOGETHER) return found;
+    }
+  });
 }
+
+/** Rows that are taken from the database in one turn of the event loop, a few milliseconds. */
+const TOGETHER = 500;
 
 /** Instruments that are shown at a glance. An underlying may have no quote of its own: twice as many are looked at. */
 const MOST_AT_A_GLANCE = 12;

@@ -17,6 +17,7 @@ import { addBars } from "./barsRoutes.ts";
 import { chainCsv } from "./chainCsv.ts";
 import { CsvFile, sendCsv } from "./csvText.ts";
 import { splitNames } from "./nameList.ts";
+import { jsonInTurns } from "./jsonInTurns.ts";
 import { inWhole, newsRoutes } from "./news.ts";
 import { date, flag, type Get, id, isWithin, name } from "./queryFields.ts";
 import { MOST_NAMES, QUOTE_COLUMNS, tableOf } from "./quoteTable.ts";
@@ -46,7 +47,8 @@ export function addApi(app: FastifyInstance, options: ApiOptions): void {
       if (query && !query.success) return reply.code(400).send(refused(query.error));
       try {
         const told = await inTime(answer(query?.data as never));
-        return told instanceof CsvFile ? sendCsv(reply, told) : told;
+        if (told instanceof CsvFile) return sendCsv(reply, told);
+        return reply.type("application/json; charset=utf-8").send(await jsonInTurns(told));
       } catch (error) {
         const why = await inTime(whyUnreadable(pool, error)).catch(() => error);
         if (why === "empty") return reply.code(503).send(nothingYet(address));
