@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { Account } from "../accounts/account.ts";
 import type { LoadReport } from "../archive/load/batch.ts";
-import { readStoredWithin } from "../archive/ledger/ledgerRows.ts";
+import { readStoredWithin } from "../archive/ledger/storedWithin.ts";
 import type { Loader } from "../archive/load/loader.ts";
 import { atMost } from "../clock.ts";
 import type { Collector } from "../collect/collector.ts";

@@ -1,13 +1,13 @@
 /** Notes for slots that are over and that no run has settled: of a downtime, left open by a killed run, or answered late. */
 import type pg from "pg";
 import {
-  isWatchlist,
   readLastShares,
   readLeftOpen,
   readLostShares,
   readSlotsWithin,
-  readStoredWithin,
-} from "../archive/ledger/ledgerRows.ts";
+} from "../archive/ledger/knownShares.ts";
+import { isWatchlist } from "../archive/ledger/ledgerNames.ts";
+import { readStoredWithin } from "../archive/ledger/storedWithin.ts";
 import { readSharing, type Sharing } from "../archive/ledger/fleetRows.ts";
 import type { Collector } from "../collect/collector.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";

@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import type { Loader } from "../archive/load/loader.ts";
-import { isAnyOpen } from "../archive/ledger/ledgerRows.ts";
+import { isAnyOpen } from "../archive/ledger/knownShares.ts";
 import { type Clock, dateOf } from "../clock.ts";
 import type { Collector } from "../collect/collector.ts";
 import type { LedgerSource } from "../journal/ledger.ts";

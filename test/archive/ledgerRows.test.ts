@@ -1,6 +1,7 @@
 /** The ledger in the database: what was due, what came of it, and the slots in which nothing ran. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { readLastShares, readStoredWithin } from "../../src/archive/ledger/ledgerRows.ts";
+import { readLastShares } from "../../src/archive/ledger/knownShares.ts";
+import { readStoredWithin } from "../../src/archive/ledger/storedWithin.ts";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import { readCoverage, readUnknownInstruments } from "../../src/archive/ledger/coverageRows.ts";
 import { accountForDowntime, accountForLeftOpen } from "../../src/run/pastSlotNotes.ts";

@@ -1,7 +1,7 @@
 /** From a fake of E*TRADE over HTTP to the tables, recounted from the market that the fake answers from. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { readStoredWithin } from "../../src/archive/ledger/ledgerRows.ts";
+import { readStoredWithin } from "../../src/archive/ledger/storedWithin.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { option, security } from "../../src/market/instrument.ts";
 import { parseOccSymbol } from "../../src/market/occ.ts";

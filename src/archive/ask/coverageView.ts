@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { isoOf } from "./queries.ts";
 import { mapInTurns } from "./mapInTurns.ts";
-import { LEDGER_SOURCE_IDS } from "../ledger/ledgerRows.ts";
+import { LEDGER_SOURCE_IDS } from "../ledger/ledgerNames.ts";
 import { isOnDates } from "../schema/tableRows.ts";
 import type { AccountCoverage, CoverageView, MissRow, PackedCell, SourceKind } from "./dashboardTypes.ts";
 

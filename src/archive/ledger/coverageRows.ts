@@ -2,7 +2,7 @@
 import type pg from "pg";
 import type { LedgerSource } from "../../journal/ledger.ts";
 import { isOnDates } from "../schema/tableRows.ts";
-import { LEDGER_SOURCE_IDS } from "./ledgerRows.ts";
+import { LEDGER_SOURCE_IDS } from "./ledgerNames.ts";
 
 /** One instrument on one day of the exchange. expected = stored + missed. */
 export type CoverageRow = {

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { fills } from "../schema/backfillSchema.ts";
 import { isNamed, rootsOf } from "../schema/instrumentNames.ts";
 import { markLate } from "../schema/lateDays.ts";
-import { LATEST_ANSWER_MS } from "../ledger/ledgerRows.ts";
+import { LATEST_ANSWER_MS } from "../ledger/storedWithin.ts";
 import { misses, type slots } from "../schema/schema.ts";
 import { columnList, inArrays } from "../schema/tableRows.ts";
 import { type Wanted, withNear } from "../tiers/citus/door.ts";

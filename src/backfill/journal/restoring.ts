@@ -6,7 +6,7 @@ import {
   type SlotsNote,
   sharesIn,
 } from "../../journal/ledger.ts";
-import { LEDGER_SOURCE_IDS } from "../../archive/ledger/ledgerRows.ts";
+import { LEDGER_SOURCE_IDS } from "../../archive/ledger/ledgerNames.ts";
 import type { SeenInstruments } from "../../archive/load/seen.ts";
 import type { JournaledNote } from "../../archive/load/loadNotes.ts";
 import { dateOf } from "../../clock.ts";
