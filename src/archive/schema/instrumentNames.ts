@@ -13,10 +13,27 @@ export const INSTRUMENT_NAME = `i.symbol || coalesce('/' || i.root, '') || ${CON
 export const rootsOf = (name: string): string =>
   `array[split_part(${name}, ':', 1), regexp_replace(split_part(${name}, ':', 1), '^.*/', '')]`;
 
-/** Whether a row `i` is what a name means, SQL: a contract is also found by its root alone, `SPXW:2026-12-18:CALL:5000`. */
-export const isNamed = (name: string): string =>
-  `coalesce(i.root, i.symbol) = any (${rootsOf(name)})
-   and ${name} in (${INSTRUMENT_NAME}, coalesce(i.root, i.symbol) || ${CONTRACT_NAME})`;
+/** How the name of a contract is written, a regular expression of PostgreSQL. Its month is one, and its day may be none. */
+const IS_CONTRACT = "'^[^:]+:[1-9][0-9]{3}-(0[1-9]|1[0-2])-[0-9]{2}:(CALL|PUT):[0-9]+([.][0-9]+)?$'";
+
+/** A part of a contract's name, null where the name is none of a contract. No name makes the conversion fail. */
+const partOf = (name: string, part: string): string => `case when ${name} ~ ${IS_CONTRACT} then ${part} end`;
+
+/**
+ * Whether a row `i` is what a name means, SQL: a contract is also found by its root alone, `SPXW:2026-12-18:CALL:5000`. An underlying
+ * may have a hundred thousand contracts, so each part of the name is compared by itself, as the index has them.
+ */
+export const isNamed = (name: string): string => {
+  const [year, month, day] = ["substr($, 1, 4)", "substr($, 6, 2)", "substr($, 9, 2)"].map(
+    (part) => `${part.replace("$", `split_part(${name}, ':', 2)`)}::int`,
+  );
+  return `(i.option_type is null and i.symbol = ${name}
+    or coalesce(i.root, i.symbol) = any (${rootsOf(name)})
+      and i.expiration = ${partOf(name, `make_date(${year}, ${month}, 1) + ${day} - 1`)}
+      and i.option_type = split_part(${name}, ':', 3)
+      and i.strike = ${partOf(name, `split_part(${name}, ':', 4)::numeric`)}
+      and ${name} in (${INSTRUMENT_NAME}, coalesce(i.root, i.symbol) || ${CONTRACT_NAME}))`;
+};
 
 /** Whether a row `i` is the instrument of a row `w`, SQL: a contract is the same with its underlying and by its root alone. */
 export const IS_SAME_INSTRUMENT = `coalesce(i.root, i.symbol) = coalesce(w.root, w.symbol)
