@@ -58,6 +58,7 @@ const SHARED = [
   "httpHead.ts",
   "log.ts",
   "outsideText.ts",
+  "ownerFile.ts",
   "packageRoot.ts",
   "plainFiles.ts",
   "processes.ts",

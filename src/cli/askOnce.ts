@@ -28,7 +28,7 @@ import {
 } from "../run/once/onceFiles.ts";
 import { pollHere } from "../run/once/pollHere.ts";
 import { WORDLESS_MS } from "../run/once/takeOnce.ts";
-import { journalDir } from "../run/stations.ts";
+import { journalDir } from "../journal/dataDir.ts";
 import type { OnceJob } from "../schedule/onceJob.ts";
 import { readCalendarDays } from "../schedule/readJobs.ts";
 import { say } from "./terminal/harmless.ts";

@@ -25,7 +25,7 @@ import { repairJournal, verifyJournal } from "../journal/verify.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import type { Edges } from "../run/edges.ts";
 import { readLoadedSegments } from "../run/loadedSegments.ts";
-import { journalDir } from "../run/stations.ts";
+import { journalDir } from "../journal/dataDir.ts";
 import { right, table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 import { bytes, counted } from "../figures.ts";

@@ -1,7 +1,13 @@
+import { join, resolve } from "node:path";
 import { QuotekeeperError } from "../errors.ts";
 import { reasonOf, nodeFs, type JournalFs } from "./fs.ts";
 import { makeDataDir } from "./modes.ts";
 import { ownerNote } from "../users.ts";
+
+/** The journal's directory below the data directory. */
+export function journalDir({ dataDir }: { dataDir: string }): string {
+  return join(resolve(dataDir), "journal");
+}
 
 /**
  * For its owner alone, whatever the umask.

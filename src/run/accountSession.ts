@@ -15,7 +15,7 @@ import { openToOthers, readTextFileSync } from "../plainFiles.ts";
 import type { Credentials } from "../services/service.ts";
 import type { Login, LoginCall, NotLoggedIn } from "../services/serviceLogin.ts";
 import type { Stamp } from "../services/stamp.ts";
-import { replaceFile } from "../serve/keys/keyFile.ts";
+import { replaceFile } from "../ownerFile.ts";
 import { IV_LENGTH, SALT_LENGTH, seal, sealingKey, unseal } from "./sealing.ts";
 import { callInTime, type callLogin, isRefused } from "./loginCalls.ts";
 

@@ -29,7 +29,7 @@ import { createJobsReader } from "./jobsView.ts";
 import { beginLogin, finishLogin } from "./personLogin.ts";
 import { accountsToCall } from "./operatorsWord.ts";
 import { loginOf } from "./accountSession.ts";
-import { journalDir } from "./stations.ts";
+import { journalDir } from "../journal/dataDir.ts";
 import type { StatusReport } from "./statusJson.ts";
 import { readStatus } from "./statusReport.ts";
 import { VERSION } from "./version.ts";

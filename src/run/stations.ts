@@ -1,10 +1,11 @@
 /** What every command that calls the service opens first: the journal, the feed, and the log of calls. */
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Account } from "../accounts/account.ts";
 import { type Clock, createObserver, instantFromDate } from "../clock.ts";
 import type { CallLog } from "../collect/callLog.ts";
 import type { CalledAccount } from "../collect/accountDispatchers.ts";
 import type { Config } from "../config/loadEnvironment.ts";
+import { journalDir } from "../journal/dataDir.ts";
 import type { JournalFs } from "../journal/fs.ts";
 import { uuidv7 } from "../journal/uuid.ts";
 import { type Journal, openJournal } from "../journal/writer.ts";
@@ -44,11 +45,6 @@ type StationsOptions = {
   /** Told of the journal's troubles (`error`), and once when calls cannot be noted (`warn`). */
   tell: (level: "error" | "warn", message: string) => void;
 };
-
-/** The journal's directory below the data directory. */
-export function journalDir({ dataDir }: Pick<Config, "dataDir">): string {
-  return join(resolve(dataDir), "journal");
-}
 
 /** @throws QuotekeeperError JOURNAL_UNREADABLE and what else keeps the journal from being opened */
 export async function openStations(

@@ -33,7 +33,7 @@ import { type Archive, archiveExists } from "./archive.ts";
 import { inSeconds } from "./durations.ts";
 import { readLedgerStatus } from "./ledgerStatus.ts";
 import { readServiceWords } from "./serviceWords.ts";
-import { journalDir } from "./stations.ts";
+import { journalDir } from "../journal/dataDir.ts";
 import { CLOCK_SAID_MS, NEEDS_A_PERSON } from "./statusFacts.ts";
 import { readQuotesStatus } from "./quotesStatus.ts";
 import type { AccountStatus, Line, LineState, StatusReport } from "./statusJson.ts";

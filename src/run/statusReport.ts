@@ -22,7 +22,7 @@ import { readLoaderState } from "./loaderState.ts";
 import { calledElsewhere, loginLines, readLogins } from "./loginStatus.ts";
 import { quotesLines } from "./quotesStatus.ts";
 import { wrongClockLines } from "./rightClock.ts";
-import { journalDir } from "./stations.ts";
+import { journalDir } from "../journal/dataDir.ts";
 import { type Found, type Jobs, type Ledger, type Looked, lookIntoDatabase } from "./statusArchive.ts";
 import {
   answerLines,

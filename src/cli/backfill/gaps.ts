@@ -18,7 +18,7 @@ import { dateOf, instantFromDate } from "../../clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../../run/edges.ts";
 import { requireArchive, withSchema } from "../../run/archive.ts";
-import { journalDir } from "../../run/stations.ts";
+import { journalDir } from "../../journal/dataDir.ts";
 import { say } from "../terminal/harmless.ts";
 import { right, table } from "../terminal/table.ts";
 import { polledJobs, withMigrated } from "./archives.ts";

@@ -10,7 +10,7 @@ import { type BackfillReport } from "../../archive/refill/backfillReport.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.ts";
 import { openJournal } from "../../journal/writer.ts";
-import { journalDir } from "../../run/stations.ts";
+import { journalDir } from "../../journal/dataDir.ts";
 import { polledJobs, withMigrated } from "./archives.ts";
 import { type Backfilling, backfilling } from "./display.ts";
 import { printDryRun, readInput } from "./dryRun.ts";

@@ -14,7 +14,7 @@ import { isWithin, type TimeRange } from "../../journal/record.ts";
 import { type Instant, instantFromDate } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
-import { journalDir } from "../../run/stations.ts";
+import { journalDir } from "../../journal/dataDir.ts";
 import type { Edges } from "../../run/edges.ts";
 import { polledJobs, withMigrated } from "./archives.ts";
 import { type Backfilling, backfilling } from "./display.ts";

@@ -7,7 +7,8 @@ import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { makeDataDir } from "../../journal/modes.ts";
 import type { Credentials } from "../../services/oauth/signature.ts";
 import type { AccessLevel, ServiceKey } from "./key.ts";
-import { KEY_FILE, type KeyFile, readKeyFile, replaceFile, type StoredKey, writeNew } from "./keyFile.ts";
+import { replaceFile, writeNew } from "../../ownerFile.ts";
+import { KEY_FILE, type KeyFile, readKeyFile, type StoredKey } from "./keyFile.ts";
 
 /** Where the keys are. */
 export type KeyPlace = { dir: string; clock: Clock };
