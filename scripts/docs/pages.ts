@@ -32,7 +32,7 @@ export async function generatePages(): Promise<Page[]> {
       path: "docs/json.schema.json",
       text: await format(jsonSchemaFile(), { parser: "json", printWidth: 110 }),
     },
-    await markdown("docs/assumptions.md", assumptionsPage(readAssumptions(ROOT))),
+    await markdown("docs/makers/assumptions.md", assumptionsPage(readAssumptions(ROOT))),
   ];
 }
 

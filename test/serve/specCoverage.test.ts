@@ -4,7 +4,7 @@ import { expect, test } from "@jest/globals";
 import { readAssumptions } from "../../scripts/docs/assumptions.ts";
 
 const ROOT = new URL("../../", import.meta.url);
-const page = readFileSync(new URL("docs/spec-coverage.md", ROOT), "utf8");
+const page = readFileSync(new URL("docs/makers/spec-coverage.md", ROOT), "utf8");
 
 /**
  * The specification's headings in order: how many rows their tables have, and how many sentences stand below them (a
@@ -82,7 +82,7 @@ test("what is not shown has an assumption, or what is known besides", () => {
   expect(bare.filter((entry) => !entry.includes("Transitions are not shown"))).toEqual([]);
 });
 
-test("every file that docs/spec-coverage.md names exists", () => {
+test("every file that docs/makers/spec-coverage.md names exists", () => {
   const files = [...page.matchAll(/`((?:src|test)\/[^`]+)`/g)].map(([, file = ""]) => file);
 
   expect(files.filter((file) => !existsSync(new URL(file, ROOT)))).toEqual([]);
@@ -94,7 +94,7 @@ test.each(proofs)("every test it names is there: $file: $title", ({ file, title 
   expect(source.includes(`"${title}"`) || hasRow(source, title)).toBe(true);
 });
 
-test("every assumption that docs/spec-coverage.md names is made, with that name", () => {
+test("every assumption that docs/makers/spec-coverage.md names is made, with that name", () => {
   const made = new Set(readAssumptions(fileURLToPath(ROOT)).map(({ name }) => name));
   const named = [...page.matchAll(/^ +- assumed: `(\w+)`$/gm)].map(([, name = ""]) => name);
 
