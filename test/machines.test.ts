@@ -13,14 +13,14 @@ test.each(trials.map((text) => ({ name: /name: "(\w+)"/.exec(text)?.[1], text })
   ({ name, text }) => {
     const [, quoted = ""] = /title:\s*("(?:[^"\\]|\\.)*")/.exec(text) ?? [];
 
-    expect(page).toContain(`trial \`${name}\``);
-    expect(page).toContain(`| ${JSON.parse(quoted) as string} `);
+    expect(page).toContain(`Trial \`${name}\``);
+    expect(page).toContain(`\n- ${JSON.parse(quoted) as string}`);
   },
 );
 
 test("every test and every trial that docs/makers/machines.md names is there", () => {
   const tests = [...page.matchAll(/`(test\/[^`]+)`/g)].map(([, path = ""]) => path);
-  const names = [...page.matchAll(/trial `(\w+)`/g)].map(([, name]) => name);
+  const names = [...page.matchAll(/Trial `(\w+)`/g)].map(([, name]) => name);
 
   expect(tests.length).toBeGreaterThan(10);
   expect(tests.filter((path) => !existsSync(new URL(path, ROOT)))).toEqual([]);

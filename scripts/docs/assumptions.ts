@@ -48,9 +48,7 @@ export function assumptionsPage(assumptions: readonly Assumption[]): string {
   const sections = files.map((one) =>
     [
       `## ${one}\n`,
-      ...assumptions
-        .filter(({ file }) => file === one)
-        .map(({ name, text }) => `- \`${name}\`: ${text.replaceAll("|", "\\|")}`),
+      ...assumptions.filter(({ file }) => file === one).map(({ name, text }) => `- \`${name}\`: ${text}`),
       "",
     ].join("\n"),
   );
