@@ -116,7 +116,7 @@ test("a name of a file is used once in the house", () => {
   expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
 });
 
-test("what one file uses is not exported, but for assumptions, which docs/assumptions.md lists", () => {
+test("what one file uses is not exported, but for assumptions, which docs/makers/assumptions.md lists", () => {
   const elsewhere = new Set<string>();
   for (const file of sources)
     for (const [, names = "", path = ""] of read(file).matchAll(/\{([^{}]*)\}\s*from\s*"(\.[^"]+)"/g))

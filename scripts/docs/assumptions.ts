@@ -1,5 +1,5 @@
 /**
- * docs/assumptions.md, gathered from the code: every docstring that says `Assumed:`, with the constant or function it
+ * docs/makers/assumptions.md, gathered from the code: every docstring that says `Assumed:`, with the constant or function it
  * stands above. So no assumption can be listed that is not made, or made and not listed.
  */
 import { readdirSync, readFileSync } from "node:fs";
@@ -10,9 +10,8 @@ export type Assumption = { file: string; name: string; text: string };
 
 const INTRODUCTION = `# Assumptions
 
-Where the specification and the field notes are silent, the program guesses what a careful client would tolerate and a
-careful server would do. Each guess is one named place in the code whose docstring begins with "Assumed:"; this page is
-gathered from them.
+Where a service's specification is silent, the program guesses. Each guess is one named place in the code whose docstring
+begins with "Assumed:"; this page is gathered from them.
 `;
 
 /** Every assumption below a folder, by file. */
@@ -45,9 +44,13 @@ function sentence(text: string): string {
 
 /** The page. */
 export function assumptionsPage(assumptions: readonly Assumption[]): string {
-  const rows = assumptions.map(
-    ({ file, name, text }) =>
-      `| \`${name}\` | ${file.replace("src/", "")} | ${text.replaceAll("|", "\\|")} |`,
+  const files = [...new Set(assumptions.map(({ file }) => file))];
+  const sections = files.map((one) =>
+    [
+      `## ${one}\n`,
+      ...assumptions.filter(({ file }) => file === one).map(({ name, text }) => `- \`${name}\`: ${text}`),
+      "",
+    ].join("\n"),
   );
-  return [INTRODUCTION, "| name | file below `src/` | assumed |", "|---|---|---|", ...rows, ""].join("\n");
+  return [INTRODUCTION, ...sections].join("\n");
 }

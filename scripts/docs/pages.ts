@@ -11,6 +11,7 @@ import { errorsPage } from "./errors.ts";
 import { jobsPage } from "./jobs.ts";
 import { metricsPage } from "./metrics.ts";
 import { jsonPage, jsonSchemaFile } from "./json.ts";
+import { proofsPage, readProofs } from "./proofs.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -32,7 +33,8 @@ export async function generatePages(): Promise<Page[]> {
       path: "docs/json.schema.json",
       text: await format(jsonSchemaFile(), { parser: "json", printWidth: 110 }),
     },
-    await markdown("docs/assumptions.md", assumptionsPage(readAssumptions(ROOT))),
+    await markdown("docs/makers/assumptions.md", assumptionsPage(readAssumptions(ROOT))),
+    await markdown("test/proofs.md", proofsPage(readProofs(ROOT))),
   ];
 }
 

@@ -7,10 +7,10 @@ import { helpPages } from "./pages.ts";
 /** Pages outside of docs/ that a reader is sent to. */
 const BESIDE = ["README.md", "CHANGELOG.md"];
 
-/** Every page, by its path from the top of the checkout. */
+/** Every page for readers, by its path from the top of the checkout. */
 export function readPages(root: string): Map<string, string> {
   const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".md"))
+    .filter((name) => name.endsWith(".md") && !name.startsWith(`makers${sep}`))
     .sort()
     .map((name) => `docs/${name.replaceAll(sep, "/")}`);
   return new Map([...docs, ...BESIDE].map((file) => [file, readFileSync(join(root, file), "utf8")]));

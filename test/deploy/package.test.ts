@@ -56,7 +56,7 @@ describe("a package", () => {
 
   test("holds nothing else: no source, no test, no secret, nothing that a run has left", () => {
     const allowed =
-      /^(bin|dist|migrations|jobs|docs(?!\/images|\/decisions)|deploy)\/|^(LICENSE|package\.json|\.env\.example|[A-Z]+\.md)$/;
+      /^(bin|dist|migrations|jobs|docs(?!\/images|\/decisions|\/makers)|deploy)\/|^(LICENSE|package\.json|\.env\.example|[A-Z]+\.md)$/;
     const refused =
       /(^|\/)(\.env|secrets|data|node_modules|bench-[^/]*)(\/|$)|\.(test\.\w+|journal|log|pem|key|tgz)$/;
 

@@ -1,46 +1,52 @@
-import { existsSync, readFileSync } from "node:fs";
-import { describe, expect, test } from "@jest/globals";
+/** The promises and the specification, sentence by sentence: each has proofs, and each proof is there. */
+import { fileURLToPath } from "node:url";
+import { expect, test } from "@jest/globals";
+import { problemsOf, promisesOf, readProofs, type Tree } from "../../scripts/docs/proofs.ts";
 
-const ROOT = new URL("../../", import.meta.url);
-const textOf = (path: string): string => readFileSync(new URL(path, ROOT), "utf8");
+const tree = readProofs(fileURLToPath(new URL("../../", import.meta.url)));
 
-/** The parts of both pages of promises that have numbered promises: a page, the part's heading, its text. */
-const parts = ["docs/guarantees.md", "docs/security.md"].flatMap((page) =>
-  textOf(page)
-    .split(/^## /m)
-    .slice(1)
-    .map((part) => ({ page, heading: part.split("\n", 1)[0] ?? "", text: part })),
-);
-
-test("each page of promises has its parts", () => {
-  const countOf = (page: string): number => parts.filter((part) => part.page === page).length;
-
-  expect([countOf("docs/guarantees.md"), countOf("docs/security.md")]).toEqual([8, 6]);
+test("every promise has a proof, and every test and command that test/proofs.json names is there", () => {
+  expect(tree.sentences.length).toBeGreaterThan(200);
+  expect(problemsOf(tree)).toEqual([]);
 });
 
-describe.each(parts)("$page, $heading", ({ text }) => {
-  const [promised = ""] = text.split("### What is not promised");
-  /** The lines below a promise: a file of tests and a title, or a command and what it does. */
-  const proofs = [...promised.matchAll(/^ +- `([^`]+)`: (.+)$/gm)].map(([, where = "", title = ""]) => ({
-    where,
-    title,
-  }));
+const one: Tree = {
+  sentences: promisesOf("- **A1** An answer\n  is kept.\n- It is no promise.\n"),
+  proofs: { A1: { "test/a.test.ts": ["an answer is kept"], "npm run soak": ["an hour"] } },
+  textOf: (path) =>
+    path === "test/a.test.ts" ? 'test("an answer is kept", () => {});\n["askprice", "decimal"],\n' : null,
+  scripts: ["soak"],
+};
 
-  test.each(proofs.filter(({ where }) => where.startsWith("test/")))(
-    "the proof exists: $where, $title",
-    ({ where, title }) => {
-      expect(existsSync(new URL(where, ROOT))).toBe(true);
-      expect(textOf(where)).toContain(`"${title}"`);
-    },
-  );
+test("a promise is an item of a list with a number, on however many lines", () => {
+  expect(one.sentences).toEqual([{ number: "A1", text: "An answer is kept." }]);
+  expect(problemsOf(one)).toEqual([]);
+});
 
-  test("each promise has a proof, and every command that it names exists", () => {
-    const promises = promised.split(/^(?=\d+\. )/m).slice(1);
-    const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };
+test.each<[Partial<Tree>, string]>([
+  [{ proofs: {} }, "A1 has no proof in test/proofs.json"],
+  [{ proofs: { A1: { "test/a.test.ts": [] } } }, "A1 has no proof in test/proofs.json"],
+  [{ proofs: { A1: { "test/a.test.ts": ["an answer"] } } }, 'A1: test/a.test.ts has no test "an answer"'],
+  [
+    { proofs: { A1: { "test/b.test.ts": ["an answer is kept"] } } },
+    'A1: test/b.test.ts has no test "an answer is kept"',
+  ],
+  [
+    { proofs: { A1: { "test/a.test.ts": ["quote/bidprice: decimal"] } } },
+    'A1: test/a.test.ts has no test "quote/bidprice: decimal"',
+  ],
+  [{ scripts: [] }, "A1: package.json has no script soak"],
+  [
+    { proofs: { ...one.proofs, A2: { "test/a.test.ts": ["an answer is kept"] } } },
+    "A2 of test/proofs.json numbers no sentence",
+  ],
+  [{ sentences: [...one.sentences, ...one.sentences] }, "A1 numbers two sentences"],
+])("a proof that is missing or of nothing is named: case %#", (changed, problem) => {
+  expect(problemsOf({ ...one, ...changed })).toEqual([problem]);
+});
 
-    expect(promises.length).toBeGreaterThan(3);
-    for (const promise of promises) expect(promise).toMatch(/^ +- `/m);
-    for (const { where } of proofs.filter(({ where }) => where.startsWith("npm run ")))
-      expect(Object.keys(scripts)).toContain(where.replace("npm run ", ""));
-  });
+test("a row of a table of elements is a test of its own", () => {
+  const proofs = { A1: { "test/a.test.ts": ["quote/askprice: decimal"] } };
+
+  expect(problemsOf({ ...one, proofs })).toEqual([]);
 });

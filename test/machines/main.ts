@@ -1,6 +1,6 @@
 /**
  * npm run test:machines [-- NAME... [--server URL]... [--quotes N] [--checkouts DIR]]: tries the program as on somebody else's machine,
- * each trial in a directory of its own. What a machine with nothing installed cannot try is here and not in `npm test`; docs/machines.md has the results.
+ * each trial in a directory of its own. What a machine with nothing installed cannot try is here and not in `npm test`; docs/makers/machines.md has the results.
  * Prints a line for each trial, and exits 1 when anything was not as promised.
  */
 import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";

@@ -2,7 +2,7 @@
 export type Trial = {
   /** One word, to be given on the command line. */
   name: string;
-  /** What is tried, one sentence; docs/machines.md has it word for word. */
+  /** What is tried, one sentence; docs/makers/machines.md has it word for word. */
   title: string;
   /**
    * Tries it below `dir`, which is empty, open to all users, and goes away afterwards.

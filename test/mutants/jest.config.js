@@ -1,6 +1,6 @@
 /**
  * The tests that mutants are tried on: pure, and each over within moments. None needs a database; with MUTANTS_DATABASE=1 the
- * tests of the files that do are run as well (docs/decisions/mutants.md).
+ * tests of the files that do are run as well (docs/makers/mutants.md).
  */
 import { fileURLToPath } from "node:url";
 import base from "../../jest.config.js";

@@ -1,6 +1,6 @@
 /**
  * Mutants of the pure code: each line changed in turn, to see whether a test fails. The score is the share that fails;
- * docs/decisions/mutants.md judges what survives.
+ * docs/makers/mutants.md judges what survives.
  *
  * @type {import("@stryker-mutator/api/core").PartialStrykerOptions}
  */
