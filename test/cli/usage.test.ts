@@ -28,6 +28,30 @@ test.each(COMMANDS)("%s --help says what it does and what its exit codes mean", 
   expect(stdout).toContain("Exit codes: 0 done, 1 something needs a person, 2 wrong usage or configuration.");
 });
 
+test("--help has the commands in groups, in the order in which a user meets them", async () => {
+  const { stdout } = await run(["--help"]);
+
+  expect([...stdout.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading)).toEqual([
+    ...["Options", "First use", "Collect", "Ask", "Archive", "Operate", "Commands"],
+  ]);
+});
+
+test.each(COMMANDS)(
+  "%s --help has an example, whose options it has, and calls no switch off by default",
+  async (name) => {
+    const { stdout } = await run([name, "--help"]);
+    const [, example = ""] = /^Example:\n {2}quotekeeper (.+)$/m.exec(stdout) ?? [];
+    const words = [...example.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
+
+    expect(words[0]).toBe(name);
+    const program = await createProgram(capturedEdges().edges, () => undefined);
+    let command = program.commands.find((one) => one.name() === words.shift());
+    command = command?.commands.find((one) => one.name() === words[0]) ?? command;
+    expect(command?.parseOptions(words).unknown).toEqual([]);
+    expect(stdout).not.toContain("default: false");
+  },
+);
+
 test("quotekeeper without a command shows the help, as wrong usage", async () => {
   const { exitCode, stdout, stderr } = await run([]);
 
